@@ -1,0 +1,1 @@
+//! The road that every kernel takes: problem → kernel → device → check → time → report.

@@ -1,0 +1,216 @@
+//! What a launch did, counted: for the whole launch and for each source line.
+
+use std::ops::AddAssign;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::Dim3;
+
+/// What kind of work an instruction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// `fma.f32`.
+    FmaF32,
+    /// `fma.f64`.
+    FmaF64,
+    /// Other arithmetic on f16, bf16 and f32.
+    FloatF32,
+    /// Other arithmetic on f64.
+    FloatF64,
+    /// Matrix multiply-accumulate (`mma`).
+    Tensor,
+    /// Integer arithmetic, logic and shifts.
+    Integer,
+    /// Comparisons, predicates and selects.
+    Compare,
+    /// Conversions between types.
+    Convert,
+    /// Moves, address-space casts, shuffles and votes.
+    Move,
+    /// Loads from global memory.
+    GlobalLoad,
+    /// Stores to global memory.
+    GlobalStore,
+    /// Loads from shared memory.
+    SharedLoad,
+    /// Stores to shared memory.
+    SharedStore,
+    /// Atomics and reductions, in any space.
+    Atomic,
+    /// Parameter, constant and local memory.
+    OtherMemory,
+    /// Branches, calls and returns.
+    Branch,
+    /// Barriers and fences.
+    Barrier,
+}
+
+impl Class {
+    /// Every class, in the order of [`Counters::classes`].
+    pub const ALL: [Class; 17] = [
+        Class::FmaF32,
+        Class::FmaF64,
+        Class::FloatF32,
+        Class::FloatF64,
+        Class::Tensor,
+        Class::Integer,
+        Class::Compare,
+        Class::Convert,
+        Class::Move,
+        Class::GlobalLoad,
+        Class::GlobalStore,
+        Class::SharedLoad,
+        Class::SharedStore,
+        Class::Atomic,
+        Class::OtherMemory,
+        Class::Branch,
+        Class::Barrier,
+    ];
+}
+
+/// Executions of the instructions of one class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct ClassCount {
+    /// Warp instructions: one for each warp that executes the instruction with an active lane.
+    pub warp: u64,
+    /// Thread instructions: one for each active lane whose guard predicate is true.
+    pub thread: u64,
+}
+
+/// Traffic between warps and global memory, for loads or for stores.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct GlobalCounters {
+    /// Warp instructions with at least one active lane.
+    pub requests: u64,
+    /// Distinct 32-byte sectors that the active lanes of each request touch, summed.
+    pub sectors: u64,
+    /// The sectors that the distinct bytes of each request would fill if they lay side by side, summed.
+    pub ideal_sectors: u64,
+    /// Bytes that the lanes asked for.
+    pub bytes: u64,
+}
+
+/// Traffic between warps and shared memory, for loads or for stores.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct SharedCounters {
+    /// Warp instructions with at least one active lane.
+    pub requests: u64,
+    /// Passes through the 32 banks that the requests needed.
+    pub wavefronts: u64,
+    /// Passes that requests of these widths and distinct words would need without any bank conflict.
+    pub ideal_wavefronts: u64,
+    /// Bytes that the lanes asked for.
+    pub bytes: u64,
+    /// Distinct bytes of each request, summed.
+    pub unique_bytes: u64,
+}
+
+/// Counts of a launch, or of the part of it that one source line is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Executions by class, in the order of [`Class::ALL`].
+    pub classes: [ClassCount; Class::ALL.len()],
+    /// Floating-point operations in f32 or narrower: an FMA is two.
+    pub flops_f32: u64,
+    /// Floating-point operations in f64: an FMA is two.
+    pub flops_f64: u64,
+    /// Loads from global memory.
+    pub global_load: GlobalCounters,
+    /// Stores to global memory.
+    pub global_store: GlobalCounters,
+    /// Loads from shared memory.
+    pub shared_load: SharedCounters,
+    /// Stores to shared memory.
+    pub shared_store: SharedCounters,
+    /// Warp-level executions of block-wide barriers.
+    pub barriers: u64,
+    /// Warp-level executions of conditional branches.
+    pub branches: u64,
+    /// Those whose active lanes went both ways.
+    pub divergent_branches: u64,
+}
+
+impl Counters {
+    /// The executions of one class.
+    pub fn class(&self, class: Class) -> ClassCount {
+        self.classes[class as usize]
+    }
+
+    /// Warp instructions of all classes.
+    pub fn warp_instructions(&self) -> u64 {
+        self.classes.iter().map(|c| c.warp).sum()
+    }
+
+    /// Thread instructions of all classes.
+    pub fn thread_instructions(&self) -> u64 {
+        self.classes.iter().map(|c| c.thread).sum()
+    }
+
+    /// Floating-point operations of all widths.
+    pub fn flops(&self) -> u64 {
+        self.flops_f32 + self.flops_f64
+    }
+
+    /// FLOPs per byte that crosses between the SMs and the L2 cache (sectors × 32 bytes).
+    pub fn arithmetic_intensity(&self) -> f64 {
+        let bytes = 32 * (self.global_load.sectors + self.global_store.sectors);
+        self.flops() as f64 / bytes as f64
+    }
+}
+
+impl AddAssign<&Counters> for Counters {
+    fn add_assign(&mut self, other: &Counters) {
+        for (a, b) in self.classes.iter_mut().zip(&other.classes) {
+            a.warp += b.warp;
+            a.thread += b.thread;
+        }
+        self.flops_f32 += other.flops_f32;
+        self.flops_f64 += other.flops_f64;
+        for (a, b) in [(&mut self.global_load, &other.global_load), (&mut self.global_store, &other.global_store)] {
+            a.requests += b.requests;
+            a.sectors += b.sectors;
+            a.ideal_sectors += b.ideal_sectors;
+            a.bytes += b.bytes;
+        }
+        for (a, b) in [(&mut self.shared_load, &other.shared_load), (&mut self.shared_store, &other.shared_store)] {
+            a.requests += b.requests;
+            a.wavefronts += b.wavefronts;
+            a.ideal_wavefronts += b.ideal_wavefronts;
+            a.bytes += b.bytes;
+            a.unique_bytes += b.unique_bytes;
+        }
+        self.barriers += other.barriers;
+        self.branches += other.branches;
+        self.divergent_branches += other.divergent_branches;
+    }
+}
+
+/// The counts of one source line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LineCounters {
+    /// The file, as the PTX names it.
+    pub file: Arc<str>,
+    /// The line, from 1; 0 holds what the compiler attributes to no line.
+    pub line: u32,
+    /// What the line did.
+    pub counters: Counters,
+}
+
+/// What a launch that ended well did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Thread blocks in the grid.
+    pub grid: Dim3,
+    /// Threads in a block.
+    pub block: Dim3,
+    /// Bytes of shared memory per block, static and dynamic.
+    pub shared_bytes: u32,
+    /// Distinct bytes of global memory that the launch touched, in whole sectors of 32 bytes.
+    pub footprint_bytes: u64,
+    /// Counts of the whole launch.
+    pub total: Counters,
+    /// Counts by source line, ordered by file and line. They add up to `total`.
+    pub lines: Vec<LineCounters>,
+}

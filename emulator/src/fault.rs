@@ -1,0 +1,104 @@
+//! What is wrong with a kernel, who did it, and where.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::Dim3;
+
+/// What a kernel did that it must not do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultKind {
+    /// An access outside every live buffer, or beyond shared or local memory.
+    OutOfBounds,
+    /// An address that is no multiple of the access's size.
+    Misaligned,
+    /// An access to a buffer that has been freed.
+    UseAfterFree,
+    /// Two accesses to one place, at least one a write, with nothing that orders them.
+    Race,
+    /// Memory that nobody wrote reached a result, an address or a branch.
+    Uninitialised,
+    /// A barrier that only some of the live threads reach.
+    Barrier,
+    /// The launch exceeded its instruction limit.
+    NoProgress,
+    /// The kernel executed `trap` or an operation whose result is undefined.
+    Trap,
+}
+
+/// One instruction as executed by one thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Site {
+    /// The file and line that the PTX attributes the instruction to.
+    pub source: Option<(Arc<str>, u32)>,
+    /// The instruction's line in the PTX, from 1.
+    pub ptx_line: u32,
+    /// The instruction's opcode, for instance `ld.global.f32`.
+    pub opcode: String,
+    /// The thread block.
+    pub block: Dim3,
+    /// The thread in its block.
+    pub thread: Dim3,
+    /// The warp in its block.
+    pub warp: u32,
+    /// The lane in its warp.
+    pub lane: u32,
+}
+
+/// A fault: the launch stopped here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    /// What kind of fault.
+    pub kind: FaultKind,
+    /// One line: what happened, to which bytes of what.
+    pub message: String,
+    /// Who did it, and where.
+    pub site: Site,
+    /// The other party of a race: what it did, and where.
+    pub other: Option<(String, Site)>,
+    /// What to look at.
+    pub hint: Option<String>,
+}
+
+impl Fault {
+    /// The fault as a person reads it, with the source lines that `source` finds by file and line.
+    pub fn render(&self, source: &dyn Fn(&str, u32) -> Option<String>) -> String {
+        let mut text = format!("{}\n", self.message);
+        text += &self.site.render(source);
+        if let Some((what, site)) = &self.other {
+            text += &format!("{what}\n");
+            text += &site.render(source);
+        }
+        if let Some(hint) = &self.hint {
+            text += &format!("hint: {hint}\n");
+        }
+        text
+    }
+}
+
+impl Site {
+    fn render(&self, source: &dyn Fn(&str, u32) -> Option<String>) -> String {
+        let place = match &self.source {
+            Some((file, line)) => match source(file, *line) {
+                Some(code) => format!("{file}:{line}   {}", code.trim()),
+                None => format!("{file}:{line}"),
+            },
+            None => format!("PTX line {}", self.ptx_line),
+        };
+        format!(
+            "  --> {place}\n   |  block {}, thread {}, warp {}, lane {}   {}\n",
+            self.block, self.thread, self.warp, self.lane, self.opcode
+        )
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.render(&|_, _| None).trim_end())
+    }
+}
+
+impl std::error::Error for Fault {}

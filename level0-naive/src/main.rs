@@ -1,0 +1,3 @@
+//! Runs this level.
+
+fn main() {}

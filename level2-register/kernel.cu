@@ -1,0 +1,59 @@
+// Level 2: register blocking.
+//
+//   C = A * B      A is M x K, B is K x N, C is M x N; row-major, no padding.
+//
+// One thread block computes one BM x BN tile of C; one thread, TM x TN elements,
+// held in registers. A value read from shared memory now serves a whole row or
+// column of the thread's elements.
+//
+// Given by LEVEL:  ELEMENT     float or double
+//                  BM, BN, BK  a tile of C is BM x BN; one step along K is BK
+//                  TM, TN      elements of C per thread
+
+using T = ELEMENT;
+constexpr int THREADS = (BM / TM) * (BN / TN);
+static_assert(BM % TM == 0 && BN % TN == 0, "TM must divide BM and TN must divide BN: the threads cover the tile");
+static_assert(THREADS <= 1024, "(BM / TM) * (BN / TN) is the number of threads per block: at most 1024");
+static_assert(BM * BK % THREADS == 0 && BK * BN % THREADS == 0, "the threads must divide BM * BK and BK * BN: all load as much");
+static_assert((BM + BN) * BK * sizeof(T) <= 48 * 1024, "(BM + BN) * BK elements must fit into 48 KiB of shared memory");
+
+extern "C" __global__ void gemm_register(const T* A, const T* B, T* C, int M, int N, int K) {
+    __shared__ __align__(16) T As[BM][BK];
+    __shared__ __align__(16) T Bs[BK][BN];
+    // ANCHOR: mapping
+    int tid = threadIdx.x;
+    int ty = tid / (BN / TN) * TM, tx = tid % (BN / TN) * TN;  // this thread's corner in the tile
+    int row0 = blockIdx.y * BM, col0 = blockIdx.x * BN;        // the tile's corner in C
+    // ANCHOR_END: mapping
+    // ANCHOR: mainloop
+    T acc[TM][TN] = {};
+    for (int k0 = 0; k0 < K; k0 += BK) {
+        // Load: the threads share out both tiles; beyond the edge stands a zero.
+        #pragma unroll
+        for (int i = 0; i < BM * BK / THREADS; ++i) {
+            int e = i * THREADS + tid, row = row0 + e / BK, k = k0 + e % BK;
+            As[e / BK][e % BK] = row < M && k < K ? A[row * K + k] : T(0);
+        }
+        #pragma unroll
+        for (int i = 0; i < BK * BN / THREADS; ++i) {
+            int e = i * THREADS + tid, k = k0 + e / BN, col = col0 + e % BN;
+            Bs[e / BN][e % BN] = k < K && col < N ? B[k * N + col] : T(0);
+        }
+        __syncthreads();  // both tiles are full
+
+        // Compute: TM + TN shared loads feed TM * TN multiply-adds.
+        #pragma unroll
+        for (int k = 0; k < BK; ++k)
+            for (int m = 0; m < TM; ++m)
+                for (int n = 0; n < TN; ++n) acc[m][n] += As[ty + m][k] * Bs[k][tx + n];
+        __syncthreads();  // everyone has read the tiles: they may be overwritten
+    }
+    // ANCHOR_END: mainloop
+    // ANCHOR: epilogue
+    for (int m = 0; m < TM; ++m)
+        for (int n = 0; n < TN; ++n) {
+            int row = row0 + ty + m, col = col0 + tx + n;
+            if (row < M && col < N) C[row * N + col] = acc[m][n];
+        }
+    // ANCHOR_END: epilogue
+}

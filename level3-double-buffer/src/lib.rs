@@ -1,0 +1,1 @@
+//! One rung of the ladder.

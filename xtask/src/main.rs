@@ -1,0 +1,3 @@
+//! The repository's own commands: `cargo x …`.
+
+fn main() {}
