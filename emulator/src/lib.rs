@@ -8,6 +8,8 @@ mod counters;
 mod driver;
 mod fault;
 mod module;
+mod program;
+mod ptx;
 
 pub use counters::{Class, ClassCount, Counters, GlobalCounters, LineCounters, Report, SharedCounters};
 pub use driver::{Argument, Buffer, Device, DeviceError, Dim3, Launch, LaunchError};
