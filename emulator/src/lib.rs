@@ -4,6 +4,7 @@
 //! [`Module`], launch one of its kernels, and read the bytes and the [`Report`] (or the [`Fault`])
 //! that come back. The crate knows PTX and GPUs and nothing of matrix multiplication.
 
+pub mod access;
 mod counters;
 mod driver;
 mod fault;
