@@ -8,7 +8,9 @@ pub mod access;
 mod counters;
 mod driver;
 mod fault;
+pub mod gpu;
 mod module;
+pub mod occupancy;
 
 pub use counters::{Class, ClassCount, Counters, GlobalCounters, LineCounters, Report, SharedCounters};
 pub use driver::{Argument, Buffer, Device, DeviceError, Dim3, Launch, LaunchError};
