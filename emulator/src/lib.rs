@@ -4,10 +4,15 @@
 //! [`Module`], launch one of its kernels, and read the bytes and the [`Report`] (or the [`Fault`])
 //! that come back. The crate knows PTX and GPUs and nothing of matrix multiplication.
 
+pub mod access;
 mod counters;
 mod driver;
 mod fault;
+mod global;
+pub mod gpu;
+mod machine;
 mod module;
+pub mod occupancy;
 mod program;
 mod ptx;
 
