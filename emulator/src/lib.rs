@@ -10,6 +10,7 @@ mod driver;
 mod fault;
 mod global;
 pub mod gpu;
+mod launch;
 mod machine;
 mod module;
 pub mod occupancy;

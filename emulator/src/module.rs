@@ -25,6 +25,7 @@ pub struct Module {
 #[derive(Debug, Clone)]
 pub struct Kernel {
     pub(crate) program: Arc<Program>,
+    source: Arc<Source>,
 }
 
 impl Module {
@@ -46,7 +47,7 @@ impl Module {
             let message = format!("the module has no kernel `{name}`; it has: {}", known.join(", "));
             return Err(PtxError { line: 0, message });
         };
-        Ok(Kernel { program: Arc::new(decode(&self.source, function)?) })
+        Ok(Kernel { program: Arc::new(decode(&self.source, function)?), source: self.source.clone() })
     }
 }
 
@@ -54,5 +55,10 @@ impl Kernel {
     /// The kernel's name.
     pub fn name(&self) -> &str {
         &self.program.name
+    }
+
+    /// Tells modules apart: kernels of one share their module-level variables.
+    pub(crate) fn module_id(&self) -> usize {
+        Arc::as_ptr(&self.source) as usize
     }
 }

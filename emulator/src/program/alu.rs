@@ -87,9 +87,32 @@ impl Alu {
         use Alu::*;
         matches!(
             self,
-            Mov32 | Mov64 | MovP | Pack64 | Low64 | High64 | Pack32 | Low32 | High32 | Truncate64 | Trunc16 | Trunc8
-                | Select32 | Select64 | SelectP | ExtendU32 | Prmt32 | BfeU32 | And32 | And64 | Or32 | Or64
-                | Shl32 | Shl64 | ShrU32 | ShrU64
+            Mov32
+                | Mov64
+                | MovP
+                | Pack64
+                | Low64
+                | High64
+                | Pack32
+                | Low32
+                | High32
+                | Truncate64
+                | Trunc16
+                | Trunc8
+                | Select32
+                | Select64
+                | SelectP
+                | ExtendU32
+                | Prmt32
+                | BfeU32
+                | And32
+                | And64
+                | Or32
+                | Or64
+                | Shl32
+                | Shl64
+                | ShrU32
+                | ShrU64
         )
     }
 }

@@ -10,7 +10,8 @@ impl Decoder<'_> {
     /// Appends a lane-wise instruction.
     pub fn arithmetic(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let kind = parts[parts.len() - 1];
-        let plain: Vec<&str> = parts[1..].iter().copied().filter(|p| *p != "rn" && *p != "approx" && *p != "full").collect();
+        let plain: Vec<&str> =
+            parts[1..].iter().copied().filter(|p| *p != "rn" && *p != "approx" && *p != "full").collect();
         match parts[0] {
             "mov" => return self.mov(words, guard, kind),
             "cvt" => return self.convert(words, guard, &parts[1..]),
@@ -25,10 +26,20 @@ impl Decoder<'_> {
     }
 
     /// Appends `code` with the instruction's operands. 16-bit operands are brought to 32 bits first, and the result back.
-    fn alu(&mut self, words: &Words, guard: Option<Guard>, code: Alu, class: Class, narrow: Option<Alu>) -> Result<(), PtxError> {
+    fn alu(
+        &mut self,
+        words: &Words,
+        guard: Option<Guard>,
+        code: Alu,
+        class: Class,
+        narrow: Option<Alu>,
+    ) -> Result<(), PtxError> {
         let signature = code.signature();
         if words.operands.len() != signature.len() {
-            return error(words.line, format!("`{}` takes {} operands, here are {}", words.opcode, signature.len(), words.operands.len()));
+            return error(
+                words.line,
+                format!("`{}` takes {} operands, here are {}", words.opcode, signature.len(), words.operands.len()),
+            );
         }
         let mut slots = [0; 3];
         for (n, file) in signature[1..].iter().enumerate() {
@@ -66,7 +77,8 @@ impl Decoder<'_> {
         match (to, from, kind) {
             (Operand::List(parts), from, "b64") if parts.len() == 2 => {
                 let a = self.source(from, File::D, line)?;
-                for (part, code, class) in [(&parts[0], Alu::Low64, Some(Class::Move)), (&parts[1], Alu::High64, None)] {
+                for (part, code, class) in [(&parts[0], Alu::Low64, Some(Class::Move)), (&parts[1], Alu::High64, None)]
+                {
                     let d = self.destination(part, File::R, line)?;
                     self.push_unary(words, guard, code, d, a, class);
                 }
@@ -75,7 +87,8 @@ impl Decoder<'_> {
             (Operand::List(parts), from, "b32") if parts.len() == 2 => {
                 let a = self.source(from, File::R, line)?;
                 // Both halves are taken before either is written.
-                let (low, high) = (self.helper(words, Alu::Low32, File::R, a), self.helper(words, Alu::High32, File::R, a));
+                let (low, high) =
+                    (self.helper(words, Alu::Low32, File::R, a), self.helper(words, Alu::High32, File::R, a));
                 for (part, half, class) in [(&parts[0], low, Some(Class::Move)), (&parts[1], high, None)] {
                     let d = self.destination(part, File::R, line)?;
                     self.push_unary(words, guard, Alu::Mov32, d, half, class);
@@ -124,7 +137,13 @@ impl Decoder<'_> {
         let a = self.source(operand(words, 1)?, File::D, words.line)?;
         let d = self.destination(operand(words, 0)?, File::D, words.line)?;
         let b = self.constant(File::D, window);
-        let code = if window == 0 { Alu::Mov64 } else if to_space { Alu::Sub64 } else { Alu::Add64 };
+        let code = if window == 0 {
+            Alu::Mov64
+        } else if to_space {
+            Alu::Sub64
+        } else {
+            Alu::Add64
+        };
         self.push(Op::Alu { code, d, a, b, c: b }, guard, words, Some(Class::Move));
         Ok(())
     }
@@ -143,7 +162,8 @@ impl Decoder<'_> {
         let mut a = self.source(operand(words, 1)?, file, words.line)?;
         let mut b = self.source(operand(words, 2)?, file, words.line)?;
         if kind == "s16" {
-            (a, b) = (self.helper(words, Alu::SignExtend16, File::R, a), self.helper(words, Alu::SignExtend16, File::R, b));
+            (a, b) =
+                (self.helper(words, Alu::SignExtend16, File::R, a), self.helper(words, Alu::SignExtend16, File::R, b));
         }
         if swap {
             (a, b) = (b, a);
@@ -164,7 +184,7 @@ impl Decoder<'_> {
             Some(_) => Some(self.predicate(operand(words, 3)?, words)?),
             None => None,
         };
-        let mut result = |decoder: &mut Self, d: Slot, value: Slot| match (combine, other) {
+        let result = |decoder: &mut Self, d: Slot, value: Slot| match (combine, other) {
             (Some(code), Some(b)) => decoder.push(Op::Alu { code, d, a: value, b, c: b }, guard, words, None),
             _ => decoder.push_unary(words, guard, Alu::MovP, d, value, None),
         };

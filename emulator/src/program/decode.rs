@@ -169,7 +169,10 @@ impl<'a> Decoder<'a> {
         end: u32,
     ) -> Result<(), PtxError> {
         if self.frames.len() >= MAX_CALL_DEPTH {
-            return error(function.line, format!("calls nest deeper than {MAX_CALL_DEPTH}: recursion is not supported"));
+            return error(
+                function.line,
+                format!("calls nest deeper than {MAX_CALL_DEPTH}: recursion is not supported"),
+            );
         }
         let (registers, labels) = (HashMap::new(), HashMap::new());
         self.frames.push(Frame { function, registers, labels, places, end });
@@ -285,7 +288,9 @@ impl<'a> Decoder<'a> {
                 Ok(self.constant(file, at.wrapping_add(offset as u64)))
             }
             None if name == "WARP_SZ" => Ok(self.constant(file, 32)),
-            None => error(line, format!("`{name}` is neither a register nor a variable nor a special register known here")),
+            None => {
+                error(line, format!("`{name}` is neither a register nor a variable nor a special register known here"))
+            }
         }
     }
 

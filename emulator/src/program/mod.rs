@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 pub(crate) use alu::{Alu, File};
 pub(crate) use decode::decode;
+pub(crate) use operands::{Role, visit};
 
 use crate::Class;
 
@@ -127,9 +128,18 @@ pub(crate) struct Block {
 pub(crate) enum Exit {
     Jump(u32),
     /// To `target` where the predicate holds (`negated`: does not), else to `fall`; the paths meet at `meet`.
-    Branch { predicate: Slot, negated: bool, target: u32, fall: u32, meet: u32 },
+    Branch {
+        predicate: Slot,
+        negated: bool,
+        target: u32,
+        fall: u32,
+        meet: u32,
+    },
     /// Waits for the block's other threads.
-    Barrier { barrier: Barrier, next: u32 },
+    Barrier {
+        barrier: Barrier,
+        next: u32,
+    },
     /// The threads end.
     Return,
     /// The kernel gives up.
@@ -174,16 +184,46 @@ pub(crate) struct Instruction {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Op {
     /// Lane by lane: registers to a register.
-    Alu { code: Alu, d: Slot, a: Slot, b: Slot, c: Slot },
+    Alu {
+        code: Alu,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
     /// Bitwise function of three, by its truth table.
-    Lop3 { d: Slot, a: Slot, b: Slot, c: Slot, table: u8 },
+    Lop3 {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+        table: u8,
+    },
     Load(u32),
     Store(u32),
     /// Across the lanes of the warp.
-    Shuffle { mode: ShuffleMode, d: Slot, valid: Slot, a: Slot, b: Slot, c: Slot, members: Slot },
-    Vote { mode: VoteMode, d: Slot, predicate: Slot, negated: bool, members: Slot },
-    ActiveMask { d: Slot },
-    WarpSync { members: Slot },
+    Shuffle {
+        mode: ShuffleMode,
+        d: Slot,
+        valid: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+        members: Slot,
+    },
+    Vote {
+        mode: VoteMode,
+        d: Slot,
+        predicate: Slot,
+        negated: bool,
+        members: Slot,
+    },
+    ActiveMask {
+        d: Slot,
+    },
+    WarpSync {
+        members: Slot,
+    },
     Fence,
 }
 

@@ -13,7 +13,11 @@ pub(crate) enum Role {
 }
 
 /// Calls `visit` for each register of an instruction, reads before writes.
-pub(crate) fn visit(instruction: &mut Instruction, accesses: &mut [Access], visit: &mut dyn FnMut(File, Role, &mut Slot)) {
+pub(crate) fn visit(
+    instruction: &mut Instruction,
+    accesses: &mut [Access],
+    visit: &mut dyn FnMut(File, Role, &mut Slot),
+) {
     use File::*;
     use Role::*;
     if let Some(guard) = &mut instruction.guard {

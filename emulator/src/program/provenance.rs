@@ -27,7 +27,9 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
                 Op::Load(index) => {
                     let access = &program.accesses[index as usize];
                     match (access.space, offset_of(access.base)) {
-                        (Space::Parameter, Some(base)) => parameter_bit(program, base.wrapping_add(access.offset as u64)),
+                        (Space::Parameter, Some(base)) => {
+                            parameter_bit(program, base.wrapping_add(access.offset as u64))
+                        }
                         _ => ANY,
                     }
                 }
@@ -66,6 +68,7 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
 }
 
 fn parameter_bit(program: &Program, offset: u64) -> u64 {
-    let at = program.parameters.iter().position(|p| (u64::from(p.offset)..u64::from(p.offset + p.bytes)).contains(&offset));
+    let at =
+        program.parameters.iter().position(|p| (u64::from(p.offset)..u64::from(p.offset + p.bytes)).contains(&offset));
     at.map_or(ANY, |index| 1 << index.min(62))
 }

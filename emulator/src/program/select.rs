@@ -77,7 +77,9 @@ impl Decoder<'_> {
     /// `call (result), function, (arguments);` — the callee's body is decoded in place.
     fn call(&mut self, words: &Words, guard: Option<Guard>) -> Result<(), PtxError> {
         let (result, name, arguments) = match words.operands.as_slice() {
-            [Operand::List(result), Operand::Name(name), Operand::List(arguments), ..] => (&result[..], name, &arguments[..]),
+            [Operand::List(result), Operand::Name(name), Operand::List(arguments), ..] => {
+                (&result[..], name, &arguments[..])
+            }
             [Operand::Name(name), Operand::List(arguments), ..] => (&[][..], name, &arguments[..]),
             [Operand::Name(name)] => (&[][..], name, &[][..]),
             _ => return error(words.line, "this form of `call` (indirect, or without names) is not supported"),
@@ -92,7 +94,9 @@ impl Decoder<'_> {
                 Operand::Name(name) => self.find_place(name),
                 _ => None,
             };
-            let Some(place) = place else { return error(words.line, "`call` with an argument that is no .param variable") };
+            let Some(place) = place else {
+                return error(words.line, "`call` with an argument that is no .param variable");
+            };
             places.insert(formal.name.clone(), place);
         }
         let after = self.new_label();
@@ -134,7 +138,8 @@ impl Decoder<'_> {
         if !matches!(bits, 8 | 16 | 32 | 64) {
             return self.unknown(words);
         }
-        let (address, data) = if load { (operand(words, 1)?, operand(words, 0)?) } else { (operand(words, 0)?, operand(words, 1)?) };
+        let (address, data) =
+            if load { (operand(words, 1)?, operand(words, 0)?) } else { (operand(words, 0)?, operand(words, 1)?) };
         let list = match data {
             Operand::List(list) => list.as_slice(),
             single => std::slice::from_ref(single),
@@ -146,7 +151,11 @@ impl Decoder<'_> {
         let file = list.iter().find_map(|o| self.file_of(o)).unwrap_or(if bits == 64 { File::D } else { File::R });
         let mut registers = [0; 4];
         for (slot, operand) in registers.iter_mut().zip(list) {
-            *slot = if load { self.destination(operand, file, words.line)? } else { self.source(operand, file, words.line)? };
+            *slot = if load {
+                self.destination(operand, file, words.line)?
+            } else {
+                self.source(operand, file, words.line)?
+            };
         }
         let (base, base_wide, offset) = self.address(address, &mut space, words)?;
         let class = match (space, load) {
@@ -159,14 +168,29 @@ impl Decoder<'_> {
         let wide = file == File::D;
         let (element_bytes, index) = (bits / 8, self.accesses.len() as u32);
         self.accesses.push(Access {
-            at: 0, space, element_bytes, signed, wide, elements, registers, base, base_wide, offset, ordered,
+            at: 0,
+            space,
+            element_bytes,
+            signed,
+            wide,
+            elements,
+            registers,
+            base,
+            base_wide,
+            offset,
+            ordered,
         });
         self.push(if load { Op::Load(index) } else { Op::Store(index) }, guard, words, Some(class));
         Ok(())
     }
 
     /// Base register, whether it is 64 bits wide, and offset of `[…]`.
-    pub fn address(&mut self, operand: &Operand, space: &mut Space, words: &Words) -> Result<(Slot, bool, i64), PtxError> {
+    pub fn address(
+        &mut self,
+        operand: &Operand,
+        space: &mut Space,
+        words: &Words,
+    ) -> Result<(Slot, bool, i64), PtxError> {
         let Operand::Address(base, offset) = operand else { return error(words.line, "an address in [ ] is expected") };
         let Some(name) = base else { return Ok((self.constant(File::D, 0), true, *offset)) };
         if let Some((file, slot)) = self.register(name) {
@@ -185,7 +209,8 @@ impl Decoder<'_> {
     }
 
     fn barrier(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
-        let forms: Vec<&str> = parts[1..].iter().copied().filter(|p| !matches!(*p, "cta" | "aligned" | "b32" | "u32" | "pred")).collect();
+        let forms: Vec<&str> =
+            parts[1..].iter().copied().filter(|p| !matches!(*p, "cta" | "aligned" | "b32" | "u32" | "pred")).collect();
         let at = |n: usize| words.operands.get(n);
         if forms == ["warp", "sync"] {
             let members = self.source(operand(words, 0)?, File::R, words.line)?;
@@ -216,7 +241,9 @@ impl Decoder<'_> {
         }
         barrier.id = self.source(operand(words, first)?, File::R, line)?;
         let plain = words.operands.len() - barrier.reduce.is_some() as usize;
-        if plain > first + 1 && let Some(threads) = at(first + 1) {
+        if plain > first + 1
+            && let Some(threads) = at(first + 1)
+        {
             barrier.threads = Some(self.source(threads, File::R, line)?);
         }
         self.push_end(Proto::Barrier(barrier), words, Class::Barrier);

@@ -272,9 +272,11 @@ impl Parser {
                     loc = (self.integer()? as u32, self.integer()? as u32);
                     self.skip_line(line);
                 }
-                ".pragma" | ".callprototype" | ".branchtargets" => while !self.accept(';') {
-                    self.next()?;
-                },
+                ".pragma" | ".callprototype" | ".branchtargets" => {
+                    while !self.accept(';') {
+                        self.next()?;
+                    }
+                }
                 _ if self.accept(':') => function.body.push(Statement::Label(word)),
                 _ if word.starts_with('.') => return error(line, format!("`{word}` is no directive of a body")),
                 _ => {
