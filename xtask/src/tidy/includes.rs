@@ -28,20 +28,29 @@ fn missing(tree: &Tree, page: &str, target: &str) -> Option<String> {
     let Some(text) = resolve(folder_of(page), path).and_then(|file| tree.text(&file)) else {
         return Some(format!("includes {path}, which is no file"));
     };
-    match parts.next() {
-        None | Some("") => None,
-        Some(first) => match first.parse::<usize>() {
-            Ok(first) => {
-                let (lines, last) =
-                    (text.lines().count(), parts.next().and_then(|last| last.parse().ok()).unwrap_or(first));
-                (first.max(last) > lines)
-                    .then(|| format!("includes line {} of {path}, which has {lines}", first.max(last)))
-            }
-            Err(_) => {
-                (!anchors::whole(text, first)).then(|| format!("includes anchor '{first}', which {path} has not"))
-            }
-        },
+    let (first, last) = (parts.next().unwrap_or_default(), parts.next());
+    match first.parse::<usize>() {
+        Ok(first) => lines(text, first, last).map(|what| format!("includes {target}: {what}")),
+        Err(_) if first.is_empty() || anchors::whole(text, first) => None,
+        Err(_) => Some(format!("includes anchor '{first}', which {path} has not")),
     }
+}
+
+/// What is wrong with including the lines from `first` to `last`, where an empty `last` is the end.
+///
+/// Numbers go wrong in silence when a line is added above or within; at the edges of a paragraph they are likely right.
+fn lines(text: &str, first: usize, last: Option<&str>) -> Option<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let last = match last {
+        None => first,
+        Some(last) => last.parse().unwrap_or(lines.len()),
+    };
+    if first < 1 || first > last || last > lines.len() {
+        return Some(format!("the file has lines 1 to {}", lines.len()));
+    }
+    let blank = |line: Option<&&str>| line.is_none_or(|line| line.trim().is_empty());
+    let whole = (first == 1 || blank(lines.get(first - 2))) && blank(lines.get(last));
+    (!whole).then(|| "the lines are not a whole paragraph: use an anchor".to_string())
 }
 
 #[cfg(test)]
@@ -49,7 +58,8 @@ mod tests {
     use super::super::tree::printed;
     use super::check;
 
-    const KERNEL: (&str, &str) = ("level0-a/kernel.cu", "// ANCHOR: mapping\nint row;\n// ANCHOR_END: mapping\n");
+    const KERNEL: (&str, &str) =
+        ("level0-a/kernel.cu", "// 1\n\n// ANCHOR: mapping\nint row;\n// ANCHOR_END: mapping\n");
 
     fn on(page: &str) -> Vec<String> {
         printed(check, [("book/src/level0-a.md", page), KERNEL])
@@ -59,23 +69,27 @@ mod tests {
     fn what_is_there_passes() {
         assert!(on("{{#include ../../level0-a/kernel.cu}}\n").is_empty());
         assert!(
-            on("{{#include ../../level0-a/kernel.cu:mapping}} {{#include ../../level0-a/kernel.cu:1:3}}").is_empty()
+            on("{{#include ../../level0-a/kernel.cu:mapping}} {{#include ../../level0-a/kernel.cu:3:}}").is_empty()
         );
         assert!(on(r"\{{#include as/an/example.cu}} {{#title of the page}}").is_empty());
     }
 
     #[test]
     fn what_is_missing_is_found() {
-        for (page, what) in [
-            ("{{#include ../kernel.cu}}", "includes ../kernel.cu, which is no file"),
+        const FILE: &str = "../../level0-a/kernel.cu";
+        for (include, what) in [
+            ("#include ../kernel.cu", "../kernel.cu, which is no file".to_string()),
+            ("#rustdoc_include ../lib.rs:2", "../lib.rs, which is no file".to_string()),
+            (&format!("#include {FILE}:main"), format!("anchor 'main', which {FILE} has not")),
+            (&format!("#include {FILE}:3:6"), format!("{FILE}:3:6: the file has lines 1 to 5")),
             (
-                "{{#include ../../level0-a/kernel.cu:main}}",
-                "includes anchor 'main', which ../../level0-a/kernel.cu has not",
+                &format!("#include {FILE}:1:3"),
+                format!("{FILE}:1:3: the lines are not a whole paragraph: use an anchor"),
             ),
-            ("{{#include ../../level0-a/kernel.cu:2:4}}", "includes line 4 of ../../level0-a/kernel.cu, which has 3"),
-            ("{{#rustdoc_include ../lib.rs:2}}", "includes ../lib.rs, which is no file"),
+            (&format!("#include {FILE}:4:"), format!("{FILE}:4:: the lines are not a whole paragraph: use an anchor")),
         ] {
-            assert_eq!(on(&format!("text\n{page}")), [format!("book/src/level0-a.md:2: {what}")]);
+            let found = on(&format!("text\n{{{{{include}}}}}"));
+            assert_eq!(found, [format!("book/src/level0-a.md:2: includes {what}")]);
         }
     }
 }
