@@ -19,7 +19,11 @@ fn shipped(tree: &Tree, level: &Level) -> Vec<Finding> {
         return vec![Finding::new(&folder, 1, "ships no PTX: run `cargo x ptx`")];
     }
     let mut findings = Vec::new();
+    let program = tree.text(&format!("{}/src/lib.rs", level.folder)).unwrap_or_default();
     for (path, ptx) in files {
+        if !program.contains(&path[level.folder.len()..]) {
+            findings.push(Finding::new(path, 1, "src/lib.rs does not include this file: remove it"));
+        }
         findings.extend(stale(ptx, source).map(|what| Finding::new(path, 1, what)));
         let named = numbered(ptx).find(|(_, line)| line.trim_start().starts_with(".file"));
         let (line, named) = named.unwrap_or((1, ""));
@@ -49,13 +53,20 @@ mod tests {
     use super::check;
 
     const KERNEL: (&str, &str) = ("level0-a/kernel.cu", "kernel\n");
+    const PROGRAM: (&str, &str) = ("level0-a/src/lib.rs", "include_str!(\"../ptx/16-f32.ptx\")");
     // The hash is of "-O\nkernel\n", by `sha256sum`.
     const PTX: &str =
         "// Made.\n// options: -O\n// source: HASH\n// ---\n.version 9.0\n\t.file\t1 \"level0-a/kernel.cu\"\n";
     const HASH: &str = "d4d2c5170b08e5fa5324a9f71db074f7";
 
     fn on(ptx: &str) -> Vec<String> {
-        printed(check, [KERNEL, ("level0-a/ptx/16-f32.ptx", ptx)])
+        printed(check, [KERNEL, PROGRAM, ("level0-a/ptx/16-f32.ptx", ptx)])
+    }
+
+    #[test]
+    fn a_file_left_behind() {
+        let found = printed(check, [KERNEL, PROGRAM, ("level0-a/ptx/8-f32.ptx", &PTX.replace("HASH", HASH))]);
+        assert_eq!(found, ["level0-a/ptx/8-f32.ptx:1: src/lib.rs does not include this file: remove it"]);
     }
 
     #[test]
