@@ -2,7 +2,8 @@
 //!
 //! The rules were found by measuring, on one NVIDIA H200 with Nsight Compute, 524 patterns of one warp each; they give
 //! the measured figure for every one of them (`tests/access_patterns.rs`). All widths from 4 to 16 bytes were measured;
-//! for 1 and 2 bytes the same rules are taken to hold. All accesses must be naturally aligned, that is, each address a
+//! for 1 and 2 bytes the same rules are taken to hold. No pattern tells whether an inactive partner lets loads merge
+//! (see [`shared_load`]): without that clause the rule gives the same figures for all of them. All accesses must be naturally aligned, that is, each address a
 //! multiple of `bytes_per_lane` (1, 2, 4, 8 or 16): PTX demands it, and the emulator faults on others before it asks here.
 //!
 //! An instruction without an active lane costs nothing, in every column.
