@@ -5,6 +5,7 @@
 //! that come back. The crate knows PTX and GPUs and nothing of matrix multiplication.
 
 pub mod access;
+pub mod bound;
 mod counters;
 mod driver;
 mod fault;
