@@ -4,10 +4,13 @@
 //! [`Module`], launch one of its kernels, and read the bytes and the [`Report`] (or the [`Fault`])
 //! that come back. The crate knows PTX and GPUs and nothing of matrix multiplication.
 
+pub mod access;
 mod counters;
 mod driver;
 mod fault;
+pub mod gpu;
 mod module;
+pub mod occupancy;
 
 pub use counters::{Class, ClassCount, Counters, GlobalCounters, LineCounters, Report, SharedCounters};
 pub use driver::{Argument, Buffer, Device, DeviceError, Dim3, Launch, LaunchError};
