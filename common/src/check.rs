@@ -105,6 +105,8 @@ impl Check {
     }
 }
 
+// `!(error <= tolerance)` is not `error > tolerance`: NaN must be wrong.
+#[allow(clippy::neg_cmp_op_on_partial_ord)]
 fn compare<T: Element>(shape: &Shape, reference: &Reference, bound: f64, c: &[T], launch: &LaunchShape) -> Check {
     let n = shape.n as usize;
     let mut worst = 0.0f64;
@@ -112,7 +114,6 @@ fn compare<T: Element>(shape: &Shape, reference: &Reference, bound: f64, c: &[T]
     for (i, ((c, expected), magnitude)) in c.iter().zip(&reference.product).zip(&reference.magnitude).enumerate() {
         let error = (c.to_f64() - expected).abs();
         let tolerance = bound * magnitude;
-        // Written so that NaN, which compares as false with everything, is wrong.
         if !(error <= tolerance) {
             wrong.push((i / n, i % n));
         }
@@ -140,24 +141,29 @@ fn suggest(
     is_nan: &dyn Fn(usize, usize) -> bool,
     launch: &LaunchShape,
 ) -> Option<String> {
+    let rows = wrong.iter().map(|w| w.0);
+    let columns = wrong.iter().map(|w| w.1);
     let (m, n) = (shape.m as usize, shape.n as usize);
-    let first_row = wrong.iter().map(|w| w.0).min()?;
-    let first_col = wrong.iter().map(|w| w.1).min()?;
-    let unwritten = wrong.iter().filter(|w| is_nan(w.0, w.1)).count();
-    let what = if unwritten == wrong.len() { "not written, or NaN" } else { "wrong" };
-    let last_tile = |size: usize, tile: u32| (size - 1) / tile as usize * tile as usize;
-    Some(if wrong.len() == m * n {
-        let steps = "the whole sum, or a last step along K that is left out";
-        format!("every element is {what}: look at {}", if unwritten == m * n { "the store to C" } else { steps })
-    } else if first_row > 0 && first_row >= last_tile(m, launch.tile.m) {
-        format!("all wrong rows ≥ {first_row} ({what}): the edge of the last tile along M")
-    } else if first_col > 0 && first_col >= last_tile(n, launch.tile.n) {
-        format!("all wrong columns ≥ {first_col} ({what}): the edge of the last tile along N")
-    } else if first_row > 0 {
-        format!("all wrong rows ≥ {first_row} ({what}): how rows map to blocks and threads")
-    } else if first_col > 0 {
-        format!("all wrong columns ≥ {first_col} ({what}): how columns map to blocks and threads")
+    let rows = axis("rows", "M", (rows.clone().min()?, rows.max()?), m, launch.tile.m);
+    let columns = axis("columns", "N", (columns.clone().min()?, columns.max()?), n, launch.tile.n);
+    let place = match wrong.len() == m * n {
+        true => "every element is wrong: the store to C, or the sum along K".to_string(),
+        false => rows.or(columns).unwrap_or("wrong elements lie scattered: a race, or a guard".to_string()),
+    };
+    let unwritten = wrong.iter().all(|&(row, col)| is_nan(row, col));
+    Some(if unwritten { format!("{place}; all of them are NaN, as before the launch") } else { place })
+}
+
+/// Where the wrong elements lie along one axis, if they leave a part of it out.
+fn axis(name: &str, letter: &str, (first, last): (usize, usize), size: usize, tile: u32) -> Option<String> {
+    let last_tile = (size - 1) / tile as usize * tile as usize;
+    if first > 0 && first >= last_tile {
+        Some(format!("all wrong {name} ≥ {first}: the edge of the last tile along {letter}"))
+    } else if first > 0 {
+        Some(format!("all wrong {name} ≥ {first}: how blocks and threads map to {name}"))
+    } else if last < size - 1 {
+        Some(format!("all wrong {name} ≤ {last}: how blocks and threads map to {name}"))
     } else {
-        format!("wrong elements lie scattered ({what}): a race, or a guard that lets too few through")
-    })
+        None
+    }
 }

@@ -1,6 +1,7 @@
 //! The command line, the same for every level.
 
 use clap::{Parser, ValueEnum};
+use emulator::gpu::{GPUS, Gpu};
 use serde::Serialize;
 
 use crate::Error;
@@ -115,8 +116,20 @@ impl Arguments {
         Ok(configuration)
     }
 
+    /// The GPU that the emulator models.
+    pub fn modelled_gpu(&self) -> Result<&'static Gpu, Error> {
+        Gpu::named(&self.gpu).map_err(|unknown| {
+            let known: Vec<&str> = GPUS.iter().map(|gpu| gpu.name).collect();
+            Error::usage(
+                format!("no GPU named `{}` is modelled", unknown.name),
+                format!("known are {}", known.join(", ")),
+            )
+        })
+    }
+
     /// Refuses what no device could do.
     pub fn check(&self, level: &Level) -> Result<(), Error> {
+        self.modelled_gpu()?;
         let shape = self.shape();
         Limits::of(level, &self.configuration(level)?, &shape).check()?;
         let largest = shape.m.max(shape.n).max(shape.k);

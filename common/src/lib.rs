@@ -9,7 +9,6 @@ pub mod cli;
 pub mod device;
 pub mod error;
 mod ffi;
-pub mod gpu;
 pub mod kernel;
 pub mod level;
 pub mod problem;

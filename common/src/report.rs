@@ -2,12 +2,14 @@
 
 use std::fmt::{self, Write};
 
+use emulator::gpu::Gpu;
+use emulator::occupancy::{Occupancy, occupancy};
 use serde::Serialize;
 
 use crate::annotate::annotate;
 use crate::check::Check;
 use crate::device::Facts;
-use crate::kernel::{Kernel, Origin};
+use crate::kernel::{Kernel, Origin, Resources};
 use crate::level::{Configuration, LaunchShape, Level, Shape};
 use crate::text::{count, matrices, ratio};
 use crate::timing::Timing;
@@ -29,8 +31,9 @@ pub struct Report {
     pub kernel: Kernel,
     /// The device's name: a GPU's, or `emulator`.
     pub device: String,
-    /// The architecture that the run stands for: 90 is `sm_90`. On the emulator, the modelled GPU's.
-    pub architecture: u32,
+    /// What a modelled GPU would make of the launch; nothing on a real one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modelled: Option<Modelled>,
     /// Grid, block and tile.
     pub launch: LaunchShape,
     /// Is the product right?
@@ -43,6 +46,29 @@ pub struct Report {
     /// The kernel's text with counters in the margin, if asked for.
     #[serde(skip)]
     pub annotated: Option<String>,
+}
+
+/// What a modelled GPU would make of a launch.
+#[derive(Debug, Clone, Serialize)]
+pub struct Modelled {
+    /// The GPU's name.
+    pub gpu: &'static str,
+    /// Its architecture: 90 is `sm_90`.
+    pub architecture: u32,
+    /// What ptxas needs there, if it is known.
+    pub resources: Option<Resources>,
+    /// Blocks per SM and what limits them, if the resources are known.
+    pub occupancy: Option<Occupancy>,
+}
+
+impl Modelled {
+    /// The launch of a kernel on a modelled GPU.
+    pub fn of(gpu: &'static Gpu, kernel: &Kernel, launch: &LaunchShape) -> Modelled {
+        let resources = kernel.resources.get(&gpu.sm()).copied();
+        let threads = launch.block.count() as u32;
+        let occupancy = resources.map(|r| occupancy(gpu, threads, r.registers, r.shared_bytes));
+        Modelled { gpu: gpu.name, architecture: gpu.sm(), resources, occupancy }
+    }
 }
 
 impl Report {
@@ -71,7 +97,7 @@ impl fmt::Display for Report {
         line(f, "launch", self.launch)?;
         match &self.facts {
             Facts::Emulator(report) => {
-                self.resources(f)?;
+                self.modelled(f)?;
                 self.verdict(f)?;
                 writeln!(f)?;
                 counters(f, &report.total)?;
@@ -98,14 +124,20 @@ impl Report {
         format!("{how} NVRTC {}", self.kernel.compiler)
     }
 
-    /// What ptxas says for the modelled GPU, where it is known.
-    fn resources(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(r) = self.kernel.resources.get(&self.architecture) else { return Ok(()) };
-        let (registers, spilled, shared) = (r.registers, r.spilled_bytes, r.shared_bytes);
-        let text = format!(
-            "{registers} registers per thread, {spilled} bytes spilled, {shared} bytes of shared memory per block"
-        );
-        line(f, &format!("on sm_{}", self.architecture), text)
+    /// What ptxas and the occupancy calculator say for the modelled GPU, where it is known.
+    fn modelled(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(modelled) = &self.modelled else { return Ok(()) };
+        let (Some(r), Some(o)) = (modelled.resources, &modelled.occupancy) else {
+            return line(f, "on a GPU", format!("unknown: {} is not among the compiler's architectures", modelled.gpu));
+        };
+        let (gpu, registers, spilled, shared) = (modelled.gpu, r.registers, r.spilled_bytes, r.shared_bytes);
+        let spills = if spilled == 0 { String::new() } else { format!(" ({spilled} bytes spilled)") };
+        let needs = format!("{registers} registers per thread{spills}, {shared} bytes of shared memory per block");
+        line(f, "on a GPU", format!("{gpu} (sm_{}): {needs}", modelled.architecture))?;
+        let limited: Vec<String> = o.limited_by.iter().map(|resource| resource.to_string()).collect();
+        let occupancy =
+            format!("{} blocks = {} warps per SM, {:.0}%", o.blocks_per_sm, o.warps_per_sm, 100.0 * o.share);
+        line(f, "occupancy", format!("{occupancy}, limited by {}", limited.join(" and ")))
     }
 
     fn verdict(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,14 +3,14 @@
 use std::env;
 use std::process::ExitCode;
 
+use crate::Error;
 use crate::check::Check;
 use crate::cli::Arguments;
 use crate::device::{Device, Extras};
 use crate::kernel::{FindCompiler, Kernel, Origin, nvrtc, write_ptx};
 use crate::level::{Dtype, Level};
 use crate::problem::{Element, Fill, Problem};
-use crate::report::Report;
-use crate::{Error, gpu};
+use crate::report::{Modelled, Report};
 
 /// Runs a level with the process's arguments: the whole `main` of a level.
 pub fn run(level: &Level) -> ExitCode {
@@ -22,20 +22,20 @@ pub fn run(level: &Level) -> ExitCode {
     match road(level, &arguments) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error}");
-            error.exit_code()
+            eprintln!("error: {error:#}");
+            error.downcast_ref::<Error>().map_or(ExitCode::from(2), Error::exit_code)
         }
     }
 }
 
-fn road(level: &Level, arguments: &Arguments) -> Result<ExitCode, Error> {
+fn road(level: &Level, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.write_ptx {
         let files = write_ptx(level)?;
         eprintln!("{}: {files} files written", level.name);
         return Ok(ExitCode::SUCCESS);
     }
     arguments.check(level)?;
-    let (device, note) = Device::pick(arguments.backend)?;
+    let (device, note) = Device::pick(arguments.backend, arguments.annotate)?;
     if let Some(note) = note {
         eprintln!("note: {note}");
     }
@@ -64,10 +64,9 @@ fn execute_as<T: Element>(
 ) -> Result<Report, Error> {
     arguments.check(level)?;
     let configuration = arguments.configuration(level)?;
-    let modelled = gpu::find(&arguments.gpu)?;
     let (name, architecture) = match device {
         Device::Cuda(gpu) => (gpu.name().to_string(), gpu.architecture()),
-        Device::Emulator => (format!("emulator, modelling {}", modelled.name), modelled.architecture),
+        Device::Emulator => ("emulator".to_string(), arguments.modelled_gpu()?.sm()),
     };
     let shape = arguments.shape();
     let kernel = Kernel::obtain(level, &configuration, architecture, find)?;
@@ -81,6 +80,10 @@ fn execute_as<T: Element>(
     let check = Check::of(&problem, Fill::Reals, &ran.c, &launch);
 
     let wide = |matrix: &[T]| matrix.iter().map(|x| x.to_f64()).collect();
+    let modelled = match device {
+        Device::Cuda(_) => None,
+        Device::Emulator => Some(Modelled::of(arguments.modelled_gpu()?, &kernel, &launch)),
+    };
     let matrices = arguments.print_matrices.then(|| [wide(&problem.a), wide(&problem.b), wide(&ran.c)]);
     let mut report = Report {
         level: level.name,
@@ -90,7 +93,7 @@ fn execute_as<T: Element>(
         configuration,
         kernel,
         device: name,
-        architecture,
+        modelled,
         launch,
         check,
         facts: ran.facts,

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::level::{Dtype, Shape};
 
-/// Launches that are measured at least.
-const LEAST_LAUNCHES: usize = 20;
+/// Launches that are measured at least, and at a time.
+pub const BATCH: usize = 20;
 /// Launches that are measured at most.
 const MOST_LAUNCHES: usize = 200;
 /// Milliseconds after which the least number of launches is enough.
@@ -73,10 +73,10 @@ pub fn fma_per_clock(architecture: u32, dtype: Dtype) -> Option<u32> {
     })
 }
 
-/// Whether to measure one more launch.
+/// Whether to measure another batch of launches.
 pub fn wants_more(milliseconds: &[f64]) -> bool {
     let launches = milliseconds.len();
-    launches < LEAST_LAUNCHES || (launches < MOST_LAUNCHES && milliseconds.iter().sum::<f64>() < ENOUGH_MS)
+    launches < BATCH || (launches < MOST_LAUNCHES && milliseconds.iter().sum::<f64>() < ENOUGH_MS)
 }
 
 impl Timing {

@@ -171,18 +171,25 @@ impl<T: Element> Job<'_, T> {
         ffi::launch(&self.gpu.stream, self.function, config, (&self.a, &self.b, c), &self.problem.shape)
     }
 
-    /// Times of single launches, each between two events.
+    /// Times of single launches, each between two events. A batch is submitted before any of its times is
+    /// read: the GPU then goes from one launch to the next, and no time contains the host's.
     fn times(&self, c: &mut CudaSlice<T>) -> Result<Timing, DriverError> {
         for _ in 0..WARM_UP {
             self.run(c)?;
         }
         let mut milliseconds = Vec::new();
         while timing::wants_more(&milliseconds) {
-            let (start, end) = (self.event()?, self.event()?);
-            start.record(&self.gpu.stream)?;
-            self.run(c)?;
-            end.record(&self.gpu.stream)?;
-            milliseconds.push(f64::from(start.elapsed_ms(&end)?));
+            let mut batch = Vec::new();
+            for _ in 0..timing::BATCH {
+                let (start, end) = (self.event()?, self.event()?);
+                start.record(&self.gpu.stream)?;
+                self.run(c)?;
+                end.record(&self.gpu.stream)?;
+                batch.push((start, end));
+            }
+            for (start, end) in batch {
+                milliseconds.push(f64::from(start.elapsed_ms(&end)?));
+            }
         }
         Ok(Timing::of(milliseconds, &self.problem.shape, self.gpu.peak(T::DTYPE)))
     }

@@ -41,7 +41,7 @@ pub fn launch<T: Element>(
 
     let mut bytes = vec![0; size_of_val(poisoned.as_slice())];
     device.read(c, &mut bytes).map_err(refused)?;
-    Ok(Ran { c: T::from_bytes(&bytes), facts: Facts::Emulator(report) })
+    Ok(Ran { c: T::from_bytes(&bytes), facts: Facts::Emulator(Box::new(report)) })
 }
 
 fn unknown_ptx(error: PtxError) -> Error {

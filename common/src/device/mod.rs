@@ -42,7 +42,7 @@ pub enum Facts {
         timing: Option<Timing>,
     },
     /// From the emulator: counts, and no time.
-    Emulator(emulator::Report),
+    Emulator(Box<emulator::Report>),
 }
 
 /// What to do beside the product.
@@ -56,9 +56,19 @@ pub struct Extras {
 
 impl Device {
     /// The device that `backend` asks for, and, where there was a choice, why it is this one.
-    pub fn pick(backend: Backend) -> Result<(Device, Option<String>), Error> {
-        if backend == Backend::Emulator {
-            return Ok((Device::Emulator, None));
+    /// Only the emulator can count `by_line`.
+    pub fn pick(backend: Backend, by_line: bool) -> Result<(Device, Option<String>), Error> {
+        match (backend, by_line) {
+            (Backend::Emulator, _) => return Ok((Device::Emulator, None)),
+            (Backend::Auto, true) => {
+                let note = "running on the emulator, because only it counts by line";
+                return Ok((Device::Emulator, Some(note.to_string())));
+            }
+            (Backend::Cuda, true) => {
+                let message = "`--annotate` needs counters by line, and a GPU has none";
+                return Err(Error::usage(message, "use `--backend emulator`"));
+            }
+            (_, false) => (),
         }
         match cuda::Gpu::find() {
             Ok(gpu) => {
@@ -73,14 +83,6 @@ impl Device {
                 format!("no CUDA device: {why}"),
                 "`--backend emulator` runs the same kernel on the CPU",
             )),
-        }
-    }
-
-    /// `cuda` or `emulator`.
-    pub fn backend(&self) -> &'static str {
-        match self {
-            Device::Cuda(_) => "cuda",
-            Device::Emulator => "emulator",
         }
     }
 
