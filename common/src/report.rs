@@ -6,11 +6,10 @@ use emulator::gpu::Gpu;
 use emulator::occupancy::{Occupancy, occupancy};
 use serde::Serialize;
 
-use crate::annotate::annotate;
 use crate::check::Check;
 use crate::device::Facts;
 use crate::kernel::{Kernel, Origin, Resources};
-use crate::level::{Configuration, LaunchShape, Level, Shape};
+use crate::level::{Configuration, LaunchShape, Shape};
 use crate::text::{count, matrices, ratio};
 use crate::timing::Timing;
 
@@ -75,13 +74,6 @@ impl Report {
     /// The report as one JSON object.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("{{\"error\": \"{error}\"}}"))
-    }
-
-    /// Adds kernel.cu with its counters in the margin, which only the emulator has.
-    pub fn annotate(&mut self, level: &Level) {
-        if let Facts::Emulator(report) = &self.facts {
-            self.annotated = Some(annotate(level, report));
-        }
     }
 }
 

@@ -4,9 +4,10 @@ use std::env;
 use std::process::ExitCode;
 
 use crate::Error;
+use crate::annotate::annotate;
 use crate::check::Check;
 use crate::cli::Arguments;
-use crate::device::{Device, Extras};
+use crate::device::{Device, Extras, Facts};
 use crate::kernel::{FindCompiler, Kernel, Origin, nvrtc, write_ptx};
 use crate::level::{Dtype, Level};
 use crate::problem::{Element, Fill, Problem};
@@ -64,46 +65,38 @@ fn execute_as<T: Element>(
 ) -> Result<Report, Error> {
     arguments.check(level)?;
     let configuration = arguments.configuration(level)?;
-    let (name, architecture) = match device {
-        Device::Cuda(gpu) => (gpu.name().to_string(), gpu.architecture()),
-        Device::Emulator => ("emulator".to_string(), arguments.modelled_gpu()?.sm()),
-    };
-    let shape = arguments.shape();
-    let kernel = Kernel::obtain(level, &configuration, architecture, find)?;
+    let (shape, modelled_gpu) = (arguments.shape(), arguments.modelled_gpu()?);
+    let launch = (level.launch)(&shape, &configuration.tiles);
+    let extras = Extras { time: true, sanitize: !arguments.no_sanitize };
+
+    let problem = Problem::<T>::new(shape, Fill::Reals, arguments.seed)?;
+    let kernel = Kernel::obtain(level, &configuration, modelled_gpu.sm(), find)?;
     if kernel.origin == Origin::Compiled {
         eprintln!("note: compiled {} by NVRTC {} ({configuration})", level.path, kernel.compiler);
     }
-    let problem = Problem::<T>::new(shape, Fill::Reals, arguments.seed)?;
-    let launch = (level.launch)(&shape, &configuration.tiles);
-    let extras = Extras { time: true, sanitize: !arguments.no_sanitize };
     let ran = device.launch(level, &kernel, &launch, &problem, extras)?;
     let check = Check::of(&problem, Fill::Reals, &ran.c, &launch);
 
-    let wide = |matrix: &[T]| matrix.iter().map(|x| x.to_f64()).collect();
-    let modelled = match device {
-        Device::Cuda(_) => None,
-        Device::Emulator => Some(Modelled::of(arguments.modelled_gpu()?, &kernel, &launch)),
+    let annotated = match &ran.facts {
+        Facts::Emulator(report) if arguments.annotate => Some(annotate(level, report)),
+        _ => None,
     };
-    let matrices = arguments.print_matrices.then(|| [wide(&problem.a), wide(&problem.b), wide(&ran.c)]);
-    let mut report = Report {
+    let wide = |matrix: &[T]| matrix.iter().map(|x| x.to_f64()).collect();
+    Ok(Report {
         level: level.name,
         title: level.title,
         shape,
         seed: arguments.seed,
+        device: device.name(),
+        modelled: device.is_emulator().then(|| Modelled::of(modelled_gpu, &kernel, &launch)),
         configuration,
         kernel,
-        device: name,
-        modelled,
         launch,
         check,
         facts: ran.facts,
-        matrices,
-        annotated: None,
-    };
-    if arguments.annotate {
-        report.annotate(level);
-    }
-    Ok(report)
+        matrices: arguments.print_matrices.then(|| [wide(&problem.a), wide(&problem.b), wide(&ran.c)]),
+        annotated,
+    })
 }
 
 fn print(report: &Report, json: bool) {

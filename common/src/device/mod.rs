@@ -86,6 +86,19 @@ impl Device {
         }
     }
 
+    /// The GPU's name, or `emulator`.
+    pub fn name(&self) -> String {
+        match self {
+            Device::Cuda(gpu) => gpu.name().to_string(),
+            Device::Emulator => "emulator".to_string(),
+        }
+    }
+
+    /// Whether this is the emulator.
+    pub fn is_emulator(&self) -> bool {
+        matches!(self, Device::Emulator)
+    }
+
     /// Runs the level's kernel on the problem.
     pub fn launch<T: Element>(
         &self,

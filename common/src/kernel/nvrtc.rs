@@ -92,6 +92,8 @@ impl Compiler {
     fn open(library: &Path, builtins: Option<&Path>) -> Option<Compiler> {
         let nvrtc = Nvrtc::open(library, builtins).ok()?;
         let version = nvrtc.version().ok()?;
+        // A library without its builtins loads, and then compiles nothing.
+        nvrtc.compile("", "probe.cu", &[], false).ok()?;
         (version.0 >= 12).then_some(Compiler { nvrtc, version })
     }
 
