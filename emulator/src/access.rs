@@ -2,7 +2,8 @@
 //!
 //! The rules were found by measuring, on one NVIDIA H200 with Nsight Compute, 524 patterns of one warp each; they give
 //! the measured figure for every one of them (`tests/access_patterns.rs`). All widths from 4 to 16 bytes were measured;
-//! for 1 and 2 bytes the same rules are taken to hold. All accesses must be naturally aligned, that is, each address a
+//! for 1 and 2 bytes the same rules are taken to hold. No pattern tells whether an inactive partner lets loads merge
+//! (see [`shared_load`]): without that clause the rule gives the same figures for all of them. All accesses must be naturally aligned, that is, each address a
 //! multiple of `bytes_per_lane` (1, 2, 4, 8 or 16): PTX demands it, and the emulator faults on others before it asks here.
 //!
 //! An instruction without an active lane costs nothing, in every column.
@@ -50,14 +51,18 @@ pub struct SharedCost {
 ///
 /// Wide accesses make no further requests: an instruction is one request, ncu's
 /// `l1tex__t_requests_pipe_lsu_mem_global_op_ld`, whatever its width.
+#[inline]
 pub fn global(addresses: &[u64; LANES], mask: u32, bytes_per_lane: u32) -> GlobalCost {
     if mask == 0 {
         return GlobalCost::default();
     }
-    let addresses = pack(addresses, mask);
+    let addresses = settle(addresses, mask, LANES);
     // An aligned access of at most a sector's size lies in one sector, and two of them are equal or apart.
-    let sectors = distinct(&addresses.map(|a| a / SECTOR));
-    let unique_bytes = distinct(&addresses) * bytes_per_lane;
+    let (sectors, accesses) = match low_halves(&addresses) {
+        Some(low) => (distinct(&low.map(|a| a / SECTOR as u32)), distinct(&low)),
+        None => (distinct(&addresses.map(|a| a / SECTOR)), distinct(&addresses)),
+    };
+    let unique_bytes = accesses * bytes_per_lane;
     GlobalCost { sectors, ideal_sectors: unique_bytes.div_ceil(SECTOR as u32), unique_bytes }
 }
 
@@ -67,6 +72,7 @@ pub fn global(addresses: &[u64; LANES], mask: u32, bytes_per_lane: u32) -> Globa
 /// groups of 8. Groups merge two by two (8 bytes: to one of 32; 16 bytes: to two of 16) when over the whole warp every
 /// active lane's partner `lane ^ 1` is inactive or has the same address, or when the same holds for `lane ^ 2`. A group
 /// costs as many wavefronts as the busiest bank has distinct 4-byte words to give.
+#[inline]
 pub fn shared_load(addresses: &[u32; LANES], mask: u32, bytes_per_lane: u32) -> SharedCost {
     let mut group = lanes_per_group(bytes_per_lane);
     if group < LANES && (partners_agree(addresses, mask, 1) || partners_agree(addresses, mask, 2)) {
@@ -78,6 +84,7 @@ pub fn shared_load(addresses: &[u32; LANES], mask: u32, bytes_per_lane: u32) -> 
 /// The cost of a store to shared memory by the lanes of `mask` (bit 0 is lane 0).
 ///
 /// Groups and their costs are those of [`shared_load`], but stores never merge groups.
+#[inline]
 pub fn shared_store(addresses: &[u32; LANES], mask: u32, bytes_per_lane: u32) -> SharedCost {
     shared(addresses, mask, bytes_per_lane, lanes_per_group(bytes_per_lane))
 }
@@ -86,6 +93,7 @@ pub fn shared_store(addresses: &[u32; LANES], mask: u32, bytes_per_lane: u32) ->
 ///
 /// Lane `8 * i + r` gives the address of row `r` (16 bytes) of matrix `i`; later lanes' addresses are ignored. Each matrix
 /// is one group of 8 rows, and groups never merge.
+#[inline]
 pub fn ldmatrix(rows: &[u32; LANES], matrices: u32) -> SharedCost {
     let used = u32::MAX >> (LANES as u32 - 8 * matrices.clamp(1, 4));
     shared(rows, used, 16, 8)
@@ -106,73 +114,90 @@ fn partners_agree(addresses: &[u32; LANES], mask: u32, distance: usize) -> bool 
     mask & partners & differ == 0
 }
 
+#[inline]
 fn shared(addresses: &[u32; LANES], mask: u32, bytes_per_lane: u32, group: usize) -> SharedCost {
     if mask == 0 {
         return SharedCost::default();
     }
-    let addresses = pack(addresses, mask);
+    let addresses = settle(addresses, mask, group);
     // Aligned accesses of 8 or 16 bytes take 2 or 4 neighbouring banks whole: to count words in a bank, count accesses
     // in a "slot" as wide as the access.
-    let slot_bytes = bytes_per_lane.max(WORD);
-    let keys = addresses.map(|a| a / slot_bytes);
+    let shift = bytes_per_lane.max(WORD).trailing_zeros();
+    let keys = addresses.map(|a| a >> shift);
     let mut cost = SharedCost { unique_bytes: distinct(&addresses) * bytes_per_lane, ..SharedCost::default() };
-    let mut start = 0;
-    for first in (0..LANES).step_by(group) {
-        let members = (mask >> first) & (u32::MAX >> (LANES - group));
-        let end = start + members.count_ones() as usize;
-        cost.wavefronts += busiest_slot(&keys[start..end], ROW / slot_bytes);
-        cost.ideal_wavefronts += u32::from(start < end);
-        start = end;
+    for (i, keys) in keys.chunks_exact(group).enumerate() {
+        if mask & members(i, group) != 0 {
+            cost.wavefronts += busiest_slot(keys, ROW >> shift);
+            cost.ideal_wavefronts += 1;
+        }
     }
     cost
 }
 
+/// The lanes of the `i`-th group, as a mask.
+fn members(i: usize, group: usize) -> u32 {
+    (u32::MAX >> (LANES - group)) << (i * group)
+}
+
+/// The addresses with each inactive lane's replaced by that of an active lane of its group, which costs no more. Groups
+/// without an active lane copy one before or after them.
+#[inline]
+fn settle<T: Copy>(addresses: &[T; LANES], mask: u32, group: usize) -> [T; LANES] {
+    let mut settled = *addresses;
+    if mask == u32::MAX {
+        return settled;
+    }
+    let mut last = addresses[mask.trailing_zeros() as usize % LANES];
+    for (i, lanes) in settled.chunks_exact_mut(group).enumerate() {
+        let active = (mask & members(i, group)) >> (i * group);
+        if active != 0 {
+            last = lanes[active.trailing_zeros() as usize];
+        }
+        for (lane, address) in lanes.iter_mut().enumerate() {
+            last = if active >> lane & 1 == 1 { *address } else { last };
+            *address = last;
+        }
+    }
+    settled
+}
+
+/// The low halves of the addresses, if the high halves are all the same: cheaper to compare, and as different.
+#[inline]
+fn low_halves(addresses: &[u64; LANES]) -> Option<[u32; LANES]> {
+    let differ = addresses.iter().fold(0, |differ, a| differ | (a ^ addresses[0]));
+    (differ >> 32 == 0).then(|| addresses.map(|a| a as u32))
+}
+
 /// The largest number of distinct keys that fall on one of `slots` (a power of two), where key `k` falls on `k % slots`.
+#[inline]
 fn busiest_slot(keys: &[u32], slots: u32) -> u32 {
     let (low, high) = keys.iter().fold((u32::MAX, 0), |(low, high), &k| (low.min(k), high.max(k)));
-    if keys.is_empty() {
-        return 0;
-    }
     // Equal keys, and neighbours within one row of the banks, do not conflict: the common case.
     if high - low < slots {
         return 1;
     }
-    let mut load = [0; LANES];
+    let mut load = [0_u8; LANES];
     for (i, key) in keys.iter().enumerate() {
-        load[(key % slots) as usize] += u32::from(!keys[..i].contains(key));
+        load[(key & (slots - 1)) as usize % LANES] += u8::from(!keys[..i].contains(key));
     }
-    load.into_iter().max().unwrap_or(0)
+    load.into_iter().max().unwrap_or(0).into()
 }
 
 /// How many different keys there are.
+#[inline]
 fn distinct<T: Copy + Ord>(keys: &[T; LANES]) -> u32 {
-    let (mut changes, mut descents) = (0, 0);
+    let (mut changes, mut rises, mut falls) = (0_u32, false, false);
     for i in 1..LANES {
-        changes += i32::from(keys[i - 1] != keys[i]);
-        descents += i32::from(keys[i - 1] > keys[i]);
+        changes = changes.wrapping_add(u32::from(keys[i - 1] != keys[i]));
+        rises |= keys[i - 1] < keys[i];
+        falls |= keys[i - 1] > keys[i];
     }
     // Rising or falling all along, each change brings a new key: the common case.
-    if descents == 0 || descents == changes {
-        return 1 + changes as u32;
+    if !(rises && falls) {
+        return 1 + changes;
     }
     let repeats = |lane: usize| keys[..lane].contains(&keys[lane]);
     (0..LANES).map(|lane| u32::from(!repeats(lane))).sum()
-}
-
-/// The addresses of the active lanes, moved to the front; the last of them fills the rest.
-fn pack<T: Copy>(addresses: &[T; LANES], mask: u32) -> [T; LANES] {
-    if mask == u32::MAX {
-        return *addresses;
-    }
-    let mut packed = *addresses;
-    let mut active = 0;
-    for (lane, &address) in addresses.iter().enumerate() {
-        packed[active] = address;
-        active += (mask >> lane & 1) as usize;
-    }
-    let last = packed[active.saturating_sub(1)];
-    packed[active..].fill(last);
-    packed
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! The public API: a device with memory, and launches on it.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::Serialize;
 
-use crate::{Fault, Kernel, Report};
+use crate::Fault;
+use crate::global::GlobalMemory;
 
 /// Extents in x, y and z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -39,7 +41,7 @@ impl fmt::Display for Dim3 {
 
 /// A handle to a buffer in a device's global memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Buffer(u32);
+pub struct Buffer(pub(crate) u32);
 
 /// A kernel argument.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,40 +98,58 @@ pub enum LaunchError {
 
 /// An emulated GPU: global memory, and launches on it.
 #[derive(Debug, Default)]
-pub struct Device {}
+pub struct Device {
+    pub(crate) memory: GlobalMemory,
+    /// Buffers of module-level variables, by kernel and variable.
+    pub(crate) module_variables: HashMap<(usize, u32), Buffer>,
+}
 
 impl Device {
     /// A device with no memory allocated.
     pub fn new() -> Device {
-        Device {}
+        Device::default()
     }
 
     /// Allocates `bytes` bytes of uninitialised global memory. `name` stands for it in faults.
     pub fn alloc(&mut self, name: &str, bytes: usize) -> Buffer {
-        let _ = (name, bytes);
-        Buffer(0)
+        Buffer(self.memory.alloc(name, bytes))
     }
 
     /// Frees a buffer. Later accesses to it are faults.
     pub fn free(&mut self, buffer: Buffer) {
-        let _ = buffer;
+        self.memory.buffers[buffer.0 as usize].release();
     }
 
     /// Copies `bytes` to the start of a buffer.
     pub fn write(&mut self, buffer: Buffer, bytes: &[u8]) -> Result<(), DeviceError> {
-        let _ = (buffer, bytes);
+        self.check(buffer, bytes.len(), "write")?;
+        self.memory.buffers[buffer.0 as usize].write(bytes);
         Ok(())
     }
 
-    /// Copies a buffer's bytes out. Bytes that nobody wrote are an error.
+    /// Copies the first bytes of a buffer out. Bytes that nobody wrote are an error.
     pub fn read(&self, buffer: Buffer, bytes: &mut [u8]) -> Result<(), DeviceError> {
-        let _ = (buffer, bytes);
+        self.check(buffer, bytes.len(), "read")?;
+        let memory = &self.memory.buffers[buffer.0 as usize];
+        if let Some((first, count)) = memory.unwritten(bytes.len()) {
+            let name = &memory.name;
+            return Err(DeviceError(format!(
+                "{count} bytes of {name} were never written, the first at offset {first}"
+            )));
+        }
+        memory.read(bytes);
         Ok(())
     }
 
-    /// Runs a kernel over the whole grid, and returns when the last thread block is done.
-    pub fn launch(&mut self, kernel: &Kernel, launch: Launch, arguments: &[Argument]) -> Result<Report, LaunchError> {
-        let _ = (kernel, launch, arguments);
-        Err(LaunchError::Refused("not built".into()))
+    fn check(&self, buffer: Buffer, bytes: usize, verb: &str) -> Result<(), DeviceError> {
+        let memory = &self.memory.buffers[buffer.0 as usize];
+        let (name, size) = (&memory.name, memory.bytes);
+        if memory.freed {
+            return Err(DeviceError(format!("{verb} of {bytes} bytes of {name}, which has been freed")));
+        }
+        if bytes > size {
+            return Err(DeviceError(format!("{verb} of {bytes} bytes of {name}, which has {size}")));
+        }
+        Ok(())
     }
 }

@@ -5,12 +5,18 @@
 //! that come back. The crate knows PTX and GPUs and nothing of matrix multiplication.
 
 pub mod access;
+pub mod bound;
 mod counters;
 mod driver;
 mod fault;
+mod global;
 pub mod gpu;
+mod launch;
+mod machine;
 mod module;
 pub mod occupancy;
+mod program;
+mod ptx;
 
 pub use counters::{Class, ClassCount, Counters, GlobalCounters, LineCounters, Report, SharedCounters};
 pub use driver::{Argument, Buffer, Device, DeviceError, Dim3, Launch, LaunchError};

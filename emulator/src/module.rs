@@ -1,5 +1,10 @@
 //! A parsed PTX module and its kernels.
 
+use std::sync::Arc;
+
+use crate::program::{Program, decode};
+use crate::ptx::{self, Source};
+
 /// PTX that cannot be run: what is wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("PTX line {line}: {message}")]
@@ -12,22 +17,48 @@ pub struct PtxError {
 
 /// A parsed PTX module.
 #[derive(Debug, Clone)]
-pub struct Module {}
+pub struct Module {
+    source: Arc<Source>,
+}
 
 /// A kernel, decoded and ready to launch.
 #[derive(Debug, Clone)]
-pub struct Kernel {}
+pub struct Kernel {
+    pub(crate) program: Arc<Program>,
+    source: Arc<Source>,
+}
 
 impl Module {
-    /// Parses a module's text. Every instruction must be one that the emulator can run.
+    /// Parses a module's text. What its instructions mean is looked at when a kernel is decoded.
     pub fn parse(text: &str) -> Result<Module, PtxError> {
-        let _ = text;
-        Ok(Module {})
+        Ok(Module { source: Arc::new(ptx::parse(text)?) })
     }
 
-    /// The kernel (`.entry`) of this name, decoded.
+    /// Names of the module's kernels, in the order of the text.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.source.functions.iter().filter(|f| f.entry).map(|f| f.name.as_str())
+    }
+
+    /// The kernel (`.entry`) of this name, decoded. An instruction that the emulator does not know is
+    /// an error with its line.
     pub fn kernel(&self, name: &str) -> Result<Kernel, PtxError> {
-        let _ = name;
-        Ok(Kernel {})
+        let Some(function) = self.source.functions.iter().find(|f| f.entry && f.name == name) else {
+            let known: Vec<&str> = self.kernels().collect();
+            let message = format!("the module has no kernel `{name}`; it has: {}", known.join(", "));
+            return Err(PtxError { line: 0, message });
+        };
+        Ok(Kernel { program: Arc::new(decode(&self.source, function)?), source: self.source.clone() })
+    }
+}
+
+impl Kernel {
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        &self.program.name
+    }
+
+    /// Tells modules apart: kernels of one share their module-level variables.
+    pub(crate) fn module_id(&self) -> usize {
+        Arc::as_ptr(&self.source) as usize
     }
 }

@@ -1,0 +1,353 @@
+//! The least time that the counted work of a launch needs on a GPU, and the unit that needs it: the bottleneck.
+//!
+//! Each unit is looked at alone, as if all others were free, no latency had to be waited for and every schedule were
+//! possible. So the largest of these times is a lower bound: no real launch of this work is faster. It is not a prediction; a
+//! launch takes longer, often by a factor.
+//!
+//! Three things keep the bound honest:
+//!
+//! - Counts come from PTX, and the machine code does not execute all of it. Only work that the assembler keeps is
+//!   charged: FMAs, memory accesses and barriers.
+//! - Wavefronts are charged as counted, which holds where PTX and machine code have the same shared-memory accesses: with arrays
+//!   declared `__shared__ __align__(16)`. Of other arrays the assembler may merge accesses of 4 and 8 bytes to
+//!   wider ones with fewer wavefronts, and such a launch can beat its bound.
+//! - The clock is the GPU's boost clock. A card that runs faster beats the bound by as much: set [`Gpu::boost_hz`]. The same
+//!   goes for [`Gpu::dram_bytes_per_s`].
+//!
+//! Matrix multiply-accumulate (`mma`) is charged for its issue slot only: the rate of the tensor cores is not modelled.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::counters::{Class, Report};
+use crate::gpu::{Gpu, WARP};
+
+/// Bytes of a sector.
+const SECTOR: u64 = 32;
+/// Bytes that one wavefront can move through 32 banks of 4 bytes.
+const WAVEFRONT: u64 = 128;
+/// Bytes of the widest access of a warp, 16 per lane: into so few instructions accesses could be merged.
+const WIDEST: u64 = 16 * WARP as u64;
+/// Bytes per clock that one SM can take from L2.
+const SM_PORT: u64 = 64;
+
+/// A unit of a GPU that can be the bottleneck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// The pipes that execute `fma.f32`. An FMA of a warp takes the time of 32, however many lanes are active.
+    FmaF32,
+    /// The pipes that execute `fma.f64`.
+    FmaF64,
+    /// Global memory as an SM sees it: one request per clock, and sectors at the width of L1.
+    L1,
+    /// The banks of shared memory: wavefronts.
+    Shared,
+    /// L2 to SMs: each sector of the footprint at least once, since L1 may keep it for later; each stored sector every
+    /// time, since L1 writes through.
+    L2,
+    /// DRAM: the part of the footprint that L2 cannot hold for the launch, see [`Assumptions::cold_l2`].
+    Dram,
+    /// The schedulers: FMAs, memory accesses and barriers, each at least one slot.
+    Issue,
+}
+
+impl Unit {
+    /// Every unit, in the order of [`Bound::units`].
+    pub const ALL: [Unit; 7] = [Unit::FmaF32, Unit::FmaF64, Unit::L1, Unit::Shared, Unit::L2, Unit::Dram, Unit::Issue];
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unit::FmaF32 => "FMA pipe (f32)",
+            Unit::FmaF64 => "FMA pipe (f64)",
+            Unit::L1 => "L1/LSU",
+            Unit::Shared => "shared memory",
+            Unit::L2 => "L2",
+            Unit::Dram => "DRAM",
+            Unit::Issue => "issue slots",
+        })
+    }
+}
+
+/// What may be assumed of a launch beyond its counts. The default assumes nothing, so the bound holds for every launch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Assumptions {
+    /// Every block does the same work, as where the tiles divide the matrices. Then the busiest SM does that of
+    /// `ceil(blocks / SMs)` blocks. Otherwise work is taken to be spread evenly over all SMs that can get a block.
+    pub equal_blocks: bool,
+    /// L2 holds none of the launch's data beforehand: the cache was flushed. Otherwise what an earlier launch left
+    /// there, at most the size of L2, need not come from DRAM.
+    pub cold_l2: bool,
+}
+
+/// The least time of one unit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct UnitTime {
+    /// The unit.
+    pub unit: Unit,
+    /// Seconds that it is busy with the work of the launch, at least.
+    pub seconds: f64,
+}
+
+/// The least time of a launch.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bound {
+    /// The largest of the units' times: no real launch is faster.
+    pub seconds: f64,
+    /// The unit with that time; of several, the first in [`Unit::ALL`].
+    pub bottleneck: Unit,
+    /// The times of all units, in the order of [`Unit::ALL`].
+    pub units: [UnitTime; Unit::ALL.len()],
+}
+
+/// The least time that the work of `report` needs on `gpu`.
+pub fn bound(report: &Report, gpu: &Gpu, assume: Assumptions) -> Bound {
+    let units = Unit::ALL.map(|unit| UnitTime { unit, seconds: seconds(unit, report, gpu, assume) });
+    let slowest = units.into_iter().reduce(|a, b| if b.seconds > a.seconds { b } else { a }).unwrap_or(units[0]);
+    Bound { seconds: slowest.seconds, bottleneck: slowest.unit, units }
+}
+
+fn seconds(unit: Unit, report: &Report, gpu: &Gpu, assume: Assumptions) -> f64 {
+    // Clocks of the busiest SM, for work that is given in clocks of one SM.
+    let busiest = |clocks: f64| clocks * busiest_share(report, gpu, assume) / gpu.boost_hz;
+    match unit {
+        Unit::FmaF32 => busiest(fma_clocks(report, Class::FmaF32, gpu.rates.fma_f32)),
+        Unit::FmaF64 => busiest(fma_clocks(report, Class::FmaF64, gpu.rates.fma_f64)),
+        Unit::L1 => busiest(l1_clocks(report, gpu)),
+        Unit::Shared => busiest(shared_clocks(report, gpu)),
+        Unit::Issue => busiest(issued(report) as f64 / f64::from(gpu.rates.issue)),
+        Unit::L2 => {
+            let ports = SM_PORT * blocks(report).min(gpu.sms.into());
+            l2_bytes(report) as f64 / ports.min(gpu.rates.l2_bytes.into()) as f64 / gpu.boost_hz
+        }
+        Unit::Dram => dram_bytes(report, gpu, assume) as f64 / gpu.dram_bytes_per_s,
+    }
+}
+
+fn blocks(report: &Report) -> u64 {
+    report.grid.count().max(1)
+}
+
+/// The share of all blocks' work that the busiest SM does, at least.
+fn busiest_share(report: &Report, gpu: &Gpu, assume: Assumptions) -> f64 {
+    let (blocks, sms) = (blocks(report), u64::from(gpu.sms));
+    if assume.equal_blocks { blocks.div_ceil(sms) as f64 / blocks as f64 } else { 1.0 / blocks.min(sms) as f64 }
+}
+
+fn fma_clocks(report: &Report, class: Class, lanes_per_clock: u32) -> f64 {
+    (report.total.class(class).warp * u64::from(WARP)) as f64 / f64::from(lanes_per_clock)
+}
+
+fn l1_clocks(report: &Report, gpu: &Gpu) -> f64 {
+    let (load, store) = (&report.total.global_load, &report.total.global_store);
+    let requests = load.requests + store.requests;
+    let bytes = (load.sectors + store.sectors) * SECTOR;
+    (requests as f64).max(bytes as f64 / f64::from(gpu.rates.l1_bytes))
+}
+
+/// Where banks are wider than 4 bytes, a wavefront may do the work of several; where the path is narrower than 128 bytes, only a
+/// wavefront's distinct bytes are sure to take their time.
+fn shared_clocks(report: &Report, gpu: &Gpu) -> f64 {
+    let (load, store) = (&report.total.shared_load, &report.total.shared_store);
+    let width = u64::from(gpu.rates.l1_bytes);
+    let wavefronts = (load.wavefronts + store.wavefronts) * WAVEFRONT;
+    let unique_bytes = load.unique_bytes + store.unique_bytes;
+    (wavefronts as f64 / width.max(WAVEFRONT) as f64).max(unique_bytes as f64 / width as f64)
+}
+
+fn l2_bytes(report: &Report) -> u64 {
+    report.footprint_bytes.max(report.total.global_store.sectors * SECTOR)
+}
+
+/// Results may stay in L2 at the end, as far as it holds them, and so may inputs from before.
+fn dram_bytes(report: &Report, gpu: &Gpu, assume: Assumptions) -> u64 {
+    let stay = gpu.l2_bytes.min(report.total.global_store.sectors * SECTOR);
+    let were_there = if assume.cold_l2 { 0 } else { gpu.l2_bytes };
+    report.footprint_bytes.saturating_sub(stay + were_there)
+}
+
+/// Warp instructions that the assembler keeps, at least. It never merges global accesses; of shared ones, as many are
+/// left as 16 bytes per lane make necessary. Asynchronous copies, whose bytes count for both, are one instruction.
+fn issued(report: &Report) -> u64 {
+    let total = &report.total;
+    let warps = |class| total.class(class).warp;
+    let shared = |class, bytes: u64| warps(class).min(bytes.div_ceil(WIDEST));
+    warps(Class::FmaF32)
+        + warps(Class::FmaF64)
+        + warps(Class::Tensor)
+        + total.global_load.requests
+        + total.global_store.requests
+        + shared(Class::SharedLoad, total.shared_load.bytes)
+        + shared(Class::SharedStore, total.shared_store.bytes)
+        + total.barriers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::{Counters, GlobalCounters, SharedCounters};
+    use crate::driver::Dim3;
+    use crate::gpu::{A100, H200, K80, T4};
+
+    const EQUAL: Assumptions = Assumptions { equal_blocks: true, cold_l2: false };
+    const COLD: Assumptions = Assumptions { equal_blocks: false, cold_l2: true };
+    const NOTHING: Assumptions = Assumptions { equal_blocks: false, cold_l2: false };
+
+    fn report(blocks: u32) -> Report {
+        let (grid, block) = (Dim3::xy(blocks, 1), Dim3::xy(256, 1));
+        Report { grid, block, shared_bytes: 0, footprint_bytes: 0, total: Counters::default(), lines: Vec::new() }
+    }
+
+    fn executes(report: &mut Report, class: Class, warp: u64) {
+        report.total.classes[class as usize].warp = warp;
+    }
+
+    fn clocks(report: &Report, gpu: &Gpu, assume: Assumptions, unit: Unit) -> f64 {
+        let times = bound(report, gpu, assume).units;
+        let time = times.iter().find(|time| time.unit == unit).expect("every unit has a time");
+        (time.seconds * gpu.boost_hz * 1000.0).round() / 1000.0
+    }
+
+    #[test]
+    fn units_are_called_what_people_call_them() {
+        let names = Unit::ALL.map(|unit| unit.to_string()).join(", ");
+        assert_eq!(names, "FMA pipe (f32), FMA pipe (f64), L1/LSU, shared memory, L2, DRAM, issue slots");
+    }
+
+    #[test]
+    fn fma_pipes_by_hand() {
+        let mut r = report(132);
+        executes(&mut r, Class::FmaF32, 132 * 1000);
+        // An SM of an H200 does four warps' FMAs in a clock, and of its 1000 one scheduler issues 250.
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::FmaF32), 250.0);
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Issue), 250.0);
+        assert_eq!(bound(&r, &H200, NOTHING).bottleneck, Unit::FmaF32);
+        assert_eq!(bound(&r, &H200, NOTHING).seconds, 250.0 / 1.98e9);
+        executes(&mut r, Class::FmaF64, 132 * 1000);
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::FmaF64), 500.0);
+        assert_eq!(bound(&r, &H200, NOTHING).bottleneck, Unit::FmaF64);
+        // A T4 has two f64 lanes: 40 SMs, 3300 warps' FMAs each, 16 clocks apiece.
+        assert_eq!(clocks(&r, &T4, NOTHING, Unit::FmaF64), 52_800.0);
+    }
+
+    #[test]
+    fn few_blocks_use_few_sms() {
+        let fma_clocks = |blocks, assume| {
+            let mut r = report(blocks);
+            executes(&mut r, Class::FmaF32, u64::from(blocks) * 400);
+            clocks(&r, &H200, assume, Unit::FmaF32)
+        };
+        assert_eq!(fma_clocks(1, NOTHING), 100.0);
+        assert_eq!(fma_clocks(132, NOTHING), 100.0);
+        assert_eq!(fma_clocks(133, NOTHING), 100.758);
+        assert_eq!(fma_clocks(1, EQUAL), 100.0);
+        assert_eq!(fma_clocks(132, EQUAL), 100.0);
+        assert_eq!(fma_clocks(133, EQUAL), 200.0, "one SM has two");
+        assert_eq!(fma_clocks(264, EQUAL), 200.0);
+    }
+
+    #[test]
+    fn global_memory_by_hand() {
+        let mut r = report(108);
+        let loads = GlobalCounters { requests: 10_800, sectors: 10_800, ..Default::default() };
+        r.total.global_load = loads;
+        assert_eq!(clocks(&r, &A100, NOTHING, Unit::L1), 100.0, "one request a clock");
+        assert_eq!(clocks(&r, &A100, NOTHING, Unit::Issue), 25.0);
+        r.total.global_load.sectors = 32 * 10_800;
+        assert_eq!(clocks(&r, &A100, NOTHING, Unit::L1), 800.0, "four sectors a clock");
+        r.total.global_store = loads;
+        assert_eq!(clocks(&r, &A100, NOTHING, Unit::L1), 825.0);
+        assert_eq!(clocks(&r, &A100, NOTHING, Unit::L2), 67.5, "stores write through, 5120 bytes a clock");
+        r.footprint_bytes = 5_120_000;
+        assert_eq!(clocks(&r, &A100, NOTHING, Unit::L2), 1000.0, "the footprint passes once");
+        let one_block = Report { grid: Dim3::xy(1, 1), ..r };
+        assert_eq!(clocks(&one_block, &A100, NOTHING, Unit::L2), 80_000.0, "64 bytes a clock for one SM");
+    }
+
+    #[test]
+    fn shared_memory_by_hand() {
+        let mut r = report(1);
+        r.total.shared_load =
+            SharedCounters { requests: 100, wavefronts: 200, unique_bytes: 12_800, ..Default::default() };
+        r.total.shared_store =
+            SharedCounters { requests: 10, wavefronts: 10, unique_bytes: 1280, ..Default::default() };
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Shared), 210.0);
+        assert_eq!(clocks(&r, &K80, NOTHING, Unit::Shared), 105.0, "banks of 8 bytes may halve them");
+        assert_eq!(clocks(&r, &T4, NOTHING, Unit::Shared), 220.0, "14080 bytes, 64 a clock");
+    }
+
+    #[test]
+    fn shared_accesses_may_be_merged_before_they_are_issued() {
+        let mut r = report(1);
+        executes(&mut r, Class::SharedLoad, 100);
+        r.total.shared_load = SharedCounters { requests: 100, bytes: 100 * 128, ..Default::default() };
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Issue), 6.25, "25 accesses of 16 bytes, 4 schedulers");
+        r.total.shared_load.bytes = 100 * 512;
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Issue), 25.0, "as wide as can be");
+        r.total.shared_store.bytes = 100 * 512;
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Issue), 25.0, "copied by an instruction of another class");
+        executes(&mut r, Class::Integer, 1_000_000);
+        r.total.barriers = 4;
+        executes(&mut r, Class::Tensor, 4);
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Issue), 27.0, "integer instructions are not sure to stay");
+    }
+
+    #[test]
+    fn dram_carries_what_l2_cannot_hold() {
+        let mut r = report(1000);
+        r.footprint_bytes = 480_000_000;
+        r.total.global_store.sectors = 1_000_000;
+        let dram = |r: &Report, assume| bound(r, &H200, assume).units[5];
+        assert_eq!(dram(&r, COLD), UnitTime { unit: Unit::Dram, seconds: 448e6 / 4.8e12 }, "results may stay");
+        let held = (480_000_000 - 32_000_000 - 50 * 1024 * 1024) as f64;
+        assert_eq!(dram(&r, NOTHING).seconds, held / 4.8e12, "inputs may have been there");
+        r.total.global_store.sectors = 10_000_000;
+        assert_eq!(dram(&r, COLD).seconds, (480_000_000 - 50 * 1024 * 1024) as f64 / 4.8e12, "results beyond L2");
+        r.footprint_bytes = 1_000_000;
+        assert_eq!(dram(&r, NOTHING).seconds, 0.0);
+    }
+
+    #[test]
+    fn no_work_takes_no_time() {
+        let empty = Report { grid: Dim3::xy(0, 0), ..report(1) };
+        assert_eq!(bound(&empty, &H200, EQUAL).seconds, 0.0);
+        assert_eq!(bound(&empty, &H200, NOTHING).seconds, 0.0);
+    }
+
+    /// TFLOP/s at most for a kernel whose warps do, for each FMA of a warp, this much; of 4096³ FMAs on an H200.
+    fn tflops(per_fma: impl Fn(&mut Counters, u64)) -> (f64, Unit) {
+        let mut r = report(128 * 128);
+        let fmas = 4096 * 4096 * 4096 / 32;
+        executes(&mut r, Class::FmaF32, fmas);
+        per_fma(&mut r.total, fmas);
+        r.footprint_bytes = 3 * 4096 * 4096 * 4;
+        let b = bound(&r, &H200, EQUAL);
+        (64.0 * fmas as f64 / b.seconds / 1e12, b.bottleneck)
+    }
+
+    #[test]
+    fn kernels_measured_on_an_h200_stay_below_their_bounds() {
+        // One element per thread: a broadcast of A (1 sector) and a row of B (4 sectors) for each FMA.
+        let (naive, unit) = tflops(|total, fmas| {
+            total.global_load = GlobalCounters { requests: 2 * fmas, sectors: 5 * fmas, ..Default::default() };
+        });
+        assert_eq!(unit, Unit::L1);
+        assert!(6.3 < naive && naive < 8.4, "{naive}");
+        // Tiles: a row of B (1 wavefront) for each FMA and a 16-byte broadcast of A (2 wavefronts) for every fourth.
+        let (tiled, unit) = tflops(|total, fmas| {
+            total.shared_load.wavefronts = fmas + fmas / 2;
+        });
+        assert_eq!(unit, Unit::Shared);
+        assert!(8.9 < tiled && tiled < 11.2, "{tiled}");
+        // 8 x 4 elements per thread: for each 128 FMAs, 8 loads of A and 4 of B, 16 bytes and 4 wavefronts each.
+        let (register, unit) = tflops(|total, fmas| {
+            total.classes[Class::SharedLoad as usize].warp = fmas * 3 / 32;
+            total.shared_load = SharedCounters { wavefronts: fmas * 12 / 32, bytes: fmas * 48, ..Default::default() };
+        });
+        assert_eq!(unit, Unit::Shared);
+        assert!(28.6 < register && register < 67.0, "{register}");
+    }
+}

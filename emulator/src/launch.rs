@@ -1,0 +1,208 @@
+//! A launch: arguments laid out, thread blocks shared out over the cores, counts added up.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use crate::global::Watch;
+use crate::machine::{Context, Shape, Tally, Worker, run_block};
+use crate::program::Program;
+use crate::{Argument, Buffer, Counters, Device, Fault, Kernel, Launch, LaunchError, Report};
+
+/// Threads that a block may have on every GPU.
+const MAX_THREADS: u64 = 1024;
+/// Shared memory that a block may have on any GPU, in bytes.
+const MAX_SHARED: u64 = 227 * 1024;
+const MAX_GRID: [u64; 3] = [(1 << 31) - 1, 65535, 65535];
+
+impl Device {
+    /// Runs a kernel over the whole grid, and returns when the last thread block is done.
+    ///
+    /// The result is the same whatever the number of cores: if thread blocks ran side by side and one met
+    /// a fault, memory goes back to what it was and the blocks run once more one by one, so that the fault
+    /// is the first in the order of the grid.
+    pub fn launch(&mut self, kernel: &Kernel, launch: Launch, arguments: &[Argument]) -> Result<Report, LaunchError> {
+        let program = &*kernel.program;
+        check_shape(program, &launch)?;
+        let parameters = self.parameters(program, arguments)?;
+        let written = self.prepare(program, &launch, arguments);
+        let globals = self.module_variables(kernel);
+        let snapshots: Vec<_> = written.iter().map(|&buffer| self.memory.buffers[buffer].snapshot()).collect();
+        let shape = Shape { grid: launch.grid, block: launch.block, dynamic_shared: launch.dynamic_shared, globals };
+        let side_by_side = !program.synchronises_globally && rayon::current_num_threads() > 1;
+
+        let mut outcome = self.run(program, &launch, &shape, &parameters, side_by_side);
+        if side_by_side && outcome.is_err() {
+            for (&buffer, snapshot) in written.iter().zip(&snapshots) {
+                self.memory.buffers[buffer].restore(snapshot);
+            }
+            self.prepare(program, &launch, arguments);
+            outcome = self.run(program, &launch, &shape, &parameters, false);
+        }
+        self.memory.buffers.iter_mut().for_each(|buffer| buffer.watch = None);
+        let tally = outcome.map_err(LaunchError::Fault)?;
+        Ok(self.report(program, &launch, &tally))
+    }
+
+    fn run(
+        &self,
+        program: &Program,
+        launch: &Launch,
+        shape: &Shape,
+        parameters: &[u8],
+        side_by_side: bool,
+    ) -> Result<Tally, Box<Fault>> {
+        let context = Context {
+            program,
+            shape: shape.clone(),
+            parameters: parameters.to_vec(),
+            memory: &self.memory,
+            sanitize: launch.sanitize,
+            instruction_limit: launch.instruction_limit,
+        };
+        let blocks = launch.grid.count();
+        let next = AtomicU64::new(0);
+        let work = |_| {
+            let mut worker = Worker::new(&context);
+            loop {
+                let block = next.fetch_add(1, Ordering::Relaxed);
+                if block >= blocks {
+                    return Ok(worker.tally);
+                }
+                if let Err(fault) = run_block(&mut worker, block) {
+                    next.store(blocks, Ordering::Relaxed);
+                    return Err(fault);
+                }
+            }
+        };
+        let add = |mut a: Tally, b: Tally| {
+            a.add(&b);
+            a
+        };
+        if !side_by_side {
+            return work(0);
+        }
+        let workers = (rayon::current_num_threads() as u64).min(blocks);
+        (0..workers)
+            .into_par_iter()
+            .map(work)
+            .try_reduce_with(|a, b| Ok(add(a, b)))
+            .unwrap_or_else(|| Ok(Tally::new(program)))
+    }
+
+    /// The arguments' bytes, as the kernel's parameters lie.
+    fn parameters(&self, program: &Program, arguments: &[Argument]) -> Result<Vec<u8>, LaunchError> {
+        if arguments.len() != program.parameters.len() {
+            let (wanted, given) = (program.parameters.len(), arguments.len());
+            return Err(LaunchError::Refused(format!(
+                "{} takes {wanted} arguments, and {given} were given",
+                program.name
+            )));
+        }
+        let mut bytes = vec![0; program.parameter_bytes as usize];
+        for (index, (parameter, argument)) in program.parameters.iter().zip(arguments).enumerate() {
+            let value = match *argument {
+                Argument::Buffer(buffer) => self.memory.address(buffer.0).to_le_bytes().to_vec(),
+                Argument::U32(value) => value.to_le_bytes().to_vec(),
+                Argument::U64(value) => value.to_le_bytes().to_vec(),
+                Argument::F32(value) => value.to_le_bytes().to_vec(),
+                Argument::F64(value) => value.to_le_bytes().to_vec(),
+            };
+            if value.len() != parameter.bytes as usize {
+                let (wanted, given) = (parameter.bytes, value.len());
+                let message =
+                    format!("argument {index} of {} has {given} bytes, and the parameter {wanted}", program.name);
+                return Err(LaunchError::Refused(message));
+            }
+            bytes[parameter.offset as usize..][..value.len()].copy_from_slice(&value);
+        }
+        Ok(bytes)
+    }
+
+    /// Forgets what earlier launches left behind, and watches the buffers that this one may write. Gives those.
+    fn prepare(&mut self, program: &Program, launch: &Launch, arguments: &[Argument]) -> Vec<usize> {
+        let mut written = Vec::new();
+        let mut loaded = Vec::new();
+        for (parameter, argument) in program.parameters.iter().zip(arguments) {
+            if let Argument::Buffer(Buffer(buffer)) = argument {
+                if parameter.stored_through {
+                    written.push(*buffer as usize);
+                }
+                if parameter.loaded_through {
+                    loaded.push(*buffer as usize);
+                }
+            }
+        }
+        written.sort_unstable();
+        written.dedup();
+        for (index, buffer) in self.memory.buffers.iter_mut().enumerate() {
+            buffer.forget_touched();
+            let watched = launch.sanitize && !buffer.freed && written.contains(&index);
+            buffer.watch = watched.then(|| Watch::new(buffer.bytes, program.global_grain, loaded.contains(&index)));
+        }
+        written.retain(|&buffer| !self.memory.buffers[buffer].freed);
+        written
+    }
+
+    /// Addresses of the module's variables, which come to be with the first launch.
+    fn module_variables(&mut self, kernel: &Kernel) -> Vec<u64> {
+        let program = &kernel.program;
+        let module = kernel.module_id();
+        let mut addresses = Vec::new();
+        for (index, variable) in program.globals.iter().enumerate() {
+            let key = (module, index as u32);
+            let buffer = match self.module_variables.get(&key) {
+                Some(buffer) => *buffer,
+                None => {
+                    let buffer = self.alloc(&variable.name, variable.bytes as usize);
+                    let mut bytes = variable.init.clone();
+                    bytes.resize(variable.bytes as usize, 0);
+                    self.memory.buffers[buffer.0 as usize].write(&bytes);
+                    self.module_variables.insert(key, buffer);
+                    buffer
+                }
+            };
+            addresses.push(self.memory.address(buffer.0));
+        }
+        addresses
+    }
+
+    fn report(&self, program: &Program, launch: &Launch, tally: &Tally) -> Report {
+        let lines = tally.lines(program);
+        let mut total = Counters::default();
+        for line in &lines {
+            total += &line.counters;
+        }
+        let sectors: u64 = self.memory.buffers.iter().map(|buffer| buffer.touched_sectors()).sum();
+        let shared_bytes = match launch.dynamic_shared {
+            0 => program.static_shared,
+            dynamic => program.dynamic_shared + dynamic,
+        };
+        Report { grid: launch.grid, block: launch.block, shared_bytes, footprint_bytes: 32 * sectors, total, lines }
+    }
+}
+
+fn check_shape(program: &Program, launch: &Launch) -> Result<(), LaunchError> {
+    let refuse = |message: String| Err(LaunchError::Refused(message));
+    let (grid, block) = (launch.grid, launch.block);
+    if grid.count() == 0 || block.count() == 0 {
+        return refuse(format!("grid {grid} of blocks {block}: an extent is 0"));
+    }
+    if block.count() > MAX_THREADS {
+        return refuse(format!("{} threads per block are more than {MAX_THREADS}", block.count()));
+    }
+    for (axis, (extent, limit)) in [grid.x, grid.y, grid.z].into_iter().zip(MAX_GRID).enumerate() {
+        if u64::from(extent) > limit {
+            let axis = ['x', 'y', 'z'][axis];
+            return refuse(format!("{extent} thread blocks in {axis} are more than {limit}"));
+        }
+    }
+    if grid.count() >= u64::from(u32::MAX) {
+        return refuse(format!("{} thread blocks are more than the emulator counts, {}", grid.count(), u32::MAX - 1));
+    }
+    let shared = u64::from(program.static_shared) + u64::from(launch.dynamic_shared);
+    if shared > MAX_SHARED {
+        return refuse(format!("{shared} bytes of shared memory per block are more than {MAX_SHARED}"));
+    }
+    Ok(())
+}

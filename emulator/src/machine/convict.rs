@@ -1,0 +1,220 @@
+//! Faults put into words: who, where, what, and what to look at.
+
+use super::block::{Context, Worker};
+use super::lanes::LANES;
+use super::race::Stamp;
+use super::warp::{State, Warp};
+use crate::global::BufferMemory;
+use crate::program::Access;
+use crate::{Fault, FaultKind, Site};
+
+impl Context<'_> {
+    /// One instruction as thread `thread` of thread block `block` executed it.
+    pub(super) fn site(&self, block: u64, thread: u32, at: u32) -> Site {
+        let info = &self.program.info[at as usize];
+        let file = self.program.files.get(info.file as usize).filter(|_| info.line != 0);
+        Site {
+            source: file.map(|file| (file.clone(), info.line)),
+            ptx_line: info.ptx_line,
+            opcode: info.opcode.to_string(),
+            block: self.shape.block_at(block),
+            thread: self.shape.thread(thread),
+            warp: thread / LANES as u32,
+            lane: thread % LANES as u32,
+        }
+    }
+}
+
+/// `kernel.cu:33`, or the line of the PTX.
+fn place(site: &Site) -> String {
+    match &site.source {
+        Some((file, line)) => format!("{file}:{line}"),
+        None => format!("PTX line {}", site.ptx_line),
+    }
+}
+
+fn fault(kind: FaultKind, message: String, site: Site, hint: &str) -> Box<Fault> {
+    let hint = (!hint.is_empty()).then(|| hint.to_string());
+    Box::new(Fault { kind, message, site, other: None, hint })
+}
+
+impl Worker<'_> {
+    pub(super) fn site_of(&self, warp: &Warp, lane: u32, at: u32) -> Site {
+        self.context.site(self.block, warp.number * LANES as u32 + lane, at)
+    }
+
+    /// A load or store outside memory, misaligned, or of freed memory.
+    #[inline(never)]
+    pub(super) fn convict_access(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: usize,
+        kind: FaultKind,
+        what: &str,
+    ) -> Box<Fault> {
+        let site = self.site_of(warp, lane as u32, access.at);
+        let verb = verb_of(&site.opcode);
+        let hint = match kind {
+            FaultKind::OutOfBounds => {
+                "is the guard of the edge there, and is it `<` and not `<=`? does the index use the right width?"
+            }
+            FaultKind::Misaligned => {
+                "a vector access needs an address that is a multiple of its size: is the row's length one?"
+            }
+            FaultKind::UseAfterFree => "the buffer was freed before this launch",
+            _ => "",
+        };
+        fault(kind, format!("{verb} of {} bytes {what}", access.bytes()), site, hint)
+    }
+
+    /// Name of the shared variable at an offset, and the offset in it.
+    pub(super) fn shared_name(&self, at: u32) -> (&str, u32) {
+        let before = self.context.program.shared.iter().filter(|variable| variable.offset <= at);
+        match before.max_by_key(|variable| variable.offset) {
+            Some(variable) => (&variable.name, at - variable.offset),
+            None => ("shared memory", at),
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn convict_shared_race(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: u32,
+        at: u32,
+        (stamp, before): (Stamp, &str),
+        now: &str,
+    ) -> Box<Fault> {
+        let (name, offset) = self.shared_name(at);
+        let what = format!("{name} (shared memory) at offset {offset}");
+        let other = self.context.site(self.block, stamp.thread(), stamp.at());
+        self.race(&what, self.site_of(warp, lane, access.at), now, other, before)
+    }
+
+    pub(super) fn race(&self, what: &str, site: Site, now: &str, other: Site, before: &str) -> Box<Fault> {
+        let same_block = site.block == other.block;
+        let party = |verb: &str, site: &Site| match same_block {
+            true => format!("{verb} by thread {} at {}", site.thread, place(site)),
+            false => format!("{verb} by block {}, thread {} at {}", site.block, site.thread, place(site)),
+        };
+        let why = match (same_block, site.ptx_line == other.ptx_line && site.warp == other.warp && now == before) {
+            (true, true) => "one instruction, different values",
+            (true, false) => "no barrier between",
+            (false, _) => "nothing orders thread blocks",
+        };
+        let message = format!("race on {what}: {}, {}, {why}", party(before, &other), party(now, &site));
+        let hint = match same_block {
+            true if why.starts_with("one") => {
+                "two threads write one place: does the index use every coordinate of the thread?"
+            }
+            true => "is a `__syncthreads()` missing between the two?",
+            false => "two thread blocks share this place: does each block own its part of the output?",
+        };
+        let mut fault = fault(FaultKind::Race, message, site, hint);
+        fault.other = Some((format!("the other party, a {before}:"), other));
+        fault
+    }
+
+    pub(super) fn convict_global_race(
+        &self,
+        (warp, access, lane): (&Warp, &Access, usize),
+        (memory, offset): (&BufferMemory, usize),
+        (block, stamp, before): (u32, Stamp, &str),
+        now: &str,
+    ) -> Box<Fault> {
+        let other = self.context.site(block.into(), stamp.thread(), stamp.at());
+        let what = format!("{} at offset {offset}", memory.name);
+        self.race(&what, self.site_of(warp, lane as u32, access.at), now, other, before)
+    }
+
+    #[inline(never)]
+    pub(super) fn convict_stuck(&self, warp: &Warp, block: u32, mask: u32) -> Box<Fault> {
+        let block = &self.context.program.blocks[block as usize];
+        let at = if block.start < block.end { block.start } else { block.exit_info.unwrap_or(0) };
+        let site = self.site_of(warp, mask.trailing_zeros(), at);
+        let limit = self.context.instruction_limit;
+        let message = format!("no progress: the thread block executed more than {limit} warp instructions");
+        fault(
+            FaultKind::NoProgress,
+            message,
+            site,
+            "an endless loop, or a wait for what never comes? the limit can be raised",
+        )
+    }
+
+    #[inline(never)]
+    pub(super) fn convict_trap(&self, warp: &Warp, at: Option<u32>, mask: u32) -> Box<Fault> {
+        let site = self.site_of(warp, mask.trailing_zeros(), at.unwrap_or(0));
+        fault(
+            FaultKind::Trap,
+            "the kernel executed `trap`".into(),
+            site,
+            "an assertion of the kernel failed, or code that must not be reached was",
+        )
+    }
+
+    #[inline(never)]
+    pub(super) fn convict_divergent_barrier(&self, warp: &Warp, here: u32, at: u32) -> Box<Fault> {
+        let (count, live) = (here.count_ones(), warp.live.count_ones());
+        let absent = (warp.live & !here).trailing_zeros();
+        let thread = self.context.shape.thread(warp.number * LANES as u32 + absent);
+        let message = format!(
+            "barrier reached by only {count} of the {live} live threads of warp {}; thread {thread} is elsewhere",
+            warp.number
+        );
+        let hint = "every thread of the block must reach the same `__syncthreads()`: take it out of the branch";
+        fault(FaultKind::Barrier, message, self.site_of(warp, here.trailing_zeros(), at), hint)
+    }
+
+    pub(super) fn convict_divergent_warp_barrier(&self, warp: &Warp, members: u32, here: u32, at: u32) -> Box<Fault> {
+        let message = format!("warp barrier for lanes {members:#010x} reached by lanes {here:#010x} only");
+        let hint = "every lane that the mask names must reach the same `__syncwarp()`";
+        fault(FaultKind::Barrier, message, self.site_of(warp, here.trailing_zeros(), at), hint)
+    }
+
+    #[inline(never)]
+    pub(super) fn convict_incomplete_barrier(&self, index: usize) -> Box<Fault> {
+        let warp = &self.warps[index];
+        let State::Waiting { id, at, .. } = warp.state else {
+            unreachable!("no warp is ready, and this one is not done: it waits")
+        };
+        let same = |warp: &&Warp| matches!(warp.state, State::Waiting { id: other, .. } if other == id);
+        let arrived = self.warps.iter().filter(same).count();
+        let message = format!(
+            "barrier {id} is never complete: {arrived} of {} warps wait at it, the others have ended or wait elsewhere",
+            self.warps.len()
+        );
+        let site = self.site_of(warp, warp.live.trailing_zeros(), at);
+        fault(FaultKind::Barrier, message, site, "every thread of the block must reach the same barrier")
+    }
+
+    pub(super) fn convict_uninitialised(&self, warp: &Warp, lane: u32, at: u32, reaches: &str) -> Box<Fault> {
+        let site = self.site_of(warp, lane, at);
+        let origin = warp.taint.as_ref().and_then(|taint| taint.origin());
+        let (what, other) = match origin {
+            Some((what, at, lane)) => (what, Some(self.site_of(warp, lane, at))),
+            None => ("memory".to_string(), None),
+        };
+        let message = format!("uninitialised value reaches {reaches}: it comes from {what}, which nobody wrote");
+        let mut fault = fault(
+            FaultKind::Uninitialised,
+            message,
+            site,
+            "is every element written before it is read, at the edges too?",
+        );
+        fault.other = other.map(|site| ("it was loaded here:".to_string(), site));
+        fault
+    }
+}
+
+/// What an instruction does to memory.
+pub(super) fn verb_of(opcode: &str) -> &'static str {
+    match opcode.split('.').next() {
+        Some("st") => "write",
+        Some("atom" | "red") => "atomic",
+        Some("cp") => "copy",
+        _ => "read",
+    }
+}

@@ -1,0 +1,39 @@
+//! Values of the 32 lanes of a warp, and sets of lanes as bit masks.
+
+pub(crate) const LANES: usize = 32;
+pub(crate) const FULL: u32 = u32::MAX;
+
+/// One register of a warp: a value per lane.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(crate) struct Lanes<T>(pub [T; LANES]);
+
+impl<T: Copy> Lanes<T> {
+    /// Replaces the values of the lanes of `mask`.
+    #[inline(always)]
+    pub fn set(&mut self, values: &[T; LANES], mask: u32) {
+        if mask == FULL {
+            self.0 = *values;
+        } else {
+            for lane in 0..LANES {
+                self.0[lane] = if mask >> lane & 1 == 1 { values[lane] } else { self.0[lane] };
+            }
+        }
+    }
+}
+
+/// The lanes of a mask, from 0 up.
+pub(crate) fn each(mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::successors((mask != 0).then_some(mask), |rest| Some(rest & (rest - 1)).filter(|rest| *rest != 0))
+        .map(|rest| rest.trailing_zeros() as usize)
+}
+
+/// The mask of the lanes for which `test` holds.
+#[inline(always)]
+pub(crate) fn mask_where(mut test: impl FnMut(usize) -> bool) -> u32 {
+    let mut mask = 0;
+    for lane in 0..LANES {
+        mask |= u32::from(test(lane)) << lane;
+    }
+    mask
+}

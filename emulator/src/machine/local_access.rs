@@ -1,0 +1,107 @@
+//! Local memory, one piece per thread, and the read-only spaces: parameters and constants.
+
+use super::block::Worker;
+use super::lanes::{LANES, each};
+use super::warp::Warp;
+use crate::program::{Access, Space};
+use crate::{Fault, FaultKind};
+
+impl Worker<'_> {
+    pub(super) fn access_local(
+        &mut self,
+        warp: &mut Warp,
+        index: u32,
+        mask: u32,
+        addresses: &[u64; LANES],
+        load: bool,
+    ) -> Result<(), Box<Fault>> {
+        let access = &self.context.program.accesses[index as usize];
+        let size = u64::from(self.context.program.local_bytes);
+        self.check_bounds(warp, access, mask, addresses, size, "local memory")?;
+        let place = |lane: usize| (lane as u64 * size + addresses[lane]) as usize;
+        let bytes = access.bytes() as usize;
+        if load {
+            let unwritten: u32 = each(mask)
+                .filter(|&lane| warp.local_written[place(lane)..][..bytes].contains(&0))
+                .fold(0, |lanes, lane| lanes | 1 << lane);
+            for element in 0..access.elements {
+                let width = access.element_bytes as usize;
+                let mut out = [0; LANES];
+                for lane in each(mask) {
+                    let mut value = [0; 8];
+                    value[..width].copy_from_slice(&warp.local[place(lane) + element as usize * width..][..width]);
+                    out[lane] = u64::from_le_bytes(value);
+                }
+                warp.set_loaded(access, element, &out, mask);
+            }
+            if self.context.sanitize && (unwritten != 0 || warp.taint.is_some()) {
+                let lane = unwritten.trailing_zeros() as usize & 31;
+                let what = format!("local memory at offset {}", addresses[lane]);
+                self.taint_loaded(warp, access, mask, unwritten, &what);
+            }
+        } else {
+            let tainted = if warp.taint.is_some() { self.stored_taint(warp, access) } else { 0 };
+            for lane in each(mask) {
+                let value = warp.stored_bytes(access, lane);
+                warp.local[place(lane)..][..bytes].copy_from_slice(&value[..bytes]);
+                warp.local_written[place(lane)..][..bytes].fill(u8::from(tainted >> lane & 1 == 0));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn load_constant(
+        &mut self,
+        warp: &mut Warp,
+        index: u32,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Box<Fault>> {
+        let context = self.context;
+        let access = &context.program.accesses[index as usize];
+        let (bytes, name) = match access.space {
+            Space::Parameter => (&context.parameters, "the kernel's parameters"),
+            _ => (&context.program.constants, "constant memory"),
+        };
+        self.check_bounds(warp, access, mask, addresses, bytes.len() as u64, name)?;
+        let width = access.element_bytes as usize;
+        for element in 0..access.elements {
+            let mut out = [0; LANES];
+            for lane in each(mask) {
+                let mut value = [0; 8];
+                let at = addresses[lane] as usize + element as usize * width;
+                value[..width].copy_from_slice(&bytes[at..at + width]);
+                out[lane] = u64::from_le_bytes(value);
+            }
+            warp.set_loaded(access, element, &out, mask);
+        }
+        if warp.taint.is_some() {
+            self.untaint_loaded(warp, access, mask);
+        }
+        Ok(())
+    }
+
+    fn check_bounds(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        mask: u32,
+        addresses: &[u64; LANES],
+        size: u64,
+        name: &str,
+    ) -> Result<(), Box<Fault>> {
+        let bytes = u64::from(access.bytes());
+        for lane in each(mask) {
+            let at = addresses[lane];
+            if at.checked_add(bytes).is_none_or(|end| end > size) {
+                let what = format!("past the end of {name} ({size} bytes) at offset {}", at as i64);
+                return Err(self.convict_access(warp, access, lane, FaultKind::OutOfBounds, &what));
+            }
+            if at % bytes != 0 {
+                let what = format!("of {name} at offset {at}, which is no multiple of {bytes}");
+                return Err(self.convict_access(warp, access, lane, FaultKind::Misaligned, &what));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Who touched a piece of memory last, and whether the next access is ordered after it.
+//!
+//! A stamp packs when and by whom into 64 bits: 24 bits of the block-wide epoch (barriers passed), 10 of
+//! the warp's epoch (warp-level barriers passed since), 20 of the instruction, 10 of the thread. Two
+//! accesses of one epoch by different threads are unordered, unless a warp-level barrier stands between
+//! two threads of one warp.
+
+/// See the module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Stamp(pub u64);
+
+pub(crate) const EPOCH_LIMIT: u32 = 1 << 24;
+pub(crate) const INSTRUCTION_LIMIT: usize = 1 << 20;
+
+impl Stamp {
+    #[inline(always)]
+    pub fn new(epoch: u32, warp_epoch: u32, at: u32, thread: u32) -> Stamp {
+        Stamp(u64::from(epoch) << 40 | u64::from(warp_epoch & 0x3ff) << 30 | u64::from(at) << 10 | u64::from(thread))
+    }
+
+    /// The same moment, in another thread.
+    #[inline(always)]
+    pub fn of_thread(self, thread: u32) -> Stamp {
+        Stamp(self.0 & !0x3ff | u64::from(thread))
+    }
+
+    pub fn epoch(self) -> u32 {
+        (self.0 >> 40) as u32
+    }
+
+    pub fn at(self) -> u32 {
+        (self.0 >> 10) as u32 & 0xf_ffff
+    }
+
+    pub fn thread(self) -> u32 {
+        self.0 as u32 & 0x3ff
+    }
+
+    /// Whether another thread made this stamp, with nothing that orders it before `now`.
+    #[inline(always)]
+    pub fn conflicts(self, now: Stamp) -> bool {
+        let differ = self.0 ^ now.0;
+        let same_epoch = differ >> 40 == 0;
+        let other_thread = differ & 0x3ff != 0;
+        let ordered_in_warp = differ & 0x3e0 == 0 && differ >> 30 & 0x3ff != 0;
+        same_epoch && other_thread && !ordered_in_warp
+    }
+}
+
+/// The last write and two readers of one cell of shared memory.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Cell {
+    pub write: Stamp,
+    pub reads: [Stamp; 2],
+}
+
+impl Cell {
+    /// Remembers a reader. Of one epoch, two different threads are kept: whoever writes next, one of
+    /// them is another.
+    #[inline(always)]
+    pub fn read(&mut self, now: Stamp) {
+        let first = self.reads[0].0 ^ now.0;
+        if first >> 40 != 0
+            || first & 0x3ff == 0
+            || first & 0x3e0 == 0 && first >> 30 != 0 && self.reads[1].0 >> 40 != now.0 >> 40
+        {
+            self.reads[0] = now;
+        } else {
+            self.reads[1] = now;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_one_epoch_conflict_and_barriers_order_them() {
+        let write = Stamp::new(3, 0, 7, 5);
+        assert!(write.conflicts(Stamp::new(3, 0, 9, 6)), "another lane, no barrier");
+        assert!(write.conflicts(Stamp::new(3, 1, 9, 40)), "another warp's own epoch orders nothing");
+        assert!(!write.conflicts(Stamp::new(3, 0, 9, 5)), "the same thread");
+        assert!(!write.conflicts(Stamp::new(3, 1, 9, 6)), "a warp-level barrier between");
+        assert!(!write.conflicts(Stamp::new(4, 0, 9, 6)), "a block-wide barrier between");
+        assert_eq!((write.epoch(), write.at(), write.thread()), (3, 7, 5));
+    }
+
+    #[test]
+    fn a_cell_keeps_two_different_readers() {
+        let mut cell = Cell::default();
+        for thread in [4, 4, 9, 12] {
+            cell.read(Stamp::new(1, 0, 2, thread));
+        }
+        for writer in [4, 9, 12, 31] {
+            let now = Stamp::new(1, 0, 3, writer);
+            assert!(cell.reads.iter().any(|read| read.conflicts(now)), "writer {writer}");
+        }
+    }
+}

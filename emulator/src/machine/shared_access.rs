@@ -1,0 +1,394 @@
+//! Shared memory: loads, stores, their wavefronts, and who raced with whom.
+
+use super::block::Worker;
+use super::lanes::{LANES, each};
+use super::race::{Cell, Stamp};
+use super::warp::Warp;
+use crate::access::{self, SharedCost};
+use crate::program::Access;
+use crate::{Fault, FaultKind};
+
+/// The pattern that an instruction showed last.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SharedCache(Option<Box<Pattern>>);
+
+/// The lanes' addresses relative to the first active one's, and what follows from them. Moving all lanes
+/// by a multiple of a word turns the banks and changes no cost.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern {
+    mask: u32,
+    phase: u32,
+    relative: [u32; LANES],
+    cost: SharedCost,
+    places: Vec<Place>,
+    /// All active lanes have one address, or neighbouring ones in order.
+    shape: PatternShape,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum PatternShape {
+    Uniform,
+    Row,
+    Other,
+}
+
+/// One of the distinct addresses of a pattern, with up to two lanes that share it.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    relative: u32,
+    lane: u32,
+    second: u32,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+impl SharedCache {
+    #[inline(always)]
+    fn pattern(&mut self, access: &Access, mask: u32, addresses: &[u32; LANES], load: bool) -> &Pattern {
+        let first = addresses[mask.trailing_zeros() as usize & 31];
+        let fits = self.0.as_ref().is_some_and(|pattern| {
+            let mut differ = pattern.mask ^ mask | pattern.phase ^ (first & 3);
+            for lane in 0..LANES {
+                differ |= addresses[lane].wrapping_sub(first) ^ pattern.relative[lane];
+            }
+            differ == 0
+        });
+        if !fits {
+            self.0 = Some(Box::new(new_pattern(access, mask, addresses, load)));
+        }
+        self.0.as_ref().expect("it was filled just now")
+    }
+}
+
+#[inline(never)]
+fn new_pattern(access: &Access, mask: u32, addresses: &[u32; LANES], load: bool) -> Pattern {
+    let first = addresses[mask.trailing_zeros() as usize];
+    let bytes = access.bytes();
+    let cost =
+        if load { access::shared_load(addresses, mask, bytes) } else { access::shared_store(addresses, mask, bytes) };
+    let relative = addresses.map(|a| a.wrapping_sub(first));
+    let mut places: Vec<Place> = Vec::new();
+    for lane in each(mask) {
+        match places.iter_mut().find(|place| place.relative == relative[lane]) {
+            Some(place) if place.second == NOBODY => place.second = lane as u32,
+            Some(_) => {}
+            None => places.push(Place { relative: relative[lane], lane: lane as u32, second: NOBODY }),
+        }
+    }
+    let row = |lane: usize| relative[lane] == (lane as u32).wrapping_mul(bytes);
+    let shape = match mask {
+        u32::MAX if places.len() == 1 => PatternShape::Uniform,
+        u32::MAX if (0..LANES).all(row) => PatternShape::Row,
+        _ => PatternShape::Other,
+    };
+    Pattern { mask, phase: first & 3, relative, cost, places, shape }
+}
+
+impl Worker<'_> {
+    #[inline(always)]
+    pub(super) fn load_shared(
+        &mut self,
+        warp: &mut Warp,
+        index: u32,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Box<Fault>> {
+        let access = &self.context.program.accesses[index as usize];
+        let addresses = self.shared_addresses(warp, access, mask, addresses)?;
+        let stamp = self.stamp(warp, access.at);
+        let pattern = self.shared_caches[index as usize].pattern(access, mask, &addresses, true);
+        count(&mut self.tally.shared[index as usize], pattern, mask);
+        if !self.cells.is_empty() && !access.ordered {
+            let first = addresses[mask.trailing_zeros() as usize & 31];
+            let grain = self.context.program.shared_grain;
+            let verdict = read_cells(&mut self.cells, pattern, first, access.bytes(), grain, stamp, self.first_epoch);
+            match verdict {
+                Verdict::Fine => {}
+                Verdict::Unwritten => self.taint_shared(warp, access, mask, &addresses),
+                Verdict::Race { lane, at, with } => {
+                    return Err(self.convict_shared_race(warp, access, lane, at, with, "load"));
+                }
+            }
+            if warp.taint.is_some() && verdict == Verdict::Fine {
+                self.untaint_loaded(warp, access, mask);
+            }
+        }
+        let pattern = self.shared_caches[index as usize].pattern(access, mask, &addresses, true);
+        read_words(&self.shared, warp, access, pattern, mask, &addresses);
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(super) fn store_shared(
+        &mut self,
+        warp: &mut Warp,
+        index: u32,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Box<Fault>> {
+        let access = &self.context.program.accesses[index as usize];
+        let addresses = self.shared_addresses(warp, access, mask, addresses)?;
+        let stamp = self.stamp(warp, access.at);
+        let pattern = self.shared_caches[index as usize].pattern(access, mask, &addresses, false);
+        count(&mut self.tally.shared[index as usize], pattern, mask);
+        if !self.cells.is_empty() && !access.ordered {
+            let first = addresses[mask.trailing_zeros() as usize & 31];
+            let grain = self.context.program.shared_grain;
+            if writes_conflict(&mut self.cells, pattern, first, access.bytes(), grain, stamp) {
+                self.judge_shared_store(warp, access, mask, &addresses, stamp)?;
+            }
+            self.mark_written(warp, access, mask, &addresses, stamp);
+        }
+        for element in 0..access.elements {
+            for lane in each(mask) {
+                let at = addresses[lane] + element * access.element_bytes;
+                write_shared(&mut self.shared, at, access.element_bytes, warp.stored(access, element, lane));
+            }
+        }
+        Ok(())
+    }
+
+    /// The addresses as offsets, all within shared memory and aligned.
+    #[inline(always)]
+    fn shared_addresses(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<[u32; LANES], Box<Fault>> {
+        let bytes = u64::from(access.bytes());
+        let limit = u64::from(self.shared_bytes).wrapping_sub(bytes);
+        let (mut outside, mut low) = (u64::from(self.shared_bytes) < bytes, 0);
+        let mut out = [0; LANES];
+        for lane in 0..LANES {
+            outside |= addresses[lane] > limit;
+            low |= addresses[lane];
+            out[lane] = addresses[lane] as u32;
+        }
+        if outside || low & (bytes - 1) != 0 {
+            return Err(self.convict_shared_address(warp, access, mask, addresses));
+        }
+        Ok(out)
+    }
+
+    #[inline(never)]
+    fn convict_shared_address(&self, warp: &Warp, access: &Access, mask: u32, addresses: &[u64; LANES]) -> Box<Fault> {
+        let bytes = u64::from(access.bytes());
+        let fits = |address: u64| address.checked_add(bytes).is_some_and(|end| end <= self.shared_bytes.into());
+        let bad = each(mask).find(|&lane| !fits(addresses[lane]) || addresses[lane] % bytes != 0).unwrap_or(0);
+        let address = addresses[bad];
+        if fits(address) {
+            let (name, offset) = self.shared_name(address as u32);
+            let what = format!("of {name} (shared memory) at offset {offset}, which is no multiple of {bytes}");
+            return self.convict_access(warp, access, bad, FaultKind::Misaligned, &what);
+        }
+        let what = if (address as i64) < 0 {
+            format!("before the start of shared memory at offset {}", address as i64)
+        } else {
+            format!("past the end of shared memory ({} bytes) at offset {address}", self.shared_bytes)
+        };
+        self.convict_access(warp, access, bad, FaultKind::OutOfBounds, &what)
+    }
+
+    /// A store meets an earlier access of its epoch, or two of its lanes meet: is any of it harmful?
+    #[inline(never)]
+    fn judge_shared_store(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        mask: u32,
+        addresses: &[u32; LANES],
+        stamp: Stamp,
+    ) -> Result<(), Box<Fault>> {
+        let grain = self.context.program.shared_grain;
+        for lane in each(mask) {
+            let now = stamp.of_thread(stamp.thread() + lane as u32);
+            let new = warp.stored_bytes(access, lane);
+            for offset in (0..access.bytes()).step_by(grain as usize) {
+                let at = addresses[lane] + offset;
+                let cell = self.cells[(at / grain) as usize];
+                if let Some(read) = cell.reads.iter().find(|read| read.conflicts(now)) {
+                    return Err(self.convict_shared_race(warp, access, lane as u32, at, (*read, "load"), "store"));
+                }
+                let old = (0..grain).map(|n| read_shared(&self.shared, at + n, 1) as u8);
+                let same = old.eq(new[offset as usize..][..grain as usize].iter().copied());
+                if cell.write.conflicts(now) && !same {
+                    return Err(self.convict_shared_race(
+                        warp,
+                        access,
+                        lane as u32,
+                        at,
+                        (cell.write, "store"),
+                        "store",
+                    ));
+                }
+            }
+            for other in each(mask & ((1 << lane) - 1)) {
+                if addresses[other] == addresses[lane] && warp.stored_bytes(access, other) != new {
+                    let with = (stamp.of_thread(stamp.thread() + other as u32), "store");
+                    return Err(self.convict_shared_race(warp, access, lane as u32, addresses[lane], with, "store"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn mark_written(&mut self, warp: &Warp, access: &Access, mask: u32, addresses: &[u32; LANES], stamp: Stamp) {
+        let grain = self.context.program.shared_grain;
+        let tainted = match warp.taint {
+            None => 0,
+            Some(_) => self.stored_taint(warp, access),
+        };
+        for lane in each(mask) {
+            let now =
+                if tainted >> lane & 1 == 1 { Stamp::default() } else { stamp.of_thread(stamp.thread() + lane as u32) };
+            for cell in addresses[lane] / grain..(addresses[lane] + access.bytes()) / grain {
+                self.cells[cell as usize].write = now;
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn count(traffic: &mut super::tally::Traffic, pattern: &Pattern, mask: u32) {
+    traffic.requests += 1;
+    traffic.lanes += u64::from(mask.count_ones());
+    traffic.cost += u64::from(pattern.cost.wavefronts);
+    traffic.ideal += u64::from(pattern.cost.ideal_wavefronts);
+    traffic.unique_bytes += u64::from(pattern.cost.unique_bytes);
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Verdict {
+    Fine,
+    Unwritten,
+    Race { lane: u32, at: u32, with: (Stamp, &'static str) },
+}
+
+/// Marks the cells that a load reads, and says what is wrong with them.
+#[inline(always)]
+fn read_cells(
+    cells: &mut [Cell],
+    pattern: &Pattern,
+    first: u32,
+    bytes: u32,
+    grain: u32,
+    stamp: Stamp,
+    first_epoch: u32,
+) -> Verdict {
+    let mut verdict = Verdict::Fine;
+    let shift = grain.trailing_zeros();
+    for place in &pattern.places {
+        let start = first.wrapping_add(place.relative) >> shift;
+        let now = stamp.of_thread(stamp.thread() + place.lane);
+        let second = if place.second == NOBODY { now } else { stamp.of_thread(stamp.thread() + place.second) };
+        for (n, cell) in cells[start as usize..(start + (bytes >> shift)) as usize].iter_mut().enumerate() {
+            if cell.write.epoch() >= stamp.epoch() {
+                // Written in this epoch: by whom?
+                let lane = if cell.write.conflicts(now) { place.lane } else { place.second };
+                if cell.write.conflicts(now) || cell.write.conflicts(second) {
+                    return Verdict::Race { lane, at: (start + n as u32) << shift, with: (cell.write, "store") };
+                }
+            } else if cell.write.epoch() < first_epoch {
+                verdict = Verdict::Unwritten;
+            }
+            cell.read(now);
+            if place.second != NOBODY {
+                cell.read(second);
+            }
+        }
+    }
+    verdict
+}
+
+/// Whether a store meets another thread's access of its epoch, or two of its lanes have one address.
+#[inline(always)]
+fn writes_conflict(cells: &mut [Cell], pattern: &Pattern, first: u32, bytes: u32, grain: u32, stamp: Stamp) -> bool {
+    let shift = grain.trailing_zeros();
+    let mut conflict = false;
+    for place in &pattern.places {
+        let start = first.wrapping_add(place.relative) >> shift;
+        let now = stamp.of_thread(stamp.thread() + place.lane);
+        conflict |= place.second != NOBODY;
+        for cell in &cells[start as usize..(start + (bytes >> shift)) as usize] {
+            conflict |= cell.write.conflicts(now) | cell.reads[0].conflicts(now) | cell.reads[1].conflicts(now);
+        }
+    }
+    conflict
+}
+
+/// Moves the words of a load into registers.
+#[inline(always)]
+fn read_words(
+    shared: &[u32],
+    warp: &mut Warp,
+    access: &Access,
+    pattern: &Pattern,
+    mask: u32,
+    addresses: &[u32; LANES],
+) {
+    if access.element_bytes == 4 && !access.wide {
+        let count = access.elements as usize;
+        let mut out = [[0; LANES]; 4];
+        match pattern.shape {
+            PatternShape::Uniform => {
+                let start = (addresses[0] / 4) as usize;
+                for (element, word) in shared[start..start + count].iter().enumerate() {
+                    out[element] = [*word; LANES];
+                }
+            }
+            PatternShape::Row if count == 1 => {
+                let start = (addresses[0] / 4) as usize;
+                out[0].copy_from_slice(&shared[start..start + LANES]);
+            }
+            _ => {
+                for lane in 0..LANES {
+                    let start = (addresses[lane] / 4) as usize;
+                    for (element, word) in shared[start..start + count].iter().enumerate() {
+                        out[element & 3][lane] = *word;
+                    }
+                }
+            }
+        }
+        for (slot, out) in access.registers.iter().zip(&out).take(count) {
+            warp.r[*slot as usize].set(out, mask);
+        }
+        return;
+    }
+    for element in 0..access.elements {
+        let mut out = [0; LANES];
+        for lane in 0..LANES {
+            out[lane] = read_shared(shared, addresses[lane] + element * access.element_bytes, access.element_bytes);
+        }
+        warp.set_loaded(access, element, &out, mask);
+    }
+}
+
+/// 1, 2, 4 or 8 bytes at an aligned offset.
+#[inline(always)]
+pub(super) fn read_shared(shared: &[u32], at: u32, bytes: u32) -> u64 {
+    let word = u64::from(shared[at as usize / 4]);
+    match bytes {
+        4 => word,
+        8 => u64::from(shared[at as usize / 4 + 1]) << 32 | word,
+        _ => word >> (at % 4 * 8) & ((1 << (8 * bytes)) - 1),
+    }
+}
+
+#[inline(always)]
+pub(super) fn write_shared(shared: &mut [u32], at: u32, bytes: u32, value: u64) {
+    let word = at as usize / 4;
+    match bytes {
+        4 => shared[word] = value as u32,
+        8 => {
+            shared[word] = value as u32;
+            shared[word + 1] = (value >> 32) as u32;
+        }
+        _ => {
+            let (shift, mask) = (at % 4 * 8, ((1u64 << (8 * bytes)) - 1) as u32);
+            shared[word] = shared[word] & !(mask << shift) | (value as u32 & mask) << shift;
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Counts while a launch runs: one tally per worker, by block, instruction and access. Nothing here
+//! depends on the order in which thread blocks run, so tallies add up to the same report every time.
+
+use std::collections::BTreeMap;
+
+use crate::program::{Exit, Info, Op, Program, Space};
+use crate::{Counters, LineCounters};
+
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Passes {
+    pub warps: u64,
+    pub threads: u64,
+    pub divergent: u64,
+}
+
+/// Counts of one memory access instruction.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Traffic {
+    pub requests: u64,
+    pub lanes: u64,
+    /// Sectors of global memory, or wavefronts of shared memory.
+    pub cost: u64,
+    pub ideal: u64,
+    pub unique_bytes: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    /// By basic block: how often warps and threads passed it.
+    pub blocks: Vec<Passes>,
+    /// By instruction: warps and threads whose guard kept them out.
+    pub idle_threads: Vec<u64>,
+    pub idle_warps: Vec<u64>,
+    /// By access, for its global and its shared part (a generic access may be either).
+    pub global: Vec<Traffic>,
+    pub shared: Vec<Traffic>,
+}
+
+impl Tally {
+    pub fn new(program: &Program) -> Tally {
+        Tally {
+            blocks: vec![Passes::default(); program.blocks.len()],
+            idle_threads: vec![0; program.code.len()],
+            idle_warps: vec![0; program.code.len()],
+            global: vec![Traffic::default(); program.accesses.len()],
+            shared: vec![Traffic::default(); program.accesses.len()],
+        }
+    }
+
+    pub fn add(&mut self, other: &Tally) {
+        for (a, b) in self.blocks.iter_mut().zip(&other.blocks) {
+            a.warps += b.warps;
+            a.threads += b.threads;
+            a.divergent += b.divergent;
+        }
+        for (a, b) in self.idle_threads.iter_mut().zip(&other.idle_threads) {
+            *a += b;
+        }
+        for (a, b) in self.idle_warps.iter_mut().zip(&other.idle_warps) {
+            *a += b;
+        }
+        let mine = self.global.iter_mut().chain(&mut self.shared);
+        for (a, b) in mine.zip(other.global.iter().chain(&other.shared)) {
+            a.requests += b.requests;
+            a.lanes += b.lanes;
+            a.cost += b.cost;
+            a.ideal += b.ideal;
+            a.unique_bytes += b.unique_bytes;
+        }
+    }
+
+    /// The counts by source line, in the order of files and lines.
+    pub fn lines(&self, program: &Program) -> Vec<LineCounters> {
+        let mut lines: BTreeMap<(u32, u32), Counters> = BTreeMap::new();
+        for (index, block) in program.blocks.iter().enumerate() {
+            let passes = self.blocks[index];
+            for at in block.start..block.end {
+                let info = &program.info[at as usize];
+                let counters = lines.entry((info.file, info.line)).or_default();
+                let warps = passes.warps - self.idle_warps[at as usize];
+                let threads = passes.threads - self.idle_threads[at as usize];
+                count(counters, info, warps, threads);
+                self.count_access(counters, program, at);
+            }
+            if let Some(exit) = block.exit_info {
+                let info = &program.info[exit as usize];
+                let counters = lines.entry((info.file, info.line)).or_default();
+                count(counters, info, passes.warps, passes.threads);
+                match block.exit {
+                    Exit::Branch { .. } => {
+                        counters.branches += passes.warps;
+                        counters.divergent_branches += passes.divergent;
+                    }
+                    Exit::Barrier { .. } => counters.barriers += passes.warps,
+                    _ => {}
+                }
+            }
+        }
+        let counted = lines.into_iter().filter(|(_, counters)| *counters != Counters::default());
+        counted
+            .map(|((file, line), counters)| {
+                let file = program.files.get(file as usize).cloned().unwrap_or_else(|| "".into());
+                LineCounters { file, line, counters }
+            })
+            .collect()
+    }
+
+    fn count_access(&self, counters: &mut Counters, program: &Program, at: u32) {
+        let (index, load) = match program.code[at as usize].op {
+            Op::Load(index) => (index as usize, true),
+            Op::Store(index) => (index as usize, false),
+            _ => return,
+        };
+        let access = &program.accesses[index];
+        if matches!(access.space, Space::Parameter | Space::Constant | Space::Local) {
+            return;
+        }
+        let bytes = u64::from(access.bytes());
+        let (global, shared) = (self.global[index], self.shared[index]);
+        let into = if load { &mut counters.global_load } else { &mut counters.global_store };
+        into.requests += global.requests;
+        into.sectors += global.cost;
+        into.ideal_sectors += global.ideal;
+        into.bytes += global.lanes * bytes;
+        let into = if load { &mut counters.shared_load } else { &mut counters.shared_store };
+        into.requests += shared.requests;
+        into.wavefronts += shared.cost;
+        into.ideal_wavefronts += shared.ideal;
+        into.bytes += shared.lanes * bytes;
+        into.unique_bytes += shared.unique_bytes;
+    }
+}
+
+fn count(counters: &mut Counters, info: &Info, warps: u64, threads: u64) {
+    let Some(class) = info.class else { return };
+    let entry = &mut counters.classes[class as usize];
+    entry.warp += warps;
+    entry.thread += threads;
+    counters.flops_f32 += threads * u64::from(info.flops_f32);
+    counters.flops_f64 += threads * u64::from(info.flops_f64);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Class;
+
+    #[test]
+    fn classes_are_in_the_order_of_their_numbers() {
+        assert!(Class::ALL.iter().enumerate().all(|(n, class)| *class as usize == n));
+    }
+}

@@ -1,0 +1,171 @@
+//! A warp: its registers, its lanes' fates, and the stack of paths that diverged.
+
+use super::lanes::{FULL, LANES, Lanes};
+use super::taint::Taint;
+use crate::Dim3;
+use crate::program::{Barrier, Preset, Program, Slot};
+
+/// A path that lanes take: from `block` until they meet the others at `meet`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Path {
+    pub block: u32,
+    pub meet: u32,
+    pub mask: u32,
+}
+
+/// No block: a path that meets no other.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum State {
+    Ready,
+    /// Waits at a barrier: its number, how many threads it is for, and the instruction.
+    Waiting {
+        id: u32,
+        threads: u32,
+        at: u32,
+    },
+    Done,
+}
+
+pub(crate) struct Warp {
+    pub number: u32,
+    pub r: Vec<Lanes<u32>>,
+    pub d: Vec<Lanes<u64>>,
+    pub p: Vec<u32>,
+    /// Lanes that exist and have not ended.
+    pub live: u32,
+    pub(super) paths: Vec<Path>,
+    pub(super) state: State,
+    /// Warp-level barriers passed since the last block-wide one.
+    pub epoch: u32,
+    /// Local memory of all lanes, one after the other, and which of its bytes were written.
+    pub local: Vec<u8>,
+    pub local_written: Vec<u8>,
+    /// Uninitialised values in registers; absent until one is loaded.
+    pub(super) taint: Option<Box<Taint>>,
+    /// The barrier's reduction, if the warp waits for one.
+    pub(super) pending: Option<(Barrier, u32)>,
+}
+
+impl Warp {
+    pub fn new(program: &Program, number: u32) -> Warp {
+        Warp {
+            number,
+            r: vec![Lanes([0; LANES]); program.registers32 as usize],
+            d: vec![Lanes([0; LANES]); program.registers64 as usize],
+            p: vec![0; program.predicates as usize],
+            live: 0,
+            paths: Vec::new(),
+            state: State::Done,
+            epoch: 0,
+            local: vec![0xff; program.local_bytes as usize * LANES],
+            local_written: vec![0; program.local_bytes as usize * LANES],
+            taint: None,
+            pending: None,
+        }
+    }
+
+    /// Stands in the list of warps while one runs.
+    pub fn placeholder() -> Warp {
+        Warp {
+            number: 0,
+            r: Vec::new(),
+            d: Vec::new(),
+            p: Vec::new(),
+            live: 0,
+            paths: Vec::new(),
+            state: State::Done,
+            epoch: 0,
+            local: Vec::new(),
+            local_written: Vec::new(),
+            taint: None,
+            pending: None,
+        }
+    }
+
+    /// Makes the warp ready to run in thread block `block`.
+    pub fn start(&mut self, program: &Program, launch: &Shape, block: Dim3) {
+        let threads = launch.block.count() as u32;
+        let first = self.number * LANES as u32;
+        let lanes = (threads - first).min(LANES as u32);
+        self.live = if lanes == 32 { FULL } else { (1 << lanes) - 1 };
+        self.paths.clear();
+        self.paths.push(Path { block: 0, meet: NOWHERE, mask: self.live });
+        self.state = State::Ready;
+        self.epoch = 0;
+        self.taint = None;
+        self.pending = None;
+        self.local_written.fill(0);
+        for &(slot, preset) in &program.preset32 {
+            self.r[slot as usize] =
+                Lanes(std::array::from_fn(|lane| preset_value(preset, launch, block, first, lane) as u32));
+        }
+        for &(slot, preset) in &program.preset64 {
+            self.d[slot as usize] = Lanes(std::array::from_fn(|lane| preset_value(preset, launch, block, first, lane)));
+        }
+        for &(slot, value) in &program.preset_predicates {
+            self.p[slot as usize] = if value { FULL } else { 0 };
+        }
+    }
+
+    /// The lanes that run now.
+    pub fn active(&self) -> u32 {
+        self.paths.last().map_or(0, |path| path.mask & self.live)
+    }
+
+    #[inline(always)]
+    pub fn predicate(&self, slot: Slot, negated: bool) -> u32 {
+        let mask = self.p[slot as usize];
+        if negated { !mask } else { mask }
+    }
+}
+
+/// What every thread block of a launch has in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
+    pub grid: Dim3,
+    pub block: Dim3,
+    pub dynamic_shared: u32,
+    /// Addresses of the module's variables in global memory.
+    pub globals: Vec<u64>,
+}
+
+impl Shape {
+    /// The position of thread `linear` in its block.
+    pub fn thread(&self, linear: u32) -> Dim3 {
+        unfold(linear.into(), self.block)
+    }
+
+    /// The position of thread block `linear` in the grid.
+    pub fn block_at(&self, linear: u64) -> Dim3 {
+        unfold(linear, self.grid)
+    }
+}
+
+fn unfold(linear: u64, extents: Dim3) -> Dim3 {
+    let (x, y) = (u64::from(extents.x), u64::from(extents.y));
+    Dim3 { x: (linear % x) as u32, y: (linear / x % y) as u32, z: (linear / x / y) as u32 }
+}
+
+fn preset_value(preset: Preset, launch: &Shape, block: Dim3, first: u32, lane: usize) -> u64 {
+    let axis = |extents: Dim3, axis: u8| u64::from([extents.x, extents.y, extents.z][axis as usize]);
+    match preset {
+        Preset::Constant(bits) => bits,
+        Preset::Tid(n) => axis(launch.thread(first + lane as u32), n),
+        Preset::Ntid(n) => axis(launch.block, n),
+        Preset::Ctaid(n) => axis(block, n),
+        Preset::Nctaid(n) => axis(launch.grid, n),
+        Preset::LaneId => lane as u64,
+        Preset::WarpId => u64::from(first) / LANES as u64,
+        Preset::NWarpId => launch.block.count().div_ceil(LANES as u64),
+        Preset::LaneMask(kind) => {
+            let below = (1u64 << lane) - 1;
+            let mask = [below + 1, below, 2 * below + 1, !(2 * below + 1), !below][kind as usize];
+            mask & 0xffff_ffff
+        }
+        Preset::DynamicSharedBytes => launch.dynamic_shared.into(),
+        Preset::Global(index, offset) => launch.globals[index as usize].wrapping_add(offset as u64),
+        Preset::DynamicSharedBase(_) => unreachable!("a constant once the program is decoded"),
+    }
+}

@@ -1,0 +1,122 @@
+//! Races on global memory: buffers that a launch writes are watched, cell by cell. No barrier orders
+//! thread blocks, so two blocks that touch one cell, one of them writing, race.
+
+use super::block::Worker;
+use super::lanes::{LANES, each};
+use super::race::Stamp;
+use super::warp::Warp;
+use crate::Fault;
+use crate::global::{BufferMemory, locate};
+use crate::program::Access;
+
+impl Worker<'_> {
+    /// A lane is about to read watched memory.
+    #[inline(never)]
+    pub(super) fn watch_read(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        memory: &BufferMemory,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Box<Fault>> {
+        let Some(watch) = &memory.watch else { return Ok(()) };
+        let stamp = self.stamp(warp, access.at);
+        for lane in each(mask) {
+            let now = stamp.of_thread(stamp.thread() + lane as u32);
+            let offset = locate(addresses[lane]).1 as usize;
+            for at in (offset..offset + access.bytes() as usize).step_by(watch.grain as usize) {
+                let cell = at / watch.grain as usize;
+                if let Some((block, write)) = watch.writes[cell].get()
+                    && self.unordered(block, write, now)
+                {
+                    let who = (warp, access, lane);
+                    return Err(self.convict_global_race(who, (memory, at), (block, write, "store"), "load"));
+                }
+                if let Some([first, second]) = watch.reads.get(cell) {
+                    let mine = self.block as u32;
+                    match first.get() {
+                        Some((block, read))
+                            if block != mine || read.0 >> 40 == now.0 >> 40 && read.thread() != now.thread() =>
+                        {
+                            second.set(mine, now);
+                        }
+                        _ => first.set(mine, now),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A lane is about to write watched memory.
+    #[inline(never)]
+    pub(super) fn watch_write(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        memory: &BufferMemory,
+        mask: u32,
+        addresses: &[u64; LANES],
+    ) -> Result<(), Box<Fault>> {
+        let Some(watch) = &memory.watch else { return Ok(()) };
+        let stamp = self.stamp(warp, access.at);
+        let grain = watch.grain as usize;
+        for lane in each(mask) {
+            let now = stamp.of_thread(stamp.thread() + lane as u32);
+            let offset = locate(addresses[lane]).1 as usize;
+            let new = warp.stored_bytes(access, lane);
+            for at in (offset..offset + access.bytes() as usize).step_by(grain) {
+                let cell = at / grain;
+                let who = (warp, access, lane);
+                if let Some((block, write)) = watch.writes[cell].get()
+                    && self.unordered(block, write, now)
+                    && (0..grain).any(|n| memory.load(at + n, 1) as u8 != new[at - offset + n])
+                {
+                    return Err(self.convict_global_race(who, (memory, at), (block, write, "store"), "store"));
+                }
+                for read in watch.reads.get(cell).into_iter().flatten() {
+                    if let Some((block, read)) = read.get()
+                        && self.unordered(block, read, now)
+                    {
+                        return Err(self.convict_global_race(who, (memory, at), (block, read, "load"), "store"));
+                    }
+                }
+                watch.writes[cell].set(self.block as u32, now);
+            }
+            // Lanes of one store: a later lane with the same address sees this one's mark and value.
+            self.colliding_lane(warp, access, mask, addresses, lane, memory, &new)?;
+        }
+        Ok(())
+    }
+
+    fn unordered(&self, block: u32, before: Stamp, now: Stamp) -> bool {
+        match u64::from(block) == self.block {
+            // Another instruction, or another warp; lanes of one store are compared by value.
+            true => before.conflicts(now) && (before.at() != now.at() || before.thread() / 32 != now.thread() / 32),
+            false => !self.context.program.synchronises_globally,
+        }
+    }
+
+    #[expect(clippy::too_many_arguments)]
+    fn colliding_lane(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        mask: u32,
+        addresses: &[u64; LANES],
+        lane: usize,
+        memory: &BufferMemory,
+        new: &[u8; 32],
+    ) -> Result<(), Box<Fault>> {
+        for other in each(mask & ((1 << lane) - 1)) {
+            if addresses[other] == addresses[lane] && warp.stored_bytes(access, other) != *new {
+                let stamp = self.stamp(warp, access.at);
+                let before = (self.block as u32, stamp.of_thread(stamp.thread() + other as u32), "store");
+                let at = locate(addresses[lane]).1 as usize;
+                return Err(self.convict_global_race((warp, access, lane), (memory, at), before, "store"));
+            }
+        }
+        Ok(())
+    }
+}

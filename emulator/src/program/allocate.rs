@@ -1,0 +1,219 @@
+//! Registers by liveness: PTX names a new register for nearly every result, and few are alive at once.
+//! Presets come first and keep their slots; the others share what is left, by linear scan.
+//!
+//! Every write is masked to the active lanes, so a slot that serves another register on another path
+//! cannot disturb the lanes that wait on this one.
+
+use super::operands::{Role, visit, visit_exit};
+use super::{Access, Exit, File, Instruction, Preset, Program, Slot};
+use crate::program::decode::PRESET;
+
+/// Gives every register its slot and rewrites the program to use them.
+pub(super) fn allocate(program: &mut Program, counts: [u32; 3], presets: &[Vec<Preset>; 3]) {
+    let ranges = live_ranges(program, counts);
+    let mut totals = [0; 3];
+    let mut slots: [Vec<Slot>; 3] = Default::default();
+    for file in 0..3 {
+        let first = presets[file].len() as u32;
+        (slots[file], totals[file]) = linear_scan(&ranges[file], first);
+    }
+    let mut rename = |file: File, _: Role, slot: &mut Slot| {
+        *slot = if *slot & PRESET != 0 { *slot & !PRESET } else { slots[file as usize][*slot as usize] };
+    };
+    for instruction in &mut program.code {
+        visit(instruction, &mut program.accesses, &mut rename);
+    }
+    for block in &mut program.blocks {
+        visit_exit(&mut block.exit, &mut rename);
+    }
+    [program.registers32, program.registers64, program.predicates] = totals;
+    let numbered = |file: File| presets[file as usize].iter().enumerate().map(|(slot, p)| (slot as Slot, *p));
+    program.preset32 = numbered(File::R).collect();
+    program.preset64 = numbered(File::D).collect();
+    program.preset_predicates =
+        numbered(File::P).map(|(slot, p)| (slot, matches!(p, Preset::Constant(bits) if bits != 0))).collect();
+}
+
+/// First and last position at which each register is alive; a block takes one position more than it
+/// has instructions, for its end. Registers that never occur get an empty range.
+type Ranges = Vec<(u32, u32)>;
+
+fn linear_scan(ranges: &Ranges, first: u32) -> (Vec<Slot>, u32) {
+    let mut order: Vec<usize> = (0..ranges.len()).filter(|&r| ranges[r].0 <= ranges[r].1).collect();
+    order.sort_by_key(|&r| ranges[r]);
+    let mut slots = vec![first; ranges.len()];
+    let mut active = std::collections::BinaryHeap::new();
+    let mut free = Vec::new();
+    let mut total = first;
+    for register in order {
+        let (start, end) = ranges[register];
+        while let Some(&(std::cmp::Reverse(last), slot)) = active.peek() {
+            if last >= start {
+                break;
+            }
+            active.pop();
+            free.push(slot);
+        }
+        let slot = free.pop().unwrap_or_else(|| {
+            total += 1;
+            total - 1
+        });
+        slots[register] = slot;
+        active.push((std::cmp::Reverse(end), slot));
+    }
+    (slots, total.max(first + 1))
+}
+
+fn live_ranges(program: &mut Program, counts: [u32; 3]) -> [Ranges; 3] {
+    let sets = BlockSets::of(program, counts);
+    let live_in = sets.live_in(program);
+    let mut ranges: [Ranges; 3] = counts.map(|n| vec![(u32::MAX, 0); n as usize]);
+    let mut touch = |register: usize, at: u32| {
+        let (file, index) = unflatten(register, counts);
+        let range: &mut (u32, u32) = &mut ranges[file][index];
+        *range = (range.0.min(at), range.1.max(at));
+    };
+    let mut position = 0;
+    for (index, block) in program.blocks.iter_mut().enumerate() {
+        live_in[index].each(|register| touch(register, position));
+        for instruction in &mut program.code[block.start as usize..block.end as usize] {
+            uses(instruction, &mut program.accesses, counts, &mut |register, _| touch(register, position));
+            position += 1;
+        }
+        exit_uses(&mut block.exit, counts, &mut |register, _| touch(register, position));
+        for next in next_blocks(&block.exit) {
+            live_in[next].each(|register| touch(register, position));
+        }
+        position += 1;
+    }
+    ranges
+}
+
+/// Visits the registers of an instruction as flat numbers, and whether each is written.
+fn uses(instruction: &mut Instruction, accesses: &mut [Access], counts: [u32; 3], each: &mut dyn FnMut(usize, bool)) {
+    visit(instruction, accesses, &mut |file, role, slot| {
+        if *slot & PRESET == 0 {
+            each(flatten(file, *slot, counts), role == Role::Write);
+        }
+    });
+}
+
+fn exit_uses(exit: &mut Exit, counts: [u32; 3], each: &mut dyn FnMut(usize, bool)) {
+    visit_exit(exit, &mut |file, role, slot| {
+        if *slot & PRESET == 0 {
+            each(flatten(file, *slot, counts), role == Role::Write);
+        }
+    });
+}
+
+fn flatten(file: File, slot: Slot, counts: [u32; 3]) -> usize {
+    let before: u32 = counts[..file as usize].iter().sum();
+    (before + slot) as usize
+}
+
+fn unflatten(mut register: usize, counts: [u32; 3]) -> (usize, usize) {
+    let mut file = 0;
+    while register >= counts[file] as usize {
+        register -= counts[file] as usize;
+        file += 1;
+    }
+    (file, register)
+}
+
+fn next_blocks(exit: &Exit) -> impl Iterator<Item = usize> + use<> {
+    let pair = match *exit {
+        Exit::Jump(next) | Exit::Barrier { next, .. } => [Some(next), None],
+        Exit::Branch { target, fall, .. } => [Some(target), Some(fall)],
+        Exit::Return | Exit::Trap => [None, None],
+    };
+    pair.into_iter().flatten().map(|n| n as usize)
+}
+
+/// For each block: what it reads before it writes, and what it writes wholly.
+struct BlockSets {
+    reads: Vec<BitSet>,
+    writes: Vec<BitSet>,
+}
+
+impl BlockSets {
+    fn of(program: &mut Program, counts: [u32; 3]) -> BlockSets {
+        let size = counts.iter().sum::<u32>() as usize;
+        let mut sets = BlockSets { reads: Vec::new(), writes: Vec::new() };
+        for block in &mut program.blocks {
+            let (mut reads, mut writes) = (BitSet::new(size), BitSet::new(size));
+            for instruction in &mut program.code[block.start as usize..block.end as usize] {
+                // A guarded write leaves the old value where the guard is false.
+                let partial = instruction.guard.is_some();
+                uses(instruction, &mut program.accesses, counts, &mut |register, written| {
+                    if (!written || partial) && !writes.has(register) {
+                        reads.add(register);
+                    }
+                    if written && !partial {
+                        writes.add(register);
+                    }
+                });
+            }
+            exit_uses(&mut block.exit, counts, &mut |register, written| {
+                if !written && !writes.has(register) {
+                    reads.add(register);
+                }
+            });
+            sets.reads.push(reads);
+            sets.writes.push(writes);
+        }
+        sets
+    }
+
+    fn live_in(&self, program: &Program) -> Vec<BitSet> {
+        let mut live = self.reads.clone();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for index in (0..program.blocks.len()).rev() {
+                for next in next_blocks(&program.blocks[index].exit) {
+                    let incoming = live[next].clone();
+                    changed |= live[index].add_all_but(&incoming, &self.writes[index]);
+                }
+            }
+        }
+        live
+    }
+}
+
+#[derive(Clone)]
+struct BitSet(Vec<u64>);
+
+impl BitSet {
+    fn new(size: usize) -> BitSet {
+        BitSet(vec![0; size.div_ceil(64)])
+    }
+
+    fn has(&self, n: usize) -> bool {
+        self.0[n / 64] >> (n % 64) & 1 == 1
+    }
+
+    fn add(&mut self, n: usize) {
+        self.0[n / 64] |= 1 << (n % 64);
+    }
+
+    /// Adds the members of `other` that are not in `but`; says whether anything was new.
+    fn add_all_but(&mut self, other: &BitSet, but: &BitSet) -> bool {
+        let mut changed = false;
+        for ((mine, theirs), but) in self.0.iter_mut().zip(&other.0).zip(&but.0) {
+            let new = *mine | (theirs & !but);
+            changed |= new != *mine;
+            *mine = new;
+        }
+        changed
+    }
+
+    fn each(&self, mut visit: impl FnMut(usize)) {
+        for (word, &bits) in self.0.iter().enumerate() {
+            let mut bits = bits;
+            while bits != 0 {
+                visit(word * 64 + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! A kernel decoded for execution: registers as dense slots, branches resolved, reconvergence
+//! points known, calls inlined.
+
+mod allocate;
+mod alu;
+mod arithmetic;
+mod decode;
+mod flow;
+mod operands;
+mod provenance;
+mod select;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub(crate) use alu::{Alu, File};
+pub(crate) use decode::decode;
+pub(crate) use operands::{Role, visit};
+
+use crate::Class;
+
+/// Index of a register in its file, the same for every warp.
+pub(crate) type Slot = u32;
+
+/// The generic address space's windows: a generic address is a global one, or lies in one of these.
+pub(crate) const SHARED_WINDOW: u64 = 0x7f00_0000_0000_0000;
+pub(crate) const LOCAL_WINDOW: u64 = 0x7e00_0000_0000_0000;
+pub(crate) const CONST_WINDOW: u64 = 0x7d00_0000_0000_0000;
+pub(crate) const WINDOW_BYTES: u64 = 1 << 32;
+
+/// A kernel, decoded.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub name: String,
+    /// `blocks[0]` is the entry.
+    pub blocks: Vec<Block>,
+    pub code: Vec<Instruction>,
+    /// What each instruction of `code` is, for counting and messages.
+    pub info: Vec<Info>,
+    /// The memory accesses that `Op::Access` and others refer to.
+    pub accesses: Vec<Access>,
+    pub registers32: u32,
+    pub registers64: u32,
+    pub predicates: u32,
+    /// Registers that hold a value from the start of every warp.
+    pub preset32: Vec<(Slot, Preset)>,
+    pub preset64: Vec<(Slot, Preset)>,
+    pub preset_predicates: Vec<(Slot, bool)>,
+    pub parameters: Vec<Parameter>,
+    pub parameter_bytes: u32,
+    pub shared: Vec<SharedVariable>,
+    pub static_shared: u32,
+    /// Offset of dynamic shared memory.
+    pub dynamic_shared: u32,
+    pub local_bytes: u32,
+    pub constants: Vec<u8>,
+    /// Module-level variables in global memory, by `Preset::Global`.
+    pub globals: Vec<GlobalVariable>,
+    /// Global memory orders threads of different blocks here (atomics, volatile): blocks run in
+    /// order, and accesses by different blocks are no races.
+    pub synchronises_globally: bool,
+    /// Bytes of the narrowest access to shared and to global memory: the grain of race detection.
+    pub shared_grain: u32,
+    pub global_grain: u32,
+    pub files: Vec<Arc<str>>,
+}
+
+/// A kernel parameter: where its bytes lie.
+#[derive(Debug, Clone)]
+pub(crate) struct Parameter {
+    pub name: String,
+    pub offset: u32,
+    pub bytes: u32,
+    /// Some store's address may derive from it.
+    pub stored_through: bool,
+    /// Some load's address may derive from it.
+    pub loaded_through: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct SharedVariable {
+    pub name: String,
+    pub offset: u32,
+    /// `None` for dynamic shared memory.
+    pub bytes: Option<u32>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct GlobalVariable {
+    pub name: String,
+    pub bytes: u64,
+    pub init: Vec<u8>,
+}
+
+/// The value that a register holds from the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Preset {
+    Constant(u64),
+    /// `%tid`, `%ntid`, `%ctaid`, `%nctaid` in x, y, z.
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    NWarpId,
+    /// `%lanemask_eq`, `_lt`, `_le`, `_gt`, `_ge`.
+    LaneMask(u8),
+    DynamicSharedBytes,
+    /// Offset of dynamic shared memory, plus an offset; a constant once all variables are placed.
+    DynamicSharedBase(i64),
+    /// Address of a module-level variable in global memory, plus an offset.
+    Global(u32, i64),
+}
+
+/// A basic block: instructions of `code`, and how it ends.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub start: u32,
+    pub end: u32,
+    pub exit: Exit,
+    /// The instruction that ends the block, where there is one (a branch, a barrier, a return).
+    pub exit_info: Option<u32>,
+}
+
+/// How a basic block ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Exit {
+    Jump(u32),
+    /// To `target` where the predicate holds (`negated`: does not), else to `fall`; the paths meet at `meet`.
+    Branch {
+        predicate: Slot,
+        negated: bool,
+        target: u32,
+        fall: u32,
+        meet: u32,
+    },
+    /// Waits for the block's other threads.
+    Barrier {
+        barrier: Barrier,
+        next: u32,
+    },
+    /// The threads end.
+    Return,
+    /// The kernel gives up.
+    Trap,
+}
+
+/// A block-wide barrier.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Barrier {
+    /// Slot of the barrier's number.
+    pub id: Slot,
+    /// Slot of the number of threads that take part; all of the block without.
+    pub threads: Option<Slot>,
+    /// `bar.arrive`: does not wait.
+    pub arrive_only: bool,
+    pub guard: Option<Guard>,
+    /// `bar.red`: the operation, its result and its predicate.
+    pub reduce: Option<(Reduce, Slot, Slot)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Reduce {
+    Popc,
+    And,
+    Or,
+}
+
+/// A guard predicate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Guard {
+    pub predicate: Slot,
+    pub negated: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Instruction {
+    pub op: Op,
+    pub guard: Option<Guard>,
+}
+
+/// What an instruction does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Op {
+    /// Lane by lane: registers to a register.
+    Alu {
+        code: Alu,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+    },
+    /// Bitwise function of three, by its truth table.
+    Lop3 {
+        d: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+        table: u8,
+    },
+    Load(u32),
+    Store(u32),
+    /// Across the lanes of the warp.
+    Shuffle {
+        mode: ShuffleMode,
+        d: Slot,
+        valid: Slot,
+        a: Slot,
+        b: Slot,
+        c: Slot,
+        members: Slot,
+    },
+    Vote {
+        mode: VoteMode,
+        d: Slot,
+        predicate: Slot,
+        negated: bool,
+        members: Slot,
+    },
+    ActiveMask {
+        d: Slot,
+    },
+    WarpSync {
+        members: Slot,
+    },
+    Fence,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ShuffleMode {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VoteMode {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Space {
+    Global,
+    Shared,
+    Local,
+    Parameter,
+    Constant,
+    Generic,
+}
+
+/// A load or store: 1, 2 or 4 elements per lane at `[base + offset]`.
+#[derive(Debug, Clone)]
+pub(crate) struct Access {
+    /// Its place in `code`.
+    pub at: u32,
+    pub space: Space,
+    /// Bytes of one element: 1, 2, 4 or 8.
+    pub element_bytes: u32,
+    /// Elements narrower than their register extend by sign.
+    pub signed: bool,
+    /// Registers are 64 bits wide.
+    pub wide: bool,
+    /// 1, 2 or 4.
+    pub elements: u32,
+    pub registers: [Slot; 4],
+    /// Register that holds the address, of 64 bits or (shared and local memory) 32.
+    pub base: Slot,
+    pub base_wide: bool,
+    pub offset: i64,
+    /// Volatile, relaxed, acquire or release: orders threads, and is no party of a race.
+    pub ordered: bool,
+}
+
+impl Access {
+    /// Bytes that one lane moves.
+    pub fn bytes(&self) -> u32 {
+        self.element_bytes * self.elements
+    }
+}
+
+/// What an instruction is, for counting and messages.
+#[derive(Debug, Clone)]
+pub(crate) struct Info {
+    pub ptx_line: u32,
+    /// Index into `files`, and the line; line 0 for none.
+    pub file: u32,
+    pub line: u32,
+    pub opcode: Arc<str>,
+    /// `None` for a helper of an instruction that takes several operations.
+    pub class: Option<Class>,
+    pub flops_f32: u32,
+    pub flops_f64: u32,
+}

@@ -1,0 +1,87 @@
+//! Which registers an operation reads and writes: what allocation, provenance and tracking of
+//! uninitialised values have in common.
+
+use super::{Access, Exit, File, Instruction, Op, Slot};
+
+/// How an operation uses a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    Read,
+    /// Read as part of an address.
+    Address,
+    Write,
+}
+
+/// Calls `visit` for each register of an instruction, reads before writes.
+pub(crate) fn visit(
+    instruction: &mut Instruction,
+    accesses: &mut [Access],
+    visit: &mut dyn FnMut(File, Role, &mut Slot),
+) {
+    use File::*;
+    use Role::*;
+    if let Some(guard) = &mut instruction.guard {
+        visit(P, Read, &mut guard.predicate);
+    }
+    match &mut instruction.op {
+        Op::Alu { code, d, a, b, c } => {
+            let signature = code.signature();
+            for (file, slot) in signature[1..].iter().zip([a, b, c]) {
+                visit(*file, Read, slot);
+            }
+            visit(signature[0], Write, d);
+        }
+        Op::Lop3 { d, a, b, c, .. } => {
+            for slot in [a, b, c] {
+                visit(R, Read, slot);
+            }
+            visit(R, Write, d);
+        }
+        Op::Load(index) => access(&mut accesses[*index as usize], Write, visit),
+        Op::Store(index) => access(&mut accesses[*index as usize], Read, visit),
+        Op::Shuffle { d, valid, a, b, c, members, .. } => {
+            for slot in [a, b, c, members] {
+                visit(R, Read, slot);
+            }
+            visit(R, Write, d);
+            visit(P, Write, valid);
+        }
+        Op::Vote { mode, d, predicate, members, .. } => {
+            visit(P, Read, predicate);
+            visit(R, Read, members);
+            visit(if *mode == super::VoteMode::Ballot { R } else { P }, Write, d);
+        }
+        Op::ActiveMask { d } => visit(R, Write, d),
+        Op::WarpSync { members } => visit(R, Read, members),
+        Op::Fence => {}
+    }
+}
+
+fn access(access: &mut Access, role: Role, visit: &mut dyn FnMut(File, Role, &mut Slot)) {
+    let data = if access.wide { File::D } else { File::R };
+    visit(if access.base_wide { File::D } else { File::R }, Role::Address, &mut access.base);
+    for slot in &mut access.registers[..access.elements as usize] {
+        visit(data, role, slot);
+    }
+}
+
+/// Calls `visit` for each register that the end of a block reads or writes.
+pub(crate) fn visit_exit(exit: &mut Exit, visit: &mut dyn FnMut(File, Role, &mut Slot)) {
+    match exit {
+        Exit::Branch { predicate, .. } => visit(File::P, Role::Read, predicate),
+        Exit::Barrier { barrier, .. } => {
+            if let Some(guard) = &mut barrier.guard {
+                visit(File::P, Role::Read, &mut guard.predicate);
+            }
+            visit(File::R, Role::Read, &mut barrier.id);
+            if let Some(threads) = &mut barrier.threads {
+                visit(File::R, Role::Read, threads);
+            }
+            if let Some((reduce, result, predicate)) = &mut barrier.reduce {
+                visit(File::P, Role::Read, predicate);
+                visit(if *reduce == super::Reduce::Popc { File::R } else { File::P }, Role::Write, result);
+            }
+        }
+        Exit::Jump(_) | Exit::Return | Exit::Trap => {}
+    }
+}

@@ -1,0 +1,74 @@
+//! Which parameters the address of a load or store may derive from, so that only buffers that are
+//! written need watching for races. Flow-insensitive, so it errs on the side of watching more.
+
+use super::operands::{Role, visit};
+use super::{File, Op, Preset, Program, Slot, Space};
+use crate::program::decode::PRESET;
+
+/// A value that came out of memory: it may be any pointer.
+const ANY: u64 = 1 << 63;
+
+/// Sets `stored_through` and `loaded_through` of the program's parameters. Runs before allocation.
+pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Preset>; 3]) {
+    let mut origin: [Vec<u64>; 3] = counts.map(|n| vec![0; n as usize]);
+    let offset_of = |slot: Slot| match slot & PRESET {
+        0 => None,
+        _ => match presets[File::D as usize].get((slot & !PRESET) as usize) {
+            Some(Preset::Constant(bits)) => Some(*bits),
+            _ => None,
+        },
+    };
+    let (mut stored, mut loaded) = (0, 0);
+    let mut accesses = program.accesses.clone();
+    loop {
+        let mut changed = false;
+        for instruction in &program.code {
+            let mut flowing = match instruction.op {
+                Op::Load(index) => {
+                    let access = &program.accesses[index as usize];
+                    match (access.space, offset_of(access.base)) {
+                        (Space::Parameter, Some(base)) => {
+                            parameter_bit(program, base.wrapping_add(access.offset as u64))
+                        }
+                        _ => ANY,
+                    }
+                }
+                _ => 0,
+            };
+            let mut address = 0;
+            visit(&mut instruction.clone(), &mut accesses, &mut |file, role, slot| {
+                if *slot & PRESET != 0 {
+                    return;
+                }
+                let place = &mut origin[file as usize][*slot as usize];
+                match role {
+                    Role::Read => flowing |= *place,
+                    Role::Address => address |= *place,
+                    Role::Write => {
+                        changed |= *place | flowing != *place;
+                        *place |= flowing;
+                    }
+                }
+            });
+            match instruction.op {
+                Op::Load(_) => loaded |= address,
+                Op::Store(_) => stored |= address,
+                _ => {}
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    for (index, parameter) in program.parameters.iter_mut().enumerate() {
+        let bit = 1 << index.min(62) | ANY;
+        parameter.stored_through = stored & bit != 0;
+        parameter.loaded_through = loaded & bit != 0;
+    }
+}
+
+fn parameter_bit(program: &Program, offset: u64) -> u64 {
+    let at =
+        program.parameters.iter().position(|p| (u64::from(p.offset)..u64::from(p.offset + p.bytes)).contains(&offset));
+    at.map_or(ANY, |index| 1 << index.min(62))
+}

@@ -1,0 +1,314 @@
+//! From an instruction's words to its operations: control flow, memory and warp-wide instructions
+//! here, lane-wise ones in `arithmetic`.
+
+use super::decode::{Decoder, Place};
+use super::flow::Proto;
+use super::*;
+use crate::ptx::{Instruction as Words, Operand, error};
+use crate::{Class, PtxError};
+
+impl Decoder<'_> {
+    /// Appends what `words` does.
+    pub fn select(&mut self, words: &Words, guard: Option<Guard>) -> Result<(), PtxError> {
+        let parts: Vec<&str> = words.opcode.split('.').collect();
+        match parts[0] {
+            "ld" | "ldu" => self.memory(words, guard, &parts, true),
+            "st" => self.memory(words, guard, &parts, false),
+            "bra" => self.branch(words, guard),
+            "ret" => {
+                let end = self.end();
+                self.jump(words, guard, end)
+            }
+            "exit" => {
+                let end = self.frames[0].end();
+                self.jump(words, guard, end)
+            }
+            "trap" => {
+                self.guarded(words, guard, |decoder| decoder.push_end(Proto::Trap, words, Class::Branch));
+                Ok(())
+            }
+            "call" => self.call(words, guard),
+            "bar" | "barrier" => self.barrier(words, guard, &parts),
+            "membar" | "fence" => {
+                self.push(Op::Fence, guard, words, Some(Class::Barrier));
+                Ok(())
+            }
+            "shfl" => self.shuffle(words, guard, &parts),
+            "vote" => self.vote(words, guard, &parts),
+            "activemask" => {
+                let d = self.destination(operand(words, 0)?, File::R, words.line)?;
+                self.push(Op::ActiveMask { d }, guard, words, Some(Class::Move));
+                Ok(())
+            }
+            _ => self.arithmetic(words, guard, &parts),
+        }
+    }
+
+    /// The error for an instruction that the emulator does not run.
+    pub fn unknown<T>(&self, words: &Words) -> Result<T, PtxError> {
+        error(words.line, format!("instruction `{}` is not one that the emulator runs", words.opcode))
+    }
+
+    fn branch(&mut self, words: &Words, guard: Option<Guard>) -> Result<(), PtxError> {
+        let Operand::Name(name) = operand(words, 0)? else { return self.unknown(words) };
+        let label = self.label(name);
+        self.jump(words, guard, label)
+    }
+
+    fn jump(&mut self, words: &Words, guard: Option<Guard>, label: u32) -> Result<(), PtxError> {
+        let proto = match guard {
+            None => Proto::Jump(label),
+            Some(guard) => Proto::Branch(guard, label),
+        };
+        self.push_end(proto, words, Class::Branch);
+        Ok(())
+    }
+
+    /// Where the guard holds, goes through what `inside` appends.
+    fn guarded(&mut self, words: &Words, guard: Option<Guard>, inside: impl FnOnce(&mut Self)) {
+        let Some(guard) = guard else { return inside(self) };
+        let after = self.new_label();
+        let skip = Guard { negated: !guard.negated, ..guard };
+        self.push_end(Proto::Branch(skip, after), words, Class::Branch);
+        inside(self);
+        self.items.push(flow::Item::Label(after));
+    }
+
+    /// `call (result), function, (arguments);` — the callee's body is decoded in place.
+    fn call(&mut self, words: &Words, guard: Option<Guard>) -> Result<(), PtxError> {
+        let (result, name, arguments) = match words.operands.as_slice() {
+            [Operand::List(result), Operand::Name(name), Operand::List(arguments), ..] => {
+                (&result[..], name, &arguments[..])
+            }
+            [Operand::Name(name), Operand::List(arguments), ..] => (&[][..], name, &arguments[..]),
+            [Operand::Name(name)] => (&[][..], name, &[][..]),
+            _ => return error(words.line, "this form of `call` (indirect, or without names) is not supported"),
+        };
+        let Some(callee) = self.source.functions.iter().find(|f| !f.entry && f.name == *name) else {
+            let hint = if name == "vprintf" { ": printf is left out, remove it from the kernel" } else { "" };
+            return error(words.line, format!("`call` of `{name}`, which the module does not define{hint}"));
+        };
+        let mut places = HashMap::new();
+        for (formal, actual) in callee.params.iter().zip(arguments).chain(callee.returns.iter().zip(result)) {
+            let place = match actual {
+                Operand::Name(name) => self.find_place(name),
+                _ => None,
+            };
+            let Some(place) = place else {
+                return error(words.line, "`call` with an argument that is no .param variable");
+            };
+            places.insert(formal.name.clone(), place);
+        }
+        let after = self.new_label();
+        match guard {
+            None => self.push_end(Proto::Fall, words, Class::Branch),
+            Some(guard) => {
+                self.push_end(Proto::Branch(Guard { negated: !guard.negated, ..guard }, after), words, Class::Branch)
+            }
+        }
+        self.function(callee, places, after)?;
+        self.items.push(flow::Item::Label(after));
+        Ok(())
+    }
+
+    fn memory(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str], load: bool) -> Result<(), PtxError> {
+        let mut space = Space::Generic;
+        let (mut elements, mut ordered) = (1, false);
+        for part in &parts[1..parts.len() - 1] {
+            match *part {
+                "global" => space = Space::Global,
+                "shared" | "shared::cta" => space = Space::Shared,
+                "local" => space = Space::Local,
+                "param" | "param::entry" | "param::func" => space = Space::Parameter,
+                "const" => space = Space::Constant,
+                "v2" => elements = 2,
+                "v4" => elements = 4,
+                "volatile" | "relaxed" | "acquire" | "release" | "mmio" => ordered = true,
+                "weak" | "nc" | "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "cta" | "cluster" | "gpu" | "sys" => {}
+                hint if hint.starts_with("L1::") || hint.starts_with("L2::") => {}
+                _ => return self.unknown(words),
+            }
+        }
+        let kind = parts[parts.len() - 1];
+        let (signed, bits) = match (kind.get(..1), kind.get(1..).and_then(|bits| bits.parse::<u32>().ok())) {
+            (Some("s"), Some(bits)) => (true, bits),
+            (Some("b" | "u" | "f"), Some(bits)) => (false, bits),
+            _ => return self.unknown(words),
+        };
+        if !matches!(bits, 8 | 16 | 32 | 64) {
+            return self.unknown(words);
+        }
+        let (address, data) =
+            if load { (operand(words, 1)?, operand(words, 0)?) } else { (operand(words, 0)?, operand(words, 1)?) };
+        let list = match data {
+            Operand::List(list) => list.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        if list.len() != elements as usize {
+            return error(words.line, format!("`{}` with {} registers", words.opcode, list.len()));
+        }
+        // A narrow element may sit in a wider register.
+        let file = list.iter().find_map(|o| self.file_of(o)).unwrap_or(if bits == 64 { File::D } else { File::R });
+        let mut registers = [0; 4];
+        for (slot, operand) in registers.iter_mut().zip(list) {
+            *slot = if load {
+                self.destination(operand, file, words.line)?
+            } else {
+                self.source(operand, file, words.line)?
+            };
+        }
+        let (base, base_wide, offset) = self.address(address, &mut space, words)?;
+        let class = match (space, load) {
+            (Space::Global | Space::Generic, true) => Class::GlobalLoad,
+            (Space::Global | Space::Generic, false) => Class::GlobalStore,
+            (Space::Shared, true) => Class::SharedLoad,
+            (Space::Shared, false) => Class::SharedStore,
+            _ => Class::OtherMemory,
+        };
+        let wide = file == File::D;
+        let (element_bytes, index) = (bits / 8, self.accesses.len() as u32);
+        self.accesses.push(Access {
+            at: 0,
+            space,
+            element_bytes,
+            signed,
+            wide,
+            elements,
+            registers,
+            base,
+            base_wide,
+            offset,
+            ordered,
+        });
+        self.push(if load { Op::Load(index) } else { Op::Store(index) }, guard, words, Some(class));
+        Ok(())
+    }
+
+    /// Base register, whether it is 64 bits wide, and offset of `[…]`.
+    pub fn address(
+        &mut self,
+        operand: &Operand,
+        space: &mut Space,
+        words: &Words,
+    ) -> Result<(Slot, bool, i64), PtxError> {
+        let Operand::Address(base, offset) = operand else { return error(words.line, "an address in [ ] is expected") };
+        let Some(name) = base else { return Ok((self.constant(File::D, 0), true, *offset)) };
+        if let Some((file, slot)) = self.register(name) {
+            if file == File::P {
+                return error(words.line, format!("`{name}` is no address"));
+            }
+            return Ok((slot, file == File::D, *offset));
+        }
+        // Parameters of a called function, and of calls, live in local memory.
+        if *space == Space::Parameter
+            && let Some(Place::Local(_)) = self.find_place(name)
+        {
+            *space = Space::Local;
+        }
+        Ok((self.source(&Operand::Name(name.clone()), File::D, words.line)?, true, *offset))
+    }
+
+    fn barrier(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let forms: Vec<&str> =
+            parts[1..].iter().copied().filter(|p| !matches!(*p, "cta" | "aligned" | "b32" | "u32" | "pred")).collect();
+        let at = |n: usize| words.operands.get(n);
+        if forms == ["warp", "sync"] {
+            let members = self.source(operand(words, 0)?, File::R, words.line)?;
+            self.push(Op::WarpSync { members }, guard, words, Some(Class::Barrier));
+            return Ok(());
+        }
+        let line = words.line;
+        let mut barrier = Barrier { id: 0, threads: None, arrive_only: false, guard, reduce: None };
+        let mut first = 0;
+        match forms.as_slice() {
+            ["sync"] => {}
+            ["arrive"] => barrier.arrive_only = true,
+            ["red", reduce] => {
+                first = 1;
+                let reduce = match *reduce {
+                    "popc" => Reduce::Popc,
+                    "and" => Reduce::And,
+                    "or" => Reduce::Or,
+                    _ => return self.unknown(words),
+                };
+                let result = if reduce == Reduce::Popc { File::R } else { File::P };
+                let result = self.destination(operand(words, 0)?, result, line)?;
+                let last = &words.operands[words.operands.len() - 1];
+                let predicate = self.predicate(last, words)?;
+                barrier.reduce = Some((reduce, result, predicate));
+            }
+            _ => return self.unknown(words),
+        }
+        barrier.id = self.source(operand(words, first)?, File::R, line)?;
+        let plain = words.operands.len() - barrier.reduce.is_some() as usize;
+        if plain > first + 1
+            && let Some(threads) = at(first + 1)
+        {
+            barrier.threads = Some(self.source(threads, File::R, line)?);
+        }
+        self.push_end(Proto::Barrier(barrier), words, Class::Barrier);
+        Ok(())
+    }
+
+    /// The slot of a predicate operand, negated where it says `!`.
+    pub fn predicate(&mut self, operand: &Operand, words: &Words) -> Result<Slot, PtxError> {
+        match operand {
+            Operand::Not(name) => {
+                let a = self.source(&Operand::Name(name.clone()), File::P, words.line)?;
+                let d = self.temporary(File::P);
+                self.push(Op::Alu { code: Alu::NotP, d, a, b: a, c: a }, None, words, None);
+                Ok(d)
+            }
+            other => self.source(other, File::P, words.line),
+        }
+    }
+
+    fn shuffle(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let mode = match parts {
+            ["shfl", "sync", "up", "b32"] => ShuffleMode::Up,
+            ["shfl", "sync", "down", "b32"] => ShuffleMode::Down,
+            ["shfl", "sync", "bfly", "b32"] => ShuffleMode::Butterfly,
+            ["shfl", "sync", "idx", "b32"] => ShuffleMode::Index,
+            _ => return self.unknown(words),
+        };
+        let line = words.line;
+        let (d, valid) = match operand(words, 0)? {
+            Operand::Pair(d, valid) => (self.destination(d, File::R, line)?, self.destination(valid, File::P, line)?),
+            d => (self.destination(d, File::R, line)?, self.temporary(File::P)),
+        };
+        let mut slots = [0; 4];
+        for (n, slot) in slots.iter_mut().enumerate() {
+            *slot = self.source(operand(words, n + 1)?, File::R, line)?;
+        }
+        let [a, b, c, members] = slots;
+        self.push(Op::Shuffle { mode, d, valid, a, b, c, members }, guard, words, Some(Class::Move));
+        Ok(())
+    }
+
+    fn vote(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let (mode, file) = match parts {
+            ["vote", "sync", "all", "pred"] => (VoteMode::All, File::P),
+            ["vote", "sync", "any", "pred"] => (VoteMode::Any, File::P),
+            ["vote", "sync", "uni", "pred"] => (VoteMode::Uniform, File::P),
+            ["vote", "sync", "ballot", "b32"] => (VoteMode::Ballot, File::R),
+            _ => return self.unknown(words),
+        };
+        let d = self.destination(operand(words, 0)?, file, words.line)?;
+        let (name, negated) = match operand(words, 1)? {
+            Operand::Not(name) => (Operand::Name(name.clone()), true),
+            other => (other.clone(), false),
+        };
+        let predicate = self.source(&name, File::P, words.line)?;
+        let members = self.source(operand(words, 2)?, File::R, words.line)?;
+        self.push(Op::Vote { mode, d, predicate, negated, members }, guard, words, Some(Class::Move));
+        Ok(())
+    }
+}
+
+/// The `n`-th operand, or an error that says that it is missing.
+pub(super) fn operand(words: &Words, n: usize) -> Result<&Operand, PtxError> {
+    match words.operands.get(n) {
+        Some(operand) => Ok(operand),
+        None => error(words.line, format!("`{}` needs at least {} operands", words.opcode, n + 1)),
+    }
+}

@@ -1,0 +1,93 @@
+//! PTX as text: tokens, and the syntax tree of a module. Nothing here knows what an instruction means.
+
+mod parse;
+mod token;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub(crate) use parse::parse;
+
+use crate::PtxError;
+
+pub(crate) fn error<T>(line: u32, message: impl Into<String>) -> Result<T, PtxError> {
+    Err(PtxError { line, message: message.into() })
+}
+
+/// A module: functions, module-level variables and the table of source files.
+#[derive(Debug, Default)]
+pub(crate) struct Source {
+    pub functions: Vec<Function>,
+    pub variables: Vec<Variable>,
+    pub files: HashMap<u32, Arc<str>>,
+}
+
+/// An `.entry` or a `.func` with its body.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub name: String,
+    pub entry: bool,
+    pub line: u32,
+    pub returns: Vec<Variable>,
+    pub params: Vec<Variable>,
+    /// Registers by name; a declaration `%r<30>` stands for `%r0` to `%r29`.
+    pub registers: HashMap<String, String>,
+    pub register_ranges: Vec<(String, u32, String)>,
+    /// Shared, local and param variables that the body declares.
+    pub variables: Vec<Variable>,
+    pub body: Vec<Statement>,
+}
+
+/// A variable outside the registers.
+#[derive(Debug, Clone)]
+pub(crate) struct Variable {
+    pub name: String,
+    /// `shared`, `local`, `param`, `global` or `const`.
+    pub space: String,
+    pub align: u64,
+    /// Size in bytes; `None` for an unsized `extern` array (dynamic shared memory).
+    pub bytes: Option<u64>,
+    /// Initial bytes, where the variable has an initialiser.
+    pub init: Vec<u8>,
+}
+
+/// A step of a body.
+#[derive(Debug)]
+pub(crate) enum Statement {
+    Label(String),
+    Instruction(Instruction),
+}
+
+/// One instruction, still in words.
+#[derive(Debug, Clone)]
+pub(crate) struct Instruction {
+    /// Line in the PTX text.
+    pub line: u32,
+    /// `.loc` in force: file number and line.
+    pub loc: (u32, u32),
+    /// Guard predicate, and whether it is negated.
+    pub guard: Option<(String, bool)>,
+    pub opcode: String,
+    pub operands: Vec<Operand>,
+}
+
+/// An operand, still in words.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Operand {
+    /// A register, special register, variable, label or function; `!` before a predicate.
+    Name(String),
+    Not(String),
+    Integer(i128),
+    /// The bits of `0f…`.
+    F32(u32),
+    /// The bits of `0d…`.
+    F64(u64),
+    /// `[base + offset]`; no base for an absolute address.
+    Address(Option<String>, i64),
+    /// `name + offset` outside brackets.
+    Offset(String, i64),
+    /// `{a, b, …}`, and the parenthesised lists of `call`.
+    List(Vec<Operand>),
+    /// `a|b`: two destinations.
+    Pair(Box<Operand>, Box<Operand>),
+}

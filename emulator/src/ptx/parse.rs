@@ -1,0 +1,402 @@
+//! Tokens to a syntax tree.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::token::{Token, tokens};
+use super::{Function, Instruction, Operand, Source, Statement, Variable, error};
+use crate::PtxError;
+
+/// Parses the text of a module.
+pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, scopes: Vec::new(), scope_count: 0 };
+    let mut source = Source::default();
+    let mut versioned = false;
+    while parser.at < parser.tokens.len() {
+        let line = parser.line();
+        let word = parser.word()?;
+        match word.as_str() {
+            ".version" | ".target" => {
+                versioned |= word == ".version";
+                parser.skip_line(line);
+            }
+            ".address_size" | ".pragma" | ".alias" => parser.skip_line(line),
+            ".file" => parser.file(line, &mut source)?,
+            ".section" => parser.skip_braces()?,
+            ".visible" | ".extern" | ".weak" | ".common" => {}
+            ".entry" | ".func" => source.functions.extend(parser.function(word == ".entry")?),
+            ".global" | ".const" | ".shared" => source.variables.push(parser.variable(&word[1..])?),
+            _ => return error(line, format!("`{word}` is no directive of a module")),
+        }
+    }
+    if !versioned {
+        return error(0, "no `.version` directive: this is not PTX, or it is cut off");
+    }
+    Ok(source)
+}
+
+struct Parser {
+    tokens: Vec<(Token, u32)>,
+    at: usize,
+    /// Names declared in nested `{ }` blocks, with the unique names that they stand for.
+    scopes: Vec<HashMap<String, String>>,
+    scope_count: u32,
+}
+
+impl Parser {
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at).map(|(t, _)| t)
+    }
+
+    fn line(&self) -> u32 {
+        let last = self.tokens.len().saturating_sub(1);
+        self.tokens.get(self.at.min(last)).map_or(0, |(_, line)| *line)
+    }
+
+    fn next(&mut self) -> Result<Token, PtxError> {
+        let Some((token, _)) = self.tokens.get(self.at) else {
+            return error(self.line(), "the text ends in the middle of a statement");
+        };
+        self.at += 1;
+        Ok(token.clone())
+    }
+
+    fn word(&mut self) -> Result<String, PtxError> {
+        let line = self.line();
+        match self.next()? {
+            Token::Word(word) => Ok(word),
+            other => error(line, format!("a name is expected, and here is {}", show(&other))),
+        }
+    }
+
+    fn integer(&mut self) -> Result<i128, PtxError> {
+        let line = self.line();
+        let negative = self.accept('-');
+        match self.next()? {
+            Token::Integer(n) => Ok(if negative { -n } else { n }),
+            other => error(line, format!("an integer is expected, and here is {}", show(&other))),
+        }
+    }
+
+    fn is(&self, sign: char) -> bool {
+        self.peek() == Some(&Token::Sign(sign))
+    }
+
+    fn accept(&mut self, sign: char) -> bool {
+        let found = self.is(sign);
+        self.at += found as usize;
+        found
+    }
+
+    fn expect(&mut self, sign: char) -> Result<(), PtxError> {
+        let line = self.line();
+        match self.next()? {
+            Token::Sign(c) if c == sign => Ok(()),
+            other => error(line, format!("`{sign}` is expected, and here is {}", show(&other))),
+        }
+    }
+
+    fn skip_line(&mut self, line: u32) {
+        while self.at < self.tokens.len() && self.tokens[self.at].1 == line {
+            self.at += 1;
+        }
+    }
+
+    fn skip_braces(&mut self) -> Result<(), PtxError> {
+        let mut depth = 0;
+        loop {
+            match self.next()? {
+                Token::Sign('{') => depth += 1,
+                Token::Sign('}') if depth == 1 => return Ok(()),
+                Token::Sign('}') => depth -= 1,
+                _ => {}
+            }
+        }
+    }
+
+    fn file(&mut self, line: u32, source: &mut Source) -> Result<(), PtxError> {
+        let number = self.integer()? as u32;
+        match self.next()? {
+            Token::Text(name) => source.files.insert(number, Arc::from(name)),
+            other => return error(line, format!("a file name is expected, and here is {}", show(&other))),
+        };
+        self.skip_line(line);
+        Ok(())
+    }
+
+    /// After `.shared`, `.param` …: `.align 16 .b8 name[1024] = {…};`
+    fn variable(&mut self, space: &str) -> Result<Variable, PtxError> {
+        let line = self.line();
+        let (mut align, mut element, mut kind) = (None, None, String::new());
+        let name = loop {
+            let word = self.word()?;
+            match word.as_str() {
+                ".align" => align = Some(self.integer()? as u64),
+                ".ptr" | ".global" | ".shared" | ".const" | ".local" => {}
+                _ if word.starts_with('.') => {
+                    let (lanes, scalar) = match word.as_str() {
+                        ".v2" => (2, self.word()?),
+                        ".v4" => (4, self.word()?),
+                        _ => (1, word),
+                    };
+                    let Some(bytes) = type_bytes(&scalar[1..]) else {
+                        return error(line, format!("`{scalar}` is no type of a variable"));
+                    };
+                    kind = scalar[1..].to_string();
+                    element = Some(lanes * bytes);
+                }
+                _ => break word,
+            }
+        };
+        let Some(element) = element else { return error(line, format!("variable `{name}` has no type")) };
+        let mut bytes = Some(element);
+        while self.accept('[') {
+            let extent = if self.is(']') { None } else { Some(self.integer()? as u64) };
+            bytes = bytes.zip(extent).map(|(a, b)| a * b);
+            self.expect(']')?;
+        }
+        let mut init = Vec::new();
+        if self.accept('=') {
+            self.initialiser(&kind, &mut init)?;
+        }
+        if !self.is(',') && !self.is(')') {
+            self.expect(';')?;
+        }
+        let name = self.declare(name);
+        Ok(Variable { name, space: space.to_string(), align: align.unwrap_or(element), bytes, init })
+    }
+
+    fn initialiser(&mut self, kind: &str, out: &mut Vec<u8>) -> Result<(), PtxError> {
+        if self.accept('{') {
+            while !self.accept('}') {
+                self.initialiser(kind, out)?;
+                self.accept(',');
+            }
+            return Ok(());
+        }
+        let line = self.line();
+        let bytes = match self.operand()? {
+            Operand::Integer(n) => n.to_le_bytes(),
+            Operand::F32(bits) => u128::from(bits).to_le_bytes(),
+            Operand::F64(bits) => u128::from(bits).to_le_bytes(),
+            other => return error(line, format!("{other:?} cannot initialise a variable")),
+        };
+        out.extend(&bytes[..type_bytes(kind).unwrap_or(1) as usize]);
+        Ok(())
+    }
+
+    /// In a nested block, a declared name gets a unique one, so that blocks cannot collide.
+    fn declare(&mut self, name: String) -> String {
+        let Some(scope) = self.scopes.last_mut() else { return name };
+        let unique = format!("{name}@{}", self.scope_count);
+        scope.insert(name, unique.clone());
+        unique
+    }
+
+    fn resolve(&self, name: String) -> String {
+        self.scopes.iter().rev().find_map(|scope| scope.get(&name).cloned()).unwrap_or(name)
+    }
+
+    /// After `.entry` or `.func`. A prototype without a body gives `None`.
+    fn function(&mut self, entry: bool) -> Result<Option<Function>, PtxError> {
+        let line = self.line();
+        let returns = if self.is('(') { self.parameters()? } else { Vec::new() };
+        let name = self.word()?;
+        let params = if self.is('(') { self.parameters()? } else { Vec::new() };
+        while !self.is('{') {
+            if self.accept(';') {
+                return Ok(None);
+            }
+            self.next()?;
+        }
+        let mut function = Function {
+            name,
+            entry,
+            line,
+            returns,
+            params,
+            registers: HashMap::new(),
+            register_ranges: Vec::new(),
+            variables: Vec::new(),
+            body: Vec::new(),
+        };
+        self.body(&mut function)?;
+        Ok(Some(function))
+    }
+
+    fn parameters(&mut self) -> Result<Vec<Variable>, PtxError> {
+        let mut list = Vec::new();
+        self.expect('(')?;
+        while !self.accept(')') {
+            let line = self.line();
+            match self.word()?.as_str() {
+                ".param" => list.push(self.variable("param")?),
+                other => return error(line, format!("`{other}` parameters are not supported")),
+            }
+            self.accept(',');
+        }
+        Ok(list)
+    }
+
+    fn body(&mut self, function: &mut Function) -> Result<(), PtxError> {
+        let mut loc = (0, 0);
+        self.expect('{')?;
+        loop {
+            let line = self.line();
+            if self.accept('{') {
+                self.scope_count += 1;
+                self.scopes.push(HashMap::new());
+                continue;
+            }
+            if self.accept('}') {
+                if self.scopes.pop().is_none() {
+                    return Ok(());
+                }
+                continue;
+            }
+            if self.accept(';') {
+                continue;
+            }
+            if self.is('@') {
+                function.body.push(Statement::Instruction(self.instruction(loc)?));
+                continue;
+            }
+            let word = self.word()?;
+            match word.as_str() {
+                ".reg" => self.registers(function)?,
+                ".shared" | ".local" | ".param" | ".const" | ".global" => {
+                    let variable = self.variable(&word[1..])?;
+                    function.variables.push(variable);
+                }
+                ".loc" => {
+                    loc = (self.integer()? as u32, self.integer()? as u32);
+                    self.skip_line(line);
+                }
+                ".pragma" | ".callprototype" | ".branchtargets" => {
+                    while !self.accept(';') {
+                        self.next()?;
+                    }
+                }
+                _ if self.accept(':') => function.body.push(Statement::Label(word)),
+                _ if word.starts_with('.') => return error(line, format!("`{word}` is no directive of a body")),
+                _ => {
+                    self.at -= 1;
+                    function.body.push(Statement::Instruction(self.instruction(loc)?));
+                }
+            }
+        }
+    }
+
+    /// After `.reg`: `.b32 %r<30>;` or `.pred p, q;`
+    fn registers(&mut self, function: &mut Function) -> Result<(), PtxError> {
+        let kind = self.word()?[1..].to_string();
+        loop {
+            let name = self.word()?;
+            if self.accept('<') {
+                let count = self.integer()? as u32;
+                self.expect('>')?;
+                function.register_ranges.push((name, count, kind.clone()));
+            } else {
+                let name = self.declare(name);
+                function.registers.insert(name, kind.clone());
+            }
+            if self.accept(';') {
+                return Ok(());
+            }
+            self.expect(',')?;
+        }
+    }
+
+    fn instruction(&mut self, loc: (u32, u32)) -> Result<Instruction, PtxError> {
+        let mut guard = None;
+        if self.accept('@') {
+            let negated = self.accept('!');
+            let name = self.word()?;
+            guard = Some((self.resolve(name), negated));
+        }
+        let line = self.line();
+        let opcode = self.word()?;
+        let mut operands = Vec::new();
+        while !self.accept(';') {
+            operands.push(self.operand()?);
+            if self.accept('|') {
+                let (first, second) = (operands.pop(), self.operand()?);
+                operands.extend(first.map(|first| Operand::Pair(Box::new(first), Box::new(second))));
+            }
+            if !self.is(';') {
+                self.expect(',')?;
+            }
+        }
+        Ok(Instruction { line, loc, guard, opcode, operands })
+    }
+
+    fn operand(&mut self) -> Result<Operand, PtxError> {
+        let line = self.line();
+        match self.next()? {
+            Token::Integer(n) => Ok(Operand::Integer(n)),
+            Token::F32(bits) => Ok(Operand::F32(bits)),
+            Token::F64(bits) => Ok(Operand::F64(bits)),
+            Token::Sign('-') => match self.operand()? {
+                Operand::Integer(n) => Ok(Operand::Integer(-n)),
+                other => error(line, format!("`-` before {other:?}")),
+            },
+            Token::Sign('!') => {
+                let name = self.word()?;
+                Ok(Operand::Not(self.resolve(name)))
+            }
+            Token::Sign('[') => self.address(),
+            Token::Sign('{') => self.list('}'),
+            Token::Sign('(') => self.list(')'),
+            Token::Word(name) => {
+                let name = self.resolve(name);
+                if self.is('+') { Ok(Operand::Offset(name, self.offset()?)) } else { Ok(Operand::Name(name)) }
+            }
+            other => error(line, format!("{} is no operand", show(&other))),
+        }
+    }
+
+    fn list(&mut self, end: char) -> Result<Operand, PtxError> {
+        let mut list = Vec::new();
+        while !self.accept(end) {
+            list.push(self.operand()?);
+            self.accept(',');
+        }
+        Ok(Operand::List(list))
+    }
+
+    fn address(&mut self) -> Result<Operand, PtxError> {
+        let base = match self.peek() {
+            Some(Token::Word(_)) => {
+                let name = self.word()?;
+                Some(self.resolve(name))
+            }
+            _ => None,
+        };
+        let offset = if base.is_none() { self.integer()? as i64 } else { self.offset()? };
+        self.expect(']')?;
+        Ok(Operand::Address(base, offset))
+    }
+
+    fn offset(&mut self) -> Result<i64, PtxError> {
+        if self.accept('+') { Ok(self.integer()? as i64) } else { Ok(0) }
+    }
+}
+
+/// Bytes of a fundamental type: `f32` → 4.
+pub(super) fn type_bytes(kind: &str) -> Option<u64> {
+    let digits = kind.trim_start_matches(|c: char| !c.is_ascii_digit());
+    match digits {
+        "8" | "16" | "32" | "64" | "128" => digits.parse::<u64>().ok().map(|bits| bits / 8),
+        _ => None,
+    }
+}
+
+fn show(token: &Token) -> String {
+    match token {
+        Token::Word(word) => format!("`{word}`"),
+        Token::Integer(n) => format!("`{n}`"),
+        Token::F32(_) | Token::F64(_) => "a floating-point constant".into(),
+        Token::Text(text) => format!("\"{text}\""),
+        Token::Sign(sign) => format!("`{sign}`"),
+    }
+}

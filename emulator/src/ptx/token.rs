@@ -1,0 +1,99 @@
+//! Text to tokens.
+
+use super::error;
+use crate::PtxError;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Token {
+    /// An identifier, register, directive or opcode, dots included.
+    Word(String),
+    Integer(i128),
+    F32(u32),
+    F64(u64),
+    Text(String),
+    Sign(char),
+}
+
+/// The tokens of `text`, each with its line.
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token, u32)>, PtxError> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::new();
+    let (mut at, mut line) = (0, 1);
+    while at < bytes.len() {
+        let c = bytes[at];
+        match c {
+            b'\n' => {
+                line += 1;
+                at += 1;
+            }
+            _ if c.is_ascii_whitespace() => at += 1,
+            b'/' if bytes.get(at + 1) == Some(&b'/') => at += until(&bytes[at..], b"\n"),
+            b'/' if bytes.get(at + 1) == Some(&b'*') => {
+                let length = until(&bytes[at..], b"*/");
+                line += bytes[at..at + length].iter().filter(|&&b| b == b'\n').count() as u32;
+                at += (length + 2).min(bytes.len() - at);
+            }
+            b'"' => {
+                let length = until(&bytes[at + 1..], b"\"");
+                let end = at + 1 + length;
+                if end >= bytes.len() {
+                    return error(line, "a string without its closing quote");
+                }
+                out.push((Token::Text(String::from_utf8_lossy(&bytes[at + 1..end]).into_owned()), line));
+                at = end + 1;
+            }
+            b'0'..=b'9' => {
+                let length = bytes[at..].iter().take_while(|b| b.is_ascii_alphanumeric()).count();
+                out.push((number(&text[at..at + length], line)?, line));
+                at += length;
+            }
+            _ if is_word(c) => {
+                let length = word_length(&bytes[at..]);
+                out.push((Token::Word(text[at..at + length].to_string()), line));
+                at += length;
+            }
+            _ if c.is_ascii_punctuation() => {
+                out.push((Token::Sign(c as char), line));
+                at += 1;
+            }
+            _ => return error(line, format!("byte 0x{c:02x} does not belong into PTX")),
+        }
+    }
+    Ok(out)
+}
+
+/// Length of the text before `end`, or of all of it.
+fn until(bytes: &[u8], end: &[u8]) -> usize {
+    bytes.windows(end.len()).position(|w| w == end).unwrap_or(bytes.len())
+}
+
+fn is_word(c: u8) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, b'_' | b'$' | b'%' | b'.')
+}
+
+/// A word may hold `::` (`.shared::cta`), but not the colon that ends a label.
+fn word_length(bytes: &[u8]) -> usize {
+    let mut n = 0;
+    while n < bytes.len() {
+        if is_word(bytes[n]) {
+            n += 1;
+        } else if bytes[n..].starts_with(b"::") {
+            n += 2;
+        } else {
+            break;
+        }
+    }
+    n
+}
+
+fn number(word: &str, line: u32) -> Result<Token, PtxError> {
+    let bad = || PtxError { line, message: format!("`{word}` is not a number") };
+    let (head, tail) = word.split_at(word.len().min(2));
+    let digits = word.trim_end_matches(['U', 'u']);
+    match head {
+        "0f" | "0F" => u32::from_str_radix(tail, 16).map(Token::F32).map_err(|_| bad()),
+        "0d" | "0D" => u64::from_str_radix(tail, 16).map(Token::F64).map_err(|_| bad()),
+        "0x" | "0X" => i128::from_str_radix(&digits[2..], 16).map(Token::Integer).map_err(|_| bad()),
+        _ => digits.parse().map(Token::Integer).map_err(|_| bad()),
+    }
+}

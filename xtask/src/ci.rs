@@ -1,0 +1,36 @@
+//! `cargo x ci`: the whole of continuous integration.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::{shell, tidy};
+
+/// The command by which the README tells a reader to run the tests; `tidy` holds the README to it.
+pub const TEST_COMMAND: &str = "cargo test --workspace";
+
+/// One thing that must hold: what it is called, and how to find out.
+struct Step {
+    name: &'static str,
+    run: fn() -> Result<bool>,
+}
+
+/// Quick checks first; the tests last, so that the output ends with their results.
+const STEPS: [Step; 4] = [
+    Step { name: "format", run: || shell::cargo("fmt --all --check") },
+    Step { name: "clippy", run: || shell::cargo("clippy --locked --workspace --all-targets -- -D warnings") },
+    Step { name: "tidy", run: tidy::passes },
+    Step { name: "test", run: || shell::cargo(TEST_COMMAND.trim_start_matches("cargo ")) },
+];
+
+/// Runs the steps in order and stops at the first that fails.
+pub fn run() -> Result<ExitCode> {
+    for (index, step) in STEPS.iter().enumerate() {
+        eprintln!("\nci {}/{}: {}", index + 1, STEPS.len(), step.name);
+        if !(step.run)()? {
+            eprintln!("error: ci stopped: step '{}' failed", step.name);
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

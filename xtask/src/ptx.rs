@@ -1,0 +1,35 @@
+//! `cargo x ptx`: regenerates the PTX that every level ships.
+
+use std::fs;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::shell;
+
+/// Lets each level's own program write its shipped PTX: the level knows its configurations, `common` the compiler.
+pub fn run() -> Result<ExitCode> {
+    for level in levels()? {
+        if !shell::cargo(&format!("run --quiet --package {level} -- --write-ptx"))? {
+            eprintln!("error: the PTX of {level} was not written");
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The folders at the root that are levels, in the ladder's order.
+fn levels() -> Result<Vec<String>> {
+    let root = shell::root();
+    let mut levels = Vec::new();
+    for entry in fs::read_dir(root).with_context(|| format!("cannot list {}", root.display()))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("level") && entry.path().join("kernel.cu").is_file() {
+            levels.push(name);
+        }
+    }
+    // By number, then name: level10 comes after level9.
+    levels.sort_by_key(|name| (name.split('-').next().map(str::len), name.clone()));
+    Ok(levels)
+}

@@ -1,0 +1,55 @@
+//! `cargo x tidy`: a test of the repository itself.
+//!
+//! Each check is a function from the repository's files to its findings, in a file of its own with tests that see it
+//! fail. A finding is one line: `path:line: what is wrong`.
+
+mod anchors;
+mod includes;
+mod ladder;
+mod lengths;
+mod links;
+mod lints;
+mod paths;
+mod readme;
+mod shipped;
+mod summary;
+mod tree;
+mod unsafe_code;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::shell;
+use tree::{Finding, Tree};
+
+/// Every check, in the order in which its findings are printed.
+const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
+    ladder::check,
+    readme::check,
+    lengths::check,
+    anchors::check,
+    includes::check,
+    summary::check,
+    links::check,
+    paths::check,
+    lints::check,
+    unsafe_code::check,
+    shipped::check,
+];
+
+/// Exit code 0 if the repository is tidy, 1 if not.
+pub fn run() -> Result<ExitCode> {
+    Ok(shell::exit_code(passes()?))
+}
+
+/// Runs every check, prints the findings to stdout, and returns whether there were none.
+pub fn passes() -> Result<bool> {
+    let tree = Tree::of_repository(shell::root())?;
+    let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
+    for finding in &findings {
+        println!("{finding}");
+    }
+    eprintln!("tidy: {} checks, {} files, {} findings", CHECKS.len(), tree.files().count(), findings.len());
+    Ok(findings.is_empty())
+}

@@ -1,0 +1,141 @@
+//! Folder, crate, kernel and book page of a level carry the same name and number.
+
+use super::tree::{Finding, Level, Tree, numbered};
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let levels = tree.levels();
+    let mut findings = folders(tree, &levels);
+    findings.extend(members(tree, &levels));
+    findings.extend(levels.iter().filter_map(|level| package(tree, level)));
+    findings.extend(levels.iter().filter_map(|level| header(tree, level)));
+    findings.extend(pages(tree, &levels));
+    findings
+}
+
+/// Folders that begin with "level" are named `levelN-words`, and N counts from 0 without a gap.
+fn folders(tree: &Tree, levels: &[Level]) -> Vec<Finding> {
+    let strange = tree.folders().into_iter().filter(|name| name.starts_with("level") && Level::named(name).is_none());
+    let mut findings: Vec<Finding> =
+        strange.map(|name| Finding::new(name, 1, "the folder is not named levelN-words")).collect();
+    for (expected, level) in levels.iter().enumerate() {
+        if level.number != expected {
+            findings.push(Finding::new(&level.folder, 1, format!("level {expected} is expected here: count from 0")));
+        }
+    }
+    findings
+}
+
+/// The workspace's members that are levels, and the folders that are, are the same.
+fn members(tree: &Tree, levels: &[Level]) -> Vec<Finding> {
+    let text = tree.text("Cargo.toml").unwrap_or_default();
+    let Ok(manifest) = text.parse::<toml::Table>() else {
+        return vec![Finding::new("Cargo.toml", 1, "is not TOML")];
+    };
+    let members: Vec<&str> = manifest
+        .get("workspace")
+        .and_then(|workspace| workspace.get("members")?.as_array())
+        .map(|members| members.iter().filter_map(toml::Value::as_str).collect())
+        .unwrap_or_default();
+    let mut findings = Vec::new();
+    for level in levels.iter().filter(|level| !members.contains(&level.folder.as_str())) {
+        findings.push(Finding::new("Cargo.toml", 1, format!("{} is no member of the workspace", level.folder)));
+    }
+    for member in members.iter().filter(|member| member.starts_with("level")) {
+        if !levels.iter().any(|level| level.folder == *member) {
+            let line = numbered(text).find(|(_, line)| line.contains(member)).map_or(1, |(number, _)| number);
+            findings.push(Finding::new("Cargo.toml", line, format!("member {member} has no folder")));
+        }
+    }
+    findings
+}
+
+/// The crate is named as its folder.
+fn package(tree: &Tree, level: &Level) -> Option<Finding> {
+    let path = format!("{}/Cargo.toml", level.folder);
+    let text = tree.text(&path).unwrap_or_default();
+    let manifest = text.parse::<toml::Table>().unwrap_or_default();
+    let name = manifest.get("package").and_then(|package| package.get("name")?.as_str());
+    if name == Some(&level.folder) {
+        return None;
+    }
+    let line = numbered(text).find(|(_, line)| line.starts_with("name")).map_or(1, |(number, _)| number);
+    Some(Finding::new(&path, line, format!("the crate is not named {}, as its folder is", level.folder)))
+}
+
+/// The first line of `kernel.cu` is `// Level N: its idea.`
+fn header(tree: &Tree, level: &Level) -> Option<Finding> {
+    let path = format!("{}/kernel.cu", level.folder);
+    let expected = format!("// Level {}: ", level.number);
+    let first = tree.text(&path).and_then(|text| text.lines().next()).unwrap_or_default();
+    let titled = first.strip_prefix(&expected).is_some_and(|title| title.len() > 1 && title.ends_with('.'));
+    (!titled)
+        .then(|| Finding::new(&path, 1, format!("the first line is not `{expected}` and a title with a full stop")))
+}
+
+/// A page of the book named `level…` is named as a level's folder.
+fn pages(tree: &Tree, levels: &[Level]) -> Vec<Finding> {
+    let page = |path: &str| {
+        let name = path.strip_prefix("book/src/")?.strip_suffix(".md")?;
+        let level = name.starts_with("level") && !levels.iter().any(|level| level.folder == name);
+        level.then(|| Finding::new(path, 1, "the page is named as no level's folder"))
+    };
+    tree.files().filter_map(|(path, _)| page(path)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::printed;
+    use super::check;
+
+    const WORKSPACE: (&str, &str) = ("Cargo.toml", "[workspace]\nmembers = [\n  \"common\",\n  \"level0-naive\",\n]\n");
+    const CRATE: (&str, &str) = ("level0-naive/Cargo.toml", "[package]\nname = \"level0-naive\"\n");
+    const KERNEL: (&str, &str) = ("level0-naive/kernel.cu", "// Level 0: one thread, one element.\n");
+
+    #[test]
+    fn names_that_agree_pass() {
+        assert!(printed(check, [WORKSPACE, CRATE, KERNEL, ("book/src/level0-naive.md", "")]).is_empty());
+    }
+
+    #[test]
+    fn a_folder_that_is_no_member_and_a_member_without_folder() {
+        let other =
+            [("level0-flat/Cargo.toml", "[package]\nname = \"level0-flat\""), ("level0-flat/kernel.cu", KERNEL.1)];
+        assert_eq!(
+            printed(check, [WORKSPACE, other[0], other[1]]),
+            [
+                "Cargo.toml:1: level0-flat is no member of the workspace",
+                "Cargo.toml:4: member level0-naive has no folder"
+            ]
+        );
+    }
+
+    #[test]
+    fn another_crate_name() {
+        let renamed = (CRATE.0, "[package]\nname = \"naive\"\n");
+        assert_eq!(
+            printed(check, [WORKSPACE, renamed, KERNEL]),
+            ["level0-naive/Cargo.toml:2: the crate is not named level0-naive, as its folder is"]
+        );
+    }
+
+    #[test]
+    fn another_number_in_the_kernel() {
+        for first in ["// Level 1: one thread, one element.", "// Level 0: no full stop", ""] {
+            assert_eq!(
+                printed(check, [WORKSPACE, CRATE, (KERNEL.0, first)]),
+                ["level0-naive/kernel.cu:1: the first line is not `// Level 0: ` and a title with a full stop"]
+            );
+        }
+    }
+
+    #[test]
+    fn a_gap_a_strange_folder_and_a_lost_page() {
+        let found = printed(check, [("level1-x/src/lib.rs", ""), ("level_2/a", ""), ("book/src/level7-y.md", "")]);
+        assert!(found.contains(&"level1-x:1: level 0 is expected here: count from 0".to_string()), "{found:?}");
+        assert!(found.contains(&"level_2:1: the folder is not named levelN-words".to_string()), "{found:?}");
+        assert!(
+            found.contains(&"book/src/level7-y.md:1: the page is named as no level's folder".to_string()),
+            "{found:?}"
+        );
+    }
+}

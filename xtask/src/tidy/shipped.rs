@@ -1,0 +1,102 @@
+//! Every level ships PTX, and each file's header says from which kernel and options it was made: these.
+//!
+//! That the compiler makes this very PTX of them is proven by a test that has the compiler.
+
+use sha2::{Digest, Sha256};
+
+use super::tree::{Finding, Level, Tree, numbered};
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    tree.levels().iter().flat_map(|level| shipped(tree, level)).collect()
+}
+
+fn shipped(tree: &Tree, level: &Level) -> Vec<Finding> {
+    let folder = format!("{}/ptx", level.folder);
+    let kernel = format!("{}/kernel.cu", level.folder);
+    let source = tree.text(&kernel).unwrap_or_default();
+    let files: Vec<(&str, &str)> = tree.ending(&[".ptx"]).filter(|(path, _)| path.starts_with(&folder)).collect();
+    if files.is_empty() {
+        return vec![Finding::new(&folder, 1, "ships no PTX: run `cargo x ptx`")];
+    }
+    let mut findings = Vec::new();
+    let program = tree.text(&format!("{}/src/lib.rs", level.folder)).unwrap_or_default();
+    for (path, ptx) in files {
+        if !program.contains(&path[level.folder.len()..]) {
+            findings.push(Finding::new(path, 1, "src/lib.rs does not include this file: remove it"));
+        }
+        findings.extend(stale(ptx, source).map(|what| Finding::new(path, 1, what)));
+        let named = numbered(ptx).find(|(_, line)| line.trim_start().starts_with(".file"));
+        let (line, named) = named.unwrap_or((1, ""));
+        if !named.contains(&format!("\"{kernel}\"")) {
+            findings.push(Finding::new(path, line, format!("no `.file` names the source \"{kernel}\"")));
+        }
+    }
+    findings
+}
+
+/// Why a header does not stand for this source.
+fn stale(ptx: &str, source: &str) -> Option<&'static str> {
+    let field =
+        |name: &str| ptx.lines().map_while(|line| line.strip_prefix("// ")).find_map(|line| line.strip_prefix(name));
+    let (Some(options), Some(recorded)) = (field("options: "), field("source: ")) else {
+        return Some("the header does not name options and source: run `cargo x ptx`");
+    };
+    let hash = Sha256::digest(format!("{options}\n{source}"));
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let same = recorded.len() >= 32 && hash.starts_with(recorded);
+    (!same).then_some("is not made from this kernel.cu: run `cargo x ptx`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::printed;
+    use super::check;
+
+    const KERNEL: (&str, &str) = ("level0-a/kernel.cu", "kernel\n");
+    const PROGRAM: (&str, &str) = ("level0-a/src/lib.rs", "include_str!(\"../ptx/16-f32.ptx\")");
+    // The hash is of "-O\nkernel\n", by `sha256sum`.
+    const PTX: &str =
+        "// Made.\n// options: -O\n// source: HASH\n// ---\n.version 9.0\n\t.file\t1 \"level0-a/kernel.cu\"\n";
+    const HASH: &str = "d4d2c5170b08e5fa5324a9f71db074f7";
+
+    fn on(ptx: &str) -> Vec<String> {
+        printed(check, [KERNEL, PROGRAM, ("level0-a/ptx/16-f32.ptx", ptx)])
+    }
+
+    #[test]
+    fn a_file_left_behind() {
+        let found = printed(check, [KERNEL, PROGRAM, ("level0-a/ptx/8-f32.ptx", &PTX.replace("HASH", HASH))]);
+        assert_eq!(found, ["level0-a/ptx/8-f32.ptx:1: src/lib.rs does not include this file: remove it"]);
+    }
+
+    #[test]
+    fn a_fresh_file_passes() {
+        assert!(on(&PTX.replace("HASH", HASH)).is_empty());
+    }
+
+    #[test]
+    fn nothing_shipped() {
+        assert_eq!(printed(check, [KERNEL]), ["level0-a/ptx:1: ships no PTX: run `cargo x ptx`"]);
+    }
+
+    #[test]
+    fn another_source_or_no_header() {
+        let fresh = PTX.replace("HASH", HASH);
+        for (ptx, what) in [
+            (fresh.replace("-O", "-G"), "is not made from this kernel.cu: run `cargo x ptx`"),
+            (fresh.replace(HASH, ""), "is not made from this kernel.cu: run `cargo x ptx`"),
+            (
+                fresh.replace("// options", "// choices"),
+                "the header does not name options and source: run `cargo x ptx`",
+            ),
+        ] {
+            assert_eq!(on(&ptx), [format!("level0-a/ptx/16-f32.ptx:1: {what}")]);
+        }
+    }
+
+    #[test]
+    fn an_absolute_source() {
+        let ptx = PTX.replace("HASH", HASH).replace("\"level0", "\"/there/level0");
+        assert_eq!(on(&ptx), ["level0-a/ptx/16-f32.ptx:6: no `.file` names the source \"level0-a/kernel.cu\""]);
+    }
+}

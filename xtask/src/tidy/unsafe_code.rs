@@ -1,0 +1,51 @@
+//! `unsafe` stands in two files at most: one of `common`, the calls to CUDA, and one of the emulator.
+//!
+//! The workspace's lints deny it, so the compiler finds every use; here, who lifts the lint is looked up.
+
+use regex_lite::Regex;
+
+use super::tree::{Finding, Tree, numbered};
+
+/// The crates that may lift the lint, in one file each.
+const ALLOWED: [&str; 2] = ["common/src/", "emulator/src/"];
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let lifts =
+        Regex::new(r"^\s*#!?\[.*\b(?:allow|expect|warn)\([^)]*\bunsafe_code\b").expect("the pattern is a constant");
+    let mut lifting = Vec::new();
+    for (path, text) in tree.ending(&[".rs"]) {
+        lifting.extend(numbered(text).find(|(_, line)| lifts.is_match(line)).map(|(number, _)| (path, number)));
+    }
+    let alone = |path: &str| {
+        let sources = ALLOWED.iter().find(|sources| path.starts_with(*sources));
+        sources.is_some_and(|sources| lifting.iter().filter(|(other, _)| other.starts_with(sources)).count() == 1)
+    };
+    let what = "allows unsafe code: only one file of common/src and one of emulator/src may";
+    lifting.iter().filter(|(path, _)| !alone(path)).map(|(path, line)| Finding::new(path, *line, what)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::printed;
+    use super::check;
+
+    const ALLOW: &str = "//! Text.\n#![allow(unsafe_code)]\n";
+
+    #[test]
+    fn the_two_files_pass() {
+        let text = "// allow(unsafe_code) is a comment here\n#![forbid(unsafe_code)]\n";
+        let two = [("common/src/ffi.rs", ALLOW), ("emulator/src/simd.rs", ALLOW)];
+        assert!(printed(check, [two[0], two[1], ("xtask/src/main.rs", text)]).is_empty());
+    }
+
+    #[test]
+    fn a_third_file() {
+        let what = "allows unsafe code: only one file of common/src and one of emulator/src may";
+        let inner = "fn f() {\n    #[cfg_attr(unix, expect(dead_code, unsafe_code))]\n    {}\n}\n";
+        assert_eq!(printed(check, [("level0-a/src/lib.rs", inner)]), [format!("level0-a/src/lib.rs:2: {what}")]);
+        assert_eq!(
+            printed(check, [("common/src/a.rs", ALLOW), ("emulator/src/a.rs", ALLOW), ("emulator/src/b.rs", ALLOW)]),
+            [format!("emulator/src/a.rs:2: {what}"), format!("emulator/src/b.rs:2: {what}")]
+        );
+    }
+}
