@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn only_the_source_loses_its_folder() {
-        let ptx = "\t.file\t1 \"/home/someone/l/kernel.cu\"\n\t.file\t2 \"/usr/include/x.h\"\n";
+        let ptx = "\t.file\t1 \"/there/l/kernel.cu\"\n\t.file\t2 \"/usr/include/x.h\"\n";
         let relative = "\t.file\t1 \"l/kernel.cu\"\n\t.file\t2 \"/usr/include/x.h\"\n";
         assert_eq!(relative_paths(ptx, "l/kernel.cu"), relative);
     }
