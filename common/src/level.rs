@@ -107,7 +107,7 @@ pub struct LaunchShape {
 impl fmt::Display for LaunchShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (blocks, threads) = (self.grid.count(), self.block.count());
-        write!(f, "grid {} of blocks {}: {blocks} blocks of {threads} threads", self.grid, self.block)
+        write!(f, "grid {} of blocks {}: {blocks} x {threads} threads", self.grid, self.block)
     }
 }
 

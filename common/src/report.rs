@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use emulator::bound::{Assumptions, Bound, bound};
 use emulator::gpu::Gpu;
 use emulator::occupancy::{Occupancy, occupancy};
 use serde::Serialize;
@@ -58,15 +59,25 @@ pub struct Modelled {
     pub resources: Option<Resources>,
     /// Blocks per SM and what limits them, if the resources are known.
     pub occupancy: Option<Occupancy>,
+    /// The least time that the counted work needs there.
+    pub bound: Bound,
 }
 
 impl Modelled {
-    /// The launch of a kernel on a modelled GPU.
-    pub fn of(gpu: &'static Gpu, kernel: &Kernel, launch: &LaunchShape) -> Modelled {
+    /// A kernel's launch and the work that it did, on a modelled GPU.
+    pub fn of(
+        gpu: &'static Gpu,
+        kernel: &Kernel,
+        shape: &Shape,
+        launch: &LaunchShape,
+        work: &emulator::Report,
+    ) -> Modelled {
         let resources = kernel.resources.get(&gpu.sm()).copied();
         let threads = launch.block.count() as u32;
         let occupancy = resources.map(|r| occupancy(gpu, threads, r.registers, r.shared_bytes));
-        Modelled { gpu: gpu.name, architecture: gpu.sm(), resources, occupancy }
+        let equal_blocks = shape.m.is_multiple_of(launch.tile.m) && shape.n.is_multiple_of(launch.tile.n);
+        let bound = bound(work, gpu, Assumptions { equal_blocks, cold_l2: false });
+        Modelled { gpu: gpu.name, architecture: gpu.sm(), resources, occupancy, bound }
     }
 }
 
@@ -89,10 +100,11 @@ impl fmt::Display for Report {
         line(f, "launch", self.launch)?;
         match &self.facts {
             Facts::Emulator(report) => {
-                self.modelled(f)?;
                 self.verdict(f)?;
                 writeln!(f)?;
                 counters(f, &report.total)?;
+                writeln!(f)?;
+                self.modelled(f)?;
             }
             Facts::Cuda { resources, timing } => {
                 gpu_resources(f, resources)?;
@@ -116,20 +128,26 @@ impl Report {
         format!("{how} NVRTC {}", self.kernel.compiler)
     }
 
-    /// What ptxas and the occupancy calculator say for the modelled GPU, where it is known.
+    /// What the modelled GPU would make of the launch: what it needs, how much of it fits, how fast it cannot be.
     fn modelled(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(modelled) = &self.modelled else { return Ok(()) };
-        let (Some(r), Some(o)) = (modelled.resources, &modelled.occupancy) else {
-            return line(f, "on a GPU", format!("unknown: {} is not among the compiler's architectures", modelled.gpu));
+        let Some(Modelled { gpu, architecture, resources, occupancy, bound }) = &self.modelled else { return Ok(()) };
+        line(f, "modelled", format!("{gpu} (sm_{architecture})"))?;
+        let (Some(r), Some(o)) = (resources, occupancy) else {
+            line(f, "needs", format!("unknown: the compiler does not make code for sm_{architecture}"))?;
+            return self.bound(f, bound);
         };
-        let (gpu, registers, spilled, shared) = (modelled.gpu, r.registers, r.spilled_bytes, r.shared_bytes);
-        let spills = if spilled == 0 { String::new() } else { format!(" ({spilled} bytes spilled)") };
-        let needs = format!("{registers} registers per thread{spills}, {shared} bytes of shared memory per block");
-        line(f, "on a GPU", format!("{gpu} (sm_{}): {needs}", modelled.architecture))?;
+        let spills = if r.spilled_bytes == 0 { String::new() } else { format!(" ({} bytes spilled)", r.spilled_bytes) };
+        let shared = format!("{} bytes of shared memory per block", r.shared_bytes);
+        line(f, "needs", format!("{} registers per thread{spills}, {shared}", r.registers))?;
         let limited: Vec<String> = o.limited_by.iter().map(|resource| resource.to_string()).collect();
-        let occupancy =
-            format!("{} blocks = {} warps per SM, {:.0}%", o.blocks_per_sm, o.warps_per_sm, 100.0 * o.share);
-        line(f, "occupancy", format!("{occupancy}, limited by {}", limited.join(" and ")))
+        let fits = format!("{} blocks = {} warps per SM, {:.0}%", o.blocks_per_sm, o.warps_per_sm, 100.0 * o.share);
+        line(f, "occupancy", format!("{fits}, limited by {}", limited.join(" and ")))?;
+        self.bound(f, bound)
+    }
+
+    fn bound(&self, f: &mut fmt::Formatter<'_>, bound: &Bound) -> fmt::Result {
+        let microseconds = bound.seconds * 1e6;
+        line(f, "bound", format!("no launch there takes less than {microseconds:.2} µs: {}", bound.bottleneck))
     }
 
     fn verdict(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

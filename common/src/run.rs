@@ -77,10 +77,12 @@ fn execute_as<T: Element>(
     let ran = device.launch(level, &kernel, &launch, &problem, extras)?;
     let check = Check::of(&problem, Fill::Reals, &ran.c, &launch);
 
-    let annotated = match &ran.facts {
-        Facts::Emulator(report) if arguments.annotate => Some(annotate(level, report)),
-        _ => None,
+    let counts = match &ran.facts {
+        Facts::Emulator(report) => Some(report),
+        Facts::Cuda { .. } => None,
     };
+    let modelled = counts.map(|report| Modelled::of(modelled_gpu, &kernel, &shape, &launch, report));
+    let annotated = counts.filter(|_| arguments.annotate).map(|report| annotate(level, report));
     let wide = |matrix: &[T]| matrix.iter().map(|x| x.to_f64()).collect();
     Ok(Report {
         level: level.name,
@@ -88,7 +90,7 @@ fn execute_as<T: Element>(
         shape,
         seed: arguments.seed,
         device: device.name(),
-        modelled: device.is_emulator().then(|| Modelled::of(modelled_gpu, &kernel, &launch)),
+        modelled,
         configuration,
         kernel,
         launch,

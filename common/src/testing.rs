@@ -9,7 +9,7 @@ use crate::check::Check;
 use crate::cli::{Arguments, Backend};
 use crate::device::{Device, Extras};
 use crate::kernel::{Kernel, Origin, nvrtc, nvrtc::Compiler, shipped};
-use crate::level::{Configuration, Dtype, Level, Shape};
+use crate::level::{Configuration, Dtype, Level, Shape, Tiles};
 use crate::problem::{Element, Fill, Problem};
 use crate::report::Report;
 use crate::{Error, execute};
@@ -129,13 +129,18 @@ pub fn every_awkward_shape_is_exact(level: &Level, device: &Device) -> Result<()
     Ok(())
 }
 
+/// Tile sizes from random numbers: mostly the default, its half or its quarter, of which many are right together; now and then
+/// one that fits nothing.
+fn pick_tiles(level: &Level, picks: &[u32]) -> Tiles {
+    const ODD: [u32; 5] = [1, 3, 12, 40, 64];
+    let size = |default: u32, pick: u32| if pick < 50 { default >> (pick % 3) } else { ODD[pick as usize % ODD.len()] };
+    Tiles(level.tiles.iter().zip(picks).map(|(&(name, default), &pick)| (name, size(default, pick))).collect())
+}
+
 /// Either the compiler refuses the tile sizes in one readable line, or the product is right.
-pub fn tile_sizes_are_refused_or_right(level: &Level, sizes: &[u32], dtype: Dtype, shape: Shape) -> Result<(), String> {
+pub fn tile_sizes_are_refused_or_right(level: &Level, picks: &[u32], dtype: Dtype, shape: Shape) -> Result<(), String> {
     let Some(compiler) = compiler() else { return Ok(()) };
-    let mut configuration = level.default_configuration(dtype);
-    for (tile, size) in configuration.tiles.0.iter_mut().zip(sizes) {
-        tile.1 = *size;
-    }
+    let configuration = Configuration { tiles: pick_tiles(level, picks), ..level.default_configuration(dtype) };
     match Kernel::compile(level, &configuration, &[], compiler) {
         Err(Error::Usage { message, .. }) => match message.starts_with(level.path) && message.lines().count() == 1 {
             true => Ok(()),

@@ -33,13 +33,11 @@ proptest! {
 
     #[test]
     fn random_tile_sizes_are_refused_or_right(
-        first in prop::sample::select(vec![1, 2, 3, 4, 8, 12, 16, 32, 40, 64]),
-        others in prop::collection::vec(prop::sample::select(vec![1, 2, 3, 4, 8, 16]), 4),
+        picks in prop::collection::vec(0..60u32, LEVEL.tiles.len()),
         dtype in prop::sample::select(Dtype::ALL.to_vec()),
         (m, n, k) in (1..80u32, 1..80u32, 1..80u32),
     ) {
-        let sizes = [vec![first], others].concat();
-        prop_assert_eq!(testing::tile_sizes_are_refused_or_right(&LEVEL, &sizes, dtype, Shape { m, n, k }), Ok(()));
+        prop_assert_eq!(testing::tile_sizes_are_refused_or_right(&LEVEL, &picks, dtype, Shape { m, n, k }), Ok(()));
     }
 }
 

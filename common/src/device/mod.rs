@@ -94,11 +94,6 @@ impl Device {
         }
     }
 
-    /// Whether this is the emulator.
-    pub fn is_emulator(&self) -> bool {
-        matches!(self, Device::Emulator)
-    }
-
     /// Runs the level's kernel on the problem.
     pub fn launch<T: Element>(
         &self,
