@@ -101,8 +101,27 @@ impl Check {
             Fill::Integers => 0.0,
             Fill::Reals => relative_bound(problem.shape.k, T::UNIT_ROUNDOFF),
         };
-        compare(&problem.shape, &reference, bound, c, launch)
+        let mut check = compare(&problem.shape, &reference, bound, c, launch);
+        if let Some(products) = products_summed(problem, &check.first, bound, launch.tile.k) {
+            let k = problem.shape.k;
+            check.suggestion =
+                Some(format!("only the first {products} of {k} products are summed: the last step along K"));
+        }
+        check
     }
+}
+
+/// How many products the wrong elements sum, if that is a number of whole steps along K, the same for all.
+fn products_summed<T: Element>(problem: &Problem<T>, wrong: &[WrongElement], bound: f64, step: u32) -> Option<usize> {
+    let (n, k) = (problem.shape.n as usize, problem.shape.k as usize);
+    let is_sum_of = |element: &WrongElement, products: usize| {
+        let product = |p: usize| problem.a[element.row * k + p].to_f64() * problem.b[p * n + element.col].to_f64();
+        let sum: f64 = (0..products).map(product).sum();
+        let magnitude: f64 = (0..products).map(|p| product(p).abs()).sum();
+        (element.got - sum).abs() <= bound * magnitude
+    };
+    let last_step = (k - 1) / step as usize * step as usize;
+    (last_step > 0 && !wrong.is_empty() && wrong.iter().all(|w| is_sum_of(w, last_step))).then_some(last_step)
 }
 
 // `!(error <= tolerance)` is not `error > tolerance`: NaN must be wrong.

@@ -123,6 +123,18 @@ fn the_pattern_of_wrong_elements_is_named() {
     assert!(scattered.starts_with("wrong elements lie scattered"), "{scattered}");
 }
 
+#[test]
+fn a_last_step_along_k_that_is_left_out_is_named() {
+    let (problem, _) = reals();
+    let first_32 = Problem {
+        shape: Shape { k: 32, ..SHAPE },
+        a: problem.a.chunks(40).flat_map(|row| row[..32].to_vec()).collect(),
+        b: problem.b[..32 * 50].to_vec(),
+    };
+    let suggestion = check(&problem, &multiply(&first_32)).suggestion.unwrap();
+    assert_eq!(suggestion, "only the first 32 of 40 products are summed: the last step along K");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -155,3 +155,47 @@ pub(super) fn explain(log: &str, configuration: &Configuration) -> Error {
 fn static_assertion(what: &str) -> &str {
     what.strip_prefix("static assertion failed with \"").map_or(what, |message| message.trim_end_matches('"'))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::level::{Dtype, Tiles};
+
+    fn explained(log: &str) -> String {
+        let tiles = Tiles(vec![("TILE", 64)]);
+        explain(log, &Configuration { dtype: Dtype::F32, variant: "", tiles }).to_string()
+    }
+
+    #[test]
+    fn a_failed_static_assert_is_its_message_with_file_and_line() {
+        let log = "\nl/kernel.cu(7): warning #39-D: division by zero\n\nl/kernel.cu(15): error: static assertion failed with \
+                   \"at most 1024\"\n  static_assert(…);\n  ^\n\n1 error detected in the compilation of \"l/kernel.cu\".\n";
+        assert_eq!(
+            explained(log),
+            "l/kernel.cu:15: at most 1024\nhint: this configuration does not compile: f32, TILE=64"
+        );
+    }
+
+    #[test]
+    fn any_log_gives_one_line() {
+        let first = |log: &str| explained(log).lines().next().map(str::to_string);
+        let syntax = "l/kernel.cu(3): error: expected a \";\"\n\nl/kernel.cu(9): error: more\n";
+        assert_eq!(first(syntax).as_deref(), Some("l/kernel.cu:3: expected a \";\""));
+        assert_eq!(first("nvrtc: error: no builtins\n").as_deref(), Some("nvrtc: error: no builtins"));
+        assert_eq!(first("\n \n").as_deref(), Some("the compiler failed and says nothing"));
+    }
+
+    #[test]
+    fn only_the_source_loses_its_folder() {
+        let ptx = "\t.file\t1 \"/there/l/kernel.cu\"\n\t.file\t2 \"/usr/include/x.h\"\n";
+        let relative = "\t.file\t1 \"l/kernel.cu\"\n\t.file\t2 \"/usr/include/x.h\"\n";
+        assert_eq!(relative_paths(ptx, "l/kernel.cu"), relative);
+    }
+
+    #[test]
+    fn the_version_stands_in_the_ptx() {
+        let ptx = "//\n// Cuda compilation tools, release 13.0, V13.0.88\n// Based on NVVM 7.0.1\n";
+        assert_eq!(version_in(ptx).as_deref(), Some("13.0.88"));
+        assert_eq!(version_in("// nothing\n"), None);
+    }
+}
