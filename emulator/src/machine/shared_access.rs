@@ -91,7 +91,9 @@ impl Worker<'_> {
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, true);
         let shape = pattern.shape;
         count(&mut self.tally.shared[index as usize], pattern, mask);
-        if !self.cells.is_empty() && !access.ordered {
+        if !self.cells.is_empty() && access.ordered {
+            self.taint_shared(warp, access, mask);
+        } else if !self.cells.is_empty() {
             let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
             let grain = self.context.program.shared_grain;
             let verdict = read_cells(&mut self.cells, pattern, first, access.bytes(), grain, stamp, self.first_epoch);
@@ -119,10 +121,10 @@ impl Worker<'_> {
         let stamp = self.stamp(warp, access.at);
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
         count(&mut self.tally.shared[index as usize], pattern, mask);
-        if !self.cells.is_empty() && !access.ordered {
+        if !self.cells.is_empty() {
             let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
             let grain = self.context.program.shared_grain;
-            if writes_conflict(&mut self.cells, pattern, first, access.bytes(), grain, stamp) {
+            if !access.ordered && writes_conflict(&mut self.cells, pattern, first, access.bytes(), grain, stamp) {
                 self.judge_shared_store(warp, access, mask, stamp)?;
             }
             self.mark_written(warp, access, mask, stamp);
@@ -163,9 +165,9 @@ impl Worker<'_> {
             return self.convict_access(warp, access, bad, FaultKind::Misaligned, &what);
         }
         let what = if (address as i64) < 0 {
-            format!("before the start of shared memory at offset {}", address as i64)
+            format!("before the start of {} at offset {}", self.shared_in_words(), address as i64)
         } else {
-            format!("past the end of shared memory ({} bytes) at offset {address}", self.shared_bytes)
+            format!("past the end of {} at offset {address}", self.shared_in_words())
         };
         self.convict_access(warp, access, bad, FaultKind::OutOfBounds, &what)
     }
@@ -209,16 +211,14 @@ impl Worker<'_> {
     #[inline(always)]
     fn mark_written(&mut self, warp: &Warp, access: &Access, mask: u32, stamp: Stamp) {
         let (shift, addresses) = (self.context.program.shared_grain.trailing_zeros(), &warp.scratch.offsets.0);
-        let tainted = match warp.taint {
-            None => 0,
-            Some(_) => self.stored_taint(warp, access),
-        };
         for lane in each(mask) {
-            let now =
-                if tainted >> lane & 1 == 1 { Stamp::default() } else { stamp.of_thread(stamp.thread() + lane as u32) };
+            let now = stamp.of_thread(stamp.thread() + lane as u32);
             for cell in addresses[lane] >> shift..(addresses[lane] + access.bytes()) >> shift {
                 self.cells[cell as usize].write = now;
             }
+        }
+        if warp.taint.is_some() {
+            self.mark_unwritten(warp, access, mask);
         }
     }
 }

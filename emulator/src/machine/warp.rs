@@ -1,7 +1,7 @@
 //! A warp: its registers, its lanes' fates, and the stack of paths that diverged.
 
 use super::lanes::{FULL, LANES, Lanes};
-use super::taint::Taint;
+use super::shadow::Taint;
 use crate::Dim3;
 use crate::program::{Barrier, Preset, Program, Slot};
 

@@ -385,6 +385,7 @@ impl<'a> Decoder<'a> {
             name: function.name.clone(),
             shared_grain: grain(Space::Shared),
             global_grain: grain(Space::Global),
+            synchronises: self.accesses.iter().any(|a| a.ordered),
             synchronises_globally: self.accesses.iter().any(|a| a.ordered && a.space != Space::Shared),
             blocks,
             code: self.code,

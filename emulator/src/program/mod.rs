@@ -57,6 +57,8 @@ pub(crate) struct Program {
     /// Module-level variables in global memory, by `Preset::Global`.
     pub globals: Vec<GlobalVariable>,
     /// Global memory orders threads of different blocks here (atomics, volatile): blocks run in
+    /// Has volatile, relaxed, acquire or release accesses: threads may wait for each other.
+    pub synchronises: bool,
     /// order, and accesses by different blocks are no races.
     pub synchronises_globally: bool,
     /// Bytes of the narrowest access to shared and to global memory: the grain of race detection.
