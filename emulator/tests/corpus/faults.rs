@@ -1,15 +1,14 @@
 //! The fault corpus: one small kernel per kind of fault and per bug in the documents that this project
 //! started from, each with the message that it must give, as a snapshot beside its source.
 
-mod corpus;
-
-use corpus::Arg::{Doubles, Floats, Freed, Int, Ints, Null, Unwritten, Zeros};
-use corpus::{Case, Outcome, sources};
 use emulator::Dim3;
 
-const A: corpus::Arg = Floats("A", 64);
-const C: corpus::Arg = Floats("C", 64);
-const UNWRITTEN_C: corpus::Arg = Unwritten("C", 256);
+use crate::harness::Arg::{self, Doubles, Floats, Freed, Int, Ints, Null, Unwritten, Zeros};
+use crate::harness::{Case, Outcome, sources};
+
+const A: Arg = Floats("A", 64);
+const C: Arg = Floats("C", 64);
+const UNWRITTEN_C: Arg = Unwritten("C", 256);
 
 /// One warp, two warps, an 8 × 8 block.
 const WARP: [u32; 2] = [32, 1];
@@ -119,7 +118,7 @@ fn every_fault_is_convicted_in_these_words() {
         insta::with_settings!({
             prepend_module_to_snapshot => false,
             omit_expression => true,
-            snapshot_path => format!("faults/{folder}"),
+            snapshot_path => format!("../faults/{folder}"),
         }, { insta::assert_snapshot!(name, text) });
     }
 }

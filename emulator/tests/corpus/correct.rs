@@ -1,9 +1,7 @@
 //! Correct kernels that look like wrong ones: none may be convicted, and each gives what it should.
 
-mod corpus;
-
-use corpus::Arg::{Bytes, Floats, Int, Ints, Unwritten, Zeros};
-use corpus::{Arg, Case, Outcome, sources};
+use crate::harness::Arg::{Bytes, Floats, Int, Unwritten};
+use crate::harness::{Arg, Case, Outcome, sources};
 
 const A: Arg = Floats("A", 64);
 const C32: Arg = Unwritten("C", 4 * 32);
@@ -54,8 +52,11 @@ const CASES: &[(Case, Expected)] = &[
     (Case::new("flag_in_block", 1, TWO_WARPS, &[A, C32]), |i| 31.0 - i as f32),
 ];
 
+/// Byte i of the last buffer; `None` where it may be anything.
+type ExpectedByte = fn(usize) -> Option<u8>;
+
 /// Cases whose result is no row of floats, with the bytes that they must give.
-const OF_BYTES: &[(Case, fn(usize) -> Option<u8>)] = &[
+const OF_BYTES: &[(Case, ExpectedByte)] = &[
     // A tag and a float of 8-byte structs, with padding that may be anything between.
     (Case::new("struct_padding", 1, WARP, &[Bytes("A", 256), Bytes("C", 256), Int(2)]), |i| {
         let from = (i / 8 + 2) % 32 * 8 + i % 8;
