@@ -28,13 +28,14 @@ extern "C" __global__ void gemm_register(const T* A, const T* B, T* C, int M, in
     // ANCHOR: mainloop
     T acc[TM][TN] = {};
     for (int k0 = 0; k0 < K; k0 += BK) {
-        // Load: the threads share out both tiles; beyond the edge stands a zero.
-        #pragma unroll
+        // Load: the threads share out both tiles; beyond the edge stands a zero. Eight
+        // loads in flight: all of them at once would cost twice the registers.
+        #pragma unroll 8
         for (int i = 0; i < BM * BK / THREADS; ++i) {
             int e = i * THREADS + tid, row = row0 + e / BK, k = k0 + e % BK;
             As[e / BK][e % BK] = row < M && k < K ? A[row * K + k] : T(0);
         }
-        #pragma unroll
+        #pragma unroll 8
         for (int i = 0; i < BK * BN / THREADS; ++i) {
             int e = i * THREADS + tid, k = k0 + e / BN, col = col0 + e % BN;
             Bs[e / BN][e % BN] = k < K && col < N ? B[k * N + col] : T(0);

@@ -26,14 +26,15 @@ extern "C" __global__ void gemm_double_buffer(const T* A, const T* B, T* C, int 
     int row0 = blockIdx.y * BM, col0 = blockIdx.x * BN;        // the tile's corner in C
     // ANCHOR_END: mapping
     // ANCHOR: load
-    // Load: the threads share out both tiles; beyond the edge stands a zero.
+    // Load: the threads share out both tiles; beyond the edge stands a zero. Eight
+    // loads in flight: all of them at once would cost twice the registers.
     auto load = [&](int buffer, int k0) {
-        #pragma unroll
+        #pragma unroll 8
         for (int i = 0; i < BM * BK / THREADS; ++i) {
             int e = i * THREADS + tid, row = row0 + e / BK, k = k0 + e % BK;
             As[buffer][e / BK][e % BK] = row < M && k < K ? A[row * K + k] : T(0);
         }
-        #pragma unroll
+        #pragma unroll 8
         for (int i = 0; i < BK * BN / THREADS; ++i) {
             int e = i * THREADS + tid, k = k0 + e / BN, col = col0 + e % BN;
             Bs[buffer][e / BN][e % BN] = k < K && col < N ? B[k * N + col] : T(0);
