@@ -1,5 +1,7 @@
 //! Bodies of the levels' tests: the same claims hold for every level.
 
+mod mutants;
+pub mod mutations;
 mod usage;
 
 use std::io::Write;
