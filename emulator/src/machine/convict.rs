@@ -84,8 +84,12 @@ impl Worker<'_> {
         }
     }
 
-    /// `shared memory (72 bytes: As, Bs)`.
-    pub(super) fn shared_in_words(&self) -> String {
+    /// `As (shared memory, 36 bytes)`, or `shared memory (72 bytes: As, Bs)` where it may be any variable.
+    pub(super) fn shared_in_words(&self, access: &Access) -> String {
+        let (start, end) = access.within;
+        if end <= self.shared_bytes {
+            return format!("{} (shared memory, {} bytes)", self.shared_name(start).0, end - start);
+        }
         let names: Vec<&str> = self.context.program.shared.iter().map(|variable| variable.name.as_str()).collect();
         format!("shared memory ({} bytes: {})", self.shared_bytes, names.join(", "))
     }

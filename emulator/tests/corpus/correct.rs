@@ -46,6 +46,10 @@ const CASES: &[(Case, Expected)] = &[
     (Case { dynamic_shared: 512, ..Case::new("dynamic_shared", 1, TWO_WARPS, &[A, C64, Int(64)]) }, |i| {
         (63 - i) as f32 * (63 - i) as f32
     }),
+    (Case::new("either_array", 1, TWO_WARPS, &[A, C64, Int(1)]), |i| {
+        let from = if i % 2 == 1 { (i / 2) as f32 } else { 2.0 * (i / 2) as f32 };
+        from + (63 - i) as f32
+    }),
     (Case::new("divergent_loop", 1, TWO_WARPS, &[A, C64]), |i| ((63 - i) * (64 - i) / 2) as f32),
     (Case::new("uniform_branch_barrier", 1, TWO_WARPS, &[A, C64, Int(11)]), |i| 63.0 - i as f32),
     (Case::new("one_thread_fills", 1, TWO_WARPS, &[A, C64]), |_| 0.0),

@@ -23,6 +23,7 @@ const CASES: &[Case] = &[
     Case::new("out_of_bounds/null_pointer", 1, WARP, &[Null, C]),
     Case::new("out_of_bounds/shared_past_end", 1, TWO_WARPS, &[A, C]),
     Case::new("out_of_bounds/shared_before_start", 1, TWO_WARPS, &[A, C]),
+    Case::new("out_of_bounds/shared_into_neighbour", 1, WARP, &[A, C, Int(8)]),
     Case::new("out_of_bounds/shared_write_past_end", 1, TWO_WARPS, &[A, C]),
     Case { dynamic_shared: 32 * 4, ..Case::new("out_of_bounds/dynamic_shared_too_small", 1, TWO_WARPS, &[A, C]) },
     Case::new("out_of_bounds/local_past_end", 1, WARP, &[Floats("A", 512), C, Int(9)]),
