@@ -39,7 +39,7 @@ fn the_corpus_is_what_the_compiler_makes_of_it() {
         if std::env::var_os("UPDATE_CORPUS").is_some() {
             fs::write(&file, ptx).expect("the corpus can be written");
         } else if fs::read_to_string(&file).ok() != Some(ptx) {
-            panic!("{} is stale; {}", file.display(), HEADER.trim_start_matches("// Made by ").trim());
+            panic!("{} is stale: run `UPDATE_CORPUS=1 cargo test -p common --test emulator_corpus`", file.display());
         }
     }
 }

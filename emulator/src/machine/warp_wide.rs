@@ -12,10 +12,10 @@ impl Warp {
         let a = self.r[a as usize].0;
         let mut out = a;
         let mut in_range = 0;
-        for lane in 0..LANES {
+        for (lane, value) in out.iter_mut().enumerate() {
             let (from, valid) = self.shuffle_source(mode, b, c, lane);
             in_range |= u32::from(valid) << lane;
-            out[lane] = a[from];
+            *value = a[from];
         }
         self.r[d as usize].set(&out, mask);
         set_predicate(self, valid, in_range, mask);
