@@ -1,10 +1,11 @@
 //! Lane-wise instructions on the registers of a warp. The few that kernels spend their time in are
 //! inlined into the vector code of `dispatch`; the others are compiled once.
 
-use super::lanes::{LANES, mask_where};
+use super::dispatch::fma_f32_run;
+use super::lanes::{FULL, LANES, mask_where};
 use super::meaning::*;
 use super::warp::Warp;
-use crate::program::{Alu, Slot};
+use crate::program::{Alu, Instruction, Op, Slot};
 
 /// Registers of one operation.
 #[derive(Clone, Copy)]
@@ -53,6 +54,28 @@ pub(super) fn execute(warp: &mut Warp, code: Alu, slots: Slots, mask: u32) {
             warp.r[s.d as usize].set(&out, mask);
         }
         _ => execute_rare(warp, code, slots, mask),
+    }
+}
+
+/// A row of unguarded FMAs of one kind.
+#[inline(always)]
+pub(super) fn fma_run<const CPU: u8>(warp: &mut Warp, run: &[Instruction], mask: u32) {
+    let single = matches!(run[0].op, Op::Alu { code: Alu::FmaF32, .. });
+    if single && mask == FULL && fma_f32_run::<CPU>(&mut warp.r, run) {
+        return;
+    }
+    for instruction in run {
+        match instruction.op {
+            Op::Alu { code: Alu::FmaF32, d, a, b, c } => {
+                let f = f32::from_bits;
+                rrrr(warp, Slots { d, a, b, c }, mask, |a, b, c| f32_bits(f(a).mul_add(f(b), f(c))));
+            }
+            Op::Alu { d, a, b, c, .. } => {
+                let f = f64::from_bits;
+                dddd(warp, Slots { d, a, b, c }, mask, |a, b, c| f(a).mul_add(f(b), f(c)).to_bits());
+            }
+            _ => {}
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! A thread block: its warps take turns until each has ended, meeting at barriers.
 
 use super::alu::{self, Slots};
+use super::cells::Cells;
 use super::global_access::GlobalCache;
 use super::lanes::LANES;
-use super::race::{Cell, EPOCH_LIMIT, Stamp};
+use super::race::{EPOCH_LIMIT, Stamp};
 use super::shared_access::SharedCache;
 use super::tally::Tally;
 use super::warp::{Path, Shape, State, Warp};
@@ -31,7 +32,7 @@ pub(crate) struct Worker<'a> {
     pub(super) warps: Vec<Warp>,
     pub(super) shared: Vec<u32>,
     /// One cell per grain of shared memory; none unless the launch is watched.
-    pub(super) cells: Vec<Cell>,
+    pub(super) cells: Cells,
     pub(super) shared_bytes: u32,
     /// Barriers passed, over all thread blocks that this worker ran: each starts an epoch of its own.
     pub(super) epoch: u32,
@@ -57,7 +58,7 @@ impl<'a> Worker<'a> {
             tally: Tally::new(program),
             warps: (0..warps).map(|number| Warp::new(program, number)).collect(),
             shared: vec![0; shared_bytes.div_ceil(4) as usize],
-            cells: vec![Cell::default(); cells as usize],
+            cells: Cells::new(cells as usize),
             shared_bytes,
             epoch: 0,
             first_epoch: 0,
@@ -70,7 +71,7 @@ impl<'a> Worker<'a> {
 
     /// Runs thread block `block` to its end.
     #[inline(always)]
-    pub fn run(&mut self, block: u64) -> Result<(), Box<Fault>> {
+    pub fn run<const CPU: u8>(&mut self, block: u64) -> Result<(), Box<Fault>> {
         self.start(block);
         loop {
             let mut ran = false;
@@ -78,7 +79,7 @@ impl<'a> Worker<'a> {
                 if self.warps[index].state == State::Ready {
                     // The warp leaves the list while it runs, so that both can be borrowed.
                     let mut warp = std::mem::replace(&mut self.warps[index], Warp::placeholder());
-                    let result = self.run_warp(&mut warp);
+                    let result = self.run_warp::<CPU>(&mut warp);
                     self.warps[index] = warp;
                     result?;
                     ran = true;
@@ -95,7 +96,7 @@ impl<'a> Worker<'a> {
         self.block = block;
         self.executed = 0;
         if self.epoch + 1 >= EPOCH_LIMIT / 2 {
-            self.cells.fill(Cell::default());
+            self.cells.forget();
             self.epoch = 0;
         }
         self.epoch += 1;
@@ -110,7 +111,7 @@ impl<'a> Worker<'a> {
 
     /// Runs a warp until it waits, ends, or has had its turn.
     #[inline(always)]
-    fn run_warp(&mut self, warp: &mut Warp) -> Result<(), Box<Fault>> {
+    fn run_warp<const CPU: u8>(&mut self, warp: &mut Warp) -> Result<(), Box<Fault>> {
         let program = self.context.program;
         for _ in 0..TURN {
             let Some(&path) = warp.paths.last() else {
@@ -130,8 +131,16 @@ impl<'a> Worker<'a> {
             if self.executed > self.context.instruction_limit {
                 return Err(self.convict_stuck(warp, path.block, mask));
             }
-            for at in block.start..block.end {
-                self.step(warp, at, mask)?;
+            let mut at = block.start;
+            while at < block.end {
+                let run = program.fma_runs[at as usize];
+                if run > 1 && warp.taint.is_none() {
+                    alu::fma_run::<CPU>(warp, &program.code[at as usize..(at + run) as usize], mask);
+                    at += run;
+                } else {
+                    self.step::<CPU>(warp, at, mask)?;
+                    at += 1;
+                }
             }
             match block.exit {
                 Exit::Jump(next) => advance(warp, next),
@@ -164,7 +173,7 @@ impl<'a> Worker<'a> {
 
     /// Executes one instruction for the lanes of `mask`.
     #[inline(always)]
-    fn step(&mut self, warp: &mut Warp, at: u32, mask: u32) -> Result<(), Box<Fault>> {
+    fn step<const CPU: u8>(&mut self, warp: &mut Warp, at: u32, mask: u32) -> Result<(), Box<Fault>> {
         let instruction = &self.context.program.code[at as usize];
         let mut mask = mask;
         if let Some(guard) = instruction.guard {
@@ -184,7 +193,7 @@ impl<'a> Worker<'a> {
         }
         match instruction.op {
             Op::Alu { code, d, a, b, c } => alu::execute(warp, code, Slots { d, a, b, c }, mask),
-            Op::Load(index) => self.load(warp, index, mask)?,
+            Op::Load(index) => self.load::<CPU>(warp, index, mask)?,
             Op::Store(index) => self.store(warp, index, mask)?,
             _ => self.step_rare(warp, at, mask)?,
         }

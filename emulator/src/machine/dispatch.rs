@@ -1,4 +1,5 @@
-//! The one place with `unsafe`: entering code compiled for vector instructions that this CPU has.
+//! The one place with `unsafe`: entering code compiled for vector instructions that this CPU has, and the
+//! two steps of the interpreter that gain most from saying which instructions they are.
 //!
 //! The interpreter's loop and what it inlines are compiled three times, for a plain CPU, for AVX2 and
 //! for AVX-512, and the best of them that can run is chosen when the program runs. Fused multiply-add
@@ -6,7 +7,9 @@
 #![allow(unsafe_code)]
 
 use super::block::Worker;
+use super::lanes::{LANES, Lanes};
 use crate::Fault;
+use crate::program::{Instruction, Op};
 
 /// Runs thread block `block` to its end.
 pub(crate) fn run_block(worker: &mut Worker, block: u64) -> Result<(), Box<Fault>> {
@@ -26,17 +29,86 @@ pub(crate) fn run_block(worker: &mut Worker, block: u64) -> Result<(), Box<Fault
             return unsafe { run_avx2(worker, block) };
         }
     }
-    worker.run(block)
+    worker.run::<PLAIN>(block)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
 fn run_avx512(worker: &mut Worker, block: u64) -> Result<(), Box<Fault>> {
-    worker.run(block)
+    worker.run::<AVX512>(block)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
 fn run_avx2(worker: &mut Worker, block: u64) -> Result<(), Box<Fault>> {
-    worker.run(block)
+    worker.run::<PLAIN>(block)
+}
+
+/// The instructions that a copy of the interpreter is compiled for: those of its target features alone…
+pub(super) const PLAIN: u8 = 0;
+/// … or AVX-512, named.
+pub(super) const AVX512: u8 = 1;
+
+/// A row of single-precision FMAs on all lanes. Says whether it did them: only with AVX-512.
+#[inline(always)]
+pub(super) fn fma_f32_run<const CPU: u8>(registers: &mut [Lanes<u32>], run: &[Instruction]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if CPU == AVX512 {
+        // SAFETY: only `run_avx512` has this CPU.
+        unsafe { fma_f32_run_avx512(registers, run) };
+        return true;
+    }
+    let _ = (registers, run);
+    false
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn fma_f32_run_avx512(registers: &mut [Lanes<u32>], run: &[Instruction]) {
+    use std::arch::x86_64::*;
+    let no_number = _mm512_castsi512_ps(_mm512_set1_epi32(0x7fff_ffff));
+    for instruction in run {
+        let Op::Alu { d, a, b, c, .. } = instruction.op else { continue };
+        let [a, b, c] = [a, b, c].map(|slot| registers[slot as usize].0.as_ptr().cast::<f32>());
+        let d = registers[d as usize].0.as_mut_ptr().cast::<f32>();
+        for half in [0, LANES / 2] {
+            // SAFETY: each pointer is to 32 values, and both halves are read before they are written.
+            unsafe {
+                let (a, b, c) =
+                    (_mm512_loadu_ps(a.add(half)), _mm512_loadu_ps(b.add(half)), _mm512_loadu_ps(c.add(half)));
+                let sum = _mm512_fmadd_ps(a, b, c);
+                let unordered = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(sum, sum);
+                _mm512_storeu_ps(d.add(half), _mm512_mask_mov_ps(sum, unordered, no_number));
+            }
+        }
+    }
+}
+
+/// Gives each lane the table's entry that `index` names. Says whether it did: only with AVX-512.
+#[inline(always)]
+pub(super) fn pick<const CPU: u8>(out: &mut [u32; LANES], table: &[u32; 16], index: &[u32; LANES]) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if CPU == AVX512 {
+        // SAFETY: only `run_avx512` has this CPU.
+        unsafe { pick_avx512(out, table, index) };
+        return true;
+    }
+    let _ = (out, table, index);
+    false
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn pick_avx512(out: &mut [u32; LANES], table: &[u32; 16], index: &[u32; LANES]) {
+    use std::arch::x86_64::*;
+    // SAFETY: the arrays are as long as what is loaded and stored.
+    unsafe {
+        let table = _mm512_loadu_si512(table.as_ptr().cast());
+        for half in [0, LANES / 2] {
+            let index = _mm512_loadu_si512(index.as_ptr().add(half).cast());
+            _mm512_storeu_si512(out.as_mut_ptr().add(half).cast(), _mm512_permutexvar_epi32(index, table));
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Loads and stores: what they cost, and global memory.
 
 use super::block::Worker;
+use super::dispatch::PLAIN;
 use super::lanes::{FULL, LANES, PatternShape, each, mask_where};
 use super::warp::{Scratch, Warp};
 use crate::access::{self, GlobalCost};
@@ -91,12 +92,12 @@ impl Warp {
 
 impl Worker<'_> {
     #[inline(always)]
-    pub(super) fn load(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
+    pub(super) fn load<const CPU: u8>(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
         warp.set_addresses(access, mask);
         match access.space {
             Space::Global => self.load_global(warp, index, mask),
-            Space::Shared => self.load_shared(warp, index, mask),
+            Space::Shared => self.load_shared::<CPU>(warp, index, mask),
             _ => self.access_rare(warp, index, mask, true),
         }
     }
@@ -131,7 +132,7 @@ impl Worker<'_> {
             }
             warp.narrow_addresses(&all, here, window);
             match (window, load) {
-                (SHARED_WINDOW, true) => self.load_shared(warp, index, here)?,
+                (SHARED_WINDOW, true) => self.load_shared::<PLAIN>(warp, index, here)?,
                 (SHARED_WINDOW, false) => self.store_shared(warp, index, here)?,
                 (LOCAL_WINDOW, _) => self.access_local(warp, index, here, load)?,
                 _ => self.load_constant(warp, index, here)?,

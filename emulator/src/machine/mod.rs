@@ -2,6 +2,7 @@
 
 mod alu;
 mod block;
+mod cells;
 mod convict;
 mod dispatch;
 mod global_access;

@@ -24,6 +24,7 @@ impl Stamp {
         Stamp(self.0 & !0x3ff | u64::from(thread))
     }
 
+    #[inline(always)]
     pub fn epoch(self) -> u32 {
         (self.0 >> 40) as u32
     }
@@ -42,32 +43,8 @@ impl Stamp {
         let differ = self.0 ^ now.0;
         let same_epoch = differ >> 40 == 0;
         let other_thread = differ & 0x3ff != 0;
-        let ordered_in_warp = differ & 0x3e0 == 0 && differ >> 30 & 0x3ff != 0;
-        same_epoch && other_thread && !ordered_in_warp
-    }
-}
-
-/// The last write and two readers of one cell of shared memory.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Cell {
-    pub write: Stamp,
-    pub reads: [Stamp; 2],
-}
-
-impl Cell {
-    /// Remembers a reader. Of one epoch, two different threads are kept: whoever writes next, one of
-    /// them is another.
-    #[inline(always)]
-    pub fn read(&mut self, now: Stamp) {
-        let first = self.reads[0].0 ^ now.0;
-        if first >> 40 != 0
-            || first & 0x3ff == 0
-            || first & 0x3e0 == 0 && first >> 30 != 0 && self.reads[1].0 >> 40 != now.0 >> 40
-        {
-            self.reads[0] = now;
-        } else {
-            self.reads[1] = now;
-        }
+        let ordered_in_warp = (differ & 0x3e0 == 0) & (differ >> 30 & 0x3ff != 0);
+        same_epoch & other_thread & !ordered_in_warp
     }
 }
 
@@ -84,17 +61,5 @@ mod tests {
         assert!(!write.conflicts(Stamp::new(3, 1, 9, 6)), "a warp-level barrier between");
         assert!(!write.conflicts(Stamp::new(4, 0, 9, 6)), "a block-wide barrier between");
         assert_eq!((write.epoch(), write.at(), write.thread()), (3, 7, 5));
-    }
-
-    #[test]
-    fn a_cell_keeps_two_different_readers() {
-        let mut cell = Cell::default();
-        for thread in [4, 4, 9, 12] {
-            cell.read(Stamp::new(1, 0, 2, thread));
-        }
-        for writer in [4, 9, 12, 31] {
-            let now = Stamp::new(1, 0, 3, writer);
-            assert!(cell.reads.iter().any(|read| read.conflicts(now)), "writer {writer}");
-        }
     }
 }

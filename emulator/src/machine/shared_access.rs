@@ -1,8 +1,10 @@
 //! Shared memory: loads, stores, their wavefronts, and who raced with whom.
 
 use super::block::Worker;
+use super::cells::Cells;
+use super::dispatch::{AVX512, pick};
 use super::lanes::{LANES, PatternShape, each};
-use super::race::{Cell, Stamp};
+use super::race::Stamp;
 use super::warp::{Scratch, Warp};
 use crate::access::{self, SharedCost};
 use crate::program::Access;
@@ -18,20 +20,28 @@ pub(super) struct SharedCache(Option<Box<Pattern>>);
 pub(super) struct Pattern {
     mask: u32,
     phase: u32,
+    /// Bytes per lane.
+    bytes: u32,
     relative: [u32; LANES],
     cost: SharedCost,
     places: Vec<Place>,
-    /// All active lanes have one address, or neighbouring ones in order.
+    /// For a full warp, the place of each lane.
+    place_of: [u32; LANES],
+    /// All lanes run, and have few places.
+    few: bool,
     shape: PatternShape,
 }
 
-/// One of the distinct addresses of a pattern, with up to two lanes that share it.
+/// One of the distinct addresses of a pattern, and the first two lanes that have it.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     relative: u32,
     lane: u32,
     second: u32,
 }
+
+/// Up to so many distinct addresses, it is quicker to hand out each to its lanes than to serve lane by lane.
+const FEW_PLACES: usize = 16;
 
 const NOBODY: u32 = u32::MAX;
 
@@ -71,44 +81,46 @@ fn new_pattern(access: &Access, mask: u32, addresses: &[u32; LANES], load: bool)
     let mut places: Vec<Place> = Vec::new();
     for lane in each(mask) {
         match places.iter_mut().find(|place| place.relative == relative[lane]) {
-            Some(place) if place.second == NOBODY => place.second = lane as u32,
-            Some(_) => {}
-            None => places.push(Place { relative: relative[lane], lane: lane as u32, second: NOBODY }),
+            Some(place) => {
+                place.second = place.second.min(lane as u32);
+            }
+            None => {
+                places.push(Place { relative: relative[lane], lane: lane as u32, second: NOBODY });
+            }
         }
     }
     let shape = PatternShape::of(mask, &relative, bytes);
-    Pattern { mask, phase: first & 3, relative, cost, places, shape }
+    let few = mask == u32::MAX && places.len() <= FEW_PLACES;
+    let place_of = relative.map(|r| places.iter().position(|place| place.relative == r).unwrap_or(0) as u32);
+    Pattern { mask, phase: first & 3, bytes, relative, cost, places, place_of, few, shape }
 }
 
 impl Worker<'_> {
     #[inline(always)]
-    pub(super) fn load_shared(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
+    pub(super) fn load_shared<const CPU: u8>(
+        &mut self,
+        warp: &mut Warp,
+        index: u32,
+        mask: u32,
+    ) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
         if !self.set_offsets(warp, access) {
             return Err(self.convict_shared_address(warp, access, mask));
         }
         let stamp = self.stamp(warp, access.at);
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, true);
-        let shape = pattern.shape;
         count(&mut self.tally.shared[index as usize], pattern, mask);
-        if !self.cells.is_empty() && access.ordered {
-            self.taint_shared(warp, access, mask);
-        } else if !self.cells.is_empty() {
-            let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
-            let grain = self.context.program.shared_grain;
-            let verdict = read_cells(&mut self.cells, pattern, first, access.bytes(), grain, stamp, self.first_epoch);
-            match verdict {
-                Verdict::Fine => {}
-                Verdict::Unwritten => self.taint_shared(warp, access, mask),
-                Verdict::Race { lane, at, with } => {
-                    return Err(self.convict_shared_race(warp, access, lane, at, with, "load"));
-                }
-            }
-            if warp.taint.is_some() && verdict == Verdict::Fine {
-                self.untaint_loaded(warp, access, mask);
-            }
+        if self.cells.is_empty() {
+            read_words::<CPU>(&self.shared, warp, access, pattern, mask);
+            return Ok(());
         }
-        read_words(&self.shared, warp, access, shape, mask);
+        let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
+        let shift = self.context.program.shared_grain.trailing_zeros();
+        let suspicious = access.ordered || read_cells(&mut self.cells, pattern, first, shift, stamp, self.first_epoch);
+        read_words::<CPU>(&self.shared, warp, access, pattern, mask);
+        if suspicious || warp.taint.is_some() {
+            self.judge_shared_load(warp, access, mask, stamp)?;
+        }
         Ok(())
     }
 
@@ -121,13 +133,19 @@ impl Worker<'_> {
         let stamp = self.stamp(warp, access.at);
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
         count(&mut self.tally.shared[index as usize], pattern, mask);
+        let shape = pattern.shape;
         if !self.cells.is_empty() {
             let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
-            let grain = self.context.program.shared_grain;
-            if !access.ordered && writes_conflict(&mut self.cells, pattern, first, access.bytes(), grain, stamp) {
+            let shift = self.context.program.shared_grain.trailing_zeros();
+            if !access.ordered && writes_conflict(&self.cells, pattern, first, shift, stamp) {
                 self.judge_shared_store(warp, access, mask, stamp)?;
             }
-            self.mark_written(warp, access, mask, stamp);
+            self.mark_written(warp, access, shape, mask, stamp);
+        }
+        if shape == PatternShape::Row && access.bytes() == 4 && !access.wide {
+            let start = (warp.scratch.offsets.0[0] / 4) as usize;
+            self.shared[start..start + LANES].copy_from_slice(&warp.r[access.registers[0] as usize].0);
+            return Ok(());
         }
         for element in 0..access.elements {
             for lane in each(mask) {
@@ -135,6 +153,25 @@ impl Worker<'_> {
                 write_shared(&mut self.shared, at, access.element_bytes, warp.stored(access, element, lane));
             }
         }
+        Ok(())
+    }
+
+    /// A load met a cell that an unordered thread wrote, or nobody: which lane is at fault?
+    #[inline(never)]
+    fn judge_shared_load(&self, warp: &mut Warp, access: &Access, mask: u32, stamp: Stamp) -> Result<(), Box<Fault>> {
+        let grain = self.context.program.shared_grain;
+        for lane in each(mask) {
+            let now = stamp.of_thread(stamp.thread() + lane as u32);
+            let at = warp.scratch.offsets.0[lane];
+            for cell in at / grain..(at + access.bytes()) / grain {
+                let write = self.cells.write(cell);
+                if write.conflicts(now) && !access.ordered {
+                    let with = (write, "store");
+                    return Err(self.convict_shared_race(warp, access, lane as u32, cell * grain, with, "load"));
+                }
+            }
+        }
+        self.taint_shared(warp, access, mask);
         Ok(())
     }
 
@@ -184,21 +221,14 @@ impl Worker<'_> {
             let new = warp.stored_bytes(access, lane);
             for offset in (0..access.bytes()).step_by(grain as usize) {
                 let at = addresses[lane] + offset;
-                let cell = self.cells[(at / grain) as usize];
-                if let Some(read) = cell.reads.iter().find(|read| read.conflicts(now)) {
+                let (write, reads) = (self.cells.write(at / grain), self.cells.reads(at / grain));
+                if let Some(read) = reads.iter().find(|read| read.conflicts(now)) {
                     return Err(self.convict_shared_race(warp, access, lane as u32, at, (*read, "load"), "store"));
                 }
                 let old = (0..grain).map(|n| read_shared(&self.shared, at + n, 1) as u8);
                 let same = old.eq(new[offset as usize..][..grain as usize].iter().copied());
-                if cell.write.conflicts(now) && !same {
-                    return Err(self.convict_shared_race(
-                        warp,
-                        access,
-                        lane as u32,
-                        at,
-                        (cell.write, "store"),
-                        "store",
-                    ));
+                if write.conflicts(now) && !same {
+                    return Err(self.convict_shared_race(warp, access, lane as u32, at, (write, "store"), "store"));
                 }
             }
             for other in each(mask & ((1 << lane) - 1)) {
@@ -212,12 +242,15 @@ impl Worker<'_> {
     }
 
     #[inline(always)]
-    fn mark_written(&mut self, warp: &Warp, access: &Access, mask: u32, stamp: Stamp) {
-        let (shift, addresses) = (self.context.program.shared_grain.trailing_zeros(), &warp.scratch.offsets.0);
-        for lane in each(mask) {
-            let now = stamp.of_thread(stamp.thread() + lane as u32);
-            for cell in addresses[lane] >> shift..(addresses[lane] + access.bytes()) >> shift {
-                self.cells[cell as usize].write = now;
+    fn mark_written(&mut self, warp: &Warp, access: &Access, shape: PatternShape, mask: u32, stamp: Stamp) {
+        let (shift, offsets) = (self.context.program.shared_grain.trailing_zeros(), &warp.scratch.offsets.0);
+        let cells = (access.bytes() >> shift) as usize;
+        if shape == PatternShape::Row && cells == 1 {
+            self.cells.mark_row((offsets[0] >> shift) as usize, stamp);
+        } else {
+            for lane in each(mask) {
+                let now = stamp.of_thread(stamp.thread() + lane as u32);
+                self.cells.mark((offsets[lane] >> shift) as usize, cells, now);
             }
         }
         if warp.taint.is_some() {
@@ -235,72 +268,48 @@ fn count(traffic: &mut super::tally::Traffic, pattern: &Pattern, mask: u32) {
     traffic.unique_bytes += u64::from(pattern.cost.unique_bytes);
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Verdict {
-    Fine,
-    Unwritten,
-    Race { lane: u32, at: u32, with: (Stamp, &'static str) },
-}
-
-/// Marks the cells that a load reads, and says what is wrong with them.
+/// Remembers who reads the cells of a load. Says whether one of them was written by an unordered thread,
+/// or not in this thread block, which began with epoch `since`.
 #[inline(always)]
-fn read_cells(
-    cells: &mut [Cell],
-    pattern: &Pattern,
-    first: u32,
-    bytes: u32,
-    grain: u32,
-    stamp: Stamp,
-    first_epoch: u32,
-) -> Verdict {
-    let mut verdict = Verdict::Fine;
-    let shift = grain.trailing_zeros();
-    for place in &pattern.places {
-        let start = first.wrapping_add(place.relative) >> shift;
-        let now = stamp.of_thread(stamp.thread() + place.lane);
-        let second = if place.second == NOBODY { now } else { stamp.of_thread(stamp.thread() + place.second) };
-        for (n, cell) in cells[start as usize..(start + (bytes >> shift)) as usize].iter_mut().enumerate() {
-            if cell.write.epoch() >= stamp.epoch() {
-                // Written in this epoch: by whom?
-                let lane = if cell.write.conflicts(now) { place.lane } else { place.second };
-                if cell.write.conflicts(now) || cell.write.conflicts(second) {
-                    return Verdict::Race { lane, at: (start + n as u32) << shift, with: (cell.write, "store") };
-                }
-            } else if cell.write.epoch() < first_epoch {
-                verdict = Verdict::Unwritten;
-            }
-            cell.read(now);
-            if place.second != NOBODY {
-                cell.read(second);
-            }
-        }
+fn read_cells(cells: &mut Cells, pattern: &Pattern, first: u32, shift: u32, stamp: Stamp, since: u32) -> bool {
+    let count = (pattern.bytes >> shift) as usize;
+    if pattern.shape == PatternShape::Row && count == 1 {
+        return cells.read_row((first >> shift) as usize, stamp, since);
     }
-    verdict
+    let mut bad = false;
+    for place in &pattern.places {
+        let start = (first.wrapping_add(place.relative) >> shift) as usize;
+        let now = stamp.of_thread(stamp.thread() + place.lane);
+        bad |= match place.second {
+            NOBODY => cells.read(start, count, now, since),
+            second => cells.read_by_two(start, count, now, stamp.of_thread(stamp.thread() + second), since),
+        };
+    }
+    bad
 }
 
 /// Whether a store meets another thread's access of its epoch, or two of its lanes have one address.
 #[inline(always)]
-fn writes_conflict(cells: &mut [Cell], pattern: &Pattern, first: u32, bytes: u32, grain: u32, stamp: Stamp) -> bool {
-    let shift = grain.trailing_zeros();
-    let mut conflict = false;
-    for place in &pattern.places {
-        let start = first.wrapping_add(place.relative) >> shift;
-        let now = stamp.of_thread(stamp.thread() + place.lane);
-        conflict |= place.second != NOBODY;
-        for cell in &cells[start as usize..(start + (bytes >> shift)) as usize] {
-            conflict |= cell.write.conflicts(now) | cell.reads[0].conflicts(now) | cell.reads[1].conflicts(now);
-        }
+fn writes_conflict(cells: &Cells, pattern: &Pattern, first: u32, shift: u32, stamp: Stamp) -> bool {
+    let count = (pattern.bytes >> shift) as usize;
+    if pattern.shape == PatternShape::Row && count == 1 {
+        return cells.conflict_in_row((first >> shift) as usize, stamp);
     }
-    conflict
+    let mut bad = false;
+    for place in &pattern.places {
+        let start = (first.wrapping_add(place.relative) >> shift) as usize;
+        bad |= place.second != NOBODY || cells.conflict(start, count, stamp.of_thread(stamp.thread() + place.lane));
+    }
+    bad
 }
 
 /// Moves the words of a load into registers. Lanes that do not run have a valid offset as well.
 #[inline(always)]
-fn read_words(shared: &[u32], warp: &mut Warp, access: &Access, shape: PatternShape, mask: u32) {
+fn read_words<const CPU: u8>(shared: &[u32], warp: &mut Warp, access: &Access, pattern: &Pattern, mask: u32) {
     if access.element_bytes != 4 || access.wide {
         return read_elements(shared, warp, access, mask);
     }
-    match (access.elements, shape) {
+    match (access.elements, pattern.shape) {
         (1, PatternShape::Row) => {
             let start = (warp.scratch.offsets.0[0] / 4) as usize;
             warp.r[access.registers[0] as usize].0.copy_from_slice(&shared[start..start + LANES]);
@@ -312,9 +321,27 @@ fn read_words(shared: &[u32], warp: &mut Warp, access: &Access, shape: PatternSh
                 warp.r[*slot as usize].0 = [*word; LANES];
             }
         }
+        _ if CPU == AVX512 && pattern.few => read_few::<CPU>(shared, warp, access, pattern),
         (1, _) => read_vectors::<1>(shared, warp, access, mask),
         (2, _) => read_vectors::<2>(shared, warp, access, mask),
         _ => read_vectors::<4>(shared, warp, access, mask),
+    }
+}
+
+/// A few distinct places, handed out to the lanes that read them.
+#[inline(always)]
+fn read_few<const CPU: u8>(shared: &[u32], warp: &mut Warp, access: &Access, pattern: &Pattern) {
+    let first = warp.scratch.offsets.0[0];
+    let mut tables = [[0; FEW_PLACES]; 4];
+    for (place, column) in pattern.places.iter().zip(0..FEW_PLACES) {
+        let start = (first.wrapping_add(place.relative) / 4) as usize;
+        let words = &shared[start..start + access.elements as usize];
+        for (table, word) in tables.iter_mut().zip(words) {
+            table[column] = *word;
+        }
+    }
+    for (slot, table) in access.registers[..access.elements as usize].iter().zip(&tables) {
+        pick::<CPU>(&mut warp.r[*slot as usize].0, table, &pattern.place_of);
     }
 }
 

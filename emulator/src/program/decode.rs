@@ -393,6 +393,7 @@ impl<'a> Decoder<'a> {
             synchronises: self.accesses.iter().any(|a| a.ordered),
             synchronises_globally: self.accesses.iter().any(|a| a.ordered && a.space != Space::Shared),
             blocks,
+            fma_runs: Vec::new(),
             code: self.code,
             info: self.info,
             accesses: self.accesses,
@@ -415,8 +416,29 @@ impl<'a> Decoder<'a> {
         provenance::mark(&mut program, self.counts, &self.presets);
         owner::mark(&mut program, self.counts, &self.presets);
         allocate::allocate(&mut program, self.counts, &self.presets);
+        program.fma_runs = fma_runs(&program);
         Ok(program)
     }
+}
+
+/// The lengths of runs of FMAs: the heart of a matrix product, executed without a look at each.
+fn fma_runs(program: &Program) -> Vec<u32> {
+    let kind = |at: usize| match program.code[at] {
+        Instruction { op: Op::Alu { code: code @ (Alu::FmaF32 | Alu::FmaF64), .. }, guard: None } => Some(code),
+        _ => None,
+    };
+    let mut runs = vec![0; program.code.len()];
+    for block in &program.blocks {
+        for at in (block.start as usize..block.end as usize).rev() {
+            let more = at + 1 < block.end as usize && kind(at + 1) == kind(at);
+            runs[at] = match kind(at) {
+                Some(_) if more => runs[at + 1] + 1,
+                Some(_) => 1,
+                None => 0,
+            };
+        }
+    }
+    runs
 }
 
 /// The preset that a special register's name stands for.

@@ -36,6 +36,8 @@ pub(crate) struct Program {
     /// `blocks[0]` is the entry.
     pub blocks: Vec<Block>,
     pub code: Vec<Instruction>,
+    /// For each instruction, how many unguarded FMAs of its kind follow in a row, itself included.
+    pub fma_runs: Vec<u32>,
     /// What each instruction of `code` is, for counting and messages.
     pub info: Vec<Info>,
     /// The memory accesses that `Op::Access` and others refer to.
