@@ -370,7 +370,7 @@ impl Worker<'_> {
 }
 
 /// What is wrong with an access at `offset` of a buffer, if anything is.
-fn verdict_on(memory: &BufferMemory, offset: i64, bytes: i64) -> Option<(FaultKind, String)> {
+pub(super) fn verdict_on(memory: &BufferMemory, offset: i64, bytes: i64) -> Option<(FaultKind, String)> {
     let (name, size) = (&memory.name, memory.bytes);
     if memory.freed {
         Some((FaultKind::UseAfterFree, format!("of {name}, which has been freed")))

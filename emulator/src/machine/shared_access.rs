@@ -150,7 +150,7 @@ impl Worker<'_> {
 
     /// The addresses as offsets, all within shared memory and aligned.
     #[inline(always)]
-    fn shared_addresses(
+    pub(super) fn shared_addresses(
         &self,
         warp: &Warp,
         access: &Access,

@@ -55,12 +55,21 @@ impl Worker<'_> {
         let Some(mut taint) = warp.taint.take() else { return Ok(()) };
         let (mut copied, mut computed, mut address) = (0, 0, 0);
         let mut results = Vec::new();
-        let mut accesses: Vec<Access> = Vec::new();
+        let (mut accesses, mut extended) = (Vec::new(), Vec::new());
         if let Op::Load(index) | Op::Store(index) = &mut instruction.op {
             accesses.push(program.accesses[*index as usize].clone());
             *index = 0;
         }
-        visit(&mut instruction, &mut accesses, &mut |file, role, slot| match role {
+        if let Op::Extended(index) = &mut instruction.op {
+            let mut copy = program.extended[*index as usize].clone();
+            for (n, access) in copy.accesses.iter_mut().enumerate() {
+                accesses.push(program.accesses[*access as usize].clone());
+                *access = n as u32;
+            }
+            extended.push(copy);
+            *index = 0;
+        }
+        visit(&mut instruction, &mut accesses, &mut extended, &mut |file, role, slot| match role {
             Role::Write => results.push((file, *slot)),
             _ => {
                 let (a, b) = taint.of(file, *slot);
@@ -74,6 +83,7 @@ impl Worker<'_> {
         });
         let copies = match instruction.op {
             Op::Alu { code, .. } => code.copies(),
+            Op::General { code, .. } => code.copies(),
             Op::Shuffle { .. } => true,
             // What a load brings is decided where memory is read.
             Op::Load(_) => return self.give_back(warp, taint, address & mask, at),

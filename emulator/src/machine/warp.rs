@@ -1,5 +1,6 @@
 //! A warp: its registers, its lanes' fates, and the stack of paths that diverged.
 
+use super::async_copy::Copies;
 use super::lanes::{FULL, LANES, Lanes};
 use super::taint::Taint;
 use crate::Dim3;
@@ -46,6 +47,8 @@ pub(crate) struct Warp {
     pub(super) taint: Option<Box<Taint>>,
     /// The barrier's reduction, if the warp waits for one.
     pub(super) pending: Option<(Barrier, u32)>,
+    /// Asynchronous copies under way.
+    pub(super) copies: Copies,
 }
 
 impl Warp {
@@ -63,6 +66,7 @@ impl Warp {
             local_written: vec![0; program.local_bytes as usize * LANES],
             taint: None,
             pending: None,
+            copies: Copies::default(),
         }
     }
 
@@ -81,6 +85,7 @@ impl Warp {
             local_written: Vec::new(),
             taint: None,
             pending: None,
+            copies: Copies::default(),
         }
     }
 
@@ -96,6 +101,7 @@ impl Warp {
         self.epoch = 0;
         self.taint = None;
         self.pending = None;
+        self.copies = Copies::default();
         self.local_written.fill(0);
         for &(slot, preset) in &program.preset32 {
             self.r[slot as usize] =
