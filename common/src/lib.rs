@@ -1,1 +1,34 @@
 //! The road that every kernel takes: problem → kernel → device → check → time → report.
+//!
+//! A level is a [`Level`] and a `main` that calls [`run()`]. In the order in which a run passes through them:
+//!
+//! - [`level`]: what a level is, its configurations and its launch
+//! - [`cli`]: the command line, the same for every level
+//! - [`problem`]: sizes and their limits, A and B
+//! - [`kernel`]: shipped PTX, or compiled by NVRTC
+//! - [`device`]: a CUDA GPU, or the emulator
+//! - [`check`]: is C right?
+//! - [`timing`]: how long, on a GPU
+//! - [`report`]: for a person or a program; [`annotate`]: kernel.cu with counters in its margin
+//! - [`error`]: what can go wrong, and the exit code that it means
+
+pub mod annotate;
+pub mod check;
+pub mod cli;
+pub mod device;
+pub mod error;
+mod ffi;
+pub mod kernel;
+pub mod level;
+pub mod problem;
+pub mod report;
+mod run;
+#[doc(hidden)]
+pub mod testing;
+mod text;
+pub mod timing;
+
+pub use emulator::Dim3;
+pub use error::Error;
+pub use level::{Configuration, Dtype, LaunchShape, Level, Shape, Tile, Tiles, Variant};
+pub use run::{execute, run};

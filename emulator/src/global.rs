@@ -166,6 +166,14 @@ impl BufferMemory {
         self.words[word].load(Relaxed)
     }
 
+    /// 32 neighbouring words.
+    #[inline(always)]
+    pub fn load_row(&self, first: usize, row: &mut [u32; 32]) {
+        for (value, word) in row.iter_mut().zip(&self.words[first..first + 32]) {
+            *value = word.load(Relaxed);
+        }
+    }
+
     #[inline(always)]
     pub fn store(&self, offset: usize, bytes: u32, value: u64) {
         let word = &self.words[offset / 4];

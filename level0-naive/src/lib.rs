@@ -1,1 +1,40 @@
-//! One rung of the ladder.
+//! Level 0: one thread, one element.
+use common::{Dim3, LaunchShape, Level, Tile, Variant};
+
+/// The level: kernel, tile sizes, launch, and what is shipped compiled.
+pub const LEVEL: Level = Level {
+    number: 0,
+    name: "level0-naive",
+    title: "one thread, one element",
+    path: "level0-naive/kernel.cu",
+    source: include_str!("../kernel.cu"),
+    entry: "gemm_naive",
+    variants: &[
+        Variant { name: "coalesced", defines: &[("COALESCED", 1)] },
+        Variant { name: "uncoalesced", defines: &[("COALESCED", 0)] },
+    ],
+    tiles: &[("BLOCK", 16)],
+    shipped: &[&[8], &[16], &[32]],
+    ptx: &[
+        include_str!("../ptx/coalesced-8-f32.ptx"),
+        include_str!("../ptx/coalesced-8-f64.ptx"),
+        include_str!("../ptx/coalesced-16-f32.ptx"),
+        include_str!("../ptx/coalesced-16-f64.ptx"),
+        include_str!("../ptx/coalesced-32-f32.ptx"),
+        include_str!("../ptx/coalesced-32-f64.ptx"),
+        include_str!("../ptx/uncoalesced-8-f32.ptx"),
+        include_str!("../ptx/uncoalesced-8-f64.ptx"),
+        include_str!("../ptx/uncoalesced-16-f32.ptx"),
+        include_str!("../ptx/uncoalesced-16-f64.ptx"),
+        include_str!("../ptx/uncoalesced-32-f32.ptx"),
+        include_str!("../ptx/uncoalesced-32-f64.ptx"),
+    ],
+    launch: |shape, tiles| {
+        let block = tiles["BLOCK"];
+        LaunchShape {
+            grid: Dim3::xy(shape.n.div_ceil(block), shape.m.div_ceil(block)),
+            block: Dim3::xy(block, block),
+            tile: Tile { m: block, n: block, k: 1 },
+        }
+    },
+};

@@ -1,3 +1,5 @@
-//! Runs this level.
+//! Runs level 0.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    common::run(&level0_naive::LEVEL)
+}

@@ -1,1 +1,32 @@
-//! One rung of the ladder.
+//! Level 1: shared-memory tiling.
+
+use common::{Dim3, LaunchShape, Level, Tile};
+
+/// The level: kernel, tile sizes, launch, and what is shipped compiled.
+pub const LEVEL: Level = Level {
+    number: 1,
+    name: "level1-tiling",
+    title: "shared-memory tiling",
+    path: "level1-tiling/kernel.cu",
+    source: include_str!("../kernel.cu"),
+    entry: "gemm_tiled",
+    variants: &[],
+    tiles: &[("TILE", 32)],
+    shipped: &[&[8], &[16], &[32]],
+    ptx: &[
+        include_str!("../ptx/8-f32.ptx"),
+        include_str!("../ptx/8-f64.ptx"),
+        include_str!("../ptx/16-f32.ptx"),
+        include_str!("../ptx/16-f64.ptx"),
+        include_str!("../ptx/32-f32.ptx"),
+        include_str!("../ptx/32-f64.ptx"),
+    ],
+    launch: |shape, tiles| {
+        let tile = tiles["TILE"];
+        LaunchShape {
+            grid: Dim3::xy(shape.n.div_ceil(tile), shape.m.div_ceil(tile)),
+            block: Dim3::xy(tile, tile),
+            tile: Tile { m: tile, n: tile, k: tile },
+        }
+    },
+};

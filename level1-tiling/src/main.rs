@@ -1,3 +1,5 @@
-//! Runs this level.
+//! Runs level 1.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    common::run(&level1_tiling::LEVEL)
+}

@@ -1,1 +1,32 @@
-//! One rung of the ladder.
+//! Level 2: register blocking.
+
+use common::{Dim3, LaunchShape, Level, Tile};
+
+/// The level: kernel, tile sizes, launch, and what is shipped compiled.
+pub const LEVEL: Level = Level {
+    number: 2,
+    name: "level2-register",
+    title: "register blocking",
+    path: "level2-register/kernel.cu",
+    source: include_str!("../kernel.cu"),
+    entry: "gemm_register",
+    variants: &[],
+    tiles: &[("BM", 32), ("BN", 32), ("BK", 32), ("TM", 8), ("TN", 4)],
+    shipped: &[&[32, 32, 32, 8, 4], &[64, 64, 8, 8, 4], &[128, 128, 8, 8, 8]],
+    ptx: &[
+        include_str!("../ptx/32x32x32x8x4-f32.ptx"),
+        include_str!("../ptx/32x32x32x8x4-f64.ptx"),
+        include_str!("../ptx/64x64x8x8x4-f32.ptx"),
+        include_str!("../ptx/64x64x8x8x4-f64.ptx"),
+        include_str!("../ptx/128x128x8x8x8-f32.ptx"),
+        include_str!("../ptx/128x128x8x8x8-f64.ptx"),
+    ],
+    launch: |shape, tiles| {
+        let [bm, bn, bk, tm, tn] = ["BM", "BN", "BK", "TM", "TN"].map(|name| tiles[name]);
+        LaunchShape {
+            grid: Dim3::xy(shape.n.div_ceil(bn), shape.m.div_ceil(bm)),
+            block: Dim3::xy((bm / tm) * (bn / tn), 1),
+            tile: Tile { m: bm, n: bn, k: bk },
+        }
+    },
+};

@@ -1,3 +1,5 @@
-//! Runs this level.
+//! Runs level 2.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    common::run(&level2_register::LEVEL)
+}

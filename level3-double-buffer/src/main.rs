@@ -1,3 +1,5 @@
-//! Runs this level.
+//! Runs level 3.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    common::run(&level3_double_buffer::LEVEL)
+}

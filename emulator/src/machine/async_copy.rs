@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::block::Worker;
-use super::global_access::{addresses, verdict_on};
+use super::global_access::verdict_on;
 use super::lanes::{LANES, each};
 use super::race::Stamp;
 use super::shared_access::write_shared;
@@ -63,8 +63,10 @@ impl Worker<'_> {
         if reading != 0 {
             self.check_source(warp, from, from_index, (reading, whole), &sizes)?;
         }
-        let sources = addresses(warp, from, mask);
-        let offsets = self.shared_addresses(warp, to, mask, &addresses(warp, to, mask))?;
+        warp.set_addresses(from, mask);
+        let sources = warp.scratch.addresses.0;
+        warp.set_addresses(to, mask);
+        let offsets = self.offsets(warp, to, mask)?;
         self.count_shared_store(to_index, mask, &offsets);
         for lane in each(mask) {
             let mut copy = Copy {
@@ -92,13 +94,14 @@ impl Worker<'_> {
     /// The lanes that read at all, and those that read all: within a buffer, and in no race.
     fn check_source(
         &mut self,
-        warp: &Warp,
+        warp: &mut Warp,
         access: &Access,
         index: u32,
         (reading, whole): (u32, u32),
         sizes: &[u32; LANES],
     ) -> Result<(), Box<Fault>> {
-        let sources = addresses(warp, access, reading);
+        warp.set_addresses(access, reading);
+        let sources = warp.scratch.addresses.0;
         for lane in each(reading & !whole) {
             let (buffer, offset) = locate(sources[lane]);
             let verdict = match self.context.memory.buffers.get(buffer) {
@@ -118,13 +121,13 @@ impl Worker<'_> {
         if whole == 0 {
             return Ok(());
         }
-        let sources = addresses(warp, access, whole);
-        let home = self.home(warp, access, whole, &sources)?;
-        self.count_global(access, index, whole, &sources, home);
+        warp.set_addresses(access, whole);
+        let home = self.home(warp, access, whole)?;
+        self.count_global(warp, access, index, whole, home);
         for lane in each(whole) {
             let memory = &self.context.memory.buffers[locate(sources[lane]).0];
             if memory.watch.is_some() {
-                self.watch_read(warp, access, memory, 1 << lane, &sources)?;
+                self.watch_read(warp, access, memory, 1 << lane)?;
             }
         }
         Ok(())

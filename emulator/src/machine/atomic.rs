@@ -3,7 +3,6 @@
 
 use super::block::Worker;
 use super::general::evaluate;
-use super::global_access::addresses;
 use super::lanes::{LANES, each, mask_where};
 use super::race::Stamp;
 use super::shared_access::{read_shared, write_shared};
@@ -24,7 +23,8 @@ impl Worker<'_> {
         mask: u32,
     ) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[extended.accesses[0] as usize];
-        let addresses = addresses(warp, access, mask);
+        warp.set_addresses(access, mask);
+        let addresses = warp.scratch.addresses.0;
         let window = if access.space == Space::Generic { SHARED_WINDOW } else { 0 };
         let shared = match access.space {
             Space::Shared => mask,
@@ -34,13 +34,13 @@ impl Worker<'_> {
         let mut old = [0; LANES];
         let mut unwritten = 0;
         if shared != 0 {
-            let offsets = only(shared, &addresses.map(|address| address.wrapping_sub(window)));
-            unwritten |= self.atomic_shared(warp, extended, access, atomic, shared, &offsets, &mut old)?;
+            warp.narrow_addresses(&addresses, shared, window);
+            unwritten |= self.atomic_shared(warp, extended, access, atomic, shared, &mut old)?;
         }
         if mask & !shared != 0 {
             let global = mask & !shared;
-            unwritten |=
-                self.atomic_global(warp, extended, access, atomic, global, &only(global, &addresses), &mut old)?;
+            warp.narrow_addresses(&addresses, global, 0);
+            unwritten |= self.atomic_global(warp, extended, access, atomic, global, &mut old)?;
         }
         if let Some(&(file, d)) = extended.writes.first() {
             warp.set_wide(file, d, &old, mask);
@@ -56,7 +56,6 @@ impl Worker<'_> {
 
     /// Gives the lanes that met memory that nobody wrote. Such memory stays so, unless the atomic
     /// replaces it whatever it was.
-    #[expect(clippy::too_many_arguments)]
     fn atomic_shared(
         &mut self,
         warp: &mut Warp,
@@ -64,10 +63,9 @@ impl Worker<'_> {
         access: &Access,
         atomic: Atomic,
         mask: u32,
-        offsets: &[u64; LANES],
         old: &mut [u64; LANES],
     ) -> Result<u32, Box<Fault>> {
-        let offsets = self.shared_addresses(warp, access, mask, offsets)?;
+        let offsets = self.offsets(warp, access, mask)?;
         let bytes = access.bytes();
         let grain = self.context.program.shared_grain;
         // A write that no later access can race with.
@@ -94,7 +92,6 @@ impl Worker<'_> {
         Ok(unwritten)
     }
 
-    #[expect(clippy::too_many_arguments)]
     fn atomic_global(
         &mut self,
         warp: &mut Warp,
@@ -102,11 +99,11 @@ impl Worker<'_> {
         access: &Access,
         atomic: Atomic,
         mask: u32,
-        addresses: &[u64; LANES],
         old: &mut [u64; LANES],
     ) -> Result<u32, Box<Fault>> {
         use std::sync::atomic::Ordering::Relaxed;
-        self.home(warp, access, mask, addresses)?;
+        self.home(warp, access, mask)?;
+        let addresses = warp.scratch.addresses.0;
         let bytes = access.bytes();
         let mut unwritten = 0;
         for lane in each(mask) {
@@ -125,12 +122,6 @@ impl Worker<'_> {
         }
         Ok(unwritten)
     }
-}
-
-/// The addresses with those of other lanes replaced by the first lane's.
-fn only(mask: u32, addresses: &[u64; LANES]) -> [u64; LANES] {
-    let first = addresses[mask.trailing_zeros() as usize & 31];
-    std::array::from_fn(|lane| if mask >> lane & 1 == 1 { addresses[lane] } else { first })
 }
 
 fn operands(warp: &Warp, extended: &Extended, lane: usize) -> [u64; 2] {

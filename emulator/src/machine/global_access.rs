@@ -1,8 +1,8 @@
 //! Loads and stores: what they cost, and global memory.
 
 use super::block::Worker;
-use super::lanes::{LANES, each, mask_where};
-use super::warp::Warp;
+use super::lanes::{FULL, LANES, PatternShape, each, mask_where};
+use super::warp::{Scratch, Warp};
 use crate::access::{self, GlobalCost};
 use crate::global::{BufferMemory, locate};
 use crate::program::{Access, CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, Space, WINDOW_BYTES};
@@ -21,6 +21,7 @@ struct Pattern {
     cost: GlobalCost,
     /// Sectors, relative to the first active lane's.
     sectors: Vec<i64>,
+    shape: PatternShape,
 }
 
 impl Pattern {
@@ -39,7 +40,11 @@ impl GlobalCache {
     #[inline(always)]
     fn pattern(&mut self, mask: u32, first: u64, addresses: &[u64; LANES], bytes: u32) -> &Pattern {
         let entry = &mut self.0[(first >> 2 & 7) as usize];
-        if !entry.as_ref().is_some_and(|pattern| pattern.fits(mask, first, addresses)) {
+        let fits = match entry {
+            Some(pattern) => pattern.fits(mask, first, addresses),
+            None => false,
+        };
+        if !fits {
             *entry = Some(Box::new(new_pattern(mask, first, addresses, bytes)));
         }
         entry.as_ref().expect("it was filled just now")
@@ -52,152 +57,124 @@ fn new_pattern(mask: u32, first: u64, addresses: &[u64; LANES], bytes: u32) -> P
     sectors.sort_unstable();
     sectors.dedup();
     let cost = access::global(addresses, mask, bytes);
-    Pattern { mask, phase: first & 31, relative: addresses.map(|a| a.wrapping_sub(first)), cost, sectors }
+    let relative = addresses.map(|a| a.wrapping_sub(first));
+    let shape = PatternShape::of(mask, &relative, bytes);
+    Pattern { mask, phase: first & 31, relative, cost, sectors, shape }
 }
 
-/// The address of each lane; lanes that do not run get the first active lane's.
-#[inline(always)]
-pub(super) fn addresses(warp: &Warp, access: &Access, mask: u32) -> [u64; LANES] {
-    let mut out = [0; LANES];
-    let offset = access.offset as u64;
-    if access.base_wide {
-        let base = &warp.d[access.base as usize].0;
-        for lane in 0..LANES {
-            out[lane] = base[lane].wrapping_add(offset);
+impl Warp {
+    /// Works out the address of each lane. Lanes that do not run get the first active lane's.
+    #[inline(always)]
+    pub(super) fn set_addresses(&mut self, access: &Access, mask: u32) {
+        let Warp { r, d, scratch, .. } = self;
+        let addresses = &mut scratch.addresses;
+        let offset = access.offset as u64;
+        if access.base_wide {
+            let base = &d[access.base as usize].0;
+            for lane in 0..LANES {
+                addresses.0[lane] = base[lane].wrapping_add(offset);
+            }
+        } else {
+            let base = &r[access.base as usize].0;
+            for lane in 0..LANES {
+                addresses.0[lane] = u64::from(base[lane]).wrapping_add(offset);
+            }
         }
-    } else {
-        let base = &warp.r[access.base as usize].0;
-        for lane in 0..LANES {
-            out[lane] = u64::from(base[lane]).wrapping_add(offset);
+        if mask != FULL {
+            let first = addresses.0[mask.trailing_zeros() as usize & 31];
+            for lane in 0..LANES {
+                addresses.0[lane] = if mask >> lane & 1 == 1 { addresses.0[lane] } else { first };
+            }
         }
     }
-    if mask != u32::MAX {
-        let first = out[mask.trailing_zeros() as usize & 31];
-        for (lane, address) in out.iter_mut().enumerate() {
-            *address = if mask >> lane & 1 == 1 { *address } else { first };
-        }
-    }
-    out
 }
 
 impl Worker<'_> {
     #[inline(always)]
     pub(super) fn load(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        let addresses = addresses(warp, access, mask);
+        warp.set_addresses(access, mask);
         match access.space {
-            Space::Global => self.load_global(warp, index, mask, &addresses),
-            Space::Shared => self.load_shared(warp, index, mask, &addresses),
-            _ => self.access_rare(warp, index, mask, &addresses, true),
+            Space::Global => self.load_global(warp, index, mask),
+            Space::Shared => self.load_shared(warp, index, mask),
+            _ => self.access_rare(warp, index, mask, true),
         }
     }
 
     #[inline(always)]
     pub(super) fn store(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        let addresses = addresses(warp, access, mask);
+        warp.set_addresses(access, mask);
         match access.space {
-            Space::Shared => self.store_shared(warp, index, mask, &addresses),
-            Space::Global => self.store_global(warp, index, mask, &addresses),
-            _ => self.access_rare(warp, index, mask, &addresses, false),
+            Space::Shared => self.store_shared(warp, index, mask),
+            Space::Global => self.store_global(warp, index, mask),
+            _ => self.access_rare(warp, index, mask, false),
         }
     }
 
     /// Generic addresses, by the window that they fall in, and the spaces that no kernel is slow for.
     #[inline(never)]
-    fn access_rare(
-        &mut self,
-        warp: &mut Warp,
-        index: u32,
-        mask: u32,
-        addresses: &[u64; LANES],
-        load: bool,
-    ) -> Result<(), Box<Fault>> {
+    fn access_rare(&mut self, warp: &mut Warp, index: u32, mask: u32, load: bool) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
         match access.space {
-            Space::Local => return self.access_local(warp, index, mask, addresses, load),
-            Space::Parameter | Space::Constant => return self.load_constant(warp, index, mask, addresses),
+            Space::Local => return self.access_local(warp, index, mask, load),
+            Space::Parameter | Space::Constant => return self.load_constant(warp, index, mask),
             _ => {}
         }
-        let inside = |window: u64, address: u64| address.wrapping_sub(window) < WINDOW_BYTES;
-        let windows = [SHARED_WINDOW, LOCAL_WINDOW, CONST_WINDOW];
+        let all = warp.scratch.addresses.0;
         let mut rest = mask;
-        for window in windows {
-            let here = mask_where(|lane| inside(window, addresses[lane])) & mask;
+        for window in [SHARED_WINDOW, LOCAL_WINDOW, CONST_WINDOW] {
+            let here = mask_where(|lane| all[lane].wrapping_sub(window) < WINDOW_BYTES) & mask;
             rest &= !here;
             if here == 0 {
                 continue;
             }
-            let first = addresses[here.trailing_zeros() as usize];
-            let relative: [u64; LANES] =
-                std::array::from_fn(
-                    |lane| {
-                        if here >> lane & 1 == 1 { addresses[lane] - window } else { first - window }
-                    },
-                );
+            warp.narrow_addresses(&all, here, window);
             match (window, load) {
-                (SHARED_WINDOW, true) => self.load_shared(warp, index, here, &relative)?,
-                (SHARED_WINDOW, false) => self.store_shared(warp, index, here, &relative)?,
-                (LOCAL_WINDOW, _) => self.access_local(warp, index, here, &relative, load)?,
-                _ => self.load_constant(warp, index, here, &relative)?,
+                (SHARED_WINDOW, true) => self.load_shared(warp, index, here)?,
+                (SHARED_WINDOW, false) => self.store_shared(warp, index, here)?,
+                (LOCAL_WINDOW, _) => self.access_local(warp, index, here, load)?,
+                _ => self.load_constant(warp, index, here)?,
             }
         }
         if rest == 0 {
             return Ok(());
         }
-        let first = addresses[rest.trailing_zeros() as usize];
-        let global = std::array::from_fn(|lane| if rest >> lane & 1 == 1 { addresses[lane] } else { first });
-        if load { self.load_global(warp, index, rest, &global) } else { self.store_global(warp, index, rest, &global) }
+        warp.narrow_addresses(&all, rest, 0);
+        if load { self.load_global(warp, index, rest) } else { self.store_global(warp, index, rest) }
     }
 
     #[inline(always)]
-    fn load_global(
-        &mut self,
-        warp: &mut Warp,
-        index: u32,
-        mask: u32,
-        addresses: &[u64; LANES],
-    ) -> Result<(), Box<Fault>> {
+    fn load_global(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        let home = self.home(warp, access, mask, addresses)?;
-        self.count_global(access, index, mask, addresses, home);
+        let home = self.home(warp, access, mask)?;
+        let shape = self.count_global(warp, access, index, mask, home);
         match home {
-            Some(buffer) => self.load_from(warp, access, buffer, mask, addresses),
-            None => self.each_buffer(mask, addresses, |worker, buffer, mask| {
-                worker.load_from(warp, access, buffer, mask, addresses)
+            Some(buffer) => self.load_from(warp, access, buffer, mask, shape),
+            None => self.each_buffer(warp, mask, |worker, warp, buffer, mask| {
+                worker.load_from(warp, access, buffer, mask, PatternShape::Other)
             }),
         }
     }
 
     #[inline(always)]
-    fn store_global(
-        &mut self,
-        warp: &mut Warp,
-        index: u32,
-        mask: u32,
-        addresses: &[u64; LANES],
-    ) -> Result<(), Box<Fault>> {
+    fn store_global(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        let home = self.home(warp, access, mask, addresses)?;
-        self.count_global(access, index, mask, addresses, home);
+        let home = self.home(warp, access, mask)?;
+        self.count_global(warp, access, index, mask, home);
         match home {
-            Some(buffer) => self.store_to(warp, access, buffer, mask, addresses),
-            None => self.each_buffer(mask, addresses, |worker, buffer, mask| {
-                worker.store_to(warp, access, buffer, mask, addresses)
-            }),
+            Some(buffer) => self.store_to(warp, access, buffer, mask),
+            None => {
+                self.each_buffer(warp, mask, |worker, warp, buffer, mask| worker.store_to(warp, access, buffer, mask))
+            }
         }
     }
 
     /// The one buffer that all lanes access, within its bounds and aligned; `None` if they are several.
     #[inline(always)]
-    pub(super) fn home(
-        &self,
-        warp: &Warp,
-        access: &Access,
-        mask: u32,
-        addresses: &[u64; LANES],
-    ) -> Result<Option<usize>, Box<Fault>> {
+    pub(super) fn home(&self, warp: &Warp, access: &Access, mask: u32) -> Result<Option<usize>, Box<Fault>> {
         let bytes = u64::from(access.bytes());
+        let addresses = &warp.scratch.addresses.0;
         let (buffer, offset) = locate(addresses[mask.trailing_zeros() as usize & 31]);
         if let Some(memory) = self.context.memory.buffers.get(buffer)
             && memory.bytes as u64 >= bytes
@@ -206,26 +183,21 @@ impl Worker<'_> {
             let base = addresses[mask.trailing_zeros() as usize & 31].wrapping_sub(offset as u64);
             let limit = memory.bytes as u64 - bytes;
             let (mut outside, mut low) = (false, 0);
-            for address in addresses {
-                outside |= address.wrapping_sub(base) > limit;
-                low |= address;
+            for lane in 0..LANES {
+                outside |= addresses[lane].wrapping_sub(base) > limit;
+                low |= addresses[lane];
             }
             if !outside && low & (bytes - 1) == 0 {
                 return Ok(Some(buffer));
             }
         }
-        self.check_each(warp, access, mask, addresses)
+        self.check_each(warp, access, mask)
     }
 
     /// Lane by lane: finds the first one at fault, or that the lanes access several buffers.
     #[inline(never)]
-    fn check_each(
-        &self,
-        warp: &Warp,
-        access: &Access,
-        mask: u32,
-        addresses: &[u64; LANES],
-    ) -> Result<Option<usize>, Box<Fault>> {
+    fn check_each(&self, warp: &Warp, access: &Access, mask: u32) -> Result<Option<usize>, Box<Fault>> {
+        let addresses = &warp.scratch.addresses.0;
         let bytes = i64::from(access.bytes());
         for lane in each(mask) {
             let (buffer, offset) = locate(addresses[lane]);
@@ -245,29 +217,33 @@ impl Worker<'_> {
 
     fn each_buffer(
         &mut self,
+        warp: &mut Warp,
         mask: u32,
-        addresses: &[u64; LANES],
-        mut go: impl FnMut(&mut Self, usize, u32) -> Result<(), Box<Fault>>,
+        mut go: impl FnMut(&mut Self, &mut Warp, usize, u32) -> Result<(), Box<Fault>>,
     ) -> Result<(), Box<Fault>> {
+        let all = warp.scratch.addresses.0;
         let mut rest = mask;
         while rest != 0 {
-            let (buffer, _) = locate(addresses[rest.trailing_zeros() as usize]);
-            let here = mask_where(|lane| locate(addresses[lane]).0 == buffer) & rest;
-            go(self, buffer, here)?;
+            let (buffer, _) = locate(all[rest.trailing_zeros() as usize]);
+            let here = mask_where(|lane| locate(all[lane]).0 == buffer) & rest;
+            warp.narrow_addresses(&all, here, 0);
+            go(self, warp, buffer, here)?;
             rest &= !here;
         }
         Ok(())
     }
 
+    /// Counts a request, and marks what it touches.
     #[inline(always)]
     pub(super) fn count_global(
         &mut self,
+        warp: &Warp,
         access: &Access,
         index: u32,
         mask: u32,
-        addresses: &[u64; LANES],
         home: Option<usize>,
-    ) {
+    ) -> PatternShape {
+        let addresses = &warp.scratch.addresses.0;
         let first = addresses[mask.trailing_zeros() as usize & 31];
         let pattern = self.global_caches[index as usize].pattern(mask, first, addresses, access.bytes());
         let traffic = &mut self.tally.global[index as usize];
@@ -290,6 +266,7 @@ impl Worker<'_> {
                 }
             }
         }
+        pattern.shape
     }
 
     #[inline(always)]
@@ -299,36 +276,25 @@ impl Worker<'_> {
         access: &Access,
         buffer: usize,
         mask: u32,
-        addresses: &[u64; LANES],
+        shape: PatternShape,
     ) -> Result<(), Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
         if memory.watch.is_some() && !access.ordered {
-            self.watch_read(warp, access, memory, mask, addresses)?;
+            self.watch_read(warp, access, memory, mask)?;
         }
         if self.context.sanitize && memory.written.get().is_some() {
-            self.load_taint(warp, access, memory, mask, addresses);
+            self.load_taint(warp, access, memory, mask);
         }
         let base = self.context.memory.address(buffer as u32);
         if access.element_bytes == 4 && !access.wide {
-            // Lanes that do not run may stand in another buffer: they read word 0.
-            let mut words = [0; LANES];
-            for lane in 0..LANES {
-                let word = (addresses[lane].wrapping_sub(base) >> 2) as usize;
-                words[lane] = if mask >> lane & 1 == 1 { word } else { 0 };
-            }
-            for (element, slot) in access.registers[..access.elements as usize].iter().enumerate() {
-                let mut out = [0; LANES];
-                for lane in 0..LANES {
-                    out[lane] = if mask >> lane & 1 == 1 { memory.load_word(words[lane] + element) } else { 0 };
-                }
-                warp.r[*slot as usize].set(&out, mask);
-            }
+            load_words(memory, warp, access, mask, base, shape);
             return Ok(());
         }
         for element in 0..access.elements {
             let mut out = [0; LANES];
-            for lane in each(mask) {
-                let offset = (addresses[lane] - base) as usize + (element * access.element_bytes) as usize;
+            for lane in 0..LANES {
+                let offset =
+                    (warp.scratch.addresses.0[lane] - base) as usize + (element * access.element_bytes) as usize;
                 out[lane] = memory.load(offset, access.element_bytes);
             }
             warp.set_loaded(access, element, &out, mask);
@@ -337,35 +303,57 @@ impl Worker<'_> {
     }
 
     #[inline(always)]
-    fn store_to(
-        &mut self,
-        warp: &mut Warp,
-        access: &Access,
-        buffer: usize,
-        mask: u32,
-        addresses: &[u64; LANES],
-    ) -> Result<(), Box<Fault>> {
+    fn store_to(&mut self, warp: &mut Warp, access: &Access, buffer: usize, mask: u32) -> Result<(), Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
         if memory.watch.is_some() && !access.ordered {
-            self.watch_write(warp, access, memory, mask, addresses)?;
+            self.watch_write(warp, access, memory, mask)?;
         }
         let base = self.context.memory.address(buffer as u32);
         if self.context.sanitize && (memory.written.get().is_some() || warp.taint.is_some()) {
-            self.store_taint(warp, access, memory, mask, addresses)?;
+            self.store_taint(warp, access, memory, mask)?;
         } else if let Some(written) = memory.written.get() {
             for lane in each(mask) {
-                let offset = (addresses[lane] - base) as usize;
+                let offset = (warp.scratch.addresses.0[lane] - base) as usize;
                 let flags = &written[offset..offset + access.bytes() as usize];
                 flags.iter().for_each(|flag| flag.store(1, std::sync::atomic::Ordering::Relaxed));
             }
         }
         for element in 0..access.elements {
             for lane in each(mask) {
-                let offset = (addresses[lane] - base) as usize + (element * access.element_bytes) as usize;
+                let offset =
+                    (warp.scratch.addresses.0[lane] - base) as usize + (element * access.element_bytes) as usize;
                 memory.store(offset, access.element_bytes, warp.stored(access, element, lane));
             }
         }
         Ok(())
+    }
+}
+
+/// 32-bit elements into 32-bit registers, the common case.
+#[inline(always)]
+fn load_words(memory: &BufferMemory, warp: &mut Warp, access: &Access, mask: u32, base: u64, shape: PatternShape) {
+    let Warp { r, scratch, .. } = warp;
+    let Scratch { addresses, offsets } = &mut **scratch;
+    for lane in 0..LANES {
+        offsets.0[lane] = (addresses.0[lane].wrapping_sub(base) >> 2) as u32;
+    }
+    for (element, slot) in access.registers[..access.elements as usize].iter().enumerate() {
+        let register = &mut r[*slot as usize].0;
+        let first = offsets.0[0] as usize + element;
+        match shape {
+            PatternShape::Uniform => *register = [memory.load_word(first); LANES],
+            PatternShape::Row if access.elements == 1 => memory.load_row(first, register),
+            _ if mask == FULL => {
+                for lane in 0..LANES {
+                    register[lane] = memory.load_word(offsets.0[lane] as usize + element);
+                }
+            }
+            _ => {
+                for lane in each(mask) {
+                    register[lane] = memory.load_word(offsets.0[lane] as usize + element);
+                }
+            }
+        }
     }
 }
 
@@ -386,6 +374,15 @@ pub(super) fn verdict_on(memory: &BufferMemory, offset: i64, bytes: i64) -> Opti
 }
 
 impl Warp {
+    /// Keeps the addresses of some lanes, relative to `window`; the others get the first one's.
+    pub(super) fn narrow_addresses(&mut self, all: &[u64; LANES], mask: u32, window: u64) {
+        let first = all[mask.trailing_zeros() as usize & 31];
+        for lane in 0..LANES {
+            let address = if mask >> lane & 1 == 1 { all[lane] } else { first };
+            self.scratch.addresses.0[lane] = address.wrapping_sub(window);
+        }
+    }
+
     /// Puts an element that was loaded into its register, extended to the register's width.
     #[inline(always)]
     pub(super) fn set_loaded(&mut self, access: &Access, element: u32, values: &[u64; LANES], mask: u32) {

@@ -37,3 +37,27 @@ pub(crate) fn mask_where(mut test: impl FnMut(usize) -> bool) -> u32 {
     }
     mask
 }
+
+/// How the addresses of a full warp lie, where they lie well.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum PatternShape {
+    /// All lanes have one address.
+    Uniform,
+    /// Neighbouring lanes have neighbouring addresses.
+    Row,
+    Other,
+}
+
+impl PatternShape {
+    /// The shape of addresses relative to the first one's.
+    pub fn of<T: Copy + Into<u64>>(mask: u32, relative: &[T; LANES], bytes: u32) -> PatternShape {
+        let at = |lane: usize| -> u64 { relative[lane].into() };
+        if mask == FULL && (0..LANES).all(|lane| at(lane) == 0) {
+            PatternShape::Uniform
+        } else if mask == FULL && (0..LANES).all(|lane| at(lane) == lane as u64 * u64::from(bytes)) {
+            PatternShape::Row
+        } else {
+            PatternShape::Other
+        }
+    }
+}

@@ -12,12 +12,12 @@ impl Worker<'_> {
         warp: &mut Warp,
         index: u32,
         mask: u32,
-        addresses: &[u64; LANES],
         load: bool,
     ) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
         let size = u64::from(self.context.program.local_bytes);
-        self.check_bounds(warp, access, mask, addresses, size, "local memory")?;
+        let addresses = warp.scratch.addresses.0;
+        self.check_bounds(warp, access, mask, size, "local memory")?;
         let place = |lane: usize| (lane as u64 * size + addresses[lane]) as usize;
         let bytes = access.bytes() as usize;
         if load {
@@ -50,20 +50,15 @@ impl Worker<'_> {
         Ok(())
     }
 
-    pub(super) fn load_constant(
-        &mut self,
-        warp: &mut Warp,
-        index: u32,
-        mask: u32,
-        addresses: &[u64; LANES],
-    ) -> Result<(), Box<Fault>> {
+    pub(super) fn load_constant(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let context = self.context;
         let access = &context.program.accesses[index as usize];
         let (bytes, name) = match access.space {
             Space::Parameter => (&context.parameters, "the kernel's parameters"),
             _ => (&context.program.constants, "constant memory"),
         };
-        self.check_bounds(warp, access, mask, addresses, bytes.len() as u64, name)?;
+        let addresses = warp.scratch.addresses.0;
+        self.check_bounds(warp, access, mask, bytes.len() as u64, name)?;
         let width = access.element_bytes as usize;
         for element in 0..access.elements {
             let mut out = [0; LANES];
@@ -81,16 +76,8 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn check_bounds(
-        &self,
-        warp: &Warp,
-        access: &Access,
-        mask: u32,
-        addresses: &[u64; LANES],
-        size: u64,
-        name: &str,
-    ) -> Result<(), Box<Fault>> {
-        let bytes = u64::from(access.bytes());
+    fn check_bounds(&self, warp: &Warp, access: &Access, mask: u32, size: u64, name: &str) -> Result<(), Box<Fault>> {
+        let (bytes, addresses) = (u64::from(access.bytes()), &warp.scratch.addresses.0);
         for lane in each(mask) {
             let at = addresses[lane];
             if at.checked_add(bytes).is_none_or(|end| end > size) {

@@ -3,7 +3,6 @@
 //! row `r`, or of column `r` where the matrix is transposed.
 
 use super::block::Worker;
-use super::global_access::addresses;
 use super::lanes::LANES;
 use super::race::Stamp;
 use super::shared_access::{read_shared, write_shared};
@@ -82,13 +81,22 @@ impl Worker<'_> {
     }
 
     /// The rows' offsets in shared memory, all within it and aligned.
-    fn rows(&self, warp: &Warp, access: &Access, matrices: usize) -> Result<[u32; LANES], Box<Fault>> {
+    fn rows(&self, warp: &mut Warp, access: &Access, matrices: usize) -> Result<[u32; LANES], Box<Fault>> {
         let used = u32::MAX >> (LANES - 8 * matrices);
-        let mut offsets = addresses(warp, access, used);
+        warp.set_addresses(access, used);
         if access.space == Space::Generic {
-            offsets = offsets.map(|address| address.wrapping_sub(SHARED_WINDOW));
+            let all = warp.scratch.addresses.0;
+            warp.narrow_addresses(&all, used, SHARED_WINDOW);
         }
-        self.shared_addresses(warp, access, used, &offsets)
+        self.offsets(warp, access, used)
+    }
+
+    /// The addresses at hand as offsets in shared memory, all within it and aligned.
+    pub(super) fn offsets(&self, warp: &mut Warp, access: &Access, mask: u32) -> Result<[u32; LANES], Box<Fault>> {
+        match self.set_offsets(warp, access) {
+            true => Ok(warp.scratch.offsets.0),
+            false => Err(self.convict_shared_address(warp, access, mask)),
+        }
     }
 
     pub(super) fn count_shared(&mut self, index: u32, lanes: u32, cost: SharedCost) {

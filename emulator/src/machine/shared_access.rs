@@ -1,9 +1,9 @@
 //! Shared memory: loads, stores, their wavefronts, and who raced with whom.
 
 use super::block::Worker;
-use super::lanes::{LANES, each};
+use super::lanes::{LANES, PatternShape, each};
 use super::race::{Cell, Stamp};
-use super::warp::Warp;
+use super::warp::{Scratch, Warp};
 use crate::access::{self, SharedCost};
 use crate::program::Access;
 use crate::{Fault, FaultKind};
@@ -25,13 +25,6 @@ pub(super) struct Pattern {
     shape: PatternShape,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum PatternShape {
-    Uniform,
-    Row,
-    Other,
-}
-
 /// One of the distinct addresses of a pattern, with up to two lanes that share it.
 #[derive(Debug, Clone, Copy)]
 struct Place {
@@ -42,17 +35,25 @@ struct Place {
 
 const NOBODY: u32 = u32::MAX;
 
+impl Pattern {
+    #[inline(always)]
+    fn fits(&self, mask: u32, first: u32, addresses: &[u32; LANES]) -> bool {
+        let mut differ = self.mask ^ mask | self.phase ^ (first & 3);
+        for lane in 0..LANES {
+            differ |= addresses[lane].wrapping_sub(first) ^ self.relative[lane];
+        }
+        differ == 0
+    }
+}
+
 impl SharedCache {
     #[inline(always)]
     fn pattern(&mut self, access: &Access, mask: u32, addresses: &[u32; LANES], load: bool) -> &Pattern {
         let first = addresses[mask.trailing_zeros() as usize & 31];
-        let fits = self.0.as_ref().is_some_and(|pattern| {
-            let mut differ = pattern.mask ^ mask | pattern.phase ^ (first & 3);
-            for lane in 0..LANES {
-                differ |= addresses[lane].wrapping_sub(first) ^ pattern.relative[lane];
-            }
-            differ == 0
-        });
+        let fits = match &self.0 {
+            Some(pattern) => pattern.fits(mask, first, addresses),
+            None => false,
+        };
         if !fits {
             self.0 = Some(Box::new(new_pattern(access, mask, addresses, load)));
         }
@@ -75,36 +76,28 @@ fn new_pattern(access: &Access, mask: u32, addresses: &[u32; LANES], load: bool)
             None => places.push(Place { relative: relative[lane], lane: lane as u32, second: NOBODY }),
         }
     }
-    let row = |lane: usize| relative[lane] == (lane as u32).wrapping_mul(bytes);
-    let shape = match mask {
-        u32::MAX if places.len() == 1 => PatternShape::Uniform,
-        u32::MAX if (0..LANES).all(row) => PatternShape::Row,
-        _ => PatternShape::Other,
-    };
+    let shape = PatternShape::of(mask, &relative, bytes);
     Pattern { mask, phase: first & 3, relative, cost, places, shape }
 }
 
 impl Worker<'_> {
     #[inline(always)]
-    pub(super) fn load_shared(
-        &mut self,
-        warp: &mut Warp,
-        index: u32,
-        mask: u32,
-        addresses: &[u64; LANES],
-    ) -> Result<(), Box<Fault>> {
+    pub(super) fn load_shared(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        let addresses = self.shared_addresses(warp, access, mask, addresses)?;
+        if !self.set_offsets(warp, access) {
+            return Err(self.convict_shared_address(warp, access, mask));
+        }
         let stamp = self.stamp(warp, access.at);
-        let pattern = self.shared_caches[index as usize].pattern(access, mask, &addresses, true);
+        let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, true);
+        let shape = pattern.shape;
         count(&mut self.tally.shared[index as usize], pattern, mask);
         if !self.cells.is_empty() && !access.ordered {
-            let first = addresses[mask.trailing_zeros() as usize & 31];
+            let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
             let grain = self.context.program.shared_grain;
             let verdict = read_cells(&mut self.cells, pattern, first, access.bytes(), grain, stamp, self.first_epoch);
             match verdict {
                 Verdict::Fine => {}
-                Verdict::Unwritten => self.taint_shared(warp, access, mask, &addresses),
+                Verdict::Unwritten => self.taint_shared(warp, access, mask),
                 Verdict::Race { lane, at, with } => {
                     return Err(self.convict_shared_race(warp, access, lane, at, with, "load"));
                 }
@@ -113,68 +106,54 @@ impl Worker<'_> {
                 self.untaint_loaded(warp, access, mask);
             }
         }
-        let pattern = self.shared_caches[index as usize].pattern(access, mask, &addresses, true);
-        read_words(&self.shared, warp, access, pattern, mask, &addresses);
+        read_words(&self.shared, warp, access, shape, mask);
         Ok(())
     }
 
     #[inline(always)]
-    pub(super) fn store_shared(
-        &mut self,
-        warp: &mut Warp,
-        index: u32,
-        mask: u32,
-        addresses: &[u64; LANES],
-    ) -> Result<(), Box<Fault>> {
+    pub(super) fn store_shared(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        let addresses = self.shared_addresses(warp, access, mask, addresses)?;
+        if !self.set_offsets(warp, access) {
+            return Err(self.convict_shared_address(warp, access, mask));
+        }
         let stamp = self.stamp(warp, access.at);
-        let pattern = self.shared_caches[index as usize].pattern(access, mask, &addresses, false);
+        let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
         count(&mut self.tally.shared[index as usize], pattern, mask);
         if !self.cells.is_empty() && !access.ordered {
-            let first = addresses[mask.trailing_zeros() as usize & 31];
+            let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
             let grain = self.context.program.shared_grain;
             if writes_conflict(&mut self.cells, pattern, first, access.bytes(), grain, stamp) {
-                self.judge_shared_store(warp, access, mask, &addresses, stamp)?;
+                self.judge_shared_store(warp, access, mask, stamp)?;
             }
-            self.mark_written(warp, access, mask, &addresses, stamp);
+            self.mark_written(warp, access, mask, stamp);
         }
         for element in 0..access.elements {
             for lane in each(mask) {
-                let at = addresses[lane] + element * access.element_bytes;
+                let at = warp.scratch.offsets.0[lane] + element * access.element_bytes;
                 write_shared(&mut self.shared, at, access.element_bytes, warp.stored(access, element, lane));
             }
         }
         Ok(())
     }
 
-    /// The addresses as offsets, all within shared memory and aligned.
+    /// The addresses as offsets. Says whether all lie within shared memory and are aligned.
     #[inline(always)]
-    pub(super) fn shared_addresses(
-        &self,
-        warp: &Warp,
-        access: &Access,
-        mask: u32,
-        addresses: &[u64; LANES],
-    ) -> Result<[u32; LANES], Box<Fault>> {
+    pub(super) fn set_offsets(&self, warp: &mut Warp, access: &Access) -> bool {
         let bytes = u64::from(access.bytes());
         let limit = u64::from(self.shared_bytes).wrapping_sub(bytes);
         let (mut outside, mut low) = (u64::from(self.shared_bytes) < bytes, 0);
-        let mut out = [0; LANES];
+        let Scratch { addresses, offsets } = &mut *warp.scratch;
         for lane in 0..LANES {
-            outside |= addresses[lane] > limit;
-            low |= addresses[lane];
-            out[lane] = addresses[lane] as u32;
+            outside |= addresses.0[lane] > limit;
+            low |= addresses.0[lane];
+            offsets.0[lane] = addresses.0[lane] as u32;
         }
-        if outside || low & (bytes - 1) != 0 {
-            return Err(self.convict_shared_address(warp, access, mask, addresses));
-        }
-        Ok(out)
+        !outside && low & (bytes - 1) == 0
     }
 
     #[inline(never)]
-    fn convict_shared_address(&self, warp: &Warp, access: &Access, mask: u32, addresses: &[u64; LANES]) -> Box<Fault> {
-        let bytes = u64::from(access.bytes());
+    pub(super) fn convict_shared_address(&self, warp: &Warp, access: &Access, mask: u32) -> Box<Fault> {
+        let (bytes, addresses) = (u64::from(access.bytes()), &warp.scratch.addresses.0);
         let fits = |address: u64| address.checked_add(bytes).is_some_and(|end| end <= self.shared_bytes.into());
         let bad = each(mask).find(|&lane| !fits(addresses[lane]) || addresses[lane] % bytes != 0).unwrap_or(0);
         let address = addresses[bad];
@@ -193,15 +172,8 @@ impl Worker<'_> {
 
     /// A store meets an earlier access of its epoch, or two of its lanes meet: is any of it harmful?
     #[inline(never)]
-    fn judge_shared_store(
-        &self,
-        warp: &Warp,
-        access: &Access,
-        mask: u32,
-        addresses: &[u32; LANES],
-        stamp: Stamp,
-    ) -> Result<(), Box<Fault>> {
-        let grain = self.context.program.shared_grain;
+    fn judge_shared_store(&self, warp: &Warp, access: &Access, mask: u32, stamp: Stamp) -> Result<(), Box<Fault>> {
+        let (grain, addresses) = (self.context.program.shared_grain, &warp.scratch.offsets.0);
         for lane in each(mask) {
             let now = stamp.of_thread(stamp.thread() + lane as u32);
             let new = warp.stored_bytes(access, lane);
@@ -235,8 +207,8 @@ impl Worker<'_> {
     }
 
     #[inline(always)]
-    fn mark_written(&mut self, warp: &Warp, access: &Access, mask: u32, addresses: &[u32; LANES], stamp: Stamp) {
-        let grain = self.context.program.shared_grain;
+    fn mark_written(&mut self, warp: &Warp, access: &Access, mask: u32, stamp: Stamp) {
+        let (shift, addresses) = (self.context.program.shared_grain.trailing_zeros(), &warp.scratch.offsets.0);
         let tainted = match warp.taint {
             None => 0,
             Some(_) => self.stored_taint(warp, access),
@@ -244,7 +216,7 @@ impl Worker<'_> {
         for lane in each(mask) {
             let now =
                 if tainted >> lane & 1 == 1 { Stamp::default() } else { stamp.of_thread(stamp.thread() + lane as u32) };
-            for cell in addresses[lane] / grain..(addresses[lane] + access.bytes()) / grain {
+            for cell in addresses[lane] >> shift..(addresses[lane] + access.bytes()) >> shift {
                 self.cells[cell as usize].write = now;
             }
         }
@@ -319,48 +291,54 @@ fn writes_conflict(cells: &mut [Cell], pattern: &Pattern, first: u32, bytes: u32
     conflict
 }
 
-/// Moves the words of a load into registers.
+/// Moves the words of a load into registers. Lanes that do not run have a valid offset as well.
 #[inline(always)]
-fn read_words(
-    shared: &[u32],
-    warp: &mut Warp,
-    access: &Access,
-    pattern: &Pattern,
-    mask: u32,
-    addresses: &[u32; LANES],
-) {
-    if access.element_bytes == 4 && !access.wide {
-        let count = access.elements as usize;
-        let mut out = [[0; LANES]; 4];
-        match pattern.shape {
-            PatternShape::Uniform => {
-                let start = (addresses[0] / 4) as usize;
-                for (element, word) in shared[start..start + count].iter().enumerate() {
-                    out[element] = [*word; LANES];
-                }
-            }
-            PatternShape::Row if count == 1 => {
-                let start = (addresses[0] / 4) as usize;
-                out[0].copy_from_slice(&shared[start..start + LANES]);
-            }
-            _ => {
-                for lane in 0..LANES {
-                    let start = (addresses[lane] / 4) as usize;
-                    for (element, word) in shared[start..start + count].iter().enumerate() {
-                        out[element & 3][lane] = *word;
-                    }
-                }
-            }
-        }
-        for (slot, out) in access.registers.iter().zip(&out).take(count) {
-            warp.r[*slot as usize].set(out, mask);
-        }
-        return;
+fn read_words(shared: &[u32], warp: &mut Warp, access: &Access, shape: PatternShape, mask: u32) {
+    if access.element_bytes != 4 || access.wide {
+        return read_elements(shared, warp, access, mask);
     }
+    match (access.elements, shape) {
+        (1, PatternShape::Row) => {
+            let start = (warp.scratch.offsets.0[0] / 4) as usize;
+            warp.r[access.registers[0] as usize].0.copy_from_slice(&shared[start..start + LANES]);
+        }
+        (_, PatternShape::Uniform) => {
+            let start = (warp.scratch.offsets.0[0] / 4) as usize;
+            let words = &shared[start..start + access.elements as usize];
+            for (slot, word) in access.registers.iter().zip(words) {
+                warp.r[*slot as usize].0 = [*word; LANES];
+            }
+        }
+        (1, _) => read_vectors::<1>(shared, warp, access, mask),
+        (2, _) => read_vectors::<2>(shared, warp, access, mask),
+        _ => read_vectors::<4>(shared, warp, access, mask),
+    }
+}
+
+/// `N` neighbouring words for each lane.
+#[inline(always)]
+fn read_vectors<const N: usize>(shared: &[u32], warp: &mut Warp, access: &Access, mask: u32) {
+    let mut out = [[0; LANES]; N];
+    for lane in 0..LANES {
+        let start = (warp.scratch.offsets.0[lane] / 4) as usize;
+        let words = &shared[start..start + N];
+        for element in 0..N {
+            out[element][lane] = words[element];
+        }
+    }
+    for (slot, out) in access.registers.iter().zip(&out) {
+        warp.r[*slot as usize].set(out, mask);
+    }
+}
+
+/// Elements of other widths.
+#[inline(always)]
+fn read_elements(shared: &[u32], warp: &mut Warp, access: &Access, mask: u32) {
     for element in 0..access.elements {
         let mut out = [0; LANES];
         for lane in 0..LANES {
-            out[lane] = read_shared(shared, addresses[lane] + element * access.element_bytes, access.element_bytes);
+            let at = warp.scratch.offsets.0[lane] + element * access.element_bytes;
+            out[lane] = read_shared(shared, at, access.element_bytes);
         }
         warp.set_loaded(access, element, &out, mask);
     }

@@ -7,7 +7,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::block::Worker;
-use super::lanes::{LANES, each};
+use super::lanes::each;
 use super::warp::Warp;
 use crate::Fault;
 use crate::global::{BufferMemory, locate};
@@ -157,7 +157,8 @@ impl Worker<'_> {
 
     /// A load from shared memory met a cell that nobody wrote in this thread block.
     #[inline(never)]
-    pub(super) fn taint_shared(&self, warp: &mut Warp, access: &Access, mask: u32, addresses: &[u32; LANES]) {
+    pub(super) fn taint_shared(&self, warp: &mut Warp, access: &Access, mask: u32) {
+        let addresses = warp.scratch.offsets.0;
         let grain = self.context.program.shared_grain;
         let mut unwritten = 0;
         for lane in each(mask) {
@@ -173,15 +174,9 @@ impl Worker<'_> {
 
     /// A load from a global buffer of which not all bytes are known to be written.
     #[inline(never)]
-    pub(super) fn load_taint(
-        &self,
-        warp: &mut Warp,
-        access: &Access,
-        memory: &BufferMemory,
-        mask: u32,
-        addresses: &[u64; LANES],
-    ) {
+    pub(super) fn load_taint(&self, warp: &mut Warp, access: &Access, memory: &BufferMemory, mask: u32) {
         let Some(written) = memory.written.get() else { return };
+        let addresses = warp.scratch.addresses.0;
         let mut unwritten = 0;
         for lane in each(mask) {
             let offset = locate(addresses[lane]).1 as usize;
@@ -203,7 +198,6 @@ impl Worker<'_> {
         access: &Access,
         memory: &BufferMemory,
         mask: u32,
-        addresses: &[u64; LANES],
     ) -> Result<(), Box<Fault>> {
         let (copied, computed) = self.stored_taints(warp, access);
         if computed & mask != 0 {
@@ -213,7 +207,7 @@ impl Worker<'_> {
         if copied & mask == 0 && memory.written.get().is_none() {
             return Ok(());
         }
-        let written = memory.all_written();
+        let (written, addresses) = (memory.all_written(), &warp.scratch.addresses.0);
         for lane in each(mask) {
             let offset = locate(addresses[lane]).1 as usize;
             let flag = u8::from(copied >> lane & 1 == 0);

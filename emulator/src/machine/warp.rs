@@ -29,6 +29,14 @@ pub(super) enum State {
     Done,
 }
 
+/// Where the lanes access memory. Lanes that do not run have the place of the first one that does. (On the
+/// heap, so that the compiler keeps the vectors whole.)
+pub(super) struct Scratch {
+    pub addresses: Lanes<u64>,
+    /// Offsets in shared memory, or words of a buffer.
+    pub offsets: Lanes<u32>,
+}
+
 pub(crate) struct Warp {
     pub number: u32,
     pub r: Vec<Lanes<u32>>,
@@ -40,6 +48,8 @@ pub(crate) struct Warp {
     pub(super) state: State,
     /// Warp-level barriers passed since the last block-wide one.
     pub epoch: u32,
+    /// The memory access at hand.
+    pub(super) scratch: Box<Scratch>,
     /// Local memory of all lanes, one after the other, and which of its bytes were written.
     pub local: Vec<u8>,
     pub local_written: Vec<u8>,
@@ -62,6 +72,7 @@ impl Warp {
             paths: Vec::new(),
             state: State::Done,
             epoch: 0,
+            scratch: Box::new(Scratch { addresses: Lanes([0; LANES]), offsets: Lanes([0; LANES]) }),
             local: vec![0xff; program.local_bytes as usize * LANES],
             local_written: vec![0; program.local_bytes as usize * LANES],
             taint: None,
@@ -81,6 +92,7 @@ impl Warp {
             paths: Vec::new(),
             state: State::Done,
             epoch: 0,
+            scratch: Box::new(Scratch { addresses: Lanes([0; LANES]), offsets: Lanes([0; LANES]) }),
             local: Vec::new(),
             local_written: Vec::new(),
             taint: None,

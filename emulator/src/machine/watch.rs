@@ -2,7 +2,7 @@
 //! thread blocks, so two blocks that touch one cell, one of them writing, race.
 
 use super::block::Worker;
-use super::lanes::{LANES, each};
+use super::lanes::each;
 use super::race::Stamp;
 use super::warp::Warp;
 use crate::Fault;
@@ -18,10 +18,9 @@ impl Worker<'_> {
         access: &Access,
         memory: &BufferMemory,
         mask: u32,
-        addresses: &[u64; LANES],
     ) -> Result<(), Box<Fault>> {
         let Some(watch) = &memory.watch else { return Ok(()) };
-        let stamp = self.stamp(warp, access.at);
+        let (stamp, addresses) = (self.stamp(warp, access.at), &warp.scratch.addresses.0);
         for lane in each(mask) {
             let now = stamp.of_thread(stamp.thread() + lane as u32);
             let offset = locate(addresses[lane]).1 as usize;
@@ -57,11 +56,10 @@ impl Worker<'_> {
         access: &Access,
         memory: &BufferMemory,
         mask: u32,
-        addresses: &[u64; LANES],
     ) -> Result<(), Box<Fault>> {
         let Some(watch) = &memory.watch else { return Ok(()) };
         let stamp = self.stamp(warp, access.at);
-        let grain = watch.grain as usize;
+        let (grain, addresses) = (watch.grain as usize, &warp.scratch.addresses.0);
         for lane in each(mask) {
             let now = stamp.of_thread(stamp.thread() + lane as u32);
             let offset = locate(addresses[lane]).1 as usize;
@@ -85,7 +83,7 @@ impl Worker<'_> {
                 watch.writes[cell].set(self.block as u32, now);
             }
             // Lanes of one store: a later lane with the same address sees this one's mark and value.
-            self.colliding_lane(warp, access, mask, addresses, lane, memory, &new)?;
+            self.colliding_lane(warp, access, mask, lane, memory, &new)?;
         }
         Ok(())
     }
@@ -98,17 +96,16 @@ impl Worker<'_> {
         }
     }
 
-    #[expect(clippy::too_many_arguments)]
     fn colliding_lane(
         &self,
         warp: &Warp,
         access: &Access,
         mask: u32,
-        addresses: &[u64; LANES],
         lane: usize,
         memory: &BufferMemory,
         new: &[u8; 32],
     ) -> Result<(), Box<Fault>> {
+        let addresses = &warp.scratch.addresses.0;
         for other in each(mask & ((1 << lane) - 1)) {
             if addresses[other] == addresses[lane] && warp.stored_bytes(access, other) != *new {
                 let stamp = self.stamp(warp, access.at);

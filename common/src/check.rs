@@ -1,0 +1,188 @@
+//! Is the product right? Against an f64 product of our own, with the bound of rounding theory.
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::level::{LaunchShape, Shape};
+use crate::problem::{Element, Fill, Problem};
+
+/// Wrong elements that a report lists.
+const LISTED: usize = 5;
+/// Rows of C that one task of the reference computes: a row of B, once loaded, serves them all.
+const ROWS: usize = 8;
+/// Columns of C that it works on at a time: they stay in the cache.
+const COLUMNS: usize = 512;
+
+/// The verdict on a product.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Check {
+    /// Whether every element is within its bound.
+    pub right: bool,
+    /// Elements compared: M × N.
+    pub elements: usize,
+    /// Elements that are wrong, NaN included.
+    pub wrong: usize,
+    /// The largest error over its own bound; above 1 is wrong, and NaN counts as infinite.
+    pub worst: f64,
+    /// The first wrong elements, in row-major order.
+    pub first: Vec<WrongElement>,
+    /// What the pattern of the wrong elements suggests.
+    pub suggestion: Option<String>,
+}
+
+/// An element that is not what it should be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WrongElement {
+    /// Its row.
+    pub row: usize,
+    /// Its column.
+    pub col: usize,
+    /// What the kernel computed; `null` in JSON where it is NaN.
+    pub got: f64,
+    /// What the reference computed.
+    pub expected: f64,
+}
+
+/// The product in f64, and how large rounding errors may be.
+#[derive(Debug, Clone)]
+pub struct Reference {
+    /// A·B, M × N.
+    pub product: Vec<f64>,
+    /// |A|·|B|, M × N: what rounding errors are relative to.
+    pub magnitude: Vec<f64>,
+}
+
+impl Reference {
+    /// Both products, over all cores.
+    pub fn of<T: Element>(problem: &Problem<T>) -> Reference {
+        let (n, k) = (problem.shape.n as usize, problem.shape.k as usize);
+        let b: Vec<f64> = problem.b.iter().map(|x| x.to_f64()).collect();
+        let mut product = vec![0.0; problem.shape.m as usize * n];
+        let mut magnitude = product.clone();
+        let parts = product.par_chunks_mut(ROWS * n).zip(magnitude.par_chunks_mut(ROWS * n));
+        parts.zip(problem.a.par_chunks(ROWS * k)).for_each(|((product, magnitude), a)| {
+            for from in (0..n).step_by(COLUMNS) {
+                let columns = from..(from + COLUMNS).min(n);
+                for p in 0..k {
+                    let b = &b[p * n..][columns.clone()];
+                    for (row, a) in a.chunks(k).enumerate() {
+                        let a = a[p].to_f64();
+                        let product = &mut product[row * n..][columns.clone()];
+                        let magnitude = &mut magnitude[row * n..][columns.clone()];
+                        for ((c, s), b) in product.iter_mut().zip(magnitude).zip(b) {
+                            *c += a * b;
+                            *s += (a * b).abs();
+                        }
+                    }
+                }
+            }
+        });
+        Reference { product, magnitude }
+    }
+}
+
+/// The relative error that a sum of `k` products may have, in any order of summation, when the
+/// kernel rounds to `unit_roundoff` and the reference to f64: γₙ = n·u / (1 − n·u) for both
+/// (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). Two more roundings are
+/// granted for a product rounded on its own and for the magnitude's own error.
+fn relative_bound(k: u32, unit_roundoff: f64) -> f64 {
+    let gamma = |u: f64| {
+        let nu = (f64::from(k) + 2.0) * u;
+        nu / (1.0 - nu)
+    };
+    gamma(unit_roundoff) + gamma(f64::EPSILON / 2.0)
+}
+
+impl Check {
+    /// Compares C with the reference. Integers must be equal, reals within the bound.
+    pub fn of<T: Element>(problem: &Problem<T>, fill: Fill, c: &[T], launch: &LaunchShape) -> Check {
+        let reference = Reference::of(problem);
+        let bound = match fill {
+            Fill::Integers => 0.0,
+            Fill::Reals => relative_bound(problem.shape.k, T::UNIT_ROUNDOFF),
+        };
+        let mut check = compare(&problem.shape, &reference, bound, c, launch);
+        if let Some(products) = products_summed(problem, &check.first, bound, launch.tile.k) {
+            let k = problem.shape.k;
+            check.suggestion =
+                Some(format!("only the first {products} of {k} products are summed: the last step along K"));
+        }
+        check
+    }
+}
+
+/// How many products the wrong elements sum, if that is a number of whole steps along K, the same for all.
+fn products_summed<T: Element>(problem: &Problem<T>, wrong: &[WrongElement], bound: f64, step: u32) -> Option<usize> {
+    let (n, k) = (problem.shape.n as usize, problem.shape.k as usize);
+    let is_sum_of = |element: &WrongElement, products: usize| {
+        let product = |p: usize| problem.a[element.row * k + p].to_f64() * problem.b[p * n + element.col].to_f64();
+        let sum: f64 = (0..products).map(product).sum();
+        let magnitude: f64 = (0..products).map(|p| product(p).abs()).sum();
+        (element.got - sum).abs() <= bound * magnitude
+    };
+    let last_step = (k - 1) / step as usize * step as usize;
+    (last_step > 0 && !wrong.is_empty() && wrong.iter().all(|w| is_sum_of(w, last_step))).then_some(last_step)
+}
+
+// `!(error <= tolerance)` is not `error > tolerance`: NaN must be wrong.
+#[allow(clippy::neg_cmp_op_on_partial_ord)]
+fn compare<T: Element>(shape: &Shape, reference: &Reference, bound: f64, c: &[T], launch: &LaunchShape) -> Check {
+    let n = shape.n as usize;
+    let mut worst = 0.0f64;
+    let mut wrong = Vec::new();
+    for (i, ((c, expected), magnitude)) in c.iter().zip(&reference.product).zip(&reference.magnitude).enumerate() {
+        let error = (c.to_f64() - expected).abs();
+        let tolerance = bound * magnitude;
+        if !(error <= tolerance) {
+            wrong.push((i / n, i % n));
+        }
+        let share = if error == 0.0 { 0.0 } else { error / tolerance };
+        worst = worst.max(if share.is_nan() { f64::INFINITY } else { share });
+    }
+    let element = |&(row, col): &(usize, usize)| {
+        let i = row * n + col;
+        WrongElement { row, col, got: c[i].to_f64(), expected: reference.product[i] }
+    };
+    Check {
+        right: wrong.is_empty(),
+        elements: c.len(),
+        wrong: wrong.len(),
+        worst,
+        first: wrong.iter().take(LISTED).map(element).collect(),
+        suggestion: suggest(shape, &wrong, &|row, col| c[row * n + col].to_f64().is_nan(), launch),
+    }
+}
+
+/// What the pattern of wrong elements points to, from the most telling to the least.
+fn suggest(
+    shape: &Shape,
+    wrong: &[(usize, usize)],
+    is_nan: &dyn Fn(usize, usize) -> bool,
+    launch: &LaunchShape,
+) -> Option<String> {
+    let rows = wrong.iter().map(|w| w.0);
+    let columns = wrong.iter().map(|w| w.1);
+    let (m, n) = (shape.m as usize, shape.n as usize);
+    let rows = axis("rows", "M", (rows.clone().min()?, rows.max()?), m, launch.tile.m);
+    let columns = axis("columns", "N", (columns.clone().min()?, columns.max()?), n, launch.tile.n);
+    let place = match wrong.len() == m * n {
+        true => "every element is wrong: the store to C, or the sum along K".to_string(),
+        false => rows.or(columns).unwrap_or("wrong elements lie scattered: a race, or a guard".to_string()),
+    };
+    let unwritten = wrong.iter().all(|&(row, col)| is_nan(row, col));
+    Some(if unwritten { format!("{place}; all of them are NaN, as before the launch") } else { place })
+}
+
+/// Where the wrong elements lie along one axis, if they leave a part of it out.
+fn axis(name: &str, letter: &str, (first, last): (usize, usize), size: usize, tile: u32) -> Option<String> {
+    let last_tile = (size - 1) / tile as usize * tile as usize;
+    if first > 0 && first >= last_tile {
+        Some(format!("all wrong {name} ≥ {first}: the edge of the last tile along {letter}"))
+    } else if first > 0 {
+        Some(format!("all wrong {name} ≥ {first}: how blocks and threads map to {name}"))
+    } else if last < size - 1 {
+        Some(format!("all wrong {name} ≤ {last}: how blocks and threads map to {name}"))
+    } else {
+        None
+    }
+}

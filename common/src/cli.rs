@@ -1,0 +1,177 @@
+//! The command line, the same for every level.
+
+use clap::{Parser, ValueEnum};
+use emulator::gpu::{GPUS, Gpu};
+use serde::Serialize;
+
+use crate::Error;
+use crate::level::{Configuration, Dtype, Level, Shape};
+use crate::problem::Limits;
+
+/// The size of a problem for which nothing is said.
+pub const DEFAULT_SIZE: u32 = 512;
+
+/// The largest tile size that `--define` takes.
+const LARGEST_TILE: u32 = 1024;
+
+/// Where the kernel runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// A CUDA GPU if one answers, else the emulator.
+    Auto,
+    /// A CUDA GPU.
+    Cuda,
+    /// The emulator, on the CPU.
+    Emulator,
+}
+
+/// Multiplies two matrices with this level's kernel, checks the product, and says what the kernel did.
+#[derive(Debug, Clone, Parser)]
+#[command(version)]
+pub struct Arguments {
+    /// Rows of A and C [default: 512]
+    #[arg(long, value_name = "N", value_parser = size())]
+    pub m: Option<u32>,
+    /// Columns of B and C [default: 512]
+    #[arg(long, value_name = "N", value_parser = size())]
+    pub n: Option<u32>,
+    /// Columns of A, rows of B [default: 512]
+    #[arg(long, value_name = "N", value_parser = size())]
+    pub k: Option<u32>,
+    /// M, N and K at once
+    #[arg(long, value_name = "N", value_parser = size(), conflicts_with_all = ["m", "n", "k"])]
+    pub size: Option<u32>,
+    /// Element type: f32 or f64
+    #[arg(long, value_enum, hide_possible_values = true, default_value = "f32")]
+    pub dtype: Dtype,
+    /// Where to run: cuda, emulator, or auto: a CUDA GPU if one answers, else the emulator
+    #[arg(long, value_enum, hide_possible_values = true, default_value = "auto")]
+    pub backend: Backend,
+    /// A named variant of the level
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
+    /// Another tile size (repeatable)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub define: Vec<String>,
+    /// The GPU that the emulator models
+    #[arg(long, value_name = "NAME", default_value = "h200")]
+    pub gpu: String,
+    /// Seed of the inputs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Print kernel.cu with its counters in the margin (emulator)
+    #[arg(long)]
+    pub annotate: bool,
+    /// Print A, B and C (M, N and K up to 16)
+    #[arg(long)]
+    pub print_matrices: bool,
+    /// Leave the emulator's race and initialisation checks out, for speed
+    #[arg(long)]
+    pub no_sanitize: bool,
+    /// Print the report as one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Compile every shipped configuration and write the level's ptx/ folder
+    #[arg(long, hide = true)]
+    pub write_ptx: bool,
+}
+
+fn size() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(i32::MAX))
+}
+
+impl Arguments {
+    /// Arguments from words, the program's name left out. `Err` holds what clap has to say, help included.
+    pub fn from_words<I: IntoIterator<Item = String>>(level: &Level, words: I) -> Result<Arguments, clap::Error> {
+        let program = std::iter::once(level.name.to_string());
+        let command = <Arguments as clap::CommandFactory>::command().about(about(level));
+        let mut matches = command.try_get_matches_from(program.chain(words))?;
+        <Arguments as clap::FromArgMatches>::from_arg_matches_mut(&mut matches)
+    }
+
+    /// The problem's sizes.
+    pub fn shape(&self) -> Shape {
+        let or_default = |size: Option<u32>| size.or(self.size).unwrap_or(DEFAULT_SIZE);
+        Shape { m: or_default(self.m), n: or_default(self.n), k: or_default(self.k) }
+    }
+
+    /// The element type, variant and tile sizes asked for; an error for names that the level does not have.
+    pub fn configuration(&self, level: &Level) -> Result<Configuration, Error> {
+        let mut configuration = level.default_configuration(self.dtype);
+        if let Some(name) = &self.variant {
+            configuration.variant = find_variant(level, name)?;
+        }
+        for define in &self.define {
+            let (name, size) = parse_define(define)?;
+            let Some(tile) = configuration.tiles.0.iter_mut().find(|(n, _)| *n == name) else {
+                let known: Vec<&str> = level.tiles.iter().map(|(n, _)| *n).collect();
+                return Err(Error::usage(
+                    format!("`--define {define}`: {} has no tile size `{name}`", level.name),
+                    format!("its tile sizes are {}", known.join(", ")),
+                ));
+            };
+            tile.1 = size;
+        }
+        Ok(configuration)
+    }
+
+    /// The GPU that the emulator models.
+    pub fn modelled_gpu(&self) -> Result<&'static Gpu, Error> {
+        Gpu::named(&self.gpu).map_err(|unknown| {
+            let known: Vec<&str> = GPUS.iter().map(|gpu| gpu.name).collect();
+            Error::usage(
+                format!("no GPU named `{}` is modelled", unknown.name),
+                format!("known are {}", known.join(", ")),
+            )
+        })
+    }
+
+    /// Refuses what no device could do.
+    pub fn check(&self, level: &Level) -> Result<(), Error> {
+        self.modelled_gpu()?;
+        let shape = self.shape();
+        Limits::of(level, &self.configuration(level)?, &shape).check()?;
+        let largest = shape.m.max(shape.n).max(shape.k);
+        if self.print_matrices && largest > crate::text::LARGEST_PRINTED {
+            let limit = crate::text::LARGEST_PRINTED;
+            return Err(Error::usage(
+                format!("--print-matrices prints sizes up to {limit}, and this problem is {shape}"),
+                format!("try `--size {limit} --print-matrices`"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn about(level: &Level) -> String {
+    let variants: Vec<&str> = level.variants.iter().map(|v| v.name).collect();
+    let tiles: Vec<String> = level.tiles.iter().map(|(name, size)| format!("{name}={size}")).collect();
+    let mut text = format!("Level {}: {}\n\ntile sizes (--define): {}", level.number, level.title, tiles.join(" "));
+    if !variants.is_empty() {
+        text += &format!("\nvariants (--variant): {}", variants.join(", "));
+    }
+    text
+}
+
+fn find_variant(level: &Level, name: &str) -> Result<&'static str, Error> {
+    if let Some(variant) = level.variants.iter().find(|v| v.name == name) {
+        return Ok(variant.name);
+    }
+    let known: Vec<&str> = level.variants.iter().map(|v| v.name).collect();
+    let hint = match known.as_slice() {
+        [] => "this level has no variants: leave `--variant` out".to_string(),
+        _ => format!("its variants are {}", known.join(", ")),
+    };
+    Err(Error::usage(format!("{} has no variant `{name}`", level.name), hint))
+}
+
+fn parse_define(define: &str) -> Result<(&str, u32), Error> {
+    let refuse = |what: &str| {
+        let hint = format!("a tile size is a whole number from 1 to {LARGEST_TILE}, for instance `--define TILE=8`");
+        Error::usage(format!("`--define {define}`: {what}"), hint)
+    };
+    let (name, value) = define.split_once('=').ok_or_else(|| refuse("there is no `=`"))?;
+    let size = value.parse().map_err(|_| refuse(&format!("`{value}` is no tile size")))?;
+    if (1..=LARGEST_TILE).contains(&size) { Ok((name, size)) } else { Err(refuse(&format!("{size} is out of range"))) }
+}

@@ -1,0 +1,216 @@
+//! The product on a CUDA GPU, through the driver: resources, occupancy, times.
+
+use std::panic;
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
+use cudarc::driver::sys::cudaError_enum as Status;
+use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig};
+use cudarc::nvrtc::Ptx;
+use serde::Serialize;
+
+use super::{Facts, Ran};
+use crate::Error;
+use crate::ffi;
+use crate::kernel::Kernel;
+use crate::level::{Dtype, LaunchShape};
+use crate::problem::{Element, Problem};
+use crate::timing::{self, Peak, Timing};
+
+/// Launches before the first measured one.
+const WARM_UP: usize = 3;
+
+/// A GPU that answers.
+#[derive(Debug)]
+pub struct Gpu {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    name: String,
+    capability: (i32, i32),
+    multiprocessors: u32,
+    clock_khz: u32,
+}
+
+/// What the driver says about a kernel on this GPU.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Resources {
+    /// Registers per thread.
+    pub registers: u32,
+    /// Bytes of local memory per thread: spills.
+    pub local_bytes: u32,
+    /// Bytes of static shared memory per block.
+    pub shared_bytes: u32,
+    /// Blocks that fit on one SM.
+    pub blocks_per_sm: u32,
+    /// Warps that these blocks are.
+    pub warps_per_sm: u32,
+    /// Warps that an SM can hold.
+    pub max_warps_per_sm: u32,
+}
+
+impl Gpu {
+    /// The first GPU, if the driver is there and answers; `Err` says why not.
+    pub fn find() -> Result<Gpu, String> {
+        if !ffi::cuda_driver_is_present() {
+            return Err("no CUDA driver is installed (libcuda is not found)".into());
+        }
+        // A driver too old to have a function that cudarc asks for ends in a panic there.
+        let quiet = panic::take_hook();
+        panic::set_hook(Box::new(|_| ()));
+        let answer = panic::catch_unwind(Gpu::open);
+        panic::set_hook(quiet);
+        match answer {
+            Ok(Ok(gpu)) => Ok(gpu),
+            Ok(Err(error)) => Err(format!("the CUDA driver answers {:?}", error.0)),
+            Err(_) => Err("the CUDA driver is too old".into()),
+        }
+    }
+
+    fn open() -> Result<Gpu, DriverError> {
+        let context = CudaContext::new(0)?;
+        let stream = context.default_stream();
+        let attribute = |which| context.attribute(which).map(|value| value as u32);
+        Ok(Gpu {
+            name: context.name()?,
+            capability: context.compute_capability()?,
+            multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+            stream,
+            context,
+        })
+    }
+
+    /// The GPU's name, as the driver gives it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its architecture: 90 is `sm_90`.
+    pub fn architecture(&self) -> u32 {
+        (self.capability.0 * 10 + self.capability.1) as u32
+    }
+
+    /// The most multiply-adds that it can do, if its architecture's rate is known.
+    pub fn peak(&self, dtype: Dtype) -> Option<Peak> {
+        let fma_per_clock = timing::fma_per_clock(self.architecture(), dtype)?;
+        Some(Peak { multiprocessors: self.multiprocessors, fma_per_clock, clock_mhz: self.clock_khz / 1000 })
+    }
+
+    /// Runs the kernel once, fetches C, and takes times if asked to.
+    pub fn launch<T: Element>(
+        &self,
+        kernel: &Kernel,
+        launch: &LaunchShape,
+        problem: &Problem<T>,
+        time: bool,
+    ) -> Result<Ran<T>, Error> {
+        let poisoned = problem.poisoned_c()?;
+        let function = self.load(kernel)?;
+        let resources = self.resources(&function, launch).map_err(|e| failed("asking for resources", e))?;
+        let upload = |matrix: &[T]| self.stream.clone_htod(matrix).map_err(|e| failed("copying the matrices", e));
+        let (a, b, mut c) = (upload(&problem.a)?, upload(&problem.b)?, upload(&poisoned)?);
+
+        let job = Job { gpu: self, function: &function, launch, problem, a, b };
+        let run = job.run(&mut c).and_then(|()| self.stream.synchronize());
+        run.map_err(|e| failed("running the kernel", e))?;
+        let product = self.stream.clone_dtoh(&c).and_then(|c| self.stream.synchronize().map(|()| c));
+        let product = product.map_err(|e| failed("copying C back", e))?;
+
+        let timing = match time {
+            true => Some(job.times(&mut c).map_err(|e| failed("timing the kernel", e))?),
+            false => None,
+        };
+        Ok(Ran { c: product, facts: Facts::Cuda { resources, timing } })
+    }
+
+    fn load(&self, kernel: &Kernel) -> Result<CudaFunction, Error> {
+        let module = self.context.load_module(Ptx::from_src(kernel.ptx.as_str()));
+        module.and_then(|module| module.load_function(kernel.entry)).map_err(|error| match error.0 {
+            Status::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => Error::usage(
+                format!("the CUDA driver is older than the compiler of this PTX (NVRTC {})", kernel.compiler),
+                "update the driver, or run on the CPU with `--backend emulator`",
+            ),
+            _ => failed("loading the kernel", error),
+        })
+    }
+
+    fn resources(&self, function: &CudaFunction, launch: &LaunchShape) -> Result<Resources, DriverError> {
+        let threads = launch.block.count() as u32;
+        let blocks_per_sm = function.occupancy_max_active_blocks_per_multiprocessor(threads, 0, None)?;
+        let max_threads = self.context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
+        Ok(Resources {
+            registers: function.num_regs()? as u32,
+            local_bytes: function.local_size_bytes()? as u32,
+            shared_bytes: function.shared_size_bytes()? as u32,
+            blocks_per_sm,
+            warps_per_sm: blocks_per_sm * threads.div_ceil(32),
+            max_warps_per_sm: max_threads as u32 / 32,
+        })
+    }
+}
+
+/// A kernel and its operands, ready to be launched again and again.
+struct Job<'a, T> {
+    gpu: &'a Gpu,
+    function: &'a CudaFunction,
+    launch: &'a LaunchShape,
+    problem: &'a Problem<T>,
+    a: CudaSlice<T>,
+    b: CudaSlice<T>,
+}
+
+impl<T: Element> Job<'_, T> {
+    fn run(&self, c: &mut CudaSlice<T>) -> Result<(), DriverError> {
+        let LaunchShape { grid, block, .. } = self.launch;
+        let config = LaunchConfig {
+            grid_dim: (grid.x, grid.y, grid.z),
+            block_dim: (block.x, block.y, block.z),
+            shared_mem_bytes: 0,
+        };
+        ffi::launch(&self.gpu.stream, self.function, config, (&self.a, &self.b, c), &self.problem.shape)
+    }
+
+    /// Times of single launches, each between two events. A batch is submitted before any of its times is
+    /// read: the GPU then goes from one launch to the next, and no time contains the host's.
+    fn times(&self, c: &mut CudaSlice<T>) -> Result<Timing, DriverError> {
+        for _ in 0..WARM_UP {
+            self.run(c)?;
+        }
+        let mut milliseconds = Vec::new();
+        while timing::wants_more(&milliseconds) {
+            let mut batch = Vec::new();
+            for _ in 0..timing::BATCH {
+                let (start, end) = (self.event()?, self.event()?);
+                start.record(&self.gpu.stream)?;
+                self.run(c)?;
+                end.record(&self.gpu.stream)?;
+                batch.push((start, end));
+            }
+            for (start, end) in batch {
+                milliseconds.push(f64::from(start.elapsed_ms(&end)?));
+            }
+        }
+        Ok(Timing::of(milliseconds, &self.problem.shape, self.gpu.peak(T::DTYPE)))
+    }
+
+    fn event(&self) -> Result<cudarc::driver::CudaEvent, DriverError> {
+        self.gpu.context.new_event(Some(CU_EVENT_DEFAULT))
+    }
+}
+
+/// A driver's error: the kernel's fault where the driver blames it, else the environment's.
+fn failed(doing: &str, error: DriverError) -> Error {
+    let message = format!("{doing} failed: {:?}", error.0);
+    match error.0 {
+        Status::CUDA_ERROR_ILLEGAL_ADDRESS
+        | Status::CUDA_ERROR_MISALIGNED_ADDRESS
+        | Status::CUDA_ERROR_LAUNCH_FAILED
+        | Status::CUDA_ERROR_LAUNCH_TIMEOUT
+        | Status::CUDA_ERROR_ILLEGAL_INSTRUCTION => {
+            Error::Fault(format!("{message}\nhint: `--backend emulator` names the line, the thread and the address"))
+        }
+        Status::CUDA_ERROR_OUT_OF_MEMORY => Error::usage(message, "make the problem smaller"),
+        _ => Error::usage(message, "`--backend emulator` runs the same kernel on the CPU"),
+    }
+}

@@ -1,0 +1,111 @@
+//! Where a kernel runs: a CUDA GPU, or the emulator.
+
+pub mod cuda;
+pub mod emulated;
+
+use serde::Serialize;
+
+use crate::Error;
+use crate::cli::Backend;
+use crate::kernel::Kernel;
+use crate::level::{LaunchShape, Level};
+use crate::problem::{Element, Problem};
+use crate::timing::Timing;
+
+/// A device that runs kernels.
+#[derive(Debug)]
+pub enum Device {
+    /// A GPU that answers through the CUDA driver.
+    Cuda(cuda::Gpu),
+    /// The CPU, running the PTX in lockstep warps.
+    Emulator,
+}
+
+/// What a launch gives back.
+#[derive(Debug, Clone)]
+pub struct Ran<T> {
+    /// C, M × N; what the kernel did not write is NaN.
+    pub c: Vec<T>,
+    /// What is known about the launch.
+    pub facts: Facts,
+}
+
+/// What a device knows about a launch.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Facts {
+    /// From a GPU: what the driver says, and times.
+    Cuda {
+        /// Registers, shared memory and occupancy.
+        resources: cuda::Resources,
+        /// Times of repeated launches, unless they were not asked for.
+        timing: Option<Timing>,
+    },
+    /// From the emulator: counts, and no time.
+    Emulator(Box<emulator::Report>),
+}
+
+/// What to do beside the product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extras {
+    /// GPU: launch again and again, and take times.
+    pub time: bool,
+    /// Emulator: look for races and uninitialised memory.
+    pub sanitize: bool,
+}
+
+impl Device {
+    /// The device that `backend` asks for, and, where there was a choice, why it is this one.
+    /// Only the emulator can count `by_line`.
+    pub fn pick(backend: Backend, by_line: bool) -> Result<(Device, Option<String>), Error> {
+        match (backend, by_line) {
+            (Backend::Emulator, _) => return Ok((Device::Emulator, None)),
+            (Backend::Auto, true) => {
+                let note = "running on the emulator, because only it counts by line";
+                return Ok((Device::Emulator, Some(note.to_string())));
+            }
+            (Backend::Cuda, true) => {
+                let message = "`--annotate` needs counters by line, and a GPU has none";
+                return Err(Error::usage(message, "use `--backend emulator`"));
+            }
+            (_, false) => (),
+        }
+        match cuda::Gpu::find() {
+            Ok(gpu) => {
+                let note =
+                    format!("running on {}, because it answers; `--backend emulator` counts instead", gpu.name());
+                Ok((Device::Cuda(gpu), (backend == Backend::Auto).then_some(note)))
+            }
+            Err(why) if backend == Backend::Auto => {
+                Ok((Device::Emulator, Some(format!("running on the emulator, because {why}"))))
+            }
+            Err(why) => Err(Error::usage(
+                format!("no CUDA device: {why}"),
+                "`--backend emulator` runs the same kernel on the CPU",
+            )),
+        }
+    }
+
+    /// The GPU's name, or `emulator`.
+    pub fn name(&self) -> String {
+        match self {
+            Device::Cuda(gpu) => gpu.name().to_string(),
+            Device::Emulator => "emulator".to_string(),
+        }
+    }
+
+    /// Runs the level's kernel on the problem.
+    pub fn launch<T: Element>(
+        &self,
+        level: &Level,
+        kernel: &Kernel,
+        launch: &LaunchShape,
+        problem: &Problem<T>,
+        extras: Extras,
+    ) -> Result<Ran<T>, Error> {
+        match self {
+            Device::Cuda(gpu) => gpu.launch(kernel, launch, problem, extras.time),
+            Device::Emulator => emulated::launch(level, kernel, launch, problem, extras.sanitize),
+        }
+    }
+}

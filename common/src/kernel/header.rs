@@ -1,0 +1,117 @@
+//! The header of a shipped PTX file: what made it, from what, and what it needs.
+//!
+//! ```text
+//! // Made by `cargo x ptx` from level1-tiling/kernel.cu: do not edit.
+//! // compiler: 13.0.88
+//! // options: --gpu-architecture=compute_75 …
+//! // source: <sha-256 of options and source>
+//! // body: <sha-256 of what follows the header>
+//! // sm_90: 38 registers, 0 bytes spilled, 2048 bytes shared
+//! // ---
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use super::{Kernel, Resources};
+use crate::level::Level;
+
+const END: &str = "// ---\n";
+
+/// What a header says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// The compiler's version, for instance `13.0.88`.
+    pub compiler: String,
+    /// Hash of options and source.
+    pub source: String,
+    /// Hash of the PTX.
+    pub body: String,
+    /// Needs by architecture.
+    pub resources: BTreeMap<u32, Resources>,
+}
+
+/// Why there is no shipped PTX that may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfit {
+    /// The configuration is not among those shipped.
+    Absent,
+    /// The file is not what was written.
+    Damaged,
+    /// The source has changed since.
+    Stale,
+}
+
+impl Header {
+    /// The header and the PTX of a shipped file, if both are whole and made from this source.
+    pub fn verify<'a>(file: &'a str, source: &str, options: &[String]) -> Result<(Header, &'a str), Unfit> {
+        let (header, ptx) = file.split_once(END).ok_or(Unfit::Damaged)?;
+        let header = Header::parse(header).ok_or(Unfit::Damaged)?;
+        if header.body != hash(&[ptx]) {
+            return Err(Unfit::Damaged);
+        }
+        if header.source != source_hash(source, options) {
+            return Err(Unfit::Stale);
+        }
+        Ok((header, ptx))
+    }
+
+    /// The options that a file was made with, if it says so.
+    pub fn options_of(file: &str) -> Option<String> {
+        let (header, _) = file.split_once(END)?;
+        field(header, "options").map(str::to_string)
+    }
+
+    fn parse(text: &str) -> Option<Header> {
+        let field =
+            |name: &str| text.lines().find_map(|l| l.strip_prefix("// ")?.strip_prefix(name)?.strip_prefix(": "));
+        let resources = text.lines().filter_map(parse_resources).collect();
+        let [compiler, source, body] = [field("compiler")?, field("source")?, field("body")?].map(str::to_string);
+        Some(Header { compiler, source, body, resources })
+    }
+}
+
+/// A whole file: header and PTX.
+pub(super) fn file(level: &Level, options: &[String], kernel: &Kernel) -> String {
+    let mut text = format!("// Made by `cargo x ptx` from {}: do not edit.\n", level.path);
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "// compiler: {}", kernel.compiler);
+    let _ = writeln!(text, "// options: {}", options.join(" "));
+    let _ = writeln!(text, "// source: {}", source_hash(level.source, options));
+    let _ = writeln!(text, "// body: {}", hash(&[&kernel.ptx]));
+    for (sm, r) in &kernel.resources {
+        let Resources { registers, spilled_bytes, shared_bytes } = r;
+        let _ = writeln!(
+            text,
+            "// sm_{sm}: {registers} registers, {spilled_bytes} bytes spilled, {shared_bytes} bytes shared"
+        );
+    }
+    text + END + &kernel.ptx
+}
+
+fn field<'a>(header: &'a str, name: &str) -> Option<&'a str> {
+    header.lines().find_map(|line| line.strip_prefix("// ")?.strip_prefix(name)?.strip_prefix(": "))
+}
+
+fn parse_resources(line: &str) -> Option<(u32, Resources)> {
+    let (sm, rest) = line.strip_prefix("// sm_")?.split_once(": ")?;
+    let mut numbers = rest.split(", ").map(|part| part.split(' ').next()?.parse().ok());
+    let resources =
+        Resources { registers: numbers.next()??, spilled_bytes: numbers.next()??, shared_bytes: numbers.next()?? };
+    Some((sm.parse().ok()?, resources))
+}
+
+fn source_hash(source: &str, options: &[String]) -> String {
+    hash(&[&options.join(" "), "\n", source])
+}
+
+/// The first half of the SHA-256 of the parts, in hexadecimal.
+fn hash(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,201 @@
+//! NVIDIA's run-time compiler: found in the usual places, asked for PTX, and for what ptxas makes of it.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::Resources;
+use crate::Error;
+use crate::ffi::Nvrtc;
+use crate::level::{Configuration, Level};
+
+/// NVRTC, loaded and answering.
+#[derive(Debug)]
+pub struct Compiler {
+    nvrtc: Nvrtc,
+    version: (i32, i32),
+}
+
+/// Finds NVRTC once per process. `Err` says where it was looked for.
+pub fn find() -> Result<&'static Compiler, String> {
+    static FOUND: OnceLock<Result<Compiler, String>> = OnceLock::new();
+    FOUND.get_or_init(search).as_ref().map_err(String::clone)
+}
+
+/// Finds nothing: a machine without NVRTC.
+pub fn nowhere() -> Result<&'static Compiler, String> {
+    Err("not looked for".into())
+}
+
+fn search() -> Result<Compiler, String> {
+    for name in ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"] {
+        if let Some(compiler) = Compiler::open(Path::new(name), None) {
+            return Ok(compiler);
+        }
+    }
+    for folder in folders() {
+        let files = files_starting_with(&folder, "libnvrtc.so");
+        let builtins = files_starting_with(&folder, "libnvrtc-builtins.so");
+        for file in files {
+            if let Some(compiler) = Compiler::open(&file, builtins.first().map(PathBuf::as_path)) {
+                return Ok(compiler);
+            }
+        }
+    }
+    Err("NVRTC is neither on the loader's path nor under CUDA_HOME, CUDA_PATH or Python's site-packages".into())
+}
+
+/// Folders where NVRTC's libraries may lie: CUDA's, then those of the active Python.
+fn folders() -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    let toolkits = ["CUDA_HOME", "CUDA_PATH"].iter().filter_map(env::var_os).map(PathBuf::from);
+    for root in toolkits.chain([PathBuf::from("/usr/local/cuda")]) {
+        folders.extend(["lib64", "lib", "targets/x86_64-linux/lib"].map(|lib| root.join(lib)));
+    }
+    for prefix in python_prefixes() {
+        for site in site_packages(&prefix) {
+            folders.extend(["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"].map(|lib| site.join(lib)));
+        }
+    }
+    folders
+}
+
+/// Where Python packages may be installed: the virtual environment, the `python3` on the path, the user's own.
+fn python_prefixes() -> Vec<PathBuf> {
+    let mut prefixes: Vec<PathBuf> =
+        ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().filter_map(env::var_os).map(PathBuf::from).collect();
+    let path = env::var_os("PATH").unwrap_or_default();
+    for bin in env::split_paths(&path).filter(|bin| bin.join("python3").exists()) {
+        prefixes.extend(bin.parent().map(Path::to_path_buf));
+    }
+    prefixes.extend(env::var_os("HOME").map(|home| Path::new(&home).join(".local")));
+    prefixes
+}
+
+fn site_packages(prefix: &Path) -> Vec<PathBuf> {
+    let pythons = files_starting_with(&prefix.join("lib"), "python3");
+    pythons.iter().flat_map(|python| [python.join("site-packages"), python.join("dist-packages")]).collect()
+}
+
+/// The entries of a folder whose names start so, sorted, the last first: the newest version.
+fn files_starting_with(folder: &Path, start: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> =
+        entries.filter(|e| e.file_name().to_string_lossy().starts_with(start)).map(|e| e.path()).collect();
+    files.sort();
+    files.reverse();
+    files
+}
+
+impl Compiler {
+    fn open(library: &Path, builtins: Option<&Path>) -> Option<Compiler> {
+        let nvrtc = Nvrtc::open(library, builtins).ok()?;
+        let version = nvrtc.version().ok()?;
+        // A library without its builtins loads, and then compiles nothing.
+        nvrtc.compile("", "probe.cu", &[], false).ok()?;
+        (version.0 >= 12).then_some(Compiler { nvrtc, version })
+    }
+
+    /// Its version, for instance `13.0`.
+    pub fn version(&self) -> String {
+        format!("{}.{}", self.version.0, self.version.1)
+    }
+
+    /// The kernel as PTX, with the source's path relative. `Err` holds the compiler's log.
+    pub fn ptx(&self, level: &Level, options: &[String]) -> Result<String, String> {
+        let compiled = self.nvrtc.compile(level.source, level.path, options, false)?;
+        let ptx = String::from_utf8_lossy(&compiled.code);
+        Ok(relative_paths(ptx.trim_end_matches('\0'), level.path))
+    }
+
+    /// What ptxas needs for a real architecture; nothing if this compiler does not know it.
+    pub fn resources(&self, level: &Level, options: &[String], architecture: u32) -> Option<Resources> {
+        let mut options = options.to_vec();
+        options[0] = format!("--gpu-architecture=sm_{architecture}");
+        options.push("--ptxas-options=-v".to_string());
+        let log = self.nvrtc.compile(level.source, level.path, &options, true).ok()?.log;
+        let before =
+            |what: &str| log.split_once(what).and_then(|(front, _)| front.split_whitespace().last()?.parse().ok());
+        Some(Resources {
+            registers: before(" registers")?,
+            spilled_bytes: before(" bytes spill stores").unwrap_or(0) + before(" bytes spill loads").unwrap_or(0),
+            shared_bytes: before(" bytes smem").unwrap_or(0),
+        })
+    }
+}
+
+/// NVRTC writes the working directory before the source's path: it says nothing about the kernel.
+fn relative_paths(ptx: &str, path: &str) -> String {
+    let relative = |line: &str| match line.split('"').nth(1) {
+        Some(file) if line.trim_start().starts_with(".file") && file.ends_with(path) => line.replace(file, path),
+        _ => line.to_string(),
+    };
+    ptx.split('\n').map(relative).collect::<Vec<_>>().join("\n")
+}
+
+/// The compiler's full version, as it writes it into PTX: `… release 13.0, V13.0.88`.
+pub fn version_in(ptx: &str) -> Option<String> {
+    let line = ptx.lines().find(|l| l.starts_with("// Cuda compilation tools"))?;
+    Some(line.rsplit_once(", V")?.1.trim().to_string())
+}
+
+/// The first error of a compiler's log, as one line with file and line.
+pub(super) fn explain(log: &str, configuration: &Configuration) -> Error {
+    let first = log.lines().find(|l| l.contains("error")).or_else(|| log.lines().find(|l| !l.trim().is_empty()));
+    let line = first.unwrap_or("the compiler failed and says nothing").trim();
+    let message = match line.split_once("): error: ") {
+        Some((place, what)) => format!("{}: {}", place.replace('(', ":"), static_assertion(what)),
+        None => line.to_string(),
+    };
+    Error::usage(message, format!("this configuration does not compile: {configuration}"))
+}
+
+/// The message of a failed `static_assert` alone.
+fn static_assertion(what: &str) -> &str {
+    what.strip_prefix("static assertion failed with \"").map_or(what, |message| message.trim_end_matches('"'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::level::{Dtype, Tiles};
+
+    fn explained(log: &str) -> String {
+        let tiles = Tiles(vec![("TILE", 64)]);
+        explain(log, &Configuration { dtype: Dtype::F32, variant: "", tiles }).to_string()
+    }
+
+    #[test]
+    fn a_failed_static_assert_is_its_message_with_file_and_line() {
+        let log = "\nl/kernel.cu(7): warning #39-D: division by zero\n\nl/kernel.cu(15): error: static assertion failed with \
+                   \"at most 1024\"\n  static_assert(…);\n  ^\n\n1 error detected in the compilation of \"l/kernel.cu\".\n";
+        assert_eq!(
+            explained(log),
+            "l/kernel.cu:15: at most 1024\nhint: this configuration does not compile: f32, TILE=64"
+        );
+    }
+
+    #[test]
+    fn any_log_gives_one_line() {
+        let first = |log: &str| explained(log).lines().next().map(str::to_string);
+        let syntax = "l/kernel.cu(3): error: expected a \";\"\n\nl/kernel.cu(9): error: more\n";
+        assert_eq!(first(syntax).as_deref(), Some("l/kernel.cu:3: expected a \";\""));
+        assert_eq!(first("nvrtc: error: no builtins\n").as_deref(), Some("nvrtc: error: no builtins"));
+        assert_eq!(first("\n \n").as_deref(), Some("the compiler failed and says nothing"));
+    }
+
+    #[test]
+    fn only_the_source_loses_its_folder() {
+        let ptx = "\t.file\t1 \"/there/l/kernel.cu\"\n\t.file\t2 \"/usr/include/x.h\"\n";
+        let relative = "\t.file\t1 \"l/kernel.cu\"\n\t.file\t2 \"/usr/include/x.h\"\n";
+        assert_eq!(relative_paths(ptx, "l/kernel.cu"), relative);
+    }
+
+    #[test]
+    fn the_version_stands_in_the_ptx() {
+        let ptx = "//\n// Cuda compilation tools, release 13.0, V13.0.88\n// Based on NVVM 7.0.1\n";
+        assert_eq!(version_in(ptx).as_deref(), Some("13.0.88"));
+        assert_eq!(version_in("// nothing\n"), None);
+    }
+}

@@ -1,0 +1,230 @@
+//! What a level is: a kernel, its tile sizes, its launch shape, and what is shipped compiled.
+
+use std::fmt;
+use std::ops::Index;
+
+use clap::ValueEnum;
+use emulator::Dim3;
+use serde::{Serialize, Serializer};
+
+/// One rung of the ladder.
+#[derive(Debug, Clone, Copy)]
+pub struct Level {
+    /// Its place on the ladder, from 0.
+    pub number: u32,
+    /// The crate's name, which is also the folder's.
+    pub name: &'static str,
+    /// The idea, in a few words.
+    pub title: &'static str,
+    /// The kernel's file, relative to the repository.
+    pub path: &'static str,
+    /// The kernel's text.
+    pub source: &'static str,
+    /// The kernel's name.
+    pub entry: &'static str,
+    /// Named variants, the default first. Empty where the level has one form only.
+    pub variants: &'static [Variant],
+    /// Names of the tile sizes and their defaults.
+    pub tiles: &'static [(&'static str, u32)],
+    /// Tile sizes that are shipped compiled, in the order of `tiles`: for every variant and element type.
+    pub shipped: &'static [&'static [u32]],
+    /// The shipped PTX files, each with the header that says what it is.
+    pub ptx: &'static [&'static str],
+    /// The launch that covers C, for a problem and tile sizes.
+    pub launch: fn(&Shape, &Tiles) -> LaunchShape,
+}
+
+/// A named variant of a level: macros beside the tile sizes.
+#[derive(Debug, Clone, Copy)]
+pub struct Variant {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The macros that make it.
+    pub defines: &'static [(&'static str, u32)],
+}
+
+/// The type of the elements of A, B and C.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Dtype {
+    /// `float`.
+    F32,
+    /// `double`.
+    F64,
+}
+
+impl Dtype {
+    /// Both types.
+    pub const ALL: [Dtype; 2] = [Dtype::F32, Dtype::F64];
+
+    /// The name in CUDA C++.
+    pub fn cuda_name(self) -> &'static str {
+        match self {
+            Dtype::F32 => "float",
+            Dtype::F64 => "double",
+        }
+    }
+}
+
+impl fmt::Display for Dtype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Dtype::F32 => "f32",
+            Dtype::F64 => "f64",
+        })
+    }
+}
+
+/// The sizes of a problem: C (M×N) = A (M×K) · B (K×N).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Shape {
+    /// Rows of A and C.
+    pub m: u32,
+    /// Columns of B and C.
+    pub n: u32,
+    /// Columns of A, rows of B.
+    pub k: u32,
+}
+
+impl fmt::Display for Shape {
+    /// `M×N×K`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}×{}×{}", self.m, self.n, self.k)
+    }
+}
+
+/// What a level asks of the device for one product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LaunchShape {
+    /// Thread blocks in the grid.
+    pub grid: Dim3,
+    /// Threads in a block.
+    pub block: Dim3,
+    /// What one block works on.
+    pub tile: Tile,
+}
+
+impl fmt::Display for LaunchShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (blocks, threads) = (self.grid.count(), self.block.count());
+        write!(f, "grid {} of blocks {}: {blocks} x {threads} threads", self.grid, self.block)
+    }
+}
+
+/// The part of the problem that one block works on: `m` × `n` elements of C, in steps of `k` along K.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Tile {
+    /// Rows of C.
+    pub m: u32,
+    /// Columns of C.
+    pub n: u32,
+    /// Length of a step along K.
+    pub k: u32,
+}
+
+/// Tile sizes by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tiles(pub Vec<(&'static str, u32)>);
+
+impl Tiles {
+    /// The sizes alone, in the level's order.
+    pub fn sizes(&self) -> Vec<u32> {
+        self.0.iter().map(|&(_, size)| size).collect()
+    }
+}
+
+impl Index<&str> for Tiles {
+    type Output = u32;
+
+    /// The size of this name, which the level must have.
+    fn index(&self, name: &str) -> &u32 {
+        match self.0.iter().find(|(n, _)| *n == name) {
+            Some((_, size)) => size,
+            None => panic!("the level's launch asks for {name}, which is not among its tile sizes"),
+        }
+    }
+}
+
+impl fmt::Display for Tiles {
+    /// `BM=32 BN=32`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<String> = self.0.iter().map(|(name, size)| format!("{name}={size}")).collect();
+        f.write_str(&words.join(" "))
+    }
+}
+
+impl Serialize for Tiles {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
+
+/// An element type, a variant and tile sizes: with the source, all that the compiler needs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Configuration {
+    /// The element type.
+    pub dtype: Dtype,
+    /// The variant's name; empty where the level has none.
+    pub variant: &'static str,
+    /// The tile sizes.
+    pub tiles: Tiles,
+}
+
+impl Level {
+    /// The configuration with every default.
+    pub fn default_configuration(&self, dtype: Dtype) -> Configuration {
+        let variant = self.variants.first().map_or("", |v| v.name);
+        Configuration { dtype, variant, tiles: Tiles(self.tiles.to_vec()) }
+    }
+
+    /// Every configuration that is shipped compiled.
+    pub fn shipped_configurations(&self) -> Vec<Configuration> {
+        let mut configurations = Vec::new();
+        let nameless = [Variant { name: "", defines: &[] }];
+        for variant in if self.variants.is_empty() { &nameless } else { self.variants } {
+            for sizes in self.shipped {
+                let tiles = Tiles(self.tiles.iter().zip(*sizes).map(|(&(name, _), &size)| (name, size)).collect());
+                configurations.extend(Dtype::ALL.map(|dtype| Configuration {
+                    dtype,
+                    variant: variant.name,
+                    tiles: tiles.clone(),
+                }));
+            }
+        }
+        configurations
+    }
+
+    /// The macros that a configuration stands for, in a fixed order.
+    pub fn defines(&self, configuration: &Configuration) -> Vec<(&'static str, u32)> {
+        let variant = self.variants.iter().find(|v| v.name == configuration.variant);
+        let mut defines = configuration.tiles.0.clone();
+        defines.extend(variant.iter().flat_map(|v| v.defines));
+        defines
+    }
+
+    /// A line of the kernel's text, from 1, if `file` is the kernel's file.
+    pub fn line(&self, file: &str, line: u32) -> Option<String> {
+        let index = (line as usize).checked_sub(1)?;
+        if file.ends_with(self.path) { self.source.lines().nth(index).map(str::to_string) } else { None }
+    }
+}
+
+impl Configuration {
+    /// The name of its PTX file, for instance `coalesced-16-f32.ptx`.
+    pub fn file_name(&self) -> String {
+        let sizes: Vec<String> = self.tiles.sizes().iter().map(u32::to_string).collect();
+        let variant = if self.variant.is_empty() { String::new() } else { format!("{}-", self.variant) };
+        format!("{variant}{}-{}.ptx", sizes.join("x"), self.dtype)
+    }
+}
+
+impl fmt::Display for Configuration {
+    /// `f32, coalesced, BLOCK=16`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, ", self.dtype)?;
+        if !self.variant.is_empty() {
+            write!(f, "{}, ", self.variant)?;
+        }
+        write!(f, "{}", self.tiles)
+    }
+}

@@ -1,0 +1,236 @@
+//! The report: one struct, as text for a person and as JSON for a program.
+
+use std::fmt::{self, Write};
+
+use emulator::bound::{Assumptions, Bound, bound};
+use emulator::gpu::Gpu;
+use emulator::occupancy::{Occupancy, occupancy};
+use serde::Serialize;
+
+use crate::check::Check;
+use crate::device::Facts;
+use crate::kernel::{Kernel, Origin, Resources};
+use crate::level::{Configuration, LaunchShape, Shape};
+use crate::text::{count, matrices, ratio};
+use crate::timing::Timing;
+
+/// What a run found out.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The level's crate.
+    pub level: &'static str,
+    /// Its idea.
+    pub title: &'static str,
+    /// The sizes.
+    pub shape: Shape,
+    /// Seed of A and B.
+    pub seed: u64,
+    /// Element type, variant and tile sizes.
+    pub configuration: Configuration,
+    /// Where the PTX comes from.
+    pub kernel: Kernel,
+    /// The device's name: a GPU's, or `emulator`.
+    pub device: String,
+    /// What a modelled GPU would make of the launch; nothing on a real one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modelled: Option<Modelled>,
+    /// Grid, block and tile.
+    pub launch: LaunchShape,
+    /// Is the product right?
+    pub check: Check,
+    /// What the device knows.
+    pub facts: Facts,
+    /// A, B and C, row-major, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matrices: Option<[Vec<f64>; 3]>,
+    /// The kernel's text with counters in the margin, if asked for.
+    #[serde(skip)]
+    pub annotated: Option<String>,
+}
+
+/// What a modelled GPU would make of a launch.
+#[derive(Debug, Clone, Serialize)]
+pub struct Modelled {
+    /// The GPU's name.
+    pub gpu: &'static str,
+    /// Its architecture: 90 is `sm_90`.
+    pub architecture: u32,
+    /// What ptxas needs there, if it is known.
+    pub resources: Option<Resources>,
+    /// Blocks per SM and what limits them, if the resources are known.
+    pub occupancy: Option<Occupancy>,
+    /// The least time that the counted work needs there.
+    pub bound: Bound,
+}
+
+impl Modelled {
+    /// A kernel's launch and the work that it did, on a modelled GPU.
+    pub fn of(
+        gpu: &'static Gpu,
+        kernel: &Kernel,
+        shape: &Shape,
+        launch: &LaunchShape,
+        work: &emulator::Report,
+    ) -> Modelled {
+        let resources = kernel.resources.get(&gpu.sm()).copied();
+        let threads = launch.block.count() as u32;
+        let occupancy = resources.map(|r| occupancy(gpu, threads, r.registers, r.shared_bytes));
+        let equal_blocks = shape.m.is_multiple_of(launch.tile.m) && shape.n.is_multiple_of(launch.tile.n);
+        let bound = bound(work, gpu, Assumptions { equal_blocks, cold_l2: false });
+        Modelled { gpu: gpu.name, architecture: gpu.sm(), resources, occupancy, bound }
+    }
+}
+
+impl Report {
+    /// The report as one JSON object.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("{{\"error\": \"{error}\"}}"))
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shape { m, n, k } = self.shape;
+        writeln!(f, "{}: {}", self.level, self.title)?;
+        writeln!(f)?;
+        line(f, "problem", format!("C ({m} x {n}) = A ({m} x {k}) * B ({k} x {n}), seed {}", self.seed))?;
+        line(f, "kernel", format!("{}, {}", self.kernel.entry, self.configuration))?;
+        line(f, "PTX", self.origin())?;
+        line(f, "device", &self.device)?;
+        line(f, "launch", self.launch)?;
+        match &self.facts {
+            Facts::Emulator(report) => {
+                self.verdict(f)?;
+                writeln!(f)?;
+                counters(f, &report.total)?;
+                writeln!(f)?;
+                self.modelled(f)?;
+            }
+            Facts::Cuda { resources, timing } => {
+                gpu_resources(f, resources)?;
+                self.verdict(f)?;
+                timing.iter().try_for_each(|timing| times(f, timing, self.configuration.dtype.to_string()))?;
+            }
+        }
+        for text in self.matrices.iter().map(|three| matrices(&self.shape, three)).chain(self.annotated.clone()) {
+            write!(f, "\n{text}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Report {
+    fn origin(&self) -> String {
+        let how = match self.kernel.origin {
+            Origin::Shipped => "shipped, made by",
+            Origin::Compiled => "compiled now by",
+        };
+        format!("{how} NVRTC {}", self.kernel.compiler)
+    }
+
+    /// What the modelled GPU would make of the launch: what it needs, how much of it fits, how fast it cannot be.
+    fn modelled(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(Modelled { gpu, architecture, resources, occupancy, bound }) = &self.modelled else { return Ok(()) };
+        line(f, "modelled", format!("{gpu} (sm_{architecture})"))?;
+        let (Some(r), Some(o)) = (resources, occupancy) else {
+            line(f, "needs", format!("unknown: the compiler does not make code for sm_{architecture}"))?;
+            return self.bound(f, bound);
+        };
+        let spills = if r.spilled_bytes == 0 { String::new() } else { format!(" ({} bytes spilled)", r.spilled_bytes) };
+        let shared = format!("{} bytes of shared memory per block", r.shared_bytes);
+        line(f, "needs", format!("{} registers per thread{spills}, {shared}", r.registers))?;
+        let limited: Vec<String> = o.limited_by.iter().map(|resource| resource.to_string()).collect();
+        let fits = format!("{} blocks = {} warps per SM, {:.0}%", o.blocks_per_sm, o.warps_per_sm, 100.0 * o.share);
+        line(f, "occupancy", format!("{fits}, limited by {}", limited.join(" and ")))?;
+        self.bound(f, bound)
+    }
+
+    fn bound(&self, f: &mut fmt::Formatter<'_>, bound: &Bound) -> fmt::Result {
+        let microseconds = bound.seconds * 1e6;
+        line(f, "bound", format!("no launch there takes less than {microseconds:.2} µs: {}", bound.bottleneck))
+    }
+
+    fn verdict(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Check { right, elements, wrong, worst, .. } = &self.check;
+        if *right {
+            let share = format!("the largest error is {:.2}% of its bound", worst * 100.0);
+            return line(f, "check", format!("right: {} elements, {share}", count(*elements as u64)));
+        }
+        line(f, "check", format!("WRONG: {} of {} elements", count(*wrong as u64), count(*elements as u64)))?;
+        for e in &self.check.first {
+            line(f, "", format!("C[{}][{}] is {:?}, and should be {:?}", e.row, e.col, e.got, e.expected))?;
+        }
+        self.check.suggestion.iter().try_for_each(|s| line(f, "", s))
+    }
+}
+
+fn line(f: &mut fmt::Formatter<'_>, name: &str, text: impl fmt::Display) -> fmt::Result {
+    writeln!(f, "{name:<12}{text}")
+}
+
+fn counters(f: &mut fmt::Formatter<'_>, total: &emulator::Counters) -> fmt::Result {
+    line(f, "work", format!("{} FLOPs, {} by FMA", count(total.flops()), count(2 * fmas(total))))?;
+    let (warp, thread) = (total.warp_instructions(), total.thread_instructions());
+    line(f, "", format!("{} warp instructions, {} thread instructions", count(warp), count(thread)))?;
+    line(f, "", format!("{} barriers (per warp)", count(total.barriers)))?;
+    let split = format!("{} of {} branches", count(total.divergent_branches), count(total.branches));
+    line(f, "", format!("{split} split a warp"))?;
+    line(f, "intensity", format!("{:.2} FLOPs per byte between SM and L2", total.arithmetic_intensity()))?;
+
+    writeln!(f, "\n{}", row("", ["requests", "sectors", "per request", "ideal", "bytes"].map(String::from)))?;
+    for (name, g) in [("global loads", &total.global_load), ("global stores", &total.global_store)] {
+        let ideal = ratio(g.ideal_sectors, g.requests);
+        let cells = [count(g.requests), count(g.sectors), ratio(g.sectors, g.requests), ideal, count(g.bytes)];
+        writeln!(f, "{}", row(name, cells))?;
+    }
+    if total.shared_load.requests + total.shared_store.requests == 0 {
+        return Ok(());
+    }
+    writeln!(f, "\n{}", row("", ["requests", "wavefronts", "per request", "ideal", "bytes"].map(String::from)))?;
+    for (name, s) in [("shared loads", &total.shared_load), ("shared stores", &total.shared_store)] {
+        let ideal = ratio(s.ideal_wavefronts, s.requests);
+        let cells = [count(s.requests), count(s.wavefronts), ratio(s.wavefronts, s.requests), ideal, count(s.bytes)];
+        writeln!(f, "{}", row(name, cells))?;
+    }
+    Ok(())
+}
+
+fn fmas(total: &emulator::Counters) -> u64 {
+    [emulator::Class::FmaF32, emulator::Class::FmaF64].map(|class| total.class(class).thread).iter().sum()
+}
+
+fn row(name: &str, cells: [String; 5]) -> String {
+    let [a, b, c, d, e] = cells;
+    format!("{name:<14}{a:>14}{b:>16}{c:>13}{d:>8}{e:>18}").trim_end().to_string()
+}
+
+fn gpu_resources(f: &mut fmt::Formatter<'_>, r: &crate::device::cuda::Resources) -> fmt::Result {
+    let (registers, local, shared) = (r.registers, r.local_bytes, r.shared_bytes);
+    line(
+        f,
+        "resources",
+        format!(
+            "{registers} registers and {local} bytes of local memory per thread, {shared} bytes of shared memory per block"
+        ),
+    )?;
+    let occupancy = 100.0 * f64::from(r.warps_per_sm) / f64::from(r.max_warps_per_sm);
+    let (blocks, warps, most) = (r.blocks_per_sm, r.warps_per_sm, r.max_warps_per_sm);
+    line(f, "occupancy", format!("{blocks} blocks per SM: {warps} of {most} warps, {occupancy:.0}%"))
+}
+
+fn times(f: &mut fmt::Formatter<'_>, timing: &Timing, dtype: String) -> fmt::Result {
+    let Timing { launches, median_ms, min_ms, max_ms, spread, gflops, .. } = timing;
+    let range = format!("from {min_ms:.4} to {max_ms:.4}, spread {:.1}%", spread * 100.0);
+    line(f, "time", format!("{median_ms:.4} ms, median of {launches} launches ({range})"))?;
+    let mut rate = format!("{gflops:.1} GFLOP/s");
+    if let (Some(peak), Some(share)) = (&timing.peak, timing.of_peak) {
+        // Writing to a String cannot fail.
+        let _ = write!(rate, ", {:.1}% of the {dtype} peak of {:.0} GFLOP/s", share * 100.0, peak.gflops());
+    }
+    line(f, "rate", rate)?;
+    if let Some(peak) = &timing.peak {
+        let (sms, fma, clock) = (peak.multiprocessors, peak.fma_per_clock, peak.clock_mhz);
+        line(f, "peak", format!("{sms} SMs x {fma} FMA x 2 FLOPs x {clock} MHz, the highest clock"))?;
+    }
+    line(f, "policy", timing.policy)
+}

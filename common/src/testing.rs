@@ -1,0 +1,202 @@
+//! Bodies of the levels' tests: the same claims hold for every level.
+
+mod usage;
+
+use std::io::Write;
+use std::sync::Once;
+
+use crate::check::Check;
+use crate::cli::{Arguments, Backend};
+use crate::device::{Device, Extras};
+use crate::kernel::{Kernel, Origin, nvrtc, nvrtc::Compiler, shipped};
+use crate::level::{Configuration, Dtype, Level, Shape, Tiles};
+use crate::problem::{Element, Fill, Problem};
+use crate::report::Report;
+use crate::{Error, execute};
+pub use usage::bad_usage_is_one_clear_line;
+
+/// The problem of the snapshots: off every tile in every direction.
+const SNAPSHOT: &str = "--m 100 --n 70 --k 50";
+
+/// Says on stderr, past the test harness's capture, that a test has nothing to run on.
+pub fn skipped(why: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
+}
+
+/// NVRTC, or, once, a line that says that there is none.
+fn compiler() -> Option<&'static Compiler> {
+    static ONCE: Once = Once::new();
+    let compiler = nvrtc::find().ok();
+    if compiler.is_none() {
+        ONCE.call_once(|| skipped("no NVRTC"));
+    }
+    compiler
+}
+
+/// The GPU, or a line that says that there is none.
+pub fn gpu() -> Option<Device> {
+    let device = Device::pick(Backend::Cuda, false).ok().map(|(device, _)| device);
+    if device.is_none() {
+        skipped("no CUDA device");
+    }
+    device
+}
+
+/// A run on the emulator from shipped PTX, as the command line would do it.
+pub fn report(level: &Level, words: &str) -> Result<Report, Error> {
+    let words = words.split_whitespace().map(str::to_string);
+    let arguments = Arguments::from_words(level, words).map_err(|e| Error::usage(e.to_string(), "fix the test"))?;
+    execute(level, &arguments, &Device::Emulator, nvrtc::nowhere)
+}
+
+/// The text reports of the level's variants.
+pub fn texts(level: &Level) -> Result<String, Error> {
+    let mut words: Vec<String> = level.variants.iter().map(|v| format!("{SNAPSHOT} --variant {}", v.name)).collect();
+    if words.is_empty() {
+        words.push(SNAPSHOT.to_string());
+    }
+    let texts: Result<Vec<String>, Error> = words.iter().map(|w| Ok(report(level, w)?.to_string())).collect();
+    Ok(texts?.join("\n"))
+}
+
+/// The kernel with its counters in the margin.
+pub fn annotated(level: &Level) -> Result<String, Error> {
+    Ok(report(level, &format!("{SNAPSHOT} --annotate"))?.annotated.unwrap_or_default())
+}
+
+/// The JSON report of the default configuration, without the counters of single lines.
+pub fn json(level: &Level) -> Result<String, Box<dyn std::error::Error>> {
+    let mut json: serde_json::Value = serde_json::from_str(&report(level, SNAPSHOT)?.json())?;
+    let lines = json.pointer_mut("/facts/emulator/lines").and_then(|lines| lines.as_array_mut());
+    lines.ok_or("the report has no counters by line")?.clear();
+    Ok(serde_json::to_string_pretty(&json)?)
+}
+
+/// Shapes that kernels get wrong, for the tile of a configuration.
+pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape> {
+    let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles).tile;
+    let (tm, tn, tk) = (tile.m, tile.n, tile.k);
+    let shapes = [
+        (1, 1, 1),
+        (13, 31, 7),                  // primes
+        (tm, tn, tk),                 // one whole tile
+        (tm + 1, tn + 1, tk + 1),     // one beyond: two steps along K, the second with one column
+        (tm - 1, tn - 1, 2 * tk - 1), // one short
+        (tm + 1, tn - 1, 2 * tk),     // an even number of steps
+        (tm - 1, tn + 1, 3 * tk),     // an odd number of steps
+        (2 * tm, tn, 3 * tk + 1),
+        (33, 65, 1), // a single product
+        (1, 200, 17),
+        (200, 1, 17),
+        (1, 1, 257),
+    ];
+    shapes.map(|(m, n, k)| Shape { m: m.max(1), n: n.max(1), k }).to_vec()
+}
+
+/// Multiplies small integers, of which every product and sum is exact: C must be equal to the reference.
+pub fn is_exact(device: &Device, level: &Level, configuration: &Configuration, shape: Shape) -> Result<(), String> {
+    let kernel = Kernel::obtain(level, configuration, 90, nvrtc::find).map_err(|e| e.to_string())?;
+    match configuration.dtype {
+        Dtype::F32 => kernel_is_exact::<f32>(device, level, configuration, &kernel, shape),
+        Dtype::F64 => kernel_is_exact::<f64>(device, level, configuration, &kernel, shape),
+    }
+}
+
+fn kernel_is_exact<T: Element>(
+    device: &Device,
+    level: &Level,
+    configuration: &Configuration,
+    kernel: &Kernel,
+    shape: Shape,
+) -> Result<(), String> {
+    let wrap = |what: String| format!("{} ({configuration}), {shape}: {what}", level.name);
+    let seed = u64::from(shape.m) << 40 | u64::from(shape.n) << 20 | u64::from(shape.k);
+    let problem = Problem::<T>::new(shape, Fill::Integers, seed).map_err(|e| wrap(e.to_string()))?;
+    let launch = (level.launch)(&shape, &configuration.tiles);
+    let extras = Extras { time: false, sanitize: true };
+    let ran = device.launch(level, kernel, &launch, &problem, extras).map_err(|e| wrap(e.to_string()))?;
+    let check = Check::of(&problem, Fill::Integers, &ran.c, &launch);
+    if check.right { Ok(()) } else { Err(wrap(format!("{check:?}"))) }
+}
+
+/// Every shipped configuration is exact on every awkward shape.
+pub fn every_awkward_shape_is_exact(level: &Level, device: &Device) -> Result<(), String> {
+    for configuration in level.shipped_configurations() {
+        for shape in awkward_shapes(level, &configuration) {
+            is_exact(device, level, &configuration, shape)?;
+        }
+    }
+    Ok(())
+}
+
+/// Tile sizes from random numbers: mostly the default, its half or its quarter, of which many are right together; now and then
+/// one that fits nothing.
+fn pick_tiles(level: &Level, picks: &[u32]) -> Tiles {
+    const ODD: [u32; 5] = [1, 3, 12, 40, 64];
+    let size = |default: u32, pick: u32| if pick < 50 { default >> (pick % 3) } else { ODD[pick as usize % ODD.len()] };
+    Tiles(level.tiles.iter().zip(picks).map(|(&(name, default), &pick)| (name, size(default, pick))).collect())
+}
+
+/// Either the compiler refuses the tile sizes in one readable line, or the product is right.
+pub fn tile_sizes_are_refused_or_right(level: &Level, picks: &[u32], dtype: Dtype, shape: Shape) -> Result<(), String> {
+    let Some(compiler) = compiler() else { return Ok(()) };
+    let configuration = Configuration { tiles: pick_tiles(level, picks), ..level.default_configuration(dtype) };
+    match Kernel::compile(level, &configuration, &[], compiler) {
+        Err(Error::Usage { message, .. }) => match message.starts_with(level.path) && message.lines().count() == 1 {
+            true => Ok(()),
+            false => Err(format!("{configuration}: the compiler's message is unclear: {message}")),
+        },
+        Err(error) => Err(error.to_string()),
+        Ok(kernel) => match dtype {
+            Dtype::F32 => kernel_is_exact::<f32>(&Device::Emulator, level, &configuration, &kernel, shape),
+            Dtype::F64 => kernel_is_exact::<f64>(&Device::Emulator, level, &configuration, &kernel, shape),
+        },
+    }
+}
+
+/// What is shipped is whole and made from this source and, where the compiler of that version is at hand, what it makes.
+pub fn shipped_ptx_is_fresh(level: &Level) -> Result<(), String> {
+    let configurations = level.shipped_configurations();
+    if configurations.len() != level.ptx.len() {
+        return Err(format!("{} configurations are shipped in {} files", configurations.len(), level.ptx.len()));
+    }
+    for configuration in configurations {
+        let (header, ptx) = shipped(level, &configuration).map_err(|e| format!("{configuration}: {e:?}"))?;
+        let Some(compiler) = compiler() else { continue };
+        let architectures: Vec<u32> = header.resources.keys().copied().collect();
+        let kernel = Kernel::compile(level, &configuration, &architectures, compiler).map_err(|e| e.to_string())?;
+        if kernel.compiler != header.compiler {
+            skipped(&format!("NVRTC is {}, and the shipped PTX is by {}", kernel.compiler, header.compiler));
+        } else if kernel.ptx != ptx || kernel.resources != header.resources {
+            return Err(format!("{configuration}: the shipped PTX is not what the compiler makes: run `cargo x ptx`"));
+        }
+    }
+    Ok(())
+}
+
+/// Changed PTX and PTX of another source never run: without a compiler they are refused, with one they are compiled anew.
+pub fn unfit_ptx_never_runs(level: &Level) -> Result<(), String> {
+    let configuration = level.default_configuration(Dtype::F32);
+    let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+    let altered = |alter: &dyn Fn(&str) -> String| -> Level {
+        let files: Vec<&'static str> = level.ptx.iter().map(|file| leak(alter(file))).collect();
+        Level { ptx: Box::leak(files.into_boxed_slice()), ..*level }
+    };
+    let unfit = [
+        ("damaged", altered(&|file| file.replacen("ret;", "ret ;", 1))),
+        ("damaged", altered(&|file| file[..file.len() / 2].to_string())),
+        ("damaged", altered(&|_| String::new())),
+        ("is not what", Level { source: leak(format!("{}\n// edited\n", level.source)), ..*level }),
+    ];
+    for (expected, level) in unfit {
+        match Kernel::obtain(&level, &configuration, 90, nvrtc::nowhere) {
+            Err(Error::Usage { message, hint }) if message.contains(expected) && hint.contains("pip install") => (),
+            other => return Err(format!("expected {expected:?}, not {other:?}")),
+        }
+        if nvrtc::find().is_ok() {
+            let kernel = Kernel::obtain(&level, &configuration, 90, nvrtc::find).map_err(|e| e.to_string())?;
+            assert_eq!(kernel.origin, Origin::Compiled);
+        }
+    }
+    Ok(())
+}
