@@ -114,6 +114,27 @@ impl Decoder<'_> {
                 self.push(Op::Alu { code, d, a, b, c: a }, guard, words, Some(Class::Move));
                 Ok(())
             }
+            (Operand::List(parts), from, "b64") if parts.len() == 4 => {
+                let a = self.source(from, File::D, line)?;
+                let halves = [Alu::Low64, Alu::High64].map(|code| self.helper(words, code, File::R, a));
+                for (n, part) in parts.iter().enumerate() {
+                    let code = if n % 2 == 0 { Alu::Low32 } else { Alu::High32 };
+                    let d = self.destination(part, File::R, line)?;
+                    self.push_unary(words, guard, code, d, halves[n / 2], (n == 0).then_some(Class::Move));
+                }
+                Ok(())
+            }
+            (to, Operand::List(parts), "b64") if parts.len() == 4 => {
+                let mut halves = [0; 2];
+                for (half, pair) in halves.iter_mut().zip(parts.chunks(2)) {
+                    let (a, b) = (self.source(&pair[0], File::R, line)?, self.source(&pair[1], File::R, line)?);
+                    *half = self.temporary(File::R);
+                    self.push(Op::Alu { code: Alu::Pack32, d: *half, a, b, c: a }, None, words, None);
+                }
+                let ([a, b], d) = (halves, self.destination(to, File::D, line)?);
+                self.push(Op::Alu { code: Alu::Pack64, d, a, b, c: a }, guard, words, Some(Class::Move));
+                Ok(())
+            }
             (to, from, _) => {
                 let file = match self.file_of(to) {
                     Some(file) => file,

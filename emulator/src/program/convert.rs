@@ -77,6 +77,9 @@ fn conversion(modifiers: &[&str], to: &str, from: &str) -> Option<Vec<Alu>> {
         return None;
     }
     let float = |kind: &str| matches!(kind, "f32" | "f64");
+    if [to, from].iter().any(|kind| !float(kind) && bits(kind).is_none()) {
+        return None;
+    }
     let mut steps = Vec::new();
     match (float(to), float(from)) {
         (true, true) => match (to, from, rounding) {
