@@ -2,6 +2,7 @@
 
 use super::alu::{self, Slots};
 use super::cells::Cells;
+use super::general;
 use super::global_access::GlobalCache;
 use super::lanes::LANES;
 use super::race::{EPOCH_LIMIT, Stamp};
@@ -41,7 +42,7 @@ pub(crate) struct Worker<'a> {
     pub(super) block: u64,
     pub(super) global_caches: Vec<GlobalCache>,
     pub(super) shared_caches: Vec<SharedCache>,
-    executed: u64,
+    pub(super) executed: u64,
 }
 
 impl<'a> Worker<'a> {
@@ -99,8 +100,9 @@ impl<'a> Worker<'a> {
             self.cells.forget();
             self.epoch = 0;
         }
-        self.epoch += 1;
-        self.first_epoch = self.epoch;
+        // The first epoch is one in which nothing runs: what it writes comes before everything.
+        self.epoch += 2;
+        self.first_epoch = self.epoch - 1;
         // What nobody wrote reads as NaN.
         self.shared.fill(u32::MAX);
         let at = context.shape.block_at(block);
@@ -204,8 +206,16 @@ impl<'a> Worker<'a> {
     fn step_rare(&mut self, warp: &mut Warp, at: u32, mask: u32) -> Result<(), Box<Fault>> {
         match self.context.program.code[at as usize].op {
             Op::Lop3 { d, a, b, c, table } => alu::lop3(warp, Slots { d, a, b, c }, table, mask),
-            Op::Shuffle { mode, d, valid, a, b, c, .. } => warp.shuffle(mode, [d, valid, a, b, c], mask),
-            Op::Vote { mode, d, predicate, negated, .. } => warp.vote(mode, d, predicate, negated, mask),
+            Op::General { code, d, sources } => general::execute(warp, code, d, sources, mask),
+            Op::Extended(index) => self.extended(warp, index, mask, at)?,
+            Op::Shuffle { mode, d, valid, a, b, c, members } => {
+                self.check_members(warp, members, mask, at)?;
+                warp.shuffle(mode, [d, valid, a, b, c], mask);
+            }
+            Op::Vote { mode, d, predicate, negated, members } => {
+                self.check_members(warp, members, mask, at)?;
+                warp.vote(mode, d, predicate, negated, mask);
+            }
             Op::ActiveMask { d } => warp.r[d as usize].set(&[mask; LANES], mask),
             Op::WarpSync { members } => self.warp_sync(warp, members, mask, at)?,
             // With a flag, or an atomic operation, a fence orders threads of a block as a barrier would.
@@ -306,13 +316,19 @@ impl<'a> Worker<'a> {
     }
 
     fn warp_sync(&mut self, warp: &mut Warp, members: u32, mask: u32, at: u32) -> Result<(), Box<Fault>> {
-        let lane = mask.trailing_zeros() as usize;
-        let members = warp.r[members as usize].0[lane] & warp.live;
-        if members & !mask != 0 {
-            return Err(self.convict_divergent_warp_barrier(warp, members, mask, at));
-        }
+        self.check_members(warp, members, mask, at)?;
         warp.epoch += 1;
         Ok(())
+    }
+
+    /// Every live lane that the register `members` names must be here.
+    pub(super) fn check_members(&self, warp: &Warp, members: u32, mask: u32, at: u32) -> Result<(), Box<Fault>> {
+        let lane = mask.trailing_zeros() as usize;
+        let members = warp.r[members as usize].0[lane] & warp.live;
+        match members & !mask {
+            0 => Ok(()),
+            _ => Err(self.convict_divergent_warp_barrier(warp, members, mask, at)),
+        }
     }
 }
 

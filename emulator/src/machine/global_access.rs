@@ -236,7 +236,7 @@ impl Worker<'_> {
 
     /// Counts a request, and marks what it touches.
     #[inline(always)]
-    fn count_global(
+    pub(super) fn count_global(
         &mut self,
         warp: &Warp,
         access: &Access,
@@ -359,7 +359,7 @@ fn load_words(memory: &BufferMemory, warp: &mut Warp, access: &Access, mask: u32
 }
 
 /// What is wrong with an access at `offset` of a buffer, if anything is.
-fn verdict_on(memory: &BufferMemory, offset: i64, bytes: i64) -> Option<(FaultKind, String)> {
+pub(super) fn verdict_on(memory: &BufferMemory, offset: i64, bytes: i64) -> Option<(FaultKind, String)> {
     let (name, size) = (&memory.name, memory.bytes);
     if memory.freed {
         Some((FaultKind::UseAfterFree, format!("of {name}, which has been freed")))

@@ -1,14 +1,24 @@
 //! Execution: warps in lockstep, thread blocks, and the counts and checks that go along.
 
 mod alu;
+mod async_copy;
+mod atomic;
 mod block;
 mod cells;
 mod convict;
 mod dispatch;
+mod exact;
+mod extended;
+mod float_meaning;
+mod general;
 mod global_access;
+mod integer_meaning;
 mod lanes;
 mod local_access;
+mod matrix;
 mod meaning;
+mod multiply;
+mod number_meaning;
 mod race;
 mod shadow;
 mod shared_access;

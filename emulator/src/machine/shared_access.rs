@@ -177,7 +177,7 @@ impl Worker<'_> {
 
     /// The addresses as offsets. Says whether all lie within shared memory and are aligned.
     #[inline(always)]
-    fn set_offsets(&self, warp: &mut Warp, access: &Access) -> bool {
+    pub(super) fn set_offsets(&self, warp: &mut Warp, access: &Access) -> bool {
         let bytes = u64::from(access.bytes());
         let start = u64::from(access.within.0);
         let room = u64::from(access.within.1.min(self.shared_bytes)).saturating_sub(start);
@@ -193,7 +193,7 @@ impl Worker<'_> {
     }
 
     #[inline(never)]
-    fn convict_shared_address(&self, warp: &Warp, access: &Access, mask: u32) -> Box<Fault> {
+    pub(super) fn convict_shared_address(&self, warp: &Warp, access: &Access, mask: u32) -> Box<Fault> {
         let (bytes, addresses) = (u64::from(access.bytes()), &warp.scratch.addresses.0);
         let (start, end) = (u64::from(access.within.0), u64::from(access.within.1.min(self.shared_bytes)));
         let fits = |at: u64| at >= start && at.checked_add(bytes).is_some_and(|last| last <= end);

@@ -9,11 +9,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::block::Worker;
 use super::lanes::{LANES, each};
 use super::race::Stamp;
-use super::shadow::{Origin, Place, Taint};
+use super::shadow::{Origin, Passing, Place, Taint};
 use super::warp::Warp;
 use crate::Fault;
 use crate::global::{BufferMemory, locate};
-use crate::program::{Access, File, Op, Role, Slot, visit};
+use crate::program::{Access, Extended, Extension, File, Op, Role, Slot, visit};
 
 impl Worker<'_> {
     /// Before an instruction runs: passes the taint of its sources to its results, and stops it where an
@@ -22,12 +22,12 @@ impl Worker<'_> {
     pub(super) fn propagate_taint(&mut self, warp: &mut Warp, at: u32, mask: u32) -> Result<(), Box<Fault>> {
         let program = self.context.program;
         let Some(mut taint) = warp.taint.take() else { return Ok(()) };
-        let mut base = None;
+        let mut bases = Vec::new();
         match program.code[at as usize].op {
             // What a load brings, and what becomes of a store, is decided where memory is accessed.
             Op::Load(index) | Op::Store(index) => {
                 let access = &program.accesses[index as usize];
-                base = Some((if access.base_wide { File::D } else { File::R }, access.base));
+                bases.push(base_of(access));
             }
             Op::Alu { code, d, a, b, c } => taint.alu(warp, code, d, [a, b, c], mask),
             Op::Shuffle { mode, d, a, b, c, .. } => {
@@ -36,18 +36,23 @@ impl Worker<'_> {
             }
             op => {
                 let (mut sources, mut results) = (Vec::new(), Vec::new());
-                visit(&mut program.code[at as usize].clone(), &mut [], &mut |file, role, slot| match role {
+                let mut extended = Vec::new();
+                let mut instruction = program.code[at as usize];
+                if let Op::Extended(index) = &mut instruction.op {
+                    let mut copy = program.extended[*index as usize].clone();
+                    bases.extend(copy.accesses.drain(..).map(|access| base_of(&program.accesses[access as usize])));
+                    extended.push(copy);
+                    *index = 0;
+                }
+                visit(&mut instruction, &mut [], &mut extended, &mut |file, role, slot| match role {
                     Role::Write => results.push((file, *slot)),
                     Role::Read | Role::Address => sources.push((file, *slot)),
                 });
-                taint.compute(&sources, &results, mask, matches!(op, Op::Vote { .. }));
+                taint.pass(&sources, &results, mask, passing(op, extended.first()));
             }
         }
         warp.taint = Some(taint);
-        match base {
-            Some(register) => self.forbid(warp, register, mask, at, "an address"),
-            None => Ok(()),
-        }
+        bases.into_iter().try_for_each(|register| self.forbid(warp, register, mask, at, "an address"))
     }
 
     /// Convicts the first lane of which the register is uninitialised in any way.
@@ -99,7 +104,7 @@ impl Worker<'_> {
     }
 
     /// Marks loaded registers: of each lane of `mask`, the bytes that `unwritten` says are what nobody wrote.
-    fn taint_loaded(
+    pub(super) fn taint_loaded(
         &self,
         warp: &mut Warp,
         access: &Access,
@@ -215,6 +220,21 @@ impl Worker<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// The register that holds the address of an access.
+fn base_of(access: &Access) -> (File, Slot) {
+    (if access.base_wide { File::D } else { File::R }, access.base)
+}
+
+/// How an instruction that is not lane-wise passes unwritten values on.
+fn passing(op: Op, extended: Option<&Extended>) -> Passing {
+    match (op, extended.map(|extended| extended.what)) {
+        (Op::General { code, .. }, _) if code.copies() => Passing::Copies,
+        (Op::Vote { .. }, _) => Passing::Across,
+        (_, Some(Extension::Multiply(_) | Extension::Match { .. } | Extension::Reduce(..))) => Passing::Across,
+        _ => Passing::Computes,
     }
 }
 

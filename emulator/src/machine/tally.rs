@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::program::{Exit, Info, Op, Program, Space};
+use crate::program::{Exit, Extension, Info, Op, Program, Space};
 use crate::{Counters, LineCounters};
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -87,7 +87,8 @@ impl Tally {
                 let counters = lines.entry((info.file, info.line)).or_default();
                 count(counters, info, passes.warps, passes.threads);
                 match block.exit {
-                    Exit::Branch { .. } => {
+                    // A branch to one of several places is a chain of which one counts.
+                    Exit::Branch { .. } if info.class.is_some() => {
                         counters.branches += passes.warps;
                         counters.divergent_branches += passes.divergent;
                     }
@@ -109,8 +110,29 @@ impl Tally {
         let (index, load) = match program.code[at as usize].op {
             Op::Load(index) => (index as usize, true),
             Op::Store(index) => (index as usize, false),
+            Op::Extended(index) => {
+                let extended = &program.extended[index as usize];
+                match (extended.what, extended.accesses.as_slice()) {
+                    (Extension::CopyAsync(_), [from, to]) => {
+                        self.count_traffic(counters, program, *from as usize, true);
+                        self.count_traffic(counters, program, *to as usize, false);
+                    }
+                    (Extension::LoadMatrix { .. }, [from]) => {
+                        self.count_traffic(counters, program, *from as usize, true);
+                    }
+                    (Extension::StoreMatrix { .. }, [to]) => {
+                        self.count_traffic(counters, program, *to as usize, false);
+                    }
+                    _ => {}
+                }
+                return;
+            }
             _ => return,
         };
+        self.count_traffic(counters, program, index, load);
+    }
+
+    fn count_traffic(&self, counters: &mut Counters, program: &Program, index: usize, load: bool) {
         let access = &program.accesses[index];
         if matches!(access.space, Space::Parameter | Space::Constant | Space::Local) {
             return;

@@ -1,5 +1,6 @@
 //! A warp: its registers, its lanes' fates, and the stack of paths that diverged.
 
+use super::async_copy::Copies;
 use super::lanes::{FULL, LANES, Lanes};
 use super::shadow::Taint;
 use crate::Dim3;
@@ -56,6 +57,8 @@ pub(crate) struct Warp {
     pub(super) taint: Option<Box<Taint>>,
     /// The barrier's reduction, if the warp waits for one.
     pub(super) pending: Option<(Barrier, u32)>,
+    /// Asynchronous copies under way.
+    pub(super) copies: Copies,
 }
 
 impl Warp {
@@ -74,6 +77,7 @@ impl Warp {
             local_written: vec![0; program.local_bytes as usize * LANES],
             taint: None,
             pending: None,
+            copies: Copies::default(),
         }
     }
 
@@ -93,6 +97,7 @@ impl Warp {
             local_written: Vec::new(),
             taint: None,
             pending: None,
+            copies: Copies::default(),
         }
     }
 
@@ -108,6 +113,7 @@ impl Warp {
         self.epoch = 0;
         self.taint = None;
         self.pending = None;
+        self.copies = Copies::default();
         self.local_written.fill(0);
         for &(slot, preset) in &program.preset32 {
             self.r[slot as usize] =

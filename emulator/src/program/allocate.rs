@@ -5,7 +5,7 @@
 //! cannot disturb the lanes that wait on this one.
 
 use super::operands::{Role, visit, visit_exit};
-use super::{Access, Exit, File, Instruction, Preset, Program, Slot};
+use super::{Access, Exit, Extended, File, Instruction, Preset, Program, Slot};
 use crate::program::decode::PRESET;
 
 /// Gives every register its slot and rewrites the program to use them.
@@ -21,7 +21,7 @@ pub(super) fn allocate(program: &mut Program, counts: [u32; 3], presets: &[Vec<P
         *slot = if *slot & PRESET != 0 { *slot & !PRESET } else { slots[file as usize][*slot as usize] };
     };
     for instruction in &mut program.code {
-        visit(instruction, &mut program.accesses, &mut rename);
+        visit(instruction, &mut program.accesses, &mut program.extended, &mut rename);
     }
     for block in &mut program.blocks {
         visit_exit(&mut block.exit, &mut rename);
@@ -77,7 +77,8 @@ fn live_ranges(program: &mut Program, counts: [u32; 3]) -> [Ranges; 3] {
     for (index, block) in program.blocks.iter_mut().enumerate() {
         live_in[index].each(|register| touch(register, position));
         for instruction in &mut program.code[block.start as usize..block.end as usize] {
-            uses(instruction, &mut program.accesses, counts, &mut |register, _| touch(register, position));
+            let tables = (&mut program.accesses[..], &mut program.extended[..]);
+            uses(instruction, tables, counts, &mut |register, _| touch(register, position));
             position += 1;
         }
         exit_uses(&mut block.exit, counts, &mut |register, _| touch(register, position));
@@ -90,8 +91,13 @@ fn live_ranges(program: &mut Program, counts: [u32; 3]) -> [Ranges; 3] {
 }
 
 /// Visits the registers of an instruction as flat numbers, and whether each is written.
-fn uses(instruction: &mut Instruction, accesses: &mut [Access], counts: [u32; 3], each: &mut dyn FnMut(usize, bool)) {
-    visit(instruction, accesses, &mut |file, role, slot| {
+fn uses(
+    instruction: &mut Instruction,
+    (accesses, extended): (&mut [Access], &mut [Extended]),
+    counts: [u32; 3],
+    each: &mut dyn FnMut(usize, bool),
+) {
+    visit(instruction, accesses, extended, &mut |file, role, slot| {
         if *slot & PRESET == 0 {
             each(flatten(file, *slot, counts), role == Role::Write);
         }
@@ -144,7 +150,8 @@ impl BlockSets {
             for instruction in &mut program.code[block.start as usize..block.end as usize] {
                 // A guarded write leaves the old value where the guard is false.
                 let partial = instruction.guard.is_some();
-                uses(instruction, &mut program.accesses, counts, &mut |register, written| {
+                let tables = (&mut program.accesses[..], &mut program.extended[..]);
+                uses(instruction, tables, counts, &mut |register, written| {
                     if (!written || partial) && !writes.has(register) {
                         reads.add(register);
                     }

@@ -43,6 +43,7 @@ pub(super) struct Frame<'a> {
     places: HashMap<String, Place>,
     /// Where `ret` goes.
     end: u32,
+    carry: Option<Slot>,
 }
 
 pub(super) struct Decoder<'a> {
@@ -51,6 +52,7 @@ pub(super) struct Decoder<'a> {
     pub code: Vec<Instruction>,
     pub info: Vec<Info>,
     pub accesses: Vec<Access>,
+    pub extended: Vec<Extended>,
     pub items: Vec<Item>,
     pub counts: [u32; 3],
     pub presets: [Vec<Preset>; 3],
@@ -83,6 +85,7 @@ impl<'a> Decoder<'a> {
             code: Vec::new(),
             info: Vec::new(),
             accesses: Vec::new(),
+            extended: Vec::new(),
             items: Vec::new(),
             counts: [0; 3],
             presets: [Vec::new(), Vec::new(), Vec::new()],
@@ -175,7 +178,7 @@ impl<'a> Decoder<'a> {
             );
         }
         let (registers, labels) = (HashMap::new(), HashMap::new());
-        self.frames.push(Frame { function, registers, labels, places, end });
+        self.frames.push(Frame { function, registers, labels, places, end, carry: None });
         for variable in &function.variables {
             let place = self.place(variable)?;
             self.frame().places.insert(variable.name.clone(), place);
@@ -221,14 +224,7 @@ impl<'a> Decoder<'a> {
         if let Some(&found) = self.frame().registers.get(name) {
             return Some(found);
         }
-        let function = self.frame().function;
-        let kind = function.registers.get(name).or_else(|| {
-            function.register_ranges.iter().find_map(|(prefix, count, kind)| {
-                let number: u32 = name.strip_prefix(prefix.as_str())?.parse().ok()?;
-                (number < *count).then_some(kind)
-            })
-        })?;
-        let file = match kind.as_str() {
+        let file = match self.register_kind(name)? {
             "pred" => File::P,
             "b64" | "u64" | "s64" | "f64" => File::D,
             "b128" => return None,
@@ -237,6 +233,32 @@ impl<'a> Decoder<'a> {
         let slot = self.temporary(file);
         self.frame().registers.insert(name.to_string(), (file, slot));
         Some((file, slot))
+    }
+
+    /// The type with which a register is declared.
+    fn register_kind(&self, name: &str) -> Option<&'a str> {
+        let function = self.frames.last()?.function;
+        let kind = function.registers.get(name).or_else(|| {
+            function.register_ranges.iter().find_map(|(prefix, count, kind)| {
+                let number: u32 = name.strip_prefix(prefix.as_str())?.parse().ok()?;
+                (number < *count).then_some(kind)
+            })
+        })?;
+        Some(kind)
+    }
+
+    pub fn register_bits(&self, name: &str) -> Option<u8> {
+        self.register_kind(name)?.get(1..)?.parse().ok()
+    }
+
+    /// The function's carry flag, which `add.cc` and its kin write and read.
+    pub fn carry_flag(&mut self) -> Slot {
+        if let Some(flag) = self.frame().carry {
+            return flag;
+        }
+        let flag = self.temporary(File::P);
+        self.frame().carry = Some(flag);
+        flag
     }
 
     pub fn temporary(&mut self, file: File) -> Slot {
@@ -344,8 +366,8 @@ impl<'a> Decoder<'a> {
     }
 
     /// Ends a block.
-    pub fn push_end(&mut self, proto: Proto, instruction: &ptx::Instruction, class: Class) {
-        let info = self.describe(instruction, Some(class));
+    pub fn push_end(&mut self, proto: Proto, instruction: &ptx::Instruction, class: Option<Class>) {
+        let info = self.describe(instruction, class);
         // Ends have their own `info` behind that of the code: see `finish`.
         self.items.push(Item::End(proto, Some(Box::new(info))));
     }
@@ -369,6 +391,18 @@ impl<'a> Decoder<'a> {
         Info { ptx_line: instruction.line, file, line, opcode, class, flops_f32, flops_f64 }
     }
 
+    /// Ordered accesses or atomics, in a space that other thread blocks see.
+    fn synchronises_globally(&self) -> bool {
+        let seen = |access: &Access| access.space != Space::Shared;
+        let ordered = self.accesses.iter().any(|access| access.ordered && seen(access));
+        let atomics = self.extended.iter().filter(|extended| matches!(extended.what, Extension::Atomic(_)));
+        ordered || atomics.flat_map(|extended| &extended.accesses).any(|index| seen(&self.accesses[*index as usize]))
+    }
+
+    pub fn branch_targets(&self, table: &str) -> Option<&'a [String]> {
+        Some(self.frames.last()?.function.branch_targets.get(table)?)
+    }
+
     fn finish(mut self, function: &Function, end: u32) -> Result<Program, PtxError> {
         let dynamic_shared = self.static_shared.next_multiple_of(16);
         for variable in self.shared.iter_mut().filter(|v| v.bytes.is_none()) {
@@ -381,6 +415,9 @@ impl<'a> Decoder<'a> {
                 }
             }
         }
+        let atomics = self.extended.iter().any(|extended| matches!(extended.what, Extension::Atomic(_)));
+        let synchronises = atomics || self.accesses.iter().any(|access| access.ordered);
+        let synchronises_globally = self.synchronises_globally();
         let blocks = flow::blocks(self.items, end, &mut self.info)?;
         let grain = |space: Space| {
             let widths = self.accesses.iter().filter(|a| a.space == space || a.space == Space::Generic);
@@ -390,13 +427,14 @@ impl<'a> Decoder<'a> {
             name: function.name.clone(),
             shared_grain: grain(Space::Shared),
             global_grain: grain(Space::Global),
-            synchronises: self.accesses.iter().any(|a| a.ordered),
-            synchronises_globally: self.accesses.iter().any(|a| a.ordered && a.space != Space::Shared),
+            synchronises,
+            synchronises_globally,
             blocks,
             fma_runs: Vec::new(),
             code: self.code,
             info: self.info,
             accesses: self.accesses,
+            extended: self.extended,
             registers32: 0,
             registers64: 0,
             predicates: 0,
@@ -459,6 +497,13 @@ fn special(name: &str) -> Option<Preset> {
         "%lanemask_gt" => Some(Preset::LaneMask(3)),
         "%lanemask_ge" => Some(Preset::LaneMask(4)),
         "%dynamic_smem_size" => Some(Preset::DynamicSharedBytes),
+        // One SM, one grid, and clusters of one thread block.
+        "%clusterid" => axis(tail).map(Preset::Ctaid),
+        "%nclusterid" => axis(tail).map(Preset::Nctaid),
+        "%cluster_nctaid" => axis(tail).map(|_| Preset::Constant(1)),
+        "%nsmid" | "%cluster_nctarank" => Some(Preset::Constant(1)),
+        "%cluster_ctaid" => axis(tail).map(|_| Preset::Constant(0)),
+        "%smid" | "%gridid" | "%cluster_ctarank" | "%is_explicit_cluster" => Some(Preset::Constant(0)),
         _ => None,
     }
 }

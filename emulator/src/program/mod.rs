@@ -4,18 +4,29 @@
 mod allocate;
 mod alu;
 mod arithmetic;
+mod compare;
+mod convert;
 mod decode;
+mod extended;
 mod flow;
+mod forms;
+mod general;
 mod operands;
 mod owner;
 mod provenance;
 mod select;
+mod simple;
+mod warp_forms;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use alu::{Alu, File};
 pub(crate) use decode::decode;
+pub(crate) use extended::{Accumulator, Atomic, AtomicOp, CopySize, Element, Extended, Extension, Multiply};
+pub(crate) use general::{
+    Clamp, Comparison, FloatOp, Format, General, IntegerOp, Mode, Number, Permute, Relation, Rounding, Test, Window,
+};
 pub(crate) use operands::{Role, visit};
 
 use crate::Class;
@@ -42,6 +53,8 @@ pub(crate) struct Program {
     pub info: Vec<Info>,
     /// The memory accesses that `Op::Access` and others refer to.
     pub accesses: Vec<Access>,
+    /// The instructions that `Op::Extended` refers to.
+    pub extended: Vec<Extended>,
     pub registers32: u32,
     pub registers64: u32,
     pub predicates: u32,
@@ -201,6 +214,14 @@ pub(crate) enum Op {
         b: Slot,
         c: Slot,
     },
+    /// Lane by lane, with the meaning as data.
+    General {
+        code: General,
+        d: Slot,
+        sources: [Slot; 4],
+    },
+    /// Index into the program's `extended`.
+    Extended(u32),
     /// Bitwise function of three, by its truth table.
     Lop3 {
         d: Slot,

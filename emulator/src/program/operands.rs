@@ -1,7 +1,7 @@
 //! Which registers an operation reads and writes: what allocation, provenance and tracking of
 //! uninitialised values have in common.
 
-use super::{Access, Exit, File, Instruction, Op, Slot};
+use super::{Access, Exit, Extended, File, Instruction, Op, Slot};
 
 /// How an operation uses a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,7 @@ pub(crate) enum Role {
 pub(crate) fn visit(
     instruction: &mut Instruction,
     accesses: &mut [Access],
+    extended: &mut [Extended],
     visit: &mut dyn FnMut(File, Role, &mut Slot),
 ) {
     use File::*;
@@ -30,6 +31,26 @@ pub(crate) fn visit(
                 visit(*file, Read, slot);
             }
             visit(signature[0], Write, d);
+        }
+        Op::General { code, d, sources } => {
+            let (result, files) = code.signature();
+            for (file, slot) in files.iter().zip(sources) {
+                visit(*file, Read, slot);
+            }
+            visit(result, Write, d);
+        }
+        Op::Extended(index) => {
+            let extended = &mut extended[*index as usize];
+            for index in &extended.accesses {
+                let access = &mut accesses[*index as usize];
+                visit(if access.base_wide { D } else { R }, Address, &mut access.base);
+            }
+            for (file, slot) in &mut extended.reads {
+                visit(*file, Read, slot);
+            }
+            for (file, slot) in &mut extended.writes {
+                visit(*file, Write, slot);
+            }
         }
         Op::Lop3 { d, a, b, c, .. } => {
             for slot in [a, b, c] {

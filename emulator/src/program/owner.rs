@@ -32,14 +32,14 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
         Some(Preset::SharedAddress { variable, .. }) => Owner::One(*variable),
         _ => Owner::Nobody,
     };
-    let mut accesses = program.accesses.clone();
+    let (mut accesses, mut extended) = (program.accesses.clone(), program.extended.clone());
     loop {
         let mut changed = false;
         for instruction in &program.code {
             // What a load brings may be any address.
             let passes = !matches!(instruction.op, Op::Load(_));
             let mut flowing = Owner::Nobody;
-            visit(&mut instruction.clone(), &mut accesses, &mut |file, role, slot| {
+            visit(&mut instruction.clone(), &mut accesses, &mut extended, &mut |file, role, slot| {
                 let preset = *slot & PRESET != 0;
                 match role {
                     Role::Read if preset => flowing = flowing.join(of_preset(file, *slot)),

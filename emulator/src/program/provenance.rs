@@ -2,7 +2,7 @@
 //! written need watching for races. Flow-insensitive, so it errs on the side of watching more.
 
 use super::operands::{Role, visit};
-use super::{File, Op, Preset, Program, Slot, Space};
+use super::{Extension, File, Op, Preset, Program, Slot, Space};
 use crate::program::decode::PRESET;
 
 /// A value that came out of memory: it may be any pointer.
@@ -19,7 +19,7 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
         },
     };
     let (mut stored, mut loaded) = (0, 0);
-    let mut accesses = program.accesses.clone();
+    let (mut accesses, mut extended) = (program.accesses.clone(), program.extended.clone());
     loop {
         let mut changed = false;
         for instruction in &program.code {
@@ -33,10 +33,11 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
                         _ => ANY,
                     }
                 }
+                Op::Extended(_) => ANY,
                 _ => 0,
             };
             let mut address = 0;
-            visit(&mut instruction.clone(), &mut accesses, &mut |file, role, slot| {
+            visit(&mut instruction.clone(), &mut accesses, &mut extended, &mut |file, role, slot| {
                 if *slot & PRESET != 0 {
                     return;
                 }
@@ -53,6 +54,12 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
             match instruction.op {
                 Op::Load(_) => loaded |= address,
                 Op::Store(_) => stored |= address,
+                Op::Extended(index) => {
+                    loaded |= address;
+                    if matches!(program.extended[index as usize].what, Extension::Atomic(_)) {
+                        stored |= address;
+                    }
+                }
                 _ => {}
             }
         }

@@ -24,11 +24,21 @@ impl Decoder<'_> {
                 self.jump(words, guard, end)
             }
             "trap" => {
-                self.guarded(words, guard, |decoder| decoder.push_end(Proto::Trap, words, Class::Branch));
+                self.guarded(words, guard, |decoder| decoder.push_end(Proto::Trap, words, Some(Class::Branch)));
                 Ok(())
             }
             "call" => self.call(words, guard),
             "bar" | "barrier" => self.barrier(words, guard, &parts),
+            "brx" => self.branch_indexed(words, guard),
+            "atom" | "red" => self.atomic(words, guard, &parts),
+            "cp" => self.copy_async(words, guard, &parts),
+            "ldmatrix" | "stmatrix" => self.matrix(words, guard, &parts),
+            "mma" => self.multiply(words, guard, &parts),
+            "match" | "redux" | "elect" => self.across(words, guard, &parts),
+            "nanosleep" | "prefetch" | "prefetchu" | "discard" | "applypriority" | "pmevent" | "griddepcontrol" => {
+                self.push(Op::Fence, guard, words, Some(Class::Move));
+                Ok(())
+            }
             "membar" | "fence" => {
                 self.push(Op::Fence, guard, words, Some(Class::Barrier));
                 Ok(())
@@ -55,12 +65,39 @@ impl Decoder<'_> {
         self.jump(words, guard, label)
     }
 
+    /// `brx.idx`: a chain of two-way branches, of which the first counts.
+    fn branch_indexed(&mut self, words: &Words, guard: Option<Guard>) -> Result<(), PtxError> {
+        let Operand::Name(table) = operand(words, 1)? else { return self.unknown(words) };
+        let Some(targets) = self.branch_targets(table) else {
+            return error(words.line, format!("`{table}` names no `.branchtargets`"));
+        };
+        let index = self.source(operand(words, 0)?, File::R, words.line)?;
+        let Some((last, others)) = targets.split_last() else {
+            return error(words.line, format!("`{table}` has no branch targets"));
+        };
+        let after = self.new_label();
+        if let Some(guard) = guard {
+            self.push_end(Proto::Branch(Guard { negated: !guard.negated, ..guard }, after), words, None);
+        }
+        let mut class = Some(Class::Branch);
+        for (n, target) in others.iter().enumerate() {
+            let (value, predicate) = (self.constant(File::R, n as u64), self.temporary(File::P));
+            self.push(Op::Alu { code: Alu::Eq32, d: predicate, a: index, b: value, c: value }, None, words, None);
+            let label = self.label(target);
+            self.push_end(Proto::Branch(Guard { predicate, negated: false }, label), words, class.take());
+        }
+        let label = self.label(last);
+        self.push_end(Proto::Jump(label), words, class);
+        self.items.push(flow::Item::Label(after));
+        Ok(())
+    }
+
     fn jump(&mut self, words: &Words, guard: Option<Guard>, label: u32) -> Result<(), PtxError> {
         let proto = match guard {
             None => Proto::Jump(label),
             Some(guard) => Proto::Branch(guard, label),
         };
-        self.push_end(proto, words, Class::Branch);
+        self.push_end(proto, words, Some(Class::Branch));
         Ok(())
     }
 
@@ -69,7 +106,7 @@ impl Decoder<'_> {
         let Some(guard) = guard else { return inside(self) };
         let after = self.new_label();
         let skip = Guard { negated: !guard.negated, ..guard };
-        self.push_end(Proto::Branch(skip, after), words, Class::Branch);
+        self.push_end(Proto::Branch(skip, after), words, Some(Class::Branch));
         inside(self);
         self.items.push(flow::Item::Label(after));
     }
@@ -101,10 +138,12 @@ impl Decoder<'_> {
         }
         let after = self.new_label();
         match guard {
-            None => self.push_end(Proto::Fall, words, Class::Branch),
-            Some(guard) => {
-                self.push_end(Proto::Branch(Guard { negated: !guard.negated, ..guard }, after), words, Class::Branch)
-            }
+            None => self.push_end(Proto::Fall, words, Some(Class::Branch)),
+            Some(guard) => self.push_end(
+                Proto::Branch(Guard { negated: !guard.negated, ..guard }, after),
+                words,
+                Some(Class::Branch),
+            ),
         }
         self.function(callee, places, after)?;
         self.items.push(flow::Item::Label(after));
@@ -182,6 +221,14 @@ impl Decoder<'_> {
             within: (0, u32::MAX),
         });
         self.push(if load { Op::Load(index) } else { Op::Store(index) }, guard, words, Some(class));
+        if load && signed && bits == 8 && file == File::R {
+            // A register of 16 bits keeps only those of the sign.
+            for (slot, operand) in registers.iter().zip(list) {
+                if matches!(operand, Operand::Name(name) if self.register_bits(name) == Some(16)) {
+                    self.push_unary(words, guard, Alu::Trunc16, *slot, *slot, None);
+                }
+            }
+        }
         Ok(())
     }
 
@@ -247,7 +294,7 @@ impl Decoder<'_> {
         {
             barrier.threads = Some(self.source(threads, File::R, line)?);
         }
-        self.push_end(Proto::Barrier(barrier), words, Class::Barrier);
+        self.push_end(Proto::Barrier(barrier), words, Some(Class::Barrier));
         Ok(())
     }
 

@@ -35,6 +35,8 @@ pub(crate) struct Function {
     pub register_ranges: Vec<(String, u32, String)>,
     /// Shared, local and param variables that the body declares.
     pub variables: Vec<Variable>,
+    /// Labels of `brx.idx`, by the name of their list.
+    pub branch_targets: HashMap<String, Vec<String>>,
     pub body: Vec<Statement>,
 }
 

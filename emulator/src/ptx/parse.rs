@@ -218,6 +218,7 @@ impl Parser {
             registers: HashMap::new(),
             register_ranges: Vec::new(),
             variables: Vec::new(),
+            branch_targets: HashMap::new(),
             body: Vec::new(),
         };
         self.body(&mut function)?;
@@ -272,7 +273,8 @@ impl Parser {
                     loc = (self.integer()? as u32, self.integer()? as u32);
                     self.skip_line(line);
                 }
-                ".pragma" | ".callprototype" | ".branchtargets" => {
+                ".branchtargets" => self.branch_targets(function)?,
+                ".pragma" | ".callprototype" => {
                     while !self.accept(';') {
                         self.next()?;
                     }
@@ -285,6 +287,21 @@ impl Parser {
                 }
             }
         }
+    }
+
+    /// After `list: .branchtargets`: the labels.
+    fn branch_targets(&mut self, function: &mut Function) -> Result<(), PtxError> {
+        let line = self.line();
+        let Some(Statement::Label(name)) = function.body.pop() else {
+            return error(line, "`.branchtargets` without a label of its own");
+        };
+        let mut targets = Vec::new();
+        while !self.accept(';') {
+            targets.push(self.word()?);
+            self.accept(',');
+        }
+        function.branch_targets.insert(name, targets);
+        Ok(())
     }
 
     /// After `.reg`: `.b32 %r<30>;` or `.pred p, q;`

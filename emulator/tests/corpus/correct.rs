@@ -1,6 +1,6 @@
 //! Correct kernels that look like wrong ones: none may be convicted, and each gives what it should.
 
-use crate::harness::Arg::{Bytes, Floats, Int, Unwritten};
+use crate::harness::Arg::{Bytes, Floats, Int, Ints, Unwritten, Zeros};
 use crate::harness::{Arg, Case, Outcome, sources};
 
 const A: Arg = Floats("A", 64);
@@ -53,6 +53,8 @@ const CASES: &[(Case, Expected)] = &[
     (Case::new("divergent_loop", 1, TWO_WARPS, &[A, C64]), |i| ((63 - i) * (64 - i) / 2) as f32),
     (Case::new("uniform_branch_barrier", 1, TWO_WARPS, &[A, C64, Int(11)]), |i| 63.0 - i as f32),
     (Case::new("one_thread_fills", 1, TWO_WARPS, &[A, C64]), |_| 0.0),
+    (Case::new("fence_sum", 4, TWO_WARPS, &[Floats("A", 256), Unwritten("partial", 16), SUM]), |_| 32640.0),
+    (Case::new("lock", 8, WARP, &[Zeros("lock", 1), A, Zeros("C", 1)]), |_| 28.0),
     (Case::new("flag_in_block", 1, TWO_WARPS, &[A, C32]), |i| 31.0 - i as f32),
 ];
 
@@ -61,6 +63,7 @@ type ExpectedByte = fn(usize) -> Option<u8>;
 
 /// Cases whose result is no row of floats, with the bytes that they must give.
 const OF_BYTES: &[(Case, ExpectedByte)] = &[
+    (Case::new("histogram", 2, TWO_WARPS, &[Ints("A", 128), Zeros("C", 8)]), |i| Some(if i % 4 == 0 { 16 } else { 0 })),
     // A tag and a float of 8-byte structs, with padding that may be anything between.
     (Case::new("struct_padding", 1, WARP, &[Bytes("A", 256), Bytes("C", 256), Int(2)]), |i| {
         let from = (i / 8 + 2) % 32 * 8 + i % 8;

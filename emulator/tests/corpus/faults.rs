@@ -37,6 +37,7 @@ const CASES: &[Case] = &[
     Case::new("race/warp_without_syncwarp", 1, WARP, &[A, C]),
     Case::new("race/warp_sync_across_warps", 1, TWO_WARPS, &[A, C]),
     Case::new("race/fence_is_no_barrier", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/atomic_and_plain", 1, TWO_WARPS, &[C]),
     Case::new("race/one_store_shared", 1, WARP, &[A, C]),
     Case::new("race/one_store_global", 1, WARP, &[A, C]),
     Case::new("race/lost_update", 2, WARP, &[A, C]),
@@ -50,6 +51,7 @@ const CASES: &[Case] = &[
     Case::new("uninitialised/local_to_result", 1, WARP, &[A, C, Int(5)]),
     Case::new("uninitialised/tile_column", 1, SQUARE, &[A, Floats("B", 64), C]),
     Case::new("uninitialised/through_shuffle", 1, WARP, &[A, C]),
+    Case::new("uninitialised/atomic_on_unwritten", 1, WARP, &[Ints("A", 32), C]),
     Case::new("uninitialised/host_reads_unwritten", 1, WARP, &[A, UNWRITTEN_C]),
     Case::new("uninitialised/host_reads_copy_of_unwritten", 1, WARP, &[A, C]),
     Case::new("barrier/half_a_warp", 1, WARP, &[A, C]),
@@ -60,6 +62,7 @@ const CASES: &[Case] = &[
     Case::new("barrier/warp_mask", 1, WARP, &[A, C]),
     Case::new("no_progress/endless_loop", 1, WARP, &[C, Int(0)]),
     Case::new("no_progress/flag_never_set", 1, WARP, &[Zeros("flag", 1), C]),
+    Case::new("no_progress/lock_within_warp", 1, WARP, &[Zeros("lock", 1), C]),
     Case::new("trap/assertion", 1, WARP, &[A, C]),
     // 001: m = 13, n = 7, k = 11 in blocks of 8 × 8.
     Case {

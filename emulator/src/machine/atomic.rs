@@ -1,0 +1,194 @@
+//! Atomics, lane by lane in ascending order. Thread blocks of a kernel with atomics in global memory run
+//! one after the other, so that results do not depend on chance.
+
+use super::block::Worker;
+use super::general::evaluate;
+use super::lanes::{LANES, each, mask_where};
+use super::race::Stamp;
+use super::shadow::Place;
+use super::shared_access::{read_shared, write_shared};
+use super::warp::Warp;
+use crate::Fault;
+use crate::global::locate;
+use crate::program::{
+    Access, Atomic, AtomicOp, Extended, FloatOp, Format, General, IntegerOp, Mode, Op, SHARED_WINDOW, Space,
+    WINDOW_BYTES,
+};
+
+impl Worker<'_> {
+    pub(super) fn atomic(
+        &mut self,
+        warp: &mut Warp,
+        extended: &Extended,
+        atomic: Atomic,
+        mask: u32,
+    ) -> Result<(), Box<Fault>> {
+        let access = &self.context.program.accesses[extended.accesses[0] as usize];
+        warp.set_addresses(access, mask);
+        let addresses = warp.scratch.addresses.0;
+        let window = if access.space == Space::Generic { SHARED_WINDOW } else { 0 };
+        let shared = match access.space {
+            Space::Shared => mask,
+            Space::Global => 0,
+            _ => mask_where(|lane| addresses[lane].wrapping_sub(SHARED_WINDOW) < WINDOW_BYTES) & mask,
+        };
+        let mut old = [0; LANES];
+        let mut unwritten = 0;
+        if shared != 0 {
+            warp.narrow_addresses(&addresses, shared, window);
+            unwritten |= self.atomic_shared(warp, extended, access, atomic, shared, &mut old)?;
+        }
+        if mask & !shared != 0 {
+            let global = mask & !shared;
+            warp.narrow_addresses(&addresses, global, 0);
+            unwritten |= self.atomic_global(warp, extended, access, atomic, global, &mut old)?;
+        }
+        if let Some(&(file, d)) = extended.writes.first() {
+            warp.set_wide(file, d, &old, mask);
+            if self.context.sanitize && (unwritten != 0 || warp.taint.is_some()) {
+                let view = Access { registers: [d; 4], elements: 1, wide: atomic.bits == 64, ..access.clone() };
+                let whole = |lane: usize| if unwritten >> lane & 1 == 1 { (1 << view.bytes()) - 1 } else { 0 };
+                let place = |lane: usize, _| match shared >> lane & 1 {
+                    1 => Place::Shared(addresses[lane].wrapping_sub(window) as u32),
+                    _ => Place::Global(locate(addresses[lane]).0, locate(addresses[lane]).1 as u64),
+                };
+                self.taint_loaded(warp, &view, mask, &whole, &place);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the lanes that met memory that nobody wrote. Such memory stays so, unless the atomic
+    /// replaces it whatever it was.
+    fn atomic_shared(
+        &mut self,
+        warp: &mut Warp,
+        extended: &Extended,
+        access: &Access,
+        atomic: Atomic,
+        mask: u32,
+        old: &mut [u64; LANES],
+    ) -> Result<u32, Box<Fault>> {
+        let offsets = self.offsets(warp, access, mask)?;
+        let bytes = access.bytes();
+        let grain = self.context.program.shared_grain;
+        let stamp = self.stamp(warp, access.at);
+        let mut unwritten = 0;
+        for lane in each(mask) {
+            let (at, now) = (offsets[lane], stamp.of_thread(stamp.thread() + lane as u32));
+            self.judge_atomic(warp, access, at, now)?;
+            old[lane] = read_shared(&self.shared, at, bytes);
+            let new = apply(atomic, old[lane], operands(warp, extended, lane), false);
+            write_shared(&mut self.shared, at, bytes, new);
+            if self.cells.is_empty() {
+                continue;
+            }
+            for cell in at / grain..(at + bytes) / grain {
+                let written = self.cells.write(cell).epoch() >= self.first_epoch;
+                match atomic.op == AtomicOp::Exchange || written {
+                    true => self.cells.mark(cell as usize, 1, now),
+                    false => unwritten |= 1 << lane,
+                }
+            }
+        }
+        Ok(unwritten)
+    }
+
+    /// Atomics order each other, and race with another thread's plain load or store.
+    fn judge_atomic(&self, warp: &Warp, access: &Access, at: u32, now: Stamp) -> Result<(), Box<Fault>> {
+        let program = self.context.program;
+        let plain = |stamp: Stamp| match program.code[stamp.at() as usize].op {
+            Op::Load(index) | Op::Store(index) => !program.accesses[index as usize].ordered,
+            _ => false,
+        };
+        let grain = program.shared_grain;
+        let cells = if self.cells.is_empty() { 0..0 } else { at / grain..(at + access.bytes()) / grain };
+        for cell in cells {
+            let reads = self.cells.reads(cell).map(|read| (read, "load"));
+            let harmful = [(self.cells.write(cell), "store"), reads[0], reads[1]];
+            if let Some(before) = harmful.into_iter().find(|(stamp, _)| stamp.conflicts(now) && plain(*stamp)) {
+                let lane = now.thread() % LANES as u32;
+                return Err(self.convict_shared_race(warp, access, lane, at, before, "atomic"));
+            }
+        }
+        Ok(())
+    }
+
+    fn atomic_global(
+        &mut self,
+        warp: &mut Warp,
+        extended: &Extended,
+        access: &Access,
+        atomic: Atomic,
+        mask: u32,
+        old: &mut [u64; LANES],
+    ) -> Result<u32, Box<Fault>> {
+        use std::sync::atomic::Ordering::Relaxed;
+        self.home(warp, access, mask)?;
+        let addresses = warp.scratch.addresses.0;
+        let bytes = access.bytes();
+        let mut unwritten = 0;
+        for lane in each(mask) {
+            let (buffer, offset) = locate(addresses[lane]);
+            let (memory, at) = (&self.context.memory.buffers[buffer], offset as usize);
+            memory.touch_sector(at / 32);
+            old[lane] = memory.load(at, bytes);
+            memory.store(at, bytes, apply(atomic, old[lane], operands(warp, extended, lane), true));
+            if let Some(written) = memory.written.get() {
+                let flags = &written[at..at + bytes as usize];
+                match atomic.op {
+                    AtomicOp::Exchange => flags.iter().for_each(|flag| flag.store(1, Relaxed)),
+                    _ => unwritten |= u32::from(flags.iter().any(|flag| flag.load(Relaxed) == 0)) << lane,
+                }
+            }
+        }
+        Ok(unwritten)
+    }
+}
+
+fn operands(warp: &Warp, extended: &Extended, lane: usize) -> [u64; 2] {
+    let value = |n: usize| extended.reads.get(n).map_or(0, |(file, slot)| warp.wide(*file, *slot, lane));
+    [value(0), value(1)]
+}
+
+/// The value that an atomic leaves in memory.
+fn apply(atomic: Atomic, old: u64, [b, c]: [u64; 2], global: bool) -> u64 {
+    let Atomic { op, bits, signed, float } = atomic;
+    let mask = u64::MAX >> (64 - bits);
+    let integer = |op| evaluate(General::Integer { op, bits, signed }, [old, b, 0, 0]);
+    match (op, float) {
+        (AtomicOp::Add, Some((format, packed))) => {
+            // In global memory f32 sums flush subnormals, in shared memory they do not.
+            let mode = Mode { flush: global && format == Format::F32, ..Mode::PLAIN };
+            evaluate(General::Float { op: FloatOp::Add, format, mode, packed }, [old, b, 0, 0])
+        }
+        (AtomicOp::Add, None) => integer(IntegerOp::Add),
+        (AtomicOp::Min, _) => integer(IntegerOp::Min),
+        (AtomicOp::Max, _) => integer(IntegerOp::Max),
+        (AtomicOp::And, _) => old & b,
+        (AtomicOp::Or, _) => old | b & mask,
+        (AtomicOp::Xor, _) => old ^ b & mask,
+        (AtomicOp::Exchange, _) => b & mask,
+        (AtomicOp::CompareAndSwap, _) => {
+            if old == b & mask {
+                c & mask
+            } else {
+                old
+            }
+        }
+        (AtomicOp::Increment, _) => {
+            if old >= b & mask {
+                0
+            } else {
+                old + 1
+            }
+        }
+        (AtomicOp::Decrement, _) => {
+            if old == 0 || old > b & mask {
+                b & mask
+            } else {
+                old - 1
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Instructions with more registers, or more to say, than `Op` has room for: atomics, asynchronous
+//! copies, matrices, and what a warp does together.
+
+use super::{File, Format, IntegerOp, Slot};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Extended {
+    pub what: Extension,
+    /// Memory accesses, of which the base registers are read as addresses.
+    pub accesses: Vec<u32>,
+    pub reads: Vec<(File, Slot)>,
+    pub writes: Vec<(File, Slot)>,
+}
+
+impl Extended {
+    pub fn new(what: Extension) -> Extended {
+        Extended { what, accesses: Vec::new(), reads: Vec::new(), writes: Vec::new() }
+    }
+
+    pub fn accessing(mut self, access: u32) -> Extended {
+        self.accesses.push(access);
+        self
+    }
+
+    pub fn reading(mut self, file: File, slot: Slot) -> Extended {
+        self.reads.push((file, slot));
+        self
+    }
+
+    pub fn writing(mut self, file: File, slot: Slot) -> Extended {
+        self.writes.push((file, slot));
+        self
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Extension {
+    /// Reads the operands, writes the old value if anybody wants it.
+    Atomic(Atomic),
+    /// From the first access (global) to the second (shared). Reads the number of bytes that are not
+    /// zero-filled, if it is given, or a predicate that makes it none.
+    CopyAsync(CopySize),
+    CommitCopies,
+    /// Waits for all but the given number of groups; for everything without.
+    WaitCopies(Option<u32>),
+    /// `ldmatrix`: 8×8 matrices of 16-bit elements from rows in shared memory.
+    LoadMatrix {
+        transpose: bool,
+    },
+    StoreMatrix {
+        transpose: bool,
+    },
+    Multiply(Multiply),
+    /// Reads a value and the members, writes the lanes that have the same (and whether all have).
+    Match {
+        all: bool,
+    },
+    Reduce(IntegerOp, bool),
+    /// Reads the members, writes the lane chosen and whether it is this one.
+    Elect,
+    /// The clock: warp instructions that the thread block executed so far.
+    Clock {
+        high: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum CopySize {
+    Whole,
+    Given,
+    UnlessIgnored,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Atomic {
+    pub op: AtomicOp,
+    pub bits: u8,
+    pub signed: bool,
+    /// For floats: the format, and whether there are two in a word.
+    pub float: Option<(Format, bool)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AtomicOp {
+    Add,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+    Increment,
+    Decrement,
+}
+
+/// `mma.sync`: D = A × B + C. A is M×K, B is K×N; registers hold `32 / bits` elements (f64: one).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Multiply {
+    pub m: u8,
+    pub k: u8,
+    pub a: Element,
+    pub b: Element,
+    pub accumulator: Accumulator,
+    /// `.satfinite` of integers: clamps instead of wrapping.
+    pub saturate: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Element {
+    Float(Format),
+    Byte { signed: bool },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Accumulator {
+    /// Two in a register.
+    F16,
+    F32,
+    F64,
+    S32,
+}
+
+impl Element {
+    /// How many of them are in a register.
+    pub fn per_register(self) -> usize {
+        match self {
+            Element::Byte { .. } => 4,
+            Element::Float(Format::F16 | Format::Bf16) => 2,
+            Element::Float(_) => 1,
+        }
+    }
+}
+
+impl Multiply {
+    /// Registers of A, B, and of C and D each.
+    pub fn registers(&self) -> [usize; 3] {
+        let (m, k) = (usize::from(self.m), usize::from(self.k));
+        let per = self.a.per_register();
+        let results = m * 8 / 32;
+        [m * k / 32 / per, k * 8 / 32 / per, if self.accumulator == Accumulator::F16 { results / 2 } else { results }]
+    }
+
+    /// Floating-point operations of one lane.
+    pub fn flops(&self) -> u32 {
+        u32::from(self.m) * 8 * u32::from(self.k) * 2 / 32
+    }
+
+    /// The files of A's and B's registers, and of C's and D's.
+    pub fn files(&self) -> [File; 2] {
+        if self.accumulator == Accumulator::F64 { [File::D, File::D] } else { [File::R, File::R] }
+    }
+}

@@ -1,0 +1,307 @@
+//! From words to operations: atomics, asynchronous copies, matrices, and instructions across a warp.
+
+use super::decode::Decoder;
+use super::select::operand;
+use super::*;
+use crate::ptx::{Instruction as Words, Operand, error};
+use crate::{Class, PtxError};
+
+impl Decoder<'_> {
+    /// Appends an instruction that does not fit an `Op`.
+    pub fn extended(&mut self, words: &Words, guard: Option<Guard>, extended: Extended, class: Class) {
+        for access in &extended.accesses {
+            self.accesses[*access as usize].at = self.code.len() as u32;
+        }
+        let index = self.extended.len() as u32;
+        self.extended.push(extended);
+        self.push(Op::Extended(index), guard, words, Some(class));
+    }
+
+    /// An access whose registers are its instruction's: the address of operand `n`.
+    fn bare_access(
+        &mut self,
+        words: &Words,
+        n: usize,
+        space: Space,
+        element: u32,
+        count: u32,
+    ) -> Result<u32, PtxError> {
+        let mut space = space;
+        let (base, base_wide, offset) = self.address(operand(words, n)?, &mut space, words)?;
+        self.accesses.push(Access {
+            at: 0,
+            space,
+            element_bytes: element,
+            signed: false,
+            wide: false,
+            elements: count,
+            registers: [0; 4],
+            base,
+            base_wide,
+            offset,
+            ordered: false,
+            within: (0, u32::MAX),
+        });
+        Ok(self.accesses.len() as u32 - 1)
+    }
+
+    /// `atom` and `red`.
+    pub fn atomic(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let returns = parts[0] == "atom";
+        let mut space = Space::Generic;
+        let mut rest = Vec::new();
+        for part in &parts[1..] {
+            match *part {
+                "global" => space = Space::Global,
+                "shared" | "shared::cta" => space = Space::Shared,
+                "relaxed" | "acquire" | "release" | "acq_rel" | "cta" | "gpu" | "sys" | "cluster" | "noftz" => {}
+                _ => rest.push(*part),
+            }
+        }
+        let [op, kind] = rest[..] else { return self.unknown(words) };
+        let Some(atomic) = atomic_form(op, kind) else { return self.unknown(words) };
+        let first = usize::from(returns);
+        let access = self.bare_access(words, first, space, u32::from(atomic.bits) / 8, 1)?;
+        let file = if atomic.bits == 64 { File::D } else { File::R };
+        let mut extended = Extended::new(Extension::Atomic(atomic)).accessing(access);
+        let operands = if atomic.op == AtomicOp::CompareAndSwap { 2 } else { 1 };
+        for n in 0..operands {
+            let slot = self.source(operand(words, first + 1 + n)?, file, words.line)?;
+            extended = extended.reading(file, slot);
+        }
+        if returns {
+            let d = self.destination(operand(words, 0)?, file, words.line)?;
+            extended = extended.writing(file, d);
+        }
+        self.extended(words, guard, extended, Class::Atomic);
+        Ok(())
+    }
+
+    /// `cp.async` and what waits for it.
+    pub fn copy_async(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let simple = |what| Extended::new(what);
+        let extended = match parts {
+            ["cp", "async", "commit_group"] => simple(Extension::CommitCopies),
+            ["cp", "async", "wait_all"] => simple(Extension::WaitCopies(None)),
+            ["cp", "async", "wait_group"] => {
+                let Operand::Integer(pending @ 0..=0xffff) = operand(words, 0)? else { return self.unknown(words) };
+                simple(Extension::WaitCopies(Some(*pending as u32)))
+            }
+            ["cp", "async", "ca" | "cg", "shared" | "shared::cta", "global", hints @ ..]
+                if hints.iter().all(|hint| hint.starts_with("L2::")) =>
+            {
+                return self.copy(words, guard, parts[2]);
+            }
+            _ => return self.unknown(words),
+        };
+        self.extended(words, guard, extended, Class::Barrier);
+        Ok(())
+    }
+
+    fn copy(&mut self, words: &Words, guard: Option<Guard>, cache: &str) -> Result<(), PtxError> {
+        let bytes = match (operand(words, 2)?, cache) {
+            (Operand::Integer(16), _) => 16,
+            (Operand::Integer(bytes @ (4 | 8)), "ca") => *bytes as u32,
+            _ => return error(words.line, format!("`{}` copies 16 bytes, with .ca also 4 or 8", words.opcode)),
+        };
+        let (element, count) = if bytes == 4 { (4, 1) } else { (8, bytes / 8) };
+        let from = self.bare_access(words, 1, Space::Global, element, count)?;
+        let to = self.bare_access(words, 0, Space::Shared, element, count)?;
+        let given = words.operands.get(3);
+        let file = given.map(|operand| self.file_of(operand).unwrap_or(File::R));
+        let extended = match (given, file) {
+            (None, _) | (_, Some(File::D) | None) => Extended::new(Extension::CopyAsync(CopySize::Whole)),
+            (Some(ignored), Some(File::P)) => {
+                let slot = self.predicate(ignored, words)?;
+                Extended::new(Extension::CopyAsync(CopySize::UnlessIgnored)).reading(File::P, slot)
+            }
+            (Some(size), Some(File::R)) => {
+                let slot = self.source(size, File::R, words.line)?;
+                Extended::new(Extension::CopyAsync(CopySize::Given)).reading(File::R, slot)
+            }
+        };
+        self.extended(words, guard, extended.accessing(from).accessing(to), Class::GlobalLoad);
+        Ok(())
+    }
+
+    /// `ldmatrix` and `stmatrix`.
+    pub fn matrix(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let load = parts[0] == "ldmatrix";
+        let mut rest: Vec<&str> = parts[1..].to_vec();
+        let transpose = rest.contains(&"trans");
+        let generic = !rest.iter().any(|part| part.starts_with("shared"));
+        rest.retain(|part| !matches!(*part, "trans" | "shared" | "shared::cta"));
+        let count = match rest[..] {
+            ["sync", "aligned", "m8n8", "x1", "b16"] => 1,
+            ["sync", "aligned", "m8n8", "x2", "b16"] => 2,
+            ["sync", "aligned", "m8n8", "x4", "b16"] => 4,
+            _ => return self.unknown(words),
+        };
+        let space = if generic { Space::Generic } else { Space::Shared };
+        let (registers, address) = if load { (0, 1) } else { (1, 0) };
+        let access = self.bare_access(words, address, space, 8, 2)?;
+        let what = if load { Extension::LoadMatrix { transpose } } else { Extension::StoreMatrix { transpose } };
+        let mut extended = Extended::new(what).accessing(access);
+        for register in listed(operand(words, registers)?, count, words)? {
+            extended = match load {
+                true => extended.writing(File::R, self.destination(register, File::R, words.line)?),
+                false => extended.reading(File::R, self.source(register, File::R, words.line)?),
+            };
+        }
+        let class = if load { Class::SharedLoad } else { Class::SharedStore };
+        self.extended(words, guard, extended, class);
+        Ok(())
+    }
+
+    /// `mma.sync.aligned`: four lists of registers, for D, A, B and C.
+    pub fn multiply(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let Some(multiply) = multiply_form(parts) else { return self.unknown(words) };
+        let [a, b, c] = multiply.registers();
+        let [inputs, results] = multiply.files();
+        let mut extended = Extended::new(Extension::Multiply(multiply));
+        for (n, count, file) in [(1, a, inputs), (2, b, inputs), (3, c, results)] {
+            for register in listed(operand(words, n)?, count, words)? {
+                extended = extended.reading(file, self.source(register, file, words.line)?);
+            }
+        }
+        for register in listed(operand(words, 0)?, c, words)? {
+            extended = extended.writing(results, self.destination(register, results, words.line)?);
+        }
+        self.extended(words, guard, extended, Class::Tensor);
+        if let Some(info) = self.info.last_mut() {
+            match multiply.accumulator {
+                Accumulator::F64 => info.flops_f64 = multiply.flops(),
+                Accumulator::S32 => {}
+                _ => info.flops_f32 = multiply.flops(),
+            }
+        }
+        Ok(())
+    }
+
+    /// `match`, `redux` and `elect`.
+    pub fn across(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        use IntegerOp::*;
+        let line = words.line;
+        let what = match *parts {
+            ["match", "any", "sync", "b32" | "b64"] => Extension::Match { all: false },
+            ["match", "all", "sync", "b32" | "b64"] => Extension::Match { all: true },
+            ["elect", "sync"] => Extension::Elect,
+            ["redux", "sync", op, kind @ ("u32" | "s32" | "b32")] => {
+                let op = match op {
+                    "add" => Add,
+                    "min" => Min,
+                    "max" => Max,
+                    "and" => And,
+                    "or" => Or,
+                    "xor" => Xor,
+                    _ => return self.unknown(words),
+                };
+                Extension::Reduce(op, kind == "s32")
+            }
+            _ => return self.unknown(words),
+        };
+        let (d, flag) = match operand(words, 0)? {
+            Operand::Pair(d, p) => (&**d, Some(&**p)),
+            d => (d, None),
+        };
+        let mut extended = Extended::new(what);
+        let values = usize::from(what != Extension::Elect);
+        if values == 1 {
+            let file = if parts.last() == Some(&"b64") { File::D } else { File::R };
+            extended = extended.reading(file, self.source(operand(words, 1)?, file, line)?);
+        }
+        extended = extended.reading(File::R, self.source(operand(words, 1 + values)?, File::R, line)?);
+        extended = extended.writing(File::R, self.destination(d, File::R, line)?);
+        if let Some(flag) = flag {
+            extended = extended.writing(File::P, self.destination(flag, File::P, line)?);
+        }
+        self.extended(words, guard, extended, Class::Move);
+        Ok(())
+    }
+
+    /// Reading of a clock, if `from` names one.
+    pub fn clock(&self, from: &Operand) -> Option<Extended> {
+        let Operand::Name(name) = from else { return None };
+        let high = match name.as_str() {
+            "%clock" | "%clock64" | "%globaltimer" | "%globaltimer_lo" => false,
+            "%clock_hi" | "%globaltimer_hi" => true,
+            _ => return None,
+        };
+        Some(Extended::new(Extension::Clock { high }))
+    }
+}
+
+/// The registers of a list that must have `count`.
+fn listed<'a>(operand: &'a Operand, count: usize, words: &Words) -> Result<&'a [Operand], PtxError> {
+    let list = match operand {
+        Operand::List(list) => list.as_slice(),
+        single => std::slice::from_ref(single),
+    };
+    if list.len() != count {
+        return error(words.line, format!("`{}` takes {count} registers here, and gets {}", words.opcode, list.len()));
+    }
+    Ok(list)
+}
+
+fn atomic_form(op: &str, kind: &str) -> Option<Atomic> {
+    let packed = kind.ends_with("x2");
+    let number = Number::named(kind.trim_end_matches("x2"))?;
+    let op = match op {
+        "add" => AtomicOp::Add,
+        "min" => AtomicOp::Min,
+        "max" => AtomicOp::Max,
+        "and" => AtomicOp::And,
+        "or" => AtomicOp::Or,
+        "xor" => AtomicOp::Xor,
+        "exch" => AtomicOp::Exchange,
+        "cas" => AtomicOp::CompareAndSwap,
+        "inc" => AtomicOp::Increment,
+        "dec" => AtomicOp::Decrement,
+        _ => return None,
+    };
+    let bits = if packed { 2 * number.bits() } else { number.bits() };
+    match number {
+        Number::Float(format) => {
+            let known = op == AtomicOp::Add && format != Format::Tf32 && bits <= 64;
+            known.then_some(Atomic { op, bits, signed: false, float: Some((format, packed)) })
+        }
+        Number::Integer { signed, .. } => {
+            let narrow = bits == 16 && op == AtomicOp::CompareAndSwap;
+            (bits >= 32 && !packed || narrow).then_some(Atomic { op, bits, signed, float: None })
+        }
+    }
+}
+
+fn multiply_form(parts: &[&str]) -> Option<Multiply> {
+    let ["mma", "sync", "aligned", shape, "row", "col", types @ ..] = parts else { return None };
+    let (saturate, types) = match types {
+        ["satfinite", types @ ..] => (true, types),
+        types => (false, types),
+    };
+    let [d, a, b, c] = types else { return None };
+    let element = |kind: &str| match Number::named(kind) {
+        Some(Number::Float(format)) => Some(Element::Float(format)),
+        Some(Number::Integer { bits: 8, signed }) => Some(Element::Byte { signed }),
+        _ => None,
+    };
+    let (a, b) = (element(a)?, element(b)?);
+    let accumulator = match *d {
+        "f16" => Accumulator::F16,
+        "f32" => Accumulator::F32,
+        "f64" => Accumulator::F64,
+        "s32" => Accumulator::S32,
+        _ => return None,
+    };
+    use Accumulator::{F16, F32, F64, S32};
+    use Element::{Byte, Float};
+    let known = match (*shape, a, accumulator) {
+        ("m16n8k8" | "m16n8k16", Float(Format::F16), F16 | F32) => a == b,
+        ("m16n8k8" | "m16n8k16", Float(Format::Bf16), F32) => a == b,
+        ("m16n8k4" | "m16n8k8", Float(Format::Tf32), F32) => a == b,
+        ("m8n8k4" | "m16n8k4" | "m16n8k8" | "m16n8k16", Float(Format::F64), F64) => a == b,
+        ("m8n8k16" | "m16n8k16" | "m16n8k32", Byte { .. }, S32) => matches!(b, Byte { .. }),
+        _ => false,
+    };
+    let (m, k) = shape.strip_prefix('m')?.split_once("n8k")?;
+    (known && c == d).then_some(Multiply { m: m.parse().ok()?, k: k.parse().ok()?, a, b, accumulator, saturate })
+}
