@@ -127,12 +127,15 @@ impl Parser {
     /// After `.shared`, `.param` …: `.align 16 .b8 name[1024] = {…};`
     fn variable(&mut self, space: &str) -> Result<Variable, PtxError> {
         let line = self.line();
-        let (mut align, mut element, mut kind) = (None, None, String::new());
+        let (mut align, mut element, mut kind, mut pointer) = (None, None, String::new(), false);
         let name = loop {
             let word = self.word()?;
             match word.as_str() {
+                // Behind `.ptr` stands how the memory that it points to is aligned.
+                ".align" if pointer => drop(self.integer()?),
                 ".align" => align = Some(self.integer()? as u64),
-                ".ptr" | ".global" | ".shared" | ".const" | ".local" => {}
+                ".ptr" => pointer = true,
+                ".global" | ".shared" | ".const" | ".local" => {}
                 _ if word.starts_with('.') => {
                     let (lanes, scalar) = match word.as_str() {
                         ".v2" => (2, self.word()?),
@@ -264,7 +267,11 @@ impl Parser {
             }
             let word = self.word()?;
             match word.as_str() {
-                ".reg" => self.registers(function)?,
+                ".reg" => {
+                    let kind = self.word()?;
+                    self.registers(kind.trim_start_matches('.'), function)?;
+                }
+                _ if word.starts_with(".reg.") => self.registers(&word[5..], function)?,
                 ".shared" | ".local" | ".param" | ".const" | ".global" => {
                     let variable = self.variable(&word[1..])?;
                     function.variables.push(variable);
@@ -305,8 +312,8 @@ impl Parser {
     }
 
     /// After `.reg`: `.b32 %r<30>;` or `.pred p, q;`
-    fn registers(&mut self, function: &mut Function) -> Result<(), PtxError> {
-        let kind = self.word()?[1..].to_string();
+    fn registers(&mut self, kind: &str, function: &mut Function) -> Result<(), PtxError> {
+        let kind = kind.to_string();
         loop {
             let name = self.word()?;
             if self.accept('<') {
