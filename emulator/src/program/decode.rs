@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::flow::{Item, Proto};
 use super::*;
+use crate::machine::INSTRUCTION_LIMIT;
 use crate::ptx::{self, Function, Operand, Source, Statement, error};
 use crate::{Class, PtxError};
 
@@ -14,11 +15,17 @@ pub(super) const PRESET: Slot = 1 << 31;
 /// Functions may call functions this deep; deeper means recursion, which is refused.
 const MAX_CALL_DEPTH: usize = 32;
 
+/// Bytes that a kernel's parameters may have.
+const MAX_PARAMETER_BYTES: u64 = 32764;
+
+/// Instructions that a kernel may have, all calls inlined: as many as race detection can tell apart.
+const MAX_INSTRUCTIONS: usize = INSTRUCTION_LIMIT / 2;
+
 /// Decodes the kernel `function` of `source`.
 pub(crate) fn decode(source: &Source, function: &Function) -> Result<Program, PtxError> {
     let mut decoder = Decoder::new(source)?;
     for variable in &function.params {
-        decoder.parameter(variable);
+        decoder.parameter(variable)?;
     }
     let end = decoder.new_label();
     decoder.function(function, HashMap::new(), end)?;
@@ -111,6 +118,15 @@ impl<'a> Decoder<'a> {
     /// Lays out a variable in its space.
     fn place(&mut self, variable: &ptx::Variable) -> Result<Place, PtxError> {
         let bytes = variable.bytes.unwrap_or(0);
+        let limit = match variable.space.as_str() {
+            "shared" | "local" | "param" => 1 << 20,
+            "const" => 1 << 16,
+            _ => 1 << 32,
+        };
+        if bytes > limit || variable.align > limit {
+            let (name, space) = (plain_name(&variable.name), &variable.space);
+            return error(0, format!("{name} has {bytes} bytes, and a variable in .{space} at most {limit}"));
+        }
         let align = |at: u64| at.next_multiple_of(variable.align.max(1));
         Ok(match variable.space.as_str() {
             "shared" if variable.bytes.is_none() => {
@@ -145,8 +161,11 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    fn parameter(&mut self, variable: &ptx::Variable) {
+    fn parameter(&mut self, variable: &ptx::Variable) -> Result<(), PtxError> {
         let bytes = variable.bytes.unwrap_or(8);
+        if bytes > MAX_PARAMETER_BYTES || variable.align > MAX_PARAMETER_BYTES {
+            return error(0, format!("parameter {} has {bytes} bytes, of at most {MAX_PARAMETER_BYTES}", variable.name));
+        }
         let offset = self.parameter_bytes.next_multiple_of(variable.align.max(1));
         self.parameter_bytes = offset + bytes;
         self.parameters.push(Parameter {
@@ -157,6 +176,7 @@ impl<'a> Decoder<'a> {
             loaded_through: false,
         });
         self.module_places.insert(variable.name.clone(), Place::Parameter(offset));
+        Ok(())
     }
 
     pub fn new_label(&mut self) -> u32 {
@@ -176,6 +196,9 @@ impl<'a> Decoder<'a> {
                 function.line,
                 format!("calls nest deeper than {MAX_CALL_DEPTH}: recursion is not supported"),
             );
+        }
+        if self.code.len().max(self.items.len()) > MAX_INSTRUCTIONS {
+            return error(function.line, format!("with its calls inlined, the kernel has over {MAX_INSTRUCTIONS} instructions"));
         }
         let (registers, labels) = (HashMap::new(), HashMap::new());
         self.frames.push(Frame { function, registers, labels, places, end, carry: None });

@@ -9,7 +9,7 @@ use crate::PtxError;
 
 /// Parses the text of a module.
 pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0, scopes: Vec::new(), scope_count: 0 };
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, scopes: Vec::new(), scope_count: 0, depth: 0 };
     let mut source = Source::default();
     let mut versioned = false;
     while parser.at < parser.tokens.len() {
@@ -41,7 +41,12 @@ struct Parser {
     /// Names declared in nested `{ }` blocks, with the unique names that they stand for.
     scopes: Vec<HashMap<String, String>>,
     scope_count: u32,
+    /// How deep operands and initialisers nest here.
+    depth: u32,
 }
+
+/// Deeper nesting of operands and initialisers is not sensible.
+const MAX_DEPTH: u32 = 50;
 
 impl Parser {
     fn peek(&self) -> Option<&Token> {
@@ -154,8 +159,14 @@ impl Parser {
         let Some(element) = element else { return error(line, format!("variable `{name}` has no type")) };
         let mut bytes = Some(element);
         while self.accept('[') {
-            let extent = if self.is(']') { None } else { Some(self.integer()? as u64) };
-            bytes = bytes.zip(extent).map(|(a, b)| a * b);
+            let extent = if self.is(']') { None } else { Some(self.integer()?) };
+            bytes = match bytes.zip(extent) {
+                None => None,
+                Some((element, extent)) => match u64::try_from(extent).ok().and_then(|n| element.checked_mul(n)) {
+                    None => return error(line, format!("an array of {extent} elements")),
+                    total => total,
+                },
+            };
             self.expect(']')?;
         }
         let mut init = Vec::new();
@@ -171,10 +182,12 @@ impl Parser {
 
     fn initialiser(&mut self, kind: &str, out: &mut Vec<u8>) -> Result<(), PtxError> {
         if self.accept('{') {
+            self.deeper()?;
             while !self.accept('}') {
                 self.initialiser(kind, out)?;
                 self.accept(',');
             }
+            self.depth -= 1;
             return Ok(());
         }
         let line = self.line();
@@ -317,7 +330,9 @@ impl Parser {
         loop {
             let name = self.word()?;
             if self.accept('<') {
-                let count = self.integer()? as u32;
+                let line = self.line();
+                let count = self.integer()?;
+                let Ok(count) = u32::try_from(count) else { return error(line, format!("{count} registers")) };
                 self.expect('>')?;
                 function.register_ranges.push((name, count, kind.clone()));
             } else {
@@ -355,6 +370,21 @@ impl Parser {
     }
 
     fn operand(&mut self) -> Result<Operand, PtxError> {
+        self.deeper()?;
+        let operand = self.nested_operand();
+        self.depth -= 1;
+        operand
+    }
+
+    fn deeper(&mut self) -> Result<(), PtxError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return error(self.line(), format!("operands nest deeper than {MAX_DEPTH}"));
+        }
+        Ok(())
+    }
+
+    fn nested_operand(&mut self) -> Result<Operand, PtxError> {
         let line = self.line();
         match self.next()? {
             Token::Integer(n) => Ok(Operand::Integer(n)),
