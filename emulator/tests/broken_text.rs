@@ -18,8 +18,28 @@ impl Dice {
 
 /// What numbers and words of a text are replaced by.
 const ODDITIES: [&str; 22] = [
-    "0", "-1", "4294967295", "99999999999999999999", "0x7fffffffffffffff", "-9223372036854775808", "%r0", "%nothing", "[", "]",
-    "{", "}", "(", ",", ";", ".b128", ".pred", ".align", "_", "!", "1<", "170141183460469231731687303715884105727",
+    "0",
+    "-1",
+    "4294967295",
+    "99999999999999999999",
+    "0x7fffffffffffffff",
+    "-9223372036854775808",
+    "%r0",
+    "%nothing",
+    "[",
+    "]",
+    "{",
+    "}",
+    "(",
+    ",",
+    ";",
+    ".b128",
+    ".pred",
+    ".align",
+    "_",
+    "!",
+    "1<",
+    "170141183460469231731687303715884105727",
 ];
 
 fn broken(text: &str, dice: &mut Dice) -> String {
@@ -44,7 +64,11 @@ fn broken(text: &str, dice: &mut Dice) -> String {
                 let words: Vec<&str> = text.split_inclusive([' ', ',', '\t', '.', ';']).collect();
                 let place = dice.roll(words.len());
                 let odd = ODDITIES[dice.roll(ODDITIES.len())];
-                words.iter().enumerate().map(|(n, w)| if n == place { format!("{odd} ") } else { w.to_string() }).collect()
+                words
+                    .iter()
+                    .enumerate()
+                    .map(|(n, w)| if n == place { format!("{odd} ") } else { w.to_string() })
+                    .collect()
             }
         };
         if text.is_empty() {

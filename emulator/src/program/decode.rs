@@ -164,7 +164,10 @@ impl<'a> Decoder<'a> {
     fn parameter(&mut self, variable: &ptx::Variable) -> Result<(), PtxError> {
         let bytes = variable.bytes.unwrap_or(8);
         if bytes > MAX_PARAMETER_BYTES || variable.align > MAX_PARAMETER_BYTES {
-            return error(0, format!("parameter {} has {bytes} bytes, of at most {MAX_PARAMETER_BYTES}", variable.name));
+            return error(
+                0,
+                format!("parameter {} has {bytes} bytes, of at most {MAX_PARAMETER_BYTES}", variable.name),
+            );
         }
         let offset = self.parameter_bytes.next_multiple_of(variable.align.max(1));
         self.parameter_bytes = offset + bytes;
@@ -198,7 +201,10 @@ impl<'a> Decoder<'a> {
             );
         }
         if self.code.len().max(self.items.len()) > MAX_INSTRUCTIONS {
-            return error(function.line, format!("with its calls inlined, the kernel has over {MAX_INSTRUCTIONS} instructions"));
+            return error(
+                function.line,
+                format!("with its calls inlined, the kernel has over {MAX_INSTRUCTIONS} instructions"),
+            );
         }
         let (registers, labels) = (HashMap::new(), HashMap::new());
         self.frames.push(Frame { function, registers, labels, places, end, carry: None });
