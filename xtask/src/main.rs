@@ -1,17 +1,19 @@
 //! The repository's own commands: `cargo x …`.
 //!
 //! `ci` is the whole of continuous integration, `tidy` tests the repository itself, `ptx` regenerates what NVIDIA's
-//! compiler makes of the kernels, `book` builds the book. This crate depends on none of the workspace's others: it runs
+//! compiler makes of the kernels, `book` builds the book, `ncu` records what the hardware counts. This crate depends on none of the workspace's others: it runs
 //! cargo and reads files, so that it works while they do not compile.
 
 #![forbid(unsafe_code)]
 
 mod book;
 mod ci;
+mod ncu;
 mod ptx;
 mod shell;
 mod tidy;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -32,6 +34,15 @@ enum Command {
     Tidy,
     /// Compile every level's kernel.cu again and write the PTX that is shipped (needs NVRTC, no GPU)
     Ptx,
+    /// Record the hardware's counters for every level (needs an NVIDIA GPU and ncu)
+    Ncu {
+        /// Folder with the levels' binaries
+        #[arg(long, default_value = "target/release")]
+        binaries: PathBuf,
+        /// Where the record goes
+        #[arg(long, default_value = "common/tests/data/ncu-h200.csv")]
+        out: PathBuf,
+    },
     /// Build the book into book/book (needs no installed mdBook)
     Book,
 }
@@ -41,6 +52,7 @@ fn main() -> ExitCode {
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
         Command::Ptx => ptx::run(),
+        Command::Ncu { binaries, out } => ncu::run(&binaries, &out),
         Command::Book => book::run(),
     };
     match done {

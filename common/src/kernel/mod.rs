@@ -96,7 +96,7 @@ impl Kernel {
     ) -> Result<Kernel, Error> {
         let options = options(level, configuration);
         let refuse = |log: String| nvrtc::explain(&log, configuration);
-        let ptx = compiler.ptx(level, &options).map_err(refuse)?;
+        let ptx = compiler.ptx(level.source, level.path, &options).map_err(refuse)?;
         let mut resources = BTreeMap::new();
         for &architecture in architectures {
             if let Some(found) = compiler.resources(level, &options, architecture) {

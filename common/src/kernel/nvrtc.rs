@@ -102,11 +102,11 @@ impl Compiler {
         format!("{}.{}", self.version.0, self.version.1)
     }
 
-    /// The kernel as PTX, with the source's path relative. `Err` holds the compiler's log.
-    pub fn ptx(&self, level: &Level, options: &[String]) -> Result<String, String> {
-        let compiled = self.nvrtc.compile(level.source, level.path, options, false)?;
+    /// A source as PTX, with its path relative, as `path` is. `Err` holds the compiler's log.
+    pub fn ptx(&self, source: &str, path: &str, options: &[String]) -> Result<String, String> {
+        let compiled = self.nvrtc.compile(source, path, options, false)?;
         let ptx = String::from_utf8_lossy(&compiled.code);
-        Ok(relative_paths(ptx.trim_end_matches('\0'), level.path))
+        Ok(relative_paths(ptx.trim_end_matches('\0'), path))
     }
 
     /// What ptxas needs for a real architecture; nothing if this compiler does not know it.

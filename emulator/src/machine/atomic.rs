@@ -5,13 +5,13 @@ use super::block::Worker;
 use super::general::evaluate;
 use super::lanes::{LANES, each, mask_where};
 use super::race::Stamp;
+use super::shadow::Place;
 use super::shared_access::{read_shared, write_shared};
 use super::warp::Warp;
 use crate::Fault;
 use crate::global::locate;
 use crate::program::{
-    Access, Atomic, AtomicOp, Extended, FloatOp, Format, General, IntegerOp, LOCAL_WINDOW, Mode, SHARED_WINDOW, Space,
-    WINDOW_BYTES,
+    Access, Atomic, AtomicOp, Extended, FloatOp, Format, General, IntegerOp, Mode, SHARED_WINDOW, Space, WINDOW_BYTES,
 };
 
 impl Worker<'_> {
@@ -46,9 +46,15 @@ impl Worker<'_> {
             warp.set_wide(file, d, &old, mask);
             if self.context.sanitize && (unwritten != 0 || warp.taint.is_some()) {
                 let view = Access { registers: [d; 4], elements: 1, wide: atomic.bits == 64, ..access.clone() };
-                let lane = unwritten.trailing_zeros() as usize & 31;
-                let what = format!("memory at {:#x}", addresses[lane] & !(LOCAL_WINDOW | SHARED_WINDOW));
-                self.taint_loaded(warp, &view, mask, unwritten, &what);
+                let missing = |lane: usize| if unwritten >> lane & 1 == 1 { (1 << access.bytes()) - 1 } else { 0 };
+                let place = |lane: usize, _| match shared >> lane & 1 {
+                    1 => Place::Shared(addresses[lane].wrapping_sub(window) as u32),
+                    _ => {
+                        let (buffer, offset) = locate(addresses[lane]);
+                        Place::Global(buffer, offset as u64)
+                    }
+                };
+                self.taint_loaded(warp, &view, mask, &missing, &place);
             }
         }
         Ok(())

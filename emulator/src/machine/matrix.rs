@@ -5,7 +5,9 @@
 use super::block::Worker;
 use super::lanes::LANES;
 use super::race::Stamp;
+use super::shadow::Place;
 use super::shared_access::{read_shared, write_shared};
+use super::taint::bits;
 use super::warp::Warp;
 use crate::Fault;
 use crate::access::{self, SharedCost};
@@ -43,10 +45,13 @@ impl Worker<'_> {
         if unwritten || warp.taint.is_some() {
             let mut registers = [0; 4];
             registers.iter_mut().zip(&extended.writes).for_each(|(slot, (_, d))| *slot = *d);
-            let view = Access { registers, elements: matrices as u32, wide: false, ..access.clone() };
-            let (name, offset) = self.shared_name(rows[0]);
-            let what = format!("{name} (shared memory), a matrix with its first row at offset {offset},");
-            self.taint_loaded(warp, &view, u32::MAX, if unwritten { u32::MAX } else { 0 }, &what);
+            let view = Access { registers, element_bytes: 4, elements: matrices as u32, ..access.clone() };
+            let at = |lane: usize, byte: u32| {
+                let (row, column) = place(lane, byte as usize % 4 / 2, transpose);
+                rows[8 * (byte as usize / 4) + row] + 2 * column as u32 + byte % 2
+            };
+            let missing = |lane| bits(&view, |byte| self.is_unwritten(at(lane, byte)));
+            self.taint_loaded(warp, &view, u32::MAX, &missing, &|lane, byte| Place::Shared(at(lane, byte)));
         }
         Ok(())
     }
@@ -135,6 +140,11 @@ impl Worker<'_> {
             self.cells[cell].read(now);
         }
         Ok(unwritten)
+    }
+
+    fn is_unwritten(&self, at: u32) -> bool {
+        let cell = self.cells.get((at / self.context.program.shared_grain) as usize);
+        cell.is_some_and(|cell| cell.write.epoch() < self.first_epoch)
     }
 
     /// A lane is about to write bytes that others must not be using.

@@ -19,6 +19,7 @@ mod meaning;
 mod multiply;
 mod number_meaning;
 mod race;
+mod shadow;
 mod shared_access;
 mod taint;
 mod tally;

@@ -2,7 +2,7 @@
 
 use super::async_copy::Copies;
 use super::lanes::{FULL, LANES, Lanes};
-use super::taint::Taint;
+use super::shadow::Taint;
 use crate::Dim3;
 use crate::program::{Barrier, Preset, Program, Slot};
 
@@ -170,6 +170,7 @@ fn preset_value(preset: Preset, launch: &Shape, block: Dim3, first: u32, lane: u
     let axis = |extents: Dim3, axis: u8| u64::from([extents.x, extents.y, extents.z][axis as usize]);
     match preset {
         Preset::Constant(bits) => bits,
+        Preset::SharedAddress { address, .. } => address,
         Preset::Tid(n) => axis(launch.thread(first + lane as u32), n),
         Preset::Ntid(n) => axis(launch.block, n),
         Preset::Ctaid(n) => axis(block, n),

@@ -335,7 +335,12 @@ impl<'a> Decoder<'a> {
         match self.find_place(name) {
             Some(Place::Global(index)) => Ok(self.preset(file, Preset::Global(index, offset))),
             Some(Place::Shared(u64::MAX)) => Ok(self.preset(file, Preset::DynamicSharedBase(offset))),
-            Some(Place::Shared(at) | Place::Local(at) | Place::Constant(at) | Place::Parameter(at)) => {
+            Some(Place::Shared(at)) => {
+                let variable = self.shared.iter().position(|v| u64::from(v.offset) == at && v.bytes != Some(0));
+                let address = at.wrapping_add(offset as u64);
+                Ok(self.preset(file, Preset::SharedAddress { variable: variable.unwrap_or(0) as u32, address }))
+            }
+            Some(Place::Local(at) | Place::Constant(at) | Place::Parameter(at)) => {
                 Ok(self.constant(file, at.wrapping_add(offset as u64)))
             }
             None if name == "WARP_SZ" => Ok(self.constant(file, 32)),
@@ -415,12 +420,11 @@ impl<'a> Decoder<'a> {
         Info { ptx_line: instruction.line, file, line, opcode, class, flops_f32, flops_f64 }
     }
 
-    /// Ordered accesses or atomics, in a space that other thread blocks see.
-    fn synchronises_globally(&self) -> bool {
-        let seen = |access: &Access| access.space != Space::Shared;
-        let ordered = self.accesses.iter().any(|access| access.ordered && seen(access));
+    /// Whether there are ordered accesses or atomics among those that `counts`.
+    fn synchronises(&self, counts: impl Fn(&Access) -> bool) -> bool {
+        let ordered = self.accesses.iter().any(|access| access.ordered && counts(access));
         let atomics = self.extended.iter().filter(|extended| matches!(extended.what, Extension::Atomic(_)));
-        ordered || atomics.flat_map(|extended| &extended.accesses).any(|index| seen(&self.accesses[*index as usize]))
+        ordered || atomics.flat_map(|extended| &extended.accesses).any(|index| counts(&self.accesses[*index as usize]))
     }
 
     pub fn branch_targets(&self, table: &str) -> Option<&'a [String]> {
@@ -439,7 +443,8 @@ impl<'a> Decoder<'a> {
                 }
             }
         }
-        let synchronises_globally = self.synchronises_globally();
+        let synchronises = self.synchronises(|_| true);
+        let synchronises_globally = self.synchronises(|access| access.space != Space::Shared);
         let blocks = flow::blocks(self.items, end, &mut self.info)?;
         let grain = |space: Space| {
             let widths = self.accesses.iter().filter(|a| a.space == space || a.space == Space::Generic);
@@ -449,6 +454,7 @@ impl<'a> Decoder<'a> {
             name: function.name.clone(),
             shared_grain: grain(Space::Shared),
             global_grain: grain(Space::Global),
+            synchronises,
             synchronises_globally,
             blocks,
             code: self.code,
@@ -472,6 +478,7 @@ impl<'a> Decoder<'a> {
             files: self.file_numbers.iter().map(|n| self.source.files[n].clone()).collect(),
         };
         provenance::mark(&mut program, self.counts, &self.presets);
+        owner::mark(&mut program, self.counts, &self.presets);
         allocate::allocate(&mut program, self.counts, &self.presets);
         Ok(program)
     }

@@ -12,6 +12,7 @@ mod flow;
 mod forms;
 mod general;
 mod operands;
+mod owner;
 mod provenance;
 mod select;
 mod simple;
@@ -26,7 +27,7 @@ pub(crate) use extended::{Accumulator, Atomic, AtomicOp, CopySize, Element, Exte
 pub(crate) use general::{
     Clamp, Comparison, FloatOp, Format, General, IntegerOp, Mode, Number, Permute, Relation, Rounding, Test, Window,
 };
-pub(crate) use operands::{Role, visit};
+pub(crate) use operands::{Role, registers};
 
 use crate::Class;
 
@@ -69,6 +70,8 @@ pub(crate) struct Program {
     pub constants: Vec<u8>,
     /// Module-level variables in global memory, by `Preset::Global`.
     pub globals: Vec<GlobalVariable>,
+    /// Has volatile, relaxed, acquire or release accesses, or atomics: threads may wait for each other.
+    pub synchronises: bool,
     /// Global memory orders threads of different blocks here (atomics, volatile): blocks run in
     /// order, and accesses by different blocks are no races.
     pub synchronises_globally: bool,
@@ -109,6 +112,11 @@ pub(crate) struct GlobalVariable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Preset {
     Constant(u64),
+    /// An address in one of the module's shared variables.
+    SharedAddress {
+        variable: u32,
+        address: u64,
+    },
     /// `%tid`, `%ntid`, `%ctaid`, `%nctaid` in x, y, z.
     Tid(u8),
     Ntid(u8),
@@ -295,6 +303,9 @@ pub(crate) struct Access {
     pub offset: i64,
     /// Volatile, relaxed, acquire or release: orders threads, and is no party of a race.
     pub ordered: bool,
+    /// Start and end in shared memory of the variable that the address derives from; of all of it where that is
+    /// not known.
+    pub within: (u32, u32),
 }
 
 impl Access {

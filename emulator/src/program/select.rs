@@ -218,6 +218,7 @@ impl Decoder<'_> {
             base_wide,
             offset,
             ordered,
+            within: (0, u32::MAX),
         });
         self.push(if load { Op::Load(index) } else { Op::Store(index) }, guard, words, Some(class));
         if load && signed && bits == 8 && file == File::R {

@@ -40,6 +40,7 @@ impl Decoder<'_> {
             base_wide,
             offset,
             ordered: false,
+            within: (0, u32::MAX),
         });
         Ok(self.accesses.len() as u32 - 1)
     }
