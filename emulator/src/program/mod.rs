@@ -13,8 +13,10 @@ mod forms;
 mod general;
 mod operands;
 mod owner;
+mod places;
 mod provenance;
 mod select;
+mod signature;
 mod simple;
 mod warp_forms;
 

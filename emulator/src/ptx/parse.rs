@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::operands::show;
 use super::token::{Token, tokens};
 use super::{Function, Instruction, Operand, Source, Statement, Variable, error};
 use crate::PtxError;
@@ -35,30 +36,27 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
     Ok(source)
 }
 
-struct Parser {
+pub(super) struct Parser {
     tokens: Vec<(Token, u32)>,
     at: usize,
     /// Names declared in nested `{ }` blocks, with the unique names that they stand for.
     scopes: Vec<HashMap<String, String>>,
     scope_count: u32,
     /// How deep operands and initialisers nest here.
-    depth: u32,
+    pub(super) depth: u32,
 }
 
-/// Deeper nesting of operands and initialisers is not sensible.
-const MAX_DEPTH: u32 = 50;
-
 impl Parser {
-    fn peek(&self) -> Option<&Token> {
+    pub(super) fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at).map(|(t, _)| t)
     }
 
-    fn line(&self) -> u32 {
+    pub(super) fn line(&self) -> u32 {
         let last = self.tokens.len().saturating_sub(1);
         self.tokens.get(self.at.min(last)).map_or(0, |(_, line)| *line)
     }
 
-    fn next(&mut self) -> Result<Token, PtxError> {
+    pub(super) fn next(&mut self) -> Result<Token, PtxError> {
         let Some((token, _)) = self.tokens.get(self.at) else {
             return error(self.line(), "the text ends in the middle of a statement");
         };
@@ -66,7 +64,7 @@ impl Parser {
         Ok(token.clone())
     }
 
-    fn word(&mut self) -> Result<String, PtxError> {
+    pub(super) fn word(&mut self) -> Result<String, PtxError> {
         let line = self.line();
         match self.next()? {
             Token::Word(word) => Ok(word),
@@ -74,7 +72,7 @@ impl Parser {
         }
     }
 
-    fn integer(&mut self) -> Result<i128, PtxError> {
+    pub(super) fn integer(&mut self) -> Result<i128, PtxError> {
         let line = self.line();
         let negative = self.accept('-');
         match self.next()? {
@@ -83,17 +81,17 @@ impl Parser {
         }
     }
 
-    fn is(&self, sign: char) -> bool {
+    pub(super) fn is(&self, sign: char) -> bool {
         self.peek() == Some(&Token::Sign(sign))
     }
 
-    fn accept(&mut self, sign: char) -> bool {
+    pub(super) fn accept(&mut self, sign: char) -> bool {
         let found = self.is(sign);
         self.at += found as usize;
         found
     }
 
-    fn expect(&mut self, sign: char) -> Result<(), PtxError> {
+    pub(super) fn expect(&mut self, sign: char) -> Result<(), PtxError> {
         let line = self.line();
         match self.next()? {
             Token::Sign(c) if c == sign => Ok(()),
@@ -209,7 +207,7 @@ impl Parser {
         unique
     }
 
-    fn resolve(&self, name: String) -> String {
+    pub(super) fn resolve(&self, name: String) -> String {
         self.scopes.iter().rev().find_map(|scope| scope.get(&name).cloned()).unwrap_or(name)
     }
 
@@ -368,72 +366,6 @@ impl Parser {
         }
         Ok(Instruction { line, loc, guard, opcode, operands })
     }
-
-    fn operand(&mut self) -> Result<Operand, PtxError> {
-        self.deeper()?;
-        let operand = self.nested_operand();
-        self.depth -= 1;
-        operand
-    }
-
-    fn deeper(&mut self) -> Result<(), PtxError> {
-        self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return error(self.line(), format!("operands nest deeper than {MAX_DEPTH}"));
-        }
-        Ok(())
-    }
-
-    fn nested_operand(&mut self) -> Result<Operand, PtxError> {
-        let line = self.line();
-        match self.next()? {
-            Token::Integer(n) => Ok(Operand::Integer(n)),
-            Token::F32(bits) => Ok(Operand::F32(bits)),
-            Token::F64(bits) => Ok(Operand::F64(bits)),
-            Token::Sign('-') => match self.operand()? {
-                Operand::Integer(n) => Ok(Operand::Integer(-n)),
-                other => error(line, format!("`-` before {other:?}")),
-            },
-            Token::Sign('!') => {
-                let name = self.word()?;
-                Ok(Operand::Not(self.resolve(name)))
-            }
-            Token::Sign('[') => self.address(),
-            Token::Sign('{') => self.list('}'),
-            Token::Sign('(') => self.list(')'),
-            Token::Word(name) => {
-                let name = self.resolve(name);
-                if self.is('+') { Ok(Operand::Offset(name, self.offset()?)) } else { Ok(Operand::Name(name)) }
-            }
-            other => error(line, format!("{} is no operand", show(&other))),
-        }
-    }
-
-    fn list(&mut self, end: char) -> Result<Operand, PtxError> {
-        let mut list = Vec::new();
-        while !self.accept(end) {
-            list.push(self.operand()?);
-            self.accept(',');
-        }
-        Ok(Operand::List(list))
-    }
-
-    fn address(&mut self) -> Result<Operand, PtxError> {
-        let base = match self.peek() {
-            Some(Token::Word(_)) => {
-                let name = self.word()?;
-                Some(self.resolve(name))
-            }
-            _ => None,
-        };
-        let offset = if base.is_none() { self.integer()? as i64 } else { self.offset()? };
-        self.expect(']')?;
-        Ok(Operand::Address(base, offset))
-    }
-
-    fn offset(&mut self) -> Result<i64, PtxError> {
-        if self.accept('+') { Ok(self.integer()? as i64) } else { Ok(0) }
-    }
 }
 
 /// Bytes of a fundamental type: `f32` → 4.
@@ -442,15 +374,5 @@ pub(super) fn type_bytes(kind: &str) -> Option<u64> {
     match digits {
         "8" | "16" | "32" | "64" | "128" => digits.parse::<u64>().ok().map(|bits| bits / 8),
         _ => None,
-    }
-}
-
-fn show(token: &Token) -> String {
-    match token {
-        Token::Word(word) => format!("`{word}`"),
-        Token::Integer(n) => format!("`{n}`"),
-        Token::F32(_) | Token::F64(_) => "a floating-point constant".into(),
-        Token::Text(text) => format!("\"{text}\""),
-        Token::Sign(sign) => format!("`{sign}`"),
     }
 }

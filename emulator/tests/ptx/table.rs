@@ -82,7 +82,7 @@ impl Form {
 
     /// As many bytes of input for `blocks` thread blocks, from edges of the types and from chance.
     pub fn generated_bytes(&self, blocks: u32) -> Vec<u8> {
-        let mut dice = Dice(self.name.bytes().fold(1, |seed, byte| seed * 31 + u64::from(byte) & 0xffff_ffff));
+        let mut dice = Dice(self.name.bytes().fold(1, |seed, byte| (seed * 31 + u64::from(byte)) & 0xffff_ffff));
         let words = (0..blocks * THREADS).flat_map(|_| self.inputs.iter().map(String::as_str));
         words.flat_map(|kind| dice.value(kind).to_le_bytes()).collect()
     }
@@ -195,7 +195,7 @@ impl Dice {
 
     fn pick(&mut self, edges: &[u64; 16], bits: u32) -> u64 {
         let random = (self.roll() << 32 | self.roll()) >> (64 - bits);
-        if self.roll() % 2 == 0 { edges[(self.roll() % 16) as usize] } else { random }
+        if self.roll() < 1 << 31 { edges[(self.roll() % 16) as usize] } else { random }
     }
 
     /// An integer from -8 to 8 in a floating-point type, so that sums of products are exact.
