@@ -44,6 +44,8 @@ fn a_copy_may_be_read_after_its_wait_and_by_others_after_a_barrier() {
 fn a_copy_read_before_its_wait_is_unwritten_memory() {
     let read = "bar.sync 0;\nld.shared.f32 %f0, [%row];\nadd.f32 %f0, %f0, %f0;\nst.global.f32 [%out], %f0;";
     assert_eq!(convicted(32, &format!("{COPY}{read}")), FaultKind::Uninitialised);
+    let Err(LaunchError::Fault(fault)) = run(32, &format!("{COPY}{read}")) else { panic!("it was convicted above") };
+    assert!(fault.message.ends_with("tile (shared memory) at offset 0, to which a copy is still under way"), "{fault}");
     let one_late = format!("{COPY} cp.async.wait_group 1;\n{read}");
     assert_eq!(convicted(32, &one_late), FaultKind::Uninitialised, "the last group may still be under way");
 }

@@ -35,6 +35,11 @@ struct Copy {
 }
 
 impl Copies {
+    /// Whether a copy to this offset in shared memory is under way.
+    pub fn reach(&self, at: u32) -> bool {
+        self.pending.iter().any(|copy| (copy.to..copy.to + copy.length).contains(&at))
+    }
+
     pub fn commit(&mut self, mask: u32) {
         each(mask).for_each(|lane| self.groups[lane] += 1);
     }
