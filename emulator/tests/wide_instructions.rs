@@ -46,6 +46,8 @@ fn a_copy_read_before_its_wait_is_unwritten_memory() {
     assert_eq!(convicted(32, &format!("{COPY}{read}")), FaultKind::Uninitialised);
     let Err(LaunchError::Fault(fault)) = run(32, &format!("{COPY}{read}")) else { panic!("it was convicted above") };
     assert!(fault.message.ends_with("tile (shared memory) at offset 0, to which a copy is still under way"), "{fault}");
+    let before = format!("st.shared.v4.u32 [%row], {{%t, %t, %t, %t}};\nbar.sync 0;\n{COPY}{read}");
+    assert_eq!(convicted(32, &before), FaultKind::Uninitialised, "what was there before is gone");
     let one_late = format!("{COPY} cp.async.wait_group 1;\n{read}");
     assert_eq!(convicted(32, &one_late), FaultKind::Uninitialised, "the last group may still be under way");
 }
