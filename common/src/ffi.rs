@@ -158,3 +158,17 @@ pub(crate) fn launch<T: Element>(
     // buffers is what the emulator and compute-sanitizer check.
     unsafe { arguments.launch(config).map(|_| ()) }
 }
+
+/// Launches `form(const void* in, void* out)`.
+pub(crate) fn launch_form(
+    stream: &CudaStream,
+    function: &CudaFunction,
+    config: LaunchConfig,
+    input: &CudaSlice<u8>,
+    output: &mut CudaSlice<u8>,
+) -> Result<(), DriverError> {
+    let mut arguments = stream.launch_builder(function);
+    arguments.arg(input).arg(output);
+    // SAFETY: two pointers are what a form takes; the emulator runs it first, within the same sizes.
+    unsafe { arguments.launch(config).map(|_| ()) }
+}

@@ -192,11 +192,6 @@ impl BufferMemory {
         }
     }
 
-    /// Replaces the 32-bit word at an aligned offset by `update` of it, in one step; gives the old one.
-    pub fn update_word(&self, offset: usize, update: impl Fn(u32) -> u32) -> u32 {
-        self.words[offset / 4].fetch_update(Relaxed, Relaxed, |old| Some(update(old))).unwrap_or_default()
-    }
-
     #[inline(always)]
     pub fn touch_sector(&self, sector: usize) {
         let flag = &self.touched[sector];

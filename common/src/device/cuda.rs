@@ -1,5 +1,7 @@
 //! The product on a CUDA GPU, through the driver: resources, occupancy, times.
 
+mod form;
+
 use std::panic;
 use std::sync::Arc;
 

@@ -160,10 +160,6 @@ fn integer(warp: &mut Warp, code: Alu, s: Slots, mask: u32) {
             let out = std::array::from_fn(|lane| if c >> lane & 1 == 1 { a[lane] } else { b[lane] });
             warp.d[s.d as usize].set(&out, mask);
         }
-        PredicateTo32 => {
-            let a = warp.p[s.a as usize];
-            warp.r[s.d as usize].set(&std::array::from_fn(|lane| a >> lane & 1), mask);
-        }
         other => unreachable!("{other:?} is handled elsewhere"),
     }
 }

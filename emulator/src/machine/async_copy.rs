@@ -29,12 +29,17 @@ struct Copy {
     to: u32,
     bytes: [u8; 16],
     length: u32,
-    /// All of it was initialised.
-    written: bool,
+    /// A bit for each byte that somebody wrote at the source.
+    written: u32,
     at: u32,
 }
 
 impl Copies {
+    /// Whether a copy to this offset in shared memory is under way.
+    pub fn reach(&self, at: u32) -> bool {
+        self.pending.iter().any(|copy| (copy.to..copy.to + copy.length).contains(&at))
+    }
+
     pub fn commit(&mut self, mask: u32) {
         each(mask).for_each(|lane| self.groups[lane] += 1);
     }
@@ -75,7 +80,7 @@ impl Worker<'_> {
                 to: offsets[lane],
                 bytes: [0; 16],
                 length,
-                written: true,
+                written: u32::MAX,
                 at: to.at,
             };
             for n in 0..sizes[lane] as usize {
@@ -83,7 +88,8 @@ impl Worker<'_> {
                 let memory = &self.context.memory.buffers[buffer];
                 let at = offset as usize + n;
                 copy.bytes[n] = memory.load(at, 1) as u8;
-                copy.written &= memory.written.get().is_none_or(|written| written[at].load(Relaxed) != 0);
+                let written = memory.written.get().is_none_or(|written| written[at].load(Relaxed) != 0);
+                copy.written &= !(u32::from(!written) << n);
             }
             self.claim_shared(warp, to, lane, offsets[lane], length)?;
             warp.copies.pending.push(copy);
@@ -154,8 +160,10 @@ impl Worker<'_> {
             write_shared(&mut self.shared, copy.to + n as u32, 4, u32::from_le_bytes(word).into());
         }
         let stamp = self.stamp(warp, copy.at);
-        let now = if copy.written { stamp.of_thread(stamp.thread() + copy.lane as u32) } else { Stamp::default() };
-        self.mark_shared(copy.to, copy.length, now);
+        self.mark_shared(copy.to, copy.length, stamp.of_thread(stamp.thread() + copy.lane as u32));
+        for byte in (0..copy.length).filter(|byte| copy.written >> byte & 1 == 0) {
+            self.mark_shared(copy.to + byte, 1, Stamp::default());
+        }
     }
 
     /// A copy is under way to these bytes: whoever reads them before it lands reads what nobody wrote.

@@ -47,12 +47,15 @@ impl Worker<'_> {
             warp.set_wide(file, d, &old, mask);
             if self.context.sanitize && (unwritten != 0 || warp.taint.is_some()) {
                 let view = Access { registers: [d; 4], elements: 1, wide: atomic.bits == 64, ..access.clone() };
-                let whole = |lane: usize| if unwritten >> lane & 1 == 1 { (1 << view.bytes()) - 1 } else { 0 };
+                let missing = |lane: usize| if unwritten >> lane & 1 == 1 { (1 << access.bytes()) - 1 } else { 0 };
                 let place = |lane: usize, _| match shared >> lane & 1 {
                     1 => Place::Shared(addresses[lane].wrapping_sub(window) as u32),
-                    _ => Place::Global(locate(addresses[lane]).0, locate(addresses[lane]).1 as u64),
+                    _ => {
+                        let (buffer, offset) = locate(addresses[lane]);
+                        Place::Global(buffer, offset as u64)
+                    }
                 };
-                self.taint_loaded(warp, &view, mask, &whole, &place);
+                self.taint_loaded(warp, &view, mask, &missing, &place);
             }
         }
         Ok(())

@@ -248,13 +248,16 @@ impl Worker<'_> {
             None => "memory".to_string(),
         };
         let other = origin.map(|origin| self.site_of(warp, origin.lane, origin.at));
-        let message = format!("uninitialised value reaches {reaches}: it comes from {what}, which nobody wrote");
-        let mut fault = fault(
-            FaultKind::Uninitialised,
-            message,
-            site,
-            "is every element written before it is read, at the edges too?",
-        );
+        let under_way = match origin.map(|origin| origin.place) {
+            Some(Place::Shared(at)) => warp.copies.reach(at) || self.warps.iter().any(|warp| warp.copies.reach(at)),
+            _ => false,
+        };
+        let (why, hint) = match under_way {
+            true => ("to which a copy is still under way", "wait for the copy before reading: `cp.async.wait_group`"),
+            false => ("which nobody wrote", "is every element written before it is read, at the edges too?"),
+        };
+        let message = format!("uninitialised value reaches {reaches}: it comes from {what}, {why}");
+        let mut fault = fault(FaultKind::Uninitialised, message, site, hint);
         fault.other = other.map(|site| ("it was loaded here:".to_string(), site));
         fault
     }

@@ -58,8 +58,8 @@ fn wide_mask(bits: u8) -> u64 {
 
 fn high(a: i128, b: i128, bits: u8, signed: bool) -> i128 {
     match signed {
-        true => a * b >> bits,
-        false => (a as u128 * b as u128 >> bits) as i128,
+        true => (a * b) >> bits,
+        false => ((a as u128 * b as u128) >> bits) as i128,
     }
 }
 

@@ -8,6 +8,7 @@ use super::lanes::LANES;
 use super::race::Stamp;
 use super::shadow::Place;
 use super::shared_access::{read_shared, write_shared};
+use super::taint::bits;
 use super::warp::Warp;
 use crate::Fault;
 use crate::access::{self, SharedCost};
@@ -45,9 +46,13 @@ impl Worker<'_> {
         if unwritten || warp.taint.is_some() {
             let mut registers = [0; 4];
             registers.iter_mut().zip(&extended.writes).for_each(|(slot, (_, d))| *slot = *d);
-            let view = Access { registers, elements: matrices as u32, element_bytes: 4, wide: false, ..access.clone() };
-            let whole = if unwritten { (1 << (4 * matrices)) - 1 } else { 0 };
-            self.taint_loaded(warp, &view, u32::MAX, &|_| whole, &|_, _| Place::Shared(rows[0]));
+            let view = Access { registers, element_bytes: 4, elements: matrices as u32, ..access.clone() };
+            let at = |lane: usize, byte: u32| {
+                let (row, column) = place(lane, byte as usize % 4 / 2, transpose);
+                rows[8 * (byte as usize / 4) + row] + 2 * column as u32 + byte % 2
+            };
+            let missing = |lane| bits(&view, |byte| self.is_unwritten(at(lane, byte)));
+            self.taint_loaded(warp, &view, u32::MAX, &missing, &|lane, byte| Place::Shared(at(lane, byte)));
         }
         Ok(())
     }
@@ -136,6 +141,11 @@ impl Worker<'_> {
             self.cells.read(cell as usize, 1, now, 0);
         }
         Ok(unwritten)
+    }
+
+    fn is_unwritten(&self, at: u32) -> bool {
+        let cell = at / self.context.program.shared_grain;
+        !self.cells.is_empty() && self.cells.write(cell).epoch() < self.first_epoch
     }
 
     /// A lane is about to write bytes that others must not be using.

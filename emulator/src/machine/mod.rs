@@ -30,6 +30,6 @@ mod watch;
 
 pub(crate) use block::{Context, Worker};
 pub(crate) use dispatch::run_block;
-pub(crate) use race::Stamp;
+pub(crate) use race::{INSTRUCTION_LIMIT, Stamp};
 pub(crate) use tally::Tally;
 pub(crate) use warp::Shape;

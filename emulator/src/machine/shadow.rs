@@ -34,17 +34,6 @@ pub(super) struct Shadow {
     origin: [u32; LANES],
 }
 
-/// How an instruction's results come from its sources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Passing {
-    /// Bits move, and nothing is computed.
-    Copies,
-    /// Each lane's results are computed from its sources.
-    Computes,
-    /// Every lane's results are computed from all lanes' sources.
-    Across,
-}
-
 /// The shadows of a warp's registers.
 #[derive(Debug)]
 pub(super) struct Taint {
@@ -150,21 +139,31 @@ impl Taint {
         }
     }
 
-    /// Any other instruction.
-    pub fn pass(&mut self, sources: &[(File, Slot)], results: &[(File, Slot)], mask: u32, how: Passing) {
+    /// Moves bits about: where any source is unwritten, any byte of a result may be a copy of it.
+    pub fn copy(&mut self, sources: &[(File, Slot)], results: &[(File, Slot)], mask: u32) {
+        for lane in each(mask) {
+            let parts = sources.iter().map(|&(file, slot)| (self.of_lane(file, slot, lane), file, slot));
+            let tainted: Vec<_> = parts.filter(|((bytes, computed), ..)| *bytes != 0 || *computed).collect();
+            let computed = tainted.iter().any(|((_, computed), ..)| *computed);
+            let origin =
+                tainted.first().map_or(0, |(_, file, slot)| self.files[*file as usize][*slot as usize].origin[lane]);
+            let bytes = |file| if file == File::D { 0xff } else { 0xf };
+            for &(file, slot) in results {
+                let bytes = if tainted.is_empty() || computed { 0 } else { bytes(file) };
+                self.set(file, slot, lane, (bytes, computed), origin);
+            }
+        }
+    }
+
+    /// Any other instruction: a result is computed from all sources.
+    pub fn compute(&mut self, sources: &[(File, Slot)], results: &[(File, Slot)], mask: u32, across: bool) {
         let lanes = sources.iter().fold(0, |lanes, &(file, slot)| lanes | self.lanes(file, slot)) & mask;
         for lane in each(mask) {
-            let from = if how == Passing::Across && lanes != 0 { lanes.trailing_zeros() as usize } else { lane };
+            let from = if across && lanes != 0 { lanes.trailing_zeros() as usize } else { lane };
             let source = sources.iter().find(|(file, slot)| self.lanes(*file, *slot) >> from & 1 == 1);
             let origin = source.map_or(0, |(file, slot)| self.files[*file as usize][*slot as usize].origin[from]);
-            let computed = sources.iter().any(|&(file, slot)| self.of_lane(file, slot, from).1);
-            let taint = match source {
-                None => (0, false),
-                Some(_) if how == Passing::Copies => (0xff, computed),
-                Some(_) => (0, true),
-            };
             for &(file, slot) in results {
-                self.set(file, slot, lane, taint, origin);
+                self.set(file, slot, lane, (0, source.is_some()), origin);
             }
         }
     }

@@ -9,11 +9,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::block::Worker;
 use super::lanes::{LANES, each};
 use super::race::Stamp;
-use super::shadow::{Origin, Passing, Place, Taint};
+use super::shadow::{Origin, Place, Taint};
 use super::warp::Warp;
 use crate::Fault;
 use crate::global::{BufferMemory, locate};
-use crate::program::{Access, Extended, Extension, File, Op, Role, Slot, visit};
+use crate::program::{Access, File, Op, Role, Slot, registers};
 
 impl Worker<'_> {
     /// Before an instruction runs: passes the taint of its sources to its results, and stops it where an
@@ -27,7 +27,7 @@ impl Worker<'_> {
             // What a load brings, and what becomes of a store, is decided where memory is accessed.
             Op::Load(index) | Op::Store(index) => {
                 let access = &program.accesses[index as usize];
-                bases.push(base_of(access));
+                bases.push((if access.base_wide { File::D } else { File::R }, access.base));
             }
             Op::Alu { code, d, a, b, c } => taint.alu(warp, code, d, [a, b, c], mask),
             Op::Shuffle { mode, d, a, b, c, .. } => {
@@ -36,19 +36,17 @@ impl Worker<'_> {
             }
             op => {
                 let (mut sources, mut results) = (Vec::new(), Vec::new());
-                let mut extended = Vec::new();
-                let mut instruction = program.code[at as usize];
-                if let Op::Extended(index) = &mut instruction.op {
-                    let mut copy = program.extended[*index as usize].clone();
-                    bases.extend(copy.accesses.drain(..).map(|access| base_of(&program.accesses[access as usize])));
-                    extended.push(copy);
-                    *index = 0;
+                for (file, role, slot) in registers(program, at) {
+                    match role {
+                        Role::Write => results.push((file, slot)),
+                        Role::Read => sources.push((file, slot)),
+                        Role::Address => bases.push((file, slot)),
+                    }
                 }
-                visit(&mut instruction, &mut [], &mut extended, &mut |file, role, slot| match role {
-                    Role::Write => results.push((file, *slot)),
-                    Role::Read | Role::Address => sources.push((file, *slot)),
-                });
-                taint.pass(&sources, &results, mask, passing(op, extended.first()));
+                match op {
+                    Op::General { code, .. } if code.copies() => taint.copy(&sources, &results, mask),
+                    _ => taint.compute(&sources, &results, mask, matches!(op, Op::Vote { .. } | Op::Extended(_))),
+                }
             }
         }
         warp.taint = Some(taint);
@@ -220,21 +218,6 @@ impl Worker<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// The register that holds the address of an access.
-fn base_of(access: &Access) -> (File, Slot) {
-    (if access.base_wide { File::D } else { File::R }, access.base)
-}
-
-/// How an instruction that is not lane-wise passes unwritten values on.
-fn passing(op: Op, extended: Option<&Extended>) -> Passing {
-    match (op, extended.map(|extended| extended.what)) {
-        (Op::General { code, .. }, _) if code.copies() => Passing::Copies,
-        (Op::Vote { .. }, _) => Passing::Across,
-        (_, Some(Extension::Multiply(_) | Extension::Match { .. } | Extension::Reduce(..))) => Passing::Across,
-        _ => Passing::Computes,
     }
 }
 

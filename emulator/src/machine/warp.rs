@@ -127,11 +127,6 @@ impl Warp {
         }
     }
 
-    /// The lanes that run now.
-    pub fn active(&self) -> u32 {
-        self.paths.last().map_or(0, |path| path.mask & self.live)
-    }
-
     #[inline(always)]
     pub fn predicate(&self, slot: Slot, negated: bool) -> u32 {
         let mask = self.p[slot as usize];

@@ -38,7 +38,7 @@ pub(crate) enum Alu {
     EqF32, NeF32, LtF32, LeF32, EquF32, NeuF32, LtuF32, LeuF32, NumF32, NanF32,
     EqF64, NeF64, LtF64, LeF64, EquF64, NeuF64, LtuF64, LeuF64, NumF64, NanF64,
     AndP, OrP, XorP, NotP,
-    Select32, Select64, SelectP, PredicateTo32,
+    Select32, Select64, SelectP,
 }
 
 impl Alu {
@@ -78,7 +78,6 @@ impl Alu {
             Select32 => &[R, R, R, P],
             Select64 => &[D, D, D, P],
             SelectP => &[P, P, P, P],
-            PredicateTo32 => &[R, P],
         }
     }
 

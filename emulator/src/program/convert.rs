@@ -18,12 +18,15 @@ impl Decoder<'_> {
             // The same bits in the same register.
             let wide = to.ends_with("64");
             let (file, code) = if wide { (File::D, Alu::Mov64) } else { (File::R, Alu::Mov32) };
-            let a = self.source(operand(words, 1)?, file, words.line)?;
+            let a = match file {
+                File::R => self.convertible(words, File::R)?,
+                _ => self.source(operand(words, 1)?, file, words.line)?,
+            };
             let d = self.destination(operand(words, 0)?, file, words.line)?;
             self.push_unary(words, guard, code, d, a, Some(Class::Convert));
             return Ok(());
         };
-        let mut a = self.source(operand(words, 1)?, steps[0].signature()[1], words.line)?;
+        let mut a = self.convertible(words, steps[0].signature()[1])?;
         for step in &steps[..steps.len() - 1] {
             a = self.helper(words, *step, step.signature()[0], a);
         }
@@ -65,7 +68,21 @@ impl Decoder<'_> {
             _ => to.bits(),
         };
         let code = General::Convert { to, from, mode, integral, register_bits };
-        self.general(words, guard, code, Class::Convert)
+        let (result, files) = code.signature();
+        let a = self.convertible(words, files[0])?;
+        let d = self.destination(operand(words, 0)?, result, words.line)?;
+        self.push(Op::General { code, d, sources: [a; 4] }, guard, words, Some(Class::Convert));
+        Ok(())
+    }
+
+    /// The source of a conversion, of which a wider register holds more than is converted.
+    fn convertible(&mut self, words: &Words, file: File) -> Result<Slot, PtxError> {
+        let from = operand(words, 1)?;
+        if file == File::R && self.file_of(from) == Some(File::D) {
+            let a = self.source(from, File::D, words.line)?;
+            return Ok(self.helper(words, Alu::Truncate64, File::R, a));
+        }
+        self.source(from, file, words.line)
     }
 }
 

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::flow::{Item, Proto};
+use super::places::{Place, special};
 use super::*;
+use crate::machine::INSTRUCTION_LIMIT;
 use crate::ptx::{self, Function, Operand, Source, Statement, error};
 use crate::{Class, PtxError};
 
@@ -14,25 +16,18 @@ pub(super) const PRESET: Slot = 1 << 31;
 /// Functions may call functions this deep; deeper means recursion, which is refused.
 const MAX_CALL_DEPTH: usize = 32;
 
+/// Instructions that a kernel may have, all calls inlined: as many as race detection can tell apart.
+const MAX_INSTRUCTIONS: usize = INSTRUCTION_LIMIT / 2;
+
 /// Decodes the kernel `function` of `source`.
 pub(crate) fn decode(source: &Source, function: &Function) -> Result<Program, PtxError> {
     let mut decoder = Decoder::new(source)?;
     for variable in &function.params {
-        decoder.parameter(variable);
+        decoder.parameter(variable)?;
     }
     let end = decoder.new_label();
     decoder.function(function, HashMap::new(), end)?;
     decoder.finish(function, end)
-}
-
-/// Where a variable lies.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
-    Shared(u64),
-    Local(u64),
-    Constant(u64),
-    Parameter(u64),
-    Global(u32),
 }
 
 /// One function's names while its body is decoded.
@@ -40,10 +35,10 @@ pub(super) struct Frame<'a> {
     function: &'a Function,
     registers: HashMap<String, (File, Slot)>,
     labels: HashMap<String, u32>,
-    places: HashMap<String, Place>,
+    pub places: HashMap<String, Place>,
     /// Where `ret` goes.
     end: u32,
-    carry: Option<Slot>,
+    pub carry: Option<Slot>,
 }
 
 pub(super) struct Decoder<'a> {
@@ -56,15 +51,15 @@ pub(super) struct Decoder<'a> {
     pub items: Vec<Item>,
     pub counts: [u32; 3],
     pub presets: [Vec<Preset>; 3],
-    module_places: HashMap<String, Place>,
+    pub module_places: HashMap<String, Place>,
     labels: u32,
-    parameters: Vec<Parameter>,
-    parameter_bytes: u64,
-    shared: Vec<SharedVariable>,
-    static_shared: u64,
-    local_bytes: u64,
-    constants: Vec<u8>,
-    globals: Vec<GlobalVariable>,
+    pub parameters: Vec<Parameter>,
+    pub parameter_bytes: u64,
+    pub shared: Vec<SharedVariable>,
+    pub static_shared: u64,
+    pub local_bytes: u64,
+    pub constants: Vec<u8>,
+    pub globals: Vec<GlobalVariable>,
     file_numbers: Vec<u32>,
     opcodes: HashMap<String, Arc<str>>,
 }
@@ -108,57 +103,6 @@ impl<'a> Decoder<'a> {
         Ok(decoder)
     }
 
-    /// Lays out a variable in its space.
-    fn place(&mut self, variable: &ptx::Variable) -> Result<Place, PtxError> {
-        let bytes = variable.bytes.unwrap_or(0);
-        let align = |at: u64| at.next_multiple_of(variable.align.max(1));
-        Ok(match variable.space.as_str() {
-            "shared" if variable.bytes.is_none() => {
-                self.shared.push(SharedVariable { name: plain_name(&variable.name), offset: u32::MAX, bytes: None });
-                Place::Shared(u64::MAX)
-            }
-            "shared" => {
-                let offset = align(self.static_shared);
-                self.static_shared = offset + bytes;
-                let (name, size) = (plain_name(&variable.name), Some(bytes as u32));
-                self.shared.push(SharedVariable { name, offset: offset as u32, bytes: size });
-                Place::Shared(offset)
-            }
-            "local" | "param" => {
-                let offset = align(self.local_bytes);
-                self.local_bytes = offset + bytes;
-                Place::Local(offset)
-            }
-            "const" => {
-                let offset = align(self.constants.len() as u64);
-                self.constants.resize(offset as usize, 0);
-                self.constants.extend(&variable.init);
-                self.constants.resize((offset + bytes) as usize, 0);
-                Place::Constant(offset)
-            }
-            "global" => {
-                let init = variable.init.clone();
-                self.globals.push(GlobalVariable { name: plain_name(&variable.name), bytes, init });
-                Place::Global(self.globals.len() as u32 - 1)
-            }
-            other => return error(0, format!("variables in .{other} are not supported")),
-        })
-    }
-
-    fn parameter(&mut self, variable: &ptx::Variable) {
-        let bytes = variable.bytes.unwrap_or(8);
-        let offset = self.parameter_bytes.next_multiple_of(variable.align.max(1));
-        self.parameter_bytes = offset + bytes;
-        self.parameters.push(Parameter {
-            name: variable.name.clone(),
-            offset: offset as u32,
-            bytes: bytes as u32,
-            stored_through: false,
-            loaded_through: false,
-        });
-        self.module_places.insert(variable.name.clone(), Place::Parameter(offset));
-    }
-
     pub fn new_label(&mut self) -> u32 {
         self.labels += 1;
         self.labels - 1
@@ -175,6 +119,12 @@ impl<'a> Decoder<'a> {
             return error(
                 function.line,
                 format!("calls nest deeper than {MAX_CALL_DEPTH}: recursion is not supported"),
+            );
+        }
+        if self.code.len().max(self.items.len()) > MAX_INSTRUCTIONS {
+            return error(
+                function.line,
+                format!("with its calls inlined, the kernel has over {MAX_INSTRUCTIONS} instructions"),
             );
         }
         let (registers, labels) = (HashMap::new(), HashMap::new());
@@ -214,11 +164,6 @@ impl<'a> Decoder<'a> {
         label
     }
 
-    /// Where a variable lies, innermost declaration first.
-    pub fn find_place(&mut self, name: &str) -> Option<Place> {
-        self.frame().places.get(name).copied().or_else(|| self.module_places.get(name).copied())
-    }
-
     /// The slot and file of a register that the function declares.
     pub fn register(&mut self, name: &str) -> Option<(File, Slot)> {
         if let Some(&found) = self.frame().registers.get(name) {
@@ -249,16 +194,6 @@ impl<'a> Decoder<'a> {
 
     pub fn register_bits(&self, name: &str) -> Option<u8> {
         self.register_kind(name)?.get(1..)?.parse().ok()
-    }
-
-    /// The function's carry flag, which `add.cc` and its kin write and read.
-    pub fn carry_flag(&mut self) -> Slot {
-        if let Some(flag) = self.frame().carry {
-            return flag;
-        }
-        let flag = self.temporary(File::P);
-        self.frame().carry = Some(flag);
-        flag
     }
 
     pub fn temporary(&mut self, file: File) -> Slot {
@@ -391,12 +326,11 @@ impl<'a> Decoder<'a> {
         Info { ptx_line: instruction.line, file, line, opcode, class, flops_f32, flops_f64 }
     }
 
-    /// Ordered accesses or atomics, in a space that other thread blocks see.
-    fn synchronises_globally(&self) -> bool {
-        let seen = |access: &Access| access.space != Space::Shared;
-        let ordered = self.accesses.iter().any(|access| access.ordered && seen(access));
+    /// Whether there are ordered accesses or atomics among those that `counts`.
+    fn synchronises(&self, counts: impl Fn(&Access) -> bool) -> bool {
+        let ordered = self.accesses.iter().any(|access| access.ordered && counts(access));
         let atomics = self.extended.iter().filter(|extended| matches!(extended.what, Extension::Atomic(_)));
-        ordered || atomics.flat_map(|extended| &extended.accesses).any(|index| seen(&self.accesses[*index as usize]))
+        ordered || atomics.flat_map(|extended| &extended.accesses).any(|index| counts(&self.accesses[*index as usize]))
     }
 
     pub fn branch_targets(&self, table: &str) -> Option<&'a [String]> {
@@ -415,9 +349,8 @@ impl<'a> Decoder<'a> {
                 }
             }
         }
-        let atomics = self.extended.iter().any(|extended| matches!(extended.what, Extension::Atomic(_)));
-        let synchronises = atomics || self.accesses.iter().any(|access| access.ordered);
-        let synchronises_globally = self.synchronises_globally();
+        let synchronises = self.synchronises(|_| true);
+        let synchronises_globally = self.synchronises(|access| access.space != Space::Shared);
         let blocks = flow::blocks(self.items, end, &mut self.info)?;
         let grain = |space: Space| {
             let widths = self.accesses.iter().filter(|a| a.space == space || a.space == Space::Generic);
@@ -477,45 +410,4 @@ fn fma_runs(program: &Program) -> Vec<u32> {
         }
     }
     runs
-}
-
-/// The preset that a special register's name stands for.
-fn special(name: &str) -> Option<Preset> {
-    let axis = |axis: &str| ["x", "y", "z"].iter().position(|a| *a == axis).map(|n| n as u8);
-    let (head, tail) = name.split_once('.').unwrap_or((name, ""));
-    match head {
-        "%tid" => axis(tail).map(Preset::Tid),
-        "%ntid" => axis(tail).map(Preset::Ntid),
-        "%ctaid" => axis(tail).map(Preset::Ctaid),
-        "%nctaid" => axis(tail).map(Preset::Nctaid),
-        "%laneid" => Some(Preset::LaneId),
-        "%warpid" => Some(Preset::WarpId),
-        "%nwarpid" => Some(Preset::NWarpId),
-        "%lanemask_eq" => Some(Preset::LaneMask(0)),
-        "%lanemask_lt" => Some(Preset::LaneMask(1)),
-        "%lanemask_le" => Some(Preset::LaneMask(2)),
-        "%lanemask_gt" => Some(Preset::LaneMask(3)),
-        "%lanemask_ge" => Some(Preset::LaneMask(4)),
-        "%dynamic_smem_size" => Some(Preset::DynamicSharedBytes),
-        // One SM, one grid, and clusters of one thread block.
-        "%clusterid" => axis(tail).map(Preset::Ctaid),
-        "%nclusterid" => axis(tail).map(Preset::Nctaid),
-        "%cluster_nctaid" => axis(tail).map(|_| Preset::Constant(1)),
-        "%nsmid" | "%cluster_nctarank" => Some(Preset::Constant(1)),
-        "%cluster_ctaid" => axis(tail).map(|_| Preset::Constant(0)),
-        "%smid" | "%gridid" | "%cluster_ctarank" | "%is_explicit_cluster" => Some(Preset::Constant(0)),
-        _ => None,
-    }
-}
-
-/// The name that a person gave a variable: `_ZZ10gemm_tiledE2As` is `As`.
-fn plain_name(mangled: &str) -> String {
-    let plain = || {
-        let rest = &mangled.strip_prefix("_ZZ")?[..];
-        let tail = &rest[rest.rfind('E')? + 1..];
-        let digits = tail.chars().take_while(char::is_ascii_digit).count();
-        let length: usize = tail[..digits].parse().ok()?;
-        tail[digits..].get(..length).map(str::to_string)
-    };
-    plain().unwrap_or_else(|| mangled.to_string())
 }

@@ -90,6 +90,16 @@ impl Decoder<'_> {
         self.general(words, guard, code, class)
     }
 
+    /// The function's carry flag, which `add.cc` and its kin write and read.
+    fn carry_flag(&mut self) -> Slot {
+        if let Some(flag) = self.frame().carry {
+            return flag;
+        }
+        let flag = self.temporary(File::P);
+        self.frame().carry = Some(flag);
+        flag
+    }
+
     /// `add.cc`, `addc`, `mad.lo.cc` …: the carry is a predicate that belongs to the function.
     fn carry(
         &mut self,

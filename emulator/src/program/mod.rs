@@ -13,8 +13,10 @@ mod forms;
 mod general;
 mod operands;
 mod owner;
+mod places;
 mod provenance;
 mod select;
+mod signature;
 mod simple;
 mod warp_forms;
 
@@ -27,7 +29,7 @@ pub(crate) use extended::{Accumulator, Atomic, AtomicOp, CopySize, Element, Exte
 pub(crate) use general::{
     Clamp, Comparison, FloatOp, Format, General, IntegerOp, Mode, Number, Permute, Relation, Rounding, Test, Window,
 };
-pub(crate) use operands::{Role, visit};
+pub(crate) use operands::{Role, registers};
 
 use crate::Class;
 
@@ -72,9 +74,9 @@ pub(crate) struct Program {
     pub constants: Vec<u8>,
     /// Module-level variables in global memory, by `Preset::Global`.
     pub globals: Vec<GlobalVariable>,
-    /// Global memory orders threads of different blocks here (atomics, volatile): blocks run in
-    /// Has volatile, relaxed, acquire or release accesses: threads may wait for each other.
+    /// Has volatile, relaxed, acquire or release accesses, or atomics: threads may wait for each other.
     pub synchronises: bool,
+    /// Global memory orders threads of different blocks here (atomics, volatile): blocks run in
     /// order, and accesses by different blocks are no races.
     pub synchronises_globally: bool,
     /// Bytes of the narrowest access to shared and to global memory: the grain of race detection.
@@ -86,7 +88,6 @@ pub(crate) struct Program {
 /// A kernel parameter: where its bytes lie.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameter {
-    pub name: String,
     pub offset: u32,
     pub bytes: u32,
     /// Some store's address may derive from it.

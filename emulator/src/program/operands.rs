@@ -1,7 +1,7 @@
 //! Which registers an operation reads and writes: what allocation, provenance and tracking of
 //! uninitialised values have in common.
 
-use super::{Access, Exit, Extended, File, Instruction, Op, Slot};
+use super::{Access, Exit, Extended, File, Instruction, Op, Program, Slot};
 
 /// How an operation uses a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(crate) enum Role {
 }
 
 /// Calls `visit` for each register of an instruction, reads before writes.
-pub(crate) fn visit(
+pub(super) fn visit(
     instruction: &mut Instruction,
     accesses: &mut [Access],
     extended: &mut [Extended],
@@ -87,7 +87,7 @@ fn access(access: &mut Access, role: Role, visit: &mut dyn FnMut(File, Role, &mu
 }
 
 /// Calls `visit` for each register that the end of a block reads or writes.
-pub(crate) fn visit_exit(exit: &mut Exit, visit: &mut dyn FnMut(File, Role, &mut Slot)) {
+pub(super) fn visit_exit(exit: &mut Exit, visit: &mut dyn FnMut(File, Role, &mut Slot)) {
     match exit {
         Exit::Branch { predicate, .. } => visit(File::P, Role::Read, predicate),
         Exit::Barrier { barrier, .. } => {
@@ -105,4 +105,30 @@ pub(crate) fn visit_exit(exit: &mut Exit, visit: &mut dyn FnMut(File, Role, &mut
         }
         Exit::Jump(_) | Exit::Return | Exit::Trap => {}
     }
+}
+
+/// The registers of an instruction of a decoded program.
+pub(crate) fn registers(program: &Program, at: u32) -> Vec<(File, Role, Slot)> {
+    let mut instruction = program.code[at as usize];
+    // Only what this instruction refers to is copied.
+    let (mut accesses, mut extended) = (Vec::new(), Vec::new());
+    match &mut instruction.op {
+        Op::Load(index) | Op::Store(index) => {
+            accesses.push(program.accesses[*index as usize].clone());
+            *index = 0;
+        }
+        Op::Extended(index) => {
+            let mut copy = program.extended[*index as usize].clone();
+            for (n, access) in copy.accesses.iter_mut().enumerate() {
+                accesses.push(program.accesses[*access as usize].clone());
+                *access = n as u32;
+            }
+            extended.push(copy);
+            *index = 0;
+        }
+        _ => {}
+    }
+    let mut list = Vec::new();
+    visit(&mut instruction, &mut accesses, &mut extended, &mut |file, role, slot| list.push((file, role, *slot)));
+    list
 }

@@ -37,7 +37,7 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
         let mut changed = false;
         for instruction in &program.code {
             // What a load brings may be any address.
-            let passes = !matches!(instruction.op, Op::Load(_));
+            let passes = !matches!(instruction.op, Op::Load(_) | Op::Extended(_));
             let mut flowing = Owner::Nobody;
             visit(&mut instruction.clone(), &mut accesses, &mut extended, &mut |file, role, slot| {
                 let preset = *slot & PRESET != 0;

@@ -1,8 +1,9 @@
 //! From an instruction's words to its operations: control flow, memory and warp-wide instructions
 //! here, lane-wise ones in `arithmetic`.
 
-use super::decode::{Decoder, Place};
+use super::decode::Decoder;
 use super::flow::Proto;
+use super::places::Place;
 use super::*;
 use crate::ptx::{Instruction as Words, Operand, error};
 use crate::{Class, PtxError};

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::operands::show;
 use super::token::{Token, tokens};
 use super::{Function, Instruction, Operand, Source, Statement, Variable, error};
 use crate::PtxError;
 
 /// Parses the text of a module.
 pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0, scopes: Vec::new(), scope_count: 0 };
+    let mut parser = Parser { tokens: tokens(text)?, at: 0, scopes: Vec::new(), scope_count: 0, depth: 0 };
     let mut source = Source::default();
     let mut versioned = false;
     while parser.at < parser.tokens.len() {
@@ -35,25 +36,27 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
     Ok(source)
 }
 
-struct Parser {
+pub(super) struct Parser {
     tokens: Vec<(Token, u32)>,
     at: usize,
     /// Names declared in nested `{ }` blocks, with the unique names that they stand for.
     scopes: Vec<HashMap<String, String>>,
     scope_count: u32,
+    /// How deep operands and initialisers nest here.
+    pub(super) depth: u32,
 }
 
 impl Parser {
-    fn peek(&self) -> Option<&Token> {
+    pub(super) fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at).map(|(t, _)| t)
     }
 
-    fn line(&self) -> u32 {
+    pub(super) fn line(&self) -> u32 {
         let last = self.tokens.len().saturating_sub(1);
         self.tokens.get(self.at.min(last)).map_or(0, |(_, line)| *line)
     }
 
-    fn next(&mut self) -> Result<Token, PtxError> {
+    pub(super) fn next(&mut self) -> Result<Token, PtxError> {
         let Some((token, _)) = self.tokens.get(self.at) else {
             return error(self.line(), "the text ends in the middle of a statement");
         };
@@ -61,7 +64,7 @@ impl Parser {
         Ok(token.clone())
     }
 
-    fn word(&mut self) -> Result<String, PtxError> {
+    pub(super) fn word(&mut self) -> Result<String, PtxError> {
         let line = self.line();
         match self.next()? {
             Token::Word(word) => Ok(word),
@@ -69,7 +72,7 @@ impl Parser {
         }
     }
 
-    fn integer(&mut self) -> Result<i128, PtxError> {
+    pub(super) fn integer(&mut self) -> Result<i128, PtxError> {
         let line = self.line();
         let negative = self.accept('-');
         match self.next()? {
@@ -78,17 +81,17 @@ impl Parser {
         }
     }
 
-    fn is(&self, sign: char) -> bool {
+    pub(super) fn is(&self, sign: char) -> bool {
         self.peek() == Some(&Token::Sign(sign))
     }
 
-    fn accept(&mut self, sign: char) -> bool {
+    pub(super) fn accept(&mut self, sign: char) -> bool {
         let found = self.is(sign);
         self.at += found as usize;
         found
     }
 
-    fn expect(&mut self, sign: char) -> Result<(), PtxError> {
+    pub(super) fn expect(&mut self, sign: char) -> Result<(), PtxError> {
         let line = self.line();
         match self.next()? {
             Token::Sign(c) if c == sign => Ok(()),
@@ -127,12 +130,15 @@ impl Parser {
     /// After `.shared`, `.param` …: `.align 16 .b8 name[1024] = {…};`
     fn variable(&mut self, space: &str) -> Result<Variable, PtxError> {
         let line = self.line();
-        let (mut align, mut element, mut kind) = (None, None, String::new());
+        let (mut align, mut element, mut kind, mut pointer) = (None, None, String::new(), false);
         let name = loop {
             let word = self.word()?;
             match word.as_str() {
+                // Behind `.ptr` stands how the memory that it points to is aligned.
+                ".align" if pointer => drop(self.integer()?),
                 ".align" => align = Some(self.integer()? as u64),
-                ".ptr" | ".global" | ".shared" | ".const" | ".local" => {}
+                ".ptr" => pointer = true,
+                ".global" | ".shared" | ".const" | ".local" => {}
                 _ if word.starts_with('.') => {
                     let (lanes, scalar) = match word.as_str() {
                         ".v2" => (2, self.word()?),
@@ -151,8 +157,14 @@ impl Parser {
         let Some(element) = element else { return error(line, format!("variable `{name}` has no type")) };
         let mut bytes = Some(element);
         while self.accept('[') {
-            let extent = if self.is(']') { None } else { Some(self.integer()? as u64) };
-            bytes = bytes.zip(extent).map(|(a, b)| a * b);
+            let extent = if self.is(']') { None } else { Some(self.integer()?) };
+            bytes = match bytes.zip(extent) {
+                None => None,
+                Some((element, extent)) => match u64::try_from(extent).ok().and_then(|n| element.checked_mul(n)) {
+                    None => return error(line, format!("an array of {extent} elements")),
+                    total => total,
+                },
+            };
             self.expect(']')?;
         }
         let mut init = Vec::new();
@@ -168,10 +180,12 @@ impl Parser {
 
     fn initialiser(&mut self, kind: &str, out: &mut Vec<u8>) -> Result<(), PtxError> {
         if self.accept('{') {
+            self.deeper()?;
             while !self.accept('}') {
                 self.initialiser(kind, out)?;
                 self.accept(',');
             }
+            self.depth -= 1;
             return Ok(());
         }
         let line = self.line();
@@ -193,7 +207,7 @@ impl Parser {
         unique
     }
 
-    fn resolve(&self, name: String) -> String {
+    pub(super) fn resolve(&self, name: String) -> String {
         self.scopes.iter().rev().find_map(|scope| scope.get(&name).cloned()).unwrap_or(name)
     }
 
@@ -264,7 +278,11 @@ impl Parser {
             }
             let word = self.word()?;
             match word.as_str() {
-                ".reg" => self.registers(function)?,
+                ".reg" => {
+                    let kind = self.word()?;
+                    self.registers(kind.trim_start_matches('.'), function)?;
+                }
+                _ if word.starts_with(".reg.") => self.registers(&word[5..], function)?,
                 ".shared" | ".local" | ".param" | ".const" | ".global" => {
                     let variable = self.variable(&word[1..])?;
                     function.variables.push(variable);
@@ -305,12 +323,14 @@ impl Parser {
     }
 
     /// After `.reg`: `.b32 %r<30>;` or `.pred p, q;`
-    fn registers(&mut self, function: &mut Function) -> Result<(), PtxError> {
-        let kind = self.word()?[1..].to_string();
+    fn registers(&mut self, kind: &str, function: &mut Function) -> Result<(), PtxError> {
+        let kind = kind.to_string();
         loop {
             let name = self.word()?;
             if self.accept('<') {
-                let count = self.integer()? as u32;
+                let line = self.line();
+                let count = self.integer()?;
+                let Ok(count) = u32::try_from(count) else { return error(line, format!("{count} registers")) };
                 self.expect('>')?;
                 function.register_ranges.push((name, count, kind.clone()));
             } else {
@@ -346,57 +366,6 @@ impl Parser {
         }
         Ok(Instruction { line, loc, guard, opcode, operands })
     }
-
-    fn operand(&mut self) -> Result<Operand, PtxError> {
-        let line = self.line();
-        match self.next()? {
-            Token::Integer(n) => Ok(Operand::Integer(n)),
-            Token::F32(bits) => Ok(Operand::F32(bits)),
-            Token::F64(bits) => Ok(Operand::F64(bits)),
-            Token::Sign('-') => match self.operand()? {
-                Operand::Integer(n) => Ok(Operand::Integer(-n)),
-                other => error(line, format!("`-` before {other:?}")),
-            },
-            Token::Sign('!') => {
-                let name = self.word()?;
-                Ok(Operand::Not(self.resolve(name)))
-            }
-            Token::Sign('[') => self.address(),
-            Token::Sign('{') => self.list('}'),
-            Token::Sign('(') => self.list(')'),
-            Token::Word(name) => {
-                let name = self.resolve(name);
-                if self.is('+') { Ok(Operand::Offset(name, self.offset()?)) } else { Ok(Operand::Name(name)) }
-            }
-            other => error(line, format!("{} is no operand", show(&other))),
-        }
-    }
-
-    fn list(&mut self, end: char) -> Result<Operand, PtxError> {
-        let mut list = Vec::new();
-        while !self.accept(end) {
-            list.push(self.operand()?);
-            self.accept(',');
-        }
-        Ok(Operand::List(list))
-    }
-
-    fn address(&mut self) -> Result<Operand, PtxError> {
-        let base = match self.peek() {
-            Some(Token::Word(_)) => {
-                let name = self.word()?;
-                Some(self.resolve(name))
-            }
-            _ => None,
-        };
-        let offset = if base.is_none() { self.integer()? as i64 } else { self.offset()? };
-        self.expect(']')?;
-        Ok(Operand::Address(base, offset))
-    }
-
-    fn offset(&mut self) -> Result<i64, PtxError> {
-        if self.accept('+') { Ok(self.integer()? as i64) } else { Ok(0) }
-    }
 }
 
 /// Bytes of a fundamental type: `f32` → 4.
@@ -405,15 +374,5 @@ pub(super) fn type_bytes(kind: &str) -> Option<u64> {
     match digits {
         "8" | "16" | "32" | "64" | "128" => digits.parse::<u64>().ok().map(|bits| bits / 8),
         _ => None,
-    }
-}
-
-fn show(token: &Token) -> String {
-    match token {
-        Token::Word(word) => format!("`{word}`"),
-        Token::Integer(n) => format!("`{n}`"),
-        Token::F32(_) | Token::F64(_) => "a floating-point constant".into(),
-        Token::Text(text) => format!("\"{text}\""),
-        Token::Sign(sign) => format!("`{sign}`"),
     }
 }

@@ -1,0 +1,71 @@
+//! Every instruction form gives the same bits on a GPU as on the emulator: for the cases of the table, and
+//! for many more inputs from its generator.
+
+#[allow(dead_code)]
+#[path = "../../emulator/tests/ptx/table.rs"]
+mod table;
+
+use common::device::cuda::Gpu;
+use table::{Form, THREADS};
+
+/// Thread blocks of generated inputs.
+const BLOCKS: u32 = 64;
+
+#[test]
+fn every_form_gives_the_same_bits_on_a_gpu() {
+    let gpu = match Gpu::find() {
+        Ok(gpu) => gpu,
+        Err(why) => {
+            println!("skipped: no CUDA device ({why})");
+            return;
+        }
+    };
+    let mut differ = Vec::new();
+    let mut compared = 0;
+    for form in table::forms() {
+        if newer_than(&form.ptx, gpu.architecture()) {
+            println!("skipped: {} is for a newer GPU than {}", form.name, gpu.name());
+            continue;
+        }
+        compared += 1;
+        differ.extend(difference(&gpu, &form, form.blocks(), &form.input_bytes()));
+        // Far from the table's inputs, an instruction that may err errs more.
+        if form.within == 0 {
+            differ.extend(difference(&gpu, &form, BLOCKS, &form.generated_bytes(BLOCKS)));
+        }
+    }
+    assert!(differ.is_empty(), "{} of {compared} forms differ:\n{}", differ.len(), differ.join("\n"));
+    println!("{compared} forms give the same bits on {}", gpu.name());
+}
+
+fn newer_than(ptx: &str, architecture: u32) -> bool {
+    let target = ptx.lines().find_map(|line| line.strip_prefix(".target sm_")).unwrap_or("0");
+    target.trim().parse::<u32>().is_ok_and(|target| target > architecture)
+}
+
+/// How many results differ between GPU and emulator, and the first that does.
+fn difference(gpu: &Gpu, form: &Form, blocks: u32, input: &[u8]) -> Option<String> {
+    let emulated = match form.emulate(blocks, input) {
+        Ok(output) => output,
+        Err(error) => return Some(error),
+    };
+    let measured = match gpu.run_form(&form.ptx, (blocks, THREADS), input, form.output_bytes(blocks)) {
+        Ok(output) => output,
+        Err(error) => return Some(format!("{}: {error}", form.name)),
+    };
+    let words =
+        |bytes: &[u8]| bytes.chunks_exact(8).map(|w| u64::from_le_bytes(w.try_into().unwrap())).collect::<Vec<_>>();
+    let (emulated, measured, input) = (words(&emulated), words(&measured), words(input));
+    let places: Vec<usize> = (0..emulated.len()).filter(|&n| !form.agree(emulated[n], measured[n])).collect();
+    let first = *places.first()?;
+    let (thread, result) = (first / form.outputs, first % form.outputs);
+    let inputs = &input[thread * form.inputs.len()..][..form.inputs.len()];
+    Some(format!(
+        "{}: {} of {} results, the first: {inputs:x?} gives {:x} as result {result} on the GPU, {:x} on the emulator",
+        form.name,
+        places.len(),
+        emulated.len(),
+        measured[first],
+        emulated[first],
+    ))
+}

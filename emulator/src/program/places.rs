@@ -1,0 +1,133 @@
+//! Where variables lie, and what names stand for.
+
+use super::decode::Decoder;
+use super::*;
+use crate::PtxError;
+use crate::ptx::{self, error};
+
+/// Bytes that a kernel's parameters may have.
+const MAX_PARAMETER_BYTES: u64 = 32764;
+
+/// Where a variable lies.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    Shared(u64),
+    Local(u64),
+    Constant(u64),
+    Parameter(u64),
+    Global(u32),
+}
+
+impl Decoder<'_> {
+    /// Lays out a variable in its space.
+    pub fn place(&mut self, variable: &ptx::Variable) -> Result<Place, PtxError> {
+        let bytes = variable.bytes.unwrap_or(0);
+        let limit = match variable.space.as_str() {
+            "shared" | "local" | "param" => 1 << 20,
+            "const" => 1 << 16,
+            _ => 1 << 32,
+        };
+        if bytes > limit || variable.align > limit {
+            let (name, space) = (plain_name(&variable.name), &variable.space);
+            return error(0, format!("{name} has {bytes} bytes, and a variable in .{space} at most {limit}"));
+        }
+        let align = |at: u64| at.next_multiple_of(variable.align.max(1));
+        Ok(match variable.space.as_str() {
+            "shared" if variable.bytes.is_none() => {
+                self.shared.push(SharedVariable { name: plain_name(&variable.name), offset: u32::MAX, bytes: None });
+                Place::Shared(u64::MAX)
+            }
+            "shared" => {
+                let offset = align(self.static_shared);
+                self.static_shared = offset + bytes;
+                let (name, size) = (plain_name(&variable.name), Some(bytes as u32));
+                self.shared.push(SharedVariable { name, offset: offset as u32, bytes: size });
+                Place::Shared(offset)
+            }
+            "local" | "param" => {
+                let offset = align(self.local_bytes);
+                self.local_bytes = offset + bytes;
+                Place::Local(offset)
+            }
+            "const" => {
+                let offset = align(self.constants.len() as u64);
+                self.constants.resize(offset as usize, 0);
+                self.constants.extend(&variable.init);
+                self.constants.resize((offset + bytes) as usize, 0);
+                Place::Constant(offset)
+            }
+            "global" => {
+                let init = variable.init.clone();
+                self.globals.push(GlobalVariable { name: plain_name(&variable.name), bytes, init });
+                Place::Global(self.globals.len() as u32 - 1)
+            }
+            other => return error(0, format!("variables in .{other} are not supported")),
+        })
+    }
+
+    pub fn parameter(&mut self, variable: &ptx::Variable) -> Result<(), PtxError> {
+        let bytes = variable.bytes.unwrap_or(8);
+        if bytes > MAX_PARAMETER_BYTES || variable.align > MAX_PARAMETER_BYTES {
+            return error(
+                0,
+                format!("parameter {} has {bytes} bytes, of at most {MAX_PARAMETER_BYTES}", variable.name),
+            );
+        }
+        let offset = self.parameter_bytes.next_multiple_of(variable.align.max(1));
+        self.parameter_bytes = offset + bytes;
+        self.parameters.push(Parameter {
+            offset: offset as u32,
+            bytes: bytes as u32,
+            stored_through: false,
+            loaded_through: false,
+        });
+        self.module_places.insert(variable.name.clone(), Place::Parameter(offset));
+        Ok(())
+    }
+
+    /// Where a variable lies, innermost declaration first.
+    pub fn find_place(&mut self, name: &str) -> Option<Place> {
+        self.frame().places.get(name).copied().or_else(|| self.module_places.get(name).copied())
+    }
+}
+
+/// The preset that a special register's name stands for.
+pub(super) fn special(name: &str) -> Option<Preset> {
+    let axis = |axis: &str| ["x", "y", "z"].iter().position(|a| *a == axis).map(|n| n as u8);
+    let (head, tail) = name.split_once('.').unwrap_or((name, ""));
+    match head {
+        "%tid" => axis(tail).map(Preset::Tid),
+        "%ntid" => axis(tail).map(Preset::Ntid),
+        "%ctaid" => axis(tail).map(Preset::Ctaid),
+        "%nctaid" => axis(tail).map(Preset::Nctaid),
+        "%laneid" => Some(Preset::LaneId),
+        "%warpid" => Some(Preset::WarpId),
+        "%nwarpid" => Some(Preset::NWarpId),
+        "%lanemask_eq" => Some(Preset::LaneMask(0)),
+        "%lanemask_lt" => Some(Preset::LaneMask(1)),
+        "%lanemask_le" => Some(Preset::LaneMask(2)),
+        "%lanemask_gt" => Some(Preset::LaneMask(3)),
+        "%lanemask_ge" => Some(Preset::LaneMask(4)),
+        "%dynamic_smem_size" => Some(Preset::DynamicSharedBytes),
+        // One SM, one grid, and clusters of one thread block.
+        "%clusterid" => axis(tail).map(Preset::Ctaid),
+        "%nclusterid" => axis(tail).map(Preset::Nctaid),
+        "%cluster_nctaid" => axis(tail).map(|_| Preset::Constant(1)),
+        "%nsmid" | "%cluster_nctarank" => Some(Preset::Constant(1)),
+        "%cluster_ctaid" => axis(tail).map(|_| Preset::Constant(0)),
+        "%smid" | "%gridid" | "%cluster_ctarank" | "%is_explicit_cluster" => Some(Preset::Constant(0)),
+        _ => None,
+    }
+}
+
+/// The name that a person gave a variable: `_ZZ10gemm_tiledE2As` is `As`.
+fn plain_name(mangled: &str) -> String {
+    let plain = || {
+        let rest = mangled.strip_prefix("_ZZ")?;
+        let tail = &rest[rest.rfind('E')? + 1..];
+        let digits = tail.chars().take_while(char::is_ascii_digit).count();
+        let length: usize = tail[..digits].parse().ok()?;
+        tail[digits..].get(..length).map(str::to_string)
+    };
+    plain().unwrap_or_else(|| mangled.to_string())
+}

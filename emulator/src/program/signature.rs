@@ -1,0 +1,95 @@
+//! The register files of the operands of lane-wise instructions that are data.
+
+use super::File;
+use super::general::{FloatOp, Format, General, IntegerOp, Number};
+
+impl General {
+    /// The files of the destination and of the sources.
+    pub fn signature(self) -> (File, &'static [File]) {
+        use File::{D, P, R};
+        let of = |count: usize, bits: u8| match bits {
+            64 => (D, &[D, D, D][..count]),
+            _ => (R, &[R, R, R][..count]),
+        };
+        match self {
+            General::Float { op, format, packed, .. } => {
+                let bits = if packed { 2 * format.bits() } else { format.bits() };
+                of(op.operands(), bits)
+            }
+            General::MixedAdd { .. } => (R, &[R, R]),
+            General::MixedFma { .. } => (R, &[R, R, R]),
+            General::Integer { op, bits, .. } => op.signature(bits),
+            General::Convert { to, from, register_bits, .. } => {
+                let to = if register_bits == 64 { D } else { to.file() };
+                (to, if from.file() == D { &[D] } else { &[R] })
+            }
+            General::ConvertPair { .. } => (R, &[R, R]),
+            General::Compare { number, .. } => (P, if number.file() == D { &[D, D] } else { &[R, R] }),
+            General::Truth { to } => (to.file(), &[P]),
+            General::SelectBySign { bits, by, .. } => match (bits, by.file()) {
+                (64, D) => (D, &[D, D, D]),
+                (64, _) => (D, &[D, D, R]),
+                (_, D) => (R, &[R, R, D]),
+                _ => (R, &[R, R, R]),
+            },
+            General::Test { format, .. } => (P, if format == Format::F64 { &[D] } else { &[R] }),
+            General::Permute(_) | General::FunnelLeft | General::FunnelRight => (R, &[R, R, R]),
+            General::Dot4 { .. } | General::Dot2 { .. } => (R, &[R, R, R]),
+            General::InSpace(_) => (P, &[D]),
+        }
+    }
+
+    /// Moves bits without computing with them.
+    pub fn copies(self) -> bool {
+        use IntegerOp::*;
+        match self {
+            General::Integer { op, .. } => matches!(op, And | Or | Shl | Shr | Bfe | Bfi),
+            General::Convert { to: Number::Integer { .. }, from: Number::Integer { .. }, .. } => true,
+            General::Permute(_) | General::FunnelLeft | General::FunnelRight => true,
+            _ => false,
+        }
+    }
+}
+
+impl FloatOp {
+    fn operands(self) -> usize {
+        use FloatOp::*;
+        match self {
+            Add | Sub | Mul | Div | Min | Max | CopySign => 2,
+            Fma => 3,
+            _ => 1,
+        }
+    }
+}
+
+impl IntegerOp {
+    fn signature(self, bits: u8) -> (File, &'static [File]) {
+        use File::{D, P, R};
+        use IntegerOp::*;
+        let wide = bits == 64;
+        match self {
+            Abs | Neg | Not | CNot | Brev if wide => (D, &[D]),
+            Abs | Neg | Not | CNot | Brev => (R, &[R]),
+            Popc | Clz | Bfind | BfindShift => (R, if wide { &[D] } else { &[R] }),
+            Shl | Shr if wide => (D, &[D, R]),
+            MulWide if bits == 32 => (D, &[R, R]),
+            MadWide if bits == 32 => (D, &[R, R, D]),
+            MadLo | MadHi | MadHiSaturate | Mad24Lo | Mad24Hi | Mad24HiSaturate | Sad if wide => (D, &[D, D, D]),
+            MadLo | MadHi | MadHiSaturate | MadWide | Mad24Lo | Mad24Hi | Mad24HiSaturate | Sad | FindNth => {
+                (R, &[R, R, R])
+            }
+            Bfe if wide => (D, &[D, R, R]),
+            Bfe => (R, &[R, R, R]),
+            Bfi if wide => (D, &[D, D, R, R]),
+            Bfi => (R, &[R, R, R, R]),
+            AddCarry | SubBorrow if wide => (D, &[D, D, P]),
+            AddCarry | SubBorrow => (R, &[R, R, P]),
+            CarryOfAdd | BorrowOfSub => (P, if wide { &[D, D, P] } else { &[R, R, P] }),
+            MadLoCarry | MadHiCarry if wide => (D, &[D, D, D, P]),
+            MadLoCarry | MadHiCarry => (R, &[R, R, R, P]),
+            CarryOfMadLo | CarryOfMadHi => (P, if wide { &[D, D, D, P] } else { &[R, R, R, P] }),
+            _ if wide => (D, &[D, D]),
+            _ => (R, &[R, R]),
+        }
+    }
+}
