@@ -9,6 +9,7 @@
 //! - [`device`]: a CUDA GPU, or the emulator
 //! - [`check`]: is C right?
 //! - [`timing`]: how long, on a GPU
+//! - [`road`]: these steps, for any kernel
 //! - [`report`]: for a person or a program; [`annotate`]: kernel.cu with counters in its margin
 //! - [`error`]: what can go wrong, and the exit code that it means
 
@@ -20,9 +21,12 @@ pub mod error;
 mod ffi;
 pub mod kernel;
 pub mod level;
+mod libraries;
 pub mod problem;
 pub mod report;
+pub mod road;
 mod run;
+mod source;
 #[doc(hidden)]
 pub mod testing;
 mod text;
@@ -32,3 +36,4 @@ pub use emulator::Dim3;
 pub use error::Error;
 pub use level::{Configuration, Dtype, LaunchShape, Level, Shape, Tile, Tiles, Variant};
 pub use run::{execute, run};
+pub use source::Source;

@@ -72,7 +72,7 @@ pub enum Fill {
     Integers,
 }
 
-/// Two matrices to multiply, row-major.
+/// Matrices to multiply, row-major: C becomes alpha·A·B + beta·C.
 #[derive(Debug, Clone)]
 pub struct Problem<T> {
     /// The sizes.
@@ -81,23 +81,43 @@ pub struct Problem<T> {
     pub a: Vec<T>,
     /// B: K × N.
     pub b: Vec<T>,
+    /// C before the launch, M × N: all NaN where beta is 0, so that what is not written shows.
+    pub c: Vec<T>,
+    /// The factor of A·B.
+    pub alpha: f64,
+    /// The factor of C.
+    pub beta: f64,
 }
 
 impl<T: Element> Problem<T> {
     /// A and B of these sizes, filled from a seed; an error where the machine has no memory for them.
     pub fn new(shape: Shape, fill: Fill, seed: u64) -> Result<Problem<T>, Error> {
+        Problem::scaled(shape, fill, seed, 1.0, 0.0)
+    }
+
+    /// The same with factors. C is filled from the seed, too, if beta is not 0.
+    pub fn scaled(shape: Shape, fill: Fill, seed: u64, alpha: f64, beta: f64) -> Result<Problem<T>, Error> {
         let mut random = StdRng::seed_from_u64(seed);
         let a = filled(shape.m as usize * shape.k as usize, fill, &mut random)?;
         let b = filled(shape.k as usize * shape.n as usize, fill, &mut random)?;
-        Ok(Problem { shape, a, b })
+        let mut problem = Problem { alpha, beta, ..Problem::of(shape, a, b)? };
+        if beta != 0.0 {
+            problem.c = filled(problem.c.len(), fill, &mut random)?;
+        }
+        Ok(problem)
     }
 
-    /// C before the launch: M × N, every element NaN.
-    pub fn poisoned_c(&self) -> Result<Vec<T>, Error> {
-        let elements = self.shape.m as usize * self.shape.n as usize;
+    /// A·B for matrices that are there already: `a` has M × K elements, `b` K × N.
+    pub fn of(shape: Shape, a: Vec<T>, b: Vec<T>) -> Result<Problem<T>, Error> {
+        let elements = shape.m as usize * shape.n as usize;
         let mut c = room_for(elements)?;
         c.resize(elements, T::NAN);
-        Ok(c)
+        Ok(Problem { shape, a, b, c, alpha: 1.0, beta: 0.0 })
+    }
+
+    /// Whether it is the plain product.
+    pub fn is_plain(&self) -> bool {
+        self.alpha == 1.0 && self.beta == 0.0
     }
 }
 

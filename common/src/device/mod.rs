@@ -2,15 +2,16 @@
 
 pub mod cuda;
 pub mod emulated;
+mod task;
+pub mod vendor;
 
 use serde::Serialize;
 
 use crate::Error;
 use crate::cli::Backend;
-use crate::kernel::Kernel;
-use crate::level::{LaunchShape, Level};
 use crate::problem::{Element, Problem};
 use crate::timing::Timing;
+pub use task::{Operand, Task};
 
 /// A device that runs kernels.
 #[derive(Debug)]
@@ -94,18 +95,11 @@ impl Device {
         }
     }
 
-    /// Runs the level's kernel on the problem.
-    pub fn launch<T: Element>(
-        &self,
-        level: &Level,
-        kernel: &Kernel,
-        launch: &LaunchShape,
-        problem: &Problem<T>,
-        extras: Extras,
-    ) -> Result<Ran<T>, Error> {
+    /// Runs a kernel on the problem.
+    pub fn launch<T: Element>(&self, task: &Task, problem: &Problem<T>, extras: Extras) -> Result<Ran<T>, Error> {
         match self {
-            Device::Cuda(gpu) => gpu.launch(kernel, launch, problem, extras.time),
-            Device::Emulator => emulated::launch(level, kernel, launch, problem, extras.sanitize),
+            Device::Cuda(gpu) => gpu.launch(task, problem, extras.time),
+            Device::Emulator => emulated::launch(task, problem, extras.sanitize),
         }
     }
 }
