@@ -9,6 +9,7 @@
 //! - [`device`]: a CUDA GPU, or the emulator
 //! - [`check`]: is C right?
 //! - [`timing`]: how long, on a GPU
+//! - [`serial`]: the same product on one core of the CPU, as a baseline
 //! - [`road`]: these steps, for any kernel
 //! - [`report`]: for a person or a program; [`annotate`]: kernel.cu with counters in its margin
 //! - [`error`]: what can go wrong, and the exit code that it means
@@ -26,6 +27,7 @@ pub mod problem;
 pub mod report;
 pub mod road;
 mod run;
+pub mod serial;
 mod source;
 #[doc(hidden)]
 pub mod testing;

@@ -1,5 +1,7 @@
 //! The problem: its limits, and A and B filled from a seed.
 
+use std::ops::{Add, Mul};
+
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -8,7 +10,9 @@ use crate::Error;
 use crate::level::{Configuration, Dtype, LaunchShape, Level, Shape};
 
 /// An element type, as Rust knows it.
-pub trait Element: DeviceRepr + ValidAsZeroBits + Copy + Send + Sync + PartialEq + 'static {
+pub trait Element:
+    DeviceRepr + ValidAsZeroBits + Copy + Send + Sync + PartialEq + Add<Output = Self> + Mul<Output = Self> + 'static
+{
     /// The type's name.
     const DTYPE: Dtype;
     /// Half of the distance from 1 to the next larger number: the largest relative error of one rounding.

@@ -4,7 +4,7 @@ use std::env;
 use std::process::ExitCode;
 
 use crate::Error;
-use crate::cli::Arguments;
+use crate::cli::{self, Arguments};
 use crate::device::{Device, Extras};
 use crate::kernel::{FindCompiler, nvrtc, write_ptx};
 use crate::level::{Dtype, Level};
@@ -17,7 +17,7 @@ pub fn run(level: &Level) -> ExitCode {
     let words = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let arguments = match Arguments::from_words(level, words) {
         Ok(arguments) => arguments,
-        Err(error) => return explain_usage(&error),
+        Err(error) => return cli::explain(&error),
     };
     match road(level, &arguments) {
         Ok(code) => code,
@@ -80,16 +80,4 @@ fn print(report: &Report, json: bool) {
     let text = if json { format!("{}\n", report.json()) } else { report.to_string() };
     // A reader that closed the pipe has seen enough.
     let _ = std::io::stdout().write_all(text.as_bytes());
-}
-
-/// What clap has to say: help to stdout, an error as one line with a hint.
-fn explain_usage(error: &clap::Error) -> ExitCode {
-    if !error.use_stderr() {
-        let _ = error.print();
-        return ExitCode::SUCCESS;
-    }
-    let text = error.to_string();
-    let paragraph: Vec<&str> = text.lines().take_while(|l| !l.trim().is_empty()).map(str::trim).collect();
-    eprintln!("{}\nhint: `--help` lists the flags and their values", paragraph.join(" "));
-    ExitCode::from(2)
 }
