@@ -165,6 +165,11 @@ impl Limits {
         Limits { shape: *shape, launch: (level.launch)(shape, &configuration.tiles), dtype: configuration.dtype }
     }
 
+    /// The limits of any launch.
+    pub fn of_launch(launch: &LaunchShape, dtype: Dtype, shape: &Shape) -> Limits {
+        Limits { shape: *shape, launch: *launch, dtype }
+    }
+
     /// Refuses a problem that is too large.
     pub fn check(&self) -> Result<(), Error> {
         self.check_elements()?;

@@ -58,16 +58,22 @@ impl<'a, T: Element> Bench<'a, T> {
         match run() {
             Ok(report) => {
                 row.fill(&report);
-                if let Device::Emulator = self.device {
-                    let peak = peak(&self.options, T::DTYPE);
-                    row.of_peak = row.gflops.map(|gflops| gflops / peak);
-                } else {
+                self.share_of_peak(&mut row);
+                if let Device::Cuda(_) = self.device {
                     self.count_small(entrant, &mut row);
                 }
             }
             Err(error) => row.verdict = failed(&error),
         }
         row
+    }
+
+    /// The share of the modelled GPU's peak.
+    pub fn share_of_peak(&self, row: &mut Row) {
+        if let Device::Emulator = self.device {
+            let peak = peak(&self.options, T::DTYPE);
+            row.of_peak = row.gflops.map(|gflops| gflops / peak);
+        }
     }
 
     /// A GPU does not count: the emulator does, on a part of the problem.

@@ -86,9 +86,10 @@ fn compared<T: Element>(compare: &Compare, device: &Device, shape: Shape) -> Res
     Ok(Comparison { place: place(device, &options), peak_gflops: modelled, rows })
 }
 
-/// Each row against the first of the level before.
+/// Each row against the default configuration of the level before.
 fn steps(takers: &[Entrant], rows: &mut [Row]) {
-    let first = |number: u32| takers.iter().position(|entrant| entrant.level.number == number);
+    let is_default = |e: &Entrant| e.configuration == e.level.default_configuration(e.configuration.dtype);
+    let first = |number: u32| takers.iter().position(|entrant| entrant.level.number == number && is_default(entrant));
     for i in 0..takers.len() {
         let before = takers[i].level.number.checked_sub(1).and_then(first);
         rows[i].step = before.and_then(|b| Some(rows[b].ms? / rows[i].ms?));
@@ -106,49 +107,55 @@ pub fn against_vendor(rows: &mut [Row]) {
 fn text(comparison: &Comparison, shape: Shape, compare: &Compare) -> String {
     let Shape { m, n, k } = shape;
     let (dtype, seed) = (compare.how.dtype, compare.how.seed);
-    let bound = comparison.rows.iter().any(|row| row.ms_is == Kind::Bound);
-    let head = if bound { ["at least ms", "at most GFLOP/s"] } else { ["ms", "GFLOP/s"] };
-    let mut rows = vec![
-        ["", "check", head[0], head[1], "step", "of cuBLAS", "of peak", "sectors/FMA", "wavefronts/FMA", "FLOPs/byte"]
-            .map(String::from)
-            .to_vec(),
-    ];
-    rows[0].extend(["occupancy", "bottleneck"].map(String::from));
-    rows.extend(comparison.rows.iter().map(cells));
     let mut text = format!(
         "C ({m} x {n}) = A ({m} x {k}) * B ({k} x {n}), {dtype}, seed {seed}; {}\n\n{}",
         comparison.place,
-        table(&rows)
+        head_and_rows(&comparison.rows)
     );
     for row in comparison.rows.iter().filter(|row| !row.is_right()) {
         text += &format!("\n{} {}: {}\n", row.kernel, row.tiles, row.verdict);
     }
-    text + "\n" + &notes(comparison, bound)
+    text + "\n" + &notes(comparison)
 }
 
-fn cells(row: &Row) -> Vec<String> {
+/// The rows as a table. On a GPU times are in milliseconds, bounds in microseconds.
+pub fn head_and_rows(rows: &[Row]) -> String {
+    let bound = rows.iter().any(|row| row.ms_is == Kind::Bound);
+    let times = if bound { ["at least µs", "at most GFLOP/s"] } else { ["ms", "GFLOP/s"] };
+    let mut head = vec!["", "check", times[0], times[1], "step"];
+    if !bound {
+        head.push("of cuBLAS");
+    }
+    head.extend(["of peak", "sectors/FMA", "wavefronts/FMA", "FLOPs/byte", "occupancy", "bottleneck"]);
+    let mut lines = vec![head.iter().map(|word| word.to_string()).collect()];
+    lines.extend(rows.iter().map(|row| cells(row, bound)));
+    table(&lines)
+}
+
+fn cells(row: &Row, bound: bool) -> Vec<String> {
     let check = row.verdict.split(':').next().unwrap_or_default().to_string();
     let name = if row.tiles.is_empty() { row.kernel.clone() } else { format!("{}, {}", row.kernel, row.tiles) };
     let step = row.step.map_or_else(|| "-".to_string(), |step| format!("{step:.2}x"));
     let fits = |(blocks, share): (u32, f64)| format!("{:.0}% ({blocks})", share * 100.0);
-    vec![
-        name,
-        check,
-        maybe(row.ms),
-        maybe(row.gflops),
-        step,
-        percent(row.of_vendor),
+    let time = row.ms.map(|ms| if bound { 1e3 * ms } else { ms });
+    let mut cells = vec![name, check, maybe(time), maybe(row.gflops), step];
+    if !bound {
+        cells.push(percent(row.of_vendor));
+    }
+    cells.extend([
         percent(row.of_peak),
         maybe(row.sectors_per_fma),
         maybe(row.wavefronts_per_fma),
         maybe(row.intensity),
         row.blocks_per_sm.zip(row.occupancy).map_or_else(|| "-".to_string(), fits),
         row.bottleneck.clone().unwrap_or_else(|| "-".to_string()),
-    ]
+    ]);
+    cells
 }
 
 /// What the columns mean.
-fn notes(comparison: &Comparison, bound: bool) -> String {
+fn notes(comparison: &Comparison) -> String {
+    let bound = comparison.rows.iter().any(|row| row.ms_is == Kind::Bound);
     let mut notes = Vec::new();
     if bound {
         notes.push(

@@ -1,19 +1,25 @@
 //! The lab: compare the levels, sweep sizes and tiles, try your own kernel.
 //!
 //! - [`compare`]: every level on the same problem
+//! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`ladder`]: the levels, [`bench`]: a problem on which they run, [`row`]: what comes of it
 //! - [`flags`], [`table`], [`output`]: what the commands share
 
 #![forbid(unsafe_code)]
 
+mod attempt;
 mod bench;
+mod candidate;
 mod compare;
+mod expression;
 mod flags;
 mod ladder;
+mod operands;
 mod output;
 mod row;
 mod table;
 
+use std::env;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -29,15 +35,18 @@ struct Lab {
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(compare::Compare),
+    Try(attempt::Try),
 }
 
 fn main() -> ExitCode {
-    let lab = match Lab::try_parse() {
+    let words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let lab = match Lab::try_parse_from(["lab".to_string()].into_iter().chain(words.iter().cloned())) {
         Ok(lab) => lab,
         Err(error) => return common::cli::explain(&error),
     };
     let done = match &lab.command {
         Command::Compare(compare) => compare::run(compare),
+        Command::Try(attempt) => attempt::run(attempt, &words[1..]),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use header::{Header, Unfit};
-pub use write::write_ptx;
+pub use write::{ptx_file, write_ptx};
 
 use crate::level::{Configuration, Level};
 use crate::{Error, Source};
@@ -73,7 +73,7 @@ impl Kernel {
         find: FindCompiler,
     ) -> Result<Kernel, Error> {
         let reason = match shipped(level, configuration) {
-            Ok((header, ptx)) => return Ok(Kernel::shipped(level, header, ptx)),
+            Ok((header, ptx)) => return Ok(Kernel { entry: level.entry.to_string(), ..Kernel::shipped(header, ptx) }),
             Err(Unfit::Absent) => format!("{configuration} is not shipped compiled"),
             Err(Unfit::Damaged) => format!("the shipped PTX of {} ({configuration}) is damaged", level.name),
             Err(Unfit::Stale) => format!("{} is not what its shipped PTX was made from", level.path),
@@ -84,9 +84,10 @@ impl Kernel {
         }
     }
 
-    fn shipped(level: &Level, header: Header, ptx: &str) -> Kernel {
+    /// PTX from a file with a header; its entry is still to be named.
+    pub fn shipped(header: Header, ptx: &str) -> Kernel {
         let Header { compiler, resources, .. } = header;
-        Kernel { entry: level.entry.to_string(), origin: Origin::Shipped, compiler, resources, ptx: ptx.to_string() }
+        Kernel { entry: String::new(), origin: Origin::Shipped, compiler, resources, ptx: ptx.to_string() }
     }
 
     /// Compiles the kernel, and asks for its resources on `architectures`, as far as the compiler knows them.
