@@ -18,7 +18,7 @@ use crate::expression::{evaluate, parts};
 use crate::flags::{How, Sizes};
 use crate::ladder::{LEVELS, entrants};
 use crate::operands::{Operands, fit};
-use crate::output::print;
+use crate::output::{note, print};
 use crate::row::Row;
 
 /// The sizes where nothing is said: off the tiles of most kernels, in every direction.
@@ -92,7 +92,7 @@ pub fn run(attempt: &Try, words: &[String]) -> Result<ExitCode, Error> {
     };
     let options = options(attempt.arch.as_deref(), &attempt.define);
     if attempt.write_ptx {
-        eprintln!("{} written", file.write_ptx(&options)?.display());
+        note(&format!("{} written", file.write_ptx(&options)?.display()));
         return Ok(ExitCode::SUCCESS);
     }
     let architecture = attempt.how.options()?.gpu.sm();
@@ -109,8 +109,8 @@ fn judged<T: Element>(attempt: &Try, candidate: &Candidate, device: &Device) -> 
     let operands = fit(&attempt.args, &candidate.parameters, &shape)?;
     let report = report::<T>(attempt, candidate, device, shape, &operands)?;
     if let Device::Cuda(_) = device {
-        eprintln!(
-            "note: a right product on a GPU does not prove that there is no race; `--backend emulator` looks for races"
+        note(
+            "note: a right product on a GPU does not prove that there is no race; `--backend emulator` looks for races",
         );
     }
     let mut text = if attempt.json { format!("{}\n", report.json()) } else { report.to_string() };
@@ -121,9 +121,9 @@ fn judged<T: Element>(attempt: &Try, candidate: &Candidate, device: &Device) -> 
     if report.check.right {
         return Ok(ExitCode::SUCCESS);
     }
-    eprintln!("error: the product is wrong in {} of {} elements", report.check.wrong, report.check.elements);
+    note(&format!("error: the product is wrong in {} of {} elements", report.check.wrong, report.check.elements));
     if operands.beta == 0.0 && report.check.first.iter().all(|element| element.got.is_nan()) {
-        eprintln!("hint: C holds NaN before the launch: is an element not written, or C read although beta is 0?");
+        note("hint: C holds NaN before the launch: is an element not written, or C read although beta is 0?");
     }
     Ok(ExitCode::FAILURE)
 }

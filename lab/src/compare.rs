@@ -12,6 +12,7 @@ use crate::bench::{Bench, peak, place};
 use crate::flags::{How, Sizes};
 use crate::ladder::{Entrant, entrants, levels};
 use crate::output::print;
+use crate::plot;
 use crate::row::{Kind, Row};
 use crate::table::{maybe, number, percent, table};
 
@@ -37,6 +38,8 @@ pub struct Compare {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    plot: plot::Flags,
 }
 
 /// The table as data.
@@ -65,6 +68,7 @@ pub fn run(compare: &Compare) -> Result<ExitCode, Error> {
         false => text(&comparison, shape, compare),
     };
     print(&format!("{text}\n"))?;
+    plot::draw(&compare.plot, &comparison.rows, &comparison.place)?;
     let right = comparison.rows.iter().all(|row| row.is_right() || row.kernel.starts_with("cuBLAS"));
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -61,7 +61,7 @@ impl How {
     pub fn device(&self, by_line: bool) -> Result<Device, Error> {
         let (device, note) = Device::pick(self.backend, by_line)?;
         if let Some(note) = note {
-            eprintln!("note: {note}");
+            crate::output::note(&format!("note: {note}"));
         }
         Ok(device)
     }

@@ -1,6 +1,8 @@
 //! The lab: compare the levels, sweep sizes and tiles, try your own kernel.
 //!
 //! - [`compare`]: every level on the same problem
+//! - [`sweep`]: the levels over sizes, blocks, tiles and shapes; [`pivot`]: its tables
+//! - [`plot`]: pictures, [`svg`]: how they are written
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`ladder`]: the levels, [`bench`]: a problem on which they run, [`row`]: what comes of it
 //! - [`flags`], [`table`], [`output`]: what the commands share
@@ -16,7 +18,11 @@ mod flags;
 mod ladder;
 mod operands;
 mod output;
+mod pivot;
+mod plot;
 mod row;
+mod svg;
+mod sweep;
 mod table;
 
 use std::env;
@@ -35,6 +41,7 @@ struct Lab {
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(compare::Compare),
+    Sweep(sweep::Sweep),
     Try(attempt::Try),
 }
 
@@ -46,10 +53,11 @@ fn main() -> ExitCode {
     };
     let done = match &lab.command {
         Command::Compare(compare) => compare::run(compare),
+        Command::Sweep(sweep) => sweep::run(sweep),
         Command::Try(attempt) => attempt::run(attempt, &words[1..]),
     };
     done.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
+        output::note(&format!("error: {error}"));
         error.exit_code()
     })
 }

@@ -17,15 +17,10 @@ pub fn table(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// A number with about four significant digits.
+/// A number with four significant digits.
 pub fn number(value: f64) -> String {
-    let digits = match value.abs() {
-        v if v >= 1000.0 => 0,
-        v if v >= 100.0 => 1,
-        v if v >= 10.0 => 2,
-        v if v >= 0.1 => 3,
-        _ => 5,
-    };
+    let magnitude = value.abs().log10().floor();
+    let digits = if magnitude.is_finite() { (3.0 - magnitude).clamp(0.0, 12.0) as usize } else { 0 };
     format!("{value:.digits$}")
 }
 
@@ -50,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_about_four_digits() {
+    fn numbers_keep_four_digits() {
         assert_eq!(
             [12345.6, 123.45, 12.345, 1.2345, 0.012345].map(number),
             ["12346", "123.5", "12.35", "1.234", "0.01235"]
