@@ -4,6 +4,7 @@
 //! - [`sweep`]: the levels over sizes, blocks, tiles and shapes; [`pivot`]: its tables
 //! - [`plot`]: pictures, [`svg`]: how they are written
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
+//! - [`gpus`]: the modelled GPUs, and what fits on them
 //! - [`ladder`]: the levels, [`bench`]: a problem on which they run, [`row`]: what comes of it
 //! - [`flags`], [`table`], [`output`]: what the commands share
 
@@ -15,6 +16,7 @@ mod candidate;
 mod compare;
 mod expression;
 mod flags;
+mod gpus;
 mod ladder;
 mod operands;
 mod output;
@@ -43,6 +45,8 @@ enum Command {
     Compare(compare::Compare),
     Sweep(sweep::Sweep),
     Try(attempt::Try),
+    Gpus(gpus::Gpus),
+    Occupancy(gpus::Fit),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +57,8 @@ fn main() -> ExitCode {
     };
     let done = match &lab.command {
         Command::Compare(compare) => compare::run(compare),
+        Command::Gpus(gpus) => gpus::list(gpus),
+        Command::Occupancy(fit) => gpus::fit(fit),
         Command::Sweep(sweep) => sweep::run(sweep),
         Command::Try(attempt) => attempt::run(attempt, &words[1..]),
     };

@@ -2,27 +2,47 @@
 
 use std::fmt::Write;
 
-/// Colours of the series, told apart in light and dark and by most colour-blind readers (Okabe and Ito's palette).
-pub const SERIES: usize = 8;
+/// Colours of the series on light and on dark, told apart by most colour-blind readers: from Okabe and Ito's palette.
+const SERIES: [(&str, &str); 8] = [
+    ("#0072b2", "#4fb3ff"),
+    ("#d55e00", "#ff8f4d"),
+    ("#009e73", "#2fd6a5"),
+    ("#cc79a7", "#ef9fca"),
+    ("#b58900", "#e5c04b"),
+    ("#2aa1d8", "#7fd0f5"),
+    ("#7a5cc0", "#b39cf0"),
+    ("#6e7781", "#b1bac4"),
+];
 
-const STYLE: &str = "
+/// The class of a series' colour.
+pub fn series(index: usize) -> String {
+    format!("s{}", index % SERIES.len())
+}
+
+const LIGHT: &str = "
   text { font: 13px system-ui, sans-serif; fill: #24292f; }
   .title { font-size: 15px; font-weight: 600; }
   .small { font-size: 11px; fill: #57606a; }
   .axis { stroke: #57606a; fill: none; }
   .grid { stroke: #8c959f; stroke-opacity: .25; fill: none; }
   .mark { stroke: #57606a; stroke-dasharray: 4 3; fill: none; }
-  .s { fill: none; stroke-width: 2; }
-  .s0 { --c: #0072b2; } .s1 { --c: #d55e00; } .s2 { --c: #009e73; } .s3 { --c: #cc79a7; }
-  .s4 { --c: #b58900; } .s5 { --c: #2aa1d8; } .s6 { --c: #7a5cc0; } .s7 { --c: #6e7781; }
-  .line { stroke: var(--c); } .dot, .bar { fill: var(--c); }
-  @media (prefers-color-scheme: dark) {
-    text { fill: #e6edf3; } .small { fill: #9da7b3; }
-    .axis, .mark { stroke: #9da7b3; }
-    .s0 { --c: #4fb3ff; } .s1 { --c: #ff8f4d; } .s2 { --c: #2fd6a5; } .s3 { --c: #ef9fca; }
-    .s4 { --c: #e5c04b; } .s5 { --c: #7fd0f5; } .s6 { --c: #b39cf0; } .s7 { --c: #b1bac4; }
-  }
+  .line { fill: none; stroke-width: 2; }
 ";
+const DARK: &str = "
+  text { fill: #e6edf3; } .small { fill: #9da7b3; } .axis, .mark { stroke: #9da7b3; }
+";
+
+fn style() -> String {
+    let rules = |colour: fn(&(&'static str, &'static str)) -> &'static str| {
+        let rule = |(index, pair)| {
+            let (class, colour) = (series(index), colour(pair));
+            format!("  .line.{class} {{ stroke: {colour}; }} .dot.{class}, .bar.{class} {{ fill: {colour}; }}\n")
+        };
+        SERIES.iter().enumerate().map(rule).collect::<String>()
+    };
+    let (light, dark) = (rules(|pair| pair.0), rules(|pair| pair.1));
+    format!("{LIGHT}{light}  @media (prefers-color-scheme: dark) {{{DARK}{dark}  }}\n")
+}
 
 /// A picture that grows.
 #[derive(Debug)]
@@ -97,7 +117,8 @@ impl Svg {
         let Svg { width, height, body } = self;
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-             height=\"{height}\" role=\"img\">\n<style>{STYLE}</style>\n{body}</svg>\n"
+             height=\"{height}\" role=\"img\">\n<style>{}</style>\n{body}</svg>\n",
+            style()
         )
     }
 }

@@ -1,8 +1,8 @@
 //! Bars: sectors and wavefronts per multiply-add, kernel by kernel. Shorter is better.
 
-use super::{class, name};
+use super::name;
 use crate::row::Row;
-use crate::svg::{Anchor, Svg};
+use crate::svg::{Anchor, Svg, series};
 use crate::table::number;
 
 const LEFT: f64 = 330.0;
@@ -30,7 +30,7 @@ pub(super) fn draw(rows: &[&Row], place: &str) -> String {
             let value = counter(row).unwrap_or(0.0);
             let length = if most > 0.0 { LONGEST * value / most } else { 0.0 };
             svg.text(LEFT - 8.0, y + 13.0, &name(row), "small", Anchor::End);
-            svg.bar((LEFT, y), length, BAR, &class(index));
+            svg.bar((LEFT, y), length, BAR, &series(index));
             svg.text(LEFT + length + 6.0, y + 13.0, &number(value), "small", Anchor::Start);
         }
     }

@@ -68,8 +68,3 @@ fn names(rows: &[&Row]) -> Vec<String> {
     }
     names
 }
-
-/// The class of a series' colour.
-fn class(index: usize) -> String {
-    format!("s s{}", index % crate::svg::SERIES)
-}

@@ -1,8 +1,8 @@
 //! Size against GFLOP/s, one line a kernel, and where cuBLAS overtakes the best of the levels.
 
-use super::{class, name, names};
+use super::{name, names};
 use crate::row::{Kind, Row};
-use crate::svg::{Anchor, Axis, Svg};
+use crate::svg::{Anchor, Axis, Svg, series};
 use crate::table::number;
 
 const LEFT: f64 = 76.0;
@@ -17,18 +17,18 @@ pub(super) fn draw(rows: &[&Row], place: &str) -> String {
     let x = Axis::over(rows.iter().map(|row| size(row)), LEFT, RIGHT);
     let y = Axis::over(rows.iter().filter_map(|row| row.gflops), BOTTOM, TOP);
     axes(&mut svg, &x, &y);
-    for (index, series) in names(rows).iter().enumerate() {
-        let mine: Vec<&&Row> = rows.iter().filter(|row| name(row) == *series).collect();
+    for (index, kernel) in names(rows).iter().enumerate() {
+        let mine: Vec<&&Row> = rows.iter().filter(|row| name(row) == *kernel).collect();
         let points: Vec<(f64, f64)> =
             mine.iter().filter_map(|row| Some((x.at(size(row)), y.at(row.gflops?)))).collect();
-        svg.polyline(&points, &format!("{} line", class(index)));
+        svg.polyline(&points, &format!("{} line", series(index)));
         for (point, row) in points.iter().zip(&mine) {
             let rate = row.gflops.map(number).unwrap_or_default();
-            svg.dot(*point, &class(index), &format!("{series}, {}: {rate} GFLOP/s", row.shape()));
+            svg.dot(*point, &series(index), &format!("{kernel}, {}: {rate} GFLOP/s", row.shape()));
         }
         let height = TOP + 10.0 + 20.0 * index as f64;
-        svg.dot((RIGHT + 24.0, height - 4.0), &class(index), series);
-        svg.text(RIGHT + 36.0, height, series, "small", Anchor::Start);
+        svg.dot((RIGHT + 24.0, height - 4.0), &series(index), kernel);
+        svg.text(RIGHT + 36.0, height, kernel, "small", Anchor::Start);
     }
     mark_crossover(&mut svg, rows, &x);
     svg.finish()
