@@ -92,6 +92,11 @@ impl Gpu {
         (self.capability.0 * 10 + self.capability.1) as u32
     }
 
+    /// Its streaming multiprocessors.
+    pub fn multiprocessors(&self) -> u32 {
+        self.multiprocessors
+    }
+
     /// The most multiply-adds that it can do, if its architecture's rate is known.
     pub fn peak(&self, dtype: Dtype) -> Option<Peak> {
         let fma_per_clock = timing::fma_per_clock(self.architecture(), dtype)?;

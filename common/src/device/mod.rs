@@ -95,6 +95,22 @@ impl Device {
         }
     }
 
+    /// Its architecture, 90 for `sm_90`: the GPU's, or that of the GPU that the emulator models by default.
+    pub fn architecture(&self) -> u32 {
+        match self {
+            Device::Cuda(gpu) => gpu.architecture(),
+            Device::Emulator => emulator::gpu::H200.sm(),
+        }
+    }
+
+    /// Its SMs: the GPU's, or those of the GPU that the emulator models by default.
+    pub fn multiprocessors(&self) -> u32 {
+        match self {
+            Device::Cuda(gpu) => gpu.multiprocessors(),
+            Device::Emulator => emulator::gpu::H200.sms,
+        }
+    }
+
     /// Runs a kernel on the problem.
     pub fn launch<T: Element>(&self, task: &Task, problem: &Problem<T>, extras: Extras) -> Result<Ran<T>, Error> {
         match self {
