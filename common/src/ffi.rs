@@ -144,6 +144,14 @@ pub(crate) fn cuda_driver_is_present() -> bool {
     unsafe { cudarc::driver::sys::is_culib_present() }
 }
 
+/// The CUDA version that the driver implements: 13000 is 13.0.
+pub(crate) fn cuda_version() -> Option<i32> {
+    let mut version = 0;
+    // SAFETY: cuDriverGetVersion(int*) writes one integer; a GPU has been found, so the library is loaded.
+    let status = unsafe { cudarc::driver::sys::cuDriverGetVersion(&mut version) };
+    status.result().is_ok().then_some(version)
+}
+
 /// Launches a kernel with its arguments, in its order.
 pub(crate) fn launch<T: Element>(
     stream: &CudaStream,

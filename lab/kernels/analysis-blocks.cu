@@ -2,7 +2,8 @@
 //
 // Each matrix is passed as its width, height, stride and elements. The walk along K has `width / TILE` steps, which
 // leaves the last part out where TILE does not divide K. Rows and columns have no guard: M and N must be
-// multiples of TILE, as they are in these flags. --k 128 is right; --m 250 reads past the end of A.
+// multiples of TILE, as they are in these flags. --k 128 is right; --m 250 with
+// --grid cdiv(N,16),cdiv(M,16) reads past the end of A.
 //
 // lab try: --m 256 --n 160 --k 130 --args K,M,K,A,N,K,N,B,N,M,N,C --grid N/16,M/16 --block 16,16
 

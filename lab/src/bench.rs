@@ -27,6 +27,7 @@ pub struct Bench<'a, T> {
 impl<'a, T: Element> Bench<'a, T> {
     /// Fills the matrices and computes the product that all others are compared with.
     pub fn new(device: &'a Device, shape: Shape, seed: u64, options: Options) -> Result<Bench<'a, T>, Error> {
+        Limits::of_launch(&whole(&shape), T::DTYPE, &shape).check()?;
         let problem = Problem::<T>::new(shape, Fill::Reals, seed)?;
         let reference = Reference::of(&problem);
         Ok(Bench { device, options, seed, problem, reference })
@@ -43,6 +44,27 @@ impl<'a, T: Element> Bench<'a, T> {
             Device::Cuda(_) => Kind::Measured,
             Device::Emulator => Kind::Bound,
         }
+    }
+
+    /// A row each for cuBLAS, the entrants and the CPU, given to `put` as soon as they are known.
+    pub fn rows(
+        &self,
+        entrants: &[Entrant],
+        vendor: bool,
+        cpu: bool,
+        put: &mut dyn FnMut(Row) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let vendor = if vendor { self.vendor() } else { None };
+        let rate = vendor.as_ref().filter(|row| row.is_right()).and_then(|row| row.gflops);
+        let mut put = |mut row: Row| {
+            row.of_vendor = rate.and_then(|rate| Some(row.gflops? / rate));
+            put(row)
+        };
+        vendor.map_or(Ok(()), &mut put)?;
+        for entrant in entrants {
+            put(self.level(entrant))?;
+        }
+        if cpu { put(self.cpu()) } else { Ok(()) }
     }
 
     /// A level's row.
@@ -123,10 +145,14 @@ impl<'a, T: Element> Bench<'a, T> {
 
     /// Whether a product that is no kernel's is right.
     fn check(&self, c: &[T]) -> Check {
-        let Shape { m, n, k } = self.problem.shape;
-        let whole = LaunchShape { grid: Dim3::xy(1, 1), block: Dim3::xy(1, 1), tile: Tile { m, n, k } };
-        Check::against(&self.reference, &self.problem, Fill::Reals, c, &whole)
+        Check::against(&self.reference, &self.problem, Fill::Reals, c, &whole(&self.problem.shape))
     }
+}
+
+/// One block for the whole product: what is known of a launch that is nobody's kernel.
+fn whole(shape: &Shape) -> LaunchShape {
+    let Shape { m, n, k } = *shape;
+    LaunchShape { grid: Dim3::xy(1, 1), block: Dim3::xy(1, 1), tile: Tile { m, n, k } }
 }
 
 /// The modelled GPU's peak in 10⁹ operations per second.

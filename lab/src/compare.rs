@@ -55,6 +55,7 @@ pub struct Comparison {
 
 /// Runs the command.
 pub fn run(compare: &Compare) -> Result<ExitCode, Error> {
+    plot::check(&compare.plot)?;
     let device = compare.how.device(false)?;
     let shape = compare.sizes.shape(512);
     let comparison = match compare.how.dtype {
@@ -182,6 +183,7 @@ fn notes(comparison: &Comparison) -> String {
             "CPU, one core: the plain triple loop on this machine, measured; the others are another machine's".into(),
         );
     }
+    notes.push("FMA: the M*N*K multiply-adds that the product needs".into());
     notes.push("step: how many times as fast as the level before; occupancy: share of warps (blocks per SM)".into());
     notes.iter().map(|note| format!("  {note}\n")).collect()
 }

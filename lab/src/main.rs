@@ -3,6 +3,7 @@
 //! - [`compare`]: every level on the same problem
 //! - [`sweep`]: the levels over sizes, blocks, tiles and shapes; [`pivot`]: its tables
 //! - [`plot`]: pictures, [`svg`]: how they are written
+//! - [`measure`]: all levels on a GPU, into a file
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`gpus`]: the modelled GPUs, and what fits on them
 //! - [`ladder`]: the levels, [`bench`]: a problem on which they run, [`row`]: what comes of it
@@ -18,6 +19,7 @@ mod expression;
 mod flags;
 mod gpus;
 mod ladder;
+mod measure;
 mod operands;
 mod output;
 mod pivot;
@@ -34,7 +36,7 @@ use clap::{Parser, Subcommand};
 
 /// The lab: compare the levels, sweep sizes and tiles, try your own kernel.
 #[derive(Debug, Parser)]
-#[command(name = "lab", version)]
+#[command(name = "lab", version, subcommand_required = true, arg_required_else_help = false)]
 struct Lab {
     #[command(subcommand)]
     command: Command,
@@ -45,6 +47,7 @@ enum Command {
     Compare(compare::Compare),
     Sweep(sweep::Sweep),
     Try(attempt::Try),
+    Measure(measure::Measure),
     Gpus(gpus::Gpus),
     Occupancy(gpus::Fit),
 }
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Compare(compare) => compare::run(compare),
         Command::Gpus(gpus) => gpus::list(gpus),
         Command::Occupancy(fit) => gpus::fit(fit),
+        Command::Measure(measure) => measure::run(measure),
         Command::Sweep(sweep) => sweep::run(sweep),
         Command::Try(attempt) => attempt::run(attempt, &words[1..]),
     };

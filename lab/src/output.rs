@@ -69,11 +69,6 @@ impl Rows {
         &self.rows
     }
 
-    /// The rows from the index on, to be added to.
-    pub fn since(&mut self, start: usize) -> &mut [Row] {
-        &mut self.rows[start..]
-    }
-
     /// The last row of the same kernel with the same tile sizes.
     pub fn before(&self, row: &Row) -> Option<&Row> {
         self.rows.iter().rev().find(|r| r.kernel == row.kernel && r.tiles == row.tiles)

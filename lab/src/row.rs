@@ -4,7 +4,7 @@ use common::device::Facts;
 use common::report::{Modelled, Report};
 use common::timing::Timing;
 use common::{Dtype, Shape};
-use emulator::{Class, Counters};
+use emulator::Counters;
 use serde::Serialize;
 
 /// A kernel on a problem. What could not be found out is `None`.
@@ -30,6 +30,10 @@ pub struct Row {
     pub ms: Option<f64>,
     /// Distance of the 90th from the 10th percentile, relative to the median.
     pub spread: Option<f64>,
+    /// The shortest, in milliseconds.
+    pub min_ms: Option<f64>,
+    /// The longest, in milliseconds.
+    pub max_ms: Option<f64>,
     /// Launches measured.
     pub launches: Option<usize>,
     /// 2·M·N·K operations in that time, in 10⁹ per second: of a bound, the most that is possible.
@@ -42,9 +46,9 @@ pub struct Row {
     pub step: Option<f64>,
     /// How many times as long as at the point before.
     pub growth: Option<f64>,
-    /// 32-byte sectors of global memory per multiply-add of a thread.
+    /// 32-byte sectors of global memory per multiply-add that the product needs: M·N·K.
     pub sectors_per_fma: Option<f64>,
-    /// Wavefronts of shared memory per multiply-add of a thread.
+    /// Wavefronts of shared memory per multiply-add that the product needs.
     pub wavefronts_per_fma: Option<f64>,
     /// FLOPs per byte between the SMs and L2.
     pub intensity: Option<f64>,
@@ -58,6 +62,8 @@ pub struct Row {
     pub shared_bytes: Option<u32>,
     /// The unit that needs the most time, by the counts.
     pub bottleneck: Option<String>,
+    /// The version of the compiler that made the PTX.
+    pub ptx_by: Option<String>,
     /// The sizes that the counters are from, if others than the row's.
     pub counted_at: Option<String>,
 }
@@ -89,6 +95,8 @@ impl Row {
             ms_is,
             ms: None,
             spread: None,
+            min_ms: None,
+            max_ms: None,
             launches: None,
             gflops: None,
             of_peak: None,
@@ -103,6 +111,7 @@ impl Row {
             registers: None,
             shared_bytes: None,
             bottleneck: None,
+            ptx_by: None,
             counted_at: None,
         }
     }
@@ -135,12 +144,14 @@ impl Row {
     /// Measured times.
     pub fn timing(&mut self, timing: &Timing) {
         self.time(timing.median_ms);
+        (self.min_ms, self.max_ms) = (Some(timing.min_ms), Some(timing.max_ms));
         (self.spread, self.launches, self.of_peak) = (Some(timing.spread), Some(timing.launches), timing.of_peak);
     }
 
     /// What a report says.
     pub fn fill(&mut self, report: &Report) {
         self.judge(&report.check);
+        self.ptx_by = Some(report.kernel.compiler.clone());
         match &report.facts {
             Facts::Cuda { resources, timing } => {
                 timing.iter().for_each(|timing| self.timing(timing));
@@ -162,8 +173,9 @@ impl Row {
     pub fn count(&mut self, report: &Report) {
         let Facts::Emulator(counts) = &report.facts else { return };
         let total: &Counters = &counts.total;
-        let fmas = (total.class(Class::FmaF32).thread + total.class(Class::FmaF64).thread) as f64;
-        let per_fma = |count: u64| Some(count as f64 / fmas).filter(|ratio| ratio.is_finite());
+        let Shape { m, n, k } = report.shape;
+        let fmas = f64::from(m) * f64::from(n) * f64::from(k);
+        let per_fma = |count: u64| Some(count as f64 / fmas);
         self.sectors_per_fma = per_fma(total.global_load.sectors + total.global_store.sectors);
         self.wavefronts_per_fma = per_fma(total.shared_load.wavefronts + total.shared_store.wavefronts);
         self.intensity = Some(total.arithmetic_intensity()).filter(|i| i.is_finite());

@@ -10,7 +10,6 @@ use common::{Dtype, Error, Shape};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::bench::{Bench, place};
-use crate::compare::against_vendor;
 use crate::flags::{How, Sizes};
 use crate::ladder::{Entrant, entrants, levels};
 use crate::output::{Form, Rows, note};
@@ -68,7 +67,8 @@ pub enum Over {
     Shape,
 }
 
-fn shape(text: &str) -> Result<Shape, String> {
+/// A shape as it is written on the command line: `MxNxK`.
+pub fn shape(text: &str) -> Result<Shape, String> {
     let sizes: Vec<u32> = text.split('x').filter_map(|size| size.parse().ok()).collect();
     match sizes.as_slice() {
         &[m, n, k] if m.min(n).min(k) > 0 && text.split('x').count() == 3 => Ok(Shape { m, n, k }),
@@ -84,6 +84,7 @@ struct Point {
 
 /// Runs the command. A wrong product ends in exit code 1.
 pub fn run(sweep: &Sweep) -> Result<ExitCode, Error> {
+    plot::check(&sweep.plot)?;
     let device = sweep.how.device(false)?;
     let form = Form::of(sweep.csv, sweep.json);
     let mut rows = Rows::new(Box::new(std::io::stdout()), form)?;
@@ -114,12 +115,10 @@ pub fn swept(sweep: &Sweep, device: &Device, rows: &mut Rows) -> Result<(), Erro
     let bar = ProgressBar::new(points.iter().map(|point| point.entrants.len() as u64 + 2).sum());
     bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
     for point in &points {
-        let start = rows.all().len();
         match sweep.how.dtype {
             Dtype::F32 => run_point::<f32>(sweep, device, point, rows, &bar)?,
             Dtype::F64 => run_point::<f64>(sweep, device, point, rows, &bar)?,
         }
-        against_vendor(rows.since(start));
     }
     bar.finish_and_clear();
     Ok(())
@@ -167,18 +166,6 @@ fn run_point<T: Element>(
             return Ok(());
         }
     };
-    for entrant in &point.entrants {
-        bar.set_message(format!("{} {}", entrant.name(), point.shape));
-        put(bench.level(entrant), bar)?;
-    }
-    if !sweep.no_vendor
-        && let Some(row) = bench.vendor()
-    {
-        put(row, bar)?;
-    }
-    if !sweep.no_cpu {
-        bar.set_message(format!("CPU {}", point.shape));
-        put(bench.cpu(), bar)?;
-    }
-    Ok(())
+    bar.set_message(point.shape.to_string());
+    bench.rows(&point.entrants, !sweep.no_vendor, !sweep.no_cpu, &mut |row| put(row, bar))
 }

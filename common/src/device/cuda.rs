@@ -2,6 +2,7 @@
 
 use std::panic;
 use std::sync::Arc;
+use std::time::Instant;
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
@@ -18,9 +19,6 @@ use crate::kernel::Kernel;
 use crate::level::{Dtype, LaunchShape, Shape};
 use crate::problem::{Element, Problem};
 use crate::timing::{self, Peak, Timing};
-
-/// Launches before the first measured one.
-const WARM_UP: usize = 3;
 
 /// A GPU that answers.
 #[derive(Debug)]
@@ -92,6 +90,11 @@ impl Gpu {
         (self.capability.0 * 10 + self.capability.1) as u32
     }
 
+    /// The CUDA version that its driver implements, for instance `13.0`.
+    pub fn cuda_version(&self) -> Option<String> {
+        ffi::cuda_version().map(|version| format!("{}.{}", version / 1000, version % 1000 / 10))
+    }
+
     /// Its streaming multiprocessors.
     pub fn multiprocessors(&self) -> u32 {
         self.multiprocessors
@@ -142,8 +145,10 @@ impl Gpu {
     ) -> Result<Timing, Error> {
         let driver = |e: DriverError| failed("timing", e);
         let event = || self.context.new_event(Some(CU_EVENT_DEFAULT)).map_err(driver);
-        for _ in 0..WARM_UP {
+        let began = Instant::now();
+        while began.elapsed() < timing::WARM_UP {
             run()?;
+            self.stream.synchronize().map_err(driver)?;
         }
         let mut milliseconds = Vec::new();
         while timing::wants_more(&milliseconds) {

@@ -34,6 +34,17 @@ pub enum Plot {
     Counters,
 }
 
+/// Refuses a file that cannot be written, before any work is done.
+pub fn check(flags: &Flags) -> Result<(), Error> {
+    let folder = flags.svg.as_ref().and_then(|file| file.parent()).filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !folder.is_dir() => {
+            Err(Error::usage(format!("there is no folder {}", folder.display()), "make it, or name another file"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Draws, if a file is named. The file is replaced as a whole or not at all.
 pub fn draw(flags: &Flags, rows: &[Row], place: &str) -> Result<(), Error> {
     let Some(file) = &flags.svg else { return Ok(()) };
