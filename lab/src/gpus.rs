@@ -42,7 +42,7 @@ pub struct Fit {
 /// Lists the GPUs.
 pub fn list(gpus: &Gpus) -> Result<ExitCode, Error> {
     if gpus.json {
-        print(&format!("{}\n", json(&GPUS)?))?;
+        print(&format!("{}\n", json(GPUS)?))?;
         return Ok(ExitCode::SUCCESS);
     }
     let head = [

@@ -23,17 +23,17 @@ pub fn run() -> Result<ExitCode> {
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {FOLDER}"))?;
     }
-    let kernels = Path::new("lab/kernels");
-    fs::create_dir_all(folder.join(kernels).join("ptx")).with_context(|| format!("cannot make {FOLDER}"))?;
+    fs::create_dir_all(folder.join("kernels/ptx")).with_context(|| format!("cannot make {FOLDER}"))?;
     for program in &programs {
         let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
         copy(&Path::new("target/bundle").join(&name), &folder.join(&name))?;
     }
-    for part in [kernels.to_path_buf(), kernels.join("ptx")] {
-        for file in fs::read_dir(shell::root().join(&part))? {
+    for part in ["kernels", "kernels/ptx"] {
+        let kernels = Path::new("lab").join(part);
+        for file in fs::read_dir(shell::root().join(&kernels))? {
             let file = file?.path();
             if let (true, Some(name)) = (file.is_file(), file.file_name()) {
-                copy(&part.join(name), &folder.join(&part).join(name))?;
+                copy(&kernels.join(name), &folder.join(part).join(name))?;
             }
         }
     }
