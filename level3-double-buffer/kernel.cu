@@ -14,7 +14,8 @@ using T = ELEMENT;
 constexpr int THREADS = (BM / TM) * (BN / TN);
 static_assert(BM % TM == 0 && BN % TN == 0, "TM must divide BM and TN must divide BN: the threads cover the tile");
 static_assert(THREADS <= 1024, "(BM / TM) * (BN / TN) is the number of threads per block: at most 1024");
-static_assert(BM * BK % THREADS == 0 && BK * BN % THREADS == 0, "the threads must divide BM * BK and BK * BN: all load as much");
+static_assert(THREADS % BK == 0 && THREADS % BN == 0, "BK and BN must divide the number of threads: they load whole rows of the tiles");
+static_assert(BM % (THREADS / BK) == 0 && BK % (THREADS / BN) == 0, "the threads must load BM rows of A and BK rows of B evenly");
 static_assert(2 * (BM + BN) * BK * sizeof(T) <= 48 * 1024, "2 * (BM + BN) * BK elements must fit into 48 KiB of shared memory");
 
 extern "C" __global__ void gemm_double_buffer(const T* A, const T* B, T* C, int M, int N, int K) {
@@ -26,18 +27,17 @@ extern "C" __global__ void gemm_double_buffer(const T* A, const T* B, T* C, int 
     int row0 = blockIdx.y * BM, col0 = blockIdx.x * BN;        // the tile's corner in C
     // ANCHOR_END: mapping
     // ANCHOR: load
-    // Load: the threads share out both tiles; beyond the edge stands a zero. Eight
-    // loads in flight: all of them at once would cost twice the registers.
+    // Load: the threads take some rows of a tile at a time; beyond the edge stands a zero.
     auto load = [&](int buffer, int k0) {
-        #pragma unroll 8
-        for (int i = 0; i < BM * BK / THREADS; ++i) {
-            int e = i * THREADS + tid, row = row0 + e / BK, k = k0 + e % BK;
-            As[buffer][e / BK][e % BK] = row < M && k < K ? A[row * K + k] : T(0);
+        #pragma unroll
+        for (int i = 0; i < BM; i += THREADS / BK) {
+            int m = i + tid / BK, k = tid % BK;
+            As[buffer][m][k] = row0 + m < M && k0 + k < K ? A[(row0 + m) * K + k0 + k] : T(0);
         }
-        #pragma unroll 8
-        for (int i = 0; i < BK * BN / THREADS; ++i) {
-            int e = i * THREADS + tid, k = k0 + e / BN, col = col0 + e % BN;
-            Bs[buffer][e / BN][e % BN] = k < K && col < N ? B[k * N + col] : T(0);
+        #pragma unroll
+        for (int i = 0; i < BK; i += THREADS / BN) {
+            int k = i + tid / BN, n = tid % BN;
+            Bs[buffer][k][n] = k0 + k < K && col0 + n < N ? B[(k0 + k) * N + col0 + n] : T(0);
         }
     };
     // ANCHOR_END: load

@@ -1,5 +1,8 @@
 //! Bodies of the levels' tests: the same claims hold for every level.
 
+pub mod hardware;
+mod mutants;
+pub mod mutations;
 mod usage;
 
 use std::io::Write;

@@ -28,7 +28,7 @@ fn a_large_problem_gets_a_large_tile_and_a_small_one_many_blocks() {
         (level.number, configuration.tiles.sizes())
     };
     assert_eq!(chosen(4096), (2, vec![128, 128, 8, 8, 8]));
-    assert_eq!(chosen(1024), (2, vec![64, 64, 16, 8, 8]));
+    assert_eq!(chosen(1024), (2, vec![64, 64, 8, 8, 4]));
     assert_eq!(chosen(64), (1, vec![8]));
 }
 

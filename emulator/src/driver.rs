@@ -134,7 +134,9 @@ impl Device {
         if let Some((first, count)) = memory.unwritten(bytes.len()) {
             let name = &memory.name;
             return Err(DeviceError(format!(
-                "{count} bytes of {name} were never written, the first at offset {first}"
+                "{count} of the {} bytes read of {name} were never written, the first at offset {first}\n\
+                 hint: does the grid cover all of {name}, and is what is copied there written itself?",
+                bytes.len()
             )));
         }
         memory.read(bytes);

@@ -55,3 +55,8 @@ fn unfit_ptx_never_runs() {
 fn bad_usage_is_one_clear_line() {
     testing::bad_usage_is_one_clear_line(&LEVEL, env!("CARGO_BIN_EXE_level2-register")).unwrap();
 }
+
+#[test]
+fn counts_are_the_hardwares() {
+    assert_eq!(testing::hardware::differences(&LEVEL), Ok(vec![]));
+}

@@ -1,7 +1,8 @@
 //! The repository's own commands: `cargo x …`.
 //!
 //! `ci` is the whole of continuous integration, `tidy` tests the repository itself, `ptx` regenerates what NVIDIA's
-//! compiler makes of the kernels, `measure` measures on a GPU, `bundle` makes a folder of programs, `book` builds the book. This crate depends on none of the workspace's others: it runs
+//! compiler makes of the kernels, `ncu` records what the hardware counts, `measure` how fast it is, `bundle` makes a folder of
+//! programs, `book` builds the book. This crate depends on none of the workspace's others: it runs
 //! cargo and reads files, so that it works while they do not compile.
 
 #![forbid(unsafe_code)]
@@ -9,10 +10,12 @@
 mod book;
 mod bundle;
 mod ci;
+mod ncu;
 mod ptx;
 mod shell;
 mod tidy;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -37,6 +40,15 @@ enum Command {
     Measure,
     /// Make a folder of programs for a machine without Rust: target/ladder
     Bundle,
+    /// Record the hardware's counters for every level (needs an NVIDIA GPU and ncu)
+    Ncu {
+        /// Folder with the levels' binaries
+        #[arg(long, default_value = "target/release")]
+        binaries: PathBuf,
+        /// Where the record goes
+        #[arg(long, default_value = "common/tests/data/ncu-h200.csv")]
+        out: PathBuf,
+    },
     /// Build the book into book/book (needs no installed mdBook)
     Book,
 }
@@ -48,6 +60,7 @@ fn main() -> ExitCode {
         Command::Ptx => ptx::run(),
         Command::Measure => bundle::measure(),
         Command::Bundle => bundle::run(),
+        Command::Ncu { binaries, out } => ncu::run(&binaries, &out),
         Command::Book => book::run(),
     };
     match done {

@@ -3,9 +3,10 @@
 use super::block::{Context, Worker};
 use super::lanes::LANES;
 use super::race::Stamp;
+use super::shadow::{Origin, Place};
 use super::warp::{State, Warp};
 use crate::global::BufferMemory;
-use crate::program::Access;
+use crate::program::{Access, Space};
 use crate::{Fault, FaultKind, Site};
 
 impl Context<'_> {
@@ -28,7 +29,7 @@ impl Context<'_> {
 /// `kernel.cu:33`, or the line of the PTX.
 fn place(site: &Site) -> String {
     match &site.source {
-        Some((file, line)) => format!("{file}:{line}"),
+        Some((file, line)) => format!("{}:{line}", file.rsplit('/').next().unwrap_or(file)),
         None => format!("PTX line {}", site.ptx_line),
     }
 }
@@ -56,13 +57,19 @@ impl Worker<'_> {
         let site = self.site_of(warp, lane as u32, access.at);
         let verb = verb_of(&site.opcode);
         let hint = match kind {
+            FaultKind::OutOfBounds if what.contains("no buffer") => {
+                "is the pointer one that the device allocated, and is it passed in its place among the arguments?"
+            }
+            FaultKind::OutOfBounds if access.space != Space::Global => {
+                "is the array as large as its index may become? does the launch have as many threads as it was made for?"
+            }
             FaultKind::OutOfBounds => {
                 "is the guard of the edge there, and is it `<` and not `<=`? does the index use the right width?"
             }
             FaultKind::Misaligned => {
                 "a vector access needs an address that is a multiple of its size: is the row's length one?"
             }
-            FaultKind::UseAfterFree => "the buffer was freed before this launch",
+            FaultKind::UseAfterFree => "free a buffer after the last launch that uses it",
             _ => "",
         };
         fault(kind, format!("{verb} of {} bytes {what}", access.bytes()), site, hint)
@@ -75,6 +82,16 @@ impl Worker<'_> {
             Some(variable) => (&variable.name, at - variable.offset),
             None => ("shared memory", at),
         }
+    }
+
+    /// `As (shared memory, 36 bytes)`, or `shared memory (72 bytes: As, Bs)` where it may be any variable.
+    pub(super) fn shared_in_words(&self, access: &Access) -> String {
+        let (start, end) = access.within;
+        if end <= self.shared_bytes {
+            return format!("{} (shared memory, {} bytes)", self.shared_name(start).0, end - start);
+        }
+        let names: Vec<&str> = self.context.program.shared.iter().map(|variable| variable.name.as_str()).collect();
+        format!("shared memory ({} bytes: {})", self.shared_bytes, names.join(", "))
     }
 
     #[inline(never)]
@@ -105,9 +122,16 @@ impl Worker<'_> {
             (false, _) => "nothing orders thread blocks",
         };
         let message = format!("race on {what}: {}, {}, {why}", party(before, &other), party(now, &site));
+        let same_line = place(&site) == place(&other);
         let hint = match same_block {
             true if why.starts_with("one") => {
                 "two threads write one place: does the index use every coordinate of the thread?"
+            }
+            true if same_line && site.opcode != other.opcode => {
+                "an update that several threads make needs `atomicAdd`; an exchange, a barrier between load and store"
+            }
+            true if site.warp == other.warp => {
+                "is a `__syncthreads()`, or within a warp a `__syncwarp()`, missing between the two?"
             }
             true => "is a `__syncthreads()` missing between the two?",
             false => "two thread blocks share this place: does each block own its part of the output?",
@@ -177,26 +201,53 @@ impl Worker<'_> {
     #[inline(never)]
     pub(super) fn convict_incomplete_barrier(&self, index: usize) -> Box<Fault> {
         let warp = &self.warps[index];
-        let State::Waiting { id, at, .. } = warp.state else {
+        let State::Waiting { id, threads: wanted, at } = warp.state else {
             unreachable!("no warp is ready, and this one is not done: it waits")
         };
-        let same = |warp: &&Warp| matches!(warp.state, State::Waiting { id: other, .. } if other == id);
-        let arrived = self.warps.iter().filter(same).count();
+        let waits = |warp: &&Warp| matches!(warp.state, State::Waiting { .. });
+        let here = |warp: &&Warp| matches!(warp.state, State::Waiting { id: other, .. } if other == id);
+        let threads = |warps: &mut dyn Iterator<Item = &Warp>| warps.map(|warp| warp.live.count_ones()).sum::<u32>();
+        let arrived = threads(&mut self.warps.iter().filter(here));
+        let elsewhere = threads(&mut self.warps.iter().filter(waits).filter(|warp| !here(warp)));
+        let wanted = match wanted {
+            0 => "every thread that has not ended".to_string(),
+            count => format!("{count} threads"),
+        };
         let message = format!(
-            "barrier {id} is never complete: {arrived} of {} warps wait at it, the others have ended or wait elsewhere",
-            self.warps.len()
+            "barrier {id} is never complete: it is for {wanted}, {arrived} have arrived, {elsewhere} wait at another barrier"
         );
         let site = self.site_of(warp, warp.live.trailing_zeros(), at);
-        fault(FaultKind::Barrier, message, site, "every thread of the block must reach the same barrier")
+        let hint = "does the barrier's thread count fit the block, and does every one of them reach this barrier?";
+        let mut fault = fault(FaultKind::Barrier, message, site, hint);
+        if let Some(warp) = self.warps.iter().filter(waits).find(|warp| !here(warp))
+            && let State::Waiting { at, .. } = warp.state
+        {
+            let site = self.site_of(warp, warp.live.trailing_zeros(), at);
+            fault.other = Some(("another warp waits here:".to_string(), site));
+        }
+        fault
     }
 
-    pub(super) fn convict_uninitialised(&self, warp: &Warp, lane: u32, at: u32, reaches: &str) -> Box<Fault> {
+    #[inline(never)]
+    pub(super) fn convict_uninitialised(
+        &self,
+        warp: &Warp,
+        lane: u32,
+        at: u32,
+        reaches: &str,
+        origin: Option<Origin>,
+    ) -> Box<Fault> {
         let site = self.site_of(warp, lane, at);
-        let origin = warp.taint.as_ref().and_then(|taint| taint.origin());
-        let (what, other) = match origin {
-            Some((what, at, lane)) => (what, Some(self.site_of(warp, lane, at))),
-            None => ("memory".to_string(), None),
+        let what = match origin.map(|origin| origin.place) {
+            Some(Place::Shared(at)) => {
+                let (name, offset) = self.shared_name(at);
+                format!("{name} (shared memory) at offset {offset}")
+            }
+            Some(Place::Global(buffer, at)) => format!("{} at offset {at}", self.context.memory.buffers[buffer].name),
+            Some(Place::Local(at)) => format!("local memory at offset {at}"),
+            None => "memory".to_string(),
         };
+        let other = origin.map(|origin| self.site_of(warp, origin.lane, origin.at));
         let message = format!("uninitialised value reaches {reaches}: it comes from {what}, which nobody wrote");
         let mut fault = fault(
             FaultKind::Uninitialised,

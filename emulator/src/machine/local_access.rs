@@ -2,6 +2,7 @@
 
 use super::block::Worker;
 use super::lanes::{LANES, each};
+use super::taint::bits;
 use super::warp::Warp;
 use crate::program::{Access, Space};
 use crate::{Fault, FaultKind};
@@ -21,9 +22,11 @@ impl Worker<'_> {
         let place = |lane: usize| (lane as u64 * size + addresses[lane]) as usize;
         let bytes = access.bytes() as usize;
         if load {
-            let unwritten: u32 = each(mask)
-                .filter(|&lane| warp.local_written[place(lane)..][..bytes].contains(&0))
-                .fold(0, |lanes, lane| lanes | 1 << lane);
+            let mut unwritten = [0; LANES];
+            for lane in each(mask) {
+                let written = &warp.local_written[place(lane)..][..bytes];
+                unwritten[lane] = bits(access, |byte| written[byte as usize] == 0);
+            }
             for element in 0..access.elements {
                 let width = access.element_bytes as usize;
                 let mut out = [0; LANES];
@@ -34,17 +37,16 @@ impl Worker<'_> {
                 }
                 warp.set_loaded(access, element, &out, mask);
             }
-            if self.context.sanitize && (unwritten != 0 || warp.taint.is_some()) {
-                let lane = unwritten.trailing_zeros() as usize & 31;
-                let what = format!("local memory at offset {}", addresses[lane]);
-                self.taint_loaded(warp, access, mask, unwritten, &what);
+            if self.context.sanitize && (unwritten != [0; LANES] || warp.taint.is_some()) {
+                self.taint_local(warp, access, mask, &unwritten);
             }
         } else {
-            let tainted = if warp.taint.is_some() { self.stored_taint(warp, access) } else { 0 };
             for lane in each(mask) {
-                let value = warp.stored_bytes(access, lane);
+                let (value, tainted) = (warp.stored_bytes(access, lane), self.stored_taint(warp, access, lane));
                 warp.local[place(lane)..][..bytes].copy_from_slice(&value[..bytes]);
-                warp.local_written[place(lane)..][..bytes].fill(u8::from(tainted >> lane & 1 == 0));
+                for (byte, written) in warp.local_written[place(lane)..][..bytes].iter_mut().enumerate() {
+                    *written = u8::from(tainted >> byte & 1 == 0);
+                }
             }
         }
         Ok(())

@@ -9,6 +9,7 @@ mod lanes;
 mod local_access;
 mod meaning;
 mod race;
+mod shadow;
 mod shared_access;
 mod taint;
 mod tally;

@@ -91,7 +91,9 @@ impl Worker<'_> {
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, true);
         let shape = pattern.shape;
         count(&mut self.tally.shared[index as usize], pattern, mask);
-        if !self.cells.is_empty() && !access.ordered {
+        if !self.cells.is_empty() && access.ordered {
+            self.taint_shared(warp, access, mask);
+        } else if !self.cells.is_empty() {
             let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
             let grain = self.context.program.shared_grain;
             let verdict = read_cells(&mut self.cells, pattern, first, access.bytes(), grain, stamp, self.first_epoch);
@@ -119,10 +121,10 @@ impl Worker<'_> {
         let stamp = self.stamp(warp, access.at);
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
         count(&mut self.tally.shared[index as usize], pattern, mask);
-        if !self.cells.is_empty() && !access.ordered {
+        if !self.cells.is_empty() {
             let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
             let grain = self.context.program.shared_grain;
-            if writes_conflict(&mut self.cells, pattern, first, access.bytes(), grain, stamp) {
+            if !access.ordered && writes_conflict(&mut self.cells, pattern, first, access.bytes(), grain, stamp) {
                 self.judge_shared_store(warp, access, mask, stamp)?;
             }
             self.mark_written(warp, access, mask, stamp);
@@ -140,11 +142,13 @@ impl Worker<'_> {
     #[inline(always)]
     fn set_offsets(&self, warp: &mut Warp, access: &Access) -> bool {
         let bytes = u64::from(access.bytes());
-        let limit = u64::from(self.shared_bytes).wrapping_sub(bytes);
-        let (mut outside, mut low) = (u64::from(self.shared_bytes) < bytes, 0);
+        let start = u64::from(access.within.0);
+        let room = u64::from(access.within.1.min(self.shared_bytes)).saturating_sub(start);
+        let limit = room.wrapping_sub(bytes);
+        let (mut outside, mut low) = (room < bytes, 0);
         let Scratch { addresses, offsets } = &mut *warp.scratch;
         for lane in 0..LANES {
-            outside |= addresses.0[lane] > limit;
+            outside |= addresses.0[lane].wrapping_sub(start) > limit;
             low |= addresses.0[lane];
             offsets.0[lane] = addresses.0[lane] as u32;
         }
@@ -154,7 +158,8 @@ impl Worker<'_> {
     #[inline(never)]
     fn convict_shared_address(&self, warp: &Warp, access: &Access, mask: u32) -> Box<Fault> {
         let (bytes, addresses) = (u64::from(access.bytes()), &warp.scratch.addresses.0);
-        let fits = |address: u64| address.checked_add(bytes).is_some_and(|end| end <= self.shared_bytes.into());
+        let (start, end) = (u64::from(access.within.0), u64::from(access.within.1.min(self.shared_bytes)));
+        let fits = |at: u64| at >= start && at.checked_add(bytes).is_some_and(|last| last <= end);
         let bad = each(mask).find(|&lane| !fits(addresses[lane]) || addresses[lane] % bytes != 0).unwrap_or(0);
         let address = addresses[bad];
         if fits(address) {
@@ -162,11 +167,11 @@ impl Worker<'_> {
             let what = format!("of {name} (shared memory) at offset {offset}, which is no multiple of {bytes}");
             return self.convict_access(warp, access, bad, FaultKind::Misaligned, &what);
         }
-        let what = if (address as i64) < 0 {
-            format!("before the start of shared memory at offset {}", address as i64)
-        } else {
-            format!("past the end of shared memory ({} bytes) at offset {address}", self.shared_bytes)
+        let (side, offset) = match (address as i64) < start as i64 {
+            true => ("before the start", address as i64 - start as i64),
+            false => ("past the end", address as i64 - start as i64),
         };
+        let what = format!("{side} of {} at offset {offset}", self.shared_in_words(access));
         self.convict_access(warp, access, bad, FaultKind::OutOfBounds, &what)
     }
 
@@ -209,16 +214,14 @@ impl Worker<'_> {
     #[inline(always)]
     fn mark_written(&mut self, warp: &Warp, access: &Access, mask: u32, stamp: Stamp) {
         let (shift, addresses) = (self.context.program.shared_grain.trailing_zeros(), &warp.scratch.offsets.0);
-        let tainted = match warp.taint {
-            None => 0,
-            Some(_) => self.stored_taint(warp, access),
-        };
         for lane in each(mask) {
-            let now =
-                if tainted >> lane & 1 == 1 { Stamp::default() } else { stamp.of_thread(stamp.thread() + lane as u32) };
+            let now = stamp.of_thread(stamp.thread() + lane as u32);
             for cell in addresses[lane] >> shift..(addresses[lane] + access.bytes()) >> shift {
                 self.cells[cell as usize].write = now;
             }
+        }
+        if warp.taint.is_some() {
+            self.mark_unwritten(warp, access, mask);
         }
     }
 }

@@ -7,43 +7,13 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::block::Worker;
-use super::lanes::each;
+use super::lanes::{LANES, each};
+use super::race::Stamp;
+use super::shadow::{Origin, Place, Taint};
 use super::warp::Warp;
 use crate::Fault;
 use crate::global::{BufferMemory, locate};
-use crate::program::{Access, File, Op, Program, Role, Slot, visit};
-
-/// Per register and lane: is it a copy of something uninitialised, or computed from it?
-#[derive(Debug)]
-pub(super) struct Taint {
-    copied: [Vec<u32>; 3],
-    computed: [Vec<u32>; 3],
-    /// The first uninitialised load: from what, by which instruction and lane.
-    origin: Option<(String, u32, u32)>,
-}
-
-impl Taint {
-    fn new(program: &Program) -> Taint {
-        let sizes = [program.registers32, program.registers64, program.predicates];
-        let masks = sizes.map(|size| vec![0; size as usize]);
-        Taint { copied: masks.clone(), computed: masks, origin: None }
-    }
-
-    fn of(&self, file: File, slot: Slot) -> (u32, u32) {
-        (self.copied[file as usize][slot as usize], self.computed[file as usize][slot as usize])
-    }
-
-    fn set(&mut self, file: File, slot: Slot, mask: u32, (copied, computed): (u32, u32)) {
-        let entry = &mut self.copied[file as usize][slot as usize];
-        *entry = *entry & !mask | copied & mask;
-        let entry = &mut self.computed[file as usize][slot as usize];
-        *entry = *entry & !mask | computed & mask;
-    }
-
-    pub fn origin(&self) -> Option<(String, u32, u32)> {
-        self.origin.clone()
-    }
-}
+use crate::program::{Access, File, Op, Role, Slot, visit};
 
 impl Worker<'_> {
     /// Before an instruction runs: passes the taint of its sources to its results, and stops it where an
@@ -51,47 +21,53 @@ impl Worker<'_> {
     #[inline(never)]
     pub(super) fn propagate_taint(&mut self, warp: &mut Warp, at: u32, mask: u32) -> Result<(), Box<Fault>> {
         let program = self.context.program;
-        let mut instruction = program.code[at as usize];
         let Some(mut taint) = warp.taint.take() else { return Ok(()) };
-        let (mut copied, mut computed, mut address) = (0, 0, 0);
-        let mut results = Vec::new();
-        let mut accesses: Vec<Access> = Vec::new();
-        if let Op::Load(index) | Op::Store(index) = &mut instruction.op {
-            accesses.push(program.accesses[*index as usize].clone());
-            *index = 0;
-        }
-        visit(&mut instruction, &mut accesses, &mut |file, role, slot| match role {
-            Role::Write => results.push((file, *slot)),
-            _ => {
-                let (a, b) = taint.of(file, *slot);
-                if role == Role::Address {
-                    address |= a | b;
-                } else {
-                    copied |= a;
-                    computed |= b;
-                }
+        let mut base = None;
+        match program.code[at as usize].op {
+            // What a load brings, and what becomes of a store, is decided where memory is accessed.
+            Op::Load(index) | Op::Store(index) => {
+                let access = &program.accesses[index as usize];
+                base = Some((if access.base_wide { File::D } else { File::R }, access.base));
             }
-        });
-        let copies = match instruction.op {
-            Op::Alu { code, .. } => code.copies(),
-            Op::Shuffle { .. } => true,
-            // What a load brings is decided where memory is read.
-            Op::Load(_) => return self.give_back(warp, taint, address & mask, at),
-            _ => false,
-        };
-        let result = if copies { (copied, computed) } else { (0, copied | computed) };
-        for (file, slot) in results {
-            taint.set(file, slot, mask, result);
+            Op::Alu { code, d, a, b, c } => taint.alu(warp, code, d, [a, b, c], mask),
+            Op::Shuffle { mode, d, a, b, c, .. } => {
+                let from = std::array::from_fn(|lane| warp.shuffle_source(mode, b, c, lane).0);
+                taint.shuffle(d, a, &from, mask);
+            }
+            op => {
+                let (mut sources, mut results) = (Vec::new(), Vec::new());
+                visit(&mut program.code[at as usize].clone(), &mut [], &mut |file, role, slot| match role {
+                    Role::Write => results.push((file, *slot)),
+                    Role::Read | Role::Address => sources.push((file, *slot)),
+                });
+                taint.compute(&sources, &results, mask, matches!(op, Op::Vote { .. }));
+            }
         }
-        self.give_back(warp, taint, address & mask, at)
+        warp.taint = Some(taint);
+        match base {
+            Some(register) => self.forbid(warp, register, mask, at, "an address"),
+            None => Ok(()),
+        }
     }
 
-    fn give_back(&self, warp: &mut Warp, taint: Box<Taint>, address: u32, at: u32) -> Result<(), Box<Fault>> {
-        warp.taint = Some(taint);
-        if address == 0 {
-            return Ok(());
+    /// Convicts the first lane of which the register is uninitialised in any way.
+    fn forbid(
+        &self,
+        warp: &Warp,
+        (file, slot): (File, Slot),
+        mask: u32,
+        at: u32,
+        reaches: &str,
+    ) -> Result<(), Box<Fault>> {
+        let Some(taint) = &warp.taint else { return Ok(()) };
+        match taint.lanes(file, slot) & mask {
+            0 => Ok(()),
+            lanes => {
+                let lane = lanes.trailing_zeros();
+                let origin = taint.origin(file, slot, lane as usize);
+                Err(self.convict_uninitialised(warp, lane, at, reaches, origin))
+            }
         }
-        Err(self.convict_uninitialised(warp, address.trailing_zeros(), at, "an address"))
     }
 
     #[inline(never)]
@@ -107,42 +83,57 @@ impl Worker<'_> {
 
     #[inline(never)]
     pub(super) fn check_guard(&self, warp: &Warp, predicate: Slot, mask: u32, at: u32) -> Result<(), Box<Fault>> {
-        let Some(taint) = &warp.taint else { return Ok(()) };
-        let (copied, computed) = taint.of(File::P, predicate);
-        match (copied | computed) & mask {
-            0 => Ok(()),
-            lanes => Err(self.convict_uninitialised(warp, lanes.trailing_zeros(), at, "a branch")),
-        }
+        self.forbid(warp, (File::P, predicate), mask, at, "a branch")
     }
 
-    /// The lanes whose stored value is uninitialised in any way.
-    pub(super) fn stored_taint(&self, warp: &Warp, access: &Access) -> u32 {
-        let (copied, computed) = self.stored_taints(warp, access);
-        copied | computed
+    /// The bytes that a lane stores of which nobody wrote what they come from; all of an element that was
+    /// computed from such.
+    pub(super) fn stored_taint(&self, warp: &Warp, access: &Access, lane: usize) -> u32 {
+        let Some(taint) = &warp.taint else { return 0 };
+        let whole = ((1u64 << access.element_bytes) - 1) as u32;
+        let of_element = |element: u32| {
+            let (bytes, computed) = taint.of_lane(data_file(access), access.registers[element as usize], lane);
+            (if computed { whole } else { u32::from(bytes) & whole }) << (element * access.element_bytes)
+        };
+        (0..access.elements).fold(0, |bytes, element| bytes | of_element(element))
     }
 
-    fn stored_taints(&self, warp: &Warp, access: &Access) -> (u32, u32) {
-        let Some(taint) = &warp.taint else { return (0, 0) };
-        let file = if access.wide { File::D } else { File::R };
-        let slots = &access.registers[..access.elements as usize];
-        slots.iter().map(|slot| taint.of(file, *slot)).fold((0, 0), |(a, b), (c, d)| (a | c, b | d))
-    }
-
-    /// Marks loaded registers: `unwritten` lanes got what nobody wrote, the others of `mask` did not.
-    pub(super) fn taint_loaded(&self, warp: &mut Warp, access: &Access, mask: u32, unwritten: u32, what: &str) {
+    /// Marks loaded registers: of each lane of `mask`, the bytes that `unwritten` says are what nobody wrote.
+    fn taint_loaded(
+        &self,
+        warp: &mut Warp,
+        access: &Access,
+        mask: u32,
+        unwritten: &dyn Fn(usize) -> u32,
+        place: &dyn Fn(usize, u32) -> Place,
+    ) {
         let mut taint = warp.taint.take().unwrap_or_else(|| Box::new(Taint::new(self.context.program)));
-        let file = if access.wide { File::D } else { File::R };
-        for slot in &access.registers[..access.elements as usize] {
-            taint.set(file, *slot, mask, (unwritten, 0));
-        }
-        if unwritten != 0 {
-            taint.origin.get_or_insert((what.to_string(), access.at, unwritten.trailing_zeros()));
+        let width = access.element_bytes;
+        let whole = ((1u64 << width) - 1) as u32;
+        for lane in each(mask) {
+            let missing = unwritten(lane);
+            let origin = match missing {
+                0 => 0,
+                _ => {
+                    let place = place(lane, missing.trailing_zeros());
+                    taint.note(Origin { place, at: access.at, lane: lane as u32 })
+                }
+            };
+            for element in 0..access.elements {
+                let mut bytes = missing >> (element * width) & whole;
+                if access.signed && bytes >> (width - 1) == 1 {
+                    // The sign is extended from an unwritten byte.
+                    bytes |= !whole;
+                }
+                let slot = access.registers[element as usize];
+                taint.set(data_file(access), slot, lane, (bytes as u8, false), origin);
+            }
         }
         warp.taint = Some(taint);
     }
 
     pub(super) fn untaint_loaded(&self, warp: &mut Warp, access: &Access, mask: u32) {
-        self.taint_loaded(warp, access, mask, 0, "");
+        self.taint_loaded(warp, access, mask, &|_| 0, &|_, _| Place::Local(0));
     }
 
     /// A load from shared memory met a cell that nobody wrote in this thread block.
@@ -150,16 +141,24 @@ impl Worker<'_> {
     pub(super) fn taint_shared(&self, warp: &mut Warp, access: &Access, mask: u32) {
         let addresses = warp.scratch.offsets.0;
         let grain = self.context.program.shared_grain;
-        let mut unwritten = 0;
-        for lane in each(mask) {
-            let cells = addresses[lane] / grain..(addresses[lane] + access.bytes()) / grain;
-            let missing = cells.into_iter().any(|cell| self.cells[cell as usize].write.epoch() < self.first_epoch);
-            unwritten |= u32::from(missing) << lane;
+        let missing = |at: u32| self.cells[(at / grain) as usize].write.epoch() < self.first_epoch;
+        let unwritten = |lane: usize| bits(access, |byte| missing(addresses[lane] + byte));
+        if warp.taint.is_some() || each(mask).any(|lane| unwritten(lane) != 0) {
+            self.taint_loaded(warp, access, mask, &unwritten, &|lane, byte| Place::Shared(addresses[lane] + byte));
         }
-        let lane = unwritten.trailing_zeros() as usize & 31;
-        let (name, offset) = self.shared_name(addresses[lane]);
-        let what = format!("{name} (shared memory) at offset {offset}");
-        self.taint_loaded(warp, access, mask, unwritten, &what);
+    }
+
+    /// A store to shared memory: a copy of what nobody wrote leaves it unwritten.
+    #[inline(never)]
+    pub(super) fn mark_unwritten(&mut self, warp: &Warp, access: &Access, mask: u32) {
+        let grain = self.context.program.shared_grain;
+        for lane in each(mask) {
+            let taint = self.stored_taint(warp, access, lane);
+            for byte in (0..access.bytes()).filter(|byte| taint >> byte & 1 == 1) {
+                let cell = (warp.scratch.offsets.0[lane] + byte) / grain;
+                self.cells[cell as usize].write = Stamp::default();
+            }
+        }
     }
 
     /// A load from a global buffer of which not all bytes are known to be written.
@@ -167,17 +166,21 @@ impl Worker<'_> {
     pub(super) fn load_taint(&self, warp: &mut Warp, access: &Access, memory: &BufferMemory, mask: u32) {
         let Some(written) = memory.written.get() else { return };
         let addresses = warp.scratch.addresses.0;
-        let mut unwritten = 0;
-        for lane in each(mask) {
-            let offset = locate(addresses[lane]).1 as usize;
-            let missing = written[offset..offset + access.bytes() as usize].iter().any(|flag| flag.load(Relaxed) == 0);
-            unwritten |= u32::from(missing) << lane;
+        let offset = |lane: usize| locate(addresses[lane]).1 as u64;
+        let unwritten =
+            |lane: usize| bits(access, |byte| written[offset(lane) as usize + byte as usize].load(Relaxed) == 0);
+        if warp.taint.is_some() || each(mask).any(|lane| unwritten(lane) != 0) {
+            let place =
+                |lane: usize, byte: u32| Place::Global(locate(addresses[lane]).0, offset(lane) + u64::from(byte));
+            self.taint_loaded(warp, access, mask, &unwritten, &place);
         }
-        if unwritten != 0 || warp.taint.is_some() {
-            let lane = unwritten.trailing_zeros() as usize & 31;
-            let what = format!("{} at offset {}", memory.name, locate(addresses[lane]).1);
-            self.taint_loaded(warp, access, mask, unwritten, &what);
-        }
+    }
+
+    /// A load from local memory, of which `unwritten` says what each lane has not written.
+    pub(super) fn taint_local(&self, warp: &mut Warp, access: &Access, mask: u32, unwritten: &[u32; LANES]) {
+        let addresses = warp.scratch.addresses.0;
+        let place = |lane: usize, byte: u32| Place::Local(addresses[lane] + u64::from(byte));
+        self.taint_loaded(warp, access, mask, &|lane| unwritten[lane], &place);
     }
 
     /// A store to global memory: computed from something uninitialised is a fault, a copy stays uninitialised.
@@ -189,20 +192,38 @@ impl Worker<'_> {
         memory: &BufferMemory,
         mask: u32,
     ) -> Result<(), Box<Fault>> {
-        let (copied, computed) = self.stored_taints(warp, access);
-        if computed & mask != 0 {
-            let lane = (computed & mask).trailing_zeros();
-            return Err(self.convict_uninitialised(warp, lane, access.at, &format!("a result, {}", memory.name)));
+        if let Some(taint) = &warp.taint {
+            for lane in each(mask) {
+                for &slot in &access.registers[..access.elements as usize] {
+                    if taint.of_lane(data_file(access), slot, lane).1 {
+                        let origin = taint.origin(data_file(access), slot, lane);
+                        let reaches = format!("a result, {}", memory.name);
+                        return Err(self.convict_uninitialised(warp, lane as u32, access.at, &reaches, origin));
+                    }
+                }
+            }
         }
-        if copied & mask == 0 && memory.written.get().is_none() {
+        let copied = each(mask).any(|lane| self.stored_taint(warp, access, lane) != 0);
+        if !copied && memory.written.get().is_none() {
             return Ok(());
         }
         let (written, addresses) = (memory.all_written(), &warp.scratch.addresses.0);
         for lane in each(mask) {
-            let offset = locate(addresses[lane]).1 as usize;
-            let flag = u8::from(copied >> lane & 1 == 0);
-            written[offset..offset + access.bytes() as usize].iter().for_each(|byte| byte.store(flag, Relaxed));
+            let (offset, taint) = (locate(addresses[lane]).1 as usize, self.stored_taint(warp, access, lane));
+            for byte in 0..access.bytes() {
+                written[offset + byte as usize].store(u8::from(taint >> byte & 1 == 0), Relaxed);
+            }
         }
         Ok(())
     }
+}
+
+/// The file of the registers that an access loads or stores.
+fn data_file(access: &Access) -> File {
+    if access.wide { File::D } else { File::R }
+}
+
+/// A bit for each byte of an access that `holds`.
+pub(super) fn bits(access: &Access, holds: impl Fn(u32) -> bool) -> u32 {
+    (0..access.bytes()).fold(0, |bits, byte| bits | u32::from(holds(byte)) << byte)
 }

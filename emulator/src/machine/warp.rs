@@ -1,7 +1,7 @@
 //! A warp: its registers, its lanes' fates, and the stack of paths that diverged.
 
 use super::lanes::{FULL, LANES, Lanes};
-use super::taint::Taint;
+use super::shadow::Taint;
 use crate::Dim3;
 use crate::program::{Barrier, Preset, Program, Slot};
 
@@ -164,6 +164,7 @@ fn preset_value(preset: Preset, launch: &Shape, block: Dim3, first: u32, lane: u
     let axis = |extents: Dim3, axis: u8| u64::from([extents.x, extents.y, extents.z][axis as usize]);
     match preset {
         Preset::Constant(bits) => bits,
+        Preset::SharedAddress { address, .. } => address,
         Preset::Tid(n) => axis(launch.thread(first + lane as u32), n),
         Preset::Ntid(n) => axis(launch.block, n),
         Preset::Ctaid(n) => axis(block, n),

@@ -284,7 +284,12 @@ impl<'a> Decoder<'a> {
         match self.find_place(name) {
             Some(Place::Global(index)) => Ok(self.preset(file, Preset::Global(index, offset))),
             Some(Place::Shared(u64::MAX)) => Ok(self.preset(file, Preset::DynamicSharedBase(offset))),
-            Some(Place::Shared(at) | Place::Local(at) | Place::Constant(at) | Place::Parameter(at)) => {
+            Some(Place::Shared(at)) => {
+                let variable = self.shared.iter().position(|v| u64::from(v.offset) == at && v.bytes != Some(0));
+                let address = at.wrapping_add(offset as u64);
+                Ok(self.preset(file, Preset::SharedAddress { variable: variable.unwrap_or(0) as u32, address }))
+            }
+            Some(Place::Local(at) | Place::Constant(at) | Place::Parameter(at)) => {
                 Ok(self.constant(file, at.wrapping_add(offset as u64)))
             }
             None if name == "WARP_SZ" => Ok(self.constant(file, 32)),
@@ -385,6 +390,7 @@ impl<'a> Decoder<'a> {
             name: function.name.clone(),
             shared_grain: grain(Space::Shared),
             global_grain: grain(Space::Global),
+            synchronises: self.accesses.iter().any(|a| a.ordered),
             synchronises_globally: self.accesses.iter().any(|a| a.ordered && a.space != Space::Shared),
             blocks,
             code: self.code,
@@ -407,6 +413,7 @@ impl<'a> Decoder<'a> {
             files: self.file_numbers.iter().map(|n| self.source.files[n].clone()).collect(),
         };
         provenance::mark(&mut program, self.counts, &self.presets);
+        owner::mark(&mut program, self.counts, &self.presets);
         allocate::allocate(&mut program, self.counts, &self.presets);
         Ok(program)
     }

@@ -7,6 +7,7 @@ mod arithmetic;
 mod decode;
 mod flow;
 mod operands;
+mod owner;
 mod provenance;
 mod select;
 
@@ -57,6 +58,8 @@ pub(crate) struct Program {
     /// Module-level variables in global memory, by `Preset::Global`.
     pub globals: Vec<GlobalVariable>,
     /// Global memory orders threads of different blocks here (atomics, volatile): blocks run in
+    /// Has volatile, relaxed, acquire or release accesses: threads may wait for each other.
+    pub synchronises: bool,
     /// order, and accesses by different blocks are no races.
     pub synchronises_globally: bool,
     /// Bytes of the narrowest access to shared and to global memory: the grain of race detection.
@@ -96,6 +99,11 @@ pub(crate) struct GlobalVariable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Preset {
     Constant(u64),
+    /// An address in one of the module's shared variables.
+    SharedAddress {
+        variable: u32,
+        address: u64,
+    },
     /// `%tid`, `%ntid`, `%ctaid`, `%nctaid` in x, y, z.
     Tid(u8),
     Ntid(u8),
@@ -274,6 +282,9 @@ pub(crate) struct Access {
     pub offset: i64,
     /// Volatile, relaxed, acquire or release: orders threads, and is no party of a race.
     pub ordered: bool,
+    /// Start and end in shared memory of the variable that the address derives from; of all of it where that is
+    /// not known.
+    pub within: (u32, u32),
 }
 
 impl Access {

@@ -179,6 +179,7 @@ impl Decoder<'_> {
             base_wide,
             offset,
             ordered,
+            within: (0, u32::MAX),
         });
         self.push(if load { Op::Load(index) } else { Op::Store(index) }, guard, words, Some(class));
         Ok(())

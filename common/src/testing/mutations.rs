@@ -1,0 +1,277 @@
+//! Every wrong version of a level's kernel must be refused by the compiler, convicted by the emulator, or
+//! give a wrong product; those that survive are explained. The record says which was caught how.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use emulator::{Argument, FaultKind, Launch, LaunchError, Module};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::mutants::{Mutant, mutants, rules};
+use super::{awkward_shapes, compiler, skipped};
+use crate::check::Check;
+use crate::kernel::{Kernel, nvrtc::Compiler};
+use crate::level::{Configuration, Dtype, Level, Shape, Variant};
+use crate::problem::{Element, Fill, Problem};
+
+/// Warp instructions of one thread block, after which a mutant counts as stuck.
+const INSTRUCTION_LIMIT: u64 = 10_000_000;
+
+const SAME_CODE: &str = "same code";
+
+/// What became of a level's mutants.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The command that makes this record.
+    pub made_by: String,
+    /// The compiler's version.
+    pub compiler: String,
+    /// Tile sizes, element types and variants in which each mutant ran.
+    pub configurations: Vec<String>,
+    /// Problems that each mutant ran on, until one caught it.
+    pub shapes: Vec<String>,
+    /// Mutants, each in every configuration.
+    pub mutants: usize,
+    /// How many were caught how, over all rules.
+    pub caught: BTreeMap<String, usize>,
+    /// The same by rule.
+    pub rules: BTreeMap<String, BTreeMap<String, usize>>,
+    /// Mutants of which the compiler makes the instructions of the kernel itself: written otherwise, and not wrong.
+    pub same_code: usize,
+    /// The other mutants that nothing caught.
+    pub survivors: Vec<Survivor>,
+}
+
+/// A mutant that nothing caught.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Survivor {
+    /// The rule that made it.
+    pub rule: String,
+    /// The line of kernel.cu: its number, and what it is.
+    pub number: usize,
+    pub line: String,
+    /// What was replaced, and what by.
+    pub before: String,
+    pub after: String,
+    /// The configurations in which it survived.
+    pub configurations: Vec<String>,
+    /// Why no run can catch it.
+    pub reason: String,
+}
+
+/// The committed record is whole and, where NVRTC is at hand, what a run gives. With `UPDATE_MUTATIONS=1` it is
+/// written anew; the reasons of known survivors are kept.
+pub fn record_holds(level: &Level, committed: &str, file: &Path) -> Result<(), String> {
+    let old: Option<Record> = serde_json::from_str(committed).ok();
+    let update = std::env::var_os("UPDATE_MUTATIONS").is_some();
+    if !update {
+        is_whole(level, old.as_ref().ok_or(format!("{} is no record of mutants", file.display()))?)?;
+    }
+    let Some(compiler) = compiler() else { return Ok(()) };
+    let mut new = run(level, compiler)?;
+    let reasons: Vec<Survivor> = old.iter().flat_map(|old| old.survivors.clone()).collect();
+    for survivor in &mut new.survivors {
+        let known = reasons.iter().find(|known| known.same_change(survivor));
+        survivor.reason = known.map(|known| known.reason.clone()).unwrap_or_default();
+    }
+    if update {
+        let text = serde_json::to_string_pretty(&new).map_err(|e| e.to_string())? + "\n";
+        std::fs::write(file, text).map_err(|e| e.to_string())?;
+        return is_whole(level, &new);
+    }
+    match old {
+        Some(old) if old.compiler != new.compiler => {
+            skipped(&format!("the record of mutants is by NVRTC {}, and this is {}", old.compiler, new.compiler));
+            Ok(())
+        }
+        Some(old) if old == new => Ok(()),
+        _ => Err(format!("the record of mutants is stale: run `{}`; now: {new:#?}", new.made_by)),
+    }
+}
+
+/// The record is one of this kernel, and explains every survivor.
+fn is_whole(level: &Level, record: &Record) -> Result<(), String> {
+    let mutants = mutants(level.source);
+    let runs = mutants.len() * configurations(level).len();
+    let caught: usize = record.caught.values().sum();
+    let survived: usize = record.survivors.iter().map(|survivor| survivor.configurations.len()).sum();
+    if record.mutants != runs || caught + record.same_code + survived != runs {
+        return Err(format!(
+            "{runs} mutants of {}, and the record has {}: {caught} caught, {} of the same code, {survived} survived: run `{}`",
+            level.path, record.mutants, record.same_code, record.made_by
+        ));
+    }
+    for survivor in &record.survivors {
+        let is_it = |mutant: &Mutant| Survivor::new(level, mutant).same_place(survivor);
+        if !mutants.iter().any(is_it) {
+            return Err(format!("a survivor is no mutant of {} any more: {survivor:#?}", level.path));
+        }
+        if survivor.reason.trim().is_empty() {
+            return Err(format!("a mutant survives, and nothing explains it: {survivor:#?}"));
+        }
+    }
+    Ok(())
+}
+
+impl Survivor {
+    fn new(level: &Level, mutant: &Mutant) -> Survivor {
+        Survivor {
+            rule: mutant.rule.to_string(),
+            number: mutant.line,
+            line: level.source.lines().nth(mutant.line - 1).unwrap_or_default().trim().to_string(),
+            before: mutant.before.clone(),
+            after: mutant.after.clone(),
+            configurations: Vec::new(),
+            reason: String::new(),
+        }
+    }
+
+    /// The same change of the same text, wherever it stands now.
+    fn same_change(&self, other: &Survivor) -> bool {
+        (&self.rule, &self.line, &self.before, &self.after) == (&other.rule, &other.line, &other.before, &other.after)
+    }
+
+    fn same_place(&self, other: &Survivor) -> bool {
+        self.number == other.number && self.same_change(other)
+    }
+}
+
+/// The default tile sizes in every element type and variant.
+fn configurations(level: &Level) -> Vec<Configuration> {
+    let nameless = [Variant { name: "", defines: &[] }];
+    let variants = if level.variants.is_empty() { &nameless } else { level.variants };
+    let of_variant = |variant: &Variant| {
+        Dtype::ALL.map(|dtype| Configuration { variant: variant.name, ..level.default_configuration(dtype) })
+    };
+    variants.iter().flat_map(of_variant).collect()
+}
+
+/// The shapes of a configuration, those first that catch most.
+fn shapes(level: &Level, configuration: &Configuration) -> Vec<Shape> {
+    let mut shapes = awkward_shapes(level, configuration);
+    shapes.swap(0, 3);
+    shapes
+}
+
+/// Compiles and runs every mutant in every configuration.
+fn run(level: &Level, compiler: &Compiler) -> Result<Record, String> {
+    let (mutants, configurations) = (mutants(level.source), configurations(level));
+    let compile = |configuration: &Configuration| Kernel::compile(level, configuration, &[], compiler);
+    let right: Vec<Kernel> =
+        configurations.iter().map(compile).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let of_mutant = |mutant| configurations.iter().zip(&right).map(move |(c, right)| (mutant, c, right));
+    let runs: Vec<(&Mutant, &Configuration, &Kernel)> = mutants.iter().flat_map(of_mutant).collect();
+    let outcomes: Vec<Option<String>> =
+        runs.par_iter().map(|(mutant, c, right)| outcome(level, c, mutant, right, compiler)).collect();
+    let mut record = Record {
+        made_by: format!("UPDATE_MUTATIONS=1 cargo test -p {} --test mutations", level.name),
+        compiler: right[0].compiler.clone(),
+        configurations: configurations.iter().map(Configuration::to_string).collect(),
+        shapes: shapes(level, &configurations[0]).iter().map(Shape::to_string).collect(),
+        mutants: runs.len(),
+        caught: BTreeMap::new(),
+        rules: rules().map(|rule| (rule.to_string(), BTreeMap::new())).collect(),
+        same_code: 0,
+        survivors: Vec::new(),
+    };
+    for ((mutant, configuration, _), outcome) in runs.iter().zip(outcomes) {
+        let how = outcome.clone().unwrap_or("survived".to_string());
+        *record.rules.entry(mutant.rule.to_string()).or_default().entry(how).or_default() += 1;
+        match outcome {
+            Some(how) if how == SAME_CODE => record.same_code += 1,
+            Some(how) => *record.caught.entry(how).or_default() += 1,
+            None => record.add_survivor(Survivor::new(level, mutant), configuration),
+        }
+    }
+    Ok(record)
+}
+
+impl Record {
+    fn add_survivor(&mut self, survivor: Survivor, configuration: &Configuration) {
+        if !self.survivors.last().is_some_and(|last| last.same_place(&survivor)) {
+            self.survivors.push(survivor);
+        }
+        if let Some(last) = self.survivors.last_mut() {
+            last.configurations.push(configuration.to_string());
+        }
+    }
+}
+
+/// How a mutant is caught, if it is.
+fn outcome(
+    level: &Level,
+    configuration: &Configuration,
+    mutant: &Mutant,
+    right: &Kernel,
+    compiler: &Compiler,
+) -> Option<String> {
+    let wrong = Level { source: Box::leak(mutant.source.clone().into_boxed_str()), ..*level };
+    let Ok(kernel) = Kernel::compile(&wrong, configuration, &[], compiler) else {
+        return Some("refused by the compiler".to_string());
+    };
+    if instructions(&kernel.ptx).eq(instructions(&right.ptx)) {
+        return Some(SAME_CODE.to_string());
+    }
+    let run = |shape: &Shape| match configuration.dtype {
+        Dtype::F32 => caught_on::<f32>(level, configuration, &kernel, *shape),
+        Dtype::F64 => caught_on::<f64>(level, configuration, &kernel, *shape),
+    };
+    shapes(level, configuration).iter().find_map(run)
+}
+
+/// The lines of PTX that are no line information.
+fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
+    ptx.lines().map(str::trim).filter(|line| !line.starts_with(".loc") && !line.starts_with("//") && !line.is_empty())
+}
+
+/// How one run catches it, if it does.
+fn caught_on<T: Element>(
+    level: &Level,
+    configuration: &Configuration,
+    kernel: &Kernel,
+    shape: Shape,
+) -> Option<String> {
+    let problem = Problem::<T>::new(shape, Fill::Integers, 1).ok()?;
+    let launch = (level.launch)(&shape, &configuration.tiles);
+    let program = match Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)) {
+        Ok(program) => program,
+        Err(error) => return Some(format!("not run by the emulator: {error}")),
+    };
+    let mut device = emulator::Device::new();
+    let mut arguments = Vec::new();
+    for (name, matrix) in [("A", &problem.a), ("B", &problem.b), ("C", &problem.c)] {
+        let bytes = T::to_bytes(matrix);
+        let buffer = device.alloc(name, bytes.len());
+        device.write(buffer, &bytes).ok()?;
+        arguments.push(Argument::Buffer(buffer));
+    }
+    let c = arguments[2];
+    arguments.extend([shape.m, shape.n, shape.k].map(Argument::U32));
+    let how = Launch { instruction_limit: INSTRUCTION_LIMIT, ..Launch::new(launch.grid, launch.block) };
+    match device.launch(&program, how, &arguments) {
+        Ok(_) => {}
+        Err(LaunchError::Fault(fault)) => return Some(in_words(fault.kind).to_string()),
+        Err(LaunchError::Refused(why)) => return Some(format!("refused launch: {why}")),
+    }
+    let Argument::Buffer(c) = c else { return None };
+    let mut bytes = T::to_bytes(&problem.c);
+    if device.read(c, &mut bytes).is_err() {
+        return Some(in_words(FaultKind::Uninitialised).to_string());
+    }
+    let check = Check::of(&problem, Fill::Integers, &T::from_bytes(&bytes), &launch);
+    (!check.right).then(|| "wrong product".to_string())
+}
+
+fn in_words(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::OutOfBounds => "fault: out of bounds",
+        FaultKind::Misaligned => "fault: misaligned",
+        FaultKind::UseAfterFree => "fault: use after free",
+        FaultKind::Race => "fault: race",
+        FaultKind::Uninitialised => "fault: uninitialised",
+        FaultKind::Barrier => "fault: barrier",
+        FaultKind::NoProgress => "fault: no progress",
+        FaultKind::Trap => "fault: trap",
+    }
+}

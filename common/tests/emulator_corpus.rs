@@ -1,0 +1,73 @@
+//! The emulator's corpus of wrong and of correct kernels is what NVRTC makes of its sources.
+//!
+//! The test lives here, and not beside the corpus, because the emulator knows no compiler. With
+//! `UPDATE_CORPUS=1` it writes the PTX instead of comparing it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::Source;
+use common::kernel::nvrtc::{self, Compiler};
+use common::testing::skipped;
+
+/// The compiler that the committed PTX is by.
+const VERSION: &str = "13.0.88";
+const OPTIONS: [&str; 3] = ["--gpu-architecture=compute_75", "-lineinfo", "--std=c++17"];
+const HEADER: &str = "// Made by `UPDATE_CORPUS=1 cargo test -p common --test emulator_corpus`: do not edit.\n";
+
+#[test]
+fn the_corpus_is_what_the_compiler_makes_of_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository");
+    let mut files = Vec::new();
+    for folder in ["faults", "correct"] {
+        files.extend(files_below(&root.join("emulator/tests").join(folder)));
+    }
+    let sources: Vec<&PathBuf> = files.iter().filter(|file| has_extension(file, "cu")).collect();
+    assert!(sources.len() > 50, "only {} sources: is the corpus where it was?", sources.len());
+    for ptx in files.iter().filter(|file| has_extension(file, "ptx")) {
+        assert!(ptx.with_extension("cu").exists(), "{} has no source: remove it", ptx.display());
+    }
+    let compiler = match nvrtc::find() {
+        Ok(compiler) => compiler,
+        Err(why) => return skipped(&why),
+    };
+    for source in sources {
+        let ptx = compile(compiler, root, source);
+        if nvrtc::version_in(&ptx).as_deref() != Some(VERSION) {
+            return skipped(&format!("NVRTC is {}, and the corpus is by {VERSION}", compiler.version()));
+        }
+        let file = source.with_extension("ptx");
+        if std::env::var_os("UPDATE_CORPUS").is_some() {
+            fs::write(&file, ptx).expect("the corpus can be written");
+        } else if fs::read_to_string(&file).ok() != Some(ptx) {
+            panic!("{} is stale: run `UPDATE_CORPUS=1 cargo test -p common --test emulator_corpus`", file.display());
+        }
+    }
+}
+
+fn compile(compiler: &Compiler, root: &Path, source: &Path) -> String {
+    let text = fs::read_to_string(source).expect("the source can be read");
+    let path = source.strip_prefix(root).expect("it lies in the repository").to_str().expect("names are plain");
+    match compiler.ptx(&Source { path, text: &text }, &OPTIONS.map(String::from)) {
+        Ok(ptx) => format!("{HEADER}{ptx}"),
+        Err(log) => panic!("{path} does not compile:\n{log}"),
+    }
+}
+
+fn has_extension(file: &Path, extension: &str) -> bool {
+    file.extension().is_some_and(|found| found == extension)
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files = Vec::new();
+    for path in entries.map(|entry| entry.expect("the folder can be listed").path()) {
+        if path.is_dir() {
+            files.extend(files_below(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}

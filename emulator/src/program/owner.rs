@@ -1,0 +1,73 @@
+//! Which shared variable the address of an access derives from. Where it is exactly one, the access must stay
+//! within that variable: running from one array into its neighbour is out of bounds, too.
+//!
+//! Flow-insensitive: a register that may hold addresses of two variables belongs to none.
+
+use super::decode::PRESET;
+use super::operands::{Role, visit};
+use super::{File, Op, Preset, Program, Slot};
+
+/// What is known of a register: nothing, the one variable that its values derive from, or that they are several.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Owner {
+    Nobody,
+    One(u32),
+    Several,
+}
+
+impl Owner {
+    fn join(self, other: Owner) -> Owner {
+        match (self, other) {
+            (Owner::Nobody, known) | (known, Owner::Nobody) => known,
+            (one, same) if one == same => one,
+            _ => Owner::Several,
+        }
+    }
+}
+
+/// Sets `within` of the program's accesses. Runs before allocation.
+pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Preset>; 3]) {
+    let mut owners: [Vec<Owner>; 3] = counts.map(|n| vec![Owner::Nobody; n as usize]);
+    let of_preset = |file: File, slot: Slot| match presets[file as usize].get((slot & !PRESET) as usize) {
+        Some(Preset::SharedAddress { variable, .. }) => Owner::One(*variable),
+        _ => Owner::Nobody,
+    };
+    let mut accesses = program.accesses.clone();
+    loop {
+        let mut changed = false;
+        for instruction in &program.code {
+            // What a load brings may be any address.
+            let passes = !matches!(instruction.op, Op::Load(_));
+            let mut flowing = Owner::Nobody;
+            visit(&mut instruction.clone(), &mut accesses, &mut |file, role, slot| {
+                let preset = *slot & PRESET != 0;
+                match role {
+                    Role::Read if preset => flowing = flowing.join(of_preset(file, *slot)),
+                    Role::Read => flowing = flowing.join(owners[file as usize][*slot as usize]),
+                    Role::Write if passes && !preset && file != File::P => {
+                        let owner = &mut owners[file as usize][*slot as usize];
+                        changed |= owner.join(flowing) != *owner;
+                        *owner = owner.join(flowing);
+                    }
+                    Role::Write | Role::Address => {}
+                }
+            });
+        }
+        if !changed {
+            break;
+        }
+    }
+    for access in &mut program.accesses {
+        let file = if access.base_wide { File::D } else { File::R };
+        let owner = match access.base & PRESET {
+            0 => owners[file as usize][access.base as usize],
+            _ => of_preset(file, access.base),
+        };
+        if let Owner::One(variable) = owner
+            && let Some(bytes) = program.shared[variable as usize].bytes
+        {
+            let start = program.shared[variable as usize].offset;
+            access.within = (start, start + bytes);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Correct kernels that look like wrong ones: none may be convicted, and each gives what it should.
+
+use crate::harness::Arg::{Bytes, Floats, Int, Unwritten};
+use crate::harness::{Arg, Case, Outcome, sources};
+
+const A: Arg = Floats("A", 64);
+const C32: Arg = Unwritten("C", 4 * 32);
+const C64: Arg = Unwritten("C", 4 * 64);
+const SUM: Arg = Unwritten("C", 4);
+
+const WARP: [u32; 2] = [32, 1];
+const TWO_WARPS: [u32; 2] = [64, 1];
+
+/// Element i of the last buffer, where A holds 0, 1, 2, …
+type Expected = fn(usize) -> f32;
+
+const CASES: &[(Case, Expected)] = &[
+    (Case::new("same_value_store", 2, TWO_WARPS, &[A, Unwritten("C", 4 * 129)]), |i| {
+        if i == 128 { 7.0 } else { (i % 64) as f32 + 1.0 }
+    }),
+    (Case::new("copy_of_unwritten", 1, WARP, &[A, C32]), |i| if i < 16 { i as f32 } else { 1.0 }),
+    (Case::new("early_return", 3, WARP, &[A, C64, Int(64)]), |i| 2.0 * i as f32),
+    (Case::new("whole_warp_returns", 1, [96, 1], &[A, C64, Int(64)]), |i| 63.0 - i as f32),
+    (Case::new("partial_last_warp", 1, [50, 1], &[A, Unwritten("C", 200)]), |i| 49.0 - i as f32),
+    (Case::new("warp_shuffle_sum", 1, TWO_WARPS, &[A, Unwritten("C", 8)]), |i| 496.0 + 1024.0 * i as f32),
+    (Case::new("block_sum", 1, TWO_WARPS, &[A, SUM]), |_| 2016.0),
+    (Case::new("syncwarp_exchange", 1, TWO_WARPS, &[A, C64]), |i| {
+        let at = |n: usize| (i / 32 * 32 + (i + n) % 32) as f32;
+        at(0) + 3.0 * at(1) + 3.0 * at(2) + at(3)
+    }),
+    (Case::new("syncwarp_of_half", 1, WARP, &[A, C32]), |i| if i < 16 { 15.0 - i as f32 } else { i as f32 }),
+    (Case::new("warp_then_block", 1, TWO_WARPS, &[A, C64]), |i| ((63 - i) ^ 1) as f32),
+    (Case::new("volatile_warp_sum", 1, TWO_WARPS, &[A, SUM]), |_| 2016.0),
+    (Case::new("volatile_then_plain", 1, TWO_WARPS, &[A, C64]), |i| 64.0 - i as f32),
+    (Case::new("volatile_global", 1, TWO_WARPS, &[A, C64]), |i| i as f32 + 1.0),
+    (Case::new("in_place", 2, WARP, &[Floats("C", 64)]), |i| 8.0 * i as f32 + 7.0),
+    (Case::new("global_exchange", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("named_barriers", 1, [128, 1], &[Floats("A", 128), Unwritten("C", 4 * 128)]), |i| {
+        (i ^ 63) as f32 + (i / 64) as f32
+    }),
+    (Case::new("ping_pong", 1, TWO_WARPS, &[A, C64, Int(5)]), |i| ((i + 5) % 64) as f32 + 5.0),
+    (Case::new("transpose", 1, [32, 8], &[Floats("A", 1024), Unwritten("C", 4096)]), |i| (i % 32 * 32 + i / 32) as f32),
+    (Case::new("scan_in_place", 1, TWO_WARPS, &[A, C64]), |i| (i * (i + 1) / 2) as f32),
+    (Case::new("select_around_unwritten", 1, TWO_WARPS, &[A, C64, Int(40)]), |i| if i < 40 { i as f32 } else { 0.0 }),
+    (Case::new("discarded", 1, TWO_WARPS, &[A, C64, Int(40)]), |i| if i < 40 { 2.0 * i as f32 + 1.0 } else { 0.0 }),
+    (Case { dynamic_shared: 512, ..Case::new("dynamic_shared", 1, TWO_WARPS, &[A, C64, Int(64)]) }, |i| {
+        (63 - i) as f32 * (63 - i) as f32
+    }),
+    (Case::new("either_array", 1, TWO_WARPS, &[A, C64, Int(1)]), |i| {
+        let from = if i % 2 == 1 { (i / 2) as f32 } else { 2.0 * (i / 2) as f32 };
+        from + (63 - i) as f32
+    }),
+    (Case::new("divergent_loop", 1, TWO_WARPS, &[A, C64]), |i| ((63 - i) * (64 - i) / 2) as f32),
+    (Case::new("uniform_branch_barrier", 1, TWO_WARPS, &[A, C64, Int(11)]), |i| 63.0 - i as f32),
+    (Case::new("one_thread_fills", 1, TWO_WARPS, &[A, C64]), |_| 0.0),
+    (Case::new("flag_in_block", 1, TWO_WARPS, &[A, C32]), |i| 31.0 - i as f32),
+];
+
+/// Byte i of the last buffer; `None` where it may be anything.
+type ExpectedByte = fn(usize) -> Option<u8>;
+
+/// Cases whose result is no row of floats, with the bytes that they must give.
+const OF_BYTES: &[(Case, ExpectedByte)] = &[
+    // A tag and a float of 8-byte structs, with padding that may be anything between.
+    (Case::new("struct_padding", 1, WARP, &[Bytes("A", 256), Bytes("C", 256), Int(2)]), |i| {
+        let from = (i / 8 + 2) % 32 * 8 + i % 8;
+        (!(1..4).contains(&(i % 8))).then_some(from as u8)
+    }),
+    (Case::new("packed_bytes", 1, WARP, &[Bytes("A", 96), Unwritten("C", 128)]), |i| {
+        let pixel = 31 - i / 4;
+        Some([3 * pixel + 2, 3 * pixel + 1, 3 * pixel, 0][i % 4] as u8)
+    }),
+];
+
+fn run(case: &Case) -> Vec<u8> {
+    match case.run("correct", true) {
+        Outcome::Done(bytes) => bytes,
+        Outcome::Fault(_, text) | Outcome::Unreadable(text) => panic!("{} is convicted:\n{text}", case.name),
+    }
+}
+
+#[test]
+fn no_correct_kernel_is_convicted() {
+    for (case, expected) in CASES {
+        let bytes = run(case);
+        let floats = bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes));
+        for (i, got) in floats.enumerate() {
+            assert_eq!(got, expected(i), "{}, element {i}", case.name);
+        }
+    }
+}
+
+#[test]
+fn no_correct_kernel_of_other_types_is_convicted() {
+    for (case, expected) in OF_BYTES {
+        for (i, got) in run(case).into_iter().enumerate() {
+            assert!(expected(i).is_none_or(|byte| byte == got), "{}, byte {i}: {got}", case.name);
+        }
+    }
+}
+
+#[test]
+fn every_kernel_of_the_corpus_is_run() {
+    let mut names: Vec<&str> = CASES.iter().map(|(case, _)| case.name).collect();
+    names.extend(OF_BYTES.iter().map(|(case, _)| case.name));
+    names.sort_unstable();
+    assert_eq!(names, sources("correct"));
+}

@@ -1,0 +1,181 @@
+//! The fault corpus: one small kernel per kind of fault and per bug in the documents that this project
+//! started from, each with the message that it must give, as a snapshot beside its source.
+
+use emulator::Dim3;
+
+use crate::harness::Arg::{self, Doubles, Floats, Freed, Int, Ints, Null, Unwritten, Zeros};
+use crate::harness::{Case, Outcome, sources};
+
+const A: Arg = Floats("A", 64);
+const C: Arg = Floats("C", 64);
+const UNWRITTEN_C: Arg = Unwritten("C", 256);
+
+/// One warp, two warps, an 8 × 8 block.
+const WARP: [u32; 2] = [32, 1];
+const TWO_WARPS: [u32; 2] = [64, 1];
+const SQUARE: [u32; 2] = [8, 8];
+
+const CASES: &[Case] = &[
+    Case::new("out_of_bounds/global_read_past_end", 2, WARP, &[A, C]),
+    Case::new("out_of_bounds/global_write_past_end", 3, WARP, &[C, Int(64)]),
+    Case::new("out_of_bounds/global_read_before_start", 2, WARP, &[A, C]),
+    Case::new("out_of_bounds/global_wide_across_end", 1, WARP, &[Floats("A", 126), C]),
+    Case::new("out_of_bounds/null_pointer", 1, WARP, &[Null, C]),
+    Case::new("out_of_bounds/shared_past_end", 1, TWO_WARPS, &[A, C]),
+    Case::new("out_of_bounds/shared_before_start", 1, TWO_WARPS, &[A, C]),
+    Case::new("out_of_bounds/shared_into_neighbour", 1, WARP, &[A, C, Int(8)]),
+    Case::new("out_of_bounds/shared_write_past_end", 1, TWO_WARPS, &[A, C]),
+    Case { dynamic_shared: 32 * 4, ..Case::new("out_of_bounds/dynamic_shared_too_small", 1, TWO_WARPS, &[A, C]) },
+    Case::new("out_of_bounds/local_past_end", 1, WARP, &[Floats("A", 512), C, Int(9)]),
+    Case::new("misaligned/global_vector", 1, [4, 1], &[A, C, Int(1)]),
+    Case::new("misaligned/global_vector_store", 1, [8, 1], &[C]),
+    Case::new("misaligned/shared_vector", 1, WARP, &[Floats("A", 1024), C]),
+    Case::new("use_after_free/freed_input", 1, WARP, &[Freed("A", 64), C]),
+    Case::new("use_after_free/freed_output", 1, WARP, &[A, Freed("C", 64)]),
+    Case::new("race/barrier_missing_before_read", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/tiled_without_second_barrier", 1, SQUARE, &[Floats("A", 128), Floats("B", 128), C, Int(16)]),
+    Case::new("race/warp_without_syncwarp", 1, WARP, &[A, C]),
+    Case::new("race/warp_sync_across_warps", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/fence_is_no_barrier", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/one_store_shared", 1, WARP, &[A, C]),
+    Case::new("race/one_store_global", 1, WARP, &[A, C]),
+    Case::new("race/lost_update", 2, WARP, &[A, C]),
+    Case::new("race/global_in_block", 1, TWO_WARPS, &[A, Floats("C", 128)]),
+    Case::new("race/global_between_blocks", 2, WARP, &[C]),
+    Case::new("race/stencil_in_place", 2, WARP, &[Floats("C", 65)]),
+    Case::new("uninitialised/shared_to_result", 1, WARP, &[A, C]),
+    Case::new("uninitialised/shared_to_address", 1, WARP, &[Ints("A", 32), C]),
+    Case::new("uninitialised/shared_to_branch", 1, WARP, &[C]),
+    Case::new("uninitialised/global_to_result", 1, WARP, &[A, UNWRITTEN_C]),
+    Case::new("uninitialised/local_to_result", 1, WARP, &[A, C, Int(5)]),
+    Case::new("uninitialised/tile_column", 1, SQUARE, &[A, Floats("B", 64), C]),
+    Case::new("uninitialised/through_shuffle", 1, WARP, &[A, C]),
+    Case::new("uninitialised/host_reads_unwritten", 1, WARP, &[A, UNWRITTEN_C]),
+    Case::new("uninitialised/host_reads_copy_of_unwritten", 1, WARP, &[A, C]),
+    Case::new("barrier/half_a_warp", 1, WARP, &[A, C]),
+    Case::new("barrier/inside_guard", 1, SQUARE, &[Floats("A", 128), Floats("B", 128), C, Int(5)]),
+    Case::new("barrier/different_counts", 1, WARP, &[C]),
+    Case::new("barrier/named_barrier_too_few", 1, TWO_WARPS, &[C]),
+    Case::new("barrier/two_barriers", 1, TWO_WARPS, &[C]),
+    Case::new("barrier/warp_mask", 1, WARP, &[A, C]),
+    Case::new("no_progress/endless_loop", 1, WARP, &[C, Int(0)]),
+    Case::new("no_progress/flag_never_set", 1, WARP, &[Zeros("flag", 1), C]),
+    Case::new("trap/assertion", 1, WARP, &[A, C]),
+    // 001: m = 13, n = 7, k = 11 in blocks of 8 × 8.
+    Case {
+        grid: Dim3::xy(2, 2),
+        ..Case::new(
+            "sources/guard_le",
+            1,
+            SQUARE,
+            &[Doubles("C", 143), Doubles("A", 91), Doubles("B", 77), Int(13), Int(7), Int(11)],
+        )
+    },
+    WHOLE_ROW_AND_COLUMN,
+    // 003: a 3 × 9 matrix times a 9 × 3, then 3 × 9 times 9 × 4.
+    Case::new("sources/split_k_no_barrier", 1, [3, 3], &[Floats("A", 27), Floats("B", 27), Floats("C", 9), Int(9)]),
+    Case::new(
+        "sources/split_k_b_index",
+        1,
+        [4, 3],
+        &[Floats("A", 30), Floats("B", 36), Floats("C", 12), Int(9), Int(4)],
+    ),
+    Case::new("sources/split_k_inner_loop", 1, [3, 3], &[Floats("A", 27), Floats("B", 36), Floats("C", 12), Int(9)]),
+    // 003: M = 6, off the tile of 4 × 4.
+    Case {
+        grid: Dim3::xy(2, 2),
+        ..Case::new(
+            "sources/last_part_of_k_dropped",
+            1,
+            [4, 4],
+            &[Floats("A", 48), Floats("B", 64), Floats("C", 48), Int(6), Int(8), Int(8)],
+        )
+    },
+];
+
+/// 001: an 8 × 8 product whose block writes one row of shared memory from eight.
+const WHOLE_ROW_AND_COLUMN: Case = Case::new(
+    "sources/whole_row_and_column",
+    1,
+    SQUARE,
+    &[Doubles("C", 64), Doubles("A", 64), Doubles("B", 64), Int(8), Int(8), Int(8)],
+);
+
+/// The message of a case that must not end well.
+fn message(case: &Case) -> (String, String) {
+    match case.run("faults", true) {
+        Outcome::Fault(kind, text) => (kind, text),
+        Outcome::Unreadable(text) => ("uninitialised".to_string(), text),
+        Outcome::Done(_) => panic!("{} ends as if nothing were wrong", case.name),
+    }
+}
+
+#[test]
+fn every_fault_is_convicted_in_these_words() {
+    for case in CASES {
+        let (kind, text) = message(case);
+        let (folder, name) = case.name.split_once('/').expect("a kind and a name");
+        assert!(folder == kind || folder == "sources", "{} is convicted of {kind}:\n{text}", case.name);
+        insta::with_settings!({
+            prepend_module_to_snapshot => false,
+            omit_expression => true,
+            snapshot_path => format!("../faults/{folder}"),
+        }, { insta::assert_snapshot!(name, text) });
+    }
+}
+
+#[test]
+fn every_message_says_where_who_and_what_to_look_at() {
+    for case in CASES {
+        let (_, text) = message(case);
+        let first = text.lines().next().unwrap_or_default();
+        assert!(first.starts_with(|c: char| c.is_lowercase() || c.is_ascii_digit()), "{}: {first}", case.name);
+        assert!(text.contains("\nhint: "), "{} has no hint:\n{text}", case.name);
+        if case.name.contains("host_reads") {
+            // The host is no thread, and has no line of kernel.cu.
+            continue;
+        }
+        for wanted in
+            [&format!("  --> emulator/tests/faults/{}.cu:", case.name), "block (", "thread (", "warp ", "lane "]
+        {
+            assert!(text.contains(wanted), "{} does not say {wanted}:\n{text}", case.name);
+        }
+    }
+}
+
+#[test]
+fn every_kernel_of_the_corpus_is_run() {
+    let mut names: Vec<&str> = CASES.iter().map(|case| case.name).collect();
+    names.sort_unstable();
+    assert_eq!(names, sources("faults"));
+}
+
+/// The product of a row-major M × K and a K × N matrix that hold 0, 1, 2, …
+fn product(m: usize, n: usize, k: usize) -> Vec<f64> {
+    let element = |i: usize| (0..k).map(|e| ((i / n * k + e) * (e * n + i % n)) as f64).sum();
+    (0..m * n).map(element).collect()
+}
+
+#[test]
+fn unchecked_the_whole_row_and_column_gives_a_wrong_product() {
+    let Outcome::Done(bytes) = WHOLE_ROW_AND_COLUMN.run("faults", false) else { panic!("nothing else is wrong") };
+    let c: Vec<f64> = bytes.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
+    assert_ne!(c, product(8, 8, 8));
+}
+
+#[test]
+fn the_last_part_of_k_is_lost_in_silence_where_m_and_n_fit_the_tile() {
+    const OF_8: Case = Case::new(
+        "sources/last_part_of_k_dropped",
+        2,
+        [4, 4],
+        &[Floats("A", 32), Floats("B", 64), Floats("C", 32), Int(4), Int(8), Int(8)],
+    );
+    const OF_10: Case =
+        Case { arguments: &[Floats("A", 40), Floats("B", 80), Floats("C", 32), Int(4), Int(8), Int(10)], ..OF_8 };
+    for (case, k, right) in [(OF_8, 8, true), (OF_10, 10, false)] {
+        let Outcome::Done(bytes) = case.run("faults", true) else { panic!("no access is wrong") };
+        let c: Vec<f64> = bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes).into()).collect();
+        assert_eq!(c == product(4, 8, k), right, "K = {k}");
+    }
+}

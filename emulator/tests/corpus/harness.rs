@@ -1,0 +1,163 @@
+//! Runs a kernel of the corpus: `<folder>/<name>.cu`, compiled beside it, by its launch description.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module};
+
+/// A kernel of the corpus and how it is launched.
+pub struct Case {
+    /// Its path below the corpus's folder, without extension.
+    pub name: &'static str,
+    /// Thread blocks.
+    pub grid: Dim3,
+    /// Threads per block.
+    pub block: Dim3,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// The kernel's arguments.
+    pub arguments: &'static [Arg],
+}
+
+/// A kernel argument; buffers are named by a letter and hold so many elements.
+#[derive(Clone, Copy)]
+pub enum Arg {
+    /// Floats 0, 1, 2, …
+    Floats(&'static str, usize),
+    /// Doubles 0, 1, 2, …
+    Doubles(&'static str, usize),
+    /// Integers 0, 1, 2, …
+    Ints(&'static str, usize),
+    /// Bytes 0, 1, 2, …
+    Bytes(&'static str, usize),
+    /// Integers that are all 0.
+    Zeros(&'static str, usize),
+    /// So many bytes that nobody wrote.
+    Unwritten(&'static str, usize),
+    /// Floats that the host freed.
+    Freed(&'static str, usize),
+    /// A null pointer.
+    Null,
+    /// A 32-bit integer.
+    Int(i32),
+}
+
+/// What became of a run.
+pub enum Outcome {
+    /// The bytes of the last buffer among the arguments.
+    Done(Vec<u8>),
+    /// The kind of a fault, as it names a folder, and its text.
+    Fault(String, String),
+    /// What the host was told when it read the last buffer.
+    Unreadable(String),
+}
+
+impl Case {
+    pub const fn new(name: &'static str, grid: u32, block: [u32; 2], arguments: &'static [Arg]) -> Case {
+        let (grid, block) = (Dim3::xy(grid, 1), Dim3::xy(block[0], block[1]));
+        Case { name, grid, block, dynamic_shared: 0, arguments }
+    }
+
+    /// Launches the kernel, and reads the last buffer if it ends well.
+    pub fn run(&self, folder: &str, sanitize: bool) -> Outcome {
+        let file = manifest().join("tests").join(folder).join(format!("{}.ptx", self.name));
+        let ptx = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let kernel = Module::parse(&ptx).and_then(|module| module.kernel("kernel"));
+        let kernel = kernel.unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let mut device = Device::new();
+        let arguments: Vec<Argument> = self.arguments.iter().map(|argument| argument.upload(&mut device)).collect();
+        let launch = Launch {
+            dynamic_shared: self.dynamic_shared,
+            sanitize,
+            instruction_limit: 1_000_000,
+            ..Launch::new(self.grid, self.block)
+        };
+        match device.launch(&kernel, launch, &arguments) {
+            Ok(_) => {}
+            Err(LaunchError::Fault(fault)) => {
+                let kind = snake_case(&format!("{:?}", fault.kind));
+                return Outcome::Fault(kind, fault.render(&source_line));
+            }
+            Err(LaunchError::Refused(why)) => panic!("{}: {why}", self.name),
+        }
+        let last = self.arguments.iter().zip(&arguments).rfind(|(argument, _)| argument.bytes() > 0);
+        let Some((described, Argument::Buffer(buffer))) = last else { panic!("{}: no buffer", self.name) };
+        let mut bytes = vec![0; described.bytes()];
+        match device.read(*buffer, &mut bytes) {
+            Ok(()) => Outcome::Done(bytes),
+            Err(error) => Outcome::Unreadable(error.to_string()),
+        }
+    }
+}
+
+impl Arg {
+    fn bytes(self) -> usize {
+        match self {
+            Arg::Floats(_, n) | Arg::Ints(_, n) | Arg::Zeros(_, n) | Arg::Freed(_, n) => 4 * n,
+            Arg::Doubles(_, n) => 8 * n,
+            Arg::Bytes(_, n) | Arg::Unwritten(_, n) => n,
+            Arg::Null | Arg::Int(_) => 0,
+        }
+    }
+
+    fn upload(self, device: &mut Device) -> Argument {
+        let (name, bytes): (&str, Vec<u8>) = match self {
+            Arg::Null => return Argument::U64(0),
+            Arg::Int(value) => return Argument::U32(value as u32),
+            Arg::Unwritten(name, n) => return Argument::Buffer(device.alloc(name, n)),
+            Arg::Floats(name, n) | Arg::Freed(name, n) => {
+                (name, (0..n).flat_map(|i| (i as f32).to_le_bytes()).collect())
+            }
+            Arg::Doubles(name, n) => (name, (0..n).flat_map(|i| (i as f64).to_le_bytes()).collect()),
+            Arg::Ints(name, n) => (name, (0..n).flat_map(|i| (i as i32).to_le_bytes()).collect()),
+            Arg::Bytes(name, n) => (name, (0..n).map(|i| i as u8).collect()),
+            Arg::Zeros(name, n) => (name, vec![0; 4 * n]),
+        };
+        let buffer = device.alloc(name, bytes.len());
+        device.write(buffer, &bytes).expect("the buffer has the bytes' size");
+        if let Arg::Freed(..) = self {
+            device.free(buffer);
+        }
+        Argument::Buffer(buffer)
+    }
+}
+
+/// Every kernel of the folder that has a source, by the name that a case gives it.
+pub fn sources(folder: &str) -> Vec<String> {
+    let root = manifest().join("tests").join(folder);
+    let mut names = Vec::new();
+    let mut folders = vec![root.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("the corpus can be listed") {
+            let path = entry.expect("the corpus can be listed").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "cu") {
+                let name = path.with_extension("");
+                names.push(name.strip_prefix(&root).expect("it lies below").display().to_string());
+            }
+        }
+    }
+    names.sort();
+    names
+}
+
+fn manifest() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn source_line(file: &str, line: u32) -> Option<String> {
+    let path: PathBuf = manifest().parent()?.join(file);
+    fs::read_to_string(path).ok()?.lines().nth(line as usize - 1).map(str::to_string)
+}
+
+fn snake_case(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.extend(c.to_lowercase());
+    }
+    out
+}

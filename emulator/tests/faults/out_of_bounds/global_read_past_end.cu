@@ -1,0 +1,5 @@
+// Each thread reads its right neighbour; the last thread has none.
+extern "C" __global__ void kernel(const float* A, float* C) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    C[i] = A[i] + A[i + 1];
+}

@@ -1,0 +1,7 @@
+// Half of the array is filled, all of it is summed.
+extern "C" __global__ void kernel(const float* A, float* C) {
+    __shared__ float As[32];
+    if (threadIdx.x < 16) As[threadIdx.x] = A[threadIdx.x];
+    __syncthreads();
+    C[threadIdx.x] = 2 * As[threadIdx.x];
+}

@@ -1,0 +1,151 @@
+//! Reads the hardware's counters with Nsight Compute while the levels run on a GPU, and records them
+//! for the tests that hold the emulator against them.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// What is read: counters that the emulator promises, the unit utilisations, and the time.
+const METRICS: [&str; 21] = [
+    "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
+    "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum",
+    "smsp__sass_inst_executed_op_global_ld.sum",
+    "smsp__sass_inst_executed_op_global_st.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    "smsp__sass_inst_executed_op_shared_ld.sum",
+    "smsp__sass_inst_executed_op_shared_st.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "smsp__sass_data_bytes_mem_shared_op_ld.sum",
+    "smsp__sass_data_bytes_mem_shared_op_st.sum",
+    "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+    "l1tex__throughput.avg.pct_of_peak_sustained_elapsed",
+    "lts__throughput.avg.pct_of_peak_sustained_elapsed",
+    "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed",
+    "sm__inst_executed.avg.pct_of_peak_sustained_elapsed",
+    "gpu__time_duration.sum",
+];
+
+/// Every shipped configuration on and off its tile, and the defaults at sizes that fill the GPU.
+fn cases() -> Vec<(&'static str, String)> {
+    let blocks = |name: &str| ["8", "16", "32"].map(|n| format!("--define {name}={n}")).to_vec();
+    let tiles = |list: &[[u32; 5]]| -> Vec<String> {
+        let define = |name: &str, n: u32| format!("--define {name}={n}");
+        let names = ["BM", "BN", "BK", "TM", "TN"];
+        list.iter()
+            .map(|tile| names.iter().zip(tile).map(|(name, n)| define(name, *n)).collect::<Vec<_>>().join(" "))
+            .collect()
+    };
+    let mut naive: Vec<String> = blocks("BLOCK");
+    naive.extend(blocks("BLOCK").iter().map(|b| format!("--variant uncoalesced {b}")));
+    let small = [[32, 32, 32, 8, 4], [128, 128, 8, 8, 8]];
+    let levels = [
+        ("level0-naive", naive),
+        ("level1-tiling", blocks("TILE")),
+        ("level2-register", tiles(&[small[0], [64, 64, 8, 8, 4], small[1]])),
+        ("level3-double-buffer", tiles(&small)),
+    ];
+    let mut cases = Vec::new();
+    for (level, configurations) in levels {
+        for dtype in ["f32", "f64"] {
+            for configuration in &configurations {
+                for size in ["--m 256 --n 256 --k 256", "--m 127 --n 65 --k 33"] {
+                    cases.push((level, format!("{size} --dtype {dtype} {configuration}")));
+                }
+            }
+            for size in ["--m 1024 --n 1024 --k 1024", "--m 1000 --n 1000 --k 1000"] {
+                cases.push((level, format!("{size} --dtype {dtype}")));
+            }
+        }
+    }
+    cases
+}
+
+/// Runs every case under `ncu` with the binaries in `binaries` and writes the record to `out`.
+pub fn run(binaries: &Path, out: &Path) -> Result<ExitCode> {
+    let mut text =
+        String::from("# Made by `cargo x ncu`: counters of one launch each, read by Nsight Compute. Do not edit.\n");
+    writeln!(text, "# {}", gpu()?)?;
+    writeln!(text, "# {}", first_line(Command::new("ncu").arg("--version"), "Version")?)?;
+    writeln!(text, "level,arguments,{}", METRICS.join(","))?;
+    let cases = cases();
+    for (number, (level, arguments)) in cases.iter().enumerate() {
+        eprintln!("{}/{}: {level} {arguments}", number + 1, cases.len());
+        let values = measure(&binaries.join(level), arguments)?;
+        writeln!(text, "{level},{arguments},{}", values.join(","))?;
+        std::fs::write(out, &text).with_context(|| format!("cannot write {}", out.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn gpu() -> Result<String> {
+    first_line(
+        Command::new("nvidia-smi").args(["--query-gpu=name,driver_version,clocks.max.sm", "--format=csv,noheader"]),
+        "",
+    )
+}
+
+fn first_line(command: &mut Command, with: &str) -> Result<String> {
+    let program = PathBuf::from(command.get_program());
+    let output = command.output().with_context(|| format!("cannot run {}", program.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = text.lines().find(|line| line.contains(with));
+    line.map(str::to_string).with_context(|| format!("{} says nothing", program.display()))
+}
+
+/// The metrics of the first launch of one run, in the order of `METRICS`.
+fn measure(binary: &Path, arguments: &str) -> Result<Vec<String>> {
+    let output = Command::new("ncu")
+        .args(["--clock-control", "none", "--launch-count", "1", "--csv", "--page", "raw", "--print-units", "base"])
+        .args(["--metrics", &METRICS.join(",")])
+        .arg(binary)
+        .args(arguments.split_whitespace())
+        .args(["--backend", "cuda", "--json"])
+        .output()
+        .context("cannot run ncu")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    ensure!(output.status.success(), "ncu failed on {} {arguments}:\n{text}", binary.display());
+    let rows: Vec<Vec<String>> = text.lines().filter(|line| line.starts_with('"')).map(fields).collect();
+    let [names, _units, values, ..] = rows.as_slice() else { bail!("ncu gave no row for {arguments}:\n{text}") };
+    let mut found = Vec::new();
+    for metric in METRICS {
+        let at = names.iter().position(|name| name == metric);
+        let value = at.and_then(|at| values.get(at)).with_context(|| format!("ncu does not report {metric}"))?;
+        found.push(value.replace(',', ""));
+    }
+    Ok(found)
+}
+
+/// The fields of a line of quoted, comma-separated values.
+fn fields(line: &str) -> Vec<String> {
+    line.trim().trim_matches('"').split("\",\"").map(str::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_ncu_falls_into_its_fields() {
+        assert_eq!(fields(r#""gemm","1,234","","0.5""#), ["gemm", "1,234", "", "0.5"]);
+    }
+
+    #[test]
+    fn every_level_is_measured_on_and_off_its_tile() {
+        let cases = cases();
+        for level in ["level0-naive", "level1-tiling", "level2-register", "level3-double-buffer"] {
+            for size in ["--m 256", "--m 127", "--m 1024", "--m 1000"] {
+                assert!(
+                    cases.iter().any(|(name, arguments)| *name == level && arguments.starts_with(size)),
+                    "{level} {size}"
+                );
+            }
+        }
+    }
+}
