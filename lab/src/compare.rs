@@ -142,8 +142,13 @@ fn cells(row: &Row, bound: bool) -> Vec<String> {
     let name = if row.tiles.is_empty() { row.kernel.clone() } else { format!("{}, {}", row.kernel, row.tiles) };
     let step = row.step.map_or_else(|| "-".to_string(), |step| format!("{step:.2}x"));
     let fits = |(blocks, share): (u32, f64)| format!("{:.0}% ({blocks})", share * 100.0);
-    let time = row.ms.map(|ms| if bound { 1e3 * ms } else { ms });
-    let mut cells = vec![name, check, maybe(time), maybe(row.gflops), step];
+    let time = match row.ms_is {
+        Kind::Bound => maybe(row.ms.map(|ms| 1e3 * ms)),
+        Kind::Measured => maybe(row.ms),
+        // In a column of microseconds, of bounds: say that it is neither.
+        Kind::Cpu => format!("{} ms", maybe(row.ms)),
+    };
+    let mut cells = vec![name, check, time, maybe(row.gflops), step];
     if !bound {
         cells.push(percent(row.of_vendor));
     }
