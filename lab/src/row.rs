@@ -126,6 +126,11 @@ impl Row {
         self.verdict == "right"
     }
 
+    /// Whether it speaks against a kernel: anything but a right product, but for a vendor's library that is not there.
+    pub fn is_bad(&self) -> bool {
+        !(self.is_right() || self.kernel.starts_with("cuBLAS") && self.verdict.starts_with("failed"))
+    }
+
     /// The verdict of a check.
     pub fn judge(&mut self, check: &common::check::Check) {
         self.verdict = match (check.right, &check.suggestion) {
