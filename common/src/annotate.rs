@@ -4,19 +4,19 @@ use std::collections::HashMap;
 
 use emulator::Counters;
 
-use crate::level::Level;
+use crate::Source;
 use crate::text::ratio;
 
 /// The kernel's text; beside each line its share of the warp instructions, its sectors per global request
 /// and its wavefronts per shared request, each with the ideal in parentheses.
-pub fn annotate(level: &Level, report: &emulator::Report) -> String {
+pub fn annotate(source: &Source, report: &emulator::Report) -> String {
     let mut by_line: HashMap<u32, Counters> = HashMap::new();
-    for line in report.lines.iter().filter(|line| line.file.ends_with(level.path)) {
+    for line in report.lines.iter().filter(|line| line.file.ends_with(source.path)) {
         *by_line.entry(line.line).or_default() += &line.counters;
     }
     let all = report.total.warp_instructions();
     let mut text = format!("{:>6}  {:>15}  {:>15}\n", "instr.", "sectors/req.", "wavefronts/req.");
-    for (number, code) in (1..).zip(level.source.lines()) {
+    for (number, code) in (1..).zip(source.text.lines()) {
         let margin = by_line.get(&number).map_or(String::new(), |counters| margin(counters, all));
         text += format!("{margin:<40} {number:>3} | {code}").trim_end();
         text.push('\n');

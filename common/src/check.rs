@@ -46,9 +46,9 @@ pub struct WrongElement {
 /// The product in f64, and how large rounding errors may be.
 #[derive(Debug, Clone)]
 pub struct Reference {
-    /// A·B, M × N.
+    /// alpha·A·B + beta·C, M × N.
     pub product: Vec<f64>,
-    /// |A|·|B|, M × N: what rounding errors are relative to.
+    /// The same of absolute values, M × N: what rounding errors are relative to.
     pub magnitude: Vec<f64>,
 }
 
@@ -77,7 +77,22 @@ impl Reference {
                 }
             }
         });
-        Reference { product, magnitude }
+        let mut reference = Reference { product, magnitude };
+        if !problem.is_plain() {
+            reference.scale(problem);
+        }
+        reference
+    }
+
+    /// From A·B to alpha·A·B + beta·C.
+    fn scale<T: Element>(&mut self, problem: &Problem<T>) {
+        let (alpha, beta) = (problem.alpha, problem.beta);
+        for (i, (product, magnitude)) in self.product.iter_mut().zip(&mut self.magnitude).enumerate() {
+            // Where beta is 0, C counts as not read: 0 times NaN must not count.
+            let c = if beta == 0.0 { 0.0 } else { beta * problem.c[i].to_f64() };
+            *product = alpha * *product + c;
+            *magnitude = alpha.abs() * *magnitude + c.abs();
+        }
     }
 }
 
@@ -96,12 +111,24 @@ fn relative_bound(k: u32, unit_roundoff: f64) -> f64 {
 impl Check {
     /// Compares C with the reference. Integers must be equal, reals within the bound.
     pub fn of<T: Element>(problem: &Problem<T>, fill: Fill, c: &[T], launch: &LaunchShape) -> Check {
-        let reference = Reference::of(problem);
+        Check::against(&Reference::of(problem), problem, fill, c, launch)
+    }
+
+    /// The same, where the reference is known already.
+    pub fn against<T: Element>(
+        reference: &Reference,
+        problem: &Problem<T>,
+        fill: Fill,
+        c: &[T],
+        launch: &LaunchShape,
+    ) -> Check {
+        // Three more roundings: alpha, beta, and their sum.
+        let roundings = problem.shape.k + if problem.is_plain() { 0 } else { 3 };
         let bound = match fill {
             Fill::Integers => 0.0,
-            Fill::Reals => relative_bound(problem.shape.k, T::UNIT_ROUNDOFF),
+            Fill::Reals => relative_bound(roundings, T::UNIT_ROUNDOFF),
         };
-        let mut check = compare(&problem.shape, &reference, bound, c, launch);
+        let mut check = compare(&problem.shape, reference, bound, c, launch);
         if let Some(products) = products_summed(problem, &check.first, bound, launch.tile.k) {
             let k = problem.shape.k;
             check.suggestion =
@@ -121,7 +148,8 @@ fn products_summed<T: Element>(problem: &Problem<T>, wrong: &[WrongElement], bou
         (element.got - sum).abs() <= bound * magnitude
     };
     let last_step = (k - 1) / step as usize * step as usize;
-    (last_step > 0 && !wrong.is_empty() && wrong.iter().all(|w| is_sum_of(w, last_step))).then_some(last_step)
+    (problem.is_plain() && last_step > 0 && !wrong.is_empty() && wrong.iter().all(|w| is_sum_of(w, last_step)))
+        .then_some(last_step)
 }
 
 // `!(error <= tolerance)` is not `error > tolerance`: NaN must be wrong.

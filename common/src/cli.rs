@@ -1,5 +1,7 @@
 //! The command line, the same for every level.
 
+use std::process::ExitCode;
+
 use clap::{Parser, ValueEnum};
 use emulator::gpu::{GPUS, Gpu};
 use serde::Serialize;
@@ -174,4 +176,16 @@ fn parse_define(define: &str) -> Result<(&str, u32), Error> {
     let (name, value) = define.split_once('=').ok_or_else(|| refuse("there is no `=`"))?;
     let size = value.parse().map_err(|_| refuse(&format!("`{value}` is no tile size")))?;
     if (1..=LARGEST_TILE).contains(&size) { Ok((name, size)) } else { Err(refuse(&format!("{size} is out of range"))) }
+}
+
+/// What clap has to say: help to stdout, an error as one line with a hint. Gives the exit code.
+pub fn explain(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let text = error.to_string();
+    let paragraph: Vec<&str> = text.lines().take_while(|l| !l.trim().is_empty()).map(str::trim).collect();
+    eprintln!("{}\nhint: `--help` lists the flags and their values", paragraph.join(" "));
+    ExitCode::from(2)
 }

@@ -1,4 +1,4 @@
-//! Every call that Rust cannot check: NVRTC's functions, and the launch on a CUDA GPU.
+//! Every call that Rust cannot check: NVRTC's functions, the launch on a CUDA GPU, and cuBLAS's.
 //!
 //! The only unsafe code of this crate.
 #![allow(unsafe_code)]
@@ -10,7 +10,8 @@ use std::ptr;
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg};
 use libloading::Library;
 
-use crate::level::Shape;
+use crate::device::Operand;
+use crate::level::{Dtype, Shape};
 use crate::problem::Element;
 
 /// NVRTC, NVIDIA's run-time compiler, loaded.
@@ -143,19 +144,36 @@ pub(crate) fn cuda_driver_is_present() -> bool {
     unsafe { cudarc::driver::sys::is_culib_present() }
 }
 
-/// Launches `kernel(const T* A, const T* B, T* C, int M, int N, int K)`.
+/// The CUDA version that the driver implements: 13000 is 13.0.
+pub(crate) fn cuda_version() -> Option<i32> {
+    let mut version = 0;
+    // SAFETY: cuDriverGetVersion(int*) writes one integer; a GPU has been found, so the library is loaded.
+    let status = unsafe { cudarc::driver::sys::cuDriverGetVersion(&mut version) };
+    status.result().is_ok().then_some(version)
+}
+
+/// Launches a kernel with its arguments, in its order.
 pub(crate) fn launch<T: Element>(
     stream: &CudaStream,
     function: &CudaFunction,
     config: LaunchConfig,
-    (a, b, c): (&CudaSlice<T>, &CudaSlice<T>, &mut CudaSlice<T>),
-    shape: &Shape,
+    [a, b, c]: [&CudaSlice<T>; 3],
+    operands: &[Operand],
 ) -> Result<(), DriverError> {
-    let (m, n, k) = (shape.m as i32, shape.n as i32, shape.k as i32);
     let mut arguments = stream.launch_builder(function);
-    arguments.arg(a).arg(b).arg(c).arg(&m).arg(&n).arg(&k);
-    // SAFETY: the arguments are those of every level's kernel; that the kernel stays within its
-    // buffers is what the emulator and compute-sanitizer check.
+    for operand in operands {
+        match operand {
+            Operand::A => arguments.arg(a),
+            Operand::B => arguments.arg(b),
+            Operand::C => arguments.arg(c),
+            Operand::U32(value) => arguments.arg(value),
+            Operand::U64(value) => arguments.arg(value),
+            Operand::F32(value) => arguments.arg(value),
+            Operand::F64(value) => arguments.arg(value),
+        };
+    }
+    // SAFETY: a task's operands are as many and as wide as its kernel's parameters; that the kernel stays within
+    // its buffers is what the emulator and compute-sanitizer check.
     unsafe { arguments.launch(config).map(|_| ()) }
 }
 
@@ -171,4 +189,115 @@ pub(crate) fn launch_form(
     arguments.arg(input).arg(output);
     // SAFETY: two pointers are what a form takes; the emulator runs it first, within the same sizes.
     unsafe { arguments.launch(config).map(|_| ()) }
+}
+
+/// cuBLAS, loaded, with a handle on a stream.
+///
+/// Not through cudarc, whose bindings are made for one CUDA version and look for the file name of that one.
+#[derive(Debug)]
+pub(crate) struct Cublas {
+    library: Library,
+    handle: Handle,
+    // cuBLAS needs it, and gets it from here if it is already there.
+    _light: Option<Library>,
+}
+
+type Handle = *mut c_void;
+
+impl Cublas {
+    /// Loads the library and makes a handle. `Err` says whether the library was there at all, and what it answers.
+    pub(crate) fn open(library: &Path, light: Option<&Path>, stream: &CudaStream) -> Result<Cublas, (bool, String)> {
+        // SAFETY: cuBLAS's libraries run no code at load time beyond C++ static initialisers.
+        let loaded = unsafe {
+            let light = light.map(|path| Library::new(path)).transpose();
+            light.and_then(|light| Ok((Library::new(library)?, light)))
+        };
+        let (library, light) = loaded.map_err(|e| (false, e.to_string()))?;
+        let mut cublas = Cublas { library, handle: ptr::null_mut(), _light: light };
+        cublas.prepare(stream).map_err(|why| (true, why))?;
+        Ok(cublas)
+    }
+
+    fn prepare(&mut self, stream: &CudaStream) -> Result<(), String> {
+        stream.context().bind_to_thread().map_err(|e| format!("{:?}", e.0))?;
+        // SAFETY: the signatures are cublas_v2.h's; a context is current on this thread, and the stream is of it.
+        unsafe {
+            let create = self.get::<unsafe extern "C" fn(*mut Handle) -> c_int>(c"cublasCreate_v2")?;
+            succeed("cublasCreate", create(&mut self.handle))?;
+            let set_stream = self.get::<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>(c"cublasSetStream_v2")?;
+            succeed("cublasSetStream", set_stream(self.handle, stream.cu_stream().cast()))?;
+            let set_math = self.get::<unsafe extern "C" fn(Handle, c_int) -> c_int>(c"cublasSetMathMode")?;
+            // CUBLAS_DEFAULT_MATH: no TF32.
+            succeed("cublasSetMathMode", set_math(self.handle, 0))
+        }
+    }
+
+    /// Major × 10000 + minor × 100 + patch; 0 if it does not say.
+    pub(crate) fn version(&self) -> u32 {
+        let mut version: c_int = 0;
+        // SAFETY: cublasGetVersion_v2(handle, int*) writes one integer.
+        unsafe {
+            match self.get::<unsafe extern "C" fn(Handle, *mut c_int) -> c_int>(c"cublasGetVersion_v2") {
+                Ok(get) if get(self.handle, &mut version) == 0 => version as u32,
+                _ => 0,
+            }
+        }
+    }
+
+    /// C = A·B, all row-major on the device: cuBLAS, which is column-major, sees Cᵀ = Bᵀ·Aᵀ.
+    pub(crate) fn gemm<T: Element>(&self, a: u64, b: u64, c: u64, shape: &Shape) -> Result<(), String> {
+        let (m, n, k) = (shape.m as c_int, shape.n as c_int, shape.k as c_int);
+        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
+        let name = match T::DTYPE {
+            Dtype::F32 => c"cublasSgemm_v2",
+            Dtype::F64 => c"cublasDgemm_v2",
+        };
+        // SAFETY: the signature is cublas_v2.h's, with T the type that the name stands for; the buffers hold M × K,
+        // K × N and M × N elements; alpha and beta are read from the host before the call returns.
+        unsafe {
+            let gemm = self.get::<Gemm<T>>(name)?;
+            let (a, b, c) = (a as *const T, b as *const T, c as *mut T);
+            succeed("cublasGemm", gemm(self.handle, 0, 0, n, m, k, &one, b, n, a, k, &zero, c, n))
+        }
+    }
+
+    /// A function of the library. The caller gives it its true type.
+    unsafe fn get<F: Copy>(&self, name: &CStr) -> Result<F, String> {
+        // SAFETY: forwarded to the caller.
+        let symbol = unsafe { self.library.get::<F>(name.to_bytes_with_nul()) };
+        symbol.map(|s| *s).map_err(|e| e.to_string())
+    }
+}
+
+type Gemm<T> = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    *const T,
+    *const T,
+    c_int,
+    *const T,
+    c_int,
+    *const T,
+    *mut T,
+    c_int,
+) -> c_int;
+
+fn succeed(what: &str, status: c_int) -> Result<(), String> {
+    if status == 0 { Ok(()) } else { Err(format!("{what} failed with status {status}")) }
+}
+
+impl Drop for Cublas {
+    fn drop(&mut self) {
+        // SAFETY: cublasDestroy_v2(handle) takes a handle that is used no more.
+        unsafe {
+            let destroy = self.get::<unsafe extern "C" fn(Handle) -> c_int>(c"cublasDestroy_v2");
+            if let (Ok(destroy), false) = (destroy, self.handle.is_null()) {
+                destroy(self.handle);
+            }
+        }
+    }
 }

@@ -7,6 +7,8 @@ use clap::ValueEnum;
 use emulator::Dim3;
 use serde::{Serialize, Serializer};
 
+use crate::Source;
+
 /// One rung of the ladder.
 #[derive(Debug, Clone, Copy)]
 pub struct Level {
@@ -202,10 +204,9 @@ impl Level {
         defines
     }
 
-    /// A line of the kernel's text, from 1, if `file` is the kernel's file.
-    pub fn line(&self, file: &str, line: u32) -> Option<String> {
-        let index = (line as usize).checked_sub(1)?;
-        if file.ends_with(self.path) { self.source.lines().nth(index).map(str::to_string) } else { None }
+    /// The kernel's text and path.
+    pub fn source(&self) -> Source<'static> {
+        Source { path: self.path, text: self.source }
     }
 }
 
@@ -221,10 +222,13 @@ impl Configuration {
 impl fmt::Display for Configuration {
     /// `f32, coalesced, BLOCK=16`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, ", self.dtype)?;
+        write!(f, "{}", self.dtype)?;
         if !self.variant.is_empty() {
-            write!(f, "{}, ", self.variant)?;
+            write!(f, ", {}", self.variant)?;
         }
-        write!(f, "{}", self.tiles)
+        if !self.tiles.0.is_empty() {
+            write!(f, ", {}", self.tiles)?;
+        }
+        Ok(())
     }
 }

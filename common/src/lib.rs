@@ -9,6 +9,9 @@
 //! - [`device`]: a CUDA GPU, or the emulator
 //! - [`check`]: is C right?
 //! - [`timing`]: how long, on a GPU
+//! - [`multiply()`]: all of this as one call
+//! - [`serial`]: the same product on one core of the CPU, as a baseline
+//! - [`road`]: these steps, for any kernel
 //! - [`report`]: for a person or a program; [`annotate`]: kernel.cu with counters in its margin
 //! - [`error`]: what can go wrong, and the exit code that it means
 
@@ -20,9 +23,14 @@ pub mod error;
 mod ffi;
 pub mod kernel;
 pub mod level;
+mod libraries;
+pub mod multiply;
 pub mod problem;
 pub mod report;
+pub mod road;
 mod run;
+pub mod serial;
+mod source;
 #[doc(hidden)]
 pub mod testing;
 mod text;
@@ -31,4 +39,6 @@ pub mod timing;
 pub use emulator::Dim3;
 pub use error::Error;
 pub use level::{Configuration, Dtype, LaunchShape, Level, Shape, Tile, Tiles, Variant};
+pub use multiply::{Choice, multiply};
 pub use run::{execute, run};
+pub use source::Source;

@@ -1,5 +1,7 @@
 //! The problem: its limits, and A and B filled from a seed.
 
+use std::ops::{Add, Mul};
+
 use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -8,7 +10,9 @@ use crate::Error;
 use crate::level::{Configuration, Dtype, LaunchShape, Level, Shape};
 
 /// An element type, as Rust knows it.
-pub trait Element: DeviceRepr + ValidAsZeroBits + Copy + Send + Sync + PartialEq + 'static {
+pub trait Element:
+    DeviceRepr + ValidAsZeroBits + Copy + Send + Sync + PartialEq + Add<Output = Self> + Mul<Output = Self> + 'static
+{
     /// The type's name.
     const DTYPE: Dtype;
     /// Half of the distance from 1 to the next larger number: the largest relative error of one rounding.
@@ -72,7 +76,7 @@ pub enum Fill {
     Integers,
 }
 
-/// Two matrices to multiply, row-major.
+/// Matrices to multiply, row-major: C becomes alpha·A·B + beta·C.
 #[derive(Debug, Clone)]
 pub struct Problem<T> {
     /// The sizes.
@@ -81,23 +85,43 @@ pub struct Problem<T> {
     pub a: Vec<T>,
     /// B: K × N.
     pub b: Vec<T>,
+    /// C before the launch, M × N: all NaN where beta is 0, so that what is not written shows.
+    pub c: Vec<T>,
+    /// The factor of A·B.
+    pub alpha: f64,
+    /// The factor of C.
+    pub beta: f64,
 }
 
 impl<T: Element> Problem<T> {
     /// A and B of these sizes, filled from a seed; an error where the machine has no memory for them.
     pub fn new(shape: Shape, fill: Fill, seed: u64) -> Result<Problem<T>, Error> {
+        Problem::scaled(shape, fill, seed, 1.0, 0.0)
+    }
+
+    /// The same with factors. C is filled from the seed, too, if beta is not 0.
+    pub fn scaled(shape: Shape, fill: Fill, seed: u64, alpha: f64, beta: f64) -> Result<Problem<T>, Error> {
         let mut random = StdRng::seed_from_u64(seed);
         let a = filled(shape.m as usize * shape.k as usize, fill, &mut random)?;
         let b = filled(shape.k as usize * shape.n as usize, fill, &mut random)?;
-        Ok(Problem { shape, a, b })
+        let mut problem = Problem { alpha, beta, ..Problem::of(shape, a, b)? };
+        if beta != 0.0 {
+            problem.c = filled(problem.c.len(), fill, &mut random)?;
+        }
+        Ok(problem)
     }
 
-    /// C before the launch: M × N, every element NaN.
-    pub fn poisoned_c(&self) -> Result<Vec<T>, Error> {
-        let elements = self.shape.m as usize * self.shape.n as usize;
+    /// A·B for matrices that are there already: `a` has M × K elements, `b` K × N.
+    pub fn of(shape: Shape, a: Vec<T>, b: Vec<T>) -> Result<Problem<T>, Error> {
+        let elements = shape.m as usize * shape.n as usize;
         let mut c = room_for(elements)?;
         c.resize(elements, T::NAN);
-        Ok(c)
+        Ok(Problem { shape, a, b, c, alpha: 1.0, beta: 0.0 })
+    }
+
+    /// Whether it is the plain product.
+    pub fn is_plain(&self) -> bool {
+        self.alpha == 1.0 && self.beta == 0.0
     }
 }
 
@@ -139,6 +163,11 @@ impl Limits {
     /// The limits of a level's kernel in a configuration.
     pub fn of(level: &Level, configuration: &Configuration, shape: &Shape) -> Limits {
         Limits { shape: *shape, launch: (level.launch)(shape, &configuration.tiles), dtype: configuration.dtype }
+    }
+
+    /// The limits of any launch.
+    pub fn of_launch(launch: &LaunchShape, dtype: Dtype, shape: &Shape) -> Limits {
+        Limits { shape: *shape, launch: *launch, dtype }
     }
 
     /// Refuses a problem that is too large.

@@ -17,10 +17,10 @@ use crate::timing::Timing;
 /// What a run found out.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// The level's crate.
-    pub level: &'static str,
+    /// The level's crate, or the file of another kernel.
+    pub level: String,
     /// Its idea.
-    pub title: &'static str,
+    pub title: String,
     /// The sizes.
     pub shape: Shape,
     /// Seed of A and B.
@@ -74,7 +74,7 @@ impl Modelled {
     ) -> Modelled {
         let resources = kernel.resources.get(&gpu.sm()).copied();
         let threads = launch.block.count() as u32;
-        let occupancy = resources.map(|r| occupancy(gpu, threads, r.registers, r.shared_bytes));
+        let occupancy = resources.map(|r| occupancy(gpu, threads, r.registers, r.shared_bytes.max(work.shared_bytes)));
         let equal_blocks = shape.m.is_multiple_of(launch.tile.m) && shape.n.is_multiple_of(launch.tile.n);
         let bound = bound(work, gpu, Assumptions { equal_blocks, cold_l2: false });
         Modelled { gpu: gpu.name, architecture: gpu.sm(), resources, occupancy, bound }
@@ -124,6 +124,7 @@ impl Report {
         let how = match self.kernel.origin {
             Origin::Shipped => "shipped, made by",
             Origin::Compiled => "compiled now by",
+            Origin::Given => return format!("as given, made by CUDA {}", self.kernel.compiler),
         };
         format!("{how} NVRTC {}", self.kernel.compiler)
     }

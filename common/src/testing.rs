@@ -10,7 +10,7 @@ use std::sync::Once;
 
 use crate::check::Check;
 use crate::cli::{Arguments, Backend};
-use crate::device::{Device, Extras};
+use crate::device::{Device, Extras, Operand, Task};
 use crate::kernel::{Kernel, Origin, nvrtc, nvrtc::Compiler, shipped};
 use crate::level::{Configuration, Dtype, Level, Shape, Tiles};
 use crate::problem::{Element, Fill, Problem};
@@ -117,7 +117,9 @@ fn kernel_is_exact<T: Element>(
     let problem = Problem::<T>::new(shape, Fill::Integers, seed).map_err(|e| wrap(e.to_string()))?;
     let launch = (level.launch)(&shape, &configuration.tiles);
     let extras = Extras { time: false, sanitize: true };
-    let ran = device.launch(level, kernel, &launch, &problem, extras).map_err(|e| wrap(e.to_string()))?;
+    let operands = Operand::of_a_level(&shape);
+    let task = Task { kernel, source: level.source(), launch, dynamic_shared: 0, operands };
+    let ran = device.launch(&task, &problem, extras).map_err(|e| wrap(e.to_string()))?;
     let check = Check::of(&problem, Fill::Integers, &ran.c, &launch);
     if check.right { Ok(()) } else { Err(wrap(format!("{check:?}"))) }
 }

@@ -1,9 +1,13 @@
 //! Times, and the rates that they are. Only a real GPU has any.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::level::{Dtype, Shape};
 
+/// Time that launches fill before the first measured one: the clock rises, caches and code are in place.
+pub const WARM_UP: Duration = Duration::from_millis(20);
 /// Launches that are measured at least, and at a time.
 pub const BATCH: usize = 20;
 /// Launches that are measured at most.

@@ -97,7 +97,7 @@ fn the_bound_grows_with_k_and_no_further() {
     for (k, error) in [(4u32, 5e-6), (4096, 5e-3)] {
         let shape = Shape { m: 1, n: 1, k };
         let ones = vec![1.0f32; k as usize];
-        let problem = Problem { shape, a: ones.clone(), b: ones };
+        let problem = Problem::of(shape, ones.clone(), ones).unwrap();
         let verdict = |c: f32| Check::of(&problem, Fill::Reals, &[c], &launch(shape, 8));
         // γ is about (k + 2) · 2⁻²⁴, and the magnitude is k.
         let bound = f64::from(k) * f64::from(k + 2) * f64::from(f32::EPSILON) / 2.0;
@@ -126,11 +126,8 @@ fn the_pattern_of_wrong_elements_is_named() {
 #[test]
 fn a_last_step_along_k_that_is_left_out_is_named() {
     let (problem, _) = reals();
-    let first_32 = Problem {
-        shape: Shape { k: 32, ..SHAPE },
-        a: problem.a.chunks(40).flat_map(|row| row[..32].to_vec()).collect(),
-        b: problem.b[..32 * 50].to_vec(),
-    };
+    let a = problem.a.chunks(40).flat_map(|row| row[..32].to_vec()).collect();
+    let first_32 = Problem::of(Shape { k: 32, ..SHAPE }, a, problem.b[..32 * 50].to_vec()).unwrap();
     let suggestion = check(&problem, &multiply(&first_32)).suggestion.unwrap();
     assert_eq!(suggestion, "only the first 32 of 40 products are summed: the last step along K");
 }

@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use common::Source;
 use common::kernel::nvrtc::{self, Compiler};
 use common::testing::skipped;
 
@@ -47,7 +48,7 @@ fn the_corpus_is_what_the_compiler_makes_of_it() {
 fn compile(compiler: &Compiler, root: &Path, source: &Path) -> String {
     let text = fs::read_to_string(source).expect("the source can be read");
     let path = source.strip_prefix(root).expect("it lies in the repository").to_str().expect("names are plain");
-    match compiler.ptx(&text, path, &OPTIONS.map(String::from)) {
+    match compiler.ptx(&Source { path, text: &text }, &OPTIONS.map(String::from)) {
         Ok(ptx) => format!("{HEADER}{ptx}"),
         Err(log) => panic!("{path} does not compile:\n{log}"),
     }

@@ -21,4 +21,4 @@ mod ptx;
 pub use counters::{Class, ClassCount, Counters, GlobalCounters, LineCounters, Report, SharedCounters};
 pub use driver::{Argument, Buffer, Device, DeviceError, Dim3, Launch, LaunchError};
 pub use fault::{Fault, FaultKind, Site};
-pub use module::{Kernel, Module, PtxError};
+pub use module::{Kernel, Module, Parameter, PtxError};

@@ -21,6 +21,15 @@ pub struct Module {
     source: Arc<Source>,
 }
 
+/// A parameter of a kernel, as the PTX declares it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its type, for instance `u64`; `b8` for a structure.
+    pub kind: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
 /// A kernel, decoded and ready to launch.
 #[derive(Debug, Clone)]
 pub struct Kernel {
@@ -37,6 +46,13 @@ impl Module {
     /// Names of the module's kernels, in the order of the text.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         self.source.functions.iter().filter(|f| f.entry).map(|f| f.name.as_str())
+    }
+
+    /// The parameters of the kernel of this name, in order; nothing if there is no such kernel.
+    pub fn parameters(&self, name: &str) -> Option<Vec<Parameter>> {
+        let function = self.source.functions.iter().find(|f| f.entry && f.name == name)?;
+        let parameter = |v: &ptx::Variable| Parameter { kind: v.kind.clone(), bytes: v.bytes.unwrap_or_default() };
+        Some(function.params.iter().map(parameter).collect())
     }
 
     /// The kernel (`.entry`) of this name, decoded. An instruction that the emulator does not know is

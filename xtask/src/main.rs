@@ -1,12 +1,14 @@
 //! The repository's own commands: `cargo x …`.
 //!
 //! `ci` is the whole of continuous integration, `tidy` tests the repository itself, `ptx` regenerates what NVIDIA's
-//! compiler makes of the kernels, `book` builds the book, `ncu` records what the hardware counts. This crate depends on none of the workspace's others: it runs
+//! compiler makes of the kernels, `ncu` records what the hardware counts, `measure` how fast it is, `bundle` makes a folder of
+//! programs, `book` builds the book. This crate depends on none of the workspace's others: it runs
 //! cargo and reads files, so that it works while they do not compile.
 
 #![forbid(unsafe_code)]
 
 mod book;
+mod bundle;
 mod ci;
 mod ncu;
 mod ptx;
@@ -34,6 +36,10 @@ enum Command {
     Tidy,
     /// Compile every level's kernel.cu again and write the PTX that is shipped (needs NVRTC, no GPU)
     Ptx,
+    /// Measure all levels on this machine's GPU, into book/measurements
+    Measure,
+    /// Make a folder of programs for a machine without Rust: target/ladder
+    Bundle,
     /// Record the hardware's counters for every level (needs an NVIDIA GPU and ncu)
     Ncu {
         /// Folder with the levels' binaries
@@ -52,6 +58,8 @@ fn main() -> ExitCode {
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
         Command::Ptx => ptx::run(),
+        Command::Measure => bundle::measure(),
+        Command::Bundle => bundle::run(),
         Command::Ncu { binaries, out } => ncu::run(&binaries, &out),
         Command::Book => book::run(),
     };

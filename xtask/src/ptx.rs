@@ -15,11 +15,31 @@ pub fn run() -> Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     }
+    for kernel in kernels()? {
+        if !shell::cargo(&format!("run --quiet --package lab -- try {kernel} --write-ptx"))? {
+            eprintln!("error: the PTX of {kernel} was not written");
+            return Ok(ExitCode::FAILURE);
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 
+/// The kernels of the lab, which have their PTX beside them.
+fn kernels() -> Result<Vec<String>> {
+    let folder = "lab/kernels";
+    let mut kernels = Vec::new();
+    for entry in fs::read_dir(shell::root().join(folder)).with_context(|| format!("cannot list {folder}"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".cu") {
+            kernels.push(format!("{folder}/{name}"));
+        }
+    }
+    kernels.sort();
+    Ok(kernels)
+}
+
 /// The folders at the root that are levels, in the ladder's order.
-fn levels() -> Result<Vec<String>> {
+pub fn levels() -> Result<Vec<String>> {
     let root = shell::root();
     let mut levels = Vec::new();
     for entry in fs::read_dir(root).with_context(|| format!("cannot list {}", root.display()))? {

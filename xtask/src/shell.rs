@@ -14,8 +14,14 @@ pub fn root() -> &'static Path {
 ///
 /// Returns whether it succeeded; an error means that cargo could not be started.
 pub fn cargo(arguments: &str) -> Result<bool> {
+    cargo_with(arguments, &[])
+}
+
+/// The same, with variables set in the environment.
+pub fn cargo_with(arguments: &str, environment: &[(&str, &str)]) -> Result<bool> {
     eprintln!("$ cargo {arguments}");
     let status = Command::new("cargo")
+        .envs(environment.iter().copied())
         .args(arguments.split_whitespace())
         .current_dir(root())
         .status()

@@ -4,24 +4,23 @@ mod form;
 
 use std::panic;
 use std::sync::Arc;
+use std::time::Instant;
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
+use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 use cudarc::driver::sys::cudaError_enum as Status;
-use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DriverError, LaunchConfig};
 use cudarc::nvrtc::Ptx;
 use serde::Serialize;
 
-use super::{Facts, Ran};
+use super::{Facts, Ran, Task};
 use crate::Error;
 use crate::ffi;
 use crate::kernel::Kernel;
-use crate::level::{Dtype, LaunchShape};
+use crate::level::{Dtype, LaunchShape, Shape};
 use crate::problem::{Element, Problem};
 use crate::timing::{self, Peak, Timing};
-
-/// Launches before the first measured one.
-const WARM_UP: usize = 3;
 
 /// A GPU that answers.
 #[derive(Debug)]
@@ -41,7 +40,7 @@ pub struct Resources {
     pub registers: u32,
     /// Bytes of local memory per thread: spills.
     pub local_bytes: u32,
-    /// Bytes of static shared memory per block.
+    /// Bytes of shared memory per block, static and dynamic.
     pub shared_bytes: u32,
     /// Blocks that fit on one SM.
     pub blocks_per_sm: u32,
@@ -93,42 +92,86 @@ impl Gpu {
         (self.capability.0 * 10 + self.capability.1) as u32
     }
 
+    /// The CUDA version that its driver implements, for instance `13.0`.
+    pub fn cuda_version(&self) -> Option<String> {
+        ffi::cuda_version().map(|version| format!("{}.{}", version / 1000, version % 1000 / 10))
+    }
+
+    /// Its streaming multiprocessors.
+    pub fn multiprocessors(&self) -> u32 {
+        self.multiprocessors
+    }
+
     /// The most multiply-adds that it can do, if its architecture's rate is known.
     pub fn peak(&self, dtype: Dtype) -> Option<Peak> {
         let fma_per_clock = timing::fma_per_clock(self.architecture(), dtype)?;
         Some(Peak { multiprocessors: self.multiprocessors, fma_per_clock, clock_mhz: self.clock_khz / 1000 })
     }
 
-    /// Runs the kernel once, fetches C, and takes times if asked to.
-    pub fn launch<T: Element>(
-        &self,
-        kernel: &Kernel,
-        launch: &LaunchShape,
-        problem: &Problem<T>,
-        time: bool,
-    ) -> Result<Ran<T>, Error> {
-        let poisoned = problem.poisoned_c()?;
-        let function = self.load(kernel)?;
-        let resources = self.resources(&function, launch).map_err(|e| failed("asking for resources", e))?;
-        let upload = |matrix: &[T]| self.stream.clone_htod(matrix).map_err(|e| failed("copying the matrices", e));
-        let (a, b, mut c) = (upload(&problem.a)?, upload(&problem.b)?, upload(&poisoned)?);
+    pub(super) fn stream(&self) -> &Arc<CudaStream> {
+        &self.stream
+    }
 
-        let job = Job { gpu: self, function: &function, launch, problem, a, b };
-        let run = job.run(&mut c).and_then(|()| self.stream.synchronize());
-        run.map_err(|e| failed("running the kernel", e))?;
+    /// Runs the kernel once, fetches C, and takes times if asked to.
+    pub fn launch<T: Element>(&self, task: &Task, problem: &Problem<T>, time: bool) -> Result<Ran<T>, Error> {
+        let function = self.load(task.kernel)?;
+        let resources = self.resources(&function, task).map_err(|e| failed("asking for resources", e))?;
+        let upload = |matrix: &[T]| self.stream.clone_htod(matrix).map_err(|e| failed("copying the matrices", e));
+        let [a, b, c] = [upload(&problem.a)?, upload(&problem.b)?, upload(&problem.c)?];
+
+        let LaunchShape { grid, block, .. } = task.launch;
+        let config = LaunchConfig {
+            grid_dim: (grid.x, grid.y, grid.z),
+            block_dim: (block.x, block.y, block.z),
+            shared_mem_bytes: task.dynamic_shared,
+        };
+        let run = || {
+            let launched = ffi::launch(&self.stream, &function, config, [&a, &b, &c], &task.operands);
+            launched.map_err(|e| failed("running the kernel", e))
+        };
+        run()?;
+        self.stream.synchronize().map_err(|e| failed("running the kernel", e))?;
         let product = self.stream.clone_dtoh(&c).and_then(|c| self.stream.synchronize().map(|()| c));
         let product = product.map_err(|e| failed("copying C back", e))?;
 
-        let timing = match time {
-            true => Some(job.times(&mut c).map_err(|e| failed("timing the kernel", e))?),
-            false => None,
-        };
+        let timing = if time { Some(self.times::<T>(&problem.shape, run)?) } else { None };
         Ok(Ran { c: product, facts: Facts::Cuda { resources, timing } })
+    }
+
+    /// Times of single runs, each between two events. A batch is submitted before any of its times is
+    /// read: the GPU then goes from one launch to the next, and no time contains the host's.
+    pub(super) fn times<T: Element>(
+        &self,
+        shape: &Shape,
+        run: impl Fn() -> Result<(), Error>,
+    ) -> Result<Timing, Error> {
+        let driver = |e: DriverError| failed("timing", e);
+        let event = || self.context.new_event(Some(CU_EVENT_DEFAULT)).map_err(driver);
+        let began = Instant::now();
+        while began.elapsed() < timing::WARM_UP {
+            run()?;
+            self.stream.synchronize().map_err(driver)?;
+        }
+        let mut milliseconds = Vec::new();
+        while timing::wants_more(&milliseconds) {
+            let mut batch = Vec::new();
+            for _ in 0..timing::BATCH {
+                let (start, end) = (event()?, event()?);
+                start.record(&self.stream).map_err(driver)?;
+                run()?;
+                end.record(&self.stream).map_err(driver)?;
+                batch.push((start, end));
+            }
+            for (start, end) in batch {
+                milliseconds.push(f64::from(start.elapsed_ms(&end).map_err(driver)?));
+            }
+        }
+        Ok(Timing::of(milliseconds, shape, self.peak(T::DTYPE)))
     }
 
     fn load(&self, kernel: &Kernel) -> Result<CudaFunction, Error> {
         let module = self.context.load_module(Ptx::from_src(kernel.ptx.as_str()));
-        module.and_then(|module| module.load_function(kernel.entry)).map_err(|error| match error.0 {
+        module.and_then(|module| module.load_function(&kernel.entry)).map_err(|error| match error.0 {
             Status::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => Error::usage(
                 format!("the CUDA driver is older than the compiler of this PTX (NVRTC {})", kernel.compiler),
                 "update the driver, or run on the CPU with `--backend emulator`",
@@ -137,14 +180,18 @@ impl Gpu {
         })
     }
 
-    fn resources(&self, function: &CudaFunction, launch: &LaunchShape) -> Result<Resources, DriverError> {
-        let threads = launch.block.count() as u32;
-        let blocks_per_sm = function.occupancy_max_active_blocks_per_multiprocessor(threads, 0, None)?;
+    /// What the kernel needs. Dynamic shared memory above 48 KiB is opted in to here.
+    fn resources(&self, function: &CudaFunction, task: &Task) -> Result<Resources, DriverError> {
+        let (threads, dynamic) = (task.launch.block.count() as u32, task.dynamic_shared);
+        if dynamic > 0 {
+            function.set_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic as i32)?;
+        }
+        let blocks_per_sm = function.occupancy_max_active_blocks_per_multiprocessor(threads, dynamic as usize, None)?;
         let max_threads = self.context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
         Ok(Resources {
             registers: function.num_regs()? as u32,
             local_bytes: function.local_size_bytes()? as u32,
-            shared_bytes: function.shared_size_bytes()? as u32,
+            shared_bytes: function.shared_size_bytes()? as u32 + dynamic,
             blocks_per_sm,
             warps_per_sm: blocks_per_sm * threads.div_ceil(32),
             max_warps_per_sm: max_threads as u32 / 32,
@@ -152,57 +199,8 @@ impl Gpu {
     }
 }
 
-/// A kernel and its operands, ready to be launched again and again.
-struct Job<'a, T> {
-    gpu: &'a Gpu,
-    function: &'a CudaFunction,
-    launch: &'a LaunchShape,
-    problem: &'a Problem<T>,
-    a: CudaSlice<T>,
-    b: CudaSlice<T>,
-}
-
-impl<T: Element> Job<'_, T> {
-    fn run(&self, c: &mut CudaSlice<T>) -> Result<(), DriverError> {
-        let LaunchShape { grid, block, .. } = self.launch;
-        let config = LaunchConfig {
-            grid_dim: (grid.x, grid.y, grid.z),
-            block_dim: (block.x, block.y, block.z),
-            shared_mem_bytes: 0,
-        };
-        ffi::launch(&self.gpu.stream, self.function, config, (&self.a, &self.b, c), &self.problem.shape)
-    }
-
-    /// Times of single launches, each between two events. A batch is submitted before any of its times is
-    /// read: the GPU then goes from one launch to the next, and no time contains the host's.
-    fn times(&self, c: &mut CudaSlice<T>) -> Result<Timing, DriverError> {
-        for _ in 0..WARM_UP {
-            self.run(c)?;
-        }
-        let mut milliseconds = Vec::new();
-        while timing::wants_more(&milliseconds) {
-            let mut batch = Vec::new();
-            for _ in 0..timing::BATCH {
-                let (start, end) = (self.event()?, self.event()?);
-                start.record(&self.gpu.stream)?;
-                self.run(c)?;
-                end.record(&self.gpu.stream)?;
-                batch.push((start, end));
-            }
-            for (start, end) in batch {
-                milliseconds.push(f64::from(start.elapsed_ms(&end)?));
-            }
-        }
-        Ok(Timing::of(milliseconds, &self.problem.shape, self.gpu.peak(T::DTYPE)))
-    }
-
-    fn event(&self) -> Result<cudarc::driver::CudaEvent, DriverError> {
-        self.gpu.context.new_event(Some(CU_EVENT_DEFAULT))
-    }
-}
-
 /// A driver's error: the kernel's fault where the driver blames it, else the environment's.
-fn failed(doing: &str, error: DriverError) -> Error {
+pub(super) fn failed(doing: &str, error: DriverError) -> Error {
     let message = format!("{doing} failed: {:?}", error.0);
     match error.0 {
         Status::CUDA_ERROR_ILLEGAL_ADDRESS

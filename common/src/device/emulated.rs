@@ -2,21 +2,15 @@
 
 use emulator::{Argument, DeviceError, Launch, LaunchError, Module, PtxError};
 
-use super::{Facts, Ran};
-use crate::Error;
-use crate::kernel::Kernel;
-use crate::level::{LaunchShape, Level};
+use super::{Facts, Operand, Ran, Task};
+use crate::level::LaunchShape;
 use crate::problem::{Element, Problem};
+use crate::{Error, Source};
 
 /// Runs the kernel on the CPU.
-pub fn launch<T: Element>(
-    level: &Level,
-    kernel: &Kernel,
-    launch: &LaunchShape,
-    problem: &Problem<T>,
-    sanitize: bool,
-) -> Result<Ran<T>, Error> {
-    let program = Module::parse(&kernel.ptx).and_then(|module| module.kernel(kernel.entry)).map_err(unknown_ptx)?;
+pub fn launch<T: Element>(task: &Task, problem: &Problem<T>, sanitize: bool) -> Result<Ran<T>, Error> {
+    let kernel = task.kernel;
+    let program = Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)).map_err(unknown_ptx)?;
     let mut device = emulator::Device::new();
     let mut upload = |name: &str, matrix: &[T]| -> Result<_, Error> {
         let bytes = T::to_bytes(matrix);
@@ -24,22 +18,23 @@ pub fn launch<T: Element>(
         device.write(buffer, &bytes).map_err(refused)?;
         Ok(buffer)
     };
-    let poisoned = problem.poisoned_c()?;
-    let [a, b, c] = [upload("A", &problem.a)?, upload("B", &problem.b)?, upload("C", &poisoned)?];
+    let [a, b, c] = [upload("A", &problem.a)?, upload("B", &problem.b)?, upload("C", &problem.c)?];
 
-    let shape = problem.shape;
-    let arguments = [
-        Argument::Buffer(a),
-        Argument::Buffer(b),
-        Argument::Buffer(c),
-        Argument::U32(shape.m),
-        Argument::U32(shape.n),
-        Argument::U32(shape.k),
-    ];
-    let how = Launch { sanitize, ..Launch::new(launch.grid, launch.block) };
-    let report = device.launch(&program, how, &arguments).map_err(|error| explain(level, error))?;
+    let argument = |operand: &Operand| match *operand {
+        Operand::A => Argument::Buffer(a),
+        Operand::B => Argument::Buffer(b),
+        Operand::C => Argument::Buffer(c),
+        Operand::U32(value) => Argument::U32(value),
+        Operand::U64(value) => Argument::U64(value),
+        Operand::F32(value) => Argument::F32(value),
+        Operand::F64(value) => Argument::F64(value),
+    };
+    let arguments: Vec<Argument> = task.operands.iter().map(argument).collect();
+    let LaunchShape { grid, block, .. } = task.launch;
+    let how = Launch { sanitize, dynamic_shared: task.dynamic_shared, ..Launch::new(grid, block) };
+    let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;
 
-    let mut bytes = vec![0; size_of_val(poisoned.as_slice())];
+    let mut bytes = vec![0; size_of_val(problem.c.as_slice())];
     device.read(c, &mut bytes).map_err(refused)?;
     Ok(Ran { c: T::from_bytes(&bytes), facts: Facts::Emulator(Box::new(report)) })
 }
@@ -52,14 +47,14 @@ fn refused(error: DeviceError) -> Error {
     Error::usage(format!("the emulator refuses: {error}"), "make the problem smaller")
 }
 
-/// A fault with the lines of the level's own kernel.cu.
-fn explain(level: &Level, error: LaunchError) -> Error {
+/// A fault with the lines of the kernel's own text.
+fn explain(source: &Source, error: LaunchError) -> Error {
     match error {
         LaunchError::Refused(why) => {
             Error::usage(format!("the emulator refuses the launch: {why}"), "check tile sizes and problem")
         }
         LaunchError::Fault(fault) => {
-            Error::Fault(fault.render(&|file, line| level.line(file, line)).trim_end().to_string())
+            Error::Fault(fault.render(&|file, line| source.line(file, line)).trim_end().to_string())
         }
     }
 }

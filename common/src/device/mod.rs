@@ -2,15 +2,16 @@
 
 pub mod cuda;
 pub mod emulated;
+mod task;
+pub mod vendor;
 
 use serde::Serialize;
 
 use crate::Error;
 use crate::cli::Backend;
-use crate::kernel::Kernel;
-use crate::level::{LaunchShape, Level};
 use crate::problem::{Element, Problem};
 use crate::timing::Timing;
+pub use task::{Operand, Task};
 
 /// A device that runs kernels.
 #[derive(Debug)]
@@ -94,18 +95,27 @@ impl Device {
         }
     }
 
-    /// Runs the level's kernel on the problem.
-    pub fn launch<T: Element>(
-        &self,
-        level: &Level,
-        kernel: &Kernel,
-        launch: &LaunchShape,
-        problem: &Problem<T>,
-        extras: Extras,
-    ) -> Result<Ran<T>, Error> {
+    /// Its architecture, 90 for `sm_90`: the GPU's, or that of the GPU that the emulator models by default.
+    pub fn architecture(&self) -> u32 {
         match self {
-            Device::Cuda(gpu) => gpu.launch(kernel, launch, problem, extras.time),
-            Device::Emulator => emulated::launch(level, kernel, launch, problem, extras.sanitize),
+            Device::Cuda(gpu) => gpu.architecture(),
+            Device::Emulator => emulator::gpu::H200.sm(),
+        }
+    }
+
+    /// Its SMs: the GPU's, or those of the GPU that the emulator models by default.
+    pub fn multiprocessors(&self) -> u32 {
+        match self {
+            Device::Cuda(gpu) => gpu.multiprocessors(),
+            Device::Emulator => emulator::gpu::H200.sms,
+        }
+    }
+
+    /// Runs a kernel on the problem.
+    pub fn launch<T: Element>(&self, task: &Task, problem: &Problem<T>, extras: Extras) -> Result<Ran<T>, Error> {
+        match self {
+            Device::Cuda(gpu) => gpu.launch(task, problem, extras.time),
+            Device::Emulator => emulated::launch(task, problem, extras.sanitize),
         }
     }
 }

@@ -16,7 +16,7 @@ use std::fmt::Write;
 use sha2::{Digest, Sha256};
 
 use super::{Kernel, Resources};
-use crate::level::Level;
+use crate::Source;
 
 const END: &str = "// ---\n";
 
@@ -74,12 +74,12 @@ impl Header {
 }
 
 /// A whole file: header and PTX.
-pub(super) fn file(level: &Level, options: &[String], kernel: &Kernel) -> String {
-    let mut text = format!("// Made by `cargo x ptx` from {}: do not edit.\n", level.path);
+pub(super) fn file(source: &Source, options: &[String], kernel: &Kernel) -> String {
+    let mut text = format!("// Made by `cargo x ptx` from {}: do not edit.\n", source.path);
     // Writing to a String cannot fail.
     let _ = writeln!(text, "// compiler: {}", kernel.compiler);
     let _ = writeln!(text, "// options: {}", options.join(" "));
-    let _ = writeln!(text, "// source: {}", source_hash(level.source, options));
+    let _ = writeln!(text, "// source: {}", source_hash(source.text, options));
     let _ = writeln!(text, "// body: {}", hash(&[&kernel.ptx]));
     for (sm, r) in &kernel.resources {
         let Resources { registers, spilled_bytes, shared_bytes } = r;

@@ -9,24 +9,24 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use header::{Header, Unfit};
-pub use write::write_ptx;
+pub use write::{ptx_file, write_ptx};
 
-use crate::Error;
 use crate::level::{Configuration, Level};
+use crate::{Error, Source};
 use nvrtc::Compiler;
 
 /// The virtual architecture that PTX is made for: every GPU since 2018 runs it.
 const VIRTUAL_ARCHITECTURE: &str = "compute_75";
 
 /// What the one command to get NVRTC is.
-const INSTALL: &str = "`pip install nvidia-cuda-nvrtc` installs the compiler (no GPU needed)";
+pub const INSTALL: &str = "`pip install nvidia-cuda-nvrtc` installs the compiler (no GPU needed)";
 
 /// PTX that is ready to run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Kernel {
     /// The kernel's name.
-    pub entry: &'static str,
-    /// Where the PTX comes from: `shipped`, or `compiled`.
+    pub entry: String,
+    /// Where the PTX comes from: `shipped`, `compiled` or `given`.
     pub origin: Origin,
     /// The compiler's version.
     pub compiler: String,
@@ -45,6 +45,8 @@ pub enum Origin {
     Shipped,
     /// Compiled in this run.
     Compiled,
+    /// Handed in as PTX.
+    Given,
 }
 
 /// What ptxas says that a kernel needs on one architecture.
@@ -71,7 +73,7 @@ impl Kernel {
         find: FindCompiler,
     ) -> Result<Kernel, Error> {
         let reason = match shipped(level, configuration) {
-            Ok((header, ptx)) => return Ok(Kernel::shipped(level, header, ptx)),
+            Ok((header, ptx)) => return Ok(Kernel { entry: level.entry.to_string(), ..Kernel::shipped(header, ptx) }),
             Err(Unfit::Absent) => format!("{configuration} is not shipped compiled"),
             Err(Unfit::Damaged) => format!("the shipped PTX of {} ({configuration}) is damaged", level.name),
             Err(Unfit::Stale) => format!("{} is not what its shipped PTX was made from", level.path),
@@ -82,9 +84,10 @@ impl Kernel {
         }
     }
 
-    fn shipped(level: &Level, header: Header, ptx: &str) -> Kernel {
+    /// PTX from a file with a header; its entry is still to be named.
+    pub fn shipped(header: Header, ptx: &str) -> Kernel {
         let Header { compiler, resources, .. } = header;
-        Kernel { entry: level.entry, origin: Origin::Shipped, compiler, resources, ptx: ptx.to_string() }
+        Kernel { entry: String::new(), origin: Origin::Shipped, compiler, resources, ptx: ptx.to_string() }
     }
 
     /// Compiles the kernel, and asks for its resources on `architectures`, as far as the compiler knows them.
@@ -94,17 +97,35 @@ impl Kernel {
         architectures: &[u32],
         compiler: &Compiler,
     ) -> Result<Kernel, Error> {
+        let hint = format!("this configuration does not compile: {configuration}");
         let options = options(level, configuration);
-        let refuse = |log: String| nvrtc::explain(&log, configuration);
-        let ptx = compiler.ptx(level.source, level.path, &options).map_err(refuse)?;
+        Kernel::from_source(&level.source(), level.entry, &options, architectures, compiler, hint)
+    }
+
+    /// Compiles any source. `options` begin with the virtual architecture; `hint` says what to do if it does not compile.
+    pub fn from_source(
+        source: &Source,
+        entry: &str,
+        options: &[String],
+        architectures: &[u32],
+        compiler: &Compiler,
+        hint: String,
+    ) -> Result<Kernel, Error> {
+        let ptx = compiler.ptx(source, options).map_err(|log| nvrtc::explain(&log, hint))?;
         let mut resources = BTreeMap::new();
         for &architecture in architectures {
-            if let Some(found) = compiler.resources(level, &options, architecture) {
+            if let Some(found) = compiler.resources(source, options, architecture) {
                 resources.insert(architecture, found);
             }
         }
         let compiler = nvrtc::version_in(&ptx).unwrap_or_else(|| compiler.version());
-        Ok(Kernel { entry: level.entry, origin: Origin::Compiled, compiler, resources, ptx })
+        Ok(Kernel { entry: entry.to_string(), origin: Origin::Compiled, compiler, resources, ptx })
+    }
+
+    /// PTX as it is, by a compiler that may have left its version there.
+    pub fn given(ptx: String, entry: &str) -> Kernel {
+        let compiler = nvrtc::version_in(&ptx).unwrap_or_else(|| "unknown".to_string());
+        Kernel { entry: entry.to_string(), origin: Origin::Given, compiler, resources: BTreeMap::new(), ptx }
     }
 }
 
@@ -120,12 +141,14 @@ pub fn shipped(level: &Level, configuration: &Configuration) -> Result<(Header, 
 
 /// The compiler's options for a configuration.
 pub fn options(level: &Level, configuration: &Configuration) -> Vec<String> {
-    let mut options = vec![
-        format!("--gpu-architecture={VIRTUAL_ARCHITECTURE}"),
-        "-lineinfo".to_string(),
-        "--std=c++17".to_string(),
-        format!("-DELEMENT={}", configuration.dtype.cuda_name()),
-    ];
+    let mut options = base_options();
+    options.push(format!("-DELEMENT={}", configuration.dtype.cuda_name()));
     options.extend(level.defines(configuration).iter().map(|(name, value)| format!("-D{name}={value}")));
     options
+}
+
+/// The options that every kernel is compiled with: the architecture, line information, the language.
+pub fn base_options() -> Vec<String> {
+    let architecture = format!("--gpu-architecture={VIRTUAL_ARCHITECTURE}");
+    [architecture.as_str(), "-lineinfo", "--std=c++17"].map(str::to_string).to_vec()
 }

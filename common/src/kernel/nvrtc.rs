@@ -1,14 +1,12 @@
 //! NVIDIA's run-time compiler: found in the usual places, asked for PTX, and for what ptxas makes of it.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::Resources;
-use crate::Error;
 use crate::ffi::Nvrtc;
-use crate::level::{Configuration, Level};
+use crate::libraries::{files_starting_with, folders};
+use crate::{Error, Source};
 
 /// NVRTC, loaded and answering.
 #[derive(Debug)]
@@ -34,7 +32,7 @@ fn search() -> Result<Compiler, String> {
             return Ok(compiler);
         }
     }
-    for folder in folders() {
+    for folder in folders("cuda_nvrtc") {
         let files = files_starting_with(&folder, "libnvrtc.so");
         let builtins = files_starting_with(&folder, "libnvrtc-builtins.so");
         for file in files {
@@ -44,48 +42,6 @@ fn search() -> Result<Compiler, String> {
         }
     }
     Err("NVRTC is neither on the loader's path nor under CUDA_HOME, CUDA_PATH or Python's site-packages".into())
-}
-
-/// Folders where NVRTC's libraries may lie: CUDA's, then those of the active Python.
-fn folders() -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    let toolkits = ["CUDA_HOME", "CUDA_PATH"].iter().filter_map(env::var_os).map(PathBuf::from);
-    for root in toolkits.chain([PathBuf::from("/usr/local/cuda")]) {
-        folders.extend(["lib64", "lib", "targets/x86_64-linux/lib"].map(|lib| root.join(lib)));
-    }
-    for prefix in python_prefixes() {
-        for site in site_packages(&prefix) {
-            folders.extend(["nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"].map(|lib| site.join(lib)));
-        }
-    }
-    folders
-}
-
-/// Where Python packages may be installed: the virtual environment, the `python3` on the path, the user's own.
-fn python_prefixes() -> Vec<PathBuf> {
-    let mut prefixes: Vec<PathBuf> =
-        ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().filter_map(env::var_os).map(PathBuf::from).collect();
-    let path = env::var_os("PATH").unwrap_or_default();
-    for bin in env::split_paths(&path).filter(|bin| bin.join("python3").exists()) {
-        prefixes.extend(bin.parent().map(Path::to_path_buf));
-    }
-    prefixes.extend(env::var_os("HOME").map(|home| Path::new(&home).join(".local")));
-    prefixes
-}
-
-fn site_packages(prefix: &Path) -> Vec<PathBuf> {
-    let pythons = files_starting_with(&prefix.join("lib"), "python3");
-    pythons.iter().flat_map(|python| [python.join("site-packages"), python.join("dist-packages")]).collect()
-}
-
-/// The entries of a folder whose names start so, sorted, the last first: the newest version.
-fn files_starting_with(folder: &Path, start: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> =
-        entries.filter(|e| e.file_name().to_string_lossy().starts_with(start)).map(|e| e.path()).collect();
-    files.sort();
-    files.reverse();
-    files
 }
 
 impl Compiler {
@@ -102,19 +58,19 @@ impl Compiler {
         format!("{}.{}", self.version.0, self.version.1)
     }
 
-    /// A source as PTX, with its path relative, as `path` is. `Err` holds the compiler's log.
-    pub fn ptx(&self, source: &str, path: &str, options: &[String]) -> Result<String, String> {
-        let compiled = self.nvrtc.compile(source, path, options, false)?;
+    /// The kernel as PTX, with the source's path relative. `Err` holds the compiler's log.
+    pub fn ptx(&self, source: &Source, options: &[String]) -> Result<String, String> {
+        let compiled = self.nvrtc.compile(source.text, source.path, options, false)?;
         let ptx = String::from_utf8_lossy(&compiled.code);
-        Ok(relative_paths(ptx.trim_end_matches('\0'), path))
+        Ok(relative_paths(ptx.trim_end_matches('\0'), source.path))
     }
 
     /// What ptxas needs for a real architecture; nothing if this compiler does not know it.
-    pub fn resources(&self, level: &Level, options: &[String], architecture: u32) -> Option<Resources> {
+    pub fn resources(&self, source: &Source, options: &[String], architecture: u32) -> Option<Resources> {
         let mut options = options.to_vec();
         options[0] = format!("--gpu-architecture=sm_{architecture}");
         options.push("--ptxas-options=-v".to_string());
-        let log = self.nvrtc.compile(level.source, level.path, &options, true).ok()?.log;
+        let log = self.nvrtc.compile(source.text, source.path, &options, true).ok()?.log;
         let before =
             |what: &str| log.split_once(what).and_then(|(front, _)| front.split_whitespace().last()?.parse().ok());
         Some(Resources {
@@ -141,14 +97,14 @@ pub fn version_in(ptx: &str) -> Option<String> {
 }
 
 /// The first error of a compiler's log, as one line with file and line.
-pub(super) fn explain(log: &str, configuration: &Configuration) -> Error {
+pub(super) fn explain(log: &str, hint: String) -> Error {
     let first = log.lines().find(|l| l.contains("error")).or_else(|| log.lines().find(|l| !l.trim().is_empty()));
     let line = first.unwrap_or("the compiler failed and says nothing").trim();
     let message = match line.split_once("): error: ") {
         Some((place, what)) => format!("{}: {}", place.replace('(', ":"), static_assertion(what)),
         None => line.to_string(),
     };
-    Error::usage(message, format!("this configuration does not compile: {configuration}"))
+    Error::usage(message, hint)
 }
 
 /// The message of a failed `static_assert` alone.
@@ -159,21 +115,16 @@ fn static_assertion(what: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::level::{Dtype, Tiles};
 
     fn explained(log: &str) -> String {
-        let tiles = Tiles(vec![("TILE", 64)]);
-        explain(log, &Configuration { dtype: Dtype::F32, variant: "", tiles }).to_string()
+        explain(log, "what to do".to_string()).to_string()
     }
 
     #[test]
     fn a_failed_static_assert_is_its_message_with_file_and_line() {
         let log = "\nl/kernel.cu(7): warning #39-D: division by zero\n\nl/kernel.cu(15): error: static assertion failed with \
                    \"at most 1024\"\n  static_assert(…);\n  ^\n\n1 error detected in the compilation of \"l/kernel.cu\".\n";
-        assert_eq!(
-            explained(log),
-            "l/kernel.cu:15: at most 1024\nhint: this configuration does not compile: f32, TILE=64"
-        );
+        assert_eq!(explained(log), "l/kernel.cu:15: at most 1024\nhint: what to do");
     }
 
     #[test]

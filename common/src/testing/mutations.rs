@@ -234,14 +234,13 @@ fn caught_on<T: Element>(
 ) -> Option<String> {
     let problem = Problem::<T>::new(shape, Fill::Integers, 1).ok()?;
     let launch = (level.launch)(&shape, &configuration.tiles);
-    let program = match Module::parse(&kernel.ptx).and_then(|module| module.kernel(kernel.entry)) {
+    let program = match Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)) {
         Ok(program) => program,
         Err(error) => return Some(format!("not run by the emulator: {error}")),
     };
     let mut device = emulator::Device::new();
-    let poisoned = problem.poisoned_c().ok()?;
     let mut arguments = Vec::new();
-    for (name, matrix) in [("A", &problem.a), ("B", &problem.b), ("C", &poisoned)] {
+    for (name, matrix) in [("A", &problem.a), ("B", &problem.b), ("C", &problem.c)] {
         let bytes = T::to_bytes(matrix);
         let buffer = device.alloc(name, bytes.len());
         device.write(buffer, &bytes).ok()?;
@@ -256,7 +255,7 @@ fn caught_on<T: Element>(
         Err(LaunchError::Refused(why)) => return Some(format!("refused launch: {why}")),
     }
     let Argument::Buffer(c) = c else { return None };
-    let mut bytes = T::to_bytes(&poisoned);
+    let mut bytes = T::to_bytes(&problem.c);
     if device.read(c, &mut bytes).is_err() {
         return Some(in_words(FaultKind::Uninitialised).to_string());
     }

@@ -48,6 +48,8 @@ pub(crate) struct Variable {
     /// `shared`, `local`, `param`, `global` or `const`.
     pub space: String,
     pub align: u64,
+    /// The element's type, for instance `u64`.
+    pub kind: String,
     /// Size in bytes; `None` for an unsized `extern` array (dynamic shared memory).
     pub bytes: Option<u64>,
     /// Initial bytes, where the variable has an initialiser.

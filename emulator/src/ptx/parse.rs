@@ -175,7 +175,7 @@ impl Parser {
             self.expect(';')?;
         }
         let name = self.declare(name);
-        Ok(Variable { name, space: space.to_string(), align: align.unwrap_or(element), bytes, init })
+        Ok(Variable { name, space: space.to_string(), align: align.unwrap_or(element), kind, bytes, init })
     }
 
     fn initialiser(&mut self, kind: &str, out: &mut Vec<u8>) -> Result<(), PtxError> {

@@ -1,0 +1,23 @@
+//! Multiplies two matrices by one call: on a GPU if one answers, else on the emulator.
+//!
+//! ```sh
+//! cargo run -p common --example multiply
+//! ```
+
+use common::cli::Backend;
+use common::device::Device;
+use common::{Choice, Shape, multiply};
+
+fn main() -> Result<(), common::Error> {
+    let (device, note) = Device::pick(Backend::Auto, false)?;
+    note.iter().for_each(|note| eprintln!("note: {note}"));
+
+    let shape = Shape { m: 300, n: 200, k: 100 };
+    let a: Vec<f64> = (0..shape.m * shape.k).map(|i| f64::from(i % 7)).collect();
+    let b: Vec<f64> = (0..shape.k * shape.n).map(|i| f64::from(i % 5)).collect();
+    let ladder = [&level1_tiling::LEVEL, &level2_register::LEVEL];
+    let c = multiply(Choice::Best(&ladder), &device, shape, &a, &b)?;
+
+    println!("C is {} x {}, and its last element is {}", shape.m, shape.n, c[c.len() - 1]);
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! What a device is asked to launch.
+
+use crate::Source;
+use crate::kernel::Kernel;
+use crate::level::{LaunchShape, Shape};
+
+/// A launch of a kernel: all that a device needs beside the matrices.
+#[derive(Debug, Clone)]
+pub struct Task<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// Its text, for the lines that faults name.
+    pub source: Source<'a>,
+    /// Grid and block.
+    pub launch: LaunchShape,
+    /// Bytes of dynamic shared memory per block.
+    pub dynamic_shared: u32,
+    /// The kernel's arguments, in its order.
+    pub operands: Vec<Operand>,
+}
+
+/// A kernel's argument.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Operand {
+    /// The address of A.
+    A,
+    /// The address of B.
+    B,
+    /// The address of C.
+    C,
+    /// A 32-bit integer, signed or not.
+    U32(u32),
+    /// A 64-bit integer, signed or not.
+    U64(u64),
+    /// A float.
+    F32(f32),
+    /// A double.
+    F64(f64),
+}
+
+impl Operand {
+    /// What every level's kernel takes: `(const T* A, const T* B, T* C, int M, int N, int K)`.
+    pub fn of_a_level(shape: &Shape) -> Vec<Operand> {
+        let [m, n, k] = [shape.m, shape.n, shape.k].map(Operand::U32);
+        vec![Operand::A, Operand::B, Operand::C, m, n, k]
+    }
+}

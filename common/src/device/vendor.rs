@@ -1,0 +1,81 @@
+//! The vendor's own product: cuBLAS, on the same matrices, timed in the same way.
+//!
+//! It is a yardstick and never a reference: what it computes is checked like any kernel's product.
+
+use std::path::{Path, PathBuf};
+
+use cudarc::driver::DevicePtr;
+
+use super::cuda::{Gpu, failed};
+use crate::Error;
+use crate::ffi::Cublas;
+use crate::libraries::{files_starting_with, folders};
+use crate::problem::{Element, Problem};
+use crate::timing::Timing;
+
+/// What is said about the precision of cuBLAS's product.
+pub const MATH: &str = "cublasSgemm and cublasDgemm, CUBLAS_DEFAULT_MATH: no TF32; inputs, products and sums in the \
+                        type itself (f64 on tensor cores where the GPU has them)";
+
+/// cuBLAS on a GPU.
+#[derive(Debug)]
+pub struct Vendor<'a> {
+    gpu: &'a Gpu,
+    cublas: Cublas,
+}
+
+impl<'a> Vendor<'a> {
+    /// Looks for cuBLAS. `Err` says where it was looked for, or what it answers.
+    pub fn find(gpu: &'a Gpu) -> Result<Vendor<'a>, String> {
+        let mut refusal = None;
+        for (library, light) in places() {
+            match Cublas::open(&library, light.as_deref(), gpu.stream()) {
+                Ok(cublas) => return Ok(Vendor { gpu, cublas }),
+                // A library that loads and then refuses says more than one that is not there.
+                Err((true, why)) => refusal = Some(format!("{}: {why}", library.display())),
+                Err((false, _)) => (),
+            }
+        }
+        Err(refusal.unwrap_or_else(|| {
+            "cuBLAS is neither on the loader's path nor under CUDA_HOME, CUDA_PATH or Python's site-packages \
+             (`pip install nvidia-cublas` installs it)"
+                .to_string()
+        }))
+    }
+
+    /// Its version, for instance `13.1.0`.
+    pub fn version(&self) -> String {
+        let version = self.cublas.version();
+        format!("{}.{}.{}", version / 10_000, version / 100 % 100, version % 100)
+    }
+
+    /// C = A·B, and the times of repeated calls if asked for.
+    pub fn multiply<T: Element>(&self, problem: &Problem<T>, time: bool) -> Result<(Vec<T>, Option<Timing>), Error> {
+        let (gpu, stream) = (self.gpu, self.gpu.stream());
+        let upload = |matrix: &[T]| stream.clone_htod(matrix).map_err(|e| failed("copying the matrices", e));
+        let (a, b, c) = (upload(&problem.a)?, upload(&problem.b)?, upload(&problem.c)?);
+        let run = || {
+            let pointer = |matrix| DevicePtr::<T>::device_ptr(matrix, stream).0;
+            let product = self.cublas.gemm::<T>(pointer(&a), pointer(&b), pointer(&c), &problem.shape);
+            product.map_err(|why| Error::usage(why, "`--no-vendor` leaves cuBLAS out"))
+        };
+        run()?;
+        stream.synchronize().map_err(|e| failed("running cuBLAS", e))?;
+        let product = stream.clone_dtoh(&c).and_then(|c| stream.synchronize().map(|()| c));
+        let product = product.map_err(|e| failed("copying C back", e))?;
+        let timing = if time { Some(gpu.times::<T>(&problem.shape, run)?) } else { None };
+        Ok((product, timing))
+    }
+}
+
+/// cuBLAS's files, the newest first, each with the library that it needs beside it.
+fn places() -> Vec<(PathBuf, Option<PathBuf>)> {
+    let by_name = ["libcublas.so.13", "libcublas.so.12", "libcublas.so"];
+    let mut places: Vec<(PathBuf, Option<PathBuf>)> =
+        by_name.iter().map(|name| (Path::new(name).to_path_buf(), None)).collect();
+    for folder in folders("cublas") {
+        let light = files_starting_with(&folder, "libcublasLt.so");
+        places.extend(files_starting_with(&folder, "libcublas.so").into_iter().map(|f| (f, light.first().cloned())));
+    }
+    places
+}

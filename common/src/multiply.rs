@@ -1,0 +1,106 @@
+//! The ladder as a library: one call that multiplies two matrices.
+
+use crate::Error;
+use crate::device::{Device, Extras, Operand, Task};
+use crate::kernel::{Kernel, nvrtc};
+use crate::level::{Configuration, Level, Shape};
+use crate::problem::{Element, Limits, Problem};
+
+/// The level that multiplies.
+#[derive(Debug, Clone, Copy)]
+pub enum Choice<'a> {
+    /// This one, with its default tile sizes.
+    Level(&'a Level),
+    /// Of these, and of the tile sizes that they ship, what suits the shape and the device: the largest tile of C
+    /// that still gives every SM a block; of equal ones that with the most elements of C per thread; then the
+    /// first. Where no tile gives every SM a block, the one with the most blocks.
+    Best(&'a [&'a Level]),
+}
+
+/// C = A · B: row-major, without padding. `a` has M × K elements, `b` K × N, the result M × N.
+///
+/// Any M, N and K from 1 up, in `f32` or `f64`. Products and sums are in the type itself.
+///
+/// ```
+/// use common::device::Device;
+/// use common::{Choice, Shape, multiply};
+///
+/// // 2 x 3 times 3 x 2
+/// let shape = Shape { m: 2, n: 2, k: 3 };
+/// let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+/// let b = [1.0, 0.0, 0.0, 1.0, 1.0, 1.0];
+/// let c = multiply(Choice::Level(&level2_register::LEVEL), &Device::Emulator, shape, &a, &b)?;
+/// assert_eq!(c, [4.0, 5.0, 10.0, 11.0]);
+/// # Ok::<(), common::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Usage`] where a slice has not as many elements as the shape says, where a size is 0 or larger than the kernel's index
+/// or a grid can be, where memory or a compiler is missing, or where the device refuses. [`Error::Fault`] where a
+/// kernel of your own does what it must not do.
+///
+/// ```
+/// # use common::{Choice, Shape, device::Device, multiply};
+/// let shape = Shape { m: 2, n: 2, k: 3 };
+/// let error = multiply(Choice::Level(&level2_register::LEVEL), &Device::Emulator, shape, &[1.0f32], &[2.0]).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "A has 1 elements, and 2 x 3 are 6\nhint: matrices are row-major, without padding"
+/// );
+/// ```
+pub fn multiply<T: Element>(choice: Choice, device: &Device, shape: Shape, a: &[T], b: &[T]) -> Result<Vec<T>, Error> {
+    check(&shape, a.len(), b.len())?;
+    let (level, configuration) = match choice {
+        Choice::Level(level) => (level, level.default_configuration(T::DTYPE)),
+        Choice::Best(levels) => best(levels, device, &shape, T::DTYPE)
+            .ok_or_else(|| Error::usage("there is no level to choose from", "pass at least one"))?,
+    };
+    Limits::of(level, &configuration, &shape).check()?;
+    let problem = Problem::of(shape, a.to_vec(), b.to_vec())?;
+    let kernel = Kernel::obtain(level, &configuration, device.architecture(), nvrtc::find)?;
+    let launch = (level.launch)(&shape, &configuration.tiles);
+    let operands = Operand::of_a_level(&shape);
+    let task = Task { kernel: &kernel, source: level.source(), launch, dynamic_shared: 0, operands };
+    Ok(device.launch(&task, &problem, Extras { time: false, sanitize: false })?.c)
+}
+
+fn check(shape: &Shape, a: usize, b: usize) -> Result<(), Error> {
+    let Shape { m, n, k } = *shape;
+    if m.min(n).min(k) == 0 {
+        return Err(Error::usage(format!("a size of {shape} is 0"), "every size is at least 1"));
+    }
+    for (name, elements, rows, columns) in [("A", a, m, k), ("B", b, k, n)] {
+        let wanted = u64::from(rows) * u64::from(columns);
+        if elements as u64 != wanted {
+            let message = format!("{name} has {elements} elements, and {rows} x {columns} are {wanted}");
+            return Err(Error::usage(message, "matrices are row-major, without padding"));
+        }
+    }
+    Ok(())
+}
+
+/// The level and configuration that [`Choice::Best`] means; nothing, if there are no levels.
+pub fn best<'a>(
+    levels: &[&'a Level],
+    device: &Device,
+    shape: &Shape,
+    dtype: crate::Dtype,
+) -> Option<(&'a Level, Configuration)> {
+    let sms = u64::from(device.multiprocessors());
+    let mut best = None;
+    for &level in levels {
+        let default = level.default_configuration(dtype);
+        let fits = |c: &Configuration| c.dtype == dtype && c.variant == default.variant;
+        for configuration in level.shipped_configurations().into_iter().filter(fits) {
+            let launch = (level.launch)(shape, &configuration.tiles);
+            let (blocks, threads) = (launch.grid.count(), launch.block.count());
+            let tile = u64::from(launch.tile.m) * u64::from(launch.tile.n);
+            let merit = if blocks >= sms { (true, tile, tile / threads) } else { (false, blocks, tile / threads) };
+            if best.as_ref().is_none_or(|(most, _, _)| merit > *most) {
+                best = Some((merit, level, configuration));
+            }
+        }
+    }
+    best.map(|(_, level, configuration)| (level, configuration))
+}

@@ -1,0 +1,108 @@
+//! The steps from a kernel to its report: launch, check, count or time. The same for a level and for any other kernel.
+
+use emulator::gpu::Gpu;
+
+use crate::Error;
+use crate::annotate::annotate;
+use crate::check::{Check, Reference};
+use crate::device::{Device, Extras, Facts, Operand, Task};
+use crate::kernel::{FindCompiler, Kernel, Origin};
+use crate::level::{Configuration, Level};
+use crate::problem::{Element, Fill, Problem};
+use crate::report::{Modelled, Report};
+
+/// A kernel that is to be judged.
+#[derive(Debug, Clone)]
+pub struct Candidate<'a> {
+    /// The level's crate, or the kernel's file.
+    pub name: &'a str,
+    /// Its idea, in a few words.
+    pub title: &'a str,
+    /// Element type, variant and tile sizes, as far as there are any.
+    pub configuration: Configuration,
+    /// What is launched.
+    pub task: Task<'a>,
+}
+
+/// The matrices that a kernel is judged on. They hold random reals.
+#[derive(Debug, Clone, Copy)]
+pub struct Exam<'a, T> {
+    /// The problem.
+    pub problem: &'a Problem<T>,
+    /// The seed that it was made from.
+    pub seed: u64,
+    /// Its product, if it is known already; else it is computed.
+    pub reference: Option<&'a Reference>,
+}
+
+/// What to do beside the product.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// The GPU that the emulator models.
+    pub gpu: &'static Gpu,
+    /// What the device does beside the product.
+    pub extras: Extras,
+    /// Emulator: the kernel's text with counters in its margin.
+    pub annotate: bool,
+    /// A, B and C in the report.
+    pub matrices: bool,
+}
+
+/// Runs a level in a configuration. `find` looks for NVRTC, should it be needed.
+pub fn run_level<T: Element>(
+    level: &Level,
+    configuration: &Configuration,
+    device: &Device,
+    exam: Exam<T>,
+    options: &Options,
+    find: FindCompiler,
+) -> Result<Report, Error> {
+    let shape = exam.problem.shape;
+    let kernel = Kernel::obtain(level, configuration, options.gpu.sm(), find)?;
+    if kernel.origin == Origin::Compiled {
+        eprintln!("note: compiled {} by NVRTC {} ({configuration})", level.path, kernel.compiler);
+    }
+    let launch = (level.launch)(&shape, &configuration.tiles);
+    let operands = Operand::of_a_level(&shape);
+    let task = Task { kernel: &kernel, source: level.source(), launch, dynamic_shared: 0, operands };
+    let candidate = Candidate { name: level.name, title: level.title, configuration: configuration.clone(), task };
+    run_kernel(&candidate, device, exam, options)
+}
+
+/// Runs any kernel.
+pub fn run_kernel<T: Element>(
+    candidate: &Candidate,
+    device: &Device,
+    exam: Exam<T>,
+    options: &Options,
+) -> Result<Report, Error> {
+    let Candidate { task, configuration, .. } = candidate;
+    let (problem, shape) = (exam.problem, exam.problem.shape);
+    let ran = device.launch(task, problem, options.extras)?;
+    let check = match exam.reference {
+        Some(reference) => Check::against(reference, problem, Fill::Reals, &ran.c, &task.launch),
+        None => Check::of(problem, Fill::Reals, &ran.c, &task.launch),
+    };
+    let counts = match &ran.facts {
+        Facts::Emulator(report) => Some(report),
+        Facts::Cuda { .. } => None,
+    };
+    let modelled = counts.map(|report| Modelled::of(options.gpu, task.kernel, &shape, &task.launch, report));
+    let annotated = counts.filter(|_| options.annotate).map(|report| annotate(&task.source, report));
+    let wide = |matrix: &[T]| matrix.iter().map(|x| x.to_f64()).collect();
+    Ok(Report {
+        level: candidate.name.to_string(),
+        title: candidate.title.to_string(),
+        shape,
+        seed: exam.seed,
+        device: device.name(),
+        modelled,
+        configuration: configuration.clone(),
+        kernel: task.kernel.clone(),
+        launch: task.launch,
+        check,
+        facts: ran.facts,
+        matrices: options.matrices.then(|| [wide(&problem.a), wide(&problem.b), wide(&ran.c)]),
+        annotated,
+    })
+}

@@ -1,0 +1,55 @@
+//! The library's call: right for every choice, and errors as values.
+
+use common::device::Device;
+use common::problem::{Fill, Problem};
+use common::{Choice, Dtype, Error, Level, Shape, check::Reference, multiply, multiply::best};
+
+const LADDER: [&Level; 2] = [&level1_tiling::LEVEL, &level2_register::LEVEL];
+
+#[test]
+fn every_choice_gives_the_product() {
+    let shape = Shape { m: 37, n: 51, k: 23 };
+    let single = Problem::<f32>::new(shape, Fill::Integers, 5).unwrap();
+    let double = Problem::<f64>::new(shape, Fill::Integers, 6).unwrap();
+    for choice in [Choice::Level(LADDER[0]), Choice::Best(&LADDER)] {
+        let c = multiply(choice, &Device::Emulator, shape, &single.a, &single.b).unwrap();
+        let c: Vec<f64> = c.into_iter().map(f64::from).collect();
+        assert_eq!(c, Reference::of(&single).product);
+        let c = multiply(choice, &Device::Emulator, shape, &double.a, &double.b).unwrap();
+        assert_eq!(c, Reference::of(&double).product);
+    }
+}
+
+#[test]
+fn a_large_problem_gets_a_large_tile_and_a_small_one_many_blocks() {
+    let chosen = |size: u32| {
+        let shape = Shape { m: size, n: size, k: size };
+        let (level, configuration) = best(&LADDER, &Device::Emulator, &shape, Dtype::F32).unwrap();
+        (level.number, configuration.tiles.sizes())
+    };
+    assert_eq!(chosen(4096), (2, vec![128, 128, 8, 8, 8]));
+    assert_eq!(chosen(1024), (2, vec![64, 64, 8, 8, 4]));
+    assert_eq!(chosen(64), (1, vec![8]));
+}
+
+#[test]
+fn errors_are_values() {
+    let refused = |choice, shape: Shape, a: usize, b: usize| match multiply(
+        choice,
+        &Device::Emulator,
+        shape,
+        &vec![0.0f32; a],
+        &vec![0.0; b],
+    ) {
+        Err(Error::Usage { message, .. }) => message,
+        other => panic!("{other:?}"),
+    };
+    let level = Choice::Level(LADDER[0]);
+    let shape = |m, n, k| Shape { m, n, k };
+    assert_eq!(refused(level, shape(0, 1, 1), 0, 1), "a size of 0×1×1 is 0");
+    assert_eq!(refused(level, shape(2, 1, 1), 3, 1), "A has 3 elements, and 2 x 1 are 2");
+    assert_eq!(refused(level, shape(1, 2, 3), 3, 5), "B has 5 elements, and 3 x 2 are 6");
+    let largest = u32::MAX;
+    assert!(refused(level, shape(largest, largest, largest), 1, 1).starts_with("A has 1 elements"));
+    assert_eq!(refused(Choice::Best(&[]), shape(1, 1, 1), 1, 1), "there is no level to choose from");
+}

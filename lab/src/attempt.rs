@@ -1,0 +1,214 @@
+//! `lab try my_kernel.cu`: any kernel on the road that the levels take, and beside them.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser};
+use common::device::{Device, Task};
+use common::level::{Configuration, Tiles};
+use common::problem::{Element, Fill, Limits, Problem};
+use common::report::Report;
+use common::road::{self, Exam};
+use common::{Dim3, Dtype, Error, LaunchShape, Shape, Source, Tile};
+
+use crate::bench::Bench;
+use crate::candidate::{Candidate, File, options};
+use crate::compare::{against_vendor, head_and_rows};
+use crate::expression::{evaluate, parts};
+use crate::flags::{How, Sizes};
+use crate::ladder::{LEVELS, entrants};
+use crate::operands::{Operands, fit};
+use crate::output::{note, print};
+use crate::row::Row;
+
+/// The sizes where nothing is said: off the tiles of most kernels, in every direction.
+const DEFAULT: Shape = Shape { m: 250, n: 170, k: 130 };
+
+/// Your own kernel: run, checked, counted, and put beside the levels
+///
+/// The kernel's file may carry flags, in lines that begin with `// lab try: `; the command line comes after them.
+#[derive(Debug, Clone, Args)]
+#[command(args_override_self = true)]
+pub struct Try {
+    /// The kernel's file: .cu, compiled by NVRTC, or .ptx
+    file: PathBuf,
+    /// The kernel's name, if the file has several
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Thread blocks along x, y, z: expressions in M, N and K, with + - * / and cdiv(a,b)
+    #[arg(long, value_name = "X,Y", default_value = "cdiv(N,32),cdiv(M,32)")]
+    grid: String,
+    /// Threads of a block along x, y, z
+    #[arg(long, value_name = "X,Y", default_value = "32,32")]
+    block: String,
+    /// The arguments in the kernel's order: A, B, C, sizes, alpha=…, beta=…, other numbers
+    #[arg(long, value_name = "LIST", default_value = "A,B,C,M,N,K")]
+    args: String,
+    /// Dynamic shared memory per block, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    shared: u32,
+    /// A macro for the kernel (repeatable)
+    #[arg(long, value_name = "NAME=VALUE")]
+    define: Vec<String>,
+    /// The virtual architecture to compile for [default: compute_75]
+    #[arg(long, value_name = "NAME")]
+    arch: Option<String>,
+    #[command(flatten)]
+    sizes: Sizes,
+    #[command(flatten)]
+    how: How,
+    /// Print the kernel with its counters in the margin (emulator)
+    #[arg(long)]
+    annotate: bool,
+    /// Print A, B and C (M, N and K up to 16)
+    #[arg(long)]
+    print_matrices: bool,
+    /// Leave the comparison with the levels out
+    #[arg(long)]
+    alone: bool,
+    /// Print the report as one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Compile the kernel and write ptx/, beside it
+    #[arg(long, hide = true)]
+    write_ptx: bool,
+}
+
+/// The flags alone, as a kernel's file carries them.
+#[derive(Debug, Parser)]
+#[command(name = "lab try", args_override_self = true)]
+struct Carried {
+    #[command(flatten)]
+    flags: Try,
+}
+
+/// Runs the command, whose own words are `words`.
+pub fn run(attempt: &Try, words: &[String]) -> Result<ExitCode, Error> {
+    let file = File::read(&attempt.file)?;
+    let carried = ["lab try".to_string()].into_iter().chain(file.flags());
+    let attempt = match Carried::try_parse_from(carried.chain(words.iter().cloned())) {
+        Ok(all) => all.flags,
+        Err(error) => return Ok(common::cli::explain(&error)),
+    };
+    let options = options(attempt.arch.as_deref(), &attempt.define);
+    if attempt.write_ptx {
+        note(&format!("{} written", file.write_ptx(&options)?.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let architecture = attempt.how.options()?.gpu.sm();
+    let candidate = file.kernel(attempt.entry.as_deref(), &options, architecture)?;
+    let device = attempt.how.device(attempt.annotate)?;
+    match attempt.how.dtype {
+        Dtype::F32 => judged::<f32>(&attempt, &candidate, &device),
+        Dtype::F64 => judged::<f64>(&attempt, &candidate, &device),
+    }
+}
+
+fn judged<T: Element>(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitCode, Error> {
+    let shape = shape(&attempt.sizes);
+    let operands = fit(&attempt.args, &candidate.parameters, &shape)?;
+    let report = report::<T>(attempt, candidate, device, shape, &operands)?;
+    if let Device::Cuda(_) = device {
+        note(
+            "note: a right product on a GPU does not prove that there is no race; `--backend emulator` looks for races",
+        );
+    }
+    let mut text = if attempt.json { format!("{}\n", report.json()) } else { report.to_string() };
+    if !attempt.json && !attempt.alone {
+        text += &beside_the_levels::<T>(attempt, device, &report)?;
+    }
+    print(&text)?;
+    if report.check.right {
+        return Ok(ExitCode::SUCCESS);
+    }
+    note(&format!("error: the product is wrong in {} of {} elements", report.check.wrong, report.check.elements));
+    if operands.beta == 0.0 && report.check.first.iter().all(|element| element.got.is_nan()) {
+        note("hint: C holds NaN before the launch: is an element not written, or C read although beta is 0?");
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+fn shape(sizes: &Sizes) -> Shape {
+    let Shape { m, n, k } = DEFAULT;
+    Shape { m: sizes.shape(m).m, n: sizes.shape(n).n, k: sizes.shape(k).k }
+}
+
+fn report<T: Element>(
+    attempt: &Try,
+    candidate: &Candidate,
+    device: &Device,
+    shape: Shape,
+    operands: &Operands,
+) -> Result<Report, Error> {
+    let launch = launch(attempt, &shape)?;
+    Limits::of_launch(&launch, attempt.how.dtype, &shape).check()?;
+    let problem = Problem::<T>::scaled(shape, Fill::Reals, attempt.how.seed, operands.alpha, operands.beta)?;
+    let source = Source { path: &candidate.path, text: &candidate.text };
+    let task = Task {
+        kernel: &candidate.kernel,
+        source,
+        launch,
+        dynamic_shared: attempt.shared,
+        operands: operands.list.clone(),
+    };
+    let configuration = Configuration { dtype: T::DTYPE, variant: "", tiles: Tiles(Vec::new()) };
+    let title = format!("C = {}", formula(operands));
+    let name = attempt.file.display().to_string();
+    let candidate = road::Candidate { name: &name, title: &title, configuration, task };
+    let exam = Exam { problem: &problem, seed: attempt.how.seed, reference: None };
+    let options =
+        road::Options { annotate: attempt.annotate, matrices: attempt.print_matrices, ..attempt.how.options()? };
+    road::run_kernel(&candidate, device, exam, &options)
+}
+
+fn formula(operands: &Operands) -> String {
+    let factor = |value: f64| if value == 1.0 { String::new() } else { format!("{value} * ") };
+    let product = format!("{}A * B", factor(operands.alpha));
+    if operands.beta == 0.0 { product } else { format!("{product} + {}C", factor(operands.beta)) }
+}
+
+/// Grid and block, and the part of C that one block seems to work on.
+fn launch(attempt: &Try, shape: &Shape) -> Result<LaunchShape, Error> {
+    let grid = extents("--grid", &attempt.grid, shape)?;
+    let block = extents("--block", &attempt.block, shape)?;
+    // A block's rows are as many as M may have before the grid grows.
+    let still_one = |size: &dyn Fn(u32) -> Shape| {
+        let grid = |size| extents("--grid", &attempt.grid, &size).map(Dim3::count).unwrap_or(0);
+        let one = grid(size(1));
+        (1..=1024).take_while(|&rows| grid(size(rows)) == one).last().unwrap_or(1)
+    };
+    let m = still_one(&|m| Shape { m, n: 1, ..*shape });
+    let n = still_one(&|n| Shape { n, m: 1, ..*shape });
+    Ok(LaunchShape { grid, block, tile: Tile { m, n, k: block.x } })
+}
+
+fn extents(flag: &str, text: &str, shape: &Shape) -> Result<Dim3, Error> {
+    let parts = parts(text);
+    if parts.len() > 3 {
+        return Err(Error::usage(format!("{flag} has {} extents, and there are 3 at most", parts.len()), "x, y and z"));
+    }
+    let mut extents = [1; 3];
+    for (extent, part) in extents.iter_mut().zip(parts) {
+        let value = evaluate(part, shape)?;
+        *extent = u32::try_from(value).ok().filter(|&value| value > 0).ok_or_else(|| {
+            Error::usage(format!("{flag}: `{part}` is {value} for {shape}"), "an extent is from 1 to 4294967295")
+        })?;
+    }
+    let [x, y, z] = extents;
+    Ok(Dim3 { x, y, z })
+}
+
+/// The kernel's row above those of the levels, on the same sizes.
+fn beside_the_levels<T: Element>(attempt: &Try, device: &Device, report: &Report) -> Result<String, Error> {
+    let options = attempt.how.options()?;
+    let bench = Bench::<T>::new(device, report.shape, attempt.how.seed, options)?;
+    let name = attempt.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut row = Row::new(name, String::new(), T::DTYPE, report.shape, bench.kind());
+    row.fill(report);
+    bench.share_of_peak(&mut row);
+    let mut rows = vec![row];
+    rows.extend(entrants(&LEVELS, T::DTYPE, false).iter().map(|entrant| bench.level(entrant)));
+    rows.extend(bench.vendor());
+    against_vendor(&mut rows);
+    Ok(format!("\nbeside the levels, on the same sizes\n{}", head_and_rows(&rows)))
+}

@@ -1,0 +1,182 @@
+//! One problem, its product known, on which kernels are run one after the other. A kernel that fails gives a row that
+//! says so.
+
+use common::check::{Check, Reference};
+use common::device::Device;
+use common::device::vendor::Vendor;
+use common::kernel::nvrtc;
+use common::problem::{Element, Fill, Limits, Problem};
+use common::road::{Exam, Options, run_level};
+use common::{Dim3, Dtype, Error, LaunchShape, Shape, Tile, serial};
+
+use crate::ladder::Entrant;
+use crate::row::{Kind, Row};
+
+/// The largest size at which kernels that run on a GPU are counted on the emulator.
+const COUNTED: u32 = 256;
+
+/// A problem with its product.
+pub struct Bench<'a, T> {
+    device: &'a Device,
+    options: Options,
+    seed: u64,
+    problem: Problem<T>,
+    reference: Reference,
+}
+
+impl<'a, T: Element> Bench<'a, T> {
+    /// Fills the matrices and computes the product that all others are compared with.
+    pub fn new(device: &'a Device, shape: Shape, seed: u64, options: Options) -> Result<Bench<'a, T>, Error> {
+        Limits::of_launch(&whole(&shape), T::DTYPE, &shape).check()?;
+        let problem = Problem::<T>::new(shape, Fill::Reals, seed)?;
+        let reference = Reference::of(&problem);
+        Ok(Bench { device, options, seed, problem, reference })
+    }
+
+    /// The matrices, for a kernel of another kind.
+    pub fn exam(&self) -> Exam<'_, T> {
+        Exam { problem: &self.problem, seed: self.seed, reference: Some(&self.reference) }
+    }
+
+    /// What a time is on this device.
+    pub fn kind(&self) -> Kind {
+        match self.device {
+            Device::Cuda(_) => Kind::Measured,
+            Device::Emulator => Kind::Bound,
+        }
+    }
+
+    /// A row each for cuBLAS, the entrants and the CPU, given to `put` as soon as they are known.
+    pub fn rows(
+        &self,
+        entrants: &[Entrant],
+        vendor: bool,
+        cpu: bool,
+        put: &mut dyn FnMut(Row) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let vendor = if vendor { self.vendor() } else { None };
+        let rate = vendor.as_ref().filter(|row| row.is_right()).and_then(|row| row.gflops);
+        let mut put = |mut row: Row| {
+            row.of_vendor = rate.and_then(|rate| Some(row.gflops? / rate));
+            put(row)
+        };
+        vendor.map_or(Ok(()), &mut put)?;
+        for entrant in entrants {
+            put(self.level(entrant))?;
+        }
+        if cpu { put(self.cpu()) } else { Ok(()) }
+    }
+
+    /// A level's row.
+    pub fn level(&self, entrant: &Entrant) -> Row {
+        let Entrant { level, configuration } = entrant;
+        let shape = self.problem.shape;
+        let tiles = configuration.tiles.to_string();
+        let mut row = Row::new(entrant.name(), tiles, T::DTYPE, shape, self.kind());
+        let run = || {
+            Limits::of(level, configuration, &shape).check()?;
+            run_level(level, configuration, self.device, self.exam(), &self.options, nvrtc::find)
+        };
+        match run() {
+            Ok(report) => {
+                row.fill(&report);
+                self.share_of_peak(&mut row);
+                if let Device::Cuda(_) = self.device {
+                    self.count_small(entrant, &mut row);
+                }
+            }
+            Err(error) => row.verdict = failed(&error),
+        }
+        row
+    }
+
+    /// The share of the modelled GPU's peak.
+    pub fn share_of_peak(&self, row: &mut Row) {
+        if let Device::Emulator = self.device {
+            let peak = peak(&self.options, T::DTYPE);
+            row.of_peak = row.gflops.map(|gflops| gflops / peak);
+        }
+    }
+
+    /// A GPU does not count: the emulator does, on a part of the problem.
+    fn count_small(&self, entrant: &Entrant, row: &mut Row) {
+        let Shape { m, n, k } = self.problem.shape;
+        let small = Shape { m: m.min(COUNTED), n: n.min(COUNTED), k: k.min(COUNTED) };
+        let counted = Problem::<T>::new(small, Fill::Reals, self.seed).and_then(|problem| {
+            let exam = Exam { problem: &problem, seed: self.seed, reference: None };
+            let (level, configuration) = (entrant.level, &entrant.configuration);
+            run_level(level, configuration, &Device::Emulator, exam, &self.options, nvrtc::find)
+        });
+        if let Ok(report) = counted {
+            row.count(&report);
+            row.counted_at = (small != self.problem.shape).then(|| small.to_string());
+        }
+    }
+
+    /// cuBLAS's row; on the emulator there is none.
+    pub fn vendor(&self) -> Option<Row> {
+        let Device::Cuda(gpu) = self.device else { return None };
+        let mut row = Row::new("cuBLAS".into(), String::new(), T::DTYPE, self.problem.shape, Kind::Measured);
+        match Vendor::find(gpu) {
+            Err(why) => row.verdict = format!("failed: {why}"),
+            Ok(vendor) => {
+                row.kernel = format!("cuBLAS {}", vendor.version());
+                match vendor.multiply(&self.problem, self.options.extras.time) {
+                    Err(error) => row.verdict = failed(&error),
+                    Ok((c, timing)) => {
+                        row.judge(&self.check(&c));
+                        timing.iter().for_each(|timing| row.timing(timing));
+                    }
+                }
+            }
+        }
+        Some(row)
+    }
+
+    /// The row of the plain triple loop on this machine's CPU.
+    pub fn cpu(&self) -> Row {
+        let mut row = Row::new("CPU, one core".into(), String::new(), T::DTYPE, self.problem.shape, Kind::Cpu);
+        let (c, milliseconds) = serial::timed(&self.problem);
+        row.judge(&self.check(&c));
+        row.time(milliseconds[milliseconds.len() / 2]);
+        row.launches = Some(milliseconds.len());
+        row
+    }
+
+    /// Whether a product that is no kernel's is right.
+    fn check(&self, c: &[T]) -> Check {
+        Check::against(&self.reference, &self.problem, Fill::Reals, c, &whole(&self.problem.shape))
+    }
+}
+
+/// One block for the whole product: what is known of a launch that is nobody's kernel.
+fn whole(shape: &Shape) -> LaunchShape {
+    let Shape { m, n, k } = *shape;
+    LaunchShape { grid: Dim3::xy(1, 1), block: Dim3::xy(1, 1), tile: Tile { m, n, k } }
+}
+
+/// The modelled GPU's peak in 10⁹ operations per second.
+pub fn peak(options: &Options, dtype: Dtype) -> f64 {
+    match dtype {
+        Dtype::F32 => options.gpu.peak_flops_f32() / 1e9,
+        Dtype::F64 => options.gpu.peak_flops_f64() / 1e9,
+    }
+}
+
+/// An error as the verdict of a row: its first line.
+fn failed(error: &Error) -> String {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    match error {
+        Error::Fault(_) => format!("fault: {first}"),
+        Error::Usage { .. } => format!("failed: {first}"),
+    }
+}
+
+/// Where a run happened, for headings.
+pub fn place(device: &Device, options: &Options) -> String {
+    match device {
+        Device::Cuda(gpu) => format!("on {}", gpu.name()),
+        Device::Emulator => format!("on the emulator, modelling {}", options.gpu.name),
+    }
+}

@@ -1,0 +1,83 @@
+//! Flags that several commands share.
+
+use clap::Args;
+use common::cli::Backend;
+use common::device::{Device, Extras};
+use common::road::Options;
+use common::{Dtype, Error, Shape};
+use emulator::gpu::Gpu;
+
+/// The sizes of a problem.
+#[derive(Debug, Clone, Args)]
+pub struct Sizes {
+    /// Rows of A and C [default: 512]
+    #[arg(long, value_name = "N", value_parser = size())]
+    pub m: Option<u32>,
+    /// Columns of B and C [default: 512]
+    #[arg(long, value_name = "N", value_parser = size())]
+    pub n: Option<u32>,
+    /// Columns of A, rows of B [default: 512]
+    #[arg(long, value_name = "N", value_parser = size())]
+    pub k: Option<u32>,
+    /// M, N and K at once
+    #[arg(long, value_name = "N", value_parser = size(), conflicts_with_all = ["m", "n", "k"])]
+    pub size: Option<u32>,
+}
+
+fn size() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(i32::MAX))
+}
+
+impl Sizes {
+    /// The shape, with `default` where nothing is said.
+    pub fn shape(&self, default: u32) -> Shape {
+        let or_default = |size: Option<u32>| size.or(self.size).unwrap_or(default);
+        Shape { m: or_default(self.m), n: or_default(self.n), k: or_default(self.k) }
+    }
+}
+
+/// Where and how kernels run.
+#[derive(Debug, Clone, Args)]
+pub struct How {
+    /// Element type: f32 or f64
+    #[arg(long, value_enum, hide_possible_values = true, default_value = "f32")]
+    pub dtype: Dtype,
+    /// Where to run: cuda, emulator, or auto: a CUDA GPU if one answers, else the emulator
+    #[arg(long, value_enum, hide_possible_values = true, default_value = "auto")]
+    pub backend: Backend,
+    /// The GPU that the emulator models
+    #[arg(long, value_name = "NAME", default_value = "h200")]
+    pub gpu: String,
+    /// Seed of the inputs
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Leave the emulator's race and initialisation checks out, for speed
+    #[arg(long)]
+    pub no_sanitize: bool,
+}
+
+impl How {
+    /// The device, after a note on stderr where there was a choice.
+    pub fn device(&self, by_line: bool) -> Result<Device, Error> {
+        let (device, note) = Device::pick(self.backend, by_line)?;
+        if let Some(note) = note {
+            crate::output::note(&format!("note: {note}"));
+        }
+        Ok(device)
+    }
+
+    /// What to do beside the product.
+    pub fn options(&self) -> Result<Options, Error> {
+        let extras = Extras { time: true, sanitize: !self.no_sanitize };
+        Ok(Options { gpu: modelled(&self.gpu)?, extras, annotate: false, matrices: false })
+    }
+}
+
+/// A modelled GPU by its name.
+pub fn modelled(name: &str) -> Result<&'static Gpu, Error> {
+    Gpu::named(name).map_err(|unknown| {
+        let text = unknown.to_string();
+        let (message, hint) = text.split_once("\nhint: ").unwrap_or((&text, "`lab gpus` lists them"));
+        Error::usage(message, hint)
+    })
+}

@@ -1,0 +1,123 @@
+//! `lab gpus`: the modelled GPUs. `lab occupancy`: how many blocks of a kernel fit on an SM of one.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use common::Error;
+use emulator::gpu::{GPUS, Gpu};
+use emulator::occupancy::{Occupancy, occupancy};
+
+use crate::flags::modelled;
+use crate::output::print;
+use crate::table::{number, table};
+
+/// The GPUs that the emulator models
+#[derive(Debug, Clone, Args)]
+pub struct Gpus {
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+/// How many blocks of a kernel fit on an SM, and what keeps it from being more
+#[derive(Debug, Clone, Args)]
+pub struct Fit {
+    /// A modelled GPU; without it, all
+    #[arg(long, value_name = "NAME")]
+    gpu: Option<String>,
+    /// Threads per block
+    #[arg(long, value_name = "N")]
+    threads: u32,
+    /// Registers per thread
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    registers: u32,
+    /// Bytes of shared memory per block, static and dynamic
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    shared: u32,
+    /// Print a JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists the GPUs.
+pub fn list(gpus: &Gpus) -> Result<ExitCode, Error> {
+    if gpus.json {
+        print(&format!("{}\n", json(GPUS)?))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let head = [
+        "",
+        "sm",
+        "SMs",
+        "MHz",
+        "f32 GFLOP/s",
+        "f64 GFLOP/s",
+        "L2 MiB",
+        "DRAM GB/s",
+        "warps/SM",
+        "shared/SM",
+        "shared/block",
+    ];
+    let mut lines = vec![head.map(String::from).to_vec()];
+    lines.extend(GPUS.iter().map(|gpu| {
+        vec![
+            gpu.name.to_string(),
+            gpu.sm().to_string(),
+            gpu.sms.to_string(),
+            number(gpu.boost_hz / 1e6),
+            number(gpu.peak_flops_f32() / 1e9),
+            number(gpu.peak_flops_f64() / 1e9),
+            number(gpu.l2_bytes as f64 / f64::from(1 << 20)),
+            number(gpu.dram_bytes_per_s / 1e9),
+            gpu.limits.warps_per_sm.to_string(),
+            gpu.limits.shared_per_sm.to_string(),
+            gpu.limits.shared_per_block.to_string(),
+        ]
+    }));
+    print(&table(&lines))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Computes occupancy. Exit code 0, if the launch fits on every GPU that was asked for; else 1.
+pub fn fit(fit: &Fit) -> Result<ExitCode, Error> {
+    let gpus: Vec<&Gpu> = match &fit.gpu {
+        Some(name) => vec![modelled(name)?],
+        None => GPUS.iter().collect(),
+    };
+    let of = |gpu: &&Gpu| (gpu.name, occupancy(gpu, fit.threads, fit.registers, fit.shared));
+    let found: Vec<(&str, Occupancy)> = gpus.iter().map(of).collect();
+    let text = if fit.json { json(&found)? + "\n" } else { text(&found) };
+    print(&text)?;
+    let fits = found.iter().all(|(_, occupancy)| occupancy.blocks_per_sm > 0);
+    Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn text(found: &[(&str, Occupancy)]) -> String {
+    let mut lines = vec![["", "blocks/SM", "warps/SM", "occupancy", "limited by"].map(String::from).to_vec()];
+    for resource in found.iter().take(1).flat_map(|(_, occupancy)| occupancy.limits) {
+        lines[0].push(format!("by {}", resource.0));
+    }
+    for (name, occupancy) in found {
+        let limited: Vec<String> = occupancy.limited_by.iter().map(|resource| resource.to_string()).collect();
+        let limited = match occupancy.blocks_per_sm {
+            0 => format!("does not fit: {}", limited.join(" and ")),
+            _ => limited.join(" and "),
+        };
+        let share = format!("{:.0}%", 100.0 * occupancy.share);
+        let mut line = vec![
+            name.to_string(),
+            occupancy.blocks_per_sm.to_string(),
+            occupancy.warps_per_sm.to_string(),
+            share,
+            limited,
+        ];
+        let alone = |limit: u32| if limit == u32::MAX { "-".to_string() } else { limit.to_string() };
+        line.extend(occupancy.limits.iter().map(|&(_, limit)| alone(limit)));
+        lines.push(line);
+    }
+    table(&lines)
+}
+
+fn json<T: serde::Serialize>(data: T) -> Result<String, Error> {
+    serde_json::to_string_pretty(&data).map_err(|error| Error::usage(error.to_string(), "leave --json out"))
+}

@@ -1,0 +1,52 @@
+//! The levels, and who of them takes part.
+
+use common::level::Configuration;
+use common::{Dtype, Error, Level};
+
+/// Every level, in order.
+pub const LEVELS: [&Level; 4] =
+    [&level0_naive::LEVEL, &level1_tiling::LEVEL, &level2_register::LEVEL, &level3_double_buffer::LEVEL];
+
+/// A level in one configuration.
+#[derive(Debug, Clone)]
+pub struct Entrant {
+    /// The level.
+    pub level: &'static Level,
+    /// Element type, variant and tile sizes.
+    pub configuration: Configuration,
+}
+
+impl Entrant {
+    /// The level's name and, where it has variants, the variant's.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.level.name, self.configuration.variant).trim_end().to_string()
+    }
+}
+
+/// The levels that `--levels` names by number or name; all, if it names none.
+pub fn levels(chosen: &[String]) -> Result<Vec<&'static Level>, Error> {
+    if chosen.is_empty() {
+        return Ok(LEVELS.to_vec());
+    }
+    chosen.iter().map(|word| find(word)).collect()
+}
+
+fn find(word: &str) -> Result<&'static Level, Error> {
+    let is_meant = |level: &&&Level| level.name == word || level.number.to_string() == word;
+    LEVELS.iter().find(is_meant).copied().ok_or_else(|| {
+        let known: Vec<&str> = LEVELS.iter().map(|level| level.name).collect();
+        Error::usage(format!("there is no level `{word}`"), format!("known are 0 to 3, or {}", known.join(", ")))
+    })
+}
+
+/// Every variant of the levels with its default tile sizes or, if `shipped`, with all tile sizes that are shipped.
+pub fn entrants(levels: &[&'static Level], dtype: Dtype, shipped: bool) -> Vec<Entrant> {
+    let mut entrants = Vec::new();
+    for level in levels {
+        let default = level.default_configuration(dtype);
+        let fits = |c: &Configuration| c.dtype == dtype && (shipped || c.tiles == default.tiles);
+        let configurations = level.shipped_configurations().into_iter().filter(fits);
+        entrants.extend(configurations.map(|configuration| Entrant { level, configuration }));
+    }
+    entrants
+}

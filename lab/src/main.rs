@@ -1,0 +1,73 @@
+//! The lab: compare the levels, sweep sizes and tiles, try your own kernel.
+//!
+//! - [`compare`]: every level on the same problem
+//! - [`sweep`]: the levels over sizes, blocks, tiles and shapes; [`pivot`]: its tables
+//! - [`plot`]: pictures, [`svg`]: how they are written
+//! - [`measure`]: all levels on a GPU, into a file
+//! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
+//! - [`gpus`]: the modelled GPUs, and what fits on them
+//! - [`ladder`]: the levels, [`bench`]: a problem on which they run, [`row`]: what comes of it
+//! - [`flags`], [`table`], [`output`]: what the commands share
+
+#![forbid(unsafe_code)]
+
+mod attempt;
+mod bench;
+mod candidate;
+mod compare;
+mod expression;
+mod flags;
+mod gpus;
+mod ladder;
+mod measure;
+mod operands;
+mod output;
+mod pivot;
+mod plot;
+mod row;
+mod svg;
+mod sweep;
+mod table;
+
+use std::env;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The lab: compare the levels, sweep sizes and tiles, try your own kernel.
+#[derive(Debug, Parser)]
+#[command(name = "lab", version, subcommand_required = true, arg_required_else_help = false)]
+struct Lab {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Compare(compare::Compare),
+    Sweep(sweep::Sweep),
+    Try(attempt::Try),
+    Measure(measure::Measure),
+    Gpus(gpus::Gpus),
+    Occupancy(gpus::Fit),
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let lab = match Lab::try_parse_from(["lab".to_string()].into_iter().chain(words.iter().cloned())) {
+        Ok(lab) => lab,
+        Err(error) => return common::cli::explain(&error),
+    };
+    let done = match &lab.command {
+        Command::Compare(compare) => compare::run(compare),
+        Command::Gpus(gpus) => gpus::list(gpus),
+        Command::Occupancy(fit) => gpus::fit(fit),
+        Command::Measure(measure) => measure::run(measure),
+        Command::Sweep(sweep) => sweep::run(sweep),
+        Command::Try(attempt) => attempt::run(attempt, &words[1..]),
+    };
+    done.unwrap_or_else(|error| {
+        output::note(&format!("error: {error}"));
+        error.exit_code()
+    })
+}

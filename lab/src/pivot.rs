@@ -1,0 +1,47 @@
+//! The rows of a sweep as the tables that a report prints: one line per point, one column per kernel.
+
+use crate::row::{Kind, Row};
+use crate::sweep::Over;
+use crate::table::{maybe, table};
+
+/// The times and, over sizes, how they grow.
+pub fn tables(rows: &[Row], over: Over) -> String {
+    let unit = if rows.iter().any(|row| row.ms_is == Kind::Bound) { "at least ms (CPU: ms)" } else { "ms" };
+    let mut text = format!("\n{}", pivot(rows, over, unit, |row| maybe(row.ms)));
+    if over == Over::Size && rows.iter().any(|row| row.growth.is_some()) {
+        let growth = |row: &Row| row.growth.map_or_else(|| "-".to_string(), |growth| format!("{growth:.2}x"));
+        text += &format!("\n{}", pivot(rows, over, "growth", growth));
+    }
+    text
+}
+
+fn pivot(rows: &[Row], over: Over, corner: &str, cell: impl Fn(&Row) -> String) -> String {
+    let point = |row: &Row| match over {
+        Over::Size => row.m.to_string(),
+        Over::Shape => row.shape().to_string(),
+        Over::Block => row.tiles.rsplit('=').next().map(|size| format!("{size}x{size}")).unwrap_or_default(),
+        Over::Tile => row.tiles.clone(),
+    };
+    let is_kernel = |row: &&Row| matches!(over, Over::Size | Over::Shape) || !row.tiles.is_empty();
+    let rows: Vec<&Row> = rows.iter().filter(is_kernel).collect();
+    let (mut points, mut kernels) = (Vec::new(), Vec::new());
+    for row in &rows {
+        if !points.contains(&point(row)) {
+            points.push(point(row));
+        }
+        if !kernels.contains(&row.kernel) {
+            kernels.push(row.kernel.clone());
+        }
+    }
+    let mut lines = vec![vec![corner.to_string()]];
+    lines[0].extend(kernels.iter().cloned());
+    for wanted in &points {
+        let mut line = vec![wanted.clone()];
+        for kernel in &kernels {
+            let found = rows.iter().find(|row| point(row) == *wanted && row.kernel == *kernel);
+            line.push(found.map_or_else(String::new, |row| if row.is_right() { cell(row) } else { "failed".into() }));
+        }
+        lines.push(line);
+    }
+    table(&lines)
+}

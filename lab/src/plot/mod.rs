@@ -1,0 +1,81 @@
+//! Pictures of rows: speed over size, the roofline, bars of counters.
+
+mod counters;
+mod roofline;
+mod speed;
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use common::Error;
+
+use crate::row::Row;
+
+/// Which picture, and where it goes.
+#[derive(Debug, Clone, Args)]
+pub struct Flags {
+    /// Draw a picture into this file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Which picture: speed (over size), roofline (each kernel a point), counters (bars)
+    #[arg(long, value_enum, hide_possible_values = true, default_value = "speed")]
+    pub plot: Plot,
+}
+
+/// A kind of picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Plot {
+    /// Size against GFLOP/s, with the crossover against cuBLAS.
+    Speed,
+    /// Intensity against GFLOP/s, below the GPU's roofs.
+    Roofline,
+    /// Sectors and wavefronts per multiply-add.
+    Counters,
+}
+
+/// Refuses a file that cannot be written, before any work is done.
+pub fn check(flags: &Flags) -> Result<(), Error> {
+    let folder = flags.svg.as_ref().and_then(|file| file.parent()).filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !folder.is_dir() => {
+            Err(Error::usage(format!("there is no folder {}", folder.display()), "make it, or name another file"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Draws, if a file is named. The file is replaced as a whole or not at all.
+pub fn draw(flags: &Flags, rows: &[Row], place: &str) -> Result<(), Error> {
+    let Some(file) = &flags.svg else { return Ok(()) };
+    let right: Vec<&Row> = rows.iter().filter(|row| row.is_right()).collect();
+    if right.is_empty() {
+        return Err(Error::usage("there is nothing to draw: no row has a right product", "look at the rows"));
+    }
+    let text = match flags.plot {
+        Plot::Speed => speed::draw(&right, place),
+        Plot::Roofline => roofline::draw(&right, place),
+        Plot::Counters => counters::draw(&right, place),
+    };
+    let new = file.with_extension("svg.new");
+    fs::write(&new, text).and_then(|()| fs::rename(&new, file)).map_err(|error| {
+        let _ = fs::remove_file(&new);
+        Error::usage(format!("cannot write {}: {error}", file.display()), "name a file in a folder that is there")
+    })
+}
+
+/// What a series is called: the kernel, and its tile sizes where they tell series apart.
+fn name(row: &Row) -> String {
+    format!("{} {}", row.kernel, row.tiles).trim_end().to_string()
+}
+
+/// The names of all series, in order of appearance.
+fn names(rows: &[&Row]) -> Vec<String> {
+    let mut names = Vec::new();
+    for row in rows {
+        if !names.contains(&name(row)) {
+            names.push(name(row));
+        }
+    }
+    names
+}

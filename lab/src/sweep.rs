@@ -1,0 +1,170 @@
+//! `lab sweep`: the levels over sizes, blocks, tiles or shapes. Every row is out as soon as it is known, so that a sweep that
+//! is stopped keeps what it had.
+
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use common::device::Device;
+use common::problem::Element;
+use common::{Dtype, Error, Shape};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::bench::{Bench, place};
+use crate::flags::{How, Sizes};
+use crate::ladder::{Entrant, entrants, levels};
+use crate::output::{Form, Rows, note};
+use crate::pivot;
+use crate::plot;
+use crate::row::{Kind, Row};
+
+/// The levels over sizes, blocks, tiles or shapes
+#[derive(Debug, Clone, Args)]
+pub struct Sweep {
+    /// What changes: size (square), block (8, 16, 32, with and without shared memory), tile (all that are shipped), shape
+    #[arg(long, value_enum, hide_possible_values = true, default_value = "size")]
+    pub over: Over,
+    /// The sizes of a sweep over sizes
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "128,256,512,1024,2048",
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
+    pub sizes: Vec<u32>,
+    /// The shapes of a sweep over shapes, MxNxK
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = shape,
+          default_value = "1024x1024x64,64x1024x1024,1024x64x1024,2048x256x128,255x513x129")]
+    pub shapes: Vec<Shape>,
+    #[command(flatten)]
+    pub at: Sizes,
+    #[command(flatten)]
+    pub how: How,
+    /// The levels that take part, by number or name [default: all; over blocks 0,1]
+    #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
+    pub levels: Vec<String>,
+    /// Leave the vendor's library out
+    #[arg(long)]
+    pub no_vendor: bool,
+    /// Leave the serial baseline on the CPU out
+    #[arg(long)]
+    pub no_cpu: bool,
+    /// Print comma-separated values
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub plot: plot::Flags,
+}
+
+/// What changes from point to point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Over {
+    /// Square sizes.
+    Size,
+    /// Thread blocks of 8×8, 16×16, 32×32.
+    Block,
+    /// Tile sizes.
+    Tile,
+    /// Rectangular shapes.
+    Shape,
+}
+
+/// A shape as it is written on the command line: `MxNxK`.
+pub fn shape(text: &str) -> Result<Shape, String> {
+    let sizes: Vec<u32> = text.split('x').filter_map(|size| size.parse().ok()).collect();
+    match sizes.as_slice() {
+        &[m, n, k] if m.min(n).min(k) > 0 && text.split('x').count() == 3 => Ok(Shape { m, n, k }),
+        _ => Err("a shape is written MxNxK, for instance 1024x512x64".to_string()),
+    }
+}
+
+/// A problem, and who runs on it.
+struct Point {
+    shape: Shape,
+    entrants: Vec<Entrant>,
+}
+
+/// Runs the command. A wrong product ends in exit code 1.
+pub fn run(sweep: &Sweep) -> Result<ExitCode, Error> {
+    plot::check(&sweep.plot)?;
+    let device = sweep.how.device(false)?;
+    let form = Form::of(sweep.csv, sweep.json);
+    let mut rows = Rows::new(Box::new(std::io::stdout()), form)?;
+    if form == Form::Text {
+        rows.say(&format!(
+            "{}, seed {}; {}\n\n",
+            sweep.how.dtype,
+            sweep.how.seed,
+            place(&device, &sweep.how.options()?)
+        ))?;
+    }
+    let outcome = swept(sweep, &device, &mut rows);
+    plot::draw(&sweep.plot, rows.all(), &place(&device, &sweep.how.options()?))?;
+    outcome?;
+    if form == Form::Text {
+        let tables = pivot::tables(rows.all(), sweep.over);
+        rows.say(&tables)?;
+    }
+    let wrong = rows.all().iter().any(Row::is_bad);
+    Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// All points, row by row.
+pub fn swept(sweep: &Sweep, device: &Device, rows: &mut Rows) -> Result<(), Error> {
+    let points = points(sweep)?;
+    let style = "{bar:30} {pos}/{len} {msg} [{elapsed}]";
+    let bar = ProgressBar::new(points.iter().map(|point| point.entrants.len() as u64 + 2).sum());
+    bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    for point in &points {
+        match sweep.how.dtype {
+            Dtype::F32 => run_point::<f32>(sweep, device, point, rows, &bar)?,
+            Dtype::F64 => run_point::<f64>(sweep, device, point, rows, &bar)?,
+        }
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+fn points(sweep: &Sweep) -> Result<Vec<Point>, Error> {
+    let dtype = sweep.how.dtype;
+    let of_blocks = sweep.over == Over::Block && sweep.levels.is_empty();
+    let chosen = if of_blocks { levels(&["0".into(), "1".into()])? } else { levels(&sweep.levels)? };
+    // The first variant is the level's own; the others are lessons of their own.
+    let first = |e: &Entrant| e.configuration.variant == e.level.default_configuration(dtype).variant;
+    let takers = |shipped| entrants(&chosen, dtype, shipped).into_iter().filter(first).collect::<Vec<Entrant>>();
+    Ok(match sweep.over {
+        Over::Size => {
+            let square = |&size: &u32| Point { shape: Shape { m: size, n: size, k: size }, entrants: takers(false) };
+            sweep.sizes.iter().map(square).collect()
+        }
+        Over::Shape => sweep.shapes.iter().map(|&shape| Point { shape, entrants: takers(false) }).collect(),
+        Over::Block | Over::Tile => vec![Point { shape: sweep.at.shape(512), entrants: takers(true) }],
+    })
+}
+
+fn run_point<T: Element>(
+    sweep: &Sweep,
+    device: &Device,
+    point: &Point,
+    rows: &mut Rows,
+    bar: &ProgressBar,
+) -> Result<(), Error> {
+    let mut put = |mut row: Row, bar: &ProgressBar| -> Result<(), Error> {
+        row.growth = rows.before(&row).and_then(|before| Some(row.ms? / before.ms?));
+        bar.inc(1);
+        bar.suspend(|| rows.put(row))
+    };
+    let bench = match Bench::<T>::new(device, point.shape, sweep.how.seed, sweep.how.options()?) {
+        Ok(bench) => bench,
+        Err(error) => {
+            note(&format!("note: {}: {error}", point.shape));
+            for entrant in &point.entrants {
+                let tiles = entrant.configuration.tiles.to_string();
+                let mut row = Row::new(entrant.name(), tiles, T::DTYPE, point.shape, Kind::Bound);
+                row.verdict = format!("failed: {}", error.to_string().lines().next().unwrap_or_default());
+                put(row, bar)?;
+            }
+            return Ok(());
+        }
+    };
+    bar.set_message(point.shape.to_string());
+    bench.rows(&point.entrants, !sweep.no_vendor, !sweep.no_cpu, &mut |row| put(row, bar))
+}

@@ -1,0 +1,55 @@
+//! A table for a person: columns as wide as their widest cell, the first to the left, the others to the right.
+
+/// The table as text; the first row is the header.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| rows.iter().filter_map(|row| row.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (c, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+            line += &if c == 0 { format!("{cell:<width$}") } else { format!("  {cell:>width$}") };
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// A number with four significant digits.
+pub fn number(value: f64) -> String {
+    let magnitude = value.abs().log10().floor();
+    let digits = if magnitude.is_finite() { (3.0 - magnitude).clamp(0.0, 12.0) as usize } else { 0 };
+    format!("{value:.digits$}")
+}
+
+/// The number, or a dash.
+pub fn maybe(value: Option<f64>) -> String {
+    value.filter(|v| v.is_finite()).map_or_else(|| "-".to_string(), number)
+}
+
+/// A fraction as per cent, or a dash.
+pub fn percent(value: Option<f64>) -> String {
+    value.filter(|v| v.is_finite()).map_or_else(|| "-".to_string(), |v| format!("{:.1}%", 100.0 * v))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_below_each_other() {
+        let rows = [["", "time"], ["level 0", "1.5"], ["µ", "12.25"]].map(|row| row.map(String::from).to_vec());
+        assert_eq!(table(&rows), "          time\nlevel 0    1.5\nµ        12.25\n");
+    }
+
+    #[test]
+    fn numbers_keep_four_digits() {
+        assert_eq!(
+            [12345.6, 123.45, 12.345, 1.2345, 0.012345].map(number),
+            ["12346", "123.5", "12.35", "1.234", "0.01235"]
+        );
+        assert_eq!([maybe(None), maybe(Some(f64::INFINITY)), percent(Some(0.125))], ["-", "-", "12.5%"]);
+    }
+}

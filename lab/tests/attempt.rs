@@ -1,0 +1,130 @@
+//! Any kernel is judged: the sources' kernels, in their own parameter orders, right and wrong.
+
+mod lab;
+
+use std::fs;
+
+use common::kernel::{Header, base_options, nvrtc, ptx_file};
+use common::{Source, testing};
+use lab::{lab, refused, root};
+
+/// Every exhibit with the flags that it carries, from its shipped PTX: what is said, and the exit code.
+#[test]
+fn exhibits_are_judged() {
+    for (kernel, code) in [
+        ("notes-shared", 0),
+        ("report-global", 1),
+        ("report-row-and-column", 1),
+        ("library-shared", 0),
+        ("analysis-split-k", 1),
+        ("analysis-blocks", 1),
+        ("ladder-baseline", 0),
+        ("blas", 0),
+    ] {
+        let output = lab(&format!("try lab/kernels/{kernel}.cu --backend emulator --alone"));
+        assert_eq!(output.code, code, "{kernel}: {output:?}");
+        insta::assert_snapshot!(kernel, format!("{}{}", output.stdout, output.stderr));
+    }
+}
+
+#[test]
+fn a_kernel_stands_beside_the_levels() {
+    let output = lab("try lab/kernels/notes-shared.cu --backend emulator");
+    assert_eq!(output.code, 0, "{output:?}");
+    let table = output.stdout.split_once("beside the levels").unwrap().1;
+    insta::assert_snapshot!("beside", table);
+}
+
+#[test]
+fn flags_on_the_command_line_come_after_those_of_the_file() {
+    let blocks = |words: &str| lab(&format!("try lab/kernels/analysis-blocks.cu --backend emulator --alone {words}"));
+    let whole = blocks("--k 128");
+    assert_eq!(whole.code, 0, "{whole:?}");
+    let beyond = blocks("--k 128 --m 250 --grid cdiv(N,16),cdiv(M,16)");
+    assert_eq!(beyond.code, 1);
+    assert!(beyond.stderr.contains("past the end of A"), "{beyond:?}");
+    let unwritten = blocks("--k 128 --m 250");
+    assert!(unwritten.stdout.contains("all wrong rows ≥ 240"), "{unwritten:?}");
+}
+
+#[test]
+fn ptx_runs_as_it_is() {
+    let output =
+        lab("try lab/kernels/ptx/blas.ptx --backend emulator --alone --args M,N,K,1,A,B,beta=0,C --block 32,8 \
+                      --grid cdiv(N,32),cdiv(M,8)");
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(output.stdout.contains("as given, made by CUDA 13.0.88"), "{output:?}");
+    let annotated = lab("try lab/kernels/blas.cu --backend emulator --alone --annotate --m 40 --n 40 --k 8");
+    assert!(annotated.stdout.contains("| __global__ void gemm("), "{annotated:?}");
+}
+
+/// C is NaN before the launch unless beta has a name: a kernel that reads it shows.
+#[test]
+fn reading_c_without_beta_is_found() {
+    let output = lab("try lab/kernels/blas.cu --backend emulator --alone --args M,N,K,1,A,B,0.5,C");
+    assert_eq!(output.code, 1);
+    assert!(output.stderr.contains("C read although beta is 0"), "{output:?}");
+}
+
+#[test]
+fn wrong_factors_are_found() {
+    // The kernel gets 1.5 and the check expects 2.
+    let source = fs::read_to_string(root().join("lab/kernels/ptx/blas.ptx")).unwrap();
+    let file = lab::scratch("factor").join("factor.ptx");
+    fs::write(&file, source.replacen("mul.f32", "sub.f32", 1)).unwrap();
+    let words =
+        "--alone --backend emulator --args M,N,K,alpha=1.5,A,B,beta=0.5,C --grid cdiv(N,32),cdiv(M,8) --block 32,8";
+    let output = lab(&format!("try {} {words}", file.display()));
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stdout.contains("WRONG"), "{output:?}");
+}
+
+#[test]
+fn what_cannot_be_tried_is_refused_in_one_line() {
+    let blas = "try lab/kernels/blas.cu --backend emulator";
+    for (words, answer) in [
+        ("try nonesuch.cu", "cannot read nonesuch.cu"),
+        ("try README.md", "neither a .cu nor a .ptx file"),
+        ("try", "required arguments"),
+        (&format!("{blas} --entry other"), "no kernel `other`"),
+        (&format!("{blas} --args A,B,C"), "names 3 arguments, and the kernel takes 8"),
+        (&format!("{blas} --args A,N,K,1,A,B,0,C"), "parameter 0 is a u32, and A is a pointer"),
+        (&format!("{blas} --grid cdiv(N,0)"), "it divides by 0"),
+        (&format!("{blas} --grid 0"), "`0` is 0"),
+        (&format!("{blas} --grid 1,1,1,1"), "4 extents"),
+        (&format!("{blas} --block 32,64"), "2048 threads"),
+        (&format!("{blas} --shared 1000000"), "shared memory"),
+        (&format!("{blas} --size 0"), "0 is not in 1..="),
+        (&format!("{blas} --size 50000"), "2500800000 elements"),
+        (&format!("{blas} --gpu voodoo"), "voodoo"),
+    ] {
+        refused(words, answer);
+    }
+}
+
+#[test]
+fn the_exhibits_ptx_is_fresh() {
+    let compiler = nvrtc::find().ok();
+    if compiler.is_none() {
+        testing::skipped("no NVRTC: the exhibits' PTX is compared with its source only");
+    }
+    let mut count = 0;
+    for entry in fs::read_dir(root().join("lab/kernels")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(stem) = name.strip_suffix(".cu") else { continue };
+        let text = fs::read_to_string(root().join("lab/kernels").join(&name)).unwrap();
+        let shipped = fs::read_to_string(root().join(format!("lab/kernels/ptx/{stem}.ptx"))).unwrap();
+        let (header, _) = Header::verify(&shipped, &text, &base_options()).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+        let path = format!("lab/kernels/{name}");
+        let made = compiler.map(|c| ptx_file(&Source { path: &path, text: &text }, &base_options(), c).unwrap());
+        match made {
+            Some(made) if made.contains(&format!("// compiler: {}\n", header.compiler)) => {
+                assert_eq!(made, shipped, "{name}: run `cargo x ptx`");
+            }
+            Some(_) => testing::skipped("NVRTC is of another version than the one that made the exhibits' PTX"),
+            None => (),
+        }
+        count += 1;
+    }
+    assert_eq!(count, 8);
+}
