@@ -1,5 +1,7 @@
 //! Execution: warps in lockstep, thread blocks, and the counts and checks that go along.
 
+#![expect(clippy::needless_range_loop, reason = "a lane is an index into several arrays at once")]
+
 mod alu;
 mod async_copy;
 mod atomic;
