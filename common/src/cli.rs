@@ -71,6 +71,9 @@ pub struct Arguments {
     /// Leave the emulator's race and initialisation checks out, for speed
     #[arg(long)]
     pub no_sanitize: bool,
+    /// Warp instructions after which the emulator takes a thread block for stuck
+    #[arg(long, value_name = "N", default_value_t = emulator::Launch::INSTRUCTION_LIMIT)]
+    pub instruction_limit: u64,
     /// Print the report as one JSON object
     #[arg(long)]
     pub json: bool,

@@ -62,7 +62,7 @@ pub fn multiply<T: Element>(choice: Choice, device: &Device, shape: Shape, a: &[
     let launch = (level.launch)(&shape, &configuration.tiles);
     let operands = Operand::of_a_level(&shape);
     let task = Task { kernel: &kernel, source: level.source(), launch, dynamic_shared: 0, operands };
-    Ok(device.launch(&task, &problem, Extras { time: false, sanitize: false })?.c)
+    Ok(device.launch(&task, &problem, Extras::new(false, false))?.c)
 }
 
 fn check(shape: &Shape, a: usize, b: usize) -> Result<(), Error> {

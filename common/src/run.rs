@@ -68,7 +68,7 @@ fn execute_as<T: Element>(
     let exam = Exam { problem: &problem, seed: arguments.seed, reference: None };
     let options = Options {
         gpu: arguments.modelled_gpu()?,
-        extras: Extras { time: true, sanitize: !arguments.no_sanitize },
+        extras: Extras { instruction_limit: arguments.instruction_limit, ..Extras::new(true, !arguments.no_sanitize) },
         annotate: arguments.annotate,
         matrices: arguments.print_matrices,
     };

@@ -116,7 +116,7 @@ fn kernel_is_exact<T: Element>(
     let seed = u64::from(shape.m) << 40 | u64::from(shape.n) << 20 | u64::from(shape.k);
     let problem = Problem::<T>::new(shape, Fill::Integers, seed).map_err(|e| wrap(e.to_string()))?;
     let launch = (level.launch)(&shape, &configuration.tiles);
-    let extras = Extras { time: false, sanitize: true };
+    let extras = Extras::new(false, true);
     let operands = Operand::of_a_level(&shape);
     let task = Task { kernel, source: level.source(), launch, dynamic_shared: 0, operands };
     let ran = device.launch(&task, &problem, extras).map_err(|e| wrap(e.to_string()))?;

@@ -74,9 +74,12 @@ pub struct Launch {
 }
 
 impl Launch {
+    /// Warp instructions per thread block, unless the launch says otherwise: some tens of seconds on one core.
+    pub const INSTRUCTION_LIMIT: u64 = 1_000_000_000;
+
     /// A launch with all checks on.
     pub const fn new(grid: Dim3, block: Dim3) -> Launch {
-        Launch { grid, block, dynamic_shared: 0, sanitize: true, instruction_limit: 10_000_000_000 }
+        Launch { grid, block, dynamic_shared: 0, sanitize: true, instruction_limit: Launch::INSTRUCTION_LIMIT }
     }
 }
 

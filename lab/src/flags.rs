@@ -54,6 +54,9 @@ pub struct How {
     /// Leave the emulator's race and initialisation checks out, for speed
     #[arg(long)]
     pub no_sanitize: bool,
+    /// Warp instructions after which the emulator takes a thread block for stuck
+    #[arg(long, value_name = "N", default_value_t = emulator::Launch::INSTRUCTION_LIMIT)]
+    pub instruction_limit: u64,
 }
 
 impl How {
@@ -68,7 +71,7 @@ impl How {
 
     /// What to do beside the product.
     pub fn options(&self) -> Result<Options, Error> {
-        let extras = Extras { time: true, sanitize: !self.no_sanitize };
+        let extras = Extras { instruction_limit: self.instruction_limit, ..Extras::new(true, !self.no_sanitize) };
         Ok(Options { gpu: modelled(&self.gpu)?, extras, annotate: false, matrices: false })
     }
 }

@@ -103,12 +103,8 @@ pub fn run(measure: &Measure) -> Result<ExitCode, Error> {
 }
 
 fn point<T: Element>(device: &Device, shape: Shape, record: &mut Record) -> Result<(), Error> {
-    let options = Options {
-        gpu: &emulator::gpu::H200,
-        extras: Extras { time: true, sanitize: false },
-        annotate: false,
-        matrices: false,
-    };
+    let options =
+        Options { gpu: &emulator::gpu::H200, extras: Extras::new(true, false), annotate: false, matrices: false };
     let bench = Bench::<T>::new(device, shape, record.seed, options)?;
     let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
     let is_first = |e: &Entrant| e.configuration.variant == e.level.default_configuration(T::DTYPE).variant;
@@ -151,7 +147,7 @@ fn start(gpu: &Gpu, measure: &Measure) -> Record {
         seed: measure.seed,
         commit: commit(),
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        command: std::env::args().skip(1).fold("lab".to_string(), |text, word| format!("{text} {word}")),
+        command: "lab measure".to_string(),
         complete: false,
         rows: Vec::new(),
     }

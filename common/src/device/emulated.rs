@@ -2,13 +2,13 @@
 
 use emulator::{Argument, DeviceError, Launch, LaunchError, Module, PtxError};
 
-use super::{Facts, Operand, Ran, Task};
+use super::{Extras, Facts, Operand, Ran, Task};
 use crate::level::LaunchShape;
 use crate::problem::{Element, Problem};
 use crate::{Error, Source};
 
 /// Runs the kernel on the CPU.
-pub fn launch<T: Element>(task: &Task, problem: &Problem<T>, sanitize: bool) -> Result<Ran<T>, Error> {
+pub fn launch<T: Element>(task: &Task, problem: &Problem<T>, extras: Extras) -> Result<Ran<T>, Error> {
     let kernel = task.kernel;
     let program = Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)).map_err(unknown_ptx)?;
     let mut device = emulator::Device::new();
@@ -31,11 +31,12 @@ pub fn launch<T: Element>(task: &Task, problem: &Problem<T>, sanitize: bool) -> 
     };
     let arguments: Vec<Argument> = task.operands.iter().map(argument).collect();
     let LaunchShape { grid, block, .. } = task.launch;
-    let how = Launch { sanitize, dynamic_shared: task.dynamic_shared, ..Launch::new(grid, block) };
+    let Extras { sanitize, instruction_limit, .. } = extras;
+    let how = Launch { sanitize, instruction_limit, dynamic_shared: task.dynamic_shared, ..Launch::new(grid, block) };
     let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;
 
     let mut bytes = vec![0; size_of_val(problem.c.as_slice())];
-    device.read(c, &mut bytes).map_err(refused)?;
+    device.read(c, &mut bytes).map_err(|error| Error::Fault(error.to_string()))?;
     Ok(Ran { c: T::from_bytes(&bytes), facts: Facts::Emulator(Box::new(report)) })
 }
 

@@ -53,6 +53,15 @@ pub struct Extras {
     pub time: bool,
     /// Emulator: look for races and uninitialised memory.
     pub sanitize: bool,
+    /// Emulator: warp instructions after which a thread block counts as stuck.
+    pub instruction_limit: u64,
+}
+
+impl Extras {
+    /// With the emulator's own limit.
+    pub fn new(time: bool, sanitize: bool) -> Extras {
+        Extras { time, sanitize, instruction_limit: emulator::Launch::INSTRUCTION_LIMIT }
+    }
 }
 
 impl Device {
@@ -115,7 +124,7 @@ impl Device {
     pub fn launch<T: Element>(&self, task: &Task, problem: &Problem<T>, extras: Extras) -> Result<Ran<T>, Error> {
         match self {
             Device::Cuda(gpu) => gpu.launch(task, problem, extras.time),
-            Device::Emulator => emulated::launch(task, problem, extras.sanitize),
+            Device::Emulator => emulated::launch(task, problem, extras),
         }
     }
 }
