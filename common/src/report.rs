@@ -175,8 +175,12 @@ fn counters(f: &mut fmt::Formatter<'_>, total: &emulator::Counters) -> fmt::Resu
     line(f, "", format!("{} warp instructions, {} thread instructions", count(warp), count(thread)))?;
     line(f, "", format!("{} barriers (per warp)", count(total.barriers)))?;
     let split = format!("{} of {} branches", count(total.divergent_branches), count(total.branches));
-    line(f, "", format!("{split} split a warp"))?;
-    line(f, "intensity", format!("{:.2} FLOPs per byte between SM and L2", total.arithmetic_intensity()))?;
+    line(f, "", format!("{split} split a warp: branch efficiency {:.1}%", 100.0 * total.branch_efficiency()))?;
+    line(
+        f,
+        "intensity",
+        format!("{:.2} FLOPs per byte of the sectors that the SMs ask for", total.arithmetic_intensity()),
+    )?;
 
     writeln!(f, "\n{}", row("", ["requests", "sectors", "per request", "ideal", "bytes"].map(String::from)))?;
     for (name, g) in [("global loads", &total.global_load), ("global stores", &total.global_store)] {

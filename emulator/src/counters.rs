@@ -82,39 +82,45 @@ pub struct ClassCount {
 /// Traffic between warps and global memory, for loads or for stores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct GlobalCounters {
-    /// Warp instructions with at least one active lane.
+    /// Warp instructions with at least one active lane. ncu: `l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum`, `…_st.sum`.
     pub requests: u64,
     /// Distinct 32-byte sectors that the active lanes of each request touch, summed.
+    /// ncu: `l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum`, `…_st.sum`.
     pub sectors: u64,
-    /// The sectors that the distinct bytes of each request would fill if they lay side by side, summed.
+    /// The sectors that the distinct bytes of each request would fill if they lay side by side, summed. Held against no
+    /// metric; the Source page's `memory_l2_theoretical_sectors_global_ideal` has the same purpose.
     pub ideal_sectors: u64,
-    /// Bytes that the lanes asked for.
+    /// Bytes that the lanes asked for, each lane's counted. Equals no metric.
     pub bytes: u64,
 }
 
 /// Traffic between warps and shared memory, for loads or for stores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct SharedCounters {
-    /// Warp instructions with at least one active lane.
+    /// Warp instructions with at least one active lane. ncu: `smsp__sass_inst_executed_op_shared_ld.sum`, `…_st.sum`.
     pub requests: u64,
     /// Passes through the 32 banks that the requests needed.
+    /// ncu: `smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum`, `…_st.sum`.
     pub wavefronts: u64,
-    /// Passes that requests of these widths and distinct words would need without any bank conflict.
+    /// Passes that requests of these widths and distinct words would need without any bank conflict; `wavefronts` over this
+    /// is the n of an n-way conflict. Held against no metric.
     pub ideal_wavefronts: u64,
-    /// Bytes that the lanes asked for.
+    /// Bytes that the lanes asked for, each lane's counted. Equals no metric.
     pub bytes: u64,
-    /// Distinct bytes of each request, summed.
+    /// Distinct bytes of each request, summed. ncu: `smsp__sass_data_bytes_mem_shared_op_ld.sum`, `…_st.sum`.
     pub unique_bytes: u64,
 }
 
 /// Counts of a launch, or of the part of it that one source line is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
-    /// Executions by class, in the order of [`Class::ALL`].
+    /// Executions by class, in the order of [`Class::ALL`]. Of these, ptxas leaves as PTX has them: FMAs (ncu:
+    /// `smsp__sass_thread_inst_executed_op_ffma_pred_on.sum` and `…_dfma_…` for threads), global loads and stores
+    /// (`smsp__sass_inst_executed_op_global_ld.sum`, `…_st.sum` for warps) and shared ones. It rewrites the others.
     pub classes: [ClassCount; Class::ALL.len()],
-    /// Floating-point operations in f32 or narrower: an FMA is two.
+    /// Floating-point operations in f32 or narrower: an FMA is two. Equals no single metric: twice FFMA plus FADD and FMUL.
     pub flops_f32: u64,
-    /// Floating-point operations in f64: an FMA is two.
+    /// Floating-point operations in f64: an FMA is two. As above, with DFMA, DADD and DMUL.
     pub flops_f64: u64,
     /// Loads from global memory.
     pub global_load: GlobalCounters,
@@ -124,11 +130,11 @@ pub struct Counters {
     pub shared_load: SharedCounters,
     /// Stores to shared memory.
     pub shared_store: SharedCounters,
-    /// Warp-level executions of block-wide barriers.
+    /// Warp-level executions of block-wide barriers. Held against no metric: ncu reads none for them.
     pub barriers: u64,
-    /// Warp-level executions of conditional branches.
+    /// Warp-level executions of conditional branches. Equals no metric: ptxas turns short ones into predicates.
     pub branches: u64,
-    /// Those whose active lanes went both ways.
+    /// Those whose active lanes went both ways. Equals no metric, for the same reason.
     pub divergent_branches: u64,
 }
 
@@ -153,7 +159,15 @@ impl Counters {
         self.flops_f32 + self.flops_f64
     }
 
-    /// FLOPs per byte that crosses between the SMs and the L2 cache (sectors × 32 bytes).
+    /// The share of conditional branches whose lanes all went one way; 1 where there is none.
+    pub fn branch_efficiency(&self) -> f64 {
+        match self.branches {
+            0 => 1.0,
+            branches => 1.0 - self.divergent_branches as f64 / branches as f64,
+        }
+    }
+
+    /// FLOPs per byte of the sectors (32 bytes each) that the SMs ask for; what L1 holds of them does not cross to L2.
     pub fn arithmetic_intensity(&self) -> f64 {
         let bytes = 32 * (self.global_load.sectors + self.global_store.sectors);
         self.flops() as f64 / bytes as f64
