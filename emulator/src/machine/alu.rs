@@ -2,6 +2,7 @@
 //! inlined into the vector code of `dispatch`; the others are compiled once.
 
 use super::dispatch::fma_f32_run;
+use super::float64::*;
 use super::lanes::{FULL, LANES, mask_where};
 use super::meaning::*;
 use super::warp::Warp;
@@ -19,10 +20,10 @@ pub(super) struct Slots {
 #[inline(always)]
 pub(super) fn execute(warp: &mut Warp, code: Alu, slots: Slots, mask: u32) {
     let s = slots;
-    let (f32, f64) = (f32::from_bits, f64::from_bits);
+    let f32 = f32::from_bits;
     match code {
         Alu::FmaF32 => rrrr(warp, s, mask, |a, b, c| f32_bits(f32(a).mul_add(f32(b), f32(c)))),
-        Alu::FmaF64 => dddd(warp, s, mask, |a, b, c| f64(a).mul_add(f64(b), f64(c)).to_bits()),
+        Alu::FmaF64 => fma_f64(warp, s, mask),
         Alu::Mov32 => rr(warp, s, mask, |a| a),
         Alu::Mov64 => dd(warp, s, mask, |a| a),
         Alu::Add32 => rrr(warp, s, mask, u32::wrapping_add),
@@ -46,8 +47,8 @@ pub(super) fn execute(warp: &mut Warp, code: Alu, slots: Slots, mask: u32) {
         Alu::OrP => ppp(warp, s, mask, |a, b| a | b),
         Alu::AddF32 => rrr(warp, s, mask, |a, b| f32_bits(f32(a) + f32(b))),
         Alu::MulF32 => rrr(warp, s, mask, |a, b| f32_bits(f32(a) * f32(b))),
-        Alu::AddF64 => ddd(warp, s, mask, |a, b| (f64(a) + f64(b)).to_bits()),
-        Alu::MulF64 => ddd(warp, s, mask, |a, b| (f64(a) * f64(b)).to_bits()),
+        Alu::AddF64 => arithmetic_f64(warp, s, mask, |a, b| a + b),
+        Alu::MulF64 => arithmetic_f64(warp, s, mask, |a, b| a * b),
         Alu::Select32 => {
             let (a, b, c) = (warp.r[s.a as usize].0, warp.r[s.b as usize].0, warp.p[s.c as usize]);
             let out = std::array::from_fn(|lane| if c >> lane & 1 == 1 { a[lane] } else { b[lane] });
@@ -70,10 +71,7 @@ pub(super) fn fma_run<const CPU: u8>(warp: &mut Warp, run: &[Instruction], mask:
                 let f = f32::from_bits;
                 rrrr(warp, Slots { d, a, b, c }, mask, |a, b, c| f32_bits(f(a).mul_add(f(b), f(c))));
             }
-            Op::Alu { d, a, b, c, .. } => {
-                let f = f64::from_bits;
-                dddd(warp, Slots { d, a, b, c }, mask, |a, b, c| f(a).mul_add(f(b), f(c)).to_bits());
-            }
+            Op::Alu { d, a, b, c, .. } => fma_f64(warp, Slots { d, a, b, c }, mask),
             _ => {}
         }
     }
@@ -193,20 +191,20 @@ fn float(warp: &mut Warp, code: Alu, s: Slots, mask: u32) {
         CeilF32 => rr(warp, s, mask, |a| f32_bits(f32(a).ceil())),
         TruncF32 => rr(warp, s, mask, |a| f32_bits(f32(a).trunc())),
         RoundF32 => rr(warp, s, mask, |a| f32_bits(f32(a).round_ties_even())),
-        SubF64 => ddd(warp, s, mask, |a, b| (f64(a) - f64(b)).to_bits()),
+        SubF64 => arithmetic_f64(warp, s, mask, |a, b| a - b),
         DivF64 => ddd(warp, s, mask, |a, b| (f64(a) / f64(b)).to_bits()),
-        MinF64 => ddd(warp, s, mask, |a, b| min_f64(f64(a), f64(b)).to_bits()),
-        MaxF64 => ddd(warp, s, mask, |a, b| max_f64(f64(a), f64(b)).to_bits()),
-        AbsF64 => dd(warp, s, mask, |a| f64(a).abs().to_bits()),
-        NegF64 => dd(warp, s, mask, |a| (-f64(a)).to_bits()),
+        MinF64 => ddd(warp, s, mask, |a, b| quiet_f64(min_f64(f64(a), f64(b)))),
+        MaxF64 => ddd(warp, s, mask, |a, b| quiet_f64(max_f64(f64(a), f64(b)))),
+        AbsF64 => dd(warp, s, mask, |a| abs_f64(f64(a))),
+        NegF64 => dd(warp, s, mask, |a| neg_f64(f64(a))),
         SqrtF64 => dd(warp, s, mask, |a| f64(a).sqrt().to_bits()),
         RcpF64 => dd(warp, s, mask, |a| (1.0 / f64(a)).to_bits()),
-        FloorF64 => dd(warp, s, mask, |a| f64(a).floor().to_bits()),
-        CeilF64 => dd(warp, s, mask, |a| f64(a).ceil().to_bits()),
-        TruncF64 => dd(warp, s, mask, |a| f64(a).trunc().to_bits()),
-        RoundF64 => dd(warp, s, mask, |a| f64(a).round_ties_even().to_bits()),
+        FloorF64 => dd(warp, s, mask, |a| quiet_f64(f64(a).floor())),
+        CeilF64 => dd(warp, s, mask, |a| quiet_f64(f64(a).ceil())),
+        TruncF64 => dd(warp, s, mask, |a| quiet_f64(f64(a).trunc())),
+        RoundF64 => dd(warp, s, mask, |a| quiet_f64(f64(a).round_ties_even())),
         F32ToF64 => dr(warp, s, mask, |a| f64::from(f32(a)).to_bits()),
-        F64ToF32 => rd(warp, s, mask, |a| f32_bits(f64(a) as f32)),
+        F64ToF32 => rd(warp, s, mask, |a| f64_to_f32(f64(a))),
         S32ToF32 => rr(warp, s, mask, |a| (a as i32 as f32).to_bits()),
         U32ToF32 => rr(warp, s, mask, |a| (a as f32).to_bits()),
         S64ToF32 => rd(warp, s, mask, |a| (a as i64 as f32).to_bits()),

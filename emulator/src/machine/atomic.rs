@@ -2,6 +2,7 @@
 //! one after the other, so that results do not depend on chance.
 
 use super::block::Worker;
+use super::float64::is_nan_f64;
 use super::general::evaluate;
 use super::lanes::{LANES, each, mask_where};
 use super::race::Stamp;
@@ -160,10 +161,18 @@ fn apply(atomic: Atomic, old: u64, [b, c]: [u64; 2], global: bool) -> u64 {
     let mask = u64::MAX >> (64 - bits);
     let integer = |op| evaluate(General::Integer { op, bits, signed }, [old, b, 0, 0]);
     match (op, float) {
+        // The units at global memory keep a NaN as it is, those of the multiprocessor make it quiet.
+        (AtomicOp::Add, Some((Format::F64, _))) if global && (is_nan_f64(old) || is_nan_f64(b)) => {
+            if is_nan_f64(b) {
+                b
+            } else {
+                old
+            }
+        }
         (AtomicOp::Add, Some((format, packed))) => {
             // In global memory f32 sums flush subnormals, in shared memory they do not.
             let mode = Mode { flush: global && format == Format::F32, ..Mode::PLAIN };
-            evaluate(General::Float { op: FloatOp::Add, format, mode, packed }, [old, b, 0, 0])
+            evaluate(General::Float { op: FloatOp::Add, format, mode, packed }, [b, old, 0, 0])
         }
         (AtomicOp::Add, None) => integer(IntegerOp::Add),
         (AtomicOp::Min, _) => integer(IntegerOp::Min),

@@ -43,9 +43,21 @@ fn layout(format: Format) -> Layout {
 pub(super) fn nan(format: Format) -> u64 {
     match format {
         Format::F16 | Format::Bf16 => 0x7fff,
-        Format::Tf32 | Format::F32 => 0x7fff_ffff,
+        Format::F32 => 0x7fff_ffff,
+        Format::Tf32 => 0x7fff_e000,
         Format::F64 => 0xfff8_0000_0000_0000,
     }
+}
+
+/// The bit that tells quiet NaNs of f64 from signalling ones.
+pub(super) const QUIET_F64: u64 = 1 << 51;
+
+/// A NaN of one format in another: its sign, and as much of its payload as there is room for; quiet.
+pub(super) fn nan_moved(to: Format, from: Format, pattern: u64) -> u64 {
+    let fraction = |format| layout(format).precision as u32 - 1 + layout(format).tail;
+    let payload = pattern << (64 - fraction(from)) >> (64 - fraction(to));
+    let quiet = 1 << (fraction(to) - 1);
+    infinity(to, pattern & sign_bit(from) != 0) | quiet | payload
 }
 
 pub(super) fn sign_bit(format: Format) -> u64 {

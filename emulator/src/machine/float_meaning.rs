@@ -1,6 +1,8 @@
 //! Floating-point arithmetic in every format, rounding and mode, computed exactly and rounded once.
 
-use super::exact::{self, Exact, Value, add, divide, infinity, largest, multiply, nan, round, sign_bit, square_root};
+use super::exact::{self, Exact, Value, add, divide, infinity, largest, multiply, nan};
+use super::exact::{round, sign_bit, square_root};
+use super::float64::nan_f64;
 use crate::program::{Clamp, FloatOp, Format, Mode};
 
 pub(super) fn compute(op: FloatOp, format: Format, mode: Mode, operands: [u64; 3]) -> u64 {
@@ -16,16 +18,16 @@ pub(super) fn compute(op: FloatOp, format: Format, mode: Mode, operands: [u64; 3
         FloatOp::Min | FloatOp::Max => extremum(op == FloatOp::Min, format, mode, a, b),
         FloatOp::Abs => unless_nan(format, a, a & !sign_bit(format)),
         FloatOp::Neg => unless_nan(format, a, a ^ sign_bit(format)),
-        FloatOp::CopySign => a & sign_bit(format) | b & !sign_bit(format),
+        FloatOp::CopySign => return a & sign_bit(format) | b & !sign_bit(format),
         _ => return clamp(format, mode, flush(format, mode, approximate(op, format, mode, a))),
     };
-    // A result of several NaNs keeps one's payload where the format has room for it.
-    let quiet = |value: &u64| format == Format::F64 && unpack(format, *value) == Value::Nan;
-    let payload = operands[..].iter().find(|value| quiet(value));
-    match (payload, result == nan(format)) {
-        (Some(payload), true) => payload | 1 << 51,
-        _ => clamp(format, mode, flush(format, mode, result)),
+    if format == Format::F64 && result == nan(format) {
+        return match op {
+            FloatOp::Div => nan_f64([a, b, c]),
+            _ => nan_f64([b, c, a]),
+        };
     }
+    clamp(format, mode, flush(format, mode, result))
 }
 
 const ONE: Value = Value::Finite(Exact { negative: false, magnitude: 1, exponent: 0 });

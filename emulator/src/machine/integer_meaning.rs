@@ -30,9 +30,8 @@ pub(super) fn compute(op: IntegerOp, bits: u8, signed: bool, operands: [u64; 4])
         MadHiSaturate => saturated(high(a, b, bits, signed) + c),
         Mul24Lo | Mul24Hi | Mad24Lo | Mad24Hi | Mad24HiSaturate => multiply_24(op, signed, operands),
         Sad => cut((a - b).abs() + c),
-        Div if b == 0 => mask,
+        Div | Rem if b == 0 => mask,
         Div => cut(a / b),
-        Rem if b == 0 => cut(a),
         Rem => cut(a % b),
         Min => cut(a.min(b)),
         Max => cut(a.max(b)),
@@ -119,9 +118,12 @@ fn bitwise(op: IntegerOp, bits: u8, signed: bool, [a, b, c, d]: [u64; 4]) -> u64
                 _ => 63 - u64::from(sought.leading_zeros()),
             }
         }
-        Bfe => extract_field(value, b & 0xff, c & 0xff, width, signed) & mask,
+        Bfe => {
+            let (position, length) = (field_bits(b, bits), field_bits(c, bits));
+            extract_field(value, position, length, width, signed) & mask
+        }
         Bfi => {
-            let (position, length) = (c & 0xff, d & 0xff);
+            let (position, length) = (field_bits(c, bits), field_bits(d, bits));
             let field = if length >= 64 { u64::MAX } else { (1 << length) - 1 };
             let place = (u128::from(field) << position.min(64)) as u64 & mask;
             b & mask & !place | (u128::from(value) << position.min(64)) as u64 & place
@@ -141,6 +143,11 @@ fn bitwise(op: IntegerOp, bits: u8, signed: bool, [a, b, c, d]: [u64; 4]) -> u64
         }
         _ => value,
     }
+}
+
+/// A position or length of a field. Words of 32 bits look at its lowest byte, those of 64 at all of it.
+fn field_bits(value: u64, bits: u8) -> u64 {
+    if bits == 64 { value & 0xffff_ffff } else { value & 0xff }
 }
 
 /// `bfe`: `length` bits from `position` up; a signed field is extended by its topmost bit within the word.

@@ -9,7 +9,7 @@ pub(super) fn f32_bits(value: f32) -> u32 {
     if value.is_nan() { NAN_F32 } else { value.to_bits() }
 }
 
-/// Division by zero is not trapped; the hardware's quotient has all bits set.
+/// Division by zero is not trapped; the hardware's quotient and remainder have all bits set.
 pub(super) fn div_u32(a: u32, b: u32) -> u32 {
     a.checked_div(b).unwrap_or(u32::MAX)
 }
@@ -19,11 +19,11 @@ pub(super) fn div_s32(a: u32, b: u32) -> u32 {
 }
 
 pub(super) fn rem_u32(a: u32, b: u32) -> u32 {
-    a.checked_rem(b).unwrap_or(a)
+    a.checked_rem(b).unwrap_or(u32::MAX)
 }
 
 pub(super) fn rem_s32(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { (a as i32).wrapping_rem(b as i32) as u32 }
+    if b == 0 { u32::MAX } else { (a as i32).wrapping_rem(b as i32) as u32 }
 }
 
 pub(super) fn div_u64(a: u64, b: u64) -> u64 {
@@ -35,11 +35,11 @@ pub(super) fn div_s64(a: u64, b: u64) -> u64 {
 }
 
 pub(super) fn rem_u64(a: u64, b: u64) -> u64 {
-    a.checked_rem(b).unwrap_or(a)
+    a.checked_rem(b).unwrap_or(u64::MAX)
 }
 
 pub(super) fn rem_s64(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { (a as i64).wrapping_rem(b as i64) as u64 }
+    if b == 0 { u64::MAX } else { (a as i64).wrapping_rem(b as i64) as u64 }
 }
 
 /// Shifts by the width or more give zero, or the sign.

@@ -11,6 +11,7 @@ mod convict;
 mod dispatch;
 mod exact;
 mod extended;
+mod float64;
 mod float_meaning;
 mod general;
 mod global_access;

@@ -77,6 +77,9 @@ fn dot(multiply: Multiply, a: &[u64; 32], b: &[u64; 32], c: u64) -> u64 {
             let sum: f64 = pairs.map(|(a, b)| wide(format, *a) * wide(format, *b)).sum();
             let result = if accumulator == Accumulator::F16 { Format::F16 } else { Format::F32 };
             let sum = sum + wide(result, c);
+            if sum.is_nan() {
+                return exact::nan(result);
+            }
             let (to, from) = (Number::Float(result), Number::Float(Format::F64));
             convert(to, from, Mode::PLAIN, false, 32, sum.to_bits())
         }

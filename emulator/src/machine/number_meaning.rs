@@ -1,6 +1,6 @@
 //! Conversions between all types of numbers, comparisons and tests of them.
 
-use super::exact::{self, Exact, Value, infinity, nan, round, round_shift, sign_bit};
+use super::exact::{self, Exact, Value, infinity, nan, nan_moved, round, round_shift, sign_bit};
 use super::float_meaning::{clamp, flush};
 use super::integer_meaning::extend;
 use crate::program::{Clamp, Comparison, Format, Mode, Number, Relation, Rounding, Test};
@@ -26,8 +26,7 @@ pub(super) fn convert(to: Number, from: Number, mode: Mode, integral: bool, regi
         }
         (Number::Float(to), Number::Float(from)) => {
             let result = match exact::unpack(from, flush(from, mode, a)) {
-                Value::Nan if to == Format::F64 && from == Format::F64 => a | 1 << 51,
-                Value::Nan => nan(to),
+                Value::Nan => convert_nan(to, from, mode.rounding, a),
                 Value::Infinite { negative } => infinity(to, negative),
                 Value::Finite(value) if integral => round(to, mode.rounding, whole(value, mode.rounding)),
                 Value::Finite(value) => round(to, mode.rounding, value),
@@ -36,6 +35,17 @@ pub(super) fn convert(to: Number, from: Number, mode: Mode, integral: bool, regi
             let narrow = matches!(to, Format::F16 | Format::Bf16);
             clamp(to, mode, if narrow { result } else { flush(to, mode, result) })
         }
+    }
+}
+
+/// Conversions from and to f64 keep a NaN's payload, those to narrower formats have one NaN. Two of them are
+/// done on the bits: bf16 is the upper half of an f32, and rounding to tf32 away from zero drops the lowest 13.
+fn convert_nan(to: Format, from: Format, rounding: Rounding, a: u64) -> u64 {
+    match (to, from) {
+        (Format::F64, _) | (_, Format::F64) => nan_moved(to, from, a),
+        (Format::F32, Format::Bf16) => a << 16,
+        (Format::Tf32, Format::F32) if rounding == Rounding::Away => a & !0x1fff,
+        _ => nan(to),
     }
 }
 
@@ -146,12 +156,13 @@ pub(super) fn not_negative(by: Number, ftz: bool, c: u64) -> bool {
 pub(super) fn test(test: Test, format: Format, a: u64) -> bool {
     let value = exact::unpack(format, a);
     let subnormal = exact::is_subnormal(format, a);
+    // Zero counts as normal.
     match test {
         Test::Finite => matches!(value, Value::Finite(_)),
         Test::Infinite => matches!(value, Value::Infinite { .. }),
         Test::Number => value != Value::Nan,
         Test::NotANumber => value == Value::Nan,
-        Test::Normal => matches!(value, Value::Finite(exact) if exact.magnitude != 0) && !subnormal,
+        Test::Normal => matches!(value, Value::Finite(_)) && !subnormal,
         Test::Subnormal => subnormal,
     }
 }

@@ -125,10 +125,7 @@ def integers():
             count = 3 if op[:3] in ("mad", "sad") else 1 if op in ("abs", "neg") else 2
 
             def reference(*a, op=op, kind=kind):
-                n = [number(kind, x) for x in a]
-                if op in ("div", "rem") and n[1] == 0:
-                    return None
-                return [cut(kind, INTEGER[op](kind, *n))]
+                return [cut(kind, INTEGER[op](kind, *[number(kind, x) for x in a]))]
 
             names = ["%a", "%b", "%c"][:count]
             form(f"{op}.{kind}", [kind] * count, [kind], [f"{op}.{kind} %d, {', '.join(names)};"], reference)
@@ -293,7 +290,7 @@ def comparisons():
             v = value(fmt, a)
             finite = v not in ("nan", "inf", "-inf")
             tiny = finite and v != 0 and abs(v) < Q(2) ** FORMATS[fmt][2]
-            return [int(finite), int(is_inf(v)), int(v != "nan"), int(v == "nan"), int(finite and v != 0 and not tiny), int(tiny)]
+            return [int(finite), int(is_inf(v)), int(v != "nan"), int(v == "nan"), int(finite and not tiny), int(tiny)]
         names = ("finite", "infinite", "number", "notanumber", "normal", "subnormal")
         form(f"testp.{fmt}", [fmt], ["pred"] * 6,
              [x for n, t in enumerate(names) for x in (f"testp.{t}.{fmt} %p, %a;", f"selp.b32 %d{n or ''}, 1, 0, %p;")], tests)
@@ -477,7 +474,13 @@ def atomics():
         one("cas", kind, lambda s, o, b, c: c if o == b else o, [kind + ":2"] * 2 + [kind])
     one("cas", "b16", lambda s, o, b, c: c if o == b else o, ["b16:2", "b16:2", "b16"])
     one("add", "f32", lambda s, o, b: arithmetic("add", "f32", ["ftz"] if s == "global" else [], [o, b]), ["f32"] * 2)
-    one("add", "f64", lambda s, o, b: arithmetic("add", "f64", [], [o, b]), ["f64"] * 2)
+
+    def add_f64(space, o, b):
+        """The units at global memory keep a NaN as it is, signalling ones too; the operand's goes first."""
+        nans = [n for n in (b, o) if value("f64", n) == "nan"]
+        return nans[0] if nans and space == "global" else arithmetic("add", "f64", [], [b, o])
+
+    one("add", "f64", add_f64, ["f64"] * 2)
     pair = lambda f: lambda s, o, b: arithmetic("add", f, [], [o >> 16, b >> 16]) << 16 | arithmetic("add", f, [], [o & 0xFFFF, b & 0xFFFF])
     one("add", "f16x2", pair("f16"), ["f16x2"] * 2, ".noftz")
     one("add", "f16", lambda s, o, b: arithmetic("add", "f16", [], [o, b]), ["f16"] * 2, ".noftz")

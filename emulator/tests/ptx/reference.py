@@ -1,7 +1,8 @@
-"""What PTX instructions give, from the manual's definitions: exact rational arithmetic, rounded once.
+"""What PTX instructions give, from the manual's definitions: exact rational arithmetic, rounded once. Where the
+manual leaves a result open (bits of a NaN, a quotient by zero, fields beyond 64 bits), what an H200 gives.
 
 Writes one small `.ptx` per instruction form beside itself, and `cases.txt` with inputs and the results that
-the manual asks for. It shares nothing with the emulator, which it is the judge of.
+must come out. It shares nothing with the emulator, which it is the judge of.
 
     python3 reference.py
 """
@@ -20,7 +21,7 @@ FORMATS = {
     "f16": (16, 11, -14, 0), "bf16": (16, 8, -126, 0), "f32": (32, 24, -126, 0),
     "f64": (64, 53, -1022, 0), "tf32": (32, 11, -126, 13),
 }
-NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "tf32": 0x7FFFFFFF, "f64": 0xFFF8000000000000}
+NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "tf32": 0x7FFFE000, "f64": 0xFFF8000000000000}
 
 
 def sign_of(fmt, bits):
@@ -106,13 +107,18 @@ def mode_of(mods):
     return next((m for m in mods if m in ("rn", "rz", "rm", "rp", "rna")), "rn")
 
 
-def nan_of(fmt, operands):
-    """f64 keeps the payload of the first NaN; the others have one NaN."""
-    if fmt == "f64":
-        for bits in operands:
-            if value(fmt, bits) == "nan":
-                return bits | 1 << 51
-    return NAN[fmt]
+def nan_of(fmt, op, operands):
+    """f64 keeps the sign and payload of one operand and makes it quiet; the others have one NaN."""
+    order = {"fma": (1, 2, 0), "div": (0, 1)}.get(op) or reversed(range(len(operands)))
+    nans = [operands[n] for n in order if value(fmt, operands[n]) == "nan"]
+    return nans[0] | 1 << 51 if fmt == "f64" and nans else NAN[fmt]
+
+
+def moved_nan(to, frm, bits):
+    """A NaN of one format in another, where f64 takes part: sign and upper payload stay, quiet."""
+    (wide, p, _, _), (width, precision, _, _) = FORMATS[to], FORMATS[frm]
+    payload = Q(bits & ((1 << (precision - 1)) - 1), 1 << (precision - 1))
+    return infinity(to, sign_of(frm, bits)) | 1 << (p - 2) | math.floor(payload * (1 << (p - 1)))
 
 
 def total(fmt, mods, x, xs, y, ys):
@@ -131,7 +137,7 @@ def arithmetic(op, fmt, mods, args):
     v = [value(fmt, a) for a in args]
     s = [sign_of(fmt, a) for a in args]
     if "nan" in v:
-        return finish(fmt, nan_of(fmt, args), mods)
+        return finish(fmt, nan_of(fmt, op, args), mods)
     mode, result = mode_of(mods), None
     if op == "add":
         result = total(fmt, mods, v[0], s[0], v[1], s[1])
@@ -195,7 +201,7 @@ def extremum(op, fmt, mods, args):
     a, b = [flush(fmt, x, "ftz" in mods) for x in args]
     na, nb = value(fmt, a) == "nan", value(fmt, b) == "nan"
     if na and nb or ("NaN" in mods and (na or nb)):
-        return NAN[fmt]
+        return nan_of(fmt, op, args)
     sign = (sign_of(fmt, a) ^ sign_of(fmt, b)) << (FORMATS[fmt][0] - 1)
     if "xorsign" in mods:
         a, b = [x & ~(1 << (FORMATS[fmt][0] - 1)) for x in (a, b)]
@@ -209,8 +215,8 @@ def extremum(op, fmt, mods, args):
 def unary_bits(op, fmt, mods, a):
     a = flush(fmt, a, "ftz" in mods)
     top = 1 << (FORMATS[fmt][0] - 1)
-    if value(fmt, a) == "nan" and fmt != "f64":
-        return NAN[fmt]
+    if value(fmt, a) == "nan":
+        return nan_of(fmt, op, [a])
     return a & ~top if op == "abs" else a ^ top
 
 
@@ -236,6 +242,8 @@ def clamp(kind, n):
 
 
 def truncated(a, b):
+    if b == 0:
+        return -1  # all bits are set, of the remainder too
     q = abs(a) // abs(b)
     return q if (a < 0) == (b < 0) else -q
 
@@ -252,7 +260,7 @@ INTEGER = {
     "mad.hi.sat": lambda k, a, b, c: clamp(k, (a * b >> width_of(k)) + c),
     "sad": lambda k, a, b, c: c + abs(a - b),
     "div": lambda k, a, b: truncated(a, b),
-    "rem": lambda k, a, b: a - truncated(a, b) * b,
+    "rem": lambda k, a, b: a - truncated(a, b) * b if b else -1,
     "min": lambda k, a, b: min(a, b),
     "max": lambda k, a, b: max(a, b),
     "abs": lambda k, a: abs(a),
@@ -274,8 +282,13 @@ def mul24(op, kind, a, b, c=0):
     return cut(kind, clamp(kind, result) if "sat" in op else result)
 
 
+def field(kind, pos, length):
+    """Words of 32 bits look at the lowest byte of a position or a length, those of 64 at all of it."""
+    return (pos & 255, length & 255) if width_of(kind) == 32 else (pos, length)
+
+
 def bfe(kind, a, pos, length):
-    w, pos, length = width_of(kind), pos & 255, length & 255
+    w, (pos, length) = width_of(kind), field(kind, pos, length)
     sbit = 0 if kind[0] == "u" or length == 0 else a >> min(pos + length - 1, w - 1) & 1
     out = 0
     for i in range(w):
@@ -284,7 +297,7 @@ def bfe(kind, a, pos, length):
 
 
 def bfi(kind, a, b, pos, length):
-    w, pos, length = width_of(kind), pos & 255, length & 255
+    w, (pos, length) = width_of(kind), field(kind, pos, length)
     for i in range(length):
         if pos + i < w:
             b = b & ~(1 << (pos + i)) | (a >> i & 1) << (pos + i)
@@ -334,9 +347,13 @@ def convert(to, frm, mods, a):
         if is_inf(v):
             return cut(to, clamp(to, -(1 << 70) if v == "-inf" else 1 << 70))
         return cut(to, clamp(to, to_integer(v, mode)))
-    if v == "nan" and to == "f64":
-        return None  # a NaN of no specified payload
-    if v == "nan":
+    if v == "nan" and "f64" in (to, frm):
+        result = moved_nan(to, frm, a)
+    elif v == "nan" and (to, frm) == ("f32", "bf16"):
+        result = a << 16  # bf16 is the upper half of an f32, signalling NaNs too
+    elif v == "nan" and (to, mode) == ("tf32", "rna"):
+        result = a & ~0x1FFF
+    elif v == "nan":
         result = NAN[to]
     elif is_inf(v):
         result = infinity(to, int(v == "-inf"))
@@ -354,16 +371,17 @@ EDGES = {
     "f32": [0, 1 << 31, 0x3F800000, 0xBF800000, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0xFF7FFFFF, 1,
             0x80000001, 0x007FFFFF, 0x00800000, 0x80800000, 0x3F7FFFFF, 0x3F800001, 0x3F000000, 0xBF000000, 0x33800000,
             0x40490FDB, 0x4B000001, 0x4F000000, 0xCF000000, 0x5F000000, 0x3FC00000, 0x40200000, 0x7F800001, 0x477FEFFF,
-            0x477FF000, 0x33000001, 0x38800000, 0x387FE000, 0x3F808000, 0x3F801000, 0x3F803000],
+            0x477FF000, 0x33000001, 0x38800000, 0x387FE000, 0x3F808000, 0x3F801000, 0x3F803000, 0xFFC01234, 0xFFFFFFFF],
     "f64": [0, 1 << 63, 0x3FF0000000000000, 0xBFF0000000000000, 0x7FF0000000000000, 0xFFF0000000000000,
             0x7FF8000000000000, 0x7FEFFFFFFFFFFFFF, 1, 0x8000000000000001, 0x000FFFFFFFFFFFFF, 0x0010000000000000,
             0x3FEFFFFFFFFFFFFF, 0x3FF0000000000001, 0x3FE0000000000000, 0x400921FB54442D18, 0x41DFFFFFFFC00000,
             0x41E0000000000000, 0xC1E0000000200000, 0x43E0000000000000, 0x43F0000000000000, 0x47EFFFFFF0000000,
-            0x36A0000000000000, 0x3690000000000000, 0x3FF8000000000000, 0xC004000000000000],
+            0x36A0000000000000, 0x3690000000000000, 0x3FF8000000000000, 0xC004000000000000, 0x7FF0000000000001,
+            0xFFF8000000001234, 0xFFF123456789ABCD, 0xFFFFFFFFFFFFFFFF],
     "f16": [0, 0x8000, 0x3C00, 0xBC00, 0x7C00, 0xFC00, 0x7E00, 0x7BFF, 0xFBFF, 1, 0x8001, 0x03FF, 0x0400, 0x3BFF, 0x3C01,
-            0x3800, 0x4248, 0x1400, 0x6400, 0xE801],
+            0x3800, 0x4248, 0x1400, 0x6400, 0xE801, 0x7C01, 0xFDE7, 0xFFFF],
     "bf16": [0, 0x8000, 0x3F80, 0xBF80, 0x7F80, 0xFF80, 0x7FC0, 0x7F7F, 0xFF7F, 1, 0x8001, 0x007F, 0x0080, 0x3F7F, 0x3F81,
-             0x3F00, 0x4049, 0x3B80, 0x4B00, 0xC301],
+             0x3F00, 0x4049, 0x3B80, 0x4B00, 0xC301, 0x7F81, 0xFFD5, 0xFFFF],
     8: [0, 1, 2, 0x7F, 0x80, 0x81, 0xFE, 0xFF, 0x5A],
     16: [0, 1, 2, 7, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF, 0x5A5A, 0x00FF, 0x0100],
     32: [0, 1, 2, 7, 31, 32, 33, 0x7FFFFFFF, 0x80000000, 0x80000001, 0xFFFFFFFE, 0xFFFFFFFF, 0x5A5A5A5A, 0x00FFFFFF,

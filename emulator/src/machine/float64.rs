@@ -1,0 +1,72 @@
+//! Double-precision arithmetic on registers: as this CPU computes it, but with the NaNs that the GPU gives.
+//! Of several NaNs the two keep different ones, and the GPU leaves a NaN's sign alone.
+
+use super::alu::Slots;
+use super::exact::{QUIET_F64, nan, nan_moved};
+use super::lanes::{LANES, mask_where};
+use super::warp::Warp;
+use crate::program::Format;
+
+#[inline(always)]
+pub(super) fn fma_f64(warp: &mut Warp, s: Slots, mask: u32) {
+    let [a, b, c] = [s.a, s.b, s.c].map(|slot| &warp.d[slot as usize].0);
+    let (f, mut out) = (f64::from_bits, [0; LANES]);
+    for lane in 0..LANES {
+        out[lane] = f(a[lane]).mul_add(f(b[lane]), f(c[lane])).to_bits();
+    }
+    if mask_where(|lane| f(out[lane]).is_nan()) != 0 {
+        choose_nans(&mut out, [b, c, a]);
+    }
+    warp.d[s.d as usize].set(&out, mask);
+}
+
+/// A sum, difference or product.
+#[inline(always)]
+pub(super) fn arithmetic_f64(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(f64, f64) -> f64) {
+    let [a, b] = [s.a, s.b].map(|slot| &warp.d[slot as usize].0);
+    let mut out = [0; LANES];
+    for lane in 0..LANES {
+        out[lane] = f(f64::from_bits(a[lane]), f64::from_bits(b[lane])).to_bits();
+    }
+    if mask_where(|lane| f64::from_bits(out[lane]).is_nan()) != 0 {
+        choose_nans(&mut out, [b, b, a]);
+    }
+    warp.d[s.d as usize].set(&out, mask);
+}
+
+#[cold]
+#[inline(never)]
+fn choose_nans(out: &mut [u64; LANES], operands: [&[u64; LANES]; 3]) {
+    for (lane, value) in out.iter_mut().enumerate().filter(|(_, value)| is_nan_f64(**value)) {
+        *value = nan_f64(operands.map(|operand| operand[lane]));
+    }
+}
+
+/// The NaN that an instruction gives: the first of its operands that is one, in the order in which the
+/// hardware looks at them, made quiet. An FMA looks at `b`, `c`, `a`; a sum or a product at `b`, `a`.
+pub(super) fn nan_f64(operands: [u64; 3]) -> u64 {
+    let kept = operands.into_iter().find(|value| is_nan_f64(*value));
+    kept.map_or(nan(Format::F64), |value| value | QUIET_F64)
+}
+
+pub(super) fn is_nan_f64(value: u64) -> bool {
+    f64::from_bits(value).is_nan()
+}
+
+/// The bits of a number, or of a NaN made quiet.
+#[inline(always)]
+pub(super) fn quiet_f64(value: f64) -> u64 {
+    if value.is_nan() { value.to_bits() | QUIET_F64 } else { value.to_bits() }
+}
+
+pub(super) fn abs_f64(a: f64) -> u64 {
+    if a.is_nan() { quiet_f64(a) } else { a.abs().to_bits() }
+}
+
+pub(super) fn neg_f64(a: f64) -> u64 {
+    if a.is_nan() { quiet_f64(a) } else { (-a).to_bits() }
+}
+
+pub(super) fn f64_to_f32(a: f64) -> u32 {
+    if a.is_nan() { nan_moved(Format::F32, Format::F64, a.to_bits()) as u32 } else { (a as f32).to_bits() }
+}
