@@ -3,9 +3,9 @@
 
 use super::alu::Slots;
 use super::exact::{QUIET_F64, nan, nan_moved};
-use super::lanes::{LANES, mask_where};
+use super::lanes::LANES;
 use super::warp::Warp;
-use crate::program::Format;
+use crate::program::{Format, Slot};
 
 #[inline(always)]
 pub(super) fn fma_f64(warp: &mut Warp, s: Slots, mask: u32) {
@@ -14,10 +14,10 @@ pub(super) fn fma_f64(warp: &mut Warp, s: Slots, mask: u32) {
     for lane in 0..LANES {
         out[lane] = f(a[lane]).mul_add(f(b[lane]), f(c[lane])).to_bits();
     }
-    if mask_where(|lane| f(out[lane]).is_nan()) != 0 {
-        choose_nans(&mut out, [b, c, a]);
+    match any_nan(&out) {
+        false => warp.d[s.d as usize].set(&out, mask),
+        true => set_with_nans(warp, s.d, out, [s.b, s.c, s.a], mask),
     }
-    warp.d[s.d as usize].set(&out, mask);
 }
 
 /// A sum, difference or product.
@@ -28,18 +28,29 @@ pub(super) fn arithmetic_f64(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(f6
     for lane in 0..LANES {
         out[lane] = f(f64::from_bits(a[lane]), f64::from_bits(b[lane])).to_bits();
     }
-    if mask_where(|lane| f64::from_bits(out[lane]).is_nan()) != 0 {
-        choose_nans(&mut out, [b, b, a]);
+    match any_nan(&out) {
+        false => warp.d[s.d as usize].set(&out, mask),
+        true => set_with_nans(warp, s.d, out, [s.b, s.b, s.a], mask),
     }
-    warp.d[s.d as usize].set(&out, mask);
+}
+
+/// Whether a magnitude lies above infinity's, in few vector instructions: then the difference is negative.
+#[inline(always)]
+fn any_nan(values: &[u64; LANES]) -> bool {
+    let mut differences = 0;
+    for value in values {
+        differences |= f64::INFINITY.to_bits().wrapping_sub(value & (u64::MAX >> 1));
+    }
+    differences >> 63 == 1
 }
 
 #[cold]
 #[inline(never)]
-fn choose_nans(out: &mut [u64; LANES], operands: [&[u64; LANES]; 3]) {
+fn set_with_nans(warp: &mut Warp, d: Slot, mut out: [u64; LANES], operands: [Slot; 3], mask: u32) {
     for (lane, value) in out.iter_mut().enumerate().filter(|(_, value)| is_nan_f64(**value)) {
-        *value = nan_f64(operands.map(|operand| operand[lane]));
+        *value = nan_f64(operands.map(|slot| warp.d[slot as usize].0[lane]));
     }
+    warp.d[d as usize].set(&out, mask);
 }
 
 /// The NaN that an instruction gives: the first of its operands that is one, in the order in which the
