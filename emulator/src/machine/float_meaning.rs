@@ -112,7 +112,21 @@ fn rounded(format: Format, mode: Mode, value: Value) -> u64 {
 }
 
 fn product(format: Format, mode: Mode, a: Value, b: Value) -> u64 {
-    rounded(format, mode, times(a, b))
+    let exact = times(a, b);
+    let result = rounded(format, mode, exact);
+    match mode.flush && format == Format::F16 && is_tiny_f16(mode, exact) {
+        true => result & sign_bit(format),
+        false => result,
+    }
+}
+
+/// Whether a number would round below the least normal one if there were room for its exponent: an H200 flushes
+/// products in f16 by that, also where rounding among the subnormal numbers brings them up to it.
+fn is_tiny_f16(mode: Mode, exact: Value) -> bool {
+    const TWICE_LEAST_NORMAL: u64 = 0x0800;
+    let Value::Finite(exact) = exact else { return false };
+    let twice = round(Format::F16, mode.rounding, Exact { exponent: exact.exponent + 1, ..exact });
+    twice & !sign_bit(Format::F16) < TWICE_LEAST_NORMAL
 }
 
 fn fused(format: Format, mode: Mode, [a, b, c]: [Value; 3]) -> u64 {

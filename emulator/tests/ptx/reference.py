@@ -156,6 +156,11 @@ def arithmetic(op, fmt, mods, args):
             result = total(fmt, mods, product, sign, v[2], s[2])
         else:
             result = infinity(fmt, sign) if is_inf(product) else encode(fmt, product, mode, sign)
+            # Seen on an H200: f16 flushes what rounds below the least normal number, were there room for its exponent.
+            if fmt == "f16" and "ftz" in mods and not is_inf(product):
+                doubled = value(fmt, encode(fmt, 2 * product, mode, sign))
+                if not is_inf(doubled) and abs(doubled) < 2 * Q(2) ** FORMATS[fmt][2]:
+                    result = sign << (FORMATS[fmt][0] - 1)
     elif op in ("div", "rcp"):
         if op == "rcp":
             v, s = [Q(1)] + v, [0] + s
