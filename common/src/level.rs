@@ -5,7 +5,7 @@ use std::ops::Index;
 
 use clap::ValueEnum;
 use emulator::Dim3;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::Source;
 
@@ -46,7 +46,7 @@ pub struct Variant {
 }
 
 /// The type of the elements of A, B and C.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
     /// `float`.

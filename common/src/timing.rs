@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::level::{Dtype, Shape};
 
@@ -42,7 +42,7 @@ pub struct Timing {
 }
 
 /// The most that a GPU's FMA units can do.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Peak {
     /// Streaming multiprocessors.
     pub multiprocessors: u32,

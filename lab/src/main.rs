@@ -3,7 +3,7 @@
 //! - [`compare`]: every level on the same problem
 //! - [`sweep`]: the levels over sizes, blocks, tiles and shapes; [`pivot`]: its tables
 //! - [`plot`]: pictures, [`svg`]: how they are written
-//! - [`measure`]: all levels on a GPU, into a file
+//! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`gpus`]: the modelled GPUs, and what fits on them
 //! - [`ladder`]: the levels, [`bench`]: a problem on which they run, [`row`]: what comes of it
@@ -16,6 +16,7 @@ mod bench;
 mod candidate;
 mod compare;
 mod expression;
+mod figures;
 mod flags;
 mod gpus;
 mod ladder;
@@ -48,6 +49,8 @@ enum Command {
     Sweep(sweep::Sweep),
     Try(attempt::Try),
     Measure(measure::Measure),
+    #[command(hide = true)]
+    Figures(figures::Figures),
     Gpus(gpus::Gpus),
     Occupancy(gpus::Fit),
 }
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
     };
     let done = match &lab.command {
         Command::Compare(compare) => compare::run(compare),
+        Command::Figures(figures) => figures::run(figures),
         Command::Gpus(gpus) => gpus::list(gpus),
         Command::Occupancy(fit) => gpus::fit(fit),
         Command::Measure(measure) => measure::run(measure),

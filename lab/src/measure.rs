@@ -13,7 +13,7 @@ use common::problem::Element;
 use common::road::Options;
 use common::timing::{self, Peak};
 use common::{Dtype, Error, Shape};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::bench::Bench;
 use crate::ladder::{Entrant, LEVELS, entrants};
@@ -47,28 +47,28 @@ pub struct Measure {
 }
 
 /// The file: where, when and how, and the rows.
-#[derive(Debug, Serialize)]
-struct Record {
-    gpu: String,
-    architecture: u32,
-    driver: Option<String>,
-    cuda: Option<String>,
-    cublas: Option<String>,
-    math: &'static str,
-    accumulate: &'static str,
-    ptx_by: Vec<String>,
-    peaks: Vec<(Dtype, Peak)>,
-    state_before: Option<String>,
-    state_after: Option<String>,
-    timing: String,
-    l2_policy: &'static str,
-    counters: &'static str,
-    seed: u64,
-    commit: String,
-    date: String,
-    command: String,
-    complete: bool,
-    rows: Vec<Row>,
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Record {
+    pub gpu: String,
+    pub architecture: u32,
+    pub driver: Option<String>,
+    pub cuda: Option<String>,
+    pub cublas: Option<String>,
+    pub math: String,
+    pub accumulate: String,
+    pub ptx_by: Vec<String>,
+    pub peaks: Vec<(Dtype, Peak)>,
+    pub state_before: Option<String>,
+    pub state_after: Option<String>,
+    pub timing: String,
+    pub l2_policy: String,
+    pub counters: String,
+    pub seed: u64,
+    pub commit: String,
+    pub date: String,
+    pub command: String,
+    pub complete: bool,
+    pub rows: Vec<Row>,
 }
 
 /// Runs the command. The file is written anew after every problem, so that what is measured is kept.
@@ -130,8 +130,8 @@ fn start(gpu: &Gpu, measure: &Measure) -> Record {
         driver: nvidia_smi("driver_version"),
         cuda: gpu.cuda_version(),
         cublas: None,
-        math: vendor::MATH,
-        accumulate: "levels: in the element type, by fused multiply-add",
+        math: vendor::MATH.to_string(),
+        accumulate: "levels: in the element type, by fused multiply-add".to_string(),
         ptx_by: Vec::new(),
         peaks,
         state_before: state(),
@@ -142,8 +142,10 @@ fn start(gpu: &Gpu, measure: &Measure) -> Record {
             timing::WARM_UP.as_millis(),
             timing::BATCH
         ),
-        l2_policy: timing::L2_POLICY,
-        counters: "sectors, wavefronts, intensity and bottleneck are counted on the emulator, at counted_at where it is given",
+        l2_policy: timing::L2_POLICY.to_string(),
+        counters:
+            "sectors, wavefronts, intensity and bottleneck are counted on the emulator, at counted_at where it is given"
+                .to_string(),
         seed: measure.seed,
         commit: commit(),
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),

@@ -5,10 +5,10 @@ use common::report::{Modelled, Report};
 use common::timing::Timing;
 use common::{Dtype, Shape};
 use emulator::Counters;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A kernel on a problem. What could not be found out is `None`.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
     /// The level and its variant, `cuBLAS`, or `CPU, one core`.
     pub kernel: String,
@@ -69,7 +69,7 @@ pub struct Row {
 }
 
 /// What a time is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Measured on a GPU, between events.

@@ -1,4 +1,5 @@
 //! `cargo x bundle`: a folder of programs to carry to a machine without Rust. `cargo x measure`: the same measurements here.
+//! `cargo x figures`: what is shown of them.
 
 use std::fs;
 use std::path::Path;
@@ -47,6 +48,11 @@ pub fn measure() -> Result<ExitCode> {
     fs::create_dir_all(shell::root().join(folder)).with_context(|| format!("cannot make {folder}"))?;
     let command = format!("run --release --locked --package lab -- measure --out {folder}");
     Ok(shell::exit_code(shell::cargo_with(&command, &[("LAB_COMMIT", &commit()?)])?))
+}
+
+/// Writes what README and book show of the measurements.
+pub fn figures() -> Result<ExitCode> {
+    Ok(shell::exit_code(shell::cargo("run --quiet --locked --package lab -- figures")?))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

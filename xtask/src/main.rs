@@ -1,8 +1,8 @@
 //! The repository's own commands: `cargo x …`.
 //!
 //! `ci` is the whole of continuous integration, `tidy` tests the repository itself, `ptx` regenerates what NVIDIA's
-//! compiler makes of the kernels, `ncu` records what the hardware counts, `measure` how fast it is, `bundle` makes a folder of
-//! programs, `book` builds the book. This crate depends on none of the workspace's others: it runs
+//! compiler makes of the kernels, `ncu` records what the hardware counts, `measure` how fast it is, `figures` shows it in README
+//! and book, `bundle` makes a folder of programs, `book` builds the book. This crate depends on none of the workspace's others: it runs
 //! cargo and reads files, so that it works while they do not compile.
 
 #![forbid(unsafe_code)]
@@ -38,6 +38,8 @@ enum Command {
     Ptx,
     /// Measure all levels on this machine's GPU, into book/measurements
     Measure,
+    /// Write the tables and pictures of README and book again, from what was measured
+    Figures,
     /// Make a folder of programs for a machine without Rust: target/ladder
     Bundle,
     /// Record the hardware's counters for every level (needs an NVIDIA GPU and ncu)
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(),
         Command::Ptx => ptx::run(),
         Command::Measure => bundle::measure(),
+        Command::Figures => bundle::figures(),
         Command::Bundle => bundle::run(),
         Command::Ncu { binaries, out } => ncu::run(&binaries, &out),
         Command::Book => book::run(),

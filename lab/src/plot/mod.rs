@@ -52,16 +52,21 @@ pub fn draw(flags: &Flags, rows: &[Row], place: &str) -> Result<(), Error> {
     if right.is_empty() {
         return Err(Error::usage("there is nothing to draw: no row has a right product", "look at the rows"));
     }
-    let text = match flags.plot {
-        Plot::Speed => speed::draw(&right, place),
-        Plot::Roofline => roofline::draw(&right, place),
-        Plot::Counters => counters::draw(&right, place),
-    };
+    let text = picture(flags.plot, &right, place);
     let new = file.with_extension("svg.new");
     fs::write(&new, text).and_then(|()| fs::rename(&new, file)).map_err(|error| {
         let _ = fs::remove_file(&new);
         Error::usage(format!("cannot write {}: {error}", file.display()), "name a file in a folder that is there")
     })
+}
+
+/// The picture of one row or more, as the text of an SVG file.
+pub fn picture(plot: Plot, rows: &[&Row], place: &str) -> String {
+    match plot {
+        Plot::Speed => speed::draw(rows, place),
+        Plot::Roofline => roofline::draw(rows, place),
+        Plot::Counters => counters::draw(rows, place),
+    }
 }
 
 /// What a series is called: the kernel, and its tile sizes where they tell series apart.

@@ -1,0 +1,244 @@
+//! `lab figures`: what README and book show of a GPU's record. Nothing in them is typed; a test holds them to the record.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use common::{Dtype, Error, Shape};
+
+use crate::ladder::{Entrant, LEVELS};
+use crate::measure::Record;
+use crate::output::print;
+use crate::plot::{Plot, picture};
+use crate::row::Row;
+use crate::table::{maybe, percent};
+
+const RECORD: &str = "book/measurements/nvidia-h200.json";
+const README: &str = "README.md";
+const PAGE: &str = "book/src/measurements.md";
+const START: &str = "<!-- made by `cargo x figures` from book/measurements/nvidia-h200.json -->\n";
+const END: &str = "<!-- end -->";
+const DTYPES: [Dtype; 2] = [Dtype::F32, Dtype::F64];
+/// The square sizes of README's table, and the one of the rooflines.
+const SHORT: [u32; 2] = [1024, 4096];
+
+/// Writes the tables and pictures of README and book, from the record of a GPU
+#[derive(Debug, Clone, Args)]
+pub struct Figures {
+    /// The repository
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    root: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(figures: &Figures) -> Result<ExitCode, Error> {
+    for (file, text) in all(&figures.root)? {
+        let path = figures.root.join(&file);
+        let folder = path.parent().unwrap_or(&figures.root);
+        fs::create_dir_all(folder).and_then(|()| fs::write(&path, text)).map_err(|error| {
+            Error::usage(format!("cannot write {}: {error}", path.display()), "is this the repository's root?")
+        })?;
+        print(&format!("{file}\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every file that shows measurements, by its path in the repository, as the record says that it is.
+fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
+    let record: Record = serde_json::from_str(&read(root, RECORD)?).map_err(|error| unlike(error.to_string()))?;
+    if !record.complete || record.rows.iter().any(|row| !row.is_right()) {
+        return Err(unlike("a problem is missing or a product is wrong".to_string()));
+    }
+    let mut files = vec![
+        (README.to_string(), between_markers(&read(root, README)?, &short(&record))?),
+        (PAGE.to_string(), page(&record)),
+    ];
+    let place = format!("on {}", record.gpu);
+    for dtype in DTYPES {
+        let is_default = |row: &&Row| is_vendor(row) || LEVELS.iter().any(|level| is(row, &default(level, dtype)));
+        let shown = record.rows.iter().filter(|row| row.dtype == dtype && is_square(row)).filter(is_default);
+        let speed: Vec<&Row> = shown.collect();
+        let large: Vec<&Row> = speed.iter().copied().filter(|row| row.m == SHORT[1]).collect();
+        for (plot, rows) in [(Plot::Speed, speed), (Plot::Roofline, large)] {
+            if rows.is_empty() {
+                return Err(unlike(format!("no square problems in {dtype}")));
+            }
+            files.push((format!("book/src/{}", svg(plot, dtype)), picture(plot, &rows, &place)));
+        }
+    }
+    Ok(files)
+}
+
+fn read(root: &Path, file: &str) -> Result<String, Error> {
+    let path = root.join(file);
+    fs::read_to_string(&path).map_err(|error| {
+        Error::usage(format!("cannot read {}: {error}", path.display()), "run it at the repository's root")
+    })
+}
+
+fn unlike(what: String) -> Error {
+    Error::usage(format!("{RECORD} is no whole record: {what}"), "`cargo x measure` on that GPU makes it")
+}
+
+/// The text with what stands between the markers replaced.
+fn between_markers(text: &str, new: &str) -> Result<String, Error> {
+    let parts = text.split_once(START).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+    let (before, after) =
+        parts.ok_or_else(|| Error::usage(format!("{README} lacks the lines {}and {END}", START), "put them back"))?;
+    Ok(format!("{before}{START}{new}{END}{after}"))
+}
+
+/// README's table: each level by default.
+fn short(record: &Record) -> String {
+    let columns = DTYPES.iter().flat_map(|&dtype| SHORT.map(|size| (dtype, Shape { m: size, n: size, k: size })));
+    let columns: Vec<(Dtype, Shape)> = columns.collect();
+    let cell = |row: Option<&Row>| {
+        let rate = row.and_then(|row| row.gflops).map(|gflops| gflops / 1e3);
+        row.filter(|row| !is_vendor(row))
+            .map_or_else(|| maybe(rate), |row| format!("{} ({})", maybe(rate), percent(row.of_vendor)))
+    };
+    let mut lines = vec![vec!["TFLOP/s (share of cuBLAS)".to_string(), "tile sizes".to_string()]];
+    lines[0].extend(columns.iter().map(|(dtype, shape)| format!("{dtype}, n = {}", shape.n)));
+    for level in LEVELS {
+        let configuration = default(level, Dtype::F32);
+        let mut line = vec![configuration.name(), configuration.configuration.tiles.to_string()];
+        line.extend(columns.iter().map(|(dtype, shape)| {
+            let wanted = default(level, *dtype);
+            cell(find(record, *dtype, *shape, |row| is(row, &wanted)))
+        }));
+        lines.push(line);
+    }
+    let mut line = vec!["cuBLAS".to_string(), String::new()];
+    line.extend(columns.iter().map(|(dtype, shape)| cell(find(record, *dtype, *shape, is_vendor))));
+    lines.push(line);
+    format!(
+        "\nMeasured, M = N = K = n, each level with its default tile sizes:\n\n{}\n{}\nAll sizes, tile sizes and pictures: \
+         [measurements](book/src/measurements.md).\n\n",
+        markdown(&lines),
+        origin(record)
+    )
+}
+
+/// The book's page.
+fn page(record: &Record) -> String {
+    let mut text = format!(
+        "<!-- made by `cargo x figures` from {RECORD} -->\n\n# Measurements\n\n{}\nHow: {}. Seed {}, commit {}.\nLevels' sums: {}.\n",
+        origin(record),
+        record.timing,
+        record.seed,
+        record.commit,
+        record.accumulate.trim_start_matches("levels: ")
+    );
+    for dtype in DTYPES {
+        let rows: Vec<&Row> = record.rows.iter().filter(|row| row.dtype == dtype).collect();
+        let part = |square: bool| rows.iter().copied().filter(|row| is_square(row) == square).collect::<Vec<&Row>>();
+        let large = Shape { m: SHORT[1], n: SHORT[1], k: SHORT[1] };
+        let counted =
+            find(record, dtype, large, |row| row.counted_at.is_some()).and_then(|row| row.counted_at.as_ref());
+        text += &format!("\n## {dtype}\n\nGFLOP/s, M = N = K (-: not measured):\n\n{}", rates(&part(true)));
+        text += &format!("\nGFLOP/s, M×N×K:\n\n{}", rates(&part(false)));
+        text += &format!("\n![Size against GFLOP/s, {dtype}]({})\n", svg(Plot::Speed, dtype));
+        text += &format!(
+            "\n![Roofline, {dtype}, M = N = K = {}]({})\n\nM = N = K = {}, each level with its default tile sizes. The rates are measured; the FLOPs per byte are counted on\nthe emulator{}.\n",
+            SHORT[1],
+            svg(Plot::Roofline, dtype),
+            SHORT[1],
+            counted.map_or_else(String::new, |at| format!(", at {at}"))
+        );
+    }
+    text
+}
+
+/// Kernel by kernel, problem by problem; a dash where a kernel was left out.
+fn rates(rows: &[&Row]) -> String {
+    let (mut shapes, mut kernels): (Vec<Shape>, Vec<(&str, &str)>) = (Vec::new(), Vec::new());
+    for row in rows {
+        if !shapes.contains(&row.shape()) {
+            shapes.push(row.shape());
+        }
+        if !kernels.contains(&(&row.kernel, &row.tiles)) {
+            kernels.push((&row.kernel, &row.tiles));
+        }
+    }
+    let mut lines = vec![vec!["kernel".to_string(), "tile sizes".to_string()]];
+    lines[0].extend(shapes.iter().map(|s| if s.m == s.n && s.n == s.k { s.n.to_string() } else { s.to_string() }));
+    for (kernel, tiles) in kernels {
+        let mut line = vec![kernel.to_string(), tiles.to_string()];
+        let at = |shape: &Shape| {
+            rows.iter().find(|row| row.shape() == *shape && (&*row.kernel, &*row.tiles) == (kernel, tiles))
+        };
+        line.extend(shapes.iter().map(|shape| maybe(at(shape).and_then(|row| row.gflops))));
+        lines.push(line);
+    }
+    let spread = rows.iter().filter_map(|row| row.spread).fold(0.0, f64::max);
+    format!("{}\nThe widest spread of these is {} of its median.\n", markdown(&lines), percent(Some(spread)))
+}
+
+/// Where the numbers are from, so that they can be believed or not.
+fn origin(record: &Record) -> String {
+    let known = |version: &Option<String>| version.clone().unwrap_or_else(|| "unknown".to_string());
+    format!(
+        "{}, driver {}, CUDA {}, cuBLAS {}, {}; {}.\ncuBLAS: {}.\n",
+        record.gpu,
+        known(&record.driver),
+        known(&record.cuda),
+        known(&record.cublas),
+        record.date.split('T').next().unwrap_or_default(),
+        record.l2_policy,
+        record.math
+    )
+}
+
+fn markdown(lines: &[Vec<String>]) -> String {
+    let text = |line: &Vec<String>| format!("| {} |\n", line.join(" | "));
+    let rule: Vec<&str> = (0..lines[0].len()).map(|column| if column < 2 { "---" } else { "---:" }).collect();
+    let (head, body) = (text(&lines[0]), lines[1..].iter().map(text).collect::<String>());
+    format!("{head}|{}|\n{body}", rule.join("|"))
+}
+
+/// The picture's file, as the book's page names it.
+fn svg(plot: Plot, dtype: Dtype) -> String {
+    format!("figures/{}-{dtype}.svg", if plot == Plot::Roofline { "roofline" } else { "speed" })
+}
+
+fn default(level: &'static common::Level, dtype: Dtype) -> Entrant {
+    Entrant { level, configuration: level.default_configuration(dtype) }
+}
+
+fn is(row: &Row, entrant: &Entrant) -> bool {
+    row.kernel == entrant.name() && row.tiles == entrant.configuration.tiles.to_string()
+}
+
+fn is_vendor(row: &Row) -> bool {
+    row.kernel.starts_with("cuBLAS")
+}
+
+fn is_square(row: &Row) -> bool {
+    row.m == row.n && row.n == row.k
+}
+
+fn find(record: &Record, dtype: Dtype, shape: Shape, wanted: impl Fn(&Row) -> bool) -> Option<&Row> {
+    record.rows.iter().find(|row| row.dtype == dtype && row.shape() == shape && wanted(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_show_what_the_record_says() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        for (file, text) in all(root).unwrap() {
+            let same = fs::read_to_string(root.join(&file)).is_ok_and(|shown| shown == text);
+            assert!(same, "{file} is not what {RECORD} gives\nhint: `cargo x figures`, and commit what it writes");
+        }
+    }
+
+    #[test]
+    fn figures_need_their_markers() {
+        let text = format!("a\n{START}old\n{END}\nb {END}\n");
+        assert_eq!(between_markers(&text, "new\n").unwrap(), format!("a\n{START}new\n{END}\nb {END}\n"));
+        assert!(between_markers("a\n", "new").is_err());
+    }
+}
