@@ -6,10 +6,25 @@
 mod table;
 
 use common::device::cuda::Gpu;
+use sha2::{Digest, Sha256};
 use table::{Form, THREADS};
 
 /// Thread blocks of generated inputs.
 const BLOCKS: u32 = 64;
+
+/// What the run on a GPU said, and of which cases.
+const RECORD: &str = include_str!("data/twins-h200.txt");
+
+#[test]
+fn the_record_is_of_these_cases() {
+    let digest = Sha256::digest(include_bytes!("../../emulator/tests/ptx/cases.txt"));
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert!(
+        RECORD.contains(&digest),
+        "cases.txt has changed since the GPU saw it: run this test there, and record that"
+    );
+    assert!(RECORD.contains("every_form_gives_the_same_bits_on_a_gpu ... ok"), "the record is of a run that failed");
+}
 
 #[test]
 fn every_form_gives_the_same_bits_on_a_gpu() {

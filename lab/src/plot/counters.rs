@@ -20,7 +20,7 @@ const PARTS: [(&str, Counter); 3] = [
 pub(super) fn draw(rows: &[&Row], place: &str) -> String {
     let counted: Vec<&&Row> = rows.iter().filter(|row| row.sectors_per_fma.is_some()).collect();
     let part_height = 52.0 + (BAR + 6.0) * counted.len() as f64;
-    let mut svg = Svg::new(900.0, 46.0 + part_height * PARTS.len() as f64, &format!("counters, {place}"));
+    let mut svg = Svg::new(940.0, 46.0 + part_height * PARTS.len() as f64, &format!("counters, {place}"));
     for (part, (title, counter)) in PARTS.iter().enumerate() {
         let top = 60.0 + part_height * part as f64;
         svg.text(16.0, top, title, "", Anchor::Start);

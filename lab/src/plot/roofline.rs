@@ -21,7 +21,7 @@ pub(super) fn draw(rows: &[&Row], place: &str) -> String {
     let memory = gpu.map(|gpu| f64::from(gpu.rates.l1_bytes * gpu.sms) * gpu.boost_hz / 1e9);
     let bound = points.iter().any(|(row, _, _)| row.ms_is == Kind::Bound);
     let what = if bound { "roofline, rates at most by counted work" } else { "roofline" };
-    let mut svg = Svg::new(900.0, 430.0, &format!("{what}, {}, {place}", rows[0].dtype));
+    let mut svg = Svg::new(940.0, 430.0, &format!("{what}, {}, {place}", rows[0].dtype));
 
     let knee = peak.zip(memory).map(|(peak, memory)| peak / memory);
     let x = Axis::over(points.iter().map(|p| p.1).chain(knee.map(|knee| 2.0 * knee)), LEFT, RIGHT);

@@ -13,7 +13,7 @@ const BOTTOM: f64 = 380.0;
 pub(super) fn draw(rows: &[&Row], place: &str) -> String {
     let bound = rows.iter().any(|row| row.ms_is == Kind::Bound);
     let what = if bound { "at most GFLOP/s, by counted work" } else { "GFLOP/s" };
-    let mut svg = Svg::new(900.0, 430.0, &format!("{what}, {}, {place}", rows[0].dtype));
+    let mut svg = Svg::new(940.0, 430.0, &format!("{what}, {}, {place}", rows[0].dtype));
     let x = Axis::over(rows.iter().map(|row| size(row)), LEFT, RIGHT);
     let y = Axis::over(rows.iter().filter_map(|row| row.gflops), BOTTOM, TOP);
     axes(&mut svg, &x, &y);
