@@ -8,6 +8,7 @@ use clap::Args;
 use common::{Dtype, Error, Shape};
 
 use crate::ladder::{Entrant, LEVELS};
+use crate::lessons::{self, Waits};
 use crate::measure::Record;
 use crate::output::print;
 use crate::plot::{Plot, picture};
@@ -15,9 +16,12 @@ use crate::row::Row;
 use crate::table::{maybe, percent};
 
 const RECORD: &str = "book/measurements/nvidia-h200.json";
+const WAITS: &str = "book/measurements/nvidia-h200-waits.csv";
 const README: &str = "README.md";
 const PAGE: &str = "book/src/measurements.md";
 const START: &str = "<!-- made by `cargo x figures` from book/measurements/nvidia-h200.json -->\n";
+/// The first line of what is made.
+pub const MADE: &str = "<!-- made by `cargo x figures` from book/measurements -->\n";
 const END: &str = "<!-- end -->";
 const DTYPES: [Dtype; 2] = [Dtype::F32, Dtype::F64];
 /// The square sizes of README's table, and the one of the rooflines.
@@ -53,7 +57,9 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
     let mut files = vec![
         (README.to_string(), between_markers(&read(root, README)?, &short(&record))?),
         (PAGE.to_string(), page(&record)),
+        ("book/generated/ladder.md".to_string(), format!("{MADE}\n{}", ladder(&record))),
     ];
+    files.extend(lessons::tables(&record, &Waits::from(&read(root, WAITS)?)?)?);
     let place = format!("on {}", record.gpu);
     for dtype in DTYPES {
         let is_default = |row: &&Row| is_vendor(row) || LEVELS.iter().any(|level| is(row, &default(level, dtype)));
@@ -89,8 +95,13 @@ fn between_markers(text: &str, new: &str) -> Result<String, Error> {
     Ok(format!("{before}{START}{new}{END}{after}"))
 }
 
-/// README's table: each level by default.
+/// README's table.
 fn short(record: &Record) -> String {
+    format!("\n{}\nAll sizes, tile sizes and pictures: [measurements](book/src/measurements.md).\n\n", ladder(record))
+}
+
+/// Each level by default.
+fn ladder(record: &Record) -> String {
     let columns = DTYPES.iter().flat_map(|&dtype| SHORT.map(|size| (dtype, Shape { m: size, n: size, k: size })));
     let columns: Vec<(Dtype, Shape)> = columns.collect();
     let cell = |row: Option<&Row>| {
@@ -113,9 +124,8 @@ fn short(record: &Record) -> String {
     line.extend(columns.iter().map(|(dtype, shape)| cell(find(record, *dtype, *shape, is_vendor))));
     lines.push(line);
     format!(
-        "\nMeasured, M = N = K = n, each level with its default tile sizes:\n\n{}\n{}\nAll sizes, tile sizes and pictures: \
-         [measurements](book/src/measurements.md).\n\n",
-        markdown(&lines),
+        "Measured, M = N = K = n, each level with its default tile sizes:\n\n{}\n{}",
+        markdown(&lines, 2),
         origin(record)
     )
 }
@@ -172,7 +182,7 @@ fn rates(rows: &[&Row]) -> String {
         lines.push(line);
     }
     let spread = rows.iter().filter_map(|row| row.spread).fold(0.0, f64::max);
-    format!("{}\nThe widest spread of these is {} of its median.\n", markdown(&lines), percent(Some(spread)))
+    format!("{}\nThe widest spread of these is {} of its median.\n", markdown(&lines, 2), percent(Some(spread)))
 }
 
 /// Where the numbers are from, so that they can be believed or not.
@@ -190,9 +200,10 @@ fn origin(record: &Record) -> String {
     )
 }
 
-fn markdown(lines: &[Vec<String>]) -> String {
+/// Lines of cells, the head first, as a table: columns of words, then of numbers.
+pub fn markdown(lines: &[Vec<String>], words: usize) -> String {
     let text = |line: &Vec<String>| format!("| {} |\n", line.join(" | "));
-    let rule: Vec<&str> = (0..lines[0].len()).map(|column| if column < 2 { "---" } else { "---:" }).collect();
+    let rule: Vec<&str> = (0..lines[0].len()).map(|column| if column < words { "---" } else { "---:" }).collect();
     let (head, body) = (text(&lines[0]), lines[1..].iter().map(text).collect::<String>());
     format!("{head}|{}|\n{body}", rule.join("|"))
 }
@@ -218,7 +229,8 @@ fn is_square(row: &Row) -> bool {
     row.m == row.n && row.n == row.k
 }
 
-fn find(record: &Record, dtype: Dtype, shape: Shape, wanted: impl Fn(&Row) -> bool) -> Option<&Row> {
+/// The row of a problem.
+pub fn find(record: &Record, dtype: Dtype, shape: Shape, wanted: impl Fn(&Row) -> bool) -> Option<&Row> {
     record.rows.iter().find(|row| row.dtype == dtype && row.shape() == shape && wanted(row))
 }
 

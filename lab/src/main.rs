@@ -3,7 +3,8 @@
 //! - [`compare`]: every level on the same problem
 //! - [`sweep`]: the levels over sizes, blocks, tiles and shapes; [`pivot`]: its tables
 //! - [`plot`]: pictures, [`svg`]: how they are written
-//! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it
+//! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it, [`lessons`]:
+//!   lesson by lesson
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`gpus`]: the modelled GPUs, and what fits on them
 //! - [`ladder`]: the levels, [`bench`]: a problem on which they run, [`row`]: what comes of it
@@ -20,6 +21,7 @@ mod figures;
 mod flags;
 mod gpus;
 mod ladder;
+mod lessons;
 mod measure;
 mod operands;
 mod output;

@@ -51,6 +51,15 @@ enum Command {
         #[arg(long, default_value = "common/tests/data/ncu-h200.csv")]
         out: PathBuf,
     },
+    /// Record where the time goes on an NVIDIA GPU: occupancy, issue, what warps wait for (needs ncu)
+    NcuWaits {
+        /// Folder with the levels' binaries
+        #[arg(long, default_value = "target/release")]
+        binaries: PathBuf,
+        /// Where the record goes
+        #[arg(long, default_value = "book/measurements/nvidia-h200-waits.csv")]
+        out: PathBuf,
+    },
     /// Build the book into book/book (needs no installed mdBook)
     Book,
 }
@@ -63,7 +72,8 @@ fn main() -> ExitCode {
         Command::Measure => bundle::measure(),
         Command::Figures => bundle::figures(),
         Command::Bundle => bundle::run(),
-        Command::Ncu { binaries, out } => ncu::run(&binaries, &out),
+        Command::Ncu { binaries, out } => ncu::counters(&binaries, &out),
+        Command::NcuWaits { binaries, out } => ncu::where_time_goes(&binaries, &out),
         Command::Book => book::run(),
     };
     match done {
