@@ -45,7 +45,7 @@ pub fn run() -> Result<ExitCode> {
 
 /// Runs every check, prints the findings to stdout, and returns whether there were none.
 pub fn passes() -> Result<bool> {
-    let tree = Tree::of_repository(shell::root())?;
+    let tree = Tree::of_repository()?;
     let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
     for finding in &findings {
         println!("{finding}");
