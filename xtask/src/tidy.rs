@@ -4,14 +4,18 @@
 //! fail. A finding is one line: `path:line: what is wrong`.
 
 mod anchors;
+mod blocks;
 mod includes;
 mod ladder;
 mod lengths;
+mod lessons;
 mod links;
 mod lints;
+mod measured;
 mod paths;
 mod readme;
 mod shipped;
+mod shown;
 mod summary;
 mod tree;
 mod unsafe_code;
@@ -30,6 +34,10 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     lengths::check,
     anchors::check,
     includes::check,
+    shown::check,
+    blocks::check,
+    measured::check,
+    lessons::check,
     summary::check,
     links::check,
     paths::check,
