@@ -1,18 +1,22 @@
 //! The repository's own commands: `cargo x …`.
 //!
 //! `ci` is the whole of continuous integration, `tidy` tests the repository itself, `ptx` regenerates what NVIDIA's
-//! compiler makes of the kernels, `ncu` records what the hardware counts, `measure` how fast it is, `figures` shows it in README
-//! and book, `bundle` makes a folder of programs, `book` builds the book. This crate depends on none of the workspace's others: it runs
-//! cargo and reads files, so that it works while they do not compile.
+//! compiler makes of the kernels, `ncu` records what the hardware counts, `measure` how fast it is, `figures` shows it
+//! in README and book, `bundle` makes a folder of programs, `outputs` and `diffs` make what the book includes, `book`
+//! builds it. This crate depends on none of the workspace's others: it runs cargo and reads files, so that it works
+//! while they do not compile.
 
 #![forbid(unsafe_code)]
 
 mod book;
 mod bundle;
 mod ci;
+mod diffs;
 mod ncu;
+mod outputs;
 mod ptx;
 mod shell;
+mod text;
 mod tidy;
 
 use std::path::PathBuf;
@@ -60,6 +64,21 @@ enum Command {
         #[arg(long, default_value = "book/measurements/nvidia-h200-waits.csv")]
         out: PathBuf,
     },
+    /// Run the commands whose output the book shows, and write what they show
+    Outputs {
+        /// Write nothing: fail if an output has changed, and show how
+        #[arg(long)]
+        check: bool,
+        /// Only the files of book/outputs whose path contains this
+        #[arg(default_value = "")]
+        pattern: String,
+    },
+    /// Write the difference of each level's kernel from the level before, into book/diffs
+    Diffs {
+        /// Write nothing: fail if a diff is stale
+        #[arg(long)]
+        check: bool,
+    },
     /// Build the book into book/book (needs no installed mdBook)
     Book,
 }
@@ -74,6 +93,8 @@ fn main() -> ExitCode {
         Command::Bundle => bundle::run(),
         Command::Ncu { binaries, out } => ncu::counters(&binaries, &out),
         Command::NcuWaits { binaries, out } => ncu::where_time_goes(&binaries, &out),
+        Command::Outputs { check, pattern } => outputs::run(check, &pattern),
+        Command::Diffs { check } => diffs::run(check),
         Command::Book => book::run(),
     };
     match done {
