@@ -18,10 +18,12 @@ extern "C" __global__ void split_k_loop(
         As[row][col] = a[row * a_width + i * TILE + col];
         Bs[row][col] = b[(i * TILE + row) * b_width + col];
         __syncthreads();  // both tiles are full
+        // ANCHOR: mistake
         #pragma unroll 1
         for (int e = 0; e < MATRIX; ++e) {
             sum += As[row][e] * Bs[e][col];
         }
+        // ANCHOR_END: mistake
         __syncthreads();  // everyone has read the tiles
     }
     c[row * c_width + col] = sum;

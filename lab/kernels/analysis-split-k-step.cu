@@ -16,8 +16,10 @@ extern "C" __global__ void split_k_step(
     int col = blockIdx.x * TILE + tile_col;
     float sum = 0.0f;
     for (int i = 0; i < a_width / TILE; ++i) {
+        // ANCHOR: mistake
         As[row][tile_col] = a[row * a_width + i * TILE + tile_col];
         Bs[row][tile_col] = b[i * b_width * b_width + row * b_width + col];
+        // ANCHOR_END: mistake
         __syncthreads();  // both tiles are full
         for (int e = 0; e < TILE; ++e) {
             sum += As[row][e] * Bs[e][tile_col];

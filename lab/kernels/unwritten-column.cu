@@ -14,9 +14,11 @@ extern "C" __global__ void unwritten_column(const float* A, const float* B, floa
     int col = blockIdx.x * TILE + tx;
     float acc = 0.0f;
     for (int k0 = 0; k0 < K; k0 += TILE) {
+        // ANCHOR: mistake
         if (tx < TILE - 1) As[ty][tx] = row < M && k0 + tx < K ? A[row * K + k0 + tx] : 0.0f;
         Bs[ty][tx] = k0 + ty < K && col < N ? B[(k0 + ty) * N + col] : 0.0f;
         __syncthreads();  // both tiles are full
+        // ANCHOR_END: mistake
         for (int k = 0; k < TILE; ++k) acc += As[ty][k] * Bs[k][tx];
         __syncthreads();  // everyone has read the tiles
     }

@@ -27,6 +27,7 @@ fn exhibits_are_judged() {
         ("constant-error", 1),
         ("missing-barrier", 1),
         ("half-barrier", 1),
+        ("hanging-barrier", 1),
         ("unwritten-column", 1),
     ] {
         let output = lab(&format!("try lab/kernels/{kernel}.cu --backend emulator --alone"));
@@ -152,5 +153,5 @@ fn the_exhibits_ptx_is_fresh() {
         }
         count += 1;
     }
-    assert_eq!(count, 16);
+    assert_eq!(count, 17);
 }
