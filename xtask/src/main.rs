@@ -1,18 +1,22 @@
 //! The repository's own commands: `cargo x …`.
 //!
 //! `ci` is the whole of continuous integration, `tidy` tests the repository itself, `ptx` regenerates what NVIDIA's
-//! compiler makes of the kernels, `ncu` records what the hardware counts, `measure` how fast it is, `figures` shows it in README
-//! and book, `bundle` makes a folder of programs, `book` builds the book. This crate depends on none of the workspace's others: it runs
-//! cargo and reads files, so that it works while they do not compile.
+//! compiler makes of the kernels, `ncu` records what the hardware counts, `measure` how fast it is, `figures` shows it
+//! in README and book, `bundle` makes a folder of programs, `outputs` and `diffs` make what the book includes, `book`
+//! builds it. This crate depends on none of the workspace's others: it runs cargo and reads files, so that it works
+//! while they do not compile.
 
 #![forbid(unsafe_code)]
 
 mod book;
 mod bundle;
 mod ci;
+mod diffs;
 mod ncu;
+mod outputs;
 mod ptx;
 mod shell;
+mod text;
 mod tidy;
 
 use std::path::PathBuf;
@@ -51,6 +55,21 @@ enum Command {
         #[arg(long, default_value = "common/tests/data/ncu-h200.csv")]
         out: PathBuf,
     },
+    /// Run the commands whose output the book shows, and write what they show
+    Outputs {
+        /// Write nothing: fail if an output has changed, and show how
+        #[arg(long)]
+        check: bool,
+        /// Only the files of book/outputs whose path contains this
+        #[arg(default_value = "")]
+        pattern: String,
+    },
+    /// Write the difference of each level's kernel from the level before, into book/diffs
+    Diffs {
+        /// Write nothing: fail if a diff is stale
+        #[arg(long)]
+        check: bool,
+    },
     /// Build the book into book/book (needs no installed mdBook)
     Book,
 }
@@ -64,6 +83,8 @@ fn main() -> ExitCode {
         Command::Figures => bundle::figures(),
         Command::Bundle => bundle::run(),
         Command::Ncu { binaries, out } => ncu::run(&binaries, &out),
+        Command::Outputs { check, pattern } => outputs::run(check, &pattern),
+        Command::Diffs { check } => diffs::run(check),
         Command::Book => book::run(),
     };
     match done {

@@ -4,14 +4,18 @@
 //! fail. A finding is one line: `path:line: what is wrong`.
 
 mod anchors;
+mod blocks;
 mod includes;
 mod ladder;
 mod lengths;
+mod lessons;
 mod links;
 mod lints;
+mod measured;
 mod paths;
 mod readme;
 mod shipped;
+mod shown;
 mod summary;
 mod tree;
 mod unsafe_code;
@@ -30,6 +34,10 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     lengths::check,
     anchors::check,
     includes::check,
+    shown::check,
+    blocks::check,
+    measured::check,
+    lessons::check,
     summary::check,
     links::check,
     paths::check,
@@ -45,7 +53,7 @@ pub fn run() -> Result<ExitCode> {
 
 /// Runs every check, prints the findings to stdout, and returns whether there were none.
 pub fn passes() -> Result<bool> {
-    let tree = Tree::of_repository(shell::root())?;
+    let tree = Tree::of_repository()?;
     let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
     for finding in &findings {
         println!("{finding}");
