@@ -83,7 +83,7 @@ fn step(record: &Record) -> String {
     format!(
         "Level 3's GFLOP/s divided by level 2's, same tiles, measured on {}; more than 1 means that double buffering pays:\n\n{}",
         record.gpu,
-        markdown(&lines, 2)
+        markdown(&lines, 1)
     )
 }
 
@@ -95,23 +95,17 @@ fn is(row: &Row, kernel: &str, tiles: &str) -> bool {
 const ASKED: [(&str, &str); 13] = [
     ("gpu__time_duration.sum", "time, µs"),
     ("smsp__inst_executed.sum", "million warp instructions"),
-    ("sm__warps_active.avg.per_cycle_active", "warps on an SM, on average"),
+    ("sm__warps_active.avg.per_cycle_active", "warps on an SM"),
     ("smsp__issue_active.avg.pct_of_peak_sustained_active", "issue slots used, %"),
     ("l1tex__throughput.avg.pct_of_peak_sustained_elapsed", "L1 busy, %"),
     ("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed", "shared memory busy, %"),
     ("dram__throughput.avg.pct_of_peak_sustained_elapsed", "DRAM busy, %"),
-    ("smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", "wait for global memory"),
-    ("smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio", "wait for shared memory"),
-    (
-        "smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio",
-        "wait for a place in the queue to shared memory",
-    ),
-    (
-        "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio",
-        "wait for a place in the queue to global memory",
-    ),
-    ("smsp__average_warps_issue_stalled_wait_per_issue_active.ratio", "wait of a fixed length after an instruction"),
-    ("smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", "wait at a barrier"),
+    ("smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio", "wait: global memory"),
+    ("smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio", "wait: shared memory"),
+    ("smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio", "wait: queue to shared memory"),
+    ("smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio", "wait: queue to global memory"),
+    ("smsp__average_warps_issue_stalled_wait_per_issue_active.ratio", "wait: fixed, after an instruction"),
+    ("smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", "wait: barrier"),
 ];
 
 /// Where the time goes: what Nsight Compute read on the GPU.
@@ -146,8 +140,10 @@ impl Waits {
                 row.ok_or_else(|| unlike(&format!("{level} {arguments} is missing")))
             })
             .collect::<Result<_, Error>>()?;
-        let mut head = vec!["one launch, f32, default tiles".to_string()];
-        head.extend(launches.iter().map(|row| format!("{}, n = {}", row[0], row[1].trim_start_matches("--size "))));
+        let mut head = vec!["f32, default tiles".to_string()];
+        head.extend(
+            launches.iter().map(|row| format!("{}, n = {}", level(&row[0]), row[1].trim_start_matches("--size "))),
+        );
         let mut lines = vec![head];
         for (metric, name) in ASKED {
             let at = self.names.iter().position(|name| name == metric);
@@ -158,13 +154,18 @@ impl Waits {
         }
         let metrics: Vec<String> = ASKED.iter().map(|(metric, _)| format!("`{metric}`")).collect();
         Ok(format!(
-            "Read by Nsight Compute on {}; waits are clocks that a warp waits for this reason between two of its instructions, on \
-             average:\n\n{}\nIn this order: {}.\n",
+            "Read by Nsight Compute on {}, of one launch. A wait is the clocks that a warp waits for this reason between two of \
+             its instructions, on average:\n\n{}\n<details>\n<summary>The metrics, in this order</summary>\n\n{}\n\n</details>\n",
             self.origin.split(',').next().unwrap_or_default(),
             markdown(&lines, 1),
             metrics.join(", ")
         ))
     }
+}
+
+/// `level2-register` as `level 2`.
+fn level(name: &str) -> String {
+    name.split('-').next().unwrap_or(name).replace("level", "level ")
 }
 
 /// Nanoseconds as microseconds, instructions in millions, the rest as it is.
