@@ -1,4 +1,5 @@
-//! `lab figures`: what README and book show of a GPU's record. Nothing in them is typed; a test holds them to the record.
+//! `lab figures`: what README and book show of a GPU's record, and the book's pictures. Nothing in them is typed; a test
+//! holds them to the record and to the kernels.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use common::{Dtype, Error, Shape};
 use crate::ladder::{Entrant, LEVELS};
 use crate::measure::Record;
 use crate::output::print;
+use crate::pictures;
 use crate::plot::{Plot, picture};
 use crate::row::Row;
 use crate::table::{maybe, percent};
@@ -23,7 +25,7 @@ const DTYPES: [Dtype; 2] = [Dtype::F32, Dtype::F64];
 /// The square sizes of README's table, and the one of the rooflines.
 const SHORT: [u32; 2] = [1024, 4096];
 
-/// Writes the tables and pictures of README and book, from the record of a GPU
+/// Writes the tables and pictures of README and book, from the record of a GPU and from what the kernels access
 #[derive(Debug, Clone, Args)]
 pub struct Figures {
     /// The repository
@@ -44,7 +46,7 @@ pub fn run(figures: &Figures) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every file that shows measurements, by its path in the repository, as the record says that it is.
+/// Every file that is made here, by its path in the repository, as record and kernels say that it is.
 fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
     let record: Record = serde_json::from_str(&read(root, RECORD)?).map_err(|error| unlike(error.to_string()))?;
     if !record.complete || record.rows.iter().any(|row| !row.is_right()) {
@@ -67,6 +69,7 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
             files.push((format!("book/src/{}", svg(plot, dtype)), picture(plot, &rows, &place)));
         }
     }
+    files.extend(pictures::all()?);
     Ok(files)
 }
 
@@ -227,11 +230,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_show_what_the_record_says() {
+    fn figures_show_what_record_and_kernels_say() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         for (file, text) in all(root).unwrap() {
             let same = fs::read_to_string(root.join(&file)).is_ok_and(|shown| shown == text);
-            assert!(same, "{file} is not what {RECORD} gives\nhint: `cargo x figures`, and commit what it writes");
+            assert!(
+                same,
+                "{file} is not what {RECORD} and the kernels give\nhint: `cargo x figures`, and commit what it writes"
+            );
         }
     }
 

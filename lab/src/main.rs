@@ -2,7 +2,7 @@
 //!
 //! - [`compare`]: every level on the same problem
 //! - [`sweep`]: the levels over sizes, blocks, tiles and shapes; [`pivot`]: its tables
-//! - [`plot`]: pictures, [`svg`]: how they are written
+//! - [`plot`]: pictures of measurements, [`svg`]: how they are written; [`pictures`]: those of the book
 //! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`gpus`]: the modelled GPUs, and what fits on them
@@ -23,6 +23,7 @@ mod ladder;
 mod measure;
 mod operands;
 mod output;
+mod pictures;
 mod pivot;
 mod plot;
 mod row;

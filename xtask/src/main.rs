@@ -42,7 +42,7 @@ enum Command {
     Ptx,
     /// Measure all levels on this machine's GPU, into book/measurements
     Measure,
-    /// Write the tables and pictures of README and book again, from what was measured
+    /// Write the tables and pictures of README and book again, from what was measured and from what the kernels access
     Figures,
     /// Make a folder of programs for a machine without Rust: target/ladder
     Bundle,
