@@ -17,6 +17,7 @@ mod readme;
 mod shipped;
 mod shown;
 mod summary;
+mod translations;
 mod tree;
 mod unsafe_code;
 
@@ -40,6 +41,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     lessons::check,
     summary::check,
     links::check,
+    translations::check,
     paths::check,
     lints::check,
     unsafe_code::check,
@@ -57,6 +59,9 @@ pub fn passes() -> Result<bool> {
     let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
     for finding in &findings {
         println!("{finding}");
+    }
+    for count in translations::counts(&tree) {
+        eprintln!("translation {count}");
     }
     eprintln!("tidy: {} checks, {} files, {} findings", CHECKS.len(), tree.files().count(), findings.len());
     Ok(findings.is_empty())

@@ -10,7 +10,7 @@ use super::includes::pages;
 use super::tree::{Finding, Tree, numbered};
 
 /// A number with such a unit: `5.4 TFLOP/s`, `1.62 µs`.
-const CLAIM: &str = r"\d\s*(?:[kMGT]?FLOP/s|[mµn]s)\b";
+const CLAIM: &str = r"\d[\d.,]*\s*(?:[kMGT]?FLOP/s|[mµn]s)\b";
 /// In the head of a table: its numbers are measured.
 const TABLE: &str = r"(?i)\bmeasured\b|[kMGT]?FLOP/s|\b[mµn]s\b";
 
@@ -101,8 +101,8 @@ mod tests {
     fn typed_numbers_are_found() {
         let row = "a row of a measured table is typed";
         for (text, line, what) in [
-            ("x\nIt runs at 5.4 TFLOP/s.\n", 2, "`4 TFLOP/s` is typed: include it from what a run wrote"),
-            ("in 1.62 µs\n", 1, "`2 µs` is typed: include it from what a run wrote"),
+            ("x\nIt runs at 5.4 TFLOP/s.\n", 2, "`5.4 TFLOP/s` is typed: include it from what a run wrote"),
+            ("in 1.62 µs\n", 1, "`1.62 µs` is typed: include it from what a run wrote"),
             ("| n | GFLOP/s |\n|---|---|\n| a | 512 |\n", 3, row),
             ("Measured on an H200:\n\n| n | speed |\n|---|---|\n| a | 512 |\n", 5, row),
             ("<!-- made by `x` -->\n<!-- end -->\n| n | ms |\n|---|---|\n| a | 5 |\n", 5, row),
