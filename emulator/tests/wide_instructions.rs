@@ -134,3 +134,14 @@ fn printf_is_named_in_the_error() {
     let error = Module::parse(text).and_then(|module| module.kernel("k").map(drop)).expect_err("printf is left out");
     assert!(error.message.contains("printf is left out"), "{error}");
 }
+
+#[test]
+fn what_a_load_overwrites_is_no_longer_uninitialised() {
+    // `in` was written whole, so nothing is known of its bytes but that they are; the register held what nobody wrote.
+    let body =
+        "ld.shared.u32 %r0, [%row];\nld.global.u32 %r0, [%in];\nadd.u32 %r0, %r0, 1;\nst.global.u32 [%out], %r0;";
+    assert!(run(32, body).is_ok());
+    let kept =
+        "ld.shared.u32 %r0, [%row];\nld.global.u32 %r1, [%in];\nadd.u32 %r0, %r0, %r1;\nst.global.u32 [%out], %r0;";
+    assert_eq!(convicted(32, kept), FaultKind::Uninitialised);
+}

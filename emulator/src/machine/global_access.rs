@@ -283,7 +283,7 @@ impl Worker<'_> {
         if memory.watch.is_some() && !access.ordered {
             self.watch_read(warp, access, memory, mask)?;
         }
-        if self.context.sanitize && memory.written.get().is_some() {
+        if self.context.sanitize && (memory.written.get().is_some() || warp.taint.is_some()) {
             self.load_taint(warp, access, memory, mask);
         }
         let base = self.context.memory.address(buffer as u32);

@@ -167,11 +167,11 @@ impl Worker<'_> {
     /// A load from a global buffer of which not all bytes are known to be written.
     #[inline(never)]
     pub(super) fn load_taint(&self, warp: &mut Warp, access: &Access, memory: &BufferMemory, mask: u32) {
-        let Some(written) = memory.written.get() else { return };
+        let written = memory.written.get();
         let addresses = warp.scratch.addresses.0;
         let offset = |lane: usize| locate(addresses[lane]).1 as u64;
-        let unwritten =
-            |lane: usize| bits(access, |byte| written[offset(lane) as usize + byte as usize].load(Relaxed) == 0);
+        let is_unwritten = |at: usize| written.is_some_and(|written| written[at].load(Relaxed) == 0);
+        let unwritten = |lane: usize| bits(access, |byte| is_unwritten(offset(lane) as usize + byte as usize));
         if warp.taint.is_some() || each(mask).any(|lane| unwritten(lane) != 0) {
             let place =
                 |lane: usize, byte: u32| Place::Global(locate(addresses[lane]).0, offset(lane) + u64::from(byte));
