@@ -223,8 +223,10 @@ impl Level {
     /// variant, or other tile sizes.
     pub fn configuration(&self, dtype: Dtype, variant: &str, tiles: &str) -> Option<Configuration> {
         let variant = self.variant_names().into_iter().find(|name| *name == variant)?;
-        let words: Vec<(&str, u32)> =
-            tiles.split_whitespace().map(|word| word.split_once('=').and_then(|(n, s)| Some((n, s.parse().ok()?)))).collect::<Option<_>>()?;
+        let words: Vec<(&str, u32)> = tiles
+            .split_whitespace()
+            .map(|word| word.split_once('=').and_then(|(n, s)| Some((n, s.parse().ok()?))))
+            .collect::<Option<_>>()?;
         let same_names = words.iter().map(|(name, _)| *name).eq(self.tiles.iter().map(|(name, _)| *name));
         let sizes = self.tiles.iter().zip(words).map(|(&(name, _), (_, size))| (name, size)).collect();
         same_names.then_some(Configuration { dtype, variant, tiles: Tiles(sizes) })

@@ -49,7 +49,11 @@ fn the_nearest_shape_decides_and_then_the_time() {
     assert_eq!(chosen(&records, &LADDER, shape(700, 700, 700), 90), Some((1, vec![16])), "below 128 * 2^2.5 = 724");
     assert_eq!(chosen(&records, &LADDER, shape(750, 750, 750), 90), Some((2, vec![128, 128, 8, 8, 8])));
     assert_eq!(chosen(&records, &LADDER, shape(1, 1, 1), 90), Some((1, vec![16])));
-    assert_eq!(chosen(&records, &LADDER[1..], SMALL, 90), Some((2, vec![32, 32, 32, 8, 4])), "only level 2 is asked for");
+    assert_eq!(
+        chosen(&records, &LADDER[1..], SMALL, 90),
+        Some((2, vec![32, 32, 32, 8, 4])),
+        "only level 2 is asked for"
+    );
     assert_eq!(chosen(&records, &[], SMALL, 90), None);
     assert_eq!(chosen(&[], &LADDER, SMALL, 90), None);
 }
