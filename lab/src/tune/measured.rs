@@ -1,171 +1,22 @@
-//! The measurements, and the record of them. It is written anew after every shape, so that a run that is stopped keeps what it had.
+//! The measurements. The record is written anew after every shape, so that a run that is stopped keeps what it had.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Instant;
 
 use common::device::Device;
-use common::device::cuda::Gpu;
 use common::problem::Element;
 use common::road::Options;
-use common::timing::L2_POLICY;
-use common::tuned::{Best, Record, Run};
 use common::{Error, Shape};
 
-use super::choose::choose;
+use super::keeper::Keeper;
 use super::prune::Pruned;
 use super::rank::{Ranked, ranked};
 use super::{Tune, show};
 use crate::bench::Bench;
-use crate::ladder::LEVELS;
-use crate::measure;
-use crate::output::{Form, Rows, note, print, progress};
-use crate::provenance::{commit, file_name, now, nvidia_smi, save, timing};
+use crate::output::{Form, Rows, note, progress};
 use crate::row::{Kind, Row};
 
 /// What stands where there was no time for a measurement.
 const LATE: &str = "not measured: the time was up";
-
-/// The file, what it held before, and what this run adds.
-pub struct Keeper {
-    file: PathBuf,
-    before: Record,
-    run: Run,
-    slack: f64,
-}
-
-impl Keeper {
-    /// Reads what the file holds already.
-    pub fn new(tune: &Tune, gpu: &Gpu, words: &[String]) -> Result<Keeper, Error> {
-        let run = Run {
-            command: command(words),
-            date: now(),
-            commit: commit(),
-            driver: nvidia_smi("driver_version"),
-            cuda: gpu.cuda_version(),
-            cublas: None,
-            timing: timing(),
-            l2_policy: L2_POLICY.to_string(),
-            complete: false,
-            best: Vec::new(),
-        };
-        Keeper::of(tune, gpu.name(), gpu.architecture(), run)
-    }
-
-    fn of(tune: &Tune, gpu: &str, architecture: u32, run: Run) -> Result<Keeper, Error> {
-        let out = match &tune.out {
-            Some(out) => out.clone(),
-            None => [Path::new("common/tuned"), Path::new(".")]
-                .iter()
-                .find(|folder| folder.is_dir())
-                .unwrap_or(&Path::new(""))
-                .to_path_buf(),
-        };
-        let file = if out.is_dir() { out.join(file_name(gpu)) } else { out };
-        let before = match fs::read_to_string(&file) {
-            Ok(text) => read(&text, &file, gpu)?,
-            Err(_) => Record { gpu: gpu.to_string(), architecture, runs: Vec::new() },
-        };
-        let keeper = Keeper { file, before, run, slack: tune.slack / 100.0 };
-        // What cannot be written is said before anything is measured.
-        save(&keeper.before, &keeper.file)?;
-        Ok(keeper)
-    }
-
-    /// Writes what these rows say.
-    fn keep(&mut self, rows: &[Row]) -> Result<(), Error> {
-        let version = rows.iter().find_map(|row| row.kernel.strip_prefix("cuBLAS "));
-        self.run.cublas = version.map(str::to_string).or(self.run.cublas.take());
-        self.run.best = choose(rows, self.slack);
-        let mut record = self.before.clone();
-        record.add(self.run.clone());
-        save(&record, &self.file)
-    }
-
-    /// The last words: what was chosen, where it is, and what is still to be done.
-    fn finish(&self, form: Form) -> Result<(), Error> {
-        if form == Form::Text {
-            print(&show::chosen(&self.run.best))?;
-        }
-        note(&format!("{} configurations chosen, in {}", self.run.best.len(), self.file.display()));
-        unshipped(&self.run.best).iter().for_each(|line| note(line));
-        Ok(())
-    }
-}
-
-fn read(text: &str, file: &Path, gpu: &str) -> Result<Record, Error> {
-    let name = file.display();
-    let record: Record = serde_json::from_str(text).map_err(|error| {
-        Error::usage(format!("{name} is no record of `lab tune`: {error}"), "give another file by `--out`")
-    })?;
-    match record.gpu == gpu {
-        true => Ok(record),
-        false => Err(Error::usage(
-            format!("{name} is the record of {}, and this is {gpu}", record.gpu),
-            "give another file by `--out`",
-        )),
-    }
-}
-
-/// The command, without the place of its record.
-fn command(words: &[String]) -> String {
-    let mut kept = vec!["lab".to_string()];
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--out" => drop(words.next()),
-            word if word.starts_with("--out=") => (),
-            word => kept.push(word.to_string()),
-        }
-    }
-    kept.join(" ")
-}
-
-/// The chosen configurations that have to be shipped, as a person adds them.
-fn unshipped(best: &[Best]) -> Vec<String> {
-    let mut lines = Vec::new();
-    for best in best {
-        let Some((level, configuration)) = LEVELS.iter().find_map(|level| Some((level, best.configuration(level)?)))
-        else {
-            continue;
-        };
-        let line = format!(
-            "note: not shipped yet: add &{:?} to `shipped` in {}/src/lib.rs, then `cargo x ptx`",
-            configuration.tiles.sizes(),
-            level.name
-        );
-        if !level.shipped_configurations().contains(&configuration) && !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines
-}
-
-/// `--from`: the same choice from the rows of another record.
-pub fn from_file(tune: &Tune, file: &Path) -> Result<ExitCode, Error> {
-    let name = file.display();
-    let hint = "`lab measure` writes such a file";
-    let text = fs::read_to_string(file).map_err(|error| Error::usage(format!("cannot read {name}: {error}"), hint))?;
-    let from: measure::Record = serde_json::from_str(&text)
-        .map_err(|error| Error::usage(format!("{name} is no record of `lab measure`: {error}"), hint))?;
-    let run = Run {
-        command: from.command,
-        date: from.date,
-        commit: from.commit,
-        driver: from.driver,
-        cuda: from.cuda,
-        cublas: from.cublas,
-        timing: from.timing,
-        l2_policy: from.l2_policy,
-        complete: from.complete,
-        best: Vec::new(),
-    };
-    let mut keeper = Keeper::of(tune, &from.gpu, from.architecture, run)?;
-    keeper.keep(&from.rows)?;
-    keeper.finish(Form::of(tune.csv, tune.json))?;
-    Ok(ExitCode::SUCCESS)
-}
 
 /// Measures what is left of every level, shape by shape.
 pub fn all<T: Element>(
@@ -254,4 +105,96 @@ fn one<T: Element>(bench: &Bench<T>, ranked: &Ranked, shape: Shape, late: bool) 
     };
     show::model(&mut row, ranked);
     row
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::ladder::entrants;
+    use crate::tune::keeper::read;
+    use crate::tune::keeper::tests::{empty_run, scratch, tune};
+    use crate::tune::prune::{Search, prune};
+    use common::device::Extras;
+    use common::kernel::nvrtc;
+    use common::tuned::Record;
+    use common::{Dtype, Level};
+    use emulator::gpu::H200;
+    use indicatif::ProgressBar;
+
+    fn pruned(level: &'static Level) -> Pruned {
+        let search = Search { gpu: &H200, find: nvrtc::nowhere, extras: Extras::new(false, true), until: None };
+        prune::<f32>(level, entrants(&[level], Dtype::F32, true), &search, &ProgressBar::hidden())
+    }
+
+    /// The emulator stands in for a GPU: bounds for medians.
+    fn run(words: &str, folder: &Path, pruned: &[Pruned], until: Option<Instant>) -> (Vec<Row>, Result<Record, Error>) {
+        let tune = tune(&format!("{words} --out {}", folder.display()));
+        let options = Options { gpu: &H200, extras: Extras::new(true, true), annotate: false, matrices: false };
+        let mut rows = Rows::new(Box::new(std::io::sink()), Form::Json).unwrap();
+        let mut keeper = Keeper::of(&tune, "NVIDIA H200", 90, empty_run()).unwrap();
+        let done = all::<f32>(&tune, &Device::Emulator, &options, pruned, &mut rows, &mut keeper, until);
+        let file = folder.join("nvidia-h200.json");
+        let record = done.and_then(|()| read(&fs::read_to_string(&file).unwrap(), &file, "NVIDIA H200"));
+        (rows.all().to_vec(), record)
+    }
+
+    fn verdicts(rows: &[Row]) -> Vec<String> {
+        rows.iter().map(|row| row.verdict.split(' ').next().unwrap_or_default().to_string()).collect()
+    }
+
+    #[test]
+    fn what_is_measured_is_on_record_and_a_second_run_adds_to_it() {
+        let folder = scratch("record");
+        let (rows, record) = run("--shapes 64x64x64,96x32x64", &folder, &[pruned(&level1_tiling::LEVEL)], None);
+        assert_eq!(verdicts(&rows), ["right"; 6]);
+        assert!(rows.iter().all(|row| row.rank.is_some() && row.wavefronts_per_request.is_some()));
+        let first = record.unwrap();
+        assert!(first.runs[0].complete);
+        let shapes: Vec<u32> = first.best().map(|best| best.m).collect();
+        assert_eq!(shapes, [64, 96]);
+
+        let (_, record) = run("--sizes 64", &folder, &[pruned(&level2_register::LEVEL)], None);
+        let levels: Vec<String> = record.unwrap().best().map(|best| best.level.clone()).collect();
+        assert_eq!(levels, ["level1-tiling", "level1-tiling", "level2-register"]);
+    }
+
+    #[test]
+    fn one_that_does_not_start_is_listed_and_the_others_go_on() {
+        let mut broken = pruned(&level1_tiling::LEVEL);
+        broken.left[0].kernel.entry = "nonesuch".into();
+        let (rows, record) = run("--sizes 64", &scratch("broken"), &[broken], None);
+        let failed: Vec<&Row> = rows.iter().filter(|row| !row.is_right()).collect();
+        assert_eq!((rows.len(), failed.len()), (3, 1));
+        assert!(
+            failed[0].verdict.starts_with("failed: ") && failed[0].verdict.contains("nonesuch"),
+            "{}",
+            failed[0].verdict
+        );
+        assert!(!show::is_bad(failed[0]));
+        assert_eq!(record.unwrap().best().count(), 1);
+    }
+
+    #[test]
+    fn after_a_fault_nothing_more_is_measured() {
+        let mut broken = pruned(&level1_tiling::LEVEL);
+        // Blocks of 8 by 8 threads fill a quarter of the tile that this kernel reads.
+        let large = broken.left.iter().position(|survivor| survivor.entrant.configuration.tiles["TILE"] == 16).unwrap();
+        broken.left[large].entrant.configuration.tiles.0[0].1 = 8;
+        let (rows, record) = run("--sizes 64,96", &scratch("fault"), &[broken], None);
+        assert_eq!(rows.len(), 3, "the second shape is not begun");
+        assert!(rows.iter().any(|row| row.verdict.starts_with("fault") && show::is_bad(row)), "{:?}", verdicts(&rows));
+        assert!(!record.unwrap().runs[0].complete);
+    }
+
+    #[test]
+    fn when_the_time_is_up_each_level_has_had_its_turn() {
+        let levels = [pruned(&level1_tiling::LEVEL), pruned(&level2_register::LEVEL)];
+        let (rows, record) = run("--sizes 64", &scratch("late"), &levels, Some(Instant::now()));
+        assert_eq!(verdicts(&rows), ["right", "not", "not", "right", "not", "not"]);
+        let record = record.unwrap();
+        assert_eq!((record.best().count(), record.runs[0].complete), (2, false));
+    }
 }

@@ -3,10 +3,11 @@
 //!
 //! - [`prune`]: what compiles, fits and is right; [`work`]: what it does, counted on one tile
 //! - [`rank`]: what is worth a measurement, for one shape
-//! - [`measured`]: the measurements, and the record of them; [`choose`]: what the record says
+//! - [`measured`]: the measurements; [`keeper`]: the record of them, [`choose`]: what it says
 //! - [`show`]: the tables
 
 mod choose;
+mod keeper;
 mod measured;
 mod prune;
 mod rank;
@@ -74,7 +75,7 @@ fn percent(text: &str) -> Result<f64, String> {
 /// Runs the command; `words` are its arguments. A wrong product or a fault ends in exit code 1.
 pub fn run(tune: &Tune, words: &[String]) -> Result<ExitCode, Error> {
     if let Some(file) = &tune.from {
-        return measured::from_file(tune, file);
+        return keeper::from_file(tune, file);
     }
     let device = tune.how.device(false)?;
     match tune.how.dtype {
@@ -88,7 +89,7 @@ fn tuned<T: Element>(tune: &Tune, device: &Device, words: &[String]) -> Result<E
     let levels = levels(&tune.levels)?;
     let gpu = model(tune, device)?;
     let mut record = match device {
-        Device::Cuda(gpu) => Some(measured::Keeper::new(tune, gpu, words)?),
+        Device::Cuda(gpu) => Some(keeper::Keeper::new(tune, gpu, words)?),
         Device::Emulator => None,
     };
     let after = |seconds: f64| Some(began + Duration::from_secs_f64(seconds));

@@ -33,9 +33,9 @@ pub fn ranked<'a, T: Element>(survivors: &'a [Survivor], shape: &Shape, gpu: &Gp
         }
         let work = survivor.work.at::<T>(&survivor.entrant, shape);
         let tile = (level.launch)(shape, &configuration.tiles).tile;
-        let equal_blocks = shape.m.is_multiple_of(tile.m) && shape.n.is_multiple_of(tile.n);
-        let bound = bound(&work, gpu, Assumptions { equal_blocks, cold_l2: false });
-        let promise = promise(survivor, &work, &bound, shape.k.div_ceil(tile.k), gpu);
+        let least = |equal_blocks| bound(&work, gpu, Assumptions { equal_blocks, cold_l2: false });
+        let promise = promise(survivor, &work, &least(true), shape.k.div_ceil(tile.k), gpu);
+        let bound = least(shape.m.is_multiple_of(tile.m) && shape.n.is_multiple_of(tile.n));
         ranked.push((promise, Ranked { survivor, work, bound, rank: 0 }));
     }
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -56,7 +56,7 @@ fn is_own(survivor: &Survivor) -> bool {
 /// that live on one SM at a time share. Only the order of these numbers is used; nobody is shown one.
 fn promise(survivor: &Survivor, work: &Report, bound: &Bound, steps: u32, gpu: &Gpu) -> f64 {
     let busy: f64 = bound.units.iter().map(|unit| unit.seconds).sum();
-    let resident = survivor.occupancy.as_ref().map_or(1, |occupancy| u64::from(occupancy.blocks_per_sm.max(1)));
+    let resident = u64::from(survivor.occupancy.blocks_per_sm);
     let rounds = work.grid.count().div_ceil(gpu.sms.into()).div_ceil(resident);
     let steps_of_a_block = f64::from(steps) / f64::from(work.grid.z);
     busy + rounds as f64 * steps_of_a_block * LATENCY / gpu.boost_hz

@@ -55,13 +55,13 @@ pub fn model(row: &mut Row, ranked: &Ranked) {
     row.bottleneck = Some(ranked.bound.bottleneck.to_string());
     row.counted_at = Some(survivor.work.counted_at());
     row.ptx_by = Some(survivor.kernel.compiler.clone());
-    if let (Some(needs), Some(fits)) = (&survivor.resources, &survivor.occupancy) {
+    row.shared_bytes = row.shared_bytes.or(Some(survivor.work.shared_bytes()));
+    if let Some(needs) = &survivor.resources {
         row.spilled_bytes = Some(needs.spilled_bytes);
         row.registers = row.registers.or(Some(needs.registers));
-        row.shared_bytes = row.shared_bytes.or(Some(needs.shared_bytes.max(ranked.work.shared_bytes)));
-        row.blocks_per_sm = row.blocks_per_sm.or(Some(fits.blocks_per_sm));
-        row.occupancy = row.occupancy.or(Some(fits.share));
     }
+    row.blocks_per_sm = row.blocks_per_sm.or(Some(survivor.occupancy.blocks_per_sm));
+    row.occupancy = row.occupancy.or(Some(survivor.occupancy.share));
 }
 
 /// The rows of one shape: each as data, or all as a table.
@@ -136,7 +136,7 @@ pub fn chosen(best: &[Best]) -> String {
 pub fn notes(measured: bool) -> String {
     let mut notes = vec![
         "rank: the order in which candidates are measured; by counts, and by waits that occupancy can hide",
-        "at least: no launch on the modelled GPU is faster; at the edges whole tiles are counted",
+        "at least: no launch on the modelled GPU is faster; where tiles do not divide the shape, whole ones are counted",
         "wavefronts/request: of shared memory; above 1 by wide accesses and by bank conflicts",
         "occupancy: share of warps (blocks per SM); spilled and shared: bytes of a thread and of a block",
     ];

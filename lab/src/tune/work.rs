@@ -62,6 +62,11 @@ impl Work {
         }
     }
 
+    /// Bytes of shared memory of a block, static and dynamic.
+    pub fn shared_bytes(&self) -> u32 {
+        self.counted[0].shared_bytes
+    }
+
     /// The shapes that were counted, in words.
     pub fn counted_at(&self) -> String {
         let Tile { m, n, k } = self.tile;
