@@ -82,6 +82,8 @@ fn bad_usage_is_one_clear_line() {
     for (words, answer) in [
         ("--level 9", "no level `9`"),
         ("--levels 1,x", "no level `x`"),
+        ("--level 0 --variant fast", "no level has a variant `fast`"),
+        ("--level 1 --variant fast", "these levels have none"),
         ("--keep 0", "0 is not in 1..="),
         ("--seconds 0", "0 is not in 1..="),
         ("--seconds x", "x"),

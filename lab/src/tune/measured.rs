@@ -10,7 +10,7 @@ use common::{Error, Shape};
 use super::keeper::Keeper;
 use super::prune::Pruned;
 use super::rank::{Ranked, ranked};
-use super::{Tune, show};
+use super::{Tune, share, show};
 use crate::bench::Bench;
 use crate::output::{Form, Rows, note, progress};
 use crate::row::{Kind, Row};
@@ -30,9 +30,7 @@ pub fn all<T: Element>(
 ) -> Result<(), Error> {
     let shapes = tune.at.shapes();
     for (index, &shape) in shapes.iter().enumerate() {
-        let now = Instant::now();
-        // An equal share of what is left; what one shape does not need, the next ones have.
-        let share = until.map(|until| now + until.saturating_duration_since(now) / (shapes.len() - index) as u32);
+        let until = share(until, shapes.len() - index);
         let bench = match Bench::<T>::new(device, shape, tune.how.seed, *options) {
             Ok(bench) => bench,
             Err(error) => {
@@ -40,7 +38,7 @@ pub fn all<T: Element>(
                 continue;
             }
         };
-        let at_shape = at::<T>(tune, options, pruned, &bench, shape, share);
+        let at_shape = at::<T>(tune, options, pruned, &bench, shape, until);
         let lost = at_shape.iter().any(|row| row.verdict.starts_with("fault"));
         show::put(at_shape, rows)?;
         keeper.keep(rows.all())?;

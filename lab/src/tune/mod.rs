@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use common::device::{Device, Extras};
 use common::kernel::{INSTALL, nvrtc};
+use common::level::Configuration;
 use common::problem::Element;
 use common::road::Options;
 use common::{Dtype, Error, Level};
@@ -41,6 +42,9 @@ pub struct Tune {
     at: Shapes,
     #[command(flatten)]
     how: How,
+    /// The variants that take part (repeatable) [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    variant: Vec<String>,
     /// Only what is shipped compiled: needs no compiler
     #[arg(long)]
     shipped: bool,
@@ -57,7 +61,7 @@ pub struct Tune {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Measure nothing: choose from what `lab measure` has written
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["shipped", "keep", "seconds", "sizes", "shapes", "levels"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["shipped", "keep", "seconds", "sizes", "shapes", "levels", "variant"])]
     from: Option<PathBuf>,
     /// Print comma-separated values
     #[arg(long, conflicts_with = "json")]
@@ -87,6 +91,7 @@ pub fn run(tune: &Tune, words: &[String]) -> Result<ExitCode, Error> {
 fn tuned<T: Element>(tune: &Tune, device: &Device, words: &[String]) -> Result<ExitCode, Error> {
     let began = Instant::now();
     let levels = levels(&tune.levels)?;
+    check_variants(tune, &levels)?;
     let gpu = model(tune, device)?;
     let mut record = match device {
         Device::Cuda(gpu) => Some(keeper::Keeper::new(tune, gpu, words)?),
@@ -132,27 +137,53 @@ fn tuned<T: Element>(tune: &Tune, device: &Device, words: &[String]) -> Result<E
 }
 
 fn all_pruned<T: Element>(tune: &Tune, levels: &[&'static Level], search: &Search) -> Vec<Pruned> {
-    let spaces: Vec<(&'static Level, Vec<Entrant>)> = levels
-        .iter()
-        .map(|&level| {
-            let candidates = level.candidates(T::DTYPE);
-            let shipped = |entrant: &Entrant| {
-                !tune.shipped || level.shipped.contains(&entrant.configuration.tiles.sizes().as_slice())
-            };
-            let entrants = candidates.into_iter().map(|configuration| Entrant { level, configuration });
-            (level, entrants.filter(shipped).collect())
-        })
-        .collect();
-    let bar = progress(spaces.iter().map(|(_, candidates)| candidates.len() as u64).sum());
-    let pruned = spaces
-        .into_iter()
-        .map(|(level, candidates)| {
-            bar.set_message(format!("compile and count {}", level.name));
-            prune::<T>(level, candidates, search, &bar)
-        })
-        .collect();
+    let spaces: Vec<Vec<Entrant>> = levels.iter().map(|level| space(tune, level, T::DTYPE)).collect();
+    let bar = progress(spaces.iter().map(|candidates| candidates.len() as u64).sum());
+    let mut pruned = Vec::new();
+    for (&level, candidates) in levels.iter().zip(spaces) {
+        bar.set_message(format!("compile and count {}", level.name));
+        let search = Search { until: share(search.until, levels.len() - pruned.len()), ..*search };
+        pruned.push(prune::<T>(level, candidates, &search, &bar));
+    }
     bar.finish_and_clear();
     pruned
+}
+
+/// Refuses a variant that no level has.
+fn check_variants(tune: &Tune, levels: &[&'static Level]) -> Result<(), Error> {
+    let known: Vec<&str> = levels.iter().flat_map(|level| level.variants).map(|variant| variant.name).collect();
+    match tune.variant.iter().find(|name| !known.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) if known.is_empty() => Err(Error::usage(
+            format!("no level has a variant `{name}`"),
+            "these levels have none: leave `--variant` out",
+        )),
+        Some(name) => {
+            Err(Error::usage(format!("no level has a variant `{name}`"), format!("known are {}", known.join(", "))))
+        }
+    }
+}
+
+/// A level's candidates: what is shipped first, the others scattered, so that any part of them is a sample of the space.
+fn space(tune: &Tune, level: &'static Level, dtype: Dtype) -> Vec<Entrant> {
+    let takes_part = |c: &Configuration| tune.variant.is_empty() || tune.variant.iter().any(|name| name == c.variant);
+    let is_shipped = |c: &Configuration| level.shipped.contains(&c.tiles.sizes().as_slice());
+    let (mut candidates, rest): (Vec<_>, Vec<_>) =
+        level.candidates(dtype).into_iter().filter(takes_part).partition(is_shipped);
+    if !tune.shipped {
+        let mut rest: Vec<(u32, Configuration)> = (0..).zip(rest).collect();
+        // Multiples of this odd number, cut to 32 bits, are all different, and neighbours lie far apart.
+        rest.sort_by_key(|(i, _): &(u32, _)| i.wrapping_mul(0x9E37_79B1));
+        candidates.extend(rest.into_iter().map(|(_, configuration)| configuration));
+    }
+    candidates.into_iter().map(|configuration| Entrant { level, configuration }).collect()
+}
+
+/// When the first of so many parts has to end: each may take an equal share of what is left, and what one does not need the next
+/// ones have.
+fn share(until: Option<Instant>, parts: usize) -> Option<Instant> {
+    let now = Instant::now();
+    until.map(|until| now + until.saturating_duration_since(now) / parts.max(1) as u32)
 }
 
 /// The model of the GPU: of the one that is there, by its name, else by its architecture; else the one that `--gpu` names.
