@@ -175,7 +175,7 @@ pub fn peak(gpu: &Gpu, dtype: Dtype) -> f64 {
 }
 
 /// An error as the verdict of a row: its first line.
-pub fn failed(error: &Error) -> String {
+fn failed(error: &Error) -> String {
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default();
     match error {

@@ -8,8 +8,10 @@ use crate::row::Row;
 /// One configuration for each level, element type and shape that has a right row. Those within `slack` of the fastest count as
 /// equally fast; of these, the one that serves the most shapes of the level, so that few configurations have to be shipped.
 pub fn choose(rows: &[Row], slack: f64) -> Vec<Best> {
-    let measured: Vec<&Row> =
-        rows.iter().filter(|row| row.is_right() && row.ms.is_some() && !row.tiles.is_empty()).collect();
+    let measured: Vec<&Row> = rows
+        .iter()
+        .filter(|row| row.is_right() && row.ms.is_some_and(f64::is_finite) && !row.tiles.is_empty())
+        .collect();
     let mut chosen: Vec<&Row> = Vec::new();
     for (dtype, level) in distinct(measured.iter().map(|row| (row.dtype, level(row)))) {
         let of_level: Vec<&Row> =
@@ -42,7 +44,8 @@ fn cover<'a>(rows: &[&'a Row], slack: f64) -> Vec<&'a Row> {
             let better = b.0.0 > a.0.0 || (b.0.0 == a.0.0 && b.0.1 < a.0.1);
             if better { b } else { a }
         });
-        let Some((_, name)) = most else { break };
+        // Every open shape has a row that is as fast as its fastest.
+        let Some((_, name)) = most.filter(|((shapes, _), _)| *shapes > 0) else { break };
         let served: Vec<&Row> =
             good.iter().filter(|row| configuration(row) == *name && open.contains(&row.shape())).copied().collect();
         open.retain(|shape| served.iter().all(|row| row.shape() != *shape));

@@ -13,10 +13,12 @@ use super::rank::{Ranked, ranked};
 use super::{Tune, share, show};
 use crate::bench::Bench;
 use crate::output::{Form, Rows, note, progress};
-use crate::row::{Kind, Row};
+use crate::row::Row;
 
 /// What stands where there was no time for a measurement.
 const LATE: &str = "not measured: the time was up";
+/// What stands where the driver runs nothing more.
+const LOST: &str = "not measured: a kernel was at fault before";
 
 /// Measures what is left of every level, shape by shape.
 pub fn all<T: Element>(
@@ -78,8 +80,9 @@ fn at<T: Element>(
     for turn in 0..kept.iter().map(Vec::len).max().unwrap_or(0) {
         for (ranked, rows) in kept.iter().zip(&mut measured) {
             let Some(ranked) = ranked.get(turn) else { continue };
-            let late = lost || (turn > 0 && until.is_some_and(|until| Instant::now() > until));
-            let mut row = one::<T>(bench, ranked, shape, late);
+            let late = turn > 0 && until.is_some_and(|until| Instant::now() > until);
+            let not = if lost { Some(LOST) } else { late.then_some(LATE) };
+            let mut row = one::<T>(bench, ranked, shape, not);
             lost |= row.verdict.starts_with("fault");
             row.of_vendor = rate.and_then(|rate| Some(row.gflops? / rate));
             rows.push(row);
@@ -90,16 +93,16 @@ fn at<T: Element>(
     vendor.into_iter().chain(measured.into_iter().flatten()).collect()
 }
 
-fn one<T: Element>(bench: &Bench<T>, ranked: &Ranked, shape: Shape, late: bool) -> Row {
+/// The row of a candidate, measured unless there is a reason why `not`.
+fn one<T: Element>(bench: &Bench<T>, ranked: &Ranked, shape: Shape, not: Option<&str>) -> Row {
     let survivor = ranked.survivor;
-    let mut row = if late {
-        let entrant = &survivor.entrant;
-        let tiles = entrant.configuration.tiles.to_string();
-        let mut row = Row::new(entrant.name(), tiles, T::DTYPE, shape, Kind::Measured);
-        row.verdict = LATE.to_string();
-        row
-    } else {
-        bench.obtained(&survivor.entrant, &survivor.kernel)
+    let mut row = match not {
+        None => bench.obtained(&survivor.entrant, &survivor.kernel),
+        Some(why) => {
+            let tiles = survivor.entrant.configuration.tiles.to_string();
+            let row = Row::new(survivor.entrant.name(), tiles, T::DTYPE, shape, bench.kind());
+            Row { verdict: why.to_string(), ..row }
+        }
     };
     show::model(&mut row, ranked);
     row
@@ -181,8 +184,10 @@ mod tests {
         // Blocks of 8 by 8 threads fill a quarter of the tile that this kernel reads.
         let large = broken.left.iter().position(|survivor| survivor.entrant.configuration.tiles["TILE"] == 16).unwrap();
         broken.left[large].entrant.configuration.tiles.0[0].1 = 8;
-        let (rows, record) = run("--sizes 64,96", &scratch("fault"), &[broken], None);
-        assert_eq!(rows.len(), 3, "the second shape is not begun");
+        let (rows, record) = run("--sizes 64,96", &scratch("fault"), &[broken, pruned(&level2_register::LEVEL)], None);
+        assert_eq!(rows.len(), 6, "the second shape is not begun");
+        let last = &rows[rows.len() - 1];
+        assert_eq!((last.kernel.as_str(), last.verdict.as_str()), ("level2-register", LOST));
         assert!(rows.iter().any(|row| row.verdict.starts_with("fault") && show::is_bad(row)), "{:?}", verdicts(&rows));
         assert!(!record.unwrap().runs[0].complete);
     }

@@ -13,7 +13,6 @@ use indicatif::ProgressBar;
 use rayon::prelude::*;
 
 use super::work::Work;
-use crate::bench::failed;
 use crate::ladder::Entrant;
 
 /// Bytes of shared memory that a kernel may declare; more must be asked for at the launch.
@@ -98,7 +97,7 @@ fn examine<T: Element>(entrant: Entrant, search: &Search) -> Result<Survivor, Ou
     let known = resources.map(|needs| fits(search.gpu, threads, needs.registers, needs.shared_bytes + dynamic));
     let known = known.transpose()?;
     let work = Work::of::<T>(&entrant, &kernel, search.extras).map_err(|error| match error {
-        Error::Fault(_) => Out::Wrong(failed(&error)),
+        Error::Fault(_) => Out::Wrong(first_line(&error)),
         Error::Usage { .. } => Out::Unfit(first_line(&error)),
     })?;
     let occupancy = match known {
@@ -256,7 +255,19 @@ mod tests {
             ..level1_tiling::LEVEL
         });
         let pruned = outcome(level, &["TILE=16"], &search(&H200, nvrtc::nowhere));
-        assert!(matches!(&pruned.out[..], [Out::Wrong(why)] if why.starts_with("fault: ")), "{:?}", pruned.out);
+        assert!(matches!(&pruned.out[..], [Out::Wrong(why)] if why.contains("shared memory")), "{:?}", pruned.out);
+    }
+
+    #[test]
+    fn a_wrong_product_is_out() {
+        if nvrtc::find().is_err() {
+            return skipped("no NVRTC");
+        }
+        let source: &'static str = level1_tiling::LEVEL.source.replace("As[ty][k] * Bs", "As[ty][k] + Bs").leak();
+        let level = leaked(Level { source, ..level1_tiling::LEVEL });
+        let pruned = outcome(level, &["TILE=8"], &search(&H200, nvrtc::find));
+        assert!(matches!(&pruned.out[..], [Out::Wrong(why)] if why.contains("wrong in 64 of 64")), "{:?}", pruned.out);
+        assert!(pruned.summary(&H200).contains("1 wrong on the emulator"));
     }
 
     #[test]
