@@ -101,11 +101,13 @@ impl Reference {
 /// (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). Two more roundings are
 /// granted for a product rounded on its own and for the magnitude's own error.
 fn relative_bound(k: u32, unit_roundoff: f64) -> f64 {
+    // ANCHOR: bound
     let gamma = |u: f64| {
         let nu = (f64::from(k) + 2.0) * u;
         nu / (1.0 - nu)
     };
     gamma(unit_roundoff) + gamma(f64::EPSILON / 2.0)
+    // ANCHOR_END: bound
 }
 
 impl Check {
@@ -159,6 +161,7 @@ fn compare<T: Element>(shape: &Shape, reference: &Reference, bound: f64, c: &[T]
     let mut worst = 0.0f64;
     let mut wrong = Vec::new();
     for (i, ((c, expected), magnitude)) in c.iter().zip(&reference.product).zip(&reference.magnitude).enumerate() {
+        // ANCHOR: compare
         let error = (c.to_f64() - expected).abs();
         let tolerance = bound * magnitude;
         if !(error <= tolerance) {
@@ -166,6 +169,7 @@ fn compare<T: Element>(shape: &Shape, reference: &Reference, bound: f64, c: &[T]
         }
         let share = if error == 0.0 { 0.0 } else { error / tolerance };
         worst = worst.max(if share.is_nan() { f64::INFINITY } else { share });
+        // ANCHOR_END: compare
     }
     let element = |&(row, col): &(usize, usize)| {
         let i = row * n + col;

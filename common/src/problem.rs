@@ -113,9 +113,11 @@ impl<T: Element> Problem<T> {
 
     /// A·B for matrices that are there already: `a` has M × K elements, `b` K × N.
     pub fn of(shape: Shape, a: Vec<T>, b: Vec<T>) -> Result<Problem<T>, Error> {
+        // ANCHOR: poison
         let elements = shape.m as usize * shape.n as usize;
         let mut c = room_for(elements)?;
         c.resize(elements, T::NAN);
+        // ANCHOR_END: poison
         Ok(Problem { shape, a, b, c, alpha: 1.0, beta: 0.0 })
     }
 

@@ -87,11 +87,13 @@ pub fn run_kernel<T: Element>(
 ) -> Result<Report, Error> {
     let Candidate { task, configuration, .. } = candidate;
     let (problem, shape) = (exam.problem, exam.problem.shape);
+    // ANCHOR: run
     let ran = device.launch(task, problem, options.extras)?;
     let check = match exam.reference {
         Some(reference) => Check::against(reference, problem, Fill::Reals, &ran.c, &task.launch),
         None => Check::of(problem, Fill::Reals, &ran.c, &task.launch),
     };
+    // ANCHOR_END: run
     let counts = match &ran.facts {
         Facts::Emulator(report) => Some(report),
         Facts::Cuda { .. } => None,

@@ -62,6 +62,7 @@ fn execute_as<T: Element>(
     device: &Device,
     find: FindCompiler,
 ) -> Result<Report, Error> {
+    // ANCHOR: road
     arguments.check(level)?;
     let configuration = arguments.configuration(level)?;
     let problem = Problem::<T>::new(arguments.shape(), Fill::Reals, arguments.seed)?;
@@ -73,6 +74,7 @@ fn execute_as<T: Element>(
         matrices: arguments.print_matrices,
     };
     run_level(level, &configuration, device, exam, &options, find)
+    // ANCHOR_END: road
 }
 
 fn print(report: &Report, json: bool) {

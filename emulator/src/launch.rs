@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use crate::global::Watch;
-use crate::machine::{Context, Shape, Tally, Worker, run_block};
+use crate::machine::{Context, Shape, Tally, Worker, run_block, trace_block};
 use crate::program::Program;
-use crate::{Argument, Buffer, Counters, Device, Fault, Kernel, Launch, LaunchError, Report};
+use crate::{Argument, Buffer, Counters, Device, Dim3, Fault, Kernel, Launch, LaunchError, Report, Trace};
 
 /// Threads that a block may have on every GPU.
 const MAX_THREADS: u64 = 1024;
@@ -23,12 +23,8 @@ impl Device {
     /// is the first in the order of the grid.
     pub fn launch(&mut self, kernel: &Kernel, launch: Launch, arguments: &[Argument]) -> Result<Report, LaunchError> {
         let program = &*kernel.program;
-        check_shape(program, &launch)?;
-        let parameters = self.parameters(program, arguments)?;
-        let written = self.prepare(program, &launch, arguments);
-        let globals = self.module_variables(kernel);
+        let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
         let snapshots: Vec<_> = written.iter().map(|&buffer| self.memory.buffers[buffer].snapshot()).collect();
-        let shape = Shape { grid: launch.grid, block: launch.block, dynamic_shared: launch.dynamic_shared, globals };
         let side_by_side = !program.synchronises_globally && rayon::current_num_threads() > 1;
 
         let mut outcome = self.run(program, &launch, &shape, &parameters, side_by_side);
@@ -39,9 +35,71 @@ impl Device {
             self.prepare(program, &launch, arguments);
             outcome = self.run(program, &launch, &shape, &parameters, false);
         }
+        self.finish(program, &launch, outcome)
+    }
+
+    /// Runs a kernel as [`Device::launch`] does, and notes every access to global and shared memory by the thread blocks
+    /// for which `wanted` holds.
+    ///
+    /// Thread blocks run one by one, and a note takes some kilobytes: it is for small problems, or few blocks.
+    pub fn trace(
+        &mut self,
+        kernel: &Kernel,
+        launch: Launch,
+        arguments: &[Argument],
+        wanted: impl Fn(Dim3) -> bool,
+    ) -> Result<Trace, LaunchError> {
+        let program = &*kernel.program;
+        let (shape, parameters, _) = self.ready(kernel, &launch, arguments)?;
+        let context = self.context(program, &launch, &shape, &parameters);
+        let mut worker = Worker::new(&context);
+        let run = |block| match wanted(shape.block_at(block)) {
+            true => trace_block(&mut worker, block),
+            false => run_block(&mut worker, block),
+        };
+        let outcome = (0..launch.grid.count()).try_for_each(run);
+        let Worker { tally, traced: accesses, .. } = worker;
+        let report = self.finish(program, &launch, outcome.map(|()| tally))?;
+        Ok(Trace { report, accesses })
+    }
+
+    /// All that a launch needs before its first thread block: what the blocks have in common, the parameters' bytes, and
+    /// the buffers that it may write.
+    fn ready(
+        &mut self,
+        kernel: &Kernel,
+        launch: &Launch,
+        arguments: &[Argument],
+    ) -> Result<(Shape, Vec<u8>, Vec<usize>), LaunchError> {
+        let program = &*kernel.program;
+        check_shape(program, launch)?;
+        let parameters = self.parameters(program, arguments)?;
+        let written = self.prepare(program, launch, arguments);
+        let globals = self.module_variables(kernel);
+        let shape = Shape { grid: launch.grid, block: launch.block, dynamic_shared: launch.dynamic_shared, globals };
+        Ok((shape, parameters, written))
+    }
+
+    fn finish(
+        &mut self,
+        program: &Program,
+        launch: &Launch,
+        outcome: Result<Tally, Box<Fault>>,
+    ) -> Result<Report, LaunchError> {
         self.memory.buffers.iter_mut().for_each(|buffer| buffer.watch = None);
         let tally = outcome.map_err(LaunchError::Fault)?;
-        Ok(self.report(program, &launch, &tally))
+        Ok(self.report(program, launch, &tally))
+    }
+
+    fn context<'a>(&'a self, program: &'a Program, launch: &Launch, shape: &Shape, parameters: &[u8]) -> Context<'a> {
+        Context {
+            program,
+            shape: shape.clone(),
+            parameters: parameters.to_vec(),
+            memory: &self.memory,
+            sanitize: launch.sanitize,
+            instruction_limit: launch.instruction_limit,
+        }
     }
 
     fn run(
@@ -52,14 +110,7 @@ impl Device {
         parameters: &[u8],
         side_by_side: bool,
     ) -> Result<Tally, Box<Fault>> {
-        let context = Context {
-            program,
-            shape: shape.clone(),
-            parameters: parameters.to_vec(),
-            memory: &self.memory,
-            sanitize: launch.sanitize,
-            instruction_limit: launch.instruction_limit,
-        };
+        let context = self.context(program, launch, shape, parameters);
         let blocks = launch.grid.count();
         let next = AtomicU64::new(0);
         let work = |_| {

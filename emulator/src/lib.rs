@@ -17,8 +17,10 @@ mod module;
 pub mod occupancy;
 mod program;
 mod ptx;
+mod trace;
 
 pub use counters::{Class, ClassCount, Counters, GlobalCounters, LineCounters, Report, SharedCounters};
 pub use driver::{Argument, Buffer, Device, DeviceError, Dim3, Launch, LaunchError};
 pub use fault::{Fault, FaultKind, Site};
 pub use module::{Kernel, Module, Parameter, PtxError};
+pub use trace::{AccessKind, LaneAccess, Memory, Trace, TracedAccess};

@@ -1,4 +1,5 @@
-//! `lab figures`: what README and book show of a GPU's record. Nothing in them is typed; a test holds them to the record.
+//! `lab figures`: what README and book show of a GPU's record, and the book's pictures. Nothing in them is typed; a test
+//! holds them to the record and to the kernels.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,22 +9,27 @@ use clap::Args;
 use common::{Dtype, Error, Shape};
 
 use crate::ladder::{Entrant, LEVELS};
+use crate::lessons::{self, Waits};
 use crate::measure::Record;
 use crate::output::print;
+use crate::pictures;
 use crate::plot::{Plot, picture};
 use crate::row::Row;
 use crate::table::{maybe, percent};
 
 const RECORD: &str = "book/measurements/nvidia-h200.json";
+const WAITS: &str = "book/measurements/nvidia-h200-waits.csv";
 const README: &str = "README.md";
 const PAGE: &str = "book/src/measurements.md";
 const START: &str = "<!-- made by `cargo x figures` from book/measurements/nvidia-h200.json -->\n";
+/// The first line of what is made.
+pub const MADE: &str = "<!-- made by `cargo x figures` from book/measurements -->\n";
 const END: &str = "<!-- end -->";
 const DTYPES: [Dtype; 2] = [Dtype::F32, Dtype::F64];
 /// The square sizes of README's table, and the one of the rooflines.
 const SHORT: [u32; 2] = [1024, 4096];
 
-/// Writes the tables and pictures of README and book, from the record of a GPU
+/// Writes the tables and pictures of README and book, from the record of a GPU and from what the kernels access
 #[derive(Debug, Clone, Args)]
 pub struct Figures {
     /// The repository
@@ -44,7 +50,7 @@ pub fn run(figures: &Figures) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every file that shows measurements, by its path in the repository, as the record says that it is.
+/// Every file that is made here, by its path in the repository, as record and kernels say that it is.
 fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
     let record: Record = serde_json::from_str(&read(root, RECORD)?).map_err(|error| unlike(error.to_string()))?;
     if !record.complete || record.rows.iter().any(|row| !row.is_right()) {
@@ -53,7 +59,9 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
     let mut files = vec![
         (README.to_string(), between_markers(&read(root, README)?, &short(&record))?),
         (PAGE.to_string(), page(&record)),
+        ("book/generated/ladder.md".to_string(), format!("{MADE}\n{}", ladder(&record))),
     ];
+    files.extend(lessons::tables(&record, &Waits::from(&read(root, WAITS)?)?)?);
     let place = format!("on {}", record.gpu);
     for dtype in DTYPES {
         let is_default = |row: &&Row| is_vendor(row) || LEVELS.iter().any(|level| is(row, &default(level, dtype)));
@@ -67,6 +75,7 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
             files.push((format!("book/src/{}", svg(plot, dtype)), picture(plot, &rows, &place)));
         }
     }
+    files.extend(pictures::all()?);
     Ok(files)
 }
 
@@ -89,8 +98,13 @@ fn between_markers(text: &str, new: &str) -> Result<String, Error> {
     Ok(format!("{before}{START}{new}{END}{after}"))
 }
 
-/// README's table: each level by default.
+/// README's table.
 fn short(record: &Record) -> String {
+    format!("\n{}\nAll sizes, tile sizes and pictures: [measurements](book/src/measurements.md).\n\n", ladder(record))
+}
+
+/// Each level by default.
+fn ladder(record: &Record) -> String {
     let columns = DTYPES.iter().flat_map(|&dtype| SHORT.map(|size| (dtype, Shape { m: size, n: size, k: size })));
     let columns: Vec<(Dtype, Shape)> = columns.collect();
     let cell = |row: Option<&Row>| {
@@ -113,9 +127,8 @@ fn short(record: &Record) -> String {
     line.extend(columns.iter().map(|(dtype, shape)| cell(find(record, *dtype, *shape, is_vendor))));
     lines.push(line);
     format!(
-        "\nMeasured, M = N = K = n, each level with its default tile sizes:\n\n{}\n{}\nAll sizes, tile sizes and pictures: \
-         [measurements](book/src/measurements.md).\n\n",
-        markdown(&lines),
+        "Measured, M = N = K = n, each level with its default tile sizes:\n\n{}\n{}",
+        markdown(&lines, 2),
         origin(record)
     )
 }
@@ -172,7 +185,7 @@ fn rates(rows: &[&Row]) -> String {
         lines.push(line);
     }
     let spread = rows.iter().filter_map(|row| row.spread).fold(0.0, f64::max);
-    format!("{}\nThe widest spread of these is {} of its median.\n", markdown(&lines), percent(Some(spread)))
+    format!("{}\nThe widest spread of these is {} of its median.\n", markdown(&lines, 2), percent(Some(spread)))
 }
 
 /// Where the numbers are from, so that they can be believed or not.
@@ -190,9 +203,10 @@ fn origin(record: &Record) -> String {
     )
 }
 
-fn markdown(lines: &[Vec<String>]) -> String {
+/// Lines of cells, the head first, as a table: columns of words, then of numbers.
+pub fn markdown(lines: &[Vec<String>], words: usize) -> String {
     let text = |line: &Vec<String>| format!("| {} |\n", line.join(" | "));
-    let rule: Vec<&str> = (0..lines[0].len()).map(|column| if column < 2 { "---" } else { "---:" }).collect();
+    let rule: Vec<&str> = (0..lines[0].len()).map(|column| if column < words { "---" } else { "---:" }).collect();
     let (head, body) = (text(&lines[0]), lines[1..].iter().map(text).collect::<String>());
     format!("{head}|{}|\n{body}", rule.join("|"))
 }
@@ -218,7 +232,8 @@ fn is_square(row: &Row) -> bool {
     row.m == row.n && row.n == row.k
 }
 
-fn find(record: &Record, dtype: Dtype, shape: Shape, wanted: impl Fn(&Row) -> bool) -> Option<&Row> {
+/// The row of a problem.
+pub fn find(record: &Record, dtype: Dtype, shape: Shape, wanted: impl Fn(&Row) -> bool) -> Option<&Row> {
     record.rows.iter().find(|row| row.dtype == dtype && row.shape() == shape && wanted(row))
 }
 
@@ -227,11 +242,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_show_what_the_record_says() {
+    fn figures_show_what_record_and_kernels_say() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         for (file, text) in all(root).unwrap() {
             let same = fs::read_to_string(root.join(&file)).is_ok_and(|shown| shown == text);
-            assert!(same, "{file} is not what {RECORD} gives\nhint: `cargo x figures`, and commit what it writes");
+            assert!(
+                same,
+                "{file} is not what {RECORD} and the kernels give\nhint: `cargo x figures`, and commit what it writes"
+            );
         }
     }
 

@@ -34,6 +34,9 @@ pub struct Fit {
     /// Bytes of shared memory per block, static and dynamic
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
+    /// Bytes of shared memory of an SM, where a driver leaves a part of it to L1 [default: all that the GPU has]
+    #[arg(long, value_name = "BYTES")]
+    shared_per_sm: Option<u32>,
     /// Print a JSON array
     #[arg(long)]
     json: bool,
@@ -80,16 +83,31 @@ pub fn list(gpus: &Gpus) -> Result<ExitCode, Error> {
 
 /// Computes occupancy. Exit code 0, if the launch fits on every GPU that was asked for; else 1.
 pub fn fit(fit: &Fit) -> Result<ExitCode, Error> {
-    let gpus: Vec<&Gpu> = match &fit.gpu {
-        Some(name) => vec![modelled(name)?],
-        None => GPUS.iter().collect(),
+    let mut gpus: Vec<Gpu> = match &fit.gpu {
+        Some(name) => vec![*modelled(name)?],
+        None => GPUS.to_vec(),
     };
-    let of = |gpu: &&Gpu| (gpu.name, occupancy(gpu, fit.threads, fit.registers, fit.shared));
+    if let Some(bytes) = fit.shared_per_sm {
+        gpus.iter_mut().try_for_each(|gpu| leave(gpu, bytes))?;
+    }
+    let of = |gpu: &Gpu| (gpu.name, occupancy(gpu, fit.threads, fit.registers, fit.shared));
     let found: Vec<(&str, Occupancy)> = gpus.iter().map(of).collect();
     let text = if fit.json { json(&found)? + "\n" } else { text(&found) };
     print(&text)?;
     let fits = found.iter().all(|(_, occupancy)| occupancy.blocks_per_sm > 0);
     Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Leaves an SM only so much shared memory.
+fn leave(gpu: &mut Gpu, bytes: u32) -> Result<(), Error> {
+    let limits = &mut gpu.limits;
+    if bytes > limits.shared_per_sm {
+        let what = format!("--shared-per-sm {bytes}: an SM of {} has {} bytes", gpu.name, limits.shared_per_sm);
+        return Err(Error::usage(what, "ask for as much or less"));
+    }
+    limits.shared_per_sm = bytes;
+    limits.shared_per_block = limits.shared_per_block.min(bytes);
+    Ok(())
 }
 
 fn text(found: &[(&str, Occupancy)]) -> String {

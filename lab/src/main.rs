@@ -2,8 +2,9 @@
 //!
 //! - [`compare`]: every level on the same problem
 //! - [`sweep`]: the levels over sizes, blocks, tiles and shapes; [`pivot`]: its tables
-//! - [`plot`]: pictures, [`svg`]: how they are written
-//! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it
+//! - [`plot`]: pictures of measurements, [`svg`]: how they are written; [`pictures`]: those of the book
+//! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it, [`lessons`]:
+//!   lesson by lesson
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`gpus`]: the modelled GPUs, and what fits on them
@@ -21,9 +22,11 @@ mod figures;
 mod flags;
 mod gpus;
 mod ladder;
+mod lessons;
 mod measure;
 mod operands;
 mod output;
+mod pictures;
 mod pivot;
 mod plot;
 mod provenance;

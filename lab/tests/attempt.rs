@@ -17,9 +17,18 @@ fn exhibits_are_judged() {
         ("report-row-and-column", 1),
         ("library-shared", 0),
         ("analysis-split-k", 1),
+        ("analysis-split-k-loop", 1),
+        ("analysis-split-k-step", 1),
         ("analysis-blocks", 1),
         ("ladder-baseline", 0),
         ("blas", 0),
+        ("count-sectors", 0),
+        ("count-wavefronts", 0),
+        ("constant-error", 1),
+        ("missing-barrier", 1),
+        ("half-barrier", 1),
+        ("hanging-barrier", 1),
+        ("unwritten-column", 1),
     ] {
         let output = lab(&format!("try lab/kernels/{kernel}.cu --backend emulator --alone"));
         assert_eq!(output.code, code, "{kernel}: {output:?}");
@@ -56,6 +65,24 @@ fn ptx_runs_as_it_is() {
     assert!(output.stdout.contains("as given, made by CUDA 13.0.88"), "{output:?}");
     let annotated = lab("try lab/kernels/blas.cu --backend emulator --alone --annotate --m 40 --n 40 --k 8");
     assert!(annotated.stdout.contains("| __global__ void gemm("), "{annotated:?}");
+}
+
+/// What the book says of these kernels under other arguments.
+#[test]
+fn exhibits_answer_to_their_arguments() {
+    let said = |words: &str| {
+        let output = lab(&format!("try lab/kernels/{words} --backend emulator"));
+        assert_eq!(output.code, 0, "{output:?}");
+        output.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let stretches = said("count-sectors.cu --args A,B,C,N,8,1");
+    assert!(stretches.contains("global stores 8 256 32.00 4.00"), "{stretches}");
+    for (width, wavefronts) in [(33, "32 32 1.00"), (34, "32 64 2.00"), (36, "32 128 4.00")] {
+        let padded = said(&format!("count-wavefronts.cu --args A,B,C,{width}"));
+        assert!(padded.contains(&format!("shared loads {wavefronts}")), "{width}: {padded}");
+    }
+    said("analysis-split-k-step.cu --n 3");
+    said("constant-error.cu --k 1024");
 }
 
 /// C is NaN before the launch unless beta has a name: a kernel that reads it shows.
@@ -126,5 +153,5 @@ fn the_exhibits_ptx_is_fresh() {
         }
         count += 1;
     }
-    assert_eq!(count, 8);
+    assert_eq!(count, 17);
 }

@@ -123,6 +123,7 @@ fn bad_usage_is_one_clear_line() {
         ("occupancy", "--threads"),
         ("occupancy --threads x", "x"),
         ("occupancy --threads 32 --gpu voodoo", "voodoo"),
+        ("occupancy --threads 32 --gpu t4 --shared-per-sm 65537", "an SM of T4 has 65536 bytes"),
     ] {
         refused(words, answer);
     }
@@ -137,6 +138,10 @@ fn occupancy_by_hand() {
     let output = lab("occupancy --gpu h200 --threads 32 --registers 64 --shared 16384");
     assert_eq!(output.code, 0);
     insta::assert_snapshot!("occupancy", output.stdout);
+    for (shared, blocks) in [("8192", "6"), ("16384", "3")] {
+        let split = lab(&format!("occupancy --gpu k80 --threads 32 --shared {shared} --shared-per-sm 49152"));
+        assert_eq!(split.stdout.lines().nth(1).and_then(|line| line.split_whitespace().nth(1)), Some(blocks));
+    }
     let too_many = lab("occupancy --gpu k80 --threads 2048");
     assert_eq!(too_many.code, 1);
     assert!(too_many.stdout.contains("does not fit: warps"), "{too_many:?}");

@@ -30,6 +30,7 @@ pub const LEVEL: Level = Level {
         include_str!("../ptx/uncoalesced-32-f32.ptx"),
         include_str!("../ptx/uncoalesced-32-f64.ptx"),
     ],
+    // ANCHOR: launch
     launch: |shape, tiles| {
         let block = tiles["BLOCK"];
         LaunchShape {
@@ -38,4 +39,5 @@ pub const LEVEL: Level = Level {
             tile: Tile { m: block, n: block, k: 1 },
         }
     },
+    // ANCHOR_END: launch
 };

@@ -22,6 +22,7 @@ pub const LEVEL: Level = Level {
         include_str!("../ptx/32-f32.ptx"),
         include_str!("../ptx/32-f64.ptx"),
     ],
+    // ANCHOR: launch
     launch: |shape, tiles| {
         let tile = tiles["TILE"];
         LaunchShape {
@@ -30,4 +31,5 @@ pub const LEVEL: Level = Level {
             tile: Tile { m: tile, n: tile, k: tile },
         }
     },
+    // ANCHOR_END: launch
 };

@@ -26,6 +26,7 @@ pub const LEVEL: Level = Level {
         include_str!("../ptx/128x128x8x8x8-f32.ptx"),
         include_str!("../ptx/128x128x8x8x8-f64.ptx"),
     ],
+    // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, tm, tn] = ["BM", "BN", "BK", "TM", "TN"].map(|name| tiles[name]);
         LaunchShape {
@@ -34,4 +35,5 @@ pub const LEVEL: Level = Level {
             tile: Tile { m: bm, n: bn, k: bk },
         }
     },
+    // ANCHOR_END: launch
 };

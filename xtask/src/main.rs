@@ -1,18 +1,22 @@
 //! The repository's own commands: `cargo x …`.
 //!
 //! `ci` is the whole of continuous integration, `tidy` tests the repository itself, `ptx` regenerates what NVIDIA's
-//! compiler makes of the kernels, `ncu` records what the hardware counts, `measure` how fast it is, `figures` shows it in README
-//! and book, `bundle` makes a folder of programs, `book` builds the book. This crate depends on none of the workspace's others: it runs
-//! cargo and reads files, so that it works while they do not compile.
+//! compiler makes of the kernels, `ncu` records what the hardware counts, `measure` how fast it is, `figures` shows it
+//! in README and book, `bundle` makes a folder of programs, `outputs` and `diffs` make what the book includes, `book`
+//! builds it. This crate depends on none of the workspace's others: it runs cargo and reads files, so that it works
+//! while they do not compile.
 
 #![forbid(unsafe_code)]
 
 mod book;
 mod bundle;
 mod ci;
+mod diffs;
 mod ncu;
+mod outputs;
 mod ptx;
 mod shell;
+mod text;
 mod tidy;
 
 use std::path::PathBuf;
@@ -38,7 +42,7 @@ enum Command {
     Ptx,
     /// Measure all levels on this machine's GPU, into book/measurements
     Measure,
-    /// Write the tables and pictures of README and book again, from what was measured
+    /// Write the tables and pictures of README and book again, from what was measured and from what the kernels access
     Figures,
     /// Make a folder of programs for a machine without Rust: target/ladder
     Bundle,
@@ -50,6 +54,30 @@ enum Command {
         /// Where the record goes
         #[arg(long, default_value = "common/tests/data/ncu-h200.csv")]
         out: PathBuf,
+    },
+    /// Record where the time goes on an NVIDIA GPU: occupancy, issue, what warps wait for (needs ncu)
+    NcuWaits {
+        /// Folder with the levels' binaries
+        #[arg(long, default_value = "target/release")]
+        binaries: PathBuf,
+        /// Where the record goes
+        #[arg(long, default_value = "book/measurements/nvidia-h200-waits.csv")]
+        out: PathBuf,
+    },
+    /// Run the commands whose output the book shows, and write what they show
+    Outputs {
+        /// Write nothing: fail if an output has changed, and show how
+        #[arg(long)]
+        check: bool,
+        /// Only the files of book/outputs whose path contains this
+        #[arg(default_value = "")]
+        pattern: String,
+    },
+    /// Write the difference of each level's kernel from the level before, into book/diffs
+    Diffs {
+        /// Write nothing: fail if a diff is stale
+        #[arg(long)]
+        check: bool,
     },
     /// Build the book into book/book (needs no installed mdBook)
     Book,
@@ -63,7 +91,10 @@ fn main() -> ExitCode {
         Command::Measure => bundle::measure(),
         Command::Figures => bundle::figures(),
         Command::Bundle => bundle::run(),
-        Command::Ncu { binaries, out } => ncu::run(&binaries, &out),
+        Command::Ncu { binaries, out } => ncu::counters(&binaries, &out),
+        Command::NcuWaits { binaries, out } => ncu::where_time_goes(&binaries, &out),
+        Command::Outputs { check, pattern } => outputs::run(check, &pattern),
+        Command::Diffs { check } => diffs::run(check),
         Command::Book => book::run(),
     };
     match done {

@@ -32,6 +32,43 @@ const METRICS: [&str; 21] = [
     "gpu__time_duration.sum",
 ];
 
+/// What is read to see where the time goes: work, time, what limits the blocks on an SM, how many warps are there, how often one
+/// can issue, and what the others wait for, in clocks per issued instruction.
+const WAITS: [&str; 19] = [
+    "gpu__time_duration.sum",
+    "smsp__inst_executed.sum",
+    "launch__registers_per_thread",
+    "launch__occupancy_limit_registers",
+    "launch__occupancy_limit_shared_mem",
+    "sm__warps_active.avg.per_cycle_active",
+    "smsp__issue_active.avg.pct_of_peak_sustained_active",
+    "l1tex__throughput.avg.pct_of_peak_sustained_elapsed",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed",
+    "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_short_scoreboard_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_mio_throttle_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_not_selected_per_issue_active.ratio",
+];
+
+/// The levels' default tiles at sizes that leave most of the GPU empty, fill it once, and fill it many times over.
+fn waits() -> Vec<(&'static str, String)> {
+    let mut cases = Vec::new();
+    for size in [128, 1024, 4096] {
+        for level in ["level0-naive", "level1-tiling", "level2-register", "level3-double-buffer"] {
+            cases.push((level, format!("--size {size}")));
+        }
+    }
+    let large = "--size 4096 --define BM=128 --define BN=128 --define BK=8 --define TM=8 --define TN=8";
+    cases.extend(["level2-register", "level3-double-buffer"].map(|level| (level, large.to_string())));
+    cases
+}
+
 /// Every shipped configuration on and off its tile, and the defaults at sizes that fill the GPU.
 fn cases() -> Vec<(&'static str, String)> {
     let blocks = |name: &str| ["8", "16", "32"].map(|n| format!("--define {name}={n}")).to_vec();
@@ -67,17 +104,26 @@ fn cases() -> Vec<(&'static str, String)> {
     cases
 }
 
-/// Runs every case under `ncu` with the binaries in `binaries` and writes the record to `out`.
-pub fn run(binaries: &Path, out: &Path) -> Result<ExitCode> {
+/// Records what the tests hold the emulator against.
+pub fn counters(binaries: &Path, out: &Path) -> Result<ExitCode> {
+    record(binaries, out, "cargo x ncu", &cases(), &METRICS)
+}
+
+/// Records what the book says about time: where it goes.
+pub fn where_time_goes(binaries: &Path, out: &Path) -> Result<ExitCode> {
+    record(binaries, out, "cargo x ncu-waits", &waits(), &WAITS)
+}
+
+/// Runs every case under `ncu` with the binaries in `binaries` and writes the metrics to `out`.
+fn record(binaries: &Path, out: &Path, command: &str, cases: &[(&str, String)], metrics: &[&str]) -> Result<ExitCode> {
     let mut text =
-        String::from("# Made by `cargo x ncu`: counters of one launch each, read by Nsight Compute. Do not edit.\n");
+        format!("# Made by `{command}`: counters of one launch each, read by Nsight Compute. Do not edit.\n");
     writeln!(text, "# {}", gpu()?)?;
     writeln!(text, "# {}", first_line(Command::new("ncu").arg("--version"), "Version")?)?;
-    writeln!(text, "level,arguments,{}", METRICS.join(","))?;
-    let cases = cases();
+    writeln!(text, "level,arguments,{}", metrics.join(","))?;
     for (number, (level, arguments)) in cases.iter().enumerate() {
         eprintln!("{}/{}: {level} {arguments}", number + 1, cases.len());
-        let values = measure(&binaries.join(level), arguments)?;
+        let values = measure(&binaries.join(level), arguments, metrics)?;
         writeln!(text, "{level},{arguments},{}", values.join(","))?;
         std::fs::write(out, &text).with_context(|| format!("cannot write {}", out.display()))?;
     }
@@ -99,11 +145,11 @@ fn first_line(command: &mut Command, with: &str) -> Result<String> {
     line.map(str::to_string).with_context(|| format!("{} says nothing", program.display()))
 }
 
-/// The metrics of the first launch of one run, in the order of `METRICS`.
-fn measure(binary: &Path, arguments: &str) -> Result<Vec<String>> {
+/// The metrics of the first launch of one run.
+fn measure(binary: &Path, arguments: &str, metrics: &[&str]) -> Result<Vec<String>> {
     let output = Command::new("ncu")
         .args(["--clock-control", "none", "--launch-count", "1", "--csv", "--page", "raw", "--print-units", "base"])
-        .args(["--metrics", &METRICS.join(",")])
+        .args(["--metrics", &metrics.join(",")])
         .arg(binary)
         .args(arguments.split_whitespace())
         .args(["--backend", "cuda", "--json"])
@@ -114,8 +160,8 @@ fn measure(binary: &Path, arguments: &str) -> Result<Vec<String>> {
     let rows: Vec<Vec<String>> = text.lines().filter(|line| line.starts_with('"')).map(fields).collect();
     let [names, _units, values, ..] = rows.as_slice() else { bail!("ncu gave no row for {arguments}:\n{text}") };
     let mut found = Vec::new();
-    for metric in METRICS {
-        let at = names.iter().position(|name| name == metric);
+    for metric in metrics {
+        let at = names.iter().position(|name| name == *metric);
         let value = at.and_then(|at| values.get(at)).with_context(|| format!("ncu does not report {metric}"))?;
         found.push(value.replace(',', ""));
     }

@@ -1,9 +1,9 @@
-//! Runs cargo at the repository's root.
+//! Runs cargo and git at the repository's root.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 /// The repository's root: the folder above this crate's.
 pub fn root() -> &'static Path {
@@ -27,6 +27,36 @@ pub fn cargo_with(arguments: &str, environment: &[(&str, &str)]) -> Result<bool>
         .status()
         .context("cannot start cargo\nhint: is it on PATH?")?;
     Ok(status.success())
+}
+
+/// git, in `folder`, whatever repository the environment names.
+pub fn git(folder: &Path) -> Command {
+    let mut git = Command::new("git");
+    // A clone that belongs to another user is fine.
+    git.args(["-c", "safe.directory=*"]).current_dir(folder);
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
+        git.env_remove(name);
+    }
+    git
+}
+
+/// The files that git tracks, and new ones that it does not ignore, by their path from the root, sorted.
+///
+/// A link is left out, and so is a file that is deleted but still tracked.
+pub fn files() -> Result<Vec<String>> {
+    let list = git(root())
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .output()
+        .context("cannot start git, which lists the repository's files\nhint: is it on PATH?")?;
+    if !list.status.success() {
+        bail!("git ls-files failed: {}\nhint: it lists a clone", String::from_utf8_lossy(&list.stderr).trim());
+    }
+    let paths = String::from_utf8(list.stdout).context("a path is not UTF-8")?;
+    let is_file = |path: &&str| root().join(path).symlink_metadata().is_ok_and(|found| found.is_file());
+    let mut files: Vec<String> = paths.split_terminator('\0').filter(is_file).map(str::to_string).collect();
+    files.sort();
+    files.dedup();
+    Ok(files)
 }
 
 /// The exit code of a command that passed or failed: 0 or 1.

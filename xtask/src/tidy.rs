@@ -4,15 +4,20 @@
 //! fail. A finding is one line: `path:line: what is wrong`.
 
 mod anchors;
+mod blocks;
 mod includes;
 mod ladder;
 mod lengths;
+mod lessons;
 mod links;
 mod lints;
+mod measured;
 mod paths;
 mod readme;
 mod shipped;
+mod shown;
 mod summary;
+mod translations;
 mod tree;
 mod unsafe_code;
 
@@ -30,8 +35,13 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     lengths::check,
     anchors::check,
     includes::check,
+    shown::check,
+    blocks::check,
+    measured::check,
+    lessons::check,
     summary::check,
     links::check,
+    translations::check,
     paths::check,
     lints::check,
     unsafe_code::check,
@@ -45,10 +55,13 @@ pub fn run() -> Result<ExitCode> {
 
 /// Runs every check, prints the findings to stdout, and returns whether there were none.
 pub fn passes() -> Result<bool> {
-    let tree = Tree::of_repository(shell::root())?;
+    let tree = Tree::of_repository()?;
     let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
     for finding in &findings {
         println!("{finding}");
+    }
+    for count in translations::counts(&tree) {
+        eprintln!("translation {count}");
     }
     eprintln!("tidy: {} checks, {} files, {} findings", CHECKS.len(), tree.files().count(), findings.len());
     Ok(findings.is_empty())

@@ -125,6 +125,7 @@ impl Gpu {
             block_dim: (block.x, block.y, block.z),
             shared_mem_bytes: task.dynamic_shared,
         };
+        // ANCHOR: launch
         let run = || {
             let launched = ffi::launch(&self.stream, &function, config, [&a, &b, &c], &task.operands);
             launched.map_err(|e| failed("running the kernel", e))
@@ -133,6 +134,7 @@ impl Gpu {
         self.stream.synchronize().map_err(|e| failed("running the kernel", e))?;
         let product = self.stream.clone_dtoh(&c).and_then(|c| self.stream.synchronize().map(|()| c));
         let product = product.map_err(|e| failed("copying C back", e))?;
+        // ANCHOR_END: launch
 
         let timing = if time { Some(self.times::<T>(&problem.shape, run)?) } else { None };
         Ok(Ran { c: product, facts: Facts::Cuda { resources, timing } })
@@ -153,6 +155,7 @@ impl Gpu {
             self.stream.synchronize().map_err(driver)?;
         }
         let mut milliseconds = Vec::new();
+        // ANCHOR: times
         while timing::wants_more(&milliseconds) {
             let mut batch = Vec::new();
             for _ in 0..timing::BATCH {
@@ -166,6 +169,7 @@ impl Gpu {
                 milliseconds.push(f64::from(start.elapsed_ms(&end).map_err(driver)?));
             }
         }
+        // ANCHOR_END: times
         Ok(Timing::of(milliseconds, shape, self.peak(T::DTYPE)))
     }
 

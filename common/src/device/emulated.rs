@@ -33,11 +33,13 @@ pub fn launch<T: Element>(task: &Task, problem: &Problem<T>, extras: Extras) -> 
     let LaunchShape { grid, block, .. } = task.launch;
     let Extras { sanitize, instruction_limit, .. } = extras;
     let how = Launch { sanitize, instruction_limit, dynamic_shared: task.dynamic_shared, ..Launch::new(grid, block) };
+    // ANCHOR: launch
     let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;
 
     let mut bytes = vec![0; size_of_val(problem.c.as_slice())];
     device.read(c, &mut bytes).map_err(|error| Error::Fault(error.to_string()))?;
     Ok(Ran { c: T::from_bytes(&bytes), facts: Facts::Emulator(Box::new(report)) })
+    // ANCHOR_END: launch
 }
 
 fn unknown_ptx(error: PtxError) -> Error {

@@ -72,6 +72,7 @@ impl Kernel {
         architecture: u32,
         find: FindCompiler,
     ) -> Result<Kernel, Error> {
+        // ANCHOR: obtain
         let reason = match shipped(level, configuration) {
             Ok((header, ptx)) => return Ok(Kernel { entry: level.entry.to_string(), ..Kernel::shipped(header, ptx) }),
             Err(Unfit::Absent) => format!("{configuration} is not shipped compiled"),
@@ -82,6 +83,7 @@ impl Kernel {
             Ok(compiler) => Kernel::compile(level, configuration, &[architecture], compiler),
             Err(why) => Err(Error::usage(format!("{reason}, and there is no compiler: {why}"), INSTALL)),
         }
+        // ANCHOR_END: obtain
     }
 
     /// PTX from a file with a header; its entry is still to be named.

@@ -45,6 +45,17 @@ impl Copies {
     }
 }
 
+impl Warp {
+    /// How many of the `length` bytes of a copy a lane reads; the others are filled with zeros.
+    pub(super) fn copied_bytes(&self, extended: &Extended, size: CopySize, length: u32, lane: usize) -> u32 {
+        match (size, extended.reads.first()) {
+            (CopySize::Given, Some(&(file, slot))) => (self.wide(file, slot, lane) as u32).min(length),
+            (CopySize::UnlessIgnored, Some(&(file, slot))) if self.wide(file, slot, lane) == 1 => 0,
+            _ => length,
+        }
+    }
+}
+
 impl Worker<'_> {
     pub(super) fn copy_async(
         &mut self,
@@ -57,12 +68,7 @@ impl Worker<'_> {
         let [from_index, to_index] = extended.accesses[..] else { return Ok(()) };
         let (from, to) = (&accesses[from_index as usize], &accesses[to_index as usize]);
         let length = from.bytes();
-        let given = |lane: usize| match (size, extended.reads.first()) {
-            (CopySize::Given, Some(&(file, slot))) => (warp.wide(file, slot, lane) as u32).min(length),
-            (CopySize::UnlessIgnored, Some(&(file, slot))) if warp.wide(file, slot, lane) == 1 => 0,
-            _ => length,
-        };
-        let sizes: [u32; LANES] = std::array::from_fn(given);
+        let sizes: [u32; LANES] = std::array::from_fn(|lane| warp.copied_bytes(extended, size, length, lane));
         let reading = each(mask).filter(|lane| sizes[*lane] > 0).fold(0, |lanes, lane| lanes | 1 << lane);
         let whole = each(mask).filter(|lane| sizes[*lane] == length).fold(0, |lanes, lane| lanes | 1 << lane);
         if reading != 0 {

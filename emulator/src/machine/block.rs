@@ -2,6 +2,7 @@
 
 use super::alu::{self, Slots};
 use super::cells::Cells;
+use super::dispatch::TRACED;
 use super::general;
 use super::global_access::GlobalCache;
 use super::lanes::LANES;
@@ -12,6 +13,7 @@ use super::warp::{Path, Shape, State, Warp};
 use crate::Fault;
 use crate::global::GlobalMemory;
 use crate::program::{Barrier, Exit, Op, Program, Reduce};
+use crate::trace::TracedAccess;
 
 /// Blocks of code that a warp may pass before another warp has its turn.
 const TURN: u32 = 1 << 16;
@@ -43,6 +45,10 @@ pub(crate) struct Worker<'a> {
     pub(super) global_caches: Vec<GlobalCache>,
     pub(super) shared_caches: Vec<SharedCache>,
     pub(super) executed: u64,
+    /// Barriers that the present thread block has passed.
+    pub(super) phase: u32,
+    /// What traced thread blocks accessed.
+    pub traced: Vec<TracedAccess>,
 }
 
 impl<'a> Worker<'a> {
@@ -67,6 +73,8 @@ impl<'a> Worker<'a> {
             global_caches: vec![GlobalCache::default(); program.accesses.len()],
             shared_caches: vec![SharedCache::default(); program.accesses.len()],
             executed: 0,
+            phase: 0,
+            traced: Vec::new(),
         }
     }
 
@@ -96,6 +104,7 @@ impl<'a> Worker<'a> {
         let context = self.context;
         self.block = block;
         self.executed = 0;
+        self.phase = 0;
         if self.epoch + 1 >= EPOCH_LIMIT / 2 {
             self.cells.forget();
             self.epoch = 0;
@@ -192,6 +201,9 @@ impl<'a> Worker<'a> {
         }
         if warp.taint.is_some() {
             self.propagate_taint(warp, at, mask)?;
+        }
+        if CPU == TRACED {
+            self.trace(warp, at, mask);
         }
         match instruction.op {
             Op::Alu { code, d, a, b, c } => alu::execute(warp, code, Slots { d, a, b, c }, mask),
@@ -292,6 +304,7 @@ impl<'a> Worker<'a> {
 
     fn let_go(&mut self, id: u32) {
         self.epoch += 1;
+        self.phase += 1;
         let waiting = |warp: &Warp| matches!(warp.state, State::Waiting { id: at, .. } if at == id);
         let mut votes: Vec<(u32, u32)> = Vec::new();
         for warp in self.warps.iter().filter(|warp| waiting(warp)) {

@@ -44,10 +44,17 @@ fn run_avx2(worker: &mut Worker, block: u64) -> Result<(), Box<Fault>> {
     worker.run::<PLAIN>(block)
 }
 
+/// Runs thread block `block` to its end, and notes what it accesses.
+pub(crate) fn trace_block(worker: &mut Worker, block: u64) -> Result<(), Box<Fault>> {
+    worker.run::<TRACED>(block)
+}
+
 /// The instructions that a copy of the interpreter is compiled for: those of its target features alone…
 pub(super) const PLAIN: u8 = 0;
-/// … or AVX-512, named.
+/// … or AVX-512, named…
 pub(super) const AVX512: u8 = 1;
+/// … or plain ones, and the accesses noted.
+pub(super) const TRACED: u8 = 2;
 
 /// A row of single-precision FMAs on all lanes. Says whether it did them: only with AVX-512.
 #[inline(always)]

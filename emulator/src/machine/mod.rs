@@ -27,12 +27,13 @@ mod shadow;
 mod shared_access;
 mod taint;
 mod tally;
+mod tracing;
 mod warp;
 mod warp_wide;
 mod watch;
 
 pub(crate) use block::{Context, Worker};
-pub(crate) use dispatch::run_block;
+pub(crate) use dispatch::{run_block, trace_block};
 pub(crate) use race::{INSTRUCTION_LIMIT, Stamp};
 pub(crate) use tally::Tally;
 pub(crate) use warp::Shape;

@@ -5,27 +5,50 @@ use regex_lite::Regex;
 use super::anchors;
 use super::tree::{Finding, Tree, folder_of, numbered, resolve};
 
-pub fn check(tree: &Tree) -> Vec<Finding> {
+/// One include of a page.
+pub struct Include<'a> {
+    pub page: &'a str,
+    pub line: usize,
+    /// As written: a path from the page, then perhaps `:anchor`, `:line` or `:first:last`.
+    pub target: String,
+    /// The path from the root, unless it leads out of the repository.
+    pub file: Option<String>,
+}
+
+/// The book's pages: path and text.
+pub fn pages(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
+    tree.ending(&[".md"]).filter(|(path, _)| path.starts_with("book/src/"))
+}
+
+/// Every include of every page, but for those that a backslash escapes.
+pub fn included(tree: &Tree) -> Vec<Include<'_>> {
     let include = Regex::new(r"\{\{#(\w+)\s+([^}\s]+)[^}]*\}\}").expect("the pattern is a constant");
-    let mut findings = Vec::new();
-    for (page, text) in tree.ending(&[".md"]).filter(|(path, _)| path.starts_with("book/src/")) {
+    let mut all = Vec::new();
+    for (page, text) in pages(tree) {
         for (number, line) in numbered(text) {
             for found in include.captures_iter(line) {
                 let escaped = found.get(0).is_some_and(|all| line[..all.start()].ends_with('\\'));
                 if !escaped && found[1].ends_with("include") {
-                    findings.extend(missing(tree, page, &found[2]).map(|what| Finding::new(page, number, what)));
+                    let path = found[2].split(':').next().unwrap_or_default();
+                    let file = resolve(folder_of(page), path);
+                    all.push(Include { page, line: number, target: found[2].to_string(), file });
                 }
             }
         }
     }
-    findings
+    all
 }
 
-/// What is missing of `target`: a path from the page, then perhaps `:anchor`, `:line` or `:first:last`.
-fn missing(tree: &Tree, page: &str, target: &str) -> Option<String> {
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let found = |include: &Include| Some(Finding::new(include.page, include.line, missing(tree, include)?));
+    included(tree).iter().filter_map(found).collect()
+}
+
+/// What is missing of what is included.
+fn missing(tree: &Tree, Include { target, file, .. }: &Include) -> Option<String> {
     let mut parts = target.split(':');
     let path = parts.next()?;
-    let Some(text) = resolve(folder_of(page), path).and_then(|file| tree.text(&file)) else {
+    let Some(text) = file.as_ref().and_then(|file| tree.text(file)) else {
         return Some(format!("includes {path}, which is no file"));
     };
     let (first, last) = (parts.next().unwrap_or_default(), parts.next());

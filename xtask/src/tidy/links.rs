@@ -64,13 +64,23 @@ pub fn links(text: &str) -> Vec<(usize, String)> {
     links
 }
 
-/// The names by which a Markdown text's headings are linked to.
+/// The names by which a Markdown text's headings are linked to; in the book, those of its definitions too.
 fn sections(text: &str) -> Vec<String> {
     let (mut sections, mut heading) = (Vec::new(), None);
-    for event in Parser::new(text) {
+    let options = Options::ENABLE_HEADING_ATTRIBUTES | Options::ENABLE_DEFINITION_LIST;
+    for event in Parser::new_ext(text, options) {
         match event {
-            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
-            Event::End(TagEnd::Heading(_)) => sections.extend(heading.take().map(|title| slug(&title))),
+            Event::Start(Tag::Heading { id: Some(id), .. }) => sections.push(id.to_string()),
+            Event::Start(Tag::Heading { .. } | Tag::DefinitionListTitle) => heading = Some(String::new()),
+            Event::End(TagEnd::Heading(_) | TagEnd::DefinitionListTitle) => {
+                if let Some(title) = heading.take() {
+                    let name = slug(&title);
+                    // The second of a name is `name-1`, the third `name-2`.
+                    let numbered = (1..).map(|again| format!("{name}-{again}"));
+                    let free = std::iter::once(name.clone()).chain(numbered).find(|name| !sections.contains(name));
+                    sections.extend(free);
+                }
+            }
             Event::Text(part) | Event::Code(part) => {
                 if let Some(title) = &mut heading {
                     title.push_str(&part);
@@ -93,7 +103,10 @@ mod tests {
     use super::super::tree::printed;
     use super::check;
 
-    const OTHERS: [(&str, &str); 2] = [("docs/a.md", "# What `x` is\n"), ("book/src/b.md", "")];
+    const OTHERS: [(&str, &str); 2] = [
+        ("docs/a.md", "# What `x` is\n# Again {#id}\n## Again\n## Again\n## Again\n\nterm\n: meaning\n"),
+        ("book/src/b.md", ""),
+    ];
 
     fn on(page: &str, text: &str) -> Vec<String> {
         printed(check, [(page, text), OTHERS[0], OTHERS[1]])
@@ -103,6 +116,9 @@ mod tests {
     fn links_that_lead_somewhere_pass() {
         let text = "# Top\n[a](docs/a.md) [f](docs) [s](docs/a.md#what-x-is) [t](#top) [u](https://example.org/x) `[no](link)`\n";
         assert!(on("README.md", text).is_empty());
+        for name in ["id", "again", "again-2", "term"] {
+            assert!(on("README.md", &format!("[x](docs/a.md#{name})\n")).is_empty(), "{name}");
+        }
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+
+use crate::shell;
 
 /// What is wrong, and where: printed as `path:line: what is wrong`.
 #[derive(Debug, PartialEq)]
@@ -51,27 +51,12 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The files that git tracks, and new ones that it does not ignore.
-    pub fn of_repository(root: &Path) -> Result<Self> {
-        let list = Command::new("git")
-            // A clone that belongs to another user is only read here.
-            .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-            .current_dir(root)
-            .output()
-            .context("cannot start git, which lists the repository's files\nhint: is it on PATH?")?;
-        if !list.status.success() {
-            bail!(
-                "git ls-files failed: {}\nhint: tidy reads a git clone",
-                String::from_utf8_lossy(&list.stderr).trim()
-            );
-        }
+    /// The repository's files, as git lists them.
+    pub fn of_repository() -> Result<Self> {
         let mut files = BTreeMap::new();
-        for path in String::from_utf8(list.stdout).context("a path is not UTF-8")?.split_terminator('\0') {
-            // A link is not followed, and a file that is deleted but still tracked is not there.
-            if root.join(path).symlink_metadata().is_ok_and(|found| found.is_file()) {
-                let bytes = std::fs::read(root.join(path)).with_context(|| format!("cannot read {path}"))?;
-                files.insert(path.to_string(), String::from_utf8(bytes).unwrap_or_default());
-            }
+        for path in shell::files()? {
+            let bytes = std::fs::read(shell::root().join(&path)).with_context(|| format!("cannot read {path}"))?;
+            files.insert(path, String::from_utf8(bytes).unwrap_or_default());
         }
         Ok(Self { files })
     }

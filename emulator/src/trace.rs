@@ -1,0 +1,125 @@
+//! What a launch accesses, one warp instruction at a time, for pictures and for looking closely.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::access::{self, GlobalCost, SharedCost};
+use crate::{Dim3, Report};
+
+/// A launch's report, and what the blocks that were asked for accessed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    /// What an untraced launch reports, of the whole grid.
+    pub report: Report,
+    /// The accesses: block after block in the grid's order, and in a block as its warps took their turns. The turns are
+    /// the emulator's; between two barriers a GPU may choose others.
+    pub accesses: Vec<TracedAccess>,
+}
+
+/// One execution of a load, store, atomic or asynchronous copy by one warp, on global or on shared memory. An instruction
+/// whose generic addresses lie in both is two.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TracedAccess {
+    /// The file and line that the PTX attributes the instruction to.
+    pub source: Option<(Arc<str>, u32)>,
+    /// The instruction's opcode, for instance `ld.global.f32`.
+    pub opcode: Arc<str>,
+    /// The thread block.
+    pub block: Dim3,
+    /// The warp in its block.
+    pub warp: u32,
+    /// Block-wide barriers that let the warp go before.
+    pub phase: u32,
+    /// Which memory.
+    pub memory: Memory,
+    /// What is done there.
+    pub kind: AccessKind,
+    /// Bytes that each lane accesses; for `ldmatrix` and `stmatrix` the bytes of a row, 16.
+    pub bytes: u32,
+    /// The lanes that take part, from 0 up, and where.
+    pub lanes: Vec<LaneAccess>,
+}
+
+/// What one lane accesses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneAccess {
+    /// The lane in its warp, 0 to 31.
+    pub lane: u32,
+    /// The thread in its block.
+    pub thread: Dim3,
+    /// The buffer, or the shared variable: `A`, `As`.
+    pub array: Arc<str>,
+    /// Bytes from the array's start.
+    pub offset: u64,
+    /// The address: in global memory, where sectors begin at multiples of 32; or in the block's shared memory, where the
+    /// bank is `address / 4 % 32`.
+    pub address: u64,
+}
+
+/// A memory that the lanes of more than one warp can reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Memory {
+    /// Of the device.
+    Global,
+    /// Of the thread block.
+    Shared,
+}
+
+/// What is done to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// It is read.
+    Load,
+    /// It is written.
+    Store,
+    /// It is read and written in one.
+    Atomic,
+}
+
+impl fmt::Display for AccessKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AccessKind::Load => "load",
+            AccessKind::Store => "store",
+            AccessKind::Atomic => "atomic",
+        })
+    }
+}
+
+impl TracedAccess {
+    /// The line of the source, whatever the file; 0 for none.
+    pub fn line(&self) -> u32 {
+        self.source.as_ref().map_or(0, |(_, line)| *line)
+    }
+
+    /// What a load or store costs on global memory; nothing for one on shared memory.
+    pub fn global_cost(&self) -> Option<GlobalCost> {
+        let (addresses, mask) = self.addresses();
+        (self.memory == Memory::Global).then(|| access::global(&addresses, mask, self.bytes))
+    }
+
+    /// What a load or store costs on shared memory; nothing for one on global memory, for an atomic, and for rows of
+    /// matrices.
+    pub fn shared_cost(&self) -> Option<SharedCost> {
+        if self.memory == Memory::Global || self.opcode.contains("matrix") {
+            return None;
+        }
+        let (addresses, mask) = self.addresses();
+        let addresses = addresses.map(|address| address as u32);
+        match self.kind {
+            AccessKind::Load => Some(access::shared_load(&addresses, mask, self.bytes)),
+            AccessKind::Store => Some(access::shared_store(&addresses, mask, self.bytes)),
+            AccessKind::Atomic => None,
+        }
+    }
+
+    /// The lanes' addresses, and the mask of those that take part.
+    fn addresses(&self) -> ([u64; 32], u32) {
+        let (mut addresses, mut mask) = ([0; 32], 0);
+        for lane in &self.lanes {
+            addresses[lane.lane as usize] = lane.address;
+            mask |= 1 << lane.lane;
+        }
+        (addresses, mask)
+    }
+}

@@ -1,0 +1,163 @@
+//! A trace shows what the kernel accesses: held against a kernel whose accesses are plain to see, and against the counters.
+
+use emulator::{
+    AccessKind, Argument, Counters, Device, Dim3, FaultKind, Launch, LaunchError, Memory, Module, Trace, TracedAccess,
+};
+
+/// Each of 32 threads of a block moves the word `in[32 * block + t]` to `tile[t]`, and `tile[31 - t]` to
+/// `out[32 * block + t]`; then the odd ones copy 16 bytes asynchronously, lane 3 none of them, and lane 0 adds to `out[0]`.
+const KERNEL: &str = "
+.version 8.0
+.target sm_80
+.address_size 64
+.file 1 \"reverse.cu\"
+.visible .entry k(.param .u64 a, .param .u64 b)
+{
+.shared .align 16 .b8 pad[16];
+.shared .align 16 .b8 tile[512];
+.reg .b32 %t, %n, %block, %row, %size, %r<8>;
+.reg .b64 %in, %out, %to, %d<4>;
+.reg .pred %odd, %first, %third;
+ld.param.u64 %in, [a];
+ld.param.u64 %out, [b];
+mov.u32 %t, %tid.x;
+mov.u32 %block, %ctaid.x;
+mad.lo.u32 %n, %block, 32, %t;
+mul.wide.u32 %d0, %n, 4;
+add.u64 %d1, %in, %d0;
+add.u64 %d2, %out, %d0;
+mov.u32 %r0, tile;
+mad.lo.u32 %r1, %t, 4, %r0;
+mov.u32 %r2, pad;
+st.shared.u32 [%r2], 1;
+.loc 1 7 0
+ld.global.u32 %r3, [%d1];
+.loc 1 8 0
+st.shared.u32 [%r1], %r3;
+bar.sync 0;
+.loc 1 9 0
+sub.u32 %r4, %r0, %r1;
+add.u32 %r4, %r4, %r0;
+add.u32 %r4, %r4, 124;
+ld.shared.u32 %r5, [%r4];
+st.global.u32 [%d2], %r5;
+bar.sync 0;
+.loc 1 10 0
+and.b32 %r6, %t, 1;
+setp.eq.u32 %odd, %r6, 1;
+setp.eq.u32 %third, %t, 3;
+selp.u32 %size, 0, 16, %third;
+mad.lo.u32 %row, %t, 12, %r1;
+mov.u64 %to, %in;
+@%odd cp.async.ca.shared.global [%row], [%to], 16, %size;
+cp.async.wait_all;
+.loc 1 11 0
+setp.eq.u32 %first, %n, 0;
+@%first red.global.add.u32 [%out], 1;
+ret;
+}";
+
+fn traced(text: &str, buffers: [usize; 2], blocks: u32, wanted: fn(Dim3) -> bool) -> Result<Trace, LaunchError> {
+    let kernel = Module::parse(text).and_then(|module| module.kernel("k")).expect("the kernel is right");
+    let mut device = Device::new();
+    let (from, to) = (device.alloc("in", buffers[0]), device.alloc("out", buffers[1]));
+    device.write(from, &vec![1; buffers[0]]).expect("it has this size");
+    let launch = Launch::new(Dim3::xy(blocks, 1), Dim3::xy(32, 1));
+    device.trace(&kernel, launch, &[Argument::Buffer(from), Argument::Buffer(to)], wanted)
+}
+
+fn in_words(access: &TracedAccess) -> String {
+    let lanes: Vec<String> = [access.lanes.first(), access.lanes.get(1), access.lanes.last()]
+        .into_iter()
+        .flatten()
+        .map(|lane| format!("{}:{}+{}", lane.lane, lane.array, lane.offset))
+        .collect();
+    let (line, kind, phase, bytes) = (access.line(), access.kind, access.phase, access.bytes);
+    format!("line {line}, phase {phase}: {kind} {bytes} x {} {}", access.lanes.len(), lanes.join(" "))
+}
+
+#[test]
+fn a_trace_names_line_lane_array_and_offset() {
+    let trace = traced(KERNEL, [256, 256], 2, |block| block.x == 1).expect("the kernel is right");
+    let words: Vec<String> = trace.accesses.iter().map(in_words).collect();
+    assert_eq!(
+        words,
+        [
+            "line 0, phase 0: store 4 x 32 0:pad+0 1:pad+0 31:pad+0",
+            "line 7, phase 0: load 4 x 32 0:in+128 1:in+132 31:in+252",
+            "line 8, phase 0: store 4 x 32 0:tile+0 1:tile+4 31:tile+124",
+            "line 9, phase 1: load 4 x 32 0:tile+124 1:tile+120 31:tile+0",
+            "line 9, phase 1: store 4 x 32 0:out+128 1:out+132 31:out+252",
+            "line 10, phase 2: load 16 x 15 1:in+0 5:in+0 31:in+0",
+            "line 10, phase 2: store 16 x 16 1:tile+16 3:tile+48 31:tile+496",
+        ]
+    );
+    let access = &trace.accesses[3];
+    assert_eq!((&*access.opcode, access.memory, access.warp), ("ld.shared.u32", Memory::Shared, 0));
+    assert_eq!(access.source.as_ref().map(|(file, _)| &**file), Some("reverse.cu"));
+    assert_eq!(access.block, Dim3 { x: 1, y: 0, z: 0 });
+    assert_eq!(access.lanes[5].thread, Dim3 { x: 5, y: 0, z: 0 });
+    assert_eq!(access.lanes[0].address, 16 + 124, "pad comes before tile");
+}
+
+#[test]
+fn an_atomic_is_one_access() {
+    let trace = traced(KERNEL, [256, 256], 2, |block| block.x == 0).expect("the kernel is right");
+    let last = trace.accesses.last().expect("there are accesses");
+    assert_eq!(in_words(last), "line 11, phase 2: atomic 4 x 1 0:out+0 0:out+0");
+    assert_eq!((last.kind, last.shared_cost()), (AccessKind::Atomic, None));
+}
+
+#[test]
+fn a_fault_ends_a_trace() {
+    let Err(LaunchError::Fault(fault)) = traced(KERNEL, [256, 252], 2, |_| true) else { panic!("`out` is too short") };
+    assert_eq!((fault.kind, fault.site.lane), (FaultKind::OutOfBounds, 31));
+}
+
+/// A kernel with tiles, divergence at the edges and vector accesses: 70 x 50 x 20 on 64 x 64 tiles.
+#[test]
+fn what_is_traced_adds_up_to_what_is_counted() {
+    let module = Module::parse(include_str!("../../level2-register/ptx/64x64x8x8x4-f32.ptx")).expect("it parses");
+    let kernel = module.kernel("gemm_register").expect("it decodes");
+    let (m, n, k) = (70, 50, 20);
+    let mut device = Device::new();
+    let buffers = [("A", m * k), ("B", k * n), ("C", m * n)].map(|(name, elements)| {
+        let buffer = device.alloc(name, 4 * elements as usize);
+        device.write(buffer, &vec![0; 4 * elements as usize]).expect("it has this size");
+        buffer
+    });
+    let mut arguments: Vec<Argument> = buffers.map(Argument::Buffer).to_vec();
+    arguments.extend([m, n, k].map(Argument::U32));
+    let launch = Launch::new(Dim3::xy(n.div_ceil(64), m.div_ceil(64)), Dim3::xy(128, 1));
+    let trace = device.trace(&kernel, launch, &arguments, |_| true).expect("the kernel is right");
+    let untraced = device.launch(&kernel, launch, &arguments).expect("the kernel is right");
+    assert_eq!(trace.report, untraced);
+
+    let mut sum = Counters::default();
+    for access in &trace.accesses {
+        let bytes = u64::from(access.bytes) * access.lanes.len() as u64;
+        if let Some(cost) = access.global_cost() {
+            let load = access.kind == AccessKind::Load;
+            let into = if load { &mut sum.global_load } else { &mut sum.global_store };
+            into.requests += 1;
+            into.sectors += u64::from(cost.sectors);
+            into.ideal_sectors += u64::from(cost.ideal_sectors);
+            into.bytes += bytes;
+        }
+        if let Some(cost) = access.shared_cost() {
+            let load = access.kind == AccessKind::Load;
+            let into = if load { &mut sum.shared_load } else { &mut sum.shared_store };
+            into.requests += 1;
+            into.wavefronts += u64::from(cost.wavefronts);
+            into.ideal_wavefronts += u64::from(cost.ideal_wavefronts);
+            into.unique_bytes += u64::from(cost.unique_bytes);
+            into.bytes += bytes;
+        }
+    }
+    let total = &untraced.total;
+    assert!(total.shared_load.wavefronts > 0 && total.global_store.sectors > 0);
+    assert_eq!(sum.global_load, total.global_load);
+    assert_eq!(sum.global_store, total.global_store);
+    assert_eq!(sum.shared_load, total.shared_load);
+    assert_eq!(sum.shared_store, total.shared_store);
+}

@@ -1,0 +1,51 @@
+//! The book's pictures. Where one shows what a kernel accesses, the kernel runs on the emulator and its accesses are drawn;
+//! sizes of GPUs are those that the emulator models. `cargo x figures` writes them, and a test of [`crate::figures`] holds the
+//! written ones to this.
+//!
+//! [`sheet`]: what they are drawn on; [`traced`]: the kernels' accesses; then a file for each picture.
+
+mod banks;
+mod grid;
+mod lesson0;
+mod lesson1_reuse;
+mod lesson1_tiles;
+mod lesson2;
+mod lesson3;
+mod memory;
+mod sheet;
+mod traced;
+
+use common::Error;
+
+use sheet::Sheet;
+
+/// A picture: its file's name without `.svg`, and how it is drawn.
+type Picture = (&'static str, fn() -> Result<Sheet, Error>);
+
+const PICTURES: [Picture; 8] = [
+    ("grid-block-warp", grid::draw),
+    ("memory-hierarchy", memory::draw),
+    ("banks", banks::draw),
+    ("lesson0-mapping", lesson0::draw),
+    ("lesson1-reuse", lesson1_reuse::draw),
+    ("lesson1-tiles", lesson1_tiles::draw),
+    ("lesson2-thread-tile", lesson2::draw),
+    ("lesson3-timeline", lesson3::draw),
+];
+
+/// Every picture's path in the repository, and its text.
+pub fn all() -> Result<Vec<(String, String)>, Error> {
+    PICTURES.iter().map(|(name, draw)| Ok((format!("book/src/figures/{name}.svg"), draw()?.finish()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_have_room() {
+        for (name, draw) in PICTURES {
+            assert_eq!(draw().unwrap().crowded(), Vec::<String>::new(), "{name}");
+        }
+    }
+}

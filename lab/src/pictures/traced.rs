@@ -1,0 +1,93 @@
+//! The accesses that pictures show: those of the kernels themselves, as the emulator executes them.
+
+use common::kernel::{Kernel, nvrtc};
+use common::{Configuration, Dtype, Error, LaunchShape, Level, Shape};
+use emulator::{AccessKind, Argument, Device, LaneAccess, Launch, Memory, Module, TracedAccess};
+
+/// Bytes of an element: all pictures are of f32.
+const ELEMENT: u64 = 4;
+
+/// A level in one of its shipped configurations, in f32.
+pub fn configuration(level: &Level, variant: &str, sizes: &[u32]) -> Result<Configuration, Error> {
+    let fits = |c: &Configuration| c.dtype == Dtype::F32 && c.variant == variant && c.tiles.sizes() == sizes;
+    level.shipped_configurations().into_iter().find(fits).ok_or_else(|| {
+        let wanted = format!("{} ships no {variant} {sizes:?}, which a picture shows", level.name);
+        Error::usage(wanted, "draw another configuration, or ship this one")
+    })
+}
+
+/// The level's kernel in a configuration.
+pub fn kernel(level: &Level, configuration: &Configuration) -> Result<Kernel, Error> {
+    Kernel::obtain(level, configuration, 90, nvrtc::find)
+}
+
+/// All accesses of a level's kernel to global and shared memory.
+pub fn accesses(level: &Level, configuration: &Configuration, shape: Shape) -> Result<Vec<TracedAccess>, Error> {
+    let kernel = kernel(level, configuration)?;
+    let LaunchShape { grid, block, .. } = (level.launch)(&shape, &configuration.tiles);
+    trace(&kernel.ptx, level.entry, Launch::new(grid, block), shape, &[shape.m, shape.n, shape.k])
+}
+
+/// All accesses of a kernel `(A, B, C, numbers…)`. A and B hold zeros.
+pub fn trace(
+    ptx: &str,
+    entry: &str,
+    launch: Launch,
+    shape: Shape,
+    numbers: &[u32],
+) -> Result<Vec<TracedAccess>, Error> {
+    let Shape { m, n, k } = shape;
+    let fault = |what: String| Error::Fault(format!("{entry}, for a picture: {what}"));
+    let program = Module::parse(ptx).and_then(|module| module.kernel(entry)).map_err(|e| fault(e.to_string()))?;
+    let mut device = Device::new();
+    let mut arguments = Vec::new();
+    for (name, rows, columns) in [("A", m, k), ("B", k, n), ("C", m, n)] {
+        let zeros = vec![0; (ELEMENT * u64::from(rows) * u64::from(columns)) as usize];
+        let buffer = device.alloc(name, zeros.len());
+        device.write(buffer, &zeros).map_err(|e| fault(e.to_string()))?;
+        arguments.push(Argument::Buffer(buffer));
+    }
+    arguments.extend(numbers.iter().map(|&number| Argument::U32(number)));
+    let trace = device.trace(&program, launch, &arguments, |_| true).map_err(|e| fault(e.to_string()))?;
+    Ok(trace.accesses)
+}
+
+/// The array that an access is to: a warp's lanes access one at a time in all kernels drawn here.
+pub fn array(access: &TracedAccess) -> &str {
+    access.lanes.first().map_or("", |lane| &lane.array)
+}
+
+/// Loads from an array.
+pub fn is_load(access: &TracedAccess, of: &str) -> bool {
+    access.kind == AccessKind::Load && array(access) == of
+}
+
+/// Stores to an array.
+pub fn is_store(access: &TracedAccess, to: &str) -> bool {
+    access.kind == AccessKind::Store && array(access) == to
+}
+
+/// Loads from global memory.
+pub fn is_global_load(access: &TracedAccess) -> bool {
+    access.kind == AccessKind::Load && access.memory == Memory::Global
+}
+
+/// Rows and columns of the elements that a lane accesses, in a matrix of so many columns.
+pub fn elements(access: &TracedAccess, lane: &LaneAccess, columns: u32) -> Vec<(u32, u32)> {
+    let first = lane.offset / ELEMENT;
+    let place = |n: u64| ((n / u64::from(columns)) as u32, (n % u64::from(columns)) as u32);
+    (first..first + u64::from(access.bytes) / ELEMENT).map(place).collect()
+}
+
+/// The elements that all lanes access, each once, by rows.
+pub fn distinct(access: &TracedAccess, columns: u32) -> Vec<(u32, u32)> {
+    let mut all: Vec<_> = access.lanes.iter().flat_map(|lane| elements(access, lane, columns)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// What is not as a picture takes it to be.
+pub fn unlike(what: &str) -> Error {
+    Error::usage(format!("a picture does not fit its kernel: {what}"), "change the picture in lab/src/pictures")
+}

@@ -1,0 +1,103 @@
+//! Builds the book: mdBook as a library, so that nothing has to be installed.
+//!
+//! The English book goes to `book/book`, each translation, `book/po/<language>.po`, to a folder below it. The template
+//! `book/po/messages.pot` is written on the way, and the translations are brought up to it. A program of its own behind the
+//! feature `book`: the workspace's builds and tests never compile mdBook.
+
+#![forbid(unsafe_code)]
+
+mod catalog;
+mod links;
+mod translate;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use mdbook_driver::MDBook;
+use mdbook_driver::config::Config;
+use polib_i18n::catalog::Catalog;
+
+/// Builds the book
+#[derive(Parser)]
+struct Cli {
+    /// Leave template and translations as they are: fail if they are not up to date, or a link of a built page is dead
+    #[arg(long)]
+    check: bool,
+}
+
+fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../book");
+    match run(&root, Cli::parse().check) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: the book does not build: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Builds every language; returns whether nothing is wrong with them.
+fn run(root: &Path, check: bool) -> Result<bool> {
+    let english = load(root)?;
+    let template = catalog::template(&english)?;
+    let mut stale = catalog::put(&root.join("po/messages.pot"), &template, check)?;
+    english.build()?;
+    println!("book/book/index.html");
+    for language in languages(root)? {
+        let file = root.join(format!("po/{language}.po"));
+        let catalog = catalog::merge(&catalog::read(&file)?, &template)?;
+        stale |= catalog::put(&file, &catalog, check)?;
+        build_translation(root, &language, catalog)?;
+        println!("book/book/{language}/index.html");
+    }
+    if stale && check {
+        eprintln!("error: template or translations are not up to date\nhint: `cargo x book` writes them");
+    }
+    let dead = links::dead(&root.join("book"))?;
+    for link in &dead {
+        println!("{link}");
+    }
+    Ok(dead.is_empty() && !(stale && check))
+}
+
+/// The book as it is read from disk, with what only this program adds: links from each page to the same page in the other
+/// languages. Plain mdBook builds one language, and so leaves them out.
+fn load(root: &Path) -> Result<MDBook> {
+    load_with(root, Config::from_disk(root.join("book.toml"))?)
+}
+
+fn load_with(root: &Path, mut config: Config) -> Result<MDBook> {
+    config.set("output.html.additional-js", ["theme/languages.js"])?;
+    config.set("output.html.additional-css", ["theme/languages.css"])?;
+    MDBook::load_with_config(root, config)
+}
+
+fn build_translation(root: &Path, language: &str, mut catalog: Catalog) -> Result<()> {
+    let mut config = Config::from_disk(root.join("book.toml"))?;
+    config.book.language = Some(language.to_string());
+    config.book.title = config.book.title.map(|title| catalog::translated(&catalog, &title).unwrap_or(title));
+    config.build.build_dir = PathBuf::from("book").join(language);
+    let mut book = load_with(root, config)?;
+    translate::book(&mut book.book, &mut catalog)?;
+    book.build()
+}
+
+/// The languages of the translations, each known to the program on the pages that links to them.
+fn languages(root: &Path) -> Result<Vec<String>> {
+    let switch = root.join("theme/languages.js");
+    let switch = fs::read_to_string(&switch).with_context(|| format!("cannot read {}", switch.display()))?;
+    let mut languages = Vec::new();
+    for entry in fs::read_dir(root.join("po")).context("cannot list book/po")? {
+        if let Some(language) = entry?.file_name().to_string_lossy().strip_suffix(".po") {
+            let is_known = switch.contains(&format!("\"{language}\":"));
+            ensure!(is_known, "book/theme/languages.js does not know {language}\nhint: add it there with its name");
+            languages.push(language.to_string());
+        }
+    }
+    languages.sort();
+    Ok(languages)
+}

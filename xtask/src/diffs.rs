@@ -1,0 +1,69 @@
+//! `cargo x diffs`: what is new in each level's kernel, as a diff from the level before.
+
+use std::fs;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::{ptx, shell, text};
+
+/// Where the diffs lie: `level0-1.diff` is from level 0 to level 1.
+const FOLDER: &str = "book/diffs";
+
+/// Writes the diffs; or, to check, finds those that are not what the kernels say.
+pub fn run(check: bool) -> Result<ExitCode> {
+    Ok(shell::exit_code(passes(check)?))
+}
+
+/// The same; returns whether all is well.
+pub fn passes(check: bool) -> Result<bool> {
+    let folder = shell::root().join(FOLDER);
+    let mut stale = Vec::new();
+    for (name, diff) in all()? {
+        if fs::read_to_string(folder.join(&name)).ok().as_ref() == Some(&diff) {
+            continue;
+        }
+        stale.push(format!("{FOLDER}/{name}"));
+        if !check {
+            fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(&name), diff))?;
+        }
+    }
+    for file in &stale {
+        println!("{file}{}", if check { ": is not what the kernels say" } else { "" });
+    }
+    if check && !stale.is_empty() {
+        eprintln!("error: {} diffs are stale\nhint: `cargo x diffs` writes them again", stale.len());
+    }
+    Ok(!check || stale.is_empty())
+}
+
+/// Every level with the next one: the name of the diff, and its text.
+fn all() -> Result<Vec<(String, String)>> {
+    let levels = ptx::levels()?;
+    let kernel = |level: &String| -> Result<(String, String)> {
+        let path = format!("{level}/kernel.cu");
+        let text = fs::read_to_string(shell::root().join(&path)).with_context(|| format!("cannot read {path}"))?;
+        Ok((path, text))
+    };
+    levels.windows(2).map(|pair| Ok(between(&kernel(&pair[0])?, &kernel(&pair[1])?))).collect()
+}
+
+/// The diff from one kernel to the next, each a path and a text, under its name.
+fn between((old_path, old): &(String, String), (new_path, new): &(String, String)) -> (String, String) {
+    let number = |path: &str| path.split('-').next().unwrap_or_default().trim_start_matches("level").to_string();
+    let name = format!("level{}-{}.diff", number(old_path), number(new_path));
+    (name, text::diff(old, new, old_path, new_path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_is_named_by_its_levels() {
+        let kernel = |path: &str, text: &str| (path.to_string(), text.to_string());
+        let (name, diff) = between(&kernel("level9-a/kernel.cu", "x\n"), &kernel("level10-b/kernel.cu", "y\n"));
+        assert_eq!(name, "level9-10.diff");
+        assert_eq!(diff, "--- level9-a/kernel.cu\n+++ level10-b/kernel.cu\n@@ -1 +1 @@\n-x\n+y\n");
+    }
+}

@@ -1,0 +1,114 @@
+//! No measured number is typed into a page.
+//!
+//! A number with a unit of speed or time is a claim about a run, and so is a table that says so. Such numbers stand between
+//! `<!-- made by … -->` and `<!-- end -->` (or the page's end), where a program writes them, or come by an include. What is
+//! no measurement, as a peak from a data sheet, says so in the paragraph before: `<!-- not measured: from where -->`.
+
+use regex_lite::Regex;
+
+use super::includes::pages;
+use super::tree::{Finding, Tree, numbered};
+
+/// A number with such a unit: `5.4 TFLOP/s`, `1.62 µs`.
+const CLAIM: &str = r"\d[\d.,]*\s*(?:[kMGT]?FLOP/s|[mµn]s)\b";
+/// In the head of a table: its numbers are measured.
+const TABLE: &str = r"(?i)\bmeasured\b|[kMGT]?FLOP/s|\b[mµn]s\b";
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let rules = [CLAIM, TABLE].map(|pattern| Regex::new(pattern).expect("the pattern is a constant"));
+    pages(tree).flat_map(|(page, text)| on_page(page, text, &rules)).collect()
+}
+
+/// Where the reading stands, line by line.
+#[derive(Default)]
+struct State {
+    generated: bool,
+    in_code: bool,
+    excused: bool,
+    /// The last line that is neither empty nor of a table.
+    said: String,
+    /// The first line of the table, if this is one.
+    head: Option<String>,
+}
+
+fn on_page(page: &str, text: &str, [claim, table]: &[Regex; 2]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut state = State::default();
+    for (number, line) in numbered(text) {
+        state.read(line);
+        if state.generated || state.in_code || state.excused {
+            continue;
+        }
+        if let Some(found) = claim.find(line) {
+            let what = format!("`{}` is typed: include it from what a run wrote", found.as_str());
+            findings.push(Finding::new(page, number, what));
+        } else if let Some(head) = state.head.as_ref().filter(|head| *head != line) {
+            let claims = table.is_match(head) || table.is_match(&state.said);
+            if claims && line.chars().any(|c| c.is_ascii_digit()) {
+                findings.push(Finding::new(page, number, "a row of a measured table is typed"));
+            }
+        }
+    }
+    findings
+}
+
+impl State {
+    fn read(&mut self, line: &str) {
+        let text = line.trim();
+        if text.starts_with("```") {
+            self.in_code = !self.in_code;
+        }
+        if text.starts_with("<!-- made by ") {
+            self.generated = true;
+        } else if text.starts_with("<!-- end") {
+            self.generated = false;
+        } else if text.starts_with("<!-- not measured: ") {
+            self.excused = true;
+        } else if text.is_empty() {
+            self.excused = false;
+            self.head = None;
+        } else if text.starts_with('|') {
+            self.head.get_or_insert_with(|| line.to_string());
+        } else {
+            self.said = text.to_string();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::printed;
+    use super::check;
+
+    fn on(text: &str) -> Vec<String> {
+        printed(check, [("book/src/a.md", text)])
+    }
+
+    #[test]
+    fn generated_and_excused_numbers_pass() {
+        for text in [
+            "<!-- made by `x` -->\n\nMeasured:\n\n| a | ms |\n|---|---|\n| b | 5 |\n",
+            "{{#include ../measurements/a.md}}\n\nTILE = 32, 10 minutes, 4,096 sectors\n",
+            "| name | value |\n|---|---|\n| TILE | 32 |\n",
+            "<!-- not measured: the data sheet -->\nThe peak is 66.9 TFLOP/s.\n",
+            "```console\ntook 1.62 µs\n```\n",
+        ] {
+            assert!(on(text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn typed_numbers_are_found() {
+        let row = "a row of a measured table is typed";
+        for (text, line, what) in [
+            ("x\nIt runs at 5.4 TFLOP/s.\n", 2, "`5.4 TFLOP/s` is typed: include it from what a run wrote"),
+            ("in 1.62 µs\n", 1, "`1.62 µs` is typed: include it from what a run wrote"),
+            ("| n | GFLOP/s |\n|---|---|\n| a | 512 |\n", 3, row),
+            ("Measured on an H200:\n\n| n | speed |\n|---|---|\n| a | 512 |\n", 5, row),
+            ("<!-- made by `x` -->\n<!-- end -->\n| n | ms |\n|---|---|\n| a | 5 |\n", 5, row),
+            ("<!-- not measured: x -->\na\n\n5 ms\n", 4, "`5 ms` is typed: include it from what a run wrote"),
+        ] {
+            assert_eq!(on(text), [format!("book/src/a.md:{line}: {what}")]);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Translations of the book, `book/po/<language>.po`: each has the texts of the template, and keeps code, links and numbers
+//! as they are. What is not translated, or stale, is English in the built book, and is counted.
+
+use polib::catalog::Catalog;
+use polib::message::MessageView;
+use polib::po_file;
+use regex_lite::Regex;
+
+use super::tree::{Finding, Tree};
+
+const TEMPLATE: &str = "book/po/messages.pot";
+
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let expected = tree.text(TEMPLATE).map(read).and_then(Result::ok).map(|template| ids(&template));
+    for (path, text) in translations(tree) {
+        match read(text) {
+            Err(error) => findings.push(Finding::new(path, 1, format!("is no catalog of translations: {error}"))),
+            Ok(catalog) => {
+                if expected.as_ref() != Some(&ids(&catalog)) {
+                    let what = format!("has not the texts of {TEMPLATE}: `cargo x book` brings it up to date");
+                    findings.push(Finding::new(path, 1, what));
+                }
+                findings.extend(unlike(path, text, &catalog));
+            }
+        }
+    }
+    findings
+}
+
+/// How far each translation is: `zh-CN: 12 of 40 texts, 3 stale`.
+pub fn counts(tree: &Tree) -> Vec<String> {
+    let count = |(path, text)| {
+        let catalog = read(text).ok()?;
+        let language = language(path);
+        let shown = catalog.messages().filter(|message| is_shown(*message)).count();
+        let stale = catalog.messages().filter(|message| message.is_fuzzy()).count();
+        Some(format!("{language}: {shown} of {} texts, {stale} stale", catalog.count()))
+    };
+    translations(tree).filter_map(count).collect()
+}
+
+fn translations(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
+    tree.ending(&[".po"]).filter(|(path, _)| path.starts_with("book/po/"))
+}
+
+fn language(path: &str) -> &str {
+    path.trim_start_matches("book/po/").trim_end_matches(".po")
+}
+
+fn read(text: &str) -> Result<Catalog, String> {
+    po_file::parse_from_reader(text.as_bytes()).map_err(|error| error.to_string())
+}
+
+fn ids(catalog: &Catalog) -> Vec<String> {
+    catalog.messages().map(|message| message.msgid().to_string()).collect()
+}
+
+fn is_shown(message: &dyn MessageView) -> bool {
+    message.is_translated() && !message.is_fuzzy()
+}
+
+/// Code, link targets and numbers that a translation has lost, at the line of its text.
+fn unlike(path: &str, text: &str, catalog: &Catalog) -> Vec<Finding> {
+    let kept = Regex::new(r"`[^`]+`|\]\([^)]+\)|\{\{[^}]*\}\}|\d[\d.,]*\d|\d").expect("the pattern is a constant");
+    let mut findings = Vec::new();
+    for message in catalog.messages().filter(|message| is_shown(*message)) {
+        let translation = message.msgstr().unwrap_or_default();
+        for found in kept.find_iter(message.msgid()).filter(|found| !translation.contains(found.as_str())) {
+            findings.push(Finding::new(path, line_of(text, translation), format!("loses {}", found.as_str())));
+        }
+    }
+    findings
+}
+
+/// The line on which a translation begins, as far as its first words tell.
+fn line_of(text: &str, translation: &str) -> usize {
+    let start: String = translation.chars().take(12).take_while(|c| !"\"\\\n".contains(*c)).collect();
+    text.lines().position(|line| line.contains(&start)).map_or(1, |index| index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::{Tree, printed};
+    use super::{check, counts};
+
+    const POT: (&str, &str) =
+        ("book/po/messages.pot", "msgid \"\"\nmsgstr \"Language: \"\n\nmsgid \"See `a` of 32\"\nmsgstr \"\"\n");
+
+    fn po(messages: &str) -> String {
+        format!("msgid \"\"\nmsgstr \"Language: zh\"\n\n{messages}")
+    }
+
+    #[test]
+    fn a_translation_of_every_text_passes() {
+        let text = po("msgid \"See `a` of 32\"\nmsgstr \"见 32 的 `a`\"\n");
+        assert!(printed(check, [POT, ("book/po/zh.po", &text)]).is_empty());
+        assert_eq!(counts(&Tree::of([POT, ("book/po/zh.po", &text)])), ["zh: 1 of 1 texts, 0 stale"]);
+    }
+
+    #[test]
+    fn what_is_stale_is_counted_and_not_held_to_its_text() {
+        let text = po("#, fuzzy\nmsgid \"See `a` of 32\"\nmsgstr \"见 16\"\n");
+        assert!(printed(check, [POT, ("book/po/zh.po", &text)]).is_empty());
+        assert_eq!(counts(&Tree::of([POT, ("book/po/zh.po", &text)])), ["zh: 0 of 1 texts, 1 stale"]);
+    }
+
+    #[test]
+    fn what_a_translation_loses_is_found() {
+        let text = po("msgid \"See `a` of 32\"\nmsgstr \"见 b 的 16\"\n");
+        let expected = ["book/po/zh.po:5: loses `a`", "book/po/zh.po:5: loses 32"];
+        assert_eq!(printed(check, [POT, ("book/po/zh.po", &text)]), expected);
+    }
+
+    #[test]
+    fn other_texts_than_the_templates() {
+        let text = po("msgid \"old\"\nmsgstr \"\"\n");
+        let what = "has not the texts of book/po/messages.pot: `cargo x book` brings it up to date";
+        assert_eq!(printed(check, [POT, ("book/po/zh.po", &text)]), [format!("book/po/zh.po:1: {what}")]);
+    }
+}
