@@ -30,6 +30,9 @@ pub struct Level {
     pub tiles: &'static [(&'static str, u32)],
     /// Tile sizes that are shipped compiled, in the order of `tiles`: for every variant and element type.
     pub shipped: &'static [&'static [u32]],
+    /// Where `lab tune` looks for better tile sizes: candidates by name. A name that is not there keeps its default; an
+    /// empty list means the shipped sizes and no others. The kernel's `static_assert`s refuse what does not go together.
+    pub space: &'static [(&'static str, &'static [u32])],
     /// The shipped PTX files, each with the header that says what it is.
     pub ptx: &'static [&'static str],
     /// The launch that covers C, for a problem and tile sizes.
@@ -175,25 +178,63 @@ pub struct Configuration {
 impl Level {
     /// The configuration with every default.
     pub fn default_configuration(&self, dtype: Dtype) -> Configuration {
-        let variant = self.variants.first().map_or("", |v| v.name);
-        Configuration { dtype, variant, tiles: Tiles(self.tiles.to_vec()) }
+        Configuration { dtype, variant: self.variant_names()[0], tiles: Tiles(self.tiles.to_vec()) }
     }
 
     /// Every configuration that is shipped compiled.
     pub fn shipped_configurations(&self) -> Vec<Configuration> {
         let mut configurations = Vec::new();
-        let nameless = [Variant { name: "", defines: &[] }];
-        for variant in if self.variants.is_empty() { &nameless } else { self.variants } {
+        for variant in self.variant_names() {
             for sizes in self.shipped {
                 let tiles = Tiles(self.tiles.iter().zip(*sizes).map(|(&(name, _), &size)| (name, size)).collect());
-                configurations.extend(Dtype::ALL.map(|dtype| Configuration {
-                    dtype,
-                    variant: variant.name,
-                    tiles: tiles.clone(),
-                }));
+                configurations.extend(Dtype::ALL.map(|dtype| Configuration { dtype, variant, tiles: tiles.clone() }));
             }
         }
         configurations
+    }
+
+    /// Every configuration of the search space: what is shipped first, then each combination of candidates that is not. Most
+    /// of them the compiler may refuse.
+    pub fn candidates(&self, dtype: Dtype) -> Vec<Configuration> {
+        let mut candidates: Vec<Configuration> =
+            self.shipped_configurations().into_iter().filter(|c| c.dtype == dtype).collect();
+        if self.space.is_empty() {
+            return candidates;
+        }
+        let shipped = candidates.len();
+        let mut combinations = vec![Vec::new()];
+        for &(name, default) in self.tiles {
+            let sizes = self.space.iter().find(|(n, _)| *n == name).map_or(vec![default], |(_, sizes)| sizes.to_vec());
+            let with = |c: &Vec<_>, size| [c.as_slice(), &[(name, size)]].concat();
+            combinations = combinations.iter().flat_map(|c| sizes.iter().map(|&size| with(c, size))).collect();
+        }
+        for variant in self.variant_names() {
+            for tiles in &combinations {
+                let candidate = Configuration { dtype, variant, tiles: Tiles(tiles.clone()) };
+                if !candidates[..shipped].contains(&candidate) {
+                    candidates.push(candidate);
+                }
+            }
+        }
+        candidates
+    }
+
+    /// The configuration of this variant with these tile sizes, written `BM=32 BN=32`; nothing, where the level has no such
+    /// variant, or other tile sizes.
+    pub fn configuration(&self, dtype: Dtype, variant: &str, tiles: &str) -> Option<Configuration> {
+        let variant = self.variant_names().into_iter().find(|name| *name == variant)?;
+        let words: Vec<(&str, u32)> = tiles
+            .split_whitespace()
+            .map(|word| word.split_once('=').and_then(|(n, s)| Some((n, s.parse().ok()?))))
+            .collect::<Option<_>>()?;
+        let same_names = words.iter().map(|(name, _)| *name).eq(self.tiles.iter().map(|(name, _)| *name));
+        let sizes = self.tiles.iter().zip(words).map(|(&(name, _), (_, size))| (name, size)).collect();
+        same_names.then_some(Configuration { dtype, variant, tiles: Tiles(sizes) })
+    }
+
+    /// The variants' names, the default first; where there are none, one that is empty.
+    fn variant_names(&self) -> Vec<&'static str> {
+        if self.variants.is_empty() { vec![""] } else { self.variants.iter().map(|variant| variant.name).collect() }
     }
 
     /// The macros that a configuration stands for, in a fixed order.

@@ -9,7 +9,7 @@
 //! - [`device`]: a CUDA GPU, or the emulator
 //! - [`check`]: is C right?
 //! - [`timing`]: how long, on a GPU
-//! - [`multiply()`]: all of this as one call
+//! - [`multiply()`]: all of this as one call; [`choice`]: by which level, [`tuned`]: what measurements say of that
 //! - [`serial`]: the same product on one core of the CPU, as a baseline
 //! - [`road`]: these steps, for any kernel
 //! - [`report`]: for a person or a program; [`annotate`]: kernel.cu with counters in its margin
@@ -17,6 +17,7 @@
 
 pub mod annotate;
 pub mod check;
+pub mod choice;
 pub mod cli;
 pub mod device;
 pub mod error;
@@ -35,10 +36,12 @@ mod source;
 pub mod testing;
 mod text;
 pub mod timing;
+pub mod tuned;
 
+pub use choice::Choice;
 pub use emulator::Dim3;
 pub use error::Error;
 pub use level::{Configuration, Dtype, LaunchShape, Level, Shape, Tile, Tiles, Variant};
-pub use multiply::{Choice, multiply};
+pub use multiply::multiply;
 pub use run::{execute, run};
 pub use source::Source;

@@ -1,21 +1,11 @@
 //! The ladder as a library: one call that multiplies two matrices.
 
 use crate::Error;
-use crate::device::{Device, Extras, Operand, Task};
+use crate::choice::{Choice, best};
+use crate::device::{Device, Extras, Task};
 use crate::kernel::{Kernel, nvrtc};
-use crate::level::{Configuration, Level, Shape};
+use crate::level::Shape;
 use crate::problem::{Element, Limits, Problem};
-
-/// The level that multiplies.
-#[derive(Debug, Clone, Copy)]
-pub enum Choice<'a> {
-    /// This one, with its default tile sizes.
-    Level(&'a Level),
-    /// Of these, and of the tile sizes that they ship, what suits the shape and the device: the largest tile of C
-    /// that still gives every SM a block; of equal ones that with the most elements of C per thread; then the
-    /// first. Where no tile gives every SM a block, the one with the most blocks.
-    Best(&'a [&'a Level]),
-}
 
 /// C = A · B: row-major, without padding. `a` has M × K elements, `b` K × N, the result M × N.
 ///
@@ -59,9 +49,7 @@ pub fn multiply<T: Element>(choice: Choice, device: &Device, shape: Shape, a: &[
     Limits::of(level, &configuration, &shape).check()?;
     let problem = Problem::of(shape, a.to_vec(), b.to_vec())?;
     let kernel = Kernel::obtain(level, &configuration, device.architecture(), nvrtc::find)?;
-    let launch = (level.launch)(&shape, &configuration.tiles);
-    let operands = Operand::of_a_level(&shape);
-    let task = Task { kernel: &kernel, source: level.source(), launch, dynamic_shared: 0, operands };
+    let task = Task::of_level(level, &configuration, &kernel, &shape);
     Ok(device.launch(&task, &problem, Extras::new(false, false))?.c)
 }
 
@@ -78,29 +66,4 @@ fn check(shape: &Shape, a: usize, b: usize) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// The level and configuration that [`Choice::Best`] means; nothing, if there are no levels.
-pub fn best<'a>(
-    levels: &[&'a Level],
-    device: &Device,
-    shape: &Shape,
-    dtype: crate::Dtype,
-) -> Option<(&'a Level, Configuration)> {
-    let sms = u64::from(device.multiprocessors());
-    let mut best = None;
-    for &level in levels {
-        let default = level.default_configuration(dtype);
-        let fits = |c: &Configuration| c.dtype == dtype && c.variant == default.variant;
-        for configuration in level.shipped_configurations().into_iter().filter(fits) {
-            let launch = (level.launch)(shape, &configuration.tiles);
-            let (blocks, threads) = (launch.grid.count(), launch.block.count());
-            let tile = u64::from(launch.tile.m) * u64::from(launch.tile.n);
-            let merit = if blocks >= sms { (true, tile, tile / threads) } else { (false, blocks, tile / threads) };
-            if best.as_ref().is_none_or(|(most, _, _)| merit > *most) {
-                best = Some((merit, level, configuration));
-            }
-        }
-    }
-    best.map(|(_, level, configuration)| (level, configuration))
 }

@@ -5,7 +5,7 @@ use emulator::gpu::Gpu;
 use crate::Error;
 use crate::annotate::annotate;
 use crate::check::{Check, Reference};
-use crate::device::{Device, Extras, Facts, Operand, Task};
+use crate::device::{Device, Extras, Facts, Task};
 use crate::kernel::{FindCompiler, Kernel, Origin};
 use crate::level::{Configuration, Level};
 use crate::problem::{Element, Fill, Problem};
@@ -57,14 +57,23 @@ pub fn run_level<T: Element>(
     options: &Options,
     find: FindCompiler,
 ) -> Result<Report, Error> {
-    let shape = exam.problem.shape;
     let kernel = Kernel::obtain(level, configuration, options.gpu.sm(), find)?;
     if kernel.origin == Origin::Compiled {
         eprintln!("note: compiled {} by NVRTC {} ({configuration})", level.path, kernel.compiler);
     }
-    let launch = (level.launch)(&shape, &configuration.tiles);
-    let operands = Operand::of_a_level(&shape);
-    let task = Task { kernel: &kernel, source: level.source(), launch, dynamic_shared: 0, operands };
+    run_obtained(level, configuration, &kernel, device, exam, options)
+}
+
+/// Runs a level whose kernel is there already.
+pub fn run_obtained<T: Element>(
+    level: &Level,
+    configuration: &Configuration,
+    kernel: &Kernel,
+    device: &Device,
+    exam: Exam<T>,
+    options: &Options,
+) -> Result<Report, Error> {
+    let task = Task::of_level(level, configuration, kernel, &exam.problem.shape);
     let candidate = Candidate { name: level.name, title: level.title, configuration: configuration.clone(), task };
     run_kernel(&candidate, device, exam, options)
 }

@@ -2,7 +2,7 @@
 
 use common::device::Device;
 use common::problem::{Fill, Problem};
-use common::{Choice, Dtype, Error, Level, Shape, check::Reference, multiply, multiply::best};
+use common::{Choice, Error, Level, Shape, check::Reference, multiply};
 
 const LADDER: [&Level; 2] = [&level1_tiling::LEVEL, &level2_register::LEVEL];
 
@@ -18,18 +18,6 @@ fn every_choice_gives_the_product() {
         let c = multiply(choice, &Device::Emulator, shape, &double.a, &double.b).unwrap();
         assert_eq!(c, Reference::of(&double).product);
     }
-}
-
-#[test]
-fn a_large_problem_gets_a_large_tile_and_a_small_one_many_blocks() {
-    let chosen = |size: u32| {
-        let shape = Shape { m: size, n: size, k: size };
-        let (level, configuration) = best(&LADDER, &Device::Emulator, &shape, Dtype::F32).unwrap();
-        (level.number, configuration.tiles.sizes())
-    };
-    assert_eq!(chosen(4096), (2, vec![128, 128, 8, 8, 8]));
-    assert_eq!(chosen(1024), (2, vec![64, 64, 8, 8, 4]));
-    assert_eq!(chosen(64), (1, vec![8]));
 }
 
 #[test]

@@ -174,30 +174,44 @@ impl Counters {
     }
 }
 
+impl Counters {
+    /// Each count of `self` and of `other` made into one by `f`.
+    pub fn zip(&self, other: &Counters, f: impl Fn(u64, u64) -> u64) -> Counters {
+        let global = |a: &GlobalCounters, b: &GlobalCounters| GlobalCounters {
+            requests: f(a.requests, b.requests),
+            sectors: f(a.sectors, b.sectors),
+            ideal_sectors: f(a.ideal_sectors, b.ideal_sectors),
+            bytes: f(a.bytes, b.bytes),
+        };
+        let shared = |a: &SharedCounters, b: &SharedCounters| SharedCounters {
+            requests: f(a.requests, b.requests),
+            wavefronts: f(a.wavefronts, b.wavefronts),
+            ideal_wavefronts: f(a.ideal_wavefronts, b.ideal_wavefronts),
+            bytes: f(a.bytes, b.bytes),
+            unique_bytes: f(a.unique_bytes, b.unique_bytes),
+        };
+        let class = |i: usize| ClassCount {
+            warp: f(self.classes[i].warp, other.classes[i].warp),
+            thread: f(self.classes[i].thread, other.classes[i].thread),
+        };
+        Counters {
+            classes: std::array::from_fn(class),
+            flops_f32: f(self.flops_f32, other.flops_f32),
+            flops_f64: f(self.flops_f64, other.flops_f64),
+            global_load: global(&self.global_load, &other.global_load),
+            global_store: global(&self.global_store, &other.global_store),
+            shared_load: shared(&self.shared_load, &other.shared_load),
+            shared_store: shared(&self.shared_store, &other.shared_store),
+            barriers: f(self.barriers, other.barriers),
+            branches: f(self.branches, other.branches),
+            divergent_branches: f(self.divergent_branches, other.divergent_branches),
+        }
+    }
+}
+
 impl AddAssign<&Counters> for Counters {
     fn add_assign(&mut self, other: &Counters) {
-        for (a, b) in self.classes.iter_mut().zip(&other.classes) {
-            a.warp += b.warp;
-            a.thread += b.thread;
-        }
-        self.flops_f32 += other.flops_f32;
-        self.flops_f64 += other.flops_f64;
-        for (a, b) in [(&mut self.global_load, &other.global_load), (&mut self.global_store, &other.global_store)] {
-            a.requests += b.requests;
-            a.sectors += b.sectors;
-            a.ideal_sectors += b.ideal_sectors;
-            a.bytes += b.bytes;
-        }
-        for (a, b) in [(&mut self.shared_load, &other.shared_load), (&mut self.shared_store, &other.shared_store)] {
-            a.requests += b.requests;
-            a.wavefronts += b.wavefronts;
-            a.ideal_wavefronts += b.ideal_wavefronts;
-            a.bytes += b.bytes;
-            a.unique_bytes += b.unique_bytes;
-        }
-        self.barriers += other.barriers;
-        self.branches += other.branches;
-        self.divergent_branches += other.divergent_branches;
+        *self = self.zip(other, |a, b| a + b);
     }
 }
 

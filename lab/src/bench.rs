@@ -4,10 +4,12 @@
 use common::check::{Check, Reference};
 use common::device::Device;
 use common::device::vendor::Vendor;
-use common::kernel::nvrtc;
+use common::kernel::{Kernel, nvrtc};
 use common::problem::{Element, Fill, Limits, Problem};
-use common::road::{Exam, Options, run_level};
+use common::report::Report;
+use common::road::{Exam, Options, run_level, run_obtained};
 use common::{Dim3, Dtype, Error, LaunchShape, Shape, Tile, serial};
+use emulator::gpu::Gpu;
 
 use crate::ladder::Entrant;
 use crate::row::{Kind, Row};
@@ -70,20 +72,29 @@ impl<'a, T: Element> Bench<'a, T> {
     /// A level's row.
     pub fn level(&self, entrant: &Entrant) -> Row {
         let Entrant { level, configuration } = entrant;
+        let mut row = self
+            .judged(entrant, || run_level(level, configuration, self.device, self.exam(), &self.options, nvrtc::find));
+        if let (Device::Cuda(_), true) = (self.device, row.ms.is_some()) {
+            self.count_small(entrant, &mut row);
+        }
+        row
+    }
+
+    /// The row of a level whose kernel is there already; a GPU's has no counters.
+    pub fn obtained(&self, entrant: &Entrant, kernel: &Kernel) -> Row {
+        let Entrant { level, configuration } = entrant;
+        self.judged(entrant, || run_obtained(level, configuration, kernel, self.device, self.exam(), &self.options))
+    }
+
+    /// The row of a run, if the level can do this problem.
+    fn judged(&self, entrant: &Entrant, run: impl FnOnce() -> Result<Report, Error>) -> Row {
+        let Entrant { level, configuration } = entrant;
         let shape = self.problem.shape;
-        let tiles = configuration.tiles.to_string();
-        let mut row = Row::new(entrant.name(), tiles, T::DTYPE, shape, self.kind());
-        let run = || {
-            Limits::of(level, configuration, &shape).check()?;
-            run_level(level, configuration, self.device, self.exam(), &self.options, nvrtc::find)
-        };
-        match run() {
+        let mut row = Row::new(entrant.name(), configuration.tiles.to_string(), T::DTYPE, shape, self.kind());
+        match Limits::of(level, configuration, &shape).check().and_then(|()| run()) {
             Ok(report) => {
                 row.fill(&report);
                 self.share_of_peak(&mut row);
-                if let Device::Cuda(_) = self.device {
-                    self.count_small(entrant, &mut row);
-                }
             }
             Err(error) => row.verdict = failed(&error),
         }
@@ -93,7 +104,7 @@ impl<'a, T: Element> Bench<'a, T> {
     /// The share of the modelled GPU's peak.
     pub fn share_of_peak(&self, row: &mut Row) {
         if let Device::Emulator = self.device {
-            let peak = peak(&self.options, T::DTYPE);
+            let peak = peak(self.options.gpu, T::DTYPE);
             row.of_peak = row.gflops.map(|gflops| gflops / peak);
         }
     }
@@ -156,10 +167,10 @@ fn whole(shape: &Shape) -> LaunchShape {
 }
 
 /// The modelled GPU's peak in 10⁹ operations per second.
-pub fn peak(options: &Options, dtype: Dtype) -> f64 {
+pub fn peak(gpu: &Gpu, dtype: Dtype) -> f64 {
     match dtype {
-        Dtype::F32 => options.gpu.peak_flops_f32() / 1e9,
-        Dtype::F64 => options.gpu.peak_flops_f64() / 1e9,
+        Dtype::F32 => gpu.peak_flops_f32() / 1e9,
+        Dtype::F64 => gpu.peak_flops_f64() / 1e9,
     }
 }
 

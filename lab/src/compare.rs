@@ -87,7 +87,7 @@ fn compared<T: Element>(compare: &Compare, device: &Device, shape: Shape) -> Res
     if !compare.no_cpu {
         rows.push(bench.cpu());
     }
-    let modelled = matches!(device, Device::Emulator).then(|| peak(&options, compare.how.dtype));
+    let modelled = matches!(device, Device::Emulator).then(|| peak(options.gpu, compare.how.dtype));
     Ok(Comparison { place: place(device, &options), peak_gflops: modelled, rows })
 }
 

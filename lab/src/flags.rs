@@ -36,6 +36,44 @@ impl Sizes {
     }
 }
 
+/// The sizes and shapes of a record.
+#[derive(Debug, Clone, Args)]
+pub struct Shapes {
+    /// Square sizes [default: 128,256,512,1024,2048,4096,8192, if no shapes are given]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size())]
+    pub sizes: Vec<u32>,
+    /// Rectangular shapes, MxNxK [default, if no sizes are given: flat, deep, tall, wide and odd ones]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = shape)]
+    pub shapes: Vec<Shape>,
+}
+
+/// The square sizes of every record.
+const SQUARES: [u32; 7] = [128, 256, 512, 1024, 2048, 4096, 8192];
+/// Its rectangular shapes: flat, deep, tall, wide, and odd in every size.
+const RECTANGLES: [[u32; 3]; 5] =
+    [[4096, 4096, 128], [128, 128, 16384], [8192, 128, 1024], [128, 8192, 1024], [1111, 777, 333]];
+
+impl Shapes {
+    /// The squares, then the rectangles: those that were asked for, or those of every record.
+    pub fn shapes(&self) -> Vec<Shape> {
+        let square = |&size: &u32| Shape { m: size, n: size, k: size };
+        if self.sizes.is_empty() && self.shapes.is_empty() {
+            let rectangles = RECTANGLES.map(|[m, n, k]| Shape { m, n, k });
+            return SQUARES.iter().map(square).chain(rectangles).collect();
+        }
+        self.sizes.iter().map(square).chain(self.shapes.iter().copied()).collect()
+    }
+}
+
+/// A shape as it is written on the command line: `MxNxK`.
+pub fn shape(text: &str) -> Result<Shape, String> {
+    let sizes: Vec<u32> = text.split('x').filter_map(|size| size.parse().ok()).collect();
+    match sizes.as_slice() {
+        &[m, n, k] if m.min(n).min(k) > 0 && text.split('x').count() == 3 => Ok(Shape { m, n, k }),
+        _ => Err("a shape is written MxNxK, for instance 1024x512x64".to_string()),
+    }
+}
+
 /// Where and how kernels run.
 #[derive(Debug, Clone, Args)]
 pub struct How {

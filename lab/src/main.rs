@@ -5,10 +5,11 @@
 //! - [`plot`]: pictures of measurements, [`svg`]: how they are written; [`pictures`]: those of the book
 //! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it, [`lessons`]:
 //!   lesson by lesson
+//! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`gpus`]: the modelled GPUs, and what fits on them
 //! - [`ladder`]: the levels, [`bench`]: a problem on which they run, [`row`]: what comes of it
-//! - [`flags`], [`table`], [`output`]: what the commands share
+//! - [`flags`], [`table`], [`output`], [`provenance`]: what the commands share
 
 #![forbid(unsafe_code)]
 
@@ -28,10 +29,12 @@ mod output;
 mod pictures;
 mod pivot;
 mod plot;
+mod provenance;
 mod row;
 mod svg;
 mod sweep;
 mod table;
+mod tune;
 
 use std::env;
 use std::process::ExitCode;
@@ -56,6 +59,7 @@ enum Command {
     Figures(figures::Figures),
     Gpus(gpus::Gpus),
     Occupancy(gpus::Fit),
+    Tune(tune::Tune),
 }
 
 fn main() -> ExitCode {
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
         Command::Occupancy(fit) => gpus::fit(fit),
         Command::Measure(measure) => measure::run(measure),
         Command::Sweep(sweep) => sweep::run(sweep),
+        Command::Tune(tune) => tune::run(tune, &words),
         Command::Try(attempt) => attempt::run(attempt, &words[1..]),
     };
     done.unwrap_or_else(|error| {

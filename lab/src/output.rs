@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use common::Error;
+use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::row::{Kind, Row};
 use crate::table::{maybe, percent};
@@ -15,6 +16,12 @@ pub fn print(text: &str) -> Result<(), Error> {
 /// A line to stderr, if anybody reads it.
 pub fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// A bar on stderr, if that is a terminal.
+pub fn progress(steps: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} [{elapsed}]");
+    ProgressBar::new(steps).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 /// Writes and flushes. A reader that closed the pipe has seen enough; a full disk is an error.
@@ -62,6 +69,16 @@ impl Rows {
     /// No rows yet.
     pub fn new(out: Box<dyn Write>, form: Form) -> Result<Rows, Error> {
         Ok(Rows { out, form, rows: Vec::new() })
+    }
+
+    /// How rows are written.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Keeps a row that is shown otherwise.
+    pub fn keep(&mut self, row: Row) {
+        self.rows.push(row);
     }
 
     /// All rows so far.

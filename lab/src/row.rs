@@ -50,6 +50,8 @@ pub struct Row {
     pub sectors_per_fma: Option<f64>,
     /// Wavefronts of shared memory per multiply-add that the product needs.
     pub wavefronts_per_fma: Option<f64>,
+    /// Wavefronts of shared memory per request: above 1 by wide accesses, and by bank conflicts.
+    pub wavefronts_per_request: Option<f64>,
     /// FLOPs per byte between the SMs and L2.
     pub intensity: Option<f64>,
     /// Blocks per SM.
@@ -60,6 +62,12 @@ pub struct Row {
     pub registers: Option<u32>,
     /// Bytes of shared memory per block.
     pub shared_bytes: Option<u32>,
+    /// Bytes per thread that are spilled to local memory, where the compiler's word is known.
+    pub spilled_bytes: Option<u32>,
+    /// The least time that the modelled GPU needs, in milliseconds, beside a measured one.
+    pub bound_ms: Option<f64>,
+    /// The place among a level's candidates, before any is measured.
+    pub rank: Option<usize>,
     /// The unit that needs the most time, by the counts.
     pub bottleneck: Option<String>,
     /// The version of the compiler that made the PTX.
@@ -105,11 +113,15 @@ impl Row {
             growth: None,
             sectors_per_fma: None,
             wavefronts_per_fma: None,
+            wavefronts_per_request: None,
             intensity: None,
             blocks_per_sm: None,
             occupancy: None,
             registers: None,
             shared_bytes: None,
+            spilled_bytes: None,
+            bound_ms: None,
+            rank: None,
             bottleneck: None,
             ptx_by: None,
             counted_at: None,
@@ -177,14 +189,19 @@ impl Row {
     /// The counters of an emulated run alone.
     pub fn count(&mut self, report: &Report) {
         let Facts::Emulator(counts) = &report.facts else { return };
-        let total: &Counters = &counts.total;
-        let Shape { m, n, k } = report.shape;
+        self.count_of(&counts.total, report.shape);
+        self.bottleneck = report.modelled.as_ref().map(|modelled| modelled.bound.bottleneck.to_string());
+    }
+
+    /// Counters of a problem of this shape.
+    pub fn count_of(&mut self, total: &Counters, shape: Shape) {
+        let Shape { m, n, k } = shape;
         let fmas = f64::from(m) * f64::from(n) * f64::from(k);
         let per_fma = |count: u64| Some(count as f64 / fmas);
         self.sectors_per_fma = per_fma(total.global_load.sectors + total.global_store.sectors);
         self.wavefronts_per_fma = per_fma(total.shared_load.wavefronts + total.shared_store.wavefronts);
+        self.wavefronts_per_request = wavefronts_per_request(total);
         self.intensity = Some(total.arithmetic_intensity()).filter(|i| i.is_finite());
-        self.bottleneck = report.modelled.as_ref().map(|modelled| modelled.bound.bottleneck.to_string());
     }
 
     fn model(&mut self, modelled: &Modelled) {
@@ -196,4 +213,11 @@ impl Row {
             self.occupancy = Some(occupancy.share);
         }
     }
+}
+
+/// Wavefronts of shared memory per request; nothing where there are no requests.
+pub fn wavefronts_per_request(total: &Counters) -> Option<f64> {
+    let (load, store) = (&total.shared_load, &total.shared_store);
+    let requests = load.requests + store.requests;
+    (requests > 0).then(|| (load.wavefronts + store.wavefronts) as f64 / requests as f64)
 }

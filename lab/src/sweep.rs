@@ -7,12 +7,12 @@ use clap::{Args, ValueEnum};
 use common::device::Device;
 use common::problem::Element;
 use common::{Dtype, Error, Shape};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use crate::bench::{Bench, place};
-use crate::flags::{How, Sizes};
+use crate::flags::{How, Sizes, shape};
 use crate::ladder::{Entrant, entrants, levels};
-use crate::output::{Form, Rows, note};
+use crate::output::{Form, Rows, note, progress};
 use crate::pivot;
 use crate::plot;
 use crate::row::{Kind, Row};
@@ -67,15 +67,6 @@ pub enum Over {
     Shape,
 }
 
-/// A shape as it is written on the command line: `MxNxK`.
-pub fn shape(text: &str) -> Result<Shape, String> {
-    let sizes: Vec<u32> = text.split('x').filter_map(|size| size.parse().ok()).collect();
-    match sizes.as_slice() {
-        &[m, n, k] if m.min(n).min(k) > 0 && text.split('x').count() == 3 => Ok(Shape { m, n, k }),
-        _ => Err("a shape is written MxNxK, for instance 1024x512x64".to_string()),
-    }
-}
-
 /// A problem, and who runs on it.
 struct Point {
     shape: Shape,
@@ -110,9 +101,7 @@ pub fn run(sweep: &Sweep) -> Result<ExitCode, Error> {
 /// All points, row by row.
 pub fn swept(sweep: &Sweep, device: &Device, rows: &mut Rows) -> Result<(), Error> {
     let points = points(sweep)?;
-    let style = "{bar:30} {pos}/{len} {msg} [{elapsed}]";
-    let bar = ProgressBar::new(points.iter().map(|point| point.entrants.len() as u64 + 2).sum());
-    bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let bar = progress(points.iter().map(|point| point.entrants.len() as u64 + 2).sum());
     for point in &points {
         match sweep.how.dtype {
             Dtype::F32 => run_point::<f32>(sweep, device, point, rows, &bar)?,

@@ -15,6 +15,7 @@ pub const LEVEL: Level = Level {
     ],
     tiles: &[("BLOCK", 16)],
     shipped: &[&[8], &[16], &[32]],
+    space: &[("BLOCK", &[4, 8, 16, 32])],
     ptx: &[
         include_str!("../ptx/coalesced-8-f32.ptx"),
         include_str!("../ptx/coalesced-8-f64.ptx"),

@@ -13,6 +13,7 @@ pub const LEVEL: Level = Level {
     variants: &[],
     tiles: &[("TILE", 32)],
     shipped: &[&[8], &[16], &[32]],
+    space: &[("TILE", &[4, 8, 16, 32])],
     ptx: &[
         include_str!("../ptx/8-f32.ptx"),
         include_str!("../ptx/8-f64.ptx"),

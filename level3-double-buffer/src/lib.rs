@@ -13,6 +13,13 @@ pub const LEVEL: Level = Level {
     variants: &[],
     tiles: &[("BM", 32), ("BN", 32), ("BK", 32), ("TM", 8), ("TN", 4)],
     shipped: &[&[32, 32, 32, 8, 4], &[128, 128, 8, 8, 8]],
+    space: &[
+        ("BM", &[16, 32, 64, 128]),
+        ("BN", &[16, 32, 64, 128]),
+        ("BK", &[8, 16, 32]),
+        ("TM", &[2, 4, 8]),
+        ("TN", &[2, 4, 8]),
+    ],
     ptx: &[
         include_str!("../ptx/32x32x32x8x4-f32.ptx"),
         include_str!("../ptx/32x32x32x8x4-f64.ptx"),

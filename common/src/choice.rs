@@ -1,0 +1,93 @@
+//! Which level multiplies, and with which tile sizes.
+
+use emulator::gpu::GPUS;
+use emulator::occupancy::occupancy;
+
+use crate::device::Device;
+use crate::kernel::{FindCompiler, Resources, nvrtc, shipped};
+use crate::level::{Configuration, Dtype, LaunchShape, Level, Shape};
+use crate::problem::Limits;
+use crate::tuned::{Record, records};
+
+/// The level that multiplies.
+#[derive(Debug, Clone, Copy)]
+pub enum Choice<'a> {
+    /// This one, with its default tile sizes.
+    Level(&'a Level),
+    /// Of these, the one that was the fastest where it was measured: on a GPU of the device's architecture, or of the nearest
+    /// one on record, at the shape nearest to the asked one ([`crate::tuned::distance`]), with the tile sizes it had there. Where
+    /// nothing on record can run, [`by_tile`] chooses. The emulator counts as the GPU that it models by default.
+    Best(&'a [&'a Level]),
+}
+
+/// The level and configuration that [`Choice::Best`] means; nothing, if there are no levels.
+pub fn best<'a>(
+    levels: &[&'a Level],
+    device: &Device,
+    shape: &Shape,
+    dtype: Dtype,
+) -> Option<(&'a Level, Configuration)> {
+    by_record(records(), levels, device.architecture(), shape, dtype, nvrtc::find)
+        .or_else(|| by_tile(levels, device, shape, dtype))
+}
+
+/// What was measured to be the fastest nearby, on a GPU of this architecture or of the nearest one, and can run. `find` looks
+/// for NVRTC, should the best not be shipped compiled.
+pub fn by_record<'a>(
+    records: &[Record],
+    levels: &[&'a Level],
+    architecture: u32,
+    shape: &Shape,
+    dtype: Dtype,
+    find: FindCompiler,
+) -> Option<(&'a Level, Configuration)> {
+    let mut records: Vec<&Record> = records.iter().collect();
+    records.sort_by_key(|record| record.architecture.abs_diff(architecture));
+    let mut chosen = records.iter().flat_map(|record| record.nearest(levels, dtype, shape));
+    chosen.find(|(level, configuration)| {
+        Limits::of(level, configuration, shape).check().is_ok()
+            && match shipped(level, configuration) {
+                Ok((header, _)) => {
+                    let launch = (level.launch)(shape, &configuration.tiles);
+                    header.resources.get(&architecture).is_none_or(|needs| fits(architecture, &launch, needs))
+                }
+                Err(_) => find().is_ok(),
+            }
+    })
+}
+
+/// Whether a block fits on an SM of this architecture, as far as a GPU of it is modelled.
+fn fits(architecture: u32, launch: &LaunchShape, needs: &Resources) -> bool {
+    let gpu = GPUS.iter().find(|gpu| gpu.sm() == architecture);
+    let blocks = |gpu| occupancy(gpu, launch.block.count() as u32, needs.registers, needs.shared_bytes).blocks_per_sm;
+    gpu.is_none_or(|gpu| blocks(gpu) > 0)
+}
+
+/// Without any measurement, of the default variants and shipped tile sizes: the largest tile of C that still gives every SM a
+/// block; of equal ones that with the most elements of C per thread; then the first. Where no tile gives every SM a
+/// block, the one with the most blocks. Nothing, if there are no levels.
+pub fn by_tile<'a>(
+    levels: &[&'a Level],
+    device: &Device,
+    shape: &Shape,
+    dtype: Dtype,
+) -> Option<(&'a Level, Configuration)> {
+    let sms = u64::from(device.multiprocessors());
+    let mut best = None;
+    for &level in levels {
+        let default = level.default_configuration(dtype);
+        let fits = |c: &Configuration| c.dtype == dtype && c.variant == default.variant;
+        for configuration in level.shipped_configurations().into_iter().filter(fits) {
+            let can_run = Limits::of(level, &configuration, shape).check().is_ok();
+            let launch = (level.launch)(shape, &configuration.tiles);
+            let (blocks, threads) = (launch.grid.count(), launch.block.count());
+            let tile = u64::from(launch.tile.m) * u64::from(launch.tile.n);
+            let most = if blocks >= sms { (true, tile) } else { (false, blocks) };
+            let merit = (can_run, most, tile / threads);
+            if best.as_ref().is_none_or(|(most, _, _)| merit > *most) {
+                best = Some((merit, level, configuration));
+            }
+        }
+    }
+    best.map(|(_, level, configuration)| (level, configuration))
+}

@@ -1,0 +1,130 @@
+//! What was measured to be the fastest: `lab tune` writes it, and [`crate::Choice::Best`] reads it.
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::level::{Configuration, Dtype, Level, Shape};
+
+/// The files in `common/tuned`, one for each GPU that was measured.
+const FILES: [&str; 1] = [include_str!("../tuned/nvidia-h200.json")];
+
+/// What one GPU was the fastest with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The GPU, as its driver names it.
+    pub gpu: String,
+    /// Its architecture: 90 is `sm_90`.
+    pub architecture: u32,
+    /// The runs that measured it, the latest last. No two have the same shape, element type and level.
+    pub runs: Vec<Run>,
+}
+
+/// One run of `lab tune`: where, when and how, and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// The command.
+    pub command: String,
+    /// When it began.
+    pub date: String,
+    /// What the program was built from.
+    pub commit: String,
+    /// The GPU driver's version.
+    pub driver: Option<String>,
+    /// The CUDA version that the driver implements.
+    pub cuda: Option<String>,
+    /// The version of cuBLAS.
+    pub cublas: Option<String>,
+    /// How times were taken.
+    pub timing: String,
+    /// What was done about the caches.
+    pub l2_policy: String,
+    /// Whether it came to its end.
+    pub complete: bool,
+    /// The fastest configuration of each level, for each shape and element type.
+    pub best: Vec<Best>,
+}
+
+/// The fastest configuration of a level at a shape.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Best {
+    /// Element type.
+    pub dtype: Dtype,
+    /// Rows of A and C.
+    pub m: u32,
+    /// Columns of B and C.
+    pub n: u32,
+    /// Columns of A, rows of B.
+    pub k: u32,
+    /// The level's crate.
+    pub level: String,
+    /// The variant's name; empty where the level has none.
+    pub variant: String,
+    /// Tile sizes: `BM=32 BN=32`.
+    pub tiles: String,
+    /// The median of its launches, in milliseconds.
+    pub ms: f64,
+    /// That of cuBLAS at this shape in the same run, in milliseconds; nothing, if cuBLAS was not there.
+    pub cublas_ms: Option<f64>,
+}
+
+/// How far apart two shapes are: the distance of their places in space, where a doubling of M, of N or of K is one step along
+/// its axis. So the shapes that were measured divide all others into classes, each those that are nearest to it:
+///
+/// ```
+/// use common::{Shape, tuned::distance};
+///
+/// let [asked, square, flat] = [(300, 4000, 64), (1024, 1024, 1024), (128, 8192, 128)].map(|(m, n, k)| Shape { m, n, k });
+/// assert!(distance(&asked, &flat) < distance(&asked, &square));
+/// ```
+pub fn distance(a: &Shape, b: &Shape) -> f64 {
+    let steps = |a: u32, b: u32| (f64::from(a) / f64::from(b)).log2();
+    let [m, n, k] = [steps(a.m, b.m), steps(a.n, b.n), steps(a.k, b.k)];
+    (m * m + n * n + k * k).sqrt()
+}
+
+/// The records that come with this crate.
+pub fn records() -> &'static [Record] {
+    static READ: OnceLock<Vec<Record>> = OnceLock::new();
+    // A test reads each file: what cannot be read here was not shipped.
+    READ.get_or_init(|| FILES.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
+}
+
+impl Best {
+    /// The sizes.
+    pub fn shape(&self) -> Shape {
+        Shape { m: self.m, n: self.n, k: self.k }
+    }
+
+    /// The level's configuration; nothing, if it is another level's, or if the level has changed its names.
+    pub fn configuration(&self, level: &Level) -> Option<Configuration> {
+        if self.level == level.name { level.configuration(self.dtype, &self.variant, &self.tiles) } else { None }
+    }
+}
+
+impl Record {
+    /// Everything on record.
+    pub fn best(&self) -> impl Iterator<Item = &Best> {
+        self.runs.iter().flat_map(|run| &run.best)
+    }
+
+    /// What was the fastest with these levels, from the shape that is nearest to this one to the one that is farthest; at one
+    /// shape the fastest first.
+    pub fn nearest<'a>(&self, levels: &[&'a Level], dtype: Dtype, shape: &Shape) -> Vec<(&'a Level, Configuration)> {
+        let mut found: Vec<&Best> = self.best().filter(|best| best.dtype == dtype).collect();
+        let far = |best: &Best| distance(&best.shape(), shape);
+        found.sort_by(|a, b| far(a).total_cmp(&far(b)).then(a.ms.total_cmp(&b.ms)));
+        let of_a_level = |best: &Best| levels.iter().find_map(|&level| Some((level, best.configuration(level)?)));
+        found.into_iter().filter_map(of_a_level).collect()
+    }
+
+    /// Adds a run. What it measured replaces what earlier runs say of the same shapes, element types and levels.
+    pub fn add(&mut self, run: Run) {
+        let same = |a: &Best, b: &Best| (a.dtype, a.shape(), &a.level) == (b.dtype, b.shape(), &b.level);
+        for earlier in &mut self.runs {
+            earlier.best.retain(|old| !run.best.iter().any(|new| same(old, new)));
+        }
+        self.runs.retain(|earlier| !earlier.best.is_empty());
+        self.runs.push(run);
+    }
+}

@@ -1,0 +1,76 @@
+//! Where a record comes from: the machine's state, the program's commit, the date; and how it is kept.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::SystemTime;
+
+use common::{Error, timing};
+use serde::Serialize;
+
+/// Clocks, temperature and power, as `nvidia-smi` says them.
+pub fn state() -> Option<String> {
+    nvidia_smi("clocks.sm,clocks.max.sm,clocks.mem,temperature.gpu,power.draw,power.limit,pstate")
+}
+
+/// What `nvidia-smi` says of the first GPU; nothing, where it is not there.
+pub fn nvidia_smi(query: &str) -> Option<String> {
+    let arguments = [format!("--query-gpu={query}"), "--format=csv,noheader".to_string(), "--id=0".to_string()];
+    let output = Command::new("nvidia-smi").args(arguments).output().ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_string();
+    let named: Vec<String> =
+        query.split(',').zip(text.split(", ")).map(|(name, value)| format!("{name} {value}")).collect();
+    Some(if query.contains(',') { named.join(", ") } else { text })
+}
+
+/// The commit that this program was built from, as far as it is known.
+pub fn commit() -> String {
+    if let Some(commit) = option_env!("LAB_COMMIT") {
+        return commit.to_string();
+    }
+    let git = Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output();
+    let text =
+        git.ok().filter(|output| output.status.success()).and_then(|output| String::from_utf8(output.stdout).ok());
+    text.map_or_else(|| "unknown".to_string(), |text| text.trim().to_string())
+}
+
+/// `NVIDIA H200` as `nvidia-h200.json`.
+pub fn file_name(gpu: &str) -> String {
+    let plain: String = gpu.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let words: Vec<&str> = plain.split('-').filter(|word| !word.is_empty()).collect();
+    format!("{}.json", words.join("-"))
+}
+
+/// The time, in UTC.
+pub fn now() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+}
+
+/// How times were taken.
+pub fn timing() -> String {
+    format!(
+        "single launches between CUDA events, after a warm-up of {} ms; at least {} launches; ms is the median, spread \
+         the distance of the 90th from the 10th percentile relative to it; inputs are random reals",
+        timing::WARM_UP.as_millis(),
+        timing::BATCH
+    )
+}
+
+/// Replaces the file as a whole, or leaves it as it was.
+pub fn save(record: &impl Serialize, file: &Path) -> Result<(), Error> {
+    let new = file.with_extension("json.new");
+    let text = serde_json::to_string_pretty(record).map_err(|error| Error::usage(error.to_string(), "report this"))?;
+    fs::write(&new, text + "\n").and_then(|()| fs::rename(&new, file)).map_err(|error| {
+        let _ = fs::remove_file(&new);
+        Error::usage(format!("cannot write {}: {error}", file.display()), "what it held before is still there")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_gpu_names_its_file() {
+        assert_eq!(super::file_name("NVIDIA H200"), "nvidia-h200.json");
+        assert_eq!(super::file_name("NVIDIA GeForce RTX 4090 (Laptop)"), "nvidia-geforce-rtx-4090-laptop.json");
+    }
+}

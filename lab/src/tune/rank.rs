@@ -1,0 +1,134 @@
+//! The order in which what is left is measured: by what the counts say of the time, for one shape.
+
+use common::Shape;
+use common::problem::{Element, Limits};
+use emulator::Report;
+use emulator::bound::{Assumptions, Bound, bound};
+use emulator::gpu::Gpu;
+
+use super::prune::Survivor;
+
+/// Clocks for which a step along K keeps a block waiting, for its loads and at its barriers: some hundreds.
+const LATENCY: f64 = 800.0;
+
+/// A candidate at a shape.
+pub struct Ranked<'a> {
+    pub survivor: &'a Survivor,
+    /// The work of the whole problem.
+    pub work: Report,
+    /// The least time that it needs.
+    pub bound: Bound,
+    /// Its place among the level's candidates, from 1.
+    pub rank: usize,
+}
+
+/// The candidates that can do the shape, the most promising first: the best `keep`, and of the level's own variant those that
+/// are shipped, since one of them is what is used today.
+pub fn ranked<'a, T: Element>(survivors: &'a [Survivor], shape: &Shape, gpu: &Gpu, keep: usize) -> Vec<Ranked<'a>> {
+    let mut ranked = Vec::new();
+    for survivor in survivors {
+        let (level, configuration) = (survivor.entrant.level, &survivor.entrant.configuration);
+        if Limits::of(level, configuration, shape).check().is_err() {
+            continue;
+        }
+        let work = survivor.work.at::<T>(&survivor.entrant, shape);
+        let tile = (level.launch)(shape, &configuration.tiles).tile;
+        let least = |equal_blocks| bound(&work, gpu, Assumptions { equal_blocks, cold_l2: false });
+        let promise = promise(survivor, &work, &least(true), shape.k.div_ceil(tile.k), gpu);
+        let bound = least(shape.m.is_multiple_of(tile.m) && shape.n.is_multiple_of(tile.n));
+        ranked.push((promise, Ranked { survivor, work, bound, rank: 0 }));
+    }
+    ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut ranked: Vec<Ranked> = ranked.into_iter().map(|(_, ranked)| ranked).collect();
+    (1..).zip(&mut ranked).for_each(|(rank, ranked)| ranked.rank = rank);
+    ranked.retain(|ranked| ranked.rank <= keep || is_own(ranked.survivor));
+    ranked
+}
+
+/// Shipped, in the level's first variant.
+fn is_own(survivor: &Survivor) -> bool {
+    let (level, configuration) = (survivor.entrant.level, &survivor.entrant.configuration);
+    level.default_configuration(configuration.dtype).variant == configuration.variant
+        && level.shipped.contains(&configuration.tiles.sizes().as_slice())
+}
+
+/// Seconds, if nothing overlapped: each unit's time after the other, and a wait for memory at each step along K, which blocks
+/// that live on one SM at a time share. Only the order of these numbers is used; nobody is shown one.
+fn promise(survivor: &Survivor, work: &Report, bound: &Bound, steps: u32, gpu: &Gpu) -> f64 {
+    let busy: f64 = bound.units.iter().map(|unit| unit.seconds).sum();
+    let resident = u64::from(survivor.occupancy.blocks_per_sm);
+    let rounds = work.grid.count().div_ceil(gpu.sms.into()).div_ceil(resident);
+    let steps_of_a_block = f64::from(steps) / f64::from(work.grid.z);
+    busy + rounds as f64 * steps_of_a_block * LATENCY / gpu.boost_hz
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ladder::{Entrant, LEVELS, entrants};
+    use crate::measure::Record;
+    use crate::row::Row;
+    use crate::tune::prune::{Search, prune};
+    use common::device::Extras;
+    use common::kernel::nvrtc;
+    use common::{Dtype, Level};
+    use emulator::gpu::H200;
+    use indicatif::ProgressBar;
+
+    fn survivors(level: &'static Level) -> Vec<Survivor> {
+        let search = Search { gpu: &H200, find: nvrtc::nowhere, extras: Extras::new(false, true), until: None };
+        let own = |entrant: &Entrant| entrant.configuration.variant == level.default_configuration(Dtype::F32).variant;
+        let candidates = entrants(&[level], Dtype::F32, true).into_iter().filter(own).collect();
+        prune::<f32>(level, candidates, &search, &ProgressBar::hidden()).left
+    }
+
+    /// How many pairs of rows of one shape the ranks put in the measured order, and how many there are. What differs by less than
+    /// the times' own spread is no pair.
+    fn agreement(ranked: &[Ranked], measured: &[&Row]) -> (usize, usize) {
+        let ms = |ranked: &Ranked| {
+            let tiles = ranked.survivor.entrant.configuration.tiles.to_string();
+            measured.iter().find(|row| row.tiles == tiles).and_then(|row| row.ms)
+        };
+        let times: Vec<f64> = ranked.iter().filter_map(ms).collect();
+        let pairs = times.iter().enumerate().flat_map(|(i, a)| times[i + 1..].iter().map(move |b| b / a));
+        let clear: Vec<f64> = pairs.filter(|ratio| !(0.95..1.05).contains(ratio)).collect();
+        (clear.iter().filter(|ratio| **ratio > 1.0).count(), clear.len())
+    }
+
+    #[test]
+    fn ranks_are_mostly_in_the_measured_order() {
+        let text = include_str!("../../../book/measurements/nvidia-h200.json");
+        let record: Record = serde_json::from_str(text).unwrap();
+        // Level 0 has no tiles: what its blocks find in L1 no count tells.
+        for level in &LEVELS[1..4] {
+            let survivors = survivors(level);
+            let of_level = record.rows.iter().filter(|row| row.dtype == Dtype::F32 && row.kernel == level.name);
+            let mut shapes: Vec<Shape> = of_level.clone().map(Row::shape).collect();
+            shapes.dedup();
+            let (mut agreed, mut pairs) = (0, 0);
+            for shape in shapes {
+                let measured: Vec<&Row> = of_level.clone().filter(|row| row.shape() == shape).collect();
+                let (more, all) = agreement(&ranked::<f32>(&survivors, &shape, &H200, usize::MAX), &measured);
+                (agreed, pairs) = (agreed + more, pairs + all);
+            }
+            assert!(pairs >= 10 && 4 * agreed >= 3 * pairs, "{}: {agreed} of {pairs}", level.name);
+        }
+    }
+
+    #[test]
+    fn the_best_are_kept_and_what_is_shipped() {
+        let mut survivors = survivors(LEVELS[1]);
+        let shape = Shape { m: 1024, n: 1024, k: 1024 };
+        let kept = |survivors: &[Survivor], keep| {
+            let ranked = ranked::<f32>(survivors, &shape, &H200, keep);
+            ranked.iter().map(|ranked| ranked.rank).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(&survivors, 1), [1, 2, 3], "all are shipped");
+        for survivor in &mut survivors {
+            survivor.entrant.configuration.tiles.0[0].1 += 1;
+        }
+        assert_eq!(kept(&survivors, 2), [1, 2], "none is");
+        let tall = Shape { m: 3_000_000, n: 1, k: 1 };
+        assert!(ranked::<f32>(&survivors, &tall, &H200, 9).is_empty(), "a grid has at most 65535 blocks along y");
+    }
+}

@@ -1,0 +1,115 @@
+//! The work of a launch, without running all of it: counted on the emulator on one tile of C, and extended.
+
+use common::check::Check;
+use common::device::{Device, Extras, Facts, Task};
+use common::kernel::Kernel;
+use common::level::Tile;
+use common::problem::{Element, Fill, Problem};
+use common::{Error, Shape};
+use emulator::Report;
+
+use crate::ladder::Entrant;
+
+/// Steps along K of the two launches that are counted: enough for every part of a split K, and for a pipeline to fill.
+const STEPS: [u32; 2] = [16, 32];
+
+/// What one tile of C costs, for two lengths of K. Every tile costs as much, and each step along K as much as the last.
+#[derive(Debug)]
+pub struct Work {
+    tile: Tile,
+    counted: [Report; 2],
+}
+
+impl Work {
+    /// Runs the kernel on the emulator with all checks on. `Err` also holds a wrong product.
+    pub fn of<T: Element>(entrant: &Entrant, kernel: &Kernel, extras: Extras) -> Result<Work, Error> {
+        let Entrant { level, configuration } = entrant;
+        let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles).tile;
+        let count = |steps: u32| {
+            let shape = Shape { m: tile.m, n: tile.n, k: steps * tile.k };
+            let problem = Problem::<T>::new(shape, Fill::Reals, 1)?;
+            let task = Task::of_level(level, configuration, kernel, &shape);
+            let ran = Device::Emulator.launch(&task, &problem, extras)?;
+            let check = Check::of(&problem, Fill::Reals, &ran.c, &task.launch);
+            match ran.facts {
+                Facts::Emulator(report) if check.right => Ok(*report),
+                _ => Err(Error::Fault(format!("wrong in {} of {} elements of {shape}", check.wrong, check.elements))),
+            }
+        };
+        Ok(Work { tile, counted: [count(STEPS[0])?, count(STEPS[1])?] })
+    }
+
+    /// The work of a whole problem. Where tiles stand over its edges they count as whole ones: multiply-adds and shared memory
+    /// are then exact, and global memory is somewhat less.
+    pub fn at<T: Element>(&self, entrant: &Entrant, shape: &Shape) -> Report {
+        let (Shape { m, n, k }, Tile { m: tm, n: tn, k: tk }) = (*shape, self.tile);
+        let launch = (entrant.level.launch)(shape, &entrant.configuration.tiles);
+        let tiles = f64::from(m.div_ceil(tm)) * f64::from(n.div_ceil(tn));
+        let beyond = (f64::from(k.div_ceil(tk)) - f64::from(STEPS[0])) / f64::from(STEPS[1] - STEPS[0]);
+        let extended = |short: u64, long: u64| {
+            let (short, long) = (short as f64, long as f64);
+            (tiles * (short + (long - short) * beyond)).max(0.0).round() as u64
+        };
+        let [short, long] = &self.counted;
+        let elements = |rows: u32, columns: u32| u64::from(rows) * u64::from(columns);
+        Report {
+            grid: launch.grid,
+            block: launch.block,
+            shared_bytes: short.shared_bytes,
+            footprint_bytes: (elements(m, k) + elements(k, n) + elements(m, n)) * size_of::<T>() as u64,
+            total: short.total.zip(&long.total, extended),
+            lines: Vec::new(),
+        }
+    }
+
+    /// Bytes of shared memory of a block, static and dynamic.
+    pub fn shared_bytes(&self) -> u32 {
+        self.counted[0].shared_bytes
+    }
+
+    /// The shapes that were counted, in words.
+    pub fn counted_at(&self) -> String {
+        let Tile { m, n, k } = self.tile;
+        let [short, long] = STEPS.map(|steps| steps * k);
+        format!("{m}×{n}×{short} and {m}×{n}×{long}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ladder::{LEVELS, entrants};
+    use common::Dtype;
+    use common::kernel::nvrtc;
+    use emulator::Class;
+
+    /// All that a bound is made from.
+    fn charged(report: &Report) -> Vec<u64> {
+        let total = &report.total;
+        let (load, store) = (&total.shared_load, &total.shared_store);
+        let classes = [Class::FmaF32, Class::FmaF64, Class::SharedLoad, Class::SharedStore];
+        let mut charged: Vec<u64> = classes.iter().map(|&class| total.class(class).warp).collect();
+        charged.extend([total.global_load, total.global_store].iter().flat_map(|c| [c.requests, c.sectors]));
+        charged.extend([load, store].iter().flat_map(|c| [c.requests, c.wavefronts, c.bytes, c.unique_bytes]));
+        charged.extend([total.barriers, report.footprint_bytes, report.grid.count()]);
+        charged
+    }
+
+    #[test]
+    fn extended_counts_are_those_of_the_whole_problem() {
+        let extras = Extras::new(false, true);
+        for entrant in entrants(&LEVELS, Dtype::F32, true) {
+            let Entrant { level, configuration } = &entrant;
+            let kernel = Kernel::obtain(level, configuration, 90, nvrtc::nowhere).unwrap();
+            let work = Work::of::<f32>(&entrant, &kernel, extras).unwrap();
+            let Tile { m, n, .. } = work.tile;
+            let shape = Shape { m: 2 * m, n: 3 * n, k: 352 };
+            let problem = Problem::<f32>::new(shape, Fill::Reals, 1).unwrap();
+            let task = Task::of_level(level, configuration, &kernel, &shape);
+            let Facts::Emulator(whole) = Device::Emulator.launch(&task, &problem, extras).unwrap().facts else {
+                panic!()
+            };
+            assert_eq!(charged(&work.at::<f32>(&entrant, &shape)), charged(&whole), "{} {configuration}", level.name);
+        }
+    }
+}
