@@ -1,12 +1,32 @@
-//! `cargo x book`: builds the book with nothing installed.
+//! `cargo x book`: builds the book, in every language, with nothing installed, and looks at it.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::shell;
 
-/// Runs this crate's other program, the only one that links mdBook; the first time, cargo compiles it.
-pub fn run() -> Result<ExitCode> {
-    Ok(shell::exit_code(shell::cargo("run --quiet --package xtask --features book --bin book")?))
+/// This crate's program that links mdBook, and the one that drives Chromium; the first time, cargo compiles them.
+const BUILD: &str = "--quiet --locked --package xtask --features book --bin book";
+const LOOK: &str = "--quiet --locked --package xtask --features browser --bin browser";
+
+/// Builds the book and, if a folder is given, writes a picture of each page into it.
+pub fn run(check: bool, screenshots: Option<&Path>) -> Result<ExitCode> {
+    if check {
+        return Ok(shell::exit_code(passes()?));
+    }
+    let built = shell::cargo(&format!("run {BUILD}"))?;
+    let Some(folder) = screenshots.filter(|_| built) else { return Ok(shell::exit_code(built)) };
+    let folder = std::path::absolute(folder).with_context(|| format!("cannot find {}", folder.display()))?;
+    let shown = shell::cargo_and(&format!("run {LOOK} -- --screenshots"), &folder.to_string_lossy())?;
+    Ok(shell::exit_code(shown))
+}
+
+/// Tests both programs, builds the book without changing a file that is tracked, and looks at every page in Chromium.
+pub fn passes() -> Result<bool> {
+    Ok(shell::cargo(&format!("test {BUILD}"))?
+        && shell::cargo(&format!("run {BUILD} -- --check"))?
+        && shell::cargo(&format!("test {LOOK}"))?
+        && shell::cargo(&format!("run {LOOK}"))?)
 }

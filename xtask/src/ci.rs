@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{diffs, outputs, shell, tidy};
+use crate::{book, diffs, outputs, shell, tidy};
 
 /// The command by which the README tells a reader to run the tests; `tidy` holds the README to it.
 pub const TEST_COMMAND: &str = "cargo test --workspace";
@@ -16,12 +16,13 @@ struct Step {
 }
 
 /// Quick checks first; the tests last, so that the output ends with their results.
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step { name: "format", run: || shell::cargo("fmt --all --check") },
     Step { name: "clippy", run: || shell::cargo("clippy --locked --workspace --all-targets -- -D warnings") },
     Step { name: "tidy", run: tidy::passes },
     Step { name: "diffs", run: || diffs::passes(true) },
     Step { name: "outputs", run: || outputs::passes(true, "") },
+    Step { name: "book", run: book::passes },
     Step { name: "test", run: || shell::cargo(TEST_COMMAND.trim_start_matches("cargo ")) },
 ];
 

@@ -79,8 +79,16 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Build the book into book/book (needs no installed mdBook)
-    Book,
+    /// Build the book into book/book, in every language (needs no installed mdBook)
+    Book {
+        /// Change no file that is tracked: fail if the translations' template is stale, a link dead, or a page not in order in
+        /// Chromium
+        #[arg(long)]
+        check: bool,
+        /// Write a picture of each page, as Chromium shows it, into this folder
+        #[arg(long, value_name = "DIR", conflicts_with = "check")]
+        screenshots: Option<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -95,7 +103,7 @@ fn main() -> ExitCode {
         Command::NcuWaits { binaries, out } => ncu::where_time_goes(&binaries, &out),
         Command::Outputs { check, pattern } => outputs::run(check, &pattern),
         Command::Diffs { check } => diffs::run(check),
-        Command::Book => book::run(),
+        Command::Book { check, screenshots } => book::run(check, screenshots.as_deref()),
     };
     match done {
         Ok(code) => code,

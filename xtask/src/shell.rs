@@ -14,15 +14,25 @@ pub fn root() -> &'static Path {
 ///
 /// Returns whether it succeeded; an error means that cargo could not be started.
 pub fn cargo(arguments: &str) -> Result<bool> {
-    cargo_with(arguments, &[])
+    start(arguments, &[], &[])
+}
+
+/// The same, with a last argument that may have spaces in it.
+pub fn cargo_and(arguments: &str, last: &str) -> Result<bool> {
+    start(arguments, &[last], &[])
 }
 
 /// The same, with variables set in the environment.
 pub fn cargo_with(arguments: &str, environment: &[(&str, &str)]) -> Result<bool> {
-    eprintln!("$ cargo {arguments}");
+    start(arguments, &[], environment)
+}
+
+fn start(arguments: &str, more: &[&str], environment: &[(&str, &str)]) -> Result<bool> {
+    eprintln!("$ cargo {}", [&[arguments], more].concat().join(" "));
     let status = Command::new("cargo")
         .envs(environment.iter().copied())
         .args(arguments.split_whitespace())
+        .args(more)
         .current_dir(root())
         .status()
         .context("cannot start cargo\nhint: is it on PATH?")?;

@@ -3,7 +3,7 @@
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::includes::pages;
-use super::tree::{Finding, Tree};
+use super::tree::{Finding, Tree, numbered};
 
 /// Languages whose blocks are one include each, and where what they include lies, seen from a page.
 const INCLUDED: [(&str, &[&str]); 5] = [
@@ -28,6 +28,9 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     for (page, text) in pages(tree) {
         for block in blocks(text) {
             findings.extend(wrong(&block).map(|what| Finding::new(page, block.line, what)));
+        }
+        for (number, _) in numbered(text).filter(|(_, line)| line.starts_with(": ") || line.starts_with("> [!")) {
+            findings.push(Finding::new(page, number, "definition lists and `[!NOTE]` boxes cannot be translated"));
         }
     }
     findings
@@ -97,6 +100,13 @@ mod tests {
         ] {
             assert!(on(block).is_empty(), "{block}");
         }
+    }
+
+    #[test]
+    fn what_cannot_be_translated_is_found() {
+        let what = "definition lists and `[!NOTE]` boxes cannot be translated";
+        assert_eq!(on("term\n: meaning"), [format!("book/src/a.md:4: {what}")]);
+        assert_eq!(on("> [!NOTE]\n> x"), [format!("book/src/a.md:3: {what}")]);
     }
 
     #[test]

@@ -145,7 +145,7 @@ pub fn put(file: &Path, catalog: &Catalog, check: bool) -> Result<bool> {
     po_file::write(catalog, &new).with_context(|| format!("cannot write {}", new.display()))?;
     let is_other = fs::read(&new)? != fs::read(file).unwrap_or_default();
     if is_other && check {
-        println!("{} is not up to date", file.display());
+        println!("book/po/{} is not up to date", file.file_name().unwrap_or_default().display());
     }
     if is_other && !check {
         fs::rename(&new, file)?;

@@ -1,1 +1,128 @@
-fn main() {}
+//! Opens every page of the built book in headless Chromium, as a reader sees it on a desk and on a phone, light and dark.
+//!
+//! On each page: nothing is wider than the page (code and tables scroll within their own box), every picture is there, no
+//! request fails, nothing complains in the console, and each link to another language leads to a page. In each language, the
+//! search finds a word. A program of its own behind the feature `browser`: the workspace's builds and tests never compile it.
+
+#![forbid(unsafe_code)]
+
+mod window;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+
+use window::Window;
+
+/// Widths in CSS pixels: a desk's window, and a phone's.
+const WIDTHS: [u32; 2] = [1280, 390];
+/// mdBook's themes that stand for light and dark.
+const THEMES: [&str; 2] = ["light", "navy"];
+/// A word that the introduction has in every language.
+const SEARCHED: &str = "PTX";
+/// What mdBook makes beside the pages: the first page again, all pages in one for a printer, and parts.
+const ASIDE: [&str; 4] = ["index.html", "print.html", "404.html", "toc.html"];
+
+/// Opens every page of the built book in headless Chromium
+#[derive(Parser)]
+struct Cli {
+    /// Write a picture of each page into this folder
+    #[arg(long, value_name = "DIR")]
+    screenshots: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let Ok(chromium) = headless_chrome::browser::default_executable() else {
+        println!("skipped: no Chromium");
+        return ExitCode::SUCCESS;
+    };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/book");
+    match run(chromium, &folder, Cli::parse().screenshots.as_deref()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: the book cannot be looked at: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Looks at every page in every way; returns whether nothing is wrong.
+fn run(chromium: PathBuf, folder: &Path, screenshots: Option<&Path>) -> Result<bool> {
+    let folder = &folder.canonicalize().with_context(|| format!("cannot find {}", folder.display()))?;
+    let url = |page: &str| format!("file://{}/{page}", folder.display());
+    let window = Window::open(chromium)?;
+    let pages = pages(folder)?;
+    ensure!(!pages.is_empty(), "no page in {}\nhint: `cargo x book` builds it", folder.display());
+    let mut wrong = Vec::new();
+    for page in &pages {
+        for width in WIDTHS {
+            window.open_page(&url(page), width).with_context(|| format!("{page} at {width} px"))?;
+            wrong.extend(languages(&window)?.into_iter().map(|what| format!("{page}: {what}")));
+            for theme in THEMES {
+                let place = format!("{page} at {width} px, {theme}");
+                let found = window.look(theme).with_context(|| place.clone())?;
+                wrong.extend(found.into_iter().map(|what| format!("{place}: {what}")));
+                if let Some(shots) = screenshots {
+                    let name = format!("{}-{width}-{theme}.png", page.trim_end_matches(".html").replace('/', "-"));
+                    let picture = window.picture(width).with_context(|| format!("{place}: no picture"))?;
+                    save(&shots.join(name), &picture)?;
+                }
+            }
+        }
+    }
+    for page in pages.iter().filter(|page| page.ends_with("introduction.html")) {
+        for width in WIDTHS {
+            let found = window.search(&url(page), width, SEARCHED).with_context(|| format!("{page}: search"))?;
+            wrong.extend(found.map(|what| format!("{page} at {width} px: {what}")));
+        }
+    }
+    for what in &wrong {
+        println!("{what}");
+    }
+    let looks = pages.len() * WIDTHS.len() * THEMES.len();
+    eprintln!("browser: {} pages, {looks} looks, {} findings", pages.len(), wrong.len());
+    Ok(wrong.is_empty())
+}
+
+/// What is wrong with the links to the other languages, on the page that is open.
+fn languages(window: &Window) -> Result<Vec<String>> {
+    let others = window.links(".right-buttons a.language")?;
+    let mut wrong = Vec::new();
+    if others.is_empty() {
+        wrong.push("no link to another language".to_string());
+    }
+    for (language, link) in others {
+        let file = link.trim_start_matches("file://");
+        let page = fs::read_to_string(file).unwrap_or_default();
+        if !page.contains(&format!("<html lang=\"{language}\"")) {
+            wrong.push(format!("{file} is no page in {language}"));
+        }
+    }
+    Ok(wrong)
+}
+
+fn save(file: &Path, picture: &[u8]) -> Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::write(file, picture).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// The pages below `folder`, with `/` between folders, sorted.
+fn pages(folder: &Path) -> Result<Vec<String>> {
+    let mut pages = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            pages.extend(self::pages(&path)?.into_iter().map(|page| format!("{name}/{page}")));
+        } else if name.ends_with(".html") && !ASIDE.contains(&name.as_str()) {
+            pages.push(name);
+        }
+    }
+    pages.sort();
+    Ok(pages)
+}
