@@ -38,7 +38,7 @@ pub mod timing;
 
 pub use emulator::Dim3;
 pub use error::Error;
-pub use level::{Configuration, Dtype, LaunchShape, Level, Shape, Tile, Tiles, Variant};
+pub use level::{Configuration, Dtype, LaunchShape, Level, Needs, Shape, Tile, Tiles, Variant};
 pub use multiply::{Choice, multiply};
 pub use run::{execute, run};
 pub use source::Source;

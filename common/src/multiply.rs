@@ -1,7 +1,7 @@
 //! The ladder as a library: one call that multiplies two matrices.
 
 use crate::Error;
-use crate::device::{Device, Extras, Operand, Task};
+use crate::device::{Device, Extras, Task};
 use crate::kernel::{Kernel, nvrtc};
 use crate::level::{Configuration, Level, Shape};
 use crate::problem::{Element, Limits, Problem};
@@ -59,9 +59,7 @@ pub fn multiply<T: Element>(choice: Choice, device: &Device, shape: Shape, a: &[
     Limits::of(level, &configuration, &shape).check()?;
     let problem = Problem::of(shape, a.to_vec(), b.to_vec())?;
     let kernel = Kernel::obtain(level, &configuration, device.architecture(), nvrtc::find)?;
-    let launch = (level.launch)(&shape, &configuration.tiles);
-    let operands = Operand::of_a_level(&shape);
-    let task = Task { kernel: &kernel, source: level.source(), launch, dynamic_shared: 0, operands };
+    let task = Task::of_level(level, &configuration, &kernel, &shape);
     Ok(device.launch(&task, &problem, Extras::new(false, false))?.c)
 }
 

@@ -5,7 +5,7 @@ use emulator::gpu::Gpu;
 use crate::Error;
 use crate::annotate::annotate;
 use crate::check::{Check, Reference};
-use crate::device::{Device, Extras, Facts, Operand, Task};
+use crate::device::{Device, Extras, Facts, Task};
 use crate::kernel::{FindCompiler, Kernel, Origin};
 use crate::level::{Configuration, Level};
 use crate::problem::{Element, Fill, Problem};
@@ -62,9 +62,7 @@ pub fn run_level<T: Element>(
     if kernel.origin == Origin::Compiled {
         eprintln!("note: compiled {} by NVRTC {} ({configuration})", level.path, kernel.compiler);
     }
-    let launch = (level.launch)(&shape, &configuration.tiles);
-    let operands = Operand::of_a_level(&shape);
-    let task = Task { kernel: &kernel, source: level.source(), launch, dynamic_shared: 0, operands };
+    let task = Task::of_level(level, configuration, &kernel, &shape);
     let candidate = Candidate { name: level.name, title: level.title, configuration: configuration.clone(), task };
     run_kernel(&candidate, device, exam, options)
 }

@@ -10,7 +10,7 @@ use std::sync::Once;
 
 use crate::check::Check;
 use crate::cli::{Arguments, Backend};
-use crate::device::{Device, Extras, Operand, Task};
+use crate::device::{Device, Extras, Task};
 use crate::kernel::{Kernel, Origin, nvrtc, nvrtc::Compiler, shipped};
 use crate::level::{Configuration, Dtype, Level, Shape, Tiles};
 use crate::problem::{Element, Fill, Problem};
@@ -115,12 +115,10 @@ fn kernel_is_exact<T: Element>(
     let wrap = |what: String| format!("{} ({configuration}), {shape}: {what}", level.name);
     let seed = u64::from(shape.m) << 40 | u64::from(shape.n) << 20 | u64::from(shape.k);
     let problem = Problem::<T>::new(shape, Fill::Integers, seed).map_err(|e| wrap(e.to_string()))?;
-    let launch = (level.launch)(&shape, &configuration.tiles);
     let extras = Extras::new(false, true);
-    let operands = Operand::of_a_level(&shape);
-    let task = Task { kernel, source: level.source(), launch, dynamic_shared: 0, operands };
+    let task = Task::of_level(level, configuration, kernel, &shape);
     let ran = device.launch(&task, &problem, extras).map_err(|e| wrap(e.to_string()))?;
-    let check = Check::of(&problem, Fill::Integers, &ran.c, &launch);
+    let check = Check::of(&problem, Fill::Integers, &ran.c, &task.launch);
     if check.right { Ok(()) } else { Err(wrap(format!("{check:?}"))) }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Source;
 use crate::kernel::Kernel;
-use crate::level::{LaunchShape, Shape};
+use crate::level::{Configuration, LaunchShape, Level, Shape};
 
 /// A launch of a kernel: all that a device needs beside the matrices.
 #[derive(Debug, Clone)]
@@ -17,6 +17,19 @@ pub struct Task<'a> {
     pub dynamic_shared: u32,
     /// The kernel's arguments, in its order.
     pub operands: Vec<Operand>,
+}
+
+impl<'a> Task<'a> {
+    /// The launch of a level's kernel that covers a problem.
+    pub fn of_level(level: &Level, configuration: &Configuration, kernel: &'a Kernel, shape: &Shape) -> Task<'a> {
+        Task {
+            kernel,
+            source: level.source(),
+            launch: (level.launch)(shape, &configuration.tiles),
+            dynamic_shared: (level.needs.shared)(configuration),
+            operands: Operand::of_a_level(shape),
+        }
+    }
 }
 
 /// A kernel's argument.

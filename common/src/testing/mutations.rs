@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::mutants::{Mutant, mutants, rules};
 use super::{awkward_shapes, compiler, skipped};
 use crate::check::Check;
+use crate::device::Task;
 use crate::kernel::{Kernel, nvrtc::Compiler};
 use crate::level::{Configuration, Dtype, Level, Shape, Variant};
 use crate::problem::{Element, Fill, Problem};
@@ -233,7 +234,7 @@ fn caught_on<T: Element>(
     shape: Shape,
 ) -> Option<String> {
     let problem = Problem::<T>::new(shape, Fill::Integers, 1).ok()?;
-    let launch = (level.launch)(&shape, &configuration.tiles);
+    let Task { launch, dynamic_shared, .. } = Task::of_level(level, configuration, kernel, &shape);
     let program = match Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)) {
         Ok(program) => program,
         Err(error) => return Some(format!("not run by the emulator: {error}")),
@@ -248,7 +249,7 @@ fn caught_on<T: Element>(
     }
     let c = arguments[2];
     arguments.extend([shape.m, shape.n, shape.k].map(Argument::U32));
-    let how = Launch { instruction_limit: INSTRUCTION_LIMIT, ..Launch::new(launch.grid, launch.block) };
+    let how = Launch { instruction_limit: INSTRUCTION_LIMIT, dynamic_shared, ..Launch::new(launch.grid, launch.block) };
     match device.launch(&program, how, &arguments) {
         Ok(_) => {}
         Err(LaunchError::Fault(fault)) => return Some(in_words(fault.kind).to_string()),
