@@ -57,8 +57,14 @@ const WAITS: [&str; 19] = [
 ];
 
 /// The levels whose counters are read.
-const LEVELS: [&str; 5] =
-    ["level0-naive", "level1-tiling", "level2-register", "level3-double-buffer", "level4-vectorized"];
+const LEVELS: [&str; 6] = [
+    "level0-naive",
+    "level1-tiling",
+    "level2-register",
+    "level3-double-buffer",
+    "level4-vectorized",
+    "level5-warp-tiling",
+];
 
 /// The levels' default tiles at sizes that leave most of the GPU empty, fill it once, and fill it many times over.
 fn waits() -> Vec<(&'static str, String)> {
@@ -82,12 +88,14 @@ fn cases() -> Vec<(&'static str, String)> {
     naive.extend(blocks("BLOCK").iter().map(|b| format!("--variant uncoalesced {b}")));
     let small: [&[u32]; 2] = [&[32, 32, 32, 8, 4], &[128, 128, 8, 8, 8]];
     let vectors = register(&[small[1], &[64, 64, 8, 8, 4], &[32, 32, 8, 4, 4]]);
+    let warps: [&[u32]; 2] = [&[128, 128, 8, 32, 64, 8, 8], &[64, 64, 16, 32, 32, 4, 8]];
     let levels = [
         (LEVELS[0], naive),
         (LEVELS[1], blocks("TILE")),
         (LEVELS[2], register(&[small[0], &[64, 64, 8, 8, 4], small[1]])),
         (LEVELS[3], register(&small)),
         (LEVELS[4], variants(["spread", "conflicts"], vectors)),
+        (LEVELS[5], tiles(&["BM", "BN", "BK", "WM", "WN", "TM", "TN"], &warps)),
     ];
     let mut cases = Vec::new();
     for (level, configurations) in levels {
