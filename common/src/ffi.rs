@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
 
-use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys};
 use libloading::Library;
 
 use crate::device::Operand;
@@ -150,6 +150,31 @@ pub(crate) fn cuda_version() -> Option<i32> {
     // SAFETY: cuDriverGetVersion(int*) writes one integer; a GPU has been found, so the library is loaded.
     let status = unsafe { cudarc::driver::sys::cuDriverGetVersion(&mut version) };
     status.result().is_ok().then_some(version)
+}
+
+/// Machine code of PTX for the context's GPU, made by the driver's ptxas at an optimisation level from 0 to 4.
+pub(crate) fn assemble(context: &CudaContext, ptx: &str, optimization: u32) -> Result<Vec<u8>, DriverError> {
+    context.bind_to_thread()?;
+    // NUL is no part of PTX, and ends it.
+    let ptx: Vec<u8> = ptx.bytes().filter(|&byte| byte != 0).chain([0]).collect();
+    let mut option = sys::CUjit_option::CU_JIT_OPTIMIZATION_LEVEL;
+    let mut value = optimization as usize as *mut c_void;
+    let mut linker = ptr::null_mut();
+    // SAFETY: the signatures are cuda.h's; a context is current on this thread. An option's value stands in the pointer
+    // itself; the text outlives the call; the machine code is the linker's, and is copied before the linker is destroyed, once.
+    unsafe {
+        sys::cuLinkCreate_v2(1, &mut option, &mut value, &mut linker).result()?;
+        let assembled = || {
+            let (kind, (mut code, mut size)) = (sys::CUjitInputType::CU_JIT_INPUT_PTX, (ptr::null_mut(), 0));
+            let (text, none, values) = (ptx.as_ptr().cast_mut().cast(), ptr::null_mut(), ptr::null_mut());
+            sys::cuLinkAddData_v2(linker, kind, text, ptx.len(), c"kernel.ptx".as_ptr(), 0, none, values).result()?;
+            sys::cuLinkComplete(linker, &mut code, &mut size).result()?;
+            Ok(std::slice::from_raw_parts(code.cast::<u8>(), size).to_vec())
+        };
+        let code = assembled();
+        sys::cuLinkDestroy(linker).result()?;
+        code
+    }
 }
 
 /// Launches a kernel with its arguments, in its order.

@@ -37,6 +37,24 @@ pub struct Level {
     pub ptx: &'static [&'static str],
     /// The launch that covers C, for a problem and tile sizes.
     pub launch: fn(&Shape, &Tiles) -> LaunchShape,
+    /// What the kernel asks for beyond the usual.
+    pub needs: Needs,
+}
+
+/// What a kernel asks of the compiler and of the launch beyond the usual.
+#[derive(Debug, Clone, Copy)]
+pub struct Needs {
+    /// The virtual architecture that its PTX is made for: 75 is `compute_75`. Older GPUs cannot run it.
+    pub architecture: u32,
+    /// How hard ptxas optimises, from 0 to 4; nothing for its own default, which is 3.
+    pub optimization: Option<u32>,
+    /// Bytes of dynamic shared memory per block.
+    pub shared: fn(&Configuration) -> u32,
+}
+
+impl Needs {
+    /// Every GPU since 2018 runs it, ptxas optimises as it does by default, and all shared memory is static.
+    pub const USUAL: Needs = Needs { architecture: 75, optimization: None, shared: |_| 0 };
 }
 
 /// A named variant of a level: macros beside the tile sizes.
@@ -61,6 +79,14 @@ pub enum Dtype {
 impl Dtype {
     /// Both types.
     pub const ALL: [Dtype; 2] = [Dtype::F32, Dtype::F64];
+
+    /// Bytes of an element.
+    pub fn bytes(self) -> u32 {
+        match self {
+            Dtype::F32 => 4,
+            Dtype::F64 => 8,
+        }
+    }
 
     /// The name in CUDA C++.
     pub fn cuda_name(self) -> &'static str {

@@ -41,7 +41,7 @@ pub mod tuned;
 pub use choice::Choice;
 pub use emulator::Dim3;
 pub use error::Error;
-pub use level::{Configuration, Dtype, LaunchShape, Level, Shape, Tile, Tiles, Variant};
+pub use level::{Configuration, Dtype, LaunchShape, Level, Needs, Shape, Tile, Tiles, Variant};
 pub use multiply::multiply;
 pub use run::{execute, run};
 pub use source::Source;

@@ -55,7 +55,7 @@ pub struct Modelled {
     pub gpu: &'static str,
     /// Its architecture: 90 is `sm_90`.
     pub architecture: u32,
-    /// What ptxas needs there, if it is known.
+    /// What a thread and a block need there, if it is known: by ptxas, with the launch's dynamic shared memory.
     pub resources: Option<Resources>,
     /// Blocks per SM and what limits them, if the resources are known.
     pub occupancy: Option<Occupancy>,
@@ -72,9 +72,11 @@ impl Modelled {
         launch: &LaunchShape,
         work: &emulator::Report,
     ) -> Modelled {
-        let resources = kernel.resources.get(&gpu.sm()).copied();
+        // ptxas knows static shared memory only; the launch, all of it.
+        let whole = |r: &Resources| Resources { shared_bytes: r.shared_bytes.max(work.shared_bytes), ..*r };
+        let resources = kernel.resources.get(&gpu.sm()).map(whole);
         let threads = launch.block.count() as u32;
-        let occupancy = resources.map(|r| occupancy(gpu, threads, r.registers, r.shared_bytes.max(work.shared_bytes)));
+        let occupancy = resources.map(|r| occupancy(gpu, threads, r.registers, r.shared_bytes));
         let equal_blocks = shape.m.is_multiple_of(launch.tile.m) && shape.n.is_multiple_of(launch.tile.n);
         let bound = bound(work, gpu, Assumptions { equal_blocks, cold_l2: false });
         Modelled { gpu: gpu.name, architecture: gpu.sm(), resources, occupancy, bound }

@@ -4,8 +4,14 @@ use common::level::Configuration;
 use common::{Dtype, Error, Level};
 
 /// Every level, in order.
-pub const LEVELS: [&Level; 4] =
-    [&level0_naive::LEVEL, &level1_tiling::LEVEL, &level2_register::LEVEL, &level3_double_buffer::LEVEL];
+pub const LEVELS: [&Level; 6] = [
+    &level0_naive::LEVEL,
+    &level1_tiling::LEVEL,
+    &level2_register::LEVEL,
+    &level3_double_buffer::LEVEL,
+    &level4_vectorized::LEVEL,
+    &level5_warp_tiling::LEVEL,
+];
 
 /// A level in one configuration.
 #[derive(Debug, Clone)]
@@ -35,7 +41,8 @@ fn find(word: &str) -> Result<&'static Level, Error> {
     let is_meant = |level: &&&Level| level.name == word || level.number.to_string() == word;
     LEVELS.iter().find(is_meant).copied().ok_or_else(|| {
         let known: Vec<&str> = LEVELS.iter().map(|level| level.name).collect();
-        Error::usage(format!("there is no level `{word}`"), format!("known are 0 to 3, or {}", known.join(", ")))
+        let last = LEVELS.len() - 1;
+        Error::usage(format!("there is no level `{word}`"), format!("known are 0 to {last}, or {}", known.join(", ")))
     })
 }
 

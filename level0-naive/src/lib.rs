@@ -1,5 +1,5 @@
 //! Level 0: one thread, one element.
-use common::{Dim3, LaunchShape, Level, Tile, Variant};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Variant};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
@@ -40,4 +40,5 @@ pub const LEVEL: Level = Level {
         }
     },
     // ANCHOR_END: launch
+    needs: Needs::USUAL,
 };

@@ -1,6 +1,6 @@
 //! Level 1: shared-memory tiling.
 
-use common::{Dim3, LaunchShape, Level, Tile};
+use common::{Dim3, LaunchShape, Level, Needs, Tile};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
@@ -32,4 +32,5 @@ pub const LEVEL: Level = Level {
         }
     },
     // ANCHOR_END: launch
+    needs: Needs::USUAL,
 };

@@ -56,13 +56,21 @@ const WAITS: [&str; 19] = [
     "smsp__average_warps_issue_stalled_not_selected_per_issue_active.ratio",
 ];
 
+/// The levels whose counters are read.
+const LEVELS: [&str; 6] = [
+    "level0-naive",
+    "level1-tiling",
+    "level2-register",
+    "level3-double-buffer",
+    "level4-vectorized",
+    "level5-warp-tiling",
+];
+
 /// The levels' default tiles at sizes that leave most of the GPU empty, fill it once, and fill it many times over.
 fn waits() -> Vec<(&'static str, String)> {
     let mut cases = Vec::new();
     for size in [128, 1024, 4096] {
-        for level in ["level0-naive", "level1-tiling", "level2-register", "level3-double-buffer"] {
-            cases.push((level, format!("--size {size}")));
-        }
+        cases.extend(LEVELS.map(|level| (level, format!("--size {size}"))));
     }
     let large = "--size 4096 --define BM=128 --define BN=128 --define BK=8 --define TM=8 --define TN=8";
     cases.extend(["level2-register", "level3-double-buffer"].map(|level| (level, large.to_string())));
@@ -71,22 +79,23 @@ fn waits() -> Vec<(&'static str, String)> {
 
 /// Every shipped configuration on and off its tile, and the defaults at sizes that fill the GPU.
 fn cases() -> Vec<(&'static str, String)> {
-    let blocks = |name: &str| ["8", "16", "32"].map(|n| format!("--define {name}={n}")).to_vec();
-    let tiles = |list: &[[u32; 5]]| -> Vec<String> {
-        let define = |name: &str, n: u32| format!("--define {name}={n}");
-        let names = ["BM", "BN", "BK", "TM", "TN"];
-        list.iter()
-            .map(|tile| names.iter().zip(tile).map(|(name, n)| define(name, *n)).collect::<Vec<_>>().join(" "))
-            .collect()
+    let blocks = |name: &str| tiles(&[name], &[&[8], &[16], &[32]]);
+    let register = |list: &[&[u32]]| tiles(&["BM", "BN", "BK", "TM", "TN"], list);
+    let variants = |names: [&str; 2], tiles: Vec<String>| -> Vec<String> {
+        names.iter().flat_map(|name| tiles.iter().map(move |tile| format!("--variant {name} {tile}"))).collect()
     };
     let mut naive: Vec<String> = blocks("BLOCK");
     naive.extend(blocks("BLOCK").iter().map(|b| format!("--variant uncoalesced {b}")));
-    let small = [[32, 32, 32, 8, 4], [128, 128, 8, 8, 8]];
+    let small: [&[u32]; 2] = [&[32, 32, 32, 8, 4], &[128, 128, 8, 8, 8]];
+    let vectors = register(&[small[1], &[64, 64, 8, 8, 4], &[32, 32, 8, 4, 4]]);
+    let warps: [&[u32]; 2] = [&[128, 128, 8, 32, 64, 8, 8], &[64, 64, 16, 32, 32, 4, 8]];
     let levels = [
-        ("level0-naive", naive),
-        ("level1-tiling", blocks("TILE")),
-        ("level2-register", tiles(&[small[0], [64, 64, 8, 8, 4], small[1]])),
-        ("level3-double-buffer", tiles(&small)),
+        (LEVELS[0], naive),
+        (LEVELS[1], blocks("TILE")),
+        (LEVELS[2], register(&[small[0], &[64, 64, 8, 8, 4], small[1]])),
+        (LEVELS[3], register(&small)),
+        (LEVELS[4], variants(["spread", "conflicts"], vectors)),
+        (LEVELS[5], tiles(&["BM", "BN", "BK", "WM", "WN", "TM", "TN"], &warps)),
     ];
     let mut cases = Vec::new();
     for (level, configurations) in levels {
@@ -102,6 +111,14 @@ fn cases() -> Vec<(&'static str, String)> {
         }
     }
     cases
+}
+
+/// The flags for each list of tile sizes.
+fn tiles(names: &[&str], list: &[&[u32]]) -> Vec<String> {
+    let flags = |sizes: &&[u32]| -> Vec<String> {
+        names.iter().zip(*sizes).map(|(name, size)| format!("--define {name}={size}")).collect()
+    };
+    list.iter().map(|sizes| flags(sizes).join(" ")).collect()
 }
 
 /// Records what the tests hold the emulator against.
@@ -185,7 +202,7 @@ mod tests {
     #[test]
     fn every_level_is_measured_on_and_off_its_tile() {
         let cases = cases();
-        for level in ["level0-naive", "level1-tiling", "level2-register", "level3-double-buffer"] {
+        for level in LEVELS {
             for size in ["--m 256", "--m 127", "--m 1024", "--m 1000"] {
                 assert!(
                     cases.iter().any(|(name, arguments)| *name == level && arguments.starts_with(size)),

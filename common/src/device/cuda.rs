@@ -174,7 +174,11 @@ impl Gpu {
     }
 
     fn load(&self, kernel: &Kernel) -> Result<CudaFunction, Error> {
-        let module = self.context.load_module(Ptx::from_src(kernel.ptx.as_str()));
+        let image = match kernel.optimization {
+            None => Ok(Ptx::from_src(kernel.ptx.as_str())),
+            Some(level) => ffi::assemble(&self.context, &kernel.ptx, level).map(Ptx::from_binary),
+        };
+        let module = image.and_then(|image| self.context.load_module(image));
         module.and_then(|module| module.load_function(&kernel.entry)).map_err(|error| match error.0 {
             Status::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => Error::usage(
                 format!("the CUDA driver is older than the compiler of this PTX (NVRTC {})", kernel.compiler),

@@ -20,10 +20,15 @@ pub struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    /// A level's launch for a problem of these sizes.
+    /// The launch of a level's kernel that covers a problem.
     pub fn of_level(level: &Level, configuration: &Configuration, kernel: &'a Kernel, shape: &Shape) -> Task<'a> {
-        let launch = (level.launch)(shape, &configuration.tiles);
-        Task { kernel, source: level.source(), launch, dynamic_shared: 0, operands: Operand::of_a_level(shape) }
+        Task {
+            kernel,
+            source: level.source(),
+            launch: (level.launch)(shape, &configuration.tiles),
+            dynamic_shared: (level.needs.shared)(configuration),
+            operands: Operand::of_a_level(shape),
+        }
     }
 }
 

@@ -11,12 +11,9 @@ use serde::Serialize;
 pub use header::{Header, Unfit};
 pub use write::{ptx_file, write_ptx};
 
-use crate::level::{Configuration, Level};
+use crate::level::{Configuration, Level, Needs};
 use crate::{Error, Source};
 use nvrtc::Compiler;
-
-/// The virtual architecture that PTX is made for: every GPU since 2018 runs it.
-const VIRTUAL_ARCHITECTURE: &str = "compute_75";
 
 /// What the one command to get NVRTC is.
 pub const INSTALL: &str = "`pip install nvidia-cuda-nvrtc` installs the compiler (no GPU needed)";
@@ -30,6 +27,9 @@ pub struct Kernel {
     pub origin: Origin,
     /// The compiler's version.
     pub compiler: String,
+    /// How hard ptxas optimises, if not as it does by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub optimization: Option<u32>,
     /// What a real GPU gives to a thread and a block, by architecture (90 is `sm_90`), as far as known.
     pub resources: BTreeMap<u32, Resources>,
     /// The PTX.
@@ -74,7 +74,10 @@ impl Kernel {
     ) -> Result<Kernel, Error> {
         // ANCHOR: obtain
         let reason = match shipped(level, configuration) {
-            Ok((header, ptx)) => return Ok(Kernel { entry: level.entry.to_string(), ..Kernel::shipped(header, ptx) }),
+            Ok((header, ptx)) => {
+                let (entry, optimization) = (level.entry.to_string(), level.needs.optimization);
+                return Ok(Kernel { entry, optimization, ..Kernel::shipped(header, ptx) });
+            }
             Err(Unfit::Absent) => format!("{configuration} is not shipped compiled"),
             Err(Unfit::Damaged) => format!("the shipped PTX of {} ({configuration}) is damaged", level.name),
             Err(Unfit::Stale) => format!("{} is not what its shipped PTX was made from", level.path),
@@ -89,7 +92,8 @@ impl Kernel {
     /// PTX from a file with a header; its entry is still to be named.
     pub fn shipped(header: Header, ptx: &str) -> Kernel {
         let Header { compiler, resources, .. } = header;
-        Kernel { entry: String::new(), origin: Origin::Shipped, compiler, resources, ptx: ptx.to_string() }
+        let (entry, ptx) = (String::new(), ptx.to_string());
+        Kernel { entry, origin: Origin::Shipped, compiler, optimization: None, resources, ptx }
     }
 
     /// Compiles the kernel, and asks for its resources on `architectures`, as far as the compiler knows them.
@@ -101,7 +105,8 @@ impl Kernel {
     ) -> Result<Kernel, Error> {
         let hint = format!("this configuration does not compile: {configuration}");
         let options = options(level, configuration);
-        Kernel::from_source(&level.source(), level.entry, &options, architectures, compiler, hint)
+        let kernel = Kernel::from_source(&level.source(), level.entry, &options, architectures, compiler, hint)?;
+        Ok(Kernel { optimization: level.needs.optimization, ..kernel })
     }
 
     /// Compiles any source. `options` begin with the virtual architecture; `hint` says what to do if it does not compile.
@@ -121,13 +126,15 @@ impl Kernel {
             }
         }
         let compiler = nvrtc::version_in(&ptx).unwrap_or_else(|| compiler.version());
-        Ok(Kernel { entry: entry.to_string(), origin: Origin::Compiled, compiler, resources, ptx })
+        let entry = entry.to_string();
+        Ok(Kernel { entry, origin: Origin::Compiled, compiler, optimization: None, resources, ptx })
     }
 
     /// PTX as it is, by a compiler that may have left its version there.
     pub fn given(ptx: String, entry: &str) -> Kernel {
         let compiler = nvrtc::version_in(&ptx).unwrap_or_else(|| "unknown".to_string());
-        Kernel { entry: entry.to_string(), origin: Origin::Given, compiler, resources: BTreeMap::new(), ptx }
+        let (entry, resources) = (entry.to_string(), BTreeMap::new());
+        Kernel { entry, origin: Origin::Given, compiler, optimization: None, resources, ptx }
     }
 }
 
@@ -143,14 +150,20 @@ pub fn shipped(level: &Level, configuration: &Configuration) -> Result<(Header, 
 
 /// The compiler's options for a configuration.
 pub fn options(level: &Level, configuration: &Configuration) -> Vec<String> {
-    let mut options = base_options();
+    let mut options = options_for(level.needs.architecture);
+    // NVRTC makes PTX before ptxas sees it: this is for the resources, and for whoever reads the header.
+    options.extend(level.needs.optimization.map(|n| format!("--ptxas-options=-O{n}")));
     options.push(format!("-DELEMENT={}", configuration.dtype.cuda_name()));
     options.extend(level.defines(configuration).iter().map(|(name, value)| format!("-D{name}={value}")));
     options
 }
 
-/// The options that every kernel is compiled with: the architecture, line information, the language.
+/// The options that every kernel is compiled with: the usual architecture, line information, the language.
 pub fn base_options() -> Vec<String> {
-    let architecture = format!("--gpu-architecture={VIRTUAL_ARCHITECTURE}");
+    options_for(Needs::USUAL.architecture)
+}
+
+fn options_for(architecture: u32) -> Vec<String> {
+    let architecture = format!("--gpu-architecture=compute_{architecture}");
     [architecture.as_str(), "-lineinfo", "--std=c++17"].map(str::to_string).to_vec()
 }

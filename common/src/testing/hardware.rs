@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use emulator::bound::Unit;
 use emulator::{Class, Counters};
 
-use super::report;
+use super::{report, skipped};
 use crate::device::Facts;
 use crate::level::Level;
 
@@ -77,6 +77,10 @@ fn promised(counters: &Counters) -> [(&'static str, u64); 14] {
 pub fn differences(level: &Level) -> Result<Vec<String>, String> {
     let mut lines = Vec::new();
     let rows = Row::of(level);
+    if rows.is_empty() {
+        skipped(&format!("the hardware's counters of {} are not recorded yet: `cargo x ncu` does it", level.name));
+        return Ok(lines);
+    }
     if rows.len() < 12 {
         return Err(format!("the record has only {} rows of {}", rows.len(), level.name));
     }

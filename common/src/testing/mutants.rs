@@ -53,6 +53,8 @@ const RULES: [Rule; 8] = [
             ("now ^ 1", "now"),
             ("now ^= 1", "now ^= 0"),
             ("[now]", "[now ^ 1]"),
+            ("a_aligned)", "b_aligned)"),
+            ("b_aligned)", "a_aligned)"),
         ];
         pairs.iter().flat_map(|(from, to)| replaced(code, from, &[to])).collect()
     }),
@@ -81,11 +83,12 @@ pub fn mutants(source: &str) -> Vec<Mutant> {
     mutants
 }
 
-/// The part of a line that is code: no comment, no assertion, no directive.
+/// The part of a line that is code: no comment, no assertion, no directive, no type.
 fn code_of(line: &str) -> &str {
     let code = line.split("//").next().unwrap_or_default();
     let text = code.trim_start();
-    if text.starts_with("static_assert") || text.starts_with('#') || text.starts_with("constexpr") { "" } else { code }
+    let is_none = ["static_assert", "#", "constexpr", "struct"].iter().any(|start| text.starts_with(start));
+    if is_none { "" } else { code }
 }
 
 /// Every place where `from` stands, replaced by each of `to`.

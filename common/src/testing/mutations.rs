@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::mutants::{Mutant, mutants, rules};
 use super::{awkward_shapes, compiler, skipped};
+use crate::Error;
 use crate::check::Check;
+use crate::device::Task;
 use crate::kernel::{Kernel, nvrtc::Compiler};
 use crate::level::{Configuration, Dtype, Level, Shape, Variant};
 use crate::problem::{Element, Fill, Problem};
@@ -27,7 +29,8 @@ pub struct Record {
     pub made_by: String,
     /// The compiler's version.
     pub compiler: String,
-    /// Tile sizes, element types and variants in which each mutant ran.
+    /// Tile sizes, element types and variants in which each mutant ran. Where its code is the kernel's own in one of them, it
+    /// ran with the first other tile sizes shipped in which it is not.
     pub configurations: Vec<String>,
     /// Problems that each mutant ran on, until one caught it.
     pub shapes: Vec<String>,
@@ -157,16 +160,20 @@ fn shapes(level: &Level, configuration: &Configuration) -> Vec<Shape> {
 /// Compiles and runs every mutant in every configuration.
 fn run(level: &Level, compiler: &Compiler) -> Result<Record, String> {
     let (mutants, configurations) = (mutants(level.source), configurations(level));
-    let compile = |configuration: &Configuration| Kernel::compile(level, configuration, &[], compiler);
-    let right: Vec<Kernel> =
-        configurations.iter().map(compile).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-    let of_mutant = |mutant| configurations.iter().zip(&right).map(move |(c, right)| (mutant, c, right));
-    let runs: Vec<(&Mutant, &Configuration, &Kernel)> = mutants.iter().flat_map(of_mutant).collect();
-    let outcomes: Vec<Option<String>> =
-        runs.par_iter().map(|(mutant, c, right)| outcome(level, c, mutant, right, compiler)).collect();
+    let compiled = |configuration: &Configuration| -> Result<Vec<Right>, Error> {
+        let compile =
+            |c: Configuration| Ok(Right { kernel: Kernel::compile(level, &c, &[], compiler)?, configuration: c });
+        with_other_tiles(level, configuration).into_iter().map(compile).collect()
+    };
+    let right: Vec<Vec<Right>> =
+        configurations.iter().map(compiled).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let runs: Vec<(&Mutant, &[Right])> =
+        mutants.iter().flat_map(|mutant| right.iter().map(move |right| (mutant, right.as_slice()))).collect();
+    let outcomes: Vec<(Option<String>, &Configuration)> =
+        runs.par_iter().map(|(mutant, right)| outcome(level, mutant, right, compiler)).collect();
     let mut record = Record {
         made_by: format!("UPDATE_MUTATIONS=1 cargo test -p {} --test mutations", level.name),
-        compiler: right[0].compiler.clone(),
+        compiler: right[0][0].kernel.compiler.clone(),
         configurations: configurations.iter().map(Configuration::to_string).collect(),
         shapes: shapes(level, &configurations[0]).iter().map(Shape::to_string).collect(),
         mutants: runs.len(),
@@ -175,7 +182,7 @@ fn run(level: &Level, compiler: &Compiler) -> Result<Record, String> {
         same_code: 0,
         survivors: Vec::new(),
     };
-    for ((mutant, configuration, _), outcome) in runs.iter().zip(outcomes) {
+    for ((mutant, _), (outcome, configuration)) in runs.iter().zip(outcomes) {
         let how = outcome.clone().unwrap_or("survived".to_string());
         *record.rules.entry(mutant.rule.to_string()).or_default().entry(how).or_default() += 1;
         match outcome {
@@ -198,26 +205,41 @@ impl Record {
     }
 }
 
-/// How a mutant is caught, if it is.
-fn outcome(
+/// The kernel as it is, in a configuration.
+struct Right {
+    configuration: Configuration,
+    kernel: Kernel,
+}
+
+/// A configuration, and the same with all other tile sizes that are shipped.
+fn with_other_tiles(level: &Level, configuration: &Configuration) -> Vec<Configuration> {
+    let of_it = |c: &Configuration| (c.dtype, c.variant) == (configuration.dtype, configuration.variant);
+    let others = level.shipped_configurations().into_iter().filter(|c| of_it(c) && c != configuration);
+    [configuration.clone()].into_iter().chain(others).collect()
+}
+
+/// How a mutant is caught, if it is, and in which of the configurations.
+fn outcome<'a>(
     level: &Level,
-    configuration: &Configuration,
     mutant: &Mutant,
-    right: &Kernel,
+    right: &'a [Right],
     compiler: &Compiler,
-) -> Option<String> {
+) -> (Option<String>, &'a Configuration) {
     let wrong = Level { source: Box::leak(mutant.source.clone().into_boxed_str()), ..*level };
-    let Ok(kernel) = Kernel::compile(&wrong, configuration, &[], compiler) else {
-        return Some("refused by the compiler".to_string());
-    };
-    if instructions(&kernel.ptx).eq(instructions(&right.ptx)) {
-        return Some(SAME_CODE.to_string());
+    for Right { configuration, kernel: right } in right {
+        let Ok(kernel) = Kernel::compile(&wrong, configuration, &[], compiler) else {
+            return (Some("refused by the compiler".to_string()), configuration);
+        };
+        if instructions(&kernel.ptx).eq(instructions(&right.ptx)) {
+            continue;
+        }
+        let run = |shape: &Shape| match configuration.dtype {
+            Dtype::F32 => caught_on::<f32>(level, configuration, &kernel, *shape),
+            Dtype::F64 => caught_on::<f64>(level, configuration, &kernel, *shape),
+        };
+        return (shapes(level, configuration).iter().find_map(run), configuration);
     }
-    let run = |shape: &Shape| match configuration.dtype {
-        Dtype::F32 => caught_on::<f32>(level, configuration, &kernel, *shape),
-        Dtype::F64 => caught_on::<f64>(level, configuration, &kernel, *shape),
-    };
-    shapes(level, configuration).iter().find_map(run)
+    (Some(SAME_CODE.to_string()), &right[0].configuration)
 }
 
 /// The lines of PTX that are no line information.
@@ -233,7 +255,7 @@ fn caught_on<T: Element>(
     shape: Shape,
 ) -> Option<String> {
     let problem = Problem::<T>::new(shape, Fill::Integers, 1).ok()?;
-    let launch = (level.launch)(&shape, &configuration.tiles);
+    let Task { launch, dynamic_shared, .. } = Task::of_level(level, configuration, kernel, &shape);
     let program = match Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)) {
         Ok(program) => program,
         Err(error) => return Some(format!("not run by the emulator: {error}")),
@@ -248,7 +270,7 @@ fn caught_on<T: Element>(
     }
     let c = arguments[2];
     arguments.extend([shape.m, shape.n, shape.k].map(Argument::U32));
-    let how = Launch { instruction_limit: INSTRUCTION_LIMIT, ..Launch::new(launch.grid, launch.block) };
+    let how = Launch { instruction_limit: INSTRUCTION_LIMIT, dynamic_shared, ..Launch::new(launch.grid, launch.block) };
     match device.launch(&program, how, &arguments) {
         Ok(_) => {}
         Err(LaunchError::Fault(fault)) => return Some(in_words(fault.kind).to_string()),

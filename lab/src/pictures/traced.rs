@@ -25,7 +25,8 @@ pub fn kernel(level: &Level, configuration: &Configuration) -> Result<Kernel, Er
 pub fn accesses(level: &Level, configuration: &Configuration, shape: Shape) -> Result<Vec<TracedAccess>, Error> {
     let kernel = kernel(level, configuration)?;
     let LaunchShape { grid, block, .. } = (level.launch)(&shape, &configuration.tiles);
-    trace(&kernel.ptx, level.entry, Launch::new(grid, block), shape, &[shape.m, shape.n, shape.k])
+    let launch = Launch { dynamic_shared: (level.needs.shared)(configuration), ..Launch::new(grid, block) };
+    trace(&kernel.ptx, level.entry, launch, shape, &[shape.m, shape.n, shape.k])
 }
 
 /// All accesses of a kernel `(A, B, C, numbers…)`. A and B hold zeros.

@@ -1,0 +1,45 @@
+//! Level 4: vectorized memory access.
+
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Variant};
+
+/// The level: kernel, tile sizes, launch, and what is shipped compiled.
+pub const LEVEL: Level = Level {
+    number: 4,
+    name: "level4-vectorized",
+    title: "vectorized memory access",
+    path: "level4-vectorized/kernel.cu",
+    source: include_str!("../kernel.cu"),
+    entry: "gemm_vectorized",
+    variants: &[
+        Variant { name: "spread", defines: &[("CONFLICTS", 0)] },
+        Variant { name: "conflicts", defines: &[("CONFLICTS", 1)] },
+    ],
+    tiles: &[("BM", 128), ("BN", 128), ("BK", 8), ("TM", 8), ("TN", 8)],
+    shipped: &[&[128, 128, 8, 8, 8], &[64, 64, 8, 8, 4], &[32, 32, 8, 4, 4]],
+    space: &[("BM", &[32, 64, 128]), ("BN", &[32, 64, 128]), ("BK", &[8, 16]), ("TM", &[4, 8]), ("TN", &[4, 8])],
+    ptx: &[
+        include_str!("../ptx/spread-128x128x8x8x8-f32.ptx"),
+        include_str!("../ptx/spread-128x128x8x8x8-f64.ptx"),
+        include_str!("../ptx/spread-64x64x8x8x4-f32.ptx"),
+        include_str!("../ptx/spread-64x64x8x8x4-f64.ptx"),
+        include_str!("../ptx/spread-32x32x8x4x4-f32.ptx"),
+        include_str!("../ptx/spread-32x32x8x4x4-f64.ptx"),
+        include_str!("../ptx/conflicts-128x128x8x8x8-f32.ptx"),
+        include_str!("../ptx/conflicts-128x128x8x8x8-f64.ptx"),
+        include_str!("../ptx/conflicts-64x64x8x8x4-f32.ptx"),
+        include_str!("../ptx/conflicts-64x64x8x8x4-f64.ptx"),
+        include_str!("../ptx/conflicts-32x32x8x4x4-f32.ptx"),
+        include_str!("../ptx/conflicts-32x32x8x4x4-f64.ptx"),
+    ],
+    // ANCHOR: launch
+    launch: |shape, tiles| {
+        let [bm, bn, bk, tm, tn] = ["BM", "BN", "BK", "TM", "TN"].map(|name| tiles[name]);
+        LaunchShape {
+            grid: Dim3::xy(shape.n.div_ceil(bn), shape.m.div_ceil(bm)),
+            block: Dim3::xy((bm / tm) * (bn / tn), 1),
+            tile: Tile { m: bm, n: bn, k: bk },
+        }
+    },
+    // ANCHOR_END: launch
+    needs: Needs::USUAL,
+};

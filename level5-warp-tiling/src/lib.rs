@@ -1,0 +1,42 @@
+//! Level 5: warp tiling.
+
+use common::{Dim3, LaunchShape, Level, Needs, Tile};
+
+/// The level: kernel, tile sizes, launch, and what is shipped compiled.
+pub const LEVEL: Level = Level {
+    number: 5,
+    name: "level5-warp-tiling",
+    title: "warp tiling",
+    path: "level5-warp-tiling/kernel.cu",
+    source: include_str!("../kernel.cu"),
+    entry: "gemm_warp_tiling",
+    variants: &[],
+    tiles: &[("BM", 128), ("BN", 128), ("BK", 8), ("WM", 32), ("WN", 64), ("TM", 8), ("TN", 8)],
+    shipped: &[&[128, 128, 8, 32, 64, 8, 8], &[64, 64, 16, 32, 32, 4, 8]],
+    space: &[
+        ("BM", &[64, 128]),
+        ("BN", &[64, 128]),
+        ("BK", &[8, 16]),
+        ("WM", &[32, 64]),
+        ("WN", &[32, 64]),
+        ("TM", &[4, 8]),
+        ("TN", &[4, 8]),
+    ],
+    ptx: &[
+        include_str!("../ptx/128x128x8x32x64x8x8-f32.ptx"),
+        include_str!("../ptx/128x128x8x32x64x8x8-f64.ptx"),
+        include_str!("../ptx/64x64x16x32x32x4x8-f32.ptx"),
+        include_str!("../ptx/64x64x16x32x32x4x8-f64.ptx"),
+    ],
+    // ANCHOR: launch
+    launch: |shape, tiles| {
+        let [bm, bn, bk, wm, wn] = ["BM", "BN", "BK", "WM", "WN"].map(|name| tiles[name]);
+        LaunchShape {
+            grid: Dim3::xy(shape.n.div_ceil(bn), shape.m.div_ceil(bm)),
+            block: Dim3::xy((bm / wm) * (bn / wn) * 32, 1),
+            tile: Tile { m: bm, n: bn, k: bk },
+        }
+    },
+    // ANCHOR_END: launch
+    needs: Needs::USUAL,
+};
