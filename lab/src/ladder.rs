@@ -4,13 +4,14 @@ use common::level::Configuration;
 use common::{Dtype, Error, Level};
 
 /// Every level, in order.
-pub const LEVELS: [&Level; 6] = [
+pub const LEVELS: [&Level; 7] = [
     &level0_naive::LEVEL,
     &level1_tiling::LEVEL,
     &level2_register::LEVEL,
     &level3_double_buffer::LEVEL,
     &level4_vectorized::LEVEL,
     &level5_warp_tiling::LEVEL,
+    &level6_async_copy::LEVEL,
 ];
 
 /// A level in one configuration.

@@ -59,13 +59,14 @@ const WAITS: [&str; 21] = [
 ];
 
 /// The levels whose counters are read.
-const LEVELS: [&str; 6] = [
+const LEVELS: [&str; 7] = [
     "level0-naive",
     "level1-tiling",
     "level2-register",
     "level3-double-buffer",
     "level4-vectorized",
     "level5-warp-tiling",
+    "level6-async-copy",
 ];
 
 /// The levels' default tiles at sizes that leave most of the GPU empty, fill it once, and fill it many times over.
@@ -91,6 +92,8 @@ fn cases() -> Vec<(&'static str, String)> {
     let small: [&[u32]; 2] = [&[32, 32, 32, 8, 4], &[128, 128, 8, 8, 8]];
     let vectors = register(&[small[1], &[64, 64, 8, 8, 4], &[32, 32, 8, 4, 4]]);
     let warps: [&[u32]; 2] = [&[128, 128, 8, 32, 64, 8, 8], &[64, 64, 16, 32, 32, 4, 8]];
+    let stages: [&[u32]; 3] =
+        [&[128, 256, 16, 64, 64, 16, 8, 4], &[64, 128, 16, 32, 64, 8, 8, 2], &[64, 64, 16, 32, 32, 4, 8, 3]];
     let levels = [
         (LEVELS[0], naive),
         (LEVELS[1], blocks("TILE")),
@@ -98,6 +101,7 @@ fn cases() -> Vec<(&'static str, String)> {
         (LEVELS[3], register(&small)),
         (LEVELS[4], variants(["spread", "conflicts"], vectors)),
         (LEVELS[5], tiles(&["BM", "BN", "BK", "WM", "WN", "TM", "TN"], &warps)),
+        (LEVELS[6], tiles(&["BM", "BN", "BK", "WM", "WN", "TM", "TN", "STAGES"], &stages)),
     ];
     let mut cases = Vec::new();
     for (level, configurations) in levels {

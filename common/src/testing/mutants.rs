@@ -23,7 +23,12 @@ type Rule = (&'static str, fn(&str) -> Vec<Edit>);
 type Edit = (Range<usize>, String);
 
 const RULES: [Rule; 8] = [
-    ("drop a barrier", |code| replaced(code, "__syncthreads();", &[";"])),
+    ("drop a barrier", |code| {
+        let mut edits = replaced(code, "__syncthreads();", &[";"]);
+        edits.extend(replaced(code, "asm volatile(\"cp.async.commit_group;\");", &[";"]));
+        edits.extend(replaced(code, "(STAGES - 2)", &["(STAGES - 1)"]));
+        edits
+    }),
     ("loosen a comparison", |code| {
         let mut edits = replaced(code, " < ", &[" <= "]);
         edits.extend(replaced(code, " >= ", &[" > "]));
@@ -97,17 +102,20 @@ fn replaced(code: &str, from: &str, to: &[&str]) -> Vec<Edit> {
     places.flat_map(|place| to.iter().map(move |to| (place.clone(), to.to_string()))).collect()
 }
 
-/// The inside of each pair of square brackets, with something added; none unless `wanted`.
+/// The inside of each pair of square brackets that stands in no string, with something added; none unless `wanted`.
 fn brackets(code: &str, wanted: bool, additions: &[&str]) -> Vec<Edit> {
     let mut edits = Vec::new();
     let mut open = Vec::new();
+    let mut in_string = false;
     for (at, c) in code.char_indices().filter(|_| wanted) {
         match c {
+            '"' => in_string = !in_string,
+            _ if in_string => {}
             '[' => open.push(at + 1),
             ']' => {
                 let inside = open.pop().unwrap_or(at)..at;
                 let text = code[inside.clone()].trim();
-                if text != "&" {
+                if text != "&" && !text.is_empty() {
                     edits.extend(additions.iter().map(|add| (inside.clone(), format!("({text}){add}"))));
                 }
             }
@@ -203,6 +211,7 @@ mod tests {
         );
         assert_eq!(made("shift an index", "C[i] = 1;"), ["C[(i) + 1] = 1;", "C[(i) - 1] = 1;"]);
         assert_eq!(made("shift an index", "auto load = [&](int b) {"), [""; 0]);
+        assert_eq!(made("shift an index", "asm volatile(\"ld [%0];\");"), [""; 0]);
         assert_eq!(
             made("shrink a shared array", "__shared__ T As[M][N];"),
             ["__shared__ T As[(M) - 1][N];", "__shared__ T As[M][(N) - 1];"]

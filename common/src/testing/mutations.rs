@@ -14,7 +14,7 @@ use crate::Error;
 use crate::check::Check;
 use crate::device::Task;
 use crate::kernel::{Kernel, nvrtc::Compiler};
-use crate::level::{Configuration, Dtype, Level, Shape, Variant};
+use crate::level::{Configuration, Dtype, Level, Shape};
 use crate::problem::{Element, Fill, Problem};
 
 /// Warp instructions of one thread block, after which a mutant counts as stuck.
@@ -140,14 +140,15 @@ impl Survivor {
     }
 }
 
-/// The default tile sizes in every element type and variant.
+/// The smallest shipped tile of C, with which a mutant runs the fewest threads, in every element type and variant.
 fn configurations(level: &Level) -> Vec<Configuration> {
-    let nameless = [Variant { name: "", defines: &[] }];
-    let variants = if level.variants.is_empty() { &nameless } else { level.variants };
-    let of_variant = |variant: &Variant| {
-        Dtype::ALL.map(|dtype| Configuration { variant: variant.name, ..level.default_configuration(dtype) })
+    let shipped = level.shipped_configurations();
+    let area = |c: &Configuration| {
+        let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &c.tiles).tile;
+        tile.m * tile.n
     };
-    variants.iter().flat_map(of_variant).collect()
+    let smallest = shipped.iter().min_by_key(|c| area(c)).map(|c| c.tiles.clone());
+    shipped.into_iter().filter(|c| Some(&c.tiles) == smallest.as_ref()).collect()
 }
 
 /// The shapes of a configuration, those first that catch most.

@@ -1,0 +1,118 @@
+// Level 6: asynchronous copies.
+//
+//   C = A * B      A is M x K, B is K x N, C is M x N; row-major, no padding.
+//
+// Level 5, but the tiles travel by cp.async: from global to shared memory without a
+// stop in registers, and nobody waits for them. With STAGES buffers in shared memory,
+// the next STAGES - 1 tiles are on their way while the block computes with one. Between
+// shared memory and the multiply-adds, two sets of registers do the same once more.
+//
+// Given by LEVEL:  ELEMENT     float or double
+//                  BM, BN, BK  tile of C per block is BM x BN; one step along K is BK
+//                  WM, WN      tile of C per warp
+//                  TM, TN      elements of C per thread
+//                  STAGES      buffers in shared memory
+
+using T = ELEMENT;
+constexpr int V = 16 / sizeof(T);  // elements in a vector
+struct alignas(16) Vector { T e[V]; };
+struct Stage { T a[BK][BM + V], b[BK][BN]; };  // a tile of A, transposed and padded, and a tile of B
+constexpr int LM = WM / TM, LN = WN / TN;      // lanes of a warp along M and N
+constexpr int THREADS = (BM / WM) * (BN / WN) * 32;
+constexpr int GROUP = 8;  // rows of tiles in a band, whose blocks run together: what they share stays in the L2 cache
+static_assert(BM % WM == 0 && BN % WN == 0, "WM must divide BM and WN must divide BN: the warps cover the tile");
+static_assert(WM % TM == 0 && WN % TN == 0 && LM * LN == 32 && LM % 2 == 0, "(WM / TM) * (WN / TN) must be the 32 lanes of a warp, an even number of them along M");
+static_assert(TM % V == 0 && TN % V == 0, "TM and TN must be multiples of V = 16 / sizeof(T): they are read as vectors");
+static_assert(THREADS <= 1024, "(BM / WM) * (BN / WN) is the number of warps per block: at most 32");
+static_assert(THREADS % BK == 0 && BM % (THREADS / BK) == 0, "the threads must copy whole rows of the tile of A, an element each, and BM rows evenly");
+static_assert(THREADS * V % BN == 0 && BK % (THREADS * V / BN) == 0, "the threads must copy whole rows of the tile of B, a vector each, and BK rows evenly");
+static_assert(BK % 2 == 0 && STAGES >= 2, "BK must be even, for two sets of registers, and STAGES at least 2");
+static_assert(STAGES * sizeof(Stage) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
+
+// Begins to copy BYTES bytes to shared memory; where they are not inside the matrix, zeros.
+template <int BYTES>
+__device__ void copy_async(T* to, const T* from, bool inside) {
+    unsigned shared = __cvta_generic_to_shared(to);
+    if constexpr (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from), "r"(inside ? 16 : 0) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES), "r"(inside ? BYTES : 0) : "memory");
+}
+
+// ALIGNED: every row of B and C begins at a multiple of 16 bytes.
+template <bool ALIGNED>
+__device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
+    extern __shared__ __align__(16) Stage stages[];
+    // ANCHOR: mapping
+    int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
+    int ty = warp / (BN / WN) * WM + (lane % 2 + lane / (2 * LN) * 2) * V, tx = warp % (BN / WN) * WN + lane / 2 % LN * V;
+    // The blocks go through C band by band, and down each column of tiles in a band.
+    int across = (N + BN - 1) / BN, down = (M + BM - 1) / BM;
+    int band = blockIdx.x / (GROUP * across) * GROUP, at = blockIdx.x % (GROUP * across), height = min(GROUP, down - band);
+    int row0 = (band + at % height) * BM, col0 = at / height * BN;  // the tile's corner in C
+    // ANCHOR_END: mapping
+    // ANCHOR: load
+    // A is copied element by element, so that a row becomes a column; B vector by vector where they are aligned.
+    constexpr int W = ALIGNED ? V : 1;
+    int am = tid / BK, ak = tid % BK, bk = tid / (BN / V), bn = tid % (BN / V) * W, rows = M - row0 - am, cols = N - col0 - bn;
+    const T *from_a = A + (row0 + am) * K + ak, *from_b = B + bk * N + col0 + bn;
+    auto load = [&](Stage& stage, int k0) {
+        #pragma unroll
+        for (int i = 0; i < BM; i += THREADS / BK) copy_async<sizeof(T)>(&stage.a[ak][am] + i, from_a + i * K, k0 + ak < K && i < rows);
+        #pragma unroll
+        for (int i = 0; i < BK; i += THREADS * V / BN)
+            for (int n = 0; n < BN; n += BN / V * W)
+                copy_async<W * sizeof(T)>(&stage.b[bk][bn] + i * BN + n, from_b + i * N + n, k0 + bk + i < K && n < cols);
+        from_a += BK, from_b += BK * N;
+    };
+    // ANCHOR_END: load
+    // ANCHOR: mainloop
+    alignas(16) T acc[TM][TN] = {}, a[2][TM], b[2][TN];
+    auto fetch = [&](int set, const Stage& stage, int k) {
+        for (int m = 0; m < TM; m += V) *(Vector*)&a[set][m] = *(Vector*)&stage.a[k][ty + m * LM];
+        for (int n = 0; n < TN; n += V) *(Vector*)&b[set][n] = *(Vector*)&stage.b[k][tx + n * LN];
+    };
+    auto ready = [&] {
+        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+        __syncthreads();  // all copies but the newest STAGES - 2 groups have landed, this thread's and everyone's
+    };
+    #pragma unroll
+    for (int s = 0; s < STAGES - 1; ++s) {
+        if (s * BK < K) load(stages[s], s * BK);
+        asm volatile("cp.async.commit_group;");
+    }
+    ready();
+    fetch(0, stages[0], 0);
+    for (int k0 = 0, now = 0, next = STAGES - 1; k0 < K; k0 += BK) {
+        #pragma unroll
+        for (int k = 0; k < BK; ++k) {
+            if (k == BK - 1) ready(), now = now + 1 < STAGES ? now + 1 : 0;
+            fetch((k + 1) % 2, stages[now], (k + 1) % BK);
+            if (k == 0) {  // everyone has read the buffer of the step before: it may be overwritten
+                if (k0 + (STAGES - 1) * BK < K) load(stages[next], k0 + (STAGES - 1) * BK);
+                asm volatile("cp.async.commit_group;");
+                next = next + 1 < STAGES ? next + 1 : 0;
+            }
+            // Compute: two by two, back and forth, so that neighbours share what they read from the registers.
+            for (int m = 0; m < TM; m += 2)
+                for (int i = 0; i < TN; i += 2)
+                    for (int j = 0, n = m % 4 ? TN - 2 - i : i; j < 4; ++j)
+                        acc[m + j % 2][n + j / 2] += a[k % 2][m + j % 2] * b[k % 2][n + j / 2];
+        }
+    }
+    // ANCHOR_END: mainloop
+    // ANCHOR: epilogue
+    for (int m = 0; m < TM; ++m)
+        for (int n = 0; n < TN; n += V) {
+            int row = row0 + ty + m / V * LM * V + m % V, col = col0 + tx + n * LN;
+            if (ALIGNED && row < M && col < N) *(Vector*)&C[row * N + col] = *(Vector*)&acc[m][n];
+            for (int v = 0; v < V; ++v)
+                if (!ALIGNED && row < M && col + v < N) C[row * N + col + v] = acc[m][n + v];
+        }
+    // ANCHOR_END: epilogue
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS) gemm_async_copy(const T* A, const T* B, T* C, int M, int N, int K) {
+    if (N % V == 0) multiply<true>(A, B, C, M, N, K);
+    else multiply<false>(A, B, C, M, N, K);
+}
