@@ -13,6 +13,7 @@ mod lesson2;
 mod lesson3;
 mod lesson4;
 mod lesson5;
+mod lesson6;
 mod memory;
 mod sheet;
 mod traced;
@@ -24,7 +25,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 10] = [
+const PICTURES: [Picture; 11] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -35,6 +36,7 @@ const PICTURES: [Picture; 10] = [
     ("lesson3-timeline", lesson3::draw),
     ("lesson4-banks", lesson4::draw),
     ("lesson5-warp-tile", lesson5::draw),
+    ("lesson6-stages", lesson6::draw),
 ];
 
 /// Every picture's path in the repository, and its text.
