@@ -61,7 +61,7 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
         (PAGE.to_string(), page(&record)),
         ("book/generated/ladder.md".to_string(), format!("{MADE}\n{}", ladder(&record))),
     ];
-    files.extend(lessons::tables(&record, &Waits::from(&read(root, WAITS)?)?)?);
+    files.extend(lessons::tables(&record, &Waits::from(&read(root, WAITS)?)?));
     let place = format!("on {}", record.gpu);
     for dtype in DTYPES {
         let is_default = |row: &&Row| is_vendor(row) || LEVELS.iter().any(|level| is(row, &default(level, dtype)));

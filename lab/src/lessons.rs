@@ -12,11 +12,26 @@ const UNCOALESCED: &str = "level0-naive uncoalesced";
 const TILED: &str = "level1-tiling";
 const REGISTER: &str = "level2-register";
 const DOUBLE: &str = "level3-double-buffer";
+const VECTORIZED: &str = "level4-vectorized";
+const SPREAD: &str = "level4-vectorized spread";
+const CONFLICTS: &str = "level4-vectorized conflicts";
+const WARP: &str = "level5-warp-tiling";
+const ASYNC: &str = "level6-async-copy";
+const SPLIT: &str = "level7-split-k";
+const VENDOR: &str = "cuBLAS";
 /// The square sizes of the lessons' tables.
 const SIZES: [u32; 4] = [128, 512, 1024, 4096];
 
+/// The launches beside which level 4's stand: its tiles, where they are not the default.
+const LARGE_TILES: &str = "--size 4096 --define BM=128 --define BN=128 --define BK=8 --define TM=8 --define TN=8";
+
 /// Every lesson's table, by its file in the repository.
-pub fn tables(record: &Record, waits: &Waits) -> Result<Vec<(String, String)>, Error> {
+pub fn tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
+    [first_tables(record, waits), later_tables(record, waits)].concat()
+}
+
+/// Of lessons 0 to 3.
+fn first_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     let squares = |kernel, tiles: &[&str]| -> Vec<Vec<String>> {
         tiles.iter().map(|tiles| rates(record, kernel, tiles)).collect()
     };
@@ -26,16 +41,54 @@ pub fn tables(record: &Record, waits: &Waits) -> Result<Vec<(String, String)>, E
     let tiling = [squares(NAIVE, &sides), squares(TILED, &["TILE=8", "TILE=16", "TILE=32"])].concat();
     let register = ["BM=64 BN=64 BK=8 TM=8 TN=4", "BM=128 BN=128 BK=8 TM=8 TN=8"];
     let register = [squares(TILED, &["TILE=32"]), squares(REGISTER, &[small]), squares(REGISTER, &register)].concat();
-    Ok(vec![
+    vec![
         file("lesson0", gflops(record, mappings)),
-        file("lesson0-waits", waits.table(&["level0-naive"], &["--size 4096"])?),
+        file("lesson0-waits", waits.table(&pairs(&["level0-naive"], &["--size 4096"]))),
         file("lesson1", gflops(record, tiling)),
-        file("lesson1-waits", waits.table(&["level0-naive", TILED], &["--size 4096"])?),
+        file("lesson1-waits", waits.table(&pairs(&["level0-naive", TILED], &["--size 4096"]))),
         file("lesson2", gflops(record, register)),
-        file("lesson2-waits", waits.table(&[TILED, REGISTER], &["--size 128", "--size 4096"])?),
+        file("lesson2-waits", waits.table(&pairs(&[TILED, REGISTER], &["--size 128", "--size 4096"]))),
         file("lesson3", step(record)),
-        file("lesson3-waits", waits.table(&[REGISTER, DOUBLE], &["--size 128", "--size 1024", "--size 4096"])?),
-    ])
+        file("lesson3-waits", waits.table(&pairs(&[REGISTER, DOUBLE], &["--size 128", "--size 1024", "--size 4096"]))),
+    ]
+}
+
+/// Of lessons 4 to 7.
+fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
+    let lines = |kernels: &[(&str, &str)]| -> Vec<Vec<String>> {
+        kernels.iter().map(|(kernel, tiles)| rates(record, kernel, tiles)).collect()
+    };
+    let (large, middle) = ("BM=128 BN=128 BK=8 TM=8 TN=8", "BM=64 BN=64 BK=8 TM=8 TN=4");
+    let vectors =
+        [(REGISTER, large), (DOUBLE, large), (CONFLICTS, large), (SPREAD, large), (REGISTER, middle), (SPREAD, middle)];
+    let warps = [(SPREAD, large), (WARP, "BM=128 BN=128 BK=8 WM=32 WN=64 TM=8 TN=8")];
+    let of = |level: &str| -> Vec<(String, String)> {
+        let mut found: Vec<(String, String)> = Vec::new();
+        for row in record.rows.iter().filter(|row| row.dtype == Dtype::F32 && row.kernel.starts_with(level)) {
+            let name = (row.kernel.clone(), row.tiles.clone());
+            if !found.contains(&name) {
+                found.push(name);
+            }
+        }
+        found
+    };
+    let copies: Vec<(String, String)> = [of(WARP), of(ASYNC), of(VENDOR)].concat();
+    let copies: Vec<(&str, &str)> = copies.iter().map(|(kernel, tiles)| (&**kernel, &**tiles)).collect();
+    vec![
+        file("lesson4", gflops(record, lines(&vectors))),
+        file("lesson4-waits", waits.table(&[(REGISTER, LARGE_TILES), (VECTORIZED, "--size 4096")])),
+        file("lesson5", gflops(record, lines(&warps))),
+        file("lesson5-waits", waits.table(&pairs(&[VECTORIZED, WARP], &["--size 4096"]))),
+        file("lesson6", gflops(record, lines(&copies))),
+        file("lesson6-waits", waits.table(&pairs(&[WARP, ASYNC], &["--size 4096"]))),
+        file("lesson7", shares(record, &[of(ASYNC), of(SPLIT), of(VENDOR)].concat())),
+        file("lesson7-waits", waits.table(&pairs(&[ASYNC, SPLIT], &["--size 128", "--size 1024"]))),
+    ]
+}
+
+/// Each of these levels with each of these arguments.
+fn pairs<'a>(levels: &[&'a str], arguments: &[&'a str]) -> Vec<(&'a str, &'a str)> {
+    arguments.iter().flat_map(|arguments| levels.iter().map(move |level| (*level, *arguments))).collect()
 }
 
 fn file(name: &str, text: String) -> (String, String) {
@@ -55,6 +108,29 @@ fn gflops(record: &Record, lines: Vec<Vec<String>>) -> String {
     let head = ["kernel", "tile sizes"].map(String::from).into_iter().chain(SIZES.map(|size| size.to_string()));
     let lines: Vec<Vec<String>> = std::iter::once(head.collect()).chain(lines).collect();
     format!("Measured on {}, f32, GFLOP/s, M = N = K:\n\n{}", record.gpu, markdown(&lines, 2))
+}
+
+/// Small problems and deep ones, which have few tiles of C.
+const FEW_TILES: [Shape; 5] = [
+    Shape { m: 128, n: 128, k: 128 },
+    Shape { m: 256, n: 256, k: 256 },
+    Shape { m: 512, n: 512, k: 512 },
+    Shape { m: 1024, n: 1024, k: 1024 },
+    Shape { m: 128, n: 128, k: 16384 },
+];
+
+/// GFLOP/s where there are few tiles.
+fn shares(record: &Record, kernels: &[(String, String)]) -> String {
+    let head = ["kernel", "tile sizes"].map(String::from).into_iter();
+    let mut lines: Vec<Vec<String>> = vec![head.chain(FEW_TILES.iter().map(Shape::to_string)).collect()];
+    for (kernel, tiles) in kernels {
+        let rate = |shape: &Shape| {
+            let row = find(record, Dtype::F32, *shape, |row| is(row, kernel, tiles));
+            maybe(row.and_then(|row| row.gflops))
+        };
+        lines.push([kernel.clone(), tiles.clone()].into_iter().chain(FEW_TILES.iter().map(rate)).collect());
+    }
+    format!("Measured on {}, f32, GFLOP/s, M×N×K:\n\n{}", record.gpu, markdown(&lines, 2))
 }
 
 /// Level 3's speed as a multiple of level 2's, with the same tiles on the same problem.
@@ -91,10 +167,13 @@ fn is(row: &Row, kernel: &str, tiles: &str) -> bool {
     row.kernel == kernel && row.tiles == tiles
 }
 
+/// Multiply-adds, counted by threads.
+const FMA: &str = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum";
 /// What a launch is asked, and what it is called in a table.
-const ASKED: [(&str, &str); 13] = [
+const ASKED: [(&str, &str); 15] = [
     ("gpu__time_duration.sum", "time, µs"),
     ("smsp__inst_executed.sum", "million warp instructions"),
+    (FMA, "multiply-adds, % of them"),
     ("sm__warps_active.avg.per_cycle_active", "warps on an SM"),
     ("smsp__issue_active.avg.pct_of_peak_sustained_active", "issue slots used, %"),
     ("l1tex__throughput.avg.pct_of_peak_sustained_elapsed", "L1 busy, %"),
@@ -106,6 +185,7 @@ const ASKED: [(&str, &str); 13] = [
     ("smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio", "wait: queue to global memory"),
     ("smsp__average_warps_issue_stalled_wait_per_issue_active.ratio", "wait: fixed, after an instruction"),
     ("smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", "wait: barrier"),
+    ("smsp__average_warps_issue_stalled_dispatch_stall_per_issue_active.ratio", "wait: dispatch"),
 ];
 
 /// Where the time goes: what Nsight Compute read on the GPU.
@@ -130,52 +210,57 @@ impl Waits {
         Ok(Waits { origin, names, rows })
     }
 
-    /// The launches of these levels with these arguments, side by side.
-    fn table(&self, levels: &[&str], arguments: &[&str]) -> Result<String, Error> {
-        let launches: Vec<&Vec<String>> = arguments
-            .iter()
-            .flat_map(|arguments| levels.iter().map(move |level| (level, arguments)))
-            .map(|(level, arguments)| {
-                let row = self.rows.iter().find(|row| row[0] == **level && row[1] == **arguments);
-                row.ok_or_else(|| unlike(&format!("{level} {arguments} is missing")))
-            })
-            .collect::<Result<_, Error>>()?;
-        let mut head = vec!["f32, default tiles".to_string()];
-        head.extend(
-            launches.iter().map(|row| format!("{}, n = {}", level(&row[0]), row[1].trim_start_matches("--size "))),
-        );
-        let mut lines = vec![head];
-        for (metric, name) in ASKED {
-            let at = self.names.iter().position(|name| name == metric);
-            let at = at.ok_or_else(|| unlike(&format!("{metric} is missing")))?;
+    /// These launches, of levels with their arguments, side by side; what was not read is left out.
+    fn table(&self, launches: &[(&str, &str)]) -> String {
+        let read =
+            |(level, arguments): &(&str, &str)| self.rows.iter().find(|row| row[0] == *level && row[1] == *arguments);
+        let launches: Vec<&Vec<String>> = launches.iter().filter_map(read).collect();
+        let mut lines = vec![vec!["f32, default tiles".to_string()]];
+        lines[0].extend(launches.iter().map(|row| launch(&row[0], &row[1])));
+        let columns = |metric: &str| self.names.iter().position(|name| name == metric);
+        let asked: Vec<(&str, &str, usize)> =
+            ASKED.iter().filter_map(|(metric, name)| Some((*metric, *name, columns(metric)?))).collect();
+        for (metric, name, at) in &asked {
             let mut line = vec![name.to_string()];
-            line.extend(launches.iter().map(|row| shown(metric, &row[at])));
+            line.extend(launches.iter().map(|row| self.shown(metric, row, *at)));
             lines.push(line);
         }
-        let metrics: Vec<String> = ASKED.iter().map(|(metric, _)| format!("`{metric}`")).collect();
-        Ok(format!(
+        let metrics: Vec<String> = asked.iter().map(|(metric, ..)| format!("`{metric}`")).collect();
+        format!(
             "Read by Nsight Compute on {}, of one launch. A wait is the clocks that a warp waits for this reason between two of \
              its instructions, on average:\n\n{}\n<details>\n<summary>The metrics, in this order</summary>\n\n{}\n\n</details>\n",
             self.origin.split(',').next().unwrap_or_default(),
             markdown(&lines, 1),
             metrics.join(", ")
-        ))
+        )
     }
+
+    /// Nanoseconds as microseconds, instructions in millions, multiply-adds as their share, the rest as it is.
+    fn shown(&self, metric: &str, row: &[String], at: usize) -> String {
+        let number = |at: usize| row[at].parse::<f64>().ok();
+        match metric {
+            "gpu__time_duration.sum" => maybe(number(at).map(|ns| ns / 1e3)),
+            "smsp__inst_executed.sum" => maybe(number(at).map(|count| count / 1e6)),
+            FMA => {
+                let all = self.names.iter().position(|name| name == "smsp__inst_executed.sum").and_then(number);
+                maybe(number(at).zip(all).map(|(fma, all)| 100.0 * fma / 32.0 / all))
+            }
+            _ => row[at].clone(),
+        }
+    }
+}
+
+/// `level2-register --size 128` as `level 2, n = 128`; tiles that are not the default are named.
+fn launch(name: &str, arguments: &str) -> String {
+    let size = arguments.split_whitespace().nth(1).unwrap_or_default();
+    let tiles: Vec<&str> = arguments.split_whitespace().filter(|word| word.contains('=')).collect();
+    let tiles = if tiles.is_empty() { String::new() } else { format!(", {}", tiles.join(" ")) };
+    format!("{}, n = {size}{tiles}", level(name))
 }
 
 /// `level2-register` as `level 2`.
 fn level(name: &str) -> String {
     name.split('-').next().unwrap_or(name).replace("level", "level ")
-}
-
-/// Nanoseconds as microseconds, instructions in millions, the rest as it is.
-fn shown(metric: &str, value: &str) -> String {
-    let scaled = |by: f64| value.parse().ok().map(|value: f64| value / by);
-    match metric {
-        "gpu__time_duration.sum" => maybe(scaled(1e3)),
-        "smsp__inst_executed.sum" => maybe(scaled(1e6)),
-        _ => value.to_string(),
-    }
 }
 
 fn unlike(what: &str) -> Error {

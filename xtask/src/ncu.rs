@@ -34,9 +34,10 @@ const METRICS: [&str; 21] = [
 
 /// What is read to see where the time goes: work, time, what limits the blocks on an SM, how many warps are there, how often one
 /// can issue, and what the others wait for, in clocks per issued instruction.
-const WAITS: [&str; 19] = [
+const WAITS: [&str; 21] = [
     "gpu__time_duration.sum",
     "smsp__inst_executed.sum",
+    "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
     "launch__registers_per_thread",
     "launch__occupancy_limit_registers",
     "launch__occupancy_limit_shared_mem",
@@ -52,6 +53,7 @@ const WAITS: [&str; 19] = [
     "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_wait_per_issue_active.ratio",
+    "smsp__average_warps_issue_stalled_dispatch_stall_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio",
     "smsp__average_warps_issue_stalled_not_selected_per_issue_active.ratio",
 ];

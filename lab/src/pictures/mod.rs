@@ -11,6 +11,9 @@ mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
 mod lesson3;
+mod lesson4;
+mod lesson5;
+mod lesson6;
 mod memory;
 mod sheet;
 mod traced;
@@ -22,7 +25,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 8] = [
+const PICTURES: [Picture; 11] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -31,6 +34,9 @@ const PICTURES: [Picture; 8] = [
     ("lesson1-tiles", lesson1_tiles::draw),
     ("lesson2-thread-tile", lesson2::draw),
     ("lesson3-timeline", lesson3::draw),
+    ("lesson4-banks", lesson4::draw),
+    ("lesson5-warp-tile", lesson5::draw),
+    ("lesson6-stages", lesson6::draw),
 ];
 
 /// Every picture's path in the repository, and its text.
