@@ -19,7 +19,8 @@ use nvrtc::Compiler;
 const VIRTUAL_ARCHITECTURE: &str = "compute_75";
 
 /// What the one command to get NVRTC is.
-pub const INSTALL: &str = "`pip install nvidia-cuda-nvrtc` installs the compiler (no GPU needed)";
+pub const INSTALL: &str =
+    "`pip install nvidia-cuda-nvrtc`, in a virtual environment that is active, installs the compiler (no GPU needed)";
 
 /// PTX that is ready to run.
 #[derive(Debug, Clone, Serialize)]
@@ -101,7 +102,14 @@ impl Kernel {
     ) -> Result<Kernel, Error> {
         let hint = format!("this configuration does not compile: {configuration}");
         let options = options(level, configuration);
-        Kernel::from_source(&level.source(), level.entry, &options, architectures, compiler, hint)
+        let kernel = Kernel::from_source(&level.source(), level.entry, &options, architectures, compiler, hint)?;
+        match kernel.ptx.contains(&format!(".entry {}(", level.entry)) {
+            true => Ok(kernel),
+            false => Err(Error::usage(
+                format!("{} has no kernel `{}`", level.path, level.entry),
+                format!("it begins with `extern \"C\" __global__ void {}(`", level.entry),
+            )),
+        }
     }
 
     /// Compiles any source. `options` begin with the virtual architecture; `hint` says what to do if it does not compile.
