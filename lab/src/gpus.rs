@@ -26,7 +26,7 @@ pub struct Fit {
     #[arg(long, value_name = "NAME")]
     gpu: Option<String>,
     /// Threads per block
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
     /// Registers per thread
     #[arg(long, value_name = "N", default_value_t = 0)]

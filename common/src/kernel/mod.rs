@@ -16,7 +16,8 @@ use crate::{Error, Source};
 use nvrtc::Compiler;
 
 /// What the one command to get NVRTC is.
-pub const INSTALL: &str = "`pip install nvidia-cuda-nvrtc` installs the compiler (no GPU needed)";
+pub const INSTALL: &str =
+    "`pip install nvidia-cuda-nvrtc`, in a virtual environment that is active, installs the compiler (no GPU needed)";
 
 /// PTX that is ready to run.
 #[derive(Debug, Clone, Serialize)]
@@ -106,7 +107,13 @@ impl Kernel {
         let hint = format!("this configuration does not compile: {configuration}");
         let options = options(level, configuration);
         let kernel = Kernel::from_source(&level.source(), level.entry, &options, architectures, compiler, hint)?;
-        Ok(Kernel { optimization: level.needs.optimization, ..kernel })
+        match kernel.ptx.contains(&format!(".entry {}(", level.entry)) {
+            true => Ok(Kernel { optimization: level.needs.optimization, ..kernel }),
+            false => Err(Error::usage(
+                format!("{} has no kernel `{}`", level.path, level.entry),
+                format!("it begins with `extern \"C\" __global__ void {}(`", level.entry),
+            )),
+        }
     }
 
     /// Compiles any source. `options` begin with the virtual architecture; `hint` says what to do if it does not compile.

@@ -1,0 +1,17 @@
+//! A kernel that was renamed in `kernel.cu`: the program says which name it looks for.
+
+use common::kernel::{Kernel, nvrtc};
+use common::testing::skipped;
+use common::{Dtype, Level};
+
+#[test]
+fn the_missing_name_is_named() {
+    let Ok(compiler) = nvrtc::find() else { return skipped("no NVRTC") };
+    let level = Level { entry: "gemm_renamed", ..level1_tiling::LEVEL };
+    let configuration = level.default_configuration(Dtype::F32);
+    let message = match Kernel::compile(&level, &configuration, &[], compiler) {
+        Ok(_) => panic!("the source has no such kernel"),
+        Err(error) => error.to_string(),
+    };
+    assert!(message.contains("level1-tiling/kernel.cu has no kernel `gemm_renamed`"), "{message}");
+}
