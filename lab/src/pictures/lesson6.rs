@@ -33,7 +33,7 @@ const LEVELS: [Drawn; 2] = [
     Drawn {
         level: &level6_async_copy::LEVEL,
         variant: "",
-        sizes: &[128, 256, 16, 64, 64, 16, 8, 4],
+        sizes: &[128, 256, 16, 64, 64, 8, 16, 3],
         shape: Shape { m: 128, n: 256, k: 6 * 16 },
         bk: 16,
         buffer: 16 * (128 + 4 + 256) * 4,
