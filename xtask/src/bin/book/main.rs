@@ -72,7 +72,7 @@ fn load(root: &Path) -> Result<MDBook> {
 
 fn load_with(root: &Path, mut config: Config) -> Result<MDBook> {
     config.set("output.html.additional-js", ["theme/languages.js"])?;
-    config.set("output.html.additional-css", ["theme/languages.css"])?;
+    config.set("output.html.additional-css", ["theme/pages.css", "theme/languages.css"])?;
     MDBook::load_with_config(root, config)
 }
 
