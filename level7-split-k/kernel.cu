@@ -2,18 +2,18 @@
 //
 //   C = A * B      A is M x K, B is K x N, C is M x N; row-major, no padding.
 //
-// Level 6 for a C with too few tiles to fill the card: K is shared out as well. Within a
-// block, each warp takes a slice of WK of every step; the slices' sums are added in shared
-// memory. Across blocks, K is cut into SPLIT parts, and a block works on one part of one
-// tile. It leaves its sums in memory, and the last block of a tile adds them up, always in
-// the same order.
+// Level 6 for a C with too few tiles to fill the card: K is shared out, too. Within a
+// block, SLICES warps work on the same elements of C, each on its WK of every step, and
+// their sums are added in shared memory. Across blocks, K is cut into SPLIT parts: a block
+// works on one part of one tile and leaves its sums in global memory, and the last block
+// of a tile adds them up, always in the same order.
 //
 // Given by LEVEL:  ELEMENT     float or double
 //                  BM, BN, BK  tile of C per block is BM x BN; one step along K is BK
-//                  WM, WN, WK  the same per warp: with WK < BK, BK / WK warps share a tile
+//                  WM, WN, WK  the same per warp
 //                  TM, TN      elements of C per thread
 //                  STAGES      buffers in shared memory
-//                  SPLIT       parts of K, each a block's
+//                  SPLIT       parts of K
 
 using T = ELEMENT;
 constexpr int V = 16 / sizeof(T);  // elements in a vector
@@ -31,8 +31,8 @@ static_assert(THREADS % BK == 0 && BM % (THREADS / BK) == 0, "the threads must c
 static_assert(THREADS * V % BN == 0 && BK % (THREADS * V / BN) == 0, "the threads must copy whole rows of the tile of B, a vector each, and BK rows evenly");
 static_assert(WK % 2 == 0 && STAGES >= 2, "WK must be even, for two sets of registers, and STAGES at least 2");
 static_assert(STAGES * sizeof(Stage) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
-static_assert(SLICES * BM * BN * sizeof(T) <= 227 * 1024, "the slices' sums, BK / WK * BM * BN elements, must fit into 227 KiB of shared memory");
-static_assert(SPLIT >= 1 && SPLIT * BM * BN <= ROOM, "SPLIT must be at least 1, and SPLIT * BM * BN sums at most 4194304 elements");
+static_assert(SLICES * BM * BN * sizeof(T) <= 227 * 1024, "the slices' sums must fit into 227 KiB of shared memory");
+static_assert(SPLIT >= 1 && SPLIT * BM * BN <= ROOM, "SPLIT must be at least 1, and SPLIT * BM * BN at most 4194304: the sums of a tile must have room");
 
 // Begins to copy BYTES bytes to shared memory; where they are not inside the matrix, zeros.
 template <int BYTES>
@@ -44,8 +44,8 @@ __device__ void copy_async(T* to, const T* from, bool inside) {
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(BYTES), "r"(inside ? BYTES : 0) : "memory");
 }
 
-__device__ __align__(16) T partial[ROOM];          // the blocks' sums, part by part, tile by tile
-__device__ int arrived[ROOM / (SPLIT * BM * BN)];  // how many blocks have left theirs, for each tile
+__device__ __align__(16) T partial[ROOM];          // for each tile, the sums of each part
+__device__ int arrived[ROOM / (SPLIT * BM * BN)];  // for each tile, how many parts' sums are there
 
 // ALIGNED: every row of B and C begins at a multiple of 16 bytes.
 template <bool ALIGNED>
@@ -58,7 +58,7 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
     int across = (N + BN - 1) / BN, down = (M + BM - 1) / BM;
     int band = blockIdx.x / (GROUP * across) * GROUP, at = blockIdx.x % (GROUP * across), height = min(GROUP, down - band);
     int row0 = (band + at % height) * BM, col0 = at / height * BN;  // the tile's corner in C
-    // This block's part of K. Where there is no room for the sums of all parts, the first block of a tile does everything.
+    // This block's part of K, in whole steps. Where the sums of all tiles have no room, one block does a whole tile.
     int parts = across * down <= ROOM / (SPLIT * BM * BN) ? SPLIT : 1, part = blockIdx.y, steps = (K + BK - 1) / BK;
     int k0 = (long long)steps * part / parts * BK, length = min(K, int((long long)steps * (part + 1) / parts * BK)) - k0;
     if (part >= parts) return;
@@ -126,7 +126,7 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
             if (!ALIGNED && row < M && col + i < N) C[row * N + col + i] = v.e[i];
     };
     T *sums = (T*)stages, *tile = &partial[parts > 1 ? blockIdx.x * SPLIT * BM * BN : 0];
-    __syncthreads();
+    __syncthreads();  // everyone has read the last stage: it may be overwritten
     for (int m = 0; m < TM; ++m)
         for (int n = 0; n < TN; n += V)
             *(Vector*)&sums[(slice * BM + ty + m / V * LM * V + m % V) * BN + tx + n * LN] = *(Vector*)&acc[m][n];
@@ -135,15 +135,12 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
         if (parts == 1) store(row0 + i / BN, col0 + i % BN, add(sums + i, SLICES));
         else *(Vector*)&tile[part * BM * BN + i] = add(sums + i, SLICES);
     if (parts == 1) return;
-    __shared__ bool last;
     __threadfence();
-    __syncthreads();  // the block's sums are in memory
-    if (tid == 0) last = atomicAdd(&arrived[blockIdx.x], 1) == SPLIT - 1;
-    __syncthreads();
-    if (!last) return;  // another block will come
+    __syncthreads();  // this part's sums are in global memory
+    if (!__syncthreads_or(tid == 0 && atomicAdd(&arrived[blockIdx.x], 1) == SPLIT - 1)) return;  // not the last block
     __threadfence();
     for (int i = tid * V; i < BM * BN; i += THREADS * V) store(row0 + i / BN, col0 + i % BN, add(tile + i, SPLIT));
-    if (tid == 0) arrived[blockIdx.x] = 0;
+    if (tid == 0) arrived[blockIdx.x] = 0;  // for the next launch
     // ANCHOR_END: epilogue
 }
 

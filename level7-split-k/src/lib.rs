@@ -25,9 +25,9 @@ pub const LEVEL: Level = Level {
     ],
     shipped: &[
         &[64, 128, 16, 64, 32, 8, 8, 8, 3, 1],
-        &[64, 128, 32, 32, 64, 16, 8, 8, 3, 1],
-        &[32, 64, 64, 32, 64, 16, 8, 8, 3, 1],
         &[16, 32, 64, 16, 32, 16, 4, 4, 3, 1],
+        &[32, 64, 64, 32, 64, 16, 8, 8, 3, 1],
+        &[64, 128, 32, 32, 64, 16, 8, 8, 3, 1],
         &[32, 64, 32, 32, 64, 8, 8, 8, 3, 16],
     ],
     space: &[
@@ -45,12 +45,12 @@ pub const LEVEL: Level = Level {
     ptx: &[
         include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f32.ptx"),
         include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f64.ptx"),
-        include_str!("../ptx/64x128x32x32x64x16x8x8x3x1-f32.ptx"),
-        include_str!("../ptx/64x128x32x32x64x16x8x8x3x1-f64.ptx"),
-        include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f32.ptx"),
-        include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f64.ptx"),
         include_str!("../ptx/16x32x64x16x32x16x4x4x3x1-f32.ptx"),
         include_str!("../ptx/16x32x64x16x32x16x4x4x3x1-f64.ptx"),
+        include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f32.ptx"),
+        include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f64.ptx"),
+        include_str!("../ptx/64x128x32x32x64x16x8x8x3x1-f32.ptx"),
+        include_str!("../ptx/64x128x32x32x64x16x8x8x3x1-f64.ptx"),
         include_str!("../ptx/32x64x32x32x64x8x8x8x3x16-f32.ptx"),
         include_str!("../ptx/32x64x32x32x64x8x8x8x3x16-f64.ptx"),
     ],
@@ -67,12 +67,12 @@ pub const LEVEL: Level = Level {
     needs: Needs {
         // cp.async came with sm_80.
         architecture: 80,
-        optimization: None,
-        // The stages, and later, in their place, the slices' sums.
+        // The stages, whose place the slices' sums take in the end.
         shared: |c| {
             let [bm, bn, bk, wk, stages] = ["BM", "BN", "BK", "WK", "STAGES"].map(|name| c.tiles[name]);
-            let size = c.dtype.bytes();
-            (stages * bk * ((bm + bn) * size + 16)).max(bk / wk * bm * bn * size)
+            let bytes = c.dtype.bytes();
+            (stages * bk * ((bm + bn) * bytes + 16)).max(bk / wk * bm * bn * bytes)
         },
+        ..Needs::USUAL
     },
 };
