@@ -143,12 +143,14 @@ impl Survivor {
 /// The smallest shipped tile of C, with which a mutant runs the fewest threads, in every element type and variant.
 fn configurations(level: &Level) -> Vec<Configuration> {
     let shipped = level.shipped_configurations();
-    let area = |c: &Configuration| {
-        let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &c.tiles).tile;
-        tile.m * tile.n
-    };
-    let smallest = shipped.iter().min_by_key(|c| area(c)).map(|c| c.tiles.clone());
+    let smallest = shipped.iter().min_by_key(|c| area(level, c)).map(|c| c.tiles.clone());
     shipped.into_iter().filter(|c| Some(&c.tiles) == smallest.as_ref()).collect()
+}
+
+/// Elements of C that a block computes.
+fn area(level: &Level, configuration: &Configuration) -> u32 {
+    let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles).tile;
+    tile.m * tile.n
 }
 
 /// Elements of C that a mutant is given at most: the largest shapes are for the kernel's own tests.
@@ -221,11 +223,12 @@ struct Right {
     kernel: Kernel,
 }
 
-/// A configuration, and the same with all other tile sizes that are shipped.
+/// A configuration, and the same with all other tile sizes that are shipped, from the smallest tile of C on.
 fn with_other_tiles(level: &Level, configuration: &Configuration) -> Vec<Configuration> {
     let of_it = |c: &Configuration| (c.dtype, c.variant) == (configuration.dtype, configuration.variant);
-    let others = level.shipped_configurations().into_iter().filter(|c| of_it(c) && c != configuration);
-    [configuration.clone()].into_iter().chain(others).collect()
+    let mut all: Vec<Configuration> = level.shipped_configurations().into_iter().filter(of_it).collect();
+    all.sort_by_key(|c| (c != configuration, area(level, c)));
+    all
 }
 
 /// How a mutant is caught, if it is, and in which of the configurations; if not, in the first in which its code differs.
