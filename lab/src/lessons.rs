@@ -25,6 +25,10 @@ const SIZES: [u32; 4] = [128, 512, 1024, 4096];
 /// The launches beside which level 4's stand: its tiles, where they are not the default.
 const LARGE_TILES: &str = "--size 4096 --define BM=128 --define BN=128 --define BK=8 --define TM=8 --define TN=8";
 
+/// Level 7's, for problems with few tiles.
+const SMALL_TILES: &str = "--size 128 --define BM=16 --define BN=32 --define BK=64 --define WM=16 --define WN=32 --define WK=16 --define TM=4 --define TN=4";
+const DEEP: &str = "--m 128 --n 128 --k 16384 --define BM=32 --define BN=64 --define BK=32 --define WM=32 --define WN=64 --define SPLIT=16";
+
 /// Every lesson's table, by its file in the repository.
 pub fn tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     [first_tables(record, waits), later_tables(record, waits)].concat()
@@ -82,7 +86,7 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
         file("lesson6", gflops(record, lines(&copies))),
         file("lesson6-waits", waits.table(&pairs(&[WARP, ASYNC], &["--size 4096"]))),
         file("lesson7", shares(record, &[of(ASYNC), of(SPLIT), of(VENDOR)].concat())),
-        file("lesson7-waits", waits.table(&pairs(&[ASYNC, SPLIT], &["--size 128", "--size 1024"]))),
+        file("lesson7-waits", waits.table(&[(ASYNC, "--size 128"), (SPLIT, SMALL_TILES), (SPLIT, DEEP)])),
     ]
 }
 
@@ -250,12 +254,14 @@ impl Waits {
     }
 }
 
-/// `level2-register --size 128` as `level 2, n = 128`; tiles that are not the default are named.
+/// `level2-register --size 128` as `level 2, n = 128`; of tiles that are not the default, those are named that tell most.
 fn launch(name: &str, arguments: &str) -> String {
-    let size = arguments.split_whitespace().nth(1).unwrap_or_default();
-    let tiles: Vec<&str> = arguments.split_whitespace().filter(|word| word.contains('=')).collect();
-    let tiles = if tiles.is_empty() { String::new() } else { format!(", {}", tiles.join(" ")) };
-    format!("{}, n = {size}{tiles}", level(name))
+    let words = || arguments.split_whitespace();
+    let sizes: Vec<&str> = words().filter(|word| word.chars().all(|c| c.is_ascii_digit())).collect();
+    let size = if sizes.len() == 1 { format!("n = {}", sizes[0]) } else { sizes.join("×") };
+    let named = words().filter(|word| ["BM=", "BN=", "SPLIT="].iter().any(|tile| word.starts_with(tile)));
+    let parts: Vec<String> = [level(name), size].into_iter().chain(named.map(String::from)).collect();
+    parts.join(", ")
 }
 
 /// `level2-register` as `level 2`.

@@ -34,10 +34,10 @@ const LEVELS: [Drawn; 2] = [
         level: &level6_async_copy::LEVEL,
         variant: "",
         sizes: &[128, 256, 16, 64, 64, 8, 16, 3],
-        shape: Shape { m: 128, n: 256, k: 6 * 16 },
+        shape: Shape { m: 128, n: 256, k: 5 * 16 },
         bk: 16,
         buffer: 16 * (128 + 4 + 256) * 4,
-        name: "level 6: four buffers",
+        name: "level 6: three buffers",
     },
 ];
 const PHASE: f64 = 82.0;
@@ -45,10 +45,10 @@ const HEIGHT: f64 = 30.0;
 
 pub fn draw() -> Result<Sheet, Error> {
     let mut sheet = Sheet::new(
-        684.0,
+        604.0,
         "When a tile is copied, and when it is computed with",
         "Two timelines with a row for each buffer. Level 5 has one: a tile is loaded, then computed with, and only then is the next \
-         one loaded. Level 6 has four: in every step it computes with one buffer, while the copies of three later tiles are under way.",
+         one loaded. Level 6 has three: in every step it computes with one buffer, while the copies of two later tiles are under way.",
     );
     let mut y = 54.0;
     for drawn in &LEVELS {

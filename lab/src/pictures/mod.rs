@@ -14,6 +14,7 @@ mod lesson3;
 mod lesson4;
 mod lesson5;
 mod lesson6;
+mod lesson7;
 mod memory;
 mod sheet;
 mod traced;
@@ -25,7 +26,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 11] = [
+const PICTURES: [Picture; 12] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -37,6 +38,7 @@ const PICTURES: [Picture; 11] = [
     ("lesson4-banks", lesson4::draw),
     ("lesson5-warp-tile", lesson5::draw),
     ("lesson6-stages", lesson6::draw),
+    ("lesson7-split", lesson7::draw),
 ];
 
 /// Every picture's path in the repository, and its text.
