@@ -26,9 +26,9 @@ pub const LEVEL: Level = Level {
     shipped: &[
         &[64, 128, 16, 64, 32, 8, 8, 8, 3, 1],
         &[16, 32, 64, 16, 32, 16, 4, 4, 3, 1],
+        &[32, 64, 32, 32, 64, 8, 8, 8, 3, 16],
         &[32, 64, 64, 32, 64, 16, 8, 8, 3, 1],
         &[64, 128, 32, 32, 64, 16, 8, 8, 3, 1],
-        &[32, 64, 32, 32, 64, 8, 8, 8, 3, 16],
     ],
     space: &[
         ("BM", &[16, 32, 64]),
@@ -47,12 +47,12 @@ pub const LEVEL: Level = Level {
         include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f64.ptx"),
         include_str!("../ptx/16x32x64x16x32x16x4x4x3x1-f32.ptx"),
         include_str!("../ptx/16x32x64x16x32x16x4x4x3x1-f64.ptx"),
+        include_str!("../ptx/32x64x32x32x64x8x8x8x3x16-f32.ptx"),
+        include_str!("../ptx/32x64x32x32x64x8x8x8x3x16-f64.ptx"),
         include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f32.ptx"),
         include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f64.ptx"),
         include_str!("../ptx/64x128x32x32x64x16x8x8x3x1-f32.ptx"),
         include_str!("../ptx/64x128x32x32x64x16x8x8x3x1-f64.ptx"),
-        include_str!("../ptx/32x64x32x32x64x8x8x8x3x16-f32.ptx"),
-        include_str!("../ptx/32x64x32x32x64x8x8x8x3x16-f64.ptx"),
     ],
     // ANCHOR: launch
     launch: |shape, tiles| {
