@@ -56,13 +56,13 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
     constexpr int W = ALIGNED ? V : 1;
     int am = tid / BK, ak = tid % BK, bk = tid / (BN / V), bn = tid % (BN / V) * W, rows = M - row0 - am, cols = N - col0 - bn;
     const T *from_a = A + (row0 + am) * K + ak, *from_b = B + bk * N + col0 + bn;
-    auto load = [&](Stage& stage, int k0) {
+    auto load = [&](Stage& stage, int left) {  // left: how much of K is left
         #pragma unroll
-        for (int i = 0; i < BM; i += THREADS / BK) copy_async<sizeof(T)>(&stage.a[ak][am] + i, from_a + i * K, k0 + ak < K && i < rows);
+        for (int i = 0; i < BM; i += THREADS / BK) copy_async<sizeof(T)>(&stage.a[ak][am] + i, from_a + i * K, ak < left && i < rows);
         #pragma unroll
         for (int i = 0; i < BK; i += THREADS * V / BN)
             for (int n = 0; n < BN; n += BN / V * W)
-                copy_async<W * sizeof(T)>(&stage.b[bk][bn] + i * BN + n, from_b + i * N + n, k0 + bk + i < K && n < cols);
+                copy_async<W * sizeof(T)>(&stage.b[bk][bn] + i * BN + n, from_b + i * N + n, bk + i < left && n < cols);
         from_a += BK, from_b += BK * N;
     };
     // ANCHOR_END: load
@@ -78,18 +78,18 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
     };
     #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s) {
-        if (s * BK < K) load(stages[s], s * BK);
+        if (s * BK < K) load(stages[s], K - s * BK);
         asm volatile("cp.async.commit_group;");
     }
     ready();
     fetch(0, stages[0], 0);
-    for (int k0 = 0, now = 0, next = STAGES - 1; k0 < K; k0 += BK) {
+    for (int left = K, now = 0, next = STAGES - 1; left > 0; left -= BK) {
         #pragma unroll
         for (int k = 0; k < BK; ++k) {
             if (k == BK - 1) ready(), now = now + 1 < STAGES ? now + 1 : 0;
             fetch((k + 1) % 2, stages[now], (k + 1) % BK);
             if (k == 0) {  // everyone has read the buffer of the step before: it may be overwritten
-                if (k0 + (STAGES - 1) * BK < K) load(stages[next], k0 + (STAGES - 1) * BK);
+                if (left > (STAGES - 1) * BK) load(stages[next], left - (STAGES - 1) * BK);
                 asm volatile("cp.async.commit_group;");
                 next = next + 1 < STAGES ? next + 1 : 0;
             }

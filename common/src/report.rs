@@ -73,11 +73,15 @@ impl Modelled {
         work: &emulator::Report,
     ) -> Modelled {
         // ptxas knows static shared memory only; the launch, all of it.
-        let whole = |r: &Resources| Resources { shared_bytes: r.shared_bytes.max(work.shared_bytes), ..*r };
-        let resources = kernel.resources.get(&gpu.sm()).map(whole);
+        let with_dynamic = |r: &Resources| Resources { shared_bytes: r.shared_bytes.max(work.shared_bytes), ..*r };
+        let resources = kernel.resources.get(&gpu.sm()).map(with_dynamic);
         let threads = launch.block.count() as u32;
         let occupancy = resources.map(|r| occupancy(gpu, threads, r.registers, r.shared_bytes));
-        let equal_blocks = shape.m.is_multiple_of(launch.tile.m) && shape.n.is_multiple_of(launch.tile.n);
+        let whole = shape.m.is_multiple_of(launch.tile.m) && shape.n.is_multiple_of(launch.tile.n);
+        let tiles = |size: u32, tile: u32| u64::from(size.div_ceil(tile));
+        // Where several blocks share a tile, some may have less to do.
+        let one_each = launch.grid.count() == tiles(shape.m, launch.tile.m) * tiles(shape.n, launch.tile.n);
+        let equal_blocks = whole && one_each;
         let bound = bound(work, gpu, Assumptions { equal_blocks, cold_l2: false });
         Modelled { gpu: gpu.name, architecture: gpu.sm(), resources, occupancy, bound }
     }

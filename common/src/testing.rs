@@ -92,7 +92,7 @@ pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape
         (1, 200, 17),
         (200, 1, 17),
         (1, 1, 257),
-        (9 * tm + 1, tn + 1, 3), // more rows of tiles than a band of blocks has
+        (9 * tm + 1, 15 * tn, 3), // more rows of tiles than a band of blocks has, and more tiles than split sums have room for
     ];
     shapes.map(|(m, n, k)| Shape { m: m.max(1), n: n.max(1), k }).to_vec()
 }

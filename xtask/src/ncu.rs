@@ -59,7 +59,7 @@ const WAITS: [&str; 21] = [
 ];
 
 /// The levels whose counters are read.
-const LEVELS: [&str; 7] = [
+const LEVELS: [&str; 8] = [
     "level0-naive",
     "level1-tiling",
     "level2-register",
@@ -67,6 +67,7 @@ const LEVELS: [&str; 7] = [
     "level4-vectorized",
     "level5-warp-tiling",
     "level6-async-copy",
+    "level7-split-k",
 ];
 
 /// The levels' default tiles at sizes that leave most of the GPU empty, fill it once, and fill it many times over.
@@ -96,7 +97,14 @@ fn cases() -> Vec<(&'static str, String)> {
     let vectors = register(&[small[1], &[64, 64, 8, 8, 4], &[32, 32, 8, 4, 4]]);
     let warps: [&[u32]; 2] = [&[128, 128, 8, 32, 64, 8, 8], &[64, 64, 16, 32, 32, 4, 8]];
     let stages: [&[u32]; 3] =
-        [&[128, 256, 16, 64, 64, 16, 8, 4], &[64, 128, 16, 32, 64, 8, 8, 2], &[64, 64, 16, 32, 32, 4, 8, 3]];
+        [&[128, 256, 16, 64, 64, 8, 16, 3], &[64, 128, 16, 32, 64, 8, 8, 2], &[64, 64, 16, 32, 32, 4, 8, 3]];
+    let parts: [&[u32]; 5] = [
+        &[64, 128, 16, 64, 32, 8, 8, 8, 3, 1],
+        &[16, 32, 64, 16, 32, 16, 4, 4, 3, 1],
+        &[32, 64, 64, 32, 64, 16, 8, 8, 3, 1],
+        &[64, 128, 32, 32, 64, 16, 8, 8, 3, 1],
+        &[32, 64, 32, 32, 64, 8, 8, 8, 3, 16],
+    ];
     let levels = [
         (LEVELS[0], naive),
         (LEVELS[1], blocks("TILE")),
@@ -105,6 +113,7 @@ fn cases() -> Vec<(&'static str, String)> {
         (LEVELS[4], variants(["spread", "conflicts"], vectors)),
         (LEVELS[5], tiles(&["BM", "BN", "BK", "WM", "WN", "TM", "TN"], &warps)),
         (LEVELS[6], tiles(&["BM", "BN", "BK", "WM", "WN", "TM", "TN", "STAGES"], &stages)),
+        (LEVELS[7], tiles(&["BM", "BN", "BK", "WM", "WN", "WK", "TM", "TN", "STAGES", "SPLIT"], &parts)),
     ];
     let mut cases = Vec::new();
     for (level, configurations) in levels {

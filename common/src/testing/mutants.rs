@@ -32,6 +32,7 @@ const RULES: [Rule; 8] = [
     ("loosen a comparison", |code| {
         let mut edits = replaced(code, " < ", &[" <= "]);
         edits.extend(replaced(code, " >= ", &[" > "]));
+        edits.extend(replaced(code, "left > ", &["left >= "]));
         edits
     }),
     ("drop a condition", drop_conditions),
@@ -42,6 +43,7 @@ const RULES: [Rule; 8] = [
         edits.extend(replaced(code, "int k = 0", &["int k = 1"]));
         edits.extend(replaced(code, "k0 += TILE", &["k0 += TILE + 1", "k0 += TILE - 1"]));
         edits.extend(replaced(code, "k0 += BK", &["k0 += BK + 1", "k0 += BK - 1"]));
+        edits.extend(replaced(code, "left -= BK", &["left -= BK + 1", "left -= BK - 1"]));
         edits
     }),
     ("leave the edge unfilled", leave_unfilled),
@@ -127,7 +129,7 @@ fn brackets(code: &str, wanted: bool, additions: &[&str]) -> Vec<Edit> {
 
 /// Indices one too high and one too low, but not in declarations.
 fn shift_indices(code: &str) -> Vec<Edit> {
-    let declares = code.contains("__shared__") || code.contains("= {}");
+    let declares = code.contains("__shared__") || code.contains("= {}") || code.starts_with("__device__");
     brackets(code, !declares, &[" + 1", " - 1"])
 }
 

@@ -29,8 +29,8 @@ pub struct Record {
     pub made_by: String,
     /// The compiler's version.
     pub compiler: String,
-    /// Tile sizes, element types and variants in which each mutant ran. Where its code is the kernel's own in one of them, it
-    /// ran with the first other tile sizes shipped in which it is not.
+    /// Tile sizes, element types and variants in which each mutant ran. Where nothing caught it there, or its code was the
+    /// kernel's own, it ran with all other tile sizes that are shipped, until one caught it.
     pub configurations: Vec<String>,
     /// Problems that each mutant ran on, until one caught it.
     pub shapes: Vec<String>,
@@ -143,18 +143,24 @@ impl Survivor {
 /// The smallest shipped tile of C, with which a mutant runs the fewest threads, in every element type and variant.
 fn configurations(level: &Level) -> Vec<Configuration> {
     let shipped = level.shipped_configurations();
-    let area = |c: &Configuration| {
-        let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &c.tiles).tile;
-        tile.m * tile.n
-    };
-    let smallest = shipped.iter().min_by_key(|c| area(c)).map(|c| c.tiles.clone());
+    let smallest = shipped.iter().min_by_key(|c| area(level, c)).map(|c| c.tiles.clone());
     shipped.into_iter().filter(|c| Some(&c.tiles) == smallest.as_ref()).collect()
 }
+
+/// Elements of C that a block computes.
+fn area(level: &Level, configuration: &Configuration) -> u32 {
+    let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles).tile;
+    tile.m * tile.n
+}
+
+/// Elements of C that a mutant is given at most: the largest shapes are for the kernel's own tests.
+const LARGEST: u32 = 1 << 20;
 
 /// The shapes of a configuration, those first that catch most.
 fn shapes(level: &Level, configuration: &Configuration) -> Vec<Shape> {
     let mut shapes = awkward_shapes(level, configuration);
     shapes.swap(0, 3);
+    shapes.retain(|shape| shape.m * shape.n <= LARGEST);
     shapes
 }
 
@@ -168,6 +174,11 @@ fn run(level: &Level, compiler: &Compiler) -> Result<Record, String> {
     };
     let right: Vec<Vec<Right>> =
         configurations.iter().map(compiled).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    for Right { configuration, kernel } in right.iter().flatten() {
+        if let Some(how) = caught(level, configuration, kernel) {
+            return Err(format!("{} itself is caught ({configuration}): {how}", level.path));
+        }
+    }
     let runs: Vec<(&Mutant, &[Right])> =
         mutants.iter().flat_map(|mutant| right.iter().map(move |right| (mutant, right.as_slice()))).collect();
     let outcomes: Vec<(Option<String>, &Configuration)> =
@@ -212,14 +223,15 @@ struct Right {
     kernel: Kernel,
 }
 
-/// A configuration, and the same with all other tile sizes that are shipped.
+/// A configuration, and the same with all other tile sizes that are shipped, from the smallest tile of C on.
 fn with_other_tiles(level: &Level, configuration: &Configuration) -> Vec<Configuration> {
     let of_it = |c: &Configuration| (c.dtype, c.variant) == (configuration.dtype, configuration.variant);
-    let others = level.shipped_configurations().into_iter().filter(|c| of_it(c) && c != configuration);
-    [configuration.clone()].into_iter().chain(others).collect()
+    let mut all: Vec<Configuration> = level.shipped_configurations().into_iter().filter(of_it).collect();
+    all.sort_by_key(|c| (c != configuration, area(level, c)));
+    all
 }
 
-/// How a mutant is caught, if it is, and in which of the configurations.
+/// How a mutant is caught, if it is, and in which of the configurations; if not, in the first in which its code differs.
 fn outcome<'a>(
     level: &Level,
     mutant: &Mutant,
@@ -227,6 +239,7 @@ fn outcome<'a>(
     compiler: &Compiler,
 ) -> (Option<String>, &'a Configuration) {
     let wrong = Level { source: Box::leak(mutant.source.clone().into_boxed_str()), ..*level };
+    let mut survived = None;
     for Right { configuration, kernel: right } in right {
         let Ok(kernel) = Kernel::compile(&wrong, configuration, &[], compiler) else {
             return (Some("refused by the compiler".to_string()), configuration);
@@ -234,13 +247,15 @@ fn outcome<'a>(
         if instructions(&kernel.ptx).eq(instructions(&right.ptx)) {
             continue;
         }
-        let run = |shape: &Shape| match configuration.dtype {
-            Dtype::F32 => caught_on::<f32>(level, configuration, &kernel, *shape),
-            Dtype::F64 => caught_on::<f64>(level, configuration, &kernel, *shape),
-        };
-        return (shapes(level, configuration).iter().find_map(run), configuration);
+        match caught(level, configuration, &kernel) {
+            Some(how) => return (Some(how), configuration),
+            None => survived = survived.or(Some(configuration)),
+        }
     }
-    (Some(SAME_CODE.to_string()), &right[0].configuration)
+    match survived {
+        Some(configuration) => (None, configuration),
+        None => (Some(SAME_CODE.to_string()), &right[0].configuration),
+    }
 }
 
 /// The lines of PTX that are no line information.
@@ -248,7 +263,16 @@ fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
     ptx.lines().map(str::trim).filter(|line| !line.starts_with(".loc") && !line.starts_with("//") && !line.is_empty())
 }
 
-/// How one run catches it, if it does.
+/// How a run in a configuration catches a kernel, if one does.
+fn caught(level: &Level, configuration: &Configuration, kernel: &Kernel) -> Option<String> {
+    let run = |shape: &Shape| match configuration.dtype {
+        Dtype::F32 => caught_on::<f32>(level, configuration, kernel, *shape),
+        Dtype::F64 => caught_on::<f64>(level, configuration, kernel, *shape),
+    };
+    shapes(level, configuration).iter().find_map(run)
+}
+
+/// How one run catches it, if it does. It is launched twice: what the first launch leaves behind must not spoil the second.
 fn caught_on<T: Element>(
     level: &Level,
     configuration: &Configuration,
@@ -272,13 +296,16 @@ fn caught_on<T: Element>(
     let c = arguments[2];
     arguments.extend([shape.m, shape.n, shape.k].map(Argument::U32));
     let how = Launch { instruction_limit: INSTRUCTION_LIMIT, dynamic_shared, ..Launch::new(launch.grid, launch.block) };
-    match device.launch(&program, how, &arguments) {
-        Ok(_) => {}
-        Err(LaunchError::Fault(fault)) => return Some(in_words(fault.kind).to_string()),
-        Err(LaunchError::Refused(why)) => return Some(format!("refused launch: {why}")),
-    }
     let Argument::Buffer(c) = c else { return None };
     let mut bytes = T::to_bytes(&problem.c);
+    for _ in 0..2 {
+        device.write(c, &bytes).ok()?;
+        match device.launch(&program, how, &arguments) {
+            Ok(_) => {}
+            Err(LaunchError::Fault(fault)) => return Some(in_words(fault.kind).to_string()),
+            Err(LaunchError::Refused(why)) => return Some(format!("refused launch: {why}")),
+        }
+    }
     if device.read(c, &mut bytes).is_err() {
         return Some(in_words(FaultKind::Uninitialised).to_string());
     }

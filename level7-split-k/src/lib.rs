@@ -1,0 +1,66 @@
+//! Level 7: split-K.
+
+use common::{Dim3, LaunchShape, Level, Needs, Tile};
+
+/// The level: kernel, tile sizes, launch, and what is shipped compiled.
+pub const LEVEL: Level = Level {
+    number: 7,
+    name: "level7-split-k",
+    title: "split-K",
+    path: "level7-split-k/kernel.cu",
+    source: include_str!("../kernel.cu"),
+    entry: "gemm_split_k",
+    variants: &[],
+    tiles: &[
+        ("BM", 64),
+        ("BN", 128),
+        ("BK", 16),
+        ("WM", 64),
+        ("WN", 32),
+        ("WK", 8),
+        ("TM", 8),
+        ("TN", 8),
+        ("STAGES", 3),
+        ("SPLIT", 1),
+    ],
+    shipped: &[
+        &[64, 128, 16, 64, 32, 8, 8, 8, 3, 1],
+        &[16, 32, 64, 16, 32, 16, 4, 4, 3, 1],
+        &[32, 64, 32, 32, 64, 8, 8, 8, 3, 16],
+        &[32, 64, 64, 32, 64, 16, 8, 8, 3, 1],
+        &[64, 128, 32, 32, 64, 16, 8, 8, 3, 1],
+    ],
+    ptx: &[
+        include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f32.ptx"),
+        include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f64.ptx"),
+        include_str!("../ptx/16x32x64x16x32x16x4x4x3x1-f32.ptx"),
+        include_str!("../ptx/16x32x64x16x32x16x4x4x3x1-f64.ptx"),
+        include_str!("../ptx/32x64x32x32x64x8x8x8x3x16-f32.ptx"),
+        include_str!("../ptx/32x64x32x32x64x8x8x8x3x16-f64.ptx"),
+        include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f32.ptx"),
+        include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f64.ptx"),
+        include_str!("../ptx/64x128x32x32x64x16x8x8x3x1-f32.ptx"),
+        include_str!("../ptx/64x128x32x32x64x16x8x8x3x1-f64.ptx"),
+    ],
+    // ANCHOR: launch
+    launch: |shape, tiles| {
+        let [bm, bn, bk, wm, wn, wk] = ["BM", "BN", "BK", "WM", "WN", "WK"].map(|name| tiles[name]);
+        LaunchShape {
+            grid: Dim3::xy(shape.n.div_ceil(bn).saturating_mul(shape.m.div_ceil(bm)), tiles["SPLIT"]),
+            block: Dim3::xy((bm / wm) * (bn / wn) * (bk / wk) * 32, 1),
+            tile: Tile { m: bm, n: bn, k: bk },
+        }
+    },
+    // ANCHOR_END: launch
+    needs: Needs {
+        // cp.async came with sm_80.
+        architecture: 80,
+        // The stages, whose place the slices' sums take in the end.
+        shared: |c| {
+            let [bm, bn, bk, wk, stages] = ["BM", "BN", "BK", "WK", "STAGES"].map(|name| c.tiles[name]);
+            let bytes = c.dtype.bytes();
+            (stages * bk * ((bm + bn) * bytes + 16)).max(bk / wk * bm * bn * bytes)
+        },
+        ..Needs::USUAL
+    },
+};
