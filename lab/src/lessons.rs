@@ -66,17 +66,8 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     let vectors =
         [(REGISTER, large), (DOUBLE, large), (CONFLICTS, large), (SPREAD, large), (REGISTER, middle), (SPREAD, middle)];
     let warps = [(SPREAD, large), (WARP, "BM=128 BN=128 BK=8 WM=32 WN=64 TM=8 TN=8")];
-    let of = |level: &str| -> Vec<(String, String)> {
-        let mut found: Vec<(String, String)> = Vec::new();
-        for row in record.rows.iter().filter(|row| row.dtype == Dtype::F32 && row.kernel.starts_with(level)) {
-            let name = (row.kernel.clone(), row.tiles.clone());
-            if !found.contains(&name) {
-                found.push(name);
-            }
-        }
-        found
-    };
-    let copies: Vec<(String, String)> = [of(WARP), of(ASYNC), of(VENDOR)].concat();
+    let of = |level| configurations(record, level);
+    let copies = [of(WARP), of(ASYNC), of(VENDOR)].concat();
     let copies: Vec<(&str, &str)> = copies.iter().map(|(kernel, tiles)| (&**kernel, &**tiles)).collect();
     vec![
         file("lesson4", gflops(record, lines(&vectors))),
@@ -88,6 +79,18 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
         file("lesson7", shares(record, &[of(ASYNC), of(SPLIT), of(VENDOR)].concat())),
         file("lesson7-waits", waits.table(&[(ASYNC, "--size 128"), (SPLIT, SMALL_TILES), (SPLIT, DEEP)])),
     ]
+}
+
+/// What the record has of a level in f32: kernels and tile sizes, in its order.
+fn configurations(record: &Record, level: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for row in record.rows.iter().filter(|row| row.dtype == Dtype::F32 && row.kernel.starts_with(level)) {
+        let name = (row.kernel.clone(), row.tiles.clone());
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
 }
 
 /// Each of these levels with each of these arguments.

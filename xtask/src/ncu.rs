@@ -78,6 +78,9 @@ fn waits() -> Vec<(&'static str, String)> {
     }
     let large = "--size 4096 --define BM=128 --define BN=128 --define BK=8 --define TM=8 --define TN=8";
     cases.extend(["level2-register", "level3-double-buffer"].map(|level| (level, large.to_string())));
+    let small = "--size 128 --define BM=16 --define BN=32 --define BK=64 --define WM=16 --define WN=32 --define WK=16 --define TM=4 --define TN=4";
+    let deep = "--m 128 --n 128 --k 16384 --define BM=32 --define BN=64 --define BK=32 --define WM=32 --define WN=64 --define SPLIT=16";
+    cases.extend([small, deep].map(|arguments| ("level7-split-k", arguments.to_string())));
     cases
 }
 
