@@ -222,6 +222,11 @@ impl Waits {
         let read =
             |(level, arguments): &(&str, &str)| self.rows.iter().find(|row| row[0] == *level && row[1] == *arguments);
         let launches: Vec<&Vec<String>> = launches.iter().filter_map(read).collect();
+        if launches.is_empty() {
+            return "The record of what these kernels wait for is still to be made: `cargo x ncu-waits`, on a machine with a GPU and \
+                    Nsight Compute, makes it. What follows was seen there while the kernels were tuned.\n"
+                .to_string();
+        }
         let mut lines = vec![vec!["f32, default tiles".to_string()]];
         lines[0].extend(launches.iter().map(|row| launch(&row[0], &row[1])));
         let columns = |metric: &str| self.names.iter().position(|name| name == metric);
