@@ -1,9 +1,9 @@
 //! Global memory: buffers in an address space with wide gaps, so that no overrun of one reaches another.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
-use crate::machine::Stamp;
+use crate::marks::Watch;
 
 /// Buffer `n` starts at address `(n + 1) << BASE_BITS`; half a gap on either side belongs to it in messages.
 const BASE_BITS: u32 = 40;
@@ -26,48 +26,6 @@ pub(crate) struct BufferMemory {
     touched: Vec<AtomicU8>,
     /// Who accessed it in this launch; present while it is watched for races.
     pub watch: Option<Watch>,
-}
-
-/// Stamps of a buffer's cells, with the thread block that made them (plus one; zero for none).
-#[derive(Debug)]
-pub(crate) struct Watch {
-    pub grain: u32,
-    pub writes: Vec<Mark>,
-    /// Two readers for each cell; empty where the launch cannot read the buffer.
-    pub reads: Vec<[Mark; 2]>,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Mark {
-    block: AtomicU32,
-    stamp: AtomicU64,
-}
-
-impl Mark {
-    /// Thread block and stamp of the last access.
-    #[inline]
-    pub fn get(&self) -> Option<(u32, Stamp)> {
-        let block = self.block.load(Relaxed);
-        (block != 0).then(|| (block - 1, Stamp(self.stamp.load(Relaxed))))
-    }
-
-    #[inline]
-    pub fn set(&self, block: u32, stamp: Stamp) {
-        self.stamp.store(stamp.0, Relaxed);
-        self.block.store(block + 1, Relaxed);
-    }
-}
-
-impl Watch {
-    pub fn new(bytes: usize, grain: u32, read: bool) -> Watch {
-        let cells = bytes.div_ceil(grain as usize);
-        let mut watch = Watch { grain, writes: Vec::new(), reads: Vec::new() };
-        watch.writes.resize_with(cells, Mark::default);
-        if read {
-            watch.reads.resize_with(cells, Default::default);
-        }
-        watch
-    }
 }
 
 /// Which buffer an address belongs to, and the offset in it, which may lie outside.

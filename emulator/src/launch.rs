@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::global::Watch;
+use crate::global::BufferMemory;
 use crate::machine::{Context, Shape, Tally, Worker, run_block, trace_block};
+use crate::marks::Watch;
 use crate::program::Program;
 use crate::{Argument, Buffer, Counters, Device, Dim3, Fault, Kernel, Launch, LaunchError, Report, Trace};
 
@@ -15,26 +16,36 @@ const MAX_THREADS: u64 = 1024;
 const MAX_SHARED: u64 = 227 * 1024;
 const MAX_GRID: [u64; 3] = [(1 << 31) - 1, 65535, 65535];
 
+/// A buffer among a launch's arguments and the module's variables, and what the program may do to it.
+struct Written {
+    buffer: usize,
+    stored: bool,
+    loaded: bool,
+}
+
 impl Device {
     /// Runs a kernel over the whole grid, and returns when the last thread block is done.
     ///
     /// The result is the same whatever the number of cores: if thread blocks ran side by side and one met
-    /// a fault, memory goes back to what it was and the blocks run once more one by one, so that the fault
-    /// is the first in the order of the grid.
+    /// a fault, or a cell that another writes, memory goes back to what it was and the blocks run once more one
+    /// by one, so that the fault is the first in the order of the grid.
     pub fn launch(&mut self, kernel: &Kernel, launch: Launch, arguments: &[Argument]) -> Result<Report, LaunchError> {
         let program = &*kernel.program;
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
-        let snapshots: Vec<_> = written.iter().map(|&buffer| self.memory.buffers[buffer].snapshot()).collect();
-        let side_by_side = !program.synchronises_globally && rayon::current_num_threads() > 1;
-
-        let mut outcome = self.run(program, &launch, &shape, &parameters, side_by_side);
-        if side_by_side && outcome.is_err() {
-            for (&buffer, snapshot) in written.iter().zip(&snapshots) {
-                self.memory.buffers[buffer].restore(snapshot);
+        if !program.synchronises_globally && rayon::current_num_threads() > 1 {
+            let snapshot = |part: &Written| self.memory.buffers[part.buffer].snapshot();
+            let snapshots: Vec<_> = written.iter().map(snapshot).collect();
+            self.prepare(program, &launch, &written, true);
+            let outcome = self.run(program, &launch, &shape, &parameters, true);
+            if outcome.is_ok() {
+                return self.finish(program, &launch, outcome);
             }
-            self.prepare(program, &launch, arguments);
-            outcome = self.run(program, &launch, &shape, &parameters, false);
+            for (part, snapshot) in written.iter().zip(&snapshots) {
+                self.memory.buffers[part.buffer].restore(snapshot);
+            }
         }
+        self.prepare(program, &launch, &written, false);
+        let outcome = self.run(program, &launch, &shape, &parameters, false);
         self.finish(program, &launch, outcome)
     }
 
@@ -50,7 +61,8 @@ impl Device {
         wanted: impl Fn(Dim3) -> bool,
     ) -> Result<Trace, LaunchError> {
         let program = &*kernel.program;
-        let (shape, parameters, _) = self.ready(kernel, &launch, arguments)?;
+        let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
+        self.prepare(program, &launch, &written, false);
         let context = self.context(program, &launch, &shape, &parameters);
         let mut worker = Worker::new(&context);
         let run = |block| match wanted(shape.block_at(block)) {
@@ -70,12 +82,13 @@ impl Device {
         kernel: &Kernel,
         launch: &Launch,
         arguments: &[Argument],
-    ) -> Result<(Shape, Vec<u8>, Vec<usize>), LaunchError> {
+    ) -> Result<(Shape, Vec<u8>, Vec<Written>), LaunchError> {
         let program = &*kernel.program;
         check_shape(program, launch)?;
         let parameters = self.parameters(program, arguments)?;
-        let written = self.prepare(program, launch, arguments);
-        let globals = self.module_variables(kernel);
+        let variables = self.module_variables(kernel);
+        let globals = variables.iter().map(|variable| self.memory.address(variable.0)).collect();
+        let written = self.written(program, arguments, &variables);
         let shape = Shape { grid: launch.grid, block: launch.block, dynamic_shared: launch.dynamic_shared, globals };
         Ok((shape, parameters, written))
     }
@@ -170,36 +183,44 @@ impl Device {
         Ok(bytes)
     }
 
-    /// Forgets what earlier launches left behind, and watches the buffers that this one may write. Gives those.
-    fn prepare(&mut self, program: &Program, launch: &Launch, arguments: &[Argument]) -> Vec<usize> {
-        let mut written = Vec::new();
-        let mut loaded = Vec::new();
+    /// The buffers that the program may write.
+    fn written(&self, program: &Program, arguments: &[Argument], variables: &[Buffer]) -> Vec<Written> {
+        let mut all: Vec<Written> = Vec::new();
+        let mut add = |Buffer(buffer), stored, loaded| {
+            let buffer = buffer as usize;
+            if let Some(known) = all.iter_mut().find(|known| known.buffer == buffer) {
+                known.stored |= stored;
+                known.loaded |= loaded;
+            } else {
+                all.push(Written { buffer, stored, loaded });
+            }
+        };
         for (parameter, argument) in program.parameters.iter().zip(arguments) {
-            if let Argument::Buffer(Buffer(buffer)) = argument {
-                if parameter.stored_through {
-                    written.push(*buffer as usize);
-                }
-                if parameter.loaded_through {
-                    loaded.push(*buffer as usize);
-                }
+            if let Argument::Buffer(buffer) = argument {
+                add(*buffer, parameter.stored_through, parameter.loaded_through);
             }
         }
-        written.sort_unstable();
-        written.dedup();
-        for (index, buffer) in self.memory.buffers.iter_mut().enumerate() {
-            buffer.forget_touched();
-            let watched = launch.sanitize && !buffer.freed && written.contains(&index);
-            buffer.watch = watched.then(|| Watch::new(buffer.bytes, program.global_grain, loaded.contains(&index)));
+        for variable in variables {
+            add(*variable, program.globals_stored, program.globals_loaded);
         }
-        written.retain(|&buffer| !self.memory.buffers[buffer].freed);
-        written
+        all.retain(|part| part.stored && !self.memory.buffers[part.buffer].freed);
+        all
     }
 
-    /// Addresses of the module's variables, which come to be with the first launch.
-    fn module_variables(&mut self, kernel: &Kernel) -> Vec<u64> {
+    /// Forgets what earlier launches left behind, and watches the buffers that this one may write.
+    fn prepare(&mut self, program: &Program, launch: &Launch, written: &[Written], side_by_side: bool) {
+        self.memory.buffers.iter_mut().for_each(BufferMemory::forget_touched);
+        for part in written.iter().filter(|_| launch.sanitize) {
+            let buffer = &mut self.memory.buffers[part.buffer];
+            buffer.watch = Some(Watch::new(buffer.bytes, program.global_grain, part.loaded, side_by_side));
+        }
+    }
+
+    /// Buffers of the module's variables, which come to be with the first launch.
+    fn module_variables(&mut self, kernel: &Kernel) -> Vec<Buffer> {
         let program = &kernel.program;
         let module = kernel.module_id();
-        let mut addresses = Vec::new();
+        let mut buffers = Vec::new();
         for (index, variable) in program.globals.iter().enumerate() {
             let key = (module, index as u32);
             let buffer = match self.module_variables.get(&key) {
@@ -213,9 +234,9 @@ impl Device {
                     buffer
                 }
             };
-            addresses.push(self.memory.address(buffer.0));
+            buffers.push(buffer);
         }
-        addresses
+        buffers
     }
 
     fn report(&self, program: &Program, launch: &Launch, tally: &Tally) -> Report {

@@ -13,6 +13,7 @@ mod global;
 pub mod gpu;
 mod launch;
 mod machine;
+mod marks;
 mod module;
 pub mod occupancy;
 mod program;

@@ -7,7 +7,11 @@ use super::race::Stamp;
 use super::warp::Warp;
 use crate::Fault;
 use crate::global::{BufferMemory, locate};
+use crate::marks::Watch;
 use crate::program::Access;
+
+/// Who accesses, which place, and when.
+type Met<'a> = ((&'a Warp, &'a Access, usize), (&'a BufferMemory, usize), Stamp);
 
 impl Worker<'_> {
     /// A lane is about to read watched memory.
@@ -26,13 +30,14 @@ impl Worker<'_> {
             let offset = locate(addresses[lane]).1 as usize;
             for at in (offset..offset + access.bytes() as usize).step_by(watch.grain as usize) {
                 let cell = at / watch.grain as usize;
-                if let Some((block, write)) = watch.writes[cell].get()
+                let who = (warp, access, lane);
+                self.meet(watch, cell, (who, (memory, at), now), "load")?;
+                if let Some((block, write)) = watch.writes.at(cell).get()
                     && self.unordered(block, write, now)
                 {
-                    let who = (warp, access, lane);
                     return Err(self.convict_global_race(who, (memory, at), (block, write, "store"), "load"));
                 }
-                if let Some([first, second]) = watch.reads.get(cell) {
+                if let Some([first, second]) = watch.reads.as_ref().map(|reads| reads.at(cell)) {
                     let mine = self.block as u32;
                     match first.get() {
                         Some((block, read))
@@ -67,25 +72,37 @@ impl Worker<'_> {
             for at in (offset..offset + access.bytes() as usize).step_by(grain) {
                 let cell = at / grain;
                 let who = (warp, access, lane);
-                if let Some((block, write)) = watch.writes[cell].get()
+                self.meet(watch, cell, (who, (memory, at), now), "store")?;
+                if let Some((block, write)) = watch.writes.at(cell).get()
                     && self.unordered(block, write, now)
                     && (0..grain).any(|n| memory.load(at + n, 1) as u8 != new[at - offset + n])
                 {
                     return Err(self.convict_global_race(who, (memory, at), (block, write, "store"), "store"));
                 }
-                for read in watch.reads.get(cell).into_iter().flatten() {
+                for read in watch.reads.iter().flat_map(|reads| reads.at(cell)) {
                     if let Some((block, read)) = read.get()
                         && self.unordered(block, read, now)
                     {
                         return Err(self.convict_global_race(who, (memory, at), (block, read, "load"), "store"));
                     }
                 }
-                watch.writes[cell].set(self.block as u32, now);
+                watch.writes.at(cell).set(self.block as u32, now);
             }
             // Lanes of one store: a later lane with the same address sees this one's mark and value.
             self.colliding_lane(warp, access, mask, lane, memory, &new)?;
         }
         Ok(())
+    }
+
+    /// Whether blocks that run side by side meet at a cell. That ends the run, and the blocks run once more one by
+    /// one: there it shows whether it is a race, and whose. Until then, any race of the cell stands for it.
+    fn meet(&self, watch: &Watch, cell: usize, access: Met, verb: &str) -> Result<(), Box<Fault>> {
+        let Some(owners) = &watch.owners else { return Ok(()) };
+        let (who, place, now) = access;
+        match owners.at(cell).is_shared(self.block as u32, verb == "store") {
+            true => Err(self.convict_global_race(who, place, (self.block as u32, now, verb), verb)),
+            false => Ok(()),
+        }
     }
 
     fn unordered(&self, block: u32, before: Stamp, now: Stamp) -> bool {

@@ -382,6 +382,8 @@ impl<'a> Decoder<'a> {
             local_bytes: self.local_bytes as u32,
             constants: self.constants,
             globals: self.globals,
+            globals_stored: false,
+            globals_loaded: false,
             files: self.file_numbers.iter().map(|n| self.source.files[n].clone()).collect(),
         };
         provenance::mark(&mut program, self.counts, &self.presets);

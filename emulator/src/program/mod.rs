@@ -74,6 +74,9 @@ pub(crate) struct Program {
     pub constants: Vec<u8>,
     /// Module-level variables in global memory, by `Preset::Global`.
     pub globals: Vec<GlobalVariable>,
+    /// Some store's, some load's address may derive from a module-level variable.
+    pub globals_stored: bool,
+    pub globals_loaded: bool,
     /// Has volatile, relaxed, acquire or release accesses, or atomics: threads may wait for each other.
     pub synchronises: bool,
     /// Global memory orders threads of different blocks here (atomics, volatile): blocks run in

@@ -1,4 +1,4 @@
-//! Which parameters the address of a load or store may derive from, so that only buffers that are
+//! Which parameters and module-level variables the address of a load or store may derive from, so that only buffers that are
 //! written need watching for races. Flow-insensitive, so it errs on the side of watching more.
 
 use super::operands::{Role, visit};
@@ -7,16 +7,22 @@ use crate::program::decode::PRESET;
 
 /// A value that came out of memory: it may be any pointer.
 const ANY: u64 = 1 << 63;
+/// The address of a module-level variable.
+const VARIABLE: u64 = 1 << 62;
+/// The last parameter that has a bit of its own; those after it share its bit.
+const LAST: usize = 61;
 
-/// Sets `stored_through` and `loaded_through` of the program's parameters. Runs before allocation.
+/// Sets `stored_through` and `loaded_through` of the program's parameters, and the same of its variables. Runs before allocation.
 pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Preset>; 3]) {
     let mut origin: [Vec<u64>; 3] = counts.map(|n| vec![0; n as usize]);
-    let offset_of = |slot: Slot| match slot & PRESET {
-        0 => None,
-        _ => match presets[File::D as usize].get((slot & !PRESET) as usize) {
-            Some(Preset::Constant(bits)) => Some(*bits),
-            _ => None,
-        },
+    let preset = |file: File, slot: Slot| presets[file as usize].get((slot & !PRESET) as usize);
+    let offset_of = |slot: Slot| match preset(File::D, slot) {
+        Some(Preset::Constant(bits)) if slot & PRESET != 0 => Some(*bits),
+        _ => None,
+    };
+    let of_preset = |file, slot| match preset(file, slot) {
+        Some(Preset::Global(..)) => VARIABLE,
+        _ => 0,
     };
     let (mut stored, mut loaded) = (0, 0);
     let (mut accesses, mut extended) = (program.accesses.clone(), program.extended.clone());
@@ -39,6 +45,11 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
             let mut address = 0;
             visit(&mut instruction.clone(), &mut accesses, &mut extended, &mut |file, role, slot| {
                 if *slot & PRESET != 0 {
+                    match role {
+                        Role::Read => flowing |= of_preset(file, *slot),
+                        Role::Address => address |= of_preset(file, *slot),
+                        Role::Write => {}
+                    }
                     return;
                 }
                 let place = &mut origin[file as usize][*slot as usize];
@@ -68,14 +79,16 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
         }
     }
     for (index, parameter) in program.parameters.iter_mut().enumerate() {
-        let bit = 1 << index.min(62) | ANY;
+        let bit = 1 << index.min(LAST) | ANY;
         parameter.stored_through = stored & bit != 0;
         parameter.loaded_through = loaded & bit != 0;
     }
+    program.globals_stored = stored & (VARIABLE | ANY) != 0;
+    program.globals_loaded = loaded & (VARIABLE | ANY) != 0;
 }
 
 fn parameter_bit(program: &Program, offset: u64) -> u64 {
     let at =
         program.parameters.iter().position(|p| (u64::from(p.offset)..u64::from(p.offset + p.bytes)).contains(&offset));
-    at.map_or(ANY, |index| 1 << index.min(62))
+    at.map_or(ANY, |index| 1 << index.min(LAST))
 }

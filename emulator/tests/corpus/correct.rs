@@ -34,6 +34,9 @@ const CASES: &[(Case, Expected)] = &[
     (Case::new("volatile_then_plain", 1, TWO_WARPS, &[A, C64]), |i| 64.0 - i as f32),
     (Case::new("volatile_global", 1, TWO_WARPS, &[A, C64]), |i| i as f32 + 1.0),
     (Case::new("in_place", 2, WARP, &[Floats("C", 64)]), |i| 8.0 * i as f32 + 7.0),
+    (Case::new("variable_within_block", 2, TWO_WARPS, &[Floats("A", 128), Unwritten("C", 512)]), |i| {
+        (i / 64 * 64 + 63 - i % 64) as f32
+    }),
     (Case::new("global_exchange", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
     (Case::new("named_barriers", 1, [128, 1], &[Floats("A", 128), Unwritten("C", 4 * 128)]), |i| {
         (i ^ 63) as f32 + (i / 64) as f32

@@ -43,6 +43,8 @@ const CASES: &[Case] = &[
     Case::new("race/lost_update", 2, WARP, &[A, C]),
     Case::new("race/global_in_block", 1, TWO_WARPS, &[A, Floats("C", 128)]),
     Case::new("race/global_between_blocks", 2, WARP, &[C]),
+    Case::new("race/counter_without_atomic", 2, WARP, &[A, C]),
+    Case::new("race/parts_not_awaited", 2, WARP, &[A, C]),
     Case::new("race/stencil_in_place", 2, WARP, &[Floats("C", 65)]),
     Case::new("uninitialised/shared_to_result", 1, WARP, &[A, C]),
     Case::new("uninitialised/shared_to_address", 1, WARP, &[Ints("A", 32), C]),
@@ -124,6 +126,17 @@ fn every_fault_is_convicted_in_these_words() {
             omit_expression => true,
             snapshot_path => format!("../faults/{folder}"),
         }, { insta::assert_snapshot!(name, text) });
+    }
+}
+
+/// Blocks run side by side and meet in any order: what is said of them must not depend on it.
+#[test]
+fn a_race_between_blocks_is_always_the_same_one() {
+    for case in CASES.iter().filter(|case| case.name.starts_with("race/") && case.grid.x > 1) {
+        let first = message(case);
+        for _ in 0..100 {
+            assert_eq!(message(case), first, "{}", case.name);
+        }
     }
 }
 

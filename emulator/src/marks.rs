@@ -1,0 +1,118 @@
+//! What is known of each cell of a watched buffer: who accessed it in this launch.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use crate::machine::Stamp;
+
+/// A buffer's cells, of `grain` bytes each.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    pub grain: u32,
+    pub writes: Pages<Mark>,
+    /// Two readers for each cell; absent where the launch cannot read the buffer.
+    pub reads: Option<Pages<[Mark; 2]>>,
+    /// Present while thread blocks run side by side.
+    pub owners: Option<Pages<Owner>>,
+}
+
+impl Watch {
+    pub fn new(bytes: usize, grain: u32, read: bool, side_by_side: bool) -> Watch {
+        let cells = bytes.div_ceil(grain as usize);
+        Watch {
+            grain,
+            writes: Pages::new(cells),
+            reads: read.then(|| Pages::new(cells)),
+            owners: side_by_side.then(|| Pages::new(cells)),
+        }
+    }
+}
+
+/// One value for each cell, in pages that come to be with the first access: large buffers are often touched in part.
+#[derive(Debug)]
+pub(crate) struct Pages<T>(Vec<OnceLock<Box<[T]>>>);
+
+impl<T: Default> Pages<T> {
+    const CELLS: usize = 1024;
+
+    fn new(cells: usize) -> Pages<T> {
+        Pages((0..cells.div_ceil(Self::CELLS)).map(|_| OnceLock::new()).collect())
+    }
+
+    #[inline]
+    pub fn at(&self, cell: usize) -> &T {
+        let new = || (0..Self::CELLS).map(|_| T::default()).collect();
+        &self.0[cell / Self::CELLS].get_or_init(new)[cell % Self::CELLS]
+    }
+}
+
+/// The last access of a kind: its stamp, and the thread block that made it (plus one; zero for none).
+#[derive(Debug, Default)]
+pub(crate) struct Mark {
+    block: AtomicU32,
+    stamp: AtomicU64,
+}
+
+impl Mark {
+    /// Thread block and stamp of the last access.
+    #[inline]
+    pub fn get(&self) -> Option<(u32, Stamp)> {
+        let block = self.block.load(Relaxed);
+        (block != 0).then(|| (block - 1, Stamp(self.stamp.load(Relaxed))))
+    }
+
+    #[inline]
+    pub fn set(&self, block: u32, stamp: Stamp) {
+        self.stamp.store(stamp.0, Relaxed);
+        self.block.store(block + 1, Relaxed);
+    }
+}
+
+/// Which thread blocks accessed a cell: none (0), one (its number plus one) or several; and whether one of them wrote.
+///
+/// It is the same in whatever order the accesses come, so no chance decides whether blocks share a cell.
+#[derive(Debug, Default)]
+pub(crate) struct Owner(AtomicU64);
+
+impl Owner {
+    const SEVERAL: u64 = u32::MAX as u64;
+    const WRITTEN: u64 = 1 << 32;
+
+    /// Notes an access by `block`. Whether several blocks have accessed the cell by now, and one of them wrote.
+    #[inline]
+    pub fn is_shared(&self, block: u32, write: bool) -> bool {
+        let noted = |old: u64| {
+            let mine = u64::from(block) + 1;
+            let owner = if [0, mine].contains(&(old & Self::SEVERAL)) { mine } else { Self::SEVERAL };
+            owner | old & Self::WRITTEN | if write { Self::WRITTEN } else { 0 }
+        };
+        let changed = self.0.fetch_update(Relaxed, Relaxed, |old| Some(noted(old)).filter(|new| *new != old));
+        changed.map_or_else(|same| same, noted) == Self::SEVERAL | Self::WRITTEN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_shared_once_two_blocks_met_and_one_wrote_in_any_order() {
+        let shared = |accesses: &[(u32, bool)]| {
+            let owner = Owner::default();
+            accesses.iter().map(|(block, write)| owner.is_shared(*block, *write)).collect::<Vec<_>>()
+        };
+        assert_eq!(shared(&[(0, false), (0, true), (0, false)]), [false; 3], "one block alone");
+        assert_eq!(shared(&[(0, false), (7, false), (u32::MAX - 2, false)]), [false; 3], "readers");
+        assert_eq!(shared(&[(0, true), (7, false)]), [false, true]);
+        assert_eq!(shared(&[(7, false), (0, true)]), [false, true]);
+        assert_eq!(shared(&[(7, true), (0, true)]), [false, true]);
+        assert_eq!(shared(&[(7, false), (0, false), (7, true)]), [false, false, true]);
+    }
+
+    #[test]
+    fn pages_come_with_the_first_access() {
+        let pages = Pages::<u32>::new(2050);
+        assert_eq!((pages.0.len(), *pages.at(2049)), (3, 0));
+        assert_eq!(pages.0.iter().filter(|page| page.get().is_some()).count(), 1);
+    }
+}
