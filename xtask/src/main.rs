@@ -14,6 +14,7 @@ mod ci;
 mod diffs;
 mod ncu;
 mod outputs;
+mod po;
 mod ptx;
 mod shell;
 mod text;

@@ -7,6 +7,7 @@ use polib::po_file;
 use regex_lite::Regex;
 
 use super::tree::{Finding, Tree};
+use crate::po;
 
 const TEMPLATE: &str = "book/po/messages.pot";
 
@@ -15,7 +16,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     let expected = tree.text(TEMPLATE).map(read).and_then(Result::ok).map(|template| ids(&template));
     for (path, text) in translations(tree) {
         match read(text) {
-            Err(error) => findings.push(Finding::new(path, 1, format!("is no catalog of translations: {error}"))),
+            Err((line, error)) => findings.push(Finding::new(path, line, error)),
             Ok(catalog) => {
                 if expected.as_ref() != Some(&ids(&catalog)) {
                     let what = format!("has not the texts of {TEMPLATE}: `cargo x book` brings it up to date");
@@ -48,8 +49,12 @@ fn language(path: &str) -> &str {
     path.trim_start_matches("book/po/").trim_end_matches(".po")
 }
 
-fn read(text: &str) -> Result<Catalog, String> {
-    po_file::parse_from_reader(text.as_bytes()).map_err(|error| error.to_string())
+/// The catalog, or what is wrong with its text, and on which line.
+fn read(text: &str) -> Result<Catalog, (usize, String)> {
+    if let Some((line, what)) = po::malformed(text) {
+        return Err((line, format!("{what}; this is no catalog of translations")));
+    }
+    po_file::parse_from_reader(text.as_bytes()).map_err(|error| (1, format!("is no catalog of translations: {error}")))
 }
 
 fn ids(catalog: &Catalog) -> Vec<String> {
@@ -110,6 +115,15 @@ mod tests {
         let text = po("msgid \"See `a` of 32\"\nmsgstr \"见 b 的 16\"\n");
         let expected = ["book/po/zh.po:5: loses `a`", "book/po/zh.po:5: loses 32"];
         assert_eq!(printed(check, [POT, ("book/po/zh.po", &text)]), expected);
+    }
+
+    #[test]
+    fn what_is_no_catalog_is_one_finding() {
+        for text in ["#\n", "\"\n", "msgid\nmsgstr\n", "msgid \"a\nmsgstr \"\"\n", "msgid \"a\"\nmsgstr \"b\"\n"] {
+            let found = printed(check, [POT, ("book/po/zh.po", text)]);
+            assert!(found.len() == 1 && found[0].contains("is no catalog of translations"), "{text}: {found:?}");
+            assert!(counts(&Tree::of([POT, ("book/po/zh.po", text)])).is_empty());
+        }
     }
 
     #[test]

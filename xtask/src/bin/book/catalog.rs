@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use mdbook_driver::MDBook;
 use mdbook_driver::book::BookItem;
 use mdbook_i18n_helpers::xgettext;
@@ -15,6 +15,8 @@ use polib_i18n::metadata::CatalogMetadata;
 use polib_i18n::po_file;
 use regex_lite::Regex;
 use similar::TextDiff;
+
+use crate::po;
 
 /// A lost translation is offered for a new text that is at least so like the old one, of 1; below, it helps nobody.
 const ALIKE: f32 = 0.6;
@@ -131,6 +133,9 @@ fn with(message: &dyn MessageView, translation: &str, flags: MessageFlags) -> Me
 /// Reads a translation.
 pub fn read(file: &Path) -> Result<Catalog> {
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    if let Some((line, what)) = po::malformed(&text) {
+        bail!("{}:{line}: {what}", file.display());
+    }
     // The reader takes these lines for granted.
     for name in HEAD {
         let what = || format!("{} has no line `{name}` in its head", file.display());

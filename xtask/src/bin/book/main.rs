@@ -8,6 +8,8 @@
 
 mod catalog;
 mod links;
+#[path = "../../po.rs"]
+mod po;
 mod translate;
 
 use std::fs;
