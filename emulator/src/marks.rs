@@ -46,25 +46,37 @@ impl<T: Default> Pages<T> {
     }
 }
 
-/// The last access of a kind: its stamp, and the thread block that made it (plus one; zero for none).
+/// An access to global memory.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    pub block: u32,
+    /// How many atomics and other ordered accesses to global memory the thread block had made before it.
+    pub orders: u32,
+    pub stamp: Stamp,
+}
+
+/// The last access of a kind; its thread block plus one, zero for none.
 #[derive(Debug, Default)]
 pub(crate) struct Mark {
     block: AtomicU32,
+    orders: AtomicU32,
     stamp: AtomicU64,
 }
 
 impl Mark {
-    /// Thread block and stamp of the last access.
     #[inline]
-    pub fn get(&self) -> Option<(u32, Stamp)> {
+    pub fn get(&self) -> Option<Moment> {
         let block = self.block.load(Relaxed);
-        (block != 0).then(|| (block - 1, Stamp(self.stamp.load(Relaxed))))
+        let moment =
+            || Moment { block: block - 1, orders: self.orders.load(Relaxed), stamp: Stamp(self.stamp.load(Relaxed)) };
+        (block != 0).then(moment)
     }
 
     #[inline]
-    pub fn set(&self, block: u32, stamp: Stamp) {
-        self.stamp.store(stamp.0, Relaxed);
-        self.block.store(block + 1, Relaxed);
+    pub fn set(&self, moment: Moment) {
+        self.stamp.store(moment.stamp.0, Relaxed);
+        self.orders.store(moment.orders, Relaxed);
+        self.block.store(moment.block + 1, Relaxed);
     }
 }
 

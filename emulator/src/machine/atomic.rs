@@ -129,6 +129,7 @@ impl Worker<'_> {
     ) -> Result<u32, Box<Fault>> {
         use std::sync::atomic::Ordering::Relaxed;
         self.home(warp, access, mask)?;
+        self.orders += 1;
         let addresses = warp.scratch.addresses.0;
         let bytes = access.bytes();
         let mut unwritten = 0;

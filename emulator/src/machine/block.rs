@@ -42,6 +42,10 @@ pub(crate) struct Worker<'a> {
     /// The epoch in which the present thread block started.
     pub(super) first_epoch: u32,
     pub(super) block: u64,
+    /// Atomics and other ordered accesses to global memory of the present thread block; of those before it, where
+    /// blocks run one by one.
+    pub(super) orders: u32,
+    pub(super) orders_before: Vec<u32>,
     pub(super) global_caches: Vec<GlobalCache>,
     pub(super) shared_caches: Vec<SharedCache>,
     pub(super) executed: u64,
@@ -70,6 +74,8 @@ impl<'a> Worker<'a> {
             epoch: 0,
             first_epoch: 0,
             block: 0,
+            orders: 0,
+            orders_before: Vec::new(),
             global_caches: vec![GlobalCache::default(); program.accesses.len()],
             shared_caches: vec![SharedCache::default(); program.accesses.len()],
             executed: 0,
@@ -102,7 +108,11 @@ impl<'a> Worker<'a> {
 
     fn start(&mut self, block: u64) {
         let context = self.context;
+        if block > 0 {
+            self.orders_before.push(self.orders);
+        }
         self.block = block;
+        self.orders = 0;
         self.executed = 0;
         self.phase = 0;
         if self.epoch + 1 >= EPOCH_LIMIT / 2 {

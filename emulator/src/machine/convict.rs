@@ -6,6 +6,7 @@ use super::race::Stamp;
 use super::shadow::{Origin, Place};
 use super::warp::{State, Warp};
 use crate::global::BufferMemory;
+use crate::marks::Moment;
 use crate::program::{Access, Space};
 use crate::{Fault, FaultKind, Site};
 
@@ -119,6 +120,7 @@ impl Worker<'_> {
         let why = match (same_block, site.ptx_line == other.ptx_line && site.warp == other.warp && now == before) {
             (true, true) => "one instruction, different values",
             (true, false) => "no barrier between",
+            (false, _) if self.context.program.synchronises_globally => "nothing orders the two",
             (false, _) => "nothing orders thread blocks",
         };
         let message = format!("race on {what}: {}, {}, {why}", party(before, &other), party(now, &site));
@@ -134,6 +136,9 @@ impl Worker<'_> {
                 "is a `__syncthreads()`, or within a warp a `__syncwarp()`, missing between the two?"
             }
             true => "is a `__syncthreads()` missing between the two?",
+            false if self.context.program.synchronises_globally => {
+                "blocks are ordered by an atomic that the one makes after its access and the other before: is a barrier missing?"
+            }
             false => "two thread blocks share this place: does each block own its part of the output?",
         };
         let mut fault = fault(FaultKind::Race, message, site, hint);
@@ -145,7 +150,7 @@ impl Worker<'_> {
         &self,
         (warp, access, lane): (&Warp, &Access, usize),
         (memory, offset): (&BufferMemory, usize),
-        (block, stamp, before): (u32, Stamp, &str),
+        (Moment { block, stamp, .. }, before): (Moment, &str),
         now: &str,
     ) -> Box<Fault> {
         let other = self.context.site(block.into(), stamp.thread(), stamp.at());

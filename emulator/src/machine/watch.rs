@@ -1,17 +1,17 @@
 //! Races on global memory: buffers that a launch writes are watched, cell by cell. No barrier orders
-//! thread blocks, so two blocks that touch one cell, one of them writing, race.
+//! thread blocks, so two blocks that touch one cell, one of them writing, race: unless the first made an atomic
+//! or another ordered access after it, and the second before it.
 
 use super::block::Worker;
 use super::lanes::each;
-use super::race::Stamp;
 use super::warp::Warp;
 use crate::Fault;
 use crate::global::{BufferMemory, locate};
-use crate::marks::Watch;
+use crate::marks::{Moment, Watch};
 use crate::program::Access;
 
 /// Who accesses, which place, and when.
-type Met<'a> = ((&'a Warp, &'a Access, usize), (&'a BufferMemory, usize), Stamp);
+type Met<'a> = ((&'a Warp, &'a Access, usize), (&'a BufferMemory, usize), Moment);
 
 impl Worker<'_> {
     /// A lane is about to read watched memory.
@@ -24,28 +24,28 @@ impl Worker<'_> {
         mask: u32,
     ) -> Result<(), Box<Fault>> {
         let Some(watch) = &memory.watch else { return Ok(()) };
-        let (stamp, addresses) = (self.stamp(warp, access.at), &warp.scratch.addresses.0);
+        let addresses = &warp.scratch.addresses.0;
         for lane in each(mask) {
-            let now = stamp.of_thread(stamp.thread() + lane as u32);
+            let now = self.moment(warp, access, lane);
             let offset = locate(addresses[lane]).1 as usize;
             for at in (offset..offset + access.bytes() as usize).step_by(watch.grain as usize) {
                 let cell = at / watch.grain as usize;
                 let who = (warp, access, lane);
                 self.meet(watch, cell, (who, (memory, at), now), "load")?;
-                if let Some((block, write)) = watch.writes.at(cell).get()
-                    && self.unordered(block, write, now)
+                if let Some(write) = watch.writes.at(cell).get()
+                    && self.unordered(write, now)
                 {
-                    return Err(self.convict_global_race(who, (memory, at), (block, write, "store"), "load"));
+                    return Err(self.convict_global_race(who, (memory, at), (write, "store"), "load"));
                 }
                 if let Some([first, second]) = watch.reads.as_ref().map(|reads| reads.at(cell)) {
-                    let mine = self.block as u32;
                     match first.get() {
-                        Some((block, read))
-                            if block != mine || read.0 >> 40 == now.0 >> 40 && read.thread() != now.thread() =>
+                        Some(Moment { block, stamp: read, .. })
+                            if block != now.block
+                                || read.epoch() == now.stamp.epoch() && read.thread() != now.stamp.thread() =>
                         {
-                            second.set(mine, now);
+                            second.set(now);
                         }
-                        _ => first.set(mine, now),
+                        _ => first.set(now),
                     }
                 }
             }
@@ -63,30 +63,29 @@ impl Worker<'_> {
         mask: u32,
     ) -> Result<(), Box<Fault>> {
         let Some(watch) = &memory.watch else { return Ok(()) };
-        let stamp = self.stamp(warp, access.at);
         let (grain, addresses) = (watch.grain as usize, &warp.scratch.addresses.0);
         for lane in each(mask) {
-            let now = stamp.of_thread(stamp.thread() + lane as u32);
+            let now = self.moment(warp, access, lane);
             let offset = locate(addresses[lane]).1 as usize;
             let new = warp.stored_bytes(access, lane);
             for at in (offset..offset + access.bytes() as usize).step_by(grain) {
                 let cell = at / grain;
                 let who = (warp, access, lane);
                 self.meet(watch, cell, (who, (memory, at), now), "store")?;
-                if let Some((block, write)) = watch.writes.at(cell).get()
-                    && self.unordered(block, write, now)
+                if let Some(write) = watch.writes.at(cell).get()
+                    && self.unordered(write, now)
                     && (0..grain).any(|n| memory.load(at + n, 1) as u8 != new[at - offset + n])
                 {
-                    return Err(self.convict_global_race(who, (memory, at), (block, write, "store"), "store"));
+                    return Err(self.convict_global_race(who, (memory, at), (write, "store"), "store"));
                 }
                 for read in watch.reads.iter().flat_map(|reads| reads.at(cell)) {
-                    if let Some((block, read)) = read.get()
-                        && self.unordered(block, read, now)
+                    if let Some(read) = read.get()
+                        && self.unordered(read, now)
                     {
-                        return Err(self.convict_global_race(who, (memory, at), (block, read, "load"), "store"));
+                        return Err(self.convict_global_race(who, (memory, at), (read, "load"), "store"));
                     }
                 }
-                watch.writes.at(cell).set(self.block as u32, now);
+                watch.writes.at(cell).set(now);
             }
             // Lanes of one store: a later lane with the same address sees this one's mark and value.
             self.colliding_lane(warp, access, mask, lane, memory, &new)?;
@@ -99,18 +98,29 @@ impl Worker<'_> {
     fn meet(&self, watch: &Watch, cell: usize, access: Met, verb: &str) -> Result<(), Box<Fault>> {
         let Some(owners) = &watch.owners else { return Ok(()) };
         let (who, place, now) = access;
-        match owners.at(cell).is_shared(self.block as u32, verb == "store") {
-            true => Err(self.convict_global_race(who, place, (self.block as u32, now, verb), verb)),
+        match owners.at(cell).is_shared(now.block, verb == "store") {
+            true => Err(self.convict_global_race(who, place, (now, verb), verb)),
             false => Ok(()),
         }
     }
 
-    fn unordered(&self, block: u32, before: Stamp, now: Stamp) -> bool {
-        match u64::from(block) == self.block {
+    fn moment(&self, warp: &Warp, access: &Access, lane: usize) -> Moment {
+        let stamp = self.stamp(warp, access.at);
+        let stamp = stamp.of_thread(stamp.thread() + lane as u32);
+        Moment { block: self.block as u32, orders: self.orders, stamp }
+    }
+
+    /// Whether nothing puts an earlier access before the present one.
+    ///
+    /// Between blocks, any ordered access of the one and any later one of the other will do, to whatever place: that
+    /// convicts too little rather than too much.
+    fn unordered(&self, before: Moment, now: Moment) -> bool {
+        if before.block == now.block {
             // Another instruction, or another warp; lanes of one store are compared by value.
-            true => before.conflicts(now) && (before.at() != now.at() || before.thread() / 32 != now.thread() / 32),
-            false => !self.context.program.synchronises_globally,
+            let (before, now) = (before.stamp, now.stamp);
+            return before.conflicts(now) && (before.at() != now.at() || before.thread() / 32 != now.thread() / 32);
         }
+        now.orders == 0 || before.orders == self.orders_before[before.block as usize]
     }
 
     fn colliding_lane(
@@ -125,8 +135,7 @@ impl Worker<'_> {
         let addresses = &warp.scratch.addresses.0;
         for other in each(mask & ((1 << lane) - 1)) {
             if addresses[other] == addresses[lane] && warp.stored_bytes(access, other) != *new {
-                let stamp = self.stamp(warp, access.at);
-                let before = (self.block as u32, stamp.of_thread(stamp.thread() + other as u32), "store");
+                let before = (self.moment(warp, access, other), "store");
                 let at = locate(addresses[lane]).1 as usize;
                 return Err(self.convict_global_race((warp, access, lane), (memory, at), before, "store"));
             }

@@ -79,8 +79,7 @@ pub(crate) struct Program {
     pub globals_loaded: bool,
     /// Has volatile, relaxed, acquire or release accesses, or atomics: threads may wait for each other.
     pub synchronises: bool,
-    /// Global memory orders threads of different blocks here (atomics, volatile): blocks run in
-    /// order, and accesses by different blocks are no races.
+    /// Global memory may order threads of different blocks here (atomics, volatile): blocks run in order, one by one.
     pub synchronises_globally: bool,
     /// Bytes of the narrowest access to shared and to global memory: the grain of race detection.
     pub shared_grain: u32,

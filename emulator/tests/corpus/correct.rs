@@ -57,6 +57,7 @@ const CASES: &[(Case, Expected)] = &[
     (Case::new("uniform_branch_barrier", 1, TWO_WARPS, &[A, C64, Int(11)]), |i| 63.0 - i as f32),
     (Case::new("one_thread_fills", 1, TWO_WARPS, &[A, C64]), |_| 0.0),
     (Case::new("fence_sum", 4, TWO_WARPS, &[Floats("A", 256), Unwritten("partial", 16), SUM]), |_| 32640.0),
+    (Case::new("last_block", 4, TWO_WARPS, &[Floats("A", 256), C64]), |i| (4 * (63 - i) + 6 * 64) as f32),
     (Case::new("lock", 8, WARP, &[Zeros("lock", 1), A, Zeros("C", 1)]), |_| 28.0),
     (Case::new("flag_in_block", 1, TWO_WARPS, &[A, C32]), |i| 31.0 - i as f32),
 ];

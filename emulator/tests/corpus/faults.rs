@@ -44,6 +44,8 @@ const CASES: &[Case] = &[
     Case::new("race/global_in_block", 1, TWO_WARPS, &[A, Floats("C", 128)]),
     Case::new("race/global_between_blocks", 2, WARP, &[C]),
     Case::new("race/counter_without_atomic", 2, WARP, &[A, C]),
+    Case::new("race/counter_not_awaited", 2, WARP, &[A, C]),
+    Case::new("race/counter_before_the_part", 2, TWO_WARPS, &[Floats("A", 128), C]),
     Case::new("race/parts_not_awaited", 2, WARP, &[A, C]),
     Case::new("race/stencil_in_place", 2, WARP, &[Floats("C", 65)]),
     Case::new("uninitialised/shared_to_result", 1, WARP, &[A, C]),
