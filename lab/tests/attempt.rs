@@ -57,6 +57,14 @@ fn flags_on_the_command_line_come_after_those_of_the_file() {
 }
 
 #[test]
+fn a_kernel_that_does_not_end_in_time_names_the_option_that_gives_it_more() {
+    let output = lab("try lab/kernels/notes-shared.cu --backend emulator --alone --instruction-limit 100");
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("more than 100 warp instructions"), "{output:?}");
+    assert!(output.stderr.ends_with("the limit can be raised: `--instruction-limit`\n"), "{output:?}");
+}
+
+#[test]
 fn ptx_runs_as_it_is() {
     let output =
         lab("try lab/kernels/ptx/blas.ptx --backend emulator --alone --args M,N,K,1,A,B,beta=0,C --block 32,8 \

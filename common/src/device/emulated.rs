@@ -1,6 +1,6 @@
 //! The product on the emulator: counts, faults, and no time.
 
-use emulator::{Argument, DeviceError, Launch, LaunchError, Module, PtxError};
+use emulator::{Argument, DeviceError, FaultKind, Launch, LaunchError, Module, PtxError};
 
 use super::{Extras, Facts, Operand, Ran, Task};
 use crate::level::LaunchShape;
@@ -56,7 +56,10 @@ fn explain(source: &Source, error: LaunchError) -> Error {
         LaunchError::Refused(why) => {
             Error::usage(format!("the emulator refuses the launch: {why}"), "check tile sizes and problem")
         }
-        LaunchError::Fault(fault) => {
+        LaunchError::Fault(mut fault) => {
+            if fault.kind == FaultKind::NoProgress {
+                fault.hint = fault.hint.map(|hint| hint + ": `--instruction-limit`");
+            }
             Error::Fault(fault.render(&|file, line| source.line(file, line)).trim_end().to_string())
         }
     }
