@@ -1,4 +1,4 @@
-// Source 003, shared-memory analysis: many blocks, one tile of C each. Wrong off the tiles.
+// Analysis of the principle (the book's sources): many blocks, one tile of C each. Wrong off the tiles.
 //
 // Each matrix is passed as its width, height, stride and elements. The walk along K has `width / TILE` steps, which
 // leaves the last part out where TILE does not divide K. Rows and columns have no guard: M and N must be

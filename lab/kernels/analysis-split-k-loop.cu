@@ -1,4 +1,4 @@
-// Source 003, the kernel of analysis-split-k.cu with its barrier mended and its inner loop as it was printed. Wrong.
+// The kernel of analysis-split-k.cu with its barrier mended and its inner loop as it was printed. Wrong.
 //
 // The loop goes over the size of the matrix, 9, where a tile has 3: it reads beyond both tiles.
 //

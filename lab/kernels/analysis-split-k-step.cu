@@ -1,4 +1,4 @@
-// Source 003, the kernel of analysis-split-k.cu with its barrier mended. Wrong for a B that is not three columns wide.
+// The kernel of analysis-split-k.cu with its barrier mended. Wrong for a B that is not three columns wide.
 //
 // The tile of B is looked for `width * width` elements further on at each step. Three rows of B are `3 * width`
 // elements, the same for three columns and for no other number. Here B has six: two blocks of three columns.

@@ -1,4 +1,4 @@
-// Source 003, shared-memory analysis: 3 x 9 times 9 x 3 as the sum of three products of 3 x 3. Wrong, twice.
+// Analysis of the principle (the book's sources): 3 x 9 times 9 x 3, the sum of three products of 3 x 3. Wrong, twice.
 //
 // Each matrix is passed as its width, height, stride and elements. One block of 3 x 3 threads.
 //

@@ -1,7 +1,7 @@
 // One thread for one element, and 0.00001 too much in each: is that wrong? It depends on K.
 //
-// Source 000 compares two products with an absolute tolerance of 1e-5. A sum of four products of numbers below 1 is
-// known far better than that in f32; one of 1,024 products is not. These flags are for K = 4.
+// CUDA notes 3 (the book's sources) compare two products with an absolute tolerance of 1e-5. A sum of four products of
+// numbers below 1 is known far better than that in f32; one of 1,024 products is not. These flags are for K = 4.
 //
 // lab try: --m 64 --n 64 --k 4 --grid cdiv(N,16),cdiv(M,16) --block 16,16 --alone
 

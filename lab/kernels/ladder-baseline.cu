@@ -1,4 +1,4 @@
-// Source 004, the ladder: its baseline, one thread for one element. Right.
+// The ladder of the CUDA basics (the book's sources): its baseline, one thread for one element. Right.
 //
 // Each matrix is passed as its elements and its two sizes.
 //

@@ -1,6 +1,6 @@
-// Source 002, gemm-cuda: the library's shared-memory kernel in double precision. Right.
+// gemm-cuda (the book's sources): the library's shared-memory kernel in double precision. Right.
 //
-// The sizes are named as in source 001: A is M x N, B is N x K, C is M x K; so our K goes where its N stands.
+// The sizes are named as in lab report 10: A is M x N, B is N x K, C is M x K; so our K goes where its N stands.
 //
 // lab try: --dtype f64 --args A,B,C,M,K,N --grid cdiv(N,32),cdiv(M,32) --block 32,32
 

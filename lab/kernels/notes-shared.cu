@@ -1,4 +1,4 @@
-// Source 000, "CUDA notes 3": the shared-memory kernel for square matrices. Right.
+// CUDA notes 3 (the book's sources): the shared-memory kernel for square matrices. Right.
 //
 // One parameter gives all three sizes; tiles of 32 x 32, with a guard at every edge.
 //

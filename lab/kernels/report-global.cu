@@ -1,4 +1,4 @@
-// Source 001, lab report 10: the global-memory kernel. Wrong.
+// Lab report 10 (the book's sources): the global-memory kernel. Wrong.
 //
 // C comes first, and the sizes are named otherwise: A is m x n, B is n x k, C is m x k.
 // The guard lets one row and one column too many through: `<=` should be `<`.

@@ -1,4 +1,4 @@
-// Source 001, lab report 10: "the whole row and column" in shared memory. Wrong.
+// Lab report 10 (the book's sources): "the whole row and column" in shared memory. Wrong.
 //
 // The report times this kernel and finds it slower than tiles. It is not slower, it is another computation: As has one
 // dimension, so the rows of a block all write the same TILE elements, and Bs likewise for its columns. What is

@@ -68,7 +68,7 @@ const CASES: &[Case] = &[
     Case::new("no_progress/flag_never_set", 1, WARP, &[Zeros("flag", 1), C]),
     Case::new("no_progress/lock_within_warp", 1, WARP, &[Zeros("lock", 1), C]),
     Case::new("trap/assertion", 1, WARP, &[A, C]),
-    // 001: m = 13, n = 7, k = 11 in blocks of 8 × 8.
+    // Lab report 10 of the book's sources: m = 13, n = 7, k = 11 in blocks of 8 × 8.
     Case {
         grid: Dim3::xy(2, 2),
         ..Case::new(
@@ -79,7 +79,7 @@ const CASES: &[Case] = &[
         )
     },
     WHOLE_ROW_AND_COLUMN,
-    // 003: a 3 × 9 matrix times a 9 × 3, then 3 × 9 times 9 × 4.
+    // Analysis of the principle, of the book's sources: a 3 × 9 matrix times a 9 × 3, then 3 × 9 times 9 × 4.
     Case::new("sources/split_k_no_barrier", 1, [3, 3], &[Floats("A", 27), Floats("B", 27), Floats("C", 9), Int(9)]),
     Case::new(
         "sources/split_k_b_index",
@@ -88,7 +88,7 @@ const CASES: &[Case] = &[
         &[Floats("A", 30), Floats("B", 36), Floats("C", 12), Int(9), Int(4)],
     ),
     Case::new("sources/split_k_inner_loop", 1, [3, 3], &[Floats("A", 27), Floats("B", 36), Floats("C", 12), Int(9)]),
-    // 003: M = 6, off the tile of 4 × 4.
+    // The same text: M = 6, off the tile of 4 × 4.
     Case {
         grid: Dim3::xy(2, 2),
         ..Case::new(
@@ -100,7 +100,7 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// 001: an 8 × 8 product whose block writes one row of shared memory from eight.
+/// Lab report 10: an 8 × 8 product whose block writes one row of shared memory from eight.
 const WHOLE_ROW_AND_COLUMN: Case = Case::new(
     "sources/whole_row_and_column",
     1,
