@@ -7,7 +7,7 @@
 // column of the thread's elements.
 //
 // Given by LEVEL:  ELEMENT     float or double
-//                  BM, BN, BK  a tile of C is BM x BN; one step along K is BK
+//                  BM, BN, BK  tile of C is BM x BN; one step along K is BK
 //                  TM, TN      elements of C per thread
 
 using T = ELEMENT;
