@@ -135,6 +135,20 @@ pub struct LaunchShape {
     pub tile: Tile,
 }
 
+impl LaunchShape {
+    /// Tiles of C, those over its edges among them.
+    pub fn tiles(&self, shape: &Shape) -> u64 {
+        u64::from(shape.m.div_ceil(self.tile.m)) * u64::from(shape.n.div_ceil(self.tile.n))
+    }
+
+    /// Whether every block has as much to do as any other: no tile stands over an edge, and each is one block's. Where
+    /// several blocks share a tile, some may have less to do.
+    pub fn has_equal_blocks(&self, shape: &Shape) -> bool {
+        let whole = shape.m.is_multiple_of(self.tile.m) && shape.n.is_multiple_of(self.tile.n);
+        whole && self.grid.count() == self.tiles(shape)
+    }
+}
+
 impl fmt::Display for LaunchShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (blocks, threads) = (self.grid.count(), self.block.count());

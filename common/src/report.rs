@@ -77,11 +77,7 @@ impl Modelled {
         let resources = kernel.resources.get(&gpu.sm()).map(with_dynamic);
         let threads = launch.block.count() as u32;
         let occupancy = resources.map(|r| occupancy(gpu, threads, r.registers, r.shared_bytes));
-        let whole = shape.m.is_multiple_of(launch.tile.m) && shape.n.is_multiple_of(launch.tile.n);
-        let tiles = |size: u32, tile: u32| u64::from(size.div_ceil(tile));
-        // Where several blocks share a tile, some may have less to do.
-        let one_each = launch.grid.count() == tiles(shape.m, launch.tile.m) * tiles(shape.n, launch.tile.n);
-        let equal_blocks = whole && one_each;
+        let equal_blocks = launch.has_equal_blocks(shape);
         let bound = bound(work, gpu, Assumptions { equal_blocks, cold_l2: false });
         Modelled { gpu: gpu.name, architecture: gpu.sm(), resources, occupancy, bound }
     }

@@ -32,10 +32,13 @@ pub fn ranked<'a, T: Element>(survivors: &'a [Survivor], shape: &Shape, gpu: &Gp
             continue;
         }
         let work = survivor.work.at::<T>(&survivor.entrant, shape);
-        let tile = (level.launch)(shape, &configuration.tiles).tile;
+        let launch = (level.launch)(shape, &configuration.tiles);
+        // Along K, the blocks of a tile share the steps.
+        let steps =
+            f64::from(shape.k.div_ceil(launch.tile.k)) * launch.tiles(shape) as f64 / launch.grid.count() as f64;
         let least = |equal_blocks| bound(&work, gpu, Assumptions { equal_blocks, cold_l2: false });
-        let promise = promise(survivor, &work, &least(true), shape.k.div_ceil(tile.k), gpu);
-        let bound = least(shape.m.is_multiple_of(tile.m) && shape.n.is_multiple_of(tile.n));
+        let promise = promise(survivor, &work, &least(true), steps, gpu);
+        let bound = least(launch.has_equal_blocks(shape));
         ranked.push((promise, Ranked { survivor, work, bound, rank: 0 }));
     }
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -53,13 +56,12 @@ fn is_own(survivor: &Survivor) -> bool {
 }
 
 /// Seconds, if nothing overlapped: each unit's time after the other, and a wait for memory at each step along K, which blocks
-/// that live on one SM at a time share. Only the order of these numbers is used; nobody is shown one.
-fn promise(survivor: &Survivor, work: &Report, bound: &Bound, steps: u32, gpu: &Gpu) -> f64 {
+/// that live on one SM at a time share: `steps` of a block. Only the order of these numbers is used; nobody is shown one.
+fn promise(survivor: &Survivor, work: &Report, bound: &Bound, steps: f64, gpu: &Gpu) -> f64 {
     let busy: f64 = bound.units.iter().map(|unit| unit.seconds).sum();
     let resident = u64::from(survivor.occupancy.blocks_per_sm);
     let rounds = work.grid.count().div_ceil(gpu.sms.into()).div_ceil(resident);
-    let steps_of_a_block = f64::from(steps) / f64::from(work.grid.z);
-    busy + rounds as f64 * steps_of_a_block * LATENCY / gpu.boost_hz
+    busy + rounds as f64 * steps * LATENCY / gpu.boost_hz
 }
 
 #[cfg(test)]
@@ -112,6 +114,22 @@ mod tests {
                 (agreed, pairs) = (agreed + more, pairs + all);
             }
             assert!(pairs >= 10 && 4 * agreed >= 3 * pairs, "{}: {agreed} of {pairs}", level.name);
+        }
+    }
+
+    #[test]
+    fn a_split_k_is_no_grid_of_equal_blocks_and_its_blocks_have_fewer_steps() {
+        let survivors = survivors(LEVELS[7]);
+        let shape = Shape { m: 128, n: 192, k: 4096 };
+        let ranked = ranked::<f32>(&survivors, &shape, &H200, usize::MAX);
+        let split = |ranked: &&Ranked| ranked.survivor.entrant.configuration.tiles["SPLIT"] > 1;
+        assert!(split(&&ranked[0]), "few tiles and a long K: the first one shares it out");
+        for Ranked { survivor, work, bound, .. } in ranked.iter().filter(split) {
+            let Entrant { level, configuration } = &survivor.entrant;
+            let launch = (level.launch)(&shape, &configuration.tiles);
+            assert!(launch.grid.count() > launch.tiles(&shape) && !launch.has_equal_blocks(&shape));
+            let reported = common::report::Modelled::of(&H200, &survivor.kernel, &shape, &launch, work).bound;
+            assert_eq!(bound.seconds, reported.seconds, "what a report says of the same work");
         }
     }
 

@@ -42,10 +42,10 @@ impl Work {
     /// The work of a whole problem. Where tiles stand over its edges they count as whole ones: multiply-adds and shared memory
     /// are then exact, and global memory is somewhat less.
     pub fn at<T: Element>(&self, entrant: &Entrant, shape: &Shape) -> Report {
-        let (Shape { m, n, k }, Tile { m: tm, n: tn, k: tk }) = (*shape, self.tile);
+        let Shape { m, n, k } = *shape;
         let launch = (entrant.level.launch)(shape, &entrant.configuration.tiles);
-        let tiles = f64::from(m.div_ceil(tm)) * f64::from(n.div_ceil(tn));
-        let beyond = (f64::from(k.div_ceil(tk)) - f64::from(STEPS[0])) / f64::from(STEPS[1] - STEPS[0]);
+        let tiles = launch.tiles(shape) as f64;
+        let beyond = (f64::from(k.div_ceil(self.tile.k)) - f64::from(STEPS[0])) / f64::from(STEPS[1] - STEPS[0]);
         let extended = |short: u64, long: u64| {
             let (short, long) = (short as f64, long as f64);
             (tiles * (short + (long - short) * beyond)).max(0.0).round() as u64
