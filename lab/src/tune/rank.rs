@@ -102,9 +102,10 @@ mod tests {
         let text = include_str!("../../../book/measurements/nvidia-h200.json");
         let record: Record = serde_json::from_str(text).unwrap();
         // Level 0 has no tiles: what its blocks find in L1 no count tells.
-        for level in &LEVELS[1..4] {
+        for &level in &LEVELS[1..] {
             let survivors = survivors(level);
-            let of_level = record.rows.iter().filter(|row| row.dtype == Dtype::F32 && row.kernel == level.name);
+            let name = Entrant { level, configuration: level.default_configuration(Dtype::F32) }.name();
+            let of_level = record.rows.iter().filter(|row| row.dtype == Dtype::F32 && row.kernel == name);
             let mut shapes: Vec<Shape> = of_level.clone().map(Row::shape).collect();
             shapes.dedup();
             let (mut agreed, mut pairs) = (0, 0);
@@ -113,7 +114,7 @@ mod tests {
                 let (more, all) = agreement(&ranked::<f32>(&survivors, &shape, &H200, usize::MAX), &measured);
                 (agreed, pairs) = (agreed + more, pairs + all);
             }
-            assert!(pairs >= 10 && 4 * agreed >= 3 * pairs, "{}: {agreed} of {pairs}", level.name);
+            assert!(pairs >= 8 && 4 * agreed >= 3 * pairs, "{}: {agreed} of {pairs}", level.name);
         }
     }
 
