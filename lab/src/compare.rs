@@ -103,7 +103,7 @@ fn steps(takers: &[Entrant], rows: &mut [Row]) {
 
 /// Each row against cuBLAS's, if it is there and right.
 pub fn against_vendor(rows: &mut [Row]) {
-    let vendor = rows.iter().find(|row| row.kernel.starts_with("cuBLAS") && row.is_right()).and_then(|row| row.gflops);
+    let vendor = rows.iter().find(|row| row.is_vendor() && row.is_right()).and_then(|row| row.gflops);
     for row in rows.iter_mut() {
         row.of_vendor = vendor.and_then(|vendor| Some(row.gflops? / vendor));
     }
@@ -174,7 +174,7 @@ fn notes(comparison: &Comparison) -> String {
     } else {
         notes.push(format!("times are medians of at least {} launches; {}", timing::BATCH, timing::L2_POLICY));
     }
-    if comparison.rows.iter().any(|row| row.kernel.starts_with("cuBLAS")) {
+    if comparison.rows.iter().any(|row| row.is_vendor()) {
         notes.push(format!("cuBLAS: {}", vendor::MATH));
     }
     if let Some(at) = comparison.rows.iter().find_map(|row| row.counted_at.clone()) {

@@ -14,7 +14,7 @@ use crate::measure::Record;
 use crate::output::print;
 use crate::pictures;
 use crate::plot::{Plot, picture};
-use crate::row::Row;
+use crate::row::{Row, distinct};
 use crate::table::{maybe, percent};
 
 const RECORD: &str = "book/measurements/nvidia-h200.json";
@@ -64,7 +64,7 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
     files.extend(lessons::tables(&record, &Waits::from(&read(root, WAITS)?)?));
     let place = format!("on {}", record.gpu);
     for dtype in DTYPES {
-        let is_default = |row: &&Row| is_vendor(row) || LEVELS.iter().any(|level| is(row, &default(level, dtype)));
+        let is_default = |row: &&Row| row.is_vendor() || LEVELS.iter().any(|level| is(row, &default(level, dtype)));
         let shown = record.rows.iter().filter(|row| row.dtype == dtype && is_square(row)).filter(is_default);
         let speed: Vec<&Row> = shown.collect();
         let large: Vec<&Row> = speed.iter().copied().filter(|row| row.m == SHORT[1]).collect();
@@ -109,7 +109,7 @@ fn ladder(record: &Record) -> String {
     let columns: Vec<(Dtype, Shape)> = columns.collect();
     let cell = |row: Option<&Row>| {
         let rate = row.and_then(|row| row.gflops).map(|gflops| gflops / 1e3);
-        row.filter(|row| !is_vendor(row))
+        row.filter(|row| !row.is_vendor())
             .map_or_else(|| maybe(rate), |row| format!("{} ({})", maybe(rate), percent(row.of_vendor)))
     };
     let mut lines = vec![vec!["TFLOP/s (share of cuBLAS)".to_string(), "tile sizes".to_string()]];
@@ -124,7 +124,7 @@ fn ladder(record: &Record) -> String {
         lines.push(line);
     }
     let mut line = vec!["cuBLAS".to_string(), String::new()];
-    line.extend(columns.iter().map(|(dtype, shape)| cell(find(record, *dtype, *shape, is_vendor))));
+    line.extend(columns.iter().map(|(dtype, shape)| cell(find(record, *dtype, *shape, Row::is_vendor))));
     lines.push(line);
     format!(
         "Measured, M = N = K = n, each level with its default tile sizes:\n\n{}\n{}",
@@ -169,15 +169,8 @@ fn page(record: &Record) -> String {
 
 /// Kernel by kernel, problem by problem; a dash where a kernel was left out.
 fn rates(rows: &[&Row]) -> String {
-    let (mut shapes, mut kernels): (Vec<Shape>, Vec<(&str, &str)>) = (Vec::new(), Vec::new());
-    for row in rows {
-        if !shapes.contains(&row.shape()) {
-            shapes.push(row.shape());
-        }
-        if !kernels.contains(&(&row.kernel, &row.tiles)) {
-            kernels.push((&row.kernel, &row.tiles));
-        }
-    }
+    let shapes = distinct(rows.iter().map(|row| row.shape()));
+    let kernels: Vec<(&str, &str)> = distinct(rows.iter().map(|row| (&*row.kernel, &*row.tiles)));
     let mut lines = vec![vec!["kernel".to_string(), "tile sizes".to_string()]];
     lines[0].extend(shapes.iter().map(|s| if s.m == s.n && s.n == s.k { s.n.to_string() } else { s.to_string() }));
     for (kernel, tiles) in kernels {
@@ -195,8 +188,8 @@ fn rates(rows: &[&Row]) -> String {
 /// The fastest kernel of each problem: a line per problem.
 fn fastest(rows: &[&Row]) -> String {
     let mut lines = vec![["M×N×K", "fastest", "tile sizes", "ms", "cuBLAS = 1"].map(str::to_string).to_vec()];
-    for vendor in rows.iter().filter(|row| is_vendor(row)) {
-        let rivals = rows.iter().filter(|row| row.shape() == vendor.shape() && !is_vendor(row));
+    for vendor in rows.iter().filter(|row| row.is_vendor()) {
+        let rivals = rows.iter().filter(|row| row.shape() == vendor.shape() && !row.is_vendor());
         if let Some(best) = rivals.max_by(|a, b| a.of_vendor.unwrap_or(0.0).total_cmp(&b.of_vendor.unwrap_or(0.0))) {
             let ratio = best.of_vendor.map_or("-".to_string(), |ratio| format!("{ratio:.3}"));
             lines.push(vec![best.shape().to_string(), best.kernel.clone(), best.tiles.clone(), maybe(best.ms), ratio]);
@@ -239,10 +232,6 @@ fn default(level: &'static common::Level, dtype: Dtype) -> Entrant {
 
 fn is(row: &Row, entrant: &Entrant) -> bool {
     row.kernel == entrant.name() && row.tiles == entrant.configuration.tiles.to_string()
-}
-
-fn is_vendor(row: &Row) -> bool {
-    row.kernel.starts_with("cuBLAS")
 }
 
 fn is_square(row: &Row) -> bool {

@@ -4,7 +4,7 @@ use common::{Dtype, Error, Shape};
 
 use crate::figures::{MADE, find, markdown};
 use crate::measure::Record;
-use crate::row::Row;
+use crate::row::{Row, distinct};
 use crate::table::maybe;
 
 const NAIVE: &str = "level0-naive coalesced";
@@ -83,14 +83,8 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
 
 /// What the record has of a level in f32: kernels and tile sizes, in its order.
 fn configurations(record: &Record, level: &str) -> Vec<(String, String)> {
-    let mut found: Vec<(String, String)> = Vec::new();
-    for row in record.rows.iter().filter(|row| row.dtype == Dtype::F32 && row.kernel.starts_with(level)) {
-        let name = (row.kernel.clone(), row.tiles.clone());
-        if !found.contains(&name) {
-            found.push(name);
-        }
-    }
-    found
+    let of_it = record.rows.iter().filter(|row| row.dtype == Dtype::F32 && row.kernel.starts_with(level));
+    distinct(of_it.map(|row| (row.kernel.clone(), row.tiles.clone())))
 }
 
 /// Each of these levels with each of these arguments.
@@ -145,12 +139,7 @@ fn step(record: &Record) -> String {
     let pairs = ["BM=32 BN=32 BK=32 TM=8 TN=4", "BM=128 BN=128 BK=8 TM=8 TN=8"];
     let columns: Vec<(Dtype, &str)> =
         [Dtype::F32, Dtype::F64].into_iter().flat_map(|dtype| pairs.map(|tiles| (dtype, tiles))).collect();
-    let mut shapes: Vec<Shape> = Vec::new();
-    for row in record.rows.iter().filter(|row| is(row, DOUBLE, pairs[0])) {
-        if !shapes.contains(&row.shape()) {
-            shapes.push(row.shape());
-        }
-    }
+    let shapes = distinct(record.rows.iter().filter(|row| is(row, DOUBLE, pairs[0])).map(Row::shape));
     let head = ["M×N×K", "blocks, 32×32"].map(String::from).into_iter();
     let mut lines: Vec<Vec<String>> = vec![head.chain(columns.iter().map(|(d, t)| format!("{d}, {t}"))).collect()];
     for shape in shapes {

@@ -1,6 +1,6 @@
 //! The rows of a sweep as the tables that a report prints: one line per point, one column per kernel.
 
-use crate::row::{Kind, Row};
+use crate::row::{Kind, Row, distinct};
 use crate::sweep::Over;
 use crate::table::{maybe, table};
 
@@ -24,15 +24,8 @@ fn pivot(rows: &[Row], over: Over, corner: &str, cell: impl Fn(&Row) -> String) 
     };
     let is_kernel = |row: &&Row| matches!(over, Over::Size | Over::Shape) || !row.tiles.is_empty();
     let rows: Vec<&Row> = rows.iter().filter(is_kernel).collect();
-    let (mut points, mut kernels) = (Vec::new(), Vec::new());
-    for row in &rows {
-        if !points.contains(&point(row)) {
-            points.push(point(row));
-        }
-        if !kernels.contains(&row.kernel) {
-            kernels.push(row.kernel.clone());
-        }
-    }
+    let points = distinct(rows.iter().map(|row| point(row)));
+    let kernels = distinct(rows.iter().map(|row| row.kernel.clone()));
     let mut lines = vec![vec![corner.to_string()]];
     lines[0].extend(kernels.iter().cloned());
     for wanted in &points {

@@ -138,9 +138,14 @@ impl Row {
         self.verdict == "right"
     }
 
+    /// Whether it is of a vendor's library.
+    pub fn is_vendor(&self) -> bool {
+        self.kernel.starts_with("cuBLAS")
+    }
+
     /// Whether it speaks against a kernel: anything but a right product, but for a vendor's library that is not there.
     pub fn is_bad(&self) -> bool {
-        !(self.is_right() || self.kernel.starts_with("cuBLAS") && self.verdict.starts_with("failed"))
+        !(self.is_right() || self.is_vendor() && self.verdict.starts_with("failed"))
     }
 
     /// The verdict of a check.
@@ -213,6 +218,16 @@ impl Row {
             self.occupancy = Some(occupancy.share);
         }
     }
+}
+
+/// Each value once, in the order of its first.
+pub fn distinct<V: PartialEq>(values: impl IntoIterator<Item = V>) -> Vec<V> {
+    values.into_iter().fold(Vec::new(), |mut seen, value| {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+        seen
+    })
 }
 
 /// Wavefronts of shared memory per request; nothing where there are no requests.

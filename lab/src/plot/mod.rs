@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use common::Error;
 
-use crate::row::Row;
+use crate::row::{Row, distinct};
 
 /// Which picture, and where it goes.
 #[derive(Debug, Clone, Args)]
@@ -76,11 +76,5 @@ fn name(row: &Row) -> String {
 
 /// The names of all series, in order of appearance.
 fn names(rows: &[&Row]) -> Vec<String> {
-    let mut names = Vec::new();
-    for row in rows {
-        if !names.contains(&name(row)) {
-            names.push(name(row));
-        }
-    }
-    names
+    distinct(rows.iter().map(|row| name(row)))
 }

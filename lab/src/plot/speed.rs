@@ -75,7 +75,7 @@ pub(super) fn crossovers(rows: &[&Row]) -> Vec<f64> {
     let lead = |wanted: f64| {
         let here = |row: &&&Row| size(row) == wanted && row.ms_is == Kind::Measured;
         let best = |vendor: bool| {
-            let rates = rows.iter().filter(here).filter(|row| row.kernel.starts_with("cuBLAS") == vendor);
+            let rates = rows.iter().filter(here).filter(|row| row.is_vendor() == vendor);
             rates.filter_map(|row| row.gflops).reduce(f64::max)
         };
         Some((wanted.log2(), (best(false)? / best(true)?).log2()))

@@ -3,7 +3,7 @@
 use common::Shape;
 use common::tuned::Best;
 
-use crate::row::Row;
+use crate::row::{Row, distinct};
 
 /// One configuration for each level, element type and shape that has a right row. Those within `slack` of the fastest count as
 /// equally fast; of these, the one that serves the most shapes of the level, so that few configurations have to be shipped.
@@ -56,9 +56,7 @@ fn cover<'a>(rows: &[&'a Row], slack: f64) -> Vec<&'a Row> {
 
 fn best(row: &Row, rows: &[Row]) -> Best {
     let is_vendor = |other: &&Row| {
-        other.kernel.starts_with("cuBLAS")
-            && other.is_right()
-            && (other.dtype, other.shape()) == (row.dtype, row.shape())
+        other.is_vendor() && other.is_right() && (other.dtype, other.shape()) == (row.dtype, row.shape())
     };
     Best {
         dtype: row.dtype,
@@ -84,16 +82,6 @@ fn variant(row: &Row) -> &str {
 
 fn configuration(row: &Row) -> (String, String) {
     (variant(row).to_string(), row.tiles.clone())
-}
-
-/// Each value once, in the order of its first.
-fn distinct<V: PartialEq>(values: impl Iterator<Item = V>) -> Vec<V> {
-    values.fold(Vec::new(), |mut seen, value| {
-        if !seen.contains(&value) {
-            seen.push(value);
-        }
-        seen
-    })
 }
 
 #[cfg(test)]
