@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::global::BufferMemory;
 use crate::machine::{Context, Shape, Tally, Worker, run_block, trace_block};
-use crate::marks::Watch;
+use crate::marks::{Owner, Use, Watch};
 use crate::program::Program;
 use crate::{Argument, Buffer, Counters, Device, Dim3, Fault, Kernel, Launch, LaunchError, Report, Trace};
 
@@ -19,6 +19,7 @@ const MAX_GRID: [u64; 3] = [(1 << 31) - 1, 65535, 65535];
 /// A buffer among a launch's arguments and the module's variables, and what the program may do to it.
 struct Written {
     buffer: usize,
+    variable: bool,
     stored: bool,
     loaded: bool,
 }
@@ -32,7 +33,8 @@ impl Device {
     pub fn launch(&mut self, kernel: &Kernel, launch: Launch, arguments: &[Argument]) -> Result<Report, LaunchError> {
         let program = &*kernel.program;
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
-        if !program.synchronises_globally && rayon::current_num_threads() > 1 {
+        let few = launch.grid.count() <= Owner::BLOCKS;
+        if few && !program.synchronises_globally && rayon::current_num_threads() > 1 {
             let snapshot = |part: &Written| self.memory.buffers[part.buffer].snapshot();
             let snapshots: Vec<_> = written.iter().map(snapshot).collect();
             self.prepare(program, &launch, &written, true);
@@ -186,23 +188,20 @@ impl Device {
     /// The buffers that the program may write.
     fn written(&self, program: &Program, arguments: &[Argument], variables: &[Buffer]) -> Vec<Written> {
         let mut all: Vec<Written> = Vec::new();
-        let mut add = |Buffer(buffer), stored, loaded| {
-            let buffer = buffer as usize;
-            if let Some(known) = all.iter_mut().find(|known| known.buffer == buffer) {
-                known.stored |= stored;
-                known.loaded |= loaded;
-            } else {
-                all.push(Written { buffer, stored, loaded });
-            }
-        };
         for (parameter, argument) in program.parameters.iter().zip(arguments) {
-            if let Argument::Buffer(buffer) = argument {
-                add(*buffer, parameter.stored_through, parameter.loaded_through);
+            let Argument::Buffer(Buffer(buffer)) = *argument else { continue };
+            let (buffer, stored, loaded) = (buffer as usize, parameter.stored_through, parameter.loaded_through);
+            match all.iter_mut().find(|known| known.buffer == buffer) {
+                Some(known) => {
+                    known.stored |= stored;
+                    known.loaded |= loaded;
+                }
+                None => all.push(Written { buffer, variable: false, stored, loaded }),
             }
         }
-        for variable in variables {
-            add(*variable, program.globals_stored, program.globals_loaded);
-        }
+        let (stored, loaded) = (program.globals_stored, program.globals_loaded);
+        let of = |variable: &Buffer| Written { buffer: variable.0 as usize, variable: true, stored, loaded };
+        all.extend(variables.iter().map(of));
         all.retain(|part| part.stored && !self.memory.buffers[part.buffer].freed);
         all
     }
@@ -212,7 +211,8 @@ impl Device {
         self.memory.buffers.iter_mut().for_each(BufferMemory::forget_touched);
         for part in written.iter().filter(|_| launch.sanitize) {
             let buffer = &mut self.memory.buffers[part.buffer];
-            buffer.watch = Some(Watch::new(buffer.bytes, program.global_grain, part.loaded, side_by_side));
+            let expected = Use { read: part.loaded, side_by_side, in_part: part.variable };
+            buffer.watch = Some(Watch::new(buffer.bytes, program.global_grain, expected));
         }
     }
 

@@ -16,33 +16,51 @@ pub(crate) struct Watch {
     pub owners: Option<Pages<Owner>>,
 }
 
+/// What is expected of a buffer.
+pub(crate) struct Use {
+    /// The launch may read it.
+    pub read: bool,
+    /// Thread blocks run side by side.
+    pub side_by_side: bool,
+    /// Most of it may never be accessed: the room that a kernel keeps for its largest problem.
+    pub in_part: bool,
+}
+
 impl Watch {
-    pub fn new(bytes: usize, grain: u32, read: bool, side_by_side: bool) -> Watch {
-        let cells = bytes.div_ceil(grain as usize);
+    pub fn new(bytes: usize, grain: u32, expected: Use) -> Watch {
+        let (cells, in_part) = (bytes.div_ceil(grain as usize), expected.in_part);
         Watch {
             grain,
-            writes: Pages::new(cells),
-            reads: read.then(|| Pages::new(cells)),
-            owners: side_by_side.then(|| Pages::new(cells)),
+            writes: Pages::new(cells, in_part),
+            reads: expected.read.then(|| Pages::new(cells, in_part)),
+            owners: expected.side_by_side.then(|| Pages::new(cells, in_part)),
         }
     }
 }
 
-/// One value for each cell, in pages that come to be with the first access: large buffers are often touched in part.
+/// One value for each cell, in pages of a power of two.
 #[derive(Debug)]
-pub(crate) struct Pages<T>(Vec<OnceLock<Box<[T]>>>);
+pub(crate) struct Pages<T> {
+    pages: Vec<OnceLock<Box<[T]>>>,
+    shift: u32,
+}
 
 impl<T: Default> Pages<T> {
-    const CELLS: usize = 1024;
-
-    fn new(cells: usize) -> Pages<T> {
-        Pages((0..cells.div_ceil(Self::CELLS)).map(|_| OnceLock::new()).collect())
+    /// Small pages that come to be with the first access, or one page here and now.
+    fn new(cells: usize, in_part: bool) -> Pages<T> {
+        if in_part {
+            let shift = 10;
+            return Pages { pages: (0..=cells >> shift).map(|_| OnceLock::new()).collect(), shift };
+        }
+        let page: Box<[T]> = (0..cells).map(|_| T::default()).collect();
+        Pages { pages: vec![OnceLock::from(page)], shift: usize::BITS - 1 }
     }
 
     #[inline]
     pub fn at(&self, cell: usize) -> &T {
-        let new = || (0..Self::CELLS).map(|_| T::default()).collect();
-        &self.0[cell / Self::CELLS].get_or_init(new)[cell % Self::CELLS]
+        let size = 1 << self.shift;
+        let new = || (0..size).map(|_| T::default()).collect();
+        &self.pages[cell >> self.shift].get_or_init(new)[cell & (size - 1)]
     }
 }
 
@@ -84,17 +102,19 @@ impl Mark {
 ///
 /// It is the same in whatever order the accesses come, so no chance decides whether blocks share a cell.
 #[derive(Debug, Default)]
-pub(crate) struct Owner(AtomicU64);
+pub(crate) struct Owner(AtomicU32);
 
 impl Owner {
-    const SEVERAL: u64 = u32::MAX as u64;
-    const WRITTEN: u64 = 1 << 32;
+    const WRITTEN: u32 = 1 << 31;
+    const SEVERAL: u32 = Self::WRITTEN - 1;
+    /// The most thread blocks that are told apart.
+    pub const BLOCKS: u64 = Self::SEVERAL as u64 - 1;
 
     /// Notes an access by `block`. Whether several blocks have accessed the cell by now, and one of them wrote.
     #[inline]
     pub fn is_shared(&self, block: u32, write: bool) -> bool {
-        let noted = |old: u64| {
-            let mine = u64::from(block) + 1;
+        let noted = |old: u32| {
+            let mine = block + 1;
             let owner = if [0, mine].contains(&(old & Self::SEVERAL)) { mine } else { Self::SEVERAL };
             owner | old & Self::WRITTEN | if write { Self::WRITTEN } else { 0 }
         };
@@ -114,7 +134,7 @@ mod tests {
             accesses.iter().map(|(block, write)| owner.is_shared(*block, *write)).collect::<Vec<_>>()
         };
         assert_eq!(shared(&[(0, false), (0, true), (0, false)]), [false; 3], "one block alone");
-        assert_eq!(shared(&[(0, false), (7, false), (u32::MAX - 2, false)]), [false; 3], "readers");
+        assert_eq!(shared(&[(0, false), (7, false), (Owner::BLOCKS as u32 - 1, false)]), [false; 3], "readers");
         assert_eq!(shared(&[(0, true), (7, false)]), [false, true]);
         assert_eq!(shared(&[(7, false), (0, true)]), [false, true]);
         assert_eq!(shared(&[(7, true), (0, true)]), [false, true]);
@@ -122,9 +142,11 @@ mod tests {
     }
 
     #[test]
-    fn pages_come_with_the_first_access() {
-        let pages = Pages::<u32>::new(2050);
-        assert_eq!((pages.0.len(), *pages.at(2049)), (3, 0));
-        assert_eq!(pages.0.iter().filter(|page| page.get().is_some()).count(), 1);
+    fn pages_come_with_the_first_access_where_a_buffer_is_used_in_part() {
+        let made = |pages: &Pages<u32>| pages.pages.iter().filter(|page| page.get().is_some()).count();
+        let (part, whole) = (Pages::<u32>::new(2050, true), Pages::<u32>::new(2050, false));
+        assert_eq!((made(&part), made(&whole)), (0, 1));
+        assert_eq!((*part.at(2049), *whole.at(2049)), (0, 0));
+        assert_eq!((made(&part), made(&whole)), (1, 1));
     }
 }
