@@ -12,6 +12,7 @@
 //                  WM, WN      tile of C per warp
 //                  TM, TN      elements of C per thread
 //                  STAGES      buffers in shared memory
+//                  SHUFFLED    1 moves the sums before they are stored; 0 does not (variant direct)
 
 using T = ELEMENT;
 constexpr int V = 16 / sizeof(T);  // elements in a vector
@@ -64,40 +65,39 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
             for (int n = 0; n < BN; n += BN / V * W)
                 copy_async<W * sizeof(T)>(&stage.b[bk][bn] + i * BN + n, from_b + i * N + n, bk + i < left && n < cols);
         from_a += BK, from_b += BK * N;
+        asm volatile("cp.async.commit_group;");
     };
     // ANCHOR_END: load
     // ANCHOR: mainloop
     alignas(16) T acc[TM][TN] = {}, a[2][TM], b[2][TN];
-    auto fetch = [&](int set, const Stage& stage, int k) {
-        for (int m = 0; m < TM; m += V) *(Vector*)&a[set][m] = *(Vector*)&stage.a[k][ty + m * LM];
-        for (int n = 0; n < TN; n += V) *(Vector*)&b[set][n] = *(Vector*)&stage.b[k][tx + n * LN];
+    constexpr int VECTORS = (TM + TN) / V, EVERY = TM * TN / 8 < VECTORS ? 1 : 2;
+    auto fetch = [&](int set, const Stage& stage, int k, int v) {  // vector v of row k: first those of A, then those of B
+        if (v < TM / V) *(Vector*)&a[set][v * V] = *(Vector*)&stage.a[k][ty + v * V * LM];
+        else *(Vector*)&b[set][v * V - TM] = *(Vector*)&stage.b[k][tx + (v * V - TM) * LN];
     };
     auto ready = [&] {
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
         __syncthreads();  // all copies but the newest STAGES - 2 groups have landed, this thread's and everyone's
     };
     #pragma unroll
-    for (int s = 0; s < STAGES - 1; ++s) {
-        if (s * BK < K) load(stages[s], K - s * BK);
-        asm volatile("cp.async.commit_group;");
-    }
+    for (int s = 0; s < STAGES - 1; ++s) load(stages[s], K - s * BK);
     ready();
-    fetch(0, stages[0], 0);
+    for (int v = 0; v < VECTORS; ++v) fetch(0, stages[0], 0, v);
     for (int left = K, now = 0, next = STAGES - 1; left > 0; left -= BK) {
         #pragma unroll
         for (int k = 0; k < BK; ++k) {
-            if (k == BK - 1) ready(), now = now + 1 < STAGES ? now + 1 : 0;
-            fetch((k + 1) % 2, stages[now], (k + 1) % BK);
-            if (k == 0) {  // everyone has read the buffer of the step before: it may be overwritten
-                if (left > (STAGES - 1) * BK) load(stages[next], left - (STAGES - 1) * BK);
-                asm volatile("cp.async.commit_group;");
-                next = next + 1 < STAGES ? next + 1 : 0;
+            // Before the last row: the next tile has landed, and everyone has read this one, which may be overwritten.
+            if (k == BK - 1) ready(), next = now, now = now + 1 < STAGES ? now + 1 : 0;
+            // Compute in squares of two by two, back and forth: neighbours share what they read from the registers.
+            // Every EVERY squares, a vector of the next row is read.
+            #pragma unroll
+            for (int square = 0; square < TM * TN / 4; ++square) {
+                if (square % EVERY == 0 && square / EVERY < VECTORS) fetch((k + 1) % 2, stages[now], (k + 1) % BK, square / EVERY);
+                int m = square / (TN / 2) * 2, i = square % (TN / 2) * 2, n = m % 4 ? TN - 2 - i : i;
+                for (int j = 0, y, x; j < 4; ++j)  // around the square
+                    y = m + 1 - j / 2, x = n + 1 - (j % 2 ^ j / 2), acc[y][x] += a[k % 2][y] * b[k % 2][x];
             }
-            // Compute: two by two, back and forth, so that neighbours share what they read from the registers.
-            for (int m = 0; m < TM; m += 2)
-                for (int i = 0; i < TN; i += 2)
-                    for (int j = 0, n = m % 4 ? TN - 2 - i : i; j < 4; ++j)
-                        acc[m + j % 2][n + j / 2] += a[k % 2][m + j % 2] * b[k % 2][n + j / 2];
+            if (k == 0) load(stages[next], left - (STAGES - 1) * BK);
         }
     }
     // ANCHOR_END: mainloop
@@ -105,9 +105,11 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
     for (int m = 0; m < TM; ++m)
         for (int n = 0; n < TN; n += V) {
             int row = row0 + ty + m / V * LM * V + m % V, col = col0 + tx + n * LN;
-            if (ALIGNED && row < M && col < N) *(Vector*)&C[row * N + col] = *(Vector*)&acc[m][n];
+            Vector sums;  // its registers are neighbours; a shuffle, even to oneself, leaves the compiler free in those of acc
+            for (int v = 0; v < V; ++v) sums.e[v] = SHUFFLED ? __shfl_sync(~0u, acc[m][n + v], lane) : acc[m][n + v];
+            if (ALIGNED && row < M && col < N) *(Vector*)&C[row * N + col] = sums;
             for (int v = 0; v < V; ++v)
-                if (!ALIGNED && row < M && col + v < N) C[row * N + col + v] = acc[m][n + v];
+                if (!ALIGNED && row < M && col + v < N) C[row * N + col + v] = sums.e[v];
         }
     // ANCHOR_END: epilogue
 }

@@ -1,6 +1,6 @@
 //! Level 6: asynchronous copies.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Variant};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
@@ -10,9 +10,12 @@ pub const LEVEL: Level = Level {
     path: "level6-async-copy/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_async_copy",
-    variants: &[],
-    tiles: &[("BM", 128), ("BN", 256), ("BK", 16), ("WM", 64), ("WN", 64), ("TM", 8), ("TN", 16), ("STAGES", 3)],
-    shipped: &[&[128, 256, 16, 64, 64, 8, 16, 3], &[64, 128, 16, 32, 64, 8, 8, 2], &[64, 64, 16, 32, 32, 4, 8, 3]],
+    variants: &[
+        Variant { name: "shuffled", defines: &[("SHUFFLED", 1)] },
+        Variant { name: "direct", defines: &[("SHUFFLED", 0)] },
+    ],
+    tiles: &[("BM", 128), ("BN", 256), ("BK", 8), ("WM", 64), ("WN", 64), ("TM", 8), ("TN", 16), ("STAGES", 4)],
+    shipped: &[&[128, 256, 8, 64, 64, 8, 16, 4], &[64, 128, 8, 32, 64, 8, 8, 4], &[64, 64, 8, 32, 32, 4, 8, 4]],
     space: &[
         ("BM", &[64, 128]),
         ("BN", &[64, 128, 256]),
@@ -24,12 +27,18 @@ pub const LEVEL: Level = Level {
         ("STAGES", &[2, 3, 4]),
     ],
     ptx: &[
-        include_str!("../ptx/128x256x16x64x64x8x16x3-f32.ptx"),
-        include_str!("../ptx/128x256x16x64x64x8x16x3-f64.ptx"),
-        include_str!("../ptx/64x128x16x32x64x8x8x2-f32.ptx"),
-        include_str!("../ptx/64x128x16x32x64x8x8x2-f64.ptx"),
-        include_str!("../ptx/64x64x16x32x32x4x8x3-f32.ptx"),
-        include_str!("../ptx/64x64x16x32x32x4x8x3-f64.ptx"),
+        include_str!("../ptx/shuffled-128x256x8x64x64x8x16x4-f32.ptx"),
+        include_str!("../ptx/shuffled-128x256x8x64x64x8x16x4-f64.ptx"),
+        include_str!("../ptx/shuffled-64x128x8x32x64x8x8x4-f32.ptx"),
+        include_str!("../ptx/shuffled-64x128x8x32x64x8x8x4-f64.ptx"),
+        include_str!("../ptx/shuffled-64x64x8x32x32x4x8x4-f32.ptx"),
+        include_str!("../ptx/shuffled-64x64x8x32x32x4x8x4-f64.ptx"),
+        include_str!("../ptx/direct-128x256x8x64x64x8x16x4-f32.ptx"),
+        include_str!("../ptx/direct-128x256x8x64x64x8x16x4-f64.ptx"),
+        include_str!("../ptx/direct-64x128x8x32x64x8x8x4-f32.ptx"),
+        include_str!("../ptx/direct-64x128x8x32x64x8x8x4-f64.ptx"),
+        include_str!("../ptx/direct-64x64x8x32x32x4x8x4-f32.ptx"),
+        include_str!("../ptx/direct-64x64x8x32x32x4x8x4-f64.ptx"),
     ],
     // ANCHOR: launch
     launch: |shape, tiles| {
