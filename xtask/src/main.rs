@@ -55,6 +55,9 @@ enum Command {
         /// Where the record goes
         #[arg(long, default_value = "common/tests/data/ncu-h200.csv")]
         out: PathBuf,
+        /// Only these levels, and the rows of the others as they are
+        #[arg(long, value_delimiter = ',', value_name = "LIST")]
+        levels: Vec<String>,
     },
     /// Record where the time goes on an NVIDIA GPU: occupancy, issue, what warps wait for (needs ncu)
     NcuWaits {
@@ -64,6 +67,9 @@ enum Command {
         /// Where the record goes
         #[arg(long, default_value = "book/measurements/nvidia-h200-waits.csv")]
         out: PathBuf,
+        /// Only these levels, and the rows of the others as they are
+        #[arg(long, value_delimiter = ',', value_name = "LIST")]
+        levels: Vec<String>,
     },
     /// Run the commands whose output the book shows, and write what they show
     Outputs {
@@ -100,8 +106,8 @@ fn main() -> ExitCode {
         Command::Measure => bundle::measure(),
         Command::Figures => bundle::figures(),
         Command::Bundle => bundle::run(),
-        Command::Ncu { binaries, out } => ncu::counters(&binaries, &out),
-        Command::NcuWaits { binaries, out } => ncu::where_time_goes(&binaries, &out),
+        Command::Ncu { binaries, out, levels } => ncu::counters(&binaries, &out, &levels),
+        Command::NcuWaits { binaries, out, levels } => ncu::where_time_goes(&binaries, &out, &levels),
         Command::Outputs { check, pattern } => outputs::run(check, &pattern),
         Command::Diffs { check } => diffs::run(check),
         Command::Book { check, screenshots } => book::run(check, screenshots.as_deref()),

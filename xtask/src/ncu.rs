@@ -97,7 +97,7 @@ fn cases() -> Vec<(&'static str, String)> {
     let vectors = register(&[small[1], &[64, 64, 8, 8, 4], &[32, 32, 8, 4, 4]]);
     let warps: [&[u32]; 2] = [&[128, 128, 8, 32, 64, 8, 8], &[64, 64, 16, 32, 32, 4, 8]];
     let stages: [&[u32]; 3] =
-        [&[128, 256, 16, 64, 64, 8, 16, 3], &[64, 128, 16, 32, 64, 8, 8, 2], &[64, 64, 16, 32, 32, 4, 8, 3]];
+        [&[128, 256, 8, 64, 64, 8, 16, 4], &[64, 128, 8, 32, 64, 8, 8, 4], &[64, 64, 8, 32, 32, 4, 8, 4]];
     let splits: [&[u32]; 3] = [
         &[64, 128, 16, 64, 32, 8, 8, 8, 3, 1],
         &[16, 32, 64, 16, 32, 16, 4, 4, 3, 1],
@@ -138,13 +138,31 @@ fn tiles(names: &[&str], list: &[&[u32]]) -> Vec<String> {
 }
 
 /// Records what the tests hold the emulator against.
-pub fn counters(binaries: &Path, out: &Path) -> Result<ExitCode> {
-    record(binaries, out, "cargo x ncu", &cases(), &METRICS)
+pub fn counters(binaries: &Path, out: &Path, levels: &[String]) -> Result<ExitCode> {
+    record(binaries, out, "cargo x ncu", &only(levels, cases())?, &METRICS)
 }
 
 /// Records what the book says about time: where it goes.
-pub fn where_time_goes(binaries: &Path, out: &Path) -> Result<ExitCode> {
-    record(binaries, out, "cargo x ncu-waits", &waits(), &WAITS)
+pub fn where_time_goes(binaries: &Path, out: &Path, levels: &[String]) -> Result<ExitCode> {
+    record(binaries, out, "cargo x ncu-waits", &only(levels, waits())?, &WAITS)
+}
+
+/// The cases of some levels; of all, if none is named.
+fn only(levels: &[String], cases: Vec<(&'static str, String)>) -> Result<Vec<(&'static str, String)>> {
+    if let Some(unknown) = levels.iter().find(|level| !LEVELS.contains(&level.as_str())) {
+        bail!("there is no level `{unknown}`; the levels are {}", LEVELS.join(", "));
+    }
+    Ok(cases.into_iter().filter(|(level, _)| levels.is_empty() || levels.iter().any(|name| name == level)).collect())
+}
+
+/// The rows of the `old` record that one of `cases` keeps: those of other levels, if they hold the same metrics.
+fn kept<'a>(old: &'a str, header: &str, cases: &[(&str, String)]) -> Result<Vec<&'a str>> {
+    let mut lines = old.lines().filter(|line| !line.starts_with('#'));
+    let is_measured = |line: &str| cases.iter().any(|(level, _)| line.split(',').next() == Some(level));
+    if lines.next() != Some(header) && lines.clone().any(|line| !is_measured(line)) {
+        bail!("the record holds other metrics: record all levels anew");
+    }
+    Ok(lines.filter(|line| !is_measured(line)).collect())
 }
 
 /// Runs every case under `ncu` with the binaries in `binaries` and writes the metrics to `out`.
@@ -153,7 +171,11 @@ fn record(binaries: &Path, out: &Path, command: &str, cases: &[(&str, String)], 
         format!("# Made by `{command}`: counters of one launch each, read by Nsight Compute. Do not edit.\n");
     writeln!(text, "# {}", gpu()?)?;
     writeln!(text, "# {}", first_line(Command::new("ncu").arg("--version"), "Version")?)?;
-    writeln!(text, "level,arguments,{}", metrics.join(","))?;
+    let header = format!("level,arguments,{}", metrics.join(","));
+    writeln!(text, "{header}")?;
+    for row in kept(&std::fs::read_to_string(out).unwrap_or_default(), &header, cases)? {
+        writeln!(text, "{row}")?;
+    }
     for (number, (level, arguments)) in cases.iter().enumerate() {
         eprintln!("{}/{}: {level} {arguments}", number + 1, cases.len());
         let values = measure(&binaries.join(level), arguments, metrics)?;
@@ -213,6 +235,16 @@ mod tests {
     #[test]
     fn a_line_of_ncu_falls_into_its_fields() {
         assert_eq!(fields(r#""gemm","1,234","","0.5""#), ["gemm", "1,234", "", "0.5"]);
+    }
+
+    #[test]
+    fn rows_of_other_levels_are_kept() {
+        let old = "# made by a run\nlevel,arguments,x\na,--m 1,1\nb,--m 2,2\n";
+        let again = [("b", "--m 2".to_string())];
+        assert_eq!(kept(old, "level,arguments,x", &again).unwrap(), ["a,--m 1,1"]);
+        assert!(kept(old, "level,arguments,y", &again).is_err());
+        assert!(kept("", "level,arguments,x", &again).unwrap().is_empty());
+        assert!(only(&["c".to_string()], Vec::new()).is_err());
     }
 
     #[test]
