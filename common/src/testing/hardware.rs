@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use emulator::bound::Unit;
 use emulator::{Class, Counters};
 
-use super::{report, skipped};
+use super::report;
 use crate::device::Facts;
 use crate::level::Level;
 
@@ -73,21 +73,31 @@ fn promised(counters: &Counters) -> [(&'static str, u64); 14] {
     ]
 }
 
+/// Whether a metric counts what the emulator counts, for this level.
+fn is_same(level: &Level, metric: &str) -> bool {
+    // The hardware has an instruction of its own for the copies of `cp.async`, LDGSTS, which these leave out.
+    let without_copies = [
+        "smsp__sass_inst_executed_op_global_ld.sum",
+        "smsp__sass_inst_executed_op_shared_st.sum",
+        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+        "smsp__sass_data_bytes_mem_shared_op_st.sum",
+    ];
+    // Where level 7 adds up the slices' sums, ptxas joins loads of neighbours.
+    let joined = level.name == "level7-split-k" && metric.contains("shared_ld") | metric.contains("shared_op_ld");
+    !(joined || level.source.contains("cp.async") && without_copies.contains(&metric))
+}
+
 /// Runs every recorded launch of a level and gives a line for each figure that differs from the hardware's.
 pub fn differences(level: &Level) -> Result<Vec<String>, String> {
     let mut lines = Vec::new();
     let rows = Row::of(level);
-    if rows.is_empty() {
-        skipped(&format!("the hardware's counters of {} are not recorded yet: `cargo x ncu` does it", level.name));
-        return Ok(lines);
-    }
     if rows.len() < 12 {
         return Err(format!("the record has only {} rows of {}", rows.len(), level.name));
     }
     for row in rows {
         let report = report(level, &format!("{} --no-sanitize", row.arguments)).map_err(|error| error.to_string())?;
         let Facts::Emulator(facts) = &report.facts else { return Err("not on the emulator".into()) };
-        for (name, ours) in promised(&facts.total) {
+        for (name, ours) in promised(&facts.total).into_iter().filter(|(name, _)| is_same(level, name)) {
             let theirs = row.metric(name);
             if ours as f64 != theirs {
                 lines.push(format!("{} {}: {name}: {ours} here, {theirs} on the GPU", level.name, row.arguments));
@@ -99,7 +109,9 @@ pub fn differences(level: &Level) -> Result<Vec<String>, String> {
             lines.push(format!("{} {}: took {seconds} s, less than its bound of {bound} s", level.name, row.arguments));
         }
         let (ours, theirs) = (speed_of_light(modelled.bound.bottleneck), row.busiest());
-        if row.fills_the_gpu() && ours != theirs {
+        // What is spilled travels through the L2 cache, and PTX does not show it.
+        let spills = modelled.resources.as_ref().is_some_and(|r| r.spilled_bytes > 0);
+        if !spills && row.fills_the_gpu() && ours != theirs {
             lines.push(format!("{} {}: bottleneck {ours} here, {theirs} on the GPU", level.name, row.arguments));
         }
     }
