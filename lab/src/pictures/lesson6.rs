@@ -32,12 +32,12 @@ const LEVELS: [Drawn; 2] = [
     },
     Drawn {
         level: &level6_async_copy::LEVEL,
-        variant: "",
-        sizes: &[128, 256, 16, 64, 64, 8, 16, 3],
-        shape: Shape { m: 128, n: 256, k: 5 * 16 },
-        bk: 16,
-        buffer: 16 * (128 + 4 + 256) * 4,
-        name: "level 6: three buffers",
+        variant: "shuffled",
+        sizes: &[128, 256, 8, 64, 64, 8, 16, 4],
+        shape: Shape { m: 128, n: 256, k: 6 * 8 },
+        bk: 8,
+        buffer: 8 * (128 + 4 + 256) * 4,
+        name: "level 6: four buffers",
     },
 ];
 const PHASE: f64 = 82.0;
@@ -45,7 +45,7 @@ const HEIGHT: f64 = 30.0;
 
 pub fn draw() -> Result<Sheet, Error> {
     let mut sheet = Sheet::new(
-        604.0,
+        640.0,
         "When a tile is copied, and when it is computed with",
         "Two timelines with a row for each buffer. Level 5 has one: a tile is loaded, then computed with, and only then is the next \
          one loaded. Level 6 has three: in every step it computes with one buffer, while the copies of two later tiles are under way.",
