@@ -45,10 +45,10 @@ const HEIGHT: f64 = 30.0;
 
 pub fn draw() -> Result<Sheet, Error> {
     let mut sheet = Sheet::new(
-        640.0,
+        684.0,
         "When a tile is copied, and when it is computed with",
         "Two timelines with a row for each buffer. Level 5 has one: a tile is loaded, then computed with, and only then is the next \
-         one loaded. Level 6 has three: in every step it computes with one buffer, while the copies of two later tiles are under way.",
+         one loaded. Level 6 has four: in every step it computes with one buffer, while the copies of three later tiles are under way.",
     );
     let mut y = 54.0;
     for drawn in &LEVELS {
