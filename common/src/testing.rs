@@ -1,5 +1,6 @@
 //! Bodies of the levels' tests: the same claims hold for every level.
 
+mod claims;
 pub mod hardware;
 mod mutants;
 pub mod mutations;

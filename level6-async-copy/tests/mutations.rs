@@ -1,12 +1,3 @@
-//! Every wrong version of the kernel is caught, or explained; the same file in each level.
+//! Every wrong version of the kernel is caught, or explained.
 
-use std::path::Path;
-
-use common::testing::mutations;
-use level6_async_copy::LEVEL;
-
-#[test]
-fn every_mutant_is_caught_or_explained() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mutations.json");
-    mutations::record_holds(&LEVEL, include_str!("mutations.json"), &file).unwrap();
-}
+common::mutation_tests!(level6_async_copy::LEVEL);
