@@ -39,7 +39,7 @@ impl Sizes {
 /// The sizes and shapes of a record.
 #[derive(Debug, Clone, Args)]
 pub struct Shapes {
-    /// Square sizes [default: 128,256,512,1024,2048,4096,8192, if no shapes are given]
+    /// Square sizes [default: 128,256,512,1024,2048,3000,4096,8192, if no shapes are given]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size())]
     pub sizes: Vec<u32>,
     /// Rectangular shapes, MxNxK [default, if no sizes are given: flat, deep, tall, wide and odd ones]
@@ -48,7 +48,7 @@ pub struct Shapes {
 }
 
 /// The square sizes of every record.
-const SQUARES: [u32; 7] = [128, 256, 512, 1024, 2048, 4096, 8192];
+const SQUARES: [u32; 8] = [128, 256, 512, 1024, 2048, 3000, 4096, 8192];
 /// Its rectangular shapes: flat, deep, tall, wide, and odd in every size.
 const RECTANGLES: [[u32; 3]; 5] =
     [[4096, 4096, 128], [128, 128, 16384], [8192, 128, 1024], [128, 8192, 1024], [1111, 777, 333]];

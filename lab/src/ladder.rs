@@ -4,7 +4,7 @@ use common::level::Configuration;
 use common::{Dtype, Error, Level};
 
 /// Every level, in order.
-pub const LEVELS: [&Level; 8] = [
+pub const LEVELS: [&Level; 9] = [
     &level0_naive::LEVEL,
     &level1_tiling::LEVEL,
     &level2_register::LEVEL,
@@ -13,6 +13,7 @@ pub const LEVELS: [&Level; 8] = [
     &level5_warp_tiling::LEVEL,
     &level6_async_copy::LEVEL,
     &level7_split_k::LEVEL,
+    &level8_stream_k::LEVEL,
 ];
 
 /// A level in one configuration.

@@ -18,6 +18,7 @@ const CONFLICTS: &str = "level4-vectorized conflicts";
 const WARP: &str = "level5-warp-tiling";
 const ASYNC: &str = "level6-async-copy";
 const SPLIT: &str = "level7-split-k";
+const STREAM: &str = "level8-stream-k";
 const VENDOR: &str = "cuBLAS";
 /// The square sizes of the lessons' tables.
 const SIZES: [u32; 4] = [128, 512, 1024, 4096];
@@ -57,7 +58,7 @@ fn first_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     ]
 }
 
-/// Of lessons 4 to 7.
+/// Of lessons 4 to 8.
 fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     let lines = |kernels: &[(&str, &str)]| -> Vec<Vec<String>> {
         kernels.iter().map(|(kernel, tiles)| rates(record, kernel, tiles)).collect()
@@ -76,8 +77,10 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
         file("lesson5-waits", waits.table(&pairs(&[VECTORIZED, WARP], &["--size 4096"]))),
         file("lesson6", gflops(record, lines(&copies))),
         file("lesson6-waits", waits.table(&pairs(&[WARP, ASYNC], &["--size 4096"]))),
-        file("lesson7", shares(record, &[of(ASYNC), of(SPLIT), of(VENDOR)].concat())),
+        file("lesson7", at_shapes(record, &FEW_TILES, &[of(ASYNC), of(SPLIT), of(VENDOR)].concat())),
         file("lesson7-waits", waits.table(&[(ASYNC, "--size 128"), (SPLIT, SMALL_TILES), (SPLIT, DEEP)])),
+        file("lesson8", at_shapes(record, &ROUNDS.map(square), &[of(ASYNC), of(STREAM), of(VENDOR)].concat())),
+        file("lesson8-waits", waits.table(&pairs(&[ASYNC, STREAM], &["--size 3000", "--size 4096"]))),
     ]
 }
 
@@ -99,7 +102,7 @@ fn file(name: &str, text: String) -> (String, String) {
 /// One configuration's GFLOP/s at every size.
 fn rates(record: &Record, kernel: &str, tiles: &str) -> Vec<String> {
     let at = |size: u32| {
-        let row = find(record, Dtype::F32, Shape { m: size, n: size, k: size }, |row| is(row, kernel, tiles));
+        let row = find(record, Dtype::F32, square(size), |row| is(row, kernel, tiles));
         maybe(row.and_then(|row| row.gflops))
     };
     [kernel.to_string(), tiles.to_string()].into_iter().chain(SIZES.map(at)).collect()
@@ -120,16 +123,23 @@ const FEW_TILES: [Shape; 5] = [
     Shape { m: 128, n: 128, k: 16384 },
 ];
 
-/// GFLOP/s where there are few tiles.
-fn shares(record: &Record, kernels: &[(String, String)]) -> String {
+/// Sizes whose tiles fill the last round more or less.
+const ROUNDS: [u32; 5] = [1024, 2048, 3000, 4096, 8192];
+
+fn square(size: u32) -> Shape {
+    Shape { m: size, n: size, k: size }
+}
+
+/// GFLOP/s at some shapes.
+fn at_shapes(record: &Record, shapes: &[Shape], kernels: &[(String, String)]) -> String {
     let head = ["kernel", "tile sizes"].map(String::from).into_iter();
-    let mut lines: Vec<Vec<String>> = vec![head.chain(FEW_TILES.iter().map(Shape::to_string)).collect()];
+    let mut lines: Vec<Vec<String>> = vec![head.chain(shapes.iter().map(Shape::to_string)).collect()];
     for (kernel, tiles) in kernels {
         let rate = |shape: &Shape| {
             let row = find(record, Dtype::F32, *shape, |row| is(row, kernel, tiles));
             maybe(row.and_then(|row| row.gflops))
         };
-        lines.push([kernel.clone(), tiles.clone()].into_iter().chain(FEW_TILES.iter().map(rate)).collect());
+        lines.push([kernel.clone(), tiles.clone()].into_iter().chain(shapes.iter().map(rate)).collect());
     }
     format!("Measured on {}, f32, GFLOP/s, M×N×K:\n\n{}", record.gpu, markdown(&lines, 2))
 }

@@ -59,7 +59,7 @@ const WAITS: [&str; 21] = [
 ];
 
 /// The levels whose counters are read.
-const LEVELS: [&str; 8] = [
+const LEVELS: [&str; 9] = [
     "level0-naive",
     "level1-tiling",
     "level2-register",
@@ -68,6 +68,7 @@ const LEVELS: [&str; 8] = [
     "level5-warp-tiling",
     "level6-async-copy",
     "level7-split-k",
+    "level8-stream-k",
 ];
 
 /// The levels' default tiles at sizes that leave most of the GPU empty, fill it once, and fill it many times over.
@@ -80,7 +81,9 @@ fn waits() -> Vec<(&'static str, String)> {
     cases.extend(["level2-register", "level3-double-buffer"].map(|level| (level, large.to_string())));
     let small = "--size 128 --define BM=16 --define BN=32 --define BK=64 --define WM=16 --define WN=32 --define WK=16 --define TM=4 --define TN=4";
     let deep = "--m 128 --n 128 --k 16384 --define BM=32 --define BN=64 --define BK=32 --define WM=32 --define WN=64 --define SPLIT=16";
-    cases.extend([small, deep].map(|arguments| ("level7-split-k", arguments.to_string())));
+    cases.extend([small, deep].map(|arguments| (LEVELS[7], arguments.to_string())));
+    // Tiles that leave most of the last round empty.
+    cases.extend([LEVELS[6], LEVELS[8]].map(|level| (level, "--size 3000".to_string())));
     cases
 }
 
@@ -103,6 +106,7 @@ fn cases() -> Vec<(&'static str, String)> {
         &[16, 32, 64, 16, 32, 16, 4, 4, 3, 1],
         &[32, 64, 32, 32, 64, 8, 8, 8, 3, 16],
     ];
+    let rounds: [&[u32]; 2] = [&[128, 256, 8, 64, 64, 8, 16, 4, 132], &[64, 128, 8, 32, 64, 8, 8, 4, 264]];
     let levels = [
         (LEVELS[0], naive),
         (LEVELS[1], blocks("TILE")),
@@ -112,6 +116,7 @@ fn cases() -> Vec<(&'static str, String)> {
         (LEVELS[5], tiles(&["BM", "BN", "BK", "WM", "WN", "TM", "TN"], &warps)),
         (LEVELS[6], tiles(&["BM", "BN", "BK", "WM", "WN", "TM", "TN", "STAGES"], &stages)),
         (LEVELS[7], tiles(&["BM", "BN", "BK", "WM", "WN", "WK", "TM", "TN", "STAGES", "SPLIT"], &splits)),
+        (LEVELS[8], tiles(&["BM", "BN", "BK", "WM", "WN", "TM", "TN", "STAGES", "BLOCKS"], &rounds)),
     ];
     let mut cases = Vec::new();
     for (level, configurations) in levels {

@@ -59,18 +59,22 @@ pub fn all<T: Element>(
     keeper.finish(rows.form())
 }
 
-/// The rows of one shape: cuBLAS's, then in each level's order the most promising first; measured in turns, so that every level
-/// has its share of the time.
-fn at<T: Element>(
+/// The rows of one shape: cuBLAS's, then in each level's order what is shipped, so that a choice made when the time is up is no
+/// worse than today's, and then the most promising first; measured in turns, so that every level has its share of the time.
+fn at<'a, T: Element>(
     tune: &Tune,
     options: &Options,
-    pruned: &[Pruned],
+    pruned: &'a [Pruned],
     bench: &Bench<T>,
     shape: Shape,
     until: Option<Instant>,
 ) -> Vec<Row> {
-    let kept: Vec<Vec<Ranked>> =
-        pruned.iter().map(|pruned| ranked::<T>(&pruned.left, &shape, options.gpu, tune.keep as usize)).collect();
+    let in_order = |pruned: &'a Pruned| {
+        let mut ranked = ranked::<T>(&pruned.left, &shape, options.gpu, tune.keep as usize);
+        ranked.sort_by_key(|ranked| !ranked.is_own());
+        ranked
+    };
+    let kept: Vec<Vec<Ranked>> = pruned.iter().map(in_order).collect();
     let bar = progress(kept.iter().map(|ranked| ranked.len() as u64).sum());
     bar.set_message(shape.to_string());
     let vendor = bench.vendor();

@@ -44,15 +44,17 @@ pub fn ranked<'a, T: Element>(survivors: &'a [Survivor], shape: &Shape, gpu: &Gp
     ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut ranked: Vec<Ranked> = ranked.into_iter().map(|(_, ranked)| ranked).collect();
     (1..).zip(&mut ranked).for_each(|(rank, ranked)| ranked.rank = rank);
-    ranked.retain(|ranked| ranked.rank <= keep || is_own(ranked.survivor));
+    ranked.retain(|ranked| ranked.rank <= keep || ranked.is_own());
     ranked
 }
 
-/// Shipped, in the level's first variant.
-fn is_own(survivor: &Survivor) -> bool {
-    let (level, configuration) = (survivor.entrant.level, &survivor.entrant.configuration);
-    level.default_configuration(configuration.dtype).variant == configuration.variant
-        && level.shipped.contains(&configuration.tiles.sizes().as_slice())
+impl Ranked<'_> {
+    /// Whether it is shipped, in the level's first variant.
+    pub fn is_own(&self) -> bool {
+        let (level, configuration) = (self.survivor.entrant.level, &self.survivor.entrant.configuration);
+        level.default_configuration(configuration.dtype).variant == configuration.variant
+            && level.shipped.contains(&configuration.tiles.sizes().as_slice())
+    }
 }
 
 /// Seconds, if nothing overlapped: each unit's time after the other, and a wait for memory at each step along K, which blocks

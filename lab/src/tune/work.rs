@@ -1,4 +1,4 @@
-//! The work of a launch, without running all of it: counted on the emulator on one tile of C, and extended.
+//! The work of a launch, without running all of it: counted on the emulator on a tile of C, or a round of them, and extended.
 
 use common::check::Check;
 use common::device::{Device, Extras, Facts, Task};
@@ -13,10 +13,13 @@ use crate::ladder::Entrant;
 /// Steps along K of the two launches that are counted: enough for every part of a split K, and for a pipeline to fill.
 const STEPS: [u32; 2] = [16, 32];
 
-/// What one tile of C costs, for two lengths of K. Every tile costs as much, and each step along K as much as the last.
+/// What tiles of C cost, for two lengths of K. Every tile costs as much, and each step along K as much as the last. Where the
+/// blocks of a round that is not full share its tiles, what they do for each other's sums is left out.
 #[derive(Debug)]
 pub struct Work {
     tile: Tile,
+    /// The tiles that were counted, side by side.
+    tiles: u32,
     counted: [Report; 2],
 }
 
@@ -24,9 +27,15 @@ impl Work {
     /// Runs the kernel on the emulator with all checks on. `Err` also holds a wrong product.
     pub fn of<T: Element>(entrant: &Entrant, kernel: &Kernel, extras: Extras) -> Result<Work, Error> {
         let Entrant { level, configuration } = entrant;
-        let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles).tile;
+        let launch = |m, n| (level.launch)(&Shape { m, n, k: 1 }, &configuration.tiles);
+        let tile = launch(1, 1).tile;
+        let tiles = match launch(1, 1).grid.count() as u32 {
+            // A kernel that launches whole rounds shares out a tile that is alone, and no tile of a full round.
+            round if launch(tile.m, round * tile.n).grid.count() == u64::from(round) => round,
+            _ => 1,
+        };
         let count = |steps: u32| {
-            let shape = Shape { m: tile.m, n: tile.n, k: steps * tile.k };
+            let shape = Shape { m: tile.m, n: tiles * tile.n, k: steps * tile.k };
             let problem = Problem::<T>::new(shape, Fill::Reals, 1)?;
             let task = Task::of_level(level, configuration, kernel, &shape);
             let ran = Device::Emulator.launch(&task, &problem, extras)?;
@@ -36,7 +45,7 @@ impl Work {
                 _ => Err(Error::Fault(format!("wrong in {} of {} elements of {shape}", check.wrong, check.elements))),
             }
         };
-        Ok(Work { tile, counted: [count(STEPS[0])?, count(STEPS[1])?] })
+        Ok(Work { tile, tiles, counted: [count(STEPS[0])?, count(STEPS[1])?] })
     }
 
     /// The work of a whole problem. Where tiles stand over its edges they count as whole ones: multiply-adds and shared memory
@@ -44,11 +53,11 @@ impl Work {
     pub fn at<T: Element>(&self, entrant: &Entrant, shape: &Shape) -> Report {
         let Shape { m, n, k } = *shape;
         let launch = (entrant.level.launch)(shape, &entrant.configuration.tiles);
-        let tiles = launch.tiles(shape) as f64;
+        let times = launch.tiles(shape) as f64 / f64::from(self.tiles);
         let beyond = (f64::from(k.div_ceil(self.tile.k)) - f64::from(STEPS[0])) / f64::from(STEPS[1] - STEPS[0]);
         let extended = |short: u64, long: u64| {
             let (short, long) = (short as f64, long as f64);
-            (tiles * (short + (long - short) * beyond)).max(0.0).round() as u64
+            (times * (short + (long - short) * beyond)).max(0.0).round() as u64
         };
         let [short, long] = &self.counted;
         let elements = |rows: u32, columns: u32| u64::from(rows) * u64::from(columns);
@@ -70,7 +79,7 @@ impl Work {
     /// The shapes that were counted, in words.
     pub fn counted_at(&self) -> String {
         let Tile { m, n, k } = self.tile;
-        let [short, long] = STEPS.map(|steps| steps * k);
+        let (n, [short, long]) = (self.tiles * n, STEPS.map(|steps| steps * k));
         format!("{m}×{n}×{short} and {m}×{n}×{long}")
     }
 }
@@ -103,7 +112,10 @@ mod tests {
             let kernel = Kernel::obtain(level, configuration, 90, nvrtc::nowhere).unwrap();
             let work = Work::of::<f32>(&entrant, &kernel, extras).unwrap();
             let Tile { m, n, .. } = work.tile;
-            let shape = Shape { m: 2 * m, n: 3 * n, k: 512 };
+            let shape = match work.tiles {
+                1 => Shape { m: 2 * m, n: 3 * n, k: 512 },
+                round => Shape { m: 2 * m, n: round / 2 * n, k: 512 },
+            };
             let problem = Problem::<f32>::new(shape, Fill::Reals, 1).unwrap();
             let task = Task::of_level(level, configuration, &kernel, &shape);
             let Facts::Emulator(whole) = Device::Emulator.launch(&task, &problem, extras).unwrap().facts else {

@@ -1,0 +1,66 @@
+//! Level 8: stream-K.
+
+use common::{Dim3, LaunchShape, Level, Needs, Tile};
+
+/// The level: kernel, tile sizes, launch, and what is shipped compiled.
+pub const LEVEL: Level = Level {
+    number: 8,
+    name: "level8-stream-k",
+    title: "stream-K",
+    path: "level8-stream-k/kernel.cu",
+    source: include_str!("../kernel.cu"),
+    entry: "gemm_stream_k",
+    variants: &[],
+    tiles: &[
+        ("BM", 128),
+        ("BN", 256),
+        ("BK", 8),
+        ("WM", 64),
+        ("WN", 64),
+        ("TM", 8),
+        ("TN", 16),
+        ("STAGES", 4),
+        // The SMs of an H200, each of which has room for one block.
+        ("BLOCKS", 132),
+    ],
+    shipped: &[&[128, 256, 8, 64, 64, 8, 16, 4, 132], &[64, 128, 8, 32, 64, 8, 8, 4, 264]],
+    space: &[
+        ("BM", &[64, 128]),
+        ("BN", &[64, 128, 256]),
+        ("BK", &[8, 16]),
+        ("WM", &[32, 64]),
+        ("WN", &[32, 64]),
+        ("TM", &[4, 8, 16]),
+        ("TN", &[4, 8, 16]),
+        ("STAGES", &[3, 4]),
+        ("BLOCKS", &[132, 264, 396]),
+    ],
+    ptx: &[
+        include_str!("../ptx/128x256x8x64x64x8x16x4x132-f32.ptx"),
+        include_str!("../ptx/128x256x8x64x64x8x16x4x132-f64.ptx"),
+        include_str!("../ptx/64x128x8x32x64x8x8x4x264-f32.ptx"),
+        include_str!("../ptx/64x128x8x32x64x8x8x4x264-f64.ptx"),
+    ],
+    // ANCHOR: launch
+    launch: |shape, tiles| {
+        let [bm, bn, bk, wm, wn, blocks] = ["BM", "BN", "BK", "WM", "WN", "BLOCKS"].map(|name| tiles[name]);
+        let tiles = shape.n.div_ceil(bn).saturating_mul(shape.m.div_ceil(bm));
+        LaunchShape {
+            // As many as there are tiles, but full rounds: the blocks of the last one share what is left.
+            grid: Dim3::xy(tiles.div_ceil(blocks).saturating_mul(blocks), 1),
+            block: Dim3::xy((bm / wm) * (bn / wn) * 32, 1),
+            tile: Tile { m: bm, n: bn, k: bk },
+        }
+    },
+    // ANCHOR_END: launch
+    needs: Needs {
+        // cp.async came with sm_80.
+        architecture: 80,
+        // With its default, 3, ptxas puts the multiply-adds into another order, and neighbours share fewer operands.
+        optimization: Some(1),
+        shared: |c| {
+            let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
+            stages * bk * ((bm + bn) * c.dtype.bytes() + 16)
+        },
+    },
+};
