@@ -37,21 +37,21 @@ pub(crate) fn locate(address: u64) -> (usize, i64) {
 }
 
 impl GlobalMemory {
+    /// A buffer that nobody has written.
     pub fn alloc(&mut self, name: &str, bytes: usize) -> u32 {
-        let mut words = Vec::new();
-        words.resize_with(bytes.div_ceil(4), || AtomicU32::new(u32::MAX));
-        let mut touched = Vec::new();
-        touched.resize_with(bytes.div_ceil(32), AtomicU8::default);
-        let buffer = BufferMemory {
-            name: name.to_string(),
-            bytes,
-            freed: false,
-            words,
-            written: OnceLock::new(),
-            touched,
-            watch: None,
-        };
+        let buffer = BufferMemory::new(name, bytes, u32::MAX);
         buffer.forget_written();
+        self.add(buffer)
+    }
+
+    /// A buffer that begins with some bytes, and is zero behind them.
+    pub fn alloc_filled(&mut self, name: &str, bytes: usize, first: &[u8]) -> u32 {
+        let mut buffer = BufferMemory::new(name, bytes, 0);
+        buffer.write(first);
+        self.add(buffer)
+    }
+
+    fn add(&mut self, buffer: BufferMemory) -> u32 {
         self.buffers.push(buffer);
         self.buffers.len() as u32 - 1
     }
@@ -62,6 +62,16 @@ impl GlobalMemory {
 }
 
 impl BufferMemory {
+    /// Every byte counts as written.
+    fn new(name: &str, bytes: usize, word: u32) -> BufferMemory {
+        let mut words = Vec::new();
+        words.resize_with(bytes.div_ceil(4), || AtomicU32::new(word));
+        let mut touched = Vec::new();
+        touched.resize_with(bytes.div_ceil(32), AtomicU8::default);
+        let (name, freed, written, watch) = (name.to_string(), false, OnceLock::new(), None);
+        BufferMemory { name, bytes, freed, words, written, touched, watch }
+    }
+
     /// Starts tracking which bytes are written, with none.
     pub fn forget_written(&self) -> &[AtomicU8] {
         self.written.get_or_init(|| (0..self.bytes).map(|_| AtomicU8::new(0)).collect())

@@ -226,10 +226,8 @@ impl Device {
             let buffer = match self.module_variables.get(&key) {
                 Some(buffer) => *buffer,
                 None => {
-                    let buffer = self.alloc(&variable.name, variable.bytes as usize);
-                    let mut bytes = variable.init.clone();
-                    bytes.resize(variable.bytes as usize, 0);
-                    self.memory.buffers[buffer.0 as usize].write(&bytes);
+                    let bytes = variable.bytes as usize;
+                    let buffer = Buffer(self.memory.alloc_filled(&variable.name, bytes, &variable.init));
                     self.module_variables.insert(key, buffer);
                     buffer
                 }
