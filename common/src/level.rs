@@ -221,6 +221,16 @@ impl Level {
         Configuration { dtype, variant: self.variant_names()[0], tiles: Tiles(self.tiles.to_vec()) }
     }
 
+    /// The blocks of a round, for a kernel that launches whole rounds, the last of which share its tiles; 1 for all others, whose
+    /// blocks do a tile, or a part of it, each.
+    pub fn round(&self, tiles: &Tiles) -> u32 {
+        let launch = |m, n| (self.launch)(&Shape { m, n, k: 1 }, tiles);
+        let Tile { m, n, .. } = launch(1, 1).tile;
+        // Every launch of it has the blocks of full rounds: as many for one tile as for a round of them.
+        let blocks = launch(1, 1).grid.count() as u32;
+        if launch(m, blocks.saturating_mul(n)).grid.count() == u64::from(blocks) { blocks } else { 1 }
+    }
+
     /// Every configuration that is shipped compiled.
     pub fn shipped_configurations(&self) -> Vec<Configuration> {
         let mut configurations = Vec::new();

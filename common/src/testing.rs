@@ -80,7 +80,7 @@ pub fn json(level: &Level) -> Result<String, Box<dyn std::error::Error>> {
 pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape> {
     let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles).tile;
     let (tm, tn, tk) = (tile.m, tile.n, tile.k);
-    let shapes = [
+    let mut shapes = vec![
         (1, 1, 1),
         (13, 31, 7),                  // primes
         (tm, tn, tk),                 // one whole tile
@@ -95,7 +95,12 @@ pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape
         (1, 1, 257),
         (9 * tm + 1, 15 * tn, 3), // more rows of tiles than a band of blocks has, and more tiles than split sums have room for
     ];
-    shapes.map(|(m, n, k)| Shape { m: m.max(1), n: n.max(1), k }).to_vec()
+    match level.round(&configuration.tiles) {
+        1 => {}
+        // A share is two steps, and a tile an odd number: some blocks have the end of one tile and the beginning of the next.
+        round => shapes.push((2 * tm, 3 * tn, (round / 6 + 1) * tk)),
+    }
+    shapes.into_iter().map(|(m, n, k)| Shape { m: m.max(1), n: n.max(1), k }).collect()
 }
 
 /// Multiplies small integers, of which every product and sum is exact: C must be equal to the reference.

@@ -60,3 +60,17 @@ pub fn entrants(levels: &[&'static Level], dtype: Dtype, shipped: bool) -> Vec<E
     }
     entrants
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_kernel_that_shares_its_last_round_has_rounds() {
+        for entrant in entrants(&LEVELS, Dtype::F32, true) {
+            let tiles = &entrant.configuration.tiles;
+            let blocks = tiles.0.iter().find(|(name, _)| *name == "BLOCKS").map_or(1, |&(_, blocks)| blocks);
+            assert_eq!(entrant.level.round(tiles), blocks, "{} {tiles}", entrant.name());
+        }
+    }
+}

@@ -27,13 +27,9 @@ impl Work {
     /// Runs the kernel on the emulator with all checks on. `Err` also holds a wrong product.
     pub fn of<T: Element>(entrant: &Entrant, kernel: &Kernel, extras: Extras) -> Result<Work, Error> {
         let Entrant { level, configuration } = entrant;
-        let launch = |m, n| (level.launch)(&Shape { m, n, k: 1 }, &configuration.tiles);
-        let tile = launch(1, 1).tile;
-        let tiles = match launch(1, 1).grid.count() as u32 {
-            // A kernel that launches whole rounds shares out a tile that is alone, and no tile of a full round.
-            round if launch(tile.m, round * tile.n).grid.count() == u64::from(round) => round,
-            _ => 1,
-        };
+        let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles).tile;
+        // Of a full round, no tile is shared.
+        let tiles = level.round(&configuration.tiles);
         let count = |steps: u32| {
             let shape = Shape { m: tile.m, n: tiles * tile.n, k: steps * tile.k };
             let problem = Problem::<T>::new(shape, Fill::Reals, 1)?;
