@@ -29,7 +29,8 @@ pub const LEVEL: Level = Level {
         &[32, 64, 32, 32, 64, 8, 8, 8, 3, 16],
         &[32, 64, 64, 32, 64, 8, 8, 8, 2, 16],
         &[32, 64, 64, 32, 64, 16, 8, 8, 3, 1],
-        &[64, 128, 32, 32, 64, 16, 8, 8, 3, 1],
+        &[64, 128, 16, 32, 32, 8, 4, 8, 3, 1],
+        &[64, 128, 16, 64, 32, 8, 8, 8, 4, 1],
     ],
     space: &[
         ("BM", &[16, 32, 64]),
@@ -40,7 +41,7 @@ pub const LEVEL: Level = Level {
         ("WK", &[8, 16]),
         ("TM", &[4, 8]),
         ("TN", &[4, 8]),
-        ("STAGES", &[2, 3]),
+        ("STAGES", &[2, 3, 4]),
         ("SPLIT", &[1, 16]),
     ],
     ptx: &[
@@ -54,8 +55,10 @@ pub const LEVEL: Level = Level {
         include_str!("../ptx/32x64x64x32x64x8x8x8x2x16-f64.ptx"),
         include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f32.ptx"),
         include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f64.ptx"),
-        include_str!("../ptx/64x128x32x32x64x16x8x8x3x1-f32.ptx"),
-        include_str!("../ptx/64x128x32x32x64x16x8x8x3x1-f64.ptx"),
+        include_str!("../ptx/64x128x16x32x32x8x4x8x3x1-f32.ptx"),
+        include_str!("../ptx/64x128x16x32x32x8x4x8x3x1-f64.ptx"),
+        include_str!("../ptx/64x128x16x64x32x8x8x8x4x1-f32.ptx"),
+        include_str!("../ptx/64x128x16x64x32x8x8x8x4x1-f64.ptx"),
     ],
     // ANCHOR: launch
     launch: |shape, tiles| {
