@@ -1,4 +1,4 @@
-//! `cargo x diffs`: what is new in each level's kernel, as a diff from the level before.
+//! `cargo x diffs`: what is new in each level's kernel, as a diff from the level that it starts from.
 
 use std::fs;
 use std::process::ExitCode;
@@ -9,6 +9,14 @@ use crate::{ptx, shell, text};
 
 /// Where the diffs lie: `level0-1.diff` is from level 0 to level 1.
 const FOLDER: &str = "book/diffs";
+/// Levels that do not start from the level before, and the one that each starts from. Level 8 shares out the tiles of level 6;
+/// level 7's small tiles are another way from there.
+const BASES: [(usize, usize); 1] = [(8, 6)];
+
+/// The level that a level, from 1 up, starts from: mostly the one before.
+pub fn base(level: usize) -> usize {
+    BASES.iter().find(|(number, _)| *number == level).map_or(level.saturating_sub(1), |(_, base)| *base)
+}
 
 /// Writes the diffs; or, to check, finds those that are not what the kernels say.
 pub fn run(check: bool) -> Result<ExitCode> {
@@ -37,7 +45,7 @@ pub fn passes(check: bool) -> Result<bool> {
     Ok(!check || stale.is_empty())
 }
 
-/// Every level with the next one: the name of the diff, and its text.
+/// Every level but the first, beside its base: the name of the diff, and its text. Levels are numbered without gaps.
 fn all() -> Result<Vec<(String, String)>> {
     let levels = ptx::levels()?;
     let kernel = |level: &String| -> Result<(String, String)> {
@@ -45,7 +53,7 @@ fn all() -> Result<Vec<(String, String)>> {
         let text = fs::read_to_string(shell::root().join(&path)).with_context(|| format!("cannot read {path}"))?;
         Ok((path, text))
     };
-    levels.windows(2).map(|pair| Ok(between(&kernel(&pair[0])?, &kernel(&pair[1])?))).collect()
+    (1..levels.len()).map(|number| Ok(between(&kernel(&levels[base(number)])?, &kernel(&levels[number])?))).collect()
 }
 
 /// The diff from one kernel to the next, each a path and a text, under its name.
@@ -58,6 +66,14 @@ fn between((old_path, old): &(String, String), (new_path, new): &(String, String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_level_has_a_diff_from_its_base() {
+        let names: Vec<String> = all().unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names[..2], ["level0-1.diff", "level1-2.diff"]);
+        assert_eq!(names[6..=7], ["level6-7.diff", "level6-8.diff"]);
+        assert_eq!(names.len() + 1, ptx::levels().unwrap().len());
+    }
 
     #[test]
     fn a_diff_is_named_by_its_levels() {

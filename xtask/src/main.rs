@@ -80,7 +80,7 @@ enum Command {
         #[arg(default_value = "")]
         pattern: String,
     },
-    /// Write the difference of each level's kernel from the level before, into book/diffs
+    /// Write the difference of each level's kernel from the one that it starts from, into book/diffs
     Diffs {
         /// Write nothing: fail if a diff is stale
         #[arg(long)]

@@ -15,6 +15,7 @@ mod lesson4;
 mod lesson5;
 mod lesson6;
 mod lesson7;
+mod lesson8;
 mod memory;
 mod sheet;
 mod traced;
@@ -26,7 +27,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 12] = [
+const PICTURES: [Picture; 13] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -39,6 +40,7 @@ const PICTURES: [Picture; 12] = [
     ("lesson5-warp-tile", lesson5::draw),
     ("lesson6-stages", lesson6::draw),
     ("lesson7-split", lesson7::draw),
+    ("lesson8-shares", lesson8::draw),
 ];
 
 /// Every picture's path in the repository, and its text.

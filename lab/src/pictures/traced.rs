@@ -2,7 +2,7 @@
 
 use common::kernel::{Kernel, nvrtc};
 use common::{Configuration, Dtype, Error, LaunchShape, Level, Shape};
-use emulator::{AccessKind, Argument, Device, LaneAccess, Launch, Memory, Module, TracedAccess};
+use emulator::{AccessKind, Argument, Device, Dim3, LaneAccess, Launch, Memory, Module, TracedAccess};
 
 /// Bytes of an element: all pictures are of f32.
 const ELEMENT: u64 = 4;
@@ -23,19 +23,30 @@ pub fn kernel(level: &Level, configuration: &Configuration) -> Result<Kernel, Er
 
 /// All accesses of a level's kernel to global and shared memory.
 pub fn accesses(level: &Level, configuration: &Configuration, shape: Shape) -> Result<Vec<TracedAccess>, Error> {
+    some_accesses(level, configuration, shape, |_| true)
+}
+
+/// The same, of some blocks only.
+pub fn some_accesses(
+    level: &Level,
+    configuration: &Configuration,
+    shape: Shape,
+    wanted: impl Fn(Dim3) -> bool,
+) -> Result<Vec<TracedAccess>, Error> {
     let kernel = kernel(level, configuration)?;
     let LaunchShape { grid, block, .. } = (level.launch)(&shape, &configuration.tiles);
     let launch = Launch { dynamic_shared: (level.needs.shared)(configuration), ..Launch::new(grid, block) };
-    trace(&kernel.ptx, level.entry, launch, shape, &[shape.m, shape.n, shape.k])
+    trace(&kernel.ptx, level.entry, launch, shape, &[shape.m, shape.n, shape.k], wanted)
 }
 
-/// All accesses of a kernel `(A, B, C, numbers…)`. A and B hold zeros.
+/// The accesses of some blocks of a kernel `(A, B, C, numbers…)`. A and B hold zeros.
 pub fn trace(
     ptx: &str,
     entry: &str,
     launch: Launch,
     shape: Shape,
     numbers: &[u32],
+    wanted: impl Fn(Dim3) -> bool,
 ) -> Result<Vec<TracedAccess>, Error> {
     let Shape { m, n, k } = shape;
     let fault = |what: String| Error::Fault(format!("{entry}, for a picture: {what}"));
@@ -49,7 +60,7 @@ pub fn trace(
         arguments.push(Argument::Buffer(buffer));
     }
     arguments.extend(numbers.iter().map(|&number| Argument::U32(number)));
-    let trace = device.trace(&program, launch, &arguments, |_| true).map_err(|e| fault(e.to_string()))?;
+    let trace = device.trace(&program, launch, &arguments, wanted).map_err(|e| fault(e.to_string()))?;
     Ok(trace.accesses)
 }
 

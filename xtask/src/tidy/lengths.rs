@@ -2,7 +2,7 @@
 
 use super::tree::{Finding, Tree};
 
-/// Lines of `kernel.cu`, from which level on: the last one does all that the one before does, and shares K out.
+/// Lines of `kernel.cu`, from which level on: the last ones do all that level 6 does, and share K out.
 const KERNEL_LIMITS: [(u32, usize); 3] = [(7, 160), (3, 120), (0, 60)];
 /// Lines of any source file.
 const SOURCE_LIMIT: usize = 500;

@@ -2,6 +2,7 @@
 
 use super::includes::pages;
 use super::tree::{Finding, Tree, numbered};
+use crate::diffs::base;
 
 /// The headings of a lesson. What the parts are for, CONTRIBUTING.md says.
 const PARTS: [&str; 13] = [
@@ -20,13 +21,14 @@ const PARTS: [&str; 13] = [
     "What next",
 ];
 
-/// What the text of a part holds, and how a finding calls it. `N` is the lesson's number, `P` the one before.
+/// What the text of a part holds, and how a finding calls it. `N` is the lesson's number, `P` the level that its
+/// level starts from.
 const HOLDS: [(&str, &str, &str); 6] = [
     ("The picture", "](figures/", "a picture"),
     ("Predict", "<summary>", "a folded answer"),
     ("Mapping", "kernel.cu:mapping}}", "the kernel's mapping"),
     ("The kernel", "kernel.cu:mainloop}}", "the kernel's loop"),
-    ("What changed", "../diffs/levelP-N.diff}}", "the diff from the level before"),
+    ("What changed", "../diffs/levelP-N.diff}}", "the diff from the level that it starts from"),
     ("Run it", "../outputs/lessonN/", "an output"),
 ];
 
@@ -57,8 +59,7 @@ fn lesson(number: usize, text: &str) -> Vec<(usize, String)> {
     }
     for part in &parts {
         for (_, text, what) in HOLDS.iter().filter(|(name, ..)| *name == part.name) {
-            let before = number.saturating_sub(1).to_string();
-            if !part.text.contains(&text.replace('P', &before).replace('N', &number.to_string())) {
+            if !part.text.contains(&text.replace('P', &base(number).to_string()).replace('N', &number.to_string())) {
                 wrong.push((part.line, format!("'## {}' has not {what}", part.name)));
             }
         }
@@ -103,7 +104,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 #[cfg(test)]
 mod tests {
     use super::super::tree::printed;
-    use super::{check, expected};
+    use super::{base, check, expected};
 
     fn whole(number: usize) -> String {
         let mut text = "# Lesson\n\n**tl;dr** One number.\n\n".to_string();
@@ -113,7 +114,7 @@ mod tests {
                 "Predict" => "<details><summary>Answer</summary></details>".to_string(),
                 "Mapping" => "{{#include ../../a/kernel.cu:mapping}}".to_string(),
                 "The kernel" => "{{#include ../../a/kernel.cu:mainloop}}".to_string(),
-                "What changed" => format!("{{{{#include ../diffs/level{}-{number}.diff}}}}", number - 1),
+                "What changed" => format!("{{{{#include ../diffs/level{}-{number}.diff}}}}", base(number)),
                 "Run it" => format!("{{{{#include ../outputs/lesson{number}/run.txt}}}}"),
                 "Exercises" => "<summary>Hint</summary> <summary>Answer</summary>\n".repeat(3),
                 _ => String::new(),
@@ -131,6 +132,7 @@ mod tests {
     fn whole_lessons_pass() {
         assert!(on(0, &whole(0)).is_empty());
         assert!(on(2, &whole(2)).is_empty());
+        assert!(on(8, &whole(8)).is_empty());
         assert!(printed(check, [("book/src/lessons.md", "# x\n")]).is_empty());
     }
 
@@ -151,7 +153,7 @@ mod tests {
         for (from, to, what) in [
             ("**tl;dr**", "In short:", "does not begin with a paragraph `**tl;dr** …` below its title"),
             ("figures/", "x/", "'## The picture' has not a picture"),
-            ("level0-1.diff", "level1-2.diff", "'## What changed' has not the diff from the level before"),
+            ("level0-1.diff", "level1-2.diff", "'## What changed' has not the diff from the level that it starts from"),
             ("outputs/lesson1", "outputs/lesson0", "'## Run it' has not an output"),
             ("<summary>Hint</summary>", "", "has 0 hints and 3 answers: three or four of each"),
         ] {
