@@ -23,7 +23,7 @@ constexpr int THREADS = (BM / WM) * (BN / WN) * 32;
 constexpr int GROUP = 8;  // rows of tiles in a band, whose blocks run together: what they share stays in the L2 cache
 static_assert(BM % WM == 0 && BN % WN == 0, "WM must divide BM and WN must divide BN: the warps cover the tile");
 static_assert(WM % TM == 0 && WN % TN == 0 && LM * LN == 32 && LM % 2 == 0, "(WM / TM) * (WN / TN) must be the 32 lanes of a warp, an even number of them along M");
-static_assert(TM % V == 0 && TN % V == 0, "TM and TN must be multiples of V = 16 / sizeof(T): they are read as vectors");
+static_assert(TM % 4 == 0 && TN % 4 == 0, "TM and TN must be multiples of 4: they are read as vectors, and a row has a square for each vector");
 static_assert(THREADS <= 1024, "(BM / WM) * (BN / WN) is the number of warps per block: at most 32");
 static_assert(THREADS % BK == 0 && BM % (THREADS / BK) == 0, "the threads must copy whole rows of the tile of A, an element each, and BM rows evenly");
 static_assert(THREADS * V % BN == 0 && BK % (THREADS * V / BN) == 0, "the threads must copy whole rows of the tile of B, a vector each, and BK rows evenly");

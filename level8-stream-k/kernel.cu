@@ -2,17 +2,17 @@
 //
 //   C = A * B      A is M x K, B is K x N, C is M x N; row-major, no padding.
 //
-// Level 6, without idle SMs in the last round: BLOCKS blocks run at a time, a tile each, until
-// fewer tiles are left. Those are laid end to end, a row of steps along K, and each of BLOCKS
-// blocks takes an equal share of the row: the end of one tile, the beginning of the next. The
-// sums of a tile meet in global memory, and its last block adds them, always in the same order.
+// Level 6, without idle SMs in the last round: the card runs BLOCKS blocks at a time, a tile each,
+// until fewer tiles are left. Those are laid end to end, a row of steps along K, and BLOCKS blocks
+// share it evenly, in whole steps: each takes the end of one tile and the beginning of the next. The
+// sums of a tile meet in global memory, where the block that arrives last adds them.
 //
 // Given by LEVEL:  ELEMENT     float or double
 //                  BM, BN, BK  tile of C per block is BM x BN; one step along K is BK
 //                  WM, WN      tile of C per warp
 //                  TM, TN      elements of C per thread
 //                  STAGES      buffers in shared memory
-//                  BLOCKS      blocks that run at a time
+//                  BLOCKS      blocks that run at a time; with any other number, the product is as right
 
 using T = ELEMENT;
 constexpr int V = 16 / sizeof(T);  // elements in a vector
@@ -23,13 +23,13 @@ constexpr int THREADS = (BM / WM) * (BN / WN) * 32;
 constexpr int GROUP = 8;  // rows of tiles in a band, whose blocks run together: what they share stays in the L2 cache
 static_assert(BM % WM == 0 && BN % WN == 0, "WM must divide BM and WN must divide BN: the warps cover the tile");
 static_assert(WM % TM == 0 && WN % TN == 0 && LM * LN == 32 && LM % 2 == 0, "(WM / TM) * (WN / TN) must be the 32 lanes of a warp, an even number of them along M");
-static_assert(TM % V == 0 && TN % V == 0, "TM and TN must be multiples of V = 16 / sizeof(T): they are read as vectors");
+static_assert(TM % 4 == 0 && TN % 4 == 0, "TM and TN must be multiples of 4: they are read as vectors, and a row has a square for each vector");
 static_assert(THREADS <= 1024, "(BM / WM) * (BN / WN) is the number of warps per block: at most 32");
 static_assert(THREADS % BK == 0 && BM % (THREADS / BK) == 0, "the threads must copy whole rows of the tile of A, an element each, and BM rows evenly");
 static_assert(THREADS * V % BN == 0 && BK % (THREADS * V / BN) == 0, "the threads must copy whole rows of the tile of B, a vector each, and BK rows evenly");
 static_assert(BK % 2 == 0 && STAGES >= 2, "BK must be even, for two sets of registers, and STAGES at least 2");
 static_assert(STAGES * sizeof(Stage) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
-static_assert(BLOCKS >= 1 && 2 * BLOCKS * BM * BN * sizeof(T) <= 1 << 28, "2 * BLOCKS * BM * BN elements must be at most 256 MiB: the sums of parts");
+static_assert(BLOCKS >= 1 && 2 * BLOCKS * BM * BN * sizeof(T) <= 1 << 28, "the sums of parts, 2 * BLOCKS * BM * BN elements, must fit into 256 MiB");
 
 // Begins to copy BYTES bytes to shared memory; where they are not inside the matrix, zeros.
 template <int BYTES>
@@ -44,7 +44,7 @@ __device__ void copy_async(T* to, const T* from, bool inside) {
 __device__ Vector partial[2 * BLOCKS][TM * TN / V][THREADS];  // the sums of parts of tiles
 __device__ int arrived[BLOCKS];                               // for each tile of the row, how many parts' sums are there
 
-// What a block does at a time: of a tile, LENGTH of K from K0 on. Is the tile the NUMBERth of the row, these blocks share it.
+// Of a tile, LENGTH of K from K0 on. The blocks FIRST to LAST share the tile, the row's NUMBERth; this one is BLOCK.
 struct Part { int tile, k0, length, number, block, first, last; };
 
 // ALIGNED: every row of B and C begins at a multiple of 16 bytes.
@@ -54,7 +54,7 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K, Part
     // ANCHOR: mapping
     int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
     int ty = warp / (BN / WN) * WM + (lane % 2 + lane / (2 * LN) * 2) * V, tx = warp % (BN / WN) * WN + lane / 2 % LN * V;
-    // The blocks go through C band by band, and down each column of tiles in a band.
+    // The tiles are numbered band by band, and down each column of tiles in a band.
     int across = (N + BN - 1) / BN, down = (M + BM - 1) / BM;
     int band = part.tile / (GROUP * across) * GROUP, at = part.tile % (GROUP * across), height = min(GROUP, down - band);
     int row0 = (band + at % height) * BM, col0 = at / height * BN;  // the tile's corner in C
@@ -115,12 +115,12 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K, Part
     for (int i = 0; i < TM * TN; ++i) c[i] = __shfl_sync(~0u, acc[i / TN][i % TN], lane);
     if (part.first < part.last) {  // several blocks share the tile
         auto sums = [&](int block, int i) -> Vector& { return partial[block + part.number][i / V][tid]; };
-        // Of a pair, the block that finds the other's sums keeps its own in registers.
+        // Of a pair, the block that finds the other's sums keeps its own: a + b is b + a. The sums of more are added in order.
         bool pair = part.last == part.first + 1, second = __syncthreads_or(tid == 0 && pair && atomicAdd(&arrived[part.number], 0) == 1);
         for (int i = 0; i < TM * TN; i += V)
             if (!second) sums(part.block, i) = *(Vector*)&c[i];
-        __threadfence(), __syncthreads();  // this part's sums are in global memory
-        if (!__syncthreads_or(tid == 0 && atomicAdd(&arrived[part.number], 1) == part.last - part.first)) return;  // not the last block
+        __threadfence(), __syncthreads();  // this part's sums, if stored, are in global memory
+        if (!__syncthreads_or(tid == 0 && atomicAdd(&arrived[part.number], 1) == part.last - part.first)) return;  // others arrive later
         __threadfence();
         for (T& sum : c) sum = pair ? sum : 0;
         for (int block = part.first; block <= part.last; ++block)
@@ -144,11 +144,11 @@ __device__ void share(const T* A, const T* B, T* C, int M, int N, int K) {
     // ANCHOR: share
     int tiles = (M + BM - 1) / BM * ((N + BN - 1) / BN), steps = (K + BK - 1) / BK, rest = tiles % BLOCKS, whole = tiles - rest;
     int row = rest * steps, each = (row + BLOCKS - 1) / BLOCKS, block = blockIdx.x - whole;  // below 0: a block with a whole tile
-    int at = block < 0 ? 0 : block * each, end = block < 0 ? steps : min(at + each, row), count;
-    for (; at < end; at += count) {
-        int number = at / steps, from = at % steps, tile = block < 0 ? int(blockIdx.x) : whole + number;
+    int step = block < 0 ? 0 : block * each, end = block < 0 ? steps : min(step + each, row), count;
+    for (; step < end; step += count) {
+        int number = step / steps, from = step % steps, tile = block < 0 ? int(blockIdx.x) : whole + number;
         int first = block < 0 ? 0 : number * steps / each, last = block < 0 ? 0 : (number * steps + steps - 1) / each;
-        count = min(steps - from, end - at);
+        count = min(steps - from, end - step);
         multiply<ALIGNED>(A, B, C, M, N, K, {tile, from * BK, min(K - from * BK, count * BK), number, block, first, last});
     }
     // ANCHOR_END: share

@@ -131,7 +131,7 @@ pub struct LaunchShape {
     pub grid: Dim3,
     /// Threads in a block.
     pub block: Dim3,
-    /// What one block works on.
+    /// What a block works on at a time.
     pub tile: Tile,
 }
 
@@ -156,7 +156,7 @@ impl fmt::Display for LaunchShape {
     }
 }
 
-/// The part of the problem that one block works on: `m` × `n` elements of C, in steps of `k` along K.
+/// The part of the problem that a block works on at a time: `m` × `n` elements of C, in steps of `k` along K.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Tile {
     /// Rows of C.
@@ -221,13 +221,13 @@ impl Level {
         Configuration { dtype, variant: self.variant_names()[0], tiles: Tiles(self.tiles.to_vec()) }
     }
 
-    /// The blocks of a round, for a kernel that launches whole rounds, the last of which share its tiles; 1 for all others, whose
-    /// blocks do a tile, or a part of it, each.
+    /// The blocks of a round, for a kernel whose grid is whole rounds: those of the last one share its tiles. 1 for every other
+    /// kernel, whose blocks do a tile each, or a part of one.
     pub fn round(&self, tiles: &Tiles) -> u32 {
         let launch = |m, n| (self.launch)(&Shape { m, n, k: 1 }, tiles);
         let Tile { m, n, .. } = launch(1, 1).tile;
         // Every launch of it has the blocks of full rounds: as many for one tile as for a round of them.
-        let blocks = launch(1, 1).grid.count() as u32;
+        let blocks = u32::try_from(launch(1, 1).grid.count()).unwrap_or(1);
         if launch(m, blocks.saturating_mul(n)).grid.count() == u64::from(blocks) { blocks } else { 1 }
     }
 

@@ -97,8 +97,12 @@ pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape
     ];
     match level.round(&configuration.tiles) {
         1 => {}
-        // A share is two steps, and a tile an odd number: some blocks have the end of one tile and the beginning of the next.
-        round => shapes.push((2 * tm, 3 * tn, (round / 6 + 1) * tk)),
+        round => shapes.extend([
+            // Shares of six steps, which fill the pipeline; some are the end of one tile and the beginning of the next.
+            (2 * tm, 3 * tn, (5 * round / 6 + 1 | 1) * tk),
+            // A full round, and one tile for all blocks of the next.
+            (1, round * tn + 1, 2 * tk + 1),
+        ]),
     }
     shapes.into_iter().map(|(m, n, k)| Shape { m: m.max(1), n: n.max(1), k }).collect()
 }
@@ -145,6 +149,16 @@ fn pick_tiles(level: &Level, picks: &[u32]) -> Tiles {
     const ODD: [u32; 5] = [1, 3, 12, 40, 64];
     let size = |default: u32, pick: u32| if pick < 50 { default >> (pick % 3) } else { ODD[pick as usize % ODD.len()] };
     Tiles(level.tiles.iter().zip(picks).map(|(&(name, default), &pick)| (name, size(default, pick))).collect())
+}
+
+/// The default's tiles of C, halved and quartered, are refused or right.
+pub fn small_tiles_are_refused_or_right(level: &Level) -> Result<(), String> {
+    for (halvings, dtype) in [1, 2].into_iter().flat_map(|halvings| Dtype::ALL.map(|dtype| (halvings, dtype))) {
+        let of_c = |name: &str| name.ends_with(['M', 'N']);
+        let picks: Vec<u32> = level.tiles.iter().map(|(name, _)| if of_c(name) { halvings } else { 0 }).collect();
+        tile_sizes_are_refused_or_right(level, &picks, dtype, Shape { m: 40, n: 70, k: 30 })?;
+    }
+    Ok(())
 }
 
 /// Either the compiler refuses the tile sizes in one readable line, or the product is right.

@@ -142,3 +142,14 @@ fn calls_that_multiply_without_end_are_an_error() {
     assert!(module.kernel("k").is_err());
     assert!(module.kernel("l").is_err());
 }
+
+#[test]
+fn a_variable_is_not_initialised_beyond_its_end() {
+    let module = |values: &str| {
+        let variable = format!(".global .align 4 .b8 x[4] = {{{values}}};");
+        Module::parse(&format!(".version 9.0\n.target sm_80\n.address_size 64\n{variable}\n"))
+    };
+    assert!(module("1, 2, 3").is_ok() && module("1, 2, 3, 4").is_ok());
+    let error = module("1, 2, 3, 4, 5").unwrap_err().to_string();
+    assert!(error.contains("5 bytes initialise `x`, which has 4"), "{error}");
+}

@@ -123,7 +123,7 @@ const FEW_TILES: [Shape; 5] = [
     Shape { m: 128, n: 128, k: 16384 },
 ];
 
-/// Sizes whose tiles fill the last round more or less.
+/// Sizes whose tiles fill the last round to different degrees.
 const ROUNDS: [u32; 5] = [1024, 2048, 3000, 4096, 8192];
 
 fn square(size: u32) -> Shape {

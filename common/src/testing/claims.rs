@@ -47,6 +47,11 @@ macro_rules! level_tests {
         }
 
         #[test]
+        fn small_tiles_are_refused_or_right() {
+            testing::small_tiles_are_refused_or_right(&LEVEL).unwrap();
+        }
+
+        #[test]
         fn shipped_ptx_is_fresh() {
             testing::shipped_ptx_is_fresh(&LEVEL).unwrap();
         }

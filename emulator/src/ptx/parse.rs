@@ -171,6 +171,9 @@ impl Parser {
         if self.accept('=') {
             self.initialiser(&kind, &mut init)?;
         }
+        if let Some(bytes) = bytes.filter(|bytes| init.len() as u64 > *bytes) {
+            return error(line, format!("{} bytes initialise `{name}`, which has {bytes}", init.len()));
+        }
         if !self.is(',') && !self.is(')') {
             self.expect(';')?;
         }
