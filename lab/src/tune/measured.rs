@@ -118,7 +118,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::ladder::entrants;
+    use crate::ladder::{LEVELS, entrants};
     use crate::tune::keeper::read;
     use crate::tune::keeper::tests::{empty_run, scratch, tune};
     use crate::tune::prune::{Search, prune};
@@ -203,5 +203,14 @@ mod tests {
         assert_eq!(verdicts(&rows), ["right", "not", "not", "right", "not", "not"]);
         let record = record.unwrap();
         assert_eq!((record.best().count(), record.runs[0].complete), (2, false));
+    }
+
+    #[test]
+    fn what_is_shipped_comes_before_what_is_more_promising() {
+        let (rows, _) = run("--sizes 64", &scratch("shipped"), &[pruned(&LEVELS[6])], None);
+        let names: Vec<&str> = rows.iter().filter_map(|row| row.kernel.split(' ').nth(1)).collect();
+        assert_eq!(names, ["shuffled", "shuffled", "shuffled", "direct", "direct", "direct"]);
+        let ranks: Vec<usize> = rows.iter().filter_map(|row| row.rank).collect();
+        assert!(ranks[2] > ranks[3], "{ranks:?}");
     }
 }

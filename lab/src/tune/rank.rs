@@ -3,7 +3,7 @@
 use common::Shape;
 use common::problem::{Element, Limits};
 use emulator::Report;
-use emulator::bound::{Assumptions, Bound, bound};
+use emulator::bound::{Assumptions, Bound, SM_PORT, bound};
 use emulator::gpu::Gpu;
 
 use super::prune::Survivor;
@@ -37,7 +37,7 @@ pub fn ranked<'a, T: Element>(survivors: &'a [Survivor], shape: &Shape, gpu: &Gp
         let steps =
             f64::from(shape.k.div_ceil(launch.tile.k)) * launch.tiles(shape) as f64 / launch.grid.count() as f64;
         let least = |equal_blocks| bound(&work, gpu, Assumptions { equal_blocks, cold_l2: false });
-        let promise = promise(survivor, &work, &least(true), steps, gpu);
+        let promise = promise(survivor, &work, &least(true), steps, gpu) + gathering::<T>(survivor, shape, gpu);
         let bound = least(launch.has_equal_blocks(shape));
         ranked.push((promise, Ranked { survivor, work, bound, rank: 0 }));
     }
@@ -64,6 +64,24 @@ fn promise(survivor: &Survivor, work: &Report, bound: &Bound, steps: f64, gpu: &
     let resident = u64::from(survivor.occupancy.blocks_per_sm);
     let rounds = work.grid.count().div_ceil(gpu.sms.into()).div_ceil(resident);
     busy + rounds as f64 * steps * LATENCY / gpu.boost_hz
+}
+
+/// Seconds in which the last block of a tile that others share with it reads all their sums, and no other block helps it.
+fn gathering<T: Element>(survivor: &Survivor, shape: &Shape, gpu: &Gpu) -> f64 {
+    let (level, tiles) = (survivor.entrant.level, &survivor.entrant.configuration.tiles);
+    let launch = (level.launch)(shape, tiles);
+    let (blocks, all) = (launch.grid.count(), launch.tiles(shape));
+    let parts = match u64::from(level.round(tiles)) {
+        1 => blocks / all,
+        round => {
+            // Of the last round; each of its blocks but the first has the end of a tile, and each tile begins in one.
+            let (shared, steps) = (all % round, u64::from(shape.k.div_ceil(launch.tile.k)));
+            let share = (shared * steps).div_ceil(round).max(1);
+            ((shared * steps).div_ceil(share) + shared).saturating_sub(1).checked_div(shared).unwrap_or(1)
+        }
+    };
+    let bytes = parts * u64::from(launch.tile.m * launch.tile.n) * size_of::<T>() as u64;
+    if parts > 1 { bytes as f64 / SM_PORT as f64 / gpu.boost_hz } else { 0.0 }
 }
 
 #[cfg(test)]

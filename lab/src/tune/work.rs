@@ -109,7 +109,7 @@ mod tests {
             let work = Work::of::<f32>(&entrant, &kernel, extras).unwrap();
             let Tile { m, n, .. } = work.tile;
             let shape = match work.tiles {
-                1 => Shape { m: 2 * m, n: 3 * n, k: 512 },
+                1 => Shape { m: 2 * m, n: 3 * n, k: 512.max(16 * work.tile.k) },
                 round => Shape { m: 2 * m, n: round / 2 * n, k: 512 },
             };
             let problem = Problem::<f32>::new(shape, Fill::Reals, 1).unwrap();
