@@ -99,7 +99,7 @@ pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape
         1 => {}
         round => shapes.extend([
             // Shares of six steps, which fill the pipeline; some are the end of one tile and the beginning of the next.
-            (2 * tm, 3 * tn, (5 * round / 6 + 1 | 1) * tk),
+            (2 * tm, 3 * tn, ((5 * round / 6) | 1) * tk),
             // A full round, and one tile for all blocks of the next.
             (1, round * tn + 1, 2 * tk + 1),
         ]),

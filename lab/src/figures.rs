@@ -67,7 +67,7 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
         let is_default = |row: &&Row| row.is_vendor() || LEVELS.iter().any(|level| is(row, &default(level, dtype)));
         let shown = record.rows.iter().filter(|row| row.dtype == dtype && is_square(row)).filter(is_default);
         let speed: Vec<&Row> = shown.collect();
-        let large: Vec<&Row> = speed.iter().copied().filter(|row| row.m == SHORT[1]).collect();
+        let large = speed.iter().copied().filter(|row| row.m == SHORT[1] && !has_rounds(row)).collect();
         for (plot, rows) in [(Plot::Speed, speed), (Plot::Roofline, large)] {
             if rows.is_empty() {
                 return Err(unlike(format!("no square problems in {dtype}")));
@@ -157,11 +157,12 @@ fn page(record: &Record) -> String {
         text += &format!("\nThe fastest of all levels, against cuBLAS in the same run:\n\n{}", fastest(&rows));
         text += &format!("\n![Size against GFLOP/s, {dtype}]({})\n", svg(Plot::Speed, dtype));
         text += &format!(
-            "\n![Roofline, {dtype}, M = N = K = {}]({})\n\nM = N = K = {}, each level with its default tile sizes. The rates are measured; the FLOPs per byte are counted on\nthe emulator{}.\n",
+            "\n![Roofline, {dtype}, M = N = K = {}]({})\n\nM = N = K = {}, each level with its default tile sizes. The rates are measured; the FLOPs per byte are counted on\nthe emulator{}.{}\n",
             SHORT[1],
             svg(Plot::Roofline, dtype),
             SHORT[1],
-            counted.map_or_else(String::new, |at| format!(", at {at}"))
+            counted.map_or_else(String::new, |at| format!(", at {at}")),
+            if rows.iter().any(|row| has_rounds(row)) { LEFT_OUT } else { "" }
         );
     }
     text
@@ -232,6 +233,16 @@ fn default(level: &'static common::Level, dtype: Dtype) -> Entrant {
 
 fn is(row: &Row, entrant: &Entrant) -> bool {
     row.kernel == entrant.name() && row.tiles == entrant.configuration.tiles.to_string()
+}
+
+/// What the page says of kernels that are not in the roofline.
+const LEFT_OUT: &str = " A level that shares the tiles of its last round is left out:\na problem that is small enough to be counted is nothing but that round.";
+
+/// Whether the row's kernel shares the tiles of its last round.
+fn has_rounds(row: &Row) -> bool {
+    let is_it = |level: &&&common::Level| row.kernel.starts_with(level.name);
+    let shares = |level: &&common::Level| level.round(&level.default_configuration(row.dtype).tiles) > 1;
+    LEVELS.iter().find(is_it).is_some_and(shares)
 }
 
 fn is_square(row: &Row) -> bool {

@@ -14,9 +14,10 @@ const SERIES: [(&str, &str); 8] = [
     ("#6e7781", "#b1bac4"),
 ];
 
-/// The class of a series' colour.
+/// The classes of a series: its colour and, from where the colours begin again, dashes and hollow dots.
 pub fn series(index: usize) -> String {
-    format!("s{}", index % SERIES.len())
+    let again = if index < SERIES.len() { "" } else { " again" };
+    format!("s{}{again}", index % SERIES.len())
 }
 
 const LIGHT: &str = "
@@ -27,6 +28,10 @@ const LIGHT: &str = "
   .grid { stroke: #8c959f; stroke-opacity: .25; fill: none; }
   .mark { stroke: #57606a; stroke-dasharray: 4 3; fill: none; }
   .line { fill: none; stroke-width: 2; }
+  .dot { stroke-width: 0; }
+  .again.line { stroke-dasharray: 6 4; }
+  .again.dot { fill-opacity: 0; stroke-width: 2; }
+  .again.bar { fill-opacity: .5; }
 ";
 const DARK: &str = "
   text { fill: #e6edf3; } .small { fill: #9da7b3; } .axis, .mark { stroke: #9da7b3; }
@@ -36,7 +41,9 @@ fn style() -> String {
     let rules = |colour: fn(&(&'static str, &'static str)) -> &'static str| {
         let rule = |(index, pair)| {
             let (class, colour) = (series(index), colour(pair));
-            format!("  .line.{class} {{ stroke: {colour}; }} .dot.{class}, .bar.{class} {{ fill: {colour}; }}\n")
+            format!(
+                "  .line.{class}, .dot.{class} {{ stroke: {colour}; }} .dot.{class}, .bar.{class} {{ fill: {colour}; }}\n"
+            )
         };
         SERIES.iter().enumerate().map(rule).collect::<String>()
     };

@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use common::Error;
 
 use crate::row::{Row, distinct};
+use crate::svg::{Anchor, Svg, series};
 
 /// Which picture, and where it goes.
 #[derive(Debug, Clone, Args)]
@@ -72,6 +73,22 @@ pub fn picture(plot: Plot, rows: &[&Row], place: &str) -> String {
 /// What a series is called: the kernel, and its tile sizes where they tell series apart.
 fn name(row: &Row) -> String {
     format!("{} {}", row.kernel, row.tiles).trim_end().to_string()
+}
+
+/// Height of a series in a list of them.
+const ENTRY: f64 = 33.0;
+
+/// The height of a picture, with room for so many series beside it from `top` on.
+fn height(top: f64, series: usize) -> f64 {
+    (top + ENTRY * series as f64 + 20.0).max(430.0)
+}
+
+/// One series in the list beside a picture: its dot, the kernel, and the tile sizes below.
+fn entry(svg: &mut Svg, (left, top): (f64, f64), index: usize, row: &Row) {
+    let y = top + 10.0 + ENTRY * index as f64;
+    svg.dot((left, y - 4.0), &series(index), &name(row));
+    svg.text(left + 12.0, y, &row.kernel, "", Anchor::Start);
+    svg.text(left + 12.0, y + 14.0, &row.tiles, "small", Anchor::Start);
 }
 
 /// The names of all series, in order of appearance.

@@ -3,7 +3,7 @@
 
 use emulator::gpu::Gpu;
 
-use super::name;
+use super::{entry, height, name};
 use crate::row::{Kind, Row};
 use crate::svg::{Anchor, Axis, Svg, series};
 use crate::table::number;
@@ -21,7 +21,7 @@ pub(super) fn draw(rows: &[&Row], place: &str) -> String {
     let memory = gpu.map(|gpu| f64::from(gpu.rates.l1_bytes * gpu.sms) * gpu.boost_hz / 1e9);
     let bound = points.iter().any(|(row, _, _)| row.ms_is == Kind::Bound);
     let what = if bound { "roofline, rates at most by counted work" } else { "roofline" };
-    let mut svg = Svg::new(940.0, 430.0, &format!("{what}, {}, {place}", rows[0].dtype));
+    let mut svg = Svg::new(1050.0, height(TOP, points.len()), &format!("{what}, {}, {place}", rows[0].dtype));
 
     let knee = peak.zip(memory).map(|(peak, memory)| peak / memory);
     let x = Axis::over(points.iter().map(|p| p.1).chain(knee.map(|knee| 2.0 * knee)), LEFT, RIGHT);
@@ -47,9 +47,7 @@ pub(super) fn draw(rows: &[&Row], place: &str) -> String {
     for (index, (row, intensity, gflops)) in points.iter().enumerate() {
         let label = format!("{} {}: {} GFLOP/s", name(row), row.shape(), number(*gflops));
         svg.dot((x.at(*intensity), y.at(*gflops)), &series(index), &label);
-        let height = TOP + 10.0 + 20.0 * index as f64;
-        svg.dot((RIGHT + 24.0, height - 4.0), &series(index), &label);
-        svg.text(RIGHT + 36.0, height, &name(row), "small", Anchor::Start);
+        entry(&mut svg, (RIGHT + 24.0, TOP), index, row);
     }
     svg.finish()
 }

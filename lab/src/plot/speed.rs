@@ -1,6 +1,6 @@
 //! Size against GFLOP/s, one line a kernel, and where cuBLAS overtakes the best of the levels.
 
-use super::{name, names};
+use super::{entry, height, name, names};
 use crate::row::{Kind, Row};
 use crate::svg::{Anchor, Axis, Svg, series};
 use crate::table::number;
@@ -13,11 +13,12 @@ const BOTTOM: f64 = 380.0;
 pub(super) fn draw(rows: &[&Row], place: &str) -> String {
     let bound = rows.iter().any(|row| row.ms_is == Kind::Bound);
     let what = if bound { "at most GFLOP/s, by counted work" } else { "GFLOP/s" };
-    let mut svg = Svg::new(940.0, 430.0, &format!("{what}, {}, {place}", rows[0].dtype));
+    let names = names(rows);
+    let mut svg = Svg::new(1050.0, height(TOP, names.len()), &format!("{what}, {}, {place}", rows[0].dtype));
     let x = Axis::over(rows.iter().map(|row| size(row)), LEFT, RIGHT);
     let y = Axis::over(rows.iter().filter_map(|row| row.gflops), BOTTOM, TOP);
     axes(&mut svg, &x, &y);
-    for (index, kernel) in names(rows).iter().enumerate() {
+    for (index, kernel) in names.iter().enumerate() {
         let mine: Vec<&&Row> = rows.iter().filter(|row| name(row) == *kernel).collect();
         let points: Vec<(f64, f64)> =
             mine.iter().filter_map(|row| Some((x.at(size(row)), y.at(row.gflops?)))).collect();
@@ -26,9 +27,7 @@ pub(super) fn draw(rows: &[&Row], place: &str) -> String {
             let rate = row.gflops.map(number).unwrap_or_default();
             svg.dot(*point, &series(index), &format!("{kernel}, {}: {rate} GFLOP/s", row.shape()));
         }
-        let height = TOP + 10.0 + 20.0 * index as f64;
-        svg.dot((RIGHT + 24.0, height - 4.0), &series(index), kernel);
-        svg.text(RIGHT + 36.0, height, kernel, "small", Anchor::Start);
+        entry(&mut svg, (RIGHT + 24.0, TOP), index, mine[0]);
     }
     mark_crossover(&mut svg, rows, &x);
     svg.finish()
@@ -61,9 +60,10 @@ fn axes(svg: &mut Svg, x: &Axis, y: &Axis) {
 
 /// A dashed line where the best of the levels and cuBLAS are equally fast, between two sizes of which each wins one.
 fn mark_crossover(svg: &mut Svg, rows: &[&Row], x: &Axis) {
-    for size in crossovers(rows) {
+    for (index, size) in crossovers(rows).into_iter().enumerate() {
+        let y = BOTTOM - 8.0 - 14.0 * index as f64;
         svg.line((x.at(size), TOP), (x.at(size), BOTTOM), "mark");
-        svg.text(x.at(size) + 4.0, BOTTOM - 8.0, &format!("crossover at about {size:.0}"), "small", Anchor::Start);
+        svg.text(x.at(size) + 4.0, y, &format!("crossover at about {size:.0}"), "small", Anchor::Start);
     }
 }
 

@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn what_is_shipped_comes_before_what_is_more_promising() {
-        let (rows, _) = run("--sizes 64", &scratch("shipped"), &[pruned(&LEVELS[6])], None);
+        let (rows, _) = run("--sizes 64", &scratch("shipped"), &[pruned(LEVELS[6])], None);
         let names: Vec<&str> = rows.iter().filter_map(|row| row.kernel.split(' ').nth(1)).collect();
         assert_eq!(names, ["shuffled", "shuffled", "shuffled", "direct", "direct", "direct"]);
         let ranks: Vec<usize> = rows.iter().filter_map(|row| row.rank).collect();
