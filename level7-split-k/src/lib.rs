@@ -29,7 +29,6 @@ pub const LEVEL: Level = Level {
         &[32, 64, 32, 32, 64, 8, 8, 8, 3, 16],
         &[32, 64, 64, 32, 64, 8, 8, 8, 2, 16],
         &[32, 64, 64, 32, 64, 16, 8, 8, 3, 1],
-        &[64, 128, 16, 32, 32, 8, 4, 8, 3, 1],
         &[64, 128, 16, 64, 32, 8, 8, 8, 4, 1],
     ],
     space: &[
@@ -55,8 +54,6 @@ pub const LEVEL: Level = Level {
         include_str!("../ptx/32x64x64x32x64x8x8x8x2x16-f64.ptx"),
         include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f32.ptx"),
         include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f64.ptx"),
-        include_str!("../ptx/64x128x16x32x32x8x4x8x3x1-f32.ptx"),
-        include_str!("../ptx/64x128x16x32x32x8x4x8x3x1-f64.ptx"),
         include_str!("../ptx/64x128x16x64x32x8x8x8x4x1-f32.ptx"),
         include_str!("../ptx/64x128x16x64x32x8x8x8x4x1-f64.ptx"),
     ],
@@ -77,7 +74,7 @@ pub const LEVEL: Level = Level {
         shared: |c| {
             let [bm, bn, bk, wk, stages] = ["BM", "BN", "BK", "WK", "STAGES"].map(|name| c.tiles[name]);
             let bytes = c.dtype.bytes();
-            (stages * bk * ((bm + bn) * bytes + 16)).max(bk / wk * bm * bn * bytes)
+            (stages * bk * ((bm + bn) * bytes + 16)).max(bk / wk * bm * (bn * bytes + 16))
         },
         ..Needs::USUAL
     },

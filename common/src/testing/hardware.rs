@@ -82,9 +82,7 @@ fn is_same(level: &Level, metric: &str) -> bool {
         "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
         "smsp__sass_data_bytes_mem_shared_op_st.sum",
     ];
-    // Where level 7 adds up the slices' sums, ptxas joins loads of neighbours.
-    let joined = level.name == "level7-split-k" && metric.contains("shared_ld") | metric.contains("shared_op_ld");
-    !(joined || level.source.contains("cp.async") && without_copies.contains(&metric))
+    !(level.source.contains("cp.async") && without_copies.contains(&metric))
 }
 
 /// Runs every recorded launch of a level and gives a line for each figure that differs from the hardware's.
