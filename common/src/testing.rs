@@ -78,8 +78,9 @@ pub fn json(level: &Level) -> Result<String, Box<dyn std::error::Error>> {
 
 /// Shapes that kernels get wrong, for the tile of a configuration.
 pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape> {
-    let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles).tile;
-    let (tm, tn, tk) = (tile.m, tile.n, tile.k);
+    let smallest = Shape { m: 1, n: 1, k: 1 };
+    let launch = (level.launch)(&smallest, &configuration.tiles);
+    let (tm, tn, tk) = (launch.tile.m, launch.tile.n, launch.tile.k);
     let mut shapes = vec![
         (1, 1, 1),
         (13, 31, 7),                  // primes
@@ -96,7 +97,11 @@ pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape
         (9 * tm + 1, 15 * tn, 3), // more rows of tiles than a band of blocks has, and more tiles than split sums have room for
     ];
     match level.round(&configuration.tiles) {
-        1 => {}
+        1 => {
+            // Parts of K that all have something to do, two steps or three.
+            let parts = (launch.grid.count() / launch.tiles(&smallest)) as u32;
+            shapes.extend((parts > 1).then_some((tm + 1, tn, (5 * parts / 2 + 1) * tk - 1)));
+        }
         round => shapes.extend([
             // Shares of six steps, which fill the pipeline; some are the end of one tile and the beginning of the next.
             (2 * tm, 3 * tn, ((5 * round / 6) | 1) * tk),
