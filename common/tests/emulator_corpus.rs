@@ -12,7 +12,7 @@ use common::testing::skipped;
 
 /// The compiler that the committed PTX is by.
 const VERSION: &str = "13.0.88";
-const OPTIONS: [&str; 3] = ["--gpu-architecture=compute_75", "-lineinfo", "--std=c++17"];
+const OPTIONS: [&str; 2] = ["-lineinfo", "--std=c++17"];
 const HEADER: &str = "// Made by `UPDATE_CORPUS=1 cargo test -p common --test emulator_corpus`: do not edit.\n";
 
 #[test]
@@ -48,9 +48,18 @@ fn the_corpus_is_what_the_compiler_makes_of_it() {
 fn compile(compiler: &Compiler, root: &Path, source: &Path) -> String {
     let text = fs::read_to_string(source).expect("the source can be read");
     let path = source.strip_prefix(root).expect("it lies in the repository").to_str().expect("names are plain");
-    match compiler.ptx(&Source { path, text: &text }, &OPTIONS.map(String::from)) {
+    let options = [architecture(&text)].into_iter().chain(OPTIONS).map(String::from).collect::<Vec<_>>();
+    match compiler.ptx(&Source { path, text: &text }, &options) {
         Ok(ptx) => format!("{HEADER}{ptx}"),
         Err(log) => panic!("{path} does not compile:\n{log}"),
+    }
+}
+
+/// The oldest architecture that has what the source uses.
+fn architecture(text: &str) -> &'static str {
+    match text.contains("cp.async") {
+        true => "--gpu-architecture=compute_80",
+        false => "--gpu-architecture=compute_75",
     }
 }
 

@@ -5,6 +5,10 @@ use emulator::{Argument, Class, Device, Dim3, FaultKind, Launch, LaunchError, Mo
 /// Runs the body of a kernel with `%in` and `%out` (4096 bytes each), a thread's number in `%t`, 512 bytes of
 /// shared memory `tile`, of which the thread's 16 lie at `%row`.
 fn run(threads: u32, body: &str) -> Result<Report, LaunchError> {
+    launch(Launch::new(Dim3::xy(1, 1), Dim3::xy(threads, 1)), body)
+}
+
+fn launch(launch: Launch, body: &str) -> Result<Report, LaunchError> {
     let text = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 16 .b8 tile[512];\n\
          .visible .entry k(.param .u64 a, .param .u64 b)\n{{\n.reg .b32 %t, %row, %r<20>;\n.reg .b64 %in, %out, %d<4>;\n\
@@ -16,7 +20,6 @@ fn run(threads: u32, body: &str) -> Result<Report, LaunchError> {
     let mut device = Device::new();
     let (from, to) = (device.alloc("in", 4096), device.alloc("out", 4096));
     device.write(from, &[1; 4096]).expect("it has this size");
-    let launch = Launch::new(Dim3::xy(1, 1), Dim3::xy(threads, 1));
     device.launch(&kernel, launch, &[Argument::Buffer(from), Argument::Buffer(to)])
 }
 
@@ -59,6 +62,60 @@ fn a_copy_over_what_others_still_read_is_a_race() {
          st.global.u32 [%out], %r0;\n{COPY} cp.async.wait_all;"
     );
     assert_eq!(convicted(32, &body), FaultKind::Race);
+}
+
+/// The message of a race.
+fn race(threads: u32, body: &str) -> String {
+    match run(threads, body) {
+        Err(LaunchError::Fault(fault)) if fault.kind == FaultKind::Race => fault.message,
+        other => panic!("{body}\n{other:?}"),
+    }
+}
+
+#[test]
+fn nothing_may_be_written_where_a_copy_is_under_way() {
+    for write in [
+        "st.shared.u32 [%row], %t;",
+        "st.shared.u8 [%row+15], %t;",
+        "st.shared.v4.u32 [%row], {%t, %t, %t, %t};",
+        "st.volatile.shared.u32 [%row+4], %t;",
+        "cvt.u64.u32 %d0, %row;\ncvta.shared.u64 %d0, %d0;\nst.u32 [%d0], %t;",
+        "atom.shared.add.u32 %r0, [%row], 1;",
+        "red.shared.max.u32 [%row+8], 1;",
+        "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%row], {%t, %t, %t, %t};",
+        COPY,
+    ] {
+        let message = race(32, &format!("{COPY}{write}"));
+        assert!(message.starts_with("race on tile (shared memory) at offset "), "{message}");
+        assert!(message.ends_with(", the copy is still under way"), "{message}");
+        assert!(run(32, &format!("{COPY} cp.async.wait_all;\n{write}")).is_ok(), "{write}");
+        let unchecked = Launch { sanitize: false, ..Launch::new(Dim3::xy(1, 1), Dim3::xy(32, 1)) };
+        assert!(launch(unchecked, &format!("{COPY}{write}")).is_ok(), "{write}");
+    }
+}
+
+#[test]
+fn a_copy_is_under_way_until_its_own_thread_has_waited_for_its_group() {
+    let second = COPY.replace("[%row]", "[%row+256]");
+    let one_late = format!("{COPY}{second} cp.async.wait_group 1;\n");
+    assert!(run(16, &format!("{one_late} st.shared.u32 [%row], %t;")).is_ok(), "the first group has landed");
+    let message = race(16, &format!("{one_late} st.shared.u32 [%row+256], %t;"));
+    assert!(message.starts_with("race on tile (shared memory) at offset 256: copy by thread (0,0)"), "{message}");
+    // The first warp copies and ends; the second can only wait for its own copies.
+    let ended = format!(
+        "setp.ge.u32 %p, %t, 32;\n@%p bra SECOND;\n{COPY} ret;\nSECOND:\ncp.async.wait_all;\nst.shared.u32 [%row+-512], %t;"
+    );
+    let message = race(64, &ended);
+    assert!(message.contains("copy by thread (0,0)") && message.contains("store by thread (32,0)"), "{message}");
+}
+
+#[test]
+fn a_copy_of_no_byte_and_two_copies_of_the_same_are_copies() {
+    let zeros = COPY.replace("16;", "16, %r1;");
+    let message = race(32, &format!("mov.u32 %r1, 0;\n{zeros} st.shared.u32 [%row+12], %t;"));
+    assert!(message.ends_with(", the copy is still under way"), "{message}");
+    let message = race(32, &COPY.replace("[%row]", "[tile]"));
+    assert!(message.contains("copy by thread (0,0)") && message.contains("copy by thread (1,0)"), "{message}");
 }
 
 #[test]

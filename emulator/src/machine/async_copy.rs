@@ -1,5 +1,5 @@
 //! `cp.async`: copies from global to shared memory that land when their thread waits for them. Until then
-//! the destination holds nothing that may be read; a barrier makes it readable for the other threads.
+//! nobody may read or write its destination; a barrier gives it to the other threads.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -35,11 +35,6 @@ struct Copy {
 }
 
 impl Copies {
-    /// Whether a copy to this offset in shared memory is under way.
-    pub fn reach(&self, at: u32) -> bool {
-        self.pending.iter().any(|copy| (copy.to..copy.to + copy.length).contains(&at))
-    }
-
     pub fn commit(&mut self, mask: u32) {
         each(mask).for_each(|lane| self.groups[lane] += 1);
     }
@@ -160,6 +155,7 @@ impl Worker<'_> {
     }
 
     fn land(&mut self, warp: &Warp, copy: &Copy) {
+        self.copies_under_way -= 1;
         for n in (0..copy.length).step_by(4) {
             let n = n as usize;
             let word = [copy.bytes[n], copy.bytes[n + 1], copy.bytes[n + 2], copy.bytes[n + 3]];
@@ -182,7 +178,7 @@ impl Worker<'_> {
         length: u32,
     ) -> Result<(), Box<Fault>> {
         self.check_shared_write(warp, access, lane, at, length)?;
-        self.mark_shared(at, length, Stamp::default());
+        self.mark_under_way(warp, access, lane, at, length);
         for n in (0..length).step_by(4) {
             write_shared(&mut self.shared, at + n, 4, u32::MAX.into());
         }

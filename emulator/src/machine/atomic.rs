@@ -78,6 +78,7 @@ impl Worker<'_> {
         let grain = self.context.program.shared_grain;
         let stamp = self.stamp(warp, access.at);
         let mut unwritten = 0;
+        self.check_under_way(warp, access, mask)?;
         for lane in each(mask) {
             let (at, now) = (offsets[lane], stamp.of_thread(stamp.thread() + lane as u32));
             self.judge_atomic(warp, access, at, now)?;

@@ -51,6 +51,8 @@ pub(crate) struct Worker<'a> {
     pub(super) executed: u64,
     /// Barriers that the present thread block has passed.
     pub(super) phase: u32,
+    /// Asynchronous copies of all warps that have not landed.
+    pub(super) copies_under_way: u32,
     /// What traced thread blocks accessed.
     pub traced: Vec<TracedAccess>,
 }
@@ -80,6 +82,7 @@ impl<'a> Worker<'a> {
             shared_caches: vec![SharedCache::default(); program.accesses.len()],
             executed: 0,
             phase: 0,
+            copies_under_way: 0,
             traced: Vec::new(),
         }
     }
@@ -115,13 +118,14 @@ impl<'a> Worker<'a> {
         self.orders = 0;
         self.executed = 0;
         self.phase = 0;
+        self.copies_under_way = 0;
         if self.epoch + 1 >= EPOCH_LIMIT / 2 {
             self.cells.forget();
             self.epoch = 0;
         }
-        // The first epoch is one in which nothing runs: what it writes comes before everything.
+        // In the epoch before the first, nothing runs: copies under way have it.
         self.epoch += 2;
-        self.first_epoch = self.epoch - 1;
+        self.first_epoch = self.epoch;
         // What nobody wrote reads as NaN.
         self.shared.fill(u32::MAX);
         let at = context.shape.block_at(block);

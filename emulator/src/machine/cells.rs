@@ -107,6 +107,12 @@ impl Cells {
         bad
     }
 
+    /// Whether any of `count` cells was last written in an epoch.
+    #[inline(always)]
+    pub fn written_in(&self, start: usize, count: usize, epoch: u32) -> bool {
+        self.writes[start..start + count].iter().fold(false, |any, write| any | (write.epoch() == epoch))
+    }
+
     /// Remembers that a thread wrote `count` cells.
     #[inline(always)]
     pub fn mark(&mut self, start: usize, count: usize, now: Stamp) {

@@ -146,6 +146,42 @@ impl Worker<'_> {
         fault
     }
 
+    /// A write to bytes to which a copy is still under way.
+    #[inline(never)]
+    pub(super) fn convict_write_under_way(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: u32,
+        at: u32,
+        copy: Stamp,
+    ) -> Box<Fault> {
+        let (name, offset) = self.shared_name(at);
+        let site = self.site_of(warp, lane, access.at);
+        let other = self.context.site(self.block, copy.thread(), copy.at());
+        let now = match verb_of(&site.opcode) {
+            verb @ ("copy" | "atomic") => verb,
+            _ => "store",
+        };
+        let message = format!(
+            "race on {name} (shared memory) at offset {offset}: copy by thread {} at {}, {now} by thread {} at {}, \
+             the copy is still under way",
+            other.thread,
+            place(&other),
+            site.thread,
+            place(&site)
+        );
+        let hint = match site.thread == other.thread {
+            true => "wait for the copy before writing there: `cp.async.wait_group`",
+            false => {
+                "the thread that copies waits for it first, by `cp.async.wait_group`; then a barrier lets others write there"
+            }
+        };
+        let mut fault = fault(FaultKind::Race, message, site, hint);
+        fault.other = Some(("the other party, a copy:".to_string(), other));
+        fault
+    }
+
     pub(super) fn convict_global_race(
         &self,
         (warp, access, lane): (&Warp, &Access, usize),
@@ -254,7 +290,7 @@ impl Worker<'_> {
         };
         let other = origin.map(|origin| self.site_of(warp, origin.lane, origin.at));
         let under_way = match origin.map(|origin| origin.place) {
-            Some(Place::Shared(at)) => warp.copies.reach(at) || self.warps.iter().any(|warp| warp.copies.reach(at)),
+            Some(Place::Shared(at)) => self.is_copy_under_way(self.cells.write(at / self.context.program.shared_grain)),
             _ => false,
         };
         let (why, hint) = match under_way {

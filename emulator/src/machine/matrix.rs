@@ -160,8 +160,11 @@ impl Worker<'_> {
         let (grain, stamp) = (self.context.program.shared_grain, self.stamp(warp, access.at));
         let now = stamp.of_thread(stamp.thread() + lane as u32);
         for cell in cells(&self.cells, at, length, grain) {
-            let [first, second] = self.cells.reads(cell);
-            let parties = [(self.cells.write(cell), "store"), (first, "load"), (second, "load")];
+            let (write, [first, second]) = (self.cells.write(cell), self.cells.reads(cell));
+            if self.is_copy_under_way(write) {
+                return Err(self.convict_write_under_way(warp, access, lane as u32, cell * grain, write));
+            }
+            let parties = [(write, "store"), (first, "load"), (second, "load")];
             if let Some(party) = parties.into_iter().find(|(before, _)| before.conflicts(now)) {
                 let place = cell * grain;
                 return Err(self.convict_shared_race(warp, access, lane as u32, place, party, "store"));
@@ -179,7 +182,7 @@ impl Worker<'_> {
 }
 
 /// The cells that bytes lie in; none where nothing is watched.
-fn cells(watched: &Cells, at: u32, length: u32, grain: u32) -> std::ops::Range<u32> {
+pub(super) fn cells(watched: &Cells, at: u32, length: u32, grain: u32) -> std::ops::Range<u32> {
     match watched.is_empty() {
         true => 0..0,
         false => at / grain..(at + length).div_ceil(grain),

@@ -28,6 +28,7 @@ mod shared_access;
 mod taint;
 mod tally;
 mod tracing;
+mod under_way;
 mod warp;
 mod warp_wide;
 mod watch;

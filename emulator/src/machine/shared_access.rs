@@ -130,14 +130,19 @@ impl Worker<'_> {
         if !self.set_offsets(warp, access) {
             return Err(self.convict_shared_address(warp, access, mask));
         }
-        let stamp = self.stamp(warp, access.at);
+        let (stamp, under_way) = (self.stamp(warp, access.at), self.epoch_under_way());
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
         count(&mut self.tally.shared[index as usize], pattern, mask);
         let shape = pattern.shape;
         if !self.cells.is_empty() {
             let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
             let shift = self.context.program.shared_grain.trailing_zeros();
-            if !access.ordered && writes_conflict(&self.cells, pattern, first, shift, stamp) {
+            let lost = self.copies_under_way > 0 && meets_copy(&self.cells, pattern, first, shift, under_way);
+            let conflict = !access.ordered && writes_conflict(&self.cells, pattern, first, shift, stamp);
+            if lost {
+                self.check_under_way(warp, access, mask)?;
+            }
+            if conflict {
                 self.judge_shared_store(warp, access, mask, stamp)?;
             }
             self.mark_written(warp, access, shape, mask, stamp);
@@ -301,6 +306,17 @@ fn writes_conflict(cells: &Cells, pattern: &Pattern, first: u32, shift: u32, sta
         bad |= place.second != NOBODY || cells.conflict(start, count, stamp.of_thread(stamp.thread() + place.lane));
     }
     bad
+}
+
+/// Whether a store meets a copy under way, given the epoch of those.
+#[inline(always)]
+fn meets_copy(cells: &Cells, pattern: &Pattern, first: u32, shift: u32, epoch: u32) -> bool {
+    let count = (pattern.bytes >> shift) as usize;
+    let meets = |at: u32, count: usize| cells.written_in((at >> shift) as usize, count, epoch);
+    match pattern.shape {
+        PatternShape::Row => meets(first, LANES * count),
+        _ => pattern.places.iter().any(|place| meets(first.wrapping_add(place.relative), count)),
+    }
 }
 
 /// Moves the words of a load into registers. Lanes that do not run have a valid offset as well.

@@ -60,6 +60,9 @@ const CASES: &[(Case, Expected)] = &[
     (Case::new("last_block", 4, TWO_WARPS, &[Floats("A", 256), C64]), |i| (4 * (63 - i) + 6 * 64) as f32),
     (Case::new("lock", 8, WARP, &[Zeros("lock", 1), A, Zeros("C", 1)]), |_| 28.0),
     (Case::new("flag_in_block", 1, TWO_WARPS, &[A, C32]), |i| 31.0 - i as f32),
+    (Case::new("copy_then_store", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (i + 1) as f32 + (63 - i) as f32),
+    (Case::new("copy_pipeline", 1, TWO_WARPS, &[Floats("A", 448), C64, Int(7)]), |i| 7.0 * i as f32 + 21.0 * 64.0),
+    (Case::new("copy_left_under_way", 8, TWO_WARPS, &[A, Unwritten("C", 4 * 512)]), |i| 2.0 * (63 - i % 64) as f32),
 ];
 
 /// Byte i of the last buffer; `None` where it may be anything.
