@@ -98,9 +98,13 @@ pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape
     ];
     match level.round(&configuration.tiles) {
         1 => {
-            // Parts of K that all have something to do, two steps or three.
             let parts = (launch.grid.count() / launch.tiles(&smallest)) as u32;
-            shapes.extend((parts > 1).then_some((tm + 1, tn, (5 * parts / 2 + 1) * tk - 1)));
+            if parts > 1 {
+                shapes.extend([
+                    (tm + 1, tn, (5 * parts / 2 + 1) * tk - 1), // two steps or three for each part
+                    (8 * tm, 16 * tn, 3),                       // as many tiles as split sums have room for
+                ]);
+            }
         }
         round => shapes.extend([
             // Shares of six steps, which fill the pipeline; some are the end of one tile and the beginning of the next.
