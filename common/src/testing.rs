@@ -4,6 +4,7 @@ mod claims;
 pub mod hardware;
 mod mutants;
 pub mod mutations;
+mod order;
 mod usage;
 
 use std::io::Write;
@@ -17,6 +18,7 @@ use crate::level::{Configuration, Dtype, Level, Shape, Tiles};
 use crate::problem::{Element, Fill, Problem};
 use crate::report::Report;
 use crate::{Error, execute};
+pub use order::order_of_blocks_changes_nothing;
 pub use usage::bad_usage_is_one_clear_line;
 
 /// The problem of the snapshots: off every tile in every direction.
