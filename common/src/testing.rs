@@ -111,6 +111,8 @@ pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape
         round => shapes.extend([
             // Shares of six steps, which fill the pipeline; some are the end of one tile and the beginning of the next.
             (2 * tm, 3 * tn, ((5 * round / 6) | 1) * tk),
+            // Three blocks share two tiles, so that one of them has its part of both.
+            (1, 2 * round / 3 * tn, 3 * tk),
             // A full round, and one tile for all blocks of the next.
             (1, round * tn + 1, 2 * tk + 1),
         ]),
