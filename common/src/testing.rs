@@ -4,6 +4,7 @@ mod claims;
 pub mod hardware;
 mod mutants;
 pub mod mutations;
+mod order;
 mod usage;
 
 use std::io::Write;
@@ -17,6 +18,7 @@ use crate::level::{Configuration, Dtype, Level, Shape, Tiles};
 use crate::problem::{Element, Fill, Problem};
 use crate::report::Report;
 use crate::{Error, execute};
+pub use order::order_of_blocks_changes_nothing;
 pub use usage::bad_usage_is_one_clear_line;
 
 /// The problem of the snapshots: off every tile in every direction.
@@ -109,6 +111,8 @@ pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape
         round => shapes.extend([
             // Shares of six steps, which fill the pipeline; some are the end of one tile and the beginning of the next.
             (2 * tm, 3 * tn, ((5 * round / 6) | 1) * tk),
+            // Three blocks share two tiles, so that one of them has its part of both.
+            (1, 2 * round / 3 * tn, 3 * tk),
             // A full round, and one tile for all blocks of the next.
             (1, round * tn + 1, 2 * tk + 1),
         ]),

@@ -71,15 +71,18 @@ pub struct Launch {
     pub sanitize: bool,
     /// Warp instructions that one thread block may execute before it counts as stuck.
     pub instruction_limit: u64,
+    /// Run the grid's last thread block first and its first one last.
+    pub last_first: bool,
 }
 
 impl Launch {
     /// Warp instructions per thread block, unless the launch says otherwise: some tens of seconds on one core.
     pub const INSTRUCTION_LIMIT: u64 = 1_000_000_000;
 
-    /// A launch with all checks on.
+    /// A launch with all checks on, in the order of the grid.
     pub const fn new(grid: Dim3, block: Dim3) -> Launch {
-        Launch { grid, block, dynamic_shared: 0, sanitize: true, instruction_limit: Launch::INSTRUCTION_LIMIT }
+        let instruction_limit = Launch::INSTRUCTION_LIMIT;
+        Launch { grid, block, dynamic_shared: 0, sanitize: true, instruction_limit, last_first: false }
     }
 }
 

@@ -29,7 +29,7 @@ impl Device {
     ///
     /// The result is the same whatever the number of cores: if thread blocks ran side by side and one met
     /// a fault, or a cell that another writes, memory goes back to what it was and the blocks run once more one
-    /// by one, so that the fault is the first in the order of the grid.
+    /// by one, so that the fault is the first in the order of the grid, or in the opposite one if the launch asks for it.
     pub fn launch(&mut self, kernel: &Kernel, launch: Launch, arguments: &[Argument]) -> Result<Report, LaunchError> {
         let program = &*kernel.program;
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
@@ -71,7 +71,7 @@ impl Device {
             true => trace_block(&mut worker, block),
             false => run_block(&mut worker, block),
         };
-        let outcome = (0..launch.grid.count()).try_for_each(run);
+        let outcome = (0..launch.grid.count()).map(|turn| context.turn(turn)).try_for_each(run);
         let Worker { tally, traced: accesses, .. } = worker;
         let report = self.finish(program, &launch, outcome.map(|()| tally))?;
         Ok(Trace { report, accesses })
@@ -114,6 +114,7 @@ impl Device {
             memory: &self.memory,
             sanitize: launch.sanitize,
             instruction_limit: launch.instruction_limit,
+            last_first: launch.last_first,
         }
     }
 
@@ -131,11 +132,11 @@ impl Device {
         let work = |_| {
             let mut worker = Worker::new(&context);
             loop {
-                let block = next.fetch_add(1, Ordering::Relaxed);
-                if block >= blocks {
+                let turn = next.fetch_add(1, Ordering::Relaxed);
+                if turn >= blocks {
                     return Ok(worker.tally);
                 }
-                if let Err(fault) = run_block(&mut worker, block) {
+                if let Err(fault) = run_block(&mut worker, context.turn(turn)) {
                     next.store(blocks, Ordering::Relaxed);
                     return Err(fault);
                 }

@@ -55,12 +55,14 @@ pub struct Extras {
     pub sanitize: bool,
     /// Emulator: warp instructions after which a thread block counts as stuck.
     pub instruction_limit: u64,
+    /// Emulator: run the grid's last thread block first.
+    pub last_first: bool,
 }
 
 impl Extras {
-    /// With the emulator's own limit.
+    /// With the emulator's own limit, and the thread blocks in the order of the grid.
     pub fn new(time: bool, sanitize: bool) -> Extras {
-        Extras { time, sanitize, instruction_limit: emulator::Launch::INSTRUCTION_LIMIT }
+        Extras { time, sanitize, instruction_limit: emulator::Launch::INSTRUCTION_LIMIT, last_first: false }
     }
 }
 

@@ -27,6 +27,11 @@ macro_rules! level_tests {
             testing::gpu().iter().for_each(|gpu| testing::every_awkward_shape_is_exact(&LEVEL, gpu).unwrap());
         }
 
+        #[test]
+        fn order_of_blocks_changes_nothing() {
+            testing::order_of_blocks_changes_nothing(&LEVEL).unwrap();
+        }
+
         proptest! {
             #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -272,45 +272,45 @@ fn caught(level: &Level, configuration: &Configuration, kernel: &Kernel) -> Opti
     shapes(level, configuration).iter().find_map(run)
 }
 
-/// How one run catches it, if it does. It is launched twice: what the first launch leaves behind must not spoil the second.
+/// How one run catches it, if it does. It is launched twice, in the order of the grid and then, with other numbers, in the
+/// opposite one: neither that order nor what the first launch leaves behind may spoil the second.
 fn caught_on<T: Element>(
     level: &Level,
     configuration: &Configuration,
     kernel: &Kernel,
     shape: Shape,
 ) -> Option<String> {
-    let problem = Problem::<T>::new(shape, Fill::Integers, 1).ok()?;
     let Task { launch, dynamic_shared, .. } = Task::of_level(level, configuration, kernel, &shape);
     let program = match Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)) {
         Ok(program) => program,
         Err(error) => return Some(format!("not run by the emulator: {error}")),
     };
+    let size = size_of::<T>();
+    let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
     let mut device = emulator::Device::new();
-    let mut arguments = Vec::new();
-    for (name, matrix) in [("A", &problem.a), ("B", &problem.b), ("C", &problem.c)] {
-        let bytes = T::to_bytes(matrix);
-        let buffer = device.alloc(name, bytes.len());
-        device.write(buffer, &bytes).ok()?;
-        arguments.push(Argument::Buffer(buffer));
-    }
-    let c = arguments[2];
+    let buffers = [("A", m * k), ("B", k * n), ("C", m * n)].map(|(name, count)| device.alloc(name, count * size));
+    let mut arguments = buffers.map(Argument::Buffer).to_vec();
     arguments.extend([shape.m, shape.n, shape.k].map(Argument::U32));
     let how = Launch { instruction_limit: INSTRUCTION_LIMIT, dynamic_shared, ..Launch::new(launch.grid, launch.block) };
-    let Argument::Buffer(c) = c else { return None };
-    let mut bytes = T::to_bytes(&problem.c);
-    for _ in 0..2 {
-        device.write(c, &bytes).ok()?;
-        match device.launch(&program, how, &arguments) {
+    for (seed, last_first) in [(1, false), (2, true)] {
+        let problem = Problem::<T>::new(shape, Fill::Integers, seed).ok()?;
+        for (buffer, matrix) in buffers.into_iter().zip([&problem.a, &problem.b, &problem.c]) {
+            device.write(buffer, &T::to_bytes(matrix)).ok()?;
+        }
+        match device.launch(&program, Launch { last_first, ..how }, &arguments) {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => return Some(in_words(fault.kind).to_string()),
             Err(LaunchError::Refused(why)) => return Some(format!("refused launch: {why}")),
         }
+        let mut product = T::to_bytes(&problem.c);
+        if device.read(buffers[2], &mut product).is_err() {
+            return Some(in_words(FaultKind::Uninitialised).to_string());
+        }
+        if !Check::of(&problem, Fill::Integers, &T::from_bytes(&product), &launch).right {
+            return Some("wrong product".to_string());
+        }
     }
-    if device.read(c, &mut bytes).is_err() {
-        return Some(in_words(FaultKind::Uninitialised).to_string());
-    }
-    let check = Check::of(&problem, Fill::Integers, &T::from_bytes(&bytes), &launch);
-    (!check.right).then(|| "wrong product".to_string())
+    None
 }
 
 fn in_words(kind: FaultKind) -> &'static str {

@@ -26,6 +26,14 @@ pub(crate) struct Context<'a> {
     pub memory: &'a GlobalMemory,
     pub sanitize: bool,
     pub instruction_limit: u64,
+    pub last_first: bool,
+}
+
+impl Context<'_> {
+    /// Which thread block has the `n`th turn, from 0; as well, which turn thread block `n` has.
+    pub fn turn(&self, n: u64) -> u64 {
+        if self.last_first { self.shape.grid.count() - 1 - n } else { n }
+    }
 }
 
 /// Runs thread blocks, one after the other, on one core.
@@ -42,8 +50,8 @@ pub(crate) struct Worker<'a> {
     /// The epoch in which the present thread block started.
     pub(super) first_epoch: u32,
     pub(super) block: u64,
-    /// Atomics and other ordered accesses to global memory of the present thread block; of those before it, where
-    /// blocks run one by one.
+    /// Atomics and other ordered accesses to global memory of the present thread block; of those that ran before it, by
+    /// turn, where blocks run one by one.
     pub(super) orders: u32,
     pub(super) orders_before: Vec<u32>,
     pub(super) global_caches: Vec<GlobalCache>,
@@ -111,7 +119,7 @@ impl<'a> Worker<'a> {
 
     fn start(&mut self, block: u64) {
         let context = self.context;
-        if block > 0 {
+        if context.turn(block) > 0 {
             self.orders_before.push(self.orders);
         }
         self.block = block;

@@ -120,7 +120,8 @@ impl Worker<'_> {
             let (before, now) = (before.stamp, now.stamp);
             return before.conflicts(now) && (before.at() != now.at() || before.thread() / 32 != now.thread() / 32);
         }
-        now.orders == 0 || before.orders == self.orders_before[before.block as usize]
+        let turn = self.context.turn(before.block.into());
+        now.orders == 0 || before.orders == self.orders_before[turn as usize]
     }
 
     fn colliding_lane(

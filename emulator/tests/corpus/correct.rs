@@ -82,20 +82,22 @@ const OF_BYTES: &[(Case, ExpectedByte)] = &[
     }),
 ];
 
-fn run(case: &Case) -> Vec<u8> {
-    match case.run("correct", true) {
+/// What the case gives with the thread blocks in the order of the grid and in the opposite one.
+fn run(case: &Case) -> [Vec<u8>; 2] {
+    [case.run("correct", true), case.run_last_first("correct")].map(|outcome| match outcome {
         Outcome::Done(bytes) => bytes,
         Outcome::Fault(_, text) | Outcome::Unreadable(text) => panic!("{} is convicted:\n{text}", case.name),
-    }
+    })
 }
 
 #[test]
 fn no_correct_kernel_is_convicted() {
     for (case, expected) in CASES {
-        let bytes = run(case);
-        let floats = bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes));
-        for (i, got) in floats.enumerate() {
-            assert_eq!(got, expected(i), "{}, element {i}", case.name);
+        for bytes in run(case) {
+            let floats = bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes));
+            for (i, got) in floats.enumerate() {
+                assert_eq!(got, expected(i), "{}, element {i}", case.name);
+            }
         }
     }
 }
@@ -103,7 +105,7 @@ fn no_correct_kernel_is_convicted() {
 #[test]
 fn no_correct_kernel_of_other_types_is_convicted() {
     for (case, expected) in OF_BYTES {
-        for (i, got) in run(case).into_iter().enumerate() {
+        for (i, got) in run(case).into_iter().flat_map(|bytes| bytes.into_iter().enumerate()) {
             assert!(expected(i).is_none_or(|byte| byte == got), "{}, byte {i}: {got}", case.name);
         }
     }

@@ -114,7 +114,11 @@ const WHOLE_ROW_AND_COLUMN: Case = Case::new(
 
 /// The message of a case that must not end well.
 fn message(case: &Case) -> (String, String) {
-    match case.run("faults", true) {
+    in_words(case, case.run("faults", true))
+}
+
+fn in_words(case: &Case, outcome: Outcome) -> (String, String) {
+    match outcome {
         Outcome::Fault(kind, text) => (kind, text),
         Outcome::Unreadable(text) => ("uninitialised".to_string(), text),
         Outcome::Done(_) => panic!("{} ends as if nothing were wrong", case.name),
@@ -143,6 +147,15 @@ fn a_race_between_blocks_is_always_the_same_one() {
         for _ in 0..100 {
             assert_eq!(message(case), first, "{}", case.name);
         }
+    }
+}
+
+/// With the grid's last thread block first, another pair of accesses may be named.
+#[test]
+fn the_opposite_order_of_thread_blocks_is_convicted_of_the_same() {
+    for case in CASES {
+        let (kind, text) = in_words(case, case.run_last_first("faults"));
+        assert_eq!(kind, message(case).0, "{}:\n{text}", case.name);
     }
 }
 

@@ -60,18 +60,22 @@ impl Case {
 
     /// Launches the kernel, and reads the last buffer if it ends well.
     pub fn run(&self, folder: &str, sanitize: bool) -> Outcome {
+        self.launch(folder, Launch { sanitize, ..Launch::new(self.grid, self.block) })
+    }
+
+    /// The same with all checks on, the grid's last thread block first.
+    pub fn run_last_first(&self, folder: &str) -> Outcome {
+        self.launch(folder, Launch { last_first: true, ..Launch::new(self.grid, self.block) })
+    }
+
+    fn launch(&self, folder: &str, launch: Launch) -> Outcome {
         let file = manifest().join("tests").join(folder).join(format!("{}.ptx", self.name));
         let ptx = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let kernel = Module::parse(&ptx).and_then(|module| module.kernel("kernel"));
         let kernel = kernel.unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let mut device = Device::new();
         let arguments: Vec<Argument> = self.arguments.iter().map(|argument| argument.upload(&mut device)).collect();
-        let launch = Launch {
-            dynamic_shared: self.dynamic_shared,
-            sanitize,
-            instruction_limit: 1_000_000,
-            ..Launch::new(self.grid, self.block)
-        };
+        let launch = Launch { dynamic_shared: self.dynamic_shared, instruction_limit: 1_000_000, ..launch };
         match device.launch(&kernel, launch, &arguments) {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => {

@@ -1,0 +1,57 @@
+//! A product must not depend on which thread block runs first.
+
+use super::awkward_shapes;
+use crate::device::{Device, Extras, Task};
+use crate::kernel::{Kernel, nvrtc};
+use crate::level::{Configuration, Dtype, Level, Shape};
+use crate::problem::{Element, Fill, Problem};
+
+/// Every shipped configuration gives the same bits with the grid's first block first as with its last one first, on
+/// the awkward shapes of three steps along K and a little more. There, blocks that share a tile have sums to add, in pairs
+/// and more; longer sums would change nothing.
+pub fn order_of_blocks_changes_nothing(level: &Level) -> Result<(), String> {
+    for configuration in level.shipped_configurations() {
+        let kernel = Kernel::obtain(level, &configuration, 90, nvrtc::find).map_err(|e| e.to_string())?;
+        let step = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles).tile.k;
+        for shape in awkward_shapes(level, &configuration) {
+            if !(3 * step..=3 * step + 1).contains(&shape.k) {
+                continue;
+            }
+            let same = match configuration.dtype {
+                Dtype::F32 => is_same::<f32>(level, &configuration, &kernel, shape),
+                Dtype::F64 => is_same::<f64>(level, &configuration, &kernel, shape),
+            };
+            same.map_err(|what| format!("{} ({configuration}), {shape}: {what}", level.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Reals, of which a sum in another order has other bits.
+fn is_same<T: Element>(
+    level: &Level,
+    configuration: &Configuration,
+    kernel: &Kernel,
+    shape: Shape,
+) -> Result<(), String> {
+    let problem = Problem::<T>::new(shape, Fill::Reals, 1).map_err(|e| e.to_string())?;
+    let task = Task::of_level(level, configuration, kernel, &shape);
+    let product = |last_first| {
+        let extras = Extras { last_first, ..Extras::new(false, true) };
+        let ran = Device::Emulator.launch(&task, &problem, extras);
+        ran.map_err(|e| format!("{}: {e}", if last_first { "the last block first" } else { "the first block first" }))
+    };
+    let (first, last) = (product(false)?.c, product(true)?.c);
+    let bits = |element: &T| element.to_f64().to_bits();
+    let differ = first.iter().zip(&last).position(|(first, last)| bits(first) != bits(last));
+    match differ {
+        None => Ok(()),
+        Some(at) => Err(format!(
+            "element ({}, {}) is {} with the first block first, and {} with the last",
+            at / shape.n as usize,
+            at % shape.n as usize,
+            first[at].to_f64(),
+            last[at].to_f64()
+        )),
+    }
+}
