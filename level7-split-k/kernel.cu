@@ -68,8 +68,8 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
     // ANCHOR_END: mapping
     // ANCHOR: load
     // A is copied element by element, so that a row becomes a column; B vector by vector where they are aligned.
-    // A step's copies are made a few at a time, SHARE in a row: all at once, they would keep the multiply-adds waiting.
-    constexpr int W = ALIGNED ? V : 1, ROWS_A = THREADS / BK, ROWS_B = THREADS * V / BN;  // rows that the threads copy at once
+    // A step's copies begin SHARE by SHARE, row after row: all at once, they would keep the multiply-adds waiting; less than 3 cost more than they save.
+    constexpr int W = ALIGNED ? V : 1, ROWS_A = THREADS / BK, ROWS_B = THREADS * V / BN;  // rows that the threads cover at a time
     constexpr int COPIES_A = BM / ROWS_A, COPIES = COPIES_A + BK / ROWS_B * V / W, LEAST = (COPIES + WK - 2) / (WK - 1), SHARE = LEAST < 3 ? 3 : LEAST;
     int am = tid / BK, ak = tid % BK, bk = tid / (BN / V), bn = tid % (BN / V) * W, rows = M - row0 - am, cols = N - col0 - bn;
     const T *from_a = A + (row0 + am) * K + k0 + ak, *from_b = B + (k0 + bk) * N + col0 + bn;
@@ -118,7 +118,7 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
     }
     // ANCHOR_END: mainloop
     // ANCHOR: epilogue
-    struct alignas(W * sizeof(T)) Some { T e[W]; };  // what a thread adds at once
+    struct alignas(W * sizeof(T)) Some { T e[W]; };  // what a thread adds at a time
     constexpr int ROWS = THREADS * W / BN;           // and how many rows all threads do
     int row = tid * W / BN, col = tid * W % BN;
     auto add = [&](const T* sums, int count, int apart) {
@@ -131,7 +131,7 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
     Sums* sums = (Sums*)stages;
     Part* tile = partial[parts > 1 ? blockIdx.x : 0];
     asm volatile("cp.async.wait_all;" ::: "memory");
-    __syncthreads();  // all copies have landed, and everyone has read the last stage: it may be overwritten
+    __syncthreads();  // all copies have landed, and everyone has done the last read: the stages may be overwritten
     for (int m = 0; m < TM; ++m)
         for (int n = 0; n < TN; n += V) {
             Vector v;  // its registers are neighbours; a shuffle, even to oneself, leaves the compiler free in those of acc

@@ -104,7 +104,7 @@ pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape
             if parts > 1 {
                 shapes.extend([
                     (tm + 1, tn, (5 * parts / 2 + 1) * tk - 1), // two steps or three for each part
-                    (8 * tm, 16 * tn, 3),                       // as many tiles as split sums have room for
+                    (8 * tm, 16 * tn, 3),                       // as many tiles as the shipped split sums have room for
                 ]);
             }
         }

@@ -2,7 +2,8 @@
 //! lose what is written.
 //!
 //! Cells say so by the epoch of their last write. Every thread block has one in which nothing runs, before its
-//! first: the copies under way. What they write counts as unwritten, and is in no race with what is done later.
+//! first: the copies under way. What they write counts as unwritten. The race check never speaks of that epoch, so writes
+//! are compared with it here.
 
 use super::block::Worker;
 use super::lanes::{LANES, each};
