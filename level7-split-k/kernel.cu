@@ -68,7 +68,7 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
     // ANCHOR_END: mapping
     // ANCHOR: load
     // A is copied element by element, so that a row becomes a column; B vector by vector where they are aligned.
-    // A step's copies begin SHARE by SHARE, row after row: all at once, they would keep the multiply-adds waiting; less than 3 cost more than they save.
+    // A step's copies begin SHARE by SHARE, row after row: all at once, they would keep the multiply-adds waiting.
     constexpr int W = ALIGNED ? V : 1, ROWS_A = THREADS / BK, ROWS_B = THREADS * V / BN;  // rows that the threads cover at a time
     constexpr int COPIES_A = BM / ROWS_A, COPIES = COPIES_A + BK / ROWS_B * V / W, LEAST = (COPIES + WK - 2) / (WK - 1), SHARE = LEAST < 3 ? 3 : LEAST;
     int am = tid / BK, ak = tid % BK, bk = tid / (BN / V), bn = tid % (BN / V) * W, rows = M - row0 - am, cols = N - col0 - bn;

@@ -3,48 +3,30 @@
 use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module};
 
 /// A block takes the next ticket and writes its number there: `out[atomicAdd(count, 1)] = block`.
-const TICKETS: &str = "
-.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry k(.param .u64 count, .param .u64 out)
-{
-.reg .b32 %r<3>;
-.reg .b64 %d<4>;
-ld.param.u64 %d0, [count];
-ld.param.u64 %d1, [out];
-atom.global.add.u32 %r0, [%d0], 1;
-mov.u32 %r1, %ctaid.x;
-mad.wide.u32 %d2, %r0, 4, %d1;
-st.global.u32 [%d2], %r1;
-ret;
-}";
+const TICKETS: &str = "\
+atom.global.add.u32 %r0, [%count], 1;
+mad.wide.u32 %d0, %r0, 4, %out;
+st.global.u32 [%d0], %block;";
 
 /// A block leaves its number behind and reads what the one before it in the grid left, with no atomic: a race in either
 /// order, between other blocks.
-const NEIGHBOURS: &str = "
-.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry k(.param .u64 to, .param .u64 out)
-{
-.reg .b32 %r<3>;
-.reg .b64 %d<4>;
-.reg .pred %first;
-ld.param.u64 %d1, [out];
-mov.u32 %r1, %ctaid.x;
-mad.wide.u32 %d2, %r1, 4, %d1;
-st.global.u32 [%d2], %r1;
-setp.eq.u32 %first, %r1, 0;
+const NEIGHBOURS: &str = "\
+mad.wide.u32 %d0, %block, 4, %out;
+st.global.u32 [%d0], %block;
+setp.eq.u32 %first, %block, 0;
 @%first ret;
-ld.global.u32 %r2, [%d2+-4];
-st.global.u32 [%d2], %r2;
-ret;
-}";
+ld.global.u32 %r0, [%d0+-4];
+st.global.u32 [%d0], %r0;";
 
-/// What is in `out` after a launch of so many blocks of one thread.
-fn run(text: &str, blocks: u32, last_first: bool) -> Result<Vec<u32>, LaunchError> {
-    let kernel = Module::parse(text).and_then(|module| module.kernel("k")).expect("the text is right");
+/// Runs the body of a kernel with `%count`, `%out` and the block's number in `%block`: what is in `out` after a launch of so
+/// many blocks of one thread.
+fn run(body: &str, blocks: u32, last_first: bool) -> Result<Vec<u32>, LaunchError> {
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b)\n{{\n\
+         .reg .b32 %r<1>, %block;\n.reg .b64 %d<1>, %count, %out;\n.reg .pred %first;\n\
+         ld.param.u64 %count, [a];\nld.param.u64 %out, [b];\nmov.u32 %block, %ctaid.x;\n{body}\nret;\n}}"
+    );
+    let kernel = Module::parse(&text).and_then(|module| module.kernel("k")).expect("the text is right");
     let mut device = Device::new();
     let mut zeros = |name: &str, words: u32| {
         let buffer = device.alloc(name, 4 * words as usize);
