@@ -39,7 +39,11 @@ mod tests {
         let speak = || spoken.store(true, SeqCst);
         assert_eq!(after(Duration::from_secs(3600), speak, || 7), 7);
         assert!(!spoken.load(SeqCst));
-        let wait = || while !spoken.load(SeqCst) {};
+        let wait = || {
+            while !spoken.load(SeqCst) {
+                thread::yield_now();
+            }
+        };
         after(Duration::from_millis(1), speak, wait);
         assert!(spoken.load(SeqCst));
     }
