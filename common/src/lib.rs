@@ -13,6 +13,7 @@
 //! - [`serial`]: the same product on one core of the CPU, as a baseline
 //! - [`road`]: these steps, for any kernel
 //! - [`report`]: for a person or a program; [`annotate`]: kernel.cu with counters in its margin
+//! - [`progress`]: a word about what lasts long
 //! - [`error`]: what can go wrong, and the exit code that it means
 
 pub mod annotate;
@@ -27,6 +28,7 @@ pub mod level;
 mod libraries;
 pub mod multiply;
 pub mod problem;
+pub mod progress;
 pub mod report;
 pub mod road;
 mod run;

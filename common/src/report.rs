@@ -7,7 +7,7 @@ use emulator::gpu::Gpu;
 use emulator::occupancy::{Occupancy, occupancy};
 use serde::Serialize;
 
-use crate::check::Check;
+use crate::check::{Check, Sampling};
 use crate::device::Facts;
 use crate::kernel::{Kernel, Origin, Resources};
 use crate::level::{Configuration, LaunchShape, Shape};
@@ -154,12 +154,26 @@ impl Report {
     }
 
     fn verdict(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Check { right, elements, wrong, worst, .. } = &self.check;
+        let Check { right, elements, wrong, worst, sampling, .. } = &self.check;
+        let elements = count(*elements as u64);
         if *right {
             let share = format!("the largest error is {:.2}% of its bound", worst * 100.0);
-            return line(f, "check", format!("right: {} elements, {share}", count(*elements as u64)));
+            line(f, "check", format!("right: {elements} elements, {share}"))?;
+        } else {
+            line(f, "check", format!("WRONG: {} of {elements} elements", count(*wrong as u64)))?;
         }
-        line(f, "check", format!("WRONG: {} of {} elements", count(*wrong as u64), count(*elements as u64)))?;
+        if let Some(Sampling { products, rows, columns, certain, .. }) = sampling {
+            line(
+                f,
+                "",
+                format!("by {products} random products, and {rows} rows and {columns} columns element by element"),
+            )?;
+            let certain = match *certain <= 1.0 {
+                true => "more than its bound".to_string(),
+                false => format!("{certain:.1} times its bound"),
+            };
+            line(f, "", format!("a single element off by {certain} is found, wherever it is"))?;
+        }
         for e in &self.check.first {
             line(f, "", format!("C[{}][{}] is {:?}, and should be {:?}", e.row, e.col, e.got, e.expected))?;
         }

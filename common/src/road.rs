@@ -9,6 +9,7 @@ use crate::device::{Device, Extras, Facts, Task};
 use crate::kernel::{FindCompiler, Kernel, Origin};
 use crate::level::{Configuration, Level};
 use crate::problem::{Element, Fill, Problem};
+use crate::progress::step;
 use crate::report::{Modelled, Report};
 
 /// A kernel that is to be judged.
@@ -88,11 +89,11 @@ pub fn run_kernel<T: Element>(
     let Candidate { task, configuration, .. } = candidate;
     let (problem, shape) = (exam.problem, exam.problem.shape);
     // ANCHOR: run
-    let ran = device.launch(task, problem, options.extras)?;
-    let check = match exam.reference {
+    let ran = step(&format!("running {}", candidate.name), || device.launch(task, problem, options.extras))?;
+    let check = step("checking the product", || match exam.reference {
         Some(reference) => Check::against(reference, problem, Fill::Reals, &ran.c, &task.launch),
         None => Check::of(problem, Fill::Reals, &ran.c, &task.launch),
-    };
+    });
     // ANCHOR_END: run
     let counts = match &ran.facts {
         Facts::Emulator(report) => Some(report),

@@ -9,6 +9,7 @@ use crate::device::{Device, Extras};
 use crate::kernel::{FindCompiler, nvrtc, write_ptx};
 use crate::level::{Dtype, Level};
 use crate::problem::{Element, Fill, Problem};
+use crate::progress::step;
 use crate::report::Report;
 use crate::road::{Exam, Options, run_level};
 
@@ -65,7 +66,7 @@ fn execute_as<T: Element>(
     // ANCHOR: road
     arguments.check(level)?;
     let configuration = arguments.configuration(level)?;
-    let problem = Problem::<T>::new(arguments.shape(), Fill::Reals, arguments.seed)?;
+    let problem = step("filling A and B", || Problem::<T>::new(arguments.shape(), Fill::Reals, arguments.seed))?;
     let exam = Exam { problem: &problem, seed: arguments.seed, reference: None };
     let options = Options {
         gpu: arguments.modelled_gpu()?,

@@ -6,6 +6,7 @@ use common::device::Device;
 use common::device::vendor::Vendor;
 use common::kernel::{Kernel, nvrtc};
 use common::problem::{Element, Fill, Limits, Problem};
+use common::progress::step;
 use common::report::Report;
 use common::road::{Exam, Options, run_level, run_obtained};
 use common::{Dim3, Dtype, Error, LaunchShape, Shape, Tile, serial};
@@ -30,8 +31,8 @@ impl<'a, T: Element> Bench<'a, T> {
     /// Fills the matrices and computes the product that all others are compared with.
     pub fn new(device: &'a Device, shape: Shape, seed: u64, options: Options) -> Result<Bench<'a, T>, Error> {
         Limits::of_launch(&whole(&shape), T::DTYPE, &shape).check()?;
-        let problem = Problem::<T>::new(shape, Fill::Reals, seed)?;
-        let reference = Reference::of(&problem);
+        let problem = step("filling A and B", || Problem::<T>::new(shape, Fill::Reals, seed))?;
+        let reference = step("computing what the product must be", || Reference::of(&problem));
         Ok(Bench { device, options, seed, problem, reference })
     }
 
@@ -160,7 +161,8 @@ impl<'a, T: Element> Bench<'a, T> {
 
     /// Whether a product that is no kernel's is right.
     fn check(&self, c: &[T]) -> Check {
-        Check::against(&self.reference, &self.problem, Fill::Reals, c, &whole(&self.problem.shape))
+        let launch = whole(&self.problem.shape);
+        step("checking the product", || Check::against(&self.reference, &self.problem, Fill::Reals, c, &launch))
     }
 }
 
