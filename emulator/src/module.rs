@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::program::{Program, decode};
+use crate::program::{Program, decode, oldest};
 use crate::ptx::{self, Source};
 
 /// PTX that cannot be run: what is wrong, and where.
@@ -71,6 +71,18 @@ impl Kernel {
     /// The kernel's name.
     pub fn name(&self) -> &str {
         &self.program.name
+    }
+
+    /// The oldest architecture (80 is `sm_80`) that has all of its instructions, and the opcode that asks for it; nothing,
+    /// if every GPU has them. What the file's `.target` says does not count.
+    pub fn oldest_architecture(&self) -> Option<(u32, &str)> {
+        let asked = self.program.info.iter().map(|info| (oldest(&info.opcode), &*info.opcode));
+        asked.filter(|(architecture, _)| *architecture > 0).max_by_key(|(architecture, _)| *architecture)
+    }
+
+    /// Bytes of shared memory that the kernel declares; the launch may add dynamic ones.
+    pub fn static_shared(&self) -> u32 {
+        self.program.static_shared
     }
 
     /// Tells modules apart: kernels of one share their module-level variables.
