@@ -77,7 +77,9 @@ impl Kernel {
     /// if every GPU has them. What the file's `.target` says does not count.
     pub fn oldest_architecture(&self) -> Option<(u32, &str)> {
         let asked = self.program.info.iter().map(|info| (oldest(&info.opcode), &*info.opcode));
-        asked.filter(|(architecture, _)| *architecture > 0).max_by_key(|(architecture, _)| *architecture)
+        // Of several that ask for the same, the first.
+        let newer = asked.filter(|(architecture, _)| *architecture > 0);
+        newer.reduce(|first, next| if next.0 > first.0 { next } else { first })
     }
 
     /// Bytes of shared memory that the kernel declares; the launch may add dynamic ones.

@@ -32,8 +32,11 @@ pub struct Cards {
     /// Print the record as comma-separated values
     #[arg(long, conflicts_with = "sm")]
     csv: bool,
-    /// Make the record again by this ptxas (repeatable: each architecture by the newest that knows it)
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["sm", "csv"])]
+    /// Make the record again, each architecture by the newest ptxas that knows it
+    #[arg(long, conflicts_with_all = ["sm", "csv"])]
+    make: bool,
+    /// A ptxas that makes it (repeatable) [default: those of CUDA, of the active Python and of the path]
+    #[arg(long, value_name = "FILE", requires = "make")]
     ptxas: Vec<PathBuf>,
     /// Where a new record goes
     #[arg(long, value_name = "FILE", default_value = "lab/data/cards.csv")]
@@ -42,8 +45,11 @@ pub struct Cards {
 
 /// Runs the command.
 pub fn run(cards: &Cards) -> Result<ExitCode, Error> {
-    if !cards.ptxas.is_empty() {
-        let assemblers: Vec<Ptxas> = cards.ptxas.iter().map(|file| Ptxas::open(file)).collect::<Result<_, Error>>()?;
+    if cards.make {
+        let assemblers: Vec<Ptxas> = match cards.ptxas.as_slice() {
+            [] => Ptxas::all(),
+            files => files.iter().map(|file| Ptxas::open(file)).collect::<Result<_, Error>>()?,
+        };
         let text = record::make(assemblers)?;
         fs::write(&cards.out, text).map_err(|error| {
             Error::usage(format!("cannot write {}: {error}", cards.out.display()), "run it at the repository's root")

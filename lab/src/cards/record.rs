@@ -127,7 +127,7 @@ pub fn make(mut assemblers: Vec<Ptxas>) -> Result<String, Error> {
     assemblers.sort_by_key(|ptxas| std::cmp::Reverse(numbers(&ptxas.version)));
     let made: Vec<(Row, String)> =
         items().par_iter().map(|item| row(item, &assemblers)).collect::<Result<_, Error>>()?;
-    let mut text = "# Made by `lab cards --ptxas FILE --ptxas FILE`: registers, spills, shared memory and occupancy of every shipped configuration.\n".to_string();
+    let mut text = "# Made by `lab cards --make`: registers, spills, shared memory and occupancy of every shipped configuration.\n".to_string();
     for ptxas in &assemblers {
         let own = |sm: &&u32| made.iter().any(|(row, version)| row.sm == **sm && *version == ptxas.version);
         let names: Vec<String> = ARCHITECTURES.iter().filter(own).map(|sm| format!("sm_{sm}")).collect();
@@ -151,7 +151,7 @@ pub fn compilers(text: &str) -> Vec<(&str, &str)> {
 }
 
 fn unlike(error: &dyn std::fmt::Display) -> Error {
-    Error::usage(format!("the record of cards is not whole: {error}"), "`lab cards --ptxas FILE` makes it again")
+    Error::usage(format!("the record of cards is not whole: {error}"), "`lab cards --make` makes it again")
 }
 
 fn numbers(version: &str) -> Vec<u32> {
@@ -200,12 +200,12 @@ mod tests {
         if here.len() < wanted.len() {
             return skipped(&format!("needs ptxas {}", wanted.join(" and ")));
         }
-        // All takes minutes: `lab cards --ptxas` does it. These are of every level, type and architecture.
+        // All takes minutes: `lab cards --make` does it. These are of every level, type and architecture.
         let rows = read(RECORD).unwrap();
         for (number, item) in items().iter().enumerate().step_by(13) {
             assert_eq!(row(item, &here).unwrap().0, rows[number], "{AGAIN}");
         }
     }
 
-    const AGAIN: &str = "hint: `lab cards --ptxas FILE --ptxas FILE` makes lab/data/cards.csv again";
+    const AGAIN: &str = "hint: `lab cards --make` makes lab/data/cards.csv again";
 }
