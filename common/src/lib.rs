@@ -7,6 +7,7 @@
 //! - [`problem`]: sizes and their limits, A and B
 //! - [`kernel`]: shipped PTX, or compiled by NVRTC
 //! - [`device`]: a CUDA GPU, or the emulator
+//! - [`fit`]: whether a GPU can run a kernel, and which tile sizes, if not the default ones
 //! - [`check`]: is C right?
 //! - [`timing`]: how long, on a GPU
 //! - [`multiply()`]: all of this as one call; [`choice`]: by which level, [`tuned`]: what measurements say of that
@@ -23,6 +24,7 @@ pub mod cli;
 pub mod device;
 pub mod error;
 mod ffi;
+pub mod fit;
 pub mod kernel;
 pub mod level;
 mod libraries;

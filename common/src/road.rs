@@ -6,6 +6,7 @@ use crate::Error;
 use crate::annotate::annotate;
 use crate::check::{Check, Reference};
 use crate::device::{Device, Extras, Facts, Task};
+use crate::fit::{self, Card};
 use crate::kernel::{FindCompiler, Kernel, Origin};
 use crate::level::{Configuration, Level};
 use crate::problem::{Element, Fill, Problem};
@@ -88,6 +89,7 @@ pub fn run_kernel<T: Element>(
 ) -> Result<Report, Error> {
     let Candidate { task, configuration, .. } = candidate;
     let (problem, shape) = (exam.problem, exam.problem.shape);
+    fit::check(&Card::of(device, options.gpu), candidate.name, task)?;
     // ANCHOR: run
     let ran = step(&format!("running {}", candidate.name), || device.launch(task, problem, options.extras))?;
     let check = step("checking the product", || match exam.reference {

@@ -4,6 +4,7 @@
 use common::check::{Check, Reference};
 use common::device::Device;
 use common::device::vendor::Vendor;
+use common::fit::{self, Card};
 use common::kernel::{Kernel, nvrtc};
 use common::problem::{Element, Fill, Limits, Problem};
 use common::progress::step;
@@ -13,6 +14,7 @@ use common::{Dim3, Dtype, Error, LaunchShape, Shape, Tile, serial};
 use emulator::gpu::Gpu;
 
 use crate::ladder::Entrant;
+use crate::output::note;
 use crate::row::{Kind, Row};
 
 /// The largest size at which kernels that run on a GPU are counted on the emulator.
@@ -70,8 +72,9 @@ impl<'a, T: Element> Bench<'a, T> {
         if cpu { put(self.cpu()) } else { Ok(()) }
     }
 
-    /// A level's row.
+    /// A level's row; where the GPU cannot run the default tile sizes, that of others.
     pub fn level(&self, entrant: &Entrant) -> Row {
+        let entrant = &self.fitting(entrant);
         let Entrant { level, configuration } = entrant;
         let mut row = self
             .judged(entrant, || run_level(level, configuration, self.device, self.exam(), &self.options, nvrtc::find));
@@ -79,6 +82,23 @@ impl<'a, T: Element> Bench<'a, T> {
             self.count_small(entrant, &mut row);
         }
         row
+    }
+
+    /// The entrant; in the place of a default that the GPU cannot run, what it can run, after a note.
+    fn fitting(&self, entrant: &Entrant) -> Entrant {
+        let Entrant { level, configuration } = entrant;
+        if configuration.tiles != level.default_configuration(T::DTYPE).tiles {
+            return entrant.clone();
+        }
+        let card = Card::of(self.device, self.options.gpu);
+        match fit::fitting(level, configuration.clone(), &card) {
+            Ok((configuration, Some(why))) => {
+                note(&format!("note: {why}"));
+                Entrant { level, configuration }
+            }
+            // What runs nowhere here has a row that says so.
+            Ok((_, None)) | Err(_) => entrant.clone(),
+        }
     }
 
     /// The row of a level whose kernel is there already; a GPU's has no counters.
