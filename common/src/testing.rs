@@ -4,6 +4,7 @@ mod claims;
 pub mod hardware;
 mod mutants;
 pub mod mutations;
+pub mod old_driver;
 mod order;
 mod usage;
 
@@ -13,6 +14,7 @@ use std::sync::Once;
 use crate::check::Check;
 use crate::cli::{Arguments, Backend};
 use crate::device::{Device, Extras, Task};
+use crate::kernel::lower::lowest;
 use crate::kernel::{Kernel, Origin, nvrtc, nvrtc::Compiler, shipped};
 use crate::level::{Configuration, Dtype, Level, Shape, Tiles};
 use crate::problem::{Element, Fill, Problem};
@@ -204,7 +206,7 @@ pub fn shipped_ptx_is_fresh(level: &Level) -> Result<(), String> {
         let kernel = Kernel::compile(level, &configuration, &architectures, compiler).map_err(|e| e.to_string())?;
         if kernel.compiler != header.compiler {
             skipped(&format!("NVRTC is {}, and the shipped PTX is by {}", kernel.compiler, header.compiler));
-        } else if kernel.ptx != ptx || kernel.resources != header.resources {
+        } else if lowest(&kernel.ptx).ptx != ptx || kernel.resources != header.resources {
             return Err(format!("{configuration}: the shipped PTX is not what the compiler makes: run `cargo x ptx`"));
         }
     }
