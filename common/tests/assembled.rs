@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::kernel::isa::{Isa, ROWS, Row, probe};
 use common::kernel::lower::declared;
@@ -29,9 +30,7 @@ fn all() -> Vec<Known> {
 
 impl Known {
     fn of(ptxas: Ptxas) -> Known {
-        let assembles = |isa, sm: u32| {
-            assembled(&ptxas, &probe("ret;", isa, "sm_60"), &format!("sm_{sm}"), &format!("{isa}-{sm}")).is_ok()
-        };
+        let assembles = |isa, sm: u32| assembled(&ptxas, &probe("ret;", isa, "sm_60"), &format!("sm_{sm}")).is_ok();
         let architectures: Vec<u32> = ARCHITECTURES.into_iter().filter(|&sm| assembles(Isa(7, 0), sm)).collect();
         let one = architectures.iter().copied().find(|&sm| sm >= 75).expect("it knows an architecture");
         let isas = (7..=9).rev().flat_map(|major| (0..=9).rev().map(move |minor| Isa(major, minor)));
@@ -40,8 +39,10 @@ impl Known {
     }
 }
 
-fn assembled(ptxas: &Ptxas, ptx: &str, architecture: &str, name: &str) -> Result<String, String> {
-    let file = std::env::temp_dir().join(format!("ladder-{}-{}-{name}.ptx", std::process::id(), ptxas.version));
+fn assembled(ptxas: &Ptxas, ptx: &str, architecture: &str) -> Result<String, String> {
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let file = std::env::temp_dir().join(format!("ladder-{}-{number}.ptx", std::process::id()));
     fs::write(&file, ptx).expect("the folder for temporary files is writable");
     let said = ptxas.assemble(&file, architecture, &[]);
     let _ = fs::remove_file(&file);
@@ -91,7 +92,7 @@ fn a_file_with_a_newer_instruction_is_refused() {
     let at = ptx.rfind("ret;").expect("a kernel returns");
     let plant = |instruction: &str| format!("{}{instruction}\n{}", &ptx[..at], &ptx[at..]);
     for Known { ptxas, .. } in all() {
-        let says = |instruction: &str| assembled(&ptxas, &plant(instruction), "sm_90", "planted");
+        let says = |instruction: &str| assembled(&ptxas, &plant(instruction), "sm_90");
         says("membar.gl;").expect("what the declared version has is taken");
         for newer in ["barrier.cluster.arrive.aligned;", "cp.async.wait_all;"] {
             let error = says(newer).expect_err("the declared version does not have it");
@@ -121,8 +122,7 @@ fn disagreement(known: &Known, row: &Row) -> Option<String> {
     }
     let target = format!("sm_{}{}", needed.sm, needed.suffix);
     let architecture = if needed.suffix.is_empty() { format!("sm_{sm}") } else { target.clone() };
-    let name = row.words.join("-").replace(['|', ':', '%'], "_").chars().take(60).collect::<String>();
-    let says = |isa: Isa, target: &str| assembled(ptxas, &probe(row.example, isa, target), &architecture, &name);
+    let says = |isa: Isa, target: &str| assembled(ptxas, &probe(row.example, isa, target), &architecture);
     let what = |how: &str| Some(format!("ptxas {}: `{}` {how}", ptxas.version, row.example));
     if let Err(error) = says(needed.isa, &target) {
         return what(&format!("is refused in {} for {target}: {error}", needed.isa));

@@ -297,3 +297,29 @@ const BY_CUDA: &[(u32, Isa)] = &[
 pub fn of_cuda(version: u32) -> Option<Isa> {
     BY_CUDA.iter().rev().find(|(cuda, _)| *cuda <= version).map(|(_, isa)| *isa)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_and_targets_are_read_as_they_are_written() {
+        for text in ["sm_75", "sm_90a", "sm_100f"] {
+            assert_eq!(text.parse::<Target>().unwrap().to_string(), text);
+        }
+        assert!("7.10".parse::<Isa>().unwrap() > "7.8".parse().unwrap());
+        for text in ["", "7", "7.", "7.x", "-1.0"] {
+            assert!(text.parse::<Isa>().is_err(), "{text}");
+        }
+        assert!("compute_75".parse::<Target>().is_err() && "sm_".parse::<Target>().is_err());
+    }
+
+    #[test]
+    fn a_driver_takes_the_version_of_its_cuda_and_of_those_before() {
+        assert_eq!(of_cuda(12040), Some(Isa(8, 4)));
+        assert_eq!(of_cuda(12065), Some(Isa(8, 5)));
+        assert_eq!(of_cuda(99000), BY_CUDA.last().map(|(_, isa)| *isa));
+        assert_eq!(of_cuda(10020), None);
+        assert!(BY_CUDA.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
+    }
+}
