@@ -184,7 +184,8 @@ impl Report {
         if let (Some(ptxas), false) = (ptxas, otherwise.is_empty()) {
             line(f, "", format!("by ptxas {ptxas}, and otherwise by"))?;
             for Otherwise { ptxas, registers, blocks_per_sm, .. } in otherwise {
-                line(f, "", format!("ptxas {ptxas}: {registers} registers, {blocks_per_sm} blocks"))?;
+                let blocks = if *blocks_per_sm == 1 { "block" } else { "blocks" };
+                line(f, "", format!("ptxas {ptxas}: {registers} registers, {blocks_per_sm} {blocks}"))?;
             }
         }
         self.bound(f, bound)
