@@ -109,7 +109,7 @@ pub fn run_kernel<T: Element>(
         title: candidate.title.to_string(),
         shape,
         seed: exam.seed,
-        device: device.name(),
+        device: if counts.is_some() { Device::Emulator.name() } else { device.name() },
         modelled,
         configuration: configuration.clone(),
         kernel: task.kernel.clone(),

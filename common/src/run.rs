@@ -41,6 +41,7 @@ fn road(level: &Level, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(note) = note {
         eprintln!("note: {note}");
     }
+    let device = device.falling_back(arguments.backend);
     let report = execute(level, arguments, &device, nvrtc::find)?;
     print(&report, arguments.json);
     if report.check.right {
