@@ -155,11 +155,11 @@ impl Worker<'_> {
     }
 
     fn land(&mut self, warp: &Warp, copy: &Copy) {
-        self.copies_under_way -= 1;
+        self.state.copies_under_way -= 1;
         for n in (0..copy.length).step_by(4) {
             let n = n as usize;
             let word = [copy.bytes[n], copy.bytes[n + 1], copy.bytes[n + 2], copy.bytes[n + 3]];
-            write_shared(&mut self.shared, copy.to + n as u32, 4, u32::from_le_bytes(word).into());
+            write_shared(&mut self.state.shared, copy.to + n as u32, 4, u32::from_le_bytes(word).into());
         }
         let stamp = self.stamp(warp, copy.at);
         self.mark_shared(copy.to, copy.length, stamp.of_thread(stamp.thread() + copy.lane as u32));
@@ -180,7 +180,7 @@ impl Worker<'_> {
         self.check_shared_write(warp, access, lane, at, length)?;
         self.mark_under_way(warp, access, lane, at, length);
         for n in (0..length).step_by(4) {
-            write_shared(&mut self.shared, at + n, 4, u32::MAX.into());
+            write_shared(&mut self.state.shared, at + n, 4, u32::MAX.into());
         }
         Ok(())
     }

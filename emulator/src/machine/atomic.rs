@@ -82,16 +82,16 @@ impl Worker<'_> {
         for lane in each(mask) {
             let (at, now) = (offsets[lane], stamp.of_thread(stamp.thread() + lane as u32));
             self.judge_atomic(warp, access, at, now)?;
-            old[lane] = read_shared(&self.shared, at, bytes);
+            old[lane] = read_shared(&self.state.shared, at, bytes);
             let new = apply(atomic, old[lane], operands(warp, extended, lane), false);
-            write_shared(&mut self.shared, at, bytes, new);
-            if self.cells.is_empty() {
+            write_shared(&mut self.state.shared, at, bytes, new);
+            if self.state.cells.is_empty() {
                 continue;
             }
             for cell in at / grain..(at + bytes) / grain {
-                let written = self.cells.write(cell).epoch() >= self.first_epoch;
+                let written = self.state.cells.write(cell).epoch() >= self.state.first_epoch;
                 match atomic.op == AtomicOp::Exchange || written {
-                    true => self.cells.mark(cell as usize, 1, now),
+                    true => self.state.cells.mark(cell as usize, 1, now),
                     false => unwritten |= 1 << lane,
                 }
             }
@@ -107,10 +107,10 @@ impl Worker<'_> {
             _ => false,
         };
         let grain = program.shared_grain;
-        let cells = if self.cells.is_empty() { 0..0 } else { at / grain..(at + access.bytes()) / grain };
+        let cells = if self.state.cells.is_empty() { 0..0 } else { at / grain..(at + access.bytes()) / grain };
         for cell in cells {
-            let reads = self.cells.reads(cell).map(|read| (read, "load"));
-            let harmful = [(self.cells.write(cell), "store"), reads[0], reads[1]];
+            let reads = self.state.cells.reads(cell).map(|read| (read, "load"));
+            let harmful = [(self.state.cells.write(cell), "store"), reads[0], reads[1]];
             if let Some(before) = harmful.into_iter().find(|(stamp, _)| stamp.conflicts(now) && plain(*stamp)) {
                 let lane = now.thread() % LANES as u32;
                 return Err(self.convict_shared_race(warp, access, lane, at, before, "atomic"));
@@ -130,7 +130,7 @@ impl Worker<'_> {
     ) -> Result<u32, Box<Fault>> {
         use std::sync::atomic::Ordering::Relaxed;
         self.home(warp, access, mask)?;
-        self.orders += 1;
+        self.state.orders += 1;
         let addresses = warp.scratch.addresses.0;
         let bytes = access.bytes();
         let mut unwritten = 0;

@@ -1,13 +1,13 @@
 //! A thread block: its warps take turns until each has ended, meeting at barriers.
 
 use super::alu::{self, Slots};
-use super::cells::Cells;
 use super::dispatch::TRACED;
 use super::general;
 use super::global_access::GlobalCache;
 use super::lanes::LANES;
-use super::race::{EPOCH_LIMIT, Stamp};
+use super::race::Stamp;
 use super::shared_access::SharedCache;
+use super::state::BlockState;
 use super::tally::Tally;
 use super::warp::{Path, Shape, State, Warp};
 use crate::Fault;
@@ -34,33 +34,27 @@ impl Context<'_> {
     pub fn turn(&self, n: u64) -> u64 {
         if self.last_first { self.shape.grid.count() - 1 - n } else { n }
     }
+
+    /// Shared memory of a thread block, static and dynamic.
+    pub fn shared_bytes(&self) -> u32 {
+        match self.shape.dynamic_shared {
+            0 => self.program.static_shared,
+            dynamic => self.program.dynamic_shared + dynamic,
+        }
+    }
 }
 
 /// Runs thread blocks, one after the other, on one core.
 pub(crate) struct Worker<'a> {
     pub context: &'a Context<'a>,
     pub tally: Tally,
-    pub(super) warps: Vec<Warp>,
-    pub(super) shared: Vec<u32>,
-    /// One cell per grain of shared memory; none unless the launch is watched.
-    pub(super) cells: Cells,
+    /// The thread block that it steps.
+    pub(super) state: BlockState,
     pub(super) shared_bytes: u32,
-    /// Barriers passed, over all thread blocks that this worker ran: each starts an epoch of its own.
-    pub(super) epoch: u32,
-    /// The epoch in which the present thread block started.
-    pub(super) first_epoch: u32,
-    pub(super) block: u64,
-    /// Atomics and other ordered accesses to global memory of the present thread block; of those that ran before it, by
-    /// turn, where blocks run one by one.
-    pub(super) orders: u32,
+    /// Orders of the blocks that ran before the present one, by turn, where blocks run one by one.
     pub(super) orders_before: Vec<u32>,
     pub(super) global_caches: Vec<GlobalCache>,
     pub(super) shared_caches: Vec<SharedCache>,
-    pub(super) executed: u64,
-    /// Barriers that the present thread block has passed.
-    pub(super) phase: u32,
-    /// Asynchronous copies of all warps that have not landed.
-    pub(super) copies_under_way: u32,
     /// What traced thread blocks accessed.
     pub traced: Vec<TracedAccess>,
 }
@@ -68,29 +62,14 @@ pub(crate) struct Worker<'a> {
 impl<'a> Worker<'a> {
     pub fn new(context: &'a Context<'a>) -> Worker<'a> {
         let program = context.program;
-        let warps = context.shape.block.count().div_ceil(LANES as u64) as u32;
-        let shared_bytes = match context.shape.dynamic_shared {
-            0 => program.static_shared,
-            dynamic => program.dynamic_shared + dynamic,
-        };
-        let cells = if context.sanitize { shared_bytes.div_ceil(program.shared_grain) } else { 0 };
         Worker {
             context,
             tally: Tally::new(program),
-            warps: (0..warps).map(|number| Warp::new(program, number)).collect(),
-            shared: vec![0; shared_bytes.div_ceil(4) as usize],
-            cells: Cells::new(cells as usize),
-            shared_bytes,
-            epoch: 0,
-            first_epoch: 0,
-            block: 0,
-            orders: 0,
+            state: BlockState::new(context),
+            shared_bytes: context.shared_bytes(),
             orders_before: Vec::new(),
             global_caches: vec![GlobalCache::default(); program.accesses.len()],
             shared_caches: vec![SharedCache::default(); program.accesses.len()],
-            executed: 0,
-            phase: 0,
-            copies_under_way: 0,
             traced: Vec::new(),
         }
     }
@@ -101,12 +80,12 @@ impl<'a> Worker<'a> {
         self.start(block);
         loop {
             let mut ran = false;
-            for index in 0..self.warps.len() {
-                if self.warps[index].state == State::Ready {
+            for index in 0..self.state.warps.len() {
+                if self.state.warps[index].state == State::Ready {
                     // The warp leaves the list while it runs, so that both can be borrowed.
-                    let mut warp = std::mem::replace(&mut self.warps[index], Warp::placeholder());
+                    let mut warp = std::mem::replace(&mut self.state.warps[index], Warp::placeholder());
                     let result = self.run_warp::<CPU>(&mut warp);
-                    self.warps[index] = warp;
+                    self.state.warps[index] = warp;
                     result?;
                     ran = true;
                 }
@@ -118,28 +97,10 @@ impl<'a> Worker<'a> {
     }
 
     fn start(&mut self, block: u64) {
-        let context = self.context;
-        if context.turn(block) > 0 {
-            self.orders_before.push(self.orders);
+        if self.context.turn(block) > 0 {
+            self.orders_before.push(self.state.orders);
         }
-        self.block = block;
-        self.orders = 0;
-        self.executed = 0;
-        self.phase = 0;
-        self.copies_under_way = 0;
-        if self.epoch + 1 >= EPOCH_LIMIT / 2 {
-            self.cells.forget();
-            self.epoch = 0;
-        }
-        // In the epoch before the first, nothing runs: copies under way have it.
-        self.epoch += 2;
-        self.first_epoch = self.epoch;
-        // What nobody wrote reads as NaN.
-        self.shared.fill(u32::MAX);
-        let at = context.shape.block_at(block);
-        for warp in &mut self.warps {
-            warp.start(context.program, &context.shape, at);
-        }
+        self.state.start(self.context, block);
     }
 
     /// Runs a warp until it waits, ends, or has had its turn.
@@ -160,8 +121,8 @@ impl<'a> Worker<'a> {
             let passes = &mut self.tally.blocks[path.block as usize];
             passes.warps += 1;
             passes.threads += u64::from(mask.count_ones());
-            self.executed += u64::from(block.end - block.start) + 1;
-            if self.executed > self.context.instruction_limit {
+            self.state.executed += u64::from(block.end - block.start) + 1;
+            if self.state.executed > self.context.instruction_limit {
                 return Err(self.convict_stuck(warp, path.block, mask));
             }
             let mut at = block.start;
@@ -253,7 +214,7 @@ impl<'a> Worker<'a> {
             Op::ActiveMask { d } => warp.r[d as usize].set(&[mask; LANES], mask),
             Op::WarpSync { members } => self.warp_sync(warp, members, mask, at)?,
             // With a flag, or an atomic operation, a fence orders threads of a block as a barrier would.
-            Op::Fence if self.context.program.synchronises => self.epoch += 1,
+            Op::Fence if self.context.program.synchronises => self.state.epoch += 1,
             Op::Fence => {}
             Op::Alu { .. } | Op::Load(_) | Op::Store(_) => unreachable!("`step` handles these"),
         }
@@ -263,7 +224,7 @@ impl<'a> Worker<'a> {
     /// The stamp of an access by this warp, for its lane 0.
     #[inline(always)]
     pub(super) fn stamp(&self, warp: &Warp, at: u32) -> Stamp {
-        Stamp::new(self.epoch, warp.epoch, at, warp.number * LANES as u32)
+        Stamp::new(self.state.epoch, warp.epoch, at, warp.number * LANES as u32)
     }
 
     /// A warp reaches a barrier. Says whether it waits.
@@ -290,9 +251,9 @@ impl<'a> Worker<'a> {
     /// When no warp can run: lets those go whose barrier is complete. Says whether any goes on.
     #[inline(never)]
     fn release_barrier(&mut self) -> Result<bool, Box<Fault>> {
-        let Some(first) = self.warps.iter().position(|warp| warp.state != State::Done) else { return Ok(false) };
+        let Some(first) = self.state.warps.iter().position(|warp| warp.state != State::Done) else { return Ok(false) };
         let mut ids: Vec<u32> = Vec::new();
-        for warp in &self.warps {
+        for warp in &self.state.warps {
             if let State::Waiting { id, .. } = warp.state
                 && !ids.contains(&id)
             {
@@ -311,7 +272,7 @@ impl<'a> Worker<'a> {
     /// Whether as many threads have arrived at barrier `id` as it is for.
     fn complete(&self, id: u32) -> bool {
         let (mut arrived, mut wanted) = (0, 0);
-        for warp in &self.warps {
+        for warp in &self.state.warps {
             if let State::Waiting { id: at, threads, .. } = warp.state
                 && at == id
             {
@@ -320,23 +281,23 @@ impl<'a> Worker<'a> {
             }
         }
         // Without a count, the barrier is for all threads that have not ended.
-        let live = self.warps.iter().filter(|warp| warp.state != State::Done).count() as u32 * LANES as u32;
+        let live = self.state.warps.iter().filter(|warp| warp.state != State::Done).count() as u32 * LANES as u32;
         arrived >= if wanted == 0 { live } else { wanted }
     }
 
     fn let_go(&mut self, id: u32) {
-        self.epoch += 1;
-        self.phase += 1;
+        self.state.epoch += 1;
+        self.state.phase += 1;
         let waiting = |warp: &Warp| matches!(warp.state, State::Waiting { id: at, .. } if at == id);
         let mut votes: Vec<(u32, u32)> = Vec::new();
-        for warp in self.warps.iter().filter(|warp| waiting(warp)) {
+        for warp in self.state.warps.iter().filter(|warp| waiting(warp)) {
             if let Some((Barrier { reduce: Some((_, _, predicate)), .. }, mask)) = warp.pending {
                 votes.push((warp.p[predicate as usize] & mask, mask));
             }
         }
         let count: u32 = votes.iter().map(|(yes, _)| yes.count_ones()).sum();
         let all = votes.iter().all(|(yes, mask)| yes == mask);
-        for warp in self.warps.iter_mut().filter(|warp| waiting(warp)) {
+        for warp in self.state.warps.iter_mut().filter(|warp| waiting(warp)) {
             warp.state = State::Ready;
             warp.epoch = 0;
             if let Some((Barrier { reduce: Some((reduce, result, _)), .. }, mask)) = warp.pending.take() {

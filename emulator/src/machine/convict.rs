@@ -42,7 +42,7 @@ fn fault(kind: FaultKind, message: String, site: Site, hint: &str) -> Box<Fault>
 
 impl Worker<'_> {
     pub(super) fn site_of(&self, warp: &Warp, lane: u32, at: u32) -> Site {
-        self.context.site(self.block, warp.number * LANES as u32 + lane, at)
+        self.context.site(self.state.block, warp.number * LANES as u32 + lane, at)
     }
 
     /// A load or store outside memory, misaligned, or of freed memory.
@@ -107,7 +107,7 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let (name, offset) = self.shared_name(at);
         let what = format!("{name} (shared memory) at offset {offset}");
-        let other = self.context.site(self.block, stamp.thread(), stamp.at());
+        let other = self.context.site(self.state.block, stamp.thread(), stamp.at());
         self.race(&what, self.site_of(warp, lane, access.at), now, other, before)
     }
 
@@ -158,7 +158,7 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let (name, offset) = self.shared_name(at);
         let site = self.site_of(warp, lane, access.at);
-        let other = self.context.site(self.block, copy.thread(), copy.at());
+        let other = self.context.site(self.state.block, copy.thread(), copy.at());
         let now = match verb_of(&site.opcode) {
             verb @ ("copy" | "atomic") => verb,
             _ => "store",
@@ -241,15 +241,15 @@ impl Worker<'_> {
 
     #[inline(never)]
     pub(super) fn convict_incomplete_barrier(&self, index: usize) -> Box<Fault> {
-        let warp = &self.warps[index];
+        let warp = &self.state.warps[index];
         let State::Waiting { id, threads: wanted, at } = warp.state else {
             unreachable!("no warp is ready, and this one is not done: it waits")
         };
         let waits = |warp: &&Warp| matches!(warp.state, State::Waiting { .. });
         let here = |warp: &&Warp| matches!(warp.state, State::Waiting { id: other, .. } if other == id);
         let threads = |warps: &mut dyn Iterator<Item = &Warp>| warps.map(|warp| warp.live.count_ones()).sum::<u32>();
-        let arrived = threads(&mut self.warps.iter().filter(here));
-        let elsewhere = threads(&mut self.warps.iter().filter(waits).filter(|warp| !here(warp)));
+        let arrived = threads(&mut self.state.warps.iter().filter(here));
+        let elsewhere = threads(&mut self.state.warps.iter().filter(waits).filter(|warp| !here(warp)));
         let wanted = match wanted {
             0 => "every thread that has not ended".to_string(),
             count => format!("{count} threads"),
@@ -260,7 +260,7 @@ impl Worker<'_> {
         let site = self.site_of(warp, warp.live.trailing_zeros(), at);
         let hint = "does the barrier's thread count fit the block, and does every one of them reach this barrier?";
         let mut fault = fault(FaultKind::Barrier, message, site, hint);
-        if let Some(warp) = self.warps.iter().filter(waits).find(|warp| !here(warp))
+        if let Some(warp) = self.state.warps.iter().filter(waits).find(|warp| !here(warp))
             && let State::Waiting { at, .. } = warp.state
         {
             let site = self.site_of(warp, warp.live.trailing_zeros(), at);
@@ -290,7 +290,9 @@ impl Worker<'_> {
         };
         let other = origin.map(|origin| self.site_of(warp, origin.lane, origin.at));
         let under_way = match origin.map(|origin| origin.place) {
-            Some(Place::Shared(at)) => self.is_copy_under_way(self.cells.write(at / self.context.program.shared_grain)),
+            Some(Place::Shared(at)) => {
+                self.is_copy_under_way(self.state.cells.write(at / self.context.program.shared_grain))
+            }
             _ => false,
         };
         let (why, hint) = match under_way {

@@ -43,7 +43,7 @@ impl Worker<'_> {
             }
             Extension::Clock { high } => {
                 let (file, d) = extended.writes[0];
-                let time = if high { self.executed >> 32 } else { self.executed };
+                let time = if high { self.state.executed >> 32 } else { self.state.executed };
                 warp.set_wide(file, d, &[time; LANES], mask);
             }
         }

@@ -280,7 +280,7 @@ impl Worker<'_> {
         shape: PatternShape,
     ) -> Result<(), Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
-        self.orders += u32::from(access.ordered);
+        self.state.orders += u32::from(access.ordered);
         if memory.watch.is_some() && !access.ordered {
             self.watch_read(warp, access, memory, mask)?;
         }
@@ -307,7 +307,7 @@ impl Worker<'_> {
     #[inline(always)]
     fn store_to(&mut self, warp: &mut Warp, access: &Access, buffer: usize, mask: u32) -> Result<(), Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
-        self.orders += u32::from(access.ordered);
+        self.state.orders += u32::from(access.ordered);
         if memory.watch.is_some() && !access.ordered {
             self.watch_write(warp, access, memory, mask)?;
         }

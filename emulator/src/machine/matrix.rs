@@ -37,7 +37,7 @@ impl Worker<'_> {
             let out = std::array::from_fn(|lane| {
                 let element = |n: usize| {
                     let (row, column) = place(lane, n, transpose);
-                    read_shared(&self.shared, rows[8 * matrix + row] + 2 * column as u32, 2)
+                    read_shared(&self.state.shared, rows[8 * matrix + row] + 2 * column as u32, 2)
                 };
                 element(1) << 16 | element(0)
             });
@@ -74,7 +74,7 @@ impl Worker<'_> {
                 for n in 0..2 {
                     let (row, column) = place(lane, n, transpose);
                     let at = rows[8 * matrix + row] + 2 * column as u32;
-                    write_shared(&mut self.shared, at, 2, value >> (16 * n) & 0xffff);
+                    write_shared(&mut self.state.shared, at, 2, value >> (16 * n) & 0xffff);
                 }
             }
         }
@@ -131,21 +131,21 @@ impl Worker<'_> {
         let (grain, stamp) = (self.context.program.shared_grain, self.stamp(warp, access.at));
         let now = stamp.of_thread(stamp.thread() + lane as u32);
         let mut unwritten = false;
-        for cell in cells(&self.cells, at, length, grain) {
-            let before = self.cells.write(cell);
+        for cell in cells(&self.state.cells, at, length, grain) {
+            let before = self.state.cells.write(cell);
             if before.conflicts(now) {
                 let place = cell * grain;
                 return Err(self.convict_shared_race(warp, access, lane as u32, place, (before, "store"), "load"));
             }
-            unwritten |= before.epoch() < self.first_epoch;
-            self.cells.read(cell as usize, 1, now, 0);
+            unwritten |= before.epoch() < self.state.first_epoch;
+            self.state.cells.read(cell as usize, 1, now, 0);
         }
         Ok(unwritten)
     }
 
     fn is_unwritten(&self, at: u32) -> bool {
         let cell = at / self.context.program.shared_grain;
-        !self.cells.is_empty() && self.cells.write(cell).epoch() < self.first_epoch
+        !self.state.cells.is_empty() && self.state.cells.write(cell).epoch() < self.state.first_epoch
     }
 
     /// A lane is about to write bytes that others must not be using.
@@ -159,8 +159,8 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let (grain, stamp) = (self.context.program.shared_grain, self.stamp(warp, access.at));
         let now = stamp.of_thread(stamp.thread() + lane as u32);
-        for cell in cells(&self.cells, at, length, grain) {
-            let (write, [first, second]) = (self.cells.write(cell), self.cells.reads(cell));
+        for cell in cells(&self.state.cells, at, length, grain) {
+            let (write, [first, second]) = (self.state.cells.write(cell), self.state.cells.reads(cell));
             if self.is_copy_under_way(write) {
                 return Err(self.convict_write_under_way(warp, access, lane as u32, cell * grain, write));
             }
@@ -175,8 +175,8 @@ impl Worker<'_> {
 
     pub(super) fn mark_shared(&mut self, at: u32, length: u32, now: Stamp) {
         let grain = self.context.program.shared_grain;
-        for cell in cells(&self.cells, at, length, grain) {
-            self.cells.mark(cell as usize, 1, now);
+        for cell in cells(&self.state.cells, at, length, grain) {
+            self.state.cells.mark(cell as usize, 1, now);
         }
     }
 }

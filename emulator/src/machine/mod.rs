@@ -25,6 +25,7 @@ mod number_meaning;
 mod race;
 mod shadow;
 mod shared_access;
+mod state;
 mod taint;
 mod tally;
 mod tracing;

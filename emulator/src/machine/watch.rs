@@ -107,7 +107,7 @@ impl Worker<'_> {
     fn moment(&self, warp: &Warp, access: &Access, lane: usize) -> Moment {
         let stamp = self.stamp(warp, access.at);
         let stamp = stamp.of_thread(stamp.thread() + lane as u32);
-        Moment { block: self.block as u32, orders: self.orders, stamp }
+        Moment { block: self.state.block as u32, orders: self.state.orders, stamp }
     }
 
     /// Whether nothing puts an earlier access before the present one.
