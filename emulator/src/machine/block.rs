@@ -1,10 +1,12 @@
 //! A thread block: its warps take turns until each has ended, meeting at barriers.
 
 use super::alu::{self, Slots};
+use super::async_copy::SourceUnderWay;
 use super::dispatch::TRACED;
 use super::general;
 use super::global_access::GlobalCache;
 use super::lanes::LANES;
+use super::order::Clocks;
 use super::race::Stamp;
 use super::shared_access::SharedCache;
 use super::state::BlockState;
@@ -14,6 +16,7 @@ use crate::Fault;
 use crate::global::GlobalMemory;
 use crate::program::{Barrier, Exit, Op, Program, Reduce};
 use crate::trace::TracedAccess;
+use std::sync::atomic::AtomicBool;
 
 /// Blocks of code that a warp may pass before another warp has its turn.
 const TURN: u32 = 1 << 16;
@@ -27,6 +30,10 @@ pub(crate) struct Context<'a> {
     pub sanitize: bool,
     pub instruction_limit: u64,
     pub last_first: bool,
+    /// All is watched by the order model, whatever the program seems to need.
+    pub thorough: bool,
+    /// Stamps found a race that the order model might not.
+    pub doubtful: AtomicBool,
 }
 
 impl Context<'_> {
@@ -51,8 +58,10 @@ pub(crate) struct Worker<'a> {
     /// The thread block that it steps.
     pub(super) state: BlockState,
     pub(super) shared_bytes: u32,
-    /// Orders of the blocks that ran before the present one, by turn, where blocks run one by one.
-    pub(super) orders_before: Vec<u32>,
+    /// The order of threads, where it takes more than stamps.
+    pub(super) clocks: Option<Box<Clocks>>,
+    /// What asynchronous copies under way still read of memory that the launch may write.
+    pub(super) sources: Vec<SourceUnderWay>,
     pub(super) global_caches: Vec<GlobalCache>,
     pub(super) shared_caches: Vec<SharedCache>,
     /// What traced thread blocks accessed.
@@ -62,12 +71,15 @@ pub(crate) struct Worker<'a> {
 impl<'a> Worker<'a> {
     pub fn new(context: &'a Context<'a>) -> Worker<'a> {
         let program = context.program;
+        let warps = context.shape.block.count().div_ceil(LANES as u64) as u32;
+        let clocks = context.sanitize.then(|| Clocks::new(program, warps, context.thorough));
         Worker {
             context,
             tally: Tally::new(program),
             state: BlockState::new(context),
             shared_bytes: context.shared_bytes(),
-            orders_before: Vec::new(),
+            clocks: clocks.flatten(),
+            sources: Vec::new(),
             global_caches: vec![GlobalCache::default(); program.accesses.len()],
             shared_caches: vec![SharedCache::default(); program.accesses.len()],
             traced: Vec::new(),
@@ -91,14 +103,24 @@ impl<'a> Worker<'a> {
                 }
             }
             if !ran && !self.release_barrier()? {
+                self.end();
                 return Ok(());
             }
         }
     }
 
+    /// The thread block has ended.
+    fn end(&mut self) {
+        if let Some(clocks) = &mut self.clocks {
+            clocks.end(self.state.block as u32);
+        }
+        let block = self.state.block;
+        self.sources.retain(|source| source.block != block);
+    }
+
     fn start(&mut self, block: u64) {
-        if self.context.turn(block) > 0 {
-            self.orders_before.push(self.state.orders);
+        if let Some(clocks) = &mut self.clocks {
+            clocks.start(block as u32);
         }
         self.state.start(self.context, block);
     }
@@ -213,9 +235,12 @@ impl<'a> Worker<'a> {
             }
             Op::ActiveMask { d } => warp.r[d as usize].set(&[mask; LANES], mask),
             Op::WarpSync { members } => self.warp_sync(warp, members, mask, at)?,
-            // With a flag, or an atomic operation, a fence orders threads of a block as a barrier would.
-            Op::Fence if self.context.program.synchronises => self.state.epoch += 1,
-            Op::Fence => {}
+            Op::Fence { order, scope } => {
+                if let Some(clocks) = &mut self.clocks {
+                    clocks.fence(self.state.block as u32, warp.number, mask, order, scope);
+                }
+            }
+            Op::Nothing => {}
             Op::Alu { .. } | Op::Load(_) | Op::Store(_) => unreachable!("`step` handles these"),
         }
         Ok(())
@@ -243,6 +268,9 @@ impl<'a> Worker<'a> {
         let lane = on.trailing_zeros() as usize;
         let id = warp.r[barrier.id as usize].0[lane];
         let threads = barrier.threads.map_or(0, |slot| warp.r[slot as usize].0[lane]);
+        if let Some(clocks) = &mut self.clocks {
+            clocks.arrive(self.state.block as u32, id, warp.number, on);
+        }
         warp.pending = Some((barrier, on));
         warp.state = State::Waiting { id, threads, at };
         Ok(true)
@@ -286,6 +314,7 @@ impl<'a> Worker<'a> {
     }
 
     fn let_go(&mut self, id: u32) {
+        self.order_barrier(id);
         self.state.epoch += 1;
         self.state.phase += 1;
         let waiting = |warp: &Warp| matches!(warp.state, State::Waiting { id: at, .. } if at == id);
@@ -311,8 +340,38 @@ impl<'a> Worker<'a> {
         }
     }
 
+    /// Tells the order model whom barrier `id` lets go. One without a count is for all threads: those that have ended
+    /// count as arrived.
+    fn order_barrier(&mut self, id: u32) {
+        let Some(clocks) = &mut self.clocks else { return };
+        let (mut waiting, mut ended, mut counted) = (Vec::new(), Vec::new(), false);
+        for warp in &self.state.warps {
+            if let State::Waiting { id: at, threads, .. } = warp.state
+                && at == id
+            {
+                counted |= threads != 0;
+                waiting.push((warp.number, warp.pending.map_or(warp.live, |(_, mask)| mask)));
+            }
+            let gone = warp.existing(self.context.shape.block) & !warp.live;
+            if gone != 0 {
+                ended.push((warp.number, gone));
+            }
+        }
+        if counted {
+            ended.clear();
+        }
+        let warps = &self.state.warps;
+        let live = |number: u32| warps[number as usize].live;
+        clocks.complete(self.state.block as u32, id, &waiting, &ended, live);
+    }
+
     fn warp_sync(&mut self, warp: &mut Warp, members: u32, mask: u32, at: u32) -> Result<(), Box<Fault>> {
         self.check_members(warp, members, mask, at)?;
+        if let Some(clocks) = &mut self.clocks {
+            let named = warp.r[members as usize].0[mask.trailing_zeros() as usize & 31];
+            let lanes = named & warp.existing(self.context.shape.block) | mask;
+            clocks.warp_barrier(self.state.block as u32, warp.number, lanes, warp.live);
+        }
         warp.epoch += 1;
         Ok(())
     }

@@ -280,9 +280,8 @@ impl Worker<'_> {
         shape: PatternShape,
     ) -> Result<(), Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
-        self.state.orders += u32::from(access.ordered);
-        if memory.watch.is_some() && !access.ordered {
-            self.watch_read(warp, access, memory, mask)?;
+        if memory.watch.is_some() {
+            self.watch_read(warp, access, buffer, mask)?;
         }
         if self.context.sanitize && (memory.written.get().is_some() || warp.taint.is_some()) {
             self.load_taint(warp, access, memory, mask);
@@ -307,9 +306,8 @@ impl Worker<'_> {
     #[inline(always)]
     fn store_to(&mut self, warp: &mut Warp, access: &Access, buffer: usize, mask: u32) -> Result<(), Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
-        self.state.orders += u32::from(access.ordered);
-        if memory.watch.is_some() && !access.ordered {
-            self.watch_write(warp, access, memory, mask)?;
+        if memory.watch.is_some() {
+            self.watch_write(warp, access, buffer, mask)?;
         }
         let base = self.context.memory.address(buffer as u32);
         if self.context.sanitize && (memory.written.get().is_some() || warp.taint.is_some()) {

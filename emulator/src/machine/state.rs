@@ -18,8 +18,6 @@ pub(crate) struct BlockState {
     pub(super) epoch: u32,
     /// The epoch in which the present thread block started.
     pub(super) first_epoch: u32,
-    /// Atomics and other ordered accesses to global memory.
-    pub(super) orders: u32,
     /// Warp instructions so far.
     pub(super) executed: u64,
     /// Barriers passed.
@@ -42,7 +40,6 @@ impl BlockState {
             cells: Cells::new(cells as usize),
             epoch: 0,
             first_epoch: 0,
-            orders: 0,
             executed: 0,
             phase: 0,
             copies_under_way: 0,
@@ -52,7 +49,6 @@ impl BlockState {
     /// Becomes thread block `block`, before its first instruction.
     pub fn start(&mut self, context: &Context, block: u64) {
         self.block = block;
-        self.orders = 0;
         self.executed = 0;
         self.phase = 0;
         self.copies_under_way = 0;

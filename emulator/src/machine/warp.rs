@@ -101,6 +101,12 @@ impl Warp {
         }
     }
 
+    /// The lanes that the thread block has threads for.
+    pub fn existing(&self, block: Dim3) -> u32 {
+        let threads = block.count() - u64::from(self.number) * LANES as u64;
+        if threads >= LANES as u64 { FULL } else { (1 << threads) - 1 }
+    }
+
     /// Makes the warp ready to run in thread block `block`.
     pub fn start(&mut self, program: &Program, launch: &Shape, block: Dim3) {
         let threads = launch.block.count() as u32;
