@@ -156,6 +156,7 @@ impl Worker<'_> {
 
     fn land(&mut self, warp: &Warp, copy: &Copy) {
         self.state.copies_under_way -= 1;
+        self.state.writes += 1;
         for n in (0..copy.length).step_by(4) {
             let n = n as usize;
             let word = [copy.bytes[n], copy.bytes[n + 1], copy.bytes[n + 2], copy.bytes[n + 3]];

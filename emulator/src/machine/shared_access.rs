@@ -112,6 +112,9 @@ impl Worker<'_> {
         count(&mut self.tally.shared[index as usize], pattern, mask);
         if self.state.cells.is_empty() {
             read_words::<CPU>(&self.state.shared, warp, access, pattern, mask);
+            if access.ordered {
+                self.polled_load(warp, access, mask);
+            }
             return Ok(());
         }
         let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
@@ -121,6 +124,9 @@ impl Worker<'_> {
         read_words::<CPU>(&self.state.shared, warp, access, pattern, mask);
         if suspicious || warp.taint.is_some() {
             self.judge_shared_load(warp, access, mask, stamp)?;
+        }
+        if access.ordered {
+            self.polled_load(warp, access, mask);
         }
         Ok(())
     }
@@ -132,6 +138,7 @@ impl Worker<'_> {
             return Err(self.convict_shared_address(warp, access, mask));
         }
         let (stamp, under_way) = (self.stamp(warp, access.at), self.epoch_under_way());
+        self.state.writes += 1;
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
         count(&mut self.tally.shared[index as usize], pattern, mask);
         let shape = pattern.shape;
