@@ -244,6 +244,7 @@ impl Worker<'_> {
             self.read_source(warp, from, copy.lane, copy.source, copy.read, false)?;
         }
         self.state.copies_under_way -= 1;
+        self.state.writes += 1;
         for n in (0..copy.length).step_by(4) {
             let n = n as usize;
             let word = [copy.bytes[n], copy.bytes[n + 1], copy.bytes[n + 2], copy.bytes[n + 3]];

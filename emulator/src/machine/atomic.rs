@@ -45,6 +45,7 @@ impl Worker<'_> {
             unwritten |= self.atomic_global(warp, extended, access, atomic, global, &mut old)?;
         }
         if let Some(&(file, d)) = extended.writes.first() {
+            self.polled(warp, access.at, each(mask).map(|lane| old[lane]));
             warp.set_wide(file, d, &old, mask);
             if self.context.sanitize && (unwritten != 0 || warp.taint.is_some()) {
                 let view = Access { registers: [d; 4], elements: 1, wide: atomic.bits == 64, ..access.clone() };
@@ -87,6 +88,7 @@ impl Worker<'_> {
             }
             old[lane] = read_shared(&self.state.shared, at, bytes);
             let new = apply(atomic, old[lane], operands(warp, extended, lane), false);
+            self.state.writes += u64::from(new != old[lane]);
             write_shared(&mut self.state.shared, at, bytes, new);
             if self.state.cells.is_empty() {
                 continue;
@@ -127,7 +129,9 @@ impl Worker<'_> {
                 self.order_access(warp, access, 1 << lane, Target::Global(buffer, memory), deed)?;
             }
             old[lane] = memory.load(at, bytes);
-            memory.store(at, bytes, apply(atomic, old[lane], operands(warp, extended, lane), true));
+            let new = apply(atomic, old[lane], operands(warp, extended, lane), true);
+            self.state.writes += u64::from(new != old[lane]);
+            memory.store(at, bytes, new);
             if let Some(written) = memory.written.get() {
                 let flags = &written[at..at + bytes as usize];
                 match atomic.op {

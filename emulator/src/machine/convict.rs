@@ -5,7 +5,7 @@ use super::lanes::LANES;
 use super::order::Missing;
 use super::race::Stamp;
 use super::shadow::{Origin, Place};
-use super::warp::{State, Warp};
+use super::warp::Warp;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::global::BufferMemory;
@@ -170,21 +170,6 @@ impl Worker<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn convict_stuck(&self, warp: &Warp, block: u32, mask: u32) -> Box<Fault> {
-        let block = &self.context.program.blocks[block as usize];
-        let at = if block.start < block.end { block.start } else { block.exit_info.unwrap_or(0) };
-        let site = self.site_of(warp, mask.trailing_zeros(), at);
-        let limit = self.context.instruction_limit;
-        let message = format!("no progress: the thread block executed more than {limit} warp instructions");
-        fault(
-            FaultKind::NoProgress,
-            message,
-            site,
-            "an endless loop, or a wait for what never comes? the limit can be raised",
-        )
-    }
-
-    #[inline(never)]
     pub(super) fn convict_trap(&self, warp: &Warp, at: Option<u32>, mask: u32) -> Box<Fault> {
         let site = self.site_of(warp, mask.trailing_zeros(), at.unwrap_or(0));
         fault(
@@ -193,55 +178,6 @@ impl Worker<'_> {
             site,
             "an assertion of the kernel failed, or code that must not be reached was",
         )
-    }
-
-    #[inline(never)]
-    pub(super) fn convict_divergent_barrier(&self, warp: &Warp, here: u32, at: u32) -> Box<Fault> {
-        let (count, live) = (here.count_ones(), warp.live.count_ones());
-        let absent = (warp.live & !here).trailing_zeros();
-        let thread = self.context.shape.thread(warp.number * LANES as u32 + absent);
-        let message = format!(
-            "barrier reached by only {count} of the {live} live threads of warp {}; thread {thread} is elsewhere",
-            warp.number
-        );
-        let hint = "every thread of the block must reach the same `__syncthreads()`: take it out of the branch";
-        fault(FaultKind::Barrier, message, self.site_of(warp, here.trailing_zeros(), at), hint)
-    }
-
-    pub(super) fn convict_divergent_warp_barrier(&self, warp: &Warp, members: u32, here: u32, at: u32) -> Box<Fault> {
-        let message = format!("warp barrier for lanes {members:#010x} reached by lanes {here:#010x} only");
-        let hint = "every lane that the mask names must reach the same `__syncwarp()`";
-        fault(FaultKind::Barrier, message, self.site_of(warp, here.trailing_zeros(), at), hint)
-    }
-
-    #[inline(never)]
-    pub(super) fn convict_incomplete_barrier(&self, index: usize) -> Box<Fault> {
-        let warp = &self.state.warps[index];
-        let State::Waiting { id, threads: wanted, at } = warp.state else {
-            unreachable!("no warp is ready, and this one is not done: it waits")
-        };
-        let waits = |warp: &&Warp| matches!(warp.state, State::Waiting { .. });
-        let here = |warp: &&Warp| matches!(warp.state, State::Waiting { id: other, .. } if other == id);
-        let threads = |warps: &mut dyn Iterator<Item = &Warp>| warps.map(|warp| warp.live.count_ones()).sum::<u32>();
-        let arrived = threads(&mut self.state.warps.iter().filter(here));
-        let elsewhere = threads(&mut self.state.warps.iter().filter(waits).filter(|warp| !here(warp)));
-        let wanted = match wanted {
-            0 => "every thread that has not ended".to_string(),
-            count => format!("{count} threads"),
-        };
-        let message = format!(
-            "barrier {id} is never complete: it is for {wanted}, {arrived} have arrived, {elsewhere} wait at another barrier"
-        );
-        let site = self.site_of(warp, warp.live.trailing_zeros(), at);
-        let hint = "does the barrier's thread count fit the block, and does every one of them reach this barrier?";
-        let mut fault = fault(FaultKind::Barrier, message, site, hint);
-        if let Some(warp) = self.state.warps.iter().filter(waits).find(|warp| !here(warp))
-            && let State::Waiting { at, .. } = warp.state
-        {
-            let site = self.site_of(warp, warp.live.trailing_zeros(), at);
-            fault.other = Some(("another warp waits here:".to_string(), site));
-        }
-        fault
     }
 
     #[inline(never)]
@@ -261,9 +197,12 @@ impl Worker<'_> {
             }
             Some(Place::Global(buffer, at)) => format!("{} at offset {at}", self.context.memory.buffers[buffer].name),
             Some(Place::Local(at)) => format!("local memory at offset {at}"),
+            Some(Place::Lane(lane)) => format!("lane {lane}"),
+            Some(Place::Register) => "a register".to_string(),
             None => "memory".to_string(),
         };
-        let other = origin.map(|origin| self.site_of(warp, origin.lane, origin.at));
+        let loaded = origin.filter(|origin| origin.place != Place::Register);
+        let other = loaded.map(|origin| self.site_of(warp, origin.lane, origin.at));
         let under_way = match origin.map(|origin| origin.place) {
             Some(Place::Shared(at)) => {
                 self.is_copy_under_way(self.state.cells.write(at / self.context.program.shared_grain))
@@ -271,12 +210,20 @@ impl Worker<'_> {
             _ => false,
         };
         let (why, hint) = match under_way {
+            false if matches!(origin.map(|origin| origin.place), Some(Place::Lane(_))) => (
+                "which does not execute the shuffle that reads it",
+                "does the mask name every lane that is read, and have those lanes not left before?",
+            ),
+            false if matches!(origin.map(|origin| origin.place), Some(Place::Register)) => {
+                ("which no instruction has set", "is the variable set on every way that leads here?")
+            }
             true => ("to which a copy is still under way", "wait for the copy before reading: `cp.async.wait_group`"),
             false => ("which nobody wrote", "is every element written before it is read, at the edges too?"),
         };
         let message = format!("uninitialised value reaches {reaches}: it comes from {what}, {why}");
         let mut fault = fault(FaultKind::Uninitialised, message, site, hint);
-        fault.other = other.map(|site| ("it was loaded here:".to_string(), site));
+        let read = if loaded.is_some_and(|origin| matches!(origin.place, Place::Lane(_))) { "read" } else { "loaded" };
+        fault.other = other.map(|site| (format!("it was {read} here:"), site));
         fault
     }
 }

@@ -289,6 +289,9 @@ impl Worker<'_> {
         let base = self.context.memory.address(buffer as u32);
         if access.element_bytes == 4 && !access.wide {
             load_words(memory, warp, access, mask, base, shape);
+            if access.ordered() {
+                self.polled_load(warp, access, mask);
+            }
             return Ok(());
         }
         for element in 0..access.elements {
@@ -300,12 +303,16 @@ impl Worker<'_> {
             }
             warp.set_loaded(access, element, &out, mask);
         }
+        if access.ordered() {
+            self.polled_load(warp, access, mask);
+        }
         Ok(())
     }
 
     #[inline(always)]
     fn store_to(&mut self, warp: &mut Warp, access: &Access, buffer: usize, mask: u32) -> Result<(), Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
+        self.state.writes += 1;
         if memory.watch.is_some() {
             self.watch_write(warp, access, buffer, mask)?;
         }

@@ -69,6 +69,7 @@ impl Worker<'_> {
         let access = &self.context.program.accesses[index as usize];
         let matrices = extended.reads.len();
         let rows = self.rows(warp, access, matrices)?;
+        self.state.writes += 1;
         self.count_shared(index, 8 * matrices as u32, access::ldmatrix(&rows, matrices as u32));
         for (matrix, &(_, slot)) in extended.reads.iter().enumerate() {
             for lane in 0..LANES {

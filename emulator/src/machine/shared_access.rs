@@ -114,6 +114,9 @@ impl Worker<'_> {
         count(&mut self.tally.shared[index as usize], pattern, mask);
         if self.state.cells.is_empty() {
             read_words::<CPU>(&self.state.shared, warp, access, pattern, mask);
+            if access.ordered() {
+                self.polled_load(warp, access, mask);
+            }
             return Ok(());
         }
         let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
@@ -126,6 +129,9 @@ impl Worker<'_> {
         if suspicious || warp.taint.is_some() {
             self.judge_shared_load(warp, access, mask, stamp)?;
         }
+        if access.ordered() {
+            self.polled_load(warp, access, mask);
+        }
         Ok(())
     }
 
@@ -136,6 +142,7 @@ impl Worker<'_> {
             return Err(self.convict_shared_address(warp, access, mask));
         }
         let (stamp, under_way) = (self.stamp(warp, access.at), self.epoch_under_way());
+        self.state.writes += 1;
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
         count(&mut self.tally.shared[index as usize], pattern, mask);
         let shape = pattern.shape;

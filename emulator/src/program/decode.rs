@@ -342,7 +342,8 @@ impl<'a> Decoder<'a> {
                 }
             }
         }
-        let blocks = flow::blocks(self.items, end, &mut self.info)?;
+        let meets = |at: u32| self.code[at as usize].op.is_meeting(&self.extended);
+        let blocks = flow::blocks(self.items, end, &mut self.info, &meets)?;
         let grain = |space: Space| {
             let widths = self.accesses.iter().filter(|a| a.space == space || a.space == Space::Generic);
             widths.map(|a| a.bytes().min(8)).min().unwrap_or(4)
@@ -366,6 +367,7 @@ impl<'a> Decoder<'a> {
             preset32: Vec::new(),
             preset64: Vec::new(),
             preset_predicates: Vec::new(),
+            unset: Vec::new(),
             parameters: self.parameters,
             parameter_bytes: self.parameter_bytes as u32,
             shared: self.shared,

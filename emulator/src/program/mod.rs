@@ -28,6 +28,7 @@ use std::sync::Arc;
 pub(crate) use alu::{Alu, File};
 pub(crate) use decode::decode;
 pub(crate) use extended::{Accumulator, Atomic, AtomicOp, CopySize, Element, Extended, Extension, Multiply};
+pub(crate) use flow::successors;
 pub(crate) use general::{
     Clamp, Comparison, FloatOp, Format, General, IntegerOp, Mode, Number, Permute, Relation, Rounding, Test, Window,
 };
@@ -69,6 +70,8 @@ pub(crate) struct Program {
     pub preset32: Vec<(Slot, Preset)>,
     pub preset64: Vec<(Slot, Preset)>,
     pub preset_predicates: Vec<(Slot, bool)>,
+    /// Registers that some way from the start reads before it sets them.
+    pub unset: Vec<(File, Slot)>,
     pub parameters: Vec<Parameter>,
     pub parameter_bytes: u32,
     pub shared: Vec<SharedVariable>,
@@ -151,6 +154,8 @@ pub(crate) enum Preset {
 #[derive(Debug)]
 pub(crate) struct Block {
     pub start: u32,
+    /// Up to here a warp executes it without a look at its other lanes: to the end, or to the meeting there.
+    pub stop: u32,
     pub end: u32,
     pub exit: Exit,
     /// The instruction that ends the block, where there is one (a branch, a barrier, a return).
@@ -161,6 +166,8 @@ pub(crate) struct Block {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Exit {
     Jump(u32),
+    /// The block's last instruction is one for which lanes of a warp wait for each other (`Op::is_meeting`); then on.
+    Meeting(u32),
     /// To `target` where the predicate holds (`negated`: does not), else to `fall`; the paths meet at `meet`.
     Branch {
         predicate: Slot,
@@ -189,6 +196,8 @@ pub(crate) struct Barrier {
     pub threads: Option<Slot>,
     /// `bar.arrive`: does not wait.
     pub arrive_only: bool,
+    /// All lanes of a warp execute it together.
+    pub aligned: bool,
     pub guard: Option<Guard>,
     /// `bar.red`: the operation, its result and its predicate.
     pub reduce: Option<(Reduce, Slot, Slot)>,
@@ -273,6 +282,20 @@ pub(crate) enum Op {
     },
     /// What has no effect that a thread could see: hints, and waits for time to pass.
     Nothing,
+}
+
+impl Op {
+    /// Whether the lanes that a mask names wait for each other here.
+    fn is_meeting(&self, extended: &[Extended]) -> bool {
+        match self {
+            Op::Shuffle { .. } | Op::Vote { .. } | Op::WarpSync { .. } => true,
+            Op::Extended(index) => matches!(
+                extended[*index as usize].what,
+                Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect
+            ),
+            _ => false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -296,7 +296,8 @@ impl Decoder<'_> {
             return Ok(());
         }
         let line = words.line;
-        let mut barrier = Barrier { id: 0, threads: None, arrive_only: false, guard, reduce: None };
+        let aligned = parts[0] == "bar" || parts.contains(&"aligned");
+        let mut barrier = Barrier { id: 0, threads: None, arrive_only: false, aligned, guard, reduce: None };
         let mut first = 0;
         match forms.as_slice() {
             ["sync"] => {}

@@ -1,5 +1,7 @@
 //! Correct kernels that look like wrong ones: none may be convicted, and each gives what it should.
 
+use emulator::Schedule;
+
 use crate::harness::Arg::{Bytes, Floats, Int, Ints, Unwritten, Zeros};
 use crate::harness::{Arg, Case, Outcome, sources};
 
@@ -82,11 +84,13 @@ const OF_BYTES: &[(Case, ExpectedByte)] = &[
     }),
 ];
 
-/// What the case gives with the thread blocks in the order of the grid and in the opposite one.
-fn run(case: &Case) -> [Vec<u8>; 2] {
-    [case.run("correct", true), case.run_last_first("correct")].map(|outcome| match outcome {
+/// What the case gives in every order of blocks and warps.
+fn run(case: &Case) -> [Vec<u8>; 3] {
+    Schedule::ALL.map(|schedule| match case.run_in("correct", schedule) {
         Outcome::Done(bytes) => bytes,
-        Outcome::Fault(_, text) | Outcome::Unreadable(text) => panic!("{} is convicted:\n{text}", case.name),
+        Outcome::Fault(_, text) | Outcome::Unreadable(text) => {
+            panic!("{} is convicted in the order {schedule:?}:\n{text}", case.name)
+        }
     })
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module};
+use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module, Schedule};
 
 /// A kernel of the corpus and how it is launched.
 pub struct Case {
@@ -63,9 +63,9 @@ impl Case {
         self.launch(folder, Launch { sanitize, ..Launch::new(self.grid, self.block) })
     }
 
-    /// The same with all checks on, the grid's last thread block first.
-    pub fn run_last_first(&self, folder: &str) -> Outcome {
-        self.launch(folder, Launch { last_first: true, ..Launch::new(self.grid, self.block) })
+    /// The same with all checks on, in an order of blocks and warps.
+    pub fn run_in(&self, folder: &str, schedule: Schedule) -> Outcome {
+        self.launch(folder, Launch { schedule, ..Launch::new(self.grid, self.block) })
     }
 
     fn launch(&self, folder: &str, launch: Launch) -> Outcome {

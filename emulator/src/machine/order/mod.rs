@@ -74,10 +74,6 @@ impl Clocks {
         })
     }
 
-    pub fn start(&mut self, block: u32) {
-        self.blocks.insert(block, (Threads::new(block, self.warps, &self.nothing), Vec::new()));
-    }
-
     pub fn end(&mut self, block: u32) {
         if let Some((threads, _)) = self.blocks.remove(&block) {
             if self.ended.len() == REMEMBERED {
