@@ -1,6 +1,6 @@
 //! A launch: arguments laid out, thread blocks shared out over the cores, counts added up.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
@@ -26,6 +26,14 @@ struct Written {
     loaded: bool,
 }
 
+/// One way to run all thread blocks. Where a quick one finds what may be a fault, the launch runs once more.
+#[derive(Debug, Clone, Copy)]
+struct Pass {
+    side_by_side: bool,
+    /// The order model watches everything.
+    thorough: bool,
+}
+
 impl Device {
     /// Runs a kernel over the whole grid, and returns when the last thread block is done.
     ///
@@ -36,21 +44,33 @@ impl Device {
         let program = &*kernel.program;
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
         let few = launch.grid.count() <= Owner::BLOCKS;
-        if few && !program.synchronises_globally && rayon::current_num_threads() > 1 {
-            let snapshot = |part: &Written| self.memory.buffers[part.buffer].snapshot();
-            let snapshots: Vec<_> = written.iter().map(snapshot).collect();
-            self.prepare(program, &launch, &written, true);
-            let outcome = self.run(program, &launch, &shape, &parameters, true);
-            if outcome.is_ok() {
+        let side_by_side = few && !program.synchronises_globally && rayon::current_num_threads() > 1;
+        let judged_twice = launch.sanitize && program.needs.any;
+        let snapshot = |part: &Written| self.memory.buffers[part.buffer].snapshot();
+        let snapshots: Vec<_> = match side_by_side || judged_twice {
+            true => written.iter().map(snapshot).collect(),
+            false => Vec::new(),
+        };
+        let mut passes = vec![Pass { side_by_side: false, thorough: false }];
+        if side_by_side {
+            passes.insert(0, Pass { side_by_side, thorough: false });
+        }
+        if judged_twice {
+            passes.push(Pass { side_by_side: false, thorough: true });
+        }
+        for (n, pass) in passes.iter().enumerate() {
+            if n > 0 {
+                for (part, snapshot) in written.iter().zip(&snapshots) {
+                    self.memory.buffers[part.buffer].restore(snapshot);
+                }
+            }
+            self.prepare(program, &launch, &written, *pass);
+            let (outcome, doubtful) = self.run(program, &launch, &shape, &parameters, *pass);
+            if outcome.is_ok() || n + 1 == passes.len() || !pass.side_by_side && !doubtful {
                 return self.finish(program, &launch, outcome);
             }
-            for (part, snapshot) in written.iter().zip(&snapshots) {
-                self.memory.buffers[part.buffer].restore(snapshot);
-            }
         }
-        self.prepare(program, &launch, &written, false);
-        let outcome = self.run(program, &launch, &shape, &parameters, false);
-        self.finish(program, &launch, outcome)
+        unreachable!("the last pass returns")
     }
 
     /// Runs a kernel as [`Device::launch`] does, and notes every access to global and shared memory by the thread blocks
@@ -66,8 +86,9 @@ impl Device {
     ) -> Result<Trace, LaunchError> {
         let program = &*kernel.program;
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
-        self.prepare(program, &launch, &written, false);
-        let context = self.context(program, &launch, &shape, &parameters);
+        let pass = Pass { side_by_side: false, thorough: program.needs.any };
+        self.prepare(program, &launch, &written, pass);
+        let context = self.context(program, &launch, &shape, &parameters, pass);
         let mut worker = Worker::new(&context);
         let outcome = one_by_one(&mut worker, &mut |worker| match wanted(shape.block_at(worker.block())) {
             true => trace_block(worker),
@@ -107,7 +128,14 @@ impl Device {
         Ok(self.report(program, launch, &tally))
     }
 
-    fn context<'a>(&'a self, program: &'a Program, launch: &Launch, shape: &Shape, parameters: &[u8]) -> Context<'a> {
+    fn context<'a>(
+        &'a self,
+        program: &'a Program,
+        launch: &Launch,
+        shape: &Shape,
+        parameters: &[u8],
+        pass: Pass,
+    ) -> Context<'a> {
         Context {
             program,
             shape: shape.clone(),
@@ -117,6 +145,8 @@ impl Device {
             instruction_limit: launch.instruction_limit,
             schedule: launch.schedule,
             residency: residency(program, launch),
+            thorough: pass.thorough,
+            doubtful: AtomicBool::new(false),
         }
     }
 
@@ -126,14 +156,10 @@ impl Device {
         launch: &Launch,
         shape: &Shape,
         parameters: &[u8],
-        side_by_side: bool,
-    ) -> Result<Tally, Box<Fault>> {
-        let context = self.context(program, launch, shape, parameters);
+        pass: Pass,
+    ) -> (Result<Tally, Box<Fault>>, bool) {
+        let context = self.context(program, launch, shape, parameters, pass);
         let blocks = launch.grid.count();
-        if !side_by_side {
-            let mut worker = Worker::new(&context);
-            return one_by_one(&mut worker, &mut run_block).map(|()| worker.tally);
-        }
         let next = AtomicU64::new(0);
         let work = |_| {
             let mut worker = Worker::new(&context);
@@ -152,11 +178,15 @@ impl Device {
             a
         };
         let workers = (rayon::current_num_threads() as u64).min(blocks);
-        (0..workers)
-            .into_par_iter()
-            .map(work)
-            .try_reduce_with(|a, b| Ok(add(a, b)))
-            .unwrap_or_else(|| Ok(Tally::new(program)))
+        let outcome = match pass.side_by_side {
+            true => (0..workers).into_par_iter().map(work).try_reduce_with(|a, b| Ok(add(a, b))),
+            false => {
+                let mut worker = Worker::new(&context);
+                Some(one_by_one(&mut worker, &mut run_block).map(|()| worker.tally))
+            }
+        };
+        let outcome = outcome.unwrap_or_else(|| Ok(Tally::new(program)));
+        (outcome, context.doubtful.load(Ordering::Relaxed))
     }
 
     /// The arguments' bytes, as the kernel's parameters lie.
@@ -210,11 +240,13 @@ impl Device {
     }
 
     /// Forgets what earlier launches left behind, and watches the buffers that this one may write.
-    fn prepare(&mut self, program: &Program, launch: &Launch, written: &[Written], side_by_side: bool) {
+    fn prepare(&mut self, program: &Program, launch: &Launch, written: &[Written], pass: Pass) {
         self.memory.buffers.iter_mut().for_each(BufferMemory::forget_touched);
         for part in written.iter().filter(|_| launch.sanitize) {
             let buffer = &mut self.memory.buffers[part.buffer];
-            let expected = Use { read: part.loaded, side_by_side, in_part: part.variable };
+            // Where the order model watches, nothing is marked here.
+            let in_part = part.variable || program.needs.global || pass.thorough;
+            let expected = Use { read: part.loaded, side_by_side: pass.side_by_side, in_part };
             buffer.watch = Some(Watch::new(buffer.bytes, program.global_grain, expected));
         }
     }

@@ -1,6 +1,9 @@
 //! A worker: steps thread blocks, whose warps take turns until each has ended.
 
+use super::async_copy::SourceUnderWay;
 use super::global_access::GlobalCache;
+use super::lanes::LANES;
+use super::order::Clocks;
 use super::probe::Seen;
 use super::shared_access::SharedCache;
 use super::state::BlockState;
@@ -10,6 +13,7 @@ use crate::global::GlobalMemory;
 use crate::program::Program;
 use crate::trace::TracedAccess;
 use crate::{Fault, Schedule};
+use std::sync::atomic::AtomicBool;
 
 /// Warp instructions that a warp may execute before another warp has its turn.
 const TURN: u64 = 1 << 18;
@@ -25,6 +29,10 @@ pub(crate) struct Context<'a> {
     pub schedule: Schedule,
     /// How many thread blocks the GPU holds at a time.
     pub residency: u64,
+    /// All is watched by the order model, whatever the program seems to need.
+    pub thorough: bool,
+    /// Stamps found a race that the order model might not.
+    pub doubtful: AtomicBool,
 }
 
 impl Context<'_> {
@@ -51,8 +59,10 @@ pub(crate) struct Worker<'a> {
     pub(super) shared_bytes: u32,
     /// Where a warp's turn ends, in warp instructions of the thread block.
     pub(super) stop_at: u64,
-    /// Orders of the blocks that ran before the present one, by turn, where blocks run one by one.
-    pub(super) orders_before: Vec<u32>,
+    /// The order of threads, where it takes more than stamps.
+    pub(super) clocks: Option<Box<Clocks>>,
+    /// What asynchronous copies under way still read of memory that the launch may write.
+    pub(super) sources: Vec<SourceUnderWay>,
     pub(super) global_caches: Vec<GlobalCache>,
     pub(super) shared_caches: Vec<SharedCache>,
     /// What a probe saw.
@@ -75,13 +85,16 @@ pub(crate) enum Pause {
 impl<'a> Worker<'a> {
     pub fn new(context: &'a Context<'a>) -> Worker<'a> {
         let program = context.program;
+        let warps = context.shape.block.count().div_ceil(LANES as u64) as u32;
+        let clocks = context.sanitize.then(|| Clocks::new(program, warps, context.thorough));
         Worker {
             context,
             tally: Tally::new(program),
             state: BlockState::new(context),
             shared_bytes: context.shared_bytes(),
             stop_at: 0,
-            orders_before: Vec::new(),
+            clocks: clocks.flatten(),
+            sources: Vec::new(),
             global_caches: vec![GlobalCache::default(); program.accesses.len()],
             shared_caches: vec![SharedCache::default(); program.accesses.len()],
             seen: Seen::default(),
@@ -94,8 +107,20 @@ impl<'a> Worker<'a> {
         self.state.block
     }
 
+    /// The thread block has ended.
+    fn end(&mut self) {
+        if let Some(clocks) = &mut self.clocks {
+            clocks.end(self.state.block as u32);
+        }
+        let block = self.state.block;
+        self.sources.retain(|source| source.block != block);
+    }
+
     /// Makes ready to step thread block `block`, from its start.
     pub fn start(&mut self, block: u64) {
+        if let Some(clocks) = &mut self.clocks {
+            clocks.start(block as u32);
+        }
         self.state.start(self.context, block);
     }
 
@@ -130,7 +155,11 @@ impl<'a> Worker<'a> {
                 }
             }
             if !ran {
-                return Ok(if self.state.ended == self.state.all_warps() { Pause::Ended } else { Pause::Blocked });
+                if self.state.ended != self.state.all_warps() {
+                    return Ok(Pause::Blocked);
+                }
+                self.end();
+                return Ok(Pause::Ended);
             }
             self.state.moves += u64::from(moved);
             if !moved {

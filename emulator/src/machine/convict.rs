@@ -2,9 +2,12 @@
 
 use super::block::{Context, Worker};
 use super::lanes::LANES;
+use super::order::Missing;
 use super::race::Stamp;
 use super::shadow::{Origin, Place};
 use super::warp::Warp;
+use std::sync::atomic::Ordering::Relaxed;
+
 use crate::global::BufferMemory;
 use crate::marks::Moment;
 use crate::program::{Access, Space};
@@ -108,42 +111,13 @@ impl Worker<'_> {
         let (name, offset) = self.shared_name(at);
         let what = format!("{name} (shared memory) at offset {offset}");
         let other = self.context.site(self.state.block, stamp.thread(), stamp.at());
-        self.race(&what, self.site_of(warp, lane, access.at), now, other, before)
+        self.doubt();
+        self.race(&what, self.site_of(warp, lane, access.at), now, other, before, Missing::Everything)
     }
 
-    pub(super) fn race(&self, what: &str, site: Site, now: &str, other: Site, before: &str) -> Box<Fault> {
-        let same_block = site.block == other.block;
-        let party = |verb: &str, site: &Site| match same_block {
-            true => format!("{verb} by thread {} at {}", site.thread, place(site)),
-            false => format!("{verb} by block {}, thread {} at {}", site.block, site.thread, place(site)),
-        };
-        let why = match (same_block, site.ptx_line == other.ptx_line && site.warp == other.warp && now == before) {
-            (true, true) => "one instruction, different values",
-            (true, false) => "no barrier between",
-            (false, _) if self.context.program.synchronises_globally => "nothing orders the two",
-            (false, _) => "nothing orders thread blocks",
-        };
-        let message = format!("race on {what}: {}, {}, {why}", party(before, &other), party(now, &site));
-        let same_line = place(&site) == place(&other);
-        let hint = match same_block {
-            true if why.starts_with("one") => {
-                "two threads write one place: does the index use every coordinate of the thread?"
-            }
-            true if same_line && site.opcode != other.opcode => {
-                "an update that several threads make needs `atomicAdd`; an exchange, a barrier between load and store"
-            }
-            true if site.warp == other.warp => {
-                "is a `__syncthreads()`, or within a warp a `__syncwarp()`, missing between the two?"
-            }
-            true => "is a `__syncthreads()` missing between the two?",
-            false if self.context.program.synchronises_globally => {
-                "blocks are ordered by an atomic that the one makes after its access and the other before: is a barrier missing?"
-            }
-            false => "two thread blocks share this place: does each block own its part of the output?",
-        };
-        let mut fault = fault(FaultKind::Race, message, site, hint);
-        fault.other = Some((format!("the other party, a {before}:"), other));
-        fault
+    /// Stamps know whole barriers only: where threads may be ordered otherwise, what they find is not the last word.
+    fn doubt(&self) {
+        self.context.doubtful.store(self.context.program.needs.any, Relaxed);
     }
 
     /// A write to bytes to which a copy is still under way.
@@ -191,7 +165,8 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let other = self.context.site(block.into(), stamp.thread(), stamp.at());
         let what = format!("{} at offset {offset}", memory.name);
-        self.race(&what, self.site_of(warp, lane as u32, access.at), now, other, before)
+        self.doubt();
+        self.race(&what, self.site_of(warp, lane as u32, access.at), now, other, before, Missing::Everything)
     }
 
     #[inline(never)]

@@ -15,7 +15,7 @@ impl Worker<'_> {
             Extension::Atomic(atomic) => return self.atomic(warp, extended, atomic, mask),
             Extension::CopyAsync(size) => return self.copy_async(warp, extended, size, mask),
             Extension::CommitCopies => warp.copies.commit(mask),
-            Extension::WaitCopies(pending) => self.wait_for_copies(warp, pending, mask),
+            Extension::WaitCopies(pending) => return self.wait_for_copies(warp, pending, mask),
             Extension::LoadMatrix { transpose } => {
                 self.check_whole_warp(warp, mask, at)?;
                 return self.load_matrix(warp, extended, transpose);

@@ -5,6 +5,8 @@
 use super::block::Worker;
 use super::cells::Cells;
 use super::lanes::LANES;
+use super::order::Kind;
+use super::ordered::{Deed, Target};
 use super::race::Stamp;
 use super::shadow::Place;
 use super::shared_access::{read_shared, write_shared};
@@ -81,6 +83,10 @@ impl Worker<'_> {
         }
         for (lane, &row) in rows.iter().enumerate().take(8 * matrices) {
             self.check_shared_write(warp, access, lane, row, ROW)?;
+            if self.shared_by_clocks() {
+                let deed = Deed { check: false, ..Deed::new(Kind::Write, ROW) };
+                self.order_access(warp, access, 1 << lane, Target::Shared, deed)?;
+            }
             let stamp = self.stamp(warp, access.at);
             self.mark_shared(row, ROW, stamp.of_thread(stamp.thread() + lane as u32));
         }
@@ -123,7 +129,7 @@ impl Worker<'_> {
     /// A lane reads bytes that others must not be writing. Says whether nobody has written some of them.
     fn check_shared_read(
         &mut self,
-        warp: &Warp,
+        warp: &mut Warp,
         access: &Access,
         lane: usize,
         at: u32,
@@ -132,9 +138,13 @@ impl Worker<'_> {
         let (grain, stamp) = (self.context.program.shared_grain, self.stamp(warp, access.at));
         let now = stamp.of_thread(stamp.thread() + lane as u32);
         let mut unwritten = false;
+        if self.shared_by_clocks() {
+            warp.scratch.offsets.0[lane] = at;
+            self.order_access(warp, access, 1 << lane, Target::Shared, Deed::new(Kind::Read, length))?;
+        }
         for cell in cells(&self.state.cells, at, length, grain) {
             let before = self.state.cells.write(cell);
-            if before.conflicts(now) {
+            if before.conflicts(now) && !self.shared_by_clocks() {
                 let place = cell * grain;
                 return Err(self.convict_shared_race(warp, access, lane as u32, place, (before, "store"), "load"));
             }
@@ -151,8 +161,8 @@ impl Worker<'_> {
 
     /// A lane is about to write bytes that others must not be using.
     pub(super) fn check_shared_write(
-        &self,
-        warp: &Warp,
+        &mut self,
+        warp: &mut Warp,
         access: &Access,
         lane: usize,
         at: u32,
@@ -160,13 +170,19 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let (grain, stamp) = (self.context.program.shared_grain, self.stamp(warp, access.at));
         let now = stamp.of_thread(stamp.thread() + lane as u32);
+        let by_clocks = self.shared_by_clocks();
+        if by_clocks {
+            warp.scratch.offsets.0[lane] = at;
+            let deed = Deed { keep: false, ..Deed::new(Kind::Write, length) };
+            self.order_access(warp, access, 1 << lane, Target::Shared, deed)?;
+        }
         for cell in cells(&self.state.cells, at, length, grain) {
             let (write, [first, second]) = (self.state.cells.write(cell), self.state.cells.reads(cell));
             if self.is_copy_under_way(write) {
                 return Err(self.convict_write_under_way(warp, access, lane as u32, cell * grain, write));
             }
             let parties = [(write, "store"), (first, "load"), (second, "load")];
-            if let Some(party) = parties.into_iter().find(|(before, _)| before.conflicts(now)) {
+            if let Some(party) = parties.into_iter().find(|(before, _)| !by_clocks && before.conflicts(now)) {
                 let place = cell * grain;
                 return Err(self.convict_shared_race(warp, access, lane as u32, place, party, "store"));
             }

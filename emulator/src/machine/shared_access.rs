@@ -4,6 +4,8 @@ use super::block::Worker;
 use super::cells::Cells;
 use super::dispatch::{AVX512, pick};
 use super::lanes::{LANES, PatternShape, each};
+use super::order::Kind;
+use super::ordered::{Deed, Target};
 use super::race::Stamp;
 use super::warp::{Scratch, Warp};
 use crate::access::{self, SharedCost};
@@ -112,20 +114,22 @@ impl Worker<'_> {
         count(&mut self.tally.shared[index as usize], pattern, mask);
         if self.state.cells.is_empty() {
             read_words::<CPU>(&self.state.shared, warp, access, pattern, mask);
-            if access.ordered {
+            if access.ordered() {
                 self.polled_load(warp, access, mask);
             }
             return Ok(());
         }
         let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
         let shift = self.context.program.shared_grain.trailing_zeros();
-        let suspicious =
-            access.ordered || read_cells(&mut self.state.cells, pattern, first, shift, stamp, self.state.first_epoch);
+        let suspicious = read_cells(&mut self.state.cells, pattern, first, shift, stamp, self.state.first_epoch);
         read_words::<CPU>(&self.state.shared, warp, access, pattern, mask);
+        if self.shared_by_clocks() {
+            self.order_access(warp, access, mask, Target::Shared, Deed::new(Kind::Read, access.bytes()))?;
+        }
         if suspicious || warp.taint.is_some() {
             self.judge_shared_load(warp, access, mask, stamp)?;
         }
-        if access.ordered {
+        if access.ordered() {
             self.polled_load(warp, access, mask);
         }
         Ok(())
@@ -147,11 +151,13 @@ impl Worker<'_> {
             let shift = self.context.program.shared_grain.trailing_zeros();
             let lost =
                 self.state.copies_under_way > 0 && meets_copy(&self.state.cells, pattern, first, shift, under_way);
-            let conflict = !access.ordered && writes_conflict(&self.state.cells, pattern, first, shift, stamp);
+            let conflict = writes_conflict(&self.state.cells, pattern, first, shift, stamp);
             if lost {
                 self.check_under_way(warp, access, mask)?;
             }
-            if conflict {
+            if self.shared_by_clocks() {
+                self.order_access(warp, access, mask, Target::Shared, Deed::new(Kind::Write, access.bytes()))?;
+            } else if conflict {
                 self.judge_shared_store(warp, access, mask, stamp)?;
             }
             self.mark_written(warp, access, shape, mask, stamp);
@@ -179,7 +185,7 @@ impl Worker<'_> {
             let at = warp.scratch.offsets.0[lane];
             for cell in at / grain..(at + access.bytes()) / grain {
                 let write = self.state.cells.write(cell);
-                if write.conflicts(now) && !access.ordered {
+                if write.conflicts(now) && !self.shared_by_clocks() {
                     let with = (write, "store");
                     return Err(self.convict_shared_race(warp, access, lane as u32, cell * grain, with, "load"));
                 }

@@ -24,8 +24,6 @@ pub(crate) struct BlockState {
     pub(super) epoch: u32,
     /// The epoch in which the present thread block started.
     pub(super) first_epoch: u32,
-    /// Atomics and other ordered accesses to global memory.
-    pub(super) orders: u32,
     /// Warp instructions so far.
     pub(super) executed: u64,
     /// Stores and the like so far, that may have changed memory.
@@ -56,7 +54,6 @@ impl BlockState {
             cells: Cells::new(cells as usize),
             epoch: 0,
             first_epoch: 0,
-            orders: 0,
             executed: 0,
             writes: 0,
             moves: 0,
@@ -74,7 +71,6 @@ impl BlockState {
     /// Becomes thread block `block`, before its first instruction.
     pub fn start(&mut self, context: &Context, block: u64) {
         self.block = block;
-        self.orders = 0;
         (self.executed, self.writes, self.moves, self.turns) = (0, 0, 0, 0);
         self.phase = 0;
         self.copies_under_way = 0;

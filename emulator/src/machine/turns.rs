@@ -117,20 +117,20 @@ struct Ring {
 impl Ring {
     /// A block starts; it has the next turn.
     fn start(&mut self, worker: &mut Worker, block: u64) {
-        let mut state = self.free.pop().unwrap_or_else(|| BlockState::new(worker.context));
-        state.start(worker.context, block);
-        self.aside.push(state);
+        self.aside.push(self.free.pop().unwrap_or_else(|| BlockState::new(worker.context)));
         self.at = self.aside.len() - 1;
+        self.resume(worker);
+        worker.start(block);
+        self.resume(worker);
     }
 
-    /// The worker gets the block whose turn it is. (Its own state stands there meanwhile.)
+    /// The worker gets the block whose turn it is, or gives it back. (Its own state stands there meanwhile.)
     fn resume(&mut self, worker: &mut Worker) {
         std::mem::swap(&mut worker.state, &mut self.aside[self.at]);
     }
 
     /// The block goes back where it was, or its room is free; the one that started before it is next.
     fn put_aside(&mut self, worker: &mut Worker, ended: bool) {
-        worker.note_orders();
         std::mem::swap(&mut worker.state, &mut self.aside[self.at]);
         if ended {
             self.free.push(self.aside.remove(self.at));
@@ -167,14 +167,5 @@ impl Worker<'_> {
                 return Ok(Turn::Stalled { progress: progress(self) || !idle, stuck: None });
             }
         }
-    }
-
-    /// Keeps how many ordered accesses the present block has made so far.
-    fn note_orders(&mut self) {
-        let turn = self.context.turn(self.state.block) as usize;
-        if self.orders_before.len() <= turn {
-            self.orders_before.resize(turn + 1, 0);
-        }
-        self.orders_before[turn] = self.state.orders;
     }
 }

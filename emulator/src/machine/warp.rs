@@ -118,6 +118,11 @@ impl Warp {
         }
     }
 
+    /// The lanes that the thread block has threads for.
+    pub fn existing(&self, block: Dim3) -> u32 {
+        existing(self.number, block)
+    }
+
     /// Makes the warp ready to run in thread block `block`.
     pub fn start(&mut self, program: &Program, launch: &Shape, block: Dim3) {
         let threads = launch.block.count() as u32;
@@ -150,6 +155,12 @@ impl Warp {
         let mask = self.p[slot as usize];
         if negated { !mask } else { mask }
     }
+}
+
+/// The lanes of a warp that a thread block has threads for.
+pub(super) fn existing(warp: u32, block: Dim3) -> u32 {
+    let threads = block.count() - u64::from(warp) * LANES as u64;
+    if threads >= LANES as u64 { FULL } else { (1 << threads) - 1 }
 }
 
 /// What every thread block of a launch has in common.

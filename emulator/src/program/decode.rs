@@ -326,13 +326,6 @@ impl<'a> Decoder<'a> {
         Info { ptx_line: instruction.line, file, line, opcode, class, flops_f32, flops_f64 }
     }
 
-    /// Whether there are ordered accesses or atomics among those that `counts`.
-    fn synchronises(&self, counts: impl Fn(&Access) -> bool) -> bool {
-        let ordered = self.accesses.iter().any(|access| access.ordered && counts(access));
-        let atomics = self.extended.iter().filter(|extended| matches!(extended.what, Extension::Atomic(_)));
-        ordered || atomics.flat_map(|extended| &extended.accesses).any(|index| counts(&self.accesses[*index as usize]))
-    }
-
     pub fn branch_targets(&self, table: &str) -> Option<&'a [String]> {
         Some(self.frames.last()?.function.branch_targets.get(table)?)
     }
@@ -349,8 +342,6 @@ impl<'a> Decoder<'a> {
                 }
             }
         }
-        let synchronises = self.synchronises(|_| true);
-        let synchronises_globally = self.synchronises(|access| access.space != Space::Shared);
         let meets = |at: u32| self.code[at as usize].op.is_meeting(&self.extended);
         let blocks = flow::blocks(self.items, end, &mut self.info, &meets)?;
         let grain = |space: Space| {
@@ -361,8 +352,9 @@ impl<'a> Decoder<'a> {
             name: function.name.clone(),
             shared_grain: grain(Space::Shared),
             global_grain: grain(Space::Global),
-            synchronises,
-            synchronises_globally,
+            needs: Needs::default(),
+            synchronises_globally: false,
+            blind_loads: Vec::new(),
             blocks,
             fma_runs: Vec::new(),
             code: self.code,
@@ -388,6 +380,9 @@ impl<'a> Decoder<'a> {
             globals_loaded: false,
             files: self.file_numbers.iter().map(|n| self.source.files[n].clone()).collect(),
         };
+        program.needs = Needs::of(&program, &self.presets);
+        program.synchronises_globally = program.needs.global;
+        program.blind_loads = needs::values(&program, self.counts);
         provenance::mark(&mut program, self.counts, &self.presets);
         owner::mark(&mut program, self.counts, &self.presets);
         allocate::allocate(&mut program, self.counts, &self.presets);

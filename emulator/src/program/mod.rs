@@ -11,7 +11,9 @@ mod extended;
 mod flow;
 mod forms;
 mod general;
+mod needs;
 mod operands;
+mod order;
 mod owner;
 mod places;
 mod provenance;
@@ -30,7 +32,10 @@ pub(crate) use flow::successors;
 pub(crate) use general::{
     Clamp, Comparison, FloatOp, Format, General, IntegerOp, Mode, Number, Permute, Relation, Rounding, Test, Window,
 };
+pub(crate) use needs::Needs;
 pub(crate) use operands::{Role, registers};
+use order::Ordering;
+pub(crate) use order::{Order, Scope};
 
 use crate::Class;
 
@@ -80,10 +85,13 @@ pub(crate) struct Program {
     /// Some store's, some load's address may derive from a module-level variable.
     pub globals_stored: bool,
     pub globals_loaded: bool,
-    /// Has volatile, relaxed, acquire or release accesses, or atomics: threads may wait for each other.
-    pub synchronises: bool,
-    /// Global memory may order threads of different blocks here (atomics, volatile): blocks run in order, one by one.
+    /// What orders its threads besides whole barriers.
+    pub needs: Needs,
+    /// Global memory may order threads of different blocks here (atomics, volatile): blocks run in order, one by one. So do
+    /// those whose global memory the order model watches.
     pub synchronises_globally: bool,
+    /// For each access, whether it is a load whose value goes to memory without a look at it.
+    pub blind_loads: Vec<bool>,
     /// Bytes of the narrowest access to shared and to global memory: the grain of race detection.
     pub shared_grain: u32,
     pub global_grain: u32,
@@ -267,7 +275,13 @@ pub(crate) enum Op {
     WarpSync {
         members: Slot,
     },
-    Fence,
+    /// Orders the thread's accesses before it with those after it, for the threads of `scope`.
+    Fence {
+        order: Order,
+        scope: Scope,
+    },
+    /// What has no effect that a thread could see: hints, and waits for time to pass.
+    Nothing,
 }
 
 impl Op {
@@ -329,14 +343,22 @@ pub(crate) struct Access {
     pub base: Slot,
     pub base_wide: bool,
     pub offset: i64,
-    /// Volatile, relaxed, acquire or release: orders threads, and is no party of a race.
-    pub ordered: bool,
+    /// Weak ones race; all others order threads of `scope`.
+    pub order: Order,
+    pub scope: Scope,
+    /// `ld.global.nc`, `ldu`: of memory that nobody writes while the kernel runs.
+    pub read_only: bool,
     /// Start and end in shared memory of the variable that the address derives from; of all of it where that is
     /// not known.
     pub within: (u32, u32),
 }
 
 impl Access {
+    /// Volatile, relaxed, acquire or release: orders threads, and is no party of a race among such.
+    pub fn ordered(&self) -> bool {
+        self.order != Order::Weak
+    }
+
     /// Bytes that one lane moves.
     pub fn bytes(&self) -> u32 {
         self.element_bytes * self.elements
