@@ -146,7 +146,7 @@ impl Worker<'_> {
         named.threads = named.threads.max(now.threads);
         named.warps |= 1 << warp.number;
         named.arrivals.push(now);
-        self.note_arrival(warp, id, now);
+        self.note_arrival(id, now);
         self.complete(warp, id);
         Ok(())
     }

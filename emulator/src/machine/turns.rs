@@ -117,13 +117,14 @@ struct Ring {
 impl Ring {
     /// A block starts; it has the next turn.
     fn start(&mut self, worker: &mut Worker, block: u64) {
-        let mut state = self.free.pop().unwrap_or_else(|| BlockState::new(worker.context));
-        state.start(worker.context, block);
-        self.aside.push(state);
+        self.aside.push(self.free.pop().unwrap_or_else(|| BlockState::new(worker.context)));
         self.at = self.aside.len() - 1;
+        self.resume(worker);
+        worker.start(block);
+        self.resume(worker);
     }
 
-    /// The worker gets the block whose turn it is. (Its own state stands there meanwhile.)
+    /// The worker gets the block whose turn it is, or gives it back. (Its own state stands there meanwhile.)
     fn resume(&mut self, worker: &mut Worker) {
         std::mem::swap(&mut worker.state, &mut self.aside[self.at]);
     }
@@ -146,7 +147,6 @@ impl Worker<'_> {
         loop {
             let idle = match step(self)? {
                 Pause::Ended => {
-                    self.note_end();
                     return Ok(Turn::Ended);
                 }
                 Pause::Blocked => return Err(self.convict_blocked()),

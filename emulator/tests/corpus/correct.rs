@@ -68,7 +68,7 @@ const CASES: &[(Case, Expected)] = &[
     (Case::new("counter_acq_rel", 4, WARP, &[A, C32]), |i| 4.0 * (31 - i) as f32),
     (Case::new("look_back", 4, WARP, &[A, Unwritten("C", 16)]), |i| (i * (i + 1) / 2) as f32),
     (Case::new("value_with_its_flag", 2, WARP, &[A, SUM]), |_| 3.0),
-    (Case::new("producer_consumer", 1, TWO_WARPS, &[A, C32, Int(4)]), |i| 4.0 * (31 - i) as f32 + 6.0),
+    (Case::new("two_buffers", 1, TWO_WARPS, &[A, C32, Int(4)]), |i| 4.0 * (31 - i) as f32 + 6.0),
     (Case::new("split_barrier", 1, [96, 1], &[A, C32]), |i| 2.0 * i as f32 + 32.0),
     (Case::new("lock_plain", 8, WARP, &[A, Zeros("C", 1)]), |_| 28.0),
     (Case::new("histogram_in_block", 1, TWO_WARPS, &[A, C32]), |_| 8.0),
@@ -80,6 +80,29 @@ const CASES: &[(Case, Expected)] = &[
     (Case::new("copy_then_store", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (i + 1) as f32 + (63 - i) as f32),
     (Case::new("copy_pipeline", 1, TWO_WARPS, &[Floats("A", 448), C64, Int(7)]), |i| 7.0 * i as f32 + 21.0 * 64.0),
     (Case::new("copy_left_under_way", 8, TWO_WARPS, &[A, Unwritten("C", 4 * 512)]), |i| 2.0 * (63 - i % 64) as f32),
+    (Case::new("warp_mask_of_ended_lanes", 1, WARP, &[A, Unwritten("C", 64)]), |i| {
+        (15 - i + (15 - (i ^ 1)) + 16) as f32
+    }),
+    (Case::new("producer_consumer", 1, TWO_WARPS, &[Floats("A", 160), C32, Int(5)]), |i| {
+        (5 * (31 - i) + 32 * 10) as f32
+    }),
+    (Case::new("barrier_in_two_branches", 1, TWO_WARPS, &[A, C64]), |i| {
+        if i % 2 == 0 { 2.0 * (63 - i) as f32 } else { (63 - i) as f32 + 1.0 }
+    }),
+    (Case::new("syncwarp_in_two_branches", 1, WARP, &[A, C32]), |i| match i {
+        0..16 => (i + 16) as f32 - (15 - i) as f32,
+        _ => (i - 16) as f32 + 2.0 * (47 - i) as f32,
+    }),
+    (Case::new("masks_of_halves", 1, WARP, &[A, C32]), |i| (i / 16 * 256 + 120) as f32),
+    (Case::new("unused_from_absent_lanes", 1, WARP, &[A, Unwritten("C", 80)]), |i| {
+        if i < 19 { i as f32 + 1.0 } else { -1.0 }
+    }),
+    (Case::new("lock_of_lanes", 1, WARP, &[Zeros("lock", 1), Zeros("C", 2)]), |_| 496.0),
+    (Case::new("waits_for_later_block", 20, WARP, &[A, Zeros("ready", 20), Unwritten("C", 80)]), |i| {
+        (i..20).sum::<usize>() as f32
+    }),
+    (Case::new("grid_barrier", 40, TWO_WARPS, &[Floats("A", 2560), Unwritten("C", 4 * 2560)]), |i| 2560.0 - i as f32),
+    (Case::new("mailbox", 2, WARP, &[Zeros("box", 1), Unwritten("C", 8), Int(100)]), |_| 100.0),
 ];
 
 /// Byte i of the last buffer; `None` where it may be anything.
