@@ -1,18 +1,12 @@
-// A producer fills two buffers in turn and never asks whether the consumer has emptied the one that it fills.
+// A producer fills a buffer and never asks whether the consumer has emptied it.
 extern "C" __global__ void kernel(const float* A, float* C, int rounds) {
-    __shared__ float buffer[2][32];
+    __shared__ float buffer[32];
     int lane = threadIdx.x % 32;
-    if (threadIdx.x < 32) {
-        for (int round = 0; round < rounds; ++round) {
-            buffer[round % 2][lane] = A[lane] + round;
-            asm volatile("bar.sync %0, 64;" ::"r"(1 + round % 2) : "memory");
-        }
-    } else {
-        float sum = 0;
-        for (int round = 0; round < rounds; ++round) {
-            asm volatile("bar.arrive %0, 64;" ::"r"(1 + round % 2) : "memory");
-            sum += buffer[round % 2][31 - lane];
-        }
-        C[lane] = sum;
+    float sum = 0;
+    for (int round = 0; round < rounds; ++round) {
+        if (threadIdx.x < 32) buffer[lane] = A[lane] + round;
+        asm volatile("bar.sync 1, 64;" ::: "memory");
+        if (threadIdx.x >= 32) sum += buffer[31 - lane];
     }
+    C[threadIdx.x] = sum;
 }
