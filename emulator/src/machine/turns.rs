@@ -146,7 +146,10 @@ impl Worker<'_> {
         let (writes, moves, end) = (self.state.writes, self.state.moves, self.state.executed + PATIENCE);
         loop {
             let idle = match step(self)? {
-                Pause::Ended => return Ok(Turn::Ended),
+                Pause::Ended => {
+                    self.note_end();
+                    return Ok(Turn::Ended);
+                }
                 Pause::Blocked => return Err(self.convict_blocked()),
                 Pause::Turn { idle } => idle,
             };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::clock::Clock;
+use super::clock::{Clock, Past};
 use super::threads::{Handed, Threads, add};
 
 /// Accesses that are kept of one cell. Forgetting the oldest convicts too little, never too much.
@@ -71,8 +71,10 @@ pub(super) struct Cell {
 /// What the present value's writer (and, of a row of atomics, those before it) handed on.
 #[derive(Debug, Default)]
 struct HandedHere {
-    wide: Option<Arc<Clock>>,
-    near: Vec<(u32, Arc<Clock>)>,
+    wide: Option<Past>,
+    near: Vec<(u32, Past)>,
+    /// What lies before sequentially consistent fences before it.
+    fenced: Option<Arc<Clock>>,
 }
 
 /// Two accesses that race: the earlier one, and one lane of each.
@@ -108,7 +110,7 @@ impl Cell {
             let others = if own_warp { then.lanes & !(1 << lane) } else { then.lanes };
             let unknown = match others {
                 0 => 0,
-                _ => threads.base(now.warp, lane as usize).unknown(then.block, then.warp, others, time),
+                _ => threads.base(now.warp, lane as usize).known.unknown(then.block, then.warp, others, time),
             };
             if unknown != 0 && !self.was_observed(threads, before, now, lane) {
                 return Some((lane, unknown.trailing_zeros()));
@@ -140,7 +142,7 @@ impl Cell {
     fn knows_any(&self, threads: &Threads, record: &Record, now: &Access, lane: u32) -> bool {
         let then = &record.access;
         let own = then.block == now.block && then.warp == now.warp && then.lanes >> lane & 1 == 1;
-        own || threads.base(now.warp, lane as usize).unknown(then.block, then.warp, then.lanes, record.time)
+        own || threads.base(now.warp, lane as usize).known.unknown(then.block, then.warp, then.lanes, record.time)
             != then.lanes
     }
 
@@ -250,29 +252,34 @@ impl Cell {
     }
 
     /// What a strong access of thread block `block` finds handed on here, and what is in too narrow a scope for it.
-    pub fn found(&self, block: u32, force: Force) -> (Handed, Option<&Arc<Clock>>) {
+    pub fn found(&self, block: u32, force: Force) -> (Handed, Option<&Past>) {
         let Some(here) = &self.handed else { return (Handed::default(), None) };
-        let near = here.near.iter().rfind(|(number, _)| *number == block).map(|(_, clock)| clock.clone());
+        let near = here.near.iter().rfind(|(number, _)| *number == block).map(|(_, past)| past.clone());
         let wide = here.wide.clone().filter(|_| force == Force::Wide);
-        let missed = match force {
-            Force::Wide => here.near.iter().rfind(|(number, _)| *number != block && here.wide.is_none()),
-            _ => here.near.iter().rfind(|(number, _)| *number != block),
-        };
-        (Handed { wide, near }, missed.map(|(_, clock)| clock))
+        let missed = here.near.iter().rfind(|(number, _)| *number != block && wide.is_none());
+        (Handed { wide, near }, missed.map(|(_, past)| past))
+    }
+
+    /// What lies before the sequentially consistent fences that lie before the present value.
+    pub fn fenced(&self) -> Option<Arc<Clock>> {
+        self.handed.as_ref()?.fenced.clone()
     }
 
     /// A strong write of thread block `block` hands this on, in addition to what its row handed on before.
-    pub fn hand_on(&mut self, block: u32, handed: &Handed) {
-        if handed.is_empty() {
+    pub fn hand_on(&mut self, block: u32, handed: &Handed, fenced: Option<&Arc<Clock>>) {
+        if handed.is_empty() && fenced.is_none() {
             return;
         }
         let here = self.handed.get_or_insert_default();
         add(&mut here.wide, handed.wide.as_ref());
         if let Some(near) = &handed.near {
             match here.near.iter_mut().rfind(|(number, _)| *number == block) {
-                Some((_, clock)) => *clock = Clock::join(clock, near),
+                Some((_, past)) => *past = past.join(near),
                 None => here.near.push((block, near.clone())),
             }
+        }
+        if let Some(fenced) = fenced {
+            here.fenced = Some(here.fenced.as_ref().map_or_else(|| fenced.clone(), |known| Clock::join(known, fenced)));
         }
     }
 }

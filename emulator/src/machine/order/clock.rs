@@ -101,6 +101,10 @@ impl Clock {
         }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
     fn covers(&self, other: &Clock) -> bool {
         other.blocks.iter().all(|(block, theirs)| {
             self.of_block(*block).is_some_and(|mine| Arc::ptr_eq(mine, theirs) || mine.covers(theirs))
@@ -159,6 +163,34 @@ impl Clock {
             }
         }
         Arc::new(Clock { blocks })
+    }
+}
+
+/// What a thread knows. Beside the accesses that lie before it, for sequentially consistent fences: those of
+/// two threads are in one order for all, and what is seen between them may tell in which.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Past {
+    /// What lies before.
+    pub known: Arc<Clock>,
+    /// What lies before the fences that lie before.
+    pub fenced: Arc<Clock>,
+    /// What lies before fences that come before its own next one, because it saw a write behind them.
+    pub seen: Arc<Clock>,
+}
+
+impl Past {
+    pub fn join(&self, other: &Past) -> Past {
+        Past {
+            known: Clock::join(&self.known, &other.known),
+            fenced: Clock::join(&self.fenced, &other.fenced),
+            seen: Clock::join(&self.seen, &other.seen),
+        }
+    }
+
+    pub fn is_same(&self, other: &Past) -> bool {
+        Arc::ptr_eq(&self.known, &other.known)
+            && Arc::ptr_eq(&self.fenced, &other.fenced)
+            && Arc::ptr_eq(&self.seen, &other.seen)
     }
 }
 

@@ -13,11 +13,10 @@ mod clock;
 mod threads;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use cell::Cell;
 pub(super) use cell::{Access, Clash, Force, Kind, Record};
-use clock::Clock;
+use clock::Past;
 pub(super) use threads::Missing;
 use threads::Threads;
 
@@ -45,7 +44,7 @@ pub(super) struct Clocks {
     /// Whether shared, and whether global memory is watched by it.
     pub shared: bool,
     pub global: bool,
-    nothing: Arc<Clock>,
+    nothing: Past,
     warps: u32,
     blocks: HashMap<u32, (Threads, Pages)>,
     ended: Vec<(u32, Threads)>,
@@ -71,12 +70,8 @@ impl Clocks {
         let (shared, global) = (program.needs.shared || thorough, program.needs.global || thorough);
         (shared || global).then(|| {
             let (blocks, buffers) = (HashMap::new(), HashMap::new());
-            Box::new(Clocks { shared, global, nothing: Arc::default(), warps, blocks, ended: Vec::new(), buffers })
+            Box::new(Clocks { shared, global, nothing: Past::default(), warps, blocks, ended: Vec::new(), buffers })
         })
-    }
-
-    pub fn start(&mut self, block: u32) {
-        self.blocks.insert(block, (Threads::new(block, self.warps, &self.nothing), Vec::new()));
     }
 
     pub fn end(&mut self, block: u32) {
@@ -161,15 +156,19 @@ impl Clocks {
         let release = matches!(order, Order::Release | Order::AcqRel);
         if now.kind != Kind::Write {
             let (found, missed) = cell.found(now.block, now.force);
+            let fenced = cell.fenced().filter(|_| now.force == Force::Wide);
             for lane in each(now.lanes) {
                 threads.found(now.warp, lane, place, found.clone(), missed, acquire);
+                fenced.iter().for_each(|fenced| threads.saw(now.warp, lane, fenced));
             }
         }
         cell.keep(threads, now);
         if now.kind != Kind::Read {
             for lane in each(now.lanes) {
-                let handed = threads.handed(now.warp, lane, place, now.force == Force::Wide, release);
-                cell.hand_on(now.block, &handed);
+                let wide = now.force == Force::Wide;
+                let fenced = threads.base(now.warp, lane).fenced.clone();
+                let handed = threads.handed(now.warp, lane, place, wide, release);
+                cell.hand_on(now.block, &handed, (wide && !fenced.is_empty()).then_some(&fenced));
             }
         }
     }

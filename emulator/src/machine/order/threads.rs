@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::super::lanes::{LANES, each};
 use super::Place;
-use super::clock::Clock;
+use super::clock::{Clock, Past};
 use crate::program::{Order, Scope};
 
 /// A clock for threads of the device, and one for those of one thread block: what was handed on in so wide a scope.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Handed {
-    pub wide: Option<Arc<Clock>>,
-    pub near: Option<Arc<Clock>>,
+    pub wide: Option<Past>,
+    pub near: Option<Past>,
 }
 
 impl Handed {
@@ -26,11 +26,11 @@ impl Handed {
     }
 }
 
-pub(super) fn add(to: &mut Option<Arc<Clock>>, clock: Option<&Arc<Clock>>) {
-    if let Some(clock) = clock {
+pub(super) fn add(to: &mut Option<Past>, past: Option<&Past>) {
+    if let Some(past) = past {
         *to = Some(match to.take() {
-            Some(known) => Clock::join(&known, clock),
-            None => clock.clone(),
+            Some(known) => known.join(past),
+            None => past.clone(),
         });
     }
 }
@@ -38,9 +38,9 @@ pub(super) fn add(to: &mut Option<Arc<Clock>>, clock: Option<&Arc<Clock>>) {
 /// A thread's past at one of its fences. The clock is made when a write hands it on.
 #[derive(Debug, Clone)]
 struct Fenced {
-    base: Arc<Clock>,
+    base: Past,
     time: u32,
-    clock: Option<Arc<Clock>>,
+    made: Option<Past>,
 }
 
 /// What a thread has read and not acquired, and fenced and perhaps not written.
@@ -53,7 +53,7 @@ struct Lane {
     /// What its own release operations handed on: a later strong write of the place does so as well.
     released: Vec<(Place, Handed)>,
     /// What strong reads found that was handed on in too narrow a scope.
-    too_narrow: Option<Arc<Clock>>,
+    too_narrow: Option<Past>,
 }
 
 #[derive(Debug)]
@@ -61,7 +61,7 @@ struct WarpPast {
     /// The present time.
     time: u32,
     /// What is known of others: by all lanes alike, or by each.
-    bases: Vec<Arc<Clock>>,
+    bases: Vec<Past>,
     lanes: Option<Box<[Lane; LANES]>>,
 }
 
@@ -85,11 +85,11 @@ pub(super) struct Threads {
     block: u32,
     warps: Vec<WarpPast>,
     /// By barrier: what arrived brought along, in the phase that is not complete.
-    arrived: Vec<(u32, Arc<Clock>)>,
+    arrived: Vec<(u32, Past)>,
 }
 
 impl Threads {
-    pub fn new(block: u32, warps: u32, nothing: &Arc<Clock>) -> Threads {
+    pub fn new(block: u32, warps: u32, nothing: &Past) -> Threads {
         let warp = |_| WarpPast { time: 1, bases: vec![nothing.clone()], lanes: None };
         Threads { block, warps: (0..warps).map(warp).collect(), arrived: Vec::new() }
     }
@@ -99,7 +99,7 @@ impl Threads {
     }
 
     /// What a lane knows of others.
-    pub fn base(&self, warp: u32, lane: usize) -> &Arc<Clock> {
+    pub fn base(&self, warp: u32, lane: usize) -> &Past {
         let bases = &self.warps[warp as usize].bases;
         if let [all] = bases.as_slice() { all } else { &bases[lane] }
     }
@@ -108,7 +108,7 @@ impl Threads {
         self.warps[warp as usize].bases.len() == 1
     }
 
-    fn set_base(&mut self, warp: u32, lanes: u32, live: u32, clock: &Arc<Clock>) {
+    fn set_base(&mut self, warp: u32, lanes: u32, live: u32, clock: &Past) {
         let bases = &mut self.warps[warp as usize].bases;
         if lanes & live == live {
             *bases = vec![clock.clone()];
@@ -120,22 +120,23 @@ impl Threads {
         each(lanes).for_each(|lane| bases[lane] = clock.clone());
     }
 
-    fn acquire(&mut self, warp: u32, lane: usize, clock: &Arc<Clock>) {
-        let joined = Clock::join(self.base(warp, lane), clock);
-        if !Arc::ptr_eq(&joined, self.base(warp, lane)) {
+    fn acquire(&mut self, warp: u32, lane: usize, past: &Past) {
+        let joined = self.base(warp, lane).join(past);
+        if !joined.is_same(self.base(warp, lane)) {
             self.set_base(warp, 1 << lane, u32::MAX, &joined);
         }
     }
 
     /// All that some lanes know, and did.
-    fn past(&self, warp: u32, lanes: u32) -> Arc<Clock> {
-        let mut clock = self.base(warp, lanes.trailing_zeros() as usize & 31).clone();
+    fn past(&self, warp: u32, lanes: u32) -> Past {
+        let mut past = self.base(warp, lanes.trailing_zeros() as usize & 31).clone();
         if !self.is_uniform(warp) {
             for lane in each(lanes) {
-                clock = Clock::join(&clock, self.base(warp, lane));
+                past = past.join(self.base(warp, lane));
             }
         }
-        clock.with(self.block, [(warp, lanes, self.time(warp))].into_iter())
+        let parts = [(warp, lanes, self.time(warp))];
+        Past { known: past.known.with(self.block, parts.into_iter()), ..past }
     }
 
     fn lane(&mut self, warp: u32, lane: usize) -> &mut Lane {
@@ -159,7 +160,7 @@ impl Threads {
         let past = self.past(warp, lanes);
         self.step(warp);
         match self.arrived.iter_mut().find(|(known, _)| *known == id) {
-            Some((_, clock)) => *clock = Clock::join(clock, &past),
+            Some((_, clock)) => *clock = clock.join(&past),
             None => self.arrived.push((id, past)),
         }
     }
@@ -169,7 +170,7 @@ impl Threads {
         let Some(at) = self.arrived.iter().position(|(known, _)| *known == id) else { return };
         let mut clock = self.arrived.swap_remove(at).1;
         for &(warp, lanes) in ended {
-            clock = Clock::join(&clock, &self.past(warp, lanes));
+            clock = clock.join(&self.past(warp, lanes));
         }
         for &(warp, lanes) in waiting {
             self.set_base(warp, lanes, live(warp), &clock);
@@ -188,15 +189,18 @@ impl Threads {
                     }
                     !handed.is_empty()
                 });
-                found.iter().for_each(|clock| self.acquire(warp, lane, clock));
+                found.iter().for_each(|past| self.acquire(warp, lane, past));
             }
+        }
+        if order == Order::Sc && wide {
+            self.fence_in_order(warp, lanes);
         }
         if order == Order::Acquire {
             return;
         }
         let time = self.time(warp);
         for lane in each(lanes) {
-            let fenced = Fenced { base: self.base(warp, lane).clone(), time, clock: None };
+            let fenced = Fenced { base: self.base(warp, lane).clone(), time, made: None };
             let state = self.lane(warp, lane);
             state.near = Some(fenced.clone());
             if wide {
@@ -204,6 +208,28 @@ impl Threads {
             }
         }
         self.step(warp);
+    }
+
+    /// A fence of the one order of all: what is seen of others before it lies before it, and what lies before it may be seen.
+    fn fence_in_order(&mut self, warp: u32, lanes: u32) {
+        let time = self.time(warp);
+        for lane in each(lanes) {
+            let base = self.base(warp, lane);
+            let known = Clock::join(&base.known, &base.seen);
+            let own = known.with(self.block, [(warp, 1 << lane, time)].into_iter());
+            let past = Past { fenced: Clock::join(&base.fenced, &own), seen: base.seen.clone(), known };
+            self.set_base(warp, 1 << lane, u32::MAX, &past);
+        }
+    }
+
+    /// A lane saw a write behind such fences.
+    pub fn saw(&mut self, warp: u32, lane: usize, fenced: &Arc<Clock>) {
+        let base = self.base(warp, lane);
+        let seen = Clock::join(&base.seen, fenced);
+        if !Arc::ptr_eq(&seen, &base.seen) {
+            let past = Past { seen, ..base.clone() };
+            self.set_base(warp, 1 << lane, u32::MAX, &past);
+        }
     }
 
     /// What a strong write by a lane hands on; `release` if it is a release operation itself. After it, time goes on.
@@ -225,8 +251,10 @@ impl Threads {
         let state = self.lane(warp, lane);
         let make = |fenced: &mut Option<Fenced>| {
             let fenced = fenced.as_mut()?;
-            let past = || fenced.base.with(block, [(warp, 1 << lane, fenced.time)].into_iter());
-            Some(fenced.clock.get_or_insert_with(past).clone())
+            let base = &fenced.base;
+            let parts = [(warp, 1 << lane, fenced.time)];
+            let past = || Past { known: base.known.with(block, parts.into_iter()), ..base.clone() };
+            Some(fenced.made.get_or_insert_with(past).clone())
         };
         if wide {
             handed.wide = make(&mut state.wide);
@@ -240,15 +268,7 @@ impl Threads {
     }
 
     /// A strong read by a lane found what was handed on there. `missed` was handed on in too narrow a scope.
-    pub fn found(
-        &mut self,
-        warp: u32,
-        lane: usize,
-        place: Place,
-        found: Handed,
-        missed: Option<&Arc<Clock>>,
-        acquire: bool,
-    ) {
+    pub fn found(&mut self, warp: u32, lane: usize, place: Place, found: Handed, missed: Option<&Past>, acquire: bool) {
         if missed.is_some() {
             add(&mut self.lane(warp, lane).too_narrow, missed);
         }
@@ -276,7 +296,7 @@ impl Threads {
 
     /// Whether a thread of this block met what would have told it of an access, and what it lacked.
     pub fn lacks(&self, block: u32, warp: u32, lane: u32, time: u32) -> Option<Missing> {
-        let knows = |clock: &Arc<Clock>| clock.unknown(block, warp, 1 << lane, time) == 0;
+        let knows = |past: &Past| past.known.unknown(block, warp, 1 << lane, time) == 0;
         let lanes = || self.warps.iter().flat_map(|warp| warp.lanes.iter().flat_map(|lanes| lanes.iter()));
         let pending =
             |lane: &Lane| lane.pending.iter().any(|(_, handed)| handed.near.iter().chain(&handed.wide).any(knows));
@@ -295,12 +315,12 @@ impl Threads {
             let fenced = if wide { &state.wide } else { &state.near };
             let by_fence = fenced.as_ref().is_some_and(|fenced| {
                 let own = (number as u32, n as u32) == (warp, lane) && fenced.time >= time;
-                own || fenced.base.unknown(self.block, warp, 1 << lane, time) == 0
+                own || fenced.base.known.unknown(self.block, warp, 1 << lane, time) == 0
             });
             by_fence
                 || state.released.iter().any(|(_, handed)| {
                     let clock = if wide { &handed.wide } else { &handed.near };
-                    clock.as_ref().is_some_and(|clock| clock.unknown(self.block, warp, 1 << lane, time) == 0)
+                    clock.as_ref().is_some_and(|past| past.known.unknown(self.block, warp, 1 << lane, time) == 0)
                 })
         })
     }
