@@ -1,5 +1,7 @@
 //! A worker: steps thread blocks, whose warps take turns until each has ended.
 
+use std::sync::atomic::AtomicBool;
+
 use super::async_copy::SourceUnderWay;
 use super::global_access::GlobalCache;
 use super::lanes::LANES;
@@ -13,7 +15,6 @@ use crate::global::GlobalMemory;
 use crate::program::Program;
 use crate::trace::TracedAccess;
 use crate::{Fault, Schedule};
-use std::sync::atomic::AtomicBool;
 
 /// Warp instructions that a warp may execute before another warp has its turn.
 const TURN: u64 = 1 << 18;
@@ -107,20 +108,8 @@ impl<'a> Worker<'a> {
         self.state.block
     }
 
-    /// The thread block has ended.
-    fn end(&mut self) {
-        if let Some(clocks) = &mut self.clocks {
-            clocks.end(self.state.block as u32);
-        }
-        let block = self.state.block;
-        self.sources.retain(|source| source.block != block);
-    }
-
     /// Makes ready to step thread block `block`, from its start.
     pub fn start(&mut self, block: u64) {
-        if let Some(clocks) = &mut self.clocks {
-            clocks.start(block as u32);
-        }
         self.state.start(self.context, block);
     }
 
@@ -158,7 +147,6 @@ impl<'a> Worker<'a> {
                 if self.state.ended != self.state.all_warps() {
                     return Ok(Pause::Blocked);
                 }
-                self.end();
                 return Ok(Pause::Ended);
             }
             self.state.moves += u64::from(moved);

@@ -38,7 +38,7 @@ impl Worker<'_> {
         };
         let site = self.site_of(warp, lane, at);
         let mut message =
-            format!("no progress: thread {} waits for a change of {}", site.thread, self.place_in_words(at, address));
+            format!("no progress: thread {} waits for a change of {}", site.thread, self.what_lies_at(at, address));
         message += ", and nobody is left who could make it";
         let waiting = self.state.warps.iter().filter(|warp| warp.state == State::Waiting).count();
         if waiting > 0 {
@@ -64,7 +64,7 @@ impl Worker<'_> {
     }
 
     /// What lies at an address that an instruction reads.
-    fn place_in_words(&self, at: u32, address: u64) -> String {
+    fn what_lies_at(&self, at: u32, address: u64) -> String {
         let shared =
             self.context.program.accesses.iter().any(|access| access.at == at && access.space == Space::Shared);
         let (buffer, offset) = locate(address);

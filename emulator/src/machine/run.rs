@@ -137,11 +137,7 @@ impl Worker<'_> {
             Op::General { code, d, sources } => general::execute(warp, code, d, sources, mask),
             Op::Extended(index) => self.extended(warp, index, mask, at)?,
             Op::ActiveMask { d } => warp.r[d as usize].set(&[mask; LANES], mask),
-            Op::Fence { order, scope } => {
-                if let Some(clocks) = &mut self.clocks {
-                    clocks.fence(self.state.block as u32, warp.number, mask, order, scope);
-                }
-            }
+            Op::Fence { order, scope } => self.note_fence(warp, mask, order, scope),
             Op::Nothing => {}
             Op::Shuffle { .. } | Op::Vote { .. } | Op::WarpSync { .. } => {
                 unreachable!("lanes meet for these at the end of a block")

@@ -147,6 +147,7 @@ impl Worker<'_> {
         loop {
             let idle = match step(self)? {
                 Pause::Ended => {
+                    self.note_end();
                     return Ok(Turn::Ended);
                 }
                 Pause::Blocked => return Err(self.convict_blocked()),

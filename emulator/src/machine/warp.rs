@@ -118,9 +118,10 @@ impl Warp {
         }
     }
 
-    /// The lanes that the thread block has threads for.
-    pub fn existing(&self, block: Dim3) -> u32 {
-        existing(self.number, block)
+    /// The lanes of warp `number` that the thread block has threads for.
+    pub fn existing(number: u32, block: Dim3) -> u32 {
+        let threads = block.count() - u64::from(number) * LANES as u64;
+        if threads >= LANES as u64 { FULL } else { (1 << threads) - 1 }
     }
 
     /// Makes the warp ready to run in thread block `block`.
@@ -155,12 +156,6 @@ impl Warp {
         let mask = self.p[slot as usize];
         if negated { !mask } else { mask }
     }
-}
-
-/// The lanes of a warp that a thread block has threads for.
-pub(super) fn existing(warp: u32, block: Dim3) -> u32 {
-    let threads = block.count() - u64::from(warp) * LANES as u64;
-    if threads >= LANES as u64 { FULL } else { (1 << threads) - 1 }
 }
 
 /// What every thread block of a launch has in common.

@@ -74,11 +74,6 @@ impl Clocks {
         })
     }
 
-    /// A thread block begins.
-    pub fn start(&mut self, block: u32) {
-        self.blocks.insert(block, (Threads::new(block, self.warps, &self.nothing), Vec::new()));
-    }
-
     /// A thread block has ended.
     pub fn end(&mut self, block: u32) {
         if let Some((threads, _)) = self.blocks.remove(&block) {
