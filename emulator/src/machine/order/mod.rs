@@ -84,6 +84,11 @@ impl Clocks {
         }
     }
 
+    /// A thread block is about to access something.
+    pub fn enter(&mut self, block: u32) {
+        self.threads(block);
+    }
+
     fn threads(&mut self, block: u32) -> &mut Threads {
         let (nothing, warps) = (&self.nothing, self.warps);
         &mut self.blocks.entry(block).or_insert_with(|| (Threads::new(block, warps, nothing), Vec::new())).0
