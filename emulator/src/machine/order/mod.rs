@@ -184,6 +184,15 @@ impl Clocks {
         let (then, time) = (&clash.before.access, clash.before.time);
         let ended = |block: u32| self.ended.iter().find(|(number, _)| *number == block).map(|(_, threads)| threads);
         let of = |block: u32| self.blocks.get(&block).map(|(threads, _)| threads).or_else(|| ended(block));
+        if then.block != now.block && (then.force == Force::Weak) != (now.force == Force::Weak) {
+            return Missing::Strength;
+        }
+        if then.block != now.block && now.force != Force::Weak {
+            return Missing::Scope;
+        }
+        if then.kind == Kind::Read {
+            return Missing::Everything;
+        }
         let lacks = |threads: &Threads| threads.lacks(then.block, then.warp, clash.other, time);
         if let Some(missing) = of(now.block).and_then(lacks) {
             return missing;
