@@ -68,6 +68,7 @@ const CASES: &[Case] = &[
     Case::new("race/histogram_not_awaited", 1, TWO_WARPS, &[A, C]),
     Case::new("race/counter_set_plainly", 2, WARP, &[A, C]),
     Case::new("race/block_atomics_across_blocks", 2, WARP, &[A, C]),
+    Case::new("race/volatile_counter", 1, TWO_WARPS, &[A, C]),
     Case::new("race/volatile_without_syncwarp", 1, TWO_WARPS, &[A, C]),
     Case::new("race/older_write_hidden", 1, TWO_WARPS, &[A, C]),
     Case::new("race/syncwarp_of_others", 1, WARP, &[A, C]),
