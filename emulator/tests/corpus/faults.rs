@@ -20,6 +20,7 @@ const CASES: &[Case] = &[
     Case::new("out_of_bounds/global_write_past_end", 3, WARP, &[C, Int(64)]),
     Case::new("out_of_bounds/global_read_before_start", 2, WARP, &[A, C]),
     Case::new("out_of_bounds/global_wide_across_end", 1, WARP, &[Floats("A", 126), C]),
+    Case::new("out_of_bounds/copy_of_more_than_its_size", 1, WARP, &[A, C, Int(8)]),
     Case::new("out_of_bounds/null_pointer", 1, WARP, &[Null, C]),
     Case::new("out_of_bounds/shared_past_end", 1, TWO_WARPS, &[A, C]),
     Case::new("out_of_bounds/shared_before_start", 1, TWO_WARPS, &[A, C]),
