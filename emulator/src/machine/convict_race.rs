@@ -13,7 +13,7 @@ use crate::program::Access;
 use crate::{Fault, FaultKind, Site};
 
 impl Worker<'_> {
-    fn place_in_words(&self, target: Target, offset: u32) -> String {
+    fn race_place(&self, target: Target, offset: u32) -> String {
         match target {
             Target::Shared => {
                 let (name, offset) = self.shared_name(offset);
@@ -51,7 +51,7 @@ impl Worker<'_> {
             }
             missing => missing,
         };
-        let what = self.place_in_words(target, offset);
+        let what = self.race_place(target, offset);
         self.race(&what, site, now.kind.verb(), self.other_site(clash), then.kind.verb(), missing)
     }
 
@@ -66,7 +66,7 @@ impl Worker<'_> {
         (lane, other): (u32, u32),
     ) -> Box<Fault> {
         let (site, other) = (self.site_of(warp, lane, access.at), self.site_of(warp, other, access.at));
-        self.race(&self.place_in_words(target, offset), site, "store", other, "store", Missing::Everything)
+        self.race(&self.race_place(target, offset), site, "store", other, "store", Missing::Everything)
     }
 
     /// A volatile or relaxed load takes what another lane of its warp stored, with nothing that orders the two.
@@ -83,7 +83,7 @@ impl Worker<'_> {
         let other = self.other_site(clash);
         let message = format!(
             "race on {}: store by thread {} at {}, load by thread {} at {}, lanes of one warp with no `__syncwarp()` between",
-            self.place_in_words(target, offset),
+            self.race_place(target, offset),
             other.thread,
             place(&other),
             site.thread,
@@ -107,7 +107,7 @@ impl Worker<'_> {
         (clash, before): (&Clash, &str),
     ) -> Box<Fault> {
         let site = self.site_of(warp, clash.lane, access.at);
-        self.read_only(&self.place_in_words(target, offset), site, self.other_site(clash), before)
+        self.read_only(&self.race_place(target, offset), site, self.other_site(clash), before)
     }
 
     #[inline(never)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::clock::{Clock, Past};
+use super::clock::{Clock, Past, Scoped};
 use super::threads::{Handed, Threads, add};
 
 /// Accesses that are kept of one cell. Forgetting the oldest convicts too little, never too much.
@@ -74,7 +74,8 @@ struct HandedHere {
     wide: Option<Past>,
     near: Vec<(u32, Past)>,
     /// What lies before sequentially consistent fences before it.
-    fenced: Option<Arc<Clock>>,
+    fenced: Vec<(u32, Scoped)>,
+    fenced_wide: Arc<Clock>,
 }
 
 /// Two accesses that race: the earlier one, and one lane of each.
@@ -260,14 +261,18 @@ impl Cell {
         (Handed { wide, near }, missed.map(|(_, past)| past))
     }
 
-    /// What lies before the sequentially consistent fences that lie before the present value.
-    pub fn fenced(&self) -> Option<Arc<Clock>> {
-        self.handed.as_ref()?.fenced.clone()
+    /// What lies before the sequentially consistent fences that lie before the present value, for thread block `block`.
+    pub fn fenced(&self, block: u32, force: Force) -> Option<Scoped> {
+        let here = self.handed.as_ref()?;
+        let near = here.fenced.iter().rfind(|(number, _)| *number == block).map(|(_, fenced)| fenced.near.clone());
+        let wide = Some(here.fenced_wide.clone()).filter(|wide| force == Force::Wide && !wide.is_empty());
+        let some = near.is_some() || wide.is_some();
+        some.then(|| Scoped { near: near.unwrap_or_default(), wide: wide.unwrap_or_default() })
     }
 
     /// A strong write of thread block `block` hands this on, in addition to what its row handed on before.
-    pub fn hand_on(&mut self, block: u32, handed: &Handed, fenced: Option<&Arc<Clock>>) {
-        if handed.is_empty() && fenced.is_none() {
+    pub fn hand_on(&mut self, block: u32, handed: &Handed, fenced: &Scoped, force: Force) {
+        if handed.is_empty() && fenced.near.is_empty() {
             return;
         }
         let here = self.handed.get_or_insert_default();
@@ -278,8 +283,15 @@ impl Cell {
                 None => here.near.push((block, near.clone())),
             }
         }
-        if let Some(fenced) = fenced {
-            here.fenced = Some(here.fenced.as_ref().map_or_else(|| fenced.clone(), |known| Clock::join(known, fenced)));
+        if fenced.near.is_empty() {
+            return;
+        }
+        if force == Force::Wide {
+            here.fenced_wide = Clock::join(&here.fenced_wide, &fenced.wide);
+        }
+        match here.fenced.iter_mut().rfind(|(number, _)| *number == block) {
+            Some((_, known)) => *known = known.join(fenced),
+            None => here.fenced.push((block, fenced.clone())),
         }
     }
 }

@@ -173,24 +173,39 @@ pub(crate) struct Past {
     /// What lies before.
     pub known: Arc<Clock>,
     /// What lies before the fences that lie before.
-    pub fenced: Arc<Clock>,
+    pub fenced: Scoped,
     /// What lies before fences that come before its own next one, because it saw a write behind them.
-    pub seen: Arc<Clock>,
+    pub seen: Scoped,
+}
+
+/// For fences whose scope is at least the thread block, and for those whose scope is the device.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scoped {
+    pub near: Arc<Clock>,
+    pub wide: Arc<Clock>,
+}
+
+impl Scoped {
+    pub fn join(&self, other: &Scoped) -> Scoped {
+        Scoped { near: Clock::join(&self.near, &other.near), wide: Clock::join(&self.wide, &other.wide) }
+    }
+
+    fn is_same(&self, other: &Scoped) -> bool {
+        Arc::ptr_eq(&self.near, &other.near) && Arc::ptr_eq(&self.wide, &other.wide)
+    }
 }
 
 impl Past {
     pub fn join(&self, other: &Past) -> Past {
         Past {
             known: Clock::join(&self.known, &other.known),
-            fenced: Clock::join(&self.fenced, &other.fenced),
-            seen: Clock::join(&self.seen, &other.seen),
+            fenced: self.fenced.join(&other.fenced),
+            seen: self.seen.join(&other.seen),
         }
     }
 
     pub fn is_same(&self, other: &Past) -> bool {
-        Arc::ptr_eq(&self.known, &other.known)
-            && Arc::ptr_eq(&self.fenced, &other.fenced)
-            && Arc::ptr_eq(&self.seen, &other.seen)
+        Arc::ptr_eq(&self.known, &other.known) && self.fenced.is_same(&other.fenced) && self.seen.is_same(&other.seen)
     }
 }
 

@@ -74,6 +74,7 @@ impl Clocks {
         })
     }
 
+    /// A thread block has ended.
     pub fn end(&mut self, block: u32) {
         if let Some((threads, _)) = self.blocks.remove(&block) {
             if self.ended.len() == REMEMBERED {
@@ -156,7 +157,7 @@ impl Clocks {
         let release = matches!(order, Order::Release | Order::AcqRel);
         if now.kind != Kind::Write {
             let (found, missed) = cell.found(now.block, now.force);
-            let fenced = cell.fenced().filter(|_| now.force == Force::Wide);
+            let fenced = cell.fenced(now.block, now.force);
             for lane in each(now.lanes) {
                 threads.found(now.warp, lane, place, found.clone(), missed, acquire);
                 fenced.iter().for_each(|fenced| threads.saw(now.warp, lane, fenced));
@@ -168,7 +169,7 @@ impl Clocks {
                 let wide = now.force == Force::Wide;
                 let fenced = threads.base(now.warp, lane).fenced.clone();
                 let handed = threads.handed(now.warp, lane, place, wide, release);
-                cell.hand_on(now.block, &handed, (wide && !fenced.is_empty()).then_some(&fenced));
+                cell.hand_on(now.block, &handed, &fenced, now.force);
             }
         }
     }

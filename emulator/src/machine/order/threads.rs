@@ -1,11 +1,9 @@
 //! What each thread of a thread block knows of the others' past, and what it has handed on: barriers, fences, acquire and
 //! release.
 
-use std::sync::Arc;
-
 use super::super::lanes::{LANES, each};
 use super::Place;
-use super::clock::{Clock, Past};
+use super::clock::{Clock, Past, Scoped};
 use crate::program::{Order, Scope};
 
 /// A clock for threads of the device, and one for those of one thread block: what was handed on in so wide a scope.
@@ -192,8 +190,8 @@ impl Threads {
                 found.iter().for_each(|past| self.acquire(warp, lane, past));
             }
         }
-        if order == Order::Sc && wide {
-            self.fence_in_order(warp, lanes);
+        if order == Order::Sc {
+            self.fence_in_order(warp, lanes, wide);
         }
         if order == Order::Acquire {
             return;
@@ -211,23 +209,29 @@ impl Threads {
     }
 
     /// A fence of the one order of all: what is seen of others before it lies before it, and what lies before it may be seen.
-    fn fence_in_order(&mut self, warp: u32, lanes: u32) {
+    fn fence_in_order(&mut self, warp: u32, lanes: u32, wide: bool) {
         let time = self.time(warp);
         for lane in each(lanes) {
-            let base = self.base(warp, lane);
-            let known = Clock::join(&base.known, &base.seen);
+            let Past { known, fenced, seen } = self.base(warp, lane);
+            let mut known = Clock::join(known, &seen.near);
+            if wide {
+                known = Clock::join(&known, &seen.wide);
+            }
             let own = known.with(self.block, [(warp, 1 << lane, time)].into_iter());
-            let past = Past { fenced: Clock::join(&base.fenced, &own), seen: base.seen.clone(), known };
+            let mut fenced = Scoped { near: Clock::join(&fenced.near, &own), wide: fenced.wide.clone() };
+            if wide {
+                fenced.wide = Clock::join(&fenced.wide, &own);
+            }
+            let past = Past { fenced, seen: seen.clone(), known };
             self.set_base(warp, 1 << lane, u32::MAX, &past);
         }
     }
 
     /// A lane saw a write behind such fences.
-    pub fn saw(&mut self, warp: u32, lane: usize, fenced: &Arc<Clock>) {
+    pub fn saw(&mut self, warp: u32, lane: usize, fenced: &Scoped) {
         let base = self.base(warp, lane);
-        let seen = Clock::join(&base.seen, fenced);
-        if !Arc::ptr_eq(&seen, &base.seen) {
-            let past = Past { seen, ..base.clone() };
+        let past = Past { seen: base.seen.join(fenced), ..base.clone() };
+        if !past.is_same(base) {
             self.set_base(warp, 1 << lane, u32::MAX, &past);
         }
     }
