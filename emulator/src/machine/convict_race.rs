@@ -46,9 +46,6 @@ impl Worker<'_> {
             Missing::Everything if same_block && then.warp != now.warp && self.context.program.needs.partial => {
                 Missing::Participation
             }
-            Missing::Release if self.context.program.needs.partial && !self.context.program.needs.any => {
-                Missing::Everything
-            }
             missing => missing,
         };
         let what = self.race_place(target, offset);
@@ -186,6 +183,7 @@ impl Worker<'_> {
             Missing::Acquire => "no fence or acquire after the read that tells of the first",
             Missing::Release => "no fence or release after the first",
             Missing::Scope => "ordered for the threads of one block only",
+            Missing::Strength => "only one of the two is an atomic or volatile access",
             Missing::Participation => "no barrier between that both take part in",
             Missing::Everything if one_instruction => "one instruction, different values",
             Missing::Everything if same_block => "no barrier between",
@@ -203,6 +201,9 @@ impl Worker<'_> {
             }
             Missing::Scope => {
                 "threads of two blocks need `__threadfence()` and plain atomics: those with `_block` order the threads of one block"
+            }
+            Missing::Strength => {
+                "what several thread blocks use at once takes atomics or `volatile` on all sides; a plain access must be ordered by a flag"
             }
             Missing::Participation => "a named barrier orders only the threads that take part in it",
             Missing::Everything => match same_block {

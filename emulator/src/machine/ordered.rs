@@ -66,6 +66,9 @@ impl Worker<'_> {
         target: Target,
         deed: Deed,
     ) -> Result<(), Box<Fault>> {
+        if let Some(clocks) = &mut self.clocks {
+            clocks.enter(self.state.block as u32);
+        }
         let parts = self.parts(warp, access, mask, target, deed);
         if deed.check {
             if deed.kind == Kind::Write && !access.ordered() && deed.keep {
