@@ -103,7 +103,7 @@ impl Worker<'_> {
     fn judge_atomic(&self, warp: &Warp, access: &Access, at: u32, now: Stamp) -> Result<(), Box<Fault>> {
         let program = self.context.program;
         let plain = |stamp: Stamp| match program.code[stamp.at() as usize].op {
-            Op::Load(index) | Op::Store(index) => !program.accesses[index as usize].ordered,
+            Op::Load(index) | Op::Store(index) => !program.accesses[index as usize].ordered(),
             _ => false,
         };
         let grain = program.shared_grain;

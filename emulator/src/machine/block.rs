@@ -253,8 +253,8 @@ impl<'a> Worker<'a> {
             Op::ActiveMask { d } => warp.r[d as usize].set(&[mask; LANES], mask),
             Op::WarpSync { members } => self.warp_sync(warp, members, mask, at)?,
             // With a flag, or an atomic operation, a fence orders threads of a block as a barrier would.
-            Op::Fence if self.context.program.synchronises => self.epoch += 1,
-            Op::Fence => {}
+            Op::Fence { .. } if self.context.program.synchronises => self.epoch += 1,
+            Op::Fence { .. } | Op::Nothing => {}
             Op::Alu { .. } | Op::Load(_) | Op::Store(_) => unreachable!("`step` handles these"),
         }
         Ok(())

@@ -280,8 +280,8 @@ impl Worker<'_> {
         shape: PatternShape,
     ) -> Result<(), Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
-        self.orders += u32::from(access.ordered);
-        if memory.watch.is_some() && !access.ordered {
+        self.orders += u32::from(access.ordered());
+        if memory.watch.is_some() && !access.ordered() {
             self.watch_read(warp, access, memory, mask)?;
         }
         if self.context.sanitize && (memory.written.get().is_some() || warp.taint.is_some()) {
@@ -307,8 +307,8 @@ impl Worker<'_> {
     #[inline(always)]
     fn store_to(&mut self, warp: &mut Warp, access: &Access, buffer: usize, mask: u32) -> Result<(), Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
-        self.orders += u32::from(access.ordered);
-        if memory.watch.is_some() && !access.ordered {
+        self.orders += u32::from(access.ordered());
+        if memory.watch.is_some() && !access.ordered() {
             self.watch_write(warp, access, memory, mask)?;
         }
         let base = self.context.memory.address(buffer as u32);

@@ -116,7 +116,8 @@ impl Worker<'_> {
         }
         let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
         let shift = self.context.program.shared_grain.trailing_zeros();
-        let suspicious = access.ordered || read_cells(&mut self.cells, pattern, first, shift, stamp, self.first_epoch);
+        let suspicious =
+            access.ordered() || read_cells(&mut self.cells, pattern, first, shift, stamp, self.first_epoch);
         read_words::<CPU>(&self.shared, warp, access, pattern, mask);
         if suspicious || warp.taint.is_some() {
             self.judge_shared_load(warp, access, mask, stamp)?;
@@ -138,7 +139,7 @@ impl Worker<'_> {
             let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
             let shift = self.context.program.shared_grain.trailing_zeros();
             let lost = self.copies_under_way > 0 && meets_copy(&self.cells, pattern, first, shift, under_way);
-            let conflict = !access.ordered && writes_conflict(&self.cells, pattern, first, shift, stamp);
+            let conflict = !access.ordered() && writes_conflict(&self.cells, pattern, first, shift, stamp);
             if lost {
                 self.check_under_way(warp, access, mask)?;
             }
@@ -170,7 +171,7 @@ impl Worker<'_> {
             let at = warp.scratch.offsets.0[lane];
             for cell in at / grain..(at + access.bytes()) / grain {
                 let write = self.cells.write(cell);
-                if write.conflicts(now) && !access.ordered {
+                if write.conflicts(now) && !access.ordered() {
                     let with = (write, "store");
                     return Err(self.convict_shared_race(warp, access, lane as u32, cell * grain, with, "load"));
                 }

@@ -328,7 +328,7 @@ impl<'a> Decoder<'a> {
 
     /// Whether there are ordered accesses or atomics among those that `counts`.
     fn synchronises(&self, counts: impl Fn(&Access) -> bool) -> bool {
-        let ordered = self.accesses.iter().any(|access| access.ordered && counts(access));
+        let ordered = self.accesses.iter().any(|access| access.ordered() && counts(access));
         let atomics = self.extended.iter().filter(|extended| matches!(extended.what, Extension::Atomic(_)));
         ordered || atomics.flat_map(|extended| &extended.accesses).any(|index| counts(&self.accesses[*index as usize]))
     }

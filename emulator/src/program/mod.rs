@@ -12,6 +12,7 @@ mod flow;
 mod forms;
 mod general;
 mod operands;
+mod order;
 mod owner;
 mod places;
 mod provenance;
@@ -30,6 +31,8 @@ pub(crate) use general::{
     Clamp, Comparison, FloatOp, Format, General, IntegerOp, Mode, Number, Permute, Relation, Rounding, Test, Window,
 };
 pub(crate) use operands::{Role, registers};
+use order::Ordering;
+pub(crate) use order::{Order, Scope};
 
 use crate::Class;
 
@@ -258,7 +261,14 @@ pub(crate) enum Op {
     WarpSync {
         members: Slot,
     },
-    Fence,
+    /// Orders the thread's accesses before it with those after it, for the threads of `scope`.
+    #[allow(dead_code)]
+    Fence {
+        order: Order,
+        scope: Scope,
+    },
+    /// What has no effect that a thread could see: hints, and waits for time to pass.
+    Nothing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -306,14 +316,23 @@ pub(crate) struct Access {
     pub base: Slot,
     pub base_wide: bool,
     pub offset: i64,
-    /// Volatile, relaxed, acquire or release: orders threads, and is no party of a race.
-    pub ordered: bool,
+    /// Weak ones race; all others order threads of `scope`.
+    pub order: Order,
+    pub scope: Scope,
+    /// `ld.global.nc`, `ldu`: of memory that nobody writes while the kernel runs.
+    #[allow(dead_code)]
+    pub read_only: bool,
     /// Start and end in shared memory of the variable that the address derives from; of all of it where that is
     /// not known.
     pub within: (u32, u32),
 }
 
 impl Access {
+    /// Volatile, relaxed, acquire or release: orders threads, and is no party of a race among such.
+    pub fn ordered(&self) -> bool {
+        self.order != Order::Weak
+    }
+
     /// Bytes that one lane moves.
     pub fn bytes(&self) -> u32 {
         self.element_bytes * self.elements

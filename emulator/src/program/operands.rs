@@ -74,7 +74,7 @@ pub(super) fn visit(
         }
         Op::ActiveMask { d } => visit(R, Write, d),
         Op::WarpSync { members } => visit(R, Read, members),
-        Op::Fence => {}
+        Op::Fence { .. } | Op::Nothing => {}
     }
 }
 
