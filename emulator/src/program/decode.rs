@@ -103,6 +103,11 @@ impl<'a> Decoder<'a> {
         Ok(decoder)
     }
 
+    /// The GPU that the module is for: `sm_` this.
+    pub fn architecture(&self) -> u32 {
+        self.source.architecture
+    }
+
     pub fn new_label(&mut self) -> u32 {
         self.labels += 1;
         self.labels - 1
@@ -181,12 +186,14 @@ impl<'a> Decoder<'a> {
     }
 
     /// The type with which a register is declared.
-    fn register_kind(&self, name: &str) -> Option<&'a str> {
+    pub fn register_kind(&self, name: &str) -> Option<&'a str> {
         let function = self.frames.last()?.function;
         let kind = function.registers.get(name).or_else(|| {
             function.register_ranges.iter().find_map(|(prefix, count, kind)| {
-                let number: u32 = name.strip_prefix(prefix.as_str())?.parse().ok()?;
-                (number < *count).then_some(kind)
+                let digits = name.strip_prefix(prefix.as_str())?;
+                let number: u32 = digits.parse().ok()?;
+                let plain = digits == "0" || !digits.starts_with(['0', '+']);
+                (number < *count && plain).then_some(kind)
             })
         })?;
         Some(kind)
@@ -220,7 +227,14 @@ impl<'a> Decoder<'a> {
     pub fn source(&mut self, operand: &Operand, file: File, line: u32) -> Result<Slot, PtxError> {
         match operand {
             Operand::Integer(n) => Ok(self.constant(file, *n as u64)),
+            // A constant of either format is taken for the operand's.
+            Operand::F32(bits) if file == File::D => {
+                Ok(self.constant(file, f64::from(f32::from_bits(*bits)).to_bits()))
+            }
             Operand::F32(bits) => Ok(self.constant(file, (*bits).into())),
+            Operand::F64(bits) if file == File::R => {
+                Ok(self.constant(file, (f64::from_bits(*bits) as f32).to_bits().into()))
+            }
             Operand::F64(bits) => Ok(self.constant(file, *bits)),
             Operand::Name(name) => self.named_source(name, 0, file, line),
             Operand::Offset(name, offset) => self.named_source(name, *offset, file, line),
@@ -278,6 +292,9 @@ impl<'a> Decoder<'a> {
     }
 
     fn instruction(&mut self, instruction: &ptx::Instruction) -> Result<(), PtxError> {
+        if self.code.len() > MAX_INSTRUCTIONS {
+            return error(instruction.line, format!("the kernel has over {MAX_INSTRUCTIONS} instructions"));
+        }
         let guard = match &instruction.guard {
             None => None,
             Some((name, negated)) => {
@@ -374,6 +391,7 @@ impl<'a> Decoder<'a> {
             preset32: Vec::new(),
             preset64: Vec::new(),
             preset_predicates: Vec::new(),
+            bounds: function.bounds.clone(),
             parameters: self.parameters,
             parameter_bytes: self.parameter_bytes as u32,
             shared: self.shared,

@@ -4,6 +4,7 @@
 mod allocate;
 mod alu;
 mod arithmetic;
+mod check;
 mod compare;
 mod convert;
 mod decode;
@@ -11,11 +12,14 @@ mod extended;
 mod flow;
 mod forms;
 mod general;
+mod grammar;
+mod moves;
 mod operands;
 mod order;
 mod owner;
 mod places;
 mod provenance;
+mod rows;
 mod select;
 mod signature;
 mod simple;
@@ -67,6 +71,8 @@ pub(crate) struct Program {
     pub preset32: Vec<(Slot, Preset)>,
     pub preset64: Vec<(Slot, Preset)>,
     pub preset_predicates: Vec<(Slot, bool)>,
+    /// What the kernel is bound to: the numbers of `maxntid`, `reqntid` and the like.
+    pub bounds: HashMap<String, Vec<u32>>,
     pub parameters: Vec<Parameter>,
     pub parameter_bytes: u32,
     pub shared: Vec<SharedVariable>,
@@ -136,6 +142,8 @@ pub(crate) enum Preset {
     /// `%lanemask_eq`, `_lt`, `_le`, `_gt`, `_ge`.
     LaneMask(u8),
     DynamicSharedBytes,
+    /// All shared memory of a thread block, static and dynamic.
+    SharedBytes,
     /// Offset of dynamic shared memory, plus an offset; a constant once all variables are placed.
     DynamicSharedBase(i64),
     /// Address of a module-level variable in global memory, plus an offset.

@@ -91,6 +91,16 @@ impl Decoder<'_> {
     }
 }
 
+/// The width of a special register of this name.
+pub(super) fn special_bits(name: &str) -> Option<u32> {
+    match name {
+        "%clock64" | "%globaltimer" | "%gridid" => Some(64),
+        "%is_explicit_cluster" => Some(1),
+        "%clock" | "%clock_hi" | "%globaltimer_lo" | "%globaltimer_hi" => Some(32),
+        _ => special(name).map(|_| 32),
+    }
+}
+
 /// The preset that a special register's name stands for.
 pub(super) fn special(name: &str) -> Option<Preset> {
     let axis = |axis: &str| ["x", "y", "z"].iter().position(|a| *a == axis).map(|n| n as u8);
@@ -108,6 +118,13 @@ pub(super) fn special(name: &str) -> Option<Preset> {
         "%lanemask_le" => Some(Preset::LaneMask(2)),
         "%lanemask_gt" => Some(Preset::LaneMask(3)),
         "%lanemask_ge" => Some(Preset::LaneMask(4)),
+        // What the system keeps of a block's shared memory: here, nothing.
+        "%reserved_smem_offset_begin"
+        | "%reserved_smem_offset_end"
+        | "%reserved_smem_offset_cap"
+        | "%reserved_smem_offset_0"
+        | "%reserved_smem_offset_1" => Some(Preset::Constant(0)),
+        "%total_smem_size" | "%aggr_smem_size" => Some(Preset::SharedBytes),
         "%dynamic_smem_size" => Some(Preset::DynamicSharedBytes),
         // One SM, one grid, and clusters of one thread block.
         "%clusterid" => axis(tail).map(Preset::Ctaid),

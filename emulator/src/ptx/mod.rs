@@ -1,8 +1,10 @@
 //! PTX as text: tokens, and the syntax tree of a module. Nothing here knows what an instruction means.
 
+mod directives;
 mod operands;
 mod parse;
 mod token;
+mod variables;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,6 +20,8 @@ pub(crate) fn error<T>(line: u32, message: impl Into<String>) -> Result<T, PtxEr
 /// A module: functions, module-level variables and the table of source files.
 #[derive(Debug, Default)]
 pub(crate) struct Source {
+    /// The GPU of `.target`: `sm_` this.
+    pub architecture: u32,
     pub functions: Vec<Function>,
     pub variables: Vec<Variable>,
     pub files: HashMap<u32, Arc<str>>,
@@ -29,6 +33,8 @@ pub(crate) struct Function {
     pub name: String,
     pub entry: bool,
     pub line: u32,
+    /// What the function is bound to: the numbers of `maxntid`, `reqntid` and the like.
+    pub bounds: HashMap<String, Vec<u32>>,
     pub returns: Vec<Variable>,
     pub params: Vec<Variable>,
     /// Registers by name; a declaration `%r<30>` stands for `%r0` to `%r29`.

@@ -53,7 +53,7 @@ impl Parser {
         let mut list = Vec::new();
         while !self.accept(end) {
             list.push(self.operand()?);
-            self.accept(',');
+            self.comma_or(end)?;
         }
         Ok(Operand::List(list))
     }
