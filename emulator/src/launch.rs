@@ -227,7 +227,7 @@ impl Device {
     fn module_variables(&mut self, kernel: &Kernel) -> Vec<Buffer> {
         let program = &kernel.program;
         let module = kernel.module_id();
-        let mut buffers = Vec::new();
+        let (mut buffers, mut fresh) = (Vec::new(), Vec::new());
         for (index, variable) in program.globals.iter().enumerate() {
             let key = (module, index as u32);
             let buffer = match self.module_variables.get(&key) {
@@ -236,10 +236,17 @@ impl Device {
                     let bytes = variable.bytes as usize;
                     let buffer = Buffer(self.memory.alloc_filled(&variable.name, bytes, &variable.init));
                     self.module_variables.insert(key, buffer);
+                    fresh.push((index, buffer));
                     buffer
                 }
             };
             buffers.push(buffer);
+        }
+        for (index, buffer) in fresh {
+            for &(offset, of, plus) in &program.globals[index].addresses {
+                let address = self.memory.address(buffers[of as usize].0).wrapping_add(plus as u64);
+                self.memory.buffers[buffer.0 as usize].store(offset as usize, 8, address);
+            }
         }
         buffers
     }
@@ -252,7 +259,8 @@ impl Device {
         }
         let sectors: u64 = self.memory.buffers.iter().map(|buffer| buffer.touched_sectors()).sum();
         let shared_bytes = shared_bytes(program, launch);
-        Report { grid: launch.grid, block: launch.block, shared_bytes, footprint_bytes: 32 * sectors, total, lines }
+        let (printed, footprint_bytes) = (tally.printed(), 32 * sectors);
+        Report { grid: launch.grid, block: launch.block, shared_bytes, footprint_bytes, total, lines, printed }
     }
 }
 

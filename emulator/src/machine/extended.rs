@@ -41,6 +41,8 @@ impl Worker<'_> {
                 self.check_members(warp, extended.reads[0].1, mask, at)?;
                 warp.elect(extended, mask);
             }
+            Extension::Print => return self.print(warp, extended, mask, at),
+            Extension::Assertion => return Err(self.assertion(warp, extended, mask, at)),
             Extension::Clock { high } => {
                 let (file, d) = extended.writes[0];
                 let time = if high { self.executed >> 32 } else { self.executed };

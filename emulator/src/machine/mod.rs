@@ -22,6 +22,7 @@ mod matrix;
 mod meaning;
 mod multiply;
 mod number_meaning;
+mod print;
 mod race;
 mod shadow;
 mod shared_access;

@@ -2,7 +2,7 @@
 //! and what each of them is.
 
 use super::decode::Decoder;
-use super::grammar::{Element, Form, Kind, Shape, Width, forms};
+use super::grammar::{Count, Element, Form, Kind, Shape, Width, forms};
 use super::places::{Place, special};
 use crate::PtxError;
 use crate::ptx::{Instruction as Words, Operand, error};
@@ -92,9 +92,12 @@ impl<'a> Decoder<'a> {
             Shape::List(count, element, kind) => {
                 let list = match operand {
                     Operand::List(list) => list.as_slice(),
-                    single => std::slice::from_ref(single),
+                    single if count == Count::AnyOrBare => std::slice::from_ref(single),
+                    _ => return Err("must be a list in { }".into()),
                 };
-                if let Some(count) = count.filter(|count| *count != list.len()) {
+                if let Count::Exactly(count) = count
+                    && count != list.len()
+                {
                     return Err(format!("must be a list of {count}"));
                 }
                 let sink = list.len() > 1 && list.iter().any(|o| !matches!(o, Operand::Name(name) if name == "_"));

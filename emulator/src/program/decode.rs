@@ -38,6 +38,8 @@ pub(super) struct Frame<'a> {
     pub places: HashMap<String, Place>,
     /// Where `ret` goes.
     end: u32,
+    /// The statement at hand.
+    at: usize,
     pub carry: Option<Slot>,
 }
 
@@ -133,12 +135,15 @@ impl<'a> Decoder<'a> {
             );
         }
         let (registers, labels) = (HashMap::new(), HashMap::new());
-        self.frames.push(Frame { function, registers, labels, places, end, carry: None });
-        for variable in &function.variables {
-            let place = self.place(variable)?;
-            self.frame().places.insert(variable.name.clone(), place);
-        }
-        for statement in &function.body {
+        self.frames.push(Frame { function, registers, labels, places, end, at: 0, carry: None });
+        let mut variables = function.variables.iter().zip(&function.declared_at).peekable();
+        for (at, statement) in function.body.iter().enumerate() {
+            self.frame().at = at;
+            // A name is known from its declaration on.
+            while let Some((variable, _)) = variables.next_if(|(_, declared)| **declared <= at) {
+                let place = self.place(variable)?;
+                self.frame().places.insert(variable.name.clone(), place);
+            }
             match statement {
                 Statement::Label(name) => {
                     let label = self.label(name);
@@ -187,8 +192,8 @@ impl<'a> Decoder<'a> {
 
     /// The type with which a register is declared.
     pub fn register_kind(&self, name: &str) -> Option<&'a str> {
-        let function = self.frames.last()?.function;
-        let kind = function.registers.get(name).or_else(|| {
+        let Frame { function, at, .. } = self.frames.last()?;
+        let register = function.registers.get(name).or_else(|| {
             function.register_ranges.iter().find_map(|(prefix, count, kind)| {
                 let digits = name.strip_prefix(prefix.as_str())?;
                 let number: u32 = digits.parse().ok()?;
@@ -196,7 +201,7 @@ impl<'a> Decoder<'a> {
                 (number < *count && plain).then_some(kind)
             })
         })?;
-        Some(kind)
+        (register.declared_at <= *at).then_some(&register.kind)
     }
 
     pub fn register_bits(&self, name: &str) -> Option<u8> {

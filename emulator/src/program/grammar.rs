@@ -19,6 +19,8 @@ struct Part {
     /// The letter that operands call this type by.
     name: Option<char>,
     optional: bool,
+    /// Belongs to the mnemonic: stands in its place.
+    fixed: bool,
     words: Vec<&'static str>,
 }
 
@@ -44,10 +46,19 @@ pub(super) enum Shape {
     Address,
     Integer(i128, i128),
     Anything,
-    /// So many of another one, in braces; without a number, any, or one without braces.
-    List(Option<usize>, Element, Kind),
+    /// So many of another one, in braces; or any.
+    List(Count, Element, Kind),
     /// The operands from here on may be left out.
     Optional,
+}
+
+/// How long a list is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Count {
+    Exactly(usize),
+    Any,
+    /// As long as it likes, or one operand without braces.
+    AnyOrBare,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,6 +117,10 @@ fn part(word: &'static str) -> Part {
         Some(word) => (true, word),
         None => (false, word),
     };
+    let (fixed, word) = match word.strip_prefix('.') {
+        Some(word) => (true, word),
+        None => (false, word),
+    };
     let (name, word) = match word.as_bytes() {
         [letter @ b'A'..=b'Z', b':', ..] if word.as_bytes().get(2) != Some(&b':') => {
             (Some(char::from(*letter)), &word[2..])
@@ -114,7 +129,7 @@ fn part(word: &'static str) -> Part {
     };
     let set = |word: &'static str| SETS.iter().find(|(name, _)| *name == word).map_or(word, |(_, words)| words);
     let words = word.split('/').flat_map(|word| set(word).split('/')).collect();
-    Part { name, optional, words }
+    Part { name, optional, fixed, words }
 }
 
 fn shapes(word: &'static str) -> Vec<Shape> {
@@ -133,7 +148,12 @@ fn shape(word: &'static str) -> Shape {
             [b'<', ..] => (Element::Wider, &element[1..]),
             _ => (Element::Source, element),
         };
-        return Shape::List(count.parse().ok(), element, type_of(kind));
+        let count = match count {
+            "" => Count::AnyOrBare,
+            "+" => Count::Any,
+            number => Count::Exactly(number.parse().unwrap_or(0)),
+        };
+        return Shape::List(count, element, type_of(kind));
     }
     if let Some(range) = word.strip_prefix('#') {
         let (from, to) = range.split_once("..").unwrap_or(("", ""));
@@ -168,17 +188,34 @@ fn type_of(word: &'static str) -> Kind {
     }
 }
 
+/// Whether a word of an opcode is a type: `s32`, `bf16x2`.
+fn is_type(word: &str) -> bool {
+    let digits = word.trim_start_matches(['b', 'f', 't', 's', 'u']);
+    digits.len() < word.len() && digits.trim_end_matches("x2").parse::<u32>().is_ok()
+}
+
 impl Row {
     /// The row's form of an opcode's words, if it is of this row.
     fn form<'a>(&'static self, words: &[&'a str]) -> Option<Form<'a>> {
-        let mut taken = 0u32;
+        // Types have their order, though other words may stand between them.
+        let (mut taken, mut behind) = (0u32, 1);
         let (mut parts, mut kinds) = (Vec::with_capacity(words.len() + 1), Vec::new());
         parts.push(words[0]);
         for part in &self.parts {
             let free = |n: &usize| taken >> n & 1 == 0 && part.words.contains(&words[*n]);
-            match (1..words.len()).find(free) {
+            let typed = is_type(part.words[0]);
+            let from = if part.fixed {
+                parts.len()
+            } else if typed {
+                behind
+            } else {
+                1
+            };
+            let to = if part.fixed { words.len().min(from + 1) } else { words.len() };
+            match (from..to).find(free) {
                 Some(n) => {
                     taken |= 1 << n;
+                    behind = if typed { n + 1 } else { behind };
                     parts.push(words[n]);
                     kinds.extend(part.name.map(|name| (name, words[n])));
                 }

@@ -23,6 +23,7 @@ mod rows;
 mod select;
 mod signature;
 mod simple;
+mod system;
 mod warp_forms;
 
 use std::collections::HashMap;
@@ -120,6 +121,8 @@ pub(crate) struct GlobalVariable {
     pub name: String,
     pub bytes: u64,
     pub init: Vec<u8>,
+    /// Addresses among its initial values: their offset, of which variable they are, and what is added.
+    pub addresses: Vec<(u64, u32, i64)>,
 }
 
 /// The value that a register holds from the start.

@@ -143,9 +143,11 @@ impl Decoder<'_> {
             _ => return error(words.line, "this form of `call` (indirect, or without names) is not supported"),
         };
         let Some(callee) = self.source.functions.iter().find(|f| !f.entry && f.name == *name) else {
-            let hint = if name == "vprintf" { ": printf is left out, remove it from the kernel" } else { "" };
-            return error(words.line, format!("`call` of `{name}`, which the module does not define{hint}"));
+            return self.system_call(words, guard, name, arguments, result);
         };
+        if (callee.params.len(), callee.returns.len()) != (arguments.len(), result.len()) {
+            return error(words.line, format!("`call` of `{name}` with other arguments than it takes"));
+        }
         let mut places = HashMap::new();
         for (formal, actual) in callee.params.iter().zip(arguments).chain(callee.returns.iter().zip(result)) {
             let place = match actual {

@@ -9,14 +9,20 @@ use super::variables::is_name;
 use super::{Function, error};
 use crate::PtxError;
 
-/// The newest major version of PTX that is known.
-const NEWEST: f64 = 10.0;
+/// The last minor version of each major one from 1; of the newest, all that a digit can say.
+const MINORS: [u32; 9] = [5, 3, 2, 3, 0, 5, 8, 8, 9];
+
+fn is_version(version: f64) -> bool {
+    let tenths = (version * 10.0).round() as u32;
+    let last = (tenths / 10).checked_sub(1).and_then(|n| MINORS.get(n as usize));
+    last.is_some_and(|last| tenths % 10 <= *last) && version == f64::from(tenths) / 10.0
+}
 
 impl Parser {
     /// After `.version`: `8.7`.
     pub(super) fn version(&mut self, line: u32) -> Result<(), PtxError> {
         match self.next()? {
-            Token::F64(bits) if (1.0..NEWEST).contains(&f64::from_bits(bits)) => Ok(()),
+            Token::F64(bits) if is_version(f64::from_bits(bits)) => Ok(()),
             _ => error(line, "`.version` names no version of PTX"),
         }
     }
@@ -90,9 +96,30 @@ impl Parser {
             };
         }
         let [file, source_line, _] = numbers;
+        while self.accept(',') {
+            let word = self.word()?;
+            match word.as_str() {
+                "function_name" => {
+                    let name = self.word()?;
+                    if !is_name(&name) {
+                        return error(line, format!("`{name}` is no name of a function"));
+                    }
+                    if self.accept('+') {
+                        self.integer()?;
+                    }
+                }
+                "inlined_at" => {
+                    let place = [self.integer()?, self.integer()?, self.integer()?];
+                    if !self.places.contains(&place) {
+                        return error(line, "`inlined_at` names a place that no `.loc` before it has");
+                    }
+                }
+                _ => return error(line, format!("`{word}` belongs to no `.loc`")),
+            }
+        }
+        self.places.insert(numbers.map(i128::from));
         // The files may be named behind the functions.
         self.located.entry(file).or_insert(line);
-        self.skip_line(line);
         Ok((file, source_line))
     }
 
@@ -130,6 +157,7 @@ impl Parser {
             registers: HashMap::new(),
             register_ranges: Vec::new(),
             variables: Vec::new(),
+            declared_at: Vec::new(),
             branch_targets: HashMap::new(),
             body: Vec::new(),
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::operands::show;
 use super::token::{Token, tokens};
 use super::variables::{in_range, is_name, is_register_type};
-use super::{Function, Instruction, Operand, Source, Statement, Variable, error};
+use super::{Function, Instruction, Operand, Register, Source, Statement, Variable, error};
 use crate::PtxError;
 
 /// Registers that one declaration in a nested block may make.
@@ -22,15 +22,18 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
         depth: 0,
         declared: vec![HashSet::new()],
         files: HashSet::new(),
+        places: HashSet::new(),
         located: HashMap::new(),
     };
     let mut source = Source::default();
-    let mut versioned = false;
+    let (mut versioned, mut after_target, mut external) = (false, false, false);
     while parser.at < parser.tokens.len() {
         let line = parser.line();
         let word = parser.word()?;
+        // The size of addresses stands right behind the target.
+        let fresh = std::mem::replace(&mut after_target, word == ".target");
         match word.as_str() {
-            ".version" => {
+            ".version" if !versioned => {
                 parser.version(line)?;
                 versioned = true;
             }
@@ -39,16 +42,27 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
             }
             ".target" => source.architecture = parser.target()?,
             _ if source.architecture == 0 => return error(line, "no `.target` directive behind `.version`"),
-            ".address_size" => parser.address_size()?,
+            ".address_size" if fresh => parser.address_size()?,
             ".pragma" => parser.pragma()?,
             ".alias" => parser.skip_line(line),
             ".file" => parser.file(line, &mut source)?,
-            ".section" => parser.skip_braces()?,
-            ".visible" | ".extern" | ".weak" | ".common" => parser.linked(line)?,
+            ".section" => parser.section()?,
+            ".visible" | ".extern" | ".weak" | ".common" => {
+                parser.linked(line)?;
+                external = word == ".extern";
+                continue;
+            }
             ".entry" | ".func" => source.functions.extend(parser.function(word == ".entry")?),
-            ".global" | ".const" | ".shared" => source.variables.push(parser.variable(&word[1..])?),
+            ".global" | ".const" | ".shared" => {
+                let variable = parser.variable(&word[1..])?;
+                if variable.bytes.is_none() && !external {
+                    return error(line, format!("`{}` has no size, and is not .extern", variable.name));
+                }
+                source.variables.push(variable);
+            }
             _ => return error(line, format!("`{word}` is no directive of a module")),
         }
+        external = false;
     }
     if !versioned {
         return error(0, "no `.version` directive: this is not PTX, or it is cut off");
@@ -69,6 +83,8 @@ pub(super) struct Parser {
     pub(super) declared: Vec<HashSet<String>>,
     /// Numbers of the `.file` directives.
     pub(super) files: HashSet<u32>,
+    /// File, line and column of the `.loc` directives.
+    pub(super) places: HashSet<[i128; 3]>,
     /// Numbers of files that `.loc` directives name, with the line of the first.
     pub(super) located: HashMap<u32, u32>,
     /// How deep operands and initialisers nest here.
@@ -134,14 +150,37 @@ impl Parser {
         }
     }
 
-    fn skip_braces(&mut self) -> Result<(), PtxError> {
-        let mut depth = 0;
+    /// After `.section`: its name, and data of debuggers, which are read over.
+    fn section(&mut self) -> Result<(), PtxError> {
+        self.word()?;
+        self.expect('{')?;
         loop {
-            match self.next()? {
-                Token::Sign('{') => depth += 1,
-                Token::Sign('}') if depth == 1 => return Ok(()),
-                Token::Sign('}') => depth -= 1,
-                _ => {}
+            let line = self.line();
+            if self.accept('}') {
+                return Ok(());
+            }
+            let word = self.word()?;
+            if is_name(&word) && self.accept(':') {
+                continue;
+            }
+            if !matches!(word.as_str(), ".b8" | ".b16" | ".b32" | ".b64") {
+                return error(line, format!("`{word}` belongs into no section"));
+            }
+            loop {
+                let line = self.line();
+                match self.next()? {
+                    Token::Integer(_) => {}
+                    Token::Sign('-') => drop(self.integer()?),
+                    Token::Word(word) if is_name(word.trim_start_matches('.')) && !word.contains('%') => {
+                        while self.accept('+') || self.accept('-') {
+                            self.next()?;
+                        }
+                    }
+                    other => return error(line, format!("{} is no data of a section", show(&other))),
+                }
+                if !self.accept(',') {
+                    break;
+                }
             }
         }
     }
@@ -191,9 +230,6 @@ impl Parser {
                 }
                 continue;
             }
-            if self.accept(';') {
-                continue;
-            }
             if self.is('@') {
                 function.body.push(Statement::Instruction(self.instruction(loc)?));
                 continue;
@@ -202,12 +238,16 @@ impl Parser {
             match word.as_str() {
                 ".reg" => {
                     let kind = self.word()?;
-                    self.registers(kind.trim_start_matches('.'), function)?;
+                    let Some(kind) = kind.strip_prefix('.') else {
+                        return error(line, format!("`{kind}` is no type of a register"));
+                    };
+                    self.registers(kind, function)?;
                 }
                 _ if word.starts_with(".reg.") => self.registers(&word[5..], function)?,
                 ".shared" | ".local" | ".param" | ".const" | ".global" => {
                     let variable = self.variable(&word[1..])?;
                     function.variables.push(variable);
+                    function.declared_at.push(function.body.len());
                 }
                 ".loc" => {
                     loc = self.location(line)?;
@@ -255,7 +295,7 @@ impl Parser {
         if !is_register_type(kind) {
             return error(self.line(), format!("`.{kind}` is no type of a register"));
         }
-        let kind = kind.to_string();
+        let kind = Register { kind: kind.to_string(), declared_at: function.body.len() };
         loop {
             let line = self.line();
             let name = self.word()?;
@@ -270,6 +310,10 @@ impl Parser {
                 if !is_name(&name) {
                     return error(line, format!("`{name}` is no name of a register"));
                 }
+                let taken = |(prefix, count, _): &(String, u32, Register)| in_range(&name, prefix, *count);
+                if self.scopes.is_empty() && function.register_ranges.iter().any(taken) {
+                    return error(line, format!("`{name}` is declared twice"));
+                }
                 let name = self.declare(name)?;
                 function.registers.insert(name, kind.clone());
             }
@@ -281,13 +325,13 @@ impl Parser {
     }
 
     /// `%r<30>`. In a nested block, each of its registers is declared by itself.
-    fn range(&mut self, name: String, count: u32, kind: &str, function: &mut Function) -> Result<(), PtxError> {
+    fn range(&mut self, name: String, count: u32, kind: &Register, function: &mut Function) -> Result<(), PtxError> {
         let line = self.line();
         if !is_name(&name) {
             return error(line, format!("`{name}` is no name of registers"));
         }
         if self.scopes.is_empty() {
-            let overlaps = |(other, many, _): &(String, u32, String)| {
+            let overlaps = |(other, many, _): &(String, u32, Register)| {
                 let number = |long: &str, short: &str| long.strip_prefix(short).and_then(|n| n.parse::<u64>().ok());
                 // `%r1<3>` is `%r10` to `%r12`, of which `%r<11>` has the first.
                 *other == name
@@ -298,7 +342,7 @@ impl Parser {
             if taken || function.register_ranges.iter().any(overlaps) {
                 return error(line, format!("registers `{name}<{count}>` are declared twice"));
             }
-            function.register_ranges.push((name, count, kind.to_string()));
+            function.register_ranges.push((name, count, kind.clone()));
             return Ok(());
         }
         if count > MAX_NESTED {
@@ -306,7 +350,7 @@ impl Parser {
         }
         for n in 0..count {
             let name = self.declare(format!("{name}{n}"))?;
-            function.registers.insert(name, kind.to_string());
+            function.registers.insert(name, kind.clone());
         }
         Ok(())
     }
@@ -327,9 +371,7 @@ impl Parser {
                 let (first, second) = (operands.pop(), self.operand()?);
                 operands.extend(first.map(|first| Operand::Pair(Box::new(first), Box::new(second))));
             }
-            if !self.is(';') {
-                self.expect(',')?;
-            }
+            self.comma_or(';')?;
         }
         Ok(Instruction { line, loc, guard, opcode, operands })
     }

@@ -113,6 +113,7 @@ fn number(word: &str, line: u32) -> Result<Token, PtxError> {
         "0b" | "0B" => integer(&digits[2..], 2),
         _ if word.contains('.') => word.parse().map(|value: f64| Token::F64(value.to_bits())).map_err(|_| bad()),
         _ if digits.len() > 1 && digits.starts_with('0') => integer(&digits[1..], 8),
+        _ if digits.parse::<u64>().is_err() => Err(bad()),
         _ => integer(digits, 10),
     }
 }

@@ -50,9 +50,9 @@ impl Parser {
             };
             self.expect(']')?;
         }
-        let mut init = Vec::new();
+        let (mut init, mut addresses) = (Vec::new(), Vec::new());
         if self.accept('=') {
-            self.initialiser(&kind, &mut init)?;
+            self.initialiser(&kind, &mut init, &mut addresses)?;
         }
         if let Some(bytes) = bytes.filter(|bytes| init.len() as u64 > *bytes) {
             return error(line, format!("{} bytes initialise `{name}`, which has {bytes}", init.len()));
@@ -61,24 +61,48 @@ impl Parser {
             self.expect(';')?;
         }
         let name = self.declare(name)?;
-        Ok(Variable { name, space: space.to_string(), align: align.unwrap_or(element), kind, bytes, init })
+        Ok(Variable { name, space: space.to_string(), align: align.unwrap_or(element), kind, bytes, init, addresses })
     }
 
-    fn initialiser(&mut self, kind: &str, out: &mut Vec<u8>) -> Result<(), PtxError> {
+    fn initialiser(
+        &mut self,
+        kind: &str,
+        out: &mut Vec<u8>,
+        addresses: &mut Vec<(u64, String, i64)>,
+    ) -> Result<(), PtxError> {
         if self.accept('{') {
             self.deeper()?;
             while !self.accept('}') {
-                self.initialiser(kind, out)?;
+                self.initialiser(kind, out, addresses)?;
                 self.comma_or('}')?;
             }
             self.depth -= 1;
             return Ok(());
         }
         let line = self.line();
-        let bytes = match self.operand()? {
+        // Every address is a generic one here.
+        let generic = self.is_word("generic");
+        if generic {
+            self.word()?;
+            self.expect('(')?;
+        }
+        let value = self.operand()?;
+        if generic {
+            self.expect(')')?;
+        }
+        let plus = if generic && self.accept('+') { self.integer()? as i64 } else { 0 };
+        let bytes = match value {
             Operand::Integer(n) => n.to_le_bytes(),
             Operand::F32(bits) => u128::from(bits).to_le_bytes(),
             Operand::F64(bits) => u128::from(bits).to_le_bytes(),
+            Operand::Name(name) if matches!(kind, "u64" | "b64" | "s64") => {
+                addresses.push((out.len() as u64, name, plus));
+                [0; 16]
+            }
+            Operand::Offset(name, plus) if matches!(kind, "u64" | "b64" | "s64") => {
+                addresses.push((out.len() as u64, name, plus));
+                [0; 16]
+            }
             other => return error(line, format!("{other:?} cannot initialise a variable")),
         };
         out.extend(&bytes[..type_bytes(kind).unwrap_or(1) as usize]);
@@ -128,6 +152,9 @@ impl Parser {
 
 /// Whether a word may name something: letters, digits, `_` and `$`, and not a digit at the start; `%` only there.
 pub(super) fn is_name(word: &str) -> bool {
+    if matches!(word, "WARP_SZ" | "function_name" | "inlined_at") {
+        return false;
+    }
     let mut characters = word.chars();
     let follows = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
     match characters.next() {
