@@ -5,6 +5,7 @@
 //! cargo run --release -p emulator --example fuzz -- FIRST COUNT [--ptxas PATH] [--reverse N] [--keep FOLDER]
 //! ```
 //!
+//! `--record FILE` writes what `tests/mutants.rs` holds the emulator to, of the first COUNT mutants of some texts.
 //! `--files FOLDER` takes the files there as they are, and `--originals` those that are broken otherwise. `--reverse N` asks ptxas about every Nth text that the emulator refuses, too.
 
 use std::collections::BTreeMap;
@@ -27,11 +28,15 @@ fn main() {
         (at < arguments.len()).then(|| arguments.remove(at))
     };
     let (ptxas, keep, files) = (option("--ptxas"), option("--keep"), option("--files"));
+    let record = option("--record");
     let reverse: Option<u64> = option("--reverse").and_then(|n| n.parse().ok());
     let number = |n: usize, other: u64| arguments.get(n).and_then(|a| a.parse().ok()).unwrap_or(other);
     let (first, count) = (number(0, 0), number(1, 1000));
     let mut originals = originals();
     let whole = arguments.iter().any(|a| a == "--originals") || files.is_some();
+    if record.is_some() {
+        originals = mutants::chosen(originals);
+    }
     if let Some(folder) = files {
         let entries = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
         let read =
@@ -42,6 +47,8 @@ fn main() {
     let (first, count) = if whole { (0, originals.len() as u64) } else { (first, count) };
     let (mut ran, mut asked, mut slowest) = (0, 0, (0.0, 0));
     let (mut accepted, mut refused): (BTreeMap<String, u32>, BTreeMap<String, u32>) = Default::default();
+    let mut recorded: Vec<String> =
+        originals.iter().map(|(name, text)| format!("original {name} {:016x}\n", mutants::hash(text))).collect();
     std::panic::set_hook(Box::new(|_| {}));
     for n in first..first + count {
         let (name, text) = match originals.get(n as usize).filter(|_| whole) {
@@ -67,6 +74,10 @@ fn main() {
         let Some(ptxas) = ptxas.as_deref().filter(|_| ask) else { continue };
         let taken = takes(ptxas, &text);
         asked += 1;
+        if verdict == Verdict::Ran {
+            let word = if taken.is_ok() { "takes" } else { "rejects" };
+            recorded.push(format!("{n} {:016x} {word}\n", mutants::hash(&text)));
+        }
         match (&verdict, taken) {
             (Verdict::Ran, Err(why)) => {
                 println!("ACCEPTED {n} {name}: {why}");
@@ -80,6 +91,9 @@ fn main() {
             }
             _ => {}
         }
+    }
+    if let Some(file) = record {
+        std::fs::write(file, recorded.concat()).expect("the record can be written");
     }
     let (wrongly, total) = (accepted.values().sum::<u32>(), refused.values().sum::<u32>());
     println!(

@@ -29,6 +29,8 @@ mod shared_access;
 mod taint;
 mod tally;
 mod tracing;
+#[cfg(test)]
+mod twins;
 mod under_way;
 mod warp;
 mod warp_wide;

@@ -107,6 +107,7 @@ impl Parser {
                     if self.accept('+') {
                         self.integer()?;
                     }
+                    self.named.push((name, line));
                 }
                 "inlined_at" => {
                     let place = [self.integer()?, self.integer()?, self.integer()?];

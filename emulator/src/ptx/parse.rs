@@ -24,6 +24,8 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
         files: HashSet::new(),
         places: HashSet::new(),
         located: HashMap::new(),
+        labels: HashSet::new(),
+        named: Vec::new(),
     };
     let mut source = Source::default();
     let (mut versioned, mut after_target, mut external) = (false, false, false);
@@ -40,7 +42,7 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
             _ if !versioned => {
                 return error(line, "no `.version` directive at the start: this is not PTX, or it is cut off");
             }
-            ".target" => source.architecture = parser.target()?,
+            ".target" if source.architecture == 0 || fresh => source.architecture = parser.target()?,
             _ if source.architecture == 0 => return error(line, "no `.target` directive behind `.version`"),
             ".address_size" if fresh => parser.address_size()?,
             ".pragma" => parser.pragma()?,
@@ -54,7 +56,7 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
             }
             ".entry" | ".func" => source.functions.extend(parser.function(word == ".entry")?),
             ".global" | ".const" | ".shared" => {
-                let variable = parser.variable(&word[1..])?;
+                let variable = parser.variable(&word[1..], false)?;
                 if variable.bytes.is_none() && !external {
                     return error(line, format!("`{}` has no size, and is not .extern", variable.name));
                 }
@@ -66,6 +68,9 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
     }
     if !versioned {
         return error(0, "no `.version` directive: this is not PTX, or it is cut off");
+    }
+    if let Some((name, line)) = parser.named.iter().find(|(name, _)| !parser.labels.contains(name)) {
+        return error(*line, format!("`function_name {name}`, which is no label of a section"));
     }
     match parser.located.iter().filter(|(file, _)| !parser.files.contains(file)).min_by_key(|(_, line)| **line) {
         Some((file, line)) => error(*line, format!("`.loc` of file {file}, which no `.file` names")),
@@ -85,6 +90,9 @@ pub(super) struct Parser {
     pub(super) files: HashSet<u32>,
     /// File, line and column of the `.loc` directives.
     pub(super) places: HashSet<[i128; 3]>,
+    /// Labels of sections, and those of them that `.loc` directives name, with their lines.
+    pub(super) labels: HashSet<String>,
+    pub(super) named: Vec<(String, u32)>,
     /// Numbers of files that `.loc` directives name, with the line of the first.
     pub(super) located: HashMap<u32, u32>,
     /// How deep operands and initialisers nest here.
@@ -161,15 +169,20 @@ impl Parser {
             }
             let word = self.word()?;
             if is_name(&word) && self.accept(':') {
+                self.labels.insert(word);
                 continue;
             }
-            if !matches!(word.as_str(), ".b8" | ".b16" | ".b32" | ".b64") {
-                return error(line, format!("`{word}` belongs into no section"));
-            }
+            let most = match word.as_str() {
+                ".b8" => u8::MAX.into(),
+                ".b16" => u16::MAX.into(),
+                ".b32" => u32::MAX.into(),
+                ".b64" => i128::from(u64::MAX),
+                _ => return error(line, format!("`{word}` belongs into no section")),
+            };
             loop {
                 let line = self.line();
                 match self.next()? {
-                    Token::Integer(_) => {}
+                    Token::Integer(n) if n <= most => {}
                     Token::Sign('-') => drop(self.integer()?),
                     Token::Word(word) if is_name(word.trim_start_matches('.')) && !word.contains('%') => {
                         while self.accept('+') || self.accept('-') {
@@ -204,7 +217,7 @@ impl Parser {
         while !self.accept(')') {
             let line = self.line();
             match self.word()?.as_str() {
-                ".param" => list.push(self.variable("param")?),
+                ".param" => list.push(self.variable("param", true)?),
                 other => return error(line, format!("`{other}` parameters are not supported")),
             }
             self.comma_or(')')?;
@@ -245,7 +258,7 @@ impl Parser {
                 }
                 _ if word.starts_with(".reg.") => self.registers(&word[5..], function)?,
                 ".shared" | ".local" | ".param" | ".const" | ".global" => {
-                    let variable = self.variable(&word[1..])?;
+                    let variable = self.variable(&word[1..], false)?;
                     function.variables.push(variable);
                     function.declared_at.push(function.body.len());
                 }

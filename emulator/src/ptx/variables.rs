@@ -5,8 +5,8 @@ use super::{Operand, Variable, error};
 use crate::PtxError;
 
 impl Parser {
-    /// After `.shared`, `.param` …: `.align 16 .b8 name[1024] = {…};`
-    pub(super) fn variable(&mut self, space: &str) -> Result<Variable, PtxError> {
+    /// Of a list of parameters (`listed`) or by itself, after `.shared`, `.param` …: `.align 16 .b8 name[1024] = {…};`
+    pub(super) fn variable(&mut self, space: &str, listed: bool) -> Result<Variable, PtxError> {
         let line = self.line();
         let (mut align, mut element, mut kind, mut pointer) = (None, None, String::new(), false);
         let name = loop {
@@ -57,7 +57,7 @@ impl Parser {
         if let Some(bytes) = bytes.filter(|bytes| init.len() as u64 > *bytes) {
             return error(line, format!("{} bytes initialise `{name}`, which has {bytes}", init.len()));
         }
-        if !self.is(',') && !self.is(')') {
+        if !listed {
             self.expect(';')?;
         }
         let name = self.declare(name)?;
@@ -174,7 +174,7 @@ pub(super) fn type_bytes(kind: &str) -> Option<u64> {
     Some(match kind {
         "b8" | "u8" | "s8" => 1,
         "b16" | "u16" | "s16" | "f16" => 2,
-        "b32" | "u32" | "s32" | "f32" | "f16x2" => 4,
+        "b32" | "u32" | "s32" | "f32" => 4,
         "b64" | "u64" | "s64" | "f64" => 8,
         "b128" => 16,
         _ => return None,
@@ -183,5 +183,5 @@ pub(super) fn type_bytes(kind: &str) -> Option<u64> {
 
 /// Whether a register may have a type.
 pub(super) fn is_register_type(kind: &str) -> bool {
-    kind == "pred" || type_bytes(kind).is_some()
+    matches!(kind, "pred" | "f16x2") || type_bytes(kind).is_some()
 }
