@@ -124,9 +124,9 @@ fn emulate(case: &Case, a: &[f32], b: &[f32], expected: &[f32], sanitize: bool) 
     let [da, db] = [upload(&mut device, "A", a), upload(&mut device, "B", b)];
     let dc = upload(&mut device, "C", &vec![f32::NAN; N * N]);
     let blocks = (N as u32).div_ceil(case.tile);
-    let launch = Launch { sanitize, ..Launch::new(Dim3::xy(blocks, blocks), case.block) };
-    let n = Argument::U32(N as u32);
-    let arguments = [Argument::Buffer(da), Argument::Buffer(db), Argument::Buffer(dc), n, n, n];
+    let launch = Launch::new((blocks, blocks), case.block).sanitize(sanitize);
+    let n = || Argument::U32(N as u32);
+    let arguments = [Argument::Buffer(da), Argument::Buffer(db), Argument::Buffer(dc), n(), n(), n()];
     let mut instructions = 0;
     let seconds = best_of(REPEATS, || {
         let report = device.launch(&kernel, launch, &arguments).expect("the kernel runs");

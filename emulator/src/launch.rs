@@ -2,13 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
-
 use crate::global::BufferMemory;
 use crate::machine::{Context, Shape, Tally, Worker, run_block, trace_block};
 use crate::marks::{Owner, Use, Watch};
 use crate::program::Program;
-use crate::{Argument, Buffer, Counters, Device, Dim3, Fault, Kernel, Launch, LaunchError, Report, Trace};
+use crate::{Argument, Buffer, Counters, Device, Dim3, Fault, Kernel, Launch, LaunchError, Refusal, Report, Trace};
 
 /// Threads that a block may have on every GPU.
 const MAX_THREADS: u64 = 1024;
@@ -34,11 +32,11 @@ impl Device {
         let program = &*kernel.program;
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
         let few = launch.grid.count() <= Owner::BLOCKS;
-        if few && !program.synchronises_globally && rayon::current_num_threads() > 1 {
+        if few && !program.synchronises_globally && self.workers.count() > 1 {
             let snapshot = |part: &Written| self.memory.buffers[part.buffer].snapshot();
             let snapshots: Vec<_> = written.iter().map(snapshot).collect();
             self.prepare(program, &launch, &written, true);
-            let outcome = self.run(program, &launch, &shape, &parameters, true);
+            let outcome = self.run(kernel, &launch, &shape, &parameters, true);
             if outcome.is_ok() {
                 return self.finish(program, &launch, outcome);
             }
@@ -47,7 +45,7 @@ impl Device {
             }
         }
         self.prepare(program, &launch, &written, false);
-        let outcome = self.run(program, &launch, &shape, &parameters, false);
+        let outcome = self.run(kernel, &launch, &shape, &parameters, false);
         self.finish(program, &launch, outcome)
     }
 
@@ -65,7 +63,7 @@ impl Device {
         let program = &*kernel.program;
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
         self.prepare(program, &launch, &written, false);
-        let context = self.context(program, &launch, &shape, &parameters);
+        let context = self.context(kernel, &launch, &shape, &parameters);
         let mut worker = Worker::new(&context);
         let run = |block| match wanted(shape.block_at(block)) {
             true => trace_block(&mut worker, block),
@@ -88,8 +86,14 @@ impl Device {
         let program = &*kernel.program;
         check_shape(program, launch)?;
         let parameters = self.parameters(program, arguments)?;
-        let variables = self.module_variables(kernel);
-        let globals = variables.iter().map(|variable| self.memory.address(variable.0)).collect();
+        let variables = self.kernel_variables(kernel);
+        for variable in &variables {
+            let error = self.found(*variable).err();
+            if let Some(error) = error {
+                return Err(Refusal::Variable { kernel: program.name.clone(), error }.into());
+            }
+        }
+        let globals = variables.iter().map(|variable| self.memory.address(variable.index)).collect();
         let written = self.written(program, arguments, &variables);
         let shape = Shape { grid: launch.grid, block: launch.block, dynamic_shared: launch.dynamic_shared, globals };
         Ok((shape, parameters, written))
@@ -106,11 +110,12 @@ impl Device {
         Ok(self.report(program, launch, &tally))
     }
 
-    fn context<'a>(&'a self, program: &'a Program, launch: &Launch, shape: &Shape, parameters: &[u8]) -> Context<'a> {
+    fn context<'a>(&'a self, kernel: &'a Kernel, launch: &Launch, shape: &Shape, parameters: &[u8]) -> Context<'a> {
         Context {
-            program,
+            program: &kernel.program,
             shape: shape.clone(),
             parameters: parameters.to_vec(),
+            constants: self.written_constants(&kernel.module).unwrap_or(&kernel.program.constants),
             memory: &self.memory,
             sanitize: launch.sanitize,
             instruction_limit: launch.instruction_limit,
@@ -120,16 +125,16 @@ impl Device {
 
     fn run(
         &self,
-        program: &Program,
+        kernel: &Kernel,
         launch: &Launch,
         shape: &Shape,
         parameters: &[u8],
         side_by_side: bool,
     ) -> Result<Tally, Box<Fault>> {
-        let context = self.context(program, launch, shape, parameters);
+        let context = self.context(kernel, launch, shape, parameters);
         let blocks = launch.grid.count();
         let next = AtomicU64::new(0);
-        let work = |_| {
+        let work = || {
             let mut worker = Worker::new(&context);
             loop {
                 let turn = next.fetch_add(1, Ordering::Relaxed);
@@ -147,29 +152,28 @@ impl Device {
             a
         };
         if !side_by_side {
-            return work(0);
+            return work();
         }
-        let workers = (rayon::current_num_threads() as u64).min(blocks);
-        (0..workers)
-            .into_par_iter()
-            .map(work)
-            .try_reduce_with(|a, b| Ok(add(a, b)))
-            .unwrap_or_else(|| Ok(Tally::new(program)))
+        let times = (self.workers.count() as u64).min(blocks);
+        self.workers.run(times, work, add).unwrap_or_else(|| Ok(Tally::new(&kernel.program)))
     }
 
     /// The arguments' bytes, as the kernel's parameters lie.
-    fn parameters(&self, program: &Program, arguments: &[Argument]) -> Result<Vec<u8>, LaunchError> {
+    fn parameters(&self, program: &Program, arguments: &[Argument]) -> Result<Vec<u8>, Refusal> {
+        let kernel = || program.name.clone();
         if arguments.len() != program.parameters.len() {
             let (wanted, given) = (program.parameters.len(), arguments.len());
-            return Err(LaunchError::Refused(format!(
-                "{} takes {wanted} arguments, and {given} were given",
-                program.name
-            )));
+            return Err(Refusal::Arguments { kernel: kernel(), wanted, given });
         }
         let mut bytes = vec![0; program.parameter_bytes as usize];
         for (index, (parameter, argument)) in program.parameters.iter().zip(arguments).enumerate() {
+            let address = |buffer: Buffer, offset: u64| match self.found(buffer) {
+                Ok(_) => Ok(self.memory.address(buffer.index).wrapping_add(offset)),
+                Err(error) => Err(Refusal::Buffer { kernel: kernel(), index, error }),
+            };
             let value = match argument {
-                Argument::Buffer(buffer) => self.memory.address(buffer.0).to_le_bytes().to_vec(),
+                Argument::Buffer(buffer) => address(*buffer, 0)?.to_le_bytes().to_vec(),
+                Argument::Within(buffer, offset) => address(*buffer, *offset)?.to_le_bytes().to_vec(),
                 Argument::U32(value) => value.to_le_bytes().to_vec(),
                 Argument::U64(value) => value.to_le_bytes().to_vec(),
                 Argument::F32(value) => value.to_le_bytes().to_vec(),
@@ -177,10 +181,8 @@ impl Device {
                 Argument::Bytes(bytes) => bytes.clone(),
             };
             if value.len() != parameter.bytes as usize {
-                let (wanted, given) = (parameter.bytes, value.len());
-                let message =
-                    format!("argument {index} of {} has {given} bytes, and the parameter {wanted}", program.name);
-                return Err(LaunchError::Refused(message));
+                let (wanted, given) = (parameter.bytes as usize, value.len());
+                return Err(Refusal::ArgumentSize { kernel: kernel(), index, wanted, given });
             }
             bytes[parameter.offset as usize..][..value.len()].copy_from_slice(&value);
         }
@@ -191,8 +193,8 @@ impl Device {
     fn written(&self, program: &Program, arguments: &[Argument], variables: &[Buffer]) -> Vec<Written> {
         let mut all: Vec<Written> = Vec::new();
         for (parameter, argument) in program.parameters.iter().zip(arguments) {
-            let Argument::Buffer(Buffer(buffer)) = *argument else { continue };
-            let (buffer, stored, loaded) = (buffer as usize, parameter.stored_through, parameter.loaded_through);
+            let (Argument::Buffer(buffer) | Argument::Within(buffer, _)) = argument else { continue };
+            let (buffer, stored, loaded) = (buffer.index as usize, parameter.stored_through, parameter.loaded_through);
             match all.iter_mut().find(|known| known.buffer == buffer) {
                 Some(known) => {
                     known.stored |= stored;
@@ -210,7 +212,7 @@ impl Device {
             }
         }
         let (stored, loaded) = (program.globals_stored, program.globals_loaded);
-        let of = |variable: &Buffer| Written { buffer: variable.0 as usize, variable: true, stored, loaded };
+        let of = |variable: &Buffer| Written { buffer: variable.index as usize, variable: true, stored, loaded };
         all.extend(variables.iter().map(of));
         all.retain(|part| part.stored && !self.memory.buffers[part.buffer].freed);
         all
@@ -224,27 +226,6 @@ impl Device {
             let expected = Use { read: part.loaded, side_by_side, in_part: part.variable };
             buffer.watch = Some(Watch::new(buffer.bytes, program.global_grain, expected));
         }
-    }
-
-    /// Buffers of the module's variables, which come to be with the first launch.
-    fn module_variables(&mut self, kernel: &Kernel) -> Vec<Buffer> {
-        let program = &kernel.program;
-        let module = kernel.module_id();
-        let mut buffers = Vec::new();
-        for (index, variable) in program.globals.iter().enumerate() {
-            let key = (module, index as u32);
-            let buffer = match self.module_variables.get(&key) {
-                Some(buffer) => *buffer,
-                None => {
-                    let bytes = variable.bytes as usize;
-                    let buffer = Buffer(self.memory.alloc_filled(&variable.name, bytes, &variable.init));
-                    self.module_variables.insert(key, buffer);
-                    buffer
-                }
-            };
-            buffers.push(buffer);
-        }
-        buffers
     }
 
     fn report(&self, program: &Program, launch: &Launch, tally: &Tally) -> Report {
@@ -262,27 +243,25 @@ impl Device {
     }
 }
 
-fn check_shape(program: &Program, launch: &Launch) -> Result<(), LaunchError> {
-    let refuse = |message: String| Err(LaunchError::Refused(message));
+fn check_shape(program: &Program, launch: &Launch) -> Result<(), Refusal> {
     let (grid, block) = (launch.grid, launch.block);
     if grid.count() == 0 || block.count() == 0 {
-        return refuse(format!("grid {grid} of blocks {block}: an extent is 0"));
+        return Err(Refusal::Empty { grid, block });
     }
     if block.count() > MAX_THREADS {
-        return refuse(format!("{} threads per block are more than {MAX_THREADS}", block.count()));
+        return Err(Refusal::Threads { threads: block.count(), limit: MAX_THREADS });
     }
-    for (axis, (extent, limit)) in [grid.x, grid.y, grid.z].into_iter().zip(MAX_GRID).enumerate() {
+    for (axis, (extent, limit)) in ['x', 'y', 'z'].into_iter().zip([grid.x, grid.y, grid.z].into_iter().zip(MAX_GRID)) {
         if u64::from(extent) > limit {
-            let axis = ['x', 'y', 'z'][axis];
-            return refuse(format!("{extent} thread blocks in {axis} are more than {limit}"));
+            return Err(Refusal::Grid { axis, extent, limit });
         }
     }
     if grid.count() >= u64::from(u32::MAX) {
-        return refuse(format!("{} thread blocks are more than the emulator counts, {}", grid.count(), u32::MAX - 1));
+        return Err(Refusal::Blocks { blocks: grid.count(), limit: u64::from(u32::MAX) - 1 });
     }
-    let shared = u64::from(program.static_shared) + u64::from(launch.dynamic_shared);
-    if shared > MAX_SHARED {
-        return refuse(format!("{shared} bytes of shared memory per block are more than {MAX_SHARED}"));
+    let bytes = u64::from(program.static_shared) + u64::from(launch.dynamic_shared);
+    if bytes > MAX_SHARED {
+        return Err(Refusal::Shared { bytes, limit: MAX_SHARED });
     }
     Ok(())
 }

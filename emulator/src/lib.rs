@@ -5,9 +5,13 @@
 //! that come back. The crate knows PTX and GPUs and nothing of matrix multiplication.
 
 pub mod access;
+mod argument;
 pub mod bound;
+mod config;
 mod counters;
+mod dim3;
 mod driver;
+mod error;
 mod fault;
 mod global;
 pub mod gpu;
@@ -19,9 +23,14 @@ pub mod occupancy;
 mod program;
 mod ptx;
 mod trace;
+mod workers;
 
+pub use argument::Argument;
+pub use config::Launch;
 pub use counters::{Class, ClassCount, Counters, GlobalCounters, LineCounters, Report, SharedCounters};
-pub use driver::{Argument, Buffer, Device, DeviceError, Dim3, Launch, LaunchError};
+pub use dim3::Dim3;
+pub use driver::{Buffer, Device};
+pub use error::{DeviceError, LaunchError, Refusal};
 pub use fault::{Fault, FaultKind, Site};
 pub use module::{Kernel, Module, Parameter, PtxError};
 pub use trace::{AccessKind, LaneAccess, Memory, Trace, TracedAccess};

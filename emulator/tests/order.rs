@@ -1,6 +1,6 @@
 //! Thread blocks run in the order of the grid, or in the opposite one if the launch asks for it.
 
-use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module};
+use emulator::{Argument, Device, Launch, LaunchError, Module};
 
 /// A block takes the next ticket and writes its number there: `out[atomicAdd(count, 1)] = block`.
 const TICKETS: &str = "\
@@ -34,7 +34,7 @@ fn run(body: &str, blocks: u32, last_first: bool) -> Result<Vec<u32>, LaunchErro
         buffer
     };
     let (count, out) = (zeros("count", 1), zeros("out", blocks));
-    let launch = Launch { last_first, ..Launch::new(Dim3::xy(blocks, 1), Dim3::xy(1, 1)) };
+    let launch = Launch::new(blocks, 1).last_first(last_first);
     device.launch(&kernel, launch, &[Argument::Buffer(count), Argument::Buffer(out)])?;
     let mut bytes = vec![0; 4 * blocks as usize];
     device.read(out, &mut bytes).expect("it was written");

@@ -60,12 +60,12 @@ impl Case {
 
     /// Launches the kernel, and reads the last buffer if it ends well.
     pub fn run(&self, folder: &str, sanitize: bool) -> Outcome {
-        self.launch(folder, Launch { sanitize, ..Launch::new(self.grid, self.block) })
+        self.launch(folder, Launch::new(self.grid, self.block).sanitize(sanitize))
     }
 
     /// The same with all checks on, the grid's last thread block first.
     pub fn run_last_first(&self, folder: &str) -> Outcome {
-        self.launch(folder, Launch { last_first: true, ..Launch::new(self.grid, self.block) })
+        self.launch(folder, Launch::new(self.grid, self.block).last_first(true))
     }
 
     fn launch(&self, folder: &str, launch: Launch) -> Outcome {
@@ -75,14 +75,14 @@ impl Case {
         let kernel = kernel.unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let mut device = Device::new();
         let arguments: Vec<Argument> = self.arguments.iter().map(|argument| argument.upload(&mut device)).collect();
-        let launch = Launch { dynamic_shared: self.dynamic_shared, instruction_limit: 1_000_000, ..launch };
+        let launch = launch.dynamic_shared(self.dynamic_shared).instruction_limit(1_000_000);
         match device.launch(&kernel, launch, &arguments) {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => {
                 let kind = snake_case(&format!("{:?}", fault.kind));
                 return Outcome::Fault(kind, fault.render(&source_line));
             }
-            Err(LaunchError::Refused(why)) => panic!("{}: {why}", self.name),
+            Err(other) => panic!("{}: {other}", self.name),
         }
         let last = self.arguments.iter().zip(&arguments).rfind(|(argument, _)| argument.bytes() > 0);
         let Some((described, Argument::Buffer(buffer))) = last else { panic!("{}: no buffer", self.name) };
@@ -120,7 +120,7 @@ impl Arg {
         let buffer = device.alloc(name, bytes.len());
         device.write(buffer, &bytes).expect("the buffer has the bytes' size");
         if let Arg::Freed(..) = self {
-            device.free(buffer);
+            device.free(buffer).expect("it is there");
         }
         Argument::Buffer(buffer)
     }

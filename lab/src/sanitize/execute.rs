@@ -77,7 +77,7 @@ pub fn run(plan: &Plan, order: Order, instruction_limit: u64) -> Result<Ran, Err
     }
     let contents = |(buffer, planned): (&Buffer, &super::plan::Planned)| {
         let mut bytes = vec![0; planned.count * planned.element.bytes()];
-        let unwritten = device.read_any(*buffer, &mut bytes).map_err(refused)?;
+        let unwritten = device.peek(*buffer, 0, &mut bytes).map_err(refused)?;
         Ok(Contents { bytes, unwritten })
     };
     let buffers = buffers.iter().zip(&plan.buffers).map(contents).collect::<Result<_, Error>>()?;
@@ -91,25 +91,25 @@ fn launch(
     order: Order,
     instruction_limit: u64,
 ) -> Result<(), LaunchError> {
-    let arguments: Vec<Argument> = planned.arguments.iter().map(|value| argument(device, value, buffers)).collect();
-    let how = Launch {
-        dynamic_shared: planned.shared,
-        instruction_limit,
-        last_first: order == Order::LastToFirst,
-        ..Launch::new(planned.grid, planned.block)
-    };
+    let argument = |value| argument(device, value, buffers);
+    let arguments: Vec<Argument> = planned.arguments.iter().map(argument).collect();
+    let how = Launch::new(planned.grid, planned.block)
+        .dynamic_shared(planned.shared)
+        .instruction_limit(instruction_limit)
+        .last_first(order == Order::LastToFirst);
     device.launch(&planned.kernel, how, &arguments).map(|_| ())
 }
 
 fn argument(device: &mut Device, value: &Value, buffers: &[Buffer]) -> Argument {
-    if let [(0, buffer, 0)] = value.pointers.as_slice()
+    if let [(0, buffer, offset)] = value.pointers.as_slice()
         && value.bytes.len() == 8
     {
-        return Argument::Buffer(buffers[*buffer]);
+        return Argument::Within(buffers[*buffer], *offset);
     }
     let mut bytes = value.bytes.clone();
     for &(at, buffer, offset) in &value.pointers {
-        let address = device.address(buffers[buffer]).wrapping_add(offset);
+        // A buffer of this very device that is never freed has an address.
+        let address = device.address(buffers[buffer]).unwrap_or_default().wrapping_add(offset);
         bytes[at..at + 8].copy_from_slice(&address.to_le_bytes());
     }
     Argument::Bytes(bytes)

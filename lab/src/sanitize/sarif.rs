@@ -5,19 +5,17 @@ use serde_json::{Value, json};
 
 use super::outcome::{Found, Outcome};
 
-/// Every rule, by its name and what it says.
-const RULES: [(&str, &str); 10] = [
-    ("out-of-bounds", "An access outside every live buffer, or beyond shared or local memory"),
-    ("misaligned", "An address that is no multiple of the access's size"),
-    ("use-after-free", "An access to a buffer that has been freed"),
-    ("race", "Two accesses to one place, at least one a write, with nothing that orders them"),
-    ("uninitialised", "Memory that nobody wrote reached a result, an address or a branch"),
-    ("barrier", "A barrier that only some of the live threads reach"),
-    ("no-progress", "A kernel that does not end"),
-    ("trap", "A trap, or an operation whose result is undefined"),
+/// What no fault is, by its rule and what that says.
+const OTHERS: [(&str, &str); 2] = [
     ("unexpected", "A buffer does not hold what is expected of it"),
     ("order-dependent", "A result that depends on the order of thread blocks"),
 ];
+
+/// Every rule, by its name and what it says.
+fn rules() -> Vec<(String, &'static str)> {
+    let faults = FaultKind::ALL.map(|kind| (rule(kind), kind.meaning()));
+    faults.into_iter().chain(OTHERS.map(|(id, text)| (id.to_string(), text))).collect()
+}
 
 /// The log.
 pub fn sarif(outcome: &Outcome) -> Value {
@@ -35,7 +33,7 @@ pub fn sarif(outcome: &Outcome) -> Value {
         whole_file(outcome, "order-dependent", "note", &message)
     }));
     let rules: Vec<Value> =
-        RULES.iter().map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } })).collect();
+        rules().iter().map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } })).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -65,7 +63,7 @@ fn fault(outcome: &Outcome, found: &Found) -> Value {
         .collect();
     json!({
         "ruleId": rule,
-        "ruleIndex": index(rule),
+        "ruleIndex": index(&rule),
         "level": "error",
         "message": { "text": text },
         "locations": [location(outcome, &fault.site)],
@@ -97,21 +95,12 @@ fn whole_file(outcome: &Outcome, rule: &str, level: &str, message: &str) -> Valu
     })
 }
 
-fn rule(kind: FaultKind) -> &'static str {
-    match kind {
-        FaultKind::OutOfBounds => "out-of-bounds",
-        FaultKind::Misaligned => "misaligned",
-        FaultKind::UseAfterFree => "use-after-free",
-        FaultKind::Race => "race",
-        FaultKind::Uninitialised => "uninitialised",
-        FaultKind::Barrier => "barrier",
-        FaultKind::NoProgress => "no-progress",
-        FaultKind::Trap => "trap",
-    }
+fn rule(kind: FaultKind) -> String {
+    kind.to_string().replace(' ', "-")
 }
 
 fn index(rule: &str) -> usize {
-    RULES.iter().position(|(id, _)| *id == rule).unwrap_or_default()
+    rules().iter().position(|(id, _)| id == rule).unwrap_or_default()
 }
 
 /// A path as a URI reference: what is not allowed there is written in percent.
