@@ -1,6 +1,6 @@
 //! How a kernel is launched.
 
-use crate::Dim3;
+use crate::{Dim3, Schedule};
 
 /// How to launch a kernel: grid and block, and what else is said of it.
 ///
@@ -22,19 +22,29 @@ pub struct Launch {
     pub sanitize: bool,
     /// Warp instructions that one thread block may execute before it counts as stuck.
     pub instruction_limit: u64,
-    /// Run the grid's last thread block first and its first one last.
-    pub last_first: bool,
+    /// The order in which blocks, warps and the sides of branches run.
+    pub schedule: Schedule,
+    /// How many thread blocks the GPU holds at a time; without, as many as an H200 does if registers do not limit them.
+    /// Only blocks that the GPU holds together can wait for each other.
+    pub resident_blocks: Option<u32>,
 }
 
 impl Launch {
     /// Warp instructions per thread block, unless the launch says otherwise: some tens of seconds on one core.
     pub const INSTRUCTION_LIMIT: u64 = 1_000_000_000;
 
-    /// A launch with all checks on, in the order of the grid, without dynamic shared memory. Extents are numbers, pairs,
+    /// A launch with all checks on, the first thread block first, without dynamic shared memory. Extents are numbers, pairs,
     /// triples or [`Dim3`].
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Launch {
-        let (grid, block, instruction_limit) = (grid.into(), block.into(), Launch::INSTRUCTION_LIMIT);
-        Launch { grid, block, dynamic_shared: 0, sanitize: true, instruction_limit, last_first: false }
+        Launch {
+            grid: grid.into(),
+            block: block.into(),
+            dynamic_shared: 0,
+            sanitize: true,
+            instruction_limit: Launch::INSTRUCTION_LIMIT,
+            schedule: Schedule::FirstFirst,
+            resident_blocks: None,
+        }
     }
 
     /// With so many bytes of dynamic shared memory per block; 0 without.
@@ -52,8 +62,13 @@ impl Launch {
         Launch { instruction_limit: warp_instructions, ..self }
     }
 
-    /// Whether the grid's last thread block runs first, and its first one last; no without.
-    pub fn last_first(self, last_first: bool) -> Launch {
-        Launch { last_first, ..self }
+    /// In another order of blocks and warps than the first one first.
+    pub fn schedule(self, schedule: Schedule) -> Launch {
+        Launch { schedule, ..self }
+    }
+
+    /// On a GPU that holds so many thread blocks at a time.
+    pub fn resident_blocks(self, blocks: u32) -> Launch {
+        Launch { resident_blocks: Some(blocks), ..self }
     }
 }

@@ -119,7 +119,7 @@ impl Device {
             memory: &self.memory,
             sanitize: launch.sanitize,
             instruction_limit: launch.instruction_limit,
-            last_first: launch.last_first,
+            last_first: launch.schedule.turns_round(),
         }
     }
 

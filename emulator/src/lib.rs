@@ -22,6 +22,7 @@ mod module;
 pub mod occupancy;
 mod program;
 mod ptx;
+mod schedule;
 mod trace;
 mod workers;
 
@@ -33,4 +34,5 @@ pub use driver::{Buffer, Device};
 pub use error::{DeviceError, LaunchError, Refusal};
 pub use fault::{Fault, FaultKind, Site};
 pub use module::{Kernel, Module, Parameter, PtxError};
+pub use schedule::Schedule;
 pub use trace::{AccessKind, LaneAccess, Memory, Trace, TracedAccess};

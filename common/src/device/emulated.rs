@@ -35,7 +35,7 @@ pub fn launch<T: Element>(task: &Task, problem: &Problem<T>, extras: Extras) -> 
         .dynamic_shared(task.dynamic_shared)
         .sanitize(extras.sanitize)
         .instruction_limit(extras.instruction_limit)
-        .last_first(extras.last_first);
+        .schedule(extras.schedule);
     // ANCHOR: launch
     let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;
 

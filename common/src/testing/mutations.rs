@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use emulator::{Argument, FaultKind, Launch, LaunchError, Module};
+use emulator::{Argument, FaultKind, Launch, LaunchError, Module, Schedule};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -293,12 +293,12 @@ fn caught_on<T: Element>(
     arguments.extend([shape.m, shape.n, shape.k].map(Argument::U32));
     let how =
         Launch::new(launch.grid, launch.block).instruction_limit(INSTRUCTION_LIMIT).dynamic_shared(dynamic_shared);
-    for (seed, last_first) in [(1, false), (2, true)] {
+    for (seed, schedule) in [(1, Schedule::FirstFirst), (2, Schedule::LastFirst)] {
         let problem = Problem::<T>::new(shape, Fill::Integers, seed).ok()?;
         for (buffer, matrix) in buffers.into_iter().zip([&problem.a, &problem.b, &problem.c]) {
             device.write(buffer, &T::to_bytes(matrix)).ok()?;
         }
-        match device.launch(&program, how.last_first(last_first), &arguments) {
+        match device.launch(&program, how.schedule(schedule), &arguments) {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => return Some(format!("fault: {}", fault.kind)),
             Err(other) => return Some(format!("refused launch: {other}")),

@@ -1,5 +1,7 @@
 //! Correct kernels that look like wrong ones: none may be convicted, and each gives what it should.
 
+use emulator::Schedule;
+
 use crate::harness::Arg::{Bytes, Floats, Int, Ints, Unwritten, Zeros};
 use crate::harness::{Arg, Case, Outcome, sources};
 
@@ -14,7 +16,7 @@ const TWO_WARPS: [u32; 2] = [64, 1];
 /// Element i of the last buffer, where A holds 0, 1, 2, …
 type Expected = fn(usize) -> f32;
 
-const CASES: &[(Case, Expected)] = &[
+pub const CASES: &[(Case, Expected)] = &[
     (Case::new("same_value_store", 2, TWO_WARPS, &[A, Unwritten("C", 4 * 129)]), |i| {
         if i == 128 { 7.0 } else { (i % 64) as f32 + 1.0 }
     }),
@@ -69,7 +71,7 @@ const CASES: &[(Case, Expected)] = &[
 type ExpectedByte = fn(usize) -> Option<u8>;
 
 /// Cases whose result is no row of floats, with the bytes that they must give.
-const OF_BYTES: &[(Case, ExpectedByte)] = &[
+pub const OF_BYTES: &[(Case, ExpectedByte)] = &[
     (Case::new("histogram", 2, TWO_WARPS, &[Ints("A", 128), Zeros("C", 8)]), |i| Some(if i % 4 == 0 { 16 } else { 0 })),
     // A tag and a float of 8-byte structs, with padding that may be anything between.
     (Case::new("struct_padding", 1, WARP, &[Bytes("A", 256), Bytes("C", 256), Int(2)]), |i| {
@@ -82,11 +84,13 @@ const OF_BYTES: &[(Case, ExpectedByte)] = &[
     }),
 ];
 
-/// What the case gives with the thread blocks in the order of the grid and in the opposite one.
-fn run(case: &Case) -> [Vec<u8>; 2] {
-    [case.run("correct", true), case.run_last_first("correct")].map(|outcome| match outcome {
+/// What the case gives in every order of blocks and warps.
+fn run(case: &Case) -> [Vec<u8>; 3] {
+    Schedule::ALL.map(|schedule| match case.run_in("correct", schedule) {
         Outcome::Done(bytes) => bytes,
-        Outcome::Fault(_, text) | Outcome::Unreadable(text) => panic!("{} is convicted:\n{text}", case.name),
+        Outcome::Fault(_, text) | Outcome::Unreadable(text) => {
+            panic!("{} is convicted in the order {schedule:?}:\n{text}", case.name)
+        }
     })
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module};
+use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module, Report, Schedule};
 
 /// A kernel of the corpus and how it is launched.
 pub struct Case {
@@ -43,6 +43,7 @@ pub enum Arg {
 }
 
 /// What became of a run.
+#[derive(Debug, PartialEq)]
 pub enum Outcome {
     /// The bytes of the last buffer among the arguments.
     Done(Vec<u8>),
@@ -60,36 +61,42 @@ impl Case {
 
     /// Launches the kernel, and reads the last buffer if it ends well.
     pub fn run(&self, folder: &str, sanitize: bool) -> Outcome {
-        self.launch(folder, Launch::new(self.grid, self.block).sanitize(sanitize))
+        self.launch(folder, Launch::new(self.grid, self.block).sanitize(sanitize), None).0
     }
 
-    /// The same with all checks on, the grid's last thread block first.
-    pub fn run_last_first(&self, folder: &str) -> Outcome {
-        self.launch(folder, Launch::new(self.grid, self.block).last_first(true))
+    /// The same with all checks on, in an order of blocks and warps.
+    pub fn run_in(&self, folder: &str, schedule: Schedule) -> Outcome {
+        self.launch(folder, Launch::new(self.grid, self.block).schedule(schedule), None).0
     }
 
-    fn launch(&self, folder: &str, launch: Launch) -> Outcome {
+    /// All that there is to know of a run with so many threads, counts included.
+    pub fn run_with(&self, folder: &str, threads: usize) -> (Outcome, Option<Report>) {
+        self.launch(folder, Launch::new(self.grid, self.block), Some(threads))
+    }
+
+    fn launch(&self, folder: &str, launch: Launch, threads: Option<usize>) -> (Outcome, Option<Report>) {
         let file = manifest().join("tests").join(folder).join(format!("{}.ptx", self.name));
         let ptx = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let kernel = Module::parse(&ptx).and_then(|module| module.kernel("kernel"));
         let kernel = kernel.unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let mut device = Device::new();
+        device.set_threads(threads);
         let arguments: Vec<Argument> = self.arguments.iter().map(|argument| argument.upload(&mut device)).collect();
         let launch = launch.dynamic_shared(self.dynamic_shared).instruction_limit(1_000_000);
-        match device.launch(&kernel, launch, &arguments) {
-            Ok(_) => {}
+        let report = match device.launch(&kernel, launch, &arguments) {
+            Ok(report) => Some(report),
             Err(LaunchError::Fault(fault)) => {
                 let kind = snake_case(&format!("{:?}", fault.kind));
-                return Outcome::Fault(kind, fault.render(&source_line));
+                return (Outcome::Fault(kind, fault.render(&source_line)), None);
             }
             Err(other) => panic!("{}: {other}", self.name),
-        }
+        };
         let last = self.arguments.iter().zip(&arguments).rfind(|(argument, _)| argument.bytes() > 0);
         let Some((described, Argument::Buffer(buffer))) = last else { panic!("{}: no buffer", self.name) };
         let mut bytes = vec![0; described.bytes()];
         match device.read(*buffer, &mut bytes) {
-            Ok(()) => Outcome::Done(bytes),
-            Err(error) => Outcome::Unreadable(error.to_string()),
+            Ok(()) => (Outcome::Done(bytes), report),
+            Err(error) => (Outcome::Unreadable(error.to_string()), report),
         }
     }
 }

@@ -1,39 +1,15 @@
-//! All launches of a plan, one after the other on the same buffers, in one order of thread blocks.
+//! All launches of a plan, one after the other on the same buffers, in one order of thread blocks and warps.
 
 use common::Error;
-use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError};
-use serde::Serialize;
+use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Schedule};
 
 use super::plan::{Plan, PlannedLaunch, Value};
-
-/// In which order a launch's thread blocks run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Order {
-    /// In that of the grid.
-    FirstToLast,
-    /// In the opposite one.
-    LastToFirst,
-}
-
-impl Order {
-    /// All that are tried.
-    pub const ALL: [Order; 2] = [Order::FirstToLast, Order::LastToFirst];
-
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Order::FirstToLast => "first block to last",
-            Order::LastToFirst => "last block to first",
-        }
-    }
-}
 
 /// What came of the launches in one order.
 #[derive(Debug)]
 pub struct Ran {
     /// The order.
-    pub order: Order,
+    pub order: Schedule,
     /// The fault, and the launch that it ended, from 0.
     pub fault: Option<(usize, Box<Fault>)>,
     /// The buffers afterwards.
@@ -50,7 +26,7 @@ pub struct Contents {
 }
 
 /// Runs the launches until one is at fault.
-pub fn run(plan: &Plan, order: Order, instruction_limit: u64) -> Result<Ran, Error> {
+pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, Error> {
     let mut device = Device::new();
     let mut buffers = Vec::new();
     for planned in &plan.buffers {
@@ -88,7 +64,7 @@ fn launch(
     device: &mut Device,
     planned: &PlannedLaunch,
     buffers: &[Buffer],
-    order: Order,
+    order: Schedule,
     instruction_limit: u64,
 ) -> Result<(), LaunchError> {
     let argument = |value| argument(device, value, buffers);
@@ -96,7 +72,7 @@ fn launch(
     let how = Launch::new(planned.grid, planned.block)
         .dynamic_shared(planned.shared)
         .instruction_limit(instruction_limit)
-        .last_first(order == Order::LastToFirst);
+        .schedule(order);
     device.launch(&planned.kernel, how, &arguments).map(|_| ())
 }
 

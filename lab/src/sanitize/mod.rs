@@ -21,10 +21,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use common::Error;
+use emulator::Schedule;
 
 use crate::candidate::{File, SANITIZE, options};
 use crate::output::{note, print};
-use execute::Order;
 use outcome::{Launched, Outcome, Verdict};
 use plan::Plan;
 use words::Words;
@@ -87,7 +87,7 @@ pub struct Sanitize {
     /// Show this part of a buffer, as out[0..8], instead of every buffer's first elements (repeatable)
     #[arg(long, value_name = "PART", action = clap::ArgAction::Append)]
     print: Vec<String>,
-    /// Count as a fault what depends on the order of thread blocks
+    /// Count as a fault what depends on the order of thread blocks and warps
     #[arg(long)]
     deterministic: bool,
     /// Seed of random contents
@@ -138,7 +138,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     let (_, module) = file.module(options, &[])?;
     let plan = plan::plan(&module, &words.launches, &flags.set, flags.seed)?;
     let mut runs = Vec::new();
-    for order in Order::ALL {
+    for order in Schedule::ALL {
         runs.push(execute::run(&plan, order, flags.instruction_limit)?);
     }
     let faults = outcome::faults(&runs);
@@ -155,7 +155,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         || expected.iter().any(|expected| !expected.holds)
         || flags.deterministic && !differences.is_empty();
     let verdict = if bad { Verdict::Fault } else { Verdict::Clean };
-    let (launches, orders) = (launched(&plan), Order::ALL.to_vec());
+    let (launches, orders) = (launched(&plan), Schedule::ALL.to_vec());
     Ok(Outcome { file: file.path.clone(), verdict, launches, orders, faults, differences, buffers, expected })
 }
 

@@ -1,9 +1,9 @@
 //! What all orders together say of the launches.
 
-use emulator::Fault;
+use emulator::{Fault, Schedule};
 use serde::Serialize;
 
-use super::execute::{Contents, Order, Ran};
+use super::execute::{Contents, Ran};
 use super::expect::Expected;
 use super::plan::{Plan, Planned};
 
@@ -17,7 +17,7 @@ pub struct Outcome {
     /// The launches.
     pub launches: Vec<Launched>,
     /// The orders of thread blocks that were tried.
-    pub orders: Vec<Order>,
+    pub orders: Vec<Schedule>,
     /// What was wrong, each thing once.
     pub faults: Vec<Found>,
     /// Buffers that hold something else after another order.
@@ -59,7 +59,7 @@ pub struct Found {
     /// The launch, from 1.
     pub launch: usize,
     /// The orders that met it.
-    pub orders: Vec<Order>,
+    pub orders: Vec<Schedule>,
     /// The fault in the first of them.
     #[serde(flatten)]
     pub fault: Box<Fault>,
@@ -71,7 +71,7 @@ pub struct Difference {
     /// The buffer.
     pub buffer: String,
     /// The two orders.
-    pub orders: [Order; 2],
+    pub orders: [Schedule; 2],
     /// How many elements differ.
     pub elements: usize,
     /// Out of how many.
@@ -144,7 +144,7 @@ pub fn differences(plan: &Plan, runs: &[Ran]) -> Vec<Difference> {
     all
 }
 
-fn difference(planned: &Planned, orders: [Order; 2], [a, b]: [&Contents; 2]) -> Option<Difference> {
+fn difference(planned: &Planned, orders: [Schedule; 2], [a, b]: [&Contents; 2]) -> Option<Difference> {
     let size = planned.element.bytes();
     let pairs = || a.bytes.chunks_exact(size).zip(b.bytes.chunks_exact(size));
     let first = pairs().position(|(a, b)| a != b)?;

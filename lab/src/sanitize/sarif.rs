@@ -8,7 +8,7 @@ use super::outcome::{Found, Outcome};
 /// What no fault is, by its rule and what that says.
 const OTHERS: [(&str, &str); 2] = [
     ("unexpected", "A buffer does not hold what is expected of it"),
-    ("order-dependent", "A result that depends on the order of thread blocks"),
+    ("order-dependent", "A result that depends on the order of thread blocks and warps"),
 ];
 
 /// Every rule, by its name and what it says.
@@ -28,7 +28,7 @@ pub fn sarif(outcome: &Outcome) -> Value {
         let [a, b] = &difference.values;
         let (buffer, elements, of, first) = (&difference.buffer, difference.elements, difference.of, difference.first);
         let message = format!(
-            "{elements} of {of} elements of {buffer} depend on the order of thread blocks: at {first}, {a} or {b}"
+            "{elements} of {of} elements of {buffer} depend on the order of thread blocks and warps: at {first}, {a} or {b}"
         );
         whole_file(outcome, "order-dependent", "note", &message)
     }));

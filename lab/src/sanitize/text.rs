@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::fs;
 
-use super::execute::Order;
+use emulator::Schedule;
+
 use super::outcome::{Difference, Held, Outcome, Verdict};
 
 /// Elements of a line.
@@ -37,7 +38,7 @@ pub fn text(outcome: &Outcome) -> String {
         let _ = writeln!(text, "\nfault     {which}{}\nerror: {}", names(&found.orders), rendered.trim_end());
     }
     if !outcome.differences.is_empty() {
-        let _ = writeln!(text, "\ndepends on the order of thread blocks");
+        let _ = writeln!(text, "\ndepends on the order of thread blocks and warps");
         outcome.differences.iter().for_each(|difference| text += &differing(difference));
     }
     if !outcome.buffers.is_empty() {
@@ -65,8 +66,8 @@ pub fn text(outcome: &Outcome) -> String {
     text
 }
 
-fn names(orders: &[Order]) -> String {
-    orders.iter().map(|order| order.name()).collect::<Vec<_>>().join("; ")
+fn names(orders: &[Schedule]) -> String {
+    orders.iter().map(|order| order.to_string()).collect::<Vec<_>>().join("; ")
 }
 
 fn differing(difference: &Difference) -> String {
@@ -74,8 +75,7 @@ fn differing(difference: &Difference) -> String {
     let [a, b] = values;
     format!(
         "  {buffer}: {elements} of {of} elements, by up to {relative:.1e} of their size; at {first}, {a} ({}) and {b} ({})\n",
-        orders[0].name(),
-        orders[1].name()
+        orders[0], orders[1]
     )
 }
 
