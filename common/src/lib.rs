@@ -8,6 +8,7 @@
 //! - [`kernel`]: shipped PTX, or compiled by NVRTC
 //! - [`device`]: a CUDA GPU, or the emulator
 //! - [`check`]: is C right?
+//! - [`judge`]: what the emulator says, in every order of blocks and warps, also of what a GPU ran
 //! - [`timing`]: how long, on a GPU
 //! - [`multiply()`]: all of this as one call; [`choice`]: by which level, [`tuned`]: what measurements say of that
 //! - [`serial`]: the same product on one core of the CPU, as a baseline
@@ -22,6 +23,7 @@ pub mod cli;
 pub mod device;
 pub mod error;
 mod ffi;
+pub mod judge;
 pub mod kernel;
 pub mod level;
 mod libraries;
