@@ -130,6 +130,26 @@ pub enum Refusal {
         /// How many there may be.
         limit: u64,
     },
+    /// More threads per block than the kernel was compiled for.
+    #[error("{threads} threads per block are more than .maxntid {limit} of {kernel}")]
+    MaxThreads {
+        /// Which kernel.
+        kernel: String,
+        /// How many.
+        threads: u64,
+        /// How many there may be.
+        limit: u64,
+    },
+    /// Another block than the one that the kernel was compiled for.
+    #[error("blocks of {block} threads, and {kernel} needs .reqntid {required}")]
+    RequiredBlock {
+        /// Which kernel.
+        kernel: String,
+        /// The block.
+        block: Dim3,
+        /// The one that it needs.
+        required: Dim3,
+    },
     /// A grid that is too long.
     #[error("{extent} thread blocks in {axis} are more than {limit}")]
     Grid {

@@ -239,7 +239,8 @@ impl Device {
             0 => program.static_shared,
             dynamic => program.dynamic_shared + dynamic,
         };
-        Report { grid: launch.grid, block: launch.block, shared_bytes, footprint_bytes: 32 * sectors, total, lines }
+        let (footprint_bytes, printed) = (32 * sectors, Vec::new());
+        Report { grid: launch.grid, block: launch.block, shared_bytes, footprint_bytes, total, lines, printed }
     }
 }
 

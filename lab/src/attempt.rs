@@ -279,9 +279,8 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// What comes of a kernel of the lab on a card. The card is the emulator without its checks: it gives the product that a
-    /// GPU gives, and finds no race.
-    fn on_a_card(words: &str) -> (bool, Judged) {
+    /// A report as a card gives one, of a kernel of the lab, and its operands. The card is the emulator without its checks.
+    fn on_a_card(words: &str) -> (Report, Operands) {
         let (path, rest) = words.split_once(' ').unwrap_or((words, ""));
         let file = File::read(Path::new(path)).unwrap();
         let own = [path, "--no-sanitize"].into_iter().chain(rest.split_whitespace()).map(str::to_string);
@@ -290,29 +289,35 @@ mod tests {
         let candidate = file.kernel(None, &options(None, &[]), 90).unwrap();
         let shape = shape(&attempt.sizes);
         let operands = fit(&attempt.args, &candidate.parameters, &shape).unwrap();
-        let (report, _) = report::<f32>(&attempt, &candidate, &Device::Emulator, shape, &operands).unwrap();
-        (report.check.right, beside_the_card::<f32>(&attempt, &candidate, shape).unwrap())
+        let (mut report, _) = report::<f32>(&attempt, &candidate, &Device::Emulator, shape, &operands).unwrap();
+        report.judged = Some(beside_the_card::<f32>(&attempt, &candidate, shape).unwrap());
+        (report, operands)
     }
 
     #[test]
     fn a_card_that_gives_the_right_product_does_not_acquit_a_kernel() {
-        let (right, judged) = on_a_card("kernels/missing-barrier.cu");
-        assert!(right, "without checks the product is right");
+        let (mut report, operands) = on_a_card("kernels/missing-barrier.cu");
+        let judged = report.judged.clone().unwrap();
         let Verdict::Wrong(why) = &judged.verdict else { panic!("{judged:?}") };
         assert!(why.starts_with("race on As"), "{why}");
+        // On a card the product is right as often as not.
+        report.check.right = true;
+        assert_eq!(conclude(&report, &operands).unwrap(), ExitCode::FAILURE);
     }
 
     #[test]
     fn a_right_kernel_is_acquitted_on_a_smaller_problem() {
-        let (right, judged) = on_a_card("kernels/notes-shared.cu --m 300 --n 40 --k 33");
-        assert!(right && judged.verdict == Verdict::Clean, "{judged:?}");
-        assert_eq!(judged.shape, Shape { m: 172, n: 40, k: 33 });
-        assert!(judged.line().starts_with("clean by the emulator, on 172 x 40 x 33"), "{}", judged.line());
+        let (report, operands) = on_a_card("kernels/ladder-baseline.cu --m 300 --n 40 --k 33");
+        let judged = report.judged.clone().unwrap();
+        assert_eq!((&judged.verdict, judged.shape), (&Verdict::Clean, Shape { m: 172, n: 40, k: 33 }));
+        assert!(judged.line().starts_with("clean by the emulator, on 172×40×33"), "{}", judged.line());
+        assert_eq!(conclude(&report, &operands).unwrap(), ExitCode::SUCCESS);
     }
 
     #[test]
     fn a_large_problem_with_a_grid_of_its_own_is_not_judged() {
-        let (_, judged) = on_a_card("kernels/notes-shared.cu --m 300 --n 40 --k 33 --grid 2,10");
+        let (report, _) = on_a_card("kernels/ladder-baseline.cu --m 300 --n 40 --k 33 --grid 2,10");
+        let judged = report.judged.unwrap();
         assert!(matches!(judged.verdict, Verdict::Unknown(_)), "{judged:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! All launches of a plan, one after the other on the same buffers, in one order of thread blocks and warps.
 
 use common::Error;
-use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Schedule};
+use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Printed, Schedule};
 
 use super::plan::{Plan, PlannedLaunch, Value};
 
@@ -12,6 +12,8 @@ pub struct Ran {
     pub order: Schedule,
     /// The fault, and the launch that it ended, from 0.
     pub fault: Option<(usize, Box<Fault>)>,
+    /// What the launches printed, each with the launch, from 0.
+    pub printed: Vec<(usize, Printed)>,
     /// The buffers afterwards.
     pub buffers: Vec<Contents>,
 }
@@ -36,10 +38,10 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
         }
         buffers.push(buffer);
     }
-    let mut fault = None;
+    let (mut fault, mut printed) = (None, Vec::new());
     for (index, planned) in plan.launches.iter().enumerate() {
         match launch(&mut device, planned, &buffers, order, instruction_limit) {
-            Ok(()) => (),
+            Ok(said) => printed.extend(said.into_iter().map(|said| (index, said))),
             Err(LaunchError::Fault(found)) => {
                 fault = Some((index, found));
                 break;
@@ -57,7 +59,7 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
         Ok(Contents { bytes, unwritten })
     };
     let buffers = buffers.iter().zip(&plan.buffers).map(contents).collect::<Result<_, Error>>()?;
-    Ok(Ran { order, fault, buffers })
+    Ok(Ran { order, fault, printed, buffers })
 }
 
 fn launch(
@@ -66,14 +68,14 @@ fn launch(
     buffers: &[Buffer],
     order: Schedule,
     instruction_limit: u64,
-) -> Result<(), LaunchError> {
+) -> Result<Vec<Printed>, LaunchError> {
     let argument = |value| argument(device, value, buffers);
     let arguments: Vec<Argument> = planned.arguments.iter().map(argument).collect();
     let how = Launch::new(planned.grid, planned.block)
         .dynamic_shared(planned.shared)
         .instruction_limit(instruction_limit)
         .schedule(order);
-    device.launch(&planned.kernel, how, &arguments).map(|_| ())
+    device.launch(&planned.kernel, how, &arguments).map(|report| report.printed)
 }
 
 fn argument(device: &mut Device, value: &Value, buffers: &[Buffer]) -> Argument {

@@ -21,11 +21,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use common::Error;
-use emulator::Schedule;
+use emulator::{Printed, Schedule};
 
 use crate::candidate::{File, SANITIZE, options};
 use crate::output::{note, print};
-use outcome::{Launched, Outcome, Verdict};
+use outcome::{Launched, Outcome, Said, Verdict};
 use plan::Plan;
 use words::Words;
 
@@ -144,8 +144,10 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     let faults = outcome::faults(&runs);
     let differences = outcome::differences(&plan, &runs);
     let whole = runs.iter().find(|ran| ran.fault.is_none());
-    let (mut buffers, mut expected) = (Vec::new(), Vec::new());
+    let (mut buffers, mut expected, mut printed) = (Vec::new(), Vec::new(), Vec::new());
     if let Some(ran) = whole {
+        let said = |(launch, printed): &(usize, Printed)| Said { launch: launch + 1, printed: printed.clone() };
+        printed = ran.printed.iter().map(said).collect();
         buffers = expect::held(&plan, &ran.buffers, &flags.print)?;
         for word in &flags.expect {
             expected.push(expect::expect(&plan, &ran.buffers, word, flags.tolerance, flags.seed)?);
@@ -156,7 +158,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         || flags.deterministic && !differences.is_empty();
     let verdict = if bad { Verdict::Fault } else { Verdict::Clean };
     let (launches, orders) = (launched(&plan), Schedule::ALL.to_vec());
-    Ok(Outcome { file: file.path.clone(), verdict, launches, orders, faults, differences, buffers, expected })
+    Ok(Outcome { file: file.path.clone(), verdict, launches, orders, faults, differences, buffers, printed, expected })
 }
 
 fn launched(plan: &Plan) -> Vec<Launched> {

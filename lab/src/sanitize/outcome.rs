@@ -1,6 +1,6 @@
 //! What all orders together say of the launches.
 
-use emulator::{Fault, Schedule};
+use emulator::{Fault, Printed, Schedule};
 use serde::Serialize;
 
 use super::execute::{Contents, Ran};
@@ -24,6 +24,8 @@ pub struct Outcome {
     pub differences: Vec<Difference>,
     /// The buffers after the last launch, in the first order that ended well.
     pub buffers: Vec<Held>,
+    /// What the kernels printed, in the first order that ended well.
+    pub printed: Vec<Said>,
     /// What was expected of buffers.
     pub expected: Vec<Expected>,
 }
@@ -63,6 +65,16 @@ pub struct Found {
     /// The fault in the first of them.
     #[serde(flatten)]
     pub fault: Box<Fault>,
+}
+
+/// A text that a thread printed.
+#[derive(Debug, Serialize)]
+pub struct Said {
+    /// The launch, from 1.
+    pub launch: usize,
+    /// The text, and who printed it.
+    #[serde(flatten)]
+    pub printed: Printed,
 }
 
 /// A buffer that depends on the order.

@@ -37,6 +37,16 @@ pub fn text(outcome: &Outcome) -> String {
             if outcome.launches.len() > 1 { format!("launch {} ({entry}), ", found.launch) } else { String::new() };
         let _ = writeln!(text, "\nfault     {which}{}\nerror: {}", names(&found.orders), rendered.trim_end());
     }
+    if !outcome.printed.is_empty() {
+        let _ = writeln!(text, "\nprinted");
+    }
+    for said in &outcome.printed {
+        let site = &said.printed.site;
+        let place = site.source.as_ref().map_or(String::new(), |(file, line)| format!(" {file}:{line}"));
+        for line in said.printed.text.lines() {
+            let _ = writeln!(text, "  block {}, thread {}{place}: {line}", site.block, site.thread);
+        }
+    }
     if !outcome.differences.is_empty() {
         let _ = writeln!(text, "\ndepends on the order of thread blocks and warps");
         outcome.differences.iter().for_each(|difference| text += &differing(difference));
