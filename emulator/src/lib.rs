@@ -1,8 +1,4 @@
-//! Runs PTX on the CPU, in lockstep warps of 32 lanes, and counts what the hardware counts.
-//!
-//! The public API is a small driver: allocate buffers on a [`Device`], copy bytes in, parse a
-//! [`Module`], launch one of its kernels, and read the bytes and the [`Report`] (or the [`Fault`])
-//! that come back. The crate knows PTX and GPUs and nothing of matrix multiplication.
+#![doc = include_str!("../README.md")]
 
 pub mod access;
 mod argument;
