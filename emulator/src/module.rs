@@ -94,6 +94,13 @@ impl Module {
         self.source.variables.iter().filter(outside).map(|v| v.name.as_str())
     }
 
+    /// The size of the variable of this name, in bytes; nothing if there is none.
+    pub fn variable_bytes(&self, name: &str) -> Option<u64> {
+        let variable =
+            self.source.variables.iter().find(|v| v.name == name && (v.space == "global" || v.space == "const"));
+        variable?.bytes
+    }
+
     pub(crate) fn global_variables(&self) -> impl Iterator<Item = &str> {
         self.globals().map(|v| v.name.as_str())
     }

@@ -3,7 +3,7 @@
 use common::Error;
 use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Printed, Schedule};
 
-use super::plan::{Plan, PlannedLaunch, Value};
+use super::plan::{Plan, Planned, PlannedLaunch, Value};
 
 /// What came of the launches in one order.
 #[derive(Debug)]
@@ -32,11 +32,18 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
     let mut device = Device::new();
     let mut buffers = Vec::new();
     for planned in &plan.buffers {
+        if planned.variable {
+            if let Some(bytes) = &planned.bytes {
+                device.write_variable(&plan.module, &planned.name, 0, bytes).map_err(refused)?;
+            }
+            buffers.push(device.variable(&plan.module, &planned.name).ok());
+            continue;
+        }
         let buffer = device.alloc(&planned.name, planned.count * planned.element.bytes());
         if let Some(bytes) = &planned.bytes {
             device.write(buffer, bytes).map_err(refused)?;
         }
-        buffers.push(buffer);
+        buffers.push(Some(buffer));
     }
     let (mut fault, mut printed) = (None, Vec::new());
     for (index, planned) in plan.launches.iter().enumerate() {
@@ -53,9 +60,13 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
             }
         }
     }
-    let contents = |(buffer, planned): (&Buffer, &super::plan::Planned)| {
+    let contents = |(buffer, planned): (&Option<Buffer>, &Planned)| {
         let mut bytes = vec![0; planned.count * planned.element.bytes()];
-        let unwritten = device.peek(*buffer, 0, &mut bytes).map_err(refused)?;
+        let unwritten = match buffer {
+            Some(buffer) => device.peek(*buffer, 0, &mut bytes),
+            None => device.read_variable(&plan.module, &planned.name, 0, &mut bytes).map(|()| 0),
+        };
+        let unwritten = unwritten.map_err(refused)?;
         Ok(Contents { bytes, unwritten })
     };
     let buffers = buffers.iter().zip(&plan.buffers).map(contents).collect::<Result<_, Error>>()?;
@@ -65,7 +76,7 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
 fn launch(
     device: &mut Device,
     planned: &PlannedLaunch,
-    buffers: &[Buffer],
+    buffers: &[Option<Buffer>],
     order: Schedule,
     instruction_limit: u64,
 ) -> Result<Vec<Printed>, LaunchError> {
@@ -78,17 +89,18 @@ fn launch(
     device.launch(&planned.kernel, how, &arguments).map(|report| report.printed)
 }
 
-fn argument(device: &mut Device, value: &Value, buffers: &[Buffer]) -> Argument {
+fn argument(device: &mut Device, value: &Value, buffers: &[Option<Buffer>]) -> Argument {
     if let [(0, buffer, offset)] = value.pointers.as_slice()
+        && let Some(buffer) = buffers[*buffer]
         && value.bytes.len() == 8
     {
-        return Argument::Within(buffers[*buffer], *offset);
+        return Argument::Within(buffer, *offset);
     }
     let mut bytes = value.bytes.clone();
     for &(at, buffer, offset) in &value.pointers {
-        // A buffer of this very device that is never freed has an address.
-        let address = device.address(buffers[buffer]).unwrap_or_default().wrapping_add(offset);
-        bytes[at..at + 8].copy_from_slice(&address.to_le_bytes());
+        // A buffer of this very device that is never freed has an address; constant memory has none, and a null pointer shows.
+        let address = buffers[buffer].and_then(|buffer| device.address(buffer).ok()).unwrap_or_default();
+        bytes[at..at + 8].copy_from_slice(&address.wrapping_add(offset).to_le_bytes());
     }
     Argument::Bytes(bytes)
 }

@@ -69,6 +69,9 @@ pub struct Sanitize {
     /// A name for a number, for expressions (repeatable)
     #[arg(long, value_name = "NAME=NUMBER", action = clap::ArgAction::Append)]
     set: Vec<String>,
+    /// What a variable outside the kernels holds, as filter:f32={1,2,1}, or with its type alone, to be shown (repeatable)
+    #[arg(long, value_name = "NAME:TYPE=CONTENT", action = clap::ArgAction::Append)]
+    variable: Vec<String>,
     /// A folder with headers (repeatable)
     #[arg(long, value_name = "DIR", action = clap::ArgAction::Append)]
     include: Vec<PathBuf>,
@@ -136,7 +139,7 @@ pub fn run(sanitize: &Sanitize, words: &[String]) -> Result<ExitCode, Error> {
 fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Error> {
     let flags = &words.flags;
     let (_, module) = file.module(options, &[])?;
-    let plan = plan::plan(&module, &words.launches, &flags.set, flags.seed)?;
+    let plan = plan::plan(&module, &words.launches, &flags.set, &flags.variable, flags.seed)?;
     let mut runs = Vec::new();
     for order in Schedule::ALL {
         runs.push(execute::run(&plan, order, flags.instruction_limit)?);
