@@ -188,8 +188,8 @@ fn issued(report: &Report) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Dim3;
     use crate::counters::{Counters, GlobalCounters, SharedCounters};
-    use crate::driver::Dim3;
     use crate::gpu::{A100, H200, K80, T4};
 
     const EQUAL: Assumptions = Assumptions { equal_blocks: true, cold_l2: false };

@@ -14,8 +14,7 @@ fn launch(module: &str, grid: u32, last_first: bool) -> Result<Report, LaunchErr
     let kernel = Module::parse(module).and_then(|module| module.kernel("k")).expect("the text is right");
     let mut device = Device::new();
     let out = device.alloc("out", 64);
-    let mut launch = Launch::new(Dim3::xy(grid, 1), Dim3::xy(2, 1));
-    launch.schedule = if last_first { Schedule::LastFirst } else { Schedule::FirstFirst };
+    let launch = Launch::new(grid, 2).schedule(if last_first { Schedule::LastFirst } else { Schedule::FirstFirst });
     device.launch(&kernel, launch, &[Argument::Buffer(out)])
 }
 

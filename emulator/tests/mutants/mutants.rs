@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module};
+use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module, Refusal};
 
 /// A small generator, so that every run breaks the same things.
 pub struct Dice(u64);
@@ -202,9 +202,9 @@ pub fn judge(text: &str) -> Verdict {
         launch.instruction_limit = 2000;
         // Whether it runs to its end or is convicted does not matter here.
         if let Err(LaunchError::Refused(why)) = device.launch(&kernel, launch, &arguments)
-            && !why.contains("bytes, and the parameter")
+            && !matches!(why, Refusal::ArgumentSize { .. })
         {
-            return Verdict::Refused(why);
+            return Verdict::Refused(why.to_string());
         }
     }
     Verdict::Ran

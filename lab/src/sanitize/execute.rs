@@ -1,0 +1,110 @@
+//! All launches of a plan, one after the other on the same buffers, in one order of thread blocks and warps.
+
+use common::Error;
+use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Printed, Schedule};
+
+use super::plan::{Plan, Planned, PlannedLaunch, Value};
+
+/// What came of the launches in one order.
+#[derive(Debug)]
+pub struct Ran {
+    /// The order.
+    pub order: Schedule,
+    /// The fault, and the launch that it ended, from 0.
+    pub fault: Option<(usize, Box<Fault>)>,
+    /// What the launches printed, each with the launch, from 0.
+    pub printed: Vec<(usize, Printed)>,
+    /// The buffers afterwards.
+    pub buffers: Vec<Contents>,
+}
+
+/// What a buffer holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents {
+    /// The bytes; where nobody wrote, they say nothing.
+    pub bytes: Vec<u8>,
+    /// How many bytes nobody wrote.
+    pub unwritten: usize,
+}
+
+/// Runs the launches until one is at fault.
+pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, Error> {
+    let mut device = Device::new();
+    let mut buffers = Vec::new();
+    for planned in &plan.buffers {
+        if planned.variable {
+            if let Some(bytes) = &planned.bytes {
+                device.write_variable(&plan.module, &planned.name, 0, bytes).map_err(refused)?;
+            }
+            buffers.push(device.variable(&plan.module, &planned.name).ok());
+            continue;
+        }
+        let buffer = device.alloc(&planned.name, planned.count * planned.element.bytes());
+        if let Some(bytes) = &planned.bytes {
+            device.write(buffer, bytes).map_err(refused)?;
+        }
+        buffers.push(Some(buffer));
+    }
+    let (mut fault, mut printed) = (None, Vec::new());
+    for (index, planned) in plan.launches.iter().enumerate() {
+        match launch(&mut device, planned, &buffers, order, instruction_limit) {
+            Ok(said) => printed.extend(said.into_iter().map(|said| (index, said))),
+            Err(LaunchError::Fault(found)) => {
+                fault = Some((index, found));
+                break;
+            }
+            Err(other) => {
+                let message =
+                    format!("the emulator refuses launch {} of {}: {other}", index + 1, planned.kernel.name());
+                return Err(Error::usage(message, "check --grid, --block, --shared and the arguments"));
+            }
+        }
+    }
+    let contents = |(buffer, planned): (&Option<Buffer>, &Planned)| {
+        let mut bytes = vec![0; planned.count * planned.element.bytes()];
+        let unwritten = match buffer {
+            Some(buffer) => device.peek(*buffer, 0, &mut bytes),
+            None => device.read_variable(&plan.module, &planned.name, 0, &mut bytes).map(|()| 0),
+        };
+        let unwritten = unwritten.map_err(refused)?;
+        Ok(Contents { bytes, unwritten })
+    };
+    let buffers = buffers.iter().zip(&plan.buffers).map(contents).collect::<Result<_, Error>>()?;
+    Ok(Ran { order, fault, printed, buffers })
+}
+
+fn launch(
+    device: &mut Device,
+    planned: &PlannedLaunch,
+    buffers: &[Option<Buffer>],
+    order: Schedule,
+    instruction_limit: u64,
+) -> Result<Vec<Printed>, LaunchError> {
+    let argument = |value| argument(device, value, buffers);
+    let arguments: Vec<Argument> = planned.arguments.iter().map(argument).collect();
+    let how = Launch::new(planned.grid, planned.block)
+        .dynamic_shared(planned.shared)
+        .instruction_limit(instruction_limit)
+        .schedule(order);
+    device.launch(&planned.kernel, how, &arguments).map(|report| report.printed)
+}
+
+fn argument(device: &mut Device, value: &Value, buffers: &[Option<Buffer>]) -> Argument {
+    if let [(0, buffer, offset)] = value.pointers.as_slice()
+        && let Some(buffer) = buffers[*buffer]
+        && value.bytes.len() == 8
+    {
+        return Argument::Within(buffer, *offset);
+    }
+    let mut bytes = value.bytes.clone();
+    for &(at, buffer, offset) in &value.pointers {
+        // A buffer of this very device that is never freed has an address; constant memory has none, and a null pointer shows.
+        let address = buffers[buffer].and_then(|buffer| device.address(buffer).ok()).unwrap_or_default();
+        bytes[at..at + 8].copy_from_slice(&address.wrapping_add(offset).to_le_bytes());
+    }
+    Argument::Bytes(bytes)
+}
+
+fn refused(error: DeviceError) -> Error {
+    Error::usage(format!("the emulator refuses: {error}"), "make the buffers smaller")
+}
