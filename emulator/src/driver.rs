@@ -44,7 +44,7 @@ impl fmt::Display for Dim3 {
 pub struct Buffer(pub(crate) u32);
 
 /// A kernel argument.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Argument {
     /// The address of a buffer.
     Buffer(Buffer),
@@ -56,6 +56,8 @@ pub enum Argument {
     F32(f32),
     /// A double.
     F64(f64),
+    /// A structure, or any other value, as its bytes lie. Pointers in it come from [`Device::address`].
+    Bytes(Vec<u8>),
 }
 
 /// How to launch a kernel.
@@ -147,6 +149,21 @@ impl Device {
         }
         memory.read(bytes);
         Ok(())
+    }
+
+    /// Copies the first bytes of a buffer out, whoever wrote them, and says how many of them nobody did. What those are
+    /// means nothing.
+    pub fn read_any(&self, buffer: Buffer, bytes: &mut [u8]) -> Result<usize, DeviceError> {
+        self.check(buffer, bytes.len(), "read")?;
+        let memory = &self.memory.buffers[buffer.0 as usize];
+        memory.read(bytes);
+        Ok(memory.unwritten(bytes.len()).map_or(0, |(_, count)| count))
+    }
+
+    /// The address of a buffer, for pointers within structures and within buffers.
+    pub fn address(&mut self, buffer: Buffer) -> u64 {
+        self.memory.buffers[buffer.0 as usize].exposed = true;
+        self.memory.address(buffer.0)
     }
 
     fn check(&self, buffer: Buffer, bytes: usize, verb: &str) -> Result<(), DeviceError> {

@@ -19,6 +19,8 @@ pub(crate) struct BufferMemory {
     pub name: String,
     pub bytes: usize,
     pub freed: bool,
+    /// Its address was given out: any pointer may lead here.
+    pub exposed: bool,
     words: Vec<AtomicU32>,
     /// For each byte whether it was written; absent once all were.
     pub written: OnceLock<Box<[AtomicU8]>>,
@@ -68,8 +70,8 @@ impl BufferMemory {
         words.resize_with(bytes.div_ceil(4), || AtomicU32::new(word));
         let mut touched = Vec::new();
         touched.resize_with(bytes.div_ceil(32), AtomicU8::default);
-        let (name, freed, written, watch) = (name.to_string(), false, OnceLock::new(), None);
-        BufferMemory { name, bytes, freed, words, written, touched, watch }
+        let (name, written, watch) = (name.to_string(), OnceLock::new(), None);
+        BufferMemory { name, bytes, freed: false, exposed: false, words, written, touched, watch }
     }
 
     /// Starts tracking which bytes are written, with none.

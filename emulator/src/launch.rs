@@ -168,12 +168,13 @@ impl Device {
         }
         let mut bytes = vec![0; program.parameter_bytes as usize];
         for (index, (parameter, argument)) in program.parameters.iter().zip(arguments).enumerate() {
-            let value = match *argument {
+            let value = match argument {
                 Argument::Buffer(buffer) => self.memory.address(buffer.0).to_le_bytes().to_vec(),
                 Argument::U32(value) => value.to_le_bytes().to_vec(),
                 Argument::U64(value) => value.to_le_bytes().to_vec(),
                 Argument::F32(value) => value.to_le_bytes().to_vec(),
                 Argument::F64(value) => value.to_le_bytes().to_vec(),
+                Argument::Bytes(bytes) => bytes.clone(),
             };
             if value.len() != parameter.bytes as usize {
                 let (wanted, given) = (parameter.bytes, value.len());
@@ -197,6 +198,14 @@ impl Device {
                     known.stored |= stored;
                     known.loaded |= loaded;
                 }
+                None => all.push(Written { buffer, variable: false, stored, loaded }),
+            }
+        }
+        let stored = program.globals_stored || program.parameters.iter().any(|p| p.stored_through);
+        let loaded = program.globals_loaded || program.parameters.iter().any(|p| p.loaded_through);
+        for (buffer, _) in self.memory.buffers.iter().enumerate().filter(|(_, memory)| memory.exposed) {
+            match all.iter_mut().find(|known| known.buffer == buffer) {
+                Some(known) => (known.stored, known.loaded) = (stored, loaded),
                 None => all.push(Written { buffer, variable: false, stored, loaded }),
             }
         }

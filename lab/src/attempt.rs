@@ -12,7 +12,7 @@ use common::road::{self, Exam};
 use common::{Dim3, Dtype, Error, LaunchShape, Shape, Source, Tile};
 
 use crate::bench::Bench;
-use crate::candidate::{Candidate, File, options};
+use crate::candidate::{self, Candidate, File, options};
 use crate::compare::{against_vendor, head_and_rows};
 use crate::expression::{evaluate, parts};
 use crate::flags::{How, Sizes};
@@ -85,7 +85,7 @@ struct Carried {
 /// Runs the command, whose own words are `words`.
 pub fn run(attempt: &Try, words: &[String]) -> Result<ExitCode, Error> {
     let file = File::read(&attempt.file)?;
-    let carried = ["lab try".to_string()].into_iter().chain(file.flags());
+    let carried = ["lab try".to_string()].into_iter().chain(file.flags(candidate::TRY));
     let attempt = match Carried::try_parse_from(carried.chain(words.iter().cloned())) {
         Ok(all) => all.flags,
         Err(error) => return Ok(common::cli::explain(&error)),

@@ -8,7 +8,9 @@ use common::{Error, Source};
 use emulator::{Module, Parameter};
 
 /// What stands before the flags that a kernel carries for `lab try`.
-const MARK: &str = "// lab try: ";
+pub const TRY: &str = "// lab try: ";
+/// The same for `lab sanitize`.
+pub const SANITIZE: &str = "// lab sanitize: ";
 
 /// A kernel's file, read.
 #[derive(Debug)]
@@ -46,31 +48,38 @@ impl File {
     }
 
     /// The flags that the file carries: `// lab try: --args A,B,C,M,N,K`.
-    pub fn flags(&self) -> Vec<String> {
-        let lines = self.text.lines().filter_map(|line| line.strip_prefix(MARK));
+    pub fn flags(&self, mark: &str) -> Vec<String> {
+        let lines = self.text.lines().filter_map(|line| line.strip_prefix(mark));
         lines.flat_map(str::split_whitespace).map(str::to_string).collect()
     }
 
     /// The kernel of this name, or the only one. CUDA C++ is compiled, unless fresh PTX lies in `ptx/` beside it.
     /// `architecture` is the one that resources are wanted for.
     pub fn kernel(&self, entry: Option<&str>, options: &[String], architecture: u32) -> Result<Candidate, Error> {
-        let (mut kernel, path, text) = match extension(Path::new(&self.path)) {
-            "ptx" => {
-                let (path, text) = self.named_source();
-                (Kernel::given(self.text.clone(), ""), path, text)
-            }
-            _ => (self.compile(options, architecture)?, self.path.clone(), self.text.clone()),
+        let (mut kernel, module) = self.module(options, &[architecture])?;
+        let (path, text) = match extension(Path::new(&self.path)) {
+            "ptx" => self.named_source(),
+            _ => (self.path.clone(), self.text.clone()),
         };
-        let hint = "a CUDA compiler makes PTX that can be read: nvcc --ptx";
-        let module =
-            Module::parse(&kernel.ptx).map_err(|error| Error::usage(format!("{}: {error}", self.path), hint))?;
         let names: Vec<&str> = module.kernels().collect();
         kernel.entry = pick(&names, entry)?;
         let parameters = module.parameters(&kernel.entry).unwrap_or_default();
         Ok(Candidate { kernel, path, text, parameters })
     }
 
-    fn compile(&self, options: &[String], architecture: u32) -> Result<Kernel, Error> {
+    /// All kernels of the file: their PTX, with an entry that is still to be named, and the module.
+    pub fn module(&self, options: &[String], architectures: &[u32]) -> Result<(Kernel, Module), Error> {
+        let kernel = match extension(Path::new(&self.path)) {
+            "ptx" => Kernel::given(self.text.clone(), ""),
+            _ => self.compile(options, architectures)?,
+        };
+        let hint = "a CUDA compiler makes PTX that can be read: nvcc --ptx";
+        let module =
+            Module::parse(&kernel.ptx).map_err(|error| Error::usage(format!("{}: {error}", self.path), hint))?;
+        Ok((kernel, module))
+    }
+
+    fn compile(&self, options: &[String], architectures: &[u32]) -> Result<Kernel, Error> {
         let source = Source { path: &self.path, text: &self.text };
         if let Ok(file) = fs::read_to_string(beside(&self.path))
             && let Ok((header, ptx)) = Header::verify(&file, &self.text, options)
@@ -81,7 +90,7 @@ impl File {
             Error::usage(format!("{} is CUDA C++, and there is no compiler: {why}", self.path), INSTALL)
         })?;
         let hint = "fix the kernel; `--define NAME=VALUE` gives it macros, `--arch` another architecture".to_string();
-        Kernel::from_source(&source, "", options, &[architecture], compiler, hint)
+        Kernel::from_source(&source, "", options, architectures, compiler, hint)
     }
 
     /// The file that the PTX's line information names, if it is there.
@@ -127,7 +136,7 @@ fn extension(path: &Path) -> &str {
 }
 
 /// The kernel that is meant: by its name, or by what C++ makes of it (`_Z4gemmPKfS0_Pfiii`).
-fn pick(names: &[&str], entry: Option<&str>) -> Result<String, Error> {
+pub fn pick(names: &[&str], entry: Option<&str>) -> Result<String, Error> {
     let is_meant = |name: &&&str| match entry {
         None => true,
         Some(entry) => **name == entry || (name.starts_with("_Z") && name.contains(&format!("{}{entry}", entry.len()))),

@@ -1,26 +1,37 @@
-//! Whole numbers written as expressions in M, N and K: `cdiv(N, 32)`, `M * (K + 1) / 2`.
+//! Whole numbers written as expressions in names, as in M, N and K: `cdiv(N, 32)`, `M * (K + 1) / 2`.
 //!
 //! ```text
 //! sum     = product { ("+" | "-") product }
 //! product = atom { ("*" | "/") atom }          / rounds down
-//! atom    = number | "M" | "N" | "K" | "(" sum ")" | "cdiv(" sum "," sum ")"          cdiv rounds up
+//! atom    = number | name | "(" sum ")" | "cdiv(" sum "," sum ")"          cdiv rounds up
 //! ```
 
 use common::{Error, Shape};
 
 /// The value of an expression for a shape. An error for what is none, for a negative value and for a division by 0.
 pub fn evaluate(text: &str, shape: &Shape) -> Result<u64, Error> {
-    let mut reader = Reader { text, rest: text, shape };
-    let value = reader.sum().and_then(|value| match reader.peek() {
-        None => u64::try_from(value).map_err(|_| format!("its value is {value}")),
-        Some(c) => Err(format!("`{c}` is not expected there")),
-    });
-    value.map_err(|why| {
+    let sizes = |name: &str| match name {
+        "M" => Some(shape.m.into()),
+        "N" => Some(shape.n.into()),
+        "K" => Some(shape.k.into()),
+        _ => None,
+    };
+    value(text, &sizes).map_err(|why| {
         Error::usage(
             format!("`{text}` is no size: {why}"),
             "an expression has numbers, M, N, K, + - * / ( ) and cdiv(a,b), which is a/b rounded up",
         )
     })
+}
+
+/// The value of an expression in the names that `known` knows, or why there is none.
+pub fn value(text: &str, known: &dyn Fn(&str) -> Option<u64>) -> Result<u64, String> {
+    let mut reader = Reader { text, rest: text, known };
+    let value = reader.sum()?;
+    match reader.peek() {
+        None => u64::try_from(value).map_err(|_| format!("its value is {value}")),
+        Some(c) => Err(format!("`{c}` is not expected there")),
+    }
 }
 
 /// The parts of a list, at the commas outside parentheses.
@@ -44,7 +55,7 @@ pub fn parts(list: &str) -> Vec<&str> {
 struct Reader<'a> {
     text: &'a str,
     rest: &'a str,
-    shape: &'a Shape,
+    known: &'a dyn Fn(&str) -> Option<u64>,
 }
 
 type Value = Result<i128, String>;
@@ -107,16 +118,16 @@ impl Reader<'_> {
             return self.expect(')').map(|()| value);
         }
         self.peek();
-        let length = self.rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(self.rest.len());
+        let length = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(length);
         self.rest = rest;
         match word {
-            "M" => Ok(self.shape.m.into()),
-            "N" => Ok(self.shape.n.into()),
-            "K" => Ok(self.shape.k.into()),
             "cdiv" => self.rounded_up(),
             "" => Err("a number is missing".to_string()),
-            _ => word.parse::<u64>().map(i128::from).map_err(|_| format!("`{word}` is unknown")),
+            _ => match (self.known)(word) {
+                Some(value) => Ok(value.into()),
+                None => word.parse::<u64>().map(i128::from).map_err(|_| format!("`{word}` is unknown")),
+            },
         }
     }
 
@@ -134,7 +145,7 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    fn value(text: &str) -> Result<u64, String> {
+    fn size(text: &str) -> Result<u64, String> {
         evaluate(text, &Shape { m: 100, n: 70, k: 50 }).map_err(|e| e.to_string().lines().next().unwrap().to_string())
     }
 
@@ -149,7 +160,7 @@ mod tests {
             ("(M + N) * 2", 340),
             ("10-2-3", 5),
         ] {
-            assert_eq!(value(text), Ok(expected), "{text}");
+            assert_eq!(size(text), Ok(expected), "{text}");
         }
     }
 
@@ -169,15 +180,15 @@ mod tests {
             ("18446744073709551616", "`18446744073709551616` is unknown"),
             ("ä", "`ä` is not expected there"),
         ] {
-            let error = value(text).unwrap_err();
+            let error = size(text).unwrap_err();
             assert!(error == format!("`{text}` is no size: {why}") || text == "ä", "{error}");
         }
     }
 
     #[test]
     fn a_deep_expression_does_not_overflow_the_stack() {
-        assert!(value(&"(".repeat(100_000)).is_err());
-        assert!(value(&"(".repeat(900)).is_err());
+        assert!(size(&"(".repeat(100_000)).is_err());
+        assert!(size(&"(".repeat(900)).is_err());
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //!   lesson by lesson
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
+//! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks
 //! - [`gpus`]: the modelled GPUs, and what fits on them
 //! - [`ladder`]: the levels, [`bench`]: a problem on which they run, [`row`]: what comes of it
 //! - [`flags`], [`table`], [`output`], [`provenance`]: what the commands share
@@ -31,6 +32,7 @@ mod pivot;
 mod plot;
 mod provenance;
 mod row;
+mod sanitize;
 mod svg;
 mod sweep;
 mod table;
@@ -52,6 +54,7 @@ struct Lab {
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(compare::Compare),
+    Sanitize(sanitize::Sanitize),
     Sweep(sweep::Sweep),
     Try(attempt::Try),
     Measure(measure::Measure),
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Command::Gpus(gpus) => gpus::list(gpus),
         Command::Occupancy(fit) => gpus::fit(fit),
         Command::Measure(measure) => measure::run(measure),
+        Command::Sanitize(sanitize) => sanitize::run(sanitize, &words[1..]),
         Command::Sweep(sweep) => sweep::run(sweep),
         Command::Tune(tune) => tune::run(tune, &words),
         Command::Try(attempt) => attempt::run(attempt, &words[1..]),

@@ -161,5 +161,5 @@ fn the_exhibits_ptx_is_fresh() {
         }
         count += 1;
     }
-    assert_eq!(count, 17);
+    assert_eq!(count, 24);
 }

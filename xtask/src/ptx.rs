@@ -16,7 +16,9 @@ pub fn run() -> Result<ExitCode> {
         }
     }
     for kernel in kernels()? {
-        if !shell::cargo(&format!("run --quiet --package lab -- try {kernel} --write-ptx"))? {
+        let text = fs::read_to_string(shell::root().join(&kernel)).with_context(|| format!("cannot read {kernel}"))?;
+        let command = if text.contains("// lab sanitize: ") { "sanitize" } else { "try" };
+        if !shell::cargo(&format!("run --quiet --package lab -- {command} {kernel} --write-ptx"))? {
             eprintln!("error: the PTX of {kernel} was not written");
             return Ok(ExitCode::FAILURE);
         }

@@ -1,0 +1,112 @@
+//! What buffers hold afterwards: printed, and held against what is expected.
+
+use std::ops::Range;
+
+use common::Error;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::content::Content;
+use super::execute::Contents;
+use super::outcome::Held;
+use super::plan::{Plan, Planned};
+use super::words::pair;
+
+/// Elements of a buffer that are shown where nothing is asked for.
+const SHOWN: usize = 8;
+/// Elements that are shown at most.
+const MOST_SHOWN: usize = 65536;
+
+/// An expectation, and what became of it.
+#[derive(Debug, Serialize)]
+pub struct Expected {
+    /// As it was given.
+    pub expected: String,
+    /// Whether it holds.
+    pub holds: bool,
+    /// Elements that are otherwise.
+    pub wrong: usize,
+    /// Out of how many.
+    pub of: usize,
+    /// The first of them: where, what is there, and what is expected.
+    pub first: Option<(usize, String, String)>,
+}
+
+/// Holds `--expect NAME=CONTENT` or `NAME[FROM..TO]=CONTENT` against a buffer.
+pub fn expect(plan: &Plan, contents: &[Contents], word: &str, tolerance: f64, seed: u64) -> Result<Expected, Error> {
+    let (place, content) = pair("--expect", word)?;
+    let (index, range) = part(plan, "--expect", place)?;
+    let Planned { element, .. } = plan.buffers[index];
+    let hint = "a content is zeros, ones, range, a number, {1,2,3}, or @FILE";
+    let wanted = Content::parse(content).and_then(|content| content.bytes(element, range.len(), seed, place));
+    let wanted = wanted.map_err(|why| Error::usage(format!("--expect {word}: {why}"), hint))?;
+    let size = element.bytes();
+    let got = &contents[index].bytes[range.start * size..range.end * size];
+    let close = |got: &[u8], wanted: &[u8]| {
+        let [a, b] = [got, wanted].map(|bytes| element.number(bytes).to_f64());
+        got == wanted || a == b || (a - b).abs() <= tolerance * a.abs().max(b.abs()) || a.is_nan() && b.is_nan()
+    };
+    let pairs = || got.chunks_exact(size).zip(wanted.chunks_exact(size)).enumerate();
+    let wrong = pairs().filter(|(_, (got, wanted))| !close(got, wanted)).count();
+    let first = pairs().find(|(_, (got, wanted))| !close(got, wanted)).map(|(at, (got, wanted))| {
+        (range.start + at, element.number(got).to_string(), element.number(wanted).to_string())
+    });
+    Ok(Expected { expected: word.to_string(), holds: wrong == 0, wrong, of: range.len(), first })
+}
+
+/// The buffers as they are shown: the parts that `--print` names, else the first elements of each.
+pub fn held(plan: &Plan, contents: &[Contents], print: &[String]) -> Result<Vec<Held>, Error> {
+    let mut parts = Vec::new();
+    for word in print {
+        parts.push(part(plan, "--print", word)?);
+    }
+    if print.is_empty() {
+        parts.extend(plan.buffers.iter().enumerate().map(|(index, buffer)| (index, 0..buffer.count.min(SHOWN))));
+    }
+    Ok(parts.into_iter().map(|(index, range)| show(&plan.buffers[index], &contents[index], range)).collect())
+}
+
+fn show(planned: &Planned, contents: &Contents, range: Range<usize>) -> Held {
+    let size = planned.element.bytes();
+    let shown = range.start..range.end.min(range.start + MOST_SHOWN);
+    let bytes = &contents.bytes[shown.start * size..shown.end * size];
+    let hash = || Sha256::digest(&contents.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    Held {
+        name: planned.name.clone(),
+        element: planned.element.name(),
+        count: planned.count,
+        unwritten_bytes: contents.unwritten,
+        sha256: (contents.unwritten == 0).then(hash),
+        from: shown.start,
+        values: bytes.chunks_exact(size).map(|bytes| planned.element.number(bytes).to_string()).collect(),
+    }
+}
+
+/// `NAME`, `NAME[5]` or `NAME[0..8]`: which buffer, and which of its elements.
+fn part(plan: &Plan, flag: &str, word: &str) -> Result<(usize, Range<usize>), Error> {
+    let (name, range) = word.split_once('[').map_or((word, None), |(name, rest)| (name, Some(rest)));
+    let known: Vec<&str> = plan.buffers.iter().map(|buffer| buffer.name.as_str()).collect();
+    let index = known.iter().position(|known| *known == name.trim()).ok_or_else(|| {
+        Error::usage(
+            format!("{flag} {word}: there is no buffer `{}`", name.trim()),
+            format!("there are {}", known.join(", ")),
+        )
+    })?;
+    let count = plan.buffers[index].count;
+    let Some(range) = range else { return Ok((index, 0..count)) };
+    let bounds = range.strip_suffix(']').and_then(|range| match range.split_once("..") {
+        Some((from, to)) => {
+            let from = if from.is_empty() { Some(0) } else { from.parse().ok() };
+            let to = if to.is_empty() { Some(count) } else { to.parse().ok() };
+            from.zip(to)
+        }
+        None => range.parse().ok().map(|at: usize| (at, at.saturating_add(1))),
+    });
+    match bounds {
+        Some((from, to)) if from <= to && to <= count => Ok((index, from..to)),
+        Some((_, to)) => {
+            Err(Error::usage(format!("{flag} {word}: {to} is not in 0..{count}"), "a range is as in `out[0..8]`"))
+        }
+        None => Err(Error::usage(format!("{flag} {word}: this is no range"), "a range is as in `out[0..8]`")),
+    }
+}

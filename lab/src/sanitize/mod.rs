@@ -1,0 +1,171 @@
+//! `lab sanitize my_kernel.cu`: any kernel under the emulator's checks, in more than one order of its thread blocks.
+//!
+//! - [`words`]: the command's words, by launch; [`argument`], [`element`], [`content`]: what they mean
+//! - [`plan`]: buffers and launches; [`execute`]: they run, in one order
+//! - [`outcome`]: what all orders say; [`expect`]: what buffers hold
+//! - [`text`], [`sarif`]: how it is written
+
+mod argument;
+mod content;
+mod element;
+mod execute;
+mod expect;
+mod outcome;
+mod plan;
+mod sarif;
+mod text;
+mod words;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use common::Error;
+
+use crate::candidate::{File, SANITIZE, options};
+use crate::output::{note, print};
+use execute::Order;
+use outcome::{Launched, Outcome, Verdict};
+use plan::Plan;
+use words::Words;
+
+/// Any kernel under the emulator's checks: races, bad addresses, memory that nobody wrote, barriers, endless loops
+///
+/// Runs one or several launches on the CPU, in more than one order of their thread blocks, and says what is wrong, with the lines.
+/// Exit code 0: clean; 1: a fault, or something not as expected; 2: bad usage.
+///
+/// An argument is a buffer (in:f32[4096]=random), a number (n:i32=4096, or 4096 as wide as the parameter), a buffer named
+/// before (in, or in+64 from its element 64 on), null, or a structure by value ({i32=3,f32=0.5,in}). A buffer holds zeros, ones,
+/// range (0, 1, 2, …), random, random(LOW,HIGH), a number, {1,2,3}, or @FILE; without that, nothing that anybody has written.
+/// Types: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64.
+///
+/// Several launches in a row work on the same buffers: `--launch NAME` begins one, and --grid, --block, --shared and --arg after it
+/// are its own; those before the first --launch are common to all.
+///
+/// The kernel's file may carry flags, in lines that begin with `// lab sanitize: `; the command line comes after them.
+#[derive(Debug, Clone, Args)]
+#[command(args_override_self = true)]
+pub struct Sanitize {
+    /// The kernels' file: .cu, compiled by NVRTC, or .ptx
+    file: PathBuf,
+    /// The kernel's name, if the file has several
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Begins a launch of this kernel (repeatable)
+    #[arg(long, value_name = "NAME", action = clap::ArgAction::Append)]
+    launch: Vec<String>,
+    /// Thread blocks along x, y, z: expressions with + - * /, cdiv(a,b) and names from --set
+    #[arg(long, value_name = "X,Y,Z", action = clap::ArgAction::Append)]
+    grid: Vec<String>,
+    /// Threads of a block along x, y, z
+    #[arg(long, value_name = "X,Y,Z", action = clap::ArgAction::Append)]
+    block: Vec<String>,
+    /// Dynamic shared memory per block, in bytes
+    #[arg(long, value_name = "BYTES", action = clap::ArgAction::Append)]
+    shared: Vec<String>,
+    /// The kernel's next argument (repeatable, in the kernel's order)
+    #[arg(long, value_name = "ARGUMENT", action = clap::ArgAction::Append, allow_hyphen_values = true)]
+    arg: Vec<String>,
+    /// A name for a number, for expressions (repeatable)
+    #[arg(long, value_name = "NAME=NUMBER", action = clap::ArgAction::Append)]
+    set: Vec<String>,
+    /// A folder with headers (repeatable)
+    #[arg(long, value_name = "DIR", action = clap::ArgAction::Append)]
+    include: Vec<PathBuf>,
+    /// A macro for the kernel (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", action = clap::ArgAction::Append)]
+    define: Vec<String>,
+    /// The virtual architecture to compile for [default: compute_75]
+    #[arg(long, value_name = "NAME")]
+    arch: Option<String>,
+    /// What a buffer, or a part of it as in out[0..8], is to hold after the last launch (repeatable)
+    #[arg(long, value_name = "PART=CONTENT", action = clap::ArgAction::Append)]
+    expect: Vec<String>,
+    /// How far numbers may be from what is expected, in relation to their size
+    #[arg(long, value_name = "RELATIVE", default_value_t = 0.0)]
+    tolerance: f64,
+    /// Show this part of a buffer, as out[0..8], instead of every buffer's first elements (repeatable)
+    #[arg(long, value_name = "PART", action = clap::ArgAction::Append)]
+    print: Vec<String>,
+    /// Count as a fault what depends on the order of thread blocks
+    #[arg(long)]
+    deterministic: bool,
+    /// Seed of random contents
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Warp instructions after which a thread block counts as stuck
+    #[arg(long, value_name = "N", default_value_t = emulator::Launch::INSTRUCTION_LIMIT)]
+    instruction_limit: u64,
+    /// Print the outcome as one JSON object
+    #[arg(long, conflicts_with = "sarif")]
+    json: bool,
+    /// Print the outcome as SARIF 2.1.0, for code hosts and editors
+    #[arg(long)]
+    sarif: bool,
+    /// Compile the kernel and write ptx/, beside it
+    #[arg(long, hide = true)]
+    write_ptx: bool,
+}
+
+/// Runs the command, whose own words are `words`.
+pub fn run(sanitize: &Sanitize, words: &[String]) -> Result<ExitCode, Error> {
+    let file = File::read(&sanitize.file)?;
+    let words = match words::read(&file.flags(SANITIZE), words) {
+        Ok(words) => words,
+        Err(error) => return Ok(common::cli::explain(&error)),
+    };
+    let flags = &words.flags;
+    let mut options = options(flags.arch.as_deref(), &flags.define);
+    options.extend(flags.include.iter().map(|folder| format!("--include-path={}", folder.display())));
+    if flags.write_ptx {
+        note(&format!("{} written", file.write_ptx(&options)?.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let outcome = judge(&file, &options, &words)?;
+    print(&match (flags.json, flags.sarif) {
+        (true, _) => format!("{}\n", serde_json::to_string_pretty(&outcome).unwrap_or_default()),
+        (_, true) => format!("{:#}\n", sarif::sarif(&outcome)),
+        _ => text::text(&outcome),
+    })?;
+    Ok(match outcome.verdict {
+        Verdict::Clean => ExitCode::SUCCESS,
+        Verdict::Fault => ExitCode::FAILURE,
+    })
+}
+
+fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Error> {
+    let flags = &words.flags;
+    let (_, module) = file.module(options, &[])?;
+    let plan = plan::plan(&module, &words.launches, &flags.set, flags.seed)?;
+    let mut runs = Vec::new();
+    for order in Order::ALL {
+        runs.push(execute::run(&plan, order, flags.instruction_limit)?);
+    }
+    let faults = outcome::faults(&runs);
+    let differences = outcome::differences(&plan, &runs);
+    let whole = runs.iter().find(|ran| ran.fault.is_none());
+    let (mut buffers, mut expected) = (Vec::new(), Vec::new());
+    if let Some(ran) = whole {
+        buffers = expect::held(&plan, &ran.buffers, &flags.print)?;
+        for word in &flags.expect {
+            expected.push(expect::expect(&plan, &ran.buffers, word, flags.tolerance, flags.seed)?);
+        }
+    }
+    let bad = !faults.is_empty()
+        || expected.iter().any(|expected| !expected.holds)
+        || flags.deterministic && !differences.is_empty();
+    let verdict = if bad { Verdict::Fault } else { Verdict::Clean };
+    let (launches, orders) = (launched(&plan), Order::ALL.to_vec());
+    Ok(Outcome { file: file.path.clone(), verdict, launches, orders, faults, differences, buffers, expected })
+}
+
+fn launched(plan: &Plan) -> Vec<Launched> {
+    let launch = |launch: &plan::PlannedLaunch| Launched {
+        entry: launch.kernel.name().to_string(),
+        grid: launch.grid,
+        block: launch.block,
+        dynamic_shared: launch.shared,
+        arguments: launch.words.clone(),
+    };
+    plan.launches.iter().map(launch).collect()
+}

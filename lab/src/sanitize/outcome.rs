@@ -1,0 +1,168 @@
+//! What all orders together say of the launches.
+
+use emulator::Fault;
+use serde::Serialize;
+
+use super::execute::{Contents, Order, Ran};
+use super::expect::Expected;
+use super::plan::{Plan, Planned};
+
+/// The verdict, and what it rests on.
+#[derive(Debug, Serialize)]
+pub struct Outcome {
+    /// The kernels' file.
+    pub file: String,
+    /// Clean, or not.
+    pub verdict: Verdict,
+    /// The launches.
+    pub launches: Vec<Launched>,
+    /// The orders of thread blocks that were tried.
+    pub orders: Vec<Order>,
+    /// What was wrong, each thing once.
+    pub faults: Vec<Found>,
+    /// Buffers that hold something else after another order.
+    pub differences: Vec<Difference>,
+    /// The buffers after the last launch, in the first order that ended well.
+    pub buffers: Vec<Held>,
+    /// What was expected of buffers.
+    pub expected: Vec<Expected>,
+}
+
+/// The verdict in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// No fault in any order, and all is as expected.
+    Clean,
+    /// A fault, something unexpected, or a difference where none is allowed.
+    Fault,
+}
+
+/// A launch as it was.
+#[derive(Debug, Serialize)]
+pub struct Launched {
+    /// The kernel.
+    pub entry: String,
+    /// Thread blocks.
+    pub grid: emulator::Dim3,
+    /// Threads of a block.
+    pub block: emulator::Dim3,
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u32,
+    /// The arguments as they were given.
+    pub arguments: Vec<String>,
+}
+
+/// A fault, and where it showed.
+#[derive(Debug, Serialize)]
+pub struct Found {
+    /// The launch, from 1.
+    pub launch: usize,
+    /// The orders that met it.
+    pub orders: Vec<Order>,
+    /// The fault in the first of them.
+    #[serde(flatten)]
+    pub fault: Box<Fault>,
+}
+
+/// A buffer that depends on the order.
+#[derive(Debug, Serialize)]
+pub struct Difference {
+    /// The buffer.
+    pub buffer: String,
+    /// The two orders.
+    pub orders: [Order; 2],
+    /// How many elements differ.
+    pub elements: usize,
+    /// Out of how many.
+    pub of: usize,
+    /// The first one.
+    pub first: usize,
+    /// What it is in the two orders.
+    pub values: [String; 2],
+    /// The largest difference in relation to the larger value.
+    pub relative: f64,
+}
+
+/// A buffer's contents.
+#[derive(Debug, Serialize)]
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    /// What it consists of.
+    #[serde(rename = "type")]
+    pub element: &'static str,
+    /// How many there are.
+    pub count: usize,
+    /// Bytes that nobody wrote.
+    pub unwritten_bytes: usize,
+    /// A hash of the bytes, unless some were never written.
+    pub sha256: Option<String>,
+    /// The elements that were asked for, or the first ones; the offset of the first of them.
+    pub from: usize,
+    /// The elements.
+    pub values: Vec<String>,
+}
+
+/// The faults of all orders, each once.
+pub fn faults(runs: &[Ran]) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    for ran in runs {
+        let Some((launch, fault)) = &ran.fault else { continue };
+        let launch = launch + 1;
+        let same = |known: &&mut Found| known.launch == launch && is_same(&known.fault, fault);
+        match found.iter_mut().find(same) {
+            Some(known) => known.orders.push(ran.order),
+            None => found.push(Found { launch, orders: vec![ran.order], fault: fault.clone() }),
+        }
+    }
+    found
+}
+
+/// Whether two faults have one cause, as far as lines can tell: the threads depend on the order.
+fn is_same(a: &Fault, b: &Fault) -> bool {
+    let lines = |fault: &Fault| {
+        let mut lines = vec![fault.site.ptx_line];
+        lines.extend(fault.other.iter().map(|(_, site)| site.ptx_line));
+        lines.sort_unstable();
+        lines
+    };
+    a.kind == b.kind && lines(a) == lines(b)
+}
+
+/// What differs between the first order that ended well and the others that did.
+pub fn differences(plan: &Plan, runs: &[Ran]) -> Vec<Difference> {
+    let mut whole = runs.iter().filter(|ran| ran.fault.is_none());
+    let Some(first) = whole.next() else { return Vec::new() };
+    let mut all = Vec::new();
+    for other in whole {
+        let pairs = first.buffers.iter().zip(&other.buffers);
+        for (planned, (a, b)) in plan.buffers.iter().zip(pairs) {
+            all.extend(difference(planned, [first.order, other.order], [a, b]));
+        }
+    }
+    all
+}
+
+fn difference(planned: &Planned, orders: [Order; 2], [a, b]: [&Contents; 2]) -> Option<Difference> {
+    let size = planned.element.bytes();
+    let pairs = || a.bytes.chunks_exact(size).zip(b.bytes.chunks_exact(size));
+    let first = pairs().position(|(a, b)| a != b)?;
+    let elements = pairs().filter(|(a, b)| a != b).count();
+    let number = |bytes: &[u8]| planned.element.number(bytes);
+    let relative = |(a, b): (&[u8], &[u8])| {
+        let (a, b) = (number(a).to_f64(), number(b).to_f64());
+        if a == b { 0.0 } else { (a - b).abs() / a.abs().max(b.abs()) }
+    };
+    let at = first * size..(first + 1) * size;
+    let values = [a, b].map(|contents| number(&contents.bytes[at.clone()]).to_string());
+    Some(Difference {
+        buffer: planned.name.clone(),
+        orders,
+        elements,
+        of: planned.count,
+        first,
+        values,
+        relative: pairs().map(relative).fold(0.0, f64::max),
+    })
+}

@@ -1,0 +1,256 @@
+//! The words made into buffers and launches, before anything runs.
+
+use std::collections::HashMap;
+
+use common::{Dim3, Error};
+use emulator::{Kernel, Module, Parameter};
+
+use super::argument::{self, Argument, NewBuffer};
+use super::element::Element;
+use super::words::{Launch, pair};
+use crate::candidate::pick;
+use crate::expression::{parts, value};
+
+/// Bytes that all buffers may have: the emulator holds what it knows of them beside them.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// What is run: the same in every order.
+#[derive(Debug)]
+pub struct Plan {
+    /// The buffers, in the order in which the words name them.
+    pub buffers: Vec<Planned>,
+    /// The launches, in their order.
+    pub launches: Vec<PlannedLaunch>,
+}
+
+/// A buffer.
+#[derive(Debug)]
+pub struct Planned {
+    /// Its name.
+    pub name: String,
+    /// What it consists of.
+    pub element: Element,
+    /// How many there are.
+    pub count: usize,
+    /// What it holds; nothing that anybody has written without.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// A launch.
+#[derive(Debug)]
+pub struct PlannedLaunch {
+    /// The kernel, decoded.
+    pub kernel: Kernel,
+    /// Thread blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    /// The arguments.
+    pub arguments: Vec<Value>,
+    /// The arguments as they were given.
+    pub words: Vec<String>,
+}
+
+/// An argument's bytes, with the pointers that stand in them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Value {
+    /// The bytes; pointers are zeros.
+    pub bytes: Vec<u8>,
+    /// Where a pointer lies, to which buffer, and how many bytes from its start.
+    pub pointers: Vec<(usize, usize, u64)>,
+    /// The largest alignment of its members.
+    alignment: usize,
+}
+
+/// Makes the plan.
+pub fn plan(module: &Module, launches: &[Launch], set: &[String], seed: u64) -> Result<Plan, Error> {
+    let mut planner = Planner { names: HashMap::new(), buffers: Vec::new(), seed };
+    for word in set {
+        let (name, text) = pair("--set", word)?;
+        let value = planner.size("--set", text)?;
+        planner.names.insert(name.to_string(), value);
+    }
+    let mut planned = Vec::new();
+    for launch in launches {
+        planned.push(planner.launch(module, launch)?);
+    }
+    Ok(Plan { buffers: planner.buffers, launches: planned })
+}
+
+struct Planner {
+    names: HashMap<String, u64>,
+    buffers: Vec<Planned>,
+    seed: u64,
+}
+
+impl Planner {
+    fn launch(&mut self, module: &Module, launch: &Launch) -> Result<PlannedLaunch, Error> {
+        let names: Vec<&str> = module.kernels().collect();
+        let entry = pick(&names, launch.entry.as_deref())?;
+        let kernel = module.kernel(&entry).map_err(|error| {
+            let hint = "an instruction that the emulator does not know: please report it";
+            Error::usage(format!("the emulator cannot run {entry}: {error}"), hint)
+        })?;
+        let parameters = module.parameters(&entry).unwrap_or_default();
+        let said = |flag: &str, words: &Option<String>| {
+            let hint = format!("say it, as in `{flag} 32`; names from --set, + - * / and cdiv(a,b) may stand there");
+            words.clone().ok_or_else(|| Error::usage(format!("{flag} is missing for {entry}"), hint))
+        };
+        // The arguments may count what is not known before they are read.
+        let arguments = self.arguments(&entry, &parameters, &launch.arguments)?;
+        let grid = self.extents("--grid", &said("--grid", &launch.grid)?)?;
+        let block = self.extents("--block", &said("--block", &launch.block)?)?;
+        let shared = self.size("--shared", launch.shared.as_deref().unwrap_or("0"))?;
+        let shared = u32::try_from(shared).unwrap_or(u32::MAX);
+        Ok(PlannedLaunch { kernel, grid, block, shared, arguments, words: launch.arguments.clone() })
+    }
+
+    fn arguments(&mut self, entry: &str, parameters: &[Parameter], words: &[String]) -> Result<Vec<Value>, Error> {
+        if words.len() != parameters.len() {
+            let kinds = parameters.iter().map(kind).collect::<Vec<_>>().join(", ");
+            let hint = match parameters.is_empty() {
+                true => "leave --arg out".to_string(),
+                false => format!("its parameters are, in order: {kinds}; each needs one --arg"),
+            };
+            let (given, taken) = (words.len(), parameters.len());
+            return Err(Error::usage(format!("{entry} takes {taken} arguments, and {given} are given"), hint));
+        }
+        let mut values = Vec::new();
+        for (index, (word, parameter)) in words.iter().zip(parameters).enumerate() {
+            let made = argument::parse(word).and_then(|(_, argument)| self.value(&argument, Some(parameter)));
+            let value = made.and_then(|value| match value.bytes.len() as u64 == parameter.bytes {
+                true => Ok(value),
+                false => Err(format!("it has {} bytes, and the parameter is {}", value.bytes.len(), kind(parameter))),
+            });
+            let value = value.map_err(|why| {
+                let hint = "as in:f32[4096]=random, out:f32[16], n:i32=4096, 0.5 or a buffer's name";
+                Error::usage(format!("--arg {word} (parameter {index} of {entry}): {why}"), hint)
+            })?;
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    /// An argument's bytes. `parameter` says how wide a plain number is.
+    fn value(&mut self, argument: &Argument, parameter: Option<&Parameter>) -> Result<Value, String> {
+        match argument {
+            Argument::New(buffer) => {
+                let index = self.add(buffer)?;
+                Ok(Value::pointer(index, 0))
+            }
+            Argument::Typed(element, text) => Value::number(self.number(*element, text)?),
+            Argument::Plain(text) => self.plain(text, parameter),
+            Argument::Structure(members) => {
+                let mut all = Value { alignment: 1, ..Value::default() };
+                for member in members {
+                    let member = self.value(member, None)?;
+                    all.append(member);
+                }
+                let end = all.bytes.len().next_multiple_of(all.alignment);
+                all.bytes.resize(end, 0);
+                Ok(all)
+            }
+        }
+    }
+
+    fn plain(&mut self, text: &str, parameter: Option<&Parameter>) -> Result<Value, String> {
+        if text == "null" {
+            return Value::number(vec![0; 8]);
+        }
+        let (name, offset) = text.split_once('+').map_or((text, None), |(name, offset)| (name.trim(), Some(offset)));
+        if let Some(index) = self.buffers.iter().position(|buffer| buffer.name == name) {
+            let elements = offset.map_or(Ok(0), |offset| value(offset, &|name| self.names.get(name).copied()))?;
+            let bytes = elements.saturating_mul(self.buffers[index].element.bytes() as u64);
+            return Ok(Value::pointer(index, bytes));
+        }
+        let Some(parameter) = parameter else {
+            return Err(format!("`{text}` is no buffer that is named before, and a number needs a type, as `i32=5`"));
+        };
+        match Element::of_parameter(&parameter.kind, parameter.bytes) {
+            Some(element) => Value::number(self.number(element, text)?),
+            None => Err(format!("the parameter is {}: write it as `s:{{i32=3,f32=0.5}}`", kind(parameter))),
+        }
+    }
+
+    /// A number, or for whole types an expression.
+    fn number(&self, element: Element, text: &str) -> Result<Vec<u8>, String> {
+        let known = |name: &str| self.names.get(name).copied();
+        element.parse(text).or_else(|why| match value(text, &known) {
+            Ok(number) => {
+                element.whole(number.into()).ok_or_else(|| format!("{number} does not fit into {}", element.name()))
+            }
+            Err(_) => Err(why),
+        })
+    }
+
+    fn add(&mut self, new: &NewBuffer) -> Result<usize, String> {
+        let NewBuffer { name, element, .. } = new;
+        if self.buffers.iter().any(|buffer| buffer.name == *name) {
+            return Err(format!("{name} is there already; name it without its type: `--arg {name}`"));
+        }
+        let count = value(&new.count, &|name| self.names.get(name).copied())?;
+        let before: u64 = self.buffers.iter().map(|buffer| (buffer.count * buffer.element.bytes()) as u64).sum();
+        let bytes = count.saturating_mul(element.bytes() as u64);
+        if before.saturating_add(bytes) > MOST_BYTES {
+            return Err(format!("the buffers take more than {} MiB", MOST_BYTES >> 20));
+        }
+        let content = new.content.as_ref();
+        let bytes = content.map(|content| content.bytes(*element, count as usize, self.seed, name)).transpose()?;
+        self.buffers.push(Planned { name: name.clone(), element: *element, count: count as usize, bytes });
+        Ok(self.buffers.len() - 1)
+    }
+
+    fn size(&self, flag: &str, text: &str) -> Result<u64, Error> {
+        value(text, &|name| self.names.get(name).copied()).map_err(|why| {
+            let hint =
+                "an expression has numbers, names from --set, + - * / ( ) and cdiv(a,b), which is a/b rounded up";
+            Error::usage(format!("{flag} {text}: {why}"), hint)
+        })
+    }
+
+    fn extents(&self, flag: &str, text: &str) -> Result<Dim3, Error> {
+        let words = parts(text);
+        if words.len() > 3 {
+            let message = format!("{flag} has {} extents, and there are 3 at most", words.len());
+            return Err(Error::usage(message, "x, y and z"));
+        }
+        let mut extents = [1; 3];
+        for (extent, word) in extents.iter_mut().zip(words) {
+            let size = self.size(flag, word)?;
+            *extent = u32::try_from(size).ok().filter(|&size| size > 0).ok_or_else(|| {
+                Error::usage(format!("{flag}: `{word}` is {size}"), "an extent is from 1 to 4294967295")
+            })?;
+        }
+        let [x, y, z] = extents;
+        Ok(Dim3 { x, y, z })
+    }
+}
+
+impl Value {
+    fn number(bytes: Vec<u8>) -> Result<Value, String> {
+        Ok(Value { alignment: bytes.len(), bytes, pointers: Vec::new() })
+    }
+
+    fn pointer(buffer: usize, offset: u64) -> Value {
+        Value { bytes: vec![0; 8], pointers: vec![(0, buffer, offset)], alignment: 8 }
+    }
+
+    /// Puts a member behind, where C puts it.
+    fn append(&mut self, member: Value) {
+        let at = self.bytes.len().next_multiple_of(member.alignment.max(1));
+        self.bytes.resize(at, 0);
+        self.bytes.extend(member.bytes);
+        self.pointers.extend(member.pointers.into_iter().map(|(place, buffer, offset)| (at + place, buffer, offset)));
+        self.alignment = self.alignment.max(member.alignment);
+    }
+}
+
+/// A parameter as a message names it.
+fn kind(parameter: &Parameter) -> String {
+    match Element::of_parameter(&parameter.kind, parameter.bytes) {
+        Some(_) => parameter.kind.clone(),
+        None => format!("{} bytes of {}", parameter.bytes, parameter.kind),
+    }
+}

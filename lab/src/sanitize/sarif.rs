@@ -1,0 +1,128 @@
+//! The outcome as SARIF 2.1.0, which code hosts and editors read.
+
+use emulator::{FaultKind, Site};
+use serde_json::{Value, json};
+
+use super::outcome::{Found, Outcome};
+
+/// Every rule, by its name and what it says.
+const RULES: [(&str, &str); 10] = [
+    ("out-of-bounds", "An access outside every live buffer, or beyond shared or local memory"),
+    ("misaligned", "An address that is no multiple of the access's size"),
+    ("use-after-free", "An access to a buffer that has been freed"),
+    ("race", "Two accesses to one place, at least one a write, with nothing that orders them"),
+    ("uninitialised", "Memory that nobody wrote reached a result, an address or a branch"),
+    ("barrier", "A barrier that only some of the live threads reach"),
+    ("no-progress", "A kernel that does not end"),
+    ("trap", "A trap, or an operation whose result is undefined"),
+    ("unexpected", "A buffer does not hold what is expected of it"),
+    ("order-dependent", "A result that depends on the order of thread blocks"),
+];
+
+/// The log.
+pub fn sarif(outcome: &Outcome) -> Value {
+    let mut results: Vec<Value> = outcome.faults.iter().map(|found| fault(outcome, found)).collect();
+    results.extend(outcome.expected.iter().filter(|expected| !expected.holds).map(|expected| {
+        let message = format!("{}: {} of {} elements are otherwise", expected.expected, expected.wrong, expected.of);
+        whole_file(outcome, "unexpected", "error", &message)
+    }));
+    results.extend(outcome.differences.iter().map(|difference| {
+        let [a, b] = &difference.values;
+        let (buffer, elements, of, first) = (&difference.buffer, difference.elements, difference.of, difference.first);
+        let message = format!(
+            "{elements} of {of} elements of {buffer} depend on the order of thread blocks: at {first}, {a} or {b}"
+        );
+        whole_file(outcome, "order-dependent", "note", &message)
+    }));
+    let rules: Vec<Value> =
+        RULES.iter().map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } })).collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": { "name": "lab sanitize", "version": env!("CARGO_PKG_VERSION"), "rules": rules } },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    })
+}
+
+fn fault(outcome: &Outcome, found: &Found) -> Value {
+    let fault = &found.fault;
+    let rule = rule(fault.kind);
+    let mut text = fault.message.clone();
+    if let Some(hint) = &fault.hint {
+        text += &format!("\n{hint}");
+    }
+    let related: Vec<Value> = fault
+        .other
+        .iter()
+        .map(|(what, site)| {
+            let mut place = location(outcome, site);
+            place["message"] = json!({ "text": what });
+            place
+        })
+        .collect();
+    json!({
+        "ruleId": rule,
+        "ruleIndex": index(rule),
+        "level": "error",
+        "message": { "text": text },
+        "locations": [location(outcome, &fault.site)],
+        "relatedLocations": related,
+        "properties": { "launch": found.launch, "orders": found.orders },
+    })
+}
+
+/// Where a thread stood: in the source that the PTX names, else in the file itself.
+fn location(outcome: &Outcome, site: &Site) -> Value {
+    let (file, line) = match &site.source {
+        Some((file, line)) => (file.as_ref(), *line),
+        None => (outcome.file.as_str(), site.ptx_line),
+    };
+    let who = format!("block {}, thread {}, {}", site.block, site.thread, site.opcode);
+    json!({
+        "physicalLocation": { "artifactLocation": { "uri": uri(file) }, "region": { "startLine": line.max(1) } },
+        "message": { "text": who },
+    })
+}
+
+fn whole_file(outcome: &Outcome, rule: &str, level: &str, message: &str) -> Value {
+    json!({
+        "ruleId": rule,
+        "ruleIndex": index(rule),
+        "level": level,
+        "message": { "text": message },
+        "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(&outcome.file) } } }],
+    })
+}
+
+fn rule(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::OutOfBounds => "out-of-bounds",
+        FaultKind::Misaligned => "misaligned",
+        FaultKind::UseAfterFree => "use-after-free",
+        FaultKind::Race => "race",
+        FaultKind::Uninitialised => "uninitialised",
+        FaultKind::Barrier => "barrier",
+        FaultKind::NoProgress => "no-progress",
+        FaultKind::Trap => "trap",
+    }
+}
+
+fn index(rule: &str) -> usize {
+    RULES.iter().position(|(id, _)| *id == rule).unwrap_or_default()
+}
+
+/// A path as a URI reference: what is not allowed there is written in percent.
+fn uri(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    let mut uri = if path.starts_with('/') { "file://".to_string() } else { String::new() };
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => uri.push(byte.into()),
+            _ => uri += &format!("%{byte:02X}"),
+        }
+    }
+    uri
+}

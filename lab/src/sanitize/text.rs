@@ -1,0 +1,110 @@
+//! The outcome for a person.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::fs;
+
+use super::execute::Order;
+use super::outcome::{Difference, Held, Outcome, Verdict};
+
+/// Elements of a line.
+const PER_LINE: usize = 8;
+
+/// The outcome as text.
+pub fn text(outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for (index, launch) in outcome.launches.iter().enumerate() {
+        let shared = match launch.dynamic_shared {
+            0 => String::new(),
+            bytes => format!(", {bytes} bytes of dynamic shared memory"),
+        };
+        let head = if index == 0 { "launches" } else { "" };
+        let arguments = launch.arguments.join(" ");
+        // Writing into a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{head:<10}{}  grid {}, block {}{shared}  {arguments}",
+            launch.entry, launch.grid, launch.block
+        );
+    }
+    let _ = writeln!(text, "{:<10}{}", "orders", names(&outcome.orders));
+    let lines = Lines::default();
+    for found in &outcome.faults {
+        let rendered = found.fault.render(&|file, line| lines.get(file, line));
+        let entry = outcome.launches.get(found.launch - 1).map_or("", |launch| launch.entry.as_str());
+        let which =
+            if outcome.launches.len() > 1 { format!("launch {} ({entry}), ", found.launch) } else { String::new() };
+        let _ = writeln!(text, "\nfault     {which}{}\nerror: {}", names(&found.orders), rendered.trim_end());
+    }
+    if !outcome.differences.is_empty() {
+        let _ = writeln!(text, "\ndepends on the order of thread blocks");
+        outcome.differences.iter().for_each(|difference| text += &differing(difference));
+    }
+    if !outcome.buffers.is_empty() {
+        let _ = writeln!(text, "\nbuffers after the last launch");
+        outcome.buffers.iter().for_each(|held| text += &buffer(held));
+    }
+    if !outcome.expected.is_empty() {
+        let _ = writeln!(text);
+    }
+    for expected in &outcome.expected {
+        let _ = match &expected.first {
+            None => writeln!(text, "expected  {}: so it is", expected.expected),
+            Some((at, got, wanted)) => writeln!(
+                text,
+                "expected  {}: {} of {} are otherwise, the first at {at}: {got} instead of {wanted}",
+                expected.expected, expected.wrong, expected.of
+            ),
+        };
+    }
+    let verdict = match outcome.verdict {
+        Verdict::Clean => "clean",
+        Verdict::Fault => "FAULT",
+    };
+    let _ = writeln!(text, "\nverdict   {verdict}");
+    text
+}
+
+fn names(orders: &[Order]) -> String {
+    orders.iter().map(|order| order.name()).collect::<Vec<_>>().join("; ")
+}
+
+fn differing(difference: &Difference) -> String {
+    let Difference { buffer, orders, elements, of, first, values, relative } = difference;
+    let [a, b] = values;
+    format!(
+        "  {buffer}: {elements} of {of} elements, by up to {relative:.1e} of their size; at {first}, {a} ({}) and {b} ({})\n",
+        orders[0].name(),
+        orders[1].name()
+    )
+}
+
+fn buffer(held: &Held) -> String {
+    let state = match (&held.sha256, held.unwritten_bytes) {
+        (Some(hash), _) => format!("sha256 {}", &hash[..16]),
+        (None, bytes) => format!("{bytes} of {} bytes were never written", held.count * width(held)),
+    };
+    let mut text = format!("  {} {}[{}]  {state}\n", held.name, held.element, held.count);
+    for (row, values) in held.values.chunks(PER_LINE).enumerate() {
+        let _ = writeln!(text, "    [{}] {}", held.from + row * PER_LINE, values.join(" "));
+    }
+    text
+}
+
+fn width(held: &Held) -> usize {
+    super::element::Element::named(held.element).map_or(1, |element| element.bytes())
+}
+
+/// Lines of the files that faults name.
+#[derive(Debug, Default)]
+pub struct Lines(std::cell::RefCell<HashMap<String, Vec<String>>>);
+
+impl Lines {
+    /// A line, from 1, if the file is there.
+    pub fn get(&self, file: &str, line: u32) -> Option<String> {
+        let mut files = self.0.borrow_mut();
+        let read = || fs::read_to_string(file).unwrap_or_default().lines().map(str::to_string).collect();
+        let lines: &mut Vec<String> = files.entry(file.to_string()).or_insert_with(read);
+        lines.get((line as usize).checked_sub(1)?).cloned()
+    }
+}
