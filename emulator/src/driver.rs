@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::Fault;
 use crate::global::GlobalMemory;
+use crate::{Fault, Schedule};
 
 /// Extents in x, y and z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -73,18 +73,23 @@ pub struct Launch {
     pub sanitize: bool,
     /// Warp instructions that one thread block may execute before it counts as stuck.
     pub instruction_limit: u64,
-    /// Run the grid's last thread block first and its first one last.
-    pub last_first: bool,
+    /// The order in which blocks, warps and the sides of branches run.
+    pub schedule: Schedule,
+    /// How many thread blocks the GPU holds at a time; without, as many as an H200 does if registers do not limit them.
+    /// Only blocks that the GPU holds together can wait for each other.
+    pub resident_blocks: Option<u32>,
 }
 
 impl Launch {
-    /// Warp instructions per thread block, unless the launch says otherwise: some tens of seconds on one core.
-    pub const INSTRUCTION_LIMIT: u64 = 1_000_000_000;
+    /// Warp instructions per thread block, unless the launch says otherwise: half an hour and more on one core. Endless
+    /// loops that come back to the same state are found long before.
+    pub const INSTRUCTION_LIMIT: u64 = 100_000_000_000;
 
     /// A launch with all checks on, in the order of the grid.
     pub const fn new(grid: Dim3, block: Dim3) -> Launch {
         let instruction_limit = Launch::INSTRUCTION_LIMIT;
-        Launch { grid, block, dynamic_shared: 0, sanitize: true, instruction_limit, last_first: false }
+        let schedule = Schedule::FirstFirst;
+        Launch { grid, block, dynamic_shared: 0, sanitize: true, instruction_limit, schedule, resident_blocks: None }
     }
 }
 

@@ -1,12 +1,14 @@
 //! A launch: arguments laid out, thread blocks shared out over the cores, counts added up.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
 use crate::global::BufferMemory;
-use crate::machine::{Context, Shape, Tally, Worker, run_block, trace_block};
+use crate::gpu::H200;
+use crate::machine::{Context, Pause, Shape, Tally, Worker, run_alone, run_block, run_together, trace_block};
 use crate::marks::{Owner, Use, Watch};
+use crate::occupancy::occupancy;
 use crate::program::Program;
 use crate::{Argument, Buffer, Counters, Device, Dim3, Fault, Kernel, Launch, LaunchError, Report, Trace};
 
@@ -24,6 +26,14 @@ struct Written {
     loaded: bool,
 }
 
+/// One way to run all thread blocks. Where a quick one finds what may be a fault, the launch runs once more.
+#[derive(Debug, Clone, Copy)]
+struct Pass {
+    side_by_side: bool,
+    /// The order model watches everything.
+    thorough: bool,
+}
+
 impl Device {
     /// Runs a kernel over the whole grid, and returns when the last thread block is done.
     ///
@@ -34,21 +44,31 @@ impl Device {
         let program = &*kernel.program;
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
         let few = launch.grid.count() <= Owner::BLOCKS;
-        if few && !program.synchronises_globally && rayon::current_num_threads() > 1 {
-            let snapshot = |part: &Written| self.memory.buffers[part.buffer].snapshot();
-            let snapshots: Vec<_> = written.iter().map(snapshot).collect();
-            self.prepare(program, &launch, &written, true);
-            let outcome = self.run(program, &launch, &shape, &parameters, true);
-            if outcome.is_ok() {
+        let side_by_side = few && !program.synchronises_globally && rayon::current_num_threads() > 1;
+        // Stamps may find a race that the order model knows to be none.
+        let judged_twice = launch.sanitize && program.needs.any;
+        let mut passes = vec![Pass { side_by_side: false, thorough: false }];
+        if side_by_side {
+            passes.insert(0, Pass { side_by_side, thorough: false });
+        }
+        if judged_twice {
+            passes.push(Pass { side_by_side: false, thorough: true });
+        }
+        let snapshot = |part: &Written| self.memory.buffers[part.buffer].snapshot();
+        let snapshots: Vec<_> = written.iter().filter(|_| passes.len() > 1).map(snapshot).collect();
+        for (n, pass) in passes.iter().enumerate() {
+            if n > 0 {
+                for (part, snapshot) in written.iter().zip(&snapshots) {
+                    self.memory.buffers[part.buffer].restore(snapshot);
+                }
+            }
+            self.prepare(program, &launch, &written, *pass);
+            let (outcome, doubtful) = self.run(program, &launch, &shape, &parameters, *pass);
+            if outcome.is_ok() || n + 1 == passes.len() || !pass.side_by_side && !doubtful {
                 return self.finish(program, &launch, outcome);
             }
-            for (part, snapshot) in written.iter().zip(&snapshots) {
-                self.memory.buffers[part.buffer].restore(snapshot);
-            }
         }
-        self.prepare(program, &launch, &written, false);
-        let outcome = self.run(program, &launch, &shape, &parameters, false);
-        self.finish(program, &launch, outcome)
+        unreachable!("the last pass returns")
     }
 
     /// Runs a kernel as [`Device::launch`] does, and notes every access to global and shared memory by the thread blocks
@@ -64,14 +84,14 @@ impl Device {
     ) -> Result<Trace, LaunchError> {
         let program = &*kernel.program;
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
-        self.prepare(program, &launch, &written, false);
-        let context = self.context(program, &launch, &shape, &parameters);
+        let pass = Pass { side_by_side: false, thorough: program.needs.any };
+        self.prepare(program, &launch, &written, pass);
+        let context = self.context(program, &launch, &shape, &parameters, pass);
         let mut worker = Worker::new(&context);
-        let run = |block| match wanted(shape.block_at(block)) {
-            true => trace_block(&mut worker, block),
-            false => run_block(&mut worker, block),
-        };
-        let outcome = (0..launch.grid.count()).map(|turn| context.turn(turn)).try_for_each(run);
+        let outcome = one_by_one(&mut worker, &mut |worker| match wanted(shape.block_at(worker.block())) {
+            true => trace_block(worker),
+            false => run_block(worker),
+        });
         let Worker { tally, traced: accesses, .. } = worker;
         let report = self.finish(program, &launch, outcome.map(|()| tally))?;
         Ok(Trace { report, accesses })
@@ -106,7 +126,14 @@ impl Device {
         Ok(self.report(program, launch, &tally))
     }
 
-    fn context<'a>(&'a self, program: &'a Program, launch: &Launch, shape: &Shape, parameters: &[u8]) -> Context<'a> {
+    fn context<'a>(
+        &'a self,
+        program: &'a Program,
+        launch: &Launch,
+        shape: &Shape,
+        parameters: &[u8],
+        pass: Pass,
+    ) -> Context<'a> {
         Context {
             program,
             shape: shape.clone(),
@@ -114,7 +141,10 @@ impl Device {
             memory: &self.memory,
             sanitize: launch.sanitize,
             instruction_limit: launch.instruction_limit,
-            last_first: launch.last_first,
+            schedule: launch.schedule,
+            residency: residency(program, launch),
+            thorough: pass.thorough,
+            doubtful: AtomicBool::new(false),
         }
     }
 
@@ -124,37 +154,35 @@ impl Device {
         launch: &Launch,
         shape: &Shape,
         parameters: &[u8],
-        side_by_side: bool,
-    ) -> Result<Tally, Box<Fault>> {
-        let context = self.context(program, launch, shape, parameters);
+        pass: Pass,
+    ) -> (Result<Tally, Box<Fault>>, bool) {
+        let context = self.context(program, launch, shape, parameters, pass);
         let blocks = launch.grid.count();
+        if !pass.side_by_side {
+            let mut worker = Worker::new(&context);
+            let outcome = one_by_one(&mut worker, &mut run_block).map(|()| worker.tally);
+            return (outcome, context.doubtful.load(Ordering::Relaxed));
+        }
         let next = AtomicU64::new(0);
         let work = |_| {
             let mut worker = Worker::new(&context);
-            loop {
+            let mut take = || {
                 let turn = next.fetch_add(1, Ordering::Relaxed);
-                if turn >= blocks {
-                    return Ok(worker.tally);
-                }
-                if let Err(fault) = run_block(&mut worker, context.turn(turn)) {
-                    next.store(blocks, Ordering::Relaxed);
-                    return Err(fault);
-                }
+                (turn < blocks).then(|| context.turn(turn))
+            };
+            let outcome = run_alone(&mut worker, &mut take, &mut run_block);
+            if outcome.is_err() {
+                next.store(blocks, Ordering::Relaxed);
             }
+            outcome.map(|()| worker.tally)
         };
         let add = |mut a: Tally, b: Tally| {
             a.add(&b);
             a
         };
-        if !side_by_side {
-            return work(0);
-        }
         let workers = (rayon::current_num_threads() as u64).min(blocks);
-        (0..workers)
-            .into_par_iter()
-            .map(work)
-            .try_reduce_with(|a, b| Ok(add(a, b)))
-            .unwrap_or_else(|| Ok(Tally::new(program)))
+        let outcome = (0..workers).into_par_iter().map(work).try_reduce_with(|a, b| Ok(add(a, b)));
+        (outcome.unwrap_or_else(|| Ok(Tally::new(program))), context.doubtful.load(Ordering::Relaxed))
     }
 
     /// The arguments' bytes, as the kernel's parameters lie.
@@ -217,11 +245,13 @@ impl Device {
     }
 
     /// Forgets what earlier launches left behind, and watches the buffers that this one may write.
-    fn prepare(&mut self, program: &Program, launch: &Launch, written: &[Written], side_by_side: bool) {
+    fn prepare(&mut self, program: &Program, launch: &Launch, written: &[Written], pass: Pass) {
         self.memory.buffers.iter_mut().for_each(BufferMemory::forget_touched);
         for part in written.iter().filter(|_| launch.sanitize) {
             let buffer = &mut self.memory.buffers[part.buffer];
-            let expected = Use { read: part.loaded, side_by_side, in_part: part.variable };
+            // Where the order model watches, nothing is marked here.
+            let in_part = part.variable || program.needs.global || pass.thorough;
+            let expected = Use { read: part.loaded, side_by_side: pass.side_by_side, in_part };
             buffer.watch = Some(Watch::new(buffer.bytes, program.global_grain, expected));
         }
     }
@@ -260,6 +290,27 @@ impl Device {
         };
         Report { grid: launch.grid, block: launch.block, shared_bytes, footprint_bytes: 32 * sectors, total, lines }
     }
+}
+
+/// Runs all thread blocks of a launch on one core.
+fn one_by_one(
+    worker: &mut Worker,
+    step: &mut dyn FnMut(&mut Worker) -> Result<Pause, Box<Fault>>,
+) -> Result<(), Box<Fault>> {
+    let context = worker.context;
+    // There are fewer than `u32` counts: `check_shape`.
+    let mut order = (0..context.shape.grid.count() as u32).map(|turn| context.turn(turn.into()));
+    match context.program.synchronises_globally {
+        true => run_together(worker, &mut order, step),
+        false => run_alone(worker, &mut || order.next(), step),
+    }
+}
+
+/// How many thread blocks of a launch the GPU holds at a time.
+fn residency(program: &Program, launch: &Launch) -> u64 {
+    let shared = program.static_shared + launch.dynamic_shared;
+    let fit = || occupancy(&H200, launch.block.count() as u32, 0, shared).blocks_per_sm * H200.sms;
+    launch.resident_blocks.unwrap_or_else(fit).max(1).into()
 }
 
 fn check_shape(program: &Program, launch: &Launch) -> Result<(), LaunchError> {

@@ -18,10 +18,12 @@ mod module;
 pub mod occupancy;
 mod program;
 mod ptx;
+mod schedule;
 mod trace;
 
 pub use counters::{Class, ClassCount, Counters, GlobalCounters, LineCounters, Report, SharedCounters};
 pub use driver::{Argument, Buffer, Device, DeviceError, Dim3, Launch, LaunchError};
 pub use fault::{Fault, FaultKind, Site};
 pub use module::{Kernel, Module, Parameter, PtxError};
+pub use schedule::Schedule;
 pub use trace::{AccessKind, LaneAccess, Memory, Trace, TracedAccess};

@@ -68,8 +68,6 @@ impl<T: Default> Pages<T> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
     pub block: u32,
-    /// How many atomics and other ordered accesses to global memory the thread block had made before it.
-    pub orders: u32,
     pub stamp: Stamp,
 }
 
@@ -77,7 +75,6 @@ pub(crate) struct Moment {
 #[derive(Debug, Default)]
 pub(crate) struct Mark {
     block: AtomicU32,
-    orders: AtomicU32,
     stamp: AtomicU64,
 }
 
@@ -85,15 +82,13 @@ impl Mark {
     #[inline]
     pub fn get(&self) -> Option<Moment> {
         let block = self.block.load(Relaxed);
-        let moment =
-            || Moment { block: block - 1, orders: self.orders.load(Relaxed), stamp: Stamp(self.stamp.load(Relaxed)) };
+        let moment = || Moment { block: block - 1, stamp: Stamp(self.stamp.load(Relaxed)) };
         (block != 0).then(moment)
     }
 
     #[inline]
     pub fn set(&self, moment: Moment) {
         self.stamp.store(moment.stamp.0, Relaxed);
-        self.orders.store(moment.orders, Relaxed);
         self.block.store(moment.block + 1, Relaxed);
     }
 }

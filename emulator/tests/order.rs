@@ -1,6 +1,6 @@
 //! Thread blocks run in the order of the grid, or in the opposite one if the launch asks for it.
 
-use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module};
+use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module, Schedule};
 
 /// A block takes the next ticket and writes its number there: `out[atomicAdd(count, 1)] = block`.
 const TICKETS: &str = "\
@@ -20,7 +20,7 @@ st.global.u32 [%d0], %r0;";
 
 /// Runs the body of a kernel with `%count`, `%out` and the block's number in `%block`: what is in `out` after a launch of so
 /// many blocks of one thread.
-fn run(body: &str, blocks: u32, last_first: bool) -> Result<Vec<u32>, LaunchError> {
+fn run(body: &str, blocks: u32, schedule: Schedule) -> Result<Vec<u32>, LaunchError> {
     let text = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b)\n{{\n\
          .reg .b32 %r<1>, %block;\n.reg .b64 %d<1>, %count, %out;\n.reg .pred %first;\n\
@@ -34,7 +34,7 @@ fn run(body: &str, blocks: u32, last_first: bool) -> Result<Vec<u32>, LaunchErro
         buffer
     };
     let (count, out) = (zeros("count", 1), zeros("out", blocks));
-    let launch = Launch { last_first, ..Launch::new(Dim3::xy(blocks, 1), Dim3::xy(1, 1)) };
+    let launch = Launch { schedule, ..Launch::new(Dim3::xy(blocks, 1), Dim3::xy(1, 1)) };
     device.launch(&kernel, launch, &[Argument::Buffer(count), Argument::Buffer(out)])?;
     let mut bytes = vec![0; 4 * blocks as usize];
     device.read(out, &mut bytes).expect("it was written");
@@ -45,16 +45,16 @@ fn run(body: &str, blocks: u32, last_first: bool) -> Result<Vec<u32>, LaunchErro
 fn blocks_that_meet_through_atomics_run_in_the_order_that_the_launch_asks_for() {
     let grid: Vec<u32> = (0..9).collect();
     let opposite: Vec<u32> = (0..9).rev().collect();
-    assert_eq!(run(TICKETS, 9, false), Ok(grid));
-    assert_eq!(run(TICKETS, 9, true), Ok(opposite));
+    assert_eq!(run(TICKETS, 9, Schedule::FirstFirst), Ok(grid));
+    assert_eq!(run(TICKETS, 9, Schedule::LastFirst), Ok(opposite));
 }
 
 #[test]
 fn the_fault_is_the_first_in_the_order_that_the_launch_asks_for() {
-    let blocks = |last_first| match run(NEIGHBOURS, 9, last_first) {
+    let blocks = |schedule| match run(NEIGHBOURS, 9, schedule) {
         Err(LaunchError::Fault(fault)) => (fault.site.block.x, fault.other.map(|(_, site)| site.block.x)),
         other => panic!("it is a race: {other:?}"),
     };
-    assert_eq!(blocks(false), (1, Some(0)), "block 1 reads what block 0 wrote");
-    assert_eq!(blocks(true), (7, Some(8)), "block 7 writes what block 8 read");
+    assert_eq!(blocks(Schedule::FirstFirst), (1, Some(0)), "block 1 reads what block 0 wrote");
+    assert_eq!(blocks(Schedule::LastFirst), (7, Some(8)), "block 7 writes what block 8 read");
 }

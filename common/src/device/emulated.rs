@@ -31,9 +31,9 @@ pub fn launch<T: Element>(task: &Task, problem: &Problem<T>, extras: Extras) -> 
     };
     let arguments: Vec<Argument> = task.operands.iter().map(argument).collect();
     let LaunchShape { grid, block, .. } = task.launch;
-    let Extras { sanitize, instruction_limit, last_first, .. } = extras;
+    let Extras { sanitize, instruction_limit, schedule, .. } = extras;
     let dynamic_shared = task.dynamic_shared;
-    let how = Launch { sanitize, instruction_limit, last_first, dynamic_shared, ..Launch::new(grid, block) };
+    let how = Launch { sanitize, instruction_limit, schedule, dynamic_shared, ..Launch::new(grid, block) };
     // ANCHOR: launch
     let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;
 

@@ -55,14 +55,15 @@ pub struct Extras {
     pub sanitize: bool,
     /// Emulator: warp instructions after which a thread block counts as stuck.
     pub instruction_limit: u64,
-    /// Emulator: run the grid's last thread block first.
-    pub last_first: bool,
+    /// Emulator: the order in which thread blocks and warps run.
+    pub schedule: emulator::Schedule,
 }
 
 impl Extras {
-    /// With the emulator's own limit, and the thread blocks in the order of the grid.
+    /// With the emulator's own limit, and the first thread block first.
     pub fn new(time: bool, sanitize: bool) -> Extras {
-        Extras { time, sanitize, instruction_limit: emulator::Launch::INSTRUCTION_LIMIT, last_first: false }
+        let schedule = emulator::Schedule::FirstFirst;
+        Extras { time, sanitize, instruction_limit: emulator::Launch::INSTRUCTION_LIMIT, schedule }
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use emulator::{Argument, FaultKind, Launch, LaunchError, Module};
+use emulator::{Argument, FaultKind, Launch, LaunchError, Module, Schedule};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -292,12 +292,12 @@ fn caught_on<T: Element>(
     let mut arguments = buffers.map(Argument::Buffer).to_vec();
     arguments.extend([shape.m, shape.n, shape.k].map(Argument::U32));
     let how = Launch { instruction_limit: INSTRUCTION_LIMIT, dynamic_shared, ..Launch::new(launch.grid, launch.block) };
-    for (seed, last_first) in [(1, false), (2, true)] {
+    for (seed, schedule) in [(1, Schedule::FirstFirst), (2, Schedule::LastFirst)] {
         let problem = Problem::<T>::new(shape, Fill::Integers, seed).ok()?;
         for (buffer, matrix) in buffers.into_iter().zip([&problem.a, &problem.b, &problem.c]) {
             device.write(buffer, &T::to_bytes(matrix)).ok()?;
         }
-        match device.launch(&program, Launch { last_first, ..how }, &arguments) {
+        match device.launch(&program, Launch { schedule, ..how }, &arguments) {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => return Some(in_words(fault.kind).to_string()),
             Err(LaunchError::Refused(why)) => return Some(format!("refused launch: {why}")),

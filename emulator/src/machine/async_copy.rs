@@ -6,6 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::block::Worker;
 use super::global_access::verdict_on;
 use super::lanes::{LANES, each};
+use super::order::Kind;
+use super::ordered::{Deed, Target};
 use super::race::Stamp;
 use super::shared_access::write_shared;
 use super::warp::Warp;
@@ -21,6 +23,19 @@ pub(super) struct Copies {
     groups: [u32; LANES],
 }
 
+/// What a copy under way still reads of a buffer that the launch may write.
+#[derive(Debug)]
+pub(super) struct SourceUnderWay {
+    pub block: u64,
+    pub thread: u32,
+    pub at: u32,
+    pub buffer: usize,
+    pub offset: usize,
+    pub length: usize,
+    /// Where it goes to, which tells copies of a thread apart.
+    to: u32,
+}
+
 #[derive(Debug)]
 struct Copy {
     lane: usize,
@@ -31,7 +46,12 @@ struct Copy {
     length: u32,
     /// A bit for each byte that somebody wrote at the source.
     written: u32,
-    at: u32,
+    /// The access that writes.
+    to_index: u32,
+    /// The access that reads, from this address so many bytes.
+    from_index: u32,
+    source: u64,
+    read: u32,
 }
 
 impl Copies {
@@ -82,7 +102,10 @@ impl Worker<'_> {
                 bytes: [0; 16],
                 length,
                 written: u32::MAX,
-                at: to.at,
+                to_index,
+                from_index,
+                source: sources[lane],
+                read: sizes[lane],
             };
             for n in 0..sizes[lane] as usize {
                 let (buffer, offset) = locate(sources[lane]);
@@ -93,6 +116,7 @@ impl Worker<'_> {
                 copy.written &= !(u32::from(!written) << n);
             }
             self.claim_shared(warp, to, lane, offsets[lane], length)?;
+            self.note_source(warp, &copy);
             warp.copies.pending.push(copy);
         }
         Ok(())
@@ -125,23 +149,80 @@ impl Worker<'_> {
                 return Err(self.convict_access(warp, access, lane, kind, &what));
             }
         }
-        if whole == 0 {
+        if whole != 0 {
+            warp.set_addresses(access, whole);
+            let home = self.home(warp, access, whole)?;
+            self.count_global(warp, access, index, whole, home);
+        }
+        each(reading).try_for_each(|lane| self.read_source(warp, access, lane, sources[lane], sizes[lane], true))
+    }
+
+    /// A lane reads so many bytes of memory that may be watched.
+    fn read_source(
+        &mut self,
+        warp: &mut Warp,
+        access: &Access,
+        lane: usize,
+        source: u64,
+        length: u32,
+        check: bool,
+    ) -> Result<(), Box<Fault>> {
+        let (buffer, offset) = locate(source);
+        let memory = &self.context.memory.buffers[buffer];
+        if memory.watch.is_none() || length == 0 {
             return Ok(());
         }
-        warp.set_addresses(access, whole);
-        let home = self.home(warp, access, whole)?;
-        self.count_global(warp, access, index, whole, home);
-        for lane in each(whole) {
-            let memory = &self.context.memory.buffers[locate(sources[lane]).0];
-            if memory.watch.is_some() {
-                self.watch_read(warp, access, memory, 1 << lane)?;
+        if !self.global_by_clocks() {
+            let offset = offset as usize;
+            return self.watch_lane(warp, access, lane, memory, offset..offset + length as usize);
+        }
+        warp.scratch.addresses.0[lane] = source;
+        let deed = Deed { check, ..Deed::new(Kind::Read, length) };
+        self.order_access(warp, access, 1 << lane, Target::Global(buffer, memory), deed)
+    }
+
+    fn note_source(&mut self, warp: &Warp, copy: &Copy) {
+        let (buffer, offset) = locate(copy.source);
+        if copy.read == 0 || self.context.memory.buffers[buffer].watch.is_none() {
+            return;
+        }
+        self.sources.push(SourceUnderWay {
+            block: self.state.block,
+            thread: warp.number * LANES as u32 + copy.lane as u32,
+            at: self.context.program.accesses[copy.from_index as usize].at,
+            buffer,
+            offset: offset as usize,
+            length: copy.read as usize,
+            to: copy.to,
+        });
+    }
+
+    /// Lanes are about to write what a copy under way may not have read yet.
+    #[inline]
+    pub(super) fn check_sources(&self, warp: &Warp, access: &Access, mask: u32) -> Result<(), Box<Fault>> {
+        if self.sources.is_empty() {
+            return Ok(());
+        }
+        for lane in each(mask) {
+            let (buffer, offset) = locate(warp.scratch.addresses.0[lane]);
+            let (start, end) = (offset as usize, offset as usize + access.bytes() as usize);
+            let meets = |source: &&SourceUnderWay| {
+                source.buffer == buffer && source.offset < end && start < source.offset + source.length
+            };
+            if let Some(source) = self.sources.iter().find(meets) {
+                return Err(self.convict_source_under_way(warp, access, lane as u32, source));
             }
         }
         Ok(())
     }
 
     /// Lets the copies land that are not in the lanes' last `pending` groups; all without.
-    pub(super) fn wait_for_copies(&mut self, warp: &mut Warp, pending: Option<u32>, mask: u32) {
+    pub(super) fn wait_for_copies(
+        &mut self,
+        warp: &mut Warp,
+        pending: Option<u32>,
+        mask: u32,
+    ) -> Result<(), Box<Fault>> {
         let groups = warp.copies.groups;
         let lands = |copy: &Copy| {
             let done = pending.is_none_or(|pending| copy.group + pending < groups[copy.lane]);
@@ -149,29 +230,43 @@ impl Worker<'_> {
         };
         let (landing, waiting) = std::mem::take(&mut warp.copies.pending).into_iter().partition(lands);
         warp.copies.pending = waiting;
-        for copy in landing {
-            self.land(warp, &copy);
-        }
+        landing.iter().try_for_each(|copy| self.land(warp, copy))
     }
 
-    fn land(&mut self, warp: &Warp, copy: &Copy) {
-        self.copies_under_way -= 1;
+    fn land(&mut self, warp: &mut Warp, copy: &Copy) -> Result<(), Box<Fault>> {
+        let accesses = &self.context.program.accesses;
+        let (from, to) = (&accesses[copy.from_index as usize], &accesses[copy.to_index as usize]);
+        let thread = warp.number * LANES as u32 + copy.lane as u32;
+        if !self.sources.is_empty() {
+            let block = self.state.block;
+            self.sources.retain(|source| (source.block, source.thread, source.to) != (block, thread, copy.to));
+            // It read until now.
+            self.read_source(warp, from, copy.lane, copy.source, copy.read, false)?;
+        }
+        self.state.copies_under_way -= 1;
+        self.state.writes += 1;
         for n in (0..copy.length).step_by(4) {
             let n = n as usize;
             let word = [copy.bytes[n], copy.bytes[n + 1], copy.bytes[n + 2], copy.bytes[n + 3]];
-            write_shared(&mut self.shared, copy.to + n as u32, 4, u32::from_le_bytes(word).into());
+            write_shared(&mut self.state.shared, copy.to + n as u32, 4, u32::from_le_bytes(word).into());
         }
-        let stamp = self.stamp(warp, copy.at);
-        self.mark_shared(copy.to, copy.length, stamp.of_thread(stamp.thread() + copy.lane as u32));
+        let stamp = self.stamp(warp, to.at);
+        self.mark_shared(copy.to, copy.length, stamp.of_thread(thread));
         for byte in (0..copy.length).filter(|byte| copy.written >> byte & 1 == 0) {
             self.mark_shared(copy.to + byte, 1, Stamp::default());
         }
+        if self.shared_by_clocks() {
+            warp.scratch.offsets.0[copy.lane] = copy.to;
+            let deed = Deed { check: false, ..Deed::new(Kind::Write, copy.length) };
+            self.order_access(warp, to, 1 << copy.lane, Target::Shared, deed)?;
+        }
+        Ok(())
     }
 
     /// A copy is under way to these bytes: whoever reads them before it lands reads what nobody wrote.
     fn claim_shared(
         &mut self,
-        warp: &Warp,
+        warp: &mut Warp,
         access: &Access,
         lane: usize,
         at: u32,
@@ -180,7 +275,7 @@ impl Worker<'_> {
         self.check_shared_write(warp, access, lane, at, length)?;
         self.mark_under_way(warp, access, lane, at, length);
         for n in (0..length).step_by(4) {
-            write_shared(&mut self.shared, at + n, 4, u32::MAX.into());
+            write_shared(&mut self.state.shared, at + n, 4, u32::MAX.into());
         }
         Ok(())
     }

@@ -5,15 +5,15 @@ use super::block::Worker;
 use super::float64::is_nan_f64;
 use super::general::evaluate;
 use super::lanes::{LANES, each, mask_where};
-use super::race::Stamp;
+use super::order::Kind;
+use super::ordered::{Deed, Target};
 use super::shadow::Place;
 use super::shared_access::{read_shared, write_shared};
 use super::warp::Warp;
 use crate::Fault;
 use crate::global::locate;
 use crate::program::{
-    Access, Atomic, AtomicOp, Extended, FloatOp, Format, General, IntegerOp, Mode, Op, SHARED_WINDOW, Space,
-    WINDOW_BYTES,
+    Access, Atomic, AtomicOp, Extended, FloatOp, Format, General, IntegerOp, Mode, SHARED_WINDOW, Space, WINDOW_BYTES,
 };
 
 impl Worker<'_> {
@@ -45,6 +45,7 @@ impl Worker<'_> {
             unwritten |= self.atomic_global(warp, extended, access, atomic, global, &mut old)?;
         }
         if let Some(&(file, d)) = extended.writes.first() {
+            self.polled(warp, access.at, each(mask).map(|lane| old[lane]));
             warp.set_wide(file, d, &old, mask);
             if self.context.sanitize && (unwritten != 0 || warp.taint.is_some()) {
                 let view = Access { registers: [d; 4], elements: 1, wide: atomic.bits == 64, ..access.clone() };
@@ -81,42 +82,26 @@ impl Worker<'_> {
         self.check_under_way(warp, access, mask)?;
         for lane in each(mask) {
             let (at, now) = (offsets[lane], stamp.of_thread(stamp.thread() + lane as u32));
-            self.judge_atomic(warp, access, at, now)?;
-            old[lane] = read_shared(&self.shared, at, bytes);
+            if self.shared_by_clocks() {
+                let deed = Deed::new(Kind::Atomic, bytes);
+                self.order_access(warp, access, 1 << lane, Target::Shared, deed)?;
+            }
+            old[lane] = read_shared(&self.state.shared, at, bytes);
             let new = apply(atomic, old[lane], operands(warp, extended, lane), false);
-            write_shared(&mut self.shared, at, bytes, new);
-            if self.cells.is_empty() {
+            self.state.writes += u64::from(new != old[lane]);
+            write_shared(&mut self.state.shared, at, bytes, new);
+            if self.state.cells.is_empty() {
                 continue;
             }
             for cell in at / grain..(at + bytes) / grain {
-                let written = self.cells.write(cell).epoch() >= self.first_epoch;
+                let written = self.state.cells.write(cell).epoch() >= self.state.first_epoch;
                 match atomic.op == AtomicOp::Exchange || written {
-                    true => self.cells.mark(cell as usize, 1, now),
+                    true => self.state.cells.mark(cell as usize, 1, now),
                     false => unwritten |= 1 << lane,
                 }
             }
         }
         Ok(unwritten)
-    }
-
-    /// Atomics order each other, and race with another thread's plain load or store.
-    fn judge_atomic(&self, warp: &Warp, access: &Access, at: u32, now: Stamp) -> Result<(), Box<Fault>> {
-        let program = self.context.program;
-        let plain = |stamp: Stamp| match program.code[stamp.at() as usize].op {
-            Op::Load(index) | Op::Store(index) => !program.accesses[index as usize].ordered,
-            _ => false,
-        };
-        let grain = program.shared_grain;
-        let cells = if self.cells.is_empty() { 0..0 } else { at / grain..(at + access.bytes()) / grain };
-        for cell in cells {
-            let reads = self.cells.reads(cell).map(|read| (read, "load"));
-            let harmful = [(self.cells.write(cell), "store"), reads[0], reads[1]];
-            if let Some(before) = harmful.into_iter().find(|(stamp, _)| stamp.conflicts(now) && plain(*stamp)) {
-                let lane = now.thread() % LANES as u32;
-                return Err(self.convict_shared_race(warp, access, lane, at, before, "atomic"));
-            }
-        }
-        Ok(())
     }
 
     fn atomic_global(
@@ -130,16 +115,23 @@ impl Worker<'_> {
     ) -> Result<u32, Box<Fault>> {
         use std::sync::atomic::Ordering::Relaxed;
         self.home(warp, access, mask)?;
-        self.orders += 1;
+        self.check_sources(warp, access, mask)?;
         let addresses = warp.scratch.addresses.0;
         let bytes = access.bytes();
         let mut unwritten = 0;
         for lane in each(mask) {
             let (buffer, offset) = locate(addresses[lane]);
-            let (memory, at) = (&self.context.memory.buffers[buffer], offset as usize);
+            let context = self.context;
+            let (memory, at) = (&context.memory.buffers[buffer], offset as usize);
             memory.touch_sector(at / 32);
+            if memory.watch.is_some() && self.global_by_clocks() {
+                let deed = Deed::new(Kind::Atomic, bytes);
+                self.order_access(warp, access, 1 << lane, Target::Global(buffer, memory), deed)?;
+            }
             old[lane] = memory.load(at, bytes);
-            memory.store(at, bytes, apply(atomic, old[lane], operands(warp, extended, lane), true));
+            let new = apply(atomic, old[lane], operands(warp, extended, lane), true);
+            self.state.writes += u64::from(new != old[lane]);
+            memory.store(at, bytes, new);
             if let Some(written) = memory.written.get() {
                 let flags = &written[at..at + bytes as usize];
                 match atomic.op {

@@ -135,7 +135,9 @@ fn remember(first: &mut Stamp, second: &mut Stamp, now: Stamp) {
     let differ = first.0 ^ now.0;
     let ordered = (differ & 0x3e0 == 0) & (differ >> 30 != 0) & (second.0 >> 40 != now.0 >> 40);
     let replace = (differ >> 40 != 0) | (differ & 0x3ff == 0) | ordered;
-    *second = if replace { *second } else { now };
+    // Readers of two warps are kept as they are: whoever writes, one of them is of another warp.
+    let apart = (second.0 >> 40 == now.0 >> 40) & ((first.0 ^ second.0) & 0x3e0 != 0);
+    *second = if replace | apart { *second } else { now };
     *first = if replace { now } else { *first };
 }
 

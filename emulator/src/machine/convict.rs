@@ -2,9 +2,12 @@
 
 use super::block::{Context, Worker};
 use super::lanes::LANES;
+use super::order::Missing;
 use super::race::Stamp;
 use super::shadow::{Origin, Place};
-use super::warp::{State, Warp};
+use super::warp::Warp;
+use std::sync::atomic::Ordering::Relaxed;
+
 use crate::global::BufferMemory;
 use crate::marks::Moment;
 use crate::program::{Access, Space};
@@ -28,21 +31,21 @@ impl Context<'_> {
 }
 
 /// `kernel.cu:33`, or the line of the PTX.
-fn place(site: &Site) -> String {
+pub(super) fn place(site: &Site) -> String {
     match &site.source {
         Some((file, line)) => format!("{}:{line}", file.rsplit('/').next().unwrap_or(file)),
         None => format!("PTX line {}", site.ptx_line),
     }
 }
 
-fn fault(kind: FaultKind, message: String, site: Site, hint: &str) -> Box<Fault> {
+pub(super) fn fault(kind: FaultKind, message: String, site: Site, hint: &str) -> Box<Fault> {
     let hint = (!hint.is_empty()).then(|| hint.to_string());
     Box::new(Fault { kind, message, site, other: None, hint })
 }
 
 impl Worker<'_> {
     pub(super) fn site_of(&self, warp: &Warp, lane: u32, at: u32) -> Site {
-        self.context.site(self.block, warp.number * LANES as u32 + lane, at)
+        self.context.site(self.state.block, warp.number * LANES as u32 + lane, at)
     }
 
     /// A load or store outside memory, misaligned, or of freed memory.
@@ -107,43 +110,14 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let (name, offset) = self.shared_name(at);
         let what = format!("{name} (shared memory) at offset {offset}");
-        let other = self.context.site(self.block, stamp.thread(), stamp.at());
-        self.race(&what, self.site_of(warp, lane, access.at), now, other, before)
+        let other = self.context.site(self.state.block, stamp.thread(), stamp.at());
+        self.doubt();
+        self.race(&what, self.site_of(warp, lane, access.at), now, other, before, Missing::Everything)
     }
 
-    pub(super) fn race(&self, what: &str, site: Site, now: &str, other: Site, before: &str) -> Box<Fault> {
-        let same_block = site.block == other.block;
-        let party = |verb: &str, site: &Site| match same_block {
-            true => format!("{verb} by thread {} at {}", site.thread, place(site)),
-            false => format!("{verb} by block {}, thread {} at {}", site.block, site.thread, place(site)),
-        };
-        let why = match (same_block, site.ptx_line == other.ptx_line && site.warp == other.warp && now == before) {
-            (true, true) => "one instruction, different values",
-            (true, false) => "no barrier between",
-            (false, _) if self.context.program.synchronises_globally => "nothing orders the two",
-            (false, _) => "nothing orders thread blocks",
-        };
-        let message = format!("race on {what}: {}, {}, {why}", party(before, &other), party(now, &site));
-        let same_line = place(&site) == place(&other);
-        let hint = match same_block {
-            true if why.starts_with("one") => {
-                "two threads write one place: does the index use every coordinate of the thread?"
-            }
-            true if same_line && site.opcode != other.opcode => {
-                "an update that several threads make needs `atomicAdd`; an exchange, a barrier between load and store"
-            }
-            true if site.warp == other.warp => {
-                "is a `__syncthreads()`, or within a warp a `__syncwarp()`, missing between the two?"
-            }
-            true => "is a `__syncthreads()` missing between the two?",
-            false if self.context.program.synchronises_globally => {
-                "blocks are ordered by an atomic that the one makes after its access and the other before: is a barrier missing?"
-            }
-            false => "two thread blocks share this place: does each block own its part of the output?",
-        };
-        let mut fault = fault(FaultKind::Race, message, site, hint);
-        fault.other = Some((format!("the other party, a {before}:"), other));
-        fault
+    /// Stamps know whole barriers only: where threads may be ordered otherwise, what they find is not the last word.
+    fn doubt(&self) {
+        self.context.doubtful.store(self.context.program.needs.any, Relaxed);
     }
 
     /// A write to bytes to which a copy is still under way.
@@ -158,7 +132,7 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let (name, offset) = self.shared_name(at);
         let site = self.site_of(warp, lane, access.at);
-        let other = self.context.site(self.block, copy.thread(), copy.at());
+        let other = self.context.site(self.state.block, copy.thread(), copy.at());
         let now = match verb_of(&site.opcode) {
             verb @ ("copy" | "atomic") => verb,
             _ => "store",
@@ -191,22 +165,8 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let other = self.context.site(block.into(), stamp.thread(), stamp.at());
         let what = format!("{} at offset {offset}", memory.name);
-        self.race(&what, self.site_of(warp, lane as u32, access.at), now, other, before)
-    }
-
-    #[inline(never)]
-    pub(super) fn convict_stuck(&self, warp: &Warp, block: u32, mask: u32) -> Box<Fault> {
-        let block = &self.context.program.blocks[block as usize];
-        let at = if block.start < block.end { block.start } else { block.exit_info.unwrap_or(0) };
-        let site = self.site_of(warp, mask.trailing_zeros(), at);
-        let limit = self.context.instruction_limit;
-        let message = format!("no progress: the thread block executed more than {limit} warp instructions");
-        fault(
-            FaultKind::NoProgress,
-            message,
-            site,
-            "an endless loop, or a wait for what never comes? the limit can be raised",
-        )
+        self.doubt();
+        self.race(&what, self.site_of(warp, lane as u32, access.at), now, other, before, Missing::Everything)
     }
 
     #[inline(never)]
@@ -218,55 +178,6 @@ impl Worker<'_> {
             site,
             "an assertion of the kernel failed, or code that must not be reached was",
         )
-    }
-
-    #[inline(never)]
-    pub(super) fn convict_divergent_barrier(&self, warp: &Warp, here: u32, at: u32) -> Box<Fault> {
-        let (count, live) = (here.count_ones(), warp.live.count_ones());
-        let absent = (warp.live & !here).trailing_zeros();
-        let thread = self.context.shape.thread(warp.number * LANES as u32 + absent);
-        let message = format!(
-            "barrier reached by only {count} of the {live} live threads of warp {}; thread {thread} is elsewhere",
-            warp.number
-        );
-        let hint = "every thread of the block must reach the same `__syncthreads()`: take it out of the branch";
-        fault(FaultKind::Barrier, message, self.site_of(warp, here.trailing_zeros(), at), hint)
-    }
-
-    pub(super) fn convict_divergent_warp_barrier(&self, warp: &Warp, members: u32, here: u32, at: u32) -> Box<Fault> {
-        let message = format!("warp barrier for lanes {members:#010x} reached by lanes {here:#010x} only");
-        let hint = "every lane that the mask names must reach the same `__syncwarp()`";
-        fault(FaultKind::Barrier, message, self.site_of(warp, here.trailing_zeros(), at), hint)
-    }
-
-    #[inline(never)]
-    pub(super) fn convict_incomplete_barrier(&self, index: usize) -> Box<Fault> {
-        let warp = &self.warps[index];
-        let State::Waiting { id, threads: wanted, at } = warp.state else {
-            unreachable!("no warp is ready, and this one is not done: it waits")
-        };
-        let waits = |warp: &&Warp| matches!(warp.state, State::Waiting { .. });
-        let here = |warp: &&Warp| matches!(warp.state, State::Waiting { id: other, .. } if other == id);
-        let threads = |warps: &mut dyn Iterator<Item = &Warp>| warps.map(|warp| warp.live.count_ones()).sum::<u32>();
-        let arrived = threads(&mut self.warps.iter().filter(here));
-        let elsewhere = threads(&mut self.warps.iter().filter(waits).filter(|warp| !here(warp)));
-        let wanted = match wanted {
-            0 => "every thread that has not ended".to_string(),
-            count => format!("{count} threads"),
-        };
-        let message = format!(
-            "barrier {id} is never complete: it is for {wanted}, {arrived} have arrived, {elsewhere} wait at another barrier"
-        );
-        let site = self.site_of(warp, warp.live.trailing_zeros(), at);
-        let hint = "does the barrier's thread count fit the block, and does every one of them reach this barrier?";
-        let mut fault = fault(FaultKind::Barrier, message, site, hint);
-        if let Some(warp) = self.warps.iter().filter(waits).find(|warp| !here(warp))
-            && let State::Waiting { at, .. } = warp.state
-        {
-            let site = self.site_of(warp, warp.live.trailing_zeros(), at);
-            fault.other = Some(("another warp waits here:".to_string(), site));
-        }
-        fault
     }
 
     #[inline(never)]
@@ -286,20 +197,33 @@ impl Worker<'_> {
             }
             Some(Place::Global(buffer, at)) => format!("{} at offset {at}", self.context.memory.buffers[buffer].name),
             Some(Place::Local(at)) => format!("local memory at offset {at}"),
+            Some(Place::Lane(lane)) => format!("lane {lane}"),
+            Some(Place::Register) => "a register".to_string(),
             None => "memory".to_string(),
         };
-        let other = origin.map(|origin| self.site_of(warp, origin.lane, origin.at));
+        let loaded = origin.filter(|origin| origin.place != Place::Register);
+        let other = loaded.map(|origin| self.site_of(warp, origin.lane, origin.at));
         let under_way = match origin.map(|origin| origin.place) {
-            Some(Place::Shared(at)) => self.is_copy_under_way(self.cells.write(at / self.context.program.shared_grain)),
+            Some(Place::Shared(at)) => {
+                self.is_copy_under_way(self.state.cells.write(at / self.context.program.shared_grain))
+            }
             _ => false,
         };
         let (why, hint) = match under_way {
+            false if matches!(origin.map(|origin| origin.place), Some(Place::Lane(_))) => (
+                "which does not execute the shuffle that reads it",
+                "does the mask name every lane that is read, and have those lanes not left before?",
+            ),
+            false if matches!(origin.map(|origin| origin.place), Some(Place::Register)) => {
+                ("which no instruction has set", "is the variable set on every way that leads here?")
+            }
             true => ("to which a copy is still under way", "wait for the copy before reading: `cp.async.wait_group`"),
             false => ("which nobody wrote", "is every element written before it is read, at the edges too?"),
         };
         let message = format!("uninitialised value reaches {reaches}: it comes from {what}, {why}");
         let mut fault = fault(FaultKind::Uninitialised, message, site, hint);
-        fault.other = other.map(|site| ("it was loaded here:".to_string(), site));
+        let read = if loaded.is_some_and(|origin| matches!(origin.place, Place::Lane(_))) { "read" } else { "loaded" };
+        fault.other = other.map(|site| (format!("it was {read} here:"), site));
         fault
     }
 }

@@ -1,18 +1,19 @@
 //! The one place with `unsafe`: entering code compiled for vector instructions that this CPU has, and the
 //! two steps of the interpreter that gain most from saying which instructions they are.
 //!
-//! The interpreter's loop and what it inlines are compiled three times, for a plain CPU, for AVX2 and
+//! The interpreter's loop and what it inlines are compiled for a plain CPU, for AVX2 and
 //! for AVX-512, and the best of them that can run is chosen when the program runs. Fused multiply-add
 //! needs it most: without the instruction it is a slow library call.
 #![allow(unsafe_code)]
 
-use super::block::Worker;
+use super::block::{Pause, Worker};
 use super::lanes::{LANES, Lanes};
+use super::warp::Warp;
 use crate::Fault;
 use crate::program::{Instruction, Op};
 
-/// Runs thread block `block` to its end.
-pub(crate) fn run_block(worker: &mut Worker, block: u64) -> Result<(), Box<Fault>> {
+/// Steps the worker's thread block until it ends or pauses.
+pub(crate) fn run_block(worker: &mut Worker) -> Result<Pause, Box<Fault>> {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f")
@@ -22,39 +23,57 @@ pub(crate) fn run_block(worker: &mut Worker, block: u64) -> Result<(), Box<Fault
             && is_x86_feature_detected!("fma")
         {
             // SAFETY: the CPU has the instructions that the function is compiled for.
-            return unsafe { run_avx512(worker, block) };
+            return unsafe { run_avx512(worker) };
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
             // SAFETY: as above.
-            return unsafe { run_avx2(worker, block) };
+            return unsafe { run_avx2(worker) };
         }
     }
-    worker.run::<PLAIN>(block)
+    worker.run::<PLAIN>()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
-fn run_avx512(worker: &mut Worker, block: u64) -> Result<(), Box<Fault>> {
-    worker.run::<AVX512>(block)
+fn run_avx512(worker: &mut Worker) -> Result<Pause, Box<Fault>> {
+    worker.run::<AVX512>()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
-fn run_avx2(worker: &mut Worker, block: u64) -> Result<(), Box<Fault>> {
-    worker.run::<PLAIN>(block)
+fn run_avx2(worker: &mut Worker) -> Result<Pause, Box<Fault>> {
+    worker.run::<PLAIN>()
 }
 
-/// Runs thread block `block` to its end, and notes what it accesses.
-pub(crate) fn trace_block(worker: &mut Worker, block: u64) -> Result<(), Box<Fault>> {
-    worker.run::<TRACED>(block)
+/// Does the same, and notes what it accesses.
+pub(crate) fn trace_block(worker: &mut Worker) -> Result<Pause, Box<Fault>> {
+    worker.run::<TRACED>()
+}
+
+/// Runs a warp to where its turn ends, and notes what memory it reads and changes.
+pub(super) fn step_probed(worker: &mut Worker, warp: &mut Warp) -> Result<bool, Box<Fault>> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        // SAFETY: the CPU has the instructions that the function is compiled for.
+        return unsafe { step_probed_avx2(worker, warp) };
+    }
+    worker.run_warp::<PROBED>(warp)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
+fn step_probed_avx2(worker: &mut Worker, warp: &mut Warp) -> Result<bool, Box<Fault>> {
+    worker.run_warp::<PROBED>(warp)
 }
 
 /// The instructions that a copy of the interpreter is compiled for: those of its target features alone…
 pub(super) const PLAIN: u8 = 0;
 /// … or AVX-512, named…
 pub(super) const AVX512: u8 = 1;
-/// … or plain ones, and the accesses noted.
+/// … or plain ones, and the accesses noted…
 pub(super) const TRACED: u8 = 2;
+/// … or plain ones, and what changes in memory.
+pub(super) const PROBED: u8 = 3;
 
 /// A row of single-precision FMAs on all lanes. Says whether it did them: only with AVX-512.
 #[inline(always)]

@@ -280,9 +280,8 @@ impl Worker<'_> {
         shape: PatternShape,
     ) -> Result<(), Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
-        self.orders += u32::from(access.ordered);
-        if memory.watch.is_some() && !access.ordered {
-            self.watch_read(warp, access, memory, mask)?;
+        if memory.watch.is_some() {
+            self.watch_read(warp, access, buffer, mask)?;
         }
         if self.context.sanitize && (memory.written.get().is_some() || warp.taint.is_some()) {
             self.load_taint(warp, access, memory, mask);
@@ -290,6 +289,9 @@ impl Worker<'_> {
         let base = self.context.memory.address(buffer as u32);
         if access.element_bytes == 4 && !access.wide {
             load_words(memory, warp, access, mask, base, shape);
+            if access.ordered() {
+                self.polled_load(warp, access, mask);
+            }
             return Ok(());
         }
         for element in 0..access.elements {
@@ -301,15 +303,18 @@ impl Worker<'_> {
             }
             warp.set_loaded(access, element, &out, mask);
         }
+        if access.ordered() {
+            self.polled_load(warp, access, mask);
+        }
         Ok(())
     }
 
     #[inline(always)]
     fn store_to(&mut self, warp: &mut Warp, access: &Access, buffer: usize, mask: u32) -> Result<(), Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
-        self.orders += u32::from(access.ordered);
-        if memory.watch.is_some() && !access.ordered {
-            self.watch_write(warp, access, memory, mask)?;
+        self.state.writes += 1;
+        if memory.watch.is_some() {
+            self.watch_write(warp, access, buffer, mask)?;
         }
         let base = self.context.memory.address(buffer as u32);
         if self.context.sanitize && (memory.written.get().is_some() || warp.taint.is_some()) {

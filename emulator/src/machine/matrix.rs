@@ -5,6 +5,8 @@
 use super::block::Worker;
 use super::cells::Cells;
 use super::lanes::LANES;
+use super::order::Kind;
+use super::ordered::{Deed, Target};
 use super::race::Stamp;
 use super::shadow::Place;
 use super::shared_access::{read_shared, write_shared};
@@ -37,7 +39,7 @@ impl Worker<'_> {
             let out = std::array::from_fn(|lane| {
                 let element = |n: usize| {
                     let (row, column) = place(lane, n, transpose);
-                    read_shared(&self.shared, rows[8 * matrix + row] + 2 * column as u32, 2)
+                    read_shared(&self.state.shared, rows[8 * matrix + row] + 2 * column as u32, 2)
                 };
                 element(1) << 16 | element(0)
             });
@@ -67,6 +69,7 @@ impl Worker<'_> {
         let access = &self.context.program.accesses[index as usize];
         let matrices = extended.reads.len();
         let rows = self.rows(warp, access, matrices)?;
+        self.state.writes += 1;
         self.count_shared(index, 8 * matrices as u32, access::ldmatrix(&rows, matrices as u32));
         for (matrix, &(_, slot)) in extended.reads.iter().enumerate() {
             for lane in 0..LANES {
@@ -74,12 +77,16 @@ impl Worker<'_> {
                 for n in 0..2 {
                     let (row, column) = place(lane, n, transpose);
                     let at = rows[8 * matrix + row] + 2 * column as u32;
-                    write_shared(&mut self.shared, at, 2, value >> (16 * n) & 0xffff);
+                    write_shared(&mut self.state.shared, at, 2, value >> (16 * n) & 0xffff);
                 }
             }
         }
         for (lane, &row) in rows.iter().enumerate().take(8 * matrices) {
             self.check_shared_write(warp, access, lane, row, ROW)?;
+            if self.shared_by_clocks() {
+                let deed = Deed { check: false, ..Deed::new(Kind::Write, ROW) };
+                self.order_access(warp, access, 1 << lane, Target::Shared, deed)?;
+            }
             let stamp = self.stamp(warp, access.at);
             self.mark_shared(row, ROW, stamp.of_thread(stamp.thread() + lane as u32));
         }
@@ -122,7 +129,7 @@ impl Worker<'_> {
     /// A lane reads bytes that others must not be writing. Says whether nobody has written some of them.
     fn check_shared_read(
         &mut self,
-        warp: &Warp,
+        warp: &mut Warp,
         access: &Access,
         lane: usize,
         at: u32,
@@ -131,27 +138,31 @@ impl Worker<'_> {
         let (grain, stamp) = (self.context.program.shared_grain, self.stamp(warp, access.at));
         let now = stamp.of_thread(stamp.thread() + lane as u32);
         let mut unwritten = false;
-        for cell in cells(&self.cells, at, length, grain) {
-            let before = self.cells.write(cell);
-            if before.conflicts(now) {
+        if self.shared_by_clocks() {
+            warp.scratch.offsets.0[lane] = at;
+            self.order_access(warp, access, 1 << lane, Target::Shared, Deed::new(Kind::Read, length))?;
+        }
+        for cell in cells(&self.state.cells, at, length, grain) {
+            let before = self.state.cells.write(cell);
+            if before.conflicts(now) && !self.shared_by_clocks() {
                 let place = cell * grain;
                 return Err(self.convict_shared_race(warp, access, lane as u32, place, (before, "store"), "load"));
             }
-            unwritten |= before.epoch() < self.first_epoch;
-            self.cells.read(cell as usize, 1, now, 0);
+            unwritten |= before.epoch() < self.state.first_epoch;
+            self.state.cells.read(cell as usize, 1, now, 0);
         }
         Ok(unwritten)
     }
 
     fn is_unwritten(&self, at: u32) -> bool {
         let cell = at / self.context.program.shared_grain;
-        !self.cells.is_empty() && self.cells.write(cell).epoch() < self.first_epoch
+        !self.state.cells.is_empty() && self.state.cells.write(cell).epoch() < self.state.first_epoch
     }
 
     /// A lane is about to write bytes that others must not be using.
     pub(super) fn check_shared_write(
-        &self,
-        warp: &Warp,
+        &mut self,
+        warp: &mut Warp,
         access: &Access,
         lane: usize,
         at: u32,
@@ -159,13 +170,19 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let (grain, stamp) = (self.context.program.shared_grain, self.stamp(warp, access.at));
         let now = stamp.of_thread(stamp.thread() + lane as u32);
-        for cell in cells(&self.cells, at, length, grain) {
-            let (write, [first, second]) = (self.cells.write(cell), self.cells.reads(cell));
+        let by_clocks = self.shared_by_clocks();
+        if by_clocks {
+            warp.scratch.offsets.0[lane] = at;
+            let deed = Deed { keep: false, ..Deed::new(Kind::Write, length) };
+            self.order_access(warp, access, 1 << lane, Target::Shared, deed)?;
+        }
+        for cell in cells(&self.state.cells, at, length, grain) {
+            let (write, [first, second]) = (self.state.cells.write(cell), self.state.cells.reads(cell));
             if self.is_copy_under_way(write) {
                 return Err(self.convict_write_under_way(warp, access, lane as u32, cell * grain, write));
             }
             let parties = [(write, "store"), (first, "load"), (second, "load")];
-            if let Some(party) = parties.into_iter().find(|(before, _)| before.conflicts(now)) {
+            if let Some(party) = parties.into_iter().find(|(before, _)| !by_clocks && before.conflicts(now)) {
                 let place = cell * grain;
                 return Err(self.convict_shared_race(warp, access, lane as u32, place, party, "store"));
             }
@@ -175,8 +192,8 @@ impl Worker<'_> {
 
     pub(super) fn mark_shared(&mut self, at: u32, length: u32, now: Stamp) {
         let grain = self.context.program.shared_grain;
-        for cell in cells(&self.cells, at, length, grain) {
-            self.cells.mark(cell as usize, 1, now);
+        for cell in cells(&self.state.cells, at, length, grain) {
+            self.state.cells.mark(cell as usize, 1, now);
         }
     }
 }

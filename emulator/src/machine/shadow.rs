@@ -13,6 +13,10 @@ pub(super) enum Place {
     Global(usize, u64),
     /// An offset in the thread's local memory.
     Local(u64),
+    /// Another lane, from which a shuffle took it, and which did not execute the shuffle.
+    Lane(u32),
+    /// A register that no instruction had set.
+    Register,
 }
 
 /// A load of something unwritten: from where, by which instruction and lane.

@@ -4,6 +4,8 @@ use super::block::Worker;
 use super::cells::Cells;
 use super::dispatch::{AVX512, pick};
 use super::lanes::{LANES, PatternShape, each};
+use super::order::Kind;
+use super::ordered::{Deed, Target};
 use super::race::Stamp;
 use super::warp::{Scratch, Warp};
 use crate::access::{self, SharedCost};
@@ -110,16 +112,25 @@ impl Worker<'_> {
         let stamp = self.stamp(warp, access.at);
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, true);
         count(&mut self.tally.shared[index as usize], pattern, mask);
-        if self.cells.is_empty() {
-            read_words::<CPU>(&self.shared, warp, access, pattern, mask);
+        if self.state.cells.is_empty() {
+            read_words::<CPU>(&self.state.shared, warp, access, pattern, mask);
+            if access.ordered() {
+                self.polled_load(warp, access, mask);
+            }
             return Ok(());
         }
         let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
         let shift = self.context.program.shared_grain.trailing_zeros();
-        let suspicious = access.ordered || read_cells(&mut self.cells, pattern, first, shift, stamp, self.first_epoch);
-        read_words::<CPU>(&self.shared, warp, access, pattern, mask);
+        let suspicious = read_cells(&mut self.state.cells, pattern, first, shift, stamp, self.state.first_epoch);
+        read_words::<CPU>(&self.state.shared, warp, access, pattern, mask);
+        if self.shared_by_clocks() {
+            self.order_access(warp, access, mask, Target::Shared, Deed::new(Kind::Read, access.bytes()))?;
+        }
         if suspicious || warp.taint.is_some() {
             self.judge_shared_load(warp, access, mask, stamp)?;
+        }
+        if access.ordered() {
+            self.polled_load(warp, access, mask);
         }
         Ok(())
     }
@@ -131,31 +142,35 @@ impl Worker<'_> {
             return Err(self.convict_shared_address(warp, access, mask));
         }
         let (stamp, under_way) = (self.stamp(warp, access.at), self.epoch_under_way());
+        self.state.writes += 1;
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
         count(&mut self.tally.shared[index as usize], pattern, mask);
         let shape = pattern.shape;
-        if !self.cells.is_empty() {
+        if !self.state.cells.is_empty() {
             let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
             let shift = self.context.program.shared_grain.trailing_zeros();
-            let lost = self.copies_under_way > 0 && meets_copy(&self.cells, pattern, first, shift, under_way);
-            let conflict = !access.ordered && writes_conflict(&self.cells, pattern, first, shift, stamp);
+            let lost =
+                self.state.copies_under_way > 0 && meets_copy(&self.state.cells, pattern, first, shift, under_way);
+            let conflict = writes_conflict(&self.state.cells, pattern, first, shift, stamp);
             if lost {
                 self.check_under_way(warp, access, mask)?;
             }
-            if conflict {
+            if self.shared_by_clocks() {
+                self.order_access(warp, access, mask, Target::Shared, Deed::new(Kind::Write, access.bytes()))?;
+            } else if conflict {
                 self.judge_shared_store(warp, access, mask, stamp)?;
             }
             self.mark_written(warp, access, shape, mask, stamp);
         }
         if shape == PatternShape::Row && access.bytes() == 4 && !access.wide {
             let start = (warp.scratch.offsets.0[0] / 4) as usize;
-            self.shared[start..start + LANES].copy_from_slice(&warp.r[access.registers[0] as usize].0);
+            self.state.shared[start..start + LANES].copy_from_slice(&warp.r[access.registers[0] as usize].0);
             return Ok(());
         }
         for element in 0..access.elements {
             for lane in each(mask) {
                 let at = warp.scratch.offsets.0[lane] + element * access.element_bytes;
-                write_shared(&mut self.shared, at, access.element_bytes, warp.stored(access, element, lane));
+                write_shared(&mut self.state.shared, at, access.element_bytes, warp.stored(access, element, lane));
             }
         }
         Ok(())
@@ -169,8 +184,8 @@ impl Worker<'_> {
             let now = stamp.of_thread(stamp.thread() + lane as u32);
             let at = warp.scratch.offsets.0[lane];
             for cell in at / grain..(at + access.bytes()) / grain {
-                let write = self.cells.write(cell);
-                if write.conflicts(now) && !access.ordered {
+                let write = self.state.cells.write(cell);
+                if write.conflicts(now) && !self.shared_by_clocks() {
                     let with = (write, "store");
                     return Err(self.convict_shared_race(warp, access, lane as u32, cell * grain, with, "load"));
                 }
@@ -226,11 +241,11 @@ impl Worker<'_> {
             let new = warp.stored_bytes(access, lane);
             for offset in (0..access.bytes()).step_by(grain as usize) {
                 let at = addresses[lane] + offset;
-                let (write, reads) = (self.cells.write(at / grain), self.cells.reads(at / grain));
+                let (write, reads) = (self.state.cells.write(at / grain), self.state.cells.reads(at / grain));
                 if let Some(read) = reads.iter().find(|read| read.conflicts(now)) {
                     return Err(self.convict_shared_race(warp, access, lane as u32, at, (*read, "load"), "store"));
                 }
-                let old = (0..grain).map(|n| read_shared(&self.shared, at + n, 1) as u8);
+                let old = (0..grain).map(|n| read_shared(&self.state.shared, at + n, 1) as u8);
                 let same = old.eq(new[offset as usize..][..grain as usize].iter().copied());
                 if write.conflicts(now) && !same {
                     return Err(self.convict_shared_race(warp, access, lane as u32, at, (write, "store"), "store"));
@@ -251,11 +266,11 @@ impl Worker<'_> {
         let (shift, offsets) = (self.context.program.shared_grain.trailing_zeros(), &warp.scratch.offsets.0);
         let cells = (access.bytes() >> shift) as usize;
         if shape == PatternShape::Row && cells == 1 {
-            self.cells.mark_row((offsets[0] >> shift) as usize, stamp);
+            self.state.cells.mark_row((offsets[0] >> shift) as usize, stamp);
         } else {
             for lane in each(mask) {
                 let now = stamp.of_thread(stamp.thread() + lane as u32);
-                self.cells.mark((offsets[lane] >> shift) as usize, cells, now);
+                self.state.cells.mark((offsets[lane] >> shift) as usize, cells, now);
             }
         }
         if warp.taint.is_some() {

@@ -144,7 +144,7 @@ impl Worker<'_> {
     pub(super) fn taint_shared(&self, warp: &mut Warp, access: &Access, mask: u32) {
         let addresses = warp.scratch.offsets.0;
         let grain = self.context.program.shared_grain;
-        let missing = |at: u32| self.cells.write(at / grain).epoch() < self.first_epoch;
+        let missing = |at: u32| self.state.cells.write(at / grain).epoch() < self.state.first_epoch;
         let unwritten = |lane: usize| bits(access, |byte| missing(addresses[lane] + byte));
         if warp.taint.is_some() || each(mask).any(|lane| unwritten(lane) != 0) {
             self.taint_loaded(warp, access, mask, &unwritten, &|lane, byte| Place::Shared(addresses[lane] + byte));
@@ -159,7 +159,7 @@ impl Worker<'_> {
             let taint = self.stored_taint(warp, access, lane);
             for byte in (0..access.bytes()).filter(|byte| taint >> byte & 1 == 1) {
                 let cell = (warp.scratch.offsets.0[lane] + byte) / grain;
-                self.cells.mark(cell as usize, 1, Stamp::default());
+                self.state.cells.mark(cell as usize, 1, Stamp::default());
             }
         }
     }

@@ -62,9 +62,9 @@ impl Worker<'_> {
         let mut traced = TracedAccess {
             source: file.map(|file| (file.clone(), info.line)),
             opcode: info.opcode.clone(),
-            block: self.context.shape.block_at(self.block),
+            block: self.context.shape.block_at(self.state.block),
             warp: warp.number,
-            phase: self.phase,
+            phase: self.state.phase,
             memory: Memory::Shared,
             kind,
             bytes: bytes.unwrap_or_else(|| access.bytes()),

@@ -17,7 +17,7 @@ impl Worker<'_> {
     /// The epoch that the present thread block's copies under way have in common.
     #[inline(always)]
     pub(super) fn epoch_under_way(&self) -> u32 {
-        self.first_epoch - 1
+        self.state.first_epoch - 1
     }
 
     /// Whether the last write to a cell is a copy that has not landed.
@@ -30,19 +30,19 @@ impl Worker<'_> {
     pub(super) fn mark_under_way(&mut self, warp: &Warp, access: &Access, lane: usize, at: u32, length: u32) {
         let thread = warp.number * LANES as u32 + lane as u32;
         self.mark_shared(at, length, Stamp::new(self.epoch_under_way(), 0, access.at, thread));
-        self.copies_under_way += 1;
+        self.state.copies_under_way += 1;
     }
 
     /// Lanes are about to write at the offsets at hand, to which no copy may be under way.
     #[inline(never)]
     pub(super) fn check_under_way(&self, warp: &Warp, access: &Access, mask: u32) -> Result<(), Box<Fault>> {
-        if self.copies_under_way == 0 {
+        if self.state.copies_under_way == 0 {
             return Ok(());
         }
         let grain = self.context.program.shared_grain;
         for lane in each(mask) {
-            for cell in cells(&self.cells, warp.scratch.offsets.0[lane], access.bytes(), grain) {
-                let write = self.cells.write(cell);
+            for cell in cells(&self.state.cells, warp.scratch.offsets.0[lane], access.bytes(), grain) {
+                let write = self.state.cells.write(cell);
                 if self.is_copy_under_way(write) {
                     return Err(self.convict_write_under_way(warp, access, lane as u32, cell * grain, write));
                 }

@@ -2,30 +2,43 @@
 
 use super::async_copy::Copies;
 use super::lanes::{FULL, LANES, Lanes};
+use super::polls::Polls;
 use super::shadow::Taint;
 use crate::Dim3;
-use crate::program::{Barrier, Preset, Program, Slot};
+use crate::program::{Preset, Program, Slot};
 
 /// A path that lanes take: from `block` until they meet the others at `meet`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Path {
     pub block: u32,
     pub meet: u32,
     pub mask: u32,
+    pub wait: Wait,
 }
 
 /// No block: a path that meets no other.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
+/// What a path waits for, at the end of its block.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Wait {
+    No,
+    /// The lanes of a mask, to meet them.
+    Meeting(u32),
+    /// At an aligned barrier, the warp's other lanes: they have gone another way, and may still come. With the lanes that
+    /// were live when it began.
+    Others(u32),
+    /// At a barrier of this number, the warp's other lanes.
+    Gathering(u32),
+    /// At a barrier of this number, other warps.
+    Barrier(u32),
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum State {
     Ready,
-    /// Waits at a barrier: its number, how many threads it is for, and the instruction.
-    Waiting {
-        id: u32,
-        threads: u32,
-        at: u32,
-    },
+    /// All its paths wait.
+    Waiting,
     Done,
 }
 
@@ -44,8 +57,12 @@ pub(crate) struct Warp {
     pub p: Vec<u32>,
     /// Lanes that exist and have not ended.
     pub live: u32,
+    /// Where its lanes are. A lane is where the last path says that has it; paths before that are where it meets others.
     pub(super) paths: Vec<Path>,
+    /// How many of the paths wait.
+    pub(super) waiting: u32,
     pub(super) state: State,
+    pub(super) polls: Polls,
     /// Warp-level barriers passed since the last block-wide one.
     pub epoch: u32,
     /// The memory access at hand.
@@ -55,8 +72,6 @@ pub(crate) struct Warp {
     pub local_written: Vec<u8>,
     /// Uninitialised values in registers; absent until one is loaded.
     pub(super) taint: Option<Box<Taint>>,
-    /// The barrier's reduction, if the warp waits for one.
-    pub(super) pending: Option<(Barrier, u32)>,
     /// Asynchronous copies under way.
     pub(super) copies: Copies,
 }
@@ -70,13 +85,14 @@ impl Warp {
             p: vec![0; program.predicates as usize],
             live: 0,
             paths: Vec::new(),
+            waiting: 0,
             state: State::Done,
+            polls: Polls::default(),
             epoch: 0,
             scratch: Box::new(Scratch { addresses: Lanes([0; LANES]), offsets: Lanes([0; LANES]) }),
             local: vec![0xff; program.local_bytes as usize * LANES],
             local_written: vec![0; program.local_bytes as usize * LANES],
             taint: None,
-            pending: None,
             copies: Copies::default(),
         }
     }
@@ -90,15 +106,22 @@ impl Warp {
             p: Vec::new(),
             live: 0,
             paths: Vec::new(),
+            waiting: 0,
             state: State::Done,
+            polls: Polls::default(),
             epoch: 0,
             scratch: Box::new(Scratch { addresses: Lanes([0; LANES]), offsets: Lanes([0; LANES]) }),
             local: Vec::new(),
             local_written: Vec::new(),
             taint: None,
-            pending: None,
             copies: Copies::default(),
         }
+    }
+
+    /// The lanes of warp `number` that the thread block has threads for.
+    pub fn existing(number: u32, block: Dim3) -> u32 {
+        let threads = block.count() - u64::from(number) * LANES as u64;
+        if threads >= LANES as u64 { FULL } else { (1 << threads) - 1 }
     }
 
     /// Makes the warp ready to run in thread block `block`.
@@ -108,11 +131,12 @@ impl Warp {
         let lanes = (threads - first).min(LANES as u32);
         self.live = if lanes == 32 { FULL } else { (1 << lanes) - 1 };
         self.paths.clear();
-        self.paths.push(Path { block: 0, meet: NOWHERE, mask: self.live });
+        self.paths.push(Path { block: 0, meet: NOWHERE, mask: self.live, wait: Wait::No });
+        self.waiting = 0;
         self.state = State::Ready;
+        self.polls = Polls::default();
         self.epoch = 0;
         self.taint = None;
-        self.pending = None;
         self.copies = Copies::default();
         self.local_written.fill(0);
         for &(slot, preset) in &program.preset32 {

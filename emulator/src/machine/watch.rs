@@ -1,9 +1,11 @@
-//! Races on global memory: buffers that a launch writes are watched, cell by cell. No barrier orders
-//! thread blocks, so two blocks that touch one cell, one of them writing, race: unless the first made an atomic
-//! or another ordered access after it, and the second before it.
+//! Races on global memory, of kernels that order their threads by whole barriers alone: buffers that a launch writes are
+//! watched, cell by cell. Nothing orders thread blocks there, so two blocks that touch one cell, one of them writing, race.
+//! Kernels that have more are the order model's: see `order`.
 
 use super::block::Worker;
 use super::lanes::each;
+use super::order::Kind;
+use super::ordered::{Deed, Target};
 use super::warp::Warp;
 use crate::Fault;
 use crate::global::{BufferMemory, locate};
@@ -14,54 +16,82 @@ use crate::program::Access;
 type Met<'a> = ((&'a Warp, &'a Access, usize), (&'a BufferMemory, usize), Moment);
 
 impl Worker<'_> {
-    /// A lane is about to read watched memory.
+    /// Lanes are about to read watched memory.
     #[inline(never)]
     pub(super) fn watch_read(
+        &mut self,
+        warp: &Warp,
+        access: &Access,
+        buffer: usize,
+        mask: u32,
+    ) -> Result<(), Box<Fault>> {
+        let memory = &self.context.memory.buffers[buffer];
+        if self.global_by_clocks() {
+            let deed = Deed::new(Kind::Read, access.bytes());
+            return self.order_access(warp, access, mask, Target::Global(buffer, memory), deed);
+        }
+        for lane in each(mask) {
+            let offset = locate(warp.scratch.addresses.0[lane]).1 as usize;
+            self.watch_lane(warp, access, lane, memory, offset..offset + access.bytes() as usize)?;
+        }
+        Ok(())
+    }
+
+    /// A lane is about to read these bytes of watched memory.
+    pub(super) fn watch_lane(
         &self,
         warp: &Warp,
         access: &Access,
+        lane: usize,
         memory: &BufferMemory,
-        mask: u32,
+        bytes: std::ops::Range<usize>,
     ) -> Result<(), Box<Fault>> {
         let Some(watch) = &memory.watch else { return Ok(()) };
-        let addresses = &warp.scratch.addresses.0;
-        for lane in each(mask) {
-            let now = self.moment(warp, access, lane);
-            let offset = locate(addresses[lane]).1 as usize;
-            for at in (offset..offset + access.bytes() as usize).step_by(watch.grain as usize) {
-                let cell = at / watch.grain as usize;
-                let who = (warp, access, lane);
-                self.meet(watch, cell, (who, (memory, at), now), "load")?;
-                if let Some(write) = watch.writes.at(cell).get()
-                    && self.unordered(write, now)
-                {
+        let now = self.moment(warp, access, lane);
+        for at in bytes.step_by(watch.grain as usize) {
+            let cell = at / watch.grain as usize;
+            let who = (warp, access, lane);
+            self.meet(watch, cell, (who, (memory, at), now), "load")?;
+            if let Some(write) = watch.writes.at(cell).get() {
+                if self.unordered(write, now) {
                     return Err(self.convict_global_race(who, (memory, at), (write, "store"), "load"));
                 }
-                if let Some([first, second]) = watch.reads.as_ref().map(|reads| reads.at(cell)) {
-                    match first.get() {
-                        Some(Moment { block, stamp: read, .. })
-                            if block != now.block
-                                || read.epoch() == now.stamp.epoch() && read.thread() != now.stamp.thread() =>
-                        {
-                            second.set(now);
-                        }
-                        _ => first.set(now),
+                if access.read_only {
+                    return Err(self.convict_read_only_of(who, (memory, at), write));
+                }
+            }
+            if let Some([first, second]) = watch.reads.as_ref().map(|reads| reads.at(cell)) {
+                match (first.get(), second.get()) {
+                    // Readers of two warps are kept: whoever writes, one of them is of another.
+                    (Some(one), Some(two)) if is_apart(one, two) && same_time(one, now) && same_time(two, now) => {}
+                    (Some(Moment { block, stamp: read, .. }), _)
+                        if block != now.block
+                            || read.epoch() == now.stamp.epoch() && read.thread() != now.stamp.thread() =>
+                    {
+                        second.set(now);
                     }
+                    _ => first.set(now),
                 }
             }
         }
         Ok(())
     }
 
-    /// A lane is about to write watched memory.
+    /// Lanes are about to write watched memory.
     #[inline(never)]
     pub(super) fn watch_write(
-        &self,
+        &mut self,
         warp: &Warp,
         access: &Access,
-        memory: &BufferMemory,
+        buffer: usize,
         mask: u32,
     ) -> Result<(), Box<Fault>> {
+        self.check_sources(warp, access, mask)?;
+        let memory = &self.context.memory.buffers[buffer];
+        if self.global_by_clocks() {
+            let deed = Deed::new(Kind::Write, access.bytes());
+            return self.order_access(warp, access, mask, Target::Global(buffer, memory), deed);
+        }
         let Some(watch) = &memory.watch else { return Ok(()) };
         let (grain, addresses) = (watch.grain as usize, &warp.scratch.addresses.0);
         for lane in each(mask) {
@@ -107,21 +137,17 @@ impl Worker<'_> {
     fn moment(&self, warp: &Warp, access: &Access, lane: usize) -> Moment {
         let stamp = self.stamp(warp, access.at);
         let stamp = stamp.of_thread(stamp.thread() + lane as u32);
-        Moment { block: self.block as u32, orders: self.orders, stamp }
+        Moment { block: self.state.block as u32, stamp }
     }
 
     /// Whether nothing puts an earlier access before the present one.
-    ///
-    /// Between blocks, any ordered access of the one and any later one of the other will do, to whatever place: that
-    /// convicts too little rather than too much.
     fn unordered(&self, before: Moment, now: Moment) -> bool {
-        if before.block == now.block {
-            // Another instruction, or another warp; lanes of one store are compared by value.
-            let (before, now) = (before.stamp, now.stamp);
-            return before.conflicts(now) && (before.at() != now.at() || before.thread() / 32 != now.thread() / 32);
+        if before.block != now.block {
+            return true;
         }
-        let turn = self.context.turn(before.block.into());
-        now.orders == 0 || before.orders == self.orders_before[turn as usize]
+        // Another instruction, or another warp; lanes of one store are compared by value.
+        let (before, now) = (before.stamp, now.stamp);
+        before.conflicts(now) && (before.at() != now.at() || before.thread() / 32 != now.thread() / 32)
     }
 
     fn colliding_lane(
@@ -143,4 +169,14 @@ impl Worker<'_> {
         }
         Ok(())
     }
+}
+
+/// Of two warps, or two thread blocks.
+fn is_apart(one: Moment, other: Moment) -> bool {
+    one.block != other.block || one.stamp.thread() / 32 != other.stamp.thread() / 32
+}
+
+/// Of one block, with no barrier between.
+fn same_time(one: Moment, other: Moment) -> bool {
+    one.block == other.block && one.stamp.epoch() == other.stamp.epoch()
 }

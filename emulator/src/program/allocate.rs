@@ -4,13 +4,15 @@
 //! Every write is masked to the active lanes, so a slot that serves another register on another path
 //! cannot disturb the lanes that wait on this one.
 
+use super::flow::successors;
 use super::operands::{Role, visit, visit_exit};
 use super::{Access, Exit, Extended, File, Instruction, Preset, Program, Slot};
 use crate::program::decode::PRESET;
 
 /// Gives every register its slot and rewrites the program to use them.
 pub(super) fn allocate(program: &mut Program, counts: [u32; 3], presets: &[Vec<Preset>; 3]) {
-    let ranges = live_ranges(program, counts);
+    let live_in = BlockSets::of(program, counts).live_in(program);
+    let ranges = live_ranges(program, counts, &live_in);
     let mut totals = [0; 3];
     let mut slots: [Vec<Slot>; 3] = Default::default();
     for file in 0..3 {
@@ -27,6 +29,10 @@ pub(super) fn allocate(program: &mut Program, counts: [u32; 3], presets: &[Vec<P
         visit_exit(&mut block.exit, &mut rename);
     }
     [program.registers32, program.registers64, program.predicates] = totals;
+    live_in[0].each(|register| {
+        let (file, index) = unflatten(register, counts);
+        program.unset.push(([File::R, File::D, File::P][file], slots[file][index]));
+    });
     let numbered = |file: File| presets[file as usize].iter().enumerate().map(|(slot, p)| (slot as Slot, *p));
     program.preset32 = numbered(File::R).collect();
     program.preset64 = numbered(File::D).collect();
@@ -64,9 +70,7 @@ fn linear_scan(ranges: &Ranges, first: u32) -> (Vec<Slot>, u32) {
     (slots, total.max(first + 1))
 }
 
-fn live_ranges(program: &mut Program, counts: [u32; 3]) -> [Ranges; 3] {
-    let sets = BlockSets::of(program, counts);
-    let live_in = sets.live_in(program);
+fn live_ranges(program: &mut Program, counts: [u32; 3], live_in: &[BitSet]) -> [Ranges; 3] {
     let mut ranges: [Ranges; 3] = counts.map(|n| vec![(u32::MAX, 0); n as usize]);
     let mut touch = |register: usize, at: u32| {
         let (file, index) = unflatten(register, counts);
@@ -127,12 +131,7 @@ fn unflatten(mut register: usize, counts: [u32; 3]) -> (usize, usize) {
 }
 
 fn next_blocks(exit: &Exit) -> impl Iterator<Item = usize> + use<> {
-    let pair = match *exit {
-        Exit::Jump(next) | Exit::Barrier { next, .. } => [Some(next), None],
-        Exit::Branch { target, fall, .. } => [Some(target), Some(fall)],
-        Exit::Return | Exit::Trap => [None, None],
-    };
-    pair.into_iter().flatten().map(|n| n as usize)
+    successors(exit).into_iter().flatten().map(|n| n as usize)
 }
 
 /// For each block: what it reads before it writes, and what it writes wholly.

@@ -326,13 +326,6 @@ impl<'a> Decoder<'a> {
         Info { ptx_line: instruction.line, file, line, opcode, class, flops_f32, flops_f64 }
     }
 
-    /// Whether there are ordered accesses or atomics among those that `counts`.
-    fn synchronises(&self, counts: impl Fn(&Access) -> bool) -> bool {
-        let ordered = self.accesses.iter().any(|access| access.ordered && counts(access));
-        let atomics = self.extended.iter().filter(|extended| matches!(extended.what, Extension::Atomic(_)));
-        ordered || atomics.flat_map(|extended| &extended.accesses).any(|index| counts(&self.accesses[*index as usize]))
-    }
-
     pub fn branch_targets(&self, table: &str) -> Option<&'a [String]> {
         Some(self.frames.last()?.function.branch_targets.get(table)?)
     }
@@ -349,9 +342,8 @@ impl<'a> Decoder<'a> {
                 }
             }
         }
-        let synchronises = self.synchronises(|_| true);
-        let synchronises_globally = self.synchronises(|access| access.space != Space::Shared);
-        let blocks = flow::blocks(self.items, end, &mut self.info)?;
+        let meets = |at: u32| self.code[at as usize].op.is_meeting(&self.extended);
+        let blocks = flow::blocks(self.items, end, &mut self.info, &meets)?;
         let grain = |space: Space| {
             let widths = self.accesses.iter().filter(|a| a.space == space || a.space == Space::Generic);
             widths.map(|a| a.bytes().min(8)).min().unwrap_or(4)
@@ -360,8 +352,9 @@ impl<'a> Decoder<'a> {
             name: function.name.clone(),
             shared_grain: grain(Space::Shared),
             global_grain: grain(Space::Global),
-            synchronises,
-            synchronises_globally,
+            needs: Needs::default(),
+            synchronises_globally: false,
+            blind_loads: Vec::new(),
             blocks,
             fma_runs: Vec::new(),
             code: self.code,
@@ -374,6 +367,7 @@ impl<'a> Decoder<'a> {
             preset32: Vec::new(),
             preset64: Vec::new(),
             preset_predicates: Vec::new(),
+            unset: Vec::new(),
             parameters: self.parameters,
             parameter_bytes: self.parameter_bytes as u32,
             shared: self.shared,
@@ -386,6 +380,9 @@ impl<'a> Decoder<'a> {
             globals_loaded: false,
             files: self.file_numbers.iter().map(|n| self.source.files[n].clone()).collect(),
         };
+        program.needs = Needs::of(&program, &self.presets);
+        program.synchronises_globally = program.needs.global;
+        program.blind_loads = needs::values(&program, self.counts);
         provenance::mark(&mut program, self.counts, &self.presets);
         owner::mark(&mut program, self.counts, &self.presets);
         allocate::allocate(&mut program, self.counts, &self.presets);

@@ -24,9 +24,15 @@ pub(super) enum Proto {
     Trap,
 }
 
-/// Splits the items into blocks; `end` is the label of the kernel's end.
-pub(super) fn blocks(items: Vec<Item>, end: u32, info: &mut Vec<Info>) -> Result<Vec<Block>, PtxError> {
-    let starts = block_starts(&items, end)?;
+/// Splits the items into blocks; `end` is the label of the kernel's end. An instruction at which lanes of a warp meet is
+/// the last of its block.
+pub(super) fn blocks(
+    items: Vec<Item>,
+    end: u32,
+    info: &mut Vec<Info>,
+    meets: &dyn Fn(u32) -> bool,
+) -> Result<Vec<Block>, PtxError> {
+    let starts = block_starts(&items, end, meets)?;
     let mut blocks: Vec<Block> = Vec::new();
     let mut code = 0;
     let mut start = 0;
@@ -38,9 +44,15 @@ pub(super) fn blocks(items: Vec<Item>, end: u32, info: &mut Vec<Info>) -> Result
         }
         let next = blocks.len() as u32 + 1;
         match item {
-            Item::Code(index) => code = index + 1,
+            Item::Code(index) => {
+                code = index + 1;
+                if meets(index) {
+                    blocks.push(Block { start, stop: index, end: code, exit: Exit::Meeting(next), exit_info: None });
+                    open = false;
+                }
+            }
             Item::Label(_) => {
-                blocks.push(Block { start, end: code, exit: Exit::Jump(next), exit_info: None });
+                blocks.push(Block { start, stop: code, end: code, exit: Exit::Jump(next), exit_info: None });
                 open = false;
             }
             Item::End(proto, about) => {
@@ -66,24 +78,24 @@ pub(super) fn blocks(items: Vec<Item>, end: u32, info: &mut Vec<Info>) -> Result
                     info.push(*about);
                     info.len() as u32 - 1
                 });
-                blocks.push(Block { start, end: code, exit, exit_info });
+                blocks.push(Block { start, stop: code, end: code, exit, exit_info });
                 open = false;
             }
         }
     }
     // The one block in which every path ends.
-    blocks.push(Block { start: code, end: code, exit: Exit::Return, exit_info: None });
+    blocks.push(Block { start: code, stop: code, end: code, exit: Exit::Return, exit_info: None });
     set_meeting_points(&mut blocks);
     Ok(blocks)
 }
 
-/// The block that each label starts. Every label and every end closes the block before it.
-fn block_starts(items: &[Item], end: u32) -> Result<HashMap<u32, u32>, PtxError> {
+/// The block that each label starts. Every label, every end and every meeting closes the block before it.
+fn block_starts(items: &[Item], end: u32, meets: &dyn Fn(u32) -> bool) -> Result<HashMap<u32, u32>, PtxError> {
     let mut starts = HashMap::new();
     let mut block = 0;
     for item in items {
         match item {
-            Item::Code(_) => {}
+            Item::Code(index) => block += u32::from(meets(*index)),
             Item::Label(label) => {
                 block += 1;
                 if starts.insert(*label, block).is_some() {
@@ -97,9 +109,10 @@ fn block_starts(items: &[Item], end: u32) -> Result<HashMap<u32, u32>, PtxError>
     Ok(starts)
 }
 
-fn successors(exit: &Exit) -> [Option<u32>; 2] {
+/// The blocks that may come next.
+pub(crate) fn successors(exit: &Exit) -> [Option<u32>; 2] {
     match *exit {
-        Exit::Jump(next) | Exit::Barrier { next, .. } => [Some(next), None],
+        Exit::Jump(next) | Exit::Meeting(next) | Exit::Barrier { next, .. } => [Some(next), None],
         Exit::Branch { target, fall, .. } => [Some(target), Some(fall)],
         Exit::Return | Exit::Trap => [None, None],
     }

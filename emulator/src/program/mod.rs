@@ -11,7 +11,9 @@ mod extended;
 mod flow;
 mod forms;
 mod general;
+mod needs;
 mod operands;
+mod order;
 mod owner;
 mod places;
 mod provenance;
@@ -26,10 +28,14 @@ use std::sync::Arc;
 pub(crate) use alu::{Alu, File};
 pub(crate) use decode::decode;
 pub(crate) use extended::{Accumulator, Atomic, AtomicOp, CopySize, Element, Extended, Extension, Multiply};
+pub(crate) use flow::successors;
 pub(crate) use general::{
     Clamp, Comparison, FloatOp, Format, General, IntegerOp, Mode, Number, Permute, Relation, Rounding, Test, Window,
 };
+pub(crate) use needs::Needs;
 pub(crate) use operands::{Role, registers};
+use order::Ordering;
+pub(crate) use order::{Order, Scope};
 
 use crate::Class;
 
@@ -64,6 +70,8 @@ pub(crate) struct Program {
     pub preset32: Vec<(Slot, Preset)>,
     pub preset64: Vec<(Slot, Preset)>,
     pub preset_predicates: Vec<(Slot, bool)>,
+    /// Registers that some way from the start reads before it sets them.
+    pub unset: Vec<(File, Slot)>,
     pub parameters: Vec<Parameter>,
     pub parameter_bytes: u32,
     pub shared: Vec<SharedVariable>,
@@ -77,10 +85,13 @@ pub(crate) struct Program {
     /// Some store's, some load's address may derive from a module-level variable.
     pub globals_stored: bool,
     pub globals_loaded: bool,
-    /// Has volatile, relaxed, acquire or release accesses, or atomics: threads may wait for each other.
-    pub synchronises: bool,
-    /// Global memory may order threads of different blocks here (atomics, volatile): blocks run in order, one by one.
+    /// What orders its threads besides whole barriers.
+    pub needs: Needs,
+    /// Global memory may order threads of different blocks here (atomics, volatile): blocks run in order, one by one. So do
+    /// those whose global memory the order model watches.
     pub synchronises_globally: bool,
+    /// For each access, whether it is a load whose value goes to memory without a look at it.
+    pub blind_loads: Vec<bool>,
     /// Bytes of the narrowest access to shared and to global memory: the grain of race detection.
     pub shared_grain: u32,
     pub global_grain: u32,
@@ -143,6 +154,8 @@ pub(crate) enum Preset {
 #[derive(Debug)]
 pub(crate) struct Block {
     pub start: u32,
+    /// Up to here a warp executes it without a look at its other lanes: to the end, or to the meeting there.
+    pub stop: u32,
     pub end: u32,
     pub exit: Exit,
     /// The instruction that ends the block, where there is one (a branch, a barrier, a return).
@@ -153,6 +166,8 @@ pub(crate) struct Block {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Exit {
     Jump(u32),
+    /// The block's last instruction is one for which lanes of a warp wait for each other (`Op::is_meeting`); then on.
+    Meeting(u32),
     /// To `target` where the predicate holds (`negated`: does not), else to `fall`; the paths meet at `meet`.
     Branch {
         predicate: Slot,
@@ -181,6 +196,8 @@ pub(crate) struct Barrier {
     pub threads: Option<Slot>,
     /// `bar.arrive`: does not wait.
     pub arrive_only: bool,
+    /// All lanes of a warp execute it together.
+    pub aligned: bool,
     pub guard: Option<Guard>,
     /// `bar.red`: the operation, its result and its predicate.
     pub reduce: Option<(Reduce, Slot, Slot)>,
@@ -258,7 +275,27 @@ pub(crate) enum Op {
     WarpSync {
         members: Slot,
     },
-    Fence,
+    /// Orders the thread's accesses before it with those after it, for the threads of `scope`.
+    Fence {
+        order: Order,
+        scope: Scope,
+    },
+    /// What has no effect that a thread could see: hints, and waits for time to pass.
+    Nothing,
+}
+
+impl Op {
+    /// Whether the lanes that a mask names wait for each other here.
+    fn is_meeting(&self, extended: &[Extended]) -> bool {
+        match self {
+            Op::Shuffle { .. } | Op::Vote { .. } | Op::WarpSync { .. } => true,
+            Op::Extended(index) => matches!(
+                extended[*index as usize].what,
+                Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect
+            ),
+            _ => false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -306,14 +343,22 @@ pub(crate) struct Access {
     pub base: Slot,
     pub base_wide: bool,
     pub offset: i64,
-    /// Volatile, relaxed, acquire or release: orders threads, and is no party of a race.
-    pub ordered: bool,
+    /// Weak ones race; all others order threads of `scope`.
+    pub order: Order,
+    pub scope: Scope,
+    /// `ld.global.nc`, `ldu`: of memory that nobody writes while the kernel runs.
+    pub read_only: bool,
     /// Start and end in shared memory of the variable that the address derives from; of all of it where that is
     /// not known.
     pub within: (u32, u32),
 }
 
 impl Access {
+    /// Volatile, relaxed, acquire or release: orders threads, and is no party of a race among such.
+    pub fn ordered(&self) -> bool {
+        self.order != Order::Weak
+    }
+
     /// Bytes that one lane moves.
     pub fn bytes(&self) -> u32 {
         self.element_bytes * self.elements

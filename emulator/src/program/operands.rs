@@ -74,7 +74,7 @@ pub(super) fn visit(
         }
         Op::ActiveMask { d } => visit(R, Write, d),
         Op::WarpSync { members } => visit(R, Read, members),
-        Op::Fence => {}
+        Op::Fence { .. } | Op::Nothing => {}
     }
 }
 
@@ -103,7 +103,7 @@ pub(super) fn visit_exit(exit: &mut Exit, visit: &mut dyn FnMut(File, Role, &mut
                 visit(if *reduce == super::Reduce::Popc { File::R } else { File::P }, Role::Write, result);
             }
         }
-        Exit::Jump(_) | Exit::Return | Exit::Trap => {}
+        Exit::Jump(_) | Exit::Meeting(_) | Exit::Return | Exit::Trap => {}
     }
 }
 

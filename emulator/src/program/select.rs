@@ -37,13 +37,10 @@ impl Decoder<'_> {
             "mma" => self.multiply(words, guard, &parts),
             "match" | "redux" | "elect" => self.across(words, guard, &parts),
             "nanosleep" | "prefetch" | "prefetchu" | "discard" | "applypriority" | "pmevent" | "griddepcontrol" => {
-                self.push(Op::Fence, guard, words, Some(Class::Move));
+                self.push(Op::Nothing, guard, words, Some(Class::Move));
                 Ok(())
             }
-            "membar" | "fence" => {
-                self.push(Op::Fence, guard, words, Some(Class::Barrier));
-                Ok(())
-            }
+            "membar" | "fence" => self.fence(words, guard, &parts),
             "shfl" => self.shuffle(words, guard, &parts),
             "vote" => self.vote(words, guard, &parts),
             "activemask" => {
@@ -151,10 +148,39 @@ impl Decoder<'_> {
         Ok(())
     }
 
+    /// `fence` and `membar`, of which the older one is sequentially consistent.
+    fn fence(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let mut named = Ordering::default();
+        let op = match *parts {
+            ["membar", "cta"] => Op::Fence { order: Order::Sc, scope: Scope::Cta },
+            ["membar", "gl"] => Op::Fence { order: Order::Sc, scope: Scope::Gpu },
+            ["membar", "sys"] => Op::Fence { order: Order::Sc, scope: Scope::Sys },
+            // All memory is accessed in one way here, so there is nothing to bring in line.
+            ["membar" | "fence", "proxy", ..] => Op::Nothing,
+            ["fence", "mbarrier_init", "release", "cluster"] => {
+                Op::Fence { order: Order::Release, scope: Scope::Cluster }
+            }
+            ["fence", ref rest @ ..] => {
+                let mut known = |part: &&str| named.takes(part) || part.starts_with("sync_restrict::");
+                let unknown = rest.iter().any(|part| !known(part));
+                match named.of_fence() {
+                    Some((order, scope)) if !unknown => Op::Fence { order, scope },
+                    _ => return self.unknown(words),
+                }
+            }
+            _ => return self.unknown(words),
+        };
+        self.push(op, guard, words, Some(Class::Barrier));
+        Ok(())
+    }
+
     fn memory(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str], load: bool) -> Result<(), PtxError> {
         let mut space = Space::Generic;
-        let (mut elements, mut ordered) = (1, false);
+        let (mut elements, mut ordering, mut read_only) = (1, Ordering::default(), parts[0] == "ldu");
         for part in &parts[1..parts.len() - 1] {
+            if ordering.takes(part) {
+                continue;
+            }
             match *part {
                 "global" => space = Space::Global,
                 "shared" | "shared::cta" => space = Space::Shared,
@@ -163,8 +189,8 @@ impl Decoder<'_> {
                 "const" => space = Space::Constant,
                 "v2" => elements = 2,
                 "v4" => elements = 4,
-                "volatile" | "relaxed" | "acquire" | "release" | "mmio" => ordered = true,
-                "weak" | "nc" | "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "cta" | "cluster" | "gpu" | "sys" => {}
+                "nc" => read_only = true,
+                "mmio" | "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" => {}
                 hint if hint.starts_with("L1::") || hint.starts_with("L2::") => {}
                 _ => return self.unknown(words),
             }
@@ -206,6 +232,7 @@ impl Decoder<'_> {
             _ => Class::OtherMemory,
         };
         let wide = file == File::D;
+        let (order, scope) = ordering.of_access();
         let (element_bytes, index) = (bits / 8, self.accesses.len() as u32);
         self.accesses.push(Access {
             at: 0,
@@ -218,7 +245,9 @@ impl Decoder<'_> {
             base,
             base_wide,
             offset,
-            ordered,
+            order,
+            scope,
+            read_only,
             within: (0, u32::MAX),
         });
         self.push(if load { Op::Load(index) } else { Op::Store(index) }, guard, words, Some(class));
@@ -267,7 +296,8 @@ impl Decoder<'_> {
             return Ok(());
         }
         let line = words.line;
-        let mut barrier = Barrier { id: 0, threads: None, arrive_only: false, guard, reduce: None };
+        let aligned = parts[0] == "bar" || parts.contains(&"aligned");
+        let mut barrier = Barrier { id: 0, threads: None, arrive_only: false, aligned, guard, reduce: None };
         let mut first = 0;
         match forms.as_slice() {
             ["sync"] => {}

@@ -39,7 +39,9 @@ impl Decoder<'_> {
             base,
             base_wide,
             offset,
-            ordered: false,
+            order: Order::Weak,
+            scope: Scope::Thread,
+            read_only: false,
             within: (0, u32::MAX),
         });
         Ok(self.accesses.len() as u32 - 1)
@@ -49,12 +51,13 @@ impl Decoder<'_> {
     pub fn atomic(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let returns = parts[0] == "atom";
         let mut space = Space::Generic;
-        let mut rest = Vec::new();
+        let (mut rest, mut ordering) = (Vec::new(), Ordering::default());
         for part in &parts[1..] {
             match *part {
                 "global" => space = Space::Global,
                 "shared" | "shared::cta" => space = Space::Shared,
-                "relaxed" | "acquire" | "release" | "acq_rel" | "cta" | "gpu" | "sys" | "cluster" | "noftz" => {}
+                "noftz" => {}
+                part if ordering.takes(part) => {}
                 _ => rest.push(*part),
             }
         }
@@ -62,6 +65,7 @@ impl Decoder<'_> {
         let Some(atomic) = atomic_form(op, kind) else { return self.unknown(words) };
         let first = usize::from(returns);
         let access = self.bare_access(words, first, space, u32::from(atomic.bits) / 8, 1)?;
+        (self.accesses[access as usize].order, self.accesses[access as usize].scope) = ordering.of_atomic();
         let file = if atomic.bits == 64 { File::D } else { File::R };
         let mut extended = Extended::new(Extension::Atomic(atomic)).accessing(access);
         let operands = if atomic.op == AtomicOp::CompareAndSwap { 2 } else { 1 };

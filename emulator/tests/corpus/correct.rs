@@ -1,5 +1,7 @@
 //! Correct kernels that look like wrong ones: none may be convicted, and each gives what it should.
 
+use emulator::Schedule;
+
 use crate::harness::Arg::{Bytes, Floats, Int, Ints, Unwritten, Zeros};
 use crate::harness::{Arg, Case, Outcome, sources};
 
@@ -60,9 +62,47 @@ const CASES: &[(Case, Expected)] = &[
     (Case::new("last_block", 4, TWO_WARPS, &[Floats("A", 256), C64]), |i| (4 * (63 - i) + 6 * 64) as f32),
     (Case::new("lock", 8, WARP, &[Zeros("lock", 1), A, Zeros("C", 1)]), |_| 28.0),
     (Case::new("flag_in_block", 1, TWO_WARPS, &[A, C32]), |i| 31.0 - i as f32),
+    (Case::new("message_by_fences", 2, WARP, &[A, C32]), |i| 31.0 - i as f32),
+    (Case::new("message_by_release", 2, WARP, &[A, C32]), |i| 31.0 - i as f32),
+    (Case::new("fences_then_barrier", 4, WARP, &[A, C32]), |i| 4.0 * (31 - i) as f32),
+    (Case::new("counter_acq_rel", 4, WARP, &[A, C32]), |i| 4.0 * (31 - i) as f32),
+    (Case::new("look_back", 4, WARP, &[A, Unwritten("C", 16)]), |i| (i * (i + 1) / 2) as f32),
+    (Case::new("value_with_its_flag", 2, WARP, &[A, SUM]), |_| 3.0),
+    (Case::new("two_buffers", 1, TWO_WARPS, &[A, C32, Int(4)]), |i| 4.0 * (31 - i) as f32 + 6.0),
+    (Case::new("split_barrier", 1, [96, 1], &[A, C32]), |i| 2.0 * i as f32 + 32.0),
+    (Case::new("lock_plain", 8, WARP, &[A, Zeros("C", 1)]), |_| 28.0),
+    (Case::new("histogram_in_block", 1, TWO_WARPS, &[A, C32]), |_| 8.0),
+    (Case::new("atomics_of_a_block", 2, TWO_WARPS, &[A, C64]), |_| 32.0),
+    (Case::new("reset_after_the_last", 4, WARP, &[A, SUM]), |_| 7.0),
+    (Case::new("fence_orders_shared", 1, TWO_WARPS, &[A, C32]), |i| 31.0 - i as f32),
+    (Case::new("copy_source_reused", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("syncwarp_of_quarters", 1, WARP, &[A, C32]), |i| (i ^ 7) as f32),
     (Case::new("copy_then_store", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (i + 1) as f32 + (63 - i) as f32),
     (Case::new("copy_pipeline", 1, TWO_WARPS, &[Floats("A", 448), C64, Int(7)]), |i| 7.0 * i as f32 + 21.0 * 64.0),
     (Case::new("copy_left_under_way", 8, TWO_WARPS, &[A, Unwritten("C", 4 * 512)]), |i| 2.0 * (63 - i % 64) as f32),
+    (Case::new("warp_mask_of_ended_lanes", 1, WARP, &[A, Unwritten("C", 64)]), |i| {
+        (15 - i + (15 - (i ^ 1)) + 16) as f32
+    }),
+    (Case::new("producer_consumer", 1, TWO_WARPS, &[Floats("A", 160), C32, Int(5)]), |i| {
+        (5 * (31 - i) + 32 * 10) as f32
+    }),
+    (Case::new("barrier_in_two_branches", 1, TWO_WARPS, &[A, C64]), |i| {
+        if i % 2 == 0 { 2.0 * (63 - i) as f32 } else { (63 - i) as f32 + 1.0 }
+    }),
+    (Case::new("syncwarp_in_two_branches", 1, WARP, &[A, C32]), |i| match i {
+        0..16 => (i + 16) as f32 - (15 - i) as f32,
+        _ => (i - 16) as f32 + 2.0 * (47 - i) as f32,
+    }),
+    (Case::new("masks_of_halves", 1, WARP, &[A, C32]), |i| (i / 16 * 256 + 120) as f32),
+    (Case::new("unused_from_absent_lanes", 1, WARP, &[A, Unwritten("C", 80)]), |i| {
+        if i < 19 { i as f32 + 1.0 } else { -1.0 }
+    }),
+    (Case::new("lock_of_lanes", 1, WARP, &[Zeros("lock", 1), Zeros("C", 2)]), |_| 496.0),
+    (Case::new("waits_for_later_block", 20, WARP, &[A, Zeros("ready", 20), Unwritten("C", 80)]), |i| {
+        (i..20).sum::<usize>() as f32
+    }),
+    (Case::new("grid_barrier", 40, TWO_WARPS, &[Floats("A", 2560), Unwritten("C", 4 * 2560)]), |i| 2560.0 - i as f32),
+    (Case::new("mailbox", 2, WARP, &[Zeros("box", 1), Unwritten("C", 8), Int(100)]), |_| 100.0),
 ];
 
 /// Byte i of the last buffer; `None` where it may be anything.
@@ -82,11 +122,13 @@ const OF_BYTES: &[(Case, ExpectedByte)] = &[
     }),
 ];
 
-/// What the case gives with the thread blocks in the order of the grid and in the opposite one.
-fn run(case: &Case) -> [Vec<u8>; 2] {
-    [case.run("correct", true), case.run_last_first("correct")].map(|outcome| match outcome {
+/// What the case gives in every order of blocks and warps.
+fn run(case: &Case) -> [Vec<u8>; 3] {
+    Schedule::ALL.map(|schedule| match case.run_in("correct", schedule) {
         Outcome::Done(bytes) => bytes,
-        Outcome::Fault(_, text) | Outcome::Unreadable(text) => panic!("{} is convicted:\n{text}", case.name),
+        Outcome::Fault(_, text) | Outcome::Unreadable(text) => {
+            panic!("{} is convicted in the order {schedule:?}:\n{text}", case.name)
+        }
     })
 }
 

@@ -1,7 +1,7 @@
 //! The fault corpus: one small kernel per kind of fault and per bug in the documents that this project
 //! started from, each with the message that it must give, as a snapshot beside its source.
 
-use emulator::Dim3;
+use emulator::{Dim3, Schedule};
 
 use crate::harness::Arg::{self, Doubles, Floats, Freed, Int, Ints, Null, Unwritten, Zeros};
 use crate::harness::{Case, Outcome, sources};
@@ -52,6 +52,30 @@ const CASES: &[Case] = &[
     Case::new("race/copy_barrier_before_wait", 1, TWO_WARPS, &[A, C]),
     Case::new("race/copy_over_copy", 1, WARP, &[A, C]),
     Case::new("race/copy_waited_without_barrier", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/message_without_fence", 2, WARP, &[A, C]),
+    Case::new("race/message_not_acquired", 2, WARP, &[A, C]),
+    Case::new("race/message_of_block_scope", 2, WARP, &[A, C]),
+    Case::new("race/message_relaxed", 2, WARP, &[A, C]),
+    Case::new("race/message_plain_flag", 2, WARP, &[A, C]),
+    Case::new("race/look_back_without_fence", 4, WARP, &[A, C]),
+    Case::new("race/last_block_without_fence", 4, WARP, &[A, C]),
+    Case::new("race/last_block_fence_in_block", 4, WARP, &[A, C]),
+    Case::new("race/named_barrier_of_others", 1, [96, 1], &[A, C]),
+    Case::new("race/arrive_is_no_wait", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/buffer_not_empty", 1, TWO_WARPS, &[A, C, Int(4)]),
+    Case::new("race/fence_for_barrier", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/lock_without_fence", 4, WARP, &[A, C]),
+    Case::new("race/histogram_not_awaited", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/counter_set_plainly", 2, WARP, &[A, C]),
+    Case::new("race/block_atomics_across_blocks", 2, WARP, &[A, C]),
+    Case::new("race/volatile_without_syncwarp", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/older_write_hidden", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/syncwarp_of_others", 1, WARP, &[A, C]),
+    Case::new("race/read_only_cache", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/read_only_cache_own", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/copy_source_overwritten", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/copy_source_after_barrier", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/copy_of_a_part", 1, TWO_WARPS, &[A, C]),
     Case::new("uninitialised/shared_to_result", 1, WARP, &[A, C]),
     Case::new("uninitialised/shared_to_address", 1, WARP, &[Ints("A", 32), C]),
     Case::new("uninitialised/shared_to_branch", 1, WARP, &[C]),
@@ -59,6 +83,8 @@ const CASES: &[Case] = &[
     Case::new("uninitialised/local_to_result", 1, WARP, &[A, C, Int(5)]),
     Case::new("uninitialised/tile_column", 1, SQUARE, &[A, Floats("B", 64), C]),
     Case::new("uninitialised/through_shuffle", 1, WARP, &[A, C]),
+    Case::new("uninitialised/from_absent_lane", 1, WARP, &[A, C]),
+    Case::new("uninitialised/register", 1, WARP, &[A, C]),
     Case::new("uninitialised/atomic_on_unwritten", 1, WARP, &[Ints("A", 32), C]),
     Case::new("uninitialised/host_reads_unwritten", 1, WARP, &[A, UNWRITTEN_C]),
     Case::new("uninitialised/host_reads_copy_of_unwritten", 1, WARP, &[A, C]),
@@ -68,9 +94,19 @@ const CASES: &[Case] = &[
     Case::new("barrier/named_barrier_too_few", 1, TWO_WARPS, &[C]),
     Case::new("barrier/two_barriers", 1, TWO_WARPS, &[C]),
     Case::new("barrier/warp_mask", 1, WARP, &[A, C]),
+    Case::new("barrier/arrive_twice", 1, TWO_WARPS, &[C]),
+    Case::new("barrier/different_thread_counts", 1, TWO_WARPS, &[C]),
+    Case::new("barrier/count_off_warps", 1, TWO_WARPS, &[C, Int(40)]),
+    Case::new("barrier/number_too_large", 1, TWO_WARPS, &[C, Int(16)]),
+    Case::new("barrier/one_too_many", 1, [96, 1], &[Floats("C", 96)]),
+    Case::new("barrier/not_in_its_mask", 1, WARP, &[A, C]),
+    Case::new("barrier/two_numbers_in_a_warp", 1, WARP, &[C]),
     Case::new("no_progress/endless_loop", 1, WARP, &[C, Int(0)]),
     Case::new("no_progress/flag_never_set", 1, WARP, &[Zeros("flag", 1), C]),
     Case::new("no_progress/lock_within_warp", 1, WARP, &[Zeros("lock", 1), C]),
+    Case { resident_blocks: Some(30), ..Case::new("no_progress/grid_barrier_too_large", 40, TWO_WARPS, &[C]) },
+    Case::new("no_progress/while_true", 2, TWO_WARPS, &[C]),
+    Case::new("no_progress/waits_in_a_circle", 2, WARP, &[Zeros("flag", 2), C]),
     Case::new("trap/assertion", 1, WARP, &[A, C]),
     // Lab report 10 of the book's sources: m = 13, n = 7, k = 11 in blocks of 8 × 8.
     Case {
@@ -150,12 +186,14 @@ fn a_race_between_blocks_is_always_the_same_one() {
     }
 }
 
-/// With the grid's last thread block first, another pair of accesses may be named.
+/// In another order of blocks and warps, another pair of accesses may be named.
 #[test]
-fn the_opposite_order_of_thread_blocks_is_convicted_of_the_same() {
+fn every_order_of_blocks_and_warps_is_convicted_of_the_same() {
     for case in CASES {
-        let (kind, text) = in_words(case, case.run_last_first("faults"));
-        assert_eq!(kind, message(case).0, "{}:\n{text}", case.name);
+        for schedule in Schedule::ALL {
+            let (kind, text) = in_words(case, case.run_in("faults", schedule));
+            assert_eq!(kind, message(case).0, "{} in the order {schedule:?}:\n{text}", case.name);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module};
+use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module, Schedule};
 
 /// A kernel of the corpus and how it is launched.
 pub struct Case {
@@ -15,6 +15,8 @@ pub struct Case {
     pub block: Dim3,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
+    /// Thread blocks that the GPU holds at a time, if not the usual number.
+    pub resident_blocks: Option<u32>,
     /// The kernel's arguments.
     pub arguments: &'static [Arg],
 }
@@ -55,7 +57,7 @@ pub enum Outcome {
 impl Case {
     pub const fn new(name: &'static str, grid: u32, block: [u32; 2], arguments: &'static [Arg]) -> Case {
         let (grid, block) = (Dim3::xy(grid, 1), Dim3::xy(block[0], block[1]));
-        Case { name, grid, block, dynamic_shared: 0, arguments }
+        Case { name, grid, block, dynamic_shared: 0, resident_blocks: None, arguments }
     }
 
     /// Launches the kernel, and reads the last buffer if it ends well.
@@ -63,9 +65,9 @@ impl Case {
         self.launch(folder, Launch { sanitize, ..Launch::new(self.grid, self.block) })
     }
 
-    /// The same with all checks on, the grid's last thread block first.
-    pub fn run_last_first(&self, folder: &str) -> Outcome {
-        self.launch(folder, Launch { last_first: true, ..Launch::new(self.grid, self.block) })
+    /// The same with all checks on, in an order of blocks and warps.
+    pub fn run_in(&self, folder: &str, schedule: Schedule) -> Outcome {
+        self.launch(folder, Launch { schedule, ..Launch::new(self.grid, self.block) })
     }
 
     fn launch(&self, folder: &str, launch: Launch) -> Outcome {
@@ -75,7 +77,8 @@ impl Case {
         let kernel = kernel.unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let mut device = Device::new();
         let arguments: Vec<Argument> = self.arguments.iter().map(|argument| argument.upload(&mut device)).collect();
-        let launch = Launch { dynamic_shared: self.dynamic_shared, instruction_limit: 1_000_000, ..launch };
+        let (dynamic_shared, resident_blocks) = (self.dynamic_shared, self.resident_blocks);
+        let launch = Launch { dynamic_shared, resident_blocks, instruction_limit: 1_000_000, ..launch };
         match device.launch(&kernel, launch, &arguments) {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => {

@@ -1,4 +1,4 @@
-// The mask names all lanes, and half of them are elsewhere.
+// The mask names all lanes, and half of them wait elsewhere.
 extern "C" __global__ void kernel(const float* A, float* C) {
     __shared__ float As[32];
     if (threadIdx.x < 16) {
@@ -6,4 +6,5 @@ extern "C" __global__ void kernel(const float* A, float* C) {
         __syncwarp(0xffffffff);
         C[threadIdx.x] = As[15 - threadIdx.x];
     }
+    __syncthreads();
 }

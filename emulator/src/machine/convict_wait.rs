@@ -1,0 +1,227 @@
+//! Waits that cannot end, put into words: who waits where, and for what.
+
+use super::barrier::Arrival;
+use super::block::Worker;
+use super::convict::{fault, place};
+use super::lanes::LANES;
+use super::probe::Stuck;
+use super::state::BlockState;
+use super::warp::{State, Wait, Warp};
+use crate::global::locate;
+use crate::program::Space;
+use crate::{Fault, FaultKind, Site};
+
+impl Worker<'_> {
+    #[inline(never)]
+    pub(super) fn convict_stuck(&self, warp: &Warp, block: u32, mask: u32) -> Box<Fault> {
+        let block = &self.context.program.blocks[block as usize];
+        let at = if block.start < block.end { block.start } else { block.exit_info.unwrap_or(0) };
+        let site = self.site_of(warp, mask.trailing_zeros(), at);
+        let limit = self.context.instruction_limit;
+        let message = format!("no progress: the thread block executed more than {limit} warp instructions");
+        let hint = "an endless loop, or a wait for what never comes? the limit can be raised";
+        fault(FaultKind::NoProgress, message, site, hint)
+    }
+
+    /// A warp repeats itself, and nobody is left to change what it reads: not the blocks that are put aside, and not those
+    /// that have not started.
+    #[inline(never)]
+    pub(super) fn convict_wait(&self, stuck: Stuck, aside: &[&BlockState], unstarted: u64) -> Box<Fault> {
+        let warp = &self.state.warps[stuck.warp as usize];
+        let Some((at, lane, address)) = stuck.loads.example else {
+            let site = self.site_of(warp, stuck.lane, stuck.at);
+            let message = format!(
+                "endless loop: thread {} comes back to where it was with the same values in all registers, and reads no memory",
+                site.thread
+            );
+            return fault(FaultKind::NoProgress, message, site, "does the loop's step lead to its end?");
+        };
+        let site = self.site_of(warp, lane, at);
+        let mut message =
+            format!("no progress: thread {} waits for a change of {}", site.thread, self.what_lies_at(at, address));
+        message += ", and nobody is left who could make it";
+        let waiting = self.state.warps.iter().filter(|warp| warp.state == State::Waiting).count();
+        if waiting > 0 {
+            message += &format!("; {waiting} other warps of its block wait at barriers");
+        }
+        if aside.len() > 1 {
+            message += &format!("; {} thread blocks have started and wait", aside.len());
+        }
+        if unstarted > 0 {
+            message +=
+                &format!("; {unstarted} start only when one of these has ended, for the GPU holds no more at a time");
+        }
+        let hint = match unstarted {
+            0 => "who sets it, and does he get there? lanes of a warp and warps of a block may wait for each other",
+            _ => {
+                "blocks that wait for each other must fit on the GPU together: a grid-wide barrier needs a smaller grid"
+            }
+        };
+        let other = self.state.warps.iter().find_map(|warp| self.where_it_waits(warp));
+        let mut fault = fault(FaultKind::NoProgress, message, site, hint);
+        fault.other = other.map(|site| ("another warp waits here:".to_string(), site));
+        fault
+    }
+
+    /// What lies at an address that an instruction reads.
+    fn what_lies_at(&self, at: u32, address: u64) -> String {
+        let shared =
+            self.context.program.accesses.iter().any(|access| access.at == at && access.space == Space::Shared);
+        let (buffer, offset) = locate(address);
+        match self.context.memory.buffers.get(buffer).filter(|_| !shared) {
+            Some(memory) => format!("{} at offset {offset}", memory.name),
+            None => {
+                let (name, offset) = self.shared_name(address as u32);
+                format!("{name} (shared memory) at offset {offset}")
+            }
+        }
+    }
+
+    /// The instruction at which a warp waits, for the first lane that does.
+    fn where_it_waits(&self, warp: &Warp) -> Option<Site> {
+        let path = warp.paths.iter().find(|path| path.wait != Wait::No)?;
+        let block = &self.context.program.blocks[path.block as usize];
+        let at = block.exit_info.unwrap_or(block.end.saturating_sub(1));
+        Some(self.site_of(warp, (path.mask & warp.live).trailing_zeros(), at))
+    }
+
+    /// All warps of the block that have not ended wait for each other.
+    #[inline(never)]
+    pub(super) fn convict_blocked(&self) -> Box<Fault> {
+        let waiting = || self.state.warps.iter().filter(|warp| warp.state == State::Waiting);
+        for warp in waiting() {
+            for path in &warp.paths {
+                let block = &self.context.program.blocks[path.block as usize];
+                let (lanes, at) = (path.mask & warp.live, block.exit_info.unwrap_or(0));
+                match path.wait {
+                    Wait::Meeting(mask) => {
+                        let at = block.end - 1;
+                        let alike = |other: &&super::warp::Path| other.wait == path.wait;
+                        let here = warp.paths.iter().filter(alike).fold(0, |lanes, path| lanes | path.mask) & warp.live;
+                        return self.convict_divergent_warp_barrier(warp, mask & warp.live, here, at);
+                    }
+                    Wait::Others(_) => return self.convict_divergent_barrier(warp, lanes, warp.live, at),
+                    Wait::Gathering(id) => {
+                        let absent = (warp.live & !lanes).trailing_zeros();
+                        let thread = self.context.shape.thread(warp.number * LANES as u32 + absent);
+                        let what = format!(
+                            "barrier {id} waits for all lanes of warp {}, and thread {thread} waits elsewhere",
+                            warp.number
+                        );
+                        return self.convict_barrier(
+                            warp,
+                            lanes,
+                            at,
+                            what,
+                            "all lanes of a warp come to the same barrier",
+                        );
+                    }
+                    Wait::No | Wait::Barrier(_) => {}
+                }
+            }
+        }
+        self.convict_incomplete_barrier()
+    }
+
+    fn convict_incomplete_barrier(&self) -> Box<Fault> {
+        let waits = |warp: &Warp| {
+            warp.paths.iter().find_map(|path| match path.wait {
+                Wait::Barrier(id) => Some((id, *path)),
+                _ => None,
+            })
+        };
+        let mut waiting = self.state.warps.iter().filter_map(|warp| Some((warp, waits(warp)?)));
+        let Some((warp, (id, path))) = waiting.next() else {
+            unreachable!("no warp is ready, and this one is not done")
+        };
+        let (wanted, arrivals) = self.state.barriers.incomplete(id);
+        let threads = |lanes: u32| lanes.count_ones();
+        let arrived: u32 = arrivals.iter().map(|arrival| threads(arrival.lanes)).sum();
+        let away = |(warp, (other, _)): &(&Box<Warp>, (u32, super::warp::Path))| {
+            if *other == id { 0 } else { threads(warp.live) }
+        };
+        let elsewhere: u32 = waiting.clone().map(|waiting| away(&waiting)).sum();
+        let wanted = match wanted {
+            0 => "every thread that has not ended".to_string(),
+            count => format!("{count} threads"),
+        };
+        let message = format!(
+            "barrier {id} is never complete: it is for {wanted}, {arrived} have arrived, {elsewhere} wait at another barrier"
+        );
+        let info = |path: super::warp::Path| self.context.program.blocks[path.block as usize].exit_info.unwrap_or(0);
+        let site = self.site_of(warp, warp.live.trailing_zeros(), info(path));
+        let hint = "does the barrier's thread count fit the block, and does every one of them reach this barrier?";
+        let mut fault = fault(FaultKind::Barrier, message, site, hint);
+        if let Some((warp, (_, path))) = waiting.find(|(_, (other, _))| *other != id) {
+            let site = self.site_of(warp, warp.live.trailing_zeros(), info(path));
+            fault.other = Some(("another warp waits here:".to_string(), site));
+        }
+        fault
+    }
+
+    #[inline(never)]
+    pub(super) fn convict_divergent_barrier(&self, warp: &Warp, here: u32, live: u32, at: u32) -> Box<Fault> {
+        let absent = (live & !here).trailing_zeros();
+        let thread = self.context.shape.thread(warp.number * LANES as u32 + absent);
+        let message = format!(
+            "barrier reached by only {} of the {} live threads of warp {}; thread {thread} is elsewhere",
+            here.count_ones(),
+            live.count_ones(),
+            warp.number
+        );
+        let hint = "every thread of the block must reach the same `__syncthreads()`: take it out of the branch";
+        fault(FaultKind::Barrier, message, self.site_of(warp, here.trailing_zeros(), at), hint)
+    }
+
+    pub(super) fn convict_divergent_warp_barrier(&self, warp: &Warp, members: u32, here: u32, at: u32) -> Box<Fault> {
+        let message = format!("warp barrier for lanes {members:#010x} reached by lanes {here:#010x} only");
+        let hint = "every lane that the mask names must reach the same `__syncwarp()`";
+        fault(FaultKind::Barrier, message, self.site_of(warp, here.trailing_zeros(), at), hint)
+    }
+
+    /// A lane executes an instruction for lanes of which it is none.
+    pub(super) fn convict_not_a_member(&self, warp: &Warp, lane: u32, mask: u32, at: u32) -> Box<Fault> {
+        let site = self.site_of(warp, lane, at);
+        let message = format!("lane {lane} executes `{}` for lanes {mask:#010x}, and is none of them", site.opcode);
+        fault(FaultKind::Barrier, message, site, "the mask names every lane that calls, itself among them")
+    }
+
+    /// A barrier that cannot be what is meant.
+    pub(super) fn convict_barrier(&self, warp: &Warp, on: u32, at: u32, message: String, hint: &str) -> Box<Fault> {
+        fault(FaultKind::Barrier, message, self.site_of(warp, on.trailing_zeros(), at), hint)
+    }
+
+    /// An arrival that does not fit one before it.
+    pub(super) fn convict_arrival(&self, warp: &Warp, id: u32, before: Arrival, now: Arrival) -> Box<Fault> {
+        let site = self.site_of(warp, now.lanes.trailing_zeros(), now.at);
+        let thread = before.warp * LANES as u32 + before.lanes.trailing_zeros();
+        let other = self.context.site(self.state.block, thread, before.at);
+        let count = |threads: u32| match threads {
+            0 => "all threads".to_string(),
+            count => format!("{count} threads"),
+        };
+        let (message, hint) = if before.warp == now.warp {
+            let message = format!(
+                "warp {} arrives twice at barrier {id}, for {}, before the others have come",
+                warp.number,
+                count(now.threads)
+            );
+            (message, "who arrives again waits first until the barrier was complete")
+        } else if before.threads != now.threads {
+            let message = format!(
+                "barrier {id} is for {} at {}, and for {} at {}",
+                count(before.threads),
+                place(&other),
+                count(now.threads),
+                place(&site)
+            );
+            (message, "all who take part name the same count: those who wait and those who only arrive together")
+        } else {
+            let message = format!("barrier {id} is used by `{}` and by `{}` at once", other.opcode, site.opcode);
+            (message, "a barrier that reduces is for reductions only until it is complete")
+        };
+        let mut fault = fault(FaultKind::Barrier, message, site, hint);
+        fault.other = Some(("the arrival before it:".to_string(), other));
+        fault
+    }
+}

@@ -1,0 +1,297 @@
+//! A cell of memory: the accesses that a later one may race with, and what was handed on by the writes there.
+
+use std::sync::Arc;
+
+use super::clock::{Clock, Past, Scoped};
+use super::threads::{Handed, Threads, add};
+
+/// Accesses that are kept of one cell. Forgetting the oldest convicts too little, never too much.
+const MOST: usize = 48;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    /// Reads and writes in one.
+    Atomic,
+}
+
+/// How an access counts where both are strong: two of one extent that are in each other's scope do not race.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Force {
+    Weak,
+    /// For the thread block.
+    Near,
+    /// For the device.
+    Wide,
+}
+
+/// An access by lanes of a warp to the same bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Access {
+    pub block: u32,
+    pub warp: u32,
+    pub lanes: u32,
+    /// The instruction.
+    pub at: u32,
+    pub kind: Kind,
+    pub force: Force,
+    /// Where in which element the cell lies.
+    pub extent: u8,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Record {
+    pub access: Access,
+    pub time: u32,
+    /// The row of atomic operations that it belongs to, each reading what the one before wrote, and its place there.
+    chain: u32,
+    place: u32,
+}
+
+impl Record {
+    fn writes(&self) -> bool {
+        self.access.kind != Kind::Read
+    }
+
+    fn is_strong(&self) -> bool {
+        self.access.force != Force::Weak
+    }
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Cell {
+    records: Vec<Record>,
+    chain: u32,
+    place: u32,
+    handed: Option<Box<HandedHere>>,
+}
+
+/// What the present value's writer (and, of a row of atomics, those before it) handed on.
+#[derive(Debug, Default)]
+struct HandedHere {
+    wide: Option<Past>,
+    near: Vec<(u32, Past)>,
+    /// What lies before sequentially consistent fences before it.
+    fenced: Vec<(u32, Scoped)>,
+    fenced_wide: Arc<Clock>,
+}
+
+/// Two accesses that race: the earlier one, and one lane of each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clash {
+    pub before: Record,
+    pub other: u32,
+    pub lane: u32,
+}
+
+impl Access {
+    /// Whether two strong accesses name each other.
+    fn is_mutual(&self, other: &Access) -> bool {
+        self.force != Force::Weak
+            && other.force != Force::Weak
+            && self.extent == other.extent
+            && (self.block == other.block || self.force == Force::Wide && other.force == Force::Wide)
+    }
+}
+
+impl Cell {
+    pub fn is_written(&self) -> Option<&Record> {
+        self.records.iter().rfind(|record| record.writes())
+    }
+
+    /// A lane of `now`, and one of `before`, that nothing orders.
+    fn unordered(&self, threads: &Threads, before: &Record, now: &Access) -> Option<(u32, u32)> {
+        let (then, time) = (&before.access, before.time);
+        let own_warp = then.block == now.block && then.warp == now.warp;
+        let mut lanes = now.lanes;
+        while lanes != 0 {
+            let lane = lanes.trailing_zeros();
+            let others = if own_warp { then.lanes & !(1 << lane) } else { then.lanes };
+            let unknown = match others {
+                0 => 0,
+                _ => threads.base(now.warp, lane as usize).known.unknown(then.block, then.warp, others, time),
+            };
+            if unknown != 0 && !self.was_observed(threads, before, now, lane) {
+                return Some((lane, unknown.trailing_zeros()));
+            }
+            if !own_warp && threads.is_uniform(now.warp) {
+                break;
+            }
+            lanes &= lanes - 1;
+        }
+        None
+    }
+
+    /// Whether a strong read that observed a strong write lies before the present access: then the write does, too.
+    fn was_observed(&self, threads: &Threads, write: &Record, now: &Access, lane: u32) -> bool {
+        write.is_strong()
+            && write.writes()
+            && self.records.iter().any(|read| {
+                let saw = match read.access.kind {
+                    Kind::Read => read.place >= write.place,
+                    Kind::Atomic => read.place > write.place,
+                    Kind::Write => false,
+                };
+                saw && read.chain == write.chain
+                    && read.access.is_mutual(&write.access)
+                    && self.knows_any(threads, read, now, lane)
+            })
+    }
+
+    fn knows_any(&self, threads: &Threads, record: &Record, now: &Access, lane: u32) -> bool {
+        let then = &record.access;
+        let own = then.block == now.block && then.warp == now.warp && then.lanes >> lane & 1 == 1;
+        own || threads.base(now.warp, lane as usize).known.unknown(then.block, then.warp, then.lanes, record.time)
+            != then.lanes
+    }
+
+    /// An earlier access that `now` races with. `same` says whether a write changes nothing.
+    pub fn clash(&self, threads: &Threads, now: &Access, same: &mut dyn FnMut() -> bool) -> Option<Clash> {
+        for before in &self.records {
+            if before.access.kind == Kind::Read && now.kind == Kind::Read || before.access.is_mutual(now) {
+                continue;
+            }
+            let Some((lane, other)) = self.unordered(threads, before, now) else { continue };
+            // Two stores of one value leave it whatever their order.
+            if now.kind == Kind::Write && before.access.kind == Kind::Write && same() {
+                continue;
+            }
+            return Some(Clash { before: *before, other, lane });
+        }
+        None
+    }
+
+    /// The store whose value a strong load takes, where it is another lane's of the same warp and nothing orders the two.
+    pub fn from_other_lane(&self, threads: &Threads, now: &Access) -> Option<Clash> {
+        let before = self.is_written()?;
+        let theirs = &before.access;
+        if theirs.kind != Kind::Write || theirs.block != now.block || theirs.warp != now.warp {
+            return None;
+        }
+        let (lane, other) = self.unordered(threads, before, now)?;
+        Some(Clash { before: *before, other, lane })
+    }
+
+    /// Keeps an access that races with none.
+    pub fn keep(&mut self, threads: &Threads, now: Access) {
+        let time = threads.time(now.warp);
+        match (now.kind, now.force) {
+            (Kind::Write, Force::Weak) => {
+                // Whoever races with what was here races with this.
+                self.records.clear();
+                (self.chain, self.place) = (self.chain + 1, 0);
+                self.handed = None;
+            }
+            (Kind::Write, _) => {
+                self.forget_before(threads, &now);
+                (self.chain, self.place) = (self.chain + 1, 0);
+                self.handed = None;
+            }
+            (Kind::Atomic, _) => {
+                self.forget_before(threads, &now);
+                let chain = self.chain;
+                // It observed the writes of its row: what comes after it comes after them.
+                let seen = |r: &Record| r.writes() && r.chain == chain && r.access.is_mutual(&now);
+                self.records.retain(|record| !seen(record) || record.access.force != now.force);
+                self.place += 1;
+            }
+            (Kind::Read, Force::Weak) => {
+                for record in &mut self.records {
+                    let then = &mut record.access;
+                    if then.kind == Kind::Read
+                        && then.force == Force::Weak
+                        && (then.block, then.warp, record.time) == (now.block, now.warp, time)
+                    {
+                        then.lanes |= now.lanes;
+                        then.at = now.at;
+                        return;
+                    }
+                }
+                let plain = |r: &Record| r.access.kind == Kind::Read && r.access.force == Force::Weak;
+                let known: Vec<bool> =
+                    self.records.iter().map(|r| plain(r) && self.unordered(threads, r, &now).is_none()).collect();
+                let mut known = known.iter();
+                self.records.retain(|_| known.next() == Some(&false));
+            }
+            (Kind::Read, _) => {
+                let (chain, place) = (self.chain, self.place);
+                self.records.retain(|record| {
+                    let then = &record.access;
+                    let again = then.kind == Kind::Read
+                        && then.force == now.force
+                        && then.extent == now.extent
+                        && (then.block, then.warp, then.lanes, record.time) == (now.block, now.warp, now.lanes, time);
+                    !(again && record.chain == chain && record.place <= place)
+                });
+            }
+        }
+        self.records.push(Record { access: now, time, chain: self.chain, place: self.place });
+        if self.records.len() > MOST {
+            let first = self.records.remove(0);
+            if first.access.kind == Kind::Read && first.is_strong() {
+                // What it observed would count as unordered.
+                let seen = |r: &Record| r.writes() && r.is_strong() && r.chain == first.chain && r.place <= first.place;
+                self.records.retain(|record| !seen(record));
+            }
+        }
+    }
+
+    /// Forgets the strong accesses of the same kind that lie before a strong write.
+    fn forget_before(&mut self, threads: &Threads, now: &Access) {
+        let known = |r: &Record| {
+            let then = &r.access;
+            r.is_strong()
+                && then.force == now.force
+                && then.extent == now.extent
+                && self.unordered(threads, r, now).is_none()
+        };
+        let known: Vec<bool> = self.records.iter().map(known).collect();
+        let mut known = known.iter();
+        self.records.retain(|_| known.next() == Some(&false));
+    }
+
+    /// What a strong access of thread block `block` finds handed on here, and what is in too narrow a scope for it.
+    pub fn found(&self, block: u32, force: Force) -> (Handed, Option<&Past>) {
+        let Some(here) = &self.handed else { return (Handed::default(), None) };
+        let near = here.near.iter().rfind(|(number, _)| *number == block).map(|(_, past)| past.clone());
+        let wide = here.wide.clone().filter(|_| force == Force::Wide);
+        let missed = here.near.iter().rfind(|(number, _)| *number != block && wide.is_none());
+        (Handed { wide, near }, missed.map(|(_, past)| past))
+    }
+
+    /// What lies before the sequentially consistent fences that lie before the present value, for thread block `block`.
+    pub fn fenced(&self, block: u32, force: Force) -> Option<Scoped> {
+        let here = self.handed.as_ref()?;
+        let near = here.fenced.iter().rfind(|(number, _)| *number == block).map(|(_, fenced)| fenced.near.clone());
+        let wide = Some(here.fenced_wide.clone()).filter(|wide| force == Force::Wide && !wide.is_empty());
+        let some = near.is_some() || wide.is_some();
+        some.then(|| Scoped { near: near.unwrap_or_default(), wide: wide.unwrap_or_default() })
+    }
+
+    /// A strong write of thread block `block` hands this on, in addition to what its row handed on before.
+    pub fn hand_on(&mut self, block: u32, handed: &Handed, fenced: &Scoped, force: Force) {
+        if handed.is_empty() && fenced.near.is_empty() {
+            return;
+        }
+        let here = self.handed.get_or_insert_default();
+        add(&mut here.wide, handed.wide.as_ref());
+        if let Some(near) = &handed.near {
+            match here.near.iter_mut().rfind(|(number, _)| *number == block) {
+                Some((_, past)) => *past = past.join(near),
+                None => here.near.push((block, near.clone())),
+            }
+        }
+        if fenced.near.is_empty() {
+            return;
+        }
+        if force == Force::Wide {
+            here.fenced_wide = Clock::join(&here.fenced_wide, &fenced.wide);
+        }
+        match here.fenced.iter_mut().rfind(|(number, _)| *number == block) {
+            Some((_, known)) => *known = known.join(fenced),
+            None => here.fenced.push((block, fenced.clone())),
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! What each thread of a thread block knows of the others' past, and what it has handed on: barriers, fences, acquire and
+//! release.
+
+use super::super::lanes::{LANES, each};
+use super::Place;
+use super::clock::{Clock, Past, Scoped};
+use crate::program::{Order, Scope};
+
+/// A clock for threads of the device, and one for those of one thread block: what was handed on in so wide a scope.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Handed {
+    pub wide: Option<Past>,
+    pub near: Option<Past>,
+}
+
+impl Handed {
+    pub fn is_empty(&self) -> bool {
+        self.wide.is_none() && self.near.is_none()
+    }
+
+    fn add(&mut self, other: &Handed) {
+        add(&mut self.wide, other.wide.as_ref());
+        add(&mut self.near, other.near.as_ref());
+    }
+}
+
+pub(super) fn add(to: &mut Option<Past>, past: Option<&Past>) {
+    if let Some(past) = past {
+        *to = Some(match to.take() {
+            Some(known) => known.join(past),
+            None => past.clone(),
+        });
+    }
+}
+
+/// A thread's past at one of its fences. The clock is made when a write hands it on.
+#[derive(Debug, Clone)]
+struct Fenced {
+    base: Past,
+    time: u32,
+    made: Option<Past>,
+}
+
+/// What a thread has read and not acquired, and fenced and perhaps not written.
+#[derive(Debug, Default)]
+struct Lane {
+    wide: Option<Fenced>,
+    near: Option<Fenced>,
+    /// What strong reads found, by place.
+    pending: Vec<(Place, Handed)>,
+    /// What its own release operations handed on: a later strong write of the place does so as well.
+    released: Vec<(Place, Handed)>,
+    /// What strong reads found that was handed on in too narrow a scope.
+    too_narrow: Option<Past>,
+}
+
+#[derive(Debug)]
+struct WarpPast {
+    /// The present time.
+    time: u32,
+    /// What is known of others: by all lanes alike, or by each.
+    bases: Vec<Past>,
+    lanes: Option<Box<[Lane; LANES]>>,
+}
+
+/// Why a thread does not know of another's access, as far as it can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// It met what would order them, without an acquire behind it.
+    Acquire,
+    /// The other never made a fence or release after its access.
+    Release,
+    /// Fence, or access, of a scope that leaves the other out.
+    Scope,
+    /// Barriers that not both take part in.
+    Participation,
+    Everything,
+}
+
+/// The threads of one thread block.
+#[derive(Debug)]
+pub(super) struct Threads {
+    block: u32,
+    warps: Vec<WarpPast>,
+    /// By barrier: what arrived brought along, in the phase that is not complete.
+    arrived: Vec<(u32, Past)>,
+}
+
+impl Threads {
+    pub fn new(block: u32, warps: u32, nothing: &Past) -> Threads {
+        let warp = |_| WarpPast { time: 1, bases: vec![nothing.clone()], lanes: None };
+        Threads { block, warps: (0..warps).map(warp).collect(), arrived: Vec::new() }
+    }
+
+    pub fn time(&self, warp: u32) -> u32 {
+        self.warps[warp as usize].time
+    }
+
+    /// What a lane knows of others.
+    pub fn base(&self, warp: u32, lane: usize) -> &Past {
+        let bases = &self.warps[warp as usize].bases;
+        if let [all] = bases.as_slice() { all } else { &bases[lane] }
+    }
+
+    pub fn is_uniform(&self, warp: u32) -> bool {
+        self.warps[warp as usize].bases.len() == 1
+    }
+
+    fn set_base(&mut self, warp: u32, lanes: u32, live: u32, clock: &Past) {
+        let bases = &mut self.warps[warp as usize].bases;
+        if lanes & live == live {
+            *bases = vec![clock.clone()];
+            return;
+        }
+        if bases.len() == 1 {
+            *bases = vec![bases[0].clone(); LANES];
+        }
+        each(lanes).for_each(|lane| bases[lane] = clock.clone());
+    }
+
+    fn acquire(&mut self, warp: u32, lane: usize, past: &Past) {
+        let joined = self.base(warp, lane).join(past);
+        if !joined.is_same(self.base(warp, lane)) {
+            self.set_base(warp, 1 << lane, u32::MAX, &joined);
+        }
+    }
+
+    /// All that some lanes know, and did.
+    fn past(&self, warp: u32, lanes: u32) -> Past {
+        let mut past = self.base(warp, lanes.trailing_zeros() as usize & 31).clone();
+        if !self.is_uniform(warp) {
+            for lane in each(lanes) {
+                past = past.join(self.base(warp, lane));
+            }
+        }
+        let parts = [(warp, lanes, self.time(warp))];
+        Past { known: past.known.with(self.block, parts.into_iter()), ..past }
+    }
+
+    fn lane(&mut self, warp: u32, lane: usize) -> &mut Lane {
+        let lanes = &mut self.warps[warp as usize].lanes;
+        &mut lanes.get_or_insert_with(|| Box::new(std::array::from_fn(|_| Lane::default())))[lane]
+    }
+
+    fn step(&mut self, warp: u32) {
+        self.warps[warp as usize].time += 1;
+    }
+
+    /// Lanes meet at a barrier of their warp. Those that have ended count as arrived.
+    pub fn warp_barrier(&mut self, warp: u32, lanes: u32, live: u32) {
+        let past = self.past(warp, lanes);
+        self.step(warp);
+        self.set_base(warp, lanes, live, &past);
+    }
+
+    /// Lanes arrive at a barrier of the block.
+    pub fn arrive(&mut self, id: u32, warp: u32, lanes: u32) {
+        let past = self.past(warp, lanes);
+        self.step(warp);
+        match self.arrived.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, clock)) => *clock = clock.join(&past),
+            None => self.arrived.push((id, past)),
+        }
+    }
+
+    /// A barrier is complete: the lanes that wait at it know of all that arrived, and of the threads that have `ended`.
+    pub fn complete(&mut self, id: u32, waiting: &[(u32, u32)], ended: &[(u32, u32)], live: impl Fn(u32) -> u32) {
+        let Some(at) = self.arrived.iter().position(|(known, _)| *known == id) else { return };
+        let mut clock = self.arrived.swap_remove(at).1;
+        for &(warp, lanes) in ended {
+            clock = clock.join(&self.past(warp, lanes));
+        }
+        for &(warp, lanes) in waiting {
+            self.set_base(warp, lanes, live(warp), &clock);
+        }
+    }
+
+    pub fn fence(&mut self, warp: u32, lanes: u32, order: Order, scope: Scope) {
+        let wide = scope >= Scope::Gpu;
+        for lane in each(lanes) {
+            if order != Order::Release && self.warps[warp as usize].lanes.is_some() {
+                let mut found = Vec::new();
+                self.lane(warp, lane).pending.retain_mut(|(_, handed)| {
+                    found.extend(handed.near.take());
+                    if wide {
+                        found.extend(handed.wide.take());
+                    }
+                    !handed.is_empty()
+                });
+                found.iter().for_each(|past| self.acquire(warp, lane, past));
+            }
+        }
+        if order == Order::Sc {
+            self.fence_in_order(warp, lanes, wide);
+        }
+        if order == Order::Acquire {
+            return;
+        }
+        let time = self.time(warp);
+        for lane in each(lanes) {
+            let fenced = Fenced { base: self.base(warp, lane).clone(), time, made: None };
+            let state = self.lane(warp, lane);
+            state.near = Some(fenced.clone());
+            if wide {
+                state.wide = Some(fenced);
+            }
+        }
+        self.step(warp);
+    }
+
+    /// A fence of the one order of all: what is seen of others before it lies before it, and what lies before it may be seen.
+    fn fence_in_order(&mut self, warp: u32, lanes: u32, wide: bool) {
+        let time = self.time(warp);
+        for lane in each(lanes) {
+            let Past { known, fenced, seen } = self.base(warp, lane);
+            let mut known = Clock::join(known, &seen.near);
+            if wide {
+                known = Clock::join(&known, &seen.wide);
+            }
+            let own = known.with(self.block, [(warp, 1 << lane, time)].into_iter());
+            let mut fenced = Scoped { near: Clock::join(&fenced.near, &own), wide: fenced.wide.clone() };
+            if wide {
+                fenced.wide = Clock::join(&fenced.wide, &own);
+            }
+            let past = Past { fenced, seen: seen.clone(), known };
+            self.set_base(warp, 1 << lane, u32::MAX, &past);
+        }
+    }
+
+    /// A lane saw a write behind such fences.
+    pub fn saw(&mut self, warp: u32, lane: usize, fenced: &Scoped) {
+        let base = self.base(warp, lane);
+        let past = Past { seen: base.seen.join(fenced), ..base.clone() };
+        if !past.is_same(base) {
+            self.set_base(warp, 1 << lane, u32::MAX, &past);
+        }
+    }
+
+    /// What a strong write by a lane hands on; `release` if it is a release operation itself. After it, time goes on.
+    pub fn handed(&mut self, warp: u32, lane: usize, place: Place, wide: bool, release: bool) -> Handed {
+        let mut handed = Handed::default();
+        if release {
+            let now = self.past(warp, 1 << lane);
+            handed = Handed { wide: wide.then(|| now.clone()), near: Some(now) };
+            let state = self.lane(warp, lane);
+            state.released.retain(|(known, _)| *known != place);
+            state.released.push((place, handed.clone()));
+            self.step(warp);
+            return handed;
+        }
+        let block = self.block;
+        if self.warps[warp as usize].lanes.is_none() {
+            return handed;
+        }
+        let state = self.lane(warp, lane);
+        let make = |fenced: &mut Option<Fenced>| {
+            let fenced = fenced.as_mut()?;
+            let base = &fenced.base;
+            let parts = [(warp, 1 << lane, fenced.time)];
+            let past = || Past { known: base.known.with(block, parts.into_iter()), ..base.clone() };
+            Some(fenced.made.get_or_insert_with(past).clone())
+        };
+        if wide {
+            handed.wide = make(&mut state.wide);
+        }
+        handed.near = make(&mut state.near);
+        if let Some((_, released)) = state.released.iter().find(|(known, _)| *known == place) {
+            let released = released.clone();
+            handed.add(&Handed { wide: released.wide.filter(|_| wide), near: released.near });
+        }
+        handed
+    }
+
+    /// A strong read by a lane found what was handed on there. `missed` was handed on in too narrow a scope.
+    pub fn found(&mut self, warp: u32, lane: usize, place: Place, found: Handed, missed: Option<&Past>, acquire: bool) {
+        if missed.is_some() {
+            add(&mut self.lane(warp, lane).too_narrow, missed);
+        }
+        if found.is_empty() {
+            return;
+        }
+        if acquire {
+            let mut all = vec![found];
+            if self.warps[warp as usize].lanes.is_some() {
+                let pending = &mut self.lane(warp, lane).pending;
+                all.extend(pending.iter().filter(|(known, _)| *known == place).map(|(_, handed)| handed.clone()));
+                pending.retain(|(known, _)| *known != place);
+            }
+            for clock in all.into_iter().flat_map(|handed| [handed.near, handed.wide]).flatten() {
+                self.acquire(warp, lane, &clock);
+            }
+            return;
+        }
+        let pending = &mut self.lane(warp, lane).pending;
+        match pending.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, handed)) => handed.add(&found),
+            None => pending.push((place, found)),
+        }
+    }
+
+    /// Whether a thread of this block met what would have told it of an access, and what it lacked.
+    pub fn lacks(&self, block: u32, warp: u32, lane: u32, time: u32) -> Option<Missing> {
+        let knows = |past: &Past| past.known.unknown(block, warp, 1 << lane, time) == 0;
+        let lanes = || self.warps.iter().flat_map(|warp| warp.lanes.iter().flat_map(|lanes| lanes.iter()));
+        let pending =
+            |lane: &Lane| lane.pending.iter().any(|(_, handed)| handed.near.iter().chain(&handed.wide).any(knows));
+        if lanes().any(|lane| lane.too_narrow.iter().any(knows)) {
+            return Some(Missing::Scope);
+        }
+        lanes().any(pending).then_some(Missing::Acquire)
+    }
+
+    /// Whether any thread of this block fenced an access of it, for the block or (`wide`) for all.
+    pub fn has_fenced(&self, warp: u32, lane: u32, time: u32, wide: bool) -> bool {
+        let states = self.warps.iter().enumerate().flat_map(|(number, past)| {
+            past.lanes.iter().flat_map(move |lanes| lanes.iter().enumerate().map(move |(n, lane)| (number, n, lane)))
+        });
+        states.into_iter().any(|(number, n, state)| {
+            let fenced = if wide { &state.wide } else { &state.near };
+            let by_fence = fenced.as_ref().is_some_and(|fenced| {
+                let own = (number as u32, n as u32) == (warp, lane) && fenced.time >= time;
+                own || fenced.base.known.unknown(self.block, warp, 1 << lane, time) == 0
+            });
+            by_fence
+                || state.released.iter().any(|(_, handed)| {
+                    let clock = if wide { &handed.wide } else { &handed.near };
+                    clock.as_ref().is_some_and(|past| past.known.unknown(self.block, warp, 1 << lane, time) == 0)
+                })
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! All that a thread block is while it runs. A worker steps one at a time; one that waits for another block is put
+//! aside as it is, and gone on with later.
+
+use super::barrier::Barriers;
+use super::cells::Cells;
+use super::lanes::LANES;
+use super::race::EPOCH_LIMIT;
+use super::warp::Warp;
+use crate::machine::Context;
+
+pub(crate) struct BlockState {
+    /// Its number in the grid.
+    pub block: u64,
+    /// (On the heap, so that one is taken out of the list by moving a pointer.)
+    #[expect(clippy::vec_box, reason = "see above")]
+    pub(super) warps: Vec<Box<Warp>>,
+    /// A bit for each warp that has ended.
+    pub(super) ended: u32,
+    pub(super) barriers: Barriers,
+    pub(super) shared: Vec<u32>,
+    /// One cell per grain of shared memory; none unless the launch is watched.
+    pub(super) cells: Cells,
+    /// Barriers passed, over all thread blocks that had this state: each starts an epoch of its own.
+    pub(super) epoch: u32,
+    /// The epoch in which the present thread block started.
+    pub(super) first_epoch: u32,
+    /// Warp instructions so far.
+    pub(super) executed: u64,
+    /// Stores and the like so far, that may have changed memory.
+    pub(super) writes: u64,
+    /// How often its warps came to a wait or to their end.
+    pub(super) moves: u64,
+    /// How often all of its warps used their turns up.
+    pub(super) turns: u64,
+    /// Barriers passed.
+    pub(super) phase: u32,
+    /// Asynchronous copies of all warps that have not landed.
+    pub(super) copies_under_way: u32,
+}
+
+impl BlockState {
+    /// Room for a thread block of the launch, which `start` makes a particular one.
+    pub fn new(context: &Context) -> BlockState {
+        let program = context.program;
+        let warps = context.shape.block.count().div_ceil(LANES as u64) as u32;
+        let bytes = context.shared_bytes();
+        let cells = if context.sanitize { bytes.div_ceil(program.shared_grain) } else { 0 };
+        BlockState {
+            block: 0,
+            warps: (0..warps).map(|number| Box::new(Warp::new(program, number))).collect(),
+            ended: 0,
+            barriers: Barriers::default(),
+            shared: vec![0; bytes.div_ceil(4) as usize],
+            cells: Cells::new(cells as usize),
+            epoch: 0,
+            first_epoch: 0,
+            executed: 0,
+            writes: 0,
+            moves: 0,
+            turns: 0,
+            phase: 0,
+            copies_under_way: 0,
+        }
+    }
+
+    /// A bit for each warp.
+    pub(super) fn all_warps(&self) -> u32 {
+        u32::MAX >> (LANES - self.warps.len())
+    }
+
+    /// Becomes thread block `block`, before its first instruction.
+    pub fn start(&mut self, context: &Context, block: u64) {
+        self.block = block;
+        (self.executed, self.writes, self.moves, self.turns) = (0, 0, 0, 0);
+        self.phase = 0;
+        self.copies_under_way = 0;
+        self.barriers.forget();
+        if self.epoch + 1 >= EPOCH_LIMIT / 2 {
+            self.cells.forget();
+            self.epoch = 0;
+        }
+        // In the epoch before the first, nothing runs: copies under way have it.
+        self.epoch += 2;
+        self.first_epoch = self.epoch;
+        // What nobody wrote reads as NaN.
+        self.shared.fill(u32::MAX);
+        let at = context.shape.block_at(block);
+        self.ended = 0;
+        for warp in &mut self.warps {
+            warp.start(context.program, &context.shape, at);
+        }
+        self.unset_registers(context);
+    }
+}

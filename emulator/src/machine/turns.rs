@@ -1,0 +1,174 @@
+//! Which thread block a worker steps, and for how long.
+//!
+//! Blocks start in the order of the schedule. A block runs to its end, unless it makes no progress by itself: all that
+//! its warps do is to ask for what does not come, or it has run for very long. Then it is put aside. If it has written
+//! something since, the block that started before it goes on, which may have waited for that; if not, the next one
+//! starts, as long as the GPU has room for it beside those that are put aside; else, again, the one before it goes on,
+//! and behind the first comes the last. When all of them have had a turn in vain, each is looked at closely: if every
+//! warp repeats itself, they wait for each other for ever.
+//!
+//! Only blocks of a kernel with atomics or volatile accesses in global memory are put aside: others cannot wait.
+
+use super::block::{Pause, Worker};
+use super::probe::Stuck;
+use super::state::BlockState;
+use crate::{Fault, Schedule};
+
+/// Warp instructions after which a block is put aside although it makes progress.
+const PATIENCE: u64 = 1 << 26;
+/// How many thread blocks take turns where turns are short.
+const SHORT: u64 = 4;
+
+/// Steps the worker's present block until it pauses, traced or not.
+pub(crate) type Step<'a> = &'a mut dyn FnMut(&mut Worker) -> Result<Pause, Box<Fault>>;
+
+/// How a block's turn ended.
+enum Turn {
+    Ended,
+    /// Whether it wrote or got anywhere, and what shows that it never will by itself.
+    Stalled {
+        progress: bool,
+        stuck: Option<Stuck>,
+    },
+}
+
+/// Runs thread blocks that wait for no other, one after the other, as `next` gives them.
+pub(crate) fn run_alone(
+    worker: &mut Worker,
+    next: &mut dyn FnMut() -> Option<u64>,
+    step: Step,
+) -> Result<(), Box<Fault>> {
+    while let Some(block) = next() {
+        worker.start(block);
+        loop {
+            match worker.take_turn(&mut *step, false)? {
+                Turn::Ended => break,
+                Turn::Stalled { stuck: Some(stuck), .. } => return Err(worker.convict_wait(stuck, &[], 0)),
+                Turn::Stalled { .. } => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs thread blocks that may wait for each other, in this order.
+pub(crate) fn run_together(
+    worker: &mut Worker,
+    order: &mut dyn ExactSizeIterator<Item = u64>,
+    step: Step,
+) -> Result<(), Box<Fault>> {
+    let mut ring = Ring { aside: Vec::new(), free: Vec::new(), at: 0 };
+    // Turns in vain since the last progress, the warps that they showed to be stuck, and rounds of such turns.
+    let (mut vain, mut stuck, mut rounds) = (0, Vec::new(), 0u32);
+    let residency = worker.context.residency.max(1) as usize;
+    loop {
+        let short = worker.context.schedule == Schedule::ShortTurns && ring.aside.len() < residency.min(SHORT as usize);
+        let can_start = ring.aside.is_empty() || ring.aside.len() < residency;
+        if (ring.aside.is_empty() || vain > 0 || short)
+            && can_start
+            && let Some(block) = order.next()
+        {
+            ring.start(worker, block);
+            (vain, rounds) = (0, 0);
+            stuck.clear();
+        } else if ring.aside.is_empty() {
+            return Ok(());
+        }
+        ring.resume(worker);
+        let ended = match worker.take_turn(&mut *step, rounds.is_power_of_two())? {
+            Turn::Ended => true,
+            Turn::Stalled { progress: false, stuck: found } => {
+                vain += 1;
+                stuck.extend(found);
+                false
+            }
+            Turn::Stalled { .. } => {
+                (vain, rounds) = (0, 0);
+                stuck.clear();
+                false
+            }
+        };
+        ring.put_aside(worker, ended);
+        if ended {
+            (vain, rounds) = (0, 0);
+            stuck.clear();
+        } else if vain >= ring.aside.len() && (order.len() == 0 || ring.aside.len() >= residency) {
+            if stuck.len() == vain {
+                ring.at = ring.aside.iter().position(|state| state.block == stuck[0].block).unwrap_or(0);
+                ring.resume(worker);
+                let waiting: Vec<&BlockState> = ring.aside.iter().collect();
+                return Err(worker.convict_wait(stuck[0], &waiting, order.len() as u64));
+            }
+            (vain, rounds) = (0, rounds + 1);
+            stuck.clear();
+        }
+    }
+}
+
+/// Blocks that have started, in the order in which they did.
+struct Ring {
+    aside: Vec<BlockState>,
+    /// Room that blocks have left.
+    free: Vec<BlockState>,
+    /// Whose turn it is.
+    at: usize,
+}
+
+impl Ring {
+    /// A block starts; it has the next turn.
+    fn start(&mut self, worker: &mut Worker, block: u64) {
+        self.aside.push(self.free.pop().unwrap_or_else(|| BlockState::new(worker.context)));
+        self.at = self.aside.len() - 1;
+        self.resume(worker);
+        worker.start(block);
+        self.resume(worker);
+    }
+
+    /// The worker gets the block whose turn it is, or gives it back. (Its own state stands there meanwhile.)
+    fn resume(&mut self, worker: &mut Worker) {
+        std::mem::swap(&mut worker.state, &mut self.aside[self.at]);
+    }
+
+    /// The block goes back where it was, or its room is free; the one that started before it is next.
+    fn put_aside(&mut self, worker: &mut Worker, ended: bool) {
+        std::mem::swap(&mut worker.state, &mut self.aside[self.at]);
+        if ended {
+            self.free.push(self.aside.remove(self.at));
+        }
+        self.at = self.at.checked_sub(1).unwrap_or(self.aside.len().saturating_sub(1));
+    }
+}
+
+impl Worker<'_> {
+    /// Steps the present block until it ends or makes no progress by itself. `closely`: looks whether it ever will.
+    fn take_turn(&mut self, step: Step, closely: bool) -> Result<Turn, Box<Fault>> {
+        let others = self.context.program.synchronises_globally;
+        let (writes, moves, end) = (self.state.writes, self.state.moves, self.state.executed + PATIENCE);
+        loop {
+            let idle = match step(self)? {
+                Pause::Ended => {
+                    self.note_end();
+                    return Ok(Turn::Ended);
+                }
+                Pause::Blocked => return Err(self.convict_blocked()),
+                Pause::Turn { idle } => idle,
+            };
+            self.state.turns += 1;
+            let progress = |worker: &Worker| worker.state.writes != writes || worker.state.moves != moves;
+            let turns = self.state.turns;
+            if closely && idle || turns.is_power_of_two() {
+                match self.probe()? {
+                    Some(stuck) if !(others && stuck.reads_global_memory()) => {
+                        return Err(self.convict_wait(stuck, &[], 0));
+                    }
+                    Some(stuck) => return Ok(Turn::Stalled { progress: progress(self), stuck: Some(stuck) }),
+                    None => {}
+                }
+            }
+            let short = self.context.schedule == Schedule::ShortTurns;
+            if others && (idle || short || self.state.executed > end) {
+                return Ok(Turn::Stalled { progress: progress(self) || !idle, stuck: None });
+            }
+        }
+    }
+}

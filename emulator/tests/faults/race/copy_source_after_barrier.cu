@@ -1,0 +1,10 @@
+// The source of a copy is overwritten by another thread, behind a barrier, but before the copy's thread waits.
+extern "C" __global__ void kernel(float* A, float* C) {
+    __shared__ __align__(16) float As[64];
+    unsigned to = (unsigned)__cvta_generic_to_shared(&As[threadIdx.x]);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(A + threadIdx.x) : "memory");
+    __syncthreads();
+    A[63 - threadIdx.x] = 0;
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    C[threadIdx.x] = As[threadIdx.x];
+}

@@ -1,0 +1,15 @@
+// As it should be, but for the scope of the fence.
+__device__ int arrived;
+__device__ float partial[4];
+
+extern "C" __global__ void kernel(const float* A, float* C) {
+    if (threadIdx.x != 0) return;
+    partial[blockIdx.x] = A[blockIdx.x];
+    __threadfence_block();
+    if (atomicAdd(&arrived, 1) == gridDim.x - 1) {
+        __threadfence();
+        float sum = 0;
+        for (int i = 0; i < gridDim.x; ++i) sum += partial[i];
+        *C = sum;
+    }
+}

@@ -1,0 +1,20 @@
+// The flag is awaited, and no fence stands before the message is read.
+__device__ volatile int ready;
+__device__ float message[32];
+
+extern "C" __global__ void kernel(const float* A, float* C) {
+    if (blockIdx.x == 0) {
+        message[threadIdx.x] = A[threadIdx.x];
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            __threadfence();
+            ready = 1;
+        }
+    } else {
+        if (threadIdx.x == 0)
+            while (ready == 0) {
+            }
+        __syncthreads();
+        C[threadIdx.x] = message[31 - threadIdx.x];
+    }
+}
