@@ -186,6 +186,22 @@ impl Worker<'_> {
         fault(FaultKind::Barrier, message, site, "the mask names every lane that calls, itself among them")
     }
 
+    /// A lane waits for another that is there, too, and names other lanes.
+    pub(super) fn convict_two_masks(
+        &self,
+        warp: &Warp,
+        [lane, other]: [usize; 2],
+        masks: &[u32],
+        at: u32,
+    ) -> Box<Fault> {
+        let site = self.site_of(warp, lane as u32, at);
+        let message = format!(
+            "lane {lane} executes `{}` for lanes {:#010x}, and lane {other}, one of them, for lanes {:#010x}",
+            site.opcode, masks[lane], masks[other]
+        );
+        fault(FaultKind::Barrier, message, site, "all lanes that a mask names name the same mask")
+    }
+
     /// A barrier that cannot be what is meant.
     pub(super) fn convict_barrier(&self, warp: &Warp, on: u32, at: u32, message: String, hint: &str) -> Box<Fault> {
         fault(FaultKind::Barrier, message, self.site_of(warp, on.trailing_zeros(), at), hint)

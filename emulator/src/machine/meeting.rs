@@ -58,6 +58,11 @@ impl Worker<'_> {
         if let Some(lane) = each(on).find(|lane| members[*lane] >> lane & 1 == 0) {
             return Err(self.convict_not_a_member(warp, lane as u32, members[lane], at));
         }
+        // A lane that is here with one mask does not come with another.
+        let named = |lane: &usize| each(members[*lane] & on).find(|other| members[*other] != members[*lane]);
+        if let Some((lane, other)) = each(on).find_map(|lane| Some((lane, named(&lane)?))) {
+            return Err(self.convict_two_masks(warp, [lane, other], members, at));
+        }
         let (mut rest, mut going) = (on, off);
         let mut parts = Vec::new();
         while rest != 0 {

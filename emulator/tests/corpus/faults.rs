@@ -100,6 +100,8 @@ const CASES: &[Case] = &[
     Case::new("barrier/number_too_large", 1, TWO_WARPS, &[C, Int(16)]),
     Case::new("barrier/one_too_many", 1, [96, 1], &[Floats("C", 96)]),
     Case::new("barrier/not_in_its_mask", 1, WARP, &[A, C]),
+    Case::new("barrier/two_masks", 1, WARP, &[C]),
+    Case::new("barrier/red_and_sync", 1, TWO_WARPS, &[C]),
     Case::new("barrier/two_numbers_in_a_warp", 1, WARP, &[C]),
     Case::new("no_progress/endless_loop", 1, WARP, &[C, Int(0)]),
     Case::new("no_progress/flag_never_set", 1, WARP, &[Zeros("flag", 1), C]),
