@@ -59,7 +59,9 @@ fn wrong_kernels_are_convicted() {
         for last_first in [false, true] {
             match run(exam, last_first) {
                 Outcome::Convicted(kind, why) if exam.kinds.contains(&kind) => return Ok(format!("{kind}: {why}")),
-                Outcome::Convicted(kind, why) => return Err(format!("not {}, but {kind}: {why}", exam.kinds.join("|"))),
+                Outcome::Convicted(kind, why) => {
+                    return Err(format!("not {}, but {kind}: {why}", exam.kinds.join("|")));
+                }
                 Outcome::Passed(hashes) => found.push(hashes),
             }
         }
