@@ -32,7 +32,8 @@ pub struct Copy {
 impl Copy {
     /// Copies what git knows of the repository, but for the book; keeps of the workspace the emulator only.
     pub fn new(repository: &Path, root: &Path, folders: &[String]) -> Result<Copy> {
-        let listed = Command::new("git").current_dir(repository).args(["ls-files", "-co", "--exclude-standard"]).output()?;
+        let listed =
+            Command::new("git").current_dir(repository).args(["ls-files", "-co", "--exclude-standard"]).output()?;
         ensure!(listed.status.success(), "git does not list the repository's files");
         let mut sources = BTreeMap::new();
         for file in String::from_utf8_lossy(&listed.stdout).lines().filter(|file| !file.starts_with("book/")) {
