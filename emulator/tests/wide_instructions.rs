@@ -153,7 +153,7 @@ fn a_matrix_of_which_a_row_is_unwritten_is_convicted_only_where_it_matters() {
 #[test]
 fn instructions_of_a_whole_warp_need_all_its_lanes() {
     let half = "setp.lt.u32 %p, %t, 16;\n@!%p bra AFTER;\n";
-    let after = "\nAFTER:";
+    let after = "\nAFTER: bar.sync 0;";
     for body in [
         "shfl.sync.bfly.b32 %r0, %t, 1, 0x1f, 0xffffffff;",
         "vote.sync.ballot.b32 %r0, %p, 0xffffffff;",

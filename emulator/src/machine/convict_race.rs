@@ -46,9 +46,6 @@ impl Worker<'_> {
             Missing::Everything if same_block && then.warp != now.warp && self.context.program.needs.partial => {
                 Missing::Participation
             }
-            Missing::Release if self.context.program.needs.partial && !self.context.program.needs.any => {
-                Missing::Everything
-            }
             missing => missing,
         };
         let what = self.race_place(target, offset);
@@ -69,7 +66,7 @@ impl Worker<'_> {
         self.race(&self.race_place(target, offset), site, "store", other, "store", Missing::Everything)
     }
 
-    /// A volatile or relaxed load takes what another lane of its warp stored, with nothing that orders the two.
+    /// A volatile or relaxed load takes what another thread of its block stored, with nothing that orders the two.
     #[inline(never)]
     pub(super) fn convict_stale(
         &self,
@@ -81,16 +78,24 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let site = self.site_of(warp, clash.lane, access.at);
         let other = self.other_site(clash);
+        let same_warp = site.warp == other.warp;
         let message = format!(
-            "race on {}: store by thread {} at {}, load by thread {} at {}, lanes of one warp with no `__syncwarp()` between",
+            "race on {}: store by thread {} at {}, load by thread {} at {}, {}",
             self.race_place(target, offset),
             other.thread,
             place(&other),
             site.thread,
-            place(&site)
+            place(&site),
+            if same_warp { "lanes of one warp with no `__syncwarp()` between" } else { "no barrier between" }
         );
-        let hint =
-            "`volatile` keeps every access and orders no threads: since 2017 the lanes of a warp need a `__syncwarp()`";
+        let hint = match same_warp {
+            true => {
+                "`volatile` keeps every access and orders no threads: since 2017 the lanes of a warp need a `__syncwarp()`"
+            }
+            false => {
+                "`volatile` keeps every access and orders no threads: is a `__syncthreads()` missing, or an atomic?"
+            }
+        };
         let mut fault = fault(FaultKind::Race, message, site, hint);
         fault.other = Some(("the other party, a store:".to_string(), other));
         fault
@@ -186,6 +191,7 @@ impl Worker<'_> {
             Missing::Acquire => "no fence or acquire after the read that tells of the first",
             Missing::Release => "no fence or release after the first",
             Missing::Scope => "ordered for the threads of one block only",
+            Missing::Strength => "only one of the two is an atomic or volatile access",
             Missing::Participation => "no barrier between that both take part in",
             Missing::Everything if one_instruction => "one instruction, different values",
             Missing::Everything if same_block => "no barrier between",
@@ -203,6 +209,9 @@ impl Worker<'_> {
             }
             Missing::Scope => {
                 "threads of two blocks need `__threadfence()` and plain atomics: those with `_block` order the threads of one block"
+            }
+            Missing::Strength => {
+                "what several thread blocks use at once takes atomics or `volatile` on all sides; a plain access must be ordered by a flag"
             }
             Missing::Participation => "a named barrier orders only the threads that take part in it",
             Missing::Everything => match same_block {

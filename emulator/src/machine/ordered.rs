@@ -66,6 +66,9 @@ impl Worker<'_> {
         target: Target,
         deed: Deed,
     ) -> Result<(), Box<Fault>> {
+        if let Some(clocks) = &mut self.clocks {
+            clocks.enter(self.state.block as u32);
+        }
         let parts = self.parts(warp, access, mask, target, deed);
         if deed.check {
             if deed.kind == Kind::Write && !access.ordered() && deed.keep {
@@ -146,7 +149,7 @@ impl Worker<'_> {
             }
             if matches!(access.order, Order::Relaxed | Order::Volatile)
                 && self.is_blind(access)
-                && let Some(clash) = clocks.from_other_lane(place, &now)
+                && let Some(clash) = clocks.from_nowhere(place, &now)
             {
                 return Err(self.convict_stale(warp, access, target, cell * grain, &clash));
             }

@@ -16,6 +16,8 @@ use crate::{Fault, Schedule};
 
 /// Warp instructions after which a block is put aside although it makes progress.
 const PATIENCE: u64 = 1 << 26;
+/// Short turns after which a block has run for long.
+const LONG: u64 = 1 << 16;
 /// How many thread blocks take turns where turns are short.
 const SHORT: u64 = 4;
 
@@ -156,7 +158,8 @@ impl Worker<'_> {
             self.state.turns += 1;
             let progress = |worker: &Worker| worker.state.writes != writes || worker.state.moves != moves;
             let turns = self.state.turns;
-            if closely && idle || turns.is_power_of_two() {
+            let short = self.context.schedule == Schedule::ShortTurns;
+            if closely && idle || turns.is_power_of_two() && (!short || turns >= LONG) {
                 match self.probe()? {
                     Some(stuck) if !(others && stuck.reads_global_memory()) => {
                         return Err(self.convict_wait(stuck, &[], 0));
@@ -165,7 +168,6 @@ impl Worker<'_> {
                     None => {}
                 }
             }
-            let short = self.context.schedule == Schedule::ShortTurns;
             if others && (idle || short || self.state.executed > end) {
                 return Ok(Turn::Stalled { progress: progress(self) || !idle, stuck: None });
             }

@@ -159,9 +159,13 @@ impl BlockSets {
                     }
                 });
             }
+            let partial = matches!(block.exit, Exit::Barrier { barrier, .. } if barrier.guard.is_some());
             exit_uses(&mut block.exit, counts, &mut |register, written| {
-                if !written && !writes.has(register) {
+                if (!written || partial) && !writes.has(register) {
                     reads.add(register);
+                }
+                if written && !partial {
+                    writes.add(register);
                 }
             });
             sets.reads.push(reads);

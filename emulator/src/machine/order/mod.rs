@@ -84,6 +84,11 @@ impl Clocks {
         }
     }
 
+    /// A thread block is about to access something.
+    pub fn enter(&mut self, block: u32) {
+        self.threads(block);
+    }
+
     fn threads(&mut self, block: u32) -> &mut Threads {
         let (nothing, warps) = (&self.nothing, self.warps);
         &mut self.blocks.entry(block).or_insert_with(|| (Threads::new(block, warps, nothing), Vec::new())).0
@@ -128,10 +133,10 @@ impl Clocks {
         self.cell(now.block, place)?.clash(threads, now, same)
     }
 
-    /// See `Cell::from_other_lane`.
-    pub fn from_other_lane(&self, place: Place, now: &Access) -> Option<Clash> {
+    /// See `Cell::from_nowhere`.
+    pub fn from_nowhere(&self, place: Place, now: &Access) -> Option<Clash> {
         let threads = &self.blocks.get(&now.block)?.0;
-        self.cell(now.block, place)?.from_other_lane(threads, now)
+        self.cell(now.block, place)?.from_nowhere(threads, now)
     }
 
     /// The last write to a place in this launch.
@@ -179,6 +184,15 @@ impl Clocks {
         let (then, time) = (&clash.before.access, clash.before.time);
         let ended = |block: u32| self.ended.iter().find(|(number, _)| *number == block).map(|(_, threads)| threads);
         let of = |block: u32| self.blocks.get(&block).map(|(threads, _)| threads).or_else(|| ended(block));
+        if then.block != now.block && (then.force == Force::Weak) != (now.force == Force::Weak) {
+            return Missing::Strength;
+        }
+        if then.block != now.block && now.force != Force::Weak {
+            return Missing::Scope;
+        }
+        if then.kind == Kind::Read {
+            return Missing::Everything;
+        }
         let lacks = |threads: &Threads| threads.lacks(then.block, then.warp, clash.other, time);
         if let Some(missing) = of(now.block).and_then(lacks) {
             return missing;

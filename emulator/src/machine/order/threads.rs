@@ -72,6 +72,8 @@ pub(crate) enum Missing {
     Release,
     /// Fence, or access, of a scope that leaves the other out.
     Scope,
+    /// One of the two is a plain access, the other is not: what threads use at once is none's plainly.
+    Strength,
     /// Barriers that not both take part in.
     Participation,
     Everything,

@@ -8,5 +8,7 @@ extern "C" __global__ void kernel(const float* A, float* C) {
     __threadfence();
     if (threadIdx.x == 0) last = atomicAdd(&arrived, 1) == gridDim.x - 1;
     __syncthreads();
-    if (last) C[threadIdx.x] = partial[threadIdx.x] + partial[64 + threadIdx.x];
+    if (!last) return;
+    __threadfence();
+    C[threadIdx.x] = partial[threadIdx.x] + partial[64 + threadIdx.x];
 }
