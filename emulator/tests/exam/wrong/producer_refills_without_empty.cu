@@ -1,5 +1,5 @@
 // Full is signalled by arrive and sync, but nobody tells the producer that the buffer is empty again.
-// exam: Race grid=1 block=64
+// exam: Race|Barrier grid=1 block=64
 // arg out=u32[64]:none
 extern "C" __global__ void k(unsigned *out) {
     __shared__ unsigned a[32];

@@ -1,5 +1,5 @@
 // The lower half shuffles among itself, by its mask, but reads lanes of the upper half.
-// exam: Barrier grid=1 block=32
+// exam: Barrier|Uninitialised grid=1 block=32
 // arg out=u32[32]:zero
 extern "C" __global__ void k(unsigned *out) {
     unsigned t = threadIdx.x, v = t * 3;
