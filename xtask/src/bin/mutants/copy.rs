@@ -22,6 +22,9 @@ mod mutant {
 }
 ";
 
+/// What a mutant may do that the compiler forbids: it is to fail when it runs.
+const ALLOWED: &str = "#![allow(warnings, arithmetic_overflow, unconditional_panic)]\n";
+
 /// The copy, with the texts of the files that hold mutants.
 pub struct Copy {
     /// Its root.
@@ -48,7 +51,7 @@ impl Copy {
         let (_, after) = rest.split_once(']').context("the list of members ends")?;
         write(&root.join("Cargo.toml"), format!("{before}members = [\"emulator\"]{after}").as_bytes())?;
         let library = fs::read_to_string(repository.join("emulator/src/lib.rs"))?;
-        write(&root.join("emulator/src/lib.rs"), format!("{library}{QUESTION}").as_bytes())?;
+        write(&root.join("emulator/src/lib.rs"), format!("{ALLOWED}{library}{QUESTION}").as_bytes())?;
         Ok(Copy { root: root.to_path_buf(), sources })
     }
 

@@ -130,7 +130,7 @@ fn cargo(copy: &Copy, words: &str) -> Command {
 
 /// File and byte of each of the compiler's errors.
 fn errors(copy: &Copy) -> Result<Vec<(String, usize)>> {
-    let output = cargo(copy, "check --package emulator --lib --message-format=json").output()?;
+    let output = cargo(copy, "check --manifest-path emulator/Cargo.toml --lib --message-format=json").output()?;
     let mut errors = Vec::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let message: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
@@ -179,7 +179,7 @@ impl Test {
 
 /// Builds the tests, and keeps those that pass while no error is awake: the quick ones first.
 fn build(copy: &Copy, only: &[String]) -> Result<Vec<Test>> {
-    let output = cargo(copy, "test --package emulator --lib --tests --no-run --message-format=json").output()?;
+    let output = cargo(copy, "test --manifest-path emulator/Cargo.toml --lib --tests --no-run --message-format=json").output()?;
     ensure!(output.status.success(), "the copy's tests do not compile");
     let mut tests = Vec::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
