@@ -83,6 +83,13 @@ impl Worker<'_> {
         let [from_index, to_index] = extended.accesses[..] else { return Ok(()) };
         let (from, to) = (&accesses[from_index as usize], &accesses[to_index as usize]);
         let length = from.bytes();
+        if let (CopySize::Given, Some(&(file, slot))) = (size, extended.reads.first())
+            && let Some(lane) = each(mask).find(|lane| warp.wide(file, slot, *lane) as u32 > length)
+        {
+            let given = warp.wide(file, slot, lane) as u32;
+            let what = format!("is to read {given} bytes");
+            return Err(self.convict_access(warp, from, lane, FaultKind::OutOfBounds, &what));
+        }
         let sizes: [u32; LANES] = std::array::from_fn(|lane| warp.copied_bytes(extended, size, length, lane));
         let reading = each(mask).filter(|lane| sizes[*lane] > 0).fold(0, |lanes, lane| lanes | 1 << lane);
         let whole = each(mask).filter(|lane| sizes[*lane] == length).fold(0, |lanes, lane| lanes | 1 << lane);

@@ -66,7 +66,7 @@ impl Worker<'_> {
         self.race(&self.race_place(target, offset), site, "store", other, "store", Missing::Everything)
     }
 
-    /// A volatile or relaxed load takes what another lane of its warp stored, with nothing that orders the two.
+    /// A volatile or relaxed load takes what another thread of its block stored, with nothing that orders the two.
     #[inline(never)]
     pub(super) fn convict_stale(
         &self,
@@ -78,16 +78,24 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let site = self.site_of(warp, clash.lane, access.at);
         let other = self.other_site(clash);
+        let same_warp = site.warp == other.warp;
         let message = format!(
-            "race on {}: store by thread {} at {}, load by thread {} at {}, lanes of one warp with no `__syncwarp()` between",
+            "race on {}: store by thread {} at {}, load by thread {} at {}, {}",
             self.race_place(target, offset),
             other.thread,
             place(&other),
             site.thread,
-            place(&site)
+            place(&site),
+            if same_warp { "lanes of one warp with no `__syncwarp()` between" } else { "no barrier between" }
         );
-        let hint =
-            "`volatile` keeps every access and orders no threads: since 2017 the lanes of a warp need a `__syncwarp()`";
+        let hint = match same_warp {
+            true => {
+                "`volatile` keeps every access and orders no threads: since 2017 the lanes of a warp need a `__syncwarp()`"
+            }
+            false => {
+                "`volatile` keeps every access and orders no threads: is a `__syncthreads()` missing, or an atomic?"
+            }
+        };
         let mut fault = fault(FaultKind::Race, message, site, hint);
         fault.other = Some(("the other party, a store:".to_string(), other));
         fault

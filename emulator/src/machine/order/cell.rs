@@ -163,11 +163,11 @@ impl Cell {
         None
     }
 
-    /// The store whose value a strong load takes, where it is another lane's of the same warp and nothing orders the two.
-    pub fn from_other_lane(&self, threads: &Threads, now: &Access) -> Option<Clash> {
+    /// The store whose value a strong load takes, where it is another thread's of the block and nothing orders the two.
+    pub fn from_nowhere(&self, threads: &Threads, now: &Access) -> Option<Clash> {
         let before = self.is_written()?;
         let theirs = &before.access;
-        if theirs.kind != Kind::Write || theirs.block != now.block || theirs.warp != now.warp {
+        if theirs.kind != Kind::Write || theirs.block != now.block {
             return None;
         }
         let (lane, other) = self.unordered(threads, before, now)?;

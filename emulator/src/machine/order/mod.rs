@@ -133,10 +133,10 @@ impl Clocks {
         self.cell(now.block, place)?.clash(threads, now, same)
     }
 
-    /// See `Cell::from_other_lane`.
-    pub fn from_other_lane(&self, place: Place, now: &Access) -> Option<Clash> {
+    /// See `Cell::from_nowhere`.
+    pub fn from_nowhere(&self, place: Place, now: &Access) -> Option<Clash> {
         let threads = &self.blocks.get(&now.block)?.0;
-        self.cell(now.block, place)?.from_other_lane(threads, now)
+        self.cell(now.block, place)?.from_nowhere(threads, now)
     }
 
     /// The last write to a place in this launch.
