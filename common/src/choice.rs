@@ -1,18 +1,16 @@
 //! Which level multiplies, and with which tile sizes.
 
-use emulator::gpu::GPUS;
-use emulator::occupancy::occupancy;
-
 use crate::device::Device;
-use crate::kernel::{FindCompiler, Resources, nvrtc, shipped};
-use crate::level::{Configuration, Dtype, LaunchShape, Level, Shape};
+use crate::fit::{Card, misfit};
+use crate::kernel::{FindCompiler, nvrtc, shipped};
+use crate::level::{Configuration, Dtype, Level, Shape};
 use crate::problem::Limits;
 use crate::tuned::{Record, records};
 
 /// The level that multiplies.
 #[derive(Debug, Clone, Copy)]
 pub enum Choice<'a> {
-    /// This one, with its default tile sizes.
+    /// This one, with its default tile sizes; where the GPU cannot run these, with others that it can ([`crate::fit::fitting`]).
     Level(&'a Level),
     /// Of these, the one that was the fastest where it was measured: on a GPU of the device's architecture, or of the nearest
     /// one on record, at the shape nearest to the asked one ([`crate::tuned::distance`]), with the tile sizes it had there. Where
@@ -44,23 +42,14 @@ pub fn by_record<'a>(
     let mut records: Vec<&Record> = records.iter().collect();
     records.sort_by_key(|record| record.architecture.abs_diff(architecture));
     let mut chosen = records.iter().flat_map(|record| record.nearest(levels, dtype, shape));
+    let card = Card::of_architecture(architecture);
     chosen.find(|(level, configuration)| {
         Limits::of(level, configuration, shape).check().is_ok()
             && match shipped(level, configuration) {
-                Ok((header, _)) => {
-                    let launch = (level.launch)(shape, &configuration.tiles);
-                    header.resources.get(&architecture).is_none_or(|needs| fits(architecture, &launch, needs))
-                }
+                Ok(_) => misfit(level, configuration, &card).is_none(),
                 Err(_) => find().is_ok(),
             }
     })
-}
-
-/// Whether a block fits on an SM of this architecture, as far as a GPU of it is modelled.
-fn fits(architecture: u32, launch: &LaunchShape, needs: &Resources) -> bool {
-    let gpu = GPUS.iter().find(|gpu| gpu.sm() == architecture);
-    let blocks = |gpu| occupancy(gpu, launch.block.count() as u32, needs.registers, needs.shared_bytes).blocks_per_sm;
-    gpu.is_none_or(|gpu| blocks(gpu) > 0)
 }
 
 /// Without any measurement, of the default variants and shipped tile sizes: the largest tile of C that still gives every SM a
@@ -73,12 +62,14 @@ pub fn by_tile<'a>(
     dtype: Dtype,
 ) -> Option<(&'a Level, Configuration)> {
     let sms = u64::from(device.multiprocessors());
+    let card = Card::of_architecture(device.architecture());
     let mut best = None;
     for &level in levels {
         let default = level.default_configuration(dtype);
         let fits = |c: &Configuration| c.dtype == dtype && c.variant == default.variant;
         for configuration in level.shipped_configurations().into_iter().filter(fits) {
-            let can_run = Limits::of(level, &configuration, shape).check().is_ok();
+            let can_run = Limits::of(level, &configuration, shape).check().is_ok()
+                && misfit(level, &configuration, &card).is_none();
             let launch = (level.launch)(shape, &configuration.tiles);
             let (blocks, threads) = (launch.grid.count(), launch.block.count());
             let tile = u64::from(launch.tile.m) * u64::from(launch.tile.n);

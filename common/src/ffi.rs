@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys};
@@ -19,7 +19,7 @@ use crate::problem::Element;
 pub(crate) struct Nvrtc {
     library: Library,
     // NVRTC asks the loader for its builtins by name, and gets these if they are already there.
-    _builtins: Option<Library>,
+    _builtins: Vec<Library>,
 }
 
 /// What NVRTC made: PTX text or machine code, and what it said.
@@ -34,10 +34,10 @@ type GetText = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 
 impl Nvrtc {
     /// Loads the library from a path, or by a name that the loader knows.
-    pub(crate) fn open(library: &Path, builtins: Option<&Path>) -> Result<Nvrtc, libloading::Error> {
+    pub(crate) fn open(library: &Path, builtins: &[PathBuf]) -> Result<Nvrtc, libloading::Error> {
         // SAFETY: NVRTC's libraries run no code at load time beyond C++ static initialisers.
         unsafe {
-            let builtins = builtins.map(|path| Library::new(path)).transpose()?;
+            let builtins = builtins.iter().filter_map(|path| Library::new(path).ok()).collect();
             Ok(Nvrtc { library: Library::new(library)?, _builtins: builtins })
         }
     }

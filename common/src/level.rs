@@ -44,7 +44,8 @@ pub struct Level {
 /// What a kernel asks of the compiler and of the launch beyond the usual.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
-    /// The virtual architecture that its PTX is made for: 75 is `compute_75`. Older GPUs cannot run it.
+    /// The virtual architecture that it is compiled for: 75 is `compute_75`. Older GPUs run what needs none of it: PTX is lowered
+    /// to what its instructions need.
     pub architecture: u32,
     /// How hard ptxas optimises, from 0 to 4; nothing for its own default, which is 3.
     pub optimization: Option<u32>,
@@ -53,7 +54,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Every GPU since 2018 runs it, ptxas optimises as it does by default, and all shared memory is static.
+    /// Every GPU since 2016 runs it, once lowered, ptxas optimises as it does by default, and all shared memory is static.
     pub const USUAL: Needs = Needs { architecture: 75, optimization: None, shared: |_| 0 };
 }
 

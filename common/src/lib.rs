@@ -7,12 +7,14 @@
 //! - [`problem`]: sizes and their limits, A and B
 //! - [`kernel`]: shipped PTX, or compiled by NVRTC
 //! - [`device`]: a CUDA GPU, or the emulator
+//! - [`fit`]: whether a GPU can run a kernel, and which tile sizes, if not the default ones
 //! - [`check`]: is C right?
 //! - [`timing`]: how long, on a GPU
 //! - [`multiply()`]: all of this as one call; [`choice`]: by which level, [`tuned`]: what measurements say of that
 //! - [`serial`]: the same product on one core of the CPU, as a baseline
 //! - [`road`]: these steps, for any kernel
 //! - [`report`]: for a person or a program; [`annotate`]: kernel.cu with counters in its margin
+//! - [`progress`]: a word about what lasts long
 //! - [`error`]: what can go wrong, and the exit code that it means
 
 pub mod annotate;
@@ -22,11 +24,13 @@ pub mod cli;
 pub mod device;
 pub mod error;
 mod ffi;
+pub mod fit;
 pub mod kernel;
 pub mod level;
 mod libraries;
 pub mod multiply;
 pub mod problem;
+pub mod progress;
 pub mod report;
 pub mod road;
 mod run;

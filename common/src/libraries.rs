@@ -4,20 +4,36 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Folders below a toolkit's root, or a conda environment's, that may hold a library: Linux's, then Windows'.
+const BELOW: [&str; 8] = [
+    "lib64",
+    "lib",
+    "targets/x86_64-linux/lib",
+    "targets/sbsa-linux/lib",
+    "bin",
+    "bin/x64",
+    "Library/bin",
+    "Library/bin/x64",
+];
+
 /// Folders that may hold a library. `package` is the folder that its Python package of CUDA 12 uses, for
 /// instance `cuda_nvrtc`.
 pub(crate) fn folders(package: &str) -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    let toolkits = ["CUDA_HOME", "CUDA_PATH"].iter().filter_map(env::var_os).map(PathBuf::from);
-    for root in toolkits.chain([PathBuf::from("/usr/local/cuda")]) {
-        folders.extend(["lib64", "lib", "targets/x86_64-linux/lib"].map(|lib| root.join(lib)));
-    }
-    for prefix in python_prefixes() {
-        for site in site_packages(&prefix) {
-            folders.push(site.join("nvidia/cu13/lib"));
-            folders.push(site.join("nvidia").join(package).join("lib"));
+    let named = |names: &[&str]| names.iter().filter_map(env::var_os).map(PathBuf::from).collect::<Vec<_>>();
+    let toolkits = named(&["CUDA_HOME", "CUDA_PATH"]).into_iter().chain([PathBuf::from("/usr/local/cuda")]);
+    folders_below(&toolkits.collect::<Vec<_>>(), &python_prefixes(), &named(&["CONDA_PREFIX"]), package)
+}
+
+/// The folders of these toolkits, then those of the Python packages below these prefixes, then conda's own.
+fn folders_below(toolkits: &[PathBuf], pythons: &[PathBuf], condas: &[PathBuf], package: &str) -> Vec<PathBuf> {
+    let below = |root: &PathBuf| BELOW.map(|folder| root.join(folder));
+    let mut folders: Vec<PathBuf> = toolkits.iter().flat_map(below).collect();
+    for site in pythons.iter().flat_map(|prefix| site_packages(prefix)) {
+        for nvidia in [Path::new("nvidia/cu13"), &Path::new("nvidia").join(package)] {
+            folders.extend(["lib", "bin", "bin/x86_64"].map(|folder| site.join(nvidia).join(folder)));
         }
     }
+    folders.extend(condas.iter().flat_map(below));
     folders
 }
 
@@ -26,8 +42,14 @@ fn python_prefixes() -> Vec<PathBuf> {
     let mut prefixes: Vec<PathBuf> =
         ["VIRTUAL_ENV", "CONDA_PREFIX"].iter().filter_map(env::var_os).map(PathBuf::from).collect();
     let path = env::var_os("PATH").unwrap_or_default();
-    for bin in env::split_paths(&path).filter(|bin| bin.join("python3").exists()) {
-        prefixes.extend(bin.parent().map(Path::to_path_buf));
+    for bin in env::split_paths(&path) {
+        if bin.join("python3").exists() {
+            prefixes.extend(bin.parent().map(Path::to_path_buf));
+        }
+        // Windows has the program beside its `Lib`, or in `Scripts` in a virtual environment.
+        if bin.join("python.exe").exists() {
+            prefixes.extend(bin.parent().filter(|_| bin.ends_with("Scripts")).or(Some(&bin)).map(Path::to_path_buf));
+        }
     }
     prefixes.extend(env::var_os("HOME").map(|home| Path::new(&home).join(".local")));
     prefixes
@@ -35,7 +57,10 @@ fn python_prefixes() -> Vec<PathBuf> {
 
 fn site_packages(prefix: &Path) -> Vec<PathBuf> {
     let pythons = files_starting_with(&prefix.join("lib"), "python3");
-    pythons.iter().flat_map(|python| [python.join("site-packages"), python.join("dist-packages")]).collect()
+    let mut sites: Vec<PathBuf> =
+        pythons.iter().flat_map(|python| [python.join("site-packages"), python.join("dist-packages")]).collect();
+    sites.push(prefix.join("Lib/site-packages"));
+    sites
 }
 
 /// The entries of a folder whose names start so, sorted, the last first: the newest version.
@@ -46,4 +71,39 @@ pub(crate) fn files_starting_with(folder: &Path, start: &str) -> Vec<PathBuf> {
     files.sort();
     files.reverse();
     files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every way in which NVIDIA ships a library is a folder that is looked at.
+    #[test]
+    fn every_layout_is_looked_at() {
+        let root = env::temp_dir().join(format!("ladder-folders-{}", std::process::id()));
+        let path = |name: &str| root.join(name);
+        let layouts = [
+            "toolkit/lib64",
+            "toolkit/targets/x86_64-linux/lib",
+            "windows-toolkit/bin",
+            "windows-toolkit/bin/x64",
+            "venv/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib",
+            "venv/lib/python3.12/site-packages/nvidia/cu13/lib",
+            "windows-venv/Lib/site-packages/nvidia/cuda_nvrtc/bin",
+            "windows-venv/Lib/site-packages/nvidia/cu13/bin/x86_64",
+            "conda/lib",
+            "conda/targets/x86_64-linux/lib",
+            "windows-conda/Library/bin",
+        ];
+        layouts.iter().for_each(|layout| fs::create_dir_all(path(layout)).unwrap());
+        let toolkits = ["toolkit", "windows-toolkit"].map(path);
+        let (pythons, condas) = (["venv", "windows-venv"].map(path), ["conda", "windows-conda"].map(path));
+        let folders = folders_below(&toolkits, &pythons, &condas, "cuda_nvrtc");
+        for layout in layouts {
+            assert!(folders.contains(&path(layout)), "{layout} is not looked at");
+        }
+        let place = |layout: &str| folders.iter().position(|folder| *folder == path(layout));
+        assert!(place("toolkit/lib64") < place(layouts[4]) && place(layouts[4]) < place("conda/lib"));
+        fs::remove_dir_all(&root).unwrap();
+    }
 }

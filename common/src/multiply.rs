@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::choice::{Choice, best};
 use crate::device::{Device, Extras, Task};
+use crate::fit::{Card, fitting};
 use crate::kernel::{Kernel, nvrtc};
 use crate::level::Shape;
 use crate::problem::{Element, Limits, Problem};
@@ -42,7 +43,10 @@ use crate::problem::{Element, Limits, Problem};
 pub fn multiply<T: Element>(choice: Choice, device: &Device, shape: Shape, a: &[T], b: &[T]) -> Result<Vec<T>, Error> {
     check(&shape, a.len(), b.len())?;
     let (level, configuration) = match choice {
-        Choice::Level(level) => (level, level.default_configuration(T::DTYPE)),
+        Choice::Level(level) => {
+            let card = Card::of_architecture(device.architecture());
+            (level, fitting(level, level.default_configuration(T::DTYPE), &card)?.0)
+        }
         Choice::Best(levels) => best(levels, device, &shape, T::DTYPE)
             .ok_or_else(|| Error::usage("there is no level to choose from", "pass at least one"))?,
     };

@@ -7,7 +7,7 @@ use emulator::gpu::Gpu;
 use emulator::occupancy::{Occupancy, occupancy};
 use serde::Serialize;
 
-use crate::check::Check;
+use crate::check::{Check, Sampling};
 use crate::device::Facts;
 use crate::kernel::{Kernel, Origin, Resources};
 use crate::level::{Configuration, LaunchShape, Shape};
@@ -57,10 +57,29 @@ pub struct Modelled {
     pub architecture: u32,
     /// What a thread and a block need there, if it is known: by ptxas, with the launch's dynamic shared memory.
     pub resources: Option<Resources>,
+    /// The version of the ptxas that these are by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ptxas: Option<String>,
     /// Blocks per SM and what limits them, if the resources are known.
     pub occupancy: Option<Occupancy>,
+    /// Other versions of ptxas by which more or fewer blocks fit, as far as the kernel's file records them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub otherwise: Vec<Otherwise>,
     /// The least time that the counted work needs there.
     pub bound: Bound,
+}
+
+/// What another version of ptxas makes of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Otherwise {
+    /// Its version.
+    pub ptxas: String,
+    /// Registers per thread.
+    pub registers: u32,
+    /// Bytes per thread that are spilled.
+    pub spilled_bytes: u32,
+    /// Blocks that fit on an SM.
+    pub blocks_per_sm: u32,
 }
 
 impl Modelled {
@@ -76,10 +95,25 @@ impl Modelled {
         let with_dynamic = |r: &Resources| Resources { shared_bytes: r.shared_bytes.max(work.shared_bytes), ..*r };
         let resources = kernel.resources.get(&gpu.sm()).map(with_dynamic);
         let threads = launch.block.count() as u32;
-        let occupancy = resources.map(|r| occupancy(gpu, threads, r.registers, r.shared_bytes));
+        let fits = |registers, shared_bytes| occupancy(gpu, threads, registers, shared_bytes);
+        let occupancy = resources.map(|r| fits(r.registers, r.shared_bytes));
+        let mut otherwise = Vec::new();
+        if let (Some(here), Some(occupancy)) = (&resources, &occupancy) {
+            for generation in &kernel.generations {
+                let Some(&Resources { registers, spilled_bytes, .. }) = generation.resources.get(&gpu.sm()) else {
+                    continue;
+                };
+                let blocks_per_sm = fits(registers, here.shared_bytes).blocks_per_sm;
+                if blocks_per_sm != occupancy.blocks_per_sm {
+                    let ptxas = generation.version.clone();
+                    otherwise.push(Otherwise { ptxas, registers, spilled_bytes, blocks_per_sm });
+                }
+            }
+        }
+        let ptxas = resources.map(|_| kernel.compiler.clone());
         let equal_blocks = launch.has_equal_blocks(shape);
         let bound = bound(work, gpu, Assumptions { equal_blocks, cold_l2: false });
-        Modelled { gpu: gpu.name, architecture: gpu.sm(), resources, occupancy, bound }
+        Modelled { gpu: gpu.name, architecture: gpu.sm(), resources, ptxas, occupancy, otherwise, bound }
     }
 }
 
@@ -133,7 +167,9 @@ impl Report {
 
     /// What the modelled GPU would make of the launch: what it needs, how much of it fits, how fast it cannot be.
     fn modelled(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(Modelled { gpu, architecture, resources, occupancy, bound }) = &self.modelled else { return Ok(()) };
+        let Some(Modelled { gpu, architecture, resources, ptxas, occupancy, otherwise, bound }) = &self.modelled else {
+            return Ok(());
+        };
         line(f, "modelled", format!("{gpu} (sm_{architecture})"))?;
         let (Some(r), Some(o)) = (resources, occupancy) else {
             line(f, "needs", format!("unknown: the compiler does not make code for sm_{architecture}"))?;
@@ -145,6 +181,13 @@ impl Report {
         let limited: Vec<String> = o.limited_by.iter().map(|resource| resource.to_string()).collect();
         let fits = format!("{} blocks = {} warps per SM, {:.0}%", o.blocks_per_sm, o.warps_per_sm, 100.0 * o.share);
         line(f, "occupancy", format!("{fits}, limited by {}", limited.join(" and ")))?;
+        if let (Some(ptxas), false) = (ptxas, otherwise.is_empty()) {
+            line(f, "", format!("by ptxas {ptxas}, and otherwise by"))?;
+            for Otherwise { ptxas, registers, blocks_per_sm, .. } in otherwise {
+                let blocks = if *blocks_per_sm == 1 { "block" } else { "blocks" };
+                line(f, "", format!("ptxas {ptxas}: {registers} registers, {blocks_per_sm} {blocks}"))?;
+            }
+        }
         self.bound(f, bound)
     }
 
@@ -154,12 +197,26 @@ impl Report {
     }
 
     fn verdict(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Check { right, elements, wrong, worst, .. } = &self.check;
+        let Check { right, elements, wrong, worst, sampling, .. } = &self.check;
+        let elements = count(*elements as u64);
         if *right {
             let share = format!("the largest error is {:.2}% of its bound", worst * 100.0);
-            return line(f, "check", format!("right: {} elements, {share}", count(*elements as u64)));
+            line(f, "check", format!("right: {elements} elements, {share}"))?;
+        } else {
+            line(f, "check", format!("WRONG: {} of {elements} elements", count(*wrong as u64)))?;
         }
-        line(f, "check", format!("WRONG: {} of {} elements", count(*wrong as u64), count(*elements as u64)))?;
+        if let Some(Sampling { products, rows, columns, certain, .. }) = sampling {
+            line(
+                f,
+                "",
+                format!("by {products} random products, and {rows} rows and {columns} columns element by element"),
+            )?;
+            let certain = match *certain <= 1.0 {
+                true => "more than its bound".to_string(),
+                false => format!("{certain:.1} times its bound"),
+            };
+            line(f, "", format!("a single element off by {certain} is found, wherever it is"))?;
+        }
         for e in &self.check.first {
             line(f, "", format!("C[{}][{}] is {:?}, and should be {:?}", e.row, e.col, e.got, e.expected))?;
         }
@@ -220,6 +277,7 @@ fn gpu_resources(f: &mut fmt::Formatter<'_>, r: &crate::device::cuda::Resources)
             "{registers} registers and {local} bytes of local memory per thread, {shared} bytes of shared memory per block"
         ),
     )?;
+    line(f, "", format!("by the ptxas that made the machine code: {}", r.ptxas))?;
     let occupancy = 100.0 * f64::from(r.warps_per_sm) / f64::from(r.max_warps_per_sm);
     let (blocks, warps, most) = (r.blocks_per_sm, r.warps_per_sm, r.max_warps_per_sm);
     line(f, "occupancy", format!("{blocks} blocks per SM: {warps} of {most} warps, {occupancy:.0}%"))

@@ -6,9 +6,11 @@ use crate::Error;
 use crate::annotate::annotate;
 use crate::check::{Check, Reference};
 use crate::device::{Device, Extras, Facts, Task};
+use crate::fit::{self, Card};
 use crate::kernel::{FindCompiler, Kernel, Origin};
 use crate::level::{Configuration, Level};
 use crate::problem::{Element, Fill, Problem};
+use crate::progress::step;
 use crate::report::{Modelled, Report};
 
 /// A kernel that is to be judged.
@@ -87,12 +89,13 @@ pub fn run_kernel<T: Element>(
 ) -> Result<Report, Error> {
     let Candidate { task, configuration, .. } = candidate;
     let (problem, shape) = (exam.problem, exam.problem.shape);
+    fit::check(&Card::of(device, options.gpu), candidate.name, task)?;
     // ANCHOR: run
-    let ran = device.launch(task, problem, options.extras)?;
-    let check = match exam.reference {
+    let ran = step(&format!("running {}", candidate.name), || device.launch(task, problem, options.extras))?;
+    let check = step("checking the product", || match exam.reference {
         Some(reference) => Check::against(reference, problem, Fill::Reals, &ran.c, &task.launch),
         None => Check::of(problem, Fill::Reals, &ran.c, &task.launch),
-    };
+    });
     // ANCHOR_END: run
     let counts = match &ran.facts {
         Facts::Emulator(report) => Some(report),
@@ -106,7 +109,7 @@ pub fn run_kernel<T: Element>(
         title: candidate.title.to_string(),
         shape,
         seed: exam.seed,
-        device: device.name(),
+        device: if counts.is_some() { Device::Emulator.name() } else { device.name() },
         modelled,
         configuration: configuration.clone(),
         kernel: task.kernel.clone(),

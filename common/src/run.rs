@@ -6,9 +6,11 @@ use std::process::ExitCode;
 use crate::Error;
 use crate::cli::{self, Arguments};
 use crate::device::{Device, Extras};
+use crate::fit::{self, Card};
 use crate::kernel::{FindCompiler, nvrtc, write_ptx};
-use crate::level::{Dtype, Level};
-use crate::problem::{Element, Fill, Problem};
+use crate::level::{Configuration, Dtype, Level};
+use crate::problem::{Element, Fill, Limits, Problem};
+use crate::progress::step;
 use crate::report::Report;
 use crate::road::{Exam, Options, run_level};
 
@@ -39,6 +41,7 @@ fn road(level: &Level, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if let Some(note) = note {
         eprintln!("note: {note}");
     }
+    let device = device.falling_back(arguments.backend);
     let report = execute(level, arguments, &device, nvrtc::find)?;
     print(&report, arguments.json);
     if report.check.right {
@@ -64,8 +67,8 @@ fn execute_as<T: Element>(
 ) -> Result<Report, Error> {
     // ANCHOR: road
     arguments.check(level)?;
-    let configuration = arguments.configuration(level)?;
-    let problem = Problem::<T>::new(arguments.shape(), Fill::Reals, arguments.seed)?;
+    let configuration = fitting(level, arguments, device)?;
+    let problem = step("filling A and B", || Problem::<T>::new(arguments.shape(), Fill::Reals, arguments.seed))?;
     let exam = Exam { problem: &problem, seed: arguments.seed, reference: None };
     let options = Options {
         gpu: arguments.modelled_gpu()?,
@@ -75,6 +78,20 @@ fn execute_as<T: Element>(
     };
     run_level(level, &configuration, device, exam, &options, find)
     // ANCHOR_END: road
+}
+
+/// The configuration that was asked for. Where no tile sizes were, and the GPU cannot run the default ones, others that it can.
+fn fitting(level: &Level, arguments: &Arguments, device: &Device) -> Result<Configuration, Error> {
+    let wanted = arguments.configuration(level)?;
+    if !arguments.define.is_empty() {
+        return Ok(wanted);
+    }
+    let (configuration, note) = fit::fitting(level, wanted, &Card::of(device, arguments.modelled_gpu()?))?;
+    if let Some(note) = note {
+        eprintln!("note: {note}");
+    }
+    Limits::of(level, &configuration, &arguments.shape()).check()?;
+    Ok(configuration)
 }
 
 fn print(report: &Report, json: bool) {

@@ -4,6 +4,7 @@ mod claims;
 pub mod hardware;
 mod mutants;
 pub mod mutations;
+pub mod old_driver;
 mod order;
 mod usage;
 
@@ -13,6 +14,7 @@ use std::sync::Once;
 use crate::check::Check;
 use crate::cli::{Arguments, Backend};
 use crate::device::{Device, Extras, Task};
+use crate::kernel::lower::{declared, lowest, needed};
 use crate::kernel::{Kernel, Origin, nvrtc, nvrtc::Compiler, shipped};
 use crate::level::{Configuration, Dtype, Level, Shape, Tiles};
 use crate::problem::{Element, Fill, Problem};
@@ -26,7 +28,8 @@ const SNAPSHOT: &str = "--m 100 --n 70 --k 50";
 
 /// Says on stderr, past the test harness's capture, that a test has nothing to run on.
 pub fn skipped(why: &str) {
-    let _ = writeln!(std::io::stderr(), "skipped: {why}");
+    // In one piece: tests run beside each other.
+    let _ = std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes());
 }
 
 /// NVRTC, or, once, a line that says that there is none.
@@ -191,7 +194,15 @@ pub fn tile_sizes_are_refused_or_right(level: &Level, picks: &[u32], dtype: Dtyp
     }
 }
 
-/// What is shipped is whole and made from this source and, where the compiler of that version is at hand, what it makes.
+/// Whether an instruction needs more than the PTX declares, or is not known.
+fn needs_more_than_declared(ptx: &str) -> bool {
+    match (declared(ptx), needed(ptx)) {
+        (Some((isa, target)), Some(needed)) => isa < needed.isa || target.sm < needed.sm,
+        _ => true,
+    }
+}
+
+/// What is shipped is whole, declares what its instructions need, is made from this source and, where the compiler of that version is at hand, what it makes.
 pub fn shipped_ptx_is_fresh(level: &Level) -> Result<(), String> {
     let configurations = level.shipped_configurations();
     if configurations.len() != level.ptx.len() {
@@ -199,12 +210,15 @@ pub fn shipped_ptx_is_fresh(level: &Level) -> Result<(), String> {
     }
     for configuration in configurations {
         let (header, ptx) = shipped(level, &configuration).map_err(|e| format!("{configuration}: {e:?}"))?;
+        if !lowest(ptx).changes.is_empty() || needs_more_than_declared(ptx) {
+            return Err(format!("{configuration}: `.version` or `.target` is not what the instructions need"));
+        }
         let Some(compiler) = compiler() else { continue };
         let architectures: Vec<u32> = header.resources.keys().copied().collect();
         let kernel = Kernel::compile(level, &configuration, &architectures, compiler).map_err(|e| e.to_string())?;
         if kernel.compiler != header.compiler {
             skipped(&format!("NVRTC is {}, and the shipped PTX is by {}", kernel.compiler, header.compiler));
-        } else if kernel.ptx != ptx || kernel.resources != header.resources {
+        } else if lowest(&kernel.ptx).ptx != ptx || kernel.resources != header.resources {
             return Err(format!("{configuration}: the shipped PTX is not what the compiler makes: run `cargo x ptx`"));
         }
     }
@@ -236,4 +250,18 @@ pub fn unfit_ptx_never_runs(level: &Level) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_planted_instruction_needs_more_than_is_declared() {
+        let kernel = |body: &str| format!(".version 7.0\n.target sm_60\n.entry k()\n{{\n{body}\nret;\n}}\n");
+        assert!(!needs_more_than_declared(&kernel("bar.sync 0;")));
+        for planted in ["elect.sync %r1|%p1, 1;", "cp.async.wait_all;", "fence.sc.gpu;", "newer.than.the.table;"] {
+            assert!(needs_more_than_declared(&kernel(planted)), "{planted}");
+        }
+    }
 }

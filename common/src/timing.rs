@@ -63,7 +63,8 @@ impl Peak {
 /// From the table of arithmetic throughput in the CUDA C++ Programming Guide.
 pub fn fma_per_clock(architecture: u32, dtype: Dtype) -> Option<u32> {
     let (f32, f64) = match architecture {
-        70 | 72 => (64, 32),
+        60 | 70 | 72 => (64, 32),
+        61 => (128, 4),
         75 => (64, 2),
         80 => (64, 32),
         86 | 87 | 89 => (128, 2),

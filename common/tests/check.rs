@@ -1,6 +1,6 @@
 //! The check must be able to fail, and say what it saw.
 
-use common::check::{Check, Reference};
+use common::check::{Check, Part};
 use common::problem::{Element, Fill, Problem};
 use common::{Dim3, LaunchShape, Shape, Tile};
 use proptest::prelude::*;
@@ -138,7 +138,7 @@ proptest! {
     #[test]
     fn the_reference_is_the_plain_triple_loop(m in 1..40u32, n in 1..600u32, k in 1..20u32, seed: u64) {
         let problem = Problem::<f64>::new(Shape { m, n, k }, Fill::Integers, seed).unwrap();
-        let reference = Reference::of(&problem);
+        let reference = Part::whole(&problem);
         prop_assert_eq!(&reference.product, &multiply(&problem));
         let magnitudes = Problem {
             a: problem.a.iter().map(|x| x.abs()).collect(),

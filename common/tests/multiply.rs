@@ -2,7 +2,7 @@
 
 use common::device::Device;
 use common::problem::{Fill, Problem};
-use common::{Choice, Error, Level, Shape, check::Reference, multiply};
+use common::{Choice, Error, Level, Shape, check::Part, multiply};
 
 const LADDER: [&Level; 2] = [&level1_tiling::LEVEL, &level2_register::LEVEL];
 
@@ -14,9 +14,9 @@ fn every_choice_gives_the_product() {
     for choice in [Choice::Level(LADDER[0]), Choice::Best(&LADDER)] {
         let c = multiply(choice, &Device::Emulator, shape, &single.a, &single.b).unwrap();
         let c: Vec<f64> = c.into_iter().map(f64::from).collect();
-        assert_eq!(c, Reference::of(&single).product);
+        assert_eq!(c, Part::whole(&single).product);
         let c = multiply(choice, &Device::Emulator, shape, &double.a, &double.b).unwrap();
-        assert_eq!(c, Reference::of(&double).product);
+        assert_eq!(c, Part::whole(&double).product);
     }
 }
 

@@ -198,7 +198,15 @@ mod tests {
 
     fn report(blocks: u32) -> Report {
         let (grid, block) = (Dim3::xy(blocks, 1), Dim3::xy(256, 1));
-        Report { grid, block, shared_bytes: 0, footprint_bytes: 0, total: Counters::default(), lines: Vec::new() }
+        Report {
+            grid,
+            block,
+            shared_bytes: 0,
+            footprint_bytes: 0,
+            total: Counters::default(),
+            lines: Vec::new(),
+            printed: Vec::new(),
+        }
     }
 
     fn executes(report: &mut Report, class: Class, warp: u64) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::Dim3;
+use crate::{Dim3, Site};
 
 /// What kind of work an instruction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -241,4 +241,17 @@ pub struct Report {
     pub total: Counters,
     /// Counts by source line, ordered by file and line. They add up to `total`.
     pub lines: Vec<LineCounters>,
+    /// What the kernel printed by `printf`, block by block in the order in which they had their turn; of a block, in the
+    /// order of its execution. At most 1 MiB.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub printed: Vec<Printed>,
+}
+
+/// What one thread printed by one call of `printf`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Printed {
+    /// The text, with its line ends.
+    pub text: String,
+    /// Who printed it, and where.
+    pub site: Site,
 }

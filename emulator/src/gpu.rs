@@ -2,7 +2,7 @@
 
 mod models;
 
-pub use models::{A100, GPUS, H100, H200, K80, L20, RTX_3090, RTX_4090, RTX_5090, T4};
+pub use models::{A100, B200, GPUS, GTX_1080, H100, H200, K80, L20, P100, RTX_3090, RTX_4090, RTX_5090, T4, V100};
 
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ pub struct Limits {
     pub blocks_per_sm: u32,
     /// Threads per block.
     pub threads_per_block: u32,
-    /// 32-bit registers per SM. Each quarter of the SM has a quarter of them, for the warps that live there.
+    /// 32-bit registers per SM. Each of its partitions has as many of them as the next, for the warps that live there.
     pub registers_per_sm: u32,
     /// 32-bit registers per block.
     pub registers_per_block: u32,
@@ -53,7 +53,7 @@ pub struct Limits {
     pub registers_per_thread: u32,
     /// Registers are given to a warp in multiples of this.
     pub register_unit: u32,
-    /// Quarters of an SM, each with registers and a scheduler of its own.
+    /// Parts of an SM, each with registers and a scheduler of its own: quarters, on GP100 halves.
     pub partitions: u32,
     /// Bytes of shared memory per SM.
     pub shared_per_sm: u32,
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(
             error,
             "no GPU named \"voodoo 2\" is modelled\n\
-             hint: known are K80, T4, A100, RTX 3090, RTX 4090, L20, H100, H200, RTX 5090"
+             hint: known are K80, P100, GTX 1080, V100, T4, A100, RTX 3090, RTX 4090, L20, H100, H200, B200, RTX 5090"
         );
         assert!(Gpu::named("").is_err());
     }
@@ -152,6 +152,9 @@ mod tests {
         // TFLOP/s as published, f32 and f64; f64 only where the data sheet gives it.
         let published = [
             (K80, 8.74 / 2.0, Some(2.91 / 2.0)), // published for both dies of a card
+            (P100, 10.6, Some(5.3)),
+            (GTX_1080, 8.873, None),
+            (V100, 15.7, Some(7.8)),
             (T4, 8.1, None),
             (A100, 19.5, Some(9.7)),
             (RTX_3090, 35.6, None),
@@ -159,6 +162,7 @@ mod tests {
             (L20, 59.8, None),
             (H100, 67.0, Some(34.0)),
             (H200, 67.0, Some(34.0)),
+            (B200, 600.0 / 8.0, Some(296.0 / 8.0)), // published for eight
             (RTX_5090, 104.8, None),
         ];
         for (gpu, f32, f64) in published {

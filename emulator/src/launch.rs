@@ -111,7 +111,13 @@ impl Device {
         let variables = self.module_variables(kernel);
         let globals = variables.iter().map(|variable| self.memory.address(variable.0)).collect();
         let written = self.written(program, arguments, &variables);
-        let shape = Shape { grid: launch.grid, block: launch.block, dynamic_shared: launch.dynamic_shared, globals };
+        let shape = Shape {
+            grid: launch.grid,
+            block: launch.block,
+            dynamic_shared: launch.dynamic_shared,
+            shared_bytes: shared_bytes(program, launch),
+            globals,
+        };
         Ok((shape, parameters, written))
     }
 
@@ -260,7 +266,7 @@ impl Device {
     fn module_variables(&mut self, kernel: &Kernel) -> Vec<Buffer> {
         let program = &kernel.program;
         let module = kernel.module_id();
-        let mut buffers = Vec::new();
+        let (mut buffers, mut fresh) = (Vec::new(), Vec::new());
         for (index, variable) in program.globals.iter().enumerate() {
             let key = (module, index as u32);
             let buffer = match self.module_variables.get(&key) {
@@ -269,10 +275,17 @@ impl Device {
                     let bytes = variable.bytes as usize;
                     let buffer = Buffer(self.memory.alloc_filled(&variable.name, bytes, &variable.init));
                     self.module_variables.insert(key, buffer);
+                    fresh.push((index, buffer));
                     buffer
                 }
             };
             buffers.push(buffer);
+        }
+        for (index, buffer) in fresh {
+            for &(offset, of, plus) in &program.globals[index].addresses {
+                let address = self.memory.address(buffers[of as usize].0).wrapping_add(plus as u64);
+                self.memory.buffers[buffer.0 as usize].store(offset as usize, 8, address);
+            }
         }
         buffers
     }
@@ -284,11 +297,17 @@ impl Device {
             total += &line.counters;
         }
         let sectors: u64 = self.memory.buffers.iter().map(|buffer| buffer.touched_sectors()).sum();
-        let shared_bytes = match launch.dynamic_shared {
-            0 => program.static_shared,
-            dynamic => program.dynamic_shared + dynamic,
-        };
-        Report { grid: launch.grid, block: launch.block, shared_bytes, footprint_bytes: 32 * sectors, total, lines }
+        let shared_bytes = shared_bytes(program, launch);
+        let (printed, footprint_bytes) = (tally.printed(), 32 * sectors);
+        Report { grid: launch.grid, block: launch.block, shared_bytes, footprint_bytes, total, lines, printed }
+    }
+}
+
+/// Bytes of shared memory that a thread block has.
+fn shared_bytes(program: &Program, launch: &Launch) -> u32 {
+    match launch.dynamic_shared {
+        0 => program.static_shared,
+        dynamic => program.dynamic_shared + dynamic,
     }
 }
 
@@ -321,6 +340,24 @@ fn check_shape(program: &Program, launch: &Launch) -> Result<(), LaunchError> {
     }
     if block.count() > MAX_THREADS {
         return refuse(format!("{} threads per block are more than {MAX_THREADS}", block.count()));
+    }
+    let bound = |name: &str| {
+        let numbers = program.bounds.get(name)?;
+        Some([0, 1, 2].map(|n| u64::from(numbers.get(n).copied().unwrap_or(1))))
+    };
+    if let Some(most) = bound("maxntid").map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z))
+        && block.count() > most
+    {
+        return refuse(format!(
+            "{} threads per block are more than .maxntid {most} of {}",
+            block.count(),
+            program.name
+        ));
+    }
+    if let Some([x, y, z]) = bound("reqntid")
+        && [x, y, z] != [block.x, block.y, block.z].map(u64::from)
+    {
+        return refuse(format!("blocks of {block} threads, and {} needs .reqntid ({x},{y},{z})", program.name));
     }
     for (axis, (extent, limit)) in [grid.x, grid.y, grid.z].into_iter().zip(MAX_GRID).enumerate() {
         if u64::from(extent) > limit {

@@ -16,12 +16,13 @@ mod machine;
 mod marks;
 mod module;
 pub mod occupancy;
+mod printf;
 mod program;
 mod ptx;
 mod schedule;
 mod trace;
 
-pub use counters::{Class, ClassCount, Counters, GlobalCounters, LineCounters, Report, SharedCounters};
+pub use counters::{Class, ClassCount, Counters, GlobalCounters, LineCounters, Printed, Report, SharedCounters};
 pub use driver::{Argument, Buffer, Device, DeviceError, Dim3, Launch, LaunchError};
 pub use fault::{Fault, FaultKind, Site};
 pub use module::{Kernel, Module, Parameter, PtxError};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::program::{Program, decode};
+use crate::program::{Program, decode, oldest};
 use crate::ptx::{self, Source};
 
 /// PTX that cannot be run: what is wrong, and where.
@@ -71,6 +71,20 @@ impl Kernel {
     /// The kernel's name.
     pub fn name(&self) -> &str {
         &self.program.name
+    }
+
+    /// The oldest architecture (80 is `sm_80`) that has all of its instructions, and the opcode that asks for it; nothing,
+    /// if every GPU has them. What the file's `.target` says does not count.
+    pub fn oldest_architecture(&self) -> Option<(u32, &str)> {
+        let asked = self.program.info.iter().map(|info| (oldest(&info.opcode), &*info.opcode));
+        // Of several that ask for the same, the first.
+        let newer = asked.filter(|(architecture, _)| *architecture > 0);
+        newer.reduce(|first, next| if next.0 > first.0 { next } else { first })
+    }
+
+    /// Bytes of shared memory that the kernel declares; the launch may add dynamic ones.
+    pub fn static_shared(&self) -> u32 {
+        self.program.static_shared
     }
 
     /// Tells modules apart: kernels of one share their module-level variables.

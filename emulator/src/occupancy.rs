@@ -71,6 +71,9 @@ pub fn occupancy(gpu: &Gpu, threads: u32, registers: u32, shared: u32) -> Occupa
     }
 }
 
+/// Partitions of the SM of every GPU but GP100.
+const QUARTERS: u32 = 4;
+
 fn by_warps(gpu: &Gpu, threads: u32) -> u32 {
     if threads == 0 || threads > gpu.limits.threads_per_block {
         return 0;
@@ -88,13 +91,14 @@ fn by_registers(gpu: &Gpu, warps: u32, registers: u32) -> u32 {
         return u32::MAX;
     }
     let per_warp = (registers * WARP).next_multiple_of(limits.register_unit);
-    // The check per block counts as if every partition held as many warps as the fullest.
-    let counted_warps = u64::from(warps.div_ceil(limits.partitions)) * u64::from(limits.partitions);
+    // The check per block counts as if every partition held as many warps as the fullest; and as if there were quarters,
+    // also where the SM has halves.
+    let counted_warps = u64::from(warps.div_ceil(QUARTERS)) * u64::from(QUARTERS);
     if counted_warps * u64::from(per_warp) > u64::from(limits.registers_per_block) {
         return 0;
     }
-    let warps_per_partition = limits.registers_per_sm / limits.partitions / per_warp;
-    warps_per_partition * limits.partitions / warps
+    let blocks = |partitions: u32| limits.registers_per_sm / partitions / per_warp * partitions / warps;
+    if blocks(QUARTERS) == 0 { 0 } else { blocks(limits.partitions) }
 }
 
 fn by_shared_memory(gpu: &Gpu, shared: u32) -> u32 {

@@ -106,10 +106,11 @@ fn broken_text_never_panics() {
 #[test]
 fn deep_nesting_is_an_error() {
     for nest in ["{", "(", "[", "-", "!", "{{ .reg .b32 %r<3>; "] {
-        let text = format!(".version 8.0\n.visible .entry f()\n{{ mov.u32 %r1, {} }}", nest.repeat(200_000));
+        let text =
+            format!(".version 8.0\n.target sm_80\n.visible .entry f()\n{{ mov.u32 %r1, {} }}", nest.repeat(200_000));
         assert!(Module::parse(&text).is_err(), "{nest}");
     }
-    let text = format!(".version 8.0\n.global .b8 a[4] = {}", "{".repeat(200_000));
+    let text = format!(".version 8.0\n.target sm_80\n.global .b8 a[4] = {}", "{".repeat(200_000));
     assert!(Module::parse(&text).is_err());
 }
 
@@ -121,19 +122,19 @@ fn sizes_beyond_any_gpu_are_errors() {
         ".shared .b64 a[18446744073709551615][18446744073709551615];",
         ".reg .b32 %r<-1>;",
     ] {
-        let text = format!(".version 8.0\n.visible .entry f()\n{{ {variable} ret; }}");
+        let text = format!(".version 8.0\n.target sm_80\n.visible .entry f()\n{{ {variable} ret; }}");
         let result = Module::parse(&text).and_then(|module| module.kernel("f").map(drop));
         assert!(result.is_err(), "{variable}");
     }
     for variable in [".const .b8 a[99999999999];", ".global .b8 a[9999999999999999];"] {
-        let text = format!(".version 8.0\n{variable}\n.visible .entry f()\n{{ ret; }}");
+        let text = format!(".version 8.0\n.target sm_80\n{variable}\n.visible .entry f()\n{{ ret; }}");
         assert!(Module::parse(&text).and_then(|module| module.kernel("f").map(drop)).is_err(), "{variable}");
     }
 }
 
 #[test]
 fn calls_that_multiply_without_end_are_an_error() {
-    let mut text = String::from(".version 8.0\n.func f0() { ret; }\n");
+    let mut text = String::from(".version 8.0\n.target sm_80\n.func f0() { ret; }\n");
     for n in 1..40 {
         text += &format!(".func f{n}() {{ call f{0}; call f{0}; call f{0}; ret; }}\n", n - 1);
     }

@@ -185,14 +185,6 @@ fn a_branch_to_one_of_several_places_counts_once() {
 }
 
 #[test]
-fn printf_is_named_in_the_error() {
-    let text = ".version 8.0\n.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n\
-        .visible .entry k() { { .param .b64 x; .param .b64 y; .param .b32 z; call.uni (z), vprintf, (x, y); } ret; }";
-    let error = Module::parse(text).and_then(|module| module.kernel("k").map(drop)).expect_err("printf is left out");
-    assert!(error.message.contains("printf is left out"), "{error}");
-}
-
-#[test]
 fn what_a_load_overwrites_is_no_longer_uninitialised() {
     // `in` was written whole, so nothing is known of its bytes but that they are; the register held what nobody wrote.
     let body =

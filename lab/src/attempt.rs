@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser};
-use common::device::{Device, Task};
+use common::device::{Device, Facts, Task};
 use common::level::{Configuration, Tiles};
 use common::problem::{Element, Fill, Limits, Problem};
 use common::report::Report;
@@ -97,7 +97,7 @@ pub fn run(attempt: &Try, words: &[String]) -> Result<ExitCode, Error> {
     }
     let architecture = attempt.how.options()?.gpu.sm();
     let candidate = file.kernel(attempt.entry.as_deref(), &options, architecture)?;
-    let device = attempt.how.device(attempt.annotate)?;
+    let device = attempt.how.device(attempt.annotate)?.falling_back(attempt.how.backend);
     match attempt.how.dtype {
         Dtype::F32 => judged::<f32>(&attempt, &candidate, &device),
         Dtype::F64 => judged::<f64>(&attempt, &candidate, &device),
@@ -108,7 +108,7 @@ fn judged<T: Element>(attempt: &Try, candidate: &Candidate, device: &Device) -> 
     let shape = shape(&attempt.sizes);
     let operands = fit(&attempt.args, &candidate.parameters, &shape)?;
     let report = report::<T>(attempt, candidate, device, shape, &operands)?;
-    if let Device::Cuda(_) = device {
+    if let Facts::Cuda { .. } = report.facts {
         note(
             "note: a right product on a GPU does not prove that there is no race; `--backend emulator` looks for races",
         );

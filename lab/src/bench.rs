@@ -4,14 +4,17 @@
 use common::check::{Check, Reference};
 use common::device::Device;
 use common::device::vendor::Vendor;
+use common::fit::{self, Card};
 use common::kernel::{Kernel, nvrtc};
 use common::problem::{Element, Fill, Limits, Problem};
+use common::progress::step;
 use common::report::Report;
 use common::road::{Exam, Options, run_level, run_obtained};
 use common::{Dim3, Dtype, Error, LaunchShape, Shape, Tile, serial};
 use emulator::gpu::Gpu;
 
 use crate::ladder::Entrant;
+use crate::output::note;
 use crate::row::{Kind, Row};
 
 /// The largest size at which kernels that run on a GPU are counted on the emulator.
@@ -30,8 +33,8 @@ impl<'a, T: Element> Bench<'a, T> {
     /// Fills the matrices and computes the product that all others are compared with.
     pub fn new(device: &'a Device, shape: Shape, seed: u64, options: Options) -> Result<Bench<'a, T>, Error> {
         Limits::of_launch(&whole(&shape), T::DTYPE, &shape).check()?;
-        let problem = Problem::<T>::new(shape, Fill::Reals, seed)?;
-        let reference = Reference::of(&problem);
+        let problem = step("filling A and B", || Problem::<T>::new(shape, Fill::Reals, seed))?;
+        let reference = step("computing what the product must be", || Reference::of(&problem));
         Ok(Bench { device, options, seed, problem, reference })
     }
 
@@ -69,8 +72,9 @@ impl<'a, T: Element> Bench<'a, T> {
         if cpu { put(self.cpu()) } else { Ok(()) }
     }
 
-    /// A level's row.
+    /// A level's row; where the GPU cannot run the default tile sizes, that of others.
     pub fn level(&self, entrant: &Entrant) -> Row {
+        let entrant = &self.fitting(entrant);
         let Entrant { level, configuration } = entrant;
         let mut row = self
             .judged(entrant, || run_level(level, configuration, self.device, self.exam(), &self.options, nvrtc::find));
@@ -78,6 +82,23 @@ impl<'a, T: Element> Bench<'a, T> {
             self.count_small(entrant, &mut row);
         }
         row
+    }
+
+    /// The entrant; in the place of a default that the GPU cannot run, what it can run, after a note.
+    fn fitting(&self, entrant: &Entrant) -> Entrant {
+        let Entrant { level, configuration } = entrant;
+        if configuration.tiles != level.default_configuration(T::DTYPE).tiles {
+            return entrant.clone();
+        }
+        let card = Card::of(self.device, self.options.gpu);
+        match fit::fitting(level, configuration.clone(), &card) {
+            Ok((configuration, Some(why))) => {
+                note(&format!("note: {why}"));
+                Entrant { level, configuration }
+            }
+            // What runs nowhere here has a row that says so.
+            Ok((_, None)) | Err(_) => entrant.clone(),
+        }
     }
 
     /// The row of a level whose kernel is there already; a GPU's has no counters.
@@ -160,7 +181,8 @@ impl<'a, T: Element> Bench<'a, T> {
 
     /// Whether a product that is no kernel's is right.
     fn check(&self, c: &[T]) -> Check {
-        Check::against(&self.reference, &self.problem, Fill::Reals, c, &whole(&self.problem.shape))
+        let launch = whole(&self.problem.shape);
+        step("checking the product", || Check::against(&self.reference, &self.problem, Fill::Reals, c, &launch))
     }
 }
 

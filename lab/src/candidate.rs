@@ -107,7 +107,10 @@ impl File {
         let source = Source { path: &self.path, text: &self.text };
         let compiler = nvrtc::find().map_err(|why| Error::usage(why, INSTALL))?;
         let file = beside(&self.path);
-        let text = common::kernel::ptx_file(&source, options, compiler)?;
+        let text = {
+            let before = fs::read_to_string(&file).unwrap_or_default();
+            common::kernel::ptx_file(&source, options, compiler, &before)?
+        };
         fs::write(&file, text)
             .map_err(|error| Error::usage(format!("cannot write {}: {error}", file.display()), "make the folder"))?;
         Ok(file)

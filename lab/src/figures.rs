@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use common::{Dtype, Error, Shape};
 
+use crate::cards;
 use crate::ladder::{Entrant, LEVELS};
 use crate::lessons::{self, Waits};
 use crate::measure::Record;
@@ -61,6 +62,7 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
         (PAGE.to_string(), page(&record)),
         ("book/generated/ladder.md".to_string(), format!("{MADE}\n{}", ladder(&record))),
     ];
+    files.push(("book/generated/cards.md".to_string(), cards::page(&read(root, "lab/data/cards.csv")?)?));
     files.extend(lessons::tables(&record, &Waits::from(&read(root, WAITS)?)?));
     let place = format!("on {}", record.gpu);
     for dtype in DTYPES {

@@ -8,7 +8,7 @@
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks
-//! - [`gpus`]: the modelled GPUs, and what fits on them
+//! - [`gpus`]: the modelled GPUs, and what fits on them; [`cards`]: what every level needs on each architecture
 //! - [`ladder`]: the levels, [`bench`]: a problem on which they run, [`row`]: what comes of it
 //! - [`flags`], [`table`], [`output`], [`provenance`]: what the commands share
 
@@ -17,6 +17,7 @@
 mod attempt;
 mod bench;
 mod candidate;
+mod cards;
 mod compare;
 mod expression;
 mod figures;
@@ -63,6 +64,7 @@ enum Command {
     Gpus(gpus::Gpus),
     Occupancy(gpus::Fit),
     Tune(tune::Tune),
+    Cards(cards::Cards),
 }
 
 fn main() -> ExitCode {
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         Err(error) => return common::cli::explain(&error),
     };
     let done = match &lab.command {
+        Command::Cards(cards) => cards::run(cards),
         Command::Compare(compare) => compare::run(compare),
         Command::Figures(figures) => figures::run(figures),
         Command::Gpus(gpus) => gpus::list(gpus),

@@ -151,7 +151,8 @@ fn the_exhibits_ptx_is_fresh() {
         let shipped = fs::read_to_string(root().join(format!("lab/kernels/ptx/{stem}.ptx"))).unwrap();
         let (header, _) = Header::verify(&shipped, &text, &base_options()).unwrap_or_else(|e| panic!("{name}: {e:?}"));
         let path = format!("lab/kernels/{name}");
-        let made = compiler.map(|c| ptx_file(&Source { path: &path, text: &text }, &base_options(), c).unwrap());
+        let made =
+            compiler.map(|c| ptx_file(&Source { path: &path, text: &text }, &base_options(), c, &shipped).unwrap());
         match made {
             Some(made) if made.contains(&format!("// compiler: {}\n", header.compiler)) => {
                 assert_eq!(made, shipped, "{name}: run `cargo x ptx`");

@@ -1,7 +1,7 @@
 //! The repository's own commands: `cargo x …`.
 //!
 //! `ci` is the whole of continuous integration, `tidy` tests the repository itself, `ptx` regenerates what NVIDIA's
-//! compiler makes of the kernels, `ncu` records what the hardware counts, `measure` how fast it is, `figures` shows it
+//! compiler makes of the kernels, `matrix` tests with every compiler and ptxas, `ncu` records what the hardware counts, `measure` how fast it is, `figures` shows it
 //! in README and book, `bundle` makes a folder of programs, `mutants` tries the emulator's tests, `outputs` and `diffs` make what the book includes, `book`
 //! builds it. This crate depends on none of the workspace's others: it runs cargo and reads files, so that it works
 //! while they do not compile.
@@ -12,6 +12,7 @@ mod book;
 mod bundle;
 mod ci;
 mod diffs;
+mod matrix;
 mod mutants;
 mod ncu;
 mod outputs;
@@ -42,6 +43,12 @@ enum Command {
     Tidy,
     /// Compile every level's kernel.cu again and write the PTX that is shipped (needs NVRTC, no GPU)
     Ptx,
+    /// Run the tests with every compiler, and assemble every shipped file with every ptxas that the ladder serves (needs Python)
+    Matrix {
+        /// Only these releases: 12.0,13.5
+        #[arg(long, value_delimiter = ',', value_name = "LIST")]
+        only: Vec<String>,
+    },
     /// Measure all levels on this machine's GPU, into book/measurements
     Measure,
     /// Write the tables and pictures of README and book again, from what was measured and from what the kernels access
@@ -111,6 +118,7 @@ fn main() -> ExitCode {
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
         Command::Ptx => ptx::run(),
+        Command::Matrix { only } => matrix::run(&only),
         Command::Measure => bundle::measure(),
         Command::Figures => bundle::figures(),
         Command::Bundle => bundle::run(),

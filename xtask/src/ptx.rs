@@ -5,12 +5,22 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use crate::shell;
+use crate::{matrix, shell};
 
 /// Lets each level's own program write its shipped PTX: the level knows its configurations, `common` the compiler.
+///
+/// What other versions of ptxas make of it is recorded where `cargo x matrix` has fetched them; else a file keeps that record
+/// while its PTX stays the same.
 pub fn run() -> Result<ExitCode> {
+    let ptxas = matrix::recorded();
+    if ptxas.is_none() {
+        eprintln!(
+            "note: no other ptxas is at hand, and PTX that changes loses its record of them; `cargo x matrix` fetches them"
+        );
+    }
+    let ptxas: Vec<(&str, &str)> = ptxas.iter().map(|programs| ("PTXAS", programs.as_str())).collect();
     for level in levels()? {
-        if !shell::cargo(&format!("run --quiet --package {level} -- --write-ptx"))? {
+        if !shell::cargo_with(&format!("run --quiet --package {level} -- --write-ptx"), &ptxas)? {
             eprintln!("error: the PTX of {level} was not written");
             return Ok(ExitCode::FAILURE);
         }
@@ -18,7 +28,7 @@ pub fn run() -> Result<ExitCode> {
     for kernel in kernels()? {
         let text = fs::read_to_string(shell::root().join(&kernel)).with_context(|| format!("cannot read {kernel}"))?;
         let command = if text.contains("// lab sanitize: ") { "sanitize" } else { "try" };
-        if !shell::cargo(&format!("run --quiet --package lab -- {command} {kernel} --write-ptx"))? {
+        if !shell::cargo_with(&format!("run --quiet --package lab -- {command} {kernel} --write-ptx"), &ptxas)? {
             eprintln!("error: the PTX of {kernel} was not written");
             return Ok(ExitCode::FAILURE);
         }

@@ -1,6 +1,7 @@
 //! The product on a CUDA GPU, through the driver: resources, occupancy, times.
 
 mod form;
+mod load;
 
 use std::panic;
 use std::sync::Arc;
@@ -11,16 +12,15 @@ use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 use cudarc::driver::sys::cudaError_enum as Status;
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DriverError, LaunchConfig};
-use cudarc::nvrtc::Ptx;
 use serde::Serialize;
 
 use super::{Facts, Ran, Task};
 use crate::Error;
 use crate::ffi;
-use crate::kernel::Kernel;
 use crate::level::{Dtype, LaunchShape, Shape};
 use crate::problem::{Element, Problem};
 use crate::timing::{self, Peak, Timing};
+pub(super) use load::{Loaded, Unloaded};
 
 /// A GPU that answers.
 #[derive(Debug)]
@@ -31,11 +31,15 @@ pub struct Gpu {
     capability: (i32, i32),
     multiprocessors: u32,
     clock_khz: u32,
+    /// Where its driver refuses a kernel, the emulator may run it.
+    pub(super) falls_back: bool,
 }
 
 /// What the driver says about a kernel on this GPU.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Resources {
+    /// Whose ptxas made the machine code: registers differ from one to another.
+    pub ptxas: String,
     /// Registers per thread.
     pub registers: u32,
     /// Bytes of local memory per thread: spills.
@@ -77,6 +81,7 @@ impl Gpu {
             capability: context.compute_capability()?,
             multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+            falls_back: false,
             stream,
             context,
         })
@@ -112,10 +117,15 @@ impl Gpu {
         &self.stream
     }
 
-    /// Runs the kernel once, fetches C, and takes times if asked to.
-    pub fn launch<T: Element>(&self, task: &Task, problem: &Problem<T>, time: bool) -> Result<Ran<T>, Error> {
-        let function = self.load(task.kernel)?;
-        let resources = self.resources(&function, task).map_err(|e| failed("asking for resources", e))?;
+    /// Runs a loaded kernel once, fetches C, and takes times if asked to.
+    pub(super) fn launch<T: Element>(
+        &self,
+        Loaded { function, ptxas }: Loaded,
+        task: &Task,
+        problem: &Problem<T>,
+        time: bool,
+    ) -> Result<Ran<T>, Error> {
+        let resources = self.resources(&function, task, ptxas).map_err(|e| failed("asking for resources", e))?;
         let upload = |matrix: &[T]| self.stream.clone_htod(matrix).map_err(|e| failed("copying the matrices", e));
         let [a, b, c] = [upload(&problem.a)?, upload(&problem.b)?, upload(&problem.c)?];
 
@@ -173,23 +183,8 @@ impl Gpu {
         Ok(Timing::of(milliseconds, shape, self.peak(T::DTYPE)))
     }
 
-    fn load(&self, kernel: &Kernel) -> Result<CudaFunction, Error> {
-        let image = match kernel.optimization {
-            None => Ok(Ptx::from_src(kernel.ptx.as_str())),
-            Some(level) => ffi::assemble(&self.context, &kernel.ptx, level).map(Ptx::from_binary),
-        };
-        let module = image.and_then(|image| self.context.load_module(image));
-        module.and_then(|module| module.load_function(&kernel.entry)).map_err(|error| match error.0 {
-            Status::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => Error::usage(
-                format!("the CUDA driver is older than the compiler of this PTX (NVRTC {})", kernel.compiler),
-                "update the driver, or run on the CPU with `--backend emulator`",
-            ),
-            _ => failed("loading the kernel", error),
-        })
-    }
-
     /// What the kernel needs. Dynamic shared memory above 48 KiB is opted in to here.
-    fn resources(&self, function: &CudaFunction, task: &Task) -> Result<Resources, DriverError> {
+    fn resources(&self, function: &CudaFunction, task: &Task, ptxas: String) -> Result<Resources, DriverError> {
         let (threads, dynamic) = (task.launch.block.count() as u32, task.dynamic_shared);
         if dynamic > 0 {
             function.set_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic as i32)?;
@@ -197,6 +192,7 @@ impl Gpu {
         let blocks_per_sm = function.occupancy_max_active_blocks_per_multiprocessor(threads, dynamic as usize, None)?;
         let max_threads = self.context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
         Ok(Resources {
+            ptxas,
             registers: function.num_regs()? as u32,
             local_bytes: function.local_size_bytes()? as u32,
             shared_bytes: function.shared_size_bytes()? as u32 + dynamic,

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::cli::Backend;
+use crate::kernel::nvrtc;
 use crate::problem::{Element, Problem};
 use crate::timing::Timing;
 pub use task::{Operand, Task};
@@ -99,6 +100,14 @@ impl Device {
         }
     }
 
+    /// The same device; where the choice was ours, and the GPU's driver refuses a kernel in every form, the emulator runs it.
+    pub fn falling_back(mut self, backend: Backend) -> Device {
+        if let (Device::Cuda(gpu), Backend::Auto) = (&mut self, backend) {
+            gpu.falls_back = true;
+        }
+        self
+    }
+
     /// The GPU's name, or `emulator`.
     pub fn name(&self) -> String {
         match self {
@@ -126,7 +135,14 @@ impl Device {
     /// Runs a kernel on the problem.
     pub fn launch<T: Element>(&self, task: &Task, problem: &Problem<T>, extras: Extras) -> Result<Ran<T>, Error> {
         match self {
-            Device::Cuda(gpu) => gpu.launch(task, problem, extras.time),
+            Device::Cuda(gpu) => match gpu.load(task, nvrtc::find) {
+                Ok(loaded) => gpu.launch(loaded, task, problem, extras.time),
+                Err(cuda::Unloaded::Refused(why)) if gpu.falls_back => {
+                    eprintln!("note: running on the emulator, because {why}");
+                    emulated::launch(task, problem, extras)
+                }
+                Err(unloaded) => Err(unloaded.error()),
+            },
             Device::Emulator => emulated::launch(task, problem, extras),
         }
     }

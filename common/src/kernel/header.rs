@@ -4,9 +4,11 @@
 //! // Made by `cargo x ptx` from level1-tiling/kernel.cu: do not edit.
 //! // compiler: 13.0.88
 //! // options: --gpu-architecture=compute_75 …
+//! // lowered: .version 9.0 -> 7.0, .target sm_75 -> sm_60
 //! // source: <sha-256 of options and source>
 //! // body: <sha-256 of what follows the header>
 //! // sm_90: 38 registers, 0 bytes spilled, 2048 bytes shared
+//! // ptxas 12.0.140: sm_75 38, sm_90 40
 //! // ---
 //! ```
 
@@ -15,7 +17,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::{Kernel, Resources};
+use super::{Generation, Kernel, Resources};
 use crate::Source;
 
 const END: &str = "// ---\n";
@@ -29,8 +31,12 @@ pub struct Header {
     pub source: String,
     /// Hash of the PTX.
     pub body: String,
-    /// Needs by architecture.
+    /// The compiler's options.
+    pub options: Vec<String>,
+    /// Needs by architecture, by the compiler's own ptxas.
     pub resources: BTreeMap<u32, Resources>,
+    /// What other versions of ptxas make of the PTX, the oldest first.
+    pub generations: Vec<Generation>,
 }
 
 /// Why there is no shipped PTX that may run.
@@ -68,17 +74,22 @@ impl Header {
         let field =
             |name: &str| text.lines().find_map(|l| l.strip_prefix("// ")?.strip_prefix(name)?.strip_prefix(": "));
         let resources = text.lines().filter_map(parse_resources).collect();
+        let generations = text.lines().filter_map(|l| Generation::parse(l.strip_prefix("// ptxas ")?)).collect();
         let [compiler, source, body] = [field("compiler")?, field("source")?, field("body")?].map(str::to_string);
-        Some(Header { compiler, source, body, resources })
+        let options = field("options")?.split(' ').map(str::to_string).collect();
+        Some(Header { compiler, source, body, options, resources, generations })
     }
 }
 
-/// A whole file: header and PTX.
-pub(super) fn file(source: &Source, options: &[String], kernel: &Kernel) -> String {
+/// A whole file: header, and PTX with what was lowered in it.
+pub(super) fn file(source: &Source, options: &[String], kernel: &Kernel, lowered: &[String]) -> String {
     let mut text = format!("// Made by `cargo x ptx` from {}: do not edit.\n", source.path);
     // Writing to a String cannot fail.
     let _ = writeln!(text, "// compiler: {}", kernel.compiler);
     let _ = writeln!(text, "// options: {}", options.join(" "));
+    if !lowered.is_empty() {
+        let _ = writeln!(text, "// lowered: {}", lowered.join(", "));
+    }
     let _ = writeln!(text, "// source: {}", source_hash(source.text, options));
     let _ = writeln!(text, "// body: {}", hash(&[&kernel.ptx]));
     for (sm, r) in &kernel.resources {
@@ -87,6 +98,9 @@ pub(super) fn file(source: &Source, options: &[String], kernel: &Kernel) -> Stri
             text,
             "// sm_{sm}: {registers} registers, {spilled_bytes} bytes spilled, {shared_bytes} bytes shared"
         );
+    }
+    for generation in &kernel.generations {
+        let _ = writeln!(text, "// ptxas {}", generation.line());
     }
     text + END + &kernel.ptx
 }

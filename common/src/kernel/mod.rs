@@ -1,7 +1,10 @@
 //! The kernel's PTX: shipped with the level, or compiled now. Never a stale one.
 
 mod header;
+pub mod isa;
+pub mod lower;
 pub mod nvrtc;
+pub mod ptxas;
 mod write;
 
 use std::collections::BTreeMap;
@@ -9,6 +12,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 pub use header::{Header, Unfit};
+pub use ptxas::Generation;
 pub use write::{ptx_file, write_ptx};
 
 use crate::level::{Configuration, Level, Needs};
@@ -33,6 +37,12 @@ pub struct Kernel {
     pub optimization: Option<u32>,
     /// What a real GPU gives to a thread and a block, by architecture (90 is `sm_90`), as far as known.
     pub resources: BTreeMap<u32, Resources>,
+    /// What other versions of ptxas make of it, as far as that is recorded; the oldest first.
+    #[serde(skip)]
+    pub generations: Vec<Generation>,
+    /// The compiler's options; none where the PTX was handed in.
+    #[serde(skip)]
+    pub options: Vec<String>,
     /// The PTX.
     #[serde(skip)]
     pub ptx: String,
@@ -92,9 +102,9 @@ impl Kernel {
 
     /// PTX from a file with a header; its entry is still to be named.
     pub fn shipped(header: Header, ptx: &str) -> Kernel {
-        let Header { compiler, resources, .. } = header;
+        let Header { compiler, resources, generations, options, .. } = header;
         let (entry, ptx) = (String::new(), ptx.to_string());
-        Kernel { entry, origin: Origin::Shipped, compiler, optimization: None, resources, ptx }
+        Kernel { entry, origin: Origin::Shipped, compiler, optimization: None, resources, generations, options, ptx }
     }
 
     /// Compiles the kernel, and asks for its resources on `architectures`, as far as the compiler knows them.
@@ -133,15 +143,24 @@ impl Kernel {
             }
         }
         let compiler = nvrtc::version_in(&ptx).unwrap_or_else(|| compiler.version());
-        let entry = entry.to_string();
-        Ok(Kernel { entry, origin: Origin::Compiled, compiler, optimization: None, resources, ptx })
+        let (entry, options, generations) = (entry.to_string(), options.to_vec(), Vec::new());
+        Ok(Kernel {
+            entry,
+            origin: Origin::Compiled,
+            compiler,
+            optimization: None,
+            resources,
+            generations,
+            options,
+            ptx,
+        })
     }
 
     /// PTX as it is, by a compiler that may have left its version there.
     pub fn given(ptx: String, entry: &str) -> Kernel {
         let compiler = nvrtc::version_in(&ptx).unwrap_or_else(|| "unknown".to_string());
-        let (entry, resources) = (entry.to_string(), BTreeMap::new());
-        Kernel { entry, origin: Origin::Given, compiler, optimization: None, resources, ptx }
+        let (entry, resources, generations, options) = (entry.to_string(), BTreeMap::new(), Vec::new(), Vec::new());
+        Kernel { entry, origin: Origin::Given, compiler, optimization: None, resources, generations, options, ptx }
     }
 }
 

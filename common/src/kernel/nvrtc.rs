@@ -27,25 +27,36 @@ pub fn nowhere() -> Result<&'static Compiler, String> {
 }
 
 fn search() -> Result<Compiler, String> {
-    for name in ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"] {
-        if let Some(compiler) = Compiler::open(Path::new(name), None) {
-            return Ok(compiler);
-        }
+    let by_name = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
+    let by_name = by_name.iter().map(|name| (Path::new(name).to_path_buf(), Vec::new()));
+    let in_folders = folders("cuda_nvrtc").into_iter().flat_map(|folder| libraries_in(&folder));
+    let opened = by_name.chain(in_folders).find_map(|(file, builtins)| Compiler::open(&file, &builtins));
+    opened.ok_or_else(|| {
+        "NVRTC is neither on the loader's path nor under CUDA_HOME, CUDA_PATH or Python's site-packages".into()
+    })
+}
+
+/// The libraries of a folder, the newest first, each with the builtins that it may ask for, those of its version first.
+fn libraries_in(folder: &Path) -> Vec<(PathBuf, Vec<PathBuf>)> {
+    let named = |start| files_starting_with(folder, start).into_iter().filter(|file| is_library(file));
+    // `nvrtc64_120_0.alt.dll` is a second form of the same.
+    let files = named("libnvrtc.so").chain(named("nvrtc64_")).filter(|file| !file.to_string_lossy().contains(".alt."));
+    let builtins: Vec<PathBuf> = named("libnvrtc-builtins.so").chain(named("nvrtc-builtins64_")).collect();
+    files.map(|file| (file, builtins.clone())).collect()
+}
+
+/// `libnvrtc.so.12` or `nvrtc64_120_0.dll`, and not what only begins so.
+fn is_library(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    match name.split_once(".so") {
+        Some((_, version)) => version.chars().all(|c| c == '.' || c.is_ascii_digit()),
+        None => name.ends_with(".dll"),
     }
-    for folder in folders("cuda_nvrtc") {
-        let files = files_starting_with(&folder, "libnvrtc.so");
-        let builtins = files_starting_with(&folder, "libnvrtc-builtins.so");
-        for file in files {
-            if let Some(compiler) = Compiler::open(&file, builtins.first().map(PathBuf::as_path)) {
-                return Ok(compiler);
-            }
-        }
-    }
-    Err("NVRTC is neither on the loader's path nor under CUDA_HOME, CUDA_PATH or Python's site-packages".into())
 }
 
 impl Compiler {
-    fn open(library: &Path, builtins: Option<&Path>) -> Option<Compiler> {
+    /// Loads a library. Of several builtins it takes the one that it asks for by name; the others do no harm.
+    fn open(library: &Path, builtins: &[PathBuf]) -> Option<Compiler> {
         let nvrtc = Nvrtc::open(library, builtins).ok()?;
         let version = nvrtc.version().ok()?;
         // A library without its builtins loads, and then compiles nothing.
@@ -71,14 +82,27 @@ impl Compiler {
         options[0] = format!("--gpu-architecture=sm_{architecture}");
         options.push("--ptxas-options=-v".to_string());
         let log = self.nvrtc.compile(source.text, source.path, &options, true).ok()?.log;
-        let before =
-            |what: &str| log.split_once(what).and_then(|(front, _)| front.split_whitespace().last()?.parse().ok());
-        Some(Resources {
-            registers: before(" registers")?,
-            spilled_bytes: before(" bytes spill stores").unwrap_or(0) + before(" bytes spill loads").unwrap_or(0),
-            shared_bytes: before(" bytes smem").unwrap_or(0),
-        })
+        read_resources(&log)
     }
+
+    /// The kernel as machine code for an architecture, by the ptxas inside. `Err` holds the compiler's log.
+    pub fn machine_code(&self, source: &Source, options: &[String], architecture: u32) -> Result<Vec<u8>, String> {
+        let mut options = options.to_vec();
+        if let Some(first) = options.first_mut() {
+            *first = format!("--gpu-architecture=sm_{architecture}");
+        }
+        Ok(self.nvrtc.compile(source.text, source.path, &options, true)?.code)
+    }
+}
+
+/// What ptxas says that a kernel needs.
+pub(super) fn read_resources(log: &str) -> Option<Resources> {
+    let before = |what: &str| log.split_once(what).and_then(|(front, _)| front.split_whitespace().last()?.parse().ok());
+    Some(Resources {
+        registers: before(" registers")?,
+        spilled_bytes: before(" bytes spill stores").unwrap_or(0) + before(" bytes spill loads").unwrap_or(0),
+        shared_bytes: before(" bytes smem").unwrap_or(0),
+    })
 }
 
 /// NVRTC writes the working directory before the source's path: it says nothing about the kernel.
@@ -134,6 +158,35 @@ mod tests {
         assert_eq!(first(syntax).as_deref(), Some("l/kernel.cu:3: expected a \";\""));
         assert_eq!(first("nvrtc: error: no builtins\n").as_deref(), Some("nvrtc: error: no builtins"));
         assert_eq!(first("\n \n").as_deref(), Some("the compiler failed and says nothing"));
+    }
+
+    #[test]
+    fn libraries_have_the_names_of_linux_and_of_windows() {
+        let folder = std::env::temp_dir().join(format!("ladder-nvrtc-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for name in [
+            "libnvrtc.so.12",
+            "libnvrtc.so.13",
+            "libnvrtc.so.13.0.88",
+            "libnvrtc.so.bak",
+            "libnvrtc_static.a",
+            "libnvrtc-builtins.so.13.0",
+            "nvrtc64_120_0.dll",
+            "nvrtc64_120_0.alt.dll",
+            "nvrtc64_120_0.lib",
+            "nvrtc-builtins64_129.dll",
+        ] {
+            std::fs::write(folder.join(name), "").unwrap();
+        }
+        let found = libraries_in(&folder);
+        let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+        let files: Vec<String> = found.iter().map(|(file, _)| name(file)).collect();
+        assert_eq!(files, ["libnvrtc.so.13.0.88", "libnvrtc.so.13", "libnvrtc.so.12", "nvrtc64_120_0.dll"]);
+        let builtins: Vec<String> = found[0].1.iter().map(name).collect();
+        assert_eq!(builtins, ["libnvrtc-builtins.so.13.0", "nvrtc-builtins64_129.dll"]);
+        // They are empty files, and no libraries: an answer, and no panic.
+        assert!(found.iter().all(|(file, builtins)| Compiler::open(file, builtins).is_none()));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

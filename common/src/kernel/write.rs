@@ -6,7 +6,8 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::nvrtc::Compiler;
-use super::{INSTALL, Kernel, header, nvrtc, options};
+use super::ptxas::generations;
+use super::{Header, INSTALL, Kernel, header, lower, nvrtc, options};
 use crate::level::Level;
 use crate::{Error, Source};
 
@@ -22,15 +23,35 @@ pub fn write_ptx(level: &Level) -> anyhow::Result<usize> {
     for configuration in &configurations {
         let kernel = Kernel::compile(level, configuration, &ARCHITECTURES, compiler)?;
         let file = folder.join(configuration.file_name());
-        fs::write(&file, header::file(&level.source(), &options(level, configuration), &kernel))
+        let options = options(level, configuration);
+        let text = text(&level.source(), &options, kernel, &fs::read_to_string(&file).unwrap_or_default())?;
+        fs::write(&file, text)
             .with_context(|| format!("cannot write {} (is this the repository's root?)", file.display()))?;
     }
     Ok(configurations.len())
 }
 
-/// What a shipped file of any source holds: its PTX, after a header that says what it was made from.
-pub fn ptx_file(source: &Source, options: &[String], compiler: &Compiler) -> Result<String, Error> {
+/// What a shipped file of any source holds: its PTX, after a header that says what it was made from. `before` is what the
+/// file held.
+pub fn ptx_file(source: &Source, options: &[String], compiler: &Compiler, before: &str) -> Result<String, Error> {
     let hint = "only what compiles can be shipped".to_string();
     let kernel = Kernel::from_source(source, "", options, &ARCHITECTURES, compiler, hint)?;
-    Ok(header::file(source, options, &kernel))
+    text(source, options, kernel, before)
+}
+
+/// The file of a kernel as the compiler made it: lowered, with what every ptxas at hand makes of it. Without one, the record
+/// of the file before stands, if its PTX is the same.
+fn text(source: &Source, options: &[String], kernel: Kernel, before: &str) -> Result<String, Error> {
+    let lowered = lower::lowest(&kernel.ptx);
+    let kernel = Kernel { ptx: lowered.ptx, ..kernel };
+    let name = source.path.replace(['/', '\\'], "-");
+    let fix = |why| Error::usage(why, "`cargo x ptx` sets PTXAS itself");
+    let mut generations = generations(&kernel.ptx, kernel.optimization, &name).map_err(fix)?;
+    if generations.is_empty()
+        && let Ok((header, ptx)) = Header::verify(before, source.text, options)
+        && ptx == kernel.ptx
+    {
+        generations = header.generations;
+    }
+    Ok(header::file(source, options, &Kernel { generations, ..kernel }, &lowered.changes))
 }

@@ -12,13 +12,14 @@ use super::{Gpu, Limits, Rates};
 /// - Limits: the table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide. Allocation units
 ///   and reserved shared memory are not in that table; `tests/occupancy.rs` holds them against NVIDIA's `cuda_occupancy.h`.
 /// - FMA rates: the table "Throughput of Native Arithmetic Instructions" of the same guide.
-/// - Issue: one warp instruction per clock for each of the SM's four schedulers; on Kepler two (GK110/GK210 white paper).
+/// - Issue: one warp instruction per clock for each of the SM's four schedulers; on Kepler two (GK110/GK210 white paper),
+///   and on Pascal two, where a GP100 SM has two schedulers only (Pascal P100 and GeForce GTX 1080 white papers).
 /// - L1 and shared memory: 128 bytes per clock and SM, 32 banks of 4 bytes (CUDA C++ Programming Guide); 64 on Turing (the
 ///   GA102 white paper gives it in comparison); 256 on Kepler, whose banks are 8 bytes wide (GK110/GK210 white paper).
 /// - L2: A100's 5,120 bytes per clock are NVIDIA's (A100 white paper). For the others NVIDIA publishes none: the figure is 64
 ///   bytes per clock and SM, what one SM can take, which no L2 is known to exceed. It is an upper limit, fit for a
 ///   lower bound on time and for nothing else.
-pub const GPUS: [Gpu; 9] = [K80, T4, A100, RTX_3090, RTX_4090, L20, H100, H200, RTX_5090];
+pub const GPUS: [Gpu; 13] = [K80, P100, GTX_1080, V100, T4, A100, RTX_3090, RTX_4090, L20, H100, H200, B200, RTX_5090];
 
 /// Tesla K80: one of the two GK210 dies of a card, which CUDA shows as a device each. Clock and bandwidth are per die (K80
 /// board specification: 875 MHz boost, 480 GB/s for two).
@@ -41,6 +42,45 @@ pub const K80: Gpu = Gpu {
         ..COMMON
     },
     rates: Rates { fma_f32: 192, fma_f64: 64, issue: 8, l1_bytes: 256, l2_bytes: 13 * SM_PORT },
+};
+
+/// Tesla P100 with NVLink (Pascal P100 white paper and data sheet). Its SM has two halves where the others have quarters.
+pub const P100: Gpu = Gpu {
+    name: "P100",
+    product: "Tesla P100 SXM2, 16 GB",
+    compute_capability: (6, 0),
+    sms: 56,
+    boost_hz: 1480e6,
+    l2_bytes: 4 * MIB,
+    dram_bytes_per_s: 732e9,
+    limits: Limits { shared_per_sm: 64 * KIB, partitions: 2, ..PASCAL },
+    rates: Rates { fma_f32: 64, fma_f64: 32, issue: 4, l1_bytes: 128, l2_bytes: 56 * SM_PORT },
+};
+
+/// GeForce GTX 1080 (GeForce GTX 1080 white paper).
+pub const GTX_1080: Gpu = Gpu {
+    name: "GTX 1080",
+    product: "GeForce GTX 1080",
+    compute_capability: (6, 1),
+    sms: 20,
+    boost_hz: 1733e6,
+    l2_bytes: 2 * MIB,
+    dram_bytes_per_s: 320e9,
+    limits: PASCAL,
+    rates: Rates { fma_f32: 128, fma_f64: 4, issue: 8, l1_bytes: 128, l2_bytes: 20 * SM_PORT },
+};
+
+/// Tesla V100 with NVLink (Volta white paper, V100 data sheet).
+pub const V100: Gpu = Gpu {
+    name: "V100",
+    product: "Tesla V100 SXM2",
+    compute_capability: (7, 0),
+    sms: 80,
+    boost_hz: 1530e6,
+    l2_bytes: 6 * MIB,
+    dram_bytes_per_s: 900e9,
+    limits: Limits { shared_per_block: 96 * KIB, ..PASCAL },
+    rates: Rates { fma_f32: 64, fma_f64: 32, issue: 4, l1_bytes: 128, l2_bytes: 80 * SM_PORT },
 };
 
 /// Tesla T4 (Turing white paper, T4 data sheet).
@@ -145,6 +185,20 @@ pub const H200: Gpu = Gpu {
     rates: Rates { fma_f32: 128, fma_f64: 64, issue: 4, l1_bytes: 128, l2_bytes: 132 * SM_PORT },
 };
 
+/// B200 SXM, one of the eight GPUs of an HGX B200. NVIDIA publishes 75 TFLOP/s in f32, 37 in f64 and up to 8 TB/s (HGX B200 data
+/// sheet, divided by eight), and 126 MB of L2 (Blackwell tuning guide); its driver counts 148 SMs. The clock is the one at
+/// which these reach 75 TFLOP/s.
+pub const B200: Gpu = Gpu {
+    name: "B200",
+    product: "B200 SXM, 180 GB",
+    compute_capability: (10, 0),
+    sms: 148,
+    l2_bytes: 126 * MIB,
+    dram_bytes_per_s: 8000e9,
+    rates: Rates { l2_bytes: 148 * SM_PORT, ..H200.rates },
+    ..H200
+};
+
 /// GeForce RTX 5090 (RTX Blackwell white paper).
 pub const RTX_5090: Gpu = Gpu {
     name: "RTX 5090",
@@ -178,6 +232,17 @@ const COMMON: Limits = Limits {
     shared_per_block: 0,
     shared_reserved: 1024,
     shared_unit: 128,
+};
+
+/// Compute capability 6.1; 6.0 has less shared memory, and a block of 7.0 may have all of it.
+const PASCAL: Limits = Limits {
+    warps_per_sm: 64,
+    blocks_per_sm: 32,
+    shared_per_sm: 96 * KIB,
+    shared_per_block: 48 * KIB,
+    shared_reserved: 0,
+    shared_unit: 256,
+    ..COMMON
 };
 
 /// Compute capabilities 8.9 and 12.0; 8.6 holds fewer blocks.

@@ -180,6 +180,13 @@ impl Worker<'_> {
         )
     }
 
+    /// A call of the system's functions that went wrong.
+    #[inline(never)]
+    pub(super) fn convict_call(&self, warp: &Warp, lane: usize, at: u32, what: &str) -> Box<Fault> {
+        let site = self.site_of(warp, lane as u32, at);
+        fault(FaultKind::OutOfBounds, what.into(), site, "is what is passed a text, and are its arguments there?")
+    }
+
     #[inline(never)]
     pub(super) fn convict_uninitialised(
         &self,

@@ -35,6 +35,8 @@ impl Worker<'_> {
             Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect => {
                 unreachable!("lanes meet for these at the end of a block")
             }
+            Extension::Print => return self.print(warp, extended, mask, at),
+            Extension::Assertion => return Err(self.assertion(warp, extended, mask, at)),
             Extension::Clock { high } => {
                 let (file, d) = extended.writes[0];
                 let time = if high { self.state.executed >> 32 } else { self.state.executed };

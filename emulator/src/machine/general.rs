@@ -45,6 +45,13 @@ pub(super) fn evaluate(code: General, [a, b, c, d]: [u64; 4]) -> u64 {
         General::MixedAdd { from, mode, subtract } => float_meaning::mixed_add(from, mode, subtract, a, b),
         General::MixedFma { from, mode } => float_meaning::mixed_fma(from, mode, [a, b, c]),
         General::Integer { op, bits, signed } => integer_meaning::compute(op, bits, signed, [a, b, c, d]),
+        General::Halves { op, signed } => {
+            let half = |n: u32| {
+                let part = |value: u64| value >> (16 * n) & 0xffff;
+                integer_meaning::compute(op, 16, signed, [part(a), part(b), 0, 0]) & 0xffff
+            };
+            half(1) << 16 | half(0)
+        }
         General::Convert { to, from, mode, integral, register_bits } => {
             number_meaning::convert(to, from, mode, integral, register_bits, a)
         }

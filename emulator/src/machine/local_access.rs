@@ -83,7 +83,10 @@ impl Worker<'_> {
         for lane in each(mask) {
             let at = addresses[lane];
             if at.checked_add(bytes).is_none_or(|end| end > size) {
-                let what = format!("past the end of {name} ({size} bytes) at offset {}", at as i64);
+                // An address of 32 bits below 0 comes from there.
+                let offset = if access.base_wide { at as i64 } else { i64::from(at as u32 as i32) };
+                let side = if offset < 0 { "before the start" } else { "past the end" };
+                let what = format!("{side} of {name} ({size} bytes) at offset {offset}");
                 return Err(self.convict_access(warp, access, lane, FaultKind::OutOfBounds, &what));
             }
             if at % bytes != 0 {

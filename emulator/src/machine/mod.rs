@@ -32,6 +32,7 @@ mod ordering;
 mod paths;
 mod polls;
 mod probe;
+mod print;
 mod race;
 mod run;
 mod shadow;
@@ -41,6 +42,8 @@ mod taint;
 mod tally;
 mod tracing;
 mod turns;
+#[cfg(test)]
+mod twins;
 mod under_way;
 mod unset;
 mod warp;

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use super::print::{MOST, Said};
 use crate::program::{Exit, Extension, Info, Op, Program, Space};
-use crate::{Counters, LineCounters};
+use crate::{Counters, LineCounters, Printed};
 
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Passes {
@@ -34,6 +35,8 @@ pub(crate) struct Tally {
     /// By access, for its global and its shared part (a generic access may be either).
     pub global: Vec<Traffic>,
     pub shared: Vec<Traffic>,
+    /// What was printed.
+    pub said: Vec<Said>,
 }
 
 impl Tally {
@@ -44,10 +47,12 @@ impl Tally {
             idle_warps: vec![0; program.code.len()],
             global: vec![Traffic::default(); program.accesses.len()],
             shared: vec![Traffic::default(); program.accesses.len()],
+            said: Vec::new(),
         }
     }
 
     pub fn add(&mut self, other: &Tally) {
+        self.said.extend(other.said.iter().cloned());
         for (a, b) in self.blocks.iter_mut().zip(&other.blocks) {
             a.warps += b.warps;
             a.threads += b.threads;
@@ -67,6 +72,18 @@ impl Tally {
             a.ideal += b.ideal;
             a.unique_bytes += b.unique_bytes;
         }
+    }
+
+    /// What was printed, in the order of the thread blocks' turns.
+    pub fn printed(&self) -> Vec<Printed> {
+        let mut said = self.said.clone();
+        said.sort_by_key(|said| said.turn);
+        let mut bytes = 0;
+        said.retain(|said| {
+            bytes += said.printed.text.len().max(1);
+            bytes <= MOST
+        });
+        said.into_iter().map(|said| said.printed).collect()
     }
 
     /// The counts by source line, in the order of files and lines.

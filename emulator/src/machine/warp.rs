@@ -168,6 +168,8 @@ pub(crate) struct Shape {
     pub grid: Dim3,
     pub block: Dim3,
     pub dynamic_shared: u32,
+    /// Bytes of all shared memory of a thread block.
+    pub shared_bytes: u32,
     /// Addresses of the module's variables in global memory.
     pub globals: Vec<u64>,
 }
@@ -206,6 +208,7 @@ fn preset_value(preset: Preset, launch: &Shape, block: Dim3, first: u32, lane: u
             let mask = [below + 1, below, 2 * below + 1, !(2 * below + 1), !below][kind as usize];
             mask & 0xffff_ffff
         }
+        Preset::SharedBytes => launch.shared_bytes.into(),
         Preset::DynamicSharedBytes => launch.dynamic_shared.into(),
         Preset::Global(index, offset) => launch.globals[index as usize].wrapping_add(offset as u64),
         Preset::DynamicSharedBase(_) => unreachable!("a constant once the program is decoded"),

@@ -11,11 +11,26 @@ pub(crate) enum File {
     P,
 }
 
-/// A lane-wise instruction. Names end in the type that they work on; narrow integers and halves live
-/// zero-extended in 32-bit registers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// Makes an enumeration with a list of all that it has.
+macro_rules! enumerate {
+    ($(#[$about:meta])* $name:ident { $($code:ident),* $(,)? }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub(crate) enum $name { $($code),* }
+
+        #[cfg(test)]
+        impl $name {
+            /// All of them.
+            pub const ALL: &[$name] = &[$($name::$code),*];
+        }
+    };
+}
+
 #[rustfmt::skip]
-pub(crate) enum Alu {
+enumerate! {
+    /// A lane-wise instruction. Names end in the type that they work on; narrow integers and halves live
+    /// zero-extended in 32-bit registers.
+    Alu {
     Mov32, Mov64, MovP, Pack64, Low64, High64, Pack32, Low32, High32,
     Add32, Sub32, MulLo32, MulHiS32, MulHiU32, MadLo32, MadHiS32, MadHiU32,
     DivS32, DivU32, RemS32, RemU32, MinS32, MinU32, MaxS32, MaxU32, Abs32, Neg32,
@@ -39,6 +54,7 @@ pub(crate) enum Alu {
     EqF64, NeF64, LtF64, LeF64, EquF64, NeuF64, LtuF64, LeuF64, NumF64, NanF64,
     AndP, OrP, XorP, NotP,
     Select32, Select64, SelectP,
+    }
 }
 
 impl Alu {

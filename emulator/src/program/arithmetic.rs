@@ -84,6 +84,7 @@ impl Decoder<'_> {
     }
 
     fn mov(&mut self, words: &Words, guard: Option<Guard>, kind: &str) -> Result<(), PtxError> {
+        self.check_mov(words, kind)?;
         let (to, from) = (operand(words, 0)?, operand(words, 1)?);
         let line = words.line;
         match (to, from, kind) {
@@ -170,9 +171,7 @@ impl Decoder<'_> {
             "const" => CONST_WINDOW,
             _ => return self.unknown(words),
         };
-        if parts[parts.len() - 1] != "u64" {
-            return self.unknown(words);
-        }
+        self.check_cast(words, space)?;
         let a = self.source(operand(words, 1)?, File::D, words.line)?;
         let d = self.destination(operand(words, 0)?, File::D, words.line)?;
         let b = self.constant(File::D, window);

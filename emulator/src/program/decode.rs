@@ -38,6 +38,8 @@ pub(super) struct Frame<'a> {
     pub places: HashMap<String, Place>,
     /// Where `ret` goes.
     end: u32,
+    /// The statement at hand.
+    at: usize,
     pub carry: Option<Slot>,
 }
 
@@ -103,6 +105,11 @@ impl<'a> Decoder<'a> {
         Ok(decoder)
     }
 
+    /// The GPU that the module is for: `sm_` this.
+    pub fn architecture(&self) -> u32 {
+        self.source.architecture
+    }
+
     pub fn new_label(&mut self) -> u32 {
         self.labels += 1;
         self.labels - 1
@@ -128,12 +135,15 @@ impl<'a> Decoder<'a> {
             );
         }
         let (registers, labels) = (HashMap::new(), HashMap::new());
-        self.frames.push(Frame { function, registers, labels, places, end, carry: None });
-        for variable in &function.variables {
-            let place = self.place(variable)?;
-            self.frame().places.insert(variable.name.clone(), place);
-        }
-        for statement in &function.body {
+        self.frames.push(Frame { function, registers, labels, places, end, at: 0, carry: None });
+        let mut variables = function.variables.iter().zip(&function.declared_at).peekable();
+        for (at, statement) in function.body.iter().enumerate() {
+            self.frame().at = at;
+            // A name is known from its declaration on.
+            while let Some((variable, _)) = variables.next_if(|(_, declared)| **declared <= at) {
+                let place = self.place(variable)?;
+                self.frame().places.insert(variable.name.clone(), place);
+            }
             match statement {
                 Statement::Label(name) => {
                     let label = self.label(name);
@@ -181,15 +191,17 @@ impl<'a> Decoder<'a> {
     }
 
     /// The type with which a register is declared.
-    fn register_kind(&self, name: &str) -> Option<&'a str> {
-        let function = self.frames.last()?.function;
-        let kind = function.registers.get(name).or_else(|| {
+    pub fn register_kind(&self, name: &str) -> Option<&'a str> {
+        let Frame { function, at, .. } = self.frames.last()?;
+        let register = function.registers.get(name).or_else(|| {
             function.register_ranges.iter().find_map(|(prefix, count, kind)| {
-                let number: u32 = name.strip_prefix(prefix.as_str())?.parse().ok()?;
-                (number < *count).then_some(kind)
+                let digits = name.strip_prefix(prefix.as_str())?;
+                let number: u32 = digits.parse().ok()?;
+                let plain = digits == "0" || !digits.starts_with(['0', '+']);
+                (number < *count && plain).then_some(kind)
             })
         })?;
-        Some(kind)
+        (register.declared_at <= *at).then_some(&register.kind)
     }
 
     pub fn register_bits(&self, name: &str) -> Option<u8> {
@@ -220,7 +232,14 @@ impl<'a> Decoder<'a> {
     pub fn source(&mut self, operand: &Operand, file: File, line: u32) -> Result<Slot, PtxError> {
         match operand {
             Operand::Integer(n) => Ok(self.constant(file, *n as u64)),
+            // A constant of either format is taken for the operand's.
+            Operand::F32(bits) if file == File::D => {
+                Ok(self.constant(file, f64::from(f32::from_bits(*bits)).to_bits()))
+            }
             Operand::F32(bits) => Ok(self.constant(file, (*bits).into())),
+            Operand::F64(bits) if file == File::R => {
+                Ok(self.constant(file, (f64::from_bits(*bits) as f32).to_bits().into()))
+            }
             Operand::F64(bits) => Ok(self.constant(file, *bits)),
             Operand::Name(name) => self.named_source(name, 0, file, line),
             Operand::Offset(name, offset) => self.named_source(name, *offset, file, line),
@@ -278,6 +297,9 @@ impl<'a> Decoder<'a> {
     }
 
     fn instruction(&mut self, instruction: &ptx::Instruction) -> Result<(), PtxError> {
+        if self.code.len() > MAX_INSTRUCTIONS {
+            return error(instruction.line, format!("the kernel has over {MAX_INSTRUCTIONS} instructions"));
+        }
         let guard = match &instruction.guard {
             None => None,
             Some((name, negated)) => {
@@ -368,6 +390,7 @@ impl<'a> Decoder<'a> {
             preset64: Vec::new(),
             preset_predicates: Vec::new(),
             unset: Vec::new(),
+            bounds: function.bounds.clone(),
             parameters: self.parameters,
             parameter_bytes: self.parameter_bytes as u32,
             shared: self.shared,

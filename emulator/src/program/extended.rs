@@ -62,6 +62,10 @@ pub(crate) enum Extension {
     Reduce(IntegerOp, bool),
     /// Reads the members, writes the lane chosen and whether it is this one.
     Elect,
+    /// `vprintf`: reads the addresses of a format and of its arguments, writes their number.
+    Print,
+    /// `__assertfail`: reads what to say, and gives up.
+    Assertion,
     /// The clock: warp instructions that the thread block executed so far.
     Clock {
         high: bool,

@@ -213,7 +213,8 @@ fn float_form(parts: &[&str]) -> Option<(General, Class)> {
 fn integer_form(parts: &[&str]) -> Option<(General, Class)> {
     use IntegerOp::*;
     let (kind, words) = parts.split_last()?;
-    let Number::Integer { bits, signed } = Number::named(kind)? else { return None };
+    let packed = kind.ends_with("16x2");
+    let Number::Integer { bits, signed } = Number::named(kind.trim_end_matches("x2"))? else { return None };
     let op = match *words {
         ["add"] => Add,
         ["sub"] => Sub,
@@ -261,6 +262,9 @@ fn integer_form(parts: &[&str]) -> Option<(General, Class)> {
         ["szext", "wrap"] => ExtendWrap,
         _ => return None,
     };
+    if packed {
+        return Some((General::Halves { op, signed }, Class::Integer));
+    }
     let fits = match op {
         MulWide | MadWide => bits <= 32,
         Mul24Lo | Mul24Hi | Mad24Lo | Mad24Hi | Mad24HiSaturate | FindNth => bits == 32,

@@ -259,6 +259,11 @@ pub(crate) enum General {
         bits: u8,
         signed: bool,
     },
+    /// On both halves of a register.
+    Halves {
+        op: IntegerOp,
+        signed: bool,
+    },
     /// `register_bits`: of the destination, to which a narrow signed integer is extended.
     Convert {
         to: Number,

@@ -3,7 +3,9 @@
 
 mod allocate;
 mod alu;
+mod architecture;
 mod arithmetic;
+mod check;
 mod compare;
 mod convert;
 mod decode;
@@ -12,20 +14,25 @@ mod flow;
 mod forms;
 mod general;
 mod needs;
+mod grammar;
+mod moves;
 mod operands;
 mod order;
 mod owner;
 mod places;
 mod provenance;
+mod rows;
 mod select;
 mod signature;
 mod simple;
+mod system;
 mod warp_forms;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use alu::{Alu, File};
+pub(crate) use architecture::oldest;
 pub(crate) use decode::decode;
 pub(crate) use extended::{Accumulator, Atomic, AtomicOp, CopySize, Element, Extended, Extension, Multiply};
 pub(crate) use flow::successors;
@@ -72,6 +79,8 @@ pub(crate) struct Program {
     pub preset_predicates: Vec<(Slot, bool)>,
     /// Registers that some way from the start reads before it sets them.
     pub unset: Vec<(File, Slot)>,
+    /// What the kernel is bound to: the numbers of `maxntid`, `reqntid` and the like.
+    pub bounds: HashMap<String, Vec<u32>>,
     pub parameters: Vec<Parameter>,
     pub parameter_bytes: u32,
     pub shared: Vec<SharedVariable>,
@@ -122,6 +131,8 @@ pub(crate) struct GlobalVariable {
     pub name: String,
     pub bytes: u64,
     pub init: Vec<u8>,
+    /// Addresses among its initial values: their offset, of which variable they are, and what is added.
+    pub addresses: Vec<(u64, u32, i64)>,
 }
 
 /// The value that a register holds from the start.
@@ -144,6 +155,8 @@ pub(crate) enum Preset {
     /// `%lanemask_eq`, `_lt`, `_le`, `_gt`, `_ge`.
     LaneMask(u8),
     DynamicSharedBytes,
+    /// All shared memory of a thread block, static and dynamic.
+    SharedBytes,
     /// Offset of dynamic shared memory, plus an offset; a constant once all variables are placed.
     DynamicSharedBase(i64),
     /// Address of a module-level variable in global memory, plus an offset.

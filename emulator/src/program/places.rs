@@ -33,6 +33,9 @@ impl Decoder<'_> {
         }
         let align = |at: u64| at.next_multiple_of(variable.align.max(1));
         Ok(match variable.space.as_str() {
+            "const" | "local" | "global" if variable.bytes.is_none() => {
+                return error(0, format!("`{}` has no size", plain_name(&variable.name)));
+            }
             "shared" if variable.bytes.is_none() => {
                 self.shared.push(SharedVariable { name: plain_name(&variable.name), offset: u32::MAX, bytes: None });
                 Place::Shared(u64::MAX)
@@ -49,6 +52,12 @@ impl Decoder<'_> {
                 self.local_bytes = offset + bytes;
                 Place::Local(offset)
             }
+            "const" if !variable.addresses.is_empty() => {
+                return error(
+                    0,
+                    format!("`{}` in .const begins with an address, which is not supported", variable.name),
+                );
+            }
             "const" => {
                 let offset = align(self.constants.len() as u64);
                 self.constants.resize(offset as usize, 0);
@@ -58,7 +67,22 @@ impl Decoder<'_> {
             }
             "global" => {
                 let init = variable.init.clone();
-                self.globals.push(GlobalVariable { name: plain_name(&variable.name), bytes, init });
+                let mut addresses = Vec::new();
+                for (offset, name, plus) in &variable.addresses {
+                    let place =
+                        self.source.variables.iter().filter(|v| v.space == "global").position(|v| v.name == *name);
+                    let Some(index) = place else {
+                        return error(
+                            0,
+                            format!(
+                                "`{}` begins with the address of `{name}`, which is no variable in global memory",
+                                variable.name
+                            ),
+                        );
+                    };
+                    addresses.push((*offset, index as u32, *plus));
+                }
+                self.globals.push(GlobalVariable { name: plain_name(&variable.name), bytes, init, addresses });
                 Place::Global(self.globals.len() as u32 - 1)
             }
             other => return error(0, format!("variables in .{other} are not supported")),
@@ -91,6 +115,16 @@ impl Decoder<'_> {
     }
 }
 
+/// The width of a special register of this name.
+pub(super) fn special_bits(name: &str) -> Option<u32> {
+    match name {
+        "%clock64" | "%globaltimer" | "%gridid" => Some(64),
+        "%is_explicit_cluster" => Some(1),
+        "%clock" | "%clock_hi" | "%globaltimer_lo" | "%globaltimer_hi" => Some(32),
+        _ => special(name).map(|_| 32),
+    }
+}
+
 /// The preset that a special register's name stands for.
 pub(super) fn special(name: &str) -> Option<Preset> {
     let axis = |axis: &str| ["x", "y", "z"].iter().position(|a| *a == axis).map(|n| n as u8);
@@ -108,6 +142,13 @@ pub(super) fn special(name: &str) -> Option<Preset> {
         "%lanemask_le" => Some(Preset::LaneMask(2)),
         "%lanemask_gt" => Some(Preset::LaneMask(3)),
         "%lanemask_ge" => Some(Preset::LaneMask(4)),
+        // What the system keeps of a block's shared memory: here, nothing.
+        "%reserved_smem_offset_begin"
+        | "%reserved_smem_offset_end"
+        | "%reserved_smem_offset_cap"
+        | "%reserved_smem_offset_0"
+        | "%reserved_smem_offset_1" => Some(Preset::Constant(0)),
+        "%total_smem_size" | "%aggr_smem_size" => Some(Preset::SharedBytes),
         "%dynamic_smem_size" => Some(Preset::DynamicSharedBytes),
         // One SM, one grid, and clusters of one thread block.
         "%clusterid" => axis(tail).map(Preset::Ctaid),

@@ -8,10 +8,13 @@ use super::*;
 use crate::ptx::{Instruction as Words, Operand, error};
 use crate::{Class, PtxError};
 
+/// Targets that a table of `brx.idx` may have: more would be more instructions than a kernel may have.
+const MAX_TARGETS: usize = 1 << 18;
+
 impl Decoder<'_> {
     /// Appends what `words` does.
     pub fn select(&mut self, words: &Words, guard: Option<Guard>) -> Result<(), PtxError> {
-        let parts: Vec<&str> = words.opcode.split('.').collect();
+        let parts = self.checked(words)?;
         match parts[0] {
             "ld" | "ldu" => self.memory(words, guard, &parts, true),
             "st" => self.memory(words, guard, &parts, false),
@@ -63,29 +66,49 @@ impl Decoder<'_> {
         self.jump(words, guard, label)
     }
 
-    /// `brx.idx`: a chain of two-way branches, of which the first counts.
+    /// `brx.idx`: a tree of two-way branches, of which the first counts.
     fn branch_indexed(&mut self, words: &Words, guard: Option<Guard>) -> Result<(), PtxError> {
         let Operand::Name(table) = operand(words, 1)? else { return self.unknown(words) };
         let Some(targets) = self.branch_targets(table) else {
             return error(words.line, format!("`{table}` names no `.branchtargets`"));
         };
         let index = self.source(operand(words, 0)?, File::R, words.line)?;
-        let Some((last, others)) = targets.split_last() else {
+        if targets.is_empty() {
             return error(words.line, format!("`{table}` has no branch targets"));
-        };
+        }
         let after = self.new_label();
         if let Some(guard) = guard {
             self.push_end(Proto::Branch(Guard { negated: !guard.negated, ..guard }, after), words, None);
         }
-        let mut class = Some(Class::Branch);
-        for (n, target) in others.iter().enumerate() {
-            let (value, predicate) = (self.constant(File::R, n as u64), self.temporary(File::P));
-            self.push(Op::Alu { code: Alu::Eq32, d: predicate, a: index, b: value, c: value }, None, words, None);
-            let label = self.label(target);
-            self.push_end(Proto::Branch(Guard { predicate, negated: false }, label), words, class.take());
+        if targets.len() > MAX_TARGETS {
+            return error(words.line, format!("`{table}` has {} targets, of at most {MAX_TARGETS}", targets.len()));
         }
-        let label = self.label(last);
-        self.push_end(Proto::Jump(label), words, class);
+        // An index beyond the table, which has no meaning, is taken for the last.
+        let [place, bit] = [self.temporary(File::R), self.temporary(File::R)];
+        let (last, zero) = (self.constant(File::R, targets.len() as u64 - 1), self.constant(File::R, 0));
+        let predicate = self.temporary(File::P);
+        self.push(Op::Alu { code: Alu::MinU32, d: place, a: index, b: last, c: last }, None, words, None);
+        // Bit by bit, from the highest: so few registers do for the largest table.
+        let mut class = Some(Class::Branch);
+        let mut parts = vec![(0, targets.len().next_power_of_two(), None)];
+        while let Some((start, size, label)) = parts.pop() {
+            if let Some(label) = label {
+                self.items.push(flow::Item::Label(label));
+            }
+            let half = size / 2;
+            if half == 0 {
+                let target = self.label(&targets[start]);
+                self.push_end(Proto::Jump(target), words, class.take());
+            } else if start + half >= targets.len() {
+                parts.push((start, half, None));
+            } else {
+                let (upper, mask) = (self.new_label(), self.constant(File::R, half as u64));
+                self.push(Op::Alu { code: Alu::And32, d: bit, a: place, b: mask, c: mask }, None, words, None);
+                self.push(Op::Alu { code: Alu::Ne32, d: predicate, a: bit, b: zero, c: zero }, None, words, None);
+                self.push_end(Proto::Branch(Guard { predicate, negated: false }, upper), words, class.take());
+                parts.extend([(start + half, half, Some(upper)), (start, half, None)]);
+            }
+        }
         self.items.push(flow::Item::Label(after));
         Ok(())
     }
@@ -120,9 +143,11 @@ impl Decoder<'_> {
             _ => return error(words.line, "this form of `call` (indirect, or without names) is not supported"),
         };
         let Some(callee) = self.source.functions.iter().find(|f| !f.entry && f.name == *name) else {
-            let hint = if name == "vprintf" { ": printf is left out, remove it from the kernel" } else { "" };
-            return error(words.line, format!("`call` of `{name}`, which the module does not define{hint}"));
+            return self.system_call(words, guard, name, arguments, result);
         };
+        if (callee.params.len(), callee.returns.len()) != (arguments.len(), result.len()) {
+            return error(words.line, format!("`call` of `{name}` with other arguments than it takes"));
+        }
         let mut places = HashMap::new();
         for (formal, actual) in callee.params.iter().zip(arguments).chain(callee.returns.iter().zip(result)) {
             let place = match actual {
@@ -270,6 +295,7 @@ impl Decoder<'_> {
         words: &Words,
     ) -> Result<(Slot, bool, i64), PtxError> {
         let Operand::Address(base, offset) = operand else { return error(words.line, "an address in [ ] is expected") };
+        self.check_address(base.as_deref(), *space, words)?;
         let Some(name) = base else { return Ok((self.constant(File::D, 0), true, *offset)) };
         if let Some((file, slot)) = self.register(name) {
             if file == File::P {
@@ -277,12 +303,13 @@ impl Decoder<'_> {
             }
             return Ok((slot, file == File::D, *offset));
         }
-        // Parameters of a called function, and of calls, live in local memory.
-        if *space == Space::Parameter
-            && let Some(Place::Local(_)) = self.find_place(name)
-        {
-            *space = Space::Local;
-        }
+        // A variable's own space is known; parameters of a called function, and of calls, live in local memory.
+        *space = match self.find_place(name) {
+            Some(Place::Local(_)) => Space::Local,
+            Some(Place::Shared(_)) => Space::Shared,
+            Some(Place::Constant(_)) => Space::Constant,
+            _ => *space,
+        };
         Ok((self.source(&Operand::Name(name.clone()), File::D, words.line)?, true, *offset))
     }
 

@@ -19,6 +19,7 @@ impl General {
             General::MixedAdd { .. } => (R, &[R, R]),
             General::MixedFma { .. } => (R, &[R, R, R]),
             General::Integer { op, bits, .. } => op.signature(bits),
+            General::Halves { .. } => (R, &[R, R]),
             General::Convert { to, from, register_bits, .. } => {
                 let to = if register_bits == 64 { D } else { to.file() };
                 (to, if from.file() == D { &[D] } else { &[R] })

@@ -1,8 +1,10 @@
 //! PTX as text: tokens, and the syntax tree of a module. Nothing here knows what an instruction means.
 
+mod directives;
 mod operands;
 mod parse;
 mod token;
+mod variables;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,6 +20,8 @@ pub(crate) fn error<T>(line: u32, message: impl Into<String>) -> Result<T, PtxEr
 /// A module: functions, module-level variables and the table of source files.
 #[derive(Debug, Default)]
 pub(crate) struct Source {
+    /// The GPU of `.target`: `sm_` this.
+    pub architecture: u32,
     pub functions: Vec<Function>,
     pub variables: Vec<Variable>,
     pub files: HashMap<u32, Arc<str>>,
@@ -29,16 +33,27 @@ pub(crate) struct Function {
     pub name: String,
     pub entry: bool,
     pub line: u32,
+    /// What the function is bound to: the numbers of `maxntid`, `reqntid` and the like.
+    pub bounds: HashMap<String, Vec<u32>>,
     pub returns: Vec<Variable>,
     pub params: Vec<Variable>,
     /// Registers by name; a declaration `%r<30>` stands for `%r0` to `%r29`.
-    pub registers: HashMap<String, String>,
-    pub register_ranges: Vec<(String, u32, String)>,
+    pub registers: HashMap<String, Register>,
+    pub register_ranges: Vec<(String, u32, Register)>,
     /// Shared, local and param variables that the body declares.
     pub variables: Vec<Variable>,
+    /// For each of the variables, how many statements stand before its declaration.
+    pub declared_at: Vec<usize>,
     /// Labels of `brx.idx`, by the name of their list.
     pub branch_targets: HashMap<String, Vec<String>>,
     pub body: Vec<Statement>,
+}
+
+/// The type of registers, and how many statements of the body stand before their declaration.
+#[derive(Debug, Clone)]
+pub(crate) struct Register {
+    pub kind: String,
+    pub declared_at: usize,
 }
 
 /// A variable outside the registers.
@@ -54,6 +69,8 @@ pub(crate) struct Variable {
     pub bytes: Option<u64>,
     /// Initial bytes, where the variable has an initialiser.
     pub init: Vec<u8>,
+    /// Addresses among them: their offset, whose they are, and what is added.
+    pub addresses: Vec<(u64, String, i64)>,
 }
 
 /// A step of a body.

@@ -32,6 +32,7 @@ impl Parser {
             Token::F64(bits) => Ok(Operand::F64(bits)),
             Token::Sign('-') => match self.operand()? {
                 Operand::Integer(n) => Ok(Operand::Integer(-n)),
+                Operand::F64(bits) => Ok(Operand::F64((-f64::from_bits(bits)).to_bits())),
                 other => error(line, format!("`-` before {other:?}")),
             },
             Token::Sign('!') => {
@@ -53,7 +54,7 @@ impl Parser {
         let mut list = Vec::new();
         while !self.accept(end) {
             list.push(self.operand()?);
-            self.accept(',');
+            self.comma_or(end)?;
         }
         Ok(Operand::List(list))
     }

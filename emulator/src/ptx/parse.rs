@@ -1,47 +1,100 @@
 //! Tokens to a syntax tree.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::operands::show;
 use super::token::{Token, tokens};
-use super::{Function, Instruction, Operand, Source, Statement, Variable, error};
+use super::variables::{in_range, is_name, is_register_type};
+use super::{Function, Instruction, Operand, Register, Source, Statement, Variable, error};
 use crate::PtxError;
+
+/// Registers that one declaration in a nested block may make.
+const MAX_NESTED: u32 = 1 << 12;
 
 /// Parses the text of a module.
 pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0, scopes: Vec::new(), scope_count: 0, depth: 0 };
+    let mut parser = Parser {
+        tokens: tokens(text)?,
+        at: 0,
+        scopes: Vec::new(),
+        scope_count: 0,
+        depth: 0,
+        declared: vec![HashSet::new()],
+        files: HashSet::new(),
+        places: HashSet::new(),
+        located: HashMap::new(),
+        labels: HashSet::new(),
+        named: Vec::new(),
+    };
     let mut source = Source::default();
-    let mut versioned = false;
+    let (mut versioned, mut after_target, mut external) = (false, false, false);
     while parser.at < parser.tokens.len() {
         let line = parser.line();
         let word = parser.word()?;
+        // The size of addresses stands right behind the target.
+        let fresh = std::mem::replace(&mut after_target, word == ".target");
         match word.as_str() {
-            ".version" | ".target" => {
-                versioned |= word == ".version";
-                parser.skip_line(line);
+            ".version" if !versioned => {
+                parser.version(line)?;
+                versioned = true;
             }
-            ".address_size" | ".pragma" | ".alias" => parser.skip_line(line),
+            _ if !versioned => {
+                return error(line, "no `.version` directive at the start: this is not PTX, or it is cut off");
+            }
+            ".target" if source.architecture == 0 || fresh => source.architecture = parser.target()?,
+            _ if source.architecture == 0 => return error(line, "no `.target` directive behind `.version`"),
+            ".address_size" if fresh => parser.address_size()?,
+            ".pragma" => parser.pragma()?,
+            ".alias" => parser.skip_line(line),
             ".file" => parser.file(line, &mut source)?,
-            ".section" => parser.skip_braces()?,
-            ".visible" | ".extern" | ".weak" | ".common" => {}
+            ".section" => parser.section()?,
+            ".visible" | ".extern" | ".weak" | ".common" => {
+                parser.linked(line)?;
+                external = word == ".extern";
+                continue;
+            }
             ".entry" | ".func" => source.functions.extend(parser.function(word == ".entry")?),
-            ".global" | ".const" | ".shared" => source.variables.push(parser.variable(&word[1..])?),
+            ".global" | ".const" | ".shared" => {
+                let variable = parser.variable(&word[1..], false)?;
+                if variable.bytes.is_none() && !external {
+                    return error(line, format!("`{}` has no size, and is not .extern", variable.name));
+                }
+                source.variables.push(variable);
+            }
             _ => return error(line, format!("`{word}` is no directive of a module")),
         }
+        external = false;
     }
     if !versioned {
         return error(0, "no `.version` directive: this is not PTX, or it is cut off");
     }
-    Ok(source)
+    if let Some((name, line)) = parser.named.iter().find(|(name, _)| !parser.labels.contains(name)) {
+        return error(*line, format!("`function_name {name}`, which is no label of a section"));
+    }
+    match parser.located.iter().filter(|(file, _)| !parser.files.contains(file)).min_by_key(|(_, line)| **line) {
+        Some((file, line)) => error(*line, format!("`.loc` of file {file}, which no `.file` names")),
+        None => Ok(source),
+    }
 }
 
 pub(super) struct Parser {
-    tokens: Vec<(Token, u32)>,
-    at: usize,
+    pub(super) tokens: Vec<(Token, u32)>,
+    pub(super) at: usize,
     /// Names declared in nested `{ }` blocks, with the unique names that they stand for.
-    scopes: Vec<HashMap<String, String>>,
-    scope_count: u32,
+    pub(super) scopes: Vec<HashMap<String, String>>,
+    pub(super) scope_count: u32,
+    /// Names declared in the module, in the function, and in each block within.
+    pub(super) declared: Vec<HashSet<String>>,
+    /// Numbers of the `.file` directives.
+    pub(super) files: HashSet<u32>,
+    /// File, line and column of the `.loc` directives.
+    pub(super) places: HashSet<[i128; 3]>,
+    /// Labels of sections, and those of them that `.loc` directives name, with their lines.
+    pub(super) labels: HashSet<String>,
+    pub(super) named: Vec<(String, u32)>,
+    /// Numbers of files that `.loc` directives name, with the line of the first.
+    pub(super) located: HashMap<u32, u32>,
     /// How deep operands and initialisers nest here.
     pub(super) depth: u32,
 }
@@ -99,26 +152,57 @@ impl Parser {
         }
     }
 
-    fn skip_line(&mut self, line: u32) {
+    pub(super) fn skip_line(&mut self, line: u32) {
         while self.at < self.tokens.len() && self.tokens[self.at].1 == line {
             self.at += 1;
         }
     }
 
-    fn skip_braces(&mut self) -> Result<(), PtxError> {
-        let mut depth = 0;
+    /// After `.section`: its name, and data of debuggers, which are read over.
+    fn section(&mut self) -> Result<(), PtxError> {
+        self.word()?;
+        self.expect('{')?;
         loop {
-            match self.next()? {
-                Token::Sign('{') => depth += 1,
-                Token::Sign('}') if depth == 1 => return Ok(()),
-                Token::Sign('}') => depth -= 1,
-                _ => {}
+            let line = self.line();
+            if self.accept('}') {
+                return Ok(());
+            }
+            let word = self.word()?;
+            if is_name(&word) && self.accept(':') {
+                self.labels.insert(word);
+                continue;
+            }
+            let most = match word.as_str() {
+                ".b8" => u8::MAX.into(),
+                ".b16" => u16::MAX.into(),
+                ".b32" => u32::MAX.into(),
+                ".b64" => i128::from(u64::MAX),
+                _ => return error(line, format!("`{word}` belongs into no section")),
+            };
+            loop {
+                let line = self.line();
+                match self.next()? {
+                    Token::Integer(n) if n <= most => {}
+                    Token::Sign('-') => drop(self.integer()?),
+                    Token::Word(word) if is_name(word.trim_start_matches('.')) && !word.contains('%') => {
+                        while self.accept('+') || self.accept('-') {
+                            self.next()?;
+                        }
+                    }
+                    other => return error(line, format!("{} is no data of a section", show(&other))),
+                }
+                if !self.accept(',') {
+                    break;
+                }
             }
         }
     }
 
     fn file(&mut self, line: u32, source: &mut Source) -> Result<(), PtxError> {
-        let number = self.integer()? as u32;
+        let Ok(number) = u32::try_from(self.integer()?) else {
+            return error(line, "the number of a file is out of range");
+        };
+        self.files.insert(number);
         match self.next()? {
             Token::Text(name) => source.files.insert(number, Arc::from(name)),
             other => return error(line, format!("a file name is expected, and here is {}", show(&other))),
@@ -127,136 +211,21 @@ impl Parser {
         Ok(())
     }
 
-    /// After `.shared`, `.param` …: `.align 16 .b8 name[1024] = {…};`
-    fn variable(&mut self, space: &str) -> Result<Variable, PtxError> {
-        let line = self.line();
-        let (mut align, mut element, mut kind, mut pointer) = (None, None, String::new(), false);
-        let name = loop {
-            let word = self.word()?;
-            match word.as_str() {
-                // Behind `.ptr` stands how the memory that it points to is aligned.
-                ".align" if pointer => drop(self.integer()?),
-                ".align" => align = Some(self.integer()? as u64),
-                ".ptr" => pointer = true,
-                ".global" | ".shared" | ".const" | ".local" => {}
-                _ if word.starts_with('.') => {
-                    let (lanes, scalar) = match word.as_str() {
-                        ".v2" => (2, self.word()?),
-                        ".v4" => (4, self.word()?),
-                        _ => (1, word),
-                    };
-                    let Some(bytes) = type_bytes(&scalar[1..]) else {
-                        return error(line, format!("`{scalar}` is no type of a variable"));
-                    };
-                    kind = scalar[1..].to_string();
-                    element = Some(lanes * bytes);
-                }
-                _ => break word,
-            }
-        };
-        let Some(element) = element else { return error(line, format!("variable `{name}` has no type")) };
-        let mut bytes = Some(element);
-        while self.accept('[') {
-            let extent = if self.is(']') { None } else { Some(self.integer()?) };
-            bytes = match bytes.zip(extent) {
-                None => None,
-                Some((element, extent)) => match u64::try_from(extent).ok().and_then(|n| element.checked_mul(n)) {
-                    None => return error(line, format!("an array of {extent} elements")),
-                    total => total,
-                },
-            };
-            self.expect(']')?;
-        }
-        let mut init = Vec::new();
-        if self.accept('=') {
-            self.initialiser(&kind, &mut init)?;
-        }
-        if let Some(bytes) = bytes.filter(|bytes| init.len() as u64 > *bytes) {
-            return error(line, format!("{} bytes initialise `{name}`, which has {bytes}", init.len()));
-        }
-        if !self.is(',') && !self.is(')') {
-            self.expect(';')?;
-        }
-        let name = self.declare(name);
-        Ok(Variable { name, space: space.to_string(), align: align.unwrap_or(element), kind, bytes, init })
-    }
-
-    fn initialiser(&mut self, kind: &str, out: &mut Vec<u8>) -> Result<(), PtxError> {
-        if self.accept('{') {
-            self.deeper()?;
-            while !self.accept('}') {
-                self.initialiser(kind, out)?;
-                self.accept(',');
-            }
-            self.depth -= 1;
-            return Ok(());
-        }
-        let line = self.line();
-        let bytes = match self.operand()? {
-            Operand::Integer(n) => n.to_le_bytes(),
-            Operand::F32(bits) => u128::from(bits).to_le_bytes(),
-            Operand::F64(bits) => u128::from(bits).to_le_bytes(),
-            other => return error(line, format!("{other:?} cannot initialise a variable")),
-        };
-        out.extend(&bytes[..type_bytes(kind).unwrap_or(1) as usize]);
-        Ok(())
-    }
-
-    /// In a nested block, a declared name gets a unique one, so that blocks cannot collide.
-    fn declare(&mut self, name: String) -> String {
-        let Some(scope) = self.scopes.last_mut() else { return name };
-        let unique = format!("{name}@{}", self.scope_count);
-        scope.insert(name, unique.clone());
-        unique
-    }
-
-    pub(super) fn resolve(&self, name: String) -> String {
-        self.scopes.iter().rev().find_map(|scope| scope.get(&name).cloned()).unwrap_or(name)
-    }
-
-    /// After `.entry` or `.func`. A prototype without a body gives `None`.
-    fn function(&mut self, entry: bool) -> Result<Option<Function>, PtxError> {
-        let line = self.line();
-        let returns = if self.is('(') { self.parameters()? } else { Vec::new() };
-        let name = self.word()?;
-        let params = if self.is('(') { self.parameters()? } else { Vec::new() };
-        while !self.is('{') {
-            if self.accept(';') {
-                return Ok(None);
-            }
-            self.next()?;
-        }
-        let mut function = Function {
-            name,
-            entry,
-            line,
-            returns,
-            params,
-            registers: HashMap::new(),
-            register_ranges: Vec::new(),
-            variables: Vec::new(),
-            branch_targets: HashMap::new(),
-            body: Vec::new(),
-        };
-        self.body(&mut function)?;
-        Ok(Some(function))
-    }
-
-    fn parameters(&mut self) -> Result<Vec<Variable>, PtxError> {
+    pub(super) fn parameters(&mut self) -> Result<Vec<Variable>, PtxError> {
         let mut list = Vec::new();
         self.expect('(')?;
         while !self.accept(')') {
             let line = self.line();
             match self.word()?.as_str() {
-                ".param" => list.push(self.variable("param")?),
+                ".param" => list.push(self.variable("param", true)?),
                 other => return error(line, format!("`{other}` parameters are not supported")),
             }
-            self.accept(',');
+            self.comma_or(')')?;
         }
         Ok(list)
     }
 
-    fn body(&mut self, function: &mut Function) -> Result<(), PtxError> {
+    pub(super) fn body(&mut self, function: &mut Function) -> Result<(), PtxError> {
         let mut loc = (0, 0);
         self.expect('{')?;
         loop {
@@ -264,15 +233,14 @@ impl Parser {
             if self.accept('{') {
                 self.scope_count += 1;
                 self.scopes.push(HashMap::new());
+                self.declared.push(HashSet::new());
                 continue;
             }
             if self.accept('}') {
+                self.declared.pop();
                 if self.scopes.pop().is_none() {
                     return Ok(());
                 }
-                continue;
-            }
-            if self.accept(';') {
                 continue;
             }
             if self.is('@') {
@@ -283,24 +251,34 @@ impl Parser {
             match word.as_str() {
                 ".reg" => {
                     let kind = self.word()?;
-                    self.registers(kind.trim_start_matches('.'), function)?;
+                    let Some(kind) = kind.strip_prefix('.') else {
+                        return error(line, format!("`{kind}` is no type of a register"));
+                    };
+                    self.registers(kind, function)?;
                 }
                 _ if word.starts_with(".reg.") => self.registers(&word[5..], function)?,
                 ".shared" | ".local" | ".param" | ".const" | ".global" => {
-                    let variable = self.variable(&word[1..])?;
+                    let variable = self.variable(&word[1..], false)?;
                     function.variables.push(variable);
+                    function.declared_at.push(function.body.len());
                 }
                 ".loc" => {
-                    loc = (self.integer()? as u32, self.integer()? as u32);
-                    self.skip_line(line);
+                    loc = self.location(line)?;
                 }
                 ".branchtargets" => self.branch_targets(function)?,
-                ".pragma" | ".callprototype" => {
+                ".pragma" => self.pragma()?,
+                ".callprototype" => {
                     while !self.accept(';') {
                         self.next()?;
                     }
                 }
-                _ if self.accept(':') => function.body.push(Statement::Label(word)),
+                _ if self.is(':') && is_name(&word) && !word.starts_with('%') => {
+                    self.accept(':');
+                    if !self.is_word(".branchtargets") && !self.is_word(".callprototype") {
+                        self.declare_label(&word)?;
+                    }
+                    function.body.push(Statement::Label(word));
+                }
                 _ if word.starts_with('.') => return error(line, format!("`{word}` is no directive of a body")),
                 _ => {
                     self.at -= 1;
@@ -319,7 +297,7 @@ impl Parser {
         let mut targets = Vec::new();
         while !self.accept(';') {
             targets.push(self.word()?);
-            self.accept(',');
+            self.comma_or(';')?;
         }
         function.branch_targets.insert(name, targets);
         Ok(())
@@ -327,17 +305,29 @@ impl Parser {
 
     /// After `.reg`: `.b32 %r<30>;` or `.pred p, q;`
     fn registers(&mut self, kind: &str, function: &mut Function) -> Result<(), PtxError> {
-        let kind = kind.to_string();
+        if !is_register_type(kind) {
+            return error(self.line(), format!("`.{kind}` is no type of a register"));
+        }
+        let kind = Register { kind: kind.to_string(), declared_at: function.body.len() };
         loop {
+            let line = self.line();
             let name = self.word()?;
             if self.accept('<') {
-                let line = self.line();
                 let count = self.integer()?;
-                let Ok(count) = u32::try_from(count) else { return error(line, format!("{count} registers")) };
+                let Some(count) = u32::try_from(count).ok().filter(|count| *count > 0) else {
+                    return error(line, format!("{count} registers"));
+                };
                 self.expect('>')?;
-                function.register_ranges.push((name, count, kind.clone()));
+                self.range(name, count, &kind, function)?;
             } else {
-                let name = self.declare(name);
+                if !is_name(&name) {
+                    return error(line, format!("`{name}` is no name of a register"));
+                }
+                let taken = |(prefix, count, _): &(String, u32, Register)| in_range(&name, prefix, *count);
+                if self.scopes.is_empty() && function.register_ranges.iter().any(taken) {
+                    return error(line, format!("`{name}` is declared twice"));
+                }
+                let name = self.declare(name)?;
                 function.registers.insert(name, kind.clone());
             }
             if self.accept(';') {
@@ -345,6 +335,37 @@ impl Parser {
             }
             self.expect(',')?;
         }
+    }
+
+    /// `%r<30>`. In a nested block, each of its registers is declared by itself.
+    fn range(&mut self, name: String, count: u32, kind: &Register, function: &mut Function) -> Result<(), PtxError> {
+        let line = self.line();
+        if !is_name(&name) {
+            return error(line, format!("`{name}` is no name of registers"));
+        }
+        if self.scopes.is_empty() {
+            let overlaps = |(other, many, _): &(String, u32, Register)| {
+                let number = |long: &str, short: &str| long.strip_prefix(short).and_then(|n| n.parse::<u64>().ok());
+                // `%r1<3>` is `%r10` to `%r12`, of which `%r<11>` has the first.
+                *other == name
+                    || number(&name, other).is_some_and(|n| n * 10 < u64::from(*many))
+                    || number(other, &name).is_some_and(|n| n * 10 < u64::from(count))
+            };
+            let taken = function.registers.keys().any(|known| in_range(known, &name, count));
+            if taken || function.register_ranges.iter().any(overlaps) {
+                return error(line, format!("registers `{name}<{count}>` are declared twice"));
+            }
+            function.register_ranges.push((name, count, kind.clone()));
+            return Ok(());
+        }
+        if count > MAX_NESTED {
+            return error(line, format!("{count} registers in a nested block are more than {MAX_NESTED}"));
+        }
+        for n in 0..count {
+            let name = self.declare(format!("{name}{n}"))?;
+            function.registers.insert(name, kind.clone());
+        }
+        Ok(())
     }
 
     fn instruction(&mut self, loc: (u32, u32)) -> Result<Instruction, PtxError> {
@@ -363,19 +384,8 @@ impl Parser {
                 let (first, second) = (operands.pop(), self.operand()?);
                 operands.extend(first.map(|first| Operand::Pair(Box::new(first), Box::new(second))));
             }
-            if !self.is(';') {
-                self.expect(',')?;
-            }
+            self.comma_or(';')?;
         }
         Ok(Instruction { line, loc, guard, opcode, operands })
-    }
-}
-
-/// Bytes of a fundamental type: `f32` → 4.
-pub(super) fn type_bytes(kind: &str) -> Option<u64> {
-    let digits = kind.trim_start_matches(|c: char| !c.is_ascii_digit());
-    match digits {
-        "8" | "16" | "32" | "64" | "128" => digits.parse::<u64>().ok().map(|bits| bits / 8),
-        _ => None,
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, u32)>, PtxError> {
                 at = end + 1;
             }
             b'0'..=b'9' => {
-                let length = bytes[at..].iter().take_while(|b| b.is_ascii_alphanumeric()).count();
+                let length = number_length(&bytes[at..]);
                 out.push((number(&text[at..at + length], line)?, line));
                 at += length;
             }
@@ -86,14 +86,34 @@ fn word_length(bytes: &[u8]) -> usize {
     n
 }
 
+/// Length of a number: `42`, `0x1F`, `0f3F800000`, `1.5`, `2.5e-3`.
+fn number_length(bytes: &[u8]) -> usize {
+    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_alphanumeric()).count();
+    let whole = digits(0);
+    let point = bytes.get(whole) == Some(&b'.') && bytes.get(whole + 1).is_some_and(u8::is_ascii_digit);
+    if !point || !bytes[..whole].iter().all(u8::is_ascii_digit) {
+        return whole;
+    }
+    let length = whole + 1 + digits(whole + 1);
+    match bytes.get(length) {
+        Some(b'-' | b'+') if matches!(bytes[length - 1], b'e' | b'E') => length + 1 + digits(length + 1),
+        _ => length,
+    }
+}
+
 fn number(word: &str, line: u32) -> Result<Token, PtxError> {
     let bad = || PtxError { line, message: format!("`{word}` is not a number") };
+    let integer = |digits: &str, radix| i128::from_str_radix(digits, radix).map(Token::Integer).map_err(|_| bad());
     let (head, tail) = word.split_at(word.len().min(2));
-    let digits = word.trim_end_matches(['U', 'u']);
+    let digits = word.strip_suffix(['U', 'u']).unwrap_or(word);
     match head {
-        "0f" | "0F" => u32::from_str_radix(tail, 16).map(Token::F32).map_err(|_| bad()),
-        "0d" | "0D" => u64::from_str_radix(tail, 16).map(Token::F64).map_err(|_| bad()),
-        "0x" | "0X" => i128::from_str_radix(&digits[2..], 16).map(Token::Integer).map_err(|_| bad()),
-        _ => digits.parse().map(Token::Integer).map_err(|_| bad()),
+        "0f" | "0F" if tail.len() == 8 => u32::from_str_radix(tail, 16).map(Token::F32).map_err(|_| bad()),
+        "0d" | "0D" if tail.len() == 16 => u64::from_str_radix(tail, 16).map(Token::F64).map_err(|_| bad()),
+        "0x" | "0X" => integer(&digits[2..], 16),
+        "0b" | "0B" => integer(&digits[2..], 2),
+        _ if word.contains('.') => word.parse().map(|value: f64| Token::F64(value.to_bits())).map_err(|_| bad()),
+        _ if digits.len() > 1 && digits.starts_with('0') => integer(&digits[1..], 8),
+        _ if digits.parse::<u64>().is_err() => Err(bad()),
+        _ => integer(digits, 10),
     }
 }

@@ -17,7 +17,7 @@ impl Gpu {
         output_bytes: usize,
     ) -> Result<Vec<u8>, String> {
         let run = || {
-            let function = self.context.load_module(Ptx::from_src(ptx))?.load_function("form")?;
+            let function = self.context.load_module(Ptx::from_src(self.lowered(ptx).0))?.load_function("form")?;
             let config = LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 };
             let input = self.stream.clone_htod(input)?;
             let mut output = self.stream.alloc_zeros::<u8>(output_bytes)?;

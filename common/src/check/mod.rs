@@ -1,29 +1,35 @@
-//! Is the product right? Against an f64 product of our own, with the bound of rounding theory.
+//! Is the product right? Against an f64 product of our own, with the bound of rounding theory: element by element while
+//! the problem is small, and in [parts](random) where it is large.
 
-use rayon::prelude::*;
+mod random;
+mod reference;
+
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::level::{LaunchShape, Shape};
 use crate::problem::{Element, Fill, Problem};
+pub use random::{Products, Sampling};
+pub use reference::{Part, Reference};
 
 /// Wrong elements that a report lists.
 const LISTED: usize = 5;
-/// Rows of C that one task of the reference computes: a row of B, once loaded, serves them all.
-const ROWS: usize = 8;
-/// Columns of C that it works on at a time: they stay in the cache.
-const COLUMNS: usize = 512;
 
 /// The verdict on a product.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Check {
     /// Whether every element is within its bound.
     pub right: bool,
-    /// Elements compared: M × N.
+    /// Elements of C: M × N.
     pub elements: usize,
-    /// Elements that are wrong, NaN included.
+    /// Elements that are wrong, NaN included, among those that were compared one by one.
     pub wrong: usize,
-    /// The largest error over its own bound; above 1 is wrong, and NaN counts as infinite.
+    /// The largest error of these over its own bound; above 1 is wrong, and NaN counts as infinite.
     pub worst: f64,
+    /// How the elements were checked, unless all were compared one by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
     /// The first wrong elements, in row-major order.
     pub first: Vec<WrongElement>,
     /// What the pattern of the wrong elements suggests.
@@ -41,59 +47,6 @@ pub struct WrongElement {
     pub got: f64,
     /// What the reference computed.
     pub expected: f64,
-}
-
-/// The product in f64, and how large rounding errors may be.
-#[derive(Debug, Clone)]
-pub struct Reference {
-    /// alpha·A·B + beta·C, M × N.
-    pub product: Vec<f64>,
-    /// The same of absolute values, M × N: what rounding errors are relative to.
-    pub magnitude: Vec<f64>,
-}
-
-impl Reference {
-    /// Both products, over all cores.
-    pub fn of<T: Element>(problem: &Problem<T>) -> Reference {
-        let (n, k) = (problem.shape.n as usize, problem.shape.k as usize);
-        let b: Vec<f64> = problem.b.iter().map(|x| x.to_f64()).collect();
-        let mut product = vec![0.0; problem.shape.m as usize * n];
-        let mut magnitude = product.clone();
-        let parts = product.par_chunks_mut(ROWS * n).zip(magnitude.par_chunks_mut(ROWS * n));
-        parts.zip(problem.a.par_chunks(ROWS * k)).for_each(|((product, magnitude), a)| {
-            for from in (0..n).step_by(COLUMNS) {
-                let columns = from..(from + COLUMNS).min(n);
-                for p in 0..k {
-                    let b = &b[p * n..][columns.clone()];
-                    for (row, a) in a.chunks(k).enumerate() {
-                        let a = a[p].to_f64();
-                        let product = &mut product[row * n..][columns.clone()];
-                        let magnitude = &mut magnitude[row * n..][columns.clone()];
-                        for ((c, s), b) in product.iter_mut().zip(magnitude).zip(b) {
-                            *c += a * b;
-                            *s += (a * b).abs();
-                        }
-                    }
-                }
-            }
-        });
-        let mut reference = Reference { product, magnitude };
-        if !problem.is_plain() {
-            reference.scale(problem);
-        }
-        reference
-    }
-
-    /// From A·B to alpha·A·B + beta·C.
-    fn scale<T: Element>(&mut self, problem: &Problem<T>) {
-        let (alpha, beta) = (problem.alpha, problem.beta);
-        for (i, (product, magnitude)) in self.product.iter_mut().zip(&mut self.magnitude).enumerate() {
-            // Where beta is 0, C counts as not read: 0 times NaN must not count.
-            let c = if beta == 0.0 { 0.0 } else { beta * problem.c[i].to_f64() };
-            *product = alpha * *product + c;
-            *magnitude = alpha.abs() * *magnitude + c.abs();
-        }
-    }
 }
 
 /// The relative error that a sum of `k` products may have, in any order of summation, when the
@@ -130,7 +83,20 @@ impl Check {
             Fill::Integers => 0.0,
             Fill::Reals => relative_bound(roundings, T::UNIT_ROUNDOFF),
         };
-        let mut check = compare(&problem.shape, reference, bound, c, launch);
+        let (sampled, sampling) = match reference {
+            Reference::Whole(_) => (Vec::new(), None),
+            Reference::InPart(products) => {
+                let (parts, sampling) = products.parts(problem, c, bound);
+                (parts, Some(sampling))
+            }
+        };
+        let parts = match reference {
+            Reference::Whole(part) => std::slice::from_ref(part),
+            Reference::InPart(_) => &sampled,
+        };
+        let compared = sampling.as_ref().map_or(c.len(), |sampling| sampling.compared(&problem.shape));
+        let mut check = compare(&problem.shape, (parts, compared), bound, c, launch);
+        check.sampling = sampling;
         if let Some(products) = products_summed(problem, &check.first, bound, launch.tile.k) {
             let k = problem.shape.k;
             check.suggestion =
@@ -154,34 +120,46 @@ fn products_summed<T: Element>(problem: &Problem<T>, wrong: &[WrongElement], bou
         .then_some(last_step)
 }
 
+/// Compares the elements of C that the parts hold, which are `compared` in all.
 // `!(error <= tolerance)` is not `error > tolerance`: NaN must be wrong.
 #[allow(clippy::neg_cmp_op_on_partial_ord)]
-fn compare<T: Element>(shape: &Shape, reference: &Reference, bound: f64, c: &[T], launch: &LaunchShape) -> Check {
+fn compare<T: Element>(
+    shape: &Shape,
+    (parts, compared): (&[Part], usize),
+    bound: f64,
+    c: &[T],
+    launch: &LaunchShape,
+) -> Check {
     let n = shape.n as usize;
     let mut worst = 0.0f64;
-    let mut wrong = Vec::new();
-    for (i, ((c, expected), magnitude)) in c.iter().zip(&reference.product).zip(&reference.magnitude).enumerate() {
-        // ANCHOR: compare
-        let error = (c.to_f64() - expected).abs();
-        let tolerance = bound * magnitude;
-        if !(error <= tolerance) {
-            wrong.push((i / n, i % n));
+    // By place, in row-major order: a row and a column of the parts meet.
+    let mut wrong = BTreeMap::new();
+    for part in parts {
+        let values = part.product.iter().zip(&part.magnitude);
+        for ((row, col), (expected, magnitude)) in part.places().zip(values) {
+            // ANCHOR: compare
+            let error = (c[row * n + col].to_f64() - expected).abs();
+            let tolerance = bound * magnitude;
+            if !(error <= tolerance) {
+                wrong.insert((row, col), *expected);
+            }
+            let share = if error == 0.0 { 0.0 } else { error / tolerance };
+            worst = worst.max(if share.is_nan() { f64::INFINITY } else { share });
+            // ANCHOR_END: compare
         }
-        let share = if error == 0.0 { 0.0 } else { error / tolerance };
-        worst = worst.max(if share.is_nan() { f64::INFINITY } else { share });
-        // ANCHOR_END: compare
     }
-    let element = |&(row, col): &(usize, usize)| {
-        let i = row * n + col;
-        WrongElement { row, col, got: c[i].to_f64(), expected: reference.product[i] }
-    };
+    let got = |row: usize, col: usize| c[row * n + col].to_f64();
+    let element =
+        |(&(row, col), &expected): (&(usize, usize), &f64)| WrongElement { row, col, got: got(row, col), expected };
+    let places: Vec<(usize, usize)> = wrong.keys().copied().collect();
     Check {
         right: wrong.is_empty(),
         elements: c.len(),
         wrong: wrong.len(),
         worst,
+        sampling: None,
         first: wrong.iter().take(LISTED).map(element).collect(),
-        suggestion: suggest(shape, &wrong, &|row, col| c[row * n + col].to_f64().is_nan(), launch),
+        suggestion: suggest(shape, &places, compared, &|row, col| got(row, col).is_nan(), launch),
     }
 }
 
@@ -189,6 +167,7 @@ fn compare<T: Element>(shape: &Shape, reference: &Reference, bound: f64, c: &[T]
 fn suggest(
     shape: &Shape,
     wrong: &[(usize, usize)],
+    compared: usize,
     is_nan: &dyn Fn(usize, usize) -> bool,
     launch: &LaunchShape,
 ) -> Option<String> {
@@ -197,7 +176,7 @@ fn suggest(
     let (m, n) = (shape.m as usize, shape.n as usize);
     let rows = axis("rows", "M", (rows.clone().min()?, rows.max()?), m, launch.tile.m);
     let columns = axis("columns", "N", (columns.clone().min()?, columns.max()?), n, launch.tile.n);
-    let place = match wrong.len() == m * n {
+    let place = match wrong.len() == compared {
         true => "every element is wrong: the store to C, or the sum along K".to_string(),
         false => rows.or(columns).unwrap_or("wrong elements lie scattered: a race, or a guard".to_string()),
     };

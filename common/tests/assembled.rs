@@ -1,0 +1,144 @@
+//! What the variable `PTXAS` names (`cargo x matrix` sets it) assembles every shipped file, refuses an instruction that needs more
+//! than is declared, and agrees with the table of what instructions need.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use common::kernel::isa::{Isa, ROWS, Row, probe};
+use common::kernel::lower::declared;
+use common::kernel::ptxas::Ptxas;
+use common::testing::skipped;
+use rayon::prelude::*;
+
+const ARCHITECTURES: [u32; 11] = [60, 61, 70, 75, 80, 86, 89, 90, 100, 103, 120];
+
+/// A ptxas, and what it knows.
+struct Known {
+    ptxas: Ptxas,
+    isa: Isa,
+    architectures: Vec<u32>,
+}
+
+fn all() -> Vec<Known> {
+    let all = Ptxas::all().expect("PTXAS names what answers");
+    if all.is_empty() {
+        skipped("PTXAS names no ptxas: `cargo x matrix` does");
+    }
+    all.into_iter().map(Known::of).collect()
+}
+
+impl Known {
+    fn of(ptxas: Ptxas) -> Known {
+        let assembles = |isa, sm: u32| assembled(&ptxas, &probe("ret;", isa, "sm_60"), &format!("sm_{sm}")).is_ok();
+        let architectures: Vec<u32> = ARCHITECTURES.into_iter().filter(|&sm| assembles(Isa(7, 0), sm)).collect();
+        let one = architectures.iter().copied().find(|&sm| sm >= 75).expect("it knows an architecture");
+        let isas = (7..=9).rev().flat_map(|major| (0..=9).rev().map(move |minor| Isa(major, minor)));
+        let isa = isas.into_iter().find(|&isa| assembles(isa, one)).expect("it knows a version");
+        Known { ptxas, isa, architectures }
+    }
+}
+
+fn assembled(ptxas: &Ptxas, ptx: &str, architecture: &str) -> Result<String, String> {
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let file = std::env::temp_dir().join(format!("ladder-{}-{number}.ptx", std::process::id()));
+    fs::write(&file, ptx).expect("the folder for temporary files is writable");
+    let said = ptxas.assemble(&file, architecture, &[]);
+    let _ = fs::remove_file(&file);
+    said
+}
+
+/// The shipped files: of the levels, and of the lab's kernels.
+fn shipped() -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository");
+    let folders = fs::read_dir(root).expect("the root can be listed").flatten().map(|e| e.path().join("ptx"));
+    let folders = folders.chain([root.join("lab/kernels/ptx")]).filter(|folder| folder.is_dir());
+    let files = folders.flat_map(|folder| fs::read_dir(folder).expect("it can be listed")).flatten().map(|e| e.path());
+    let mut files: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|e| e == "ptx")).collect();
+    files.sort();
+    assert!(files.len() > 80, "only {} files: are they where they were?", files.len());
+    files.into_iter().map(|file| (file.clone(), fs::read_to_string(file).expect("it can be read"))).collect()
+}
+
+#[test]
+fn every_shipped_file_assembles() {
+    let files = shipped();
+    for Known { ptxas, isa, architectures } in all() {
+        let cases: Vec<(&PathBuf, u32)> = files
+            .iter()
+            .filter_map(|(file, ptx)| Some((file, declared(ptx)?)))
+            .filter(|(_, (version, _))| *version <= isa)
+            .flat_map(|(file, (_, target))| {
+                architectures.iter().filter(move |&&sm| sm >= target.sm).map(move |&sm| (file, sm))
+            })
+            .collect();
+        assert!(cases.len() > 80, "ptxas {} knows too little", ptxas.version);
+        let refused: Vec<String> = cases
+            .par_iter()
+            .filter_map(|(file, sm)| {
+                let error = ptxas.assemble(file, &format!("sm_{sm}"), &[]).err()?;
+                Some(format!("{} for sm_{sm}: {error}", file.display()))
+            })
+            .collect();
+        assert!(refused.is_empty(), "ptxas {}:\n{}", ptxas.version, refused.join("\n"));
+        eprintln!("ptxas {}: {} assembled, sm_{:?}", ptxas.version, cases.len(), architectures);
+    }
+}
+
+#[test]
+fn a_file_with_a_newer_instruction_is_refused() {
+    let (_, ptx) = shipped().swap_remove(0);
+    let at = ptx.rfind("ret;").expect("a kernel returns");
+    let plant = |instruction: &str| format!("{}{instruction}\n{}", &ptx[..at], &ptx[at..]);
+    for Known { ptxas, .. } in all() {
+        let says = |instruction: &str| assembled(&ptxas, &plant(instruction), "sm_90");
+        says("membar.gl;").expect("what the declared version has is taken");
+        for newer in ["barrier.cluster.arrive.aligned;", "cp.async.wait_all;"] {
+            let error = says(newer).expect_err("the declared version does not have it");
+            assert!(error.contains("requires"), "ptxas {}: {error}", ptxas.version);
+        }
+    }
+}
+
+#[test]
+fn the_table_says_what_ptxas_says() {
+    let mut wrong = Vec::new();
+    for known in all() {
+        let rows: Vec<&Row> =
+            ROWS.iter().filter(|row| !row.example.is_empty() && row.needed.isa <= known.isa).collect();
+        wrong.extend(rows.par_iter().filter_map(|row| disagreement(&known, row)).collect::<Vec<_>>());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What ptxas says of a row's example that the row does not.
+fn disagreement(known: &Known, row: &Row) -> Option<String> {
+    let Known { ptxas, architectures, .. } = known;
+    let needed = row.needed;
+    let sm = *architectures.iter().find(|&&sm| sm >= needed.sm)?;
+    if !needed.suffix.is_empty() && sm != needed.sm {
+        return None;
+    }
+    let target = format!("sm_{}{}", needed.sm, needed.suffix);
+    let architecture = if needed.suffix.is_empty() { format!("sm_{sm}") } else { target.clone() };
+    let says = |isa: Isa, target: &str| assembled(ptxas, &probe(row.example, isa, target), &architecture);
+    let what = |how: &str| Some(format!("ptxas {}: `{}` {how}", ptxas.version, row.example));
+    if let Err(error) = says(needed.isa, &target) {
+        return what(&format!("is refused in {} for {target}: {error}", needed.isa));
+    }
+    let before = match needed.isa {
+        Isa(7, 0) => None,
+        Isa(major, 0) => Some(Isa(major - 1, 8)),
+        Isa(major, minor) => Some(Isa(major, minor - 1)),
+    };
+    if before.is_some_and(|before| says(before, &target).is_ok()) {
+        return what(&format!("needs no {}", needed.isa));
+    }
+    let lower = ARCHITECTURES.into_iter().rev().find(|&sm| sm < needed.sm).map(|sm| format!("sm_{sm}"));
+    let lower = if needed.suffix.is_empty() { lower } else { Some(format!("sm_{}", needed.sm)) };
+    match lower.is_some_and(|lower| says(needed.isa, &lower).is_ok()) {
+        true => what(&format!("needs no {target}")),
+        false => None,
+    }
+}

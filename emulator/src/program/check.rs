@@ -1,0 +1,244 @@
+//! Holds an instruction against the rows of `rows`, as ptxas does: the words of its opcode, the number of its operands,
+//! and what each of them is.
+
+use super::decode::Decoder;
+use super::grammar::{Count, Element, Form, Kind, Shape, Width, forms};
+use super::places::{Place, special};
+use crate::PtxError;
+use crate::ptx::{Instruction as Words, Operand, error};
+
+impl<'a> Decoder<'a> {
+    /// The words of an instruction's opcode, in the order of its row, and the instruction with its constants as its types
+    /// have them. An error if ptxas would not take it.
+    pub fn checked<'w>(&mut self, words: &'w Words) -> Result<Vec<&'w str>, PtxError> {
+        let opcode: Vec<&str> = words.opcode.split('.').collect();
+        let found = match forms(&opcode) {
+            Ok(found) => found,
+            Err(false) => return self.unknown(words),
+            Err(true) => {
+                let message = format!("`{}` is no form of `{}` that the emulator runs", words.opcode, opcode[0]);
+                return error(words.line, message);
+            }
+        };
+        let mut wrong = None;
+        for form in found {
+            match self.fits(words, &form) {
+                Ok(()) if form.row.since > self.architecture() => {
+                    let (since, opcode) = (form.row.since, &words.opcode);
+                    let message = format!("`{opcode}` needs .target sm_{since}, and the module is for an older GPU");
+                    wrong.get_or_insert(PtxError { line: words.line, message });
+                }
+                Ok(()) => return Ok(form.parts),
+                Err(message) => {
+                    wrong.get_or_insert(PtxError { line: words.line, message });
+                }
+            }
+        }
+        Err(wrong.unwrap_or(PtxError { line: words.line, message: format!("`{}` has no form", words.opcode) }))
+    }
+
+    fn fits(&mut self, words: &Words, form: &Form) -> Result<(), String> {
+        let given = &words.operands;
+        let (mut n, mut optional) = (0, false);
+        let wanted = form.row.operands.iter().filter(|shape| !matches!(shape, Shape::Optional)).count();
+        if matches!(form.row.operands.as_slice(), [Shape::Anything]) {
+            return Ok(());
+        }
+        for shape in &form.row.operands {
+            if matches!(shape, Shape::Optional) {
+                optional = true;
+                continue;
+            }
+            let Some(operand) = given.get(n) else {
+                if optional {
+                    return Ok(());
+                }
+                return Err(format!("`{}` takes {wanted} operands, here are {}", words.opcode, given.len()));
+            };
+            if let Err(why) = self.operand_fits(operand, *shape, form) {
+                return Err(format!("operand {} of `{}` {why}", n + 1, words.opcode));
+            }
+            n += 1;
+        }
+        if n < given.len() {
+            return Err(format!("`{}` takes {wanted} operands, here are {}", words.opcode, given.len()));
+        }
+        Ok(())
+    }
+
+    fn operand_fits(&mut self, operand: &Operand, shape: Shape, form: &Form) -> Result<(), String> {
+        match shape {
+            Shape::Source { kind, width, special } => self.source_fits(operand, form, kind, width, special),
+            Shape::Destination { kind, width, sink } => self.destination_fits(operand, form, kind, width, sink),
+            Shape::Pair { kind, sink, needed } => match operand {
+                Operand::Pair(first, second) => {
+                    self.destination_fits(first, form, kind, Width::Exact, sink)?;
+                    self.register_fits(second, "pred", Width::Exact, true)
+                }
+                _ if needed => Err("must have a predicate behind `|`".into()),
+                single => self.destination_fits(single, form, kind, Width::Exact, false),
+            },
+            Shape::Address => match operand {
+                Operand::Address(..) => Ok(()),
+                _ => Err("must be an address in [ ]".into()),
+            },
+            Shape::Integer(from, to) => match operand {
+                Operand::Integer(n) if (from..=to).contains(n) => Ok(()),
+                Operand::Integer(n) => Err(format!("is {n}, and must be from {from} to {to}")),
+                Operand::Name(name) if name == "WARP_SZ" && from < 32 && to > 32 => Ok(()),
+                _ => Err("must be an integer constant".into()),
+            },
+            Shape::Anything | Shape::Optional => Ok(()),
+            Shape::List(count, element, kind) => {
+                let list = match operand {
+                    Operand::List(list) => list.as_slice(),
+                    single if count == Count::AnyOrBare => std::slice::from_ref(single),
+                    _ => return Err("must be a list in { }".into()),
+                };
+                if let Count::Exactly(count) = count
+                    && count != list.len()
+                {
+                    return Err(format!("must be a list of {count}"));
+                }
+                let sink = list.len() > 1 && list.iter().any(|o| !matches!(o, Operand::Name(name) if name == "_"));
+                let width = match element {
+                    Element::Wider | Element::WiderDestination => Width::OrWider,
+                    Element::Source | Element::Destination => Width::Exact,
+                };
+                list.iter().try_for_each(|operand| match element {
+                    Element::Source | Element::Wider => self.source_fits(operand, form, kind, width, false),
+                    Element::WiderDestination => self.destination_fits(operand, form, kind, width, sink),
+                    Element::Destination => self.destination_fits(operand, form, kind, width, false),
+                })
+            }
+        }
+    }
+
+    fn destination_fits(
+        &mut self,
+        operand: &Operand,
+        form: &Form,
+        kind: Kind,
+        width: Width,
+        sink: bool,
+    ) -> Result<(), String> {
+        let name = doubled(form.kind(kind));
+        self.register_fits(operand, &name, width, sink)
+    }
+
+    fn source_fits(
+        &mut self,
+        operand: &Operand,
+        form: &Form,
+        kind: Kind,
+        width: Width,
+        special_too: bool,
+    ) -> Result<(), String> {
+        let name = doubled(form.kind(kind));
+        let no = |what: &str| Err(format!("is {what}, and must be of type .{name}"));
+        let (class, bits) = class_of(&name);
+        match operand {
+            Operand::Integer(_) if matches!(class, Class::Float | Class::Packed | Class::Brain) => {
+                no("an integer constant")
+            }
+            Operand::Integer(_) => Ok(()),
+            Operand::F32(_) | Operand::F64(_) if class == Class::Float && bits >= 32 => Ok(()),
+            Operand::F32(_) if class == Class::Bits && bits == 32 => Ok(()),
+            Operand::F64(_) if class == Class::Bits && bits == 64 => Ok(()),
+            Operand::F32(_) | Operand::F64(_) => no("a floating-point constant"),
+            Operand::Not(_) if class == Class::Predicate => {
+                self.register_fits(&positive(operand), "pred", width, false)
+            }
+            Operand::Name(name)
+                if name == "WARP_SZ" && matches!(class, Class::Integer | Class::Bits | Class::Predicate) =>
+            {
+                Ok(())
+            }
+            Operand::Name(name) if special_too && special(name).is_some() => Ok(()),
+            Operand::Offset(name, _) if matches!(class, Class::Integer | Class::Bits) => match self.find_place(name) {
+                Some(Place::Shared(_) | Place::Local(_)) => Ok(()),
+                _ => no("no constant"),
+            },
+            other => self.register_fits(other, &name, width, false),
+        }
+    }
+
+    /// Whether an operand is a register that holds values of a type.
+    pub fn register_fits(&self, operand: &Operand, wanted: &str, width: Width, sink: bool) -> Result<(), String> {
+        let Operand::Name(name) = operand else { return Err(format!("must be a register of type .{wanted}")) };
+        if name == "_" && sink {
+            return Ok(());
+        }
+        let Some(kind) = self.register_kind(name) else {
+            return Err(format!("must be a register of type .{wanted}, and `{name}` is none"));
+        };
+        match fits_type(kind, wanted, width) {
+            true => Ok(()),
+            false => Err(format!("must be of type .{wanted}, and `{name}` is declared as .{kind}")),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Class {
+    Predicate,
+    Bits,
+    Integer,
+    Float,
+    /// Two halves, in untyped registers.
+    Packed,
+    Brain,
+}
+
+/// The class and the width of a type.
+pub(super) fn class_of(kind: &str) -> (Class, u32) {
+    let bits = match kind {
+        "pred" => return (Class::Predicate, 1),
+        "f16x2" => return (Class::Packed, 32),
+        "bf16x2" | "u16x2" | "s16x2" => return (Class::Packed, 32),
+        "bf16" => return (Class::Brain, 16),
+        _ => kind.trim_start_matches(|c: char| c.is_ascii_alphabetic()).parse().unwrap_or(0),
+    };
+    match kind.as_bytes().first() {
+        Some(b'b') => (Class::Bits, bits),
+        Some(b'f') => (Class::Float, bits),
+        _ => (Class::Integer, bits),
+    }
+}
+
+/// Whether a register that is declared as `kind` holds values of type `wanted`.
+fn fits_type(kind: &str, wanted: &str, width: Width) -> bool {
+    let ((has, has_bits), (wants, bits)) = (class_of(kind), class_of(wanted));
+    // A register of two halves is one of 32 bits.
+    let has = if has == Class::Packed { Class::Bits } else { has };
+    let size = match width {
+        Width::Exact => has_bits == bits,
+        Width::OrWider if has == Class::Float && wants == Class::Float => has_bits == bits,
+        Width::OrWider => has_bits >= bits,
+    };
+    size && match (has, wants) {
+        (Class::Predicate, Class::Predicate) => true,
+        (Class::Predicate, _) | (_, Class::Predicate) => false,
+        (Class::Bits, _) | (_, Class::Bits) => true,
+        (has, wants) => has == wants,
+    }
+}
+
+/// A type, or that of twice its width.
+fn doubled((kind, double): (&str, bool)) -> String {
+    match kind {
+        _ if !double => kind.to_string(),
+        "u16" => "u32".into(),
+        "s16" => "s32".into(),
+        "u32" => "u64".into(),
+        "s32" => "s64".into(),
+        other => other.to_string(),
+    }
+}
+
+fn positive(operand: &Operand) -> Operand {
+    match operand {
+        Operand::Not(name) => Operand::Name(name.clone()),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,249 @@
+//! Reads the rows of `rows` once, and finds the one that an opcode is of.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::rows::{ROWS, SETS};
+
+/// A form of an instruction.
+#[derive(Debug)]
+pub(super) struct Row {
+    parts: Vec<Part>,
+    pub operands: Vec<Shape>,
+    /// The GPUs that have it: `sm_` this and newer.
+    pub since: u32,
+}
+
+#[derive(Debug)]
+struct Part {
+    /// The letter that operands call this type by.
+    name: Option<char>,
+    optional: bool,
+    /// Belongs to the mnemonic: stands in its place.
+    fixed: bool,
+    words: Vec<&'static str>,
+}
+
+/// What an operand must be. Types are words of the row, or letters of its parts.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shape {
+    Source {
+        kind: Kind,
+        width: Width,
+        special: bool,
+    },
+    Destination {
+        kind: Kind,
+        width: Width,
+        sink: bool,
+    },
+    /// Two results, of which the second is a predicate; `needed`: it may not be left out.
+    Pair {
+        kind: Kind,
+        sink: bool,
+        needed: bool,
+    },
+    Address,
+    Integer(i128, i128),
+    Anything,
+    /// So many of another one, in braces; or any.
+    List(Count, Element, Kind),
+    /// The operands from here on may be left out.
+    Optional,
+}
+
+/// How long a list is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Count {
+    Exactly(usize),
+    Any,
+    /// As long as it likes, or one operand without braces.
+    AnyOrBare,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Element {
+    Source,
+    Wider,
+    Destination,
+    WiderDestination,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Width {
+    Exact,
+    /// The register may be wider than the type.
+    OrWider,
+}
+
+/// A type, by its name or by the letter of the part that says it; `doubled`: of twice the width.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kind {
+    name: &'static str,
+    doubled: bool,
+}
+
+/// An opcode that fits a row: its words in the row's order, and the types that it names.
+pub(super) struct Form<'a> {
+    pub row: &'static Row,
+    pub parts: Vec<&'a str>,
+    kinds: Vec<(char, &'a str)>,
+}
+
+type Table = HashMap<&'static str, Vec<Row>>;
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut table: HashMap<&'static str, Vec<Row>> = HashMap::new();
+    for row in ROWS {
+        let (opcode, operands) = row.split_once('|').unwrap_or((row, ""));
+        let mut words = opcode.split_whitespace();
+        let mnemonic = words.next().unwrap_or_default();
+        let mut since = 0;
+        let mut parts = Vec::new();
+        for word in words {
+            match word.strip_prefix("sm_") {
+                Some(number) => since = number.parse().unwrap_or(0),
+                None => parts.push(part(word)),
+            }
+        }
+        let operands = operands.split_whitespace().flat_map(shapes).collect();
+        table.entry(mnemonic).or_default().push(Row { parts, operands, since });
+    }
+    table
+});
+
+fn part(word: &'static str) -> Part {
+    let (optional, word) = match word.strip_prefix('?') {
+        Some(word) => (true, word),
+        None => (false, word),
+    };
+    let (fixed, word) = match word.strip_prefix('.') {
+        Some(word) => (true, word),
+        None => (false, word),
+    };
+    let (name, word) = match word.as_bytes() {
+        [letter @ b'A'..=b'Z', b':', ..] if word.as_bytes().get(2) != Some(&b':') => {
+            (Some(char::from(*letter)), &word[2..])
+        }
+        _ => (None, word),
+    };
+    let set = |word: &'static str| SETS.iter().find(|(name, _)| *name == word).map_or(word, |(_, words)| words);
+    let words = word.split('/').flat_map(|word| set(word).split('/')).collect();
+    Part { name, optional, fixed, words }
+}
+
+fn shapes(word: &'static str) -> Vec<Shape> {
+    if let Some(word) = word.strip_prefix('?') {
+        return vec![Shape::Optional, shape(word)];
+    }
+    vec![shape(word)]
+}
+
+fn shape(word: &'static str) -> Shape {
+    if let Some(rest) = word.strip_prefix('{') {
+        let (count, element) = rest.split_once('}').unwrap_or(("", rest));
+        let (element, kind) = match element.as_bytes() {
+            [b'=', ..] => (Element::Destination, &element[1..]),
+            [b'>', ..] => (Element::WiderDestination, &element[1..]),
+            [b'<', ..] => (Element::Wider, &element[1..]),
+            _ => (Element::Source, element),
+        };
+        let count = match count {
+            "" => Count::AnyOrBare,
+            "+" => Count::Any,
+            number => Count::Exactly(number.parse().unwrap_or(0)),
+        };
+        return Shape::List(count, element, type_of(kind));
+    }
+    if let Some(range) = word.strip_prefix('#') {
+        let (from, to) = range.split_once("..").unwrap_or(("", ""));
+        return Shape::Integer(from.parse().unwrap_or(i128::MIN), to.parse().unwrap_or(i128::MAX));
+    }
+    match word {
+        "[]" => return Shape::Address,
+        "*" => return Shape::Anything,
+        _ => {}
+    }
+    if let Some(rest) = word.strip_prefix('=') {
+        let (first, second) = rest.split_once('|').unwrap_or((rest, ""));
+        let (sink, first) = (first.ends_with('_'), first.trim_end_matches('_'));
+        let kind = type_of(first);
+        return match second {
+            "" => Shape::Destination { kind, width: Width::Exact, sink },
+            second => Shape::Pair { kind, sink, needed: !second.ends_with('?') },
+        };
+    }
+    if let Some(kind) = word.strip_prefix('>') {
+        return Shape::Destination { kind: type_of(kind), width: Width::OrWider, sink: false };
+    }
+    let special = word.starts_with("<<");
+    let width = if word.starts_with('<') { Width::OrWider } else { Width::Exact };
+    Shape::Source { kind: type_of(word.trim_start_matches('<')), width, special }
+}
+
+fn type_of(word: &'static str) -> Kind {
+    match word.strip_prefix('2') {
+        Some(name) => Kind { name, doubled: true },
+        None => Kind { name: if word == "p" { "pred" } else { word }, doubled: false },
+    }
+}
+
+/// Whether a word of an opcode is a type: `s32`, `bf16x2`.
+fn is_type(word: &str) -> bool {
+    let digits = word.trim_start_matches(['b', 'f', 't', 's', 'u']);
+    digits.len() < word.len() && digits.trim_end_matches("x2").parse::<u32>().is_ok()
+}
+
+impl Row {
+    /// The row's form of an opcode's words, if it is of this row.
+    fn form<'a>(&'static self, words: &[&'a str]) -> Option<Form<'a>> {
+        // Types have their order, though other words may stand between them.
+        let (mut taken, mut behind) = (0u32, 1);
+        let (mut parts, mut kinds) = (Vec::with_capacity(words.len() + 1), Vec::new());
+        parts.push(words[0]);
+        for part in &self.parts {
+            let free = |n: &usize| taken >> n & 1 == 0 && part.words.contains(&words[*n]);
+            let typed = is_type(part.words[0]);
+            let from = if part.fixed {
+                parts.len()
+            } else if typed {
+                behind
+            } else {
+                1
+            };
+            let to = if part.fixed { words.len().min(from + 1) } else { words.len() };
+            match (from..to).find(free) {
+                Some(n) => {
+                    taken |= 1 << n;
+                    behind = if typed { n + 1 } else { behind };
+                    parts.push(words[n]);
+                    kinds.extend(part.name.map(|name| (name, words[n])));
+                }
+                None if part.optional => {}
+                None => return None,
+            }
+        }
+        (parts.len() == words.len()).then_some(Form { row: self, parts, kinds })
+    }
+}
+
+impl Form<'_> {
+    /// The type that an operand of this form has.
+    pub fn kind(&self, kind: Kind) -> (&str, bool) {
+        let letter = kind.name.chars().next().filter(|_| kind.name.len() == 1);
+        let named = self.kinds.iter().find(|(name, _)| Some(*name) == letter).map(|(_, word)| *word);
+        (named.unwrap_or(kind.name), kind.doubled)
+    }
+}
+
+/// The forms of an opcode, given by its words. `Err` says whether at least the mnemonic is known.
+pub(super) fn forms<'a>(words: &[&'a str]) -> Result<Vec<Form<'a>>, bool> {
+    let Some(rows) = words.first().and_then(|mnemonic| LazyLock::force(&TABLE).get(*mnemonic as &str)) else {
+        return Err(false);
+    };
+    if words.len() > 24 {
+        return Err(true);
+    }
+    let found: Vec<Form<'a>> = rows.iter().filter_map(|row| row.form(words)).collect();
+    if found.is_empty() { Err(true) } else { Ok(found) }
+}

@@ -1,0 +1,202 @@
+//! Directives: version, target, what functions are bound to, and where lines come from.
+
+use std::collections::{HashMap, HashSet};
+
+use super::operands::show;
+use super::parse::Parser;
+use super::token::Token;
+use super::variables::is_name;
+use super::{Function, error};
+use crate::PtxError;
+
+/// The last minor version of each major one from 1; of the newest, all that a digit can say.
+const MINORS: [u32; 9] = [5, 3, 2, 3, 0, 5, 8, 8, 9];
+
+fn is_version(version: f64) -> bool {
+    let tenths = (version * 10.0).round() as u32;
+    let last = (tenths / 10).checked_sub(1).and_then(|n| MINORS.get(n as usize));
+    last.is_some_and(|last| tenths % 10 <= *last) && version == f64::from(tenths) / 10.0
+}
+
+impl Parser {
+    /// After `.version`: `8.7`.
+    pub(super) fn version(&mut self, line: u32) -> Result<(), PtxError> {
+        match self.next()? {
+            Token::F64(bits) if is_version(f64::from_bits(bits)) => Ok(()),
+            _ => error(line, "`.version` names no version of PTX"),
+        }
+    }
+
+    /// After `.target`: `sm_90`, and what else it names.
+    pub(super) fn target(&mut self) -> Result<u32, PtxError> {
+        let mut architecture = 0;
+        loop {
+            let line = self.line();
+            let word = self.word()?;
+            let number = word.strip_prefix("sm_").map(|n| n.trim_end_matches(['a', 'f']));
+            match number.and_then(|n| n.parse().ok()) {
+                Some(number) if (20..200).contains(&number) => architecture = number,
+                _ if matches!(
+                    word.as_str(),
+                    "debug" | "texmode_unified" | "texmode_independent" | "map_f64_to_f32"
+                ) => {}
+                _ => return error(line, format!("`.target {word}` is no GPU")),
+            }
+            if !self.accept(',') {
+                break;
+            }
+        }
+        match architecture {
+            0 => error(self.line(), "`.target` names no GPU"),
+            known => Ok(known),
+        }
+    }
+
+    pub(super) fn address_size(&mut self) -> Result<(), PtxError> {
+        let line = self.line();
+        match self.integer()? {
+            64 => Ok(()),
+            bits => error(line, format!("addresses of {bits} bits are not supported")),
+        }
+    }
+
+    /// After `.pragma`: texts, and `;`.
+    pub(super) fn pragma(&mut self) -> Result<(), PtxError> {
+        loop {
+            let line = self.line();
+            match self.next()? {
+                Token::Text(_) => {}
+                other => {
+                    return error(line, format!("a text is expected behind `.pragma`, and here is {}", show(&other)));
+                }
+            }
+            if self.accept(';') {
+                return Ok(());
+            }
+            self.expect(',')?;
+        }
+    }
+
+    /// Behind `.visible` and its kin: something that can be linked.
+    pub(super) fn linked(&self, line: u32) -> Result<(), PtxError> {
+        let known = [".entry", ".func", ".global", ".const", ".shared"];
+        match self.peek() {
+            Some(Token::Word(word)) if known.contains(&word.as_str()) => Ok(()),
+            _ => error(line, "a function or a variable is expected behind this directive"),
+        }
+    }
+
+    /// After `.loc`: `1 30 7`, and where it was inlined.
+    pub(super) fn location(&mut self, line: u32) -> Result<(u32, u32), PtxError> {
+        let mut numbers = [0; 3];
+        for number in &mut numbers {
+            *number = match u32::try_from(self.integer()?) {
+                Ok(number) => number,
+                Err(_) => return error(line, "a number of `.loc` is out of range"),
+            };
+        }
+        let [file, source_line, _] = numbers;
+        while self.accept(',') {
+            let word = self.word()?;
+            match word.as_str() {
+                "function_name" => {
+                    let name = self.word()?;
+                    if !is_name(&name) {
+                        return error(line, format!("`{name}` is no name of a function"));
+                    }
+                    if self.accept('+') {
+                        self.integer()?;
+                    }
+                    self.named.push((name, line));
+                }
+                "inlined_at" => {
+                    let place = [self.integer()?, self.integer()?, self.integer()?];
+                    if !self.places.contains(&place) {
+                        return error(line, "`inlined_at` names a place that no `.loc` before it has");
+                    }
+                }
+                _ => return error(line, format!("`{word}` belongs to no `.loc`")),
+            }
+        }
+        self.places.insert(numbers.map(i128::from));
+        // The files may be named behind the functions.
+        self.located.entry(file).or_insert(line);
+        Ok((file, source_line))
+    }
+
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        matches!(self.peek(), Some(Token::Word(here)) if here == word)
+    }
+
+    /// After `.entry` or `.func`. A prototype without a body gives `None`.
+    pub(super) fn function(&mut self, entry: bool) -> Result<Option<Function>, PtxError> {
+        let line = self.line();
+        self.declared.push(HashSet::new());
+        let returns = if self.is('(') { self.parameters()? } else { Vec::new() };
+        let name = self.word()?;
+        if !is_name(&name) {
+            return error(line, format!("`{name}` is no name of a function"));
+        }
+        let params = if self.is('(') { self.parameters()? } else { Vec::new() };
+        let bounds = self.bounds(entry)?;
+        if self.accept(';') {
+            self.declared.pop();
+            return Ok(None);
+        }
+        // A function may be announced before it is defined.
+        let fresh = self.declared.first_mut().is_none_or(|names| names.insert(name.clone()));
+        if !fresh {
+            return error(line, format!("`{name}` is defined twice"));
+        }
+        let mut function = Function {
+            name,
+            entry,
+            line,
+            bounds,
+            returns,
+            params,
+            registers: HashMap::new(),
+            register_ranges: Vec::new(),
+            variables: Vec::new(),
+            declared_at: Vec::new(),
+            branch_targets: HashMap::new(),
+            body: Vec::new(),
+        };
+        self.body(&mut function)?;
+        Ok(Some(function))
+    }
+
+    /// What stands between a function's parameters and its body.
+    fn bounds(&mut self, entry: bool) -> Result<HashMap<String, Vec<u32>>, PtxError> {
+        let mut bounds: HashMap<String, Vec<u32>> = HashMap::new();
+        while !self.is('{') && !self.is(';') {
+            let line = self.line();
+            let word = self.word()?;
+            let many = match word.as_str() {
+                ".maxntid" | ".reqntid" | ".reqnctapercluster" if entry => 3,
+                ".minnctapersm" | ".maxnctapersm" | ".maxnreg" | ".maxclusterrank" if entry => 1,
+                ".explicitcluster" | ".blocksareclusters" if entry => 0,
+                ".noreturn" if !entry => 0,
+                ".pragma" => {
+                    self.pragma()?;
+                    continue;
+                }
+                _ => return error(line, format!("`{word}` is no directive of a function")),
+            };
+            let mut numbers = Vec::new();
+            while numbers.len() < many {
+                match u32::try_from(self.integer()?) {
+                    Ok(number) if number > 0 => numbers.push(number),
+                    _ => return error(line, format!("a number of `{word}` is out of range")),
+                }
+                if !self.accept(',') {
+                    break;
+                }
+            }
+            if bounds.insert(word[1..].to_string(), numbers).is_some() {
+                return error(line, format!("`{word}` stands twice"));
+            }
+        }
+        Ok(bounds)
+    }
+}

@@ -1,0 +1,213 @@
+//! The record of what every shipped configuration needs on every architecture: how it is made, and how it is read.
+
+use common::kernel::{Resources, shipped};
+use common::level::Configuration;
+use common::{Dtype, Error, Level, Shape};
+use emulator::gpu::{GPUS, Gpu};
+use emulator::occupancy::occupancy;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::ptxas::Ptxas;
+use crate::ladder::LEVELS;
+
+/// The architectures that the record is about.
+pub const ARCHITECTURES: [u32; 9] = [60, 70, 75, 80, 86, 89, 90, 100, 120];
+
+/// A shipped configuration on an architecture.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The level's crate.
+    pub level: String,
+    /// The variant; empty where the level has none.
+    pub variant: String,
+    /// Element type.
+    pub dtype: Dtype,
+    /// Tile sizes by name.
+    pub tiles: String,
+    /// The start of the hash of source and options, as the file's header has it.
+    pub source: String,
+    /// 75 is `sm_75`.
+    pub sm: u32,
+    /// Registers per thread.
+    pub registers: Option<u32>,
+    /// Bytes per thread, stores and loads.
+    pub spilled_bytes: Option<u32>,
+    /// Bytes per block, static and dynamic.
+    pub shared_bytes: Option<u32>,
+    /// Blocks on an SM; 0, if not one fits.
+    pub blocks_per_sm: u32,
+    /// Share of the warps that an SM can hold.
+    pub occupancy: f64,
+    /// What limits the blocks.
+    pub limited_by: String,
+    /// Why ptxas refuses it there.
+    pub refused: String,
+}
+
+impl Row {
+    /// Whether it can run.
+    pub fn runs(&self) -> bool {
+        self.blocks_per_sm > 0
+    }
+
+    /// Level and variant, as tables name them.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.level, self.variant).trim_end().to_string()
+    }
+}
+
+/// A configuration that is to be assembled for an architecture.
+pub type Item = (&'static Level, Configuration, u32);
+
+/// All of them, in the record's order.
+pub fn items() -> Vec<Item> {
+    let configurations =
+        LEVELS.into_iter().flat_map(|level| level.shipped_configurations().into_iter().map(move |c| (level, c)));
+    configurations.flat_map(|(level, c)| ARCHITECTURES.map(|sm| (level, c.clone(), sm))).collect()
+}
+
+/// A GPU of an architecture: what an SM holds is the architecture's.
+pub fn gpu(sm: u32) -> Option<&'static Gpu> {
+    GPUS.iter().find(|gpu| gpu.sm() == sm)
+}
+
+/// A row as these assemblers make it, each architecture by the first that knows it; and who that was.
+pub fn row((level, configuration, sm): &Item, assemblers: &[Ptxas]) -> Result<(Row, String), Error> {
+    let name = format!("{} ({configuration})", level.name);
+    let (header, ptx) = shipped(level, configuration)
+        .map_err(|_| Error::usage(format!("the shipped PTX of {name} is stale"), "`cargo x ptx` makes it again"))?;
+    let assembled = assemblers
+        .iter()
+        .find_map(|ptxas| Some((ptxas.assemble(ptx, *sm, level.needs.optimization)?, ptxas.version.clone())));
+    let Some(((answer, version), gpu)) = assembled.zip(gpu(*sm)) else {
+        return Err(Error::usage(
+            format!("none of these assemblers knows sm_{sm}"),
+            "the last that knows sm_60 and sm_70 is that of CUDA 12.9",
+        ));
+    };
+    let mut row = Row {
+        level: level.name.to_string(),
+        variant: configuration.variant.to_string(),
+        dtype: configuration.dtype,
+        tiles: configuration.tiles.to_string(),
+        source: header.source[..8].to_string(),
+        sm: *sm,
+        registers: None,
+        spilled_bytes: None,
+        shared_bytes: None,
+        blocks_per_sm: 0,
+        occupancy: 0.0,
+        limited_by: String::new(),
+        refused: String::new(),
+    };
+    match answer {
+        Ok(resources) => fill(&mut row, level, configuration, gpu, resources),
+        Err(why) => row.refused = why,
+    }
+    Ok((row, version))
+}
+
+/// What the assembler says, and what of it fits on an SM.
+fn fill(row: &mut Row, level: &Level, configuration: &Configuration, gpu: &Gpu, resources: Resources) {
+    let launch = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles);
+    let shared = resources.shared_bytes + (level.needs.shared)(configuration);
+    let found = occupancy(gpu, launch.block.count() as u32, resources.registers, shared);
+    let limited: Vec<String> = found.limited_by.iter().map(ToString::to_string).collect();
+    row.registers = Some(resources.registers);
+    row.spilled_bytes = Some(resources.spilled_bytes);
+    row.shared_bytes = Some(shared);
+    row.blocks_per_sm = found.blocks_per_sm;
+    row.occupancy = found.share;
+    row.limited_by = limited.join(" and ");
+}
+
+/// The whole record, as its file has it.
+pub fn make(mut assemblers: Vec<Ptxas>) -> Result<String, Error> {
+    assemblers.sort_by_key(|ptxas| std::cmp::Reverse(numbers(&ptxas.version)));
+    let made: Vec<(Row, String)> =
+        items().par_iter().map(|item| row(item, &assemblers)).collect::<Result<_, Error>>()?;
+    let mut text = "# Made by `lab cards --make`: registers, spills, shared memory and occupancy of every shipped configuration.\n".to_string();
+    for ptxas in &assemblers {
+        let own = |sm: &&u32| made.iter().any(|(row, version)| row.sm == **sm && *version == ptxas.version);
+        let names: Vec<String> = ARCHITECTURES.iter().filter(own).map(|sm| format!("sm_{sm}")).collect();
+        text += &format!("# ptxas {}: {}\n", ptxas.version, names.join(", "));
+    }
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    made.iter().try_for_each(|(row, _)| writer.serialize(row)).map_err(|error| unlike(&error))?;
+    let bytes = writer.into_inner().map_err(|error| unlike(&error))?;
+    Ok(text + &String::from_utf8_lossy(&bytes))
+}
+
+/// The rows of a record.
+pub fn read(text: &str) -> Result<Vec<Row>, Error> {
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
+    reader.deserialize().collect::<Result<_, csv::Error>>().map_err(|error| unlike(&error))
+}
+
+/// The versions of ptxas that made a record.
+pub fn compilers(text: &str) -> Vec<(&str, &str)> {
+    text.lines().filter_map(|line| line.strip_prefix("# ptxas ")?.split_once(": ")).collect()
+}
+
+fn unlike(error: &dyn std::fmt::Display) -> Error {
+    Error::usage(format!("the record of cards is not whole: {error}"), "`lab cards --make` makes it again")
+}
+
+fn numbers(version: &str) -> Vec<u32> {
+    version.split('.').filter_map(|number| number.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::RECORD;
+    use super::*;
+    use common::fit::{Card, misfit};
+    use common::testing::skipped;
+
+    #[test]
+    fn the_record_is_about_what_is_shipped_now() {
+        let rows = read(RECORD).unwrap();
+        let items = items();
+        assert_eq!(rows.len(), items.len(), "{AGAIN}");
+        for (row, (level, configuration, sm)) in rows.iter().zip(&items) {
+            let (header, _) = shipped(level, configuration).unwrap();
+            let now = (level.name, configuration.variant, configuration.tiles.to_string(), *sm, &header.source[..8]);
+            let then = (&*row.level, &*row.variant, row.tiles.clone(), row.sm, &*row.source);
+            assert_eq!(now, then, "{AGAIN}");
+            // The headers are by the same compiler, but from the source for that architecture: on sm_120 this gives other
+            // registers than the shipped PTX, which is what a driver assembles.
+            let same = compilers(RECORD)[0].0 == header.compiler && *sm < 100;
+            if let Some(known) = header.resources.get(sm).filter(|_| same) {
+                let shared = known.shared_bytes + (level.needs.shared)(configuration);
+                let header = (Some(known.registers), Some(known.spilled_bytes), Some(shared));
+                assert_eq!((row.registers, row.spilled_bytes, row.shared_bytes), header, "{row:?}\n{AGAIN}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_ptxas_and_occupancy_refuse_is_refused_before_a_launch() {
+        for (row, (level, configuration, sm)) in read(RECORD).unwrap().iter().zip(items()) {
+            let why = misfit(level, &configuration, &Card::of_architecture(sm));
+            assert_eq!(why.is_none(), row.runs(), "{row:?}: {why:?}");
+        }
+    }
+
+    #[test]
+    fn the_record_is_what_its_compilers_make() {
+        let wanted: Vec<&str> = compilers(RECORD).iter().map(|(version, _)| *version).collect();
+        let found = Ptxas::all();
+        let here: Vec<Ptxas> = wanted.iter().filter_map(|v| found.iter().find(|p| p.version == *v).cloned()).collect();
+        if here.len() < wanted.len() {
+            return skipped(&format!("needs ptxas {}", wanted.join(" and ")));
+        }
+        // All takes minutes: `lab cards --make` does it. These are of every level, type and architecture.
+        let rows = read(RECORD).unwrap();
+        for (number, item) in items().iter().enumerate().step_by(13) {
+            assert_eq!(row(item, &here).unwrap().0, rows[number], "{AGAIN}");
+        }
+    }
+
+    const AGAIN: &str = "hint: `lab cards --make` makes lab/data/cards.csv again";
+}

@@ -1,0 +1,239 @@
+//! `cargo x matrix`: what is too long for every push. Every compiler and every ptxas that the ladder serves, from Python's
+//! package index, each in an environment of its own below `target/matrix`.
+//!
+//! With each ptxas, `common`'s test `assembled` assembles every shipped file, and probes the table of what instructions need.
+//! With each NVRTC, the tests of some crates run, and the lines that say `skipped` must be those of [`SKIPS`].
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::{env, fs};
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell;
+
+/// What the tests may skip, and why: with a compiler, or always.
+const SKIPS: &str = "xtask/src/matrix.skips";
+
+/// The crates whose tests run with every compiler.
+const CRATES: [&str; 5] = ["common", "lab", "level2-register", "level3-double-buffer", "level6-async-copy"];
+
+/// A version of CUDA's compilers, as the package index has it.
+struct Release {
+    name: &'static str,
+    /// NVRTC, where the tests run with it.
+    nvrtc: Option<&'static str>,
+    /// The package that has ptxas.
+    ptxas: &'static str,
+    /// Whether `cargo x ptx` records what this ptxas makes of the shipped files.
+    recorded: bool,
+}
+
+/// Every release: one row each. 13.0 made the shipped PTX.
+const RELEASES: [Release; 6] = [
+    Release { name: "11.8", nvrtc: None, ptxas: "nvidia-cuda-nvcc-cu11==11.8.89", recorded: false },
+    Release {
+        name: "12.0",
+        nvrtc: Some("nvidia-cuda-nvrtc-cu12==12.0.140"),
+        ptxas: "nvidia-cuda-nvcc-cu12==12.0.140",
+        recorded: true,
+    },
+    Release {
+        name: "12.4",
+        nvrtc: Some("nvidia-cuda-nvrtc-cu12==12.4.127"),
+        ptxas: "nvidia-cuda-nvcc-cu12==12.4.131",
+        recorded: true,
+    },
+    Release {
+        name: "12.9",
+        nvrtc: Some("nvidia-cuda-nvrtc-cu12==12.9.86"),
+        ptxas: "nvidia-cuda-nvcc-cu12==12.9.86",
+        recorded: true,
+    },
+    Release {
+        name: "13.0",
+        nvrtc: Some("nvidia-cuda-nvrtc==13.0.88"),
+        ptxas: "nvidia-cuda-nvcc==13.0.88",
+        recorded: false,
+    },
+    Release {
+        name: "13.5",
+        nvrtc: Some("nvidia-cuda-nvrtc==13.5.37"),
+        ptxas: "nvidia-cuda-nvcc==13.5.37",
+        recorded: true,
+    },
+];
+
+/// One cell of the table.
+struct Cell {
+    release: &'static str,
+    what: String,
+    failure: Option<String>,
+}
+
+/// Runs the matrix, or, of it, the releases whose name is `only`.
+pub fn run(only: &[String]) -> Result<ExitCode> {
+    if let Some(unknown) = only.iter().find(|name| !RELEASES.iter().any(|release| release.name == **name)) {
+        let known: Vec<&str> = RELEASES.iter().map(|release| release.name).collect();
+        bail!("there is no release {unknown} in the matrix\nhint: it has {}", known.join(", "));
+    }
+    let chosen: Vec<&Release> =
+        RELEASES.iter().filter(|release| only.is_empty() || only.iter().any(|name| name == release.name)).collect();
+    let skips = fs::read_to_string(shell::root().join(SKIPS)).with_context(|| format!("cannot read {SKIPS}"))?;
+    let mut cells = Vec::new();
+    for release in chosen {
+        let folder = environment(release)?;
+        let assembled = tests("common --test assembled", &[("PTXAS", ptxas_in(&folder)?)])?;
+        cells.push(Cell {
+            release: release.name,
+            what: "ptxas, every shipped file".into(),
+            failure: assembled.failure,
+        });
+        let packages = if release.nvrtc.is_some() { &CRATES[..] } else { &[] };
+        for package in packages {
+            let path = env::join_paths(
+                [folder.join("bin")].into_iter().chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())),
+            )?;
+            let ran = tests(package, &[("VIRTUAL_ENV", folder.clone()), ("PATH", path.into())])?;
+            let failure = ran.failure.or_else(|| unlisted(&skips, release.name, package, &ran.skipped));
+            cells.push(Cell { release: release.name, what: format!("NVRTC, {package}"), failure });
+        }
+    }
+    print!("{}", table(&cells));
+    Ok(shell::exit_code(cells.iter().all(|cell| cell.failure.is_none())))
+}
+
+/// The programs that `cargo x ptx` records, where `cargo x matrix` has fetched them: a value for the variable `PTXAS`.
+pub fn recorded() -> Option<String> {
+    let programs: Vec<PathBuf> = RELEASES
+        .iter()
+        .filter(|release| release.recorded)
+        .map(|release| ptxas_in(&folder_of(release)).ok())
+        .collect::<Option<_>>()?;
+    env::join_paths(programs).ok()?.into_string().ok()
+}
+
+fn folder_of(release: &Release) -> PathBuf {
+    shell::root().join("target/matrix").join(release.name)
+}
+
+/// The release's environment, made unless it is there and complete.
+fn environment(release: &Release) -> Result<PathBuf> {
+    let folder = folder_of(release);
+    let packages: Vec<&str> = release.nvrtc.into_iter().chain([release.ptxas]).collect();
+    let stamp = folder.join("packages");
+    if fs::read_to_string(&stamp).is_ok_and(|there| there == packages.join(" ")) {
+        return Ok(folder);
+    }
+    eprintln!("$ python3 -m venv {} and pip install {}", folder.display(), packages.join(" "));
+    let made = Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder).status();
+    if !made.context("cannot start python3")?.success() {
+        bail!("python3 makes no virtual environment\nhint: on Debian: apt install python3-venv");
+    }
+    let mut pip = Command::new(folder.join("bin/python"));
+    // ptxas and NVRTC alone: what the packages depend on is for nvcc.
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]).args(&packages);
+    if !pip.status().context("cannot start pip")?.success() {
+        bail!("pip cannot install {}", packages.join(" "));
+    }
+    fs::write(&stamp, packages.join(" ")).with_context(|| format!("cannot write {}", stamp.display()))?;
+    Ok(folder)
+}
+
+/// ptxas in an environment.
+fn ptxas_in(folder: &Path) -> Result<PathBuf> {
+    for python in fs::read_dir(folder.join("lib")).with_context(|| format!("cannot list {}", folder.display()))? {
+        for package in ["cuda_nvcc", "cu13"] {
+            let program =
+                python.as_ref().map(|p| p.path().join("site-packages/nvidia").join(package).join("bin/ptxas"));
+            if let Some(program) = program.ok().filter(|program| program.is_file()) {
+                return Ok(program);
+            }
+        }
+    }
+    bail!("there is no ptxas in {}", folder.display())
+}
+
+/// What a run of tests said.
+struct Ran {
+    failure: Option<String>,
+    skipped: BTreeSet<String>,
+}
+
+/// Runs `cargo test -p WORDS`, and reads which tests it skipped.
+fn tests(words: &str, environment: &[(&str, PathBuf)]) -> Result<Ran> {
+    eprintln!("$ cargo test -p {words}");
+    let mut cargo = Command::new("cargo");
+    cargo.args(["test", "--quiet", "-p"]).args(words.split(' ')).current_dir(shell::root());
+    for name in ["CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "PTXAS"] {
+        cargo.env_remove(name);
+    }
+    cargo.envs(environment.iter().map(|(name, value)| (name, value)));
+    let output = cargo.stdin(Stdio::null()).output().context("cannot start cargo\nhint: is it on PATH?")?;
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let skipped =
+        text.lines().filter_map(|line| line.split_once("skipped: ")).map(|(_, why)| why.to_string()).collect();
+    let failure = (!output.status.success()).then(|| {
+        eprintln!("{text}");
+        let failed = text.lines().find(|line| line.contains("panicked") || line.contains("error"));
+        failed.unwrap_or("cargo failed").to_string()
+    });
+    Ok(Ran { failure, skipped })
+}
+
+/// A skip that the list does not have, or a listed one that did not come.
+fn unlisted(list: &str, release: &str, package: &str, skipped: &BTreeSet<String>) -> Option<String> {
+    let rows = list.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+        let mut words = line.splitn(3, ' ');
+        let named = |word: &str, name: &str| word == "*" || word.split(',').any(|one| one == name);
+        let here = named(words.next()?, release) && named(words.next()?, package);
+        here.then_some(words.next()?)
+    });
+    let expected: BTreeSet<String> = rows.map(|row| row.replace("RELEASE", release)).collect();
+    let fits = |row: &String, why: &String| why.starts_with(row.trim_end_matches('…'));
+    if let Some(why) = skipped.iter().find(|why| !expected.iter().any(|row| fits(row, why))) {
+        return Some(format!("skipped, and {SKIPS} does not list it: {why}"));
+    }
+    let missing = expected.iter().find(|row| !skipped.iter().any(|why| fits(row, why)));
+    missing.map(|row| format!("{SKIPS} lists a skip that did not come: {row}"))
+}
+
+fn table(cells: &[Cell]) -> String {
+    let row = |cell: &Cell| {
+        let verdict = cell.failure.as_ref().map_or("passed".to_string(), |why| format!("FAILED: {why}"));
+        format!("{:<8}{:<36}{verdict}\n", cell.release, cell.what)
+    };
+    cells.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests_of_the_matrix {
+    use super::*;
+
+    const LIST: &str = "# release, crate, line\n* * no CUDA device\n12.0,12.4 common NVRTC is RELEASE…\n";
+
+    fn judged(release: &str, package: &str, skipped: &[&str]) -> Option<String> {
+        unlisted(LIST, release, package, &skipped.iter().map(|line| line.to_string()).collect())
+    }
+
+    #[test]
+    fn exactly_the_listed_skips_pass() {
+        assert_eq!(judged("13.0", "lab", &["no CUDA device"]), None);
+        assert_eq!(judged("12.0", "common", &["no CUDA device", "NVRTC is 12.0.140, and"]), None);
+        assert!(judged("13.0", "common", &["no CUDA device", "NVRTC is 13.0"]).unwrap().contains("does not list it"));
+        assert!(judged("12.4", "common", &["no CUDA device"]).unwrap().contains("did not come: NVRTC is 12.4"));
+        assert!(judged("12.0", "common", &["no CUDA device", "NVRTC is 12.4.1"]).is_some());
+    }
+
+    #[test]
+    fn a_failure_is_seen_in_the_table() {
+        let cell = |failure: Option<&str>| Cell {
+            release: "12.0",
+            what: "NVRTC, lab".into(),
+            failure: failure.map(Into::into),
+        };
+        assert!(table(&[cell(None)]).ends_with("passed\n"));
+        assert!(table(&[cell(Some("it broke"))]).contains("FAILED: it broke"));
+    }
+}
