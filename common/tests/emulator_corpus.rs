@@ -19,7 +19,7 @@ const HEADER: &str = "// Made by `UPDATE_CORPUS=1 cargo test -p common --test em
 fn the_corpus_is_what_the_compiler_makes_of_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository");
     let mut files = Vec::new();
-    for folder in ["faults", "correct"] {
+    for folder in ["faults", "correct", "exam/right", "exam/wrong"] {
         files.extend(files_below(&root.join("emulator/tests").join(folder)));
     }
     let sources: Vec<&PathBuf> = files.iter().filter(|file| has_extension(file, "cu")).collect();
@@ -48,19 +48,22 @@ fn the_corpus_is_what_the_compiler_makes_of_it() {
 fn compile(compiler: &Compiler, root: &Path, source: &Path) -> String {
     let text = fs::read_to_string(source).expect("the source can be read");
     let path = source.strip_prefix(root).expect("it lies in the repository").to_str().expect("names are plain");
-    let options = [architecture(&text)].into_iter().chain(OPTIONS).map(String::from).collect::<Vec<_>>();
+    let options = [architecture(&text)].into_iter().chain(OPTIONS.map(String::from)).collect::<Vec<_>>();
     match compiler.ptx(&Source { path, text: &text }, &options) {
         Ok(ptx) => format!("{HEADER}{ptx}"),
         Err(log) => panic!("{path} does not compile:\n{log}"),
     }
 }
 
-/// The oldest architecture that has what the source uses.
-fn architecture(text: &str) -> &'static str {
-    match text.contains("cp.async") {
-        true => "--gpu-architecture=compute_80",
-        false => "--gpu-architecture=compute_75",
-    }
+/// The oldest architecture that has what the source uses: the one that its head names as `sm=`, in a kernel of the exam.
+fn architecture(text: &str) -> String {
+    let named = text.lines().find_map(|line| line.strip_prefix("// exam: ")?.split_once(" sm=")).map(|(_, rest)| rest);
+    let number = match named {
+        Some(rest) => rest.split(' ').next().unwrap_or(rest),
+        None if text.contains("cp.async") && !text.contains("// exam: ") => "80",
+        None => "75",
+    };
+    format!("--gpu-architecture=compute_{number}")
 }
 
 fn has_extension(file: &Path, extension: &str) -> bool {

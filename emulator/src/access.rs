@@ -66,6 +66,28 @@ pub fn global(addresses: &[u64; LANES], mask: u32, bytes_per_lane: u32) -> Globa
     GlobalCost { sectors, ideal_sectors: unique_bytes.div_ceil(SECTOR as u32), unique_bytes }
 }
 
+/// Bytes of a line, which has one tag in L1.
+const LINE: u64 = 128;
+
+/// The cost of `cp.async.cg`, which copies 16 bytes per lane around L1, by the lanes of `mask` that read at all.
+///
+/// Lanes are served two by two: lanes 2j and 2j + 1 cost a sector if they read from the same 128-byte line, wherever in it, and
+/// two if not. No sector is shared with another pair. A copy that reads a part of its bytes costs what it costs as a whole, and
+/// one that reads none costs nothing. `cp.async.ca` costs what a load costs: [`global`].
+///
+/// This was measured, too: `tests/async_copies.rs`.
+#[inline]
+pub fn bypassing_copy(addresses: &[u64; LANES], mask: u32) -> GlobalCost {
+    let unique_bytes = global(addresses, mask, 16).unique_bytes;
+    let pair = |j: usize| match mask >> (2 * j) & 3 {
+        0 => 0,
+        3 if addresses[2 * j] / LINE != addresses[2 * j + 1] / LINE => 2,
+        _ => 1,
+    };
+    let sectors = (0..LANES / 2).map(pair).sum();
+    GlobalCost { sectors, ideal_sectors: unique_bytes.div_ceil(SECTOR as u32), unique_bytes }
+}
+
 /// The cost of a load from shared memory by the lanes of `mask` (bit 0 is lane 0).
 ///
 /// Lanes are served in groups of neighbours: up to 4 bytes per lane, one group of 32; 8 bytes, two groups of 16; 16 bytes, four

@@ -2,7 +2,7 @@
 //!
 //! `ci` is the whole of continuous integration, `tidy` tests the repository itself, `ptx` regenerates what NVIDIA's
 //! compiler makes of the kernels, `matrix` tests with every compiler and ptxas, `ncu` records what the hardware counts, `measure` how fast it is, `figures` shows it
-//! in README and book, `bundle` makes a folder of programs, `outputs` and `diffs` make what the book includes, `book`
+//! in README and book, `bundle` makes a folder of programs, `mutants` tries the emulator's tests, `outputs` and `diffs` make what the book includes, `book`
 //! builds it. This crate depends on none of the workspace's others: it runs cargo and reads files, so that it works
 //! while they do not compile.
 
@@ -13,6 +13,7 @@ mod bundle;
 mod ci;
 mod diffs;
 mod matrix;
+mod mutants;
 mod ncu;
 mod outputs;
 mod po;
@@ -93,6 +94,13 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Put one-line errors into a copy of the emulator, and see whether its tests notice each of them
+    #[command(disable_help_flag = true)]
+    Mutants {
+        /// What the program takes: --count, --seed, --within, --tests, --only
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Build the book into book/book, in every language (needs no installed mdBook)
     Book {
         /// Change no file that is tracked: fail if the translations' template is stale, a link dead, or a page not in order in
@@ -118,6 +126,7 @@ fn main() -> ExitCode {
         Command::NcuWaits { binaries, out, levels } => ncu::where_time_goes(&binaries, &out, &levels),
         Command::Outputs { check, pattern } => outputs::run(check, &pattern),
         Command::Diffs { check } => diffs::run(check),
+        Command::Mutants { words } => mutants::run(&words),
         Command::Book { check, screenshots } => book::run(check, screenshots.as_deref()),
     };
     match done {

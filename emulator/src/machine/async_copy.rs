@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::block::Worker;
-use super::global_access::verdict_on;
+use super::global_access::{Road, verdict_on};
 use super::lanes::{LANES, each};
 use super::order::Kind;
 use super::ordered::{Deed, Target};
@@ -76,7 +76,7 @@ impl Worker<'_> {
         &mut self,
         warp: &mut Warp,
         extended: &Extended,
-        size: CopySize,
+        (size, road): (CopySize, Road),
         mask: u32,
     ) -> Result<(), Box<Fault>> {
         let accesses = &self.context.program.accesses;
@@ -94,7 +94,7 @@ impl Worker<'_> {
         let reading = each(mask).filter(|lane| sizes[*lane] > 0).fold(0, |lanes, lane| lanes | 1 << lane);
         let whole = each(mask).filter(|lane| sizes[*lane] == length).fold(0, |lanes, lane| lanes | 1 << lane);
         if reading != 0 {
-            self.check_source(warp, from, from_index, (reading, whole), &sizes)?;
+            self.check_source(warp, (from, from_index, road), (reading, whole), &sizes)?;
         }
         warp.set_addresses(from, mask);
         let sources = warp.scratch.addresses.0;
@@ -133,8 +133,7 @@ impl Worker<'_> {
     fn check_source(
         &mut self,
         warp: &mut Warp,
-        access: &Access,
-        index: u32,
+        (access, index, road): (&Access, u32, Road),
         (reading, whole): (u32, u32),
         sizes: &[u32; LANES],
     ) -> Result<(), Box<Fault>> {
@@ -156,11 +155,17 @@ impl Worker<'_> {
                 return Err(self.convict_access(warp, access, lane, kind, &what));
             }
         }
+        let mut home = None;
         if whole != 0 {
             warp.set_addresses(access, whole);
-            let home = self.home(warp, access, whole)?;
-            self.count_global(warp, access, index, whole, home);
+            home = self.home(warp, access, whole)?;
         }
+        if whole != reading {
+            // A copy of a part of its bytes costs what a whole one does.
+            warp.set_addresses(access, reading);
+            home = None;
+        }
+        self.count_by(warp, access, index, reading, home, road);
         each(reading).try_for_each(|lane| self.read_source(warp, access, lane, sources[lane], sizes[lane], true))
     }
 

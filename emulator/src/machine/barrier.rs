@@ -1,7 +1,8 @@
 //! The block's sixteen barriers: who has arrived, and who goes on.
 //!
 //! A warp arrives as one, and counts as 32 threads. It has arrived once all of its lanes that have not ended are at
-//! barriers of this number: at one instruction if that is aligned (`bar.sync`), at several otherwise (`barrier.sync`).
+//! barriers of this number: at one instruction if that is aligned (`bar.sync`), at several otherwise (`barrier.sync`). Lanes
+//! that a branch has sent where nothing is left to do but to end count as ended.
 //! A barrier without a thread count is for all warps that have not ended.
 
 use super::alu::set_predicate;
@@ -90,13 +91,14 @@ impl Worker<'_> {
         }
         let (here, going) = (Path { mask: on, ..path }, Path { block: next, mask: mask & !on, ..path });
         if barrier.aligned {
-            let comes = |(other, lanes): (Path, u32)| {
-                lanes & !mask == 0 || leads(self.context.program, other.block, path.block)
-            };
+            let program = self.context.program;
+            let left = warp.left & warp.live & !mask;
+            let comes =
+                |(other, lanes): (Path, u32)| lanes & !(mask | left) == 0 || leads(program, other.block, path.block);
             if on != mask || !warp.places().all(comes) {
                 return Err(self.convict_divergent_barrier(warp, on, warp.live, at));
             }
-            warp.replace_path(&[Path { wait: Wait::Others(warp.live), ..here }]);
+            warp.replace_path(&[Path { wait: Wait::Others(warp.live & !left), ..here }]);
         } else if going.mask == 0 {
             warp.replace_path(&[Path { wait: Wait::Gathering(id), ..here }]);
         } else {
@@ -233,11 +235,11 @@ impl Worker<'_> {
         };
         let here = |path: &Path| path.wait == top.wait && (path.block == top.block || !barrier.aligned);
         let lanes = warp.paths.iter().filter(|path| here(path)).fold(0, |lanes, path| lanes | path.mask) & warp.live;
-        if let Wait::Others(live) = top.wait
-            && live != warp.live
+        if let Wait::Others(awaited) = top.wait
+            && awaited & !warp.live != 0
         {
             // Who has ended did not come.
-            return Err(self.convict_divergent_barrier(warp, lanes, live, at));
+            return Err(self.convict_divergent_barrier(warp, lanes, warp.live | awaited, at));
         }
         if lanes != warp.live {
             return Ok(false);

@@ -24,7 +24,7 @@ impl Worker<'_> {
     }
 
     fn other_site(&self, clash: &Clash) -> Site {
-        let then = &clash.before.access;
+        let then = clash.before.access();
         self.context.site(then.block.into(), then.warp * LANES as u32 + clash.other, then.at)
     }
 
@@ -39,7 +39,7 @@ impl Worker<'_> {
         (clash, now): (&Clash, &Touch),
     ) -> Box<Fault> {
         let site = self.site_of(warp, clash.lane, access.at);
-        let then = &clash.before.access;
+        let then = clash.before.access();
         let missing = self.clocks.as_ref().map_or(Missing::Everything, |clocks| clocks.missing(clash, now));
         let same_block = then.block == now.block;
         let missing = match missing {

@@ -2,6 +2,7 @@
 
 use super::alu::set_predicate;
 use super::block::Worker;
+use super::global_access::Road;
 use super::lanes::{LANES, mask_where};
 use super::warp::Warp;
 use crate::Fault;
@@ -13,7 +14,10 @@ impl Worker<'_> {
         let extended = &program.extended[index as usize];
         match extended.what {
             Extension::Atomic(atomic) => return self.atomic(warp, extended, atomic, mask),
-            Extension::CopyAsync(size) => return self.copy_async(warp, extended, size, mask),
+            Extension::CopyAsync { size, bypassing } => {
+                let road = if bypassing { Road::Bypassing } else { Road::Cached };
+                return self.copy_async(warp, extended, (size, road), mask);
+            }
             Extension::CommitCopies => warp.copies.commit(mask),
             Extension::WaitCopies(pending) => return self.wait_for_copies(warp, pending, mask),
             Extension::LoadMatrix { transpose } => {

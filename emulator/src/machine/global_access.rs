@@ -27,8 +27,8 @@ struct Pattern {
 
 impl Pattern {
     #[inline(always)]
-    fn fits(&self, mask: u32, first: u64, addresses: &[u64; LANES]) -> bool {
-        let mut differ = u64::from(self.mask ^ mask) | (self.phase ^ (first & 31));
+    fn fits(&self, mask: u32, first: u64, addresses: &[u64; LANES], road: Road) -> bool {
+        let mut differ = u64::from(self.mask ^ mask) | (self.phase ^ (first & (road.period() - 1)));
         for lane in 0..LANES {
             differ |= addresses[lane].wrapping_sub(first) ^ self.relative[lane];
         }
@@ -39,28 +39,51 @@ impl Pattern {
 impl GlobalCache {
     /// The pattern of these addresses. Lanes that do not run must have the first active lane's.
     #[inline(always)]
-    fn pattern(&mut self, mask: u32, first: u64, addresses: &[u64; LANES], bytes: u32) -> &Pattern {
-        let entry = &mut self.0[(first >> 2 & 7) as usize];
+    fn pattern(&mut self, mask: u32, first: u64, addresses: &[u64; LANES], bytes: u32, road: Road) -> &Pattern {
+        let entry = &mut self.0[(first / (road.period() / 8) & 7) as usize];
         let fits = match entry {
-            Some(pattern) => pattern.fits(mask, first, addresses),
+            Some(pattern) => pattern.fits(mask, first, addresses, road),
             None => false,
         };
         if !fits {
-            *entry = Some(Box::new(new_pattern(mask, first, addresses, bytes)));
+            *entry = Some(Box::new(new_pattern(mask, first, addresses, bytes, road)));
         }
         entry.as_ref().expect("it was filled just now")
     }
 }
 
+/// How an access reaches global memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Road {
+    /// By L1, as loads, stores and `cp.async.ca`.
+    Cached,
+    /// Around L1, as `cp.async.cg`.
+    Bypassing,
+}
+
+impl Road {
+    /// Addresses that differ by a multiple of it cost the same.
+    #[inline(always)]
+    fn period(self) -> u64 {
+        match self {
+            Road::Cached => 32,
+            Road::Bypassing => 128,
+        }
+    }
+}
+
 #[inline(never)]
-fn new_pattern(mask: u32, first: u64, addresses: &[u64; LANES], bytes: u32) -> Pattern {
+fn new_pattern(mask: u32, first: u64, addresses: &[u64; LANES], bytes: u32, road: Road) -> Pattern {
     let mut sectors: Vec<i64> = each(mask).map(|lane| (addresses[lane] >> 5) as i64 - (first >> 5) as i64).collect();
     sectors.sort_unstable();
     sectors.dedup();
-    let cost = access::global(addresses, mask, bytes);
+    let cost = match road {
+        Road::Cached => access::global(addresses, mask, bytes),
+        Road::Bypassing => access::bypassing_copy(addresses, mask),
+    };
     let relative = addresses.map(|a| a.wrapping_sub(first));
     let shape = PatternShape::of(mask, &relative, bytes);
-    Pattern { mask, phase: first & 31, relative, cost, sectors, shape }
+    Pattern { mask, phase: first & (road.period() - 1), relative, cost, sectors, shape }
 }
 
 impl Warp {
@@ -244,9 +267,23 @@ impl Worker<'_> {
         mask: u32,
         home: Option<usize>,
     ) -> PatternShape {
+        self.count_by(warp, access, index, mask, home, Road::Cached)
+    }
+
+    /// As [`Worker::count_global`], by one road or the other.
+    #[inline(always)]
+    pub(super) fn count_by(
+        &mut self,
+        warp: &Warp,
+        access: &Access,
+        index: u32,
+        mask: u32,
+        home: Option<usize>,
+        road: Road,
+    ) -> PatternShape {
         let addresses = &warp.scratch.addresses.0;
         let first = addresses[mask.trailing_zeros() as usize & 31];
-        let pattern = self.global_caches[index as usize].pattern(mask, first, addresses, access.bytes());
+        let pattern = self.global_caches[index as usize].pattern(mask, first, addresses, access.bytes(), road);
         let traffic = &mut self.tally.global[index as usize];
         traffic.requests += 1;
         traffic.lanes += u64::from(mask.count_ones());

@@ -143,7 +143,7 @@ impl Worker<'_> {
                 && let Some(write) = clocks.written(place, now.block)
             {
                 let lane = lanes.trailing_zeros();
-                let (then, other) = (write.access, write.access.lanes.trailing_zeros());
+                let (then, other) = (write.access(), write.access().lanes.trailing_zeros());
                 let clash = Clash { before: write, other, lane };
                 return Err(self.convict_read_only(warp, access, target, cell * grain, (&clash, then.kind.verb())));
             }

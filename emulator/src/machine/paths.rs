@@ -4,7 +4,7 @@
 //! another, that one runs; and lanes that wait for others at their meeting point go on ahead when nothing else can.
 
 use super::warp::{Path, Wait, Warp};
-use crate::program::{Program, successors};
+use crate::program::{Exit, Program, successors};
 
 impl Warp {
     #[inline(always)]
@@ -20,6 +20,7 @@ impl Warp {
         self.advance(meet);
         let end = program.blocks.len() as u32 - 1;
         for (block, mask) in sides {
+            self.left |= if ends(program, block) { mask } else { 0 };
             if block == end {
                 self.live &= !mask;
             } else if block != meet {
@@ -109,6 +110,21 @@ pub(super) fn leads(program: &Program, from: u32, to: u32) -> bool {
         }
         if !std::mem::replace(&mut seen[block as usize], true) {
             open.extend(successors(&program.blocks[block as usize].exit).into_iter().flatten());
+        }
+    }
+    false
+}
+
+/// Whether lanes that begin a block do nothing any more but end.
+fn ends(program: &Program, block: u32) -> bool {
+    let mut block = &program.blocks[block as usize];
+    // A chain of empty blocks, and no circle of them.
+    for _ in 0..program.blocks.len() {
+        match block.exit {
+            _ if block.start != block.end => return false,
+            Exit::Return => return true,
+            Exit::Jump(next) => block = &program.blocks[next as usize],
+            _ => return false,
         }
     }
     false

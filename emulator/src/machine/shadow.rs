@@ -253,6 +253,33 @@ mod tests {
     }
 
     #[test]
+    fn either_side_of_an_or_brings_its_bytes() {
+        let (low, high) = (copy(0b0001, 0), copy(0b1000, 0));
+        for code in [Alu::Or32, Alu::Or64] {
+            assert_eq!(result(code, [low, CLEAN, CLEAN]), (0b0001, false), "{code:?}");
+            assert_eq!(result(code, [CLEAN, high, CLEAN]), (0b1000, false), "{code:?}");
+            assert_eq!(result(code, [low, high, CLEAN]), (0b1001, false), "{code:?}");
+            assert_eq!(result(code, [low, Source { computed: true, ..CLEAN }, CLEAN]), (0b0001, true), "{code:?}");
+        }
+        assert_eq!(result(Alu::Xor32, [low, CLEAN, CLEAN]), (0, true), "no copy");
+        assert_eq!(result(Alu::And32, [low, high, CLEAN]), (0, false), "each zero where the other is unwritten");
+        assert_eq!(result(Alu::And32, [low, copy(0b0001, 0), CLEAN]), (0b0001, false), "unwritten in both");
+    }
+
+    #[test]
+    fn halves_are_packed_and_taken_apart() {
+        let (odd, upper) = (copy(0b0101, 0), copy(0b0011, 0));
+        assert_eq!(result(Alu::Pack32, [odd, upper, CLEAN]), (0b1101, false));
+        assert_eq!(result(Alu::Pack64, [odd, upper, CLEAN]), (0b0011_0101, false));
+        assert_eq!(result(Alu::Low32, [copy(0b0110, 0), CLEAN, CLEAN]), (0b10, false));
+        assert_eq!(result(Alu::High32, [copy(0b0110, 0), CLEAN, CLEAN]), (0b01, false));
+        assert_eq!(result(Alu::Low64, [copy(0b1001_0110, 0), CLEAN, CLEAN]), (0b0110, false));
+        assert_eq!(result(Alu::High64, [copy(0b1001_0110, 0), CLEAN, CLEAN]), (0b1001, false));
+        assert_eq!(result(Alu::Shl32, [copy(0b0001, 0), copy(0, 16), CLEAN]), (0b0100, false));
+        assert_eq!(result(Alu::Shl32, [copy(0b0001, 0), copy(1, 16), CLEAN]), (0xff, false), "by an unwritten count");
+    }
+
+    #[test]
     fn computing_taints_and_choosing_the_other_does_not() {
         let dirty = copy(1, 0);
         assert_eq!(result(Alu::Add32, [dirty, CLEAN, CLEAN]), (0, true));

@@ -130,7 +130,7 @@ impl Tally {
             Op::Extended(index) => {
                 let extended = &program.extended[index as usize];
                 match (extended.what, extended.accesses.as_slice()) {
-                    (Extension::CopyAsync(_), [from, to]) => {
+                    (Extension::CopyAsync { .. }, [from, to]) => {
                         self.count_traffic(counters, program, *from as usize, true);
                         self.count_traffic(counters, program, *to as usize, false);
                     }

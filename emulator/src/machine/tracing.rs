@@ -22,7 +22,7 @@ impl Worker<'_> {
                 let rows = |registers: usize| (u32::MAX >> (LANES - 8 * registers), Some(16));
                 match (extended.what, extended.accesses.as_slice()) {
                     (Extension::Atomic(_), &[place]) => self.note(warp, place, mask, AccessKind::Atomic, None),
-                    (Extension::CopyAsync(size), &[from, to]) => {
+                    (Extension::CopyAsync { size, .. }, &[from, to]) => {
                         let length = self.context.program.accesses[from as usize].bytes();
                         let reading = mask_where(|lane| warp.copied_bytes(extended, size, length, lane) > 0) & mask;
                         self.note(warp, from, reading, AccessKind::Load, None);

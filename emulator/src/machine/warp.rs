@@ -25,8 +25,8 @@ pub(super) enum Wait {
     No,
     /// The lanes of a mask, to meet them.
     Meeting(u32),
-    /// At an aligned barrier, the warp's other lanes: they have gone another way, and may still come. With the lanes that
-    /// were live when it began.
+    /// At an aligned barrier, the warp's other lanes: they have gone another way, and may still come. With all lanes that
+    /// must come.
     Others(u32),
     /// At a barrier of this number, the warp's other lanes.
     Gathering(u32),
@@ -59,6 +59,8 @@ pub(crate) struct Warp {
     pub live: u32,
     /// Where its lanes are. A lane is where the last path says that has it; paths before that are where it meets others.
     pub(super) paths: Vec<Path>,
+    /// Lanes that a branch has sent where nothing is left to do but to end.
+    pub(super) left: u32,
     /// How many of the paths wait.
     pub(super) waiting: u32,
     pub(super) state: State,
@@ -85,6 +87,7 @@ impl Warp {
             p: vec![0; program.predicates as usize],
             live: 0,
             paths: Vec::new(),
+            left: 0,
             waiting: 0,
             state: State::Done,
             polls: Polls::default(),
@@ -106,6 +109,7 @@ impl Warp {
             p: Vec::new(),
             live: 0,
             paths: Vec::new(),
+            left: 0,
             waiting: 0,
             state: State::Done,
             polls: Polls::default(),
@@ -132,7 +136,7 @@ impl Warp {
         self.live = if lanes == 32 { FULL } else { (1 << lanes) - 1 };
         self.paths.clear();
         self.paths.push(Path { block: 0, meet: NOWHERE, mask: self.live, wait: Wait::No });
-        self.waiting = 0;
+        (self.left, self.waiting) = (0, 0);
         self.state = State::Ready;
         self.polls = Polls::default();
         self.epoch = 0;

@@ -39,7 +39,11 @@ pub(crate) enum Extension {
     Atomic(Atomic),
     /// From the first access (global) to the second (shared). Reads the number of bytes that are not
     /// zero-filled, if it is given, or a predicate that makes it none.
-    CopyAsync(CopySize),
+    CopyAsync {
+        size: CopySize,
+        /// `.cg`: around L1.
+        bypassing: bool,
+    },
     CommitCopies,
     /// Waits for all but the given number of groups; for everything without.
     WaitCopies(Option<u32>),

@@ -113,15 +113,16 @@ impl Decoder<'_> {
         let to = self.bare_access(words, 0, Space::Shared, element, count)?;
         let given = words.operands.get(3);
         let file = given.map(|operand| self.file_of(operand).unwrap_or(File::R));
+        let copy = |size| Extension::CopyAsync { size, bypassing: cache == "cg" };
         let extended = match (given, file) {
-            (None, _) | (_, Some(File::D) | None) => Extended::new(Extension::CopyAsync(CopySize::Whole)),
+            (None, _) | (_, Some(File::D) | None) => Extended::new(copy(CopySize::Whole)),
             (Some(ignored), Some(File::P)) => {
                 let slot = self.predicate(ignored, words)?;
-                Extended::new(Extension::CopyAsync(CopySize::UnlessIgnored)).reading(File::P, slot)
+                Extended::new(copy(CopySize::UnlessIgnored)).reading(File::P, slot)
             }
             (Some(size), Some(File::R)) => {
                 let slot = self.source(size, File::R, words.line)?;
-                Extended::new(Extension::CopyAsync(CopySize::Given)).reading(File::R, slot)
+                Extended::new(copy(CopySize::Given)).reading(File::R, slot)
             }
         };
         self.extended(words, guard, extended.accessing(from).accessing(to), Class::GlobalLoad);

@@ -83,6 +83,9 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("warp_mask_of_ended_lanes", 1, WARP, &[A, Unwritten("C", 64)]), |i| {
         (15 - i + (15 - (i ^ 1)) + 16) as f32
     }),
+    (Case::new("lanes_return_before_barrier", 1, TWO_WARPS, &[A, Unwritten("C", 200), Int(50)]), |i| {
+        2.0 * (49 - i) as f32
+    }),
     (Case::new("producer_consumer", 1, TWO_WARPS, &[Floats("A", 160), C32, Int(5)]), |i| {
         (5 * (31 - i) + 32 * 10) as f32
     }),

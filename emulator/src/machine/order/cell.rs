@@ -40,28 +40,51 @@ pub(crate) struct Access {
     pub extent: u8,
 }
 
+/// An access that was made. (Small: there is one for each cell at least.)
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
-    pub access: Access,
-    pub time: u32,
+    block: u32,
+    lanes: u32,
+    at: u32,
+    time: u32,
     /// The row of atomic operations that it belongs to, each reading what the one before wrote, and its place there.
     chain: u32,
     place: u32,
+    warp: u8,
+    kind: Kind,
+    force: Force,
+    extent: u8,
 }
 
 impl Record {
+    pub fn access(&self) -> Access {
+        let Record { block, lanes, at, kind, force, extent, .. } = *self;
+        Access { block, warp: self.warp.into(), lanes, at, kind, force, extent }
+    }
+
+    pub fn time(&self) -> u32 {
+        self.time
+    }
+
     fn writes(&self) -> bool {
-        self.access.kind != Kind::Read
+        self.kind != Kind::Read
     }
 
     fn is_strong(&self) -> bool {
-        self.access.force != Force::Weak
+        self.force != Force::Weak
     }
 }
 
-/// See the module.
+/// See the module. Most cells are written once, and read by one warp.
 #[derive(Debug, Default)]
 pub(super) struct Cell {
+    few: [Option<Record>; 2],
+    /// Present where there are others, or strong ones.
+    more: Option<Box<More>>,
+}
+
+#[derive(Debug, Default)]
+struct More {
     records: Vec<Record>,
     chain: u32,
     place: u32,
@@ -97,13 +120,39 @@ impl Access {
 }
 
 impl Cell {
+    fn records(&self) -> impl Iterator<Item = &Record> {
+        self.few.iter().flatten().chain(self.more.iter().flat_map(|more| &more.records))
+    }
+
+    fn retain(&mut self, mut keep: impl FnMut(&Record) -> bool) {
+        for slot in &mut self.few {
+            *slot = slot.filter(&mut keep);
+        }
+        if let Some(more) = &mut self.more {
+            more.records.retain(|record| keep(record));
+        }
+    }
+
+    /// The last write.
     pub fn is_written(&self) -> Option<&Record> {
-        self.records.iter().rfind(|record| record.writes())
+        self.records().filter(|record| record.writes()).max_by_key(|record| (record.chain, record.place))
+    }
+
+    fn handed_here(&self) -> Option<&HandedHere> {
+        self.more.as_ref()?.handed.as_deref()
+    }
+
+    /// Another value than one that follows from the one before.
+    fn begin_chain(&mut self) {
+        if let Some(more) = &mut self.more {
+            (more.chain, more.place) = (more.chain + 1, 0);
+            more.handed = None;
+        }
     }
 
     /// A lane of `now`, and one of `before`, that nothing orders.
     fn unordered(&self, threads: &Threads, before: &Record, now: &Access) -> Option<(u32, u32)> {
-        let (then, time) = (&before.access, before.time);
+        let (then, time) = (before.access(), before.time);
         let own_warp = then.block == now.block && then.warp == now.warp;
         let mut lanes = now.lanes;
         while lanes != 0 {
@@ -128,20 +177,20 @@ impl Cell {
     fn was_observed(&self, threads: &Threads, write: &Record, now: &Access, lane: u32) -> bool {
         write.is_strong()
             && write.writes()
-            && self.records.iter().any(|read| {
-                let saw = match read.access.kind {
+            && self.records().any(|read| {
+                let saw = match read.kind {
                     Kind::Read => read.place >= write.place,
                     Kind::Atomic => read.place > write.place,
                     Kind::Write => false,
                 };
                 saw && read.chain == write.chain
-                    && read.access.is_mutual(&write.access)
+                    && read.access().is_mutual(&write.access())
                     && self.knows_any(threads, read, now, lane)
             })
     }
 
     fn knows_any(&self, threads: &Threads, record: &Record, now: &Access, lane: u32) -> bool {
-        let then = &record.access;
+        let then = record.access();
         let own = then.block == now.block && then.warp == now.warp && then.lanes >> lane & 1 == 1;
         own || threads.base(now.warp, lane as usize).known.unknown(then.block, then.warp, then.lanes, record.time)
             != then.lanes
@@ -149,13 +198,13 @@ impl Cell {
 
     /// An earlier access that `now` races with. `same` says whether a write changes nothing.
     pub fn clash(&self, threads: &Threads, now: &Access, same: &mut dyn FnMut() -> bool) -> Option<Clash> {
-        for before in &self.records {
-            if before.access.kind == Kind::Read && now.kind == Kind::Read || before.access.is_mutual(now) {
+        for before in self.records() {
+            if before.kind == Kind::Read && now.kind == Kind::Read || before.access().is_mutual(now) {
                 continue;
             }
             let Some((lane, other)) = self.unordered(threads, before, now) else { continue };
             // Two stores of one value leave it whatever their order.
-            if now.kind == Kind::Write && before.access.kind == Kind::Write && same() {
+            if now.kind == Kind::Write && before.kind == Kind::Write && same() {
                 continue;
             }
             return Some(Clash { before: *before, other, lane });
@@ -166,7 +215,7 @@ impl Cell {
     /// The store whose value a strong load takes, where it is another thread's of the block and nothing orders the two.
     pub fn from_nowhere(&self, threads: &Threads, now: &Access) -> Option<Clash> {
         let before = self.is_written()?;
-        let theirs = &before.access;
+        let theirs = before.access();
         if theirs.kind != Kind::Write || theirs.block != now.block {
             return None;
         }
@@ -177,84 +226,95 @@ impl Cell {
     /// Keeps an access that races with none.
     pub fn keep(&mut self, threads: &Threads, now: Access) {
         let time = threads.time(now.warp);
+        if now.force != Force::Weak {
+            self.more.get_or_insert_default();
+        }
+        let (chain, place) = self.more.as_ref().map_or((0, 0), |more| (more.chain, more.place));
         match (now.kind, now.force) {
             (Kind::Write, Force::Weak) => {
                 // Whoever races with what was here races with this.
-                self.records.clear();
-                (self.chain, self.place) = (self.chain + 1, 0);
-                self.handed = None;
+                self.retain(|_| false);
+                self.begin_chain();
             }
             (Kind::Write, _) => {
                 self.forget_before(threads, &now);
-                (self.chain, self.place) = (self.chain + 1, 0);
-                self.handed = None;
+                self.begin_chain();
             }
             (Kind::Atomic, _) => {
                 self.forget_before(threads, &now);
-                let chain = self.chain;
                 // It observed the writes of its row: what comes after it comes after them.
-                let seen = |r: &Record| r.writes() && r.chain == chain && r.access.is_mutual(&now);
-                self.records.retain(|record| !seen(record) || record.access.force != now.force);
-                self.place += 1;
+                let seen = |r: &Record| r.writes() && r.chain == chain && r.access().is_mutual(&now);
+                self.retain(|record| !seen(record) || record.force != now.force);
+                if let Some(more) = &mut self.more {
+                    more.place += 1;
+                }
             }
             (Kind::Read, Force::Weak) => {
-                for record in &mut self.records {
-                    let then = &mut record.access;
-                    if then.kind == Kind::Read
-                        && then.force == Force::Weak
-                        && (then.block, then.warp, record.time) == (now.block, now.warp, time)
+                let more = self.more.iter_mut().flat_map(|more| &mut more.records);
+                for record in self.few.iter_mut().flatten().chain(more) {
+                    if record.kind == Kind::Read
+                        && !record.is_strong()
+                        && (record.block, u32::from(record.warp), record.time) == (now.block, now.warp, time)
                     {
-                        then.lanes |= now.lanes;
-                        then.at = now.at;
+                        (record.lanes, record.at) = (record.lanes | now.lanes, now.at);
                         return;
                     }
                 }
-                let plain = |r: &Record| r.access.kind == Kind::Read && r.access.force == Force::Weak;
-                let known: Vec<bool> =
-                    self.records.iter().map(|r| plain(r) && self.unordered(threads, r, &now).is_none()).collect();
-                let mut known = known.iter();
-                self.records.retain(|_| known.next() == Some(&false));
+                let plain = |r: &Record| r.kind == Kind::Read && !r.is_strong();
+                self.forget(|cell, r| plain(r) && cell.unordered(threads, r, &now).is_none());
             }
-            (Kind::Read, _) => {
-                let (chain, place) = (self.chain, self.place);
-                self.records.retain(|record| {
-                    let then = &record.access;
-                    let again = then.kind == Kind::Read
-                        && then.force == now.force
-                        && then.extent == now.extent
-                        && (then.block, then.warp, then.lanes, record.time) == (now.block, now.warp, now.lanes, time);
-                    !(again && record.chain == chain && record.place <= place)
-                });
-            }
+            (Kind::Read, _) => self.retain(|record| {
+                let again = record.kind == Kind::Read
+                    && record.force == now.force
+                    && record.extent == now.extent
+                    && (record.block, u32::from(record.warp), record.lanes) == (now.block, now.warp, now.lanes)
+                    && record.time == time;
+                !(again && record.chain == chain && record.place <= place)
+            }),
         }
-        self.records.push(Record { access: now, time, chain: self.chain, place: self.place });
-        if self.records.len() > MOST {
-            let first = self.records.remove(0);
-            if first.access.kind == Kind::Read && first.is_strong() {
+        self.push(now, time);
+    }
+
+    fn push(&mut self, now: Access, time: u32) {
+        let (chain, place) = self.more.as_ref().map_or((0, 0), |more| (more.chain, more.place));
+        let Access { block, warp, lanes, at, kind, force, extent } = now;
+        let record = Record { block, lanes, at, time, chain, place, warp: warp as u8, kind, force, extent };
+        if let Some(free) = self.few.iter_mut().find(|slot| slot.is_none()) {
+            *free = Some(record);
+            return;
+        }
+        let more = self.more.get_or_insert_default();
+        more.records.push(record);
+        if more.records.len() > MOST {
+            let first = more.records.remove(0);
+            if first.kind == Kind::Read && first.is_strong() {
                 // What it observed would count as unordered.
                 let seen = |r: &Record| r.writes() && r.is_strong() && r.chain == first.chain && r.place <= first.place;
-                self.records.retain(|record| !seen(record));
+                self.retain(|record| !seen(record));
             }
+        }
+    }
+
+    /// Forgets the records for which `known` holds, all of them judged before the first is gone.
+    fn forget(&mut self, known: impl Fn(&Cell, &Record) -> bool) {
+        let known: Vec<bool> = self.records().map(|record| known(self, record)).collect();
+        if known.contains(&true) {
+            let mut known = known.iter();
+            self.retain(|_| known.next() == Some(&false));
         }
     }
 
     /// Forgets the strong accesses of the same kind that lie before a strong write.
     fn forget_before(&mut self, threads: &Threads, now: &Access) {
-        let known = |r: &Record| {
-            let then = &r.access;
-            r.is_strong()
-                && then.force == now.force
-                && then.extent == now.extent
-                && self.unordered(threads, r, now).is_none()
-        };
-        let known: Vec<bool> = self.records.iter().map(known).collect();
-        let mut known = known.iter();
-        self.records.retain(|_| known.next() == Some(&false));
+        self.forget(|cell, r| {
+            let alike = r.is_strong() && r.force == now.force && r.extent == now.extent;
+            alike && cell.unordered(threads, r, now).is_none()
+        });
     }
 
     /// What a strong access of thread block `block` finds handed on here, and what is in too narrow a scope for it.
     pub fn found(&self, block: u32, force: Force) -> (Handed, Option<&Past>) {
-        let Some(here) = &self.handed else { return (Handed::default(), None) };
+        let Some(here) = self.handed_here() else { return (Handed::default(), None) };
         let near = here.near.iter().rfind(|(number, _)| *number == block).map(|(_, past)| past.clone());
         let wide = here.wide.clone().filter(|_| force == Force::Wide);
         let missed = here.near.iter().rfind(|(number, _)| *number != block && wide.is_none());
@@ -263,7 +323,7 @@ impl Cell {
 
     /// What lies before the sequentially consistent fences that lie before the present value, for thread block `block`.
     pub fn fenced(&self, block: u32, force: Force) -> Option<Scoped> {
-        let here = self.handed.as_ref()?;
+        let here = self.handed_here()?;
         let near = here.fenced.iter().rfind(|(number, _)| *number == block).map(|(_, fenced)| fenced.near.clone());
         let wide = Some(here.fenced_wide.clone()).filter(|wide| force == Force::Wide && !wide.is_empty());
         let some = near.is_some() || wide.is_some();
@@ -275,7 +335,7 @@ impl Cell {
         if handed.is_empty() && fenced.near.is_empty() {
             return;
         }
-        let here = self.handed.get_or_insert_default();
+        let here = self.more.get_or_insert_default().handed.get_or_insert_default();
         add(&mut here.wide, handed.wide.as_ref());
         if let Some(near) = &handed.near {
             match here.near.iter_mut().rfind(|(number, _)| *number == block) {

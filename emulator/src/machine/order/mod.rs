@@ -181,7 +181,7 @@ impl Clocks {
 
     /// Why the two of a clash are not ordered, as far as it can be told.
     pub fn missing(&self, clash: &Clash, now: &Access) -> Missing {
-        let (then, time) = (&clash.before.access, clash.before.time);
+        let (then, time) = (clash.before.access(), clash.before.time());
         let ended = |block: u32| self.ended.iter().find(|(number, _)| *number == block).map(|(_, threads)| threads);
         let of = |block: u32| self.blocks.get(&block).map(|(threads, _)| threads).or_else(|| ended(block));
         if then.block != now.block && (then.force == Force::Weak) != (now.force == Force::Weak) {

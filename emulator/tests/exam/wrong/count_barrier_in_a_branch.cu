@@ -1,0 +1,7 @@
+// __syncthreads_count where only the even lanes are.
+// exam: Barrier grid=1 block=64
+// arg out=u32[64]:zero
+extern "C" __global__ void k(unsigned *out) {
+    unsigned t = threadIdx.x;
+    if (t % 2 == 0) out[t] = __syncthreads_count(t < 10);
+}

@@ -1,0 +1,17 @@
+// All threads of the block write, and thread 0 releases the flag, without a barrier between: it speaks for itself only.
+// exam: Race grid=2 block=128
+// arg data=u32[128]:none flag=u32[1]:zero out=u32[128]:none
+extern "C" __global__ void k(unsigned *data, unsigned *flag, unsigned *out) {
+    unsigned t = threadIdx.x;
+    if (blockIdx.x == 0) {
+        data[t] = t * t;
+        if (t == 0) asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(flag) : "memory");
+    } else {
+        if (t == 0) {
+            unsigned seen;
+            do asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory"); while (!seen);
+        }
+        __syncthreads();
+        out[t] = data[127 - t];
+    }
+}
