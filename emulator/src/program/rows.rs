@@ -2,7 +2,7 @@
 //!
 //! A part of an opcode is a word, or a choice of words `a/b`, with `?` before it where it may be left out; `T:`, `U:`, `V:`
 //! and `W:` name the types that operands refer to. Parts may stand in any order, as for ptxas, but those with a
-//! dot before them, which belong to the mnemonic; a row says the order that the decoder reads. `sm_N` says from which GPUs on the form is there.
+//! dot before them, which belong to the mnemonic, and one with `>`, which stands somewhere behind the one before; a row says the order that the decoder reads. `sm_N` says from which GPUs on the form is there.
 //!
 //! | operand | what it is |
 //! |---|---|
@@ -208,14 +208,16 @@ pub(super) const ROWS: &[&str] = &[
     "cvta ?.to global/shared/shared::cta/shared::cluster/local/const/param/param::entry u64 | =u64 *",
     "isspacep global/shared/shared::cta/shared::cluster/local/const/param/param::entry | =p *",
     // Memory.
-    "ld ?weak ?global/SHARED/local/const/param/param::entry/param::func ?ca/cg/cs/lu/cv ?EVICT ?L2::evict_normal/L2::evict_first/L2::evict_last ?HINT ?PREFETCH ?v2/v4 T:ANY | {}>T [] ?u64",
-    "ld volatile ?global/SHARED/local/const/param/param::entry/param::func ?PREFETCH ?v2/v4 T:ANY | {}>T []",
+    "ld ?weak ?global ?ca/cg/cs/lu/cv/EVICT ?L2::evict_normal/L2::evict_first/L2::evict_last ?HINT ?PREFETCH ?v2/v4 T:ANY | {}>T [] ?u64",
+    "ld ?weak SHARED/local/const/param/param::entry/param::func ?ca/cg/cs/lu/cv ?v2/v4 T:ANY | {}>T []",
+    "ld volatile ?global/SHARED ?v2/v4 T:ANY | {}>T []",
     "ld relaxed/acquire SCOPE ?global/SHARED ?EVICT ?L2::evict_normal/L2::evict_first/L2::evict_last ?HINT ?PREFETCH ?v2/v4 T:ANY | {}>T [] ?u64",
     "ld mmio relaxed sys ?global T:ANY | {}>T []",
-    "ld ?weak global ?ca/cg/cs/lu/cv nc ?EVICT ?L2::evict_normal/L2::evict_first/L2::evict_last ?HINT ?PREFETCH ?v2/v4 T:ANY | {}>T [] ?u64",
+    "ld ?weak global ?ca/cg/cs/lu/cv/EVICT nc ?L2::evict_normal/L2::evict_first/L2::evict_last ?HINT ?PREFETCH ?v2/v4 T:ANY | {}>T [] ?u64",
     "ldu ?global ?v2/v4 T:ANY | {}>T []",
-    "st ?weak ?global/SHARED/local/param/param::func ?wb/cg/cs/wt ?EVICT ?L2::evict_normal/L2::evict_first/L2::evict_last ?HINT ?v2/v4 T:ANY | [] {}<T ?u64",
-    "st volatile ?global/SHARED/local/param/param::func ?v2/v4 T:ANY | [] {}<T",
+    "st ?weak ?global ?wb/cg/cs/wt/EVICT ?L2::evict_normal/L2::evict_first/L2::evict_last ?HINT ?v2/v4 T:ANY | [] {}<T ?u64",
+    "st ?weak SHARED/local/param/param::func ?wb/cg/cs/wt ?v2/v4 T:ANY | [] {}<T",
+    "st volatile ?global/SHARED ?v2/v4 T:ANY | [] {}<T",
     "st relaxed/release SCOPE ?global/SHARED ?EVICT ?L2::evict_normal/L2::evict_first/L2::evict_last ?HINT ?v2/v4 T:ANY | [] {}<T ?u64",
     "st mmio relaxed sys ?global T:ANY | [] {}<T",
     "prefetch ?global/local L1/L2 | []",
@@ -235,8 +237,8 @@ pub(super) const ROWS: &[&str] = &[
     "red ?relaxed/release ?SCOPE ?global/SHARED add noftz ?HINT T:f16/bf16/f16x2/bf16x2 | [] T ?u64",
     "red ?relaxed/release ?SCOPE ?global/SHARED inc/dec ?HINT T:u32 | [] T ?u64",
     "red ?relaxed/release ?SCOPE ?global/SHARED min/max ?HINT T:u32/s32/u64/s64 | [] T ?u64",
-    "cp .async ca SHARED global ?PREFETCH | [] [] #4..16 ?*",
-    "cp .async cg SHARED global ?PREFETCH | [] [] #16..16 ?*",
+    "cp .async ca SHARED >global ?PREFETCH | [] [] #4..16 ?*",
+    "cp .async cg SHARED >global ?PREFETCH | [] [] #16..16 ?*",
     "cp .async .commit_group |",
     "cp .async .wait_all |",
     "cp .async .wait_group | #0..2147483647",
@@ -298,4 +300,21 @@ pub(super) const ROWS: &[&str] = &[
     "mma sync aligned m16n8k4/m16n8k8/m16n8k16 row col f64 f64 f64 f64 sm_90 | {4}=f64 {+}f64 {+}f64 {4}f64",
     "mma sync aligned m8n8k16 row col ?satfinite s32 u8/s8 u8/s8 s32 | {2}=s32 {+}b32 {+}b32 {2}s32",
     "mma sync aligned m16n8k16/m16n8k32 row col ?satfinite s32 u8/s8 u8/s8 s32 | {4}=s32 {+}b32 {+}b32 {4}s32",
+    "wmma load a/b sync aligned row/col m16n16k16/m8n32k16/m32n8k16 ?global/SHARED T:f16/bf16/u8/s8 | {+}=b32 [] ?u32",
+    "wmma load a/b sync aligned row/col m16n16k8 ?global/SHARED tf32 | {4}=b32 [] ?u32",
+    "wmma load a/b sync aligned row/col m8n8k4 ?global/SHARED f64 | {1}=f64 [] ?u32",
+    "wmma load c sync aligned row/col m16n16k16/m8n32k16/m32n8k16 ?global/SHARED f16 | {4}=b32 [] ?u32",
+    "wmma load c sync aligned row/col m16n16k16/m8n32k16/m32n8k16/m16n16k8 ?global/SHARED f32 | {8}=f32 [] ?u32",
+    "wmma load c sync aligned row/col m16n16k16/m8n32k16/m32n8k16 ?global/SHARED s32 | {8}=s32 [] ?u32",
+    "wmma load c sync aligned row/col m8n8k4 ?global/SHARED f64 | {2}=f64 [] ?u32",
+    "wmma store d sync aligned row/col m16n16k16/m8n32k16/m32n8k16 ?global/SHARED f16 | [] {4}b32 ?u32",
+    "wmma store d sync aligned row/col m16n16k16/m8n32k16/m32n8k16/m16n16k8 ?global/SHARED f32 | [] {8}f32 ?u32",
+    "wmma store d sync aligned row/col m16n16k16/m8n32k16/m32n8k16 ?global/SHARED s32 | [] {8}s32 ?u32",
+    "wmma store d sync aligned row/col m8n8k4 ?global/SHARED f64 | [] {2}f64 ?u32",
+    "wmma mma sync aligned row/col row/col m16n16k16/m8n32k16/m32n8k16 f16 f16 | {4}=b32 {8}b32 {8}b32 {4}b32",
+    "wmma mma sync aligned row/col row/col m16n16k16/m8n32k16/m32n8k16 f32 f32 | {8}=f32 {8}b32 {8}b32 {8}f32",
+    "wmma mma sync aligned row/col row/col m16n16k16/m8n32k16/m32n8k16 f32 bf16 bf16 f32 | {8}=f32 {+}b32 {+}b32 {8}f32",
+    "wmma mma sync aligned row/col row/col m16n16k8 f32 tf32 tf32 f32 | {8}=f32 {4}b32 {4}b32 {8}f32",
+    "wmma mma sync aligned row/col row/col m16n16k16/m8n32k16/m32n8k16 ?satfinite s32 u8/s8 u8/s8 s32 | {8}=s32 {+}b32 {+}b32 {8}s32",
+    "wmma mma sync aligned row/col row/col m8n8k4 ?rn f64 f64 f64 f64 | {2}=f64 {1}f64 {1}f64 {2}f64",
 ];

@@ -38,6 +38,7 @@ impl Decoder<'_> {
             "cp" => self.copy_async(words, guard, &parts),
             "ldmatrix" | "stmatrix" => self.matrix(words, guard, &parts),
             "mma" => self.multiply(words, guard, &parts),
+            "wmma" => self.wmma(words, guard, &parts),
             "match" | "redux" | "elect" => self.across(words, guard, &parts),
             "nanosleep" | "prefetch" | "prefetchu" | "discard" | "applypriority" | "pmevent" | "griddepcontrol" => {
                 self.push(Op::Nothing, guard, words, Some(Class::Move));
@@ -226,6 +227,9 @@ impl Decoder<'_> {
             (Some("b" | "u" | "f"), Some(bits)) => (false, bits),
             _ => return self.unknown(words),
         };
+        if elements * bits > 128 {
+            return error(words.line, format!("`{}` is of more than 128 bits", words.opcode));
+        }
         if !matches!(bits, 8 | 16 | 32 | 64) {
             return self.unknown(words);
         }

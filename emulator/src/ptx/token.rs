@@ -105,7 +105,7 @@ fn number(word: &str, line: u32) -> Result<Token, PtxError> {
     let bad = || PtxError { line, message: format!("`{word}` is not a number") };
     let integer = |digits: &str, radix| i128::from_str_radix(digits, radix).map(Token::Integer).map_err(|_| bad());
     let (head, tail) = word.split_at(word.len().min(2));
-    let digits = word.strip_suffix(['U', 'u']).unwrap_or(word);
+    let digits = word.strip_suffix('U').unwrap_or(word);
     match head {
         "0f" | "0F" if tail.len() == 8 => u32::from_str_radix(tail, 16).map(Token::F32).map_err(|_| bad()),
         "0d" | "0D" if tail.len() == 16 => u64::from_str_radix(tail, 16).map(Token::F64).map_err(|_| bad()),
