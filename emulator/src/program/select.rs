@@ -348,11 +348,21 @@ impl Decoder<'_> {
             }
             _ => return self.unknown(words),
         }
+        if let Operand::Integer(id) = operand(words, first)?
+            && !(0..16).contains(id)
+        {
+            return error(line, format!("barrier {id} of `{}` is none of 0 to 15", words.opcode));
+        }
         barrier.id = self.source(operand(words, first)?, File::R, line)?;
         let plain = words.operands.len() - barrier.reduce.is_some() as usize;
         if plain > first + 1
             && let Some(threads) = at(first + 1)
         {
+            if let Operand::Integer(count) = threads
+                && (*count < 0 || count % 32 != 0)
+            {
+                return error(line, format!("`{}` is for {count} threads, which are no whole warps", words.opcode));
+            }
             barrier.threads = Some(self.source(threads, File::R, line)?);
         }
         self.push_end(Proto::Barrier(barrier), words, Some(Class::Barrier));

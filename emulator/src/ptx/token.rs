@@ -44,7 +44,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, u32)>, PtxError> {
             }
             b'0'..=b'9' => {
                 let length = number_length(&bytes[at..]);
-                out.push((number(&text[at..at + length], line)?, line));
+                let word = &text[at..at + length];
+                // A version is no number: 8.10 comes behind 8.9.
+                let version = matches!(out.last(), Some((Token::Word(word), _)) if word == ".version");
+                out.push((if version { Token::Text(word.to_string()) } else { number(word, line)? }, line));
                 at += length;
             }
             _ if is_word(c) => {
