@@ -27,6 +27,7 @@ mod signature;
 mod simple;
 mod system;
 mod warp_forms;
+mod wmma;
 
 use std::collections::HashMap;
 use std::sync::Arc;
