@@ -198,15 +198,7 @@ mod tests {
 
     fn report(blocks: u32) -> Report {
         let (grid, block) = (Dim3::xy(blocks, 1), Dim3::xy(256, 1));
-        Report {
-            grid,
-            block,
-            shared_bytes: 0,
-            footprint_bytes: 0,
-            total: Counters::default(),
-            lines: Vec::new(),
-            printed: Vec::new(),
-        }
+        Report::new(grid, block, Counters::default())
     }
 
     fn executes(report: &mut Report, class: Class, warp: u64) {

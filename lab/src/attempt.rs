@@ -212,8 +212,9 @@ fn report<T: Element>(
     shape: Shape,
     operands: &Operands,
 ) -> Result<(Report, Vec<T>), Error> {
-    let problem = problem::<T>(attempt, shape, operands)?;
+    // Its limits are checked before the matrices are made.
     let task = task(attempt, candidate, shape, operands)?;
+    let problem = problem::<T>(attempt, shape, operands)?;
     let configuration = Configuration { dtype: T::DTYPE, variant: "", tiles: Tiles(Vec::new()) };
     let title = format!("C = {}", formula(operands));
     let name = attempt.file.display().to_string();

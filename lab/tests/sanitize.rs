@@ -82,6 +82,19 @@ fn what_depends_on_the_order_is_a_fault_if_asked_for() {
 }
 
 #[test]
+fn a_buffer_that_keeps_unwritten_bytes_is_a_fault_unless_it_has_a_content() {
+    let words = |content: &str| format!("sanitize lab/kernels/scan.cu --arg out:u32[400]{content}");
+    let kept = lab(&words(""));
+    assert_eq!(kept.code, 1, "{kept:?}");
+    assert!(
+        kept.stdout.contains("64 of the 1600 bytes of out were never written, the first in element 384"),
+        "{kept:?}"
+    );
+    let filled = lab(&words("=zeros"));
+    assert_eq!(filled.code, 0, "{filled:?}");
+}
+
+#[test]
 fn ptx_runs_as_it_is_and_contents_come_from_files() {
     let folder = lab::scratch("sanitize");
     let (numbers, bytes) = (folder.join("numbers.txt"), folder.join("sums.bin"));

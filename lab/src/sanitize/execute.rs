@@ -25,6 +25,8 @@ pub struct Contents {
     pub bytes: Vec<u8>,
     /// How many bytes nobody wrote.
     pub unwritten: usize,
+    /// The first of them.
+    pub first_unwritten: Option<usize>,
 }
 
 /// Runs the launches until one is at fault.
@@ -67,7 +69,12 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
             None => device.read_variable(&plan.module, &planned.name, 0, &mut bytes).map(|()| 0),
         };
         let unwritten = unwritten.map_err(refused)?;
-        Ok(Contents { bytes, unwritten })
+        let first_unwritten =
+            buffer.filter(|_| unwritten > 0).and_then(|buffer| match device.read(buffer, &mut vec![0; bytes.len()]) {
+                Err(DeviceError::Unwritten { first, .. }) => Some(first),
+                _ => None,
+            });
+        Ok(Contents { bytes, unwritten, first_unwritten })
     };
     let buffers = buffers.iter().zip(&plan.buffers).map(contents).collect::<Result<_, Error>>()?;
     Ok(Ran { order, fault, printed, buffers })

@@ -148,6 +148,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     let differences = outcome::differences(&plan, &runs);
     let whole = runs.iter().find(|ran| ran.fault.is_none());
     let (mut buffers, mut expected, mut printed) = (Vec::new(), Vec::new(), Vec::new());
+    let unwritten = whole.map_or_else(Vec::new, |ran| outcome::unwritten(&plan, ran));
     if let Some(ran) = whole {
         let said = |(launch, printed): &(usize, Printed)| Said { launch: launch + 1, printed: printed.clone() };
         printed = ran.printed.iter().map(said).collect();
@@ -157,11 +158,23 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         }
     }
     let bad = !faults.is_empty()
+        || !unwritten.is_empty()
         || expected.iter().any(|expected| !expected.holds)
         || flags.deterministic && !differences.is_empty();
     let verdict = if bad { Verdict::Fault } else { Verdict::Clean };
     let (launches, orders) = (launched(&plan), Schedule::ALL.to_vec());
-    Ok(Outcome { file: file.path.clone(), verdict, launches, orders, faults, differences, buffers, printed, expected })
+    Ok(Outcome {
+        file: file.path.clone(),
+        verdict,
+        launches,
+        orders,
+        faults,
+        unwritten,
+        differences,
+        buffers,
+        printed,
+        expected,
+    })
 }
 
 fn launched(plan: &Plan) -> Vec<Launched> {

@@ -20,6 +20,8 @@ pub struct Outcome {
     pub orders: Vec<Schedule>,
     /// What was wrong, each thing once.
     pub faults: Vec<Found>,
+    /// Buffers that keep bytes that nobody wrote.
+    pub unwritten: Vec<Unwritten>,
     /// Buffers that hold something else after another order.
     pub differences: Vec<Difference>,
     /// The buffers after the last launch, in the first order that ended well.
@@ -65,6 +67,46 @@ pub struct Found {
     /// The fault in the first of them.
     #[serde(flatten)]
     pub fault: Box<Fault>,
+}
+
+/// A buffer that keeps bytes that nobody wrote.
+#[derive(Debug, Serialize)]
+pub struct Unwritten {
+    /// The buffer.
+    pub buffer: String,
+    /// How many bytes.
+    pub bytes: usize,
+    /// Out of how many.
+    pub of: usize,
+    /// The element in which the first of them lies.
+    pub first: usize,
+}
+
+impl Unwritten {
+    /// In a line.
+    pub fn line(&self) -> String {
+        let Unwritten { buffer, bytes, of, first } = self;
+        format!("{bytes} of the {of} bytes of {buffer} were never written, the first in element {first}")
+    }
+
+    /// What to look at.
+    pub fn hint(&self) -> String {
+        let buffer = &self.buffer;
+        format!(
+            "does the grid cover all of {buffer}, and is what is copied there written itself? if it may stay as it was, give it a content: `=zeros`"
+        )
+    }
+}
+
+/// The buffers that keep bytes that nobody wrote, or copies of such bytes.
+pub fn unwritten(plan: &Plan, ran: &Ran) -> Vec<Unwritten> {
+    let pairs = plan.buffers.iter().zip(&ran.buffers);
+    let of = |(planned, contents): (&Planned, &Contents)| {
+        let first = contents.first_unwritten? / planned.element.bytes();
+        let (buffer, bytes, of) = (planned.name.clone(), contents.unwritten, contents.bytes.len());
+        Some(Unwritten { buffer, bytes, of, first })
+    };
+    pairs.filter_map(of).collect()
 }
 
 /// A text that a thread printed.

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::outcome::{Found, Outcome};
 
 /// What no fault is, by its rule and what that says.
-const OTHERS: [(&str, &str); 2] = [
+const OTHERS: [(&str, &str); 3] = [
+    ("never-written", "A buffer keeps bytes that nobody wrote"),
     ("unexpected", "A buffer does not hold what is expected of it"),
     ("order-dependent", "A result that depends on the order of thread blocks and warps"),
 ];
@@ -20,6 +21,10 @@ fn rules() -> Vec<(String, &'static str)> {
 /// The log.
 pub fn sarif(outcome: &Outcome) -> Value {
     let mut results: Vec<Value> = outcome.faults.iter().map(|found| fault(outcome, found)).collect();
+    results.extend(outcome.unwritten.iter().map(|unwritten| {
+        let message = format!("{}\n{}", unwritten.line(), unwritten.hint());
+        whole_file(outcome, "never-written", "error", &message)
+    }));
     results.extend(outcome.expected.iter().filter(|expected| !expected.holds).map(|expected| {
         let message = format!("{}: {} of {} elements are otherwise", expected.expected, expected.wrong, expected.of);
         whole_file(outcome, "unexpected", "error", &message)

@@ -37,6 +37,9 @@ pub fn text(outcome: &Outcome) -> String {
             if outcome.launches.len() > 1 { format!("launch {} ({entry}), ", found.launch) } else { String::new() };
         let _ = writeln!(text, "\nfault     {which}{}\nerror: {}", names(&found.orders), rendered.trim_end());
     }
+    for unwritten in &outcome.unwritten {
+        let _ = writeln!(text, "\nerror: {}\nhint: {}", unwritten.line(), unwritten.hint());
+    }
     if !outcome.printed.is_empty() {
         let _ = writeln!(text, "\nprinted");
     }

@@ -67,7 +67,7 @@ fn grouped(matches: &ArgMatches) -> Vec<Launch> {
     let starts = with_places("launch");
     let group = |(from, to): (usize, usize)| {
         let inside = |id: &str| with_places(id).into_iter().filter(move |(at, _)| (from..to).contains(at));
-        let last = |id: &str| inside(id).last().map(|(_, word)| word);
+        let last = |id: &str| inside(id).next_back().map(|(_, word)| word);
         let arguments = inside("arg").map(|(_, word)| word).collect();
         Launch { entry: last("entry"), grid: last("grid"), block: last("block"), shared: last("shared"), arguments }
     };
