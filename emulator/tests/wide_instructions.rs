@@ -10,7 +10,7 @@ fn run(threads: u32, body: &str) -> Result<Report, LaunchError> {
 
 fn launch(launch: Launch, body: &str) -> Result<Report, LaunchError> {
     let text = format!(
-        ".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 16 .b8 tile[512];\n\
+        ".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 16 .b8 tile[512];\n\
          .visible .entry k(.param .u64 a, .param .u64 b)\n{{\n.reg .b32 %t, %row, %r<20>;\n.reg .b64 %in, %out, %d<4>;\n\
          .reg .pred %p, %q;\n.reg .f32 %f<20>;\nld.param.u64 %in, [a];\nld.param.u64 %out, [b];\nmov.u32 %t, %tid.x;\n\
          mad.wide.u32 %in, %t, 16, %in;\nmad.wide.u32 %out, %t, 16, %out;\nmov.u32 %row, tile;\n\
