@@ -45,7 +45,7 @@ fn is_same<T: Element>(
     };
     let first = product(Schedule::FirstFirst)?;
     let bits = |element: &T| element.to_f64().to_bits();
-    for schedule in Schedule::ALL {
+    for schedule in Schedule::ALL.into_iter().filter(|other| *other != Schedule::FirstFirst) {
         let other = product(schedule)?;
         if let Some(at) = first.iter().zip(&other).position(|(first, other)| bits(first) != bits(other)) {
             return Err(format!(

@@ -6,7 +6,7 @@ use super::convict::{fault, place};
 use super::lanes::LANES;
 use super::probe::Stuck;
 use super::state::BlockState;
-use super::warp::{State, Wait, Warp};
+use super::warp::{Path, State, Wait, Warp};
 use crate::global::locate;
 use crate::program::Space;
 use crate::{Fault, FaultKind, Site};
@@ -96,7 +96,7 @@ impl Worker<'_> {
                 match path.wait {
                     Wait::Meeting(mask) => {
                         let at = block.end - 1;
-                        let alike = |other: &&super::warp::Path| other.wait == path.wait;
+                        let alike = |other: &&Path| other.wait == path.wait;
                         let here = warp.paths.iter().filter(alike).fold(0, |lanes, path| lanes | path.mask) & warp.live;
                         return self.convict_divergent_warp_barrier(warp, mask & warp.live, here, at);
                     }
@@ -124,23 +124,19 @@ impl Worker<'_> {
     }
 
     fn convict_incomplete_barrier(&self) -> Box<Fault> {
-        let waits = |warp: &Warp| {
-            warp.paths.iter().find_map(|path| match path.wait {
-                Wait::Barrier(id) => Some((id, *path)),
-                _ => None,
-            })
+        let at_barrier = |path: &Path| match path.wait {
+            Wait::Barrier(id) => Some((id, *path)),
+            _ => None,
         };
-        let mut waiting = self.state.warps.iter().filter_map(|warp| Some((warp, waits(warp)?)));
-        let Some((warp, (id, path))) = waiting.next() else {
-            unreachable!("no warp is ready, and this one is not done")
-        };
+        let mut waiting: Vec<(&Warp, u32, Path)> = Vec::new();
+        for warp in &self.state.warps {
+            waiting.extend(warp.paths.iter().find_map(at_barrier).map(|(id, path)| (&**warp, id, path)));
+        }
+        let Some(&(_, id, _)) = waiting.first() else { unreachable!("no warp is ready, and not all are done") };
+        let (here, away): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|(_, other, _)| *other == id);
         let (wanted, arrivals) = self.state.barriers.incomplete(id);
-        let threads = |lanes: u32| lanes.count_ones();
-        let arrived: u32 = arrivals.iter().map(|arrival| threads(arrival.lanes)).sum();
-        let away = |(warp, (other, _)): &(&Box<Warp>, (u32, super::warp::Path))| {
-            if *other == id { 0 } else { threads(warp.live) }
-        };
-        let elsewhere: u32 = waiting.clone().map(|waiting| away(&waiting)).sum();
+        let arrived: u32 = arrivals.iter().map(|arrival| arrival.lanes.count_ones()).sum();
+        let elsewhere: u32 = away.iter().map(|(warp, ..)| warp.live.count_ones()).sum();
         let wanted = match wanted {
             0 => "every thread that has not ended".to_string(),
             count => format!("{count} threads"),
@@ -148,14 +144,13 @@ impl Worker<'_> {
         let message = format!(
             "barrier {id} is never complete: it is for {wanted}, {arrived} have arrived, {elsewhere} wait at another barrier"
         );
-        let info = |path: super::warp::Path| self.context.program.blocks[path.block as usize].exit_info.unwrap_or(0);
-        let site = self.site_of(warp, warp.live.trailing_zeros(), info(path));
+        let site = |(warp, _, path): &(&Warp, u32, Path)| {
+            let at = self.context.program.blocks[path.block as usize].exit_info.unwrap_or(0);
+            self.site_of(warp, warp.live.trailing_zeros(), at)
+        };
         let hint = "does the barrier's thread count fit the block, and does every one of them reach this barrier?";
-        let mut fault = fault(FaultKind::Barrier, message, site, hint);
-        if let Some((warp, (_, path))) = waiting.find(|(_, (other, _))| *other != id) {
-            let site = self.site_of(warp, warp.live.trailing_zeros(), info(path));
-            fault.other = Some(("another warp waits here:".to_string(), site));
-        }
+        let mut fault = fault(FaultKind::Barrier, message, site(&here[0]), hint);
+        fault.other = away.first().map(|waits| ("another warp waits here:".to_string(), site(waits)));
         fault
     }
 

@@ -149,7 +149,7 @@ impl Worker<'_> {
             }
             if matches!(access.order, Order::Relaxed | Order::Volatile)
                 && self.is_blind(access)
-                && let Some(clash) = clocks.from_nowhere(place, &now)
+                && let Some(clash) = clocks.unordered_store(place, &now)
             {
                 return Err(self.convict_stale(warp, access, target, cell * grain, &clash));
             }

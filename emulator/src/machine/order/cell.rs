@@ -213,7 +213,7 @@ impl Cell {
     }
 
     /// The store whose value a strong load takes, where it is another thread's of the block and nothing orders the two.
-    pub fn from_nowhere(&self, threads: &Threads, now: &Access) -> Option<Clash> {
+    pub fn unordered_store(&self, threads: &Threads, now: &Access) -> Option<Clash> {
         let before = self.is_written()?;
         let theirs = before.access();
         if theirs.kind != Kind::Write || theirs.block != now.block {

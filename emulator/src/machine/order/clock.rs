@@ -127,7 +127,8 @@ impl Clock {
                     let mut times = (*a.1).clone();
                     times.join(&b.1);
                     let joined = (a.0, Arc::new(times));
-                    (mine.next(), theirs.next());
+                    mine.next();
+                    theirs.next();
                     joined
                 }
                 (Some(a), b) if b.is_none_or(|b| a.0 < b.0) => mine.next().cloned().unwrap_or_default(),

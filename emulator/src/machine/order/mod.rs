@@ -13,6 +13,7 @@ mod clock;
 mod threads;
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use cell::Cell;
 pub(super) use cell::{Access, Clash, Force, Kind, Record};
@@ -46,9 +47,28 @@ pub(super) struct Clocks {
     pub global: bool,
     nothing: Past,
     warps: u32,
-    blocks: HashMap<u32, (Threads, Pages)>,
+    blocks: HashMap<u32, (Threads, Pages), BuildHasherDefault<Spread>>,
     ended: Vec<(u32, Threads)>,
-    buffers: HashMap<u32, Pages>,
+    /// By number.
+    buffers: Vec<Pages>,
+}
+
+/// Hashes the number of a thread block, once for each access.
+#[derive(Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32((*byte).into()));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 fn cell_of(pages: &Pages, cell: u32) -> Option<&Cell> {
@@ -69,7 +89,7 @@ impl Clocks {
     pub fn new(program: &Program, warps: u32, thorough: bool) -> Option<Box<Clocks>> {
         let (shared, global) = (program.needs.shared || thorough, program.needs.global || thorough);
         (shared || global).then(|| {
-            let (blocks, buffers) = (HashMap::new(), HashMap::new());
+            let (blocks, buffers) = (HashMap::default(), Vec::new());
             Box::new(Clocks { shared, global, nothing: Past::default(), warps, blocks, ended: Vec::new(), buffers })
         })
     }
@@ -122,7 +142,7 @@ impl Clocks {
 
     fn cell(&self, block: u32, place: Place) -> Option<&Cell> {
         match place.buffer {
-            Some(buffer) => cell_of(self.buffers.get(&buffer)?, place.cell),
+            Some(buffer) => cell_of(self.buffers.get(buffer as usize)?, place.cell),
             None => cell_of(&self.blocks.get(&block)?.1, place.cell),
         }
     }
@@ -133,10 +153,10 @@ impl Clocks {
         self.cell(now.block, place)?.clash(threads, now, same)
     }
 
-    /// See `Cell::from_nowhere`.
-    pub fn from_nowhere(&self, place: Place, now: &Access) -> Option<Clash> {
+    /// See `Cell::unordered_store`.
+    pub fn unordered_store(&self, place: Place, now: &Access) -> Option<Clash> {
         let threads = &self.blocks.get(&now.block)?.0;
-        self.cell(now.block, place)?.from_nowhere(threads, now)
+        self.cell(now.block, place)?.unordered_store(threads, now)
     }
 
     /// The last write to a place in this launch.
@@ -150,7 +170,13 @@ impl Clocks {
         let (nothing, warps) = (&self.nothing, self.warps);
         let (threads, shared) = block.or_insert_with(|| (Threads::new(now.block, warps, nothing), Vec::new()));
         let pages = match place.buffer {
-            Some(buffer) => self.buffers.entry(buffer).or_default(),
+            Some(buffer) => {
+                let buffer = buffer as usize;
+                if self.buffers.len() <= buffer {
+                    self.buffers.resize_with(buffer + 1, Vec::new);
+                }
+                &mut self.buffers[buffer]
+            }
             None => shared,
         };
         let cell = cell_in(pages, place.cell);
