@@ -71,6 +71,9 @@ pub struct Arguments {
     /// Leave the emulator's race and initialisation checks out, for speed
     #[arg(long)]
     pub no_sanitize: bool,
+    /// On a GPU: do not ask the emulator, too, about a kernel that was compiled in this run
+    #[arg(long)]
+    pub no_verdict: bool,
     /// Warp instructions after which the emulator takes a thread block for stuck
     #[arg(long, value_name = "N", default_value_t = emulator::Launch::INSTRUCTION_LIMIT)]
     pub instruction_limit: u64,

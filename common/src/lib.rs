@@ -9,6 +9,7 @@
 //! - [`device`]: a CUDA GPU, or the emulator
 //! - [`fit`]: whether a GPU can run a kernel, and which tile sizes, if not the default ones
 //! - [`check`]: is C right?
+//! - [`judge`]: what the emulator says, in every order of blocks and warps, also of what a GPU ran
 //! - [`timing`]: how long, on a GPU
 //! - [`multiply()`]: all of this as one call; [`choice`]: by which level, [`tuned`]: what measurements say of that
 //! - [`serial`]: the same product on one core of the CPU, as a baseline
@@ -25,6 +26,7 @@ pub mod device;
 pub mod error;
 mod ffi;
 pub mod fit;
+pub mod judge;
 pub mod kernel;
 pub mod level;
 mod libraries;

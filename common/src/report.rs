@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::check::{Check, Sampling};
 use crate::device::Facts;
+use crate::judge::Judged;
 use crate::kernel::{Kernel, Origin, Resources};
 use crate::level::{Configuration, LaunchShape, Shape};
 use crate::text::{count, matrices, ratio};
@@ -38,6 +39,9 @@ pub struct Report {
     pub launch: LaunchShape,
     /// Is the product right?
     pub check: Check,
+    /// What the emulator says of the kernel, where a GPU ran it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Judged>,
     /// What the device knows.
     pub facts: Facts,
     /// A, B and C, row-major, if asked for.
@@ -145,6 +149,7 @@ impl fmt::Display for Report {
             Facts::Cuda { resources, timing } => {
                 gpu_resources(f, resources)?;
                 self.verdict(f)?;
+                self.judged.iter().try_for_each(|judged| line(f, "judged", judged.line()))?;
                 timing.iter().try_for_each(|timing| times(f, timing, self.configuration.dtype.to_string()))?;
             }
         }

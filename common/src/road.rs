@@ -87,6 +87,16 @@ pub fn run_kernel<T: Element>(
     exam: Exam<T>,
     options: &Options,
 ) -> Result<Report, Error> {
+    run_and_keep(candidate, device, exam, options).map(|(report, _)| report)
+}
+
+/// The same, with the product.
+pub fn run_and_keep<T: Element>(
+    candidate: &Candidate,
+    device: &Device,
+    exam: Exam<T>,
+    options: &Options,
+) -> Result<(Report, Vec<T>), Error> {
     let Candidate { task, configuration, .. } = candidate;
     let (problem, shape) = (exam.problem, exam.problem.shape);
     fit::check(&Card::of(device, options.gpu), candidate.name, task)?;
@@ -104,7 +114,7 @@ pub fn run_kernel<T: Element>(
     let modelled = counts.map(|report| Modelled::of(options.gpu, task.kernel, &shape, &task.launch, report));
     let annotated = counts.filter(|_| options.annotate).map(|report| annotate(&task.source, report));
     let wide = |matrix: &[T]| matrix.iter().map(|x| x.to_f64()).collect();
-    Ok(Report {
+    let report = Report {
         level: candidate.name.to_string(),
         title: candidate.title.to_string(),
         shape,
@@ -118,5 +128,7 @@ pub fn run_kernel<T: Element>(
         facts: ran.facts,
         matrices: options.matrices.then(|| [wide(&problem.a), wide(&problem.b), wide(&ran.c)]),
         annotated,
-    })
+        judged: None,
+    };
+    Ok((report, ran.c))
 }

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 
 use crate::Error;
 use crate::cli::{self, Arguments};
-use crate::device::{Device, Extras};
+use crate::device::{Device, Extras, Facts, Task};
 use crate::fit::{self, Card};
-use crate::kernel::{FindCompiler, nvrtc, write_ptx};
+use crate::judge::{Judged, Verdict, judge, smaller};
+use crate::kernel::{FindCompiler, Origin, nvrtc, write_ptx};
 use crate::level::{Configuration, Dtype, Level};
 use crate::problem::{Element, Fill, Limits, Problem};
 use crate::progress::step;
@@ -42,8 +43,15 @@ fn road(level: &Level, arguments: &Arguments) -> anyhow::Result<ExitCode> {
         eprintln!("note: {note}");
     }
     let device = device.falling_back(arguments.backend);
-    let report = execute(level, arguments, &device, nvrtc::find)?;
+    let mut report = execute(level, arguments, &device, nvrtc::find)?;
+    if let (Facts::Cuda { .. }, Origin::Compiled, false) = (&report.facts, report.kernel.origin, arguments.no_verdict) {
+        report.judged = Some(judged(level, arguments, &report)?);
+    }
     print(&report, arguments.json);
+    if let Some(Verdict::Wrong(why)) = report.judged.as_ref().map(|judged| &judged.verdict) {
+        eprintln!("error: {why}");
+        return Ok(ExitCode::FAILURE);
+    }
     if report.check.right {
         return Ok(ExitCode::SUCCESS);
     }
@@ -57,6 +65,23 @@ pub fn execute(level: &Level, arguments: &Arguments, device: &Device, find: Find
         Dtype::F32 => execute_as::<f32>(level, arguments, device, find),
         Dtype::F64 => execute_as::<f64>(level, arguments, device, find),
     }
+}
+
+/// What the emulator says of a kernel that was compiled in this run, on a smaller problem: of those that are shipped it has
+/// said so in the tests.
+fn judged(level: &Level, arguments: &Arguments, report: &Report) -> Result<Judged, Error> {
+    match arguments.dtype {
+        Dtype::F32 => judged_as::<f32>(level, arguments, report),
+        Dtype::F64 => judged_as::<f64>(level, arguments, report),
+    }
+}
+
+fn judged_as<T: Element>(level: &Level, arguments: &Arguments, report: &Report) -> Result<Judged, Error> {
+    let shape = smaller(&report.shape);
+    let problem = Problem::<T>::new(shape, Fill::Reals, arguments.seed)?;
+    let task = Task::of_level(level, &report.configuration, &report.kernel, &shape);
+    let extras = Extras { instruction_limit: arguments.instruction_limit, ..Extras::new(false, true) };
+    Ok(judge(&task, &problem, extras))
 }
 
 fn execute_as<T: Element>(

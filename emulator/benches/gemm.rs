@@ -1,7 +1,7 @@
 //! How fast the emulator runs the levels' kernels, with and without its checks, against a plain serial
-//! triple loop in the same run: `cargo bench -p emulator`.
+//! triple loop in the same run: `cargo bench -p ptx-emulator`.
 //!
-//! `cargo bench -p emulator -- --record` also writes the table to README.md, between its markers.
+//! `cargo bench -p ptx-emulator -- --record` also writes the table to README.md, between its markers.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -124,9 +124,9 @@ fn emulate(case: &Case, a: &[f32], b: &[f32], expected: &[f32], sanitize: bool) 
     let [da, db] = [upload(&mut device, "A", a), upload(&mut device, "B", b)];
     let dc = upload(&mut device, "C", &vec![f32::NAN; N * N]);
     let blocks = (N as u32).div_ceil(case.tile);
-    let launch = Launch { sanitize, ..Launch::new(Dim3::xy(blocks, blocks), case.block) };
-    let n = Argument::U32(N as u32);
-    let arguments = [Argument::Buffer(da), Argument::Buffer(db), Argument::Buffer(dc), n, n, n];
+    let launch = Launch::new((blocks, blocks), case.block).sanitize(sanitize);
+    let n = || Argument::U32(N as u32);
+    let arguments = [Argument::Buffer(da), Argument::Buffer(db), Argument::Buffer(dc), n(), n(), n()];
     let mut instructions = 0;
     let seconds = best_of(REPEATS, || {
         let report = device.launch(&kernel, launch, &arguments).expect("the kernel runs");
@@ -143,7 +143,7 @@ fn emulate(case: &Case, a: &[f32], b: &[f32], expected: &[f32], sanitize: bool) 
 fn record(text: &str) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
     let readme = std::fs::read_to_string(path).expect("README.md is there");
-    let (start, end) = ("<!-- made by `cargo bench -p emulator -- --record` -->\n", "<!-- end -->");
+    let (start, end) = ("<!-- made by `cargo bench -p ptx-emulator -- --record` -->\n", "<!-- end -->");
     let (before, rest) = readme.split_once(start).expect("README.md has the marker");
     let (_, after) = rest.split_once(end).expect("README.md has the end marker");
     std::fs::write(path, format!("{before}{start}{text}{end}{after}")).expect("README.md can be written");

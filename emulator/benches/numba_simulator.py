@@ -1,4 +1,4 @@
-"""The same product on Numba's CUDA simulator, for comparison with `cargo bench -p emulator`.
+"""The same product on Numba's CUDA simulator, for comparison with `cargo bench -p ptx-emulator`.
 
     pip install numba numpy && NUMBA_ENABLE_CUDASIM=1 python3 emulator/benches/numba_simulator.py
 """

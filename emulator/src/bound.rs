@@ -188,8 +188,8 @@ fn issued(report: &Report) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Dim3;
     use crate::counters::{Counters, GlobalCounters, SharedCounters};
-    use crate::driver::Dim3;
     use crate::gpu::{A100, H200, K80, T4};
 
     const EQUAL: Assumptions = Assumptions { equal_blocks: true, cold_l2: false };
@@ -198,15 +198,7 @@ mod tests {
 
     fn report(blocks: u32) -> Report {
         let (grid, block) = (Dim3::xy(blocks, 1), Dim3::xy(256, 1));
-        Report {
-            grid,
-            block,
-            shared_bytes: 0,
-            footprint_bytes: 0,
-            total: Counters::default(),
-            lines: Vec::new(),
-            printed: Vec::new(),
-        }
+        Report::new(grid, block, Counters::default())
     }
 
     fn executes(report: &mut Report, class: Class, warp: u64) {

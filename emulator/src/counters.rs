@@ -10,6 +10,7 @@ use crate::{Dim3, Site};
 /// What kind of work an instruction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Class {
     /// `fma.f32`.
     FmaF32,
@@ -72,6 +73,7 @@ impl Class {
 
 /// Executions of the instructions of one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ClassCount {
     /// Warp instructions: one for each warp that executes the instruction with an active lane.
     pub warp: u64,
@@ -81,6 +83,7 @@ pub struct ClassCount {
 
 /// Traffic between warps and global memory, for loads or for stores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct GlobalCounters {
     /// Warp instructions with at least one active lane. ncu: `l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum`, `…_st.sum`.
     pub requests: u64,
@@ -96,6 +99,7 @@ pub struct GlobalCounters {
 
 /// Traffic between warps and shared memory, for loads or for stores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SharedCounters {
     /// Warp instructions with at least one active lane. ncu: `smsp__sass_inst_executed_op_shared_ld.sum`, `…_st.sum`.
     pub requests: u64,
@@ -113,6 +117,7 @@ pub struct SharedCounters {
 
 /// Counts of a launch, or of the part of it that one source line is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Counters {
     /// Executions by class, in the order of [`Class::ALL`]. Of these, ptxas leaves as PTX has them: FMAs (ncu:
     /// `smsp__sass_thread_inst_executed_op_ffma_pred_on.sum` and `…_dfma_…` for threads), global loads and stores
@@ -217,6 +222,7 @@ impl AddAssign<&Counters> for Counters {
 
 /// The counts of one source line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LineCounters {
     /// The file, as the PTX names it.
     pub file: Arc<str>,
@@ -228,6 +234,7 @@ pub struct LineCounters {
 
 /// What a launch that ended well did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Report {
     /// Thread blocks in the grid.
     pub grid: Dim3,
@@ -249,9 +256,17 @@ pub struct Report {
 
 /// What one thread printed by one call of `printf`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Printed {
     /// The text, with its line ends.
     pub text: String,
     /// Who printed it, and where.
     pub site: Site,
+}
+
+impl Report {
+    /// A report with these counts, for a launch that is computed and not run. All else in it is empty.
+    pub fn new(grid: Dim3, block: Dim3, total: Counters) -> Report {
+        Report { grid, block, shared_bytes: 0, footprint_bytes: 0, total, lines: Vec::new(), printed: Vec::new() }
+    }
 }

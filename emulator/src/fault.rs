@@ -10,6 +10,7 @@ use crate::Dim3;
 /// What a kernel did that it must not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum FaultKind {
     /// An access outside every live buffer, or beyond shared or local memory.
     OutOfBounds,
@@ -29,8 +30,53 @@ pub enum FaultKind {
     Trap,
 }
 
+impl FaultKind {
+    /// Every kind.
+    pub const ALL: [FaultKind; 8] = [
+        FaultKind::OutOfBounds,
+        FaultKind::Misaligned,
+        FaultKind::UseAfterFree,
+        FaultKind::Race,
+        FaultKind::Uninitialised,
+        FaultKind::Barrier,
+        FaultKind::NoProgress,
+        FaultKind::Trap,
+    ];
+
+    /// What it means, in a sentence without its full stop.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            FaultKind::OutOfBounds => "An access outside every live buffer, or beyond shared or local memory",
+            FaultKind::Misaligned => "An address that is no multiple of the access's size",
+            FaultKind::UseAfterFree => "An access to a buffer that has been freed",
+            FaultKind::Race => "Two accesses to one place, at least one a write, with nothing that orders them",
+            FaultKind::Uninitialised => "Memory that nobody wrote reached a result, an address or a branch",
+            FaultKind::Barrier => "A barrier that only some of the live threads reach",
+            FaultKind::NoProgress => "A kernel that does not end",
+            FaultKind::Trap => "A trap, or an operation whose result is undefined",
+        }
+    }
+}
+
+impl fmt::Display for FaultKind {
+    /// In words: `out of bounds`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FaultKind::OutOfBounds => "out of bounds",
+            FaultKind::Misaligned => "misaligned",
+            FaultKind::UseAfterFree => "use after free",
+            FaultKind::Race => "race",
+            FaultKind::Uninitialised => "uninitialised",
+            FaultKind::Barrier => "barrier",
+            FaultKind::NoProgress => "no progress",
+            FaultKind::Trap => "trap",
+        })
+    }
+}
+
 /// One instruction as executed by one thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Site {
     /// The file and line that the PTX attributes the instruction to.
     pub source: Option<(Arc<str>, u32)>,
@@ -50,6 +96,7 @@ pub struct Site {
 
 /// A fault: the launch stopped here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Fault {
     /// What kind of fault.
     pub kind: FaultKind,

@@ -4,9 +4,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
 use crate::marks::Watch;
+use crate::program::CONST_WINDOW;
 
 /// Buffer `n` starts at address `(n + 1) << BASE_BITS`; half a gap on either side belongs to it in messages.
 const BASE_BITS: u32 = 40;
+/// What fits between two starts, with the gap that an overrun needs.
+const MOST_BYTES: usize = 1 << (BASE_BITS - 1);
+/// The addresses above are those of the generic address space's windows.
+const MOST_BUFFERS: usize = (CONST_WINDOW >> BASE_BITS) as usize - 2;
 
 /// All buffers of a device. Workers share it during a launch.
 #[derive(Debug, Default)]
@@ -19,6 +24,8 @@ pub(crate) struct BufferMemory {
     pub name: String,
     pub bytes: usize,
     pub freed: bool,
+    /// There was no memory for it: it has a name and a size, and no contents.
+    pub missing: bool,
     /// Its address was given out: any pointer may lead here.
     pub exposed: bool,
     words: Vec<AtomicU32>,
@@ -41,16 +48,37 @@ pub(crate) fn locate(address: u64) -> (usize, i64) {
 impl GlobalMemory {
     /// A buffer that nobody has written.
     pub fn alloc(&mut self, name: &str, bytes: usize) -> u32 {
-        let buffer = BufferMemory::new(name, bytes, u32::MAX);
-        buffer.forget_written();
+        let buffer = self.make(name, bytes, u32::MAX);
+        if !buffer.missing {
+            buffer.forget_written();
+        }
         self.add(buffer)
     }
 
     /// A buffer that begins with some bytes, and is zero behind them.
     pub fn alloc_filled(&mut self, name: &str, bytes: usize, first: &[u8]) -> u32 {
-        let mut buffer = BufferMemory::new(name, bytes, 0);
-        buffer.write(first);
+        let mut buffer = self.make(name, bytes, 0);
+        if !buffer.missing {
+            buffer.write(0, &first[..first.len().min(bytes)]);
+        }
         self.add(buffer)
+    }
+
+    /// A buffer whose bytes all count as written; one that is missing if there is no memory or no address for it.
+    fn make(&self, name: &str, bytes: usize, word: u32) -> BufferMemory {
+        let addressed = bytes <= MOST_BYTES && self.buffers.len() < MOST_BUFFERS;
+        let made = if addressed { BufferMemory::new(name, bytes, word) } else { None };
+        made.unwrap_or_else(|| BufferMemory {
+            name: name.to_string(),
+            bytes,
+            freed: false,
+            missing: true,
+            exposed: false,
+            words: Vec::new(),
+            written: OnceLock::new(),
+            touched: Vec::new(),
+            watch: None,
+        })
     }
 
     fn add(&mut self, buffer: BufferMemory) -> u32 {
@@ -64,14 +92,15 @@ impl GlobalMemory {
 }
 
 impl BufferMemory {
-    /// Every byte counts as written.
-    fn new(name: &str, bytes: usize, word: u32) -> BufferMemory {
-        let mut words = Vec::new();
-        words.resize_with(bytes.div_ceil(4), || AtomicU32::new(word));
-        let mut touched = Vec::new();
-        touched.resize_with(bytes.div_ceil(32), AtomicU8::default);
+    /// Every byte counts as written. Nothing where there is no memory for it.
+    fn new(name: &str, bytes: usize, word: u32) -> Option<BufferMemory> {
+        // As much again is needed to know which bytes are written.
+        let mut flags: Vec<u8> = Vec::new();
+        flags.try_reserve_exact(bytes).ok()?;
+        let words = filled(bytes.div_ceil(4), || AtomicU32::new(word))?;
+        let touched = filled(bytes.div_ceil(32), AtomicU8::default)?;
         let (name, written, watch) = (name.to_string(), OnceLock::new(), None);
-        BufferMemory { name, bytes, freed: false, exposed: false, words, written, touched, watch }
+        Some(BufferMemory { name, bytes, freed: false, missing: false, exposed: false, words, written, touched, watch })
     }
 
     /// Starts tracking which bytes are written, with none.
@@ -91,33 +120,42 @@ impl BufferMemory {
         self.written = OnceLock::new();
     }
 
-    /// Copies host bytes to the start.
-    pub fn write(&mut self, bytes: &[u8]) {
-        for (index, chunk) in bytes.chunks(4).enumerate() {
-            let mut word = self.words[index].load(Relaxed).to_le_bytes();
-            word[..chunk.len()].copy_from_slice(chunk);
-            *self.words[index].get_mut() = u32::from_le_bytes(word);
+    /// Copies host bytes in, from an offset on.
+    pub fn write(&mut self, offset: usize, bytes: &[u8]) {
+        let (mut at, mut rest) = (offset, bytes);
+        while !rest.is_empty() {
+            let word = self.words[at / 4].get_mut();
+            let (chunk, behind) = rest.split_at(rest.len().min(4 - at % 4));
+            let mut changed = word.to_le_bytes();
+            changed[at % 4..at % 4 + chunk.len()].copy_from_slice(chunk);
+            *word = u32::from_le_bytes(changed);
+            (at, rest) = (at + chunk.len(), behind);
         }
         if bytes.len() == self.bytes {
             self.written = OnceLock::new();
         } else if let Some(written) = self.written.get() {
-            written[..bytes.len()].iter().for_each(|flag| flag.store(1, Relaxed));
+            written[offset..offset + bytes.len()].iter().for_each(|flag| flag.store(1, Relaxed));
         }
     }
 
-    /// Copies bytes out, from the start.
-    pub fn read(&self, bytes: &mut [u8]) {
-        for (chunk, word) in bytes.chunks_mut(4).zip(&self.words) {
-            chunk.copy_from_slice(&word.load(Relaxed).to_le_bytes()[..chunk.len()]);
+    /// Copies bytes out, from an offset on.
+    pub fn read(&self, offset: usize, bytes: &mut [u8]) {
+        let (mut at, mut rest) = (offset, bytes);
+        while !rest.is_empty() {
+            let word = self.words[at / 4].load(Relaxed).to_le_bytes();
+            let count = rest.len().min(4 - at % 4);
+            let (chunk, behind) = rest.split_at_mut(count);
+            chunk.copy_from_slice(&word[at % 4..at % 4 + count]);
+            (at, rest) = (at + count, behind);
         }
     }
 
-    /// Offset of the first of the first `bytes` bytes that nobody wrote, and how many there are.
-    pub fn unwritten(&self, bytes: usize) -> Option<(usize, usize)> {
-        let written = self.written.get()?;
+    /// Offset of the first of these bytes that nobody wrote, and how many there are.
+    pub fn unwritten(&self, offset: usize, bytes: usize) -> Option<(usize, usize)> {
+        let written = &self.written.get()?[offset..offset + bytes];
         let missing = |flag: &AtomicU8| flag.load(Relaxed) == 0;
-        let first = written[..bytes].iter().position(missing)?;
-        Some((first, written[..bytes].iter().filter(|flag| missing(flag)).count()))
+        let first = offset + written.iter().position(missing)?;
+        Some((first, written.iter().filter(|flag| missing(flag)).count()))
     }
 
     /// 1, 2, 4 or 8 bytes at an aligned offset within the buffer.
@@ -193,4 +231,12 @@ impl BufferMemory {
             self.written = OnceLock::from(written.iter().map(|flag| AtomicU8::new(*flag)).collect::<Box<[_]>>());
         }
     }
+}
+
+/// So many values, if there is memory for them.
+fn filled<T>(count: usize, value: impl FnMut() -> T) -> Option<Vec<T>> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(count).ok()?;
+    all.resize_with(count, value);
+    Some(all)
 }

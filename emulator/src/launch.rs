@@ -2,15 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use rayon::prelude::*;
-
 use crate::global::BufferMemory;
 use crate::gpu::H200;
 use crate::machine::{Context, Pause, Shape, Tally, Worker, run_alone, run_block, run_together, trace_block};
 use crate::marks::{Owner, Use, Watch};
 use crate::occupancy::occupancy;
 use crate::program::Program;
-use crate::{Argument, Buffer, Counters, Device, Dim3, Fault, Kernel, Launch, LaunchError, Report, Trace};
+use crate::{Argument, Buffer, Counters, Device, Dim3, Fault, Kernel, Launch, LaunchError, Refusal, Report, Trace};
 
 /// Threads that a block may have on every GPU.
 const MAX_THREADS: u64 = 1024;
@@ -44,7 +42,7 @@ impl Device {
         let program = &*kernel.program;
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
         let few = launch.grid.count() <= Owner::BLOCKS;
-        let side_by_side = few && !program.synchronises_globally && rayon::current_num_threads() > 1;
+        let side_by_side = few && !program.synchronises_globally && self.workers.count() > 1;
         // Stamps may find a race that the order model knows to be none.
         let judged_twice = launch.sanitize && program.needs.any;
         let mut passes = vec![Pass { side_by_side: false, thorough: false }];
@@ -63,7 +61,7 @@ impl Device {
                 }
             }
             self.prepare(program, &launch, &written, *pass);
-            let (outcome, doubtful) = self.run(program, &launch, &shape, &parameters, *pass);
+            let (outcome, doubtful) = self.run(kernel, &launch, &shape, &parameters, *pass);
             if outcome.is_ok() || n + 1 == passes.len() || !pass.side_by_side && !doubtful {
                 return self.finish(program, &launch, outcome);
             }
@@ -86,7 +84,7 @@ impl Device {
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
         let pass = Pass { side_by_side: false, thorough: program.needs.any };
         self.prepare(program, &launch, &written, pass);
-        let context = self.context(program, &launch, &shape, &parameters, pass);
+        let context = self.context(kernel, &launch, &shape, &parameters, pass);
         let mut worker = Worker::new(&context);
         let outcome = one_by_one(&mut worker, &mut |worker| match wanted(shape.block_at(worker.block())) {
             true => trace_block(worker),
@@ -108,8 +106,14 @@ impl Device {
         let program = &*kernel.program;
         check_shape(program, launch)?;
         let parameters = self.parameters(program, arguments)?;
-        let variables = self.module_variables(kernel);
-        let globals = variables.iter().map(|variable| self.memory.address(variable.0)).collect();
+        let variables = self.kernel_variables(kernel);
+        for variable in &variables {
+            let error = self.found(*variable).err();
+            if let Some(error) = error {
+                return Err(Refusal::Variable { kernel: program.name.clone(), error }.into());
+            }
+        }
+        let globals = variables.iter().map(|variable| self.memory.address(variable.index)).collect();
         let written = self.written(program, arguments, &variables);
         let shape = Shape {
             grid: launch.grid,
@@ -134,21 +138,22 @@ impl Device {
 
     fn context<'a>(
         &'a self,
-        program: &'a Program,
+        kernel: &'a Kernel,
         launch: &Launch,
         shape: &Shape,
         parameters: &[u8],
         pass: Pass,
     ) -> Context<'a> {
         Context {
-            program,
+            program: &kernel.program,
             shape: shape.clone(),
             parameters: parameters.to_vec(),
+            constants: self.written_constants(&kernel.module).unwrap_or(&kernel.program.constants),
             memory: &self.memory,
             sanitize: launch.sanitize,
             instruction_limit: launch.instruction_limit,
             schedule: launch.schedule,
-            residency: residency(program, launch),
+            residency: residency(&kernel.program, launch),
             thorough: pass.thorough,
             doubtful: AtomicBool::new(false),
         }
@@ -156,13 +161,13 @@ impl Device {
 
     fn run(
         &self,
-        program: &Program,
+        kernel: &Kernel,
         launch: &Launch,
         shape: &Shape,
         parameters: &[u8],
         pass: Pass,
     ) -> (Result<Tally, Box<Fault>>, bool) {
-        let context = self.context(program, launch, shape, parameters, pass);
+        let context = self.context(kernel, launch, shape, parameters, pass);
         let blocks = launch.grid.count();
         if !pass.side_by_side {
             let mut worker = Worker::new(&context);
@@ -170,7 +175,7 @@ impl Device {
             return (outcome, context.doubtful.load(Ordering::Relaxed));
         }
         let next = AtomicU64::new(0);
-        let work = |_| {
+        let work = || {
             let mut worker = Worker::new(&context);
             let mut take = || {
                 let turn = next.fetch_add(1, Ordering::Relaxed);
@@ -186,24 +191,27 @@ impl Device {
             a.add(&b);
             a
         };
-        let workers = (rayon::current_num_threads() as u64).min(blocks);
-        let outcome = (0..workers).into_par_iter().map(work).try_reduce_with(|a, b| Ok(add(a, b)));
-        (outcome.unwrap_or_else(|| Ok(Tally::new(program))), context.doubtful.load(Ordering::Relaxed))
+        let times = (self.workers.count() as u64).min(blocks);
+        let outcome = self.workers.run(times, work, add);
+        (outcome.unwrap_or_else(|| Ok(Tally::new(&kernel.program))), context.doubtful.load(Ordering::Relaxed))
     }
 
     /// The arguments' bytes, as the kernel's parameters lie.
-    fn parameters(&self, program: &Program, arguments: &[Argument]) -> Result<Vec<u8>, LaunchError> {
+    fn parameters(&self, program: &Program, arguments: &[Argument]) -> Result<Vec<u8>, Refusal> {
+        let kernel = || program.name.clone();
         if arguments.len() != program.parameters.len() {
             let (wanted, given) = (program.parameters.len(), arguments.len());
-            return Err(LaunchError::Refused(format!(
-                "{} takes {wanted} arguments, and {given} were given",
-                program.name
-            )));
+            return Err(Refusal::Arguments { kernel: kernel(), wanted, given });
         }
         let mut bytes = vec![0; program.parameter_bytes as usize];
         for (index, (parameter, argument)) in program.parameters.iter().zip(arguments).enumerate() {
+            let address = |buffer: Buffer, offset: u64| match self.found(buffer) {
+                Ok(_) => Ok(self.memory.address(buffer.index).wrapping_add(offset)),
+                Err(error) => Err(Refusal::Buffer { kernel: kernel(), index, error }),
+            };
             let value = match argument {
-                Argument::Buffer(buffer) => self.memory.address(buffer.0).to_le_bytes().to_vec(),
+                Argument::Buffer(buffer) => address(*buffer, 0)?.to_le_bytes().to_vec(),
+                Argument::Within(buffer, offset) => address(*buffer, *offset)?.to_le_bytes().to_vec(),
                 Argument::U32(value) => value.to_le_bytes().to_vec(),
                 Argument::U64(value) => value.to_le_bytes().to_vec(),
                 Argument::F32(value) => value.to_le_bytes().to_vec(),
@@ -211,10 +219,8 @@ impl Device {
                 Argument::Bytes(bytes) => bytes.clone(),
             };
             if value.len() != parameter.bytes as usize {
-                let (wanted, given) = (parameter.bytes, value.len());
-                let message =
-                    format!("argument {index} of {} has {given} bytes, and the parameter {wanted}", program.name);
-                return Err(LaunchError::Refused(message));
+                let (wanted, given) = (parameter.bytes as usize, value.len());
+                return Err(Refusal::ArgumentSize { kernel: kernel(), index, wanted, given });
             }
             bytes[parameter.offset as usize..][..value.len()].copy_from_slice(&value);
         }
@@ -225,8 +231,8 @@ impl Device {
     fn written(&self, program: &Program, arguments: &[Argument], variables: &[Buffer]) -> Vec<Written> {
         let mut all: Vec<Written> = Vec::new();
         for (parameter, argument) in program.parameters.iter().zip(arguments) {
-            let Argument::Buffer(Buffer(buffer)) = *argument else { continue };
-            let (buffer, stored, loaded) = (buffer as usize, parameter.stored_through, parameter.loaded_through);
+            let (Argument::Buffer(buffer) | Argument::Within(buffer, _)) = argument else { continue };
+            let (buffer, stored, loaded) = (buffer.index as usize, parameter.stored_through, parameter.loaded_through);
             match all.iter_mut().find(|known| known.buffer == buffer) {
                 Some(known) => {
                     known.stored |= stored;
@@ -244,7 +250,7 @@ impl Device {
             }
         }
         let (stored, loaded) = (program.globals_stored, program.globals_loaded);
-        let of = |variable: &Buffer| Written { buffer: variable.0 as usize, variable: true, stored, loaded };
+        let of = |variable: &Buffer| Written { buffer: variable.index as usize, variable: true, stored, loaded };
         all.extend(variables.iter().map(of));
         all.retain(|part| part.stored && !self.memory.buffers[part.buffer].freed);
         all
@@ -260,34 +266,6 @@ impl Device {
             let expected = Use { read: part.loaded, side_by_side: pass.side_by_side, in_part };
             buffer.watch = Some(Watch::new(buffer.bytes, program.global_grain, expected));
         }
-    }
-
-    /// Buffers of the module's variables, which come to be with the first launch.
-    fn module_variables(&mut self, kernel: &Kernel) -> Vec<Buffer> {
-        let program = &kernel.program;
-        let module = kernel.module_id();
-        let (mut buffers, mut fresh) = (Vec::new(), Vec::new());
-        for (index, variable) in program.globals.iter().enumerate() {
-            let key = (module, index as u32);
-            let buffer = match self.module_variables.get(&key) {
-                Some(buffer) => *buffer,
-                None => {
-                    let bytes = variable.bytes as usize;
-                    let buffer = Buffer(self.memory.alloc_filled(&variable.name, bytes, &variable.init));
-                    self.module_variables.insert(key, buffer);
-                    fresh.push((index, buffer));
-                    buffer
-                }
-            };
-            buffers.push(buffer);
-        }
-        for (index, buffer) in fresh {
-            for &(offset, of, plus) in &program.globals[index].addresses {
-                let address = self.memory.address(buffers[of as usize].0).wrapping_add(plus as u64);
-                self.memory.buffers[buffer.0 as usize].store(offset as usize, 8, address);
-            }
-        }
-        buffers
     }
 
     fn report(&self, program: &Program, launch: &Launch, tally: &Tally) -> Report {
@@ -332,45 +310,40 @@ fn residency(program: &Program, launch: &Launch) -> u64 {
     launch.resident_blocks.unwrap_or_else(fit).max(1).into()
 }
 
-fn check_shape(program: &Program, launch: &Launch) -> Result<(), LaunchError> {
-    let refuse = |message: String| Err(LaunchError::Refused(message));
+fn check_shape(program: &Program, launch: &Launch) -> Result<(), Refusal> {
     let (grid, block) = (launch.grid, launch.block);
     if grid.count() == 0 || block.count() == 0 {
-        return refuse(format!("grid {grid} of blocks {block}: an extent is 0"));
+        return Err(Refusal::Empty { grid, block });
     }
     if block.count() > MAX_THREADS {
-        return refuse(format!("{} threads per block are more than {MAX_THREADS}", block.count()));
+        return Err(Refusal::Threads { threads: block.count(), limit: MAX_THREADS });
     }
     let bound = |name: &str| {
         let numbers = program.bounds.get(name)?;
-        Some([0, 1, 2].map(|n| u64::from(numbers.get(n).copied().unwrap_or(1))))
+        Some([0, 1, 2].map(|n| numbers.get(n).copied().unwrap_or(1)))
     };
-    if let Some(most) = bound("maxntid").map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z))
-        && block.count() > most
+    let kernel = || program.name.clone();
+    if let Some(limit) = bound("maxntid").map(|numbers| numbers.iter().map(|&n| u64::from(n)).product())
+        && block.count() > limit
     {
-        return refuse(format!(
-            "{} threads per block are more than .maxntid {most} of {}",
-            block.count(),
-            program.name
-        ));
+        return Err(Refusal::MaxThreads { kernel: kernel(), threads: block.count(), limit });
     }
     if let Some([x, y, z]) = bound("reqntid")
-        && [x, y, z] != [block.x, block.y, block.z].map(u64::from)
+        && [x, y, z] != [block.x, block.y, block.z]
     {
-        return refuse(format!("blocks of {block} threads, and {} needs .reqntid ({x},{y},{z})", program.name));
+        return Err(Refusal::RequiredBlock { kernel: kernel(), block, required: Dim3 { x, y, z } });
     }
-    for (axis, (extent, limit)) in [grid.x, grid.y, grid.z].into_iter().zip(MAX_GRID).enumerate() {
+    for (axis, (extent, limit)) in ['x', 'y', 'z'].into_iter().zip([grid.x, grid.y, grid.z].into_iter().zip(MAX_GRID)) {
         if u64::from(extent) > limit {
-            let axis = ['x', 'y', 'z'][axis];
-            return refuse(format!("{extent} thread blocks in {axis} are more than {limit}"));
+            return Err(Refusal::Grid { axis, extent, limit });
         }
     }
     if grid.count() >= u64::from(u32::MAX) {
-        return refuse(format!("{} thread blocks are more than the emulator counts, {}", grid.count(), u32::MAX - 1));
+        return Err(Refusal::Blocks { blocks: grid.count(), limit: u64::from(u32::MAX) - 1 });
     }
-    let shared = u64::from(program.static_shared) + u64::from(launch.dynamic_shared);
-    if shared > MAX_SHARED {
-        return refuse(format!("{shared} bytes of shared memory per block are more than {MAX_SHARED}"));
+    let bytes = u64::from(program.static_shared) + u64::from(launch.dynamic_shared);
+    if bytes > MAX_SHARED {
+        return Err(Refusal::Shared { bytes, limit: MAX_SHARED });
     }
     Ok(())
 }

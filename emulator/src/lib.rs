@@ -1,13 +1,13 @@
-//! Runs PTX on the CPU, in lockstep warps of 32 lanes, and counts what the hardware counts.
-//!
-//! The public API is a small driver: allocate buffers on a [`Device`], copy bytes in, parse a
-//! [`Module`], launch one of its kernels, and read the bytes and the [`Report`] (or the [`Fault`])
-//! that come back. The crate knows PTX and GPUs and nothing of matrix multiplication.
+#![doc = include_str!("../README.md")]
 
 pub mod access;
+mod argument;
 pub mod bound;
+mod config;
 mod counters;
+mod dim3;
 mod driver;
+mod error;
 mod fault;
 mod global;
 pub mod gpu;
@@ -21,9 +21,14 @@ mod program;
 mod ptx;
 mod schedule;
 mod trace;
+mod workers;
 
+pub use argument::Argument;
+pub use config::Launch;
 pub use counters::{Class, ClassCount, Counters, GlobalCounters, LineCounters, Printed, Report, SharedCounters};
-pub use driver::{Argument, Buffer, Device, DeviceError, Dim3, Launch, LaunchError};
+pub use dim3::Dim3;
+pub use driver::{Buffer, Device};
+pub use error::{DeviceError, LaunchError, Refusal};
 pub use fault::{Fault, FaultKind, Site};
 pub use module::{Kernel, Module, Parameter, PtxError};
 pub use schedule::Schedule;

@@ -8,6 +8,7 @@ use crate::{Dim3, Report};
 
 /// A launch's report, and what the blocks that were asked for accessed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Trace {
     /// What an untraced launch reports, of the whole grid.
     pub report: Report,
@@ -19,6 +20,7 @@ pub struct Trace {
 /// One execution of a load, store, atomic or asynchronous copy by one warp, on global or on shared memory. An instruction
 /// whose generic addresses lie in both is two.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TracedAccess {
     /// The file and line that the PTX attributes the instruction to.
     pub source: Option<(Arc<str>, u32)>,
@@ -42,6 +44,7 @@ pub struct TracedAccess {
 
 /// What one lane accesses.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LaneAccess {
     /// The lane in its warp, 0 to 31.
     pub lane: u32,
@@ -58,6 +61,7 @@ pub struct LaneAccess {
 
 /// A memory that the lanes of more than one warp can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Memory {
     /// Of the device.
     Global,
@@ -67,6 +71,7 @@ pub enum Memory {
 
 /// What is done to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum AccessKind {
     /// It is read.
     Load,

@@ -14,8 +14,7 @@ fn launch(module: &str, grid: u32, last_first: bool) -> Result<Report, LaunchErr
     let kernel = Module::parse(module).and_then(|module| module.kernel("k")).expect("the text is right");
     let mut device = Device::new();
     let out = device.alloc("out", 64);
-    let mut launch = Launch::new(Dim3::xy(grid, 1), Dim3::xy(2, 1));
-    launch.schedule = if last_first { Schedule::LastFirst } else { Schedule::FirstFirst };
+    let launch = Launch::new(grid, 2).schedule(if last_first { Schedule::LastFirst } else { Schedule::FirstFirst });
     device.launch(&kernel, launch, &[Argument::Buffer(out)])
 }
 
@@ -41,7 +40,10 @@ fn printf_shows_what_each_thread_says_in_the_order_of_the_blocks() {
         ["t 0 1.5 abc\n", "t 1 1.5 abc\n", "t 10 1.5 abc\n", "t 11 1.5 abc\n", "t 20 1.5 abc\n", "t 21 1.5 abc\n"]
     );
     let site = &report.printed[3].site;
-    assert_eq!((site.block, site.thread, site.opcode.as_str()), (Dim3::xy(1, 0), Dim3::xy(1, 0), "call.uni"));
+    assert_eq!(
+        (site.block, site.thread, site.opcode.as_str()),
+        (Dim3 { x: 1, y: 0, z: 0 }, Dim3 { x: 1, y: 0, z: 0 }, "call.uni")
+    );
     let backwards = launch(&kernel(PRINT), 3, true).expect("it is right");
     assert_eq!(backwards.printed[0].text, "t 20 1.5 abc\n");
 }
@@ -62,7 +64,7 @@ fn an_assertion_names_itself_its_line_and_the_thread() {
     let Err(LaunchError::Fault(fault)) = launch(&kernel(body), 1, false) else { panic!("the assertion fails") };
     let Fault { message, site, .. } = *fault;
     assert_eq!(message, "assertion `abc` failed in abc, abc:7");
-    assert_eq!((site.thread, site.opcode.as_str()), (Dim3::xy(1, 0), "call.uni"));
+    assert_eq!((site.thread, site.opcode.as_str()), (Dim3 { x: 1, y: 0, z: 0 }, "call.uni"));
 }
 
 #[test]

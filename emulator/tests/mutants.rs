@@ -2,7 +2,7 @@
 //! made by
 //!
 //! ```sh
-//! cargo run -p emulator --example fuzz -- 0 1000 --ptxas PATH --record emulator/tests/data/mutants.txt
+//! cargo run -p ptx-emulator --example fuzz -- 0 1000 --ptxas PATH --record emulator/tests/data/mutants.txt
 //! ```
 
 use std::collections::BTreeMap;

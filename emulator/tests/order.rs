@@ -1,6 +1,6 @@
 //! Thread blocks run in the order of the grid, or in another one if the launch asks for it; and wait for each other.
 
-use emulator::{Argument, Device, Dim3, FaultKind, Launch, LaunchError, Module, Schedule};
+use emulator::{Argument, Device, FaultKind, Launch, LaunchError, Module, Schedule};
 
 /// A block takes the next ticket and writes its number there: `out[atomicAdd(count, 1)] = block`.
 const TICKETS: &str = "\
@@ -71,7 +71,8 @@ fn run_on(
         buffer
     };
     let (count, out) = (zeros("count", 1), zeros("out", blocks));
-    let launch = Launch { schedule, resident_blocks, ..Launch::new(Dim3::xy(blocks, 1), Dim3::xy(threads, 1)) };
+    let mut launch = Launch::new(blocks, threads).schedule(schedule);
+    launch.resident_blocks = resident_blocks;
     device.launch(&kernel, launch, &[Argument::Buffer(count), Argument::Buffer(out)])?;
     let mut bytes = vec![0; 4 * blocks as usize];
     device.read(out, &mut bytes).expect("it was written");

@@ -89,7 +89,7 @@ fn nothing_may_be_written_where_a_copy_is_under_way() {
         assert!(message.starts_with("race on tile (shared memory) at offset "), "{message}");
         assert!(message.ends_with(", the copy is still under way"), "{message}");
         assert!(run(32, &format!("{COPY} cp.async.wait_all;\n{write}")).is_ok(), "{write}");
-        let unchecked = Launch { sanitize: false, ..Launch::new(Dim3::xy(1, 1), Dim3::xy(32, 1)) };
+        let unchecked = Launch::new(1, 32).sanitize(false);
         assert!(launch(unchecked, &format!("{COPY}{write}")).is_ok(), "{write}");
     }
 }

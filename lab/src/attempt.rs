@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser};
 use common::device::{Device, Facts, Task};
+use common::judge::{self, Judged, Verdict};
 use common::level::{Configuration, Tiles};
 use common::problem::{Element, Fill, Limits, Problem};
 use common::report::Report;
@@ -66,6 +67,9 @@ pub struct Try {
     /// Leave the comparison with the levels out
     #[arg(long)]
     alone: bool,
+    /// On a GPU: do not ask the emulator, too
+    #[arg(long)]
+    no_verdict: bool,
     /// Print the report as one JSON object
     #[arg(long)]
     json: bool,
@@ -107,17 +111,38 @@ pub fn run(attempt: &Try, words: &[String]) -> Result<ExitCode, Error> {
 fn judged<T: Element>(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitCode, Error> {
     let shape = shape(&attempt.sizes);
     let operands = fit(&attempt.args, &candidate.parameters, &shape)?;
-    let report = report::<T>(attempt, candidate, device, shape, &operands)?;
-    if let Facts::Cuda { .. } = report.facts {
-        note(
-            "note: a right product on a GPU does not prove that there is no race; `--backend emulator` looks for races",
-        );
+    let (mut report, product) = report::<T>(attempt, candidate, device, shape, &operands)?;
+    match report.facts {
+        Facts::Emulator(_) if report.check.right => {
+            in_other_orders::<T>(attempt, candidate, shape, &operands, &product)?
+        }
+        Facts::Emulator(_) => (),
+        Facts::Cuda { .. } if attempt.no_verdict => {
+            note(
+                "note: a right product on a GPU does not prove that there is no race; without `--no-verdict` the emulator looks",
+            );
+        }
+        Facts::Cuda { .. } => report.judged = Some(beside_the_card::<T>(attempt, candidate, shape)?),
     }
     let mut text = if attempt.json { format!("{}\n", report.json()) } else { report.to_string() };
     if !attempt.json && !attempt.alone {
         text += &beside_the_levels::<T>(attempt, device, &report)?;
     }
     print(&text)?;
+    conclude(&report, &operands)
+}
+
+/// The exit code, after what is to be said of a kernel that is not right.
+fn conclude(report: &Report, operands: &Operands) -> Result<ExitCode, Error> {
+    match report.judged.as_ref().map(|judged| (&judged.verdict, &judged.differs)) {
+        Some((Verdict::Wrong(why), _)) => {
+            note(&format!("error: {why}"));
+            return Ok(ExitCode::FAILURE);
+        }
+        Some((Verdict::Unknown(why), _)) => note(&format!("note: the emulator has no verdict: {why}")),
+        Some((Verdict::Clean, Some(differs))) => depends(differs),
+        Some((Verdict::Clean, None)) | None => (),
+    }
     if report.check.right {
         return Ok(ExitCode::SUCCESS);
     }
@@ -126,6 +151,53 @@ fn judged<T: Element>(attempt: &Try, candidate: &Candidate, device: &Device) -> 
         note("hint: C holds NaN before the launch: is an element not written, or C read although beta is 0?");
     }
     Ok(ExitCode::FAILURE)
+}
+
+/// What a kernel that is right with the first block first does in other orders; a fault there is an error.
+fn in_other_orders<T: Element>(
+    attempt: &Try,
+    candidate: &Candidate,
+    shape: Shape,
+    operands: &Operands,
+    product: &[T],
+) -> Result<(), Error> {
+    let (problem, extras) = (problem::<T>(attempt, shape, operands)?, attempt.how.options()?.extras);
+    let task = task(attempt, candidate, shape, operands)?;
+    if let Some(differs) = judge::other_orders(&task, &problem, extras, product)? {
+        depends(&differs);
+    }
+    Ok(())
+}
+
+fn depends(differs: &str) {
+    note(&format!("note: the product depends on the order of blocks and warps: {differs}"));
+}
+
+/// What the emulator says of a kernel that a card has run, on a problem that does not take it long.
+fn beside_the_card<T: Element>(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result<Judged, Error> {
+    let small = judge::smaller(&shape);
+    let grid = |shape| extents("--grid", &attempt.grid, shape);
+    if small != shape && grid(&small)? == grid(&shape)? {
+        let why =
+            "the grid is the same for a smaller problem, and this one is large; `--backend emulator` takes its time";
+        return Ok(Judged { shape, orders: Vec::new(), verdict: Verdict::Unknown(why.to_string()), differs: None });
+    }
+    let operands = fit(&attempt.args, &candidate.parameters, &small)?;
+    let problem = problem::<T>(attempt, small, &operands)?;
+    let task = task(attempt, candidate, small, &operands)?;
+    Ok(judge::judge(&task, &problem, attempt.how.options()?.extras))
+}
+
+fn problem<T: Element>(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem<T>, Error> {
+    Problem::scaled(shape, Fill::Reals, attempt.how.seed, operands.alpha, operands.beta)
+}
+
+fn task<'a>(attempt: &Try, candidate: &'a Candidate, shape: Shape, operands: &Operands) -> Result<Task<'a>, Error> {
+    let launch = launch(attempt, &shape)?;
+    Limits::of_launch(&launch, attempt.how.dtype, &shape).check()?;
+    let source = Source { path: &candidate.path, text: &candidate.text };
+    let (kernel, operands) = (&candidate.kernel, operands.list.clone());
+    Ok(Task { kernel, source, launch, dynamic_shared: attempt.shared, operands })
 }
 
 fn shape(sizes: &Sizes) -> Shape {
@@ -139,18 +211,10 @@ fn report<T: Element>(
     device: &Device,
     shape: Shape,
     operands: &Operands,
-) -> Result<Report, Error> {
-    let launch = launch(attempt, &shape)?;
-    Limits::of_launch(&launch, attempt.how.dtype, &shape).check()?;
-    let problem = Problem::<T>::scaled(shape, Fill::Reals, attempt.how.seed, operands.alpha, operands.beta)?;
-    let source = Source { path: &candidate.path, text: &candidate.text };
-    let task = Task {
-        kernel: &candidate.kernel,
-        source,
-        launch,
-        dynamic_shared: attempt.shared,
-        operands: operands.list.clone(),
-    };
+) -> Result<(Report, Vec<T>), Error> {
+    // Its limits are checked before the matrices are made.
+    let task = task(attempt, candidate, shape, operands)?;
+    let problem = problem::<T>(attempt, shape, operands)?;
     let configuration = Configuration { dtype: T::DTYPE, variant: "", tiles: Tiles(Vec::new()) };
     let title = format!("C = {}", formula(operands));
     let name = attempt.file.display().to_string();
@@ -158,7 +222,7 @@ fn report<T: Element>(
     let exam = Exam { problem: &problem, seed: attempt.how.seed, reference: None };
     let options =
         road::Options { annotate: attempt.annotate, matrices: attempt.print_matrices, ..attempt.how.options()? };
-    road::run_kernel(&candidate, device, exam, &options)
+    road::run_and_keep(&candidate, device, exam, &options)
 }
 
 fn formula(operands: &Operands) -> String {
@@ -211,4 +275,52 @@ fn beside_the_levels<T: Element>(attempt: &Try, device: &Device, report: &Report
     rows.extend(bench.vendor());
     against_vendor(&mut rows);
     Ok(format!("\nbeside the levels, on the same sizes\n{}", head_and_rows(&rows)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// A report as a card gives one, of a kernel of the lab, and its operands. The card is the emulator without its checks.
+    fn on_a_card(words: &str) -> (Report, Operands) {
+        let (path, rest) = words.split_once(' ').unwrap_or((words, ""));
+        let file = File::read(Path::new(path)).unwrap();
+        let own = [path, "--no-sanitize"].into_iter().chain(rest.split_whitespace()).map(str::to_string);
+        let all = std::iter::once("lab try".to_string()).chain(file.flags(candidate::TRY)).chain(own);
+        let attempt = Carried::try_parse_from(all).unwrap().flags;
+        let candidate = file.kernel(None, &options(None, &[]), 90).unwrap();
+        let shape = shape(&attempt.sizes);
+        let operands = fit(&attempt.args, &candidate.parameters, &shape).unwrap();
+        let (mut report, _) = report::<f32>(&attempt, &candidate, &Device::Emulator, shape, &operands).unwrap();
+        report.judged = Some(beside_the_card::<f32>(&attempt, &candidate, shape).unwrap());
+        (report, operands)
+    }
+
+    #[test]
+    fn a_card_that_gives_the_right_product_does_not_acquit_a_kernel() {
+        let (mut report, operands) = on_a_card("kernels/missing-barrier.cu");
+        let judged = report.judged.clone().unwrap();
+        let Verdict::Wrong(why) = &judged.verdict else { panic!("{judged:?}") };
+        assert!(why.starts_with("race on As"), "{why}");
+        // On a card the product is right as often as not.
+        report.check.right = true;
+        assert_eq!(conclude(&report, &operands).unwrap(), ExitCode::FAILURE);
+    }
+
+    #[test]
+    fn a_right_kernel_is_acquitted_on_a_smaller_problem() {
+        let (report, operands) = on_a_card("kernels/ladder-baseline.cu --m 300 --n 40 --k 33");
+        let judged = report.judged.clone().unwrap();
+        assert_eq!((&judged.verdict, judged.shape), (&Verdict::Clean, Shape { m: 172, n: 40, k: 33 }));
+        assert!(judged.line().starts_with("clean by the emulator, on 172×40×33"), "{}", judged.line());
+        assert_eq!(conclude(&report, &operands).unwrap(), ExitCode::SUCCESS);
+    }
+
+    #[test]
+    fn a_large_problem_with_a_grid_of_its_own_is_not_judged() {
+        let (report, _) = on_a_card("kernels/ladder-baseline.cu --m 300 --n 40 --k 33 --grid 2,10");
+        let judged = report.judged.unwrap();
+        assert!(matches!(judged.verdict, Verdict::Unknown(_)), "{judged:?}");
+    }
 }

@@ -127,7 +127,7 @@ pub fn options(arch: Option<&str>, defines: &[String]) -> Vec<String> {
     options
 }
 
-/// Where a kernel's PTX lies.
+/// Where a kernel's shipped PTX lies.
 fn beside(path: &str) -> PathBuf {
     let path = Path::new(path);
     let name = Path::new(path.file_name().unwrap_or_default()).with_extension("ptx");

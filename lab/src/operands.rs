@@ -89,7 +89,7 @@ mod tests {
 
     fn parameters(kinds: &[&str]) -> Vec<Parameter> {
         let bytes = |kind: &str| kind[1..].parse::<u64>().unwrap() / 8;
-        kinds.iter().map(|kind| Parameter { kind: kind.to_string(), bytes: bytes(kind) }).collect()
+        kinds.iter().map(|kind| Parameter::new(kind, bytes(kind))).collect()
     }
 
     fn refused(words: &str, kinds: &[&str]) -> String {

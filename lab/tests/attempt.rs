@@ -162,5 +162,5 @@ fn the_exhibits_ptx_is_fresh() {
         }
         count += 1;
     }
-    assert_eq!(count, 24);
+    assert_eq!(count, 25);
 }

@@ -31,9 +31,11 @@ pub fn launch<T: Element>(task: &Task, problem: &Problem<T>, extras: Extras) -> 
     };
     let arguments: Vec<Argument> = task.operands.iter().map(argument).collect();
     let LaunchShape { grid, block, .. } = task.launch;
-    let Extras { sanitize, instruction_limit, schedule, .. } = extras;
-    let dynamic_shared = task.dynamic_shared;
-    let how = Launch { sanitize, instruction_limit, schedule, dynamic_shared, ..Launch::new(grid, block) };
+    let how = Launch::new(grid, block)
+        .dynamic_shared(task.dynamic_shared)
+        .sanitize(extras.sanitize)
+        .instruction_limit(extras.instruction_limit)
+        .schedule(extras.schedule);
     // ANCHOR: launch
     let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;
 
@@ -63,5 +65,6 @@ fn explain(source: &Source, error: LaunchError) -> Error {
             }
             Error::Fault(fault.render(&|file, line| source.line(file, line)).trim_end().to_string())
         }
+        other => Error::Fault(other.to_string()),
     }
 }

@@ -291,37 +291,25 @@ fn caught_on<T: Element>(
     let buffers = [("A", m * k), ("B", k * n), ("C", m * n)].map(|(name, count)| device.alloc(name, count * size));
     let mut arguments = buffers.map(Argument::Buffer).to_vec();
     arguments.extend([shape.m, shape.n, shape.k].map(Argument::U32));
-    let how = Launch { instruction_limit: INSTRUCTION_LIMIT, dynamic_shared, ..Launch::new(launch.grid, launch.block) };
+    let how =
+        Launch::new(launch.grid, launch.block).instruction_limit(INSTRUCTION_LIMIT).dynamic_shared(dynamic_shared);
     for (seed, schedule) in [(1, Schedule::FirstFirst), (2, Schedule::LastFirst)] {
         let problem = Problem::<T>::new(shape, Fill::Integers, seed).ok()?;
         for (buffer, matrix) in buffers.into_iter().zip([&problem.a, &problem.b, &problem.c]) {
             device.write(buffer, &T::to_bytes(matrix)).ok()?;
         }
-        match device.launch(&program, Launch { schedule, ..how }, &arguments) {
+        match device.launch(&program, how.schedule(schedule), &arguments) {
             Ok(_) => {}
-            Err(LaunchError::Fault(fault)) => return Some(in_words(fault.kind).to_string()),
-            Err(LaunchError::Refused(why)) => return Some(format!("refused launch: {why}")),
+            Err(LaunchError::Fault(fault)) => return Some(format!("fault: {}", fault.kind)),
+            Err(other) => return Some(format!("refused launch: {other}")),
         }
         let mut product = T::to_bytes(&problem.c);
         if device.read(buffers[2], &mut product).is_err() {
-            return Some(in_words(FaultKind::Uninitialised).to_string());
+            return Some(format!("fault: {}", FaultKind::Uninitialised));
         }
         if !Check::of(&problem, Fill::Integers, &T::from_bytes(&product), &launch).right {
             return Some("wrong product".to_string());
         }
     }
     None
-}
-
-fn in_words(kind: FaultKind) -> &'static str {
-    match kind {
-        FaultKind::OutOfBounds => "fault: out of bounds",
-        FaultKind::Misaligned => "fault: misaligned",
-        FaultKind::UseAfterFree => "fault: use after free",
-        FaultKind::Race => "fault: race",
-        FaultKind::Uninitialised => "fault: uninitialised",
-        FaultKind::Barrier => "fault: barrier",
-        FaultKind::NoProgress => "fault: no progress",
-        FaultKind::Trap => "fault: trap",
-    }
 }

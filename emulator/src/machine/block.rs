@@ -24,6 +24,8 @@ pub(crate) struct Context<'a> {
     pub program: &'a Program,
     pub shape: Shape,
     pub parameters: Vec<u8>,
+    /// What constant memory holds.
+    pub constants: &'a [u8],
     pub memory: &'a GlobalMemory,
     pub sanitize: bool,
     pub instruction_limit: u64,

@@ -56,8 +56,8 @@ impl Worker<'_> {
         let context = self.context;
         let access = &context.program.accesses[index as usize];
         let (bytes, name) = match access.space {
-            Space::Parameter => (&context.parameters, "the kernel's parameters"),
-            _ => (&context.program.constants, "constant memory"),
+            Space::Parameter => (context.parameters.as_slice(), "the kernel's parameters"),
+            _ => (context.constants, "constant memory"),
         };
         let addresses = warp.scratch.addresses.0;
         self.check_bounds(warp, access, mask, bytes.len() as u64, name)?;

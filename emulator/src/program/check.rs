@@ -44,6 +44,11 @@ impl<'a> Decoder<'a> {
         if matches!(form.row.operands.as_slice(), [Shape::Anything]) {
             return Ok(());
         }
+        if let Some(hinted) = form.hinted()
+            && given.len() != wanted - usize::from(!hinted)
+        {
+            return Err(format!("`{}` with {} operands", words.opcode, given.len()));
+        }
         for shape in &form.row.operands {
             if matches!(shape, Shape::Optional) {
                 optional = true;

@@ -21,6 +21,8 @@ struct Part {
     optional: bool,
     /// Belongs to the mnemonic: stands in its place.
     fixed: bool,
+    /// Stands somewhere behind the part before it.
+    after: bool,
     words: Vec<&'static str>,
 }
 
@@ -117,6 +119,10 @@ fn part(word: &'static str) -> Part {
         Some(word) => (true, word),
         None => (false, word),
     };
+    let (after, word) = match word.strip_prefix('>') {
+        Some(word) => (true, word),
+        None => (false, word),
+    };
     let (fixed, word) = match word.strip_prefix('.') {
         Some(word) => (true, word),
         None => (false, word),
@@ -129,7 +135,7 @@ fn part(word: &'static str) -> Part {
     };
     let set = |word: &'static str| SETS.iter().find(|(name, _)| *name == word).map_or(word, |(_, words)| words);
     let words = word.split('/').flat_map(|word| set(word).split('/')).collect();
-    Part { name, optional, fixed, words }
+    Part { name, optional, fixed, after, words }
 }
 
 fn shapes(word: &'static str) -> Vec<Shape> {
@@ -198,23 +204,23 @@ impl Row {
     /// The row's form of an opcode's words, if it is of this row.
     fn form<'a>(&'static self, words: &[&'a str]) -> Option<Form<'a>> {
         // Types have their order, though other words may stand between them.
-        let (mut taken, mut behind) = (0u32, 1);
+        let (mut taken, mut behind, mut last) = (0u32, 1, 0);
         let (mut parts, mut kinds) = (Vec::with_capacity(words.len() + 1), Vec::new());
         parts.push(words[0]);
         for part in &self.parts {
             let free = |n: &usize| taken >> n & 1 == 0 && part.words.contains(&words[*n]);
             let typed = is_type(part.words[0]);
-            let from = if part.fixed {
-                parts.len()
-            } else if typed {
-                behind
-            } else {
-                1
+            let from = match part {
+                Part { fixed: true, .. } => parts.len(),
+                Part { after: true, .. } => last + 1,
+                _ if typed => behind,
+                _ => 1,
             };
             let to = if part.fixed { words.len().min(from + 1) } else { words.len() };
             match (from..to).find(free) {
                 Some(n) => {
                     taken |= 1 << n;
+                    last = n;
                     behind = if typed { n + 1 } else { behind };
                     parts.push(words[n]);
                     kinds.extend(part.name.map(|name| (name, words[n])));
@@ -228,6 +234,12 @@ impl Row {
 }
 
 impl Form<'_> {
+    /// Whether the last operand is one that `.L2::cache_hint` brings, and whether the opcode has that.
+    pub fn hinted(&self) -> Option<bool> {
+        let may = self.row.parts.iter().any(|part| part.words.contains(&"L2::cache_hint"));
+        may.then(|| self.parts.contains(&"L2::cache_hint"))
+    }
+
     /// The type that an operand of this form has.
     pub fn kind(&self, kind: Kind) -> (&str, bool) {
         let letter = kind.name.chars().next().filter(|_| kind.name.len() == 1);

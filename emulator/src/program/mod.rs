@@ -13,9 +13,9 @@ mod extended;
 mod flow;
 mod forms;
 mod general;
-mod needs;
 mod grammar;
 mod moves;
+mod needs;
 mod operands;
 mod order;
 mod owner;
@@ -27,6 +27,7 @@ mod signature;
 mod simple;
 mod system;
 mod warp_forms;
+mod wmma;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -38,6 +38,7 @@ impl Decoder<'_> {
             "cp" => self.copy_async(words, guard, &parts),
             "ldmatrix" | "stmatrix" => self.matrix(words, guard, &parts),
             "mma" => self.multiply(words, guard, &parts),
+            "wmma" => self.wmma(words, guard, &parts),
             "match" | "redux" | "elect" => self.across(words, guard, &parts),
             "nanosleep" | "prefetch" | "prefetchu" | "discard" | "applypriority" | "pmevent" | "griddepcontrol" => {
                 self.push(Op::Nothing, guard, words, Some(Class::Move));
@@ -226,6 +227,9 @@ impl Decoder<'_> {
             (Some("b" | "u" | "f"), Some(bits)) => (false, bits),
             _ => return self.unknown(words),
         };
+        if elements * bits > 128 {
+            return error(words.line, format!("`{}` is of more than 128 bits", words.opcode));
+        }
         if !matches!(bits, 8 | 16 | 32 | 64) {
             return self.unknown(words);
         }
@@ -345,11 +349,21 @@ impl Decoder<'_> {
             }
             _ => return self.unknown(words),
         }
+        if let Operand::Integer(id) = operand(words, first)?
+            && !(0..16).contains(id)
+        {
+            return error(line, format!("barrier {id} of `{}` is none of 0 to 15", words.opcode));
+        }
         barrier.id = self.source(operand(words, first)?, File::R, line)?;
         let plain = words.operands.len() - barrier.reduce.is_some() as usize;
         if plain > first + 1
             && let Some(threads) = at(first + 1)
         {
+            if let Operand::Integer(count) = threads
+                && (*count < 0 || count % 32 != 0)
+            {
+                return error(line, format!("`{}` is for {count} threads, which are no whole warps", words.opcode));
+            }
             barrier.threads = Some(self.source(threads, File::R, line)?);
         }
         self.push_end(Proto::Barrier(barrier), words, Some(Class::Barrier));

@@ -9,12 +9,17 @@ use crate::{Class, PtxError};
 impl Decoder<'_> {
     /// Appends an instruction that does not fit an `Op`.
     pub fn extended(&mut self, words: &Words, guard: Option<Guard>, extended: Extended, class: Class) {
+        self.extended_if(words, guard, extended, Some(class));
+    }
+
+    /// Appends one that counts only if it has a class.
+    fn extended_if(&mut self, words: &Words, guard: Option<Guard>, extended: Extended, class: Option<Class>) {
         for access in &extended.accesses {
             self.accesses[*access as usize].at = self.code.len() as u32;
         }
         let index = self.extended.len() as u32;
         self.extended.push(extended);
-        self.push(Op::Extended(index), guard, words, Some(class));
+        self.push(Op::Extended(index), guard, words, class);
     }
 
     /// An access whose registers are its instruction's: the address of operand `n`.
@@ -172,7 +177,20 @@ impl Decoder<'_> {
         for register in listed(operand(words, 0)?, c, words)? {
             extended = extended.writing(results, self.destination(register, results, words.line)?);
         }
-        self.extended(words, guard, extended, Class::Tensor);
+        self.tile(words, guard, extended, multiply, Some(Class::Tensor));
+        Ok(())
+    }
+
+    /// Appends a product of matrices, with its floating-point operations.
+    pub fn tile(
+        &mut self,
+        words: &Words,
+        guard: Option<Guard>,
+        extended: Extended,
+        multiply: Multiply,
+        class: Option<Class>,
+    ) {
+        self.extended_if(words, guard, extended, class);
         if let Some(info) = self.info.last_mut() {
             match multiply.accumulator {
                 Accumulator::F64 => info.flops_f64 = multiply.flops(),
@@ -180,7 +198,6 @@ impl Decoder<'_> {
                 _ => info.flops_f32 = multiply.flops(),
             }
         }
-        Ok(())
     }
 
     /// `match`, `redux` and `elect`.

@@ -9,20 +9,22 @@ use super::variables::is_name;
 use super::{Function, error};
 use crate::PtxError;
 
-/// The last minor version of each major one from 1; of the newest, all that a digit can say.
-const MINORS: [u32; 9] = [5, 3, 2, 3, 0, 5, 8, 8, 9];
+/// The last minor version of each major one from 1; of the newest, more than there are yet.
+const MINORS: [u32; 9] = [5, 3, 2, 3, 0, 5, 8, 8, 99];
 
-fn is_version(version: f64) -> bool {
-    let tenths = (version * 10.0).round() as u32;
-    let last = (tenths / 10).checked_sub(1).and_then(|n| MINORS.get(n as usize));
-    last.is_some_and(|last| tenths % 10 <= *last) && version == f64::from(tenths) / 10.0
+fn is_version(version: &str) -> bool {
+    let Some((major, minor)) = version.split_once('.') else { return false };
+    let last = major.parse::<usize>().ok().and_then(|major| MINORS.get(major.checked_sub(1)?));
+    let plain = |number: &str| number.len() == 1 || !number.starts_with('0');
+    let minor = minor.parse::<u32>().ok().filter(|_| plain(major) && plain(minor));
+    minor.zip(last).is_some_and(|(minor, last)| minor <= *last)
 }
 
 impl Parser {
     /// After `.version`: `8.7`.
     pub(super) fn version(&mut self, line: u32) -> Result<(), PtxError> {
         match self.next()? {
-            Token::F64(bits) if is_version(f64::from_bits(bits)) => Ok(()),
+            Token::Text(version) if is_version(&version) => Ok(()),
             _ => error(line, "`.version` names no version of PTX"),
         }
     }

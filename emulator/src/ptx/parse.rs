@@ -9,6 +9,9 @@ use super::variables::{in_range, is_name, is_register_type};
 use super::{Function, Instruction, Operand, Register, Source, Statement, Variable, error};
 use crate::PtxError;
 
+/// Registers that one declaration may make: far more than a kernel has instructions.
+const MAX_RANGE: u32 = 1 << 24;
+
 /// Registers that one declaration in a nested block may make.
 const MAX_NESTED: u32 = 1 << 12;
 
@@ -28,12 +31,13 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
         named: Vec::new(),
     };
     let mut source = Source::default();
-    let (mut versioned, mut after_target, mut external) = (false, false, false);
+    let (mut versioned, mut after_version, mut after_target, mut external) = (false, false, false, false);
     while parser.at < parser.tokens.len() {
         let line = parser.line();
         let word = parser.word()?;
         // The size of addresses stands right behind the target.
         let fresh = std::mem::replace(&mut after_target, word == ".target");
+        let after_version = std::mem::replace(&mut after_version, word == ".version");
         match word.as_str() {
             ".version" if !versioned => {
                 parser.version(line)?;
@@ -42,6 +46,8 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
             _ if !versioned => {
                 return error(line, "no `.version` directive at the start: this is not PTX, or it is cut off");
             }
+            // Right behind the version stands the target.
+            _ if after_version && word != ".target" => return error(line, "no `.target` directive behind `.version`"),
             ".target" if source.architecture == 0 || fresh => source.architecture = parser.target()?,
             _ if source.architecture == 0 => return error(line, "no `.target` directive behind `.version`"),
             ".address_size" if fresh => parser.address_size()?,
@@ -160,7 +166,11 @@ impl Parser {
 
     /// After `.section`: its name, and data of debuggers, which are read over.
     fn section(&mut self) -> Result<(), PtxError> {
-        self.word()?;
+        let line = self.line();
+        let name = self.word()?;
+        if !name.starts_with('.') {
+            return error(line, format!("`{name}` is no name of a section"));
+        }
         self.expect('{')?;
         loop {
             let line = self.line();
@@ -202,12 +212,17 @@ impl Parser {
         let Ok(number) = u32::try_from(self.integer()?) else {
             return error(line, "the number of a file is out of range");
         };
-        self.files.insert(number);
+        if !self.files.insert(number) {
+            return error(line, format!("file {number} is named twice"));
+        }
         match self.next()? {
             Token::Text(name) => source.files.insert(number, Arc::from(name)),
             other => return error(line, format!("a file name is expected, and here is {}", show(&other))),
         };
-        self.skip_line(line);
+        // A time and a size may follow.
+        while self.accept(',') {
+            self.integer()?;
+        }
         Ok(())
     }
 
@@ -314,7 +329,7 @@ impl Parser {
             let name = self.word()?;
             if self.accept('<') {
                 let count = self.integer()?;
-                let Some(count) = u32::try_from(count).ok().filter(|count| *count > 0) else {
+                let Some(count) = u32::try_from(count).ok().filter(|count| (1..=MAX_RANGE).contains(count)) else {
                     return error(line, format!("{count} registers"));
                 };
                 self.expect('>')?;

@@ -44,7 +44,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, u32)>, PtxError> {
             }
             b'0'..=b'9' => {
                 let length = number_length(&bytes[at..]);
-                out.push((number(&text[at..at + length], line)?, line));
+                let word = &text[at..at + length];
+                // A version is no number: 8.10 comes behind 8.9.
+                let version = matches!(out.last(), Some((Token::Word(word), _)) if word == ".version");
+                out.push((if version { Token::Text(word.to_string()) } else { number(word, line)? }, line));
                 at += length;
             }
             _ if is_word(c) => {
@@ -105,7 +108,7 @@ fn number(word: &str, line: u32) -> Result<Token, PtxError> {
     let bad = || PtxError { line, message: format!("`{word}` is not a number") };
     let integer = |digits: &str, radix| i128::from_str_radix(digits, radix).map(Token::Integer).map_err(|_| bad());
     let (head, tail) = word.split_at(word.len().min(2));
-    let digits = word.strip_suffix(['U', 'u']).unwrap_or(word);
+    let digits = word.strip_suffix('U').unwrap_or(word);
     match head {
         "0f" | "0F" if tail.len() == 8 => u32::from_str_radix(tail, 16).map(Token::F32).map_err(|_| bad()),
         "0d" | "0D" if tail.len() == 16 => u64::from_str_radix(tail, 16).map(Token::F64).map_err(|_| bad()),

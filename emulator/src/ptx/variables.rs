@@ -150,9 +150,37 @@ impl Parser {
     }
 }
 
+/// Names that PTX has given away.
+const RESERVED: &[&str] = &[
+    "WARP_SZ",
+    "function_name",
+    "inlined_at",
+    "%tid",
+    "%ntid",
+    "%ctaid",
+    "%nctaid",
+    "%laneid",
+    "%warpid",
+    "%nwarpid",
+    "%smid",
+    "%nsmid",
+    "%gridid",
+    "%clock",
+    "%clock_hi",
+    "%clock64",
+    "%globaltimer",
+    "%globaltimer_lo",
+    "%globaltimer_hi",
+    "%clusterid",
+    "%nclusterid",
+    "%total_smem_size",
+    "%dynamic_smem_size",
+    "%aggr_smem_size",
+];
+
 /// Whether a word may name something: letters, digits, `_` and `$`, and not a digit at the start; `%` only there.
 pub(super) fn is_name(word: &str) -> bool {
-    if matches!(word, "WARP_SZ" | "function_name" | "inlined_at") {
+    if RESERVED.contains(&word) || word.starts_with("%lanemask_") || word.starts_with("%envreg") {
         return false;
     }
     let mut characters = word.chars();

@@ -16,7 +16,7 @@ const TWO_WARPS: [u32; 2] = [64, 1];
 /// Element i of the last buffer, where A holds 0, 1, 2, …
 type Expected = fn(usize) -> f32;
 
-const CASES: &[(Case, Expected)] = &[
+pub const CASES: &[(Case, Expected)] = &[
     (Case::new("same_value_store", 2, TWO_WARPS, &[A, Unwritten("C", 4 * 129)]), |i| {
         if i == 128 { 7.0 } else { (i % 64) as f32 + 1.0 }
     }),
@@ -112,7 +112,7 @@ const CASES: &[(Case, Expected)] = &[
 type ExpectedByte = fn(usize) -> Option<u8>;
 
 /// Cases whose result is no row of floats, with the bytes that they must give.
-const OF_BYTES: &[(Case, ExpectedByte)] = &[
+pub const OF_BYTES: &[(Case, ExpectedByte)] = &[
     (Case::new("histogram", 2, TWO_WARPS, &[Ints("A", 128), Zeros("C", 8)]), |i| Some(if i % 4 == 0 { 16 } else { 0 })),
     // A tag and a float of 8-byte structs, with padding that may be anything between.
     (Case::new("struct_padding", 1, WARP, &[Bytes("A", 256), Bytes("C", 256), Int(2)]), |i| {

@@ -15,7 +15,7 @@ const WARP: [u32; 2] = [32, 1];
 const TWO_WARPS: [u32; 2] = [64, 1];
 const SQUARE: [u32; 2] = [8, 8];
 
-const CASES: &[Case] = &[
+pub const CASES: &[Case] = &[
     Case::new("out_of_bounds/global_read_past_end", 2, WARP, &[A, C]),
     Case::new("out_of_bounds/global_write_past_end", 3, WARP, &[C, Int(64)]),
     Case::new("out_of_bounds/global_read_before_start", 2, WARP, &[A, C]),

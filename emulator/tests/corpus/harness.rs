@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module, Schedule};
+use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module, Report, Schedule};
 
 /// A kernel of the corpus and how it is launched.
 pub struct Case {
@@ -45,6 +45,7 @@ pub enum Arg {
 }
 
 /// What became of a run.
+#[derive(Debug, PartialEq)]
 pub enum Outcome {
     /// The bytes of the last buffer among the arguments.
     Done(Vec<u8>),
@@ -62,37 +63,43 @@ impl Case {
 
     /// Launches the kernel, and reads the last buffer if it ends well.
     pub fn run(&self, folder: &str, sanitize: bool) -> Outcome {
-        self.launch(folder, Launch { sanitize, ..Launch::new(self.grid, self.block) })
+        self.launch(folder, Launch::new(self.grid, self.block).sanitize(sanitize), None).0
     }
 
     /// The same with all checks on, in an order of blocks and warps.
     pub fn run_in(&self, folder: &str, schedule: Schedule) -> Outcome {
-        self.launch(folder, Launch { schedule, ..Launch::new(self.grid, self.block) })
+        self.launch(folder, Launch::new(self.grid, self.block).schedule(schedule), None).0
     }
 
-    fn launch(&self, folder: &str, launch: Launch) -> Outcome {
+    /// All that there is to know of a run with so many threads, counts included.
+    pub fn run_with(&self, folder: &str, threads: usize) -> (Outcome, Option<Report>) {
+        self.launch(folder, Launch::new(self.grid, self.block), Some(threads))
+    }
+
+    fn launch(&self, folder: &str, launch: Launch, threads: Option<usize>) -> (Outcome, Option<Report>) {
         let file = manifest().join("tests").join(folder).join(format!("{}.ptx", self.name));
         let ptx = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let kernel = Module::parse(&ptx).and_then(|module| module.kernel("kernel"));
         let kernel = kernel.unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let mut device = Device::new();
+        device.set_threads(threads);
         let arguments: Vec<Argument> = self.arguments.iter().map(|argument| argument.upload(&mut device)).collect();
-        let (dynamic_shared, resident_blocks) = (self.dynamic_shared, self.resident_blocks);
-        let launch = Launch { dynamic_shared, resident_blocks, instruction_limit: 1_000_000, ..launch };
-        match device.launch(&kernel, launch, &arguments) {
-            Ok(_) => {}
+        let mut launch = launch.dynamic_shared(self.dynamic_shared).instruction_limit(1_000_000);
+        launch.resident_blocks = self.resident_blocks;
+        let report = match device.launch(&kernel, launch, &arguments) {
+            Ok(report) => Some(report),
             Err(LaunchError::Fault(fault)) => {
                 let kind = snake_case(&format!("{:?}", fault.kind));
-                return Outcome::Fault(kind, fault.render(&source_line));
+                return (Outcome::Fault(kind, fault.render(&source_line)), None);
             }
-            Err(LaunchError::Refused(why)) => panic!("{}: {why}", self.name),
-        }
+            Err(other) => panic!("{}: {other}", self.name),
+        };
         let last = self.arguments.iter().zip(&arguments).rfind(|(argument, _)| argument.bytes() > 0);
         let Some((described, Argument::Buffer(buffer))) = last else { panic!("{}: no buffer", self.name) };
         let mut bytes = vec![0; described.bytes()];
         match device.read(*buffer, &mut bytes) {
-            Ok(()) => Outcome::Done(bytes),
-            Err(error) => Outcome::Unreadable(error.to_string()),
+            Ok(()) => (Outcome::Done(bytes), report),
+            Err(error) => (Outcome::Unreadable(error.to_string()), report),
         }
     }
 }
@@ -123,7 +130,7 @@ impl Arg {
         let buffer = device.alloc(name, bytes.len());
         device.write(buffer, &bytes).expect("the buffer has the bytes' size");
         if let Arg::Freed(..) = self {
-            device.free(buffer);
+            device.free(buffer).expect("it is there");
         }
         Argument::Buffer(buffer)
     }

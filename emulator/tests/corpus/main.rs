@@ -3,3 +3,4 @@
 mod correct;
 mod faults;
 mod harness;
+mod threads;

@@ -144,12 +144,15 @@ fn run(exam: &Exam, schedule: Schedule) -> Outcome {
     for _ in 0..exam.launches {
         match device.launch(&kernel, launch, &arguments) {
             Ok(_) => {}
-            Err(LaunchError::Refused(why)) => return Outcome::Convicted("Refused".to_string(), one_line(&why)),
+            Err(LaunchError::Refused(why)) => {
+                return Outcome::Convicted("Refused".to_string(), one_line(&why.to_string()));
+            }
             Err(LaunchError::Fault(fault)) => {
                 let line = fault.site.source.as_ref().map_or(0, |(_, line)| *line);
                 let why = format!("line {line}: {}", one_line(&fault.message));
                 return Outcome::Convicted(format!("{:?}", fault.kind), why);
             }
+            Err(other) => return Outcome::Convicted("Refused".to_string(), one_line(&other.to_string())),
         }
     }
     let mut hashes = Vec::new();

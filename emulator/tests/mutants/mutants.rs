@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module};
+use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module, Refusal};
 
 /// A small generator, so that every run breaks the same things.
 pub struct Dice(u64);
@@ -153,7 +153,7 @@ fn change_part(text: &str, dice: &mut Dice) -> String {
     match dice.roll(5) {
         0 => drop(parts.remove(at)),
         1 => parts.insert(at, dice.pick(PARTS)),
-        2 => parts.swap(at, 0.max(at.saturating_sub(1))),
+        2 => parts.swap(at, at.saturating_sub(1)),
         _ => parts[at] = dice.pick(PARTS),
     }
     format!("{}{}{}", &text[..from], parts.join("."), &text[to..])
@@ -202,9 +202,9 @@ pub fn judge(text: &str) -> Verdict {
         launch.instruction_limit = 2000;
         // Whether it runs to its end or is convicted does not matter here.
         if let Err(LaunchError::Refused(why)) = device.launch(&kernel, launch, &arguments)
-            && !why.contains("bytes, and the parameter")
+            && !matches!(why, Refusal::ArgumentSize { .. })
         {
-            return Verdict::Refused(why);
+            return Verdict::Refused(why.to_string());
         }
     }
     Verdict::Ran
@@ -238,7 +238,7 @@ pub fn chosen(originals: Vec<(String, String)>) -> Vec<(String, String)> {
 }
 
 /// Mutant `n` of all of them: the name of its original, and its text.
-pub fn numbered<'a>(originals: &'a [(String, String)], n: u64) -> (&'a str, String) {
+pub fn numbered(originals: &[(String, String)], n: u64) -> (&str, String) {
     let mut dice = Dice::new(n);
     let (name, text) = &originals[dice.roll(originals.len())];
     (name, mutant(text, &mut dice))

@@ -35,7 +35,7 @@ pub fn some_accesses(
 ) -> Result<Vec<TracedAccess>, Error> {
     let kernel = kernel(level, configuration)?;
     let LaunchShape { grid, block, .. } = (level.launch)(&shape, &configuration.tiles);
-    let launch = Launch { dynamic_shared: (level.needs.shared)(configuration), ..Launch::new(grid, block) };
+    let launch = Launch::new(grid, block).dynamic_shared((level.needs.shared)(configuration));
     trace(&kernel.ptx, level.entry, launch, shape, &[shape.m, shape.n, shape.k], wanted)
 }
 

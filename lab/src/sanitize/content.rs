@@ -60,7 +60,8 @@ impl Content {
                 let of_name = name.bytes().fold(seed, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
                 let mut random = StdRng::seed_from_u64(of_name);
                 // Whole numbers between -1 and 1 would be zeros.
-                let (low, high) = if element.is_float() || high - low > 2.0 { (*low, *high) } else { (0.0, 100.0) };
+                let (low, high) =
+                    if element.is_float() || (*low, *high) != (-1.0, 1.0) { (*low, *high) } else { (0.0, 100.0) };
                 (0..count).flat_map(|_| element.float(random.random_range(low..high))).collect()
             }
             Content::List(numbers) => of_words(numbers.iter().map(String::as_str), element, count)?,
@@ -114,7 +115,7 @@ mod tests {
             assert_eq!(bytes(text, byte, 3), Ok(expected.to_vec()), "{text}");
         }
         let random = bytes("random(10,12)", byte, 100).unwrap();
-        assert!(random.contains(&10) && random.contains(&11) && random.iter().all(|b| (10..100).contains(b)));
+        assert!(random.contains(&10) && random.contains(&11) && random.iter().all(|b| (10..12).contains(b)));
         assert_ne!(bytes("random", Element::F32, 4), Content::Random(-1.0, 1.0).bytes(Element::F32, 4, 1, "y"));
     }
 

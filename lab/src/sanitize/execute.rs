@@ -1,41 +1,19 @@
-//! All launches of a plan, one after the other on the same buffers, in one order of thread blocks.
+//! All launches of a plan, one after the other on the same buffers, in one order of thread blocks and warps.
 
 use common::Error;
-use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError};
-use serde::Serialize;
+use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Printed, Schedule};
 
-use super::plan::{Plan, PlannedLaunch, Value};
-
-/// In which order a launch's thread blocks run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Order {
-    /// In that of the grid.
-    FirstToLast,
-    /// In the opposite one.
-    LastToFirst,
-}
-
-impl Order {
-    /// All that are tried.
-    pub const ALL: [Order; 2] = [Order::FirstToLast, Order::LastToFirst];
-
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Order::FirstToLast => "first block to last",
-            Order::LastToFirst => "last block to first",
-        }
-    }
-}
+use super::plan::{Plan, Planned, PlannedLaunch, Value};
 
 /// What came of the launches in one order.
 #[derive(Debug)]
 pub struct Ran {
     /// The order.
-    pub order: Order,
+    pub order: Schedule,
     /// The fault, and the launch that it ended, from 0.
     pub fault: Option<(usize, Box<Fault>)>,
+    /// What the launches printed, each with the launch, from 0.
+    pub printed: Vec<(usize, Printed)>,
     /// The buffers afterwards.
     pub buffers: Vec<Contents>,
 }
@@ -47,23 +25,32 @@ pub struct Contents {
     pub bytes: Vec<u8>,
     /// How many bytes nobody wrote.
     pub unwritten: usize,
+    /// The first of them.
+    pub first_unwritten: Option<usize>,
 }
 
 /// Runs the launches until one is at fault.
-pub fn run(plan: &Plan, order: Order, instruction_limit: u64) -> Result<Ran, Error> {
+pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, Error> {
     let mut device = Device::new();
     let mut buffers = Vec::new();
     for planned in &plan.buffers {
+        if planned.variable {
+            if let Some(bytes) = &planned.bytes {
+                device.write_variable(&plan.module, &planned.name, 0, bytes).map_err(refused)?;
+            }
+            buffers.push(device.variable(&plan.module, &planned.name).ok());
+            continue;
+        }
         let buffer = device.alloc(&planned.name, planned.count * planned.element.bytes());
         if let Some(bytes) = &planned.bytes {
             device.write(buffer, bytes).map_err(refused)?;
         }
-        buffers.push(buffer);
+        buffers.push(Some(buffer));
     }
-    let mut fault = None;
+    let (mut fault, mut printed) = (None, Vec::new());
     for (index, planned) in plan.launches.iter().enumerate() {
         match launch(&mut device, planned, &buffers, order, instruction_limit) {
-            Ok(()) => (),
+            Ok(said) => printed.extend(said.into_iter().map(|said| (index, said))),
             Err(LaunchError::Fault(found)) => {
                 fault = Some((index, found));
                 break;
@@ -75,42 +62,52 @@ pub fn run(plan: &Plan, order: Order, instruction_limit: u64) -> Result<Ran, Err
             }
         }
     }
-    let contents = |(buffer, planned): (&Buffer, &super::plan::Planned)| {
+    let contents = |(buffer, planned): (&Option<Buffer>, &Planned)| {
         let mut bytes = vec![0; planned.count * planned.element.bytes()];
-        let unwritten = device.read_any(*buffer, &mut bytes).map_err(refused)?;
-        Ok(Contents { bytes, unwritten })
+        let unwritten = match buffer {
+            Some(buffer) => device.peek(*buffer, 0, &mut bytes),
+            None => device.read_variable(&plan.module, &planned.name, 0, &mut bytes).map(|()| 0),
+        };
+        let unwritten = unwritten.map_err(refused)?;
+        let first_unwritten =
+            buffer.filter(|_| unwritten > 0).and_then(|buffer| match device.read(buffer, &mut vec![0; bytes.len()]) {
+                Err(DeviceError::Unwritten { first, .. }) => Some(first),
+                _ => None,
+            });
+        Ok(Contents { bytes, unwritten, first_unwritten })
     };
     let buffers = buffers.iter().zip(&plan.buffers).map(contents).collect::<Result<_, Error>>()?;
-    Ok(Ran { order, fault, buffers })
+    Ok(Ran { order, fault, printed, buffers })
 }
 
 fn launch(
     device: &mut Device,
     planned: &PlannedLaunch,
-    buffers: &[Buffer],
-    order: Order,
+    buffers: &[Option<Buffer>],
+    order: Schedule,
     instruction_limit: u64,
-) -> Result<(), LaunchError> {
-    let arguments: Vec<Argument> = planned.arguments.iter().map(|value| argument(device, value, buffers)).collect();
-    let how = Launch {
-        dynamic_shared: planned.shared,
-        instruction_limit,
-        last_first: order == Order::LastToFirst,
-        ..Launch::new(planned.grid, planned.block)
-    };
-    device.launch(&planned.kernel, how, &arguments).map(|_| ())
+) -> Result<Vec<Printed>, LaunchError> {
+    let argument = |value| argument(device, value, buffers);
+    let arguments: Vec<Argument> = planned.arguments.iter().map(argument).collect();
+    let how = Launch::new(planned.grid, planned.block)
+        .dynamic_shared(planned.shared)
+        .instruction_limit(instruction_limit)
+        .schedule(order);
+    device.launch(&planned.kernel, how, &arguments).map(|report| report.printed)
 }
 
-fn argument(device: &mut Device, value: &Value, buffers: &[Buffer]) -> Argument {
-    if let [(0, buffer, 0)] = value.pointers.as_slice()
+fn argument(device: &mut Device, value: &Value, buffers: &[Option<Buffer>]) -> Argument {
+    if let [(0, buffer, offset)] = value.pointers.as_slice()
+        && let Some(buffer) = buffers[*buffer]
         && value.bytes.len() == 8
     {
-        return Argument::Buffer(buffers[*buffer]);
+        return Argument::Within(buffer, *offset);
     }
     let mut bytes = value.bytes.clone();
     for &(at, buffer, offset) in &value.pointers {
-        let address = device.address(buffers[buffer]).wrapping_add(offset);
-        bytes[at..at + 8].copy_from_slice(&address.to_le_bytes());
+        // A buffer of this very device that is never freed has an address; constant memory has none, and a null pointer shows.
+        let address = buffers[buffer].and_then(|buffer| device.address(buffer).ok()).unwrap_or_default();
+        bytes[at..at + 8].copy_from_slice(&address.wrapping_add(offset).to_le_bytes());
     }
     Argument::Bytes(bytes)
 }

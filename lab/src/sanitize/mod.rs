@@ -21,11 +21,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use common::Error;
+use emulator::{Printed, Schedule};
 
 use crate::candidate::{File, SANITIZE, options};
 use crate::output::{note, print};
-use execute::Order;
-use outcome::{Launched, Outcome, Verdict};
+use outcome::{Launched, Outcome, Said, Verdict};
 use plan::Plan;
 use words::Words;
 
@@ -69,6 +69,9 @@ pub struct Sanitize {
     /// A name for a number, for expressions (repeatable)
     #[arg(long, value_name = "NAME=NUMBER", action = clap::ArgAction::Append)]
     set: Vec<String>,
+    /// What a variable outside the kernels holds, as filter:f32={1,2,1}, or with its type alone, to be shown (repeatable)
+    #[arg(long, value_name = "NAME:TYPE=CONTENT", action = clap::ArgAction::Append)]
+    variable: Vec<String>,
     /// A folder with headers (repeatable)
     #[arg(long, value_name = "DIR", action = clap::ArgAction::Append)]
     include: Vec<PathBuf>,
@@ -87,7 +90,7 @@ pub struct Sanitize {
     /// Show this part of a buffer, as out[0..8], instead of every buffer's first elements (repeatable)
     #[arg(long, value_name = "PART", action = clap::ArgAction::Append)]
     print: Vec<String>,
-    /// Count as a fault what depends on the order of thread blocks
+    /// Count as a fault what depends on the order of thread blocks and warps
     #[arg(long)]
     deterministic: bool,
     /// Seed of random contents
@@ -136,27 +139,42 @@ pub fn run(sanitize: &Sanitize, words: &[String]) -> Result<ExitCode, Error> {
 fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Error> {
     let flags = &words.flags;
     let (_, module) = file.module(options, &[])?;
-    let plan = plan::plan(&module, &words.launches, &flags.set, flags.seed)?;
+    let plan = plan::plan(&module, &words.launches, &flags.set, &flags.variable, flags.seed)?;
     let mut runs = Vec::new();
-    for order in Order::ALL {
+    for order in Schedule::ALL {
         runs.push(execute::run(&plan, order, flags.instruction_limit)?);
     }
     let faults = outcome::faults(&runs);
     let differences = outcome::differences(&plan, &runs);
     let whole = runs.iter().find(|ran| ran.fault.is_none());
-    let (mut buffers, mut expected) = (Vec::new(), Vec::new());
+    let (mut buffers, mut expected, mut printed) = (Vec::new(), Vec::new(), Vec::new());
+    let unwritten = whole.map_or_else(Vec::new, |ran| outcome::unwritten(&plan, ran));
     if let Some(ran) = whole {
+        let said = |(launch, printed): &(usize, Printed)| Said { launch: launch + 1, printed: printed.clone() };
+        printed = ran.printed.iter().map(said).collect();
         buffers = expect::held(&plan, &ran.buffers, &flags.print)?;
         for word in &flags.expect {
             expected.push(expect::expect(&plan, &ran.buffers, word, flags.tolerance, flags.seed)?);
         }
     }
     let bad = !faults.is_empty()
+        || !unwritten.is_empty()
         || expected.iter().any(|expected| !expected.holds)
         || flags.deterministic && !differences.is_empty();
     let verdict = if bad { Verdict::Fault } else { Verdict::Clean };
-    let (launches, orders) = (launched(&plan), Order::ALL.to_vec());
-    Ok(Outcome { file: file.path.clone(), verdict, launches, orders, faults, differences, buffers, expected })
+    let (launches, orders) = (launched(&plan), Schedule::ALL.to_vec());
+    Ok(Outcome {
+        file: file.path.clone(),
+        verdict,
+        launches,
+        orders,
+        faults,
+        unwritten,
+        differences,
+        buffers,
+        printed,
+        expected,
+    })
 }
 
 fn launched(plan: &Plan) -> Vec<Launched> {

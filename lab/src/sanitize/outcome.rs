@@ -1,9 +1,9 @@
 //! What all orders together say of the launches.
 
-use emulator::Fault;
+use emulator::{Fault, Printed, Schedule};
 use serde::Serialize;
 
-use super::execute::{Contents, Order, Ran};
+use super::execute::{Contents, Ran};
 use super::expect::Expected;
 use super::plan::{Plan, Planned};
 
@@ -17,13 +17,17 @@ pub struct Outcome {
     /// The launches.
     pub launches: Vec<Launched>,
     /// The orders of thread blocks that were tried.
-    pub orders: Vec<Order>,
+    pub orders: Vec<Schedule>,
     /// What was wrong, each thing once.
     pub faults: Vec<Found>,
+    /// Buffers that keep bytes that nobody wrote.
+    pub unwritten: Vec<Unwritten>,
     /// Buffers that hold something else after another order.
     pub differences: Vec<Difference>,
     /// The buffers after the last launch, in the first order that ended well.
     pub buffers: Vec<Held>,
+    /// What the kernels printed, in the first order that ended well.
+    pub printed: Vec<Said>,
     /// What was expected of buffers.
     pub expected: Vec<Expected>,
 }
@@ -59,10 +63,60 @@ pub struct Found {
     /// The launch, from 1.
     pub launch: usize,
     /// The orders that met it.
-    pub orders: Vec<Order>,
+    pub orders: Vec<Schedule>,
     /// The fault in the first of them.
     #[serde(flatten)]
     pub fault: Box<Fault>,
+}
+
+/// A buffer that keeps bytes that nobody wrote.
+#[derive(Debug, Serialize)]
+pub struct Unwritten {
+    /// The buffer.
+    pub buffer: String,
+    /// How many bytes.
+    pub bytes: usize,
+    /// Out of how many.
+    pub of: usize,
+    /// The element in which the first of them lies.
+    pub first: usize,
+}
+
+impl Unwritten {
+    /// In a line.
+    pub fn line(&self) -> String {
+        let Unwritten { buffer, bytes, of, first } = self;
+        format!("{bytes} of the {of} bytes of {buffer} were never written, the first in element {first}")
+    }
+
+    /// What to look at.
+    pub fn hint(&self) -> String {
+        let buffer = &self.buffer;
+        format!(
+            "does the grid cover all of {buffer}, and is what is copied there written itself? if it may stay as it was, give it a content: `=zeros`"
+        )
+    }
+}
+
+/// The buffers that keep bytes that nobody wrote, or copies of such bytes.
+pub fn unwritten(plan: &Plan, ran: &Ran) -> Vec<Unwritten> {
+    let pairs = plan.buffers.iter().zip(&ran.buffers);
+    let of = |(planned, contents): (&Planned, &Contents)| {
+        let first = contents.first_unwritten? / planned.element.bytes();
+        let (buffer, bytes, of) = (planned.name.clone(), contents.unwritten, contents.bytes.len());
+        Some(Unwritten { buffer, bytes, of, first })
+    };
+    pairs.filter_map(of).collect()
+}
+
+/// A text that a thread printed.
+#[derive(Debug, Serialize)]
+pub struct Said {
+    /// The launch, from 1.
+    pub launch: usize,
+    /// The text, and who printed it.
+    #[serde(flatten)]
+    pub printed: Printed,
 }
 
 /// A buffer that depends on the order.
@@ -71,7 +125,7 @@ pub struct Difference {
     /// The buffer.
     pub buffer: String,
     /// The two orders.
-    pub orders: [Order; 2],
+    pub orders: [Schedule; 2],
     /// How many elements differ.
     pub elements: usize,
     /// Out of how many.
@@ -144,7 +198,7 @@ pub fn differences(plan: &Plan, runs: &[Ran]) -> Vec<Difference> {
     all
 }
 
-fn difference(planned: &Planned, orders: [Order; 2], [a, b]: [&Contents; 2]) -> Option<Difference> {
+fn difference(planned: &Planned, orders: [Schedule; 2], [a, b]: [&Contents; 2]) -> Option<Difference> {
     let size = planned.element.bytes();
     let pairs = || a.bytes.chunks_exact(size).zip(b.bytes.chunks_exact(size));
     let first = pairs().position(|(a, b)| a != b)?;

@@ -6,6 +6,7 @@ use common::{Dim3, Error};
 use emulator::{Kernel, Module, Parameter};
 
 use super::argument::{self, Argument, NewBuffer};
+use super::content::Content;
 use super::element::Element;
 use super::words::{Launch, pair};
 use crate::candidate::pick;
@@ -17,7 +18,9 @@ const MOST_BYTES: u64 = 1 << 30;
 /// What is run: the same in every order.
 #[derive(Debug)]
 pub struct Plan {
-    /// The buffers, in the order in which the words name them.
+    /// The kernels' module.
+    pub module: Module,
+    /// The buffers, in the order in which the words name them; first of all the module's variables that they name.
     pub buffers: Vec<Planned>,
     /// The launches, in their order.
     pub launches: Vec<PlannedLaunch>,
@@ -32,8 +35,10 @@ pub struct Planned {
     pub element: Element,
     /// How many there are.
     pub count: usize,
-    /// What it holds; nothing that anybody has written without.
+    /// What it holds; nothing that anybody has written without, or what the module says.
     pub bytes: Option<Vec<u8>>,
+    /// It is a variable of the module.
+    pub variable: bool,
 }
 
 /// A launch.
@@ -65,18 +70,34 @@ pub struct Value {
 }
 
 /// Makes the plan.
-pub fn plan(module: &Module, launches: &[Launch], set: &[String], seed: u64) -> Result<Plan, Error> {
+pub fn plan(
+    module: &Module,
+    launches: &[Launch],
+    set: &[String],
+    variables: &[String],
+    seed: u64,
+) -> Result<Plan, Error> {
     let mut planner = Planner { names: HashMap::new(), buffers: Vec::new(), seed };
     for word in set {
         let (name, text) = pair("--set", word)?;
         let value = planner.size("--set", text)?;
         planner.names.insert(name.to_string(), value);
     }
+    for word in variables {
+        planner.variable(module, word).map_err(|why| {
+            let known = module.variables().collect::<Vec<_>>().join(", ");
+            let hint = match known.is_empty() {
+                true => "the file has no variables outside its kernels".to_string(),
+                false => format!("as in `filter:f32={{1,2,1}}`; the file has {known}"),
+            };
+            Error::usage(format!("--variable {word}: {why}"), hint)
+        })?;
+    }
     let mut planned = Vec::new();
     for launch in launches {
         planned.push(planner.launch(module, launch)?);
     }
-    Ok(Plan { buffers: planner.buffers, launches: planned })
+    Ok(Plan { module: module.clone(), buffers: planner.buffers, launches: planned })
 }
 
 struct Planner {
@@ -185,6 +206,22 @@ impl Planner {
         })
     }
 
+    /// A variable of the module: `NAME:TYPE` or `NAME:TYPE=CONTENT`.
+    fn variable(&mut self, module: &Module, word: &str) -> Result<(), String> {
+        let (declared, content) = word.split_once('=').map_or((word, None), |(left, right)| (left, Some(right)));
+        let (name, element) = declared.split_once(':').ok_or("there is no type")?;
+        let (name, element) = (name.trim().to_string(), Element::named(element.trim())?);
+        let size = module.variable_bytes(&name).ok_or_else(|| format!("there is no variable `{name}`"))?;
+        if size > MOST_BYTES {
+            return Err(format!("it takes more than {} MiB", MOST_BYTES >> 20));
+        }
+        let count = size as usize / element.bytes();
+        let content = content.map(Content::parse).transpose()?;
+        let bytes = content.map(|content| content.bytes(element, count, self.seed, &name)).transpose()?;
+        self.buffers.push(Planned { name, element, count, bytes, variable: true });
+        Ok(())
+    }
+
     fn add(&mut self, new: &NewBuffer) -> Result<usize, String> {
         let NewBuffer { name, element, .. } = new;
         if self.buffers.iter().any(|buffer| buffer.name == *name) {
@@ -198,7 +235,13 @@ impl Planner {
         }
         let content = new.content.as_ref();
         let bytes = content.map(|content| content.bytes(*element, count as usize, self.seed, name)).transpose()?;
-        self.buffers.push(Planned { name: name.clone(), element: *element, count: count as usize, bytes });
+        self.buffers.push(Planned {
+            name: name.clone(),
+            element: *element,
+            count: count as usize,
+            bytes,
+            variable: false,
+        });
         Ok(self.buffers.len() - 1)
     }
 

@@ -5,23 +5,26 @@ use serde_json::{Value, json};
 
 use super::outcome::{Found, Outcome};
 
-/// Every rule, by its name and what it says.
-const RULES: [(&str, &str); 10] = [
-    ("out-of-bounds", "An access outside every live buffer, or beyond shared or local memory"),
-    ("misaligned", "An address that is no multiple of the access's size"),
-    ("use-after-free", "An access to a buffer that has been freed"),
-    ("race", "Two accesses to one place, at least one a write, with nothing that orders them"),
-    ("uninitialised", "Memory that nobody wrote reached a result, an address or a branch"),
-    ("barrier", "A barrier that only some of the live threads reach"),
-    ("no-progress", "A kernel that does not end"),
-    ("trap", "A trap, or an operation whose result is undefined"),
+/// What no fault is, by its rule and what that says.
+const OTHERS: [(&str, &str); 3] = [
+    ("never-written", "A buffer keeps bytes that nobody wrote"),
     ("unexpected", "A buffer does not hold what is expected of it"),
-    ("order-dependent", "A result that depends on the order of thread blocks"),
+    ("order-dependent", "A result that depends on the order of thread blocks and warps"),
 ];
+
+/// Every rule, by its name and what it says.
+fn rules() -> Vec<(String, &'static str)> {
+    let faults = FaultKind::ALL.map(|kind| (rule(kind), kind.meaning()));
+    faults.into_iter().chain(OTHERS.map(|(id, text)| (id.to_string(), text))).collect()
+}
 
 /// The log.
 pub fn sarif(outcome: &Outcome) -> Value {
     let mut results: Vec<Value> = outcome.faults.iter().map(|found| fault(outcome, found)).collect();
+    results.extend(outcome.unwritten.iter().map(|unwritten| {
+        let message = format!("{}\n{}", unwritten.line(), unwritten.hint());
+        whole_file(outcome, "never-written", "error", &message)
+    }));
     results.extend(outcome.expected.iter().filter(|expected| !expected.holds).map(|expected| {
         let message = format!("{}: {} of {} elements are otherwise", expected.expected, expected.wrong, expected.of);
         whole_file(outcome, "unexpected", "error", &message)
@@ -30,12 +33,12 @@ pub fn sarif(outcome: &Outcome) -> Value {
         let [a, b] = &difference.values;
         let (buffer, elements, of, first) = (&difference.buffer, difference.elements, difference.of, difference.first);
         let message = format!(
-            "{elements} of {of} elements of {buffer} depend on the order of thread blocks: at {first}, {a} or {b}"
+            "{elements} of {of} elements of {buffer} depend on the order of thread blocks and warps: at {first}, {a} or {b}"
         );
         whole_file(outcome, "order-dependent", "note", &message)
     }));
     let rules: Vec<Value> =
-        RULES.iter().map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } })).collect();
+        rules().iter().map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } })).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -65,7 +68,7 @@ fn fault(outcome: &Outcome, found: &Found) -> Value {
         .collect();
     json!({
         "ruleId": rule,
-        "ruleIndex": index(rule),
+        "ruleIndex": index(&rule),
         "level": "error",
         "message": { "text": text },
         "locations": [location(outcome, &fault.site)],
@@ -97,21 +100,12 @@ fn whole_file(outcome: &Outcome, rule: &str, level: &str, message: &str) -> Valu
     })
 }
 
-fn rule(kind: FaultKind) -> &'static str {
-    match kind {
-        FaultKind::OutOfBounds => "out-of-bounds",
-        FaultKind::Misaligned => "misaligned",
-        FaultKind::UseAfterFree => "use-after-free",
-        FaultKind::Race => "race",
-        FaultKind::Uninitialised => "uninitialised",
-        FaultKind::Barrier => "barrier",
-        FaultKind::NoProgress => "no-progress",
-        FaultKind::Trap => "trap",
-    }
+fn rule(kind: FaultKind) -> String {
+    kind.to_string().replace(' ', "-")
 }
 
 fn index(rule: &str) -> usize {
-    RULES.iter().position(|(id, _)| *id == rule).unwrap_or_default()
+    rules().iter().position(|(id, _)| id == rule).unwrap_or_default()
 }
 
 /// A path as a URI reference: what is not allowed there is written in percent.

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::fs;
 
-use super::execute::Order;
+use emulator::Schedule;
+
 use super::outcome::{Difference, Held, Outcome, Verdict};
 
 /// Elements of a line.
@@ -36,8 +37,21 @@ pub fn text(outcome: &Outcome) -> String {
             if outcome.launches.len() > 1 { format!("launch {} ({entry}), ", found.launch) } else { String::new() };
         let _ = writeln!(text, "\nfault     {which}{}\nerror: {}", names(&found.orders), rendered.trim_end());
     }
+    for unwritten in &outcome.unwritten {
+        let _ = writeln!(text, "\nerror: {}\nhint: {}", unwritten.line(), unwritten.hint());
+    }
+    if !outcome.printed.is_empty() {
+        let _ = writeln!(text, "\nprinted");
+    }
+    for said in &outcome.printed {
+        let site = &said.printed.site;
+        let place = site.source.as_ref().map_or(String::new(), |(file, line)| format!(" {file}:{line}"));
+        for line in said.printed.text.lines() {
+            let _ = writeln!(text, "  block {}, thread {}{place}: {line}", site.block, site.thread);
+        }
+    }
     if !outcome.differences.is_empty() {
-        let _ = writeln!(text, "\ndepends on the order of thread blocks");
+        let _ = writeln!(text, "\ndepends on the order of thread blocks and warps");
         outcome.differences.iter().for_each(|difference| text += &differing(difference));
     }
     if !outcome.buffers.is_empty() {
@@ -65,8 +79,8 @@ pub fn text(outcome: &Outcome) -> String {
     text
 }
 
-fn names(orders: &[Order]) -> String {
-    orders.iter().map(|order| order.name()).collect::<Vec<_>>().join("; ")
+fn names(orders: &[Schedule]) -> String {
+    orders.iter().map(|order| order.to_string()).collect::<Vec<_>>().join("; ")
 }
 
 fn differing(difference: &Difference) -> String {
@@ -74,8 +88,7 @@ fn differing(difference: &Difference) -> String {
     let [a, b] = values;
     format!(
         "  {buffer}: {elements} of {of} elements, by up to {relative:.1e} of their size; at {first}, {a} ({}) and {b} ({})\n",
-        orders[0].name(),
-        orders[1].name()
+        orders[0], orders[1]
     )
 }
 

@@ -67,7 +67,7 @@ fn grouped(matches: &ArgMatches) -> Vec<Launch> {
     let starts = with_places("launch");
     let group = |(from, to): (usize, usize)| {
         let inside = |id: &str| with_places(id).into_iter().filter(move |(at, _)| (from..to).contains(at));
-        let last = |id: &str| inside(id).last().map(|(_, word)| word);
+        let last = |id: &str| inside(id).next_back().map(|(_, word)| word);
         let arguments = inside("arg").map(|(_, word)| word).collect();
         Launch { entry: last("entry"), grid: last("grid"), block: last("block"), shared: last("shared"), arguments }
     };
@@ -104,8 +104,9 @@ impl Launch {
                 mine.clone_from(theirs);
             }
         }
+        let mine = self.arguments.len();
         for word in &other.arguments {
-            match self.arguments.iter_mut().find(|mine| name(mine) == name(word)) {
+            match self.arguments[..mine].iter_mut().find(|mine| name(mine) == name(word)) {
                 Some(mine) => mine.clone_from(word),
                 None => self.arguments.push(word.clone()),
             }
@@ -161,6 +162,8 @@ mod tests {
         assert_eq!(changed.grid.as_deref(), Some("5"));
         assert_eq!(changed.block.as_deref(), Some("64"));
         assert_eq!(changed.arguments, ["in:f32[4]=range", "n=3"]);
+        let twice = "x.cu --arg a:i32[4] --arg a --arg a";
+        assert_eq!(launches("", twice)[0].arguments, ["a:i32[4]", "a", "a"]);
         let replaced = launches(file, "x.cu --launch other --arg n=3");
         assert_eq!((replaced.len(), replaced[0].grid.as_deref(), replaced[0].arguments.len()), (1, None, 1));
     }

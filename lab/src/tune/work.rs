@@ -57,14 +57,10 @@ impl Work {
         };
         let [short, long] = &self.counted;
         let elements = |rows: u32, columns: u32| u64::from(rows) * u64::from(columns);
-        Report {
-            grid: launch.grid,
-            block: launch.block,
-            shared_bytes: short.shared_bytes,
-            footprint_bytes: (elements(m, k) + elements(k, n) + elements(m, n)) * size_of::<T>() as u64,
-            total: short.total.zip(&long.total, extended),
-            lines: Vec::new(),
-        }
+        let mut report = Report::new(launch.grid, launch.block, short.total.zip(&long.total, extended));
+        report.shared_bytes = short.shared_bytes;
+        report.footprint_bytes = (elements(m, k) + elements(k, n) + elements(m, n)) * size_of::<T>() as u64;
+        report
     }
 
     /// Bytes of shared memory of a block, static and dynamic.

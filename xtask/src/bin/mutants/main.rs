@@ -179,7 +179,8 @@ impl Test {
 
 /// Builds the tests, and keeps those that pass while no error is awake: the quick ones first.
 fn build(copy: &Copy, only: &[String]) -> Result<Vec<Test>> {
-    let output = cargo(copy, "test --manifest-path emulator/Cargo.toml --lib --tests --no-run --message-format=json").output()?;
+    let output = cargo(copy, "test --manifest-path emulator/Cargo.toml --lib --tests --no-run --message-format=json")
+        .output()?;
     ensure!(output.status.success(), "the copy's tests do not compile");
     let mut tests = Vec::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {

@@ -1,0 +1,327 @@
+//! `wmma`: a warp's loads, products and stores of whole matrices, of which the lanes hold fragments. What a lane holds is
+//! its own affair, says the manual; here it is what `mma` takes, so that `wmma` is made of loads, `mma`s and stores.
+//!
+//! With `g` the lane's group of four and `t` its place in it, an element lies at `g` plus something in one dimension (rows of
+//! A, C and D, columns of B) and at a multiple of `t` plus something in the other.
+
+use super::decode::Decoder;
+use super::select::operand;
+use super::*;
+use crate::ptx::{Instruction as Words, Operand, error};
+use crate::{Class, PtxError};
+
+/// The matrices of a `wmma`: of their shape, and how they are cut into those of `mma`.
+#[derive(Clone, Copy)]
+struct Cut {
+    /// Columns and rows change places, as for 8 rows and 32 columns; so A and B do, too.
+    flipped: bool,
+    /// Tiles along the rows and along the columns.
+    tiles: [usize; 2],
+    k: usize,
+    element: Element,
+    accumulator: Accumulator,
+}
+
+/// A register of a fragment: where its first element lies, and how many it has, along `t`.
+#[derive(Clone, Copy)]
+struct Held {
+    along_g: usize,
+    along_t: usize,
+    count: usize,
+}
+
+impl Cut {
+    fn of(shape: &str, element: Element, accumulator: Accumulator) -> Option<Cut> {
+        let (flipped, tiles, k) = match shape {
+            "m16n16k16" => (false, [1, 2], 16),
+            "m32n8k16" => (false, [2, 1], 16),
+            "m8n32k16" => (true, [2, 1], 16),
+            "m16n16k8" => (false, [1, 2], 8),
+            "m8n8k4" => (false, [1, 1], 4),
+            _ => return None,
+        };
+        Some(Cut { flipped, tiles, k, element, accumulator })
+    }
+
+    fn multiply(&self) -> Multiply {
+        let m = if self.accumulator == Accumulator::F64 { 8 } else { 16 };
+        let (a, b) = (self.element, self.element);
+        Multiply { m, k: self.k as u8, a, b, accumulator: self.accumulator, saturate: false }
+    }
+
+    /// The registers of `a` (0), `b` (1), or `c` and `d` (2), tile by tile.
+    fn held(&self, which: usize) -> Vec<Held> {
+        let multiply = self.multiply();
+        let (registers, per) = (multiply.registers(), self.element.per_register());
+        let role = if self.flipped && which < 2 { 1 - which } else { which };
+        let mut held = Vec::new();
+        let [rows, columns] = self.tiles;
+        for i in 0..if role == 1 { 1 } else { rows } {
+            for j in 0..if role == 0 { 1 } else { columns } {
+                for n in 0..registers[role] {
+                    let (along_g, along_t, count) = match (role, self.accumulator) {
+                        (0, Accumulator::F64) => (0, 4 * n, 1),
+                        (0, _) => (16 * i + 8 * (n % 2), 4 * per * (n / 2), per),
+                        (1, _) => (8 * j, 4 * per * n, per),
+                        (_, Accumulator::F16) => (16 * i + 8 * n, 8 * j, 2),
+                        (_, Accumulator::F64) => (0, n, 1),
+                        _ => (16 * i + 8 * (n / 2), 8 * j + n % 2, 1),
+                    };
+                    held.push(Held { along_g, along_t, count });
+                }
+            }
+        }
+        held
+    }
+}
+
+impl Decoder<'_> {
+    pub fn wmma(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        match *parts {
+            ["wmma", "load", which, "sync", "aligned", layout, shape, .., kind] => {
+                let which = ["a", "b", "c"].iter().position(|name| *name == which).unwrap_or(2);
+                self.fragment(words, guard, parts, (which, layout, shape, kind), true)
+            }
+            ["wmma", "store", "d", "sync", "aligned", layout, shape, .., kind] => {
+                self.fragment(words, guard, parts, (2, layout, shape, kind), false)
+            }
+            ["wmma", "mma", "sync", "aligned", _, _, shape, ref kinds @ ..] => {
+                let kinds: Vec<&str> =
+                    kinds.iter().copied().filter(|kind| !matches!(*kind, "satfinite" | "rn")).collect();
+                let saturate = parts.contains(&"satfinite");
+                match kinds[..] {
+                    [d, c] if d == c => self.products(words, guard, shape, ["f16", "f16", d], saturate),
+                    [d, a, b, c] if d == c => self.products(words, guard, shape, [a, b, d], saturate),
+                    _ => self.unknown(words),
+                }
+            }
+            _ => self.unknown(words),
+        }
+    }
+
+    /// A fragment to or from memory.
+    fn fragment(
+        &mut self,
+        words: &Words,
+        guard: Option<Guard>,
+        parts: &[&str],
+        (which, layout, shape, kind): (usize, &str, &str, &str),
+        load: bool,
+    ) -> Result<(), PtxError> {
+        let sums = which == 2;
+        let cut = match (sums, element_of(kind), accumulator_of(kind)) {
+            (false, Some(Element::Float(Format::F64)), _) => {
+                Cut::of(shape, Element::Float(Format::F64), Accumulator::F64)
+            }
+            (false, Some(element), _) => Cut::of(shape, element, Accumulator::F32),
+            (true, _, Some(Accumulator::F64)) => Cut::of(shape, Element::Float(Format::F64), Accumulator::F64),
+            (true, _, Some(accumulator)) => Cut::of(shape, Element::Float(Format::F16), accumulator),
+            _ => None,
+        };
+        let Some(cut) = cut else { return self.unknown(words) };
+        let (list, address) = if load { (0, 1) } else { (1, 0) };
+        let Operand::List(list) = operand(words, list)? else { return self.unknown(words) };
+        let held = cut.held(which);
+        // In the register format of old, `f16` fragments of A and B have 8 registers.
+        let padded = load && !sums && kind == "f16" && list.len() == 8;
+        if list.len() != held.len() && !padded {
+            let (wanted, given) = (held.len(), list.len());
+            return error(words.line, format!("`{}` takes {wanted} registers here, and gets {given}", words.opcode));
+        }
+        let mut space = match parts.iter().find(|part| matches!(**part, "global" | "shared" | "shared::cta")) {
+            Some(&"global") => Space::Global,
+            Some(_) => Space::Shared,
+            None => Space::Generic,
+        };
+        let (base, wide, offset) = self.address(operand(words, address)?, &mut space, words)?;
+        let bytes = match kind {
+            "f64" => 8,
+            "f32" | "s32" | "tf32" => 4,
+            "f16" | "bf16" => 2,
+            _ => 1,
+        };
+        let class = match (space, load) {
+            (Space::Shared, true) => Class::SharedLoad,
+            (Space::Shared, false) => Class::SharedStore,
+            (_, true) => Class::GlobalLoad,
+            (_, false) => Class::GlobalStore,
+        };
+        let mut class = Some(class);
+        // Whether `g` counts lines of memory, and `t` places within a line.
+        let by_rows = layout == "row";
+        let lines_by_g = by_rows != (which == 1 || sums && cut.flipped);
+        let stride = match words.operands.get(2) {
+            Some(given) => self.source(given, File::R, words.line)?,
+            None => {
+                let [m, n, k] = extents(shape);
+                let (rows, columns) = [(m, k), (k, n), (m, n)][which];
+                self.constant(File::R, if by_rows { columns } else { rows })
+            }
+        };
+        let lane = self.preset(File::R, Preset::LaneId);
+        let line_bytes = self.whole(words, Alu::MulLo32, stride, bytes);
+        let group = self.whole(words, Alu::ShrU32, lane, 2);
+        let place = self.whole(words, Alu::And32, lane, 3);
+        let times = if sums { 2 } else { cut.element.per_register() as u64 };
+        let place = self.whole(words, Alu::MulLo32, place, times);
+        let (line, within) = if lines_by_g { (group, place) } else { (place, group) };
+        let within = self.whole(words, Alu::MulLo32, within, bytes);
+        let start = match wide {
+            true => {
+                let within = self.helper(words, Alu::ExtendU32, File::D, within);
+                self.join(words, Alu::Add64, File::D, [base, within, within])
+            }
+            false => self.join(words, Alu::Add32, File::R, [base, within, within]),
+        };
+        let file = if bytes == 8 { File::D } else { File::R };
+        for (register, held) in list.iter().zip(&held) {
+            let slot = match load {
+                true => self.destination(register, file, words.line)?,
+                false => self.source(register, file, words.line)?,
+            };
+            let pieces = if lines_by_g { 1 } else { held.count };
+            let size = bytes as u32 * (held.count / pieces) as u32;
+            let mut values = Vec::new();
+            for piece in 0..pieces {
+                let (lines, beyond) = match lines_by_g {
+                    true => (held.along_g, held.along_t),
+                    false => (held.along_t + piece, held.along_g),
+                };
+                let line = self.whole(words, Alu::Add32, line, lines as u64);
+                let at = match wide {
+                    true => self.join(words, Alu::MadWideU32, File::D, [line, line_bytes, start]),
+                    false => self.join(words, Alu::MadLo32, File::R, [line, line_bytes, start]),
+                };
+                let value = match (pieces, load) {
+                    (1, _) => slot,
+                    (_, true) => self.temporary(File::R),
+                    (_, false) => self.whole(words, Alu::ShrU32, slot, piece as u64 * 8 * bytes),
+                };
+                values.push(value);
+                self.accesses.push(Access {
+                    at: 0,
+                    space,
+                    element_bytes: size,
+                    signed: false,
+                    wide: file == File::D,
+                    elements: 1,
+                    registers: [value, 0, 0, 0],
+                    base: at,
+                    base_wide: wide,
+                    offset: offset.wrapping_add((beyond as u64 * bytes) as i64),
+                    order: Order::Weak,
+                    scope: Scope::Thread,
+                    read_only: false,
+                    within: (0, u32::MAX),
+                });
+                let index = self.accesses.len() as u32 - 1;
+                self.push(if load { Op::Load(index) } else { Op::Store(index) }, guard, words, class.take());
+            }
+            if load && pieces > 1 {
+                let mut joined = values[0];
+                for (n, value) in values.iter().enumerate().skip(1) {
+                    let high = self.whole(words, Alu::Shl32, *value, n as u64 * 8 * bytes);
+                    joined = self.join(words, Alu::Or32, File::R, [joined, high, high]);
+                }
+                self.push_unary(words, guard, Alu::Mov32, slot, joined, None);
+            }
+        }
+        for register in &list[held.len().min(list.len())..] {
+            let (zero, d) = (self.constant(File::R, 0), self.destination(register, File::R, words.line)?);
+            self.push_unary(words, guard, Alu::Mov32, d, zero, None);
+        }
+        Ok(())
+    }
+
+    /// `wmma.mma`: one `mma` for each tile of D.
+    fn products(
+        &mut self,
+        words: &Words,
+        guard: Option<Guard>,
+        shape: &str,
+        [a, b, sums]: [&str; 3],
+        saturate: bool,
+    ) -> Result<(), PtxError> {
+        let cut = match (element_of(a), accumulator_of(sums)) {
+            (Some(element), Some(accumulator)) if a == b => Cut::of(shape, element, accumulator),
+            _ => None,
+        };
+        let Some(cut) = cut else { return self.unknown(words) };
+        let multiply = Multiply { saturate, ..cut.multiply() };
+        let mut lists = Vec::new();
+        for n in 0..4 {
+            let Operand::List(list) = operand(words, n)? else { return self.unknown(words) };
+            let wanted = cut.held([2, 0, 1, 2][n]).len();
+            let padded = (n == 1 || n == 2) && a == "f16" && list.len() == 8;
+            if list.len() != wanted && !padded {
+                return error(
+                    words.line,
+                    format!("`{}` takes {wanted} registers here, and gets {}", words.opcode, list.len()),
+                );
+            }
+            lists.push(list.as_slice());
+        }
+        let [d, mut a, mut b, c] = lists[..] else { return self.unknown(words) };
+        if cut.flipped {
+            (a, b) = (b, a);
+        }
+        let ([a_count, b_count, c_count], [inputs, results]) = (multiply.registers(), multiply.files());
+        let mut class = Some(Class::Tensor);
+        // D may be C: no tile reads what another has written.
+        for i in 0..cut.tiles[0] {
+            for j in 0..cut.tiles[1] {
+                let at = c_count * (i * cut.tiles[1] + j);
+                let mut extended = Extended::new(Extension::Multiply(multiply));
+                let sources = a[a_count * i..][..a_count].iter().chain(&b[b_count * j..][..b_count]);
+                for register in sources {
+                    extended = extended.reading(inputs, self.source(register, inputs, words.line)?);
+                }
+                for register in &c[at..][..c_count] {
+                    extended = extended.reading(results, self.source(register, results, words.line)?);
+                }
+                for register in &d[at..][..c_count] {
+                    extended = extended.writing(results, self.destination(register, results, words.line)?);
+                }
+                self.tile(words, guard, extended, multiply, class.take());
+            }
+        }
+        Ok(())
+    }
+
+    /// An uncounted operation of two, with a constant, on all lanes.
+    fn whole(&mut self, words: &Words, code: Alu, a: Slot, constant: u64) -> Slot {
+        let b = self.constant(File::R, constant);
+        self.join(words, code, File::R, [a, b, b])
+    }
+
+    fn join(&mut self, words: &Words, code: Alu, file: File, [a, b, c]: [Slot; 3]) -> Slot {
+        let d = self.temporary(file);
+        self.push(Op::Alu { code, d, a, b, c }, None, words, None);
+        d
+    }
+}
+
+fn element_of(kind: &str) -> Option<Element> {
+    match Number::named(kind)? {
+        Number::Float(Format::F32) => None,
+        Number::Float(format) => Some(Element::Float(format)),
+        Number::Integer { bits: 8, signed } => Some(Element::Byte { signed }),
+        _ => None,
+    }
+}
+
+fn accumulator_of(kind: &str) -> Option<Accumulator> {
+    Some(match kind {
+        "f16" => Accumulator::F16,
+        "f32" => Accumulator::F32,
+        "f64" => Accumulator::F64,
+        "s32" => Accumulator::S32,
+        _ => return None,
+    })
+}
+
+/// Rows and columns of D, and the extent along K.
+fn extents(shape: &str) -> [u64; 3] {
+    let mut numbers = shape.split(['m', 'n', 'k']).filter_map(|number| number.parse().ok());
+    [0; 3].map(|_: u64| numbers.next().unwrap_or(0))
+}
