@@ -11,6 +11,7 @@ mod driver;
 mod fault;
 mod global;
 pub mod gpu;
+pub mod isa;
 mod launch;
 mod machine;
 mod marks;

@@ -3,7 +3,6 @@
 
 mod allocate;
 mod alu;
-mod architecture;
 mod arithmetic;
 mod compare;
 mod convert;
@@ -25,7 +24,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use alu::{Alu, File};
-pub(crate) use architecture::oldest;
 pub(crate) use decode::decode;
 pub(crate) use extended::{Accumulator, Atomic, AtomicOp, CopySize, Element, Extended, Extension, Multiply};
 pub(crate) use general::{
