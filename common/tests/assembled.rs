@@ -110,7 +110,8 @@ fn headers_say_what_the_compilers_own_ptxas_says() {
                 let name = format!("{}-{}", header.source, header.body);
                 let needs = || ptxas.needs(text, &architectures, optimization, &name).expect("a file can be written");
                 let own = header.compiler == ptxas.version;
-                (own && (header.judge != Judge::Ptxas || needs() != header.resources)).then(|| file.display().to_string())
+                (own && (header.judge != Judge::Ptxas || needs() != header.resources))
+                    .then(|| file.display().to_string())
             })
             .collect();
         assert!(wrong.is_empty(), "run `cargo x ptx`: ptxas {} says else of\n{}", ptxas.version, wrong.join("\n"));
