@@ -152,7 +152,7 @@ fn disagreement(known: &Known, row: &Row) -> Option<String> {
     if !needed.suffix.is_empty() && sm != needed.sm {
         return None;
     }
-    let target = format!("sm_{}{}", needed.sm, needed.suffix);
+    let target = format!("sm_{}{}", needed.sm.max(ARCHITECTURES[0]), needed.suffix);
     let architecture = if needed.suffix.is_empty() { format!("sm_{sm}") } else { target.clone() };
     let says = |isa: Isa, target: &str| assembled(ptxas, &probe(row.example, isa, target), &architecture);
     let what = |how: &str| Some(format!("ptxas {}: `{}` {how}", ptxas.version, row.example));
