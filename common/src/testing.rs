@@ -214,11 +214,11 @@ pub fn shipped_ptx_is_fresh(level: &Level) -> Result<(), String> {
             return Err(format!("{configuration}: `.version` or `.target` is not what the instructions need"));
         }
         let Some(compiler) = compiler() else { continue };
-        let architectures: Vec<u32> = header.resources.keys().copied().collect();
-        let kernel = Kernel::compile(level, &configuration, &architectures, compiler).map_err(|e| e.to_string())?;
+        // What it needs is ptxas's word, and held against ptxas by `common`'s test `assembled` and the lab's record of cards.
+        let kernel = Kernel::compile(level, &configuration, &[], compiler).map_err(|e| e.to_string())?;
         if kernel.compiler != header.compiler {
             skipped(&format!("NVRTC is {}, and the shipped PTX is by {}", kernel.compiler, header.compiler));
-        } else if lowest(&kernel.ptx).ptx != ptx || kernel.resources != header.resources {
+        } else if lowest(&kernel.ptx).ptx != ptx {
             return Err(format!("{configuration}: the shipped PTX is not what the compiler makes: run `cargo x ptx`"));
         }
     }

@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::kernel::isa::{Isa, ROWS, Row, probe};
 use common::kernel::lower::declared;
 use common::kernel::ptxas::Ptxas;
+use common::kernel::{Header, Judge};
 use common::testing::skipped;
+use emulator::isa::{Isa, ROWS, Row};
 use rayon::prelude::*;
 
 const ARCHITECTURES: [u32; 11] = [60, 61, 70, 75, 80, 86, 89, 90, 100, 103, 120];
@@ -49,6 +50,16 @@ fn assembled(ptxas: &Ptxas, ptx: &str, architecture: &str) -> Result<String, Str
     said
 }
 
+/// A module whose one kernel has this instruction, in the registers that [`Row::example`] may name.
+fn probe(instruction: &str, isa: Isa, target: &str) -> String {
+    format!(
+        ".version {isa}\n.target {target}\n.address_size 64\n.visible .entry probe(.param .u64 p)\n{{\n.reg .pred p<4>;\n\
+         .reg .b16 h<4>;\n.reg .b32 r<8>;\n.reg .f32 f<4>;\n.reg .b64 x<4>;\n.reg .b64 g<2>;\n.reg .b32 a<2>;\n\
+         .reg .f64 d<8>;\n.shared .align 16 .b8 s[1024];\nld.param.u64 g0, [p];\nmov.u32 a0, s;\nmov.b64 x1, p;\n\
+         {instruction}\nret;\n}}\n"
+    )
+}
+
 /// The shipped files: of the levels, and of the lab's kernels.
 fn shipped() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository");
@@ -87,6 +98,27 @@ fn every_shipped_file_assembles() {
 }
 
 #[test]
+fn headers_say_what_the_compilers_own_ptxas_says() {
+    for Known { ptxas, .. } in all() {
+        let wrong: Vec<String> = shipped()
+            .par_iter()
+            .filter_map(|(file, text)| {
+                let header = Header::of(text).expect("what is shipped has a header");
+                let optimization = header.options.iter().find_map(|option| option.strip_prefix("--ptxas-options=-O"));
+                let optimization = optimization.and_then(|level| level.parse().ok());
+                let architectures: Vec<u32> = header.resources.keys().copied().collect();
+                let name = format!("{}-{}", header.source, header.body);
+                let needs = || ptxas.needs(text, &architectures, optimization, &name).expect("a file can be written");
+                let own = header.compiler == ptxas.version;
+                (own && (header.judge != Judge::Ptxas || needs() != header.resources))
+                    .then(|| file.display().to_string())
+            })
+            .collect();
+        assert!(wrong.is_empty(), "run `cargo x ptx`: ptxas {} says else of\n{}", ptxas.version, wrong.join("\n"));
+    }
+}
+
+#[test]
 fn a_file_with_a_newer_instruction_is_refused() {
     let (_, ptx) = shipped().swap_remove(0);
     let at = ptx.rfind("ret;").expect("a kernel returns");
@@ -120,7 +152,7 @@ fn disagreement(known: &Known, row: &Row) -> Option<String> {
     if !needed.suffix.is_empty() && sm != needed.sm {
         return None;
     }
-    let target = format!("sm_{}{}", needed.sm, needed.suffix);
+    let target = format!("sm_{}{}", needed.sm.max(ARCHITECTURES[0]), needed.suffix);
     let architecture = if needed.suffix.is_empty() { format!("sm_{sm}") } else { target.clone() };
     let says = |isa: Isa, target: &str| assembled(ptxas, &probe(row.example, isa, target), &architecture);
     let what = |how: &str| Some(format!("ptxas {}: `{}` {how}", ptxas.version, row.example));

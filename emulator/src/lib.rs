@@ -11,6 +11,7 @@ mod error;
 mod fault;
 mod global;
 pub mod gpu;
+pub mod isa;
 mod launch;
 mod machine;
 mod marks;

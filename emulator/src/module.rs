@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::program::{Program, decode, oldest};
+use crate::isa::oldest;
+use crate::program::{Program, decode};
 use crate::ptx::{self, Source};
 
 /// PTX that cannot be run: what is wrong, and where.

@@ -48,6 +48,9 @@ enum Command {
         /// Only these releases: 12.0,13.5
         #[arg(long, value_delimiter = ',', value_name = "LIST")]
         only: Vec<String>,
+        /// Only the tests of these crates: common,lab
+        #[arg(long, value_delimiter = ',', value_name = "LIST")]
+        crates: Vec<String>,
     },
     /// Measure all levels on this machine's GPU, into book/measurements
     Measure,
@@ -118,7 +121,7 @@ fn main() -> ExitCode {
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
         Command::Ptx => ptx::run(),
-        Command::Matrix { only } => matrix::run(&only),
+        Command::Matrix { only, crates } => matrix::run(&only, &crates),
         Command::Measure => bundle::measure(),
         Command::Figures => bundle::figures(),
         Command::Bundle => bundle::run(),

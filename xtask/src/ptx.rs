@@ -9,13 +9,13 @@ use crate::{matrix, shell};
 
 /// Lets each level's own program write its shipped PTX: the level knows its configurations, `common` the compiler.
 ///
-/// What other versions of ptxas make of it is recorded where `cargo x matrix` has fetched them; else a file keeps that record
-/// while its PTX stays the same.
+/// What each ptxas makes of it is recorded where `cargo x matrix` has fetched them; else a file keeps that record while its PTX
+/// stays the same.
 pub fn run() -> Result<ExitCode> {
     let ptxas = matrix::recorded();
     if ptxas.is_none() {
         eprintln!(
-            "note: no other ptxas is at hand, and PTX that changes loses its record of them; `cargo x matrix` fetches them"
+            "note: not every ptxas is at hand, and PTX that changes loses its record of them; `cargo x matrix` fetches them"
         );
     }
     let ptxas: Vec<(&str, &str)> = ptxas.iter().map(|programs| ("PTXAS", programs.as_str())).collect();

@@ -7,6 +7,7 @@
 //! // lowered: .version 9.0 -> 7.0, .target sm_75 -> sm_60
 //! // source: <sha-256 of options and source>
 //! // body: <sha-256 of what follows the header>
+//! // needs: by ptxas 13.0.88
 //! // sm_90: 38 registers, 0 bytes spilled, 2048 bytes shared
 //! // ptxas 12.0.140: sm_75 38, sm_90 40
 //! // ---
@@ -22,6 +23,8 @@ use crate::Source;
 
 const END: &str = "// ---\n";
 
+const BY_PTXAS: &str = "by ptxas";
+
 /// What a header says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
@@ -33,10 +36,21 @@ pub struct Header {
     pub body: String,
     /// The compiler's options.
     pub options: Vec<String>,
-    /// Needs by architecture, by the compiler's own ptxas.
+    /// Needs by architecture.
     pub resources: BTreeMap<u32, Resources>,
+    /// Who says what it needs.
+    pub judge: Judge,
     /// What other versions of ptxas make of the PTX, the oldest first.
     pub generations: Vec<Generation>,
+}
+
+/// Who says what a kernel needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judge {
+    /// The compiler's own version of ptxas, of the very PTX that follows: as a driver of that version does.
+    Ptxas,
+    /// The compiler, from the source: it makes other PTX for each architecture, and the needs may be others.
+    Compiler,
 }
 
 /// Why there is no shipped PTX that may run.
@@ -64,6 +78,11 @@ impl Header {
         Ok((header, ptx))
     }
 
+    /// The header of a file, if it has one: nothing is compared.
+    pub fn of(file: &str) -> Option<Header> {
+        Header::parse(file.split_once(END)?.0)
+    }
+
     /// The options that a file was made with, if it says so.
     pub fn options_of(file: &str) -> Option<String> {
         let (header, _) = file.split_once(END)?;
@@ -77,12 +96,13 @@ impl Header {
         let generations = text.lines().filter_map(|l| Generation::parse(l.strip_prefix("// ptxas ")?)).collect();
         let [compiler, source, body] = [field("compiler")?, field("source")?, field("body")?].map(str::to_string);
         let options = field("options")?.split(' ').map(str::to_string).collect();
-        Some(Header { compiler, source, body, options, resources, generations })
+        let judge = if field("needs")?.starts_with(BY_PTXAS) { Judge::Ptxas } else { Judge::Compiler };
+        Some(Header { compiler, source, body, options, resources, judge, generations })
     }
 }
 
 /// A whole file: header, and PTX with what was lowered in it.
-pub(super) fn file(source: &Source, options: &[String], kernel: &Kernel, lowered: &[String]) -> String {
+pub(super) fn file(source: &Source, options: &[String], kernel: &Kernel, judge: Judge, lowered: &[String]) -> String {
     let mut text = format!("// Made by `cargo x ptx` from {}: do not edit.\n", source.path);
     // Writing to a String cannot fail.
     let _ = writeln!(text, "// compiler: {}", kernel.compiler);
@@ -92,6 +112,10 @@ pub(super) fn file(source: &Source, options: &[String], kernel: &Kernel, lowered
     }
     let _ = writeln!(text, "// source: {}", source_hash(source.text, options));
     let _ = writeln!(text, "// body: {}", hash(&[&kernel.ptx]));
+    let _ = match judge {
+        Judge::Ptxas => writeln!(text, "// needs: {BY_PTXAS} {}", kernel.compiler),
+        Judge::Compiler => writeln!(text, "// needs: by NVRTC {}, from the source", kernel.compiler),
+    };
     for (sm, r) in &kernel.resources {
         let Resources { registers, spilled_bytes, shared_bytes } = r;
         let _ = writeln!(

@@ -2,7 +2,10 @@
 //!
 //! Only these two lines change: ptxas makes the same machine code of what follows.
 
-use super::isa::{FLOOR, Isa, Needed, Target, needs};
+use emulator::isa::{self, Isa, Needed, Target, needs};
+
+/// The lowest that anything is lowered to: the architecture is Pascal's, the oldest of the cards that are served.
+const FLOOR: Needed = Needed { sm: 60, ..isa::FLOOR };
 
 /// PTX, and what was lowered in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +43,8 @@ pub fn lowest(ptx: &str) -> Lowered {
     lowered(ptx, |_, needed| needed.isa, |_, needed| needed.sm)
 }
 
-/// As low as a driver and a card ask for, and no lower: a driver that is not known asks for the lowest.
+/// As low as a driver and a card ask for, and no lower: a driver that is not known asks for the lowest. A card that knows the
+/// target leaves it alone, for what the target says of scheduling holds on newer cards too.
 pub fn lowered_for(ptx: &str, driver: Option<Isa>, card: u32) -> Lowered {
     let isa = |declared: Isa, needed: &Needed| declared.min(needed.isa.max(driver.unwrap_or(FLOOR.isa)));
     let fits = |target: &Target| target.sm == card || (target.sm < card && target.suffix.is_empty());
@@ -191,6 +195,35 @@ mod tests {
     fn comments_and_strings_need_nothing() {
         let body = "// wgmma.fence;\n/* setmaxnreg.inc; */ .pragma \"wgmma; tcgen05.mma;\";\nret;";
         assert_eq!(changes(body), ".version 9.0 -> 7.0, .target sm_90 -> sm_60");
+    }
+
+    #[test]
+    fn a_target_that_the_card_knows_stays() {
+        for declared in [60, 70, 75, 80, 90, 100] {
+            let ptx = module("ret;").replace("sm_90", &format!("sm_{declared}"));
+            for card in [60, 61, 70, 75, 80, 86, 89, 90, 100, 103, 120] {
+                for driver in [None, Some(Isa(7, 0)), Some(Isa(9, 2))] {
+                    let lowered = super::declared(&lowered_for(&ptx, driver, card).ptx).unwrap().1.sm;
+                    assert_eq!(lowered, if card >= declared { declared } else { 60 }, "sm_{declared} on sm_{card}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_needs_what_the_decoded_kernel_needs() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/tests/ptx");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let mut forms = 0;
+        for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "ptx")) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let kernel = emulator::Module::parse(&text).unwrap().kernel("form").unwrap();
+            let decoded = kernel.oldest_architecture().map_or(FLOOR.sm, |(sm, _)| sm.max(FLOOR.sm));
+            let read = needed(&text).unwrap_or_else(|| panic!("{} has what the table does not know", file.display()));
+            assert_eq!(read.sm, decoded, "{}", file.display());
+            forms += 1;
+        }
+        assert!(forms > 800, "only {forms} forms");
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The kernel's PTX: shipped with the level, or compiled now. Never a stale one.
 
 mod header;
-pub mod isa;
 pub mod lower;
 pub mod nvrtc;
 pub mod ptxas;
@@ -11,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-pub use header::{Header, Unfit};
+pub use header::{Header, Judge, Unfit};
 pub use ptxas::Generation;
 pub use write::{ptx_file, write_ptx};
 

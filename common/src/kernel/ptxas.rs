@@ -11,9 +11,6 @@ use rayon::prelude::*;
 
 use super::{Resources, nvrtc::read_resources};
 
-/// The architectures that are recorded.
-const ARCHITECTURES: [u32; 4] = [75, 80, 89, 90];
-
 /// What one version of ptxas makes of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generation {
@@ -60,6 +57,27 @@ impl Ptxas {
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         if output.status.success() { Ok(said) } else { Err(said.trim().to_string()) }
     }
+
+    /// What a kernel needs, by architecture, as far as this version assembles it for them. `name` is that of a file that no other
+    /// call has.
+    pub fn needs(
+        &self,
+        ptx: &str,
+        architectures: &[u32],
+        optimization: Option<u32>,
+        name: &str,
+    ) -> Result<BTreeMap<u32, Resources>, String> {
+        let file = env::temp_dir().join(format!("ladder-{}-{name}", std::process::id()));
+        fs::write(&file, ptx).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+        let options: Vec<String> = optimization.map(|level| format!("-O{level}")).into_iter().collect();
+        let one = |&sm: &u32| {
+            let said = self.assemble(&file, &format!("sm_{sm}"), &options).ok()?;
+            Some((sm, read_resources(&said)?))
+        };
+        let needs = architectures.par_iter().filter_map(one).collect();
+        let _ = fs::remove_file(&file);
+        Ok(needs)
+    }
 }
 
 impl Generation {
@@ -85,31 +103,16 @@ impl Generation {
         Some(Generation { version: version.to_string(), resources })
     }
 
+    /// The numbers of its version, to sort by.
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        numbers(&self.version)
+    }
+
     /// The major and the minor number: 12.9 is `(12, 9)`.
     pub fn cuda(&self) -> (u32, u32) {
-        let numbers = numbers(&self.version);
+        let numbers = self.numbers();
         (numbers.first().copied().unwrap_or(0), numbers.get(1).copied().unwrap_or(0))
     }
-}
-
-/// What each ptxas at hand makes of PTX. `name` is that of a file that no other call has.
-pub(super) fn generations(ptx: &str, optimization: Option<u32>, name: &str) -> Result<Vec<Generation>, String> {
-    let all = Ptxas::all()?;
-    if all.is_empty() {
-        return Ok(Vec::new());
-    }
-    let file = env::temp_dir().join(format!("ladder-{}-{name}", std::process::id()));
-    fs::write(&file, ptx).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-    let options: Vec<String> = optimization.map(|level| format!("-O{level}")).into_iter().collect();
-    let made = |ptxas: &Ptxas| {
-        let needs =
-            |&sm: &u32| Some((sm, read_resources(&ptxas.assemble(&file, &format!("sm_{sm}"), &options).ok()?)?));
-        let resources = ARCHITECTURES.par_iter().filter_map(needs).collect();
-        Generation { version: ptxas.version.clone(), resources }
-    };
-    let generations = all.iter().map(made).filter(|generation| !generation.resources.is_empty()).collect();
-    let _ = fs::remove_file(&file);
-    Ok(generations)
 }
 
 fn numbers(version: &str) -> Vec<u32> {

@@ -1,18 +1,22 @@
 //! Regenerates the shipped PTX: what `cargo x ptx` asks of each level.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
 
 use super::nvrtc::Compiler;
-use super::ptxas::generations;
-use super::{Header, INSTALL, Kernel, header, lower, nvrtc, options};
+use super::ptxas::{Generation, Ptxas};
+use super::{Header, INSTALL, Judge, Kernel, header, lower, nvrtc, options};
 use crate::level::Level;
 use crate::{Error, Source};
 
-/// The architectures whose needs a shipped file records.
+/// The architectures whose needs a shipped file records, by the compiler's own version of ptxas.
 const ARCHITECTURES: [u32; 6] = [75, 80, 86, 89, 90, 120];
+
+/// Those by other versions.
+const OTHERS: [u32; 4] = [75, 80, 89, 90];
 
 /// Compiles every shipped configuration and writes it to the level's `ptx` folder, which lies under
 /// the working directory. Returns the number of files.
@@ -21,10 +25,11 @@ pub fn write_ptx(level: &Level) -> anyhow::Result<usize> {
     let folder = Path::new(level.name).join("ptx");
     let configurations = level.shipped_configurations();
     for configuration in &configurations {
-        let kernel = Kernel::compile(level, configuration, &ARCHITECTURES, compiler)?;
+        let kernel = Kernel::compile(level, configuration, &[], compiler)?;
         let file = folder.join(configuration.file_name());
         let options = options(level, configuration);
-        let text = text(&level.source(), &options, kernel, &fs::read_to_string(&file).unwrap_or_default())?;
+        let before = fs::read_to_string(&file).unwrap_or_default();
+        let text = text(&level.source(), &options, kernel, compiler, &before)?;
         fs::write(&file, text)
             .with_context(|| format!("cannot write {} (is this the repository's root?)", file.display()))?;
     }
@@ -35,23 +40,47 @@ pub fn write_ptx(level: &Level) -> anyhow::Result<usize> {
 /// file held.
 pub fn ptx_file(source: &Source, options: &[String], compiler: &Compiler, before: &str) -> Result<String, Error> {
     let hint = "only what compiles can be shipped".to_string();
-    let kernel = Kernel::from_source(source, "", options, &ARCHITECTURES, compiler, hint)?;
-    text(source, options, kernel, before)
+    let kernel = Kernel::from_source(source, "", options, &[], compiler, hint)?;
+    text(source, options, kernel, compiler, before)
 }
 
-/// The file of a kernel as the compiler made it: lowered, with what every ptxas at hand makes of it. Without one, the record
-/// of the file before stands, if its PTX is the same.
-fn text(source: &Source, options: &[String], kernel: Kernel, before: &str) -> Result<String, Error> {
+/// The file of a kernel as the compiler made it: lowered, with what every ptxas at hand makes of that.
+///
+/// What the file before has on record of the same PTX stands: no ptxas is asked twice. Where neither it nor the compiler's own
+/// version of ptxas says what the PTX needs, the compiler says what the source does.
+fn text(
+    source: &Source,
+    options: &[String],
+    kernel: Kernel,
+    compiler: &Compiler,
+    before: &str,
+) -> Result<String, Error> {
     let lowered = lower::lowest(&kernel.ptx);
     let kernel = Kernel { ptx: lowered.ptx, ..kernel };
+    let before = Header::verify(before, source.text, options).ok().filter(|(_, ptx)| *ptx == kernel.ptx);
+    let (mut resources, mut generations) = match before.map(|(header, _)| header) {
+        Some(header) if header.judge == Judge::Ptxas => (header.resources, header.generations),
+        Some(header) => (BTreeMap::new(), header.generations),
+        None => (BTreeMap::new(), Vec::new()),
+    };
     let name = source.path.replace(['/', '\\'], "-");
     let fix = |why| Error::usage(why, "`cargo x ptx` sets PTXAS itself");
-    let mut generations = generations(&kernel.ptx, kernel.optimization, &name).map_err(fix)?;
-    if generations.is_empty()
-        && let Ok((header, ptx)) = Header::verify(before, source.text, options)
-        && ptx == kernel.ptx
-    {
-        generations = header.generations;
+    for ptxas in Ptxas::all().map_err(fix)? {
+        let own = ptxas.version == kernel.compiler;
+        if own && resources.is_empty() {
+            resources = ptxas.needs(&kernel.ptx, &ARCHITECTURES, kernel.optimization, &name).map_err(fix)?;
+        } else if !own && generations.iter().all(|known| known.version != ptxas.version) {
+            let resources = ptxas.needs(&kernel.ptx, &OTHERS, kernel.optimization, &name).map_err(fix)?;
+            generations.push(Generation { version: ptxas.version, resources });
+        }
     }
-    Ok(header::file(source, options, &Kernel { generations, ..kernel }, &lowered.changes))
+    generations.retain(|generation| !generation.resources.is_empty());
+    generations.sort_by_key(Generation::numbers);
+    let mut judge = Judge::Ptxas;
+    if resources.is_empty() {
+        judge = Judge::Compiler;
+        let needs = |&sm: &u32| Some((sm, compiler.resources(source, options, sm)?));
+        resources = ARCHITECTURES.iter().filter_map(needs).collect();
+    }
+    Ok(header::file(source, options, &Kernel { resources, generations, ..kernel }, judge, &lowered.changes))
 }

@@ -3,7 +3,6 @@
 
 mod allocate;
 mod alu;
-mod architecture;
 mod arithmetic;
 mod check;
 mod compare;
@@ -33,7 +32,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use alu::{Alu, File};
-pub(crate) use architecture::oldest;
 pub(crate) use decode::decode;
 pub(crate) use extended::{Accumulator, Atomic, AtomicOp, CopySize, Element, Extended, Extension, Multiply};
 pub(crate) use flow::successors;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use cudarc::driver::sys::cudaError_enum as Status;
 use cudarc::driver::{CudaFunction, CudaModule, DriverError};
 use cudarc::nvrtc::Ptx;
+use emulator::isa::{Isa, of_cuda};
 
 use super::{Gpu, failed};
 use crate::device::Task;
-use crate::kernel::isa::{Isa, of_cuda};
 use crate::kernel::lower::lowered_for;
 use crate::kernel::{FindCompiler, Kernel, Origin};
 use crate::{Error, ffi};

@@ -1,0 +1,126 @@
+//! The table itself.
+
+use super::{Isa, Needed, Row};
+
+const fn row(words: &'static [&'static str], isa: Isa, sm: u32, example: &'static str) -> Row {
+    Row { words, needed: Needed { isa, sm, suffix: "" }, example }
+}
+
+/// The same, for an instruction of this one architecture.
+const fn only(words: &'static [&'static str], isa: Isa, sm: u32, example: &'static str) -> Row {
+    Row { words, needed: Needed { isa, sm, suffix: "a" }, example }
+}
+
+/// What needs more than the floor, by architecture. A later instruction is one more row.
+#[rustfmt::skip]
+pub const ROWS: &[Row] = &[
+    // Maxwell
+    row(&["lop3"], Isa(7, 0), 50, ""),
+    row(&["add|sub|mul|fma|abs|neg|set|setp", "f16|f16x2"], Isa(7, 0), 53, ""),
+    // Pascal
+    row(&["atom|red", "f64|f16x2|cta|sys"], Isa(7, 0), 60, ""),
+    row(&["dp4a|dp2a"], Isa(7, 0), 61, "dp4a.s32.s32 r0, r1, r2, r3;"),
+    // Volta
+    row(&["acquire|release|relaxed|acq_rel", "ld|st|atom|red|fence"], Isa(7, 0), 70, "ld.acquire.gpu.global.u32 r0, [g0];"),
+    row(&["mmio"], Isa(8, 2), 70, "ld.mmio.relaxed.sys.global.u32 r0, [g0];"),
+    row(&["fence"], Isa(7, 0), 70, "fence.sc.gpu;"),
+    row(&["match"], Isa(7, 0), 70, "match.any.sync.b32 r0, r1, 0xffffffff;"),
+    row(&["nanosleep"], Isa(7, 0), 70, "nanosleep.u32 100;"),
+    row(&["wmma"], Isa(7, 0), 70, ""),
+    row(&["mma", "m8n8k4"], Isa(7, 0), 70, ""),
+    row(&["lop3", "and|or|xor"], Isa(8, 2), 70, "lop3.or.b32 r0|p0, r1, r2, r3, 0x3f, p1;"),
+    row(&["L1::no_allocate|L1::evict_first|L1::evict_last|L1::evict_unchanged|L1::evict_normal"], Isa(7, 4), 70, "ld.global.L1::no_allocate.u32 r0, [g0];"),
+    row(&["atom|red", "f16|b16"], Isa(7, 0), 70, "atom.global.add.noftz.f16 h0, [g0], h1;"),
+    // Turing
+    row(&["mma", "m16n8k8|m8n8k16|m8n8k32|m8n8k128"], Isa(7, 0), 75,
+        "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {r0, r1}, {r2}, {r3}, {r0, r1};"),
+    row(&["ldmatrix"], Isa(7, 0), 75, "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r0}, [a0];"),
+    row(&["tanh"], Isa(7, 0), 75, "tanh.approx.f32 f0, f1;"),
+    row(&["ex2", "f16|f16x2"], Isa(7, 0), 75, "ex2.approx.f16 h0, h1;"),
+    row(&["L2::64B|L2::128B"], Isa(7, 4), 75, "ld.global.L2::128B.u32 r0, [g0];"),
+    // Ampere
+    row(&["cp", "async"], Isa(7, 0), 80, "cp.async.ca.shared.global [a0], [g0], 16;"),
+    row(&["mma", "m16n8k4|m16n8k16|m16n8k32|m16n8k64|m16n8k128|m16n8k256"], Isa(7, 0), 80,
+        "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {r0, r1, r2, r3}, {r4, r5}, {r6}, {r0, r1, r2, r3};"),
+    row(&["mma", "f64|bf16|tf32"], Isa(7, 0), 80,
+        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {d0, d1}, {d2}, {d3}, {d0, d1};"),
+    row(&["mma", "sp"], Isa(7, 1), 80, ""),
+    row(&["mma", "b1", "and"], Isa(7, 1), 80,
+        "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.and.popc {r0, r1}, {r2}, {r3}, {r0, r1};"),
+    row(&["wmma", "f64|bf16|tf32"], Isa(7, 0), 80, ""),
+    row(&["redux"], Isa(7, 0), 80, "redux.sync.add.s32 r0, r1, 0xffffffff;"),
+    row(&["mbarrier"], Isa(7, 0), 80, "mbarrier.init.shared.b64 [a0], 1;"),
+    row(&["mbarrier", "test_wait", "parity"], Isa(7, 1), 80, "mbarrier.test_wait.parity.shared.b64 p0, [a0], r0;"),
+    row(&["tf32"], Isa(7, 0), 80, "cvt.rna.tf32.f32 r0, f0;"),
+    row(&["bf16|bf16x2"], Isa(7, 0), 80, "cvt.rn.bf16x2.f32 r0, f0, f1;"),
+    row(&["min|max", "f16|f16x2|NaN"], Isa(7, 0), 80, "max.NaN.f32 f0, f1, f2;"),
+    row(&["relu"], Isa(7, 0), 80, "cvt.rn.relu.f16.f32 h0, f0;"),
+    row(&["cvt", "f16x2"], Isa(7, 0), 80, "cvt.rn.f16x2.f32 r0, f0, f1;"),
+    row(&["xorsign"], Isa(7, 2), 86, "max.xorsign.abs.f32 f0, f1, f2;"),
+    row(&["cvt", "f32", "bf16"], Isa(7, 1), 80, "cvt.f32.bf16 f0, h0;"),
+    row(&["createpolicy"], Isa(7, 4), 80, "createpolicy.fractional.L2::evict_last.b64 x0, 1.0;"),
+    row(&["L2::cache_hint"], Isa(7, 4), 80, "ld.global.L2::cache_hint.u32 r0, [g0], x0;"),
+    row(&["L2::256B"], Isa(7, 4), 80, "ld.global.L2::256B.u32 r0, [g0];"),
+    row(&["discard|applypriority"], Isa(7, 4), 80, "discard.global.L2 [g0], 128;"),
+    row(&["prefetch", "L2::evict_last|L2::evict_normal"], Isa(7, 4), 80, "prefetch.global.L2::evict_last [g0];"),
+    row(&["noinc"], Isa(7, 0), 80, ""),
+    // Ada
+    row(&["e4m3x2|e5m2x2"], Isa(8, 1), 89, "cvt.rn.satfinite.e4m3x2.f32 h0, f0, f1;"),
+    row(&["mma", "e4m3|e5m2"], Isa(8, 4), 89, ""),
+    // Hopper
+    row(&["mma", "f64", "m16n8k4|m16n8k8|m16n8k16"], Isa(7, 8), 90,
+        "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {d0, d1, d2, d3}, {d0, d1}, {d2}, {d0, d1, d2, d3};"),
+    row(&["add|sub|mul|set|setp|atom|red|tanh|ex2", "bf16|bf16x2"], Isa(7, 8), 90, "add.bf16x2 r0, r1, r2;"),
+    row(&["atom|red", "v2|v4|v8"], Isa(8, 1), 90, "red.global.add.v2.f32 [g0], {f0, f1};"),
+    row(&["atom", "b128"], Isa(8, 3), 90, ""),
+    row(&["add|min|max", "u16x2|s16x2"], Isa(8, 0), 90, "add.u16x2 r0, r1, r2;"),
+    row(&["min|max", "relu", "s32|s16x2"], Isa(8, 0), 90, "max.relu.s32 r0, r1, r2;"),
+    row(&["fma", "oob"], Isa(8, 1), 90, "fma.rn.oob.f16x2 r0, r1, r2, r3;"),
+    row(&["cvt", "tf32", "rn|rz"], Isa(7, 8), 90, "cvt.rn.tf32.f32 r0, f0;"),
+    row(&["cvt", "bf16", "f16|s8|u8|s16|u16|s32|u32|s64|u64|f64"], Isa(7, 8), 90, "cvt.rn.bf16.s32 h0, r0;"),
+    row(&["stmatrix"], Isa(7, 8), 90, "stmatrix.sync.aligned.m8n8.x1.shared.b16 [a0], {r0};"),
+    row(&["mapa|getctarank"], Isa(7, 8), 90, "mapa.shared::cluster.u32 r0, a0, r1;"),
+    row(&["shared::cta"], Isa(7, 8), 0, "ld.shared::cta.u32 r0, [a0];"),
+    row(&["shared::cluster|cluster"], Isa(7, 8), 90, "ld.shared::cluster.u32 r0, [a0];"),
+    row(&["barrier", "cluster"], Isa(7, 8), 90, "barrier.cluster.arrive.aligned;"),
+    row(&["mbarrier", "try_wait"], Isa(7, 8), 90, "mbarrier.try_wait.shared.b64 p0, [a0], x0;"),
+    row(&["mbarrier", "expect_tx|complete_tx"], Isa(8, 0), 90, "mbarrier.arrive.expect_tx.shared.b64 x0, [a0], 64;"),
+    row(&["griddepcontrol"], Isa(7, 8), 90, "griddepcontrol.wait;"),
+    row(&["%clusterid|%nclusterid|%cluster_ctaid|%cluster_nctaid|%cluster_ctarank|%cluster_nctarank|%is_explicit_cluster"],
+        Isa(7, 8), 90, "mov.u32 r0, %cluster_ctarank;"),
+    row(&[".reqnctapercluster|.explicitcluster|.maxclusterrank"], Isa(7, 8), 90, ""),
+    row(&["elect"], Isa(8, 0), 90, "elect.sync r0|p0, 0xffffffff;"),
+    row(&["cp", "async", "bulk"], Isa(8, 0), 90, "cp.async.bulk.commit_group;"),
+    row(&["proxy"], Isa(8, 0), 90, ""),
+    row(&["fence", "proxy|async|mbarrier_init"], Isa(8, 0), 90, "fence.proxy.async;"),
+    row(&["prefetch", "tensormap"], Isa(8, 0), 90, "prefetch.tensormap [g0];"),
+    row(&["st|red", "async"], Isa(8, 1), 90, ""),
+    row(&["multimem"], Isa(8, 1), 90, "multimem.ld_reduce.relaxed.gpu.global.add.u32 r0, [g0];"),
+    only(&["setmaxnreg"], Isa(8, 0), 90, "setmaxnreg.inc.sync.aligned.u32 240;"),
+    only(&["wgmma"], Isa(8, 0), 90, "wgmma.fence.sync.aligned;"),
+    only(&["tensormap", "replace"], Isa(8, 3), 90, ""),
+    // Blackwell
+    row(&["f32x2"], Isa(8, 6), 100, "add.f32x2 x0, x1, x2;"),
+    row(&["ld|st", "v8"], Isa(8, 8), 100, "ld.global.v8.b32 {r0, r1, r2, r3, r4, r5, r6, r7}, [g0];"),
+    row(&["st", "bulk"], Isa(8, 6), 100, ""),
+    only(&["e2m1x2|e2m3x2|e3m2x2|ue8m0x2"], Isa(8, 6), 100, ""),
+    row(&["clusterlaunchcontrol"], Isa(8, 6), 100, ""),
+    only(&["tcgen05"], Isa(8, 6), 100, "tcgen05.wait::ld.sync.aligned;"),
+    // Any architecture
+    row(&["bmsk|szext"], Isa(7, 6), 70, "szext.wrap.s32 r0, r1, r2;"),
+    row(&["isspacep", "param"], Isa(7, 7), 70, "isspacep.param p0, x0;"),
+    row(&["cvta", "param"], Isa(7, 7), 70, "cvta.param.u64 x0, x1;"),
+    row(&["param::entry|param::func"], Isa(8, 3), 0, "ld.param::entry.u64 x0, [p];"),
+    row(&["b128"], Isa(8, 3), 70, ""),
+];
+
+/// First words of what [`super::FLOOR`] has already, as far as no row says more.
+#[rustfmt::skip]
+pub const KNOWN: &[&str] = &[
+    "abs", "activemask", "add", "addc", "and", "atom", "bar", "barrier", "bfe", "bfi", "bfind", "bra", "brev",
+    "brkpt", "brx", "call", "clz", "cnot", "copysign", "cos", "cvt", "cvta", "div", "ex2", "exit", "fma", "fns",
+    "isspacep", "istypep", "ld", "ldu", "lg2", "lop3", "mad", "mad24", "madc", "max", "membar", "min", "mov", "mul",
+    "mul24", "neg", "not", "or", "pmevent", "popc", "prefetch", "prefetchu", "prmt", "rcp", "red", "rem", "ret",
+    "rsqrt", "sad", "selp", "set", "setp", "shf", "shfl", "shl", "shr", "sin", "slct", "sqrt", "st", "sub", "subc",
+    "testp", "trap", "vote", "xor", "tex", "tld4", "txq", "suld", "sust", "sured", "suq",
+];
