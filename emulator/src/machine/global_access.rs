@@ -40,7 +40,7 @@ impl GlobalCache {
     /// The pattern of these addresses. Lanes that do not run must have the first active lane's.
     #[inline(always)]
     fn pattern(&mut self, mask: u32, first: u64, addresses: &[u64; LANES], bytes: u32, road: Road) -> &Pattern {
-        let entry = &mut self.0[(first / (road.period() / 8) & 7) as usize];
+        let entry = &mut self.0[(first / (road.period() / 8) % 8) as usize];
         let fits = match entry {
             Some(pattern) => pattern.fits(mask, first, addresses, road),
             None => false,
