@@ -1,5 +1,6 @@
 //! A word on stderr about whatever lasts longer than a person waits without wondering.
 
+use std::io::IsTerminal;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -7,9 +8,15 @@ use std::time::Duration;
 /// How long a step may last in silence.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// Does the work; if it lasts more than two seconds, says on stderr what is being done: `note: checking the product …`
+/// Does the work; if it lasts more than two seconds, says on stderr what is being done: `note: checking the product …`. A
+/// terminal alone is told: what is kept in a file must not depend on how fast a machine is.
 pub fn step<R>(what: &str, work: impl FnOnce() -> R) -> R {
-    after(SILENCE, || eprintln!("note: {what} …"), work)
+    let speak = || {
+        if std::io::stderr().is_terminal() {
+            eprintln!("note: {what} …");
+        }
+    };
+    after(SILENCE, speak, work)
 }
 
 /// Does the work, and speaks once if it lasts longer than `silence`.
