@@ -217,9 +217,10 @@ impl BufferMemory {
     }
 
     /// A copy of the contents, to go back to.
-    pub fn snapshot(&self) -> (Vec<u32>, Option<Vec<u8>>) {
-        let words = self.words.iter().map(|word| word.load(Relaxed)).collect();
-        (words, self.written.get().map(|flags| flags.iter().map(|flag| flag.load(Relaxed)).collect()))
+    pub fn snapshot(&mut self) -> (Vec<u32>, Option<Vec<u8>>) {
+        // Not by atomic loads, which the compiler makes one by one.
+        let words = self.words.iter_mut().map(|word| *word.get_mut()).collect();
+        (words, self.written.get_mut().map(|flags| flags.iter_mut().map(|flag| *flag.get_mut()).collect()))
     }
 
     pub fn restore(&mut self, (words, written): &(Vec<u32>, Option<Vec<u8>>)) {

@@ -52,8 +52,9 @@ impl Device {
         if judged_twice {
             passes.push(Pass { side_by_side: false, thorough: true });
         }
+        let again = passes.len() > 1;
         let snapshot = |part: &Written| self.memory.buffers[part.buffer].snapshot();
-        let snapshots: Vec<_> = written.iter().filter(|_| passes.len() > 1).map(snapshot).collect();
+        let snapshots: Vec<_> = written.iter().filter(|_| again).map(snapshot).collect();
         for (n, pass) in passes.iter().enumerate() {
             if n > 0 {
                 for (part, snapshot) in written.iter().zip(&snapshots) {

@@ -5,20 +5,19 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::block::Worker;
 use super::global_access::{Road, verdict_on};
-use super::lanes::{LANES, each};
+use super::lanes::{LANES, each, mask_where};
 use super::order::Kind;
 use super::ordered::{Deed, Target};
 use super::race::Stamp;
-use super::shared_access::write_shared;
 use super::warp::Warp;
-use crate::global::locate;
+use crate::global::{BufferMemory, locate};
 use crate::program::{Access, CopySize, Extended};
 use crate::{Fault, FaultKind};
 
-/// The copies of a warp's lanes that have not landed.
+/// The copies of a warp's lanes that have not landed, by instruction.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
-    pending: Vec<Copy>,
+    pending: Vec<Box<Copy>>,
     /// Groups that each lane has committed.
     groups: [u32; LANES],
 }
@@ -36,22 +35,25 @@ pub(super) struct SourceUnderWay {
     to: u32,
 }
 
+/// The copies that one instruction began; lane by lane where it is an array.
 #[derive(Debug)]
 struct Copy {
-    lane: usize,
-    /// Number of its group among the lane's.
-    group: u32,
-    to: u32,
-    bytes: [u8; 16],
+    /// Those that have not landed.
+    lanes: u32,
+    /// The number of its group among the lane's.
+    groups: [u32; LANES],
+    to: [u32; LANES],
+    words: [[u32; 4]; LANES],
+    /// Bytes of each lane.
     length: u32,
     /// A bit for each byte that somebody wrote at the source.
-    written: u32,
+    written: [u16; LANES],
     /// The access that writes.
     to_index: u32,
-    /// The access that reads, from this address so many bytes.
+    /// The access that reads, from these addresses so many bytes.
     from_index: u32,
-    source: u64,
-    read: u32,
+    sources: [u64; LANES],
+    read: [u32; LANES],
 }
 
 impl Copies {
@@ -61,12 +63,16 @@ impl Copies {
 }
 
 impl Warp {
-    /// How many of the `length` bytes of a copy a lane reads; the others are filled with zeros.
-    pub(super) fn copied_bytes(&self, extended: &Extended, size: CopySize, length: u32, lane: usize) -> u32 {
+    /// How many of the `length` bytes of a copy each lane asks for; the others are filled with zeros.
+    pub(super) fn asked_bytes(&self, extended: &Extended, size: CopySize, length: u32) -> [u32; LANES] {
         match (size, extended.reads.first()) {
-            (CopySize::Given, Some(&(file, slot))) => (self.wide(file, slot, lane) as u32).min(length),
-            (CopySize::UnlessIgnored, Some(&(file, slot))) if self.wide(file, slot, lane) == 1 => 0,
-            _ => length,
+            (CopySize::Given, Some(&(file, slot))) => {
+                std::array::from_fn(|lane| self.wide(file, slot, lane) as u32)
+            }
+            (CopySize::UnlessIgnored, Some(&(file, slot))) => {
+                std::array::from_fn(|lane| if self.wide(file, slot, lane) == 1 { 0 } else { length })
+            }
+            _ => [length; LANES],
         }
     }
 }
@@ -83,60 +89,56 @@ impl Worker<'_> {
         let [from_index, to_index] = extended.accesses[..] else { return Ok(()) };
         let (from, to) = (&accesses[from_index as usize], &accesses[to_index as usize]);
         let length = from.bytes();
-        if let (CopySize::Given, Some(&(file, slot))) = (size, extended.reads.first())
-            && let Some(lane) = each(mask).find(|lane| warp.wide(file, slot, *lane) as u32 > length)
-        {
-            let given = warp.wide(file, slot, lane) as u32;
-            let what = format!("is to read {given} bytes");
+        let sizes = warp.asked_bytes(extended, size, length);
+        if let Some(lane) = each(mask & mask_where(|lane| sizes[lane] > length)).next() {
+            let what = format!("is to read {} bytes", sizes[lane]);
             return Err(self.convict_access(warp, from, lane, FaultKind::OutOfBounds, &what));
         }
-        let sizes: [u32; LANES] = std::array::from_fn(|lane| warp.copied_bytes(extended, size, length, lane));
-        let reading = each(mask).filter(|lane| sizes[*lane] > 0).fold(0, |lanes, lane| lanes | 1 << lane);
-        let whole = each(mask).filter(|lane| sizes[*lane] == length).fold(0, |lanes, lane| lanes | 1 << lane);
-        if reading != 0 {
-            self.check_source(warp, (from, from_index, road), (reading, whole), &sizes)?;
-        }
+        let reading = mask & mask_where(|lane| sizes[lane] > 0);
+        let whole = mask & mask_where(|lane| sizes[lane] == length);
+        let watched =
+            reading != 0 && self.check_source(warp, (from, from_index, road), (reading, whole), &sizes)?;
         warp.set_addresses(from, mask);
         let sources = warp.scratch.addresses.0;
         warp.set_addresses(to, mask);
-        let offsets = self.offsets(warp, to, mask)?;
-        self.count_shared_store(to_index, mask, &offsets);
-        for lane in each(mask) {
-            let mut copy = Copy {
-                lane,
-                group: warp.copies.groups[lane],
-                to: offsets[lane],
-                bytes: [0; 16],
-                length,
-                written: u32::MAX,
-                to_index,
-                from_index,
-                source: sources[lane],
-                read: sizes[lane],
-            };
-            for n in 0..sizes[lane] as usize {
-                let (buffer, offset) = locate(sources[lane]);
-                let memory = &self.context.memory.buffers[buffer];
-                let at = offset as usize + n;
-                copy.bytes[n] = memory.load(at, 1) as u8;
-                let written = memory.written.get().is_none_or(|written| written[at].load(Relaxed) != 0);
-                copy.written &= !(u32::from(!written) << n);
+        let mut copy = Box::new(Copy {
+            lanes: mask,
+            groups: warp.copies.groups,
+            to: self.offsets(warp, to, mask)?,
+            words: [[0; 4]; LANES],
+            length,
+            written: [u16::MAX; LANES],
+            to_index,
+            from_index,
+            sources,
+            read: sizes,
+        });
+        for lane in each(reading) {
+            let (buffer, offset) = locate(sources[lane]);
+            let (memory, at, size) = (&self.context.memory.buffers[buffer], offset as usize, sizes[lane] as usize);
+            copy.words[lane] = words_at(memory, at, size);
+            if let Some(written) = memory.written.get() {
+                let unwritten = (0..size).filter(|n| written[at + n].load(Relaxed) == 0);
+                copy.written[lane] = unwritten.fold(u16::MAX, |bits, n| bits & !(1 << n));
             }
-            self.claim_shared(warp, to, lane, offsets[lane], length)?;
-            self.note_source(warp, &copy);
-            warp.copies.pending.push(copy);
         }
+        self.claim_shared(warp, to, to_index, mask)?;
+        if watched {
+            each(reading).for_each(|lane| self.note_source(warp, &copy, lane));
+        }
+        warp.copies.pending.push(copy);
         Ok(())
     }
 
-    /// The lanes that read at all, and those that read all: within a buffer, and in no race.
+    /// The lanes that read at all, and those that read all: within a buffer, and in no race. Says whether the launch may
+    /// write what they read.
     fn check_source(
         &mut self,
         warp: &mut Warp,
         (access, index, road): (&Access, u32, Road),
         (reading, whole): (u32, u32),
         sizes: &[u32; LANES],
-    ) -> Result<(), Box<Fault>> {
+    ) -> Result<bool, Box<Fault>> {
         warp.set_addresses(access, reading);
         let sources = warp.scratch.addresses.0;
         for lane in each(reading & !whole) {
@@ -166,7 +168,16 @@ impl Worker<'_> {
             home = None;
         }
         self.count_by(warp, access, index, reading, home, road);
-        each(reading).try_for_each(|lane| self.read_source(warp, access, lane, sources[lane], sizes[lane], true))
+        let buffers = &self.context.memory.buffers;
+        let watched = match home {
+            Some(buffer) => buffers[buffer].watch.is_some(),
+            None => each(reading).any(|lane| buffers[locate(sources[lane]).0].watch.is_some()),
+        };
+        if watched {
+            each(reading)
+                .try_for_each(|lane| self.read_source(warp, access, lane, sources[lane], sizes[lane], true))?;
+        }
+        Ok(watched)
     }
 
     /// A lane reads so many bytes of memory that may be watched.
@@ -193,19 +204,19 @@ impl Worker<'_> {
         self.order_access(warp, access, 1 << lane, Target::Global(buffer, memory), deed)
     }
 
-    fn note_source(&mut self, warp: &Warp, copy: &Copy) {
-        let (buffer, offset) = locate(copy.source);
-        if copy.read == 0 || self.context.memory.buffers[buffer].watch.is_none() {
+    fn note_source(&mut self, warp: &Warp, copy: &Copy, lane: usize) {
+        let (buffer, offset) = locate(copy.sources[lane]);
+        if self.context.memory.buffers[buffer].watch.is_none() {
             return;
         }
         self.sources.push(SourceUnderWay {
             block: self.state.block,
-            thread: warp.number * LANES as u32 + copy.lane as u32,
+            thread: warp.number * LANES as u32 + lane as u32,
             at: self.context.program.accesses[copy.from_index as usize].at,
             buffer,
             offset: offset as usize,
-            length: copy.read as usize,
-            to: copy.to,
+            length: copy.read[lane] as usize,
+            to: copy.to[lane],
         });
     }
 
@@ -236,59 +247,80 @@ impl Worker<'_> {
         mask: u32,
     ) -> Result<(), Box<Fault>> {
         let groups = warp.copies.groups;
-        let lands = |copy: &Copy| {
-            let done = pending.is_none_or(|pending| copy.group + pending < groups[copy.lane]);
-            mask >> copy.lane & 1 == 1 && done
-        };
-        let (landing, waiting) = std::mem::take(&mut warp.copies.pending).into_iter().partition(lands);
-        warp.copies.pending = waiting;
-        landing.iter().try_for_each(|copy| self.land(warp, copy))
+        let mut copies = std::mem::take(&mut warp.copies.pending);
+        for copy in &mut copies {
+            let done = |lane: usize| pending.is_none_or(|pending| copy.groups[lane] + pending < groups[lane]);
+            let lanes = copy.lanes & mask & mask_where(done);
+            copy.lanes &= !lanes;
+            if lanes != 0 {
+                self.land(warp, copy, lanes)?;
+            }
+        }
+        copies.retain(|copy| copy.lanes != 0);
+        warp.copies.pending = copies;
+        Ok(())
     }
 
-    fn land(&mut self, warp: &mut Warp, copy: &Copy) -> Result<(), Box<Fault>> {
+    /// The copies of some lanes land.
+    fn land(&mut self, warp: &mut Warp, copy: &Copy, lanes: u32) -> Result<(), Box<Fault>> {
         let accesses = &self.context.program.accesses;
         let (from, to) = (&accesses[copy.from_index as usize], &accesses[copy.to_index as usize]);
-        let thread = warp.number * LANES as u32 + copy.lane as u32;
+        let stamp = self.stamp(warp, to.at);
+        let thread = |lane: usize| stamp.thread() + lane as u32;
         if !self.sources.is_empty() {
             let block = self.state.block;
-            self.sources.retain(|source| (source.block, source.thread, source.to) != (block, thread, copy.to));
-            // It read until now.
-            self.read_source(warp, from, copy.lane, copy.source, copy.read, false)?;
+            for lane in each(lanes) {
+                let landed = (block, thread(lane), copy.to[lane]);
+                self.sources.retain(|source| (source.block, source.thread, source.to) != landed);
+                // It read until now.
+                self.read_source(warp, from, lane, copy.sources[lane], copy.read[lane], false)?;
+            }
         }
-        self.state.copies_under_way -= 1;
+        self.state.copies_under_way -= lanes.count_ones();
         self.state.writes += 1;
-        for n in (0..copy.length).step_by(4) {
-            let n = n as usize;
-            let word = [copy.bytes[n], copy.bytes[n + 1], copy.bytes[n + 2], copy.bytes[n + 3]];
-            write_shared(&mut self.state.shared, copy.to + n as u32, 4, u32::from_le_bytes(word).into());
-        }
-        let stamp = self.stamp(warp, to.at);
-        self.mark_shared(copy.to, copy.length, stamp.of_thread(thread));
-        for byte in (0..copy.length).filter(|byte| copy.written >> byte & 1 == 0) {
-            self.mark_shared(copy.to + byte, 1, Stamp::default());
+        let words = copy.length as usize / 4;
+        for lane in each(lanes) {
+            let (at, start) = (copy.to[lane], copy.to[lane] as usize / 4);
+            self.state.shared[start..start + words].copy_from_slice(&copy.words[lane][..words]);
+            self.mark_shared(at, copy.length, stamp.of_thread(thread(lane)));
+            for byte in (0..copy.length).filter(|byte| copy.written[lane] >> byte & 1 == 0) {
+                self.mark_shared(at + byte, 1, Stamp::default());
+            }
         }
         if self.shared_by_clocks() {
-            warp.scratch.offsets.0[copy.lane] = copy.to;
+            warp.scratch.offsets.0 = copy.to;
             let deed = Deed { check: false, ..Deed::new(Kind::Write, copy.length) };
-            self.order_access(warp, to, 1 << copy.lane, Target::Shared, deed)?;
+            self.order_access(warp, to, lanes, Target::Shared, deed)?;
         }
         Ok(())
     }
 
-    /// A copy is under way to these bytes: whoever reads them before it lands reads what nobody wrote.
-    fn claim_shared(
-        &mut self,
-        warp: &mut Warp,
-        access: &Access,
-        lane: usize,
-        at: u32,
-        length: u32,
-    ) -> Result<(), Box<Fault>> {
-        self.check_shared_write(warp, access, lane, at, length)?;
-        self.mark_under_way(warp, access, lane, at, length);
-        for n in (0..length).step_by(4) {
-            write_shared(&mut self.state.shared, at + n, 4, u32::MAX.into());
+    /// Copies are under way to the offsets at hand: whoever reads there before they land reads what nobody wrote.
+    fn claim_shared(&mut self, warp: &mut Warp, access: &Access, index: u32, mask: u32) -> Result<(), Box<Fault>> {
+        let (offsets, length) = (warp.scratch.offsets.0, access.bytes());
+        let suspicious = self.count_shared_store(warp, access, index, mask);
+        for lane in each(mask) {
+            if suspicious {
+                self.check_shared_write(warp, access, lane, offsets[lane], length)?;
+            }
+            self.mark_under_way(warp, access, lane, offsets[lane], length);
+            let start = offsets[lane] as usize / 4;
+            self.state.shared[start..start + length as usize / 4].fill(u32::MAX);
         }
         Ok(())
     }
+}
+
+/// Up to 16 bytes of a buffer, and zeros behind them.
+fn words_at(memory: &BufferMemory, at: usize, bytes: usize) -> [u32; 4] {
+    let mut words = [0; 4];
+    if (at | bytes) % 4 == 0 {
+        let read = words.iter_mut().zip(at / 4..(at + bytes) / 4);
+        read.for_each(|(word, n)| *word = memory.load_word(n));
+    } else {
+        for n in 0..bytes {
+            words[n / 4] |= (memory.load(at + n, 1) as u32) << (8 * (n % 4));
+        }
+    }
+    words
 }

@@ -112,18 +112,13 @@ impl Worker<'_> {
         }
     }
 
-    pub(super) fn count_shared(&mut self, index: u32, lanes: u32, cost: SharedCost) {
+    fn count_shared(&mut self, index: u32, lanes: u32, cost: SharedCost) {
         let traffic = &mut self.tally.shared[index as usize];
         traffic.requests += 1;
         traffic.lanes += u64::from(lanes);
         traffic.cost += u64::from(cost.wavefronts);
         traffic.ideal += u64::from(cost.ideal_wavefronts);
         traffic.unique_bytes += u64::from(cost.unique_bytes);
-    }
-
-    pub(super) fn count_shared_store(&mut self, index: u32, mask: u32, offsets: &[u32; LANES]) {
-        let bytes = self.context.program.accesses[index as usize].bytes();
-        self.count_shared(index, mask.count_ones(), access::shared_store(offsets, mask, bytes));
     }
 
     /// A lane reads bytes that others must not be writing. Says whether nobody has written some of them.
@@ -192,9 +187,8 @@ impl Worker<'_> {
 
     pub(super) fn mark_shared(&mut self, at: u32, length: u32, now: Stamp) {
         let grain = self.context.program.shared_grain;
-        for cell in cells(&self.state.cells, at, length, grain) {
-            self.state.cells.mark(cell as usize, 1, now);
-        }
+        let cells = cells(&self.state.cells, at, length, grain);
+        self.state.cells.mark(cells.start as usize, cells.len(), now);
     }
 }
 

@@ -1,8 +1,10 @@
 //! Accesses under the order model: each is held against the earlier ones of its cells, and then kept there.
 
+use std::ops::Range;
+
 use super::block::Worker;
-use super::lanes::each;
-use super::order::{Access as Touch, Clash, Kind, Place, force};
+use super::lanes::{LANES, each, mask_where};
+use super::order::{Access as Touch, Clash, Kind, force};
 use super::shared_access::read_shared;
 use super::warp::Warp;
 use crate::Fault;
@@ -66,81 +68,62 @@ impl Worker<'_> {
         target: Target,
         deed: Deed,
     ) -> Result<(), Box<Fault>> {
-        if let Some(clocks) = &mut self.clocks {
-            clocks.enter(self.state.block as u32);
-        }
-        let parts = self.parts(warp, access, mask, target, deed);
+        let Some(clocks) = &mut self.clocks else { return Ok(()) };
+        clocks.enter(self.state.block as u32);
+        let offsets = target.offsets(warp);
+        let mut lanes = each(mask);
+        let first = lanes.next().map_or(0, |lane| offsets[lane]);
+        // Then no two of them have one place, which is the common case.
+        let rising = lanes.try_fold(first, |last, lane| (last < offsets[lane]).then_some(offsets[lane])).is_some();
+        let touches = Touches::new(self, warp, access, target, deed);
+        let parts = || parts(&offsets, mask, deed.kind == Kind::Read && !rising);
         if deed.check {
-            if deed.kind == Kind::Write && !access.ordered() && deed.keep {
+            if deed.kind == Kind::Write && !access.ordered() && deed.keep && !rising {
                 self.colliding_lanes(warp, access, mask, target)?;
             }
-            for (lanes, offset) in &parts {
-                self.check_part(warp, access, (*lanes, *offset), target, deed)?;
-            }
+            parts().try_for_each(|part| self.check_part(warp, access, &touches, part, (target, deed)))?;
         }
         if deed.keep
             && let Some(clocks) = &mut self.clocks
         {
-            let grain = grain_of(self.context.program, target);
-            for (lanes, offset) in parts {
-                for cell in offset / grain..(offset + deed.length).div_ceil(grain) {
-                    let touch = touch(self.state.block, warp, access, lanes, deed.kind, (cell, offset, grain));
-                    clocks.keep(place(target, cell), touch, access.order);
-                }
+            for part in parts() {
+                clocks.keep(target.buffer(), touches.cells(part), access.order, |cell| touches.of(part, cell));
             }
         }
         Ok(())
-    }
-
-    /// The lanes and offsets of an access; lanes that read one place together.
-    fn parts(&self, warp: &Warp, access: &Access, mask: u32, target: Target, deed: Deed) -> Vec<(u32, u32)> {
-        let mut parts: Vec<(u32, u32)> = Vec::with_capacity(32);
-        for lane in each(mask) {
-            let offset = offset_of(warp, lane, target);
-            let same = |part: &&mut (u32, u32)| part.1 == offset;
-            match parts.iter_mut().find(same).filter(|_| deed.kind == Kind::Read) {
-                Some(part) => part.0 |= 1 << lane,
-                None => parts.push((1 << lane, offset)),
-            }
-        }
-        debug_assert!(access.bytes() > 0);
-        parts
     }
 
     fn check_part(
         &self,
         warp: &Warp,
         access: &Access,
+        touches: &Touches,
         (lanes, offset): (u32, u32),
-        target: Target,
-        deed: Deed,
+        (target, deed): (Target, Deed),
     ) -> Result<(), Box<Fault>> {
         let Some(clocks) = &self.clocks else { return Ok(()) };
-        let grain = grain_of(self.context.program, target);
-        let stored = matches!((deed.kind, deed.keep), (Kind::Write, true))
-            .then(|| warp.stored_bytes(access, lanes.trailing_zeros() as usize));
-        for cell in offset / grain..(offset + deed.length).div_ceil(grain) {
-            let now = touch(self.state.block, warp, access, lanes, deed.kind, (cell, offset, grain));
-            let place = place(target, cell);
-            let mut same = || match stored {
-                Some(bytes) => (0..grain).all(|n| {
-                    let at = cell * grain + n;
+        let (view, grain) = (clocks.view(target.buffer()), touches.grain);
+        for cell in touches.cells((lanes, offset)) {
+            let now = touches.of((lanes, offset), cell);
+            let mut same = || {
+                let bytes = warp.stored_bytes(access, lanes.trailing_zeros() as usize);
+                let unchanged = |at: u32| {
                     let old = match target {
                         Target::Shared => read_shared(&self.state.shared, at, 1) as u8,
                         Target::Global(_, memory) => memory.load(at as usize, 1) as u8,
                     };
                     bytes.get((at - offset) as usize) == Some(&old)
-                }),
-                None => false,
+                };
+                (deed.kind, deed.keep) == (Kind::Write, true) && (cell * grain..(cell + 1) * grain).all(unchanged)
             };
-            if let Some(clash) = clocks.clash(place, &now, &mut same) {
+            if let Some(clash) = view.clash(cell, &now, &mut same) {
                 return Err(self.convict_clash(warp, access, target, cell * grain, (&clash, &now)));
             }
             if deed.kind != Kind::Read {
                 continue;
             }
             if access.read_only
-                && let Some(write) = clocks.written(place, now.block)
+                && let Some(write) = view.written(cell)
             {
                 let lane = lanes.trailing_zeros();
                 let (then, other) = (write.access(), write.access().lanes.trailing_zeros());
@@ -149,7 +132,7 @@ impl Worker<'_> {
             }
             if matches!(access.order, Order::Relaxed | Order::Volatile)
                 && self.is_blind(access)
-                && let Some(clash) = clocks.unordered_store(place, &now)
+                && let Some(clash) = view.unordered_store(cell, &now)
             {
                 return Err(self.convict_stale(warp, access, target, cell * grain, &clash));
             }
@@ -166,13 +149,13 @@ impl Worker<'_> {
 
     /// Lanes of one store that write different values to one place.
     fn colliding_lanes(&self, warp: &Warp, access: &Access, mask: u32, target: Target) -> Result<(), Box<Fault>> {
+        let offsets = target.offsets(warp);
         for lane in each(mask) {
-            let offset = offset_of(warp, lane, target);
             for other in each(mask & ((1 << lane) - 1)) {
-                if offset_of(warp, other, target) == offset
+                if offsets[other] == offsets[lane]
                     && warp.stored_bytes(access, other) != warp.stored_bytes(access, lane)
                 {
-                    return Err(self.convict_one_store(warp, access, target, offset, (lane as u32, other as u32)));
+                    return Err(self.convict_one_store(warp, access, target, offsets[lane], (lane as u32, other as u32)));
                 }
             }
         }
@@ -180,37 +163,66 @@ impl Worker<'_> {
     }
 }
 
-fn offset_of(warp: &Warp, lane: usize, target: Target) -> u32 {
-    match target {
-        Target::Shared => warp.scratch.offsets.0[lane],
-        Target::Global(..) => locate(warp.scratch.addresses.0[lane]).1 as u32,
+impl Target<'_> {
+    /// Where the lanes access it.
+    fn offsets(self, warp: &Warp) -> [u32; LANES] {
+        match self {
+            Target::Shared => warp.scratch.offsets.0,
+            Target::Global(..) => warp.scratch.addresses.0.map(|address| locate(address).1 as u32),
+        }
+    }
+
+    fn buffer(self) -> Option<u32> {
+        match self {
+            Target::Shared => None,
+            Target::Global(buffer, _) => Some(buffer as u32),
+        }
     }
 }
 
-fn grain_of(program: &crate::program::Program, target: Target) -> u32 {
-    match target {
-        Target::Shared => program.shared_grain,
-        Target::Global(..) => program.global_grain,
-    }
+/// The lanes and the offset of each part of an access, in the order of lanes. Lanes that do it `together` and have one
+/// place are one part.
+fn parts(offsets: &[u32; LANES], mask: u32, together: bool) -> impl Iterator<Item = (u32, u32)> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let first = (rest != 0).then(|| rest.trailing_zeros() as usize)?;
+        let offset = offsets[first];
+        let lanes = if together { mask_where(|lane| offsets[lane] == offset) & rest } else { 1 << first };
+        rest &= !lanes;
+        Some((lanes, offset))
+    })
 }
 
-fn place(target: Target, cell: u32) -> Place {
-    match target {
-        Target::Shared => Place { buffer: None, cell },
-        Target::Global(buffer, _) => Place { buffer: Some(buffer as u32), cell },
-    }
+/// An access, as the order model sees it: cell by cell.
+struct Touches {
+    now: Touch,
+    grain: u32,
+    /// Bytes of each lane, and of an element.
+    length: u32,
+    element: u32,
 }
 
-fn touch(
-    block: u64,
-    warp: &Warp,
-    access: &Access,
-    lanes: u32,
-    kind: Kind,
-    (cell, offset, grain): (u32, u32, u32),
-) -> Touch {
-    // Which part of an element the cell is: strong accesses of one element are of one extent.
-    let within = (cell * grain).saturating_sub(offset) % access.element_bytes.max(1) / grain;
-    let extent = (within << 4 | access.element_bytes.trailing_zeros()) as u8;
-    Touch { block: block as u32, warp: warp.number, lanes, at: access.at, kind, force: force(access), extent }
+impl Touches {
+    fn new(worker: &Worker, warp: &Warp, access: &Access, target: Target, deed: Deed) -> Touches {
+        let (block, warp, kind, force) = (worker.state.block as u32, warp.number, deed.kind, force(access));
+        let grain = match target {
+            Target::Shared => worker.context.program.shared_grain,
+            Target::Global(..) => worker.context.program.global_grain,
+        };
+        let now = Touch { block, warp, lanes: 0, at: access.at, kind, force, extent: 0 };
+        Touches { now, grain, length: deed.length, element: access.element_bytes.max(1) }
+    }
+
+    #[inline]
+    fn cells(&self, (_, offset): (u32, u32)) -> Range<u32> {
+        let shift = self.grain.trailing_zeros();
+        offset >> shift..(offset + self.length + self.grain - 1) >> shift
+    }
+
+    #[inline]
+    fn of(&self, (lanes, offset): (u32, u32), cell: u32) -> Touch {
+        // Which part of an element the cell is: strong accesses of one element are of one extent. (All are powers of two.)
+        let within = ((cell * self.grain).saturating_sub(offset) & (self.element - 1)) >> self.grain.trailing_zeros();
+        Touch { lanes, extent: (within << 4 | self.element.trailing_zeros()) as u8, ..self.now }
+    }
 }

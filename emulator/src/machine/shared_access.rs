@@ -176,6 +176,22 @@ impl Worker<'_> {
         Ok(())
     }
 
+    /// Counts a store by lanes at the offsets at hand. Says whether it may meet another access that it must not.
+    pub(super) fn count_shared_store(&mut self, warp: &Warp, access: &Access, index: u32, mask: u32) -> bool {
+        let (stamp, under_way, by_clocks) = (self.stamp(warp, access.at), self.epoch_under_way(), self.shared_by_clocks());
+        let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
+        count(&mut self.tally.shared[index as usize], pattern, mask);
+        let cells = &self.state.cells;
+        if cells.is_empty() {
+            return false;
+        }
+        let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
+        let shift = self.context.program.shared_grain.trailing_zeros();
+        by_clocks
+            || meets_copy(cells, pattern, first, shift, under_way)
+            || writes_conflict(cells, pattern, first, shift, stamp)
+    }
+
     /// A load met a cell that an unordered thread wrote, or nobody: which lane is at fault?
     #[inline(never)]
     fn judge_shared_load(&self, warp: &mut Warp, access: &Access, mask: u32, stamp: Stamp) -> Result<(), Box<Fault>> {

@@ -24,7 +24,8 @@ impl Worker<'_> {
                     (Extension::Atomic(_), &[place]) => self.note(warp, place, mask, AccessKind::Atomic, None),
                     (Extension::CopyAsync { size, .. }, &[from, to]) => {
                         let length = self.context.program.accesses[from as usize].bytes();
-                        let reading = mask_where(|lane| warp.copied_bytes(extended, size, length, lane) > 0) & mask;
+                        let sizes = warp.asked_bytes(extended, size, length);
+                        let reading = mask_where(|lane| sizes[lane] > 0) & mask;
                         self.note(warp, from, reading, AccessKind::Load, None);
                         self.note(warp, to, mask, AccessKind::Store, None);
                     }

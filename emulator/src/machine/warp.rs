@@ -144,11 +144,10 @@ impl Warp {
         self.copies = Copies::default();
         self.local_written.fill(0);
         for &(slot, preset) in &program.preset32 {
-            self.r[slot as usize] =
-                Lanes(std::array::from_fn(|lane| preset_value(preset, launch, block, first, lane) as u32));
+            self.r[slot as usize] = Lanes(preset_values(preset, launch, block, first).map(|value| value as u32));
         }
         for &(slot, preset) in &program.preset64 {
-            self.d[slot as usize] = Lanes(std::array::from_fn(|lane| preset_value(preset, launch, block, first, lane)));
+            self.d[slot as usize] = Lanes(preset_values(preset, launch, block, first));
         }
         for &(slot, value) in &program.preset_predicates {
             self.p[slot as usize] = if value { FULL } else { 0 };
@@ -191,26 +190,30 @@ fn unfold(linear: u64, extents: Dim3) -> Dim3 {
     Dim3 { x: (linear % x) as u32, y: (linear / x % y) as u32, z: (linear / x / y) as u32 }
 }
 
-fn preset_value(preset: Preset, launch: &Shape, block: Dim3, first: u32, lane: usize) -> u64 {
+/// What the lanes of the warp whose first thread is `first` find in a register.
+fn preset_values(preset: Preset, launch: &Shape, block: Dim3, first: u32) -> [u64; LANES] {
     let axis = |extents: Dim3, axis: u8| u64::from([extents.x, extents.y, extents.z][axis as usize]);
-    match preset {
+    let same = match preset {
+        Preset::Tid(n) => return std::array::from_fn(|lane| axis(launch.thread(first + lane as u32), n)),
+        Preset::LaneId => return std::array::from_fn(|lane| lane as u64),
+        Preset::LaneMask(kind) => {
+            return std::array::from_fn(|lane| {
+                let below = (1u64 << lane) - 1;
+                let mask = [below + 1, below, 2 * below + 1, !(2 * below + 1), !below][kind as usize];
+                mask & 0xffff_ffff
+            });
+        }
         Preset::Constant(bits) => bits,
         Preset::SharedAddress { address, .. } => address,
-        Preset::Tid(n) => axis(launch.thread(first + lane as u32), n),
         Preset::Ntid(n) => axis(launch.block, n),
         Preset::Ctaid(n) => axis(block, n),
         Preset::Nctaid(n) => axis(launch.grid, n),
-        Preset::LaneId => lane as u64,
         Preset::WarpId => u64::from(first) / LANES as u64,
         Preset::NWarpId => launch.block.count().div_ceil(LANES as u64),
-        Preset::LaneMask(kind) => {
-            let below = (1u64 << lane) - 1;
-            let mask = [below + 1, below, 2 * below + 1, !(2 * below + 1), !below][kind as usize];
-            mask & 0xffff_ffff
-        }
         Preset::SharedBytes => launch.shared_bytes.into(),
         Preset::DynamicSharedBytes => launch.dynamic_shared.into(),
         Preset::Global(index, offset) => launch.globals[index as usize].wrapping_add(offset as u64),
         Preset::DynamicSharedBase(_) => unreachable!("a constant once the program is decoded"),
-    }
+    };
+    [same; LANES]
 }

@@ -7,6 +7,10 @@ use super::threads::{Handed, Threads, add};
 
 /// Accesses that are kept of one cell. Forgetting the oldest convicts too little, never too much.
 const MOST: usize = 48;
+/// They are told apart by the bits of a number.
+const _: () = assert!(FEW + MOST <= u64::BITS as usize);
+/// Accesses for which there is room in the cell itself.
+const FEW: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -78,7 +82,7 @@ impl Record {
 /// See the module. Most cells are written once, and read by one warp.
 #[derive(Debug, Default)]
 pub(super) struct Cell {
-    few: [Option<Record>; 2],
+    few: [Option<Record>; FEW],
     /// Present where there are others, or strong ones.
     more: Option<Box<More>>,
 }
@@ -121,7 +125,13 @@ impl Access {
 
 impl Cell {
     fn records(&self) -> impl Iterator<Item = &Record> {
-        self.few.iter().flatten().chain(self.more.iter().flat_map(|more| &more.records))
+        let more = self.more.as_ref().map_or(&[][..], |more| &more.records);
+        self.few.iter().flatten().chain(more)
+    }
+
+    fn records_mut(&mut self) -> impl Iterator<Item = &mut Record> {
+        let more = self.more.as_mut().map_or(&mut [][..], |more| &mut more.records);
+        self.few.iter_mut().flatten().chain(more)
     }
 
     fn retain(&mut self, mut keep: impl FnMut(&Record) -> bool) {
@@ -233,7 +243,10 @@ impl Cell {
         match (now.kind, now.force) {
             (Kind::Write, Force::Weak) => {
                 // Whoever races with what was here races with this.
-                self.retain(|_| false);
+                self.few = [None; FEW];
+                if let Some(more) = &mut self.more {
+                    more.records.clear();
+                }
                 self.begin_chain();
             }
             (Kind::Write, _) => {
@@ -250,8 +263,7 @@ impl Cell {
                 }
             }
             (Kind::Read, Force::Weak) => {
-                let more = self.more.iter_mut().flat_map(|more| &mut more.records);
-                for record in self.few.iter_mut().flatten().chain(more) {
+                for record in self.records_mut() {
                     if record.kind == Kind::Read
                         && !record.is_strong()
                         && (record.block, u32::from(record.warp), record.time) == (now.block, now.warp, time)
@@ -297,10 +309,11 @@ impl Cell {
 
     /// Forgets the records for which `known` holds, all of them judged before the first is gone.
     fn forget(&mut self, known: impl Fn(&Cell, &Record) -> bool) {
-        let known: Vec<bool> = self.records().map(|record| known(self, record)).collect();
-        if known.contains(&true) {
-            let mut known = known.iter();
-            self.retain(|_| known.next() == Some(&false));
+        let gone = |n: usize, record: &Record| u64::from(known(self, record)) << n;
+        let gone = self.records().enumerate().fold(0, |all, (n, record)| all | gone(n, record));
+        if gone != 0 {
+            let mut numbers = 0..;
+            self.retain(|_| numbers.next().is_some_and(|n: u32| gone >> n & 1 == 0));
         }
     }
 

@@ -12,8 +12,8 @@ mod cell;
 mod clock;
 mod threads;
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use cell::Cell;
 pub(super) use cell::{Access, Clash, Force, Kind, Record};
@@ -26,10 +26,10 @@ use crate::program::{self, Order, Program, Scope};
 
 /// A cell of memory: of a buffer, or of a thread block's shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+struct Place {
     /// A buffer; none for shared memory.
-    pub buffer: Option<u32>,
-    pub cell: u32,
+    buffer: Option<u32>,
+    cell: u32,
 }
 
 /// Cells of a page.
@@ -47,27 +47,56 @@ pub(super) struct Clocks {
     pub global: bool,
     nothing: Past,
     warps: u32,
-    blocks: HashMap<u32, (Threads, Pages), BuildHasherDefault<Spread>>,
-    ended: Vec<(u32, Threads)>,
+    /// The thread block that runs, and those that are put aside.
+    present: Block,
+    aside: HashMap<u32, Block>,
+    ended: VecDeque<(u32, Threads)>,
     /// By number.
     buffers: Vec<Pages>,
 }
 
-/// Hashes the number of a thread block, once for each access.
-#[derive(Debug, Default)]
-struct Spread(u64);
+/// A thread block: what its threads know, and its shared memory.
+#[derive(Debug)]
+struct Block {
+    number: u32,
+    threads: Threads,
+    shared: Pages,
+}
 
-impl Hasher for Spread {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32((*byte).into()));
+/// The number of no thread block.
+const NOBODY: u32 = u32::MAX;
+
+impl Block {
+    fn new(number: u32, warps: u32, nothing: &Past) -> Block {
+        Block { number, threads: Threads::new(number, warps, nothing), shared: Vec::new() }
+    }
+}
+
+/// Memory as the thread block sees it that runs: a buffer, or its shared memory.
+pub(super) struct View<'a> {
+    threads: &'a Threads,
+    pages: Option<&'a Pages>,
+}
+
+impl View<'_> {
+    fn cell(&self, cell: u32) -> Option<&Cell> {
+        cell_of(self.pages?, cell)
     }
 
-    fn write_u32(&mut self, number: u32) {
-        self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    /// An earlier access to a cell that one races with. `same` says whether a write changes nothing there.
+    #[inline]
+    pub fn clash(&self, cell: u32, now: &Access, same: &mut dyn FnMut() -> bool) -> Option<Clash> {
+        self.cell(cell)?.clash(self.threads, now, same)
     }
 
-    fn finish(&self) -> u64 {
-        self.0
+    /// See `Cell::unordered_store`.
+    pub fn unordered_store(&self, cell: u32, now: &Access) -> Option<Clash> {
+        self.cell(cell)?.unordered_store(self.threads, now)
+    }
+
+    /// The last write to a cell in this launch.
+    pub fn written(&self, cell: u32) -> Option<Record> {
+        self.cell(cell)?.is_written().copied()
     }
 }
 
@@ -89,29 +118,47 @@ impl Clocks {
     pub fn new(program: &Program, warps: u32, thorough: bool) -> Option<Box<Clocks>> {
         let (shared, global) = (program.needs.shared || thorough, program.needs.global || thorough);
         (shared || global).then(|| {
-            let (blocks, buffers) = (HashMap::default(), Vec::new());
-            Box::new(Clocks { shared, global, nothing: Past::default(), warps, blocks, ended: Vec::new(), buffers })
+            let nothing = Past::default();
+            let present = Block::new(NOBODY, 0, &nothing);
+            let (aside, ended, buffers) = (HashMap::new(), VecDeque::new(), Vec::new());
+            Box::new(Clocks { shared, global, nothing, warps, present, aside, ended, buffers })
         })
     }
 
     /// A thread block has ended.
     pub fn end(&mut self, block: u32) {
-        if let Some((threads, _)) = self.blocks.remove(&block) {
+        let found = match self.present.number == block {
+            true => Some(std::mem::replace(&mut self.present, Block::new(NOBODY, 0, &self.nothing))),
+            false => self.aside.remove(&block),
+        };
+        if let Some(Block { threads, .. }) = found {
             if self.ended.len() == REMEMBERED {
-                self.ended.remove(0);
+                self.ended.pop_front();
             }
-            self.ended.push((block, threads));
+            self.ended.push_back((block, threads));
         }
     }
 
-    /// A thread block is about to access something.
+    /// A thread block is about to do something.
+    #[inline]
     pub fn enter(&mut self, block: u32) {
-        self.threads(block);
+        if self.present.number != block {
+            self.change(block);
+        }
+    }
+
+    #[cold]
+    fn change(&mut self, block: u32) {
+        let next = self.aside.remove(&block).unwrap_or_else(|| Block::new(block, self.warps, &self.nothing));
+        let last = std::mem::replace(&mut self.present, next);
+        if last.number != NOBODY {
+            self.aside.insert(last.number, last);
+        }
     }
 
     fn threads(&mut self, block: u32) -> &mut Threads {
-        let (nothing, warps) = (&self.nothing, self.warps);
-        &mut self.blocks.entry(block).or_insert_with(|| (Threads::new(block, warps, nothing), Vec::new())).0
+        self.enter(block);
+        &mut self.present.threads
     }
 
     pub fn fence(&mut self, block: u32, warp: u32, lanes: u32, order: Order, scope: Scope) {
@@ -140,36 +187,25 @@ impl Clocks {
         self.threads(block).complete(id, waiting, ended, live);
     }
 
-    fn cell(&self, block: u32, place: Place) -> Option<&Cell> {
-        match place.buffer {
-            Some(buffer) => cell_of(self.buffers.get(buffer as usize)?, place.cell),
-            None => cell_of(&self.blocks.get(&block)?.1, place.cell),
-        }
+    /// A buffer, or without one shared memory, as the thread block sees it that runs.
+    pub fn view(&self, buffer: Option<u32>) -> View<'_> {
+        let pages = match buffer {
+            Some(buffer) => self.buffers.get(buffer as usize),
+            None => Some(&self.present.shared),
+        };
+        View { threads: &self.present.threads, pages }
     }
 
-    /// An earlier access to the place that one races with. `same` says whether a write changes nothing there.
-    pub fn clash(&self, place: Place, now: &Access, same: &mut dyn FnMut() -> bool) -> Option<Clash> {
-        let threads = &self.blocks.get(&now.block)?.0;
-        self.cell(now.block, place)?.clash(threads, now, same)
-    }
-
-    /// See `Cell::unordered_store`.
-    pub fn unordered_store(&self, place: Place, now: &Access) -> Option<Clash> {
-        let threads = &self.blocks.get(&now.block)?.0;
-        self.cell(now.block, place)?.unordered_store(threads, now)
-    }
-
-    /// The last write to a place in this launch.
-    pub fn written(&self, place: Place, block: u32) -> Option<Record> {
-        self.cell(block, place)?.is_written().copied()
-    }
-
-    /// Keeps an access that races with none, and lets it hand on and take over what its strength says.
-    pub fn keep(&mut self, place: Place, now: Access, order: Order) {
-        let block = self.blocks.entry(now.block);
-        let (nothing, warps) = (&self.nothing, self.warps);
-        let (threads, shared) = block.or_insert_with(|| (Threads::new(now.block, warps, nothing), Vec::new()));
-        let pages = match place.buffer {
+    /// Keeps an access that races with none.
+    pub fn keep(
+        &mut self,
+        buffer: Option<u32>,
+        cells: Range<u32>,
+        order: Order,
+        access: impl Fn(u32) -> Access,
+    ) {
+        let Block { threads, shared, .. } = &mut self.present;
+        let pages = match buffer {
             Some(buffer) => {
                 let buffer = buffer as usize;
                 if self.buffers.len() <= buffer {
@@ -179,28 +215,11 @@ impl Clocks {
             }
             None => shared,
         };
-        let cell = cell_in(pages, place.cell);
-        if order == Order::Weak {
-            cell.keep(threads, now);
-            return;
-        }
-        let acquire = matches!(order, Order::Acquire | Order::AcqRel);
-        let release = matches!(order, Order::Release | Order::AcqRel);
-        if now.kind != Kind::Write {
-            let (found, missed) = cell.found(now.block, now.force);
-            let fenced = cell.fenced(now.block, now.force);
-            for lane in each(now.lanes) {
-                threads.found(now.warp, lane, place, found.clone(), missed, acquire);
-                fenced.iter().for_each(|fenced| threads.saw(now.warp, lane, fenced));
-            }
-        }
-        cell.keep(threads, now);
-        if now.kind != Kind::Read {
-            for lane in each(now.lanes) {
-                let wide = now.force == Force::Wide;
-                let fenced = threads.base(now.warp, lane).fenced.clone();
-                let handed = threads.handed(now.warp, lane, place, wide, release);
-                cell.hand_on(now.block, &handed, &fenced, now.force);
+        for number in cells {
+            let (cell, now) = (cell_in(pages, number), access(number));
+            match order {
+                Order::Weak => cell.keep(threads, now),
+                _ => keep_strong(threads, cell, Place { buffer, cell: number }, now, order),
             }
         }
     }
@@ -209,7 +228,10 @@ impl Clocks {
     pub fn missing(&self, clash: &Clash, now: &Access) -> Missing {
         let (then, time) = (clash.before.access(), clash.before.time());
         let ended = |block: u32| self.ended.iter().find(|(number, _)| *number == block).map(|(_, threads)| threads);
-        let of = |block: u32| self.blocks.get(&block).map(|(threads, _)| threads).or_else(|| ended(block));
+        let of = |block: u32| match self.present.number == block {
+            true => Some(&self.present.threads),
+            false => self.aside.get(&block).map(|block| &block.threads).or_else(|| ended(block)),
+        };
         if then.block != now.block && (then.force == Force::Weak) != (now.force == Force::Weak) {
             return Missing::Strength;
         }
@@ -232,6 +254,29 @@ impl Clocks {
                 }
             }
             _ => Missing::Everything,
+        }
+    }
+}
+
+/// Keeps a strong access, and lets it hand on and take over what its order says.
+fn keep_strong(threads: &mut Threads, cell: &mut Cell, place: Place, now: Access, order: Order) {
+    let acquire = matches!(order, Order::Acquire | Order::AcqRel);
+    let release = matches!(order, Order::Release | Order::AcqRel);
+    if now.kind != Kind::Write {
+        let (found, missed) = cell.found(now.block, now.force);
+        let fenced = cell.fenced(now.block, now.force);
+        for lane in each(now.lanes) {
+            threads.found(now.warp, lane, place, found.clone(), missed, acquire);
+            fenced.iter().for_each(|fenced| threads.saw(now.warp, lane, fenced));
+        }
+    }
+    cell.keep(threads, now);
+    if now.kind != Kind::Read {
+        for lane in each(now.lanes) {
+            let wide = now.force == Force::Wide;
+            let fenced = threads.base(now.warp, lane).fenced.clone();
+            let handed = threads.handed(now.warp, lane, place, wide, release);
+            cell.hand_on(now.block, &handed, &fenced, now.force);
         }
     }
 }

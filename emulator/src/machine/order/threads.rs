@@ -84,8 +84,15 @@ pub(crate) enum Missing {
 pub(super) struct Threads {
     block: u32,
     warps: Vec<WarpPast>,
-    /// By barrier: what arrived brought along, in the phase that is not complete.
-    arrived: Vec<(u32, Past)>,
+    /// By barrier, in the phase that is not complete.
+    arrived: Vec<(u32, Arrived)>,
+}
+
+/// Who arrived at a barrier: what they know of others, and which warp's lanes they are, each with its time.
+#[derive(Debug, Default)]
+struct Arrived {
+    others: Option<Past>,
+    parts: Vec<(u32, u32, u32)>,
 }
 
 impl Threads {
@@ -127,14 +134,20 @@ impl Threads {
         }
     }
 
-    /// All that some lanes know, and did.
-    fn past(&self, warp: u32, lanes: u32) -> Past {
+    /// All that some lanes know of others.
+    fn others(&self, warp: u32, lanes: u32) -> Past {
         let mut past = self.base(warp, lanes.trailing_zeros() as usize & 31).clone();
         if !self.is_uniform(warp) {
             for lane in each(lanes) {
                 past = past.join(self.base(warp, lane));
             }
         }
+        past
+    }
+
+    /// All that some lanes know, and did.
+    fn past(&self, warp: u32, lanes: u32) -> Past {
+        let past = self.others(warp, lanes);
         let parts = [(warp, lanes, self.time(warp))];
         Past { known: past.known.with(self.block, parts.into_iter()), ..past }
     }
@@ -157,23 +170,30 @@ impl Threads {
 
     /// Lanes arrive at a barrier of the block.
     pub fn arrive(&mut self, id: u32, warp: u32, lanes: u32) {
-        let past = self.past(warp, lanes);
+        let at = self.arrived.iter().position(|(known, _)| *known == id).unwrap_or_else(|| {
+            self.arrived.push((id, Arrived::default()));
+            self.arrived.len() - 1
+        });
+        let mut arrived = std::mem::take(&mut self.arrived[at].1);
+        self.join_arrived(&mut arrived, warp, lanes);
+        self.arrived[at].1 = arrived;
         self.step(warp);
-        match self.arrived.iter_mut().find(|(known, _)| *known == id) {
-            Some((_, clock)) => *clock = clock.join(&past),
-            None => self.arrived.push((id, past)),
-        }
+    }
+
+    fn join_arrived(&self, arrived: &mut Arrived, warp: u32, lanes: u32) {
+        add(&mut arrived.others, Some(&self.others(warp, lanes)));
+        arrived.parts.push((warp, lanes, self.time(warp)));
     }
 
     /// A barrier is complete: the lanes that wait at it know of all that arrived, and of the threads that have `ended`.
     pub fn complete(&mut self, id: u32, waiting: &[(u32, u32)], ended: &[(u32, u32)], live: impl Fn(u32) -> u32) {
         let Some(at) = self.arrived.iter().position(|(known, _)| *known == id) else { return };
-        let mut clock = self.arrived.swap_remove(at).1;
-        for &(warp, lanes) in ended {
-            clock = clock.join(&self.past(warp, lanes));
-        }
+        let mut arrived = self.arrived.swap_remove(at).1;
+        ended.iter().for_each(|&(warp, lanes)| self.join_arrived(&mut arrived, warp, lanes));
+        let others = arrived.others.unwrap_or_default();
+        let past = Past { known: others.known.with(self.block, arrived.parts.into_iter()), ..others };
         for &(warp, lanes) in waiting {
-            self.set_base(warp, lanes, live(warp), &clock);
+            self.set_base(warp, lanes, live(warp), &past);
         }
     }
 
