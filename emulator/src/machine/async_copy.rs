@@ -66,9 +66,7 @@ impl Warp {
     /// How many of the `length` bytes of a copy each lane asks for; the others are filled with zeros.
     pub(super) fn asked_bytes(&self, extended: &Extended, size: CopySize, length: u32) -> [u32; LANES] {
         match (size, extended.reads.first()) {
-            (CopySize::Given, Some(&(file, slot))) => {
-                std::array::from_fn(|lane| self.wide(file, slot, lane) as u32)
-            }
+            (CopySize::Given, Some(&(file, slot))) => std::array::from_fn(|lane| self.wide(file, slot, lane) as u32),
             (CopySize::UnlessIgnored, Some(&(file, slot))) => {
                 std::array::from_fn(|lane| if self.wide(file, slot, lane) == 1 { 0 } else { length })
             }
@@ -96,8 +94,7 @@ impl Worker<'_> {
         }
         let reading = mask & mask_where(|lane| sizes[lane] > 0);
         let whole = mask & mask_where(|lane| sizes[lane] == length);
-        let watched =
-            reading != 0 && self.check_source(warp, (from, from_index, road), (reading, whole), &sizes)?;
+        let watched = reading != 0 && self.check_source(warp, (from, from_index, road), (reading, whole), &sizes)?;
         warp.set_addresses(from, mask);
         let sources = warp.scratch.addresses.0;
         warp.set_addresses(to, mask);

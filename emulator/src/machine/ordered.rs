@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::block::Worker;
 use super::lanes::{LANES, each, mask_where};
-use super::order::{Access as Touch, Clash, Kind, force};
+use super::order::{Access as Touch, Clash, Kind, LINE, Side, View, force};
 use super::shared_access::read_shared;
 use super::warp::Warp;
 use crate::Fault;
@@ -33,6 +33,11 @@ pub(super) struct Deed {
 impl Deed {
     pub fn new(kind: Kind, length: u32) -> Deed {
         Deed { kind, length, check: true, keep: true }
+    }
+
+    /// A load or a store, nothing in particular.
+    fn is_plain(self) -> bool {
+        self.kind != Kind::Atomic && self.check && self.keep
     }
 }
 
@@ -70,24 +75,39 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let Some(clocks) = &mut self.clocks else { return Ok(()) };
         clocks.enter(self.state.block as u32);
-        let offsets = target.offsets(warp);
-        let mut lanes = each(mask);
-        let first = lanes.next().map_or(0, |lane| offsets[lane]);
-        // Then no two of them have one place, which is the common case.
-        let rising = lanes.try_fold(first, |last, lane| (last < offsets[lane]).then_some(offsets[lane])).is_some();
+        let (offsets, buffer) = (target.offsets(warp), target.buffer());
         let touches = Touches::new(self, warp, access, target, deed);
-        let parts = || parts(&offsets, mask, deed.kind == Kind::Read && !rising);
-        if deed.check {
-            if deed.kind == Kind::Write && !access.ordered() && deed.keep && !rising {
+        let mut mask = mask;
+        if access.order == Order::Weak
+            && deed.is_plain()
+            && !access.read_only
+            && let Some(lines) = Lines::of(&offsets, mask, &touches)
+            && let Some(clocks) = &mut self.clocks
+        {
+            mask &= !clocks.keep_lines(buffer, lines.all(), &touches.now);
+        }
+        if mask == 0 {
+            return Ok(());
+        }
+        let together = deed.kind == Kind::Read;
+        let parts = || parts(&offsets, mask, together);
+        if let Some(clocks) = &mut self.clocks {
+            parts().for_each(|part| clocks.open(buffer, touches.cells(part)));
+        }
+        if deed.check
+            && let Some(clocks) = &self.clocks
+        {
+            if deed.kind == Kind::Write && !access.ordered() && deed.keep {
                 self.colliding_lanes(warp, access, mask, target)?;
             }
-            parts().try_for_each(|part| self.check_part(warp, access, &touches, part, (target, deed)))?;
+            let view = clocks.view(buffer);
+            parts().try_for_each(|part| self.check_part((warp, access), &view, &touches, part, (target, deed)))?;
         }
         if deed.keep
             && let Some(clocks) = &mut self.clocks
         {
             for part in parts() {
-                clocks.keep(target.buffer(), touches.cells(part), access.order, |cell| touches.of(part, cell));
+                clocks.keep(buffer, touches.cells(part), access.order, |cell| touches.of(part, cell));
             }
         }
         Ok(())
@@ -95,14 +115,13 @@ impl Worker<'_> {
 
     fn check_part(
         &self,
-        warp: &Warp,
-        access: &Access,
+        (warp, access): (&Warp, &Access),
+        view: &View,
         touches: &Touches,
         (lanes, offset): (u32, u32),
         (target, deed): (Target, Deed),
     ) -> Result<(), Box<Fault>> {
-        let Some(clocks) = &self.clocks else { return Ok(()) };
-        let (view, grain) = (clocks.view(target.buffer()), touches.grain);
+        let grain = touches.grain;
         for cell in touches.cells((lanes, offset)) {
             let now = touches.of((lanes, offset), cell);
             let mut same = || {
@@ -151,12 +170,10 @@ impl Worker<'_> {
     fn colliding_lanes(&self, warp: &Warp, access: &Access, mask: u32, target: Target) -> Result<(), Box<Fault>> {
         let offsets = target.offsets(warp);
         for lane in each(mask) {
-            for other in each(mask & ((1 << lane) - 1)) {
-                if offsets[other] == offsets[lane]
-                    && warp.stored_bytes(access, other) != warp.stored_bytes(access, lane)
-                {
-                    return Err(self.convict_one_store(warp, access, target, offsets[lane], (lane as u32, other as u32)));
-                }
+            let same = mask_where(|other| offsets[other] == offsets[lane]) & mask & ((1 << lane) - 1);
+            let differs = |other: &usize| warp.stored_bytes(access, *other) != warp.stored_bytes(access, lane);
+            if let Some(other) = each(same).find(differs) {
+                return Err(self.convict_one_store(warp, access, target, offsets[lane], (lane as u32, other as u32)));
             }
         }
         Ok(())
@@ -193,6 +210,52 @@ fn parts(offsets: &[u32; LANES], mask: u32, together: bool) -> impl Iterator<Ite
     })
 }
 
+/// The lines of which an access has all cells, each with lanes side by side.
+struct Lines {
+    lines: [(u32, Side); LANES],
+    count: usize,
+}
+
+impl Lines {
+    /// Nothing where the access is not all in such lines, or not each lane in another place.
+    fn of(offsets: &[u32; LANES], mask: u32, touches: &Touches) -> Option<Lines> {
+        let (length, bytes) = (touches.length, touches.grain * LINE as u32);
+        if !length.is_power_of_two() || length < touches.grain || length > bytes {
+            return None;
+        }
+        let (count, shift) = (bytes / length, (length / touches.grain).trailing_zeros() as u8);
+        let mut lines = Lines { lines: [(0, Side::default()); LANES], count: 0 };
+        let mut rest = mask;
+        while rest != 0 {
+            let first = rest.trailing_zeros();
+            let start = offsets[first as usize];
+            if start % bytes != 0 {
+                return None;
+            }
+            let follows = |step: &u32| count == 1 || offsets[(first + step) as usize] == start + length;
+            let step = (1..LANES as u32 - first).find(follows).unwrap_or(1);
+            for n in 0..count {
+                let lane = first + n * step;
+                if lane >= LANES as u32 || rest >> lane & 1 == 0 || offsets[lane as usize] != start + n * length {
+                    return None;
+                }
+                rest &= !(1 << lane);
+            }
+            let line = start / bytes;
+            if lines.all().iter().any(|(known, _)| *known == line) {
+                return None;
+            }
+            lines.lines[lines.count] = (line, Side { first: first as u8, step: step as u8, shift });
+            lines.count += 1;
+        }
+        Some(lines)
+    }
+
+    fn all(&self) -> &[(u32, Side)] {
+        &self.lines[..self.count]
+    }
+}
+
 /// An access, as the order model sees it: cell by cell.
 struct Touches {
     now: Touch,
@@ -224,5 +287,40 @@ impl Touches {
         // Which part of an element the cell is: strong accesses of one element are of one extent. (All are powers of two.)
         let within = ((cell * self.grain).saturating_sub(offset) & (self.element - 1)) >> self.grain.trailing_zeros();
         Touch { lanes, extent: (within << 4 | self.element.trailing_zeros()) as u8, ..self.now }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::order::Force;
+
+    /// The lines of an access of so many bytes per lane, in cells of 4.
+    fn lines(mask: u32, length: u32, offset: impl Fn(u32) -> u32) -> Option<Vec<(u32, [u8; 2])>> {
+        let force = Force::Weak;
+        let now = Touch { block: 0, warp: 0, lanes: 0, at: 0, kind: Kind::Write, force, extent: 0 };
+        let offsets = std::array::from_fn(|lane| offset(lane as u32));
+        let lines = Lines::of(&offsets, mask, &Touches { now, grain: 4, length, element: 4 })?;
+        Some(lines.all().iter().map(|(line, side)| (*line, [side.first, side.step])).collect())
+    }
+
+    #[test]
+    fn lines_are_found_where_lanes_lie_side_by_side() {
+        assert_eq!(lines(!0, 4, |l| 64 + 4 * l), Some(vec![(1, [0, 1]), (2, [16, 1])]), "a row of words");
+        assert_eq!(lines(0xffff, 4, |l| 4 * l), Some(vec![(0, [0, 1])]), "half of one");
+        let vectors: Vec<_> = (0..8).map(|n| (n, [4 * n as u8, 1])).collect();
+        assert_eq!(lines(!0, 16, |l| 16 * l), Some(vectors), "a row of vectors");
+        assert_eq!(lines(0xff, 16, |l| 16 * (l / 2) + 640 * (l % 2)), Some(vec![(0, [0, 2]), (10, [1, 2])]), "in turn");
+        assert_eq!(lines(3, 64, |l| 64 * l), Some(vec![(0, [0, 1]), (1, [1, 1])]), "a line each");
+    }
+
+    #[test]
+    fn none_are_found_where_a_cell_of_one_is_left_out() {
+        assert_eq!(lines(!0, 4, |l| 4 + 4 * l), None, "off by one");
+        assert_eq!(lines(!2, 4, |l| 4 * l), None, "a lane does not run");
+        assert_eq!(lines(!0, 4, |l| 8 * l), None, "every other word");
+        assert_eq!(lines(!0, 4, |l| 4 * (l % 16)), None, "two lanes have one place");
+        assert_eq!(lines(!0, 4, |_| 0), None, "all have");
+        assert_eq!(lines(!0, 128, |l| 128 * l), None, "lanes that have more than a line");
     }
 }

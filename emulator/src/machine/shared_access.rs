@@ -178,7 +178,8 @@ impl Worker<'_> {
 
     /// Counts a store by lanes at the offsets at hand. Says whether it may meet another access that it must not.
     pub(super) fn count_shared_store(&mut self, warp: &Warp, access: &Access, index: u32, mask: u32) -> bool {
-        let (stamp, under_way, by_clocks) = (self.stamp(warp, access.at), self.epoch_under_way(), self.shared_by_clocks());
+        let (stamp, under_way, by_clocks) =
+            (self.stamp(warp, access.at), self.epoch_under_way(), self.shared_by_clocks());
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
         count(&mut self.tally.shared[index as usize], pattern, mask);
         let cells = &self.state.cells;

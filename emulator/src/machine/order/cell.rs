@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::clock::{Clock, Past, Scoped};
-use super::threads::{Handed, Threads, add};
+use super::threads::{Handed, Judge, Threads, add};
 
 /// Accesses that are kept of one cell. Forgetting the oldest convicts too little, never too much.
 const MOST: usize = 48;
@@ -66,6 +66,11 @@ impl Record {
         Access { block, warp: self.warp.into(), lanes, at, kind, force, extent }
     }
 
+    /// A plain access by lanes of a warp of a thread block.
+    pub fn plain(kind: Kind, (block, warp, lanes): (u32, u8, u32), at: u32, time: u32) -> Record {
+        Record { block, lanes, at, time, chain: 0, place: 0, warp, kind, force: Force::Weak, extent: 0 }
+    }
+
     pub fn time(&self) -> u32 {
         self.time
     }
@@ -124,6 +129,13 @@ impl Access {
 }
 
 impl Cell {
+    /// One that a few plain accesses were made to.
+    pub fn with(records: impl Iterator<Item = Record>) -> Cell {
+        let mut cell = Cell::default();
+        cell.few.iter_mut().zip(records).for_each(|(slot, record)| *slot = Some(record));
+        cell
+    }
+
     fn records(&self) -> impl Iterator<Item = &Record> {
         let more = self.more.as_ref().map_or(&[][..], |more| &more.records);
         self.few.iter().flatten().chain(more)
@@ -207,53 +219,86 @@ impl Cell {
     }
 
     /// An earlier access that `now` races with. `same` says whether a write changes nothing.
-    pub fn clash(&self, threads: &Threads, now: &Access, same: &mut dyn FnMut() -> bool) -> Option<Clash> {
-        for before in self.records() {
-            if before.kind == Kind::Read && now.kind == Kind::Read || before.access().is_mutual(now) {
-                continue;
+    #[inline]
+    pub fn clash(&self, judge: &Judge, now: &Access, same: &mut dyn FnMut() -> bool) -> Option<Clash> {
+        let alone = now.lanes.is_power_of_two() || judge.threads.is_uniform(now.warp);
+        let who = (now.warp, now.lanes.trailing_zeros());
+        self.records().find_map(|before| {
+            if before.kind == Kind::Read && now.kind == Kind::Read
+                || alone && judge.knows_all(who, (before.block, before.warp.into()), before.time)
+            {
+                return None;
             }
-            let Some((lane, other)) = self.unordered(threads, before, now) else { continue };
-            // Two stores of one value leave it whatever their order.
-            if now.kind == Kind::Write && before.kind == Kind::Write && same() {
-                continue;
-            }
-            return Some(Clash { before: *before, other, lane });
+            self.clash_with(before, judge.threads, now, same)
+        })
+    }
+
+    /// The same with one of them.
+    fn clash_with(
+        &self,
+        before: &Record,
+        threads: &Threads,
+        now: &Access,
+        same: &mut dyn FnMut() -> bool,
+    ) -> Option<Clash> {
+        if before.access().is_mutual(now) {
+            return None;
         }
-        None
+        let (lane, other) = self.unordered(threads, before, now)?;
+        // Two stores of one value leave it whatever their order.
+        if now.kind == Kind::Write && before.kind == Kind::Write && same() {
+            return None;
+        }
+        Some(Clash { before: *before, other, lane })
     }
 
     /// The store whose value a strong load takes, where it is another thread's of the block and nothing orders the two.
-    pub fn unordered_store(&self, threads: &Threads, now: &Access) -> Option<Clash> {
+    pub fn unordered_store(&self, judge: &Judge, now: &Access) -> Option<Clash> {
         let before = self.is_written()?;
         let theirs = before.access();
         if theirs.kind != Kind::Write || theirs.block != now.block {
             return None;
         }
-        let (lane, other) = self.unordered(threads, before, now)?;
+        let (lane, other) = self.unordered(judge.threads, before, now)?;
         Some(Clash { before: *before, other, lane })
     }
 
     /// Keeps an access that races with none.
+    #[inline]
     pub fn keep(&mut self, threads: &Threads, now: Access) {
         let time = threads.time(now.warp);
-        if now.force != Force::Weak {
-            self.more.get_or_insert_default();
+        if now.force != Force::Weak || now.kind == Kind::Atomic {
+            return self.keep_strong(threads, now, time);
         }
-        let (chain, place) = self.more.as_ref().map_or((0, 0), |more| (more.chain, more.place));
-        match (now.kind, now.force) {
-            (Kind::Write, Force::Weak) => {
-                // Whoever races with what was here races with this.
-                self.few = [None; FEW];
-                if let Some(more) = &mut self.more {
-                    more.records.clear();
-                }
-                self.begin_chain();
+        if now.kind == Kind::Read {
+            let plain = |r: &Record| r.kind == Kind::Read && !r.is_strong();
+            let again =
+                |r: &&mut Record| plain(r) && (r.block, u32::from(r.warp), r.time) == (now.block, now.warp, time);
+            if let Some(record) = self.records_mut().find(again) {
+                (record.lanes, record.at) = (record.lanes | now.lanes, now.at);
+                return;
             }
-            (Kind::Write, _) => {
+            self.forget(|cell, r| plain(r) && cell.unordered(threads, r, &now).is_none());
+        } else {
+            // Whoever races with what was here races with this.
+            self.few = [None; FEW];
+            if let Some(more) = &mut self.more {
+                more.records.clear();
+            }
+            self.begin_chain();
+        }
+        self.push(now, time);
+    }
+
+    fn keep_strong(&mut self, threads: &Threads, now: Access, time: u32) {
+        let more = self.more.get_or_insert_default();
+        let (chain, place) = (more.chain, more.place);
+        match now.kind {
+            Kind::Write => {
                 self.forget_before(threads, &now);
                 self.begin_chain();
             }
-            (Kind::Atomic, _) => {
+            Kind::Atomic => {
                 self.forget_before(threads, &now);
                 // It observed the writes of its row: what comes after it comes after them.
                 let seen = |r: &Record| r.writes() && r.chain == chain && r.access().is_mutual(&now);
@@ -262,20 +307,7 @@ impl Cell {
                     more.place += 1;
                 }
             }
-            (Kind::Read, Force::Weak) => {
-                for record in self.records_mut() {
-                    if record.kind == Kind::Read
-                        && !record.is_strong()
-                        && (record.block, u32::from(record.warp), record.time) == (now.block, now.warp, time)
-                    {
-                        (record.lanes, record.at) = (record.lanes | now.lanes, now.at);
-                        return;
-                    }
-                }
-                let plain = |r: &Record| r.kind == Kind::Read && !r.is_strong();
-                self.forget(|cell, r| plain(r) && cell.unordered(threads, r, &now).is_none());
-            }
-            (Kind::Read, _) => self.retain(|record| {
+            Kind::Read => self.retain(|record| {
                 let again = record.kind == Kind::Read
                     && record.force == now.force
                     && record.extent == now.extent

@@ -101,6 +101,15 @@ impl Clock {
         }
     }
 
+    /// Up to which time all accesses of a warp are known here.
+    pub fn known_until(&self, block: u32, warp: u32) -> u32 {
+        match self.of_block(block).and_then(|times| times.warps.get(warp as usize)) {
+            None => 0,
+            Some(WarpTimes::All(known)) => *known,
+            Some(WarpTimes::Each(known)) => known.iter().copied().min().unwrap_or(0),
+        }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }

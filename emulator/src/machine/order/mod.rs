@@ -3,13 +3,14 @@
 //! Every thread has a vector clock (`clock`). Barriers join those of the threads that take part, and of no others; a fence,
 //! or a release, hands a thread's clock on through the strong writes behind it, and a strong read with an acquire, or a fence
 //! behind it, takes it over, where both scopes have room for both threads (`threads`). For every cell of memory the
-//! accesses are kept that a later one may race with (`cell`).
+//! accesses are kept that a later one may race with (`cell`), or for several at once (`line`).
 //!
 //! It is made for kernels that order their threads by more than whole barriers. For the others, stamps say the
 //! same, and quicker: see `race`.
 
 mod cell;
 mod clock;
+mod line;
 mod threads;
 
 use std::collections::{HashMap, VecDeque};
@@ -18,8 +19,10 @@ use std::ops::Range;
 use cell::Cell;
 pub(super) use cell::{Access, Clash, Force, Kind, Record};
 use clock::Past;
+use line::Line;
+pub(super) use line::{LINE, Side};
 pub(super) use threads::Missing;
-use threads::Threads;
+use threads::{Judge, Threads};
 
 use super::lanes::each;
 use crate::program::{self, Order, Program, Scope};
@@ -32,12 +35,12 @@ struct Place {
     cell: u32,
 }
 
-/// Cells of a page.
-const PAGE: usize = 1 << 10;
+/// Lines of a page.
+const PAGE: usize = 1 << 6;
 /// Thread blocks that have ended and are still asked what they fenced, for messages.
 const REMEMBERED: usize = 64;
 
-type Pages = Vec<Option<Box<[Cell]>>>;
+type Pages = Vec<Option<Box<[Line]>>>;
 
 /// See the module.
 #[derive(Debug)]
@@ -74,7 +77,7 @@ impl Block {
 
 /// Memory as the thread block sees it that runs: a buffer, or its shared memory.
 pub(super) struct View<'a> {
-    threads: &'a Threads,
+    judge: Judge<'a>,
     pages: Option<&'a Pages>,
 }
 
@@ -86,12 +89,12 @@ impl View<'_> {
     /// An earlier access to a cell that one races with. `same` says whether a write changes nothing there.
     #[inline]
     pub fn clash(&self, cell: u32, now: &Access, same: &mut dyn FnMut() -> bool) -> Option<Clash> {
-        self.cell(cell)?.clash(self.threads, now, same)
+        self.cell(cell)?.clash(&self.judge, now, same)
     }
 
     /// See `Cell::unordered_store`.
     pub fn unordered_store(&self, cell: u32, now: &Access) -> Option<Clash> {
-        self.cell(cell)?.unordered_store(self.threads, now)
+        self.cell(cell)?.unordered_store(&self.judge, now)
     }
 
     /// The last write to a cell in this launch.
@@ -101,15 +104,20 @@ impl View<'_> {
 }
 
 fn cell_of(pages: &Pages, cell: u32) -> Option<&Cell> {
-    pages.get(cell as usize / PAGE)?.as_ref().map(|page| &page[cell as usize % PAGE])
+    let (line, n) = (cell as usize / LINE, cell as usize % LINE);
+    pages.get(line / PAGE)?.as_ref()?[line % PAGE].cells().get(n)
 }
 
-fn cell_in(pages: &mut Pages, cell: u32) -> &mut Cell {
-    let page = cell as usize / PAGE;
+fn line_in(pages: &mut Pages, line: u32) -> &mut Line {
+    let (page, n) = (line as usize / PAGE, line as usize % PAGE);
     if pages.len() <= page {
         pages.resize_with(page + 1, || None);
     }
-    &mut pages[page].get_or_insert_with(|| (0..PAGE).map(|_| Cell::default()).collect())[cell as usize % PAGE]
+    &mut pages[page].get_or_insert_with(|| (0..PAGE).map(|_| Line::default()).collect())[n]
+}
+
+fn cell_in(pages: &mut Pages, cell: u32) -> &mut Cell {
+    &mut line_in(pages, cell / LINE as u32).open()[cell as usize % LINE]
 }
 
 impl Clocks {
@@ -187,34 +195,44 @@ impl Clocks {
         self.threads(block).complete(id, waiting, ended, live);
     }
 
-    /// A buffer, or without one shared memory, as the thread block sees it that runs.
+    /// A buffer, or without one shared memory, as the thread block sees it that runs: the cells that are open.
     pub fn view(&self, buffer: Option<u32>) -> View<'_> {
         let pages = match buffer {
             Some(buffer) => self.buffers.get(buffer as usize),
             None => Some(&self.present.shared),
         };
-        View { threads: &self.present.threads, pages }
+        View { judge: Judge::new(&self.present.threads), pages }
+    }
+
+    /// What the thread block that runs knows, and the memory that it accesses.
+    fn at(&mut self, buffer: Option<u32>) -> (&mut Threads, &mut Pages) {
+        let Block { threads, shared, .. } = &mut self.present;
+        let Some(buffer) = buffer.map(|buffer| buffer as usize) else { return (threads, shared) };
+        if self.buffers.len() <= buffer {
+            self.buffers.resize_with(buffer + 1, Vec::new);
+        }
+        (threads, &mut self.buffers[buffer])
+    }
+
+    /// Checks and keeps a plain access to whole lines, as far as that is simple: gives the lanes of which it was.
+    pub fn keep_lines(&mut self, buffer: Option<u32>, lines: &[(u32, Side)], now: &Access) -> u32 {
+        let (threads, pages) = self.at(buffer);
+        let judge = Judge::new(threads);
+        let kept = lines.iter().filter(|(line, side)| line_in(pages, *line).keep(&judge, now, *side));
+        kept.flat_map(|(_, side)| side.lanes()).fold(0, |lanes, lane| lanes | 1 << lane)
+    }
+
+    /// Makes ready to look at cells one by one.
+    pub fn open(&mut self, buffer: Option<u32>, cells: Range<u32>) {
+        let (_, pages) = self.at(buffer);
+        for line in cells.start / LINE as u32..cells.end.div_ceil(LINE as u32) {
+            line_in(pages, line).open();
+        }
     }
 
     /// Keeps an access that races with none.
-    pub fn keep(
-        &mut self,
-        buffer: Option<u32>,
-        cells: Range<u32>,
-        order: Order,
-        access: impl Fn(u32) -> Access,
-    ) {
-        let Block { threads, shared, .. } = &mut self.present;
-        let pages = match buffer {
-            Some(buffer) => {
-                let buffer = buffer as usize;
-                if self.buffers.len() <= buffer {
-                    self.buffers.resize_with(buffer + 1, Vec::new);
-                }
-                &mut self.buffers[buffer]
-            }
-            None => shared,
-        };
+    pub fn keep(&mut self, buffer: Option<u32>, cells: Range<u32>, order: Order, access: impl Fn(u32) -> Access) {
+        let (threads, pages) = self.at(buffer);
         for number in cells {
             let (cell, now) = (cell_in(pages, number), access(number));
             match order {

@@ -1,6 +1,8 @@
 //! What each thread of a thread block knows of the others' past, and what it has handed on: barriers, fences, acquire and
 //! release.
 
+use std::sync::Arc;
+
 use super::super::lanes::{LANES, each};
 use super::Place;
 use super::clock::{Clock, Past, Scoped};
@@ -93,6 +95,42 @@ pub(super) struct Threads {
 struct Arrived {
     others: Option<Past>,
     parts: Vec<(u32, u32, u32)>,
+}
+
+/// Says what lies before an access by threads of a block. It remembers what was known of another warp when it was asked last,
+/// because neighbouring cells ask for the same.
+pub(super) struct Judge<'a> {
+    pub threads: &'a Threads,
+    last: std::cell::Cell<Option<Known<'a>>>,
+}
+
+/// By a clock, all accesses of a warp up to some time are known.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    clock: &'a Arc<Clock>,
+    block: u32,
+    warp: u32,
+    until: u32,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(threads: &'a Threads) -> Judge<'a> {
+        Judge { threads, last: std::cell::Cell::new(None) }
+    }
+
+    /// Whether a lane knows all accesses of another warp at `time`. It may know some where this says no.
+    #[inline]
+    pub fn knows_all(&self, (warp, lane): (u32, u32), (other_block, other_warp): (u32, u32), time: u32) -> bool {
+        let clock = &self.threads.base(warp, lane as usize).known;
+        let asked =
+            |known: &Known| Arc::ptr_eq(known.clock, clock) && (known.block, known.warp) == (other_block, other_warp);
+        let known = self.last.get().filter(asked).unwrap_or_else(|| {
+            let until = clock.known_until(other_block, other_warp);
+            Known { clock, block: other_block, warp: other_warp, until }
+        });
+        self.last.set(Some(known));
+        time <= known.until
+    }
 }
 
 impl Threads {
