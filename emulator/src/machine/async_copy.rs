@@ -17,6 +17,7 @@ use crate::{Fault, FaultKind};
 /// The copies of a warp's lanes that have not landed, by instruction.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
+    #[expect(clippy::vec_box, reason = "those that stay are moved when others land, and they are large")]
     pending: Vec<Box<Copy>>,
     /// Groups that each lane has committed.
     groups: [u32; LANES],
@@ -311,7 +312,7 @@ impl Worker<'_> {
 /// Up to 16 bytes of a buffer, and zeros behind them.
 fn words_at(memory: &BufferMemory, at: usize, bytes: usize) -> [u32; 4] {
     let mut words = [0; 4];
-    if (at | bytes) % 4 == 0 {
+    if (at | bytes).is_multiple_of(4) {
         let read = words.iter_mut().zip(at / 4..(at + bytes) / 4);
         read.for_each(|(word, n)| *word = memory.load_word(n));
     } else {

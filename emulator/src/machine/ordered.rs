@@ -229,7 +229,7 @@ impl Lines {
         while rest != 0 {
             let first = rest.trailing_zeros();
             let start = offsets[first as usize];
-            if start % bytes != 0 {
+            if !start.is_multiple_of(bytes) {
                 return None;
             }
             let follows = |step: &u32| count == 1 || offsets[(first + step) as usize] == start + length;
