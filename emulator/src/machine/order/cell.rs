@@ -1,6 +1,6 @@
 //! A cell of memory: the accesses that a later one may race with, and what was handed on by the writes there.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use super::clock::{Clock, Past, Scoped};
 use super::threads::{Handed, Judge, Threads, add};
@@ -107,7 +107,7 @@ struct HandedHere {
     near: Vec<(u32, Past)>,
     /// What lies before sequentially consistent fences before it.
     fenced: Vec<(u32, Scoped)>,
-    fenced_wide: Arc<Clock>,
+    fenced_wide: Rc<Clock>,
 }
 
 /// Two accesses that race: the earlier one, and one lane of each.

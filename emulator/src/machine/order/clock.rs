@@ -3,14 +3,14 @@
 //! Time passes warp by warp: a number that goes up whenever a lane of the warp hands its past on. A clock says for each lane
 //! up to which time its accesses are known. Clocks never change once they are made, so that threads share them.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use super::super::lanes::{LANES, each};
 
 /// See the module: by thread block, in ascending order.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
-    blocks: Vec<(u32, Arc<BlockTimes>)>,
+    blocks: Vec<(u32, Rc<BlockTimes>)>,
 }
 
 /// By warp; warps beyond the end are not known at all.
@@ -75,7 +75,7 @@ impl BlockTimes {
 }
 
 impl Clock {
-    fn of_block(&self, block: u32) -> Option<&Arc<BlockTimes>> {
+    fn of_block(&self, block: u32) -> Option<&Rc<BlockTimes>> {
         let found = match self.blocks.as_slice() {
             [only] => (only.0 == block).then_some(0),
             blocks => blocks.binary_search_by_key(&block, |(number, _)| *number).ok(),
@@ -116,13 +116,13 @@ impl Clock {
 
     fn covers(&self, other: &Clock) -> bool {
         other.blocks.iter().all(|(block, theirs)| {
-            self.of_block(*block).is_some_and(|mine| Arc::ptr_eq(mine, theirs) || mine.covers(theirs))
+            self.of_block(*block).is_some_and(|mine| Rc::ptr_eq(mine, theirs) || mine.covers(theirs))
         })
     }
 
     /// What either of two clocks knows.
-    pub fn join(a: &Arc<Clock>, b: &Arc<Clock>) -> Arc<Clock> {
-        if Arc::ptr_eq(a, b) || a.covers(b) {
+    pub fn join(a: &Rc<Clock>, b: &Rc<Clock>) -> Rc<Clock> {
+        if Rc::ptr_eq(a, b) || a.covers(b) {
             return a.clone();
         }
         if b.covers(a) {
@@ -135,30 +135,30 @@ impl Clock {
                 (Some(a), Some(b)) if a.0 == b.0 => {
                     let mut times = (*a.1).clone();
                     times.join(&b.1);
-                    let joined = (a.0, Arc::new(times));
+                    let joined = (a.0, Rc::new(times));
                     mine.next();
                     theirs.next();
                     joined
                 }
                 (Some(a), b) if b.is_none_or(|b| a.0 < b.0) => mine.next().cloned().unwrap_or_default(),
                 (_, Some(_)) => theirs.next().cloned().unwrap_or_default(),
-                (None, None) | (Some(_), None) => return Arc::new(Clock { blocks }),
+                (None, None) | (Some(_), None) => return Rc::new(Clock { blocks }),
             };
             blocks.push(next);
         }
     }
 
     /// The clock that knows these lanes' accesses up to `time` as well.
-    pub fn with(self: &Arc<Clock>, block: u32, parts: impl Iterator<Item = (u32, u32, u32)>) -> Arc<Clock> {
+    pub fn with(self: &Rc<Clock>, block: u32, parts: impl Iterator<Item = (u32, u32, u32)>) -> Rc<Clock> {
         let mut blocks = self.blocks.clone();
         let at = match blocks.binary_search_by_key(&block, |(number, _)| *number) {
             Ok(at) => at,
             Err(at) => {
-                blocks.insert(at, (block, Arc::default()));
+                blocks.insert(at, (block, Rc::default()));
                 at
             }
         };
-        let warps = &mut Arc::make_mut(&mut blocks[at].1).warps;
+        let warps = &mut Rc::make_mut(&mut blocks[at].1).warps;
         for (warp, lanes, time) in parts {
             let warp = warp as usize;
             if warps.len() <= warp {
@@ -172,7 +172,7 @@ impl Clock {
                 warps[warp] = WarpTimes::from(times);
             }
         }
-        Arc::new(Clock { blocks })
+        Rc::new(Clock { blocks })
     }
 }
 
@@ -181,7 +181,7 @@ impl Clock {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Past {
     /// What lies before.
-    pub known: Arc<Clock>,
+    pub known: Rc<Clock>,
     /// What lies before the fences that lie before.
     pub fenced: Scoped,
     /// What lies before fences that come before its own next one, because it saw a write behind them.
@@ -191,17 +191,25 @@ pub(crate) struct Past {
 /// For fences whose scope is at least the thread block, and for those whose scope is the device.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scoped {
-    pub near: Arc<Clock>,
-    pub wide: Arc<Clock>,
+    pub near: Rc<Clock>,
+    pub wide: Rc<Clock>,
 }
 
 impl Scoped {
+    /// Most fences are for the device: then the two clocks are one.
+    fn is_one(&self) -> bool {
+        Rc::ptr_eq(&self.near, &self.wide)
+    }
+
     pub fn join(&self, other: &Scoped) -> Scoped {
-        Scoped { near: Clock::join(&self.near, &other.near), wide: Clock::join(&self.wide, &other.wide) }
+        let near = Clock::join(&self.near, &other.near);
+        let one = self.is_one() && other.is_one();
+        let wide = if one { near.clone() } else { Clock::join(&self.wide, &other.wide) };
+        Scoped { near, wide }
     }
 
     fn is_same(&self, other: &Scoped) -> bool {
-        Arc::ptr_eq(&self.near, &other.near) && Arc::ptr_eq(&self.wide, &other.wide)
+        Rc::ptr_eq(&self.near, &other.near) && Rc::ptr_eq(&self.wide, &other.wide)
     }
 }
 
@@ -215,7 +223,7 @@ impl Past {
     }
 
     pub fn is_same(&self, other: &Past) -> bool {
-        Arc::ptr_eq(&self.known, &other.known) && self.fenced.is_same(&other.fenced) && self.seen.is_same(&other.seen)
+        Rc::ptr_eq(&self.known, &other.known) && self.fenced.is_same(&other.fenced) && self.seen.is_same(&other.seen)
     }
 }
 
@@ -223,8 +231,8 @@ impl Past {
 mod tests {
     use super::*;
 
-    fn clock(parts: &[(u32, u32, u32, u32)]) -> Arc<Clock> {
-        let empty = Arc::new(Clock::default());
+    fn clock(parts: &[(u32, u32, u32, u32)]) -> Rc<Clock> {
+        let empty = Rc::new(Clock::default());
         parts
             .iter()
             .fold(empty, |clock, &(block, warp, lanes, time)| clock.with(block, [(warp, lanes, time)].into_iter()))
@@ -248,7 +256,7 @@ mod tests {
     fn a_clock_that_knows_all_of_another_is_shared() {
         let less = clock(&[(0, 0, u32::MAX, 3)]);
         let more = less.with(0, [(1, 0xf, 2)].into_iter());
-        assert!(Arc::ptr_eq(&Clock::join(&less, &more), &more) && Arc::ptr_eq(&Clock::join(&more, &less), &more));
+        assert!(Rc::ptr_eq(&Clock::join(&less, &more), &more) && Rc::ptr_eq(&Clock::join(&more, &less), &more));
         assert!(!less.covers(&more) && more.covers(&less) && less.covers(&less));
     }
 }

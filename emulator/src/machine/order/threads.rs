@@ -1,7 +1,7 @@
 //! What each thread of a thread block knows of the others' past, and what it has handed on: barriers, fences, acquire and
 //! release.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use super::super::lanes::{LANES, each};
 use super::Place;
@@ -107,7 +107,7 @@ pub(super) struct Judge<'a> {
 /// By a clock, all accesses of a warp up to some time are known.
 #[derive(Clone, Copy)]
 struct Known<'a> {
-    clock: &'a Arc<Clock>,
+    clock: &'a Rc<Clock>,
     block: u32,
     warp: u32,
     until: u32,
@@ -123,7 +123,7 @@ impl<'a> Judge<'a> {
     pub fn knows_all(&self, (warp, lane): (u32, u32), (other_block, other_warp): (u32, u32), time: u32) -> bool {
         let clock = &self.threads.base(warp, lane as usize).known;
         let asked =
-            |known: &Known| Arc::ptr_eq(known.clock, clock) && (known.block, known.warp) == (other_block, other_warp);
+            |known: &Known| Rc::ptr_eq(known.clock, clock) && (known.block, known.warp) == (other_block, other_warp);
         let known = self.last.get().filter(asked).unwrap_or_else(|| {
             let until = clock.known_until(other_block, other_warp);
             Known { clock, block: other_block, warp: other_warp, until }
@@ -278,10 +278,10 @@ impl Threads {
                 known = Clock::join(&known, &seen.wide);
             }
             let own = known.with(self.block, [(warp, 1 << lane, time)].into_iter());
-            let mut fenced = Scoped { near: Clock::join(&fenced.near, &own), wide: fenced.wide.clone() };
-            if wide {
-                fenced.wide = Clock::join(&fenced.wide, &own);
-            }
+            let fenced = match wide {
+                true => fenced.join(&Scoped { near: own.clone(), wide: own }),
+                false => Scoped { near: Clock::join(&fenced.near, &own), wide: fenced.wide.clone() },
+            };
             let past = Past { fenced, seen: seen.clone(), known };
             self.set_base(warp, 1 << lane, u32::MAX, &past);
         }
