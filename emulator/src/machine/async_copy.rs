@@ -128,8 +128,8 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// The lanes that read at all, and those that read all: within a buffer, and in no race. Says whether the launch may
-    /// write what they read.
+    /// The lanes that read at all, and those that read all: within a buffer, and in no race. Says whether the launch
+    /// may write what they read.
     fn check_source(
         &mut self,
         warp: &mut Warp,

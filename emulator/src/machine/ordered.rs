@@ -284,7 +284,8 @@ impl Touches {
 
     #[inline]
     fn of(&self, (lanes, offset): (u32, u32), cell: u32) -> Touch {
-        // Which part of an element the cell is: strong accesses of one element are of one extent. (All are powers of two.)
+        // Which part of an element the cell is: strong accesses of one element are of one extent. (Grain and element
+        // are powers of two.)
         let within = ((cell * self.grain).saturating_sub(offset) & (self.element - 1)) >> self.grain.trailing_zeros();
         Touch { lanes, extent: (within << 4 | self.element.trailing_zeros()) as u8, ..self.now }
     }

@@ -1,5 +1,5 @@
-//! Sixteen neighbouring cells. Where lanes of a warp access all of them with one instruction, side by side, and lie behind
-//! whoever was there before, one record stands for the sixteen; where not, each cell has its own.
+//! Sixteen neighbouring cells. Where lanes of a warp access all of them with one instruction, side by side, and lie
+//! behind whoever was there before, one record stands for the sixteen; where not, each cell has its own.
 
 use super::cell::{Access, Cell, Kind, Record};
 use super::threads::Judge;
@@ -7,8 +7,8 @@ use super::threads::Judge;
 /// Cells of a line.
 pub(crate) const LINE: usize = 16;
 
-/// Lanes with as many cells each, one behind the other: the first lane, how far it is to the next, and the cells of each, as a
-/// power of two.
+/// Lanes with as many cells each, one behind the other: the first lane, how far it is to the next, and the cells of
+/// each, as a power of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Side {
     pub first: u8,
@@ -68,7 +68,8 @@ impl Row {
 }
 
 impl Line {
-    /// Keeps a plain access to all of its cells, if that is as simple as it mostly is, and then no race; says whether it was.
+    /// Keeps a plain access to all of its cells, if that is as simple as it mostly is, and then no race; says whether
+    /// it was.
     pub fn keep(&mut self, judge: &Judge, now: &Access, side: Side) -> bool {
         let Line::Rows { write, read } = self else { return false };
         let time = judge.threads.time(now.warp);

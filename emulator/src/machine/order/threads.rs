@@ -97,8 +97,8 @@ struct Arrived {
     parts: Vec<(u32, u32, u32)>,
 }
 
-/// Says what lies before an access by threads of a block. It remembers what was known of another warp when it was asked last,
-/// because neighbouring cells ask for the same.
+/// Says what lies before an access by threads of a block. It remembers what was known of another warp when it was asked
+/// last, because neighbouring cells ask for the same.
 pub(super) struct Judge<'a> {
     pub threads: &'a Threads,
     last: std::cell::Cell<Option<Known<'a>>>,
