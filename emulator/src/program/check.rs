@@ -161,7 +161,7 @@ impl<'a> Decoder<'a> {
             }
             Operand::Name(name) if special_too && special(name).is_some() => Ok(()),
             Operand::Offset(name, _) if matches!(class, Class::Integer | Class::Bits) => match self.find_place(name) {
-                Some(Place::Shared(_) | Place::Local(_)) => Ok(()),
+                Some(Place::Shared(_) | Place::Local(_) | Place::Frame(_)) => Ok(()),
                 _ => no("no constant"),
             },
             other => self.register_fits(other, &name, width, false),

@@ -47,10 +47,11 @@ impl Decoder<'_> {
     /// The access to an argument or a result of a call, which lies in local memory.
     fn argument(&mut self, words: &Words, operand: &Operand, bytes: u32, register: Slot) -> Result<u32, PtxError> {
         let Operand::Name(name) = operand else { return self.unknown(words) };
-        let Some(Place::Local(at)) = self.find_place(name) else {
-            return error(words.line, "`call` with an argument that is no .param variable");
+        let (base, at) = match self.find_place(name) {
+            Some(Place::Local(at)) => (self.constant(File::D, at), 0),
+            Some(Place::Frame(at)) => (self.preset(File::D, Preset::Frame), at as i64),
+            _ => return error(words.line, "`call` with an argument that is no .param variable"),
         };
-        let base = self.constant(File::D, at);
         self.accesses.push(Access {
             at: 0,
             space: Space::Local,
@@ -61,7 +62,7 @@ impl Decoder<'_> {
             registers: [register, 0, 0, 0],
             base,
             base_wide: true,
-            offset: 0,
+            offset: at,
             order: Order::Weak,
             scope: Scope::Thread,
             read_only: false,

@@ -134,12 +134,12 @@ impl Parser {
     pub(super) fn function(&mut self, entry: bool) -> Result<Option<Function>, PtxError> {
         let line = self.line();
         self.declared.push(HashSet::new());
-        let returns = if self.is('(') { self.parameters()? } else { Vec::new() };
+        let returns = if self.is('(') { self.parameters(false)? } else { Vec::new() };
         let name = self.word()?;
         if !is_name(&name) {
             return error(line, format!("`{name}` is no name of a function"));
         }
-        let params = if self.is('(') { self.parameters()? } else { Vec::new() };
+        let params = if self.is('(') { self.parameters(false)? } else { Vec::new() };
         let bounds = self.bounds(entry)?;
         if self.accept(';') {
             self.declared.pop();
@@ -162,6 +162,8 @@ impl Parser {
             variables: Vec::new(),
             declared_at: Vec::new(),
             branch_targets: HashMap::new(),
+            prototypes: HashMap::new(),
+            call_targets: HashMap::new(),
             body: Vec::new(),
         };
         self.body(&mut function)?;

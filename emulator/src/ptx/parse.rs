@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::operands::show;
 use super::token::{Token, tokens};
-use super::variables::{in_range, is_name, is_register_type};
-use super::{Function, Instruction, Operand, Register, Source, Statement, Variable, error};
+use super::variables::{Listed, in_range, is_name, is_register_type};
+use super::{Function, Instruction, Operand, Prototype, Register, Source, Statement, Variable, error};
 use crate::PtxError;
 
 /// Registers that one declaration may make: far more than a kernel has instructions.
@@ -62,7 +62,7 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
             }
             ".entry" | ".func" => source.functions.extend(parser.function(word == ".entry")?),
             ".global" | ".const" | ".shared" => {
-                let variable = parser.variable(&word[1..], false)?;
+                let variable = parser.variable(&word[1..], Listed::No)?;
                 if variable.bytes.is_none() && !external {
                     return error(line, format!("`{}` has no size, and is not .extern", variable.name));
                 }
@@ -80,7 +80,10 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
     }
     match parser.located.iter().filter(|(file, _)| !parser.files.contains(file)).min_by_key(|(_, line)| **line) {
         Some((file, line)) => error(*line, format!("`.loc` of file {file}, which no `.file` names")),
-        None => Ok(source),
+        None => {
+            source.number_functions();
+            Ok(source)
+        }
     }
 }
 
@@ -226,13 +229,15 @@ impl Parser {
         Ok(())
     }
 
-    pub(super) fn parameters(&mut self) -> Result<Vec<Variable>, PtxError> {
+    /// The parameters of a function, or (`nameless`) of a prototype, which may call them `_`.
+    pub(super) fn parameters(&mut self, nameless: bool) -> Result<Vec<Variable>, PtxError> {
         let mut list = Vec::new();
         self.expect('(')?;
         while !self.accept(')') {
             let line = self.line();
             match self.word()?.as_str() {
-                ".param" => list.push(self.variable("param", true)?),
+                ".param" if nameless => list.push(self.variable("param", Listed::Nameless)?),
+                ".param" => list.push(self.variable("param", Listed::Named)?),
                 other => return error(line, format!("`{other}` parameters are not supported")),
             }
             self.comma_or(')')?;
@@ -273,7 +278,7 @@ impl Parser {
                 }
                 _ if word.starts_with(".reg.") => self.registers(&word[5..], function)?,
                 ".shared" | ".local" | ".param" | ".const" | ".global" => {
-                    let variable = self.variable(&word[1..], false)?;
+                    let variable = self.variable(&word[1..], Listed::No)?;
                     function.variables.push(variable);
                     function.declared_at.push(function.body.len());
                 }
@@ -282,14 +287,12 @@ impl Parser {
                 }
                 ".branchtargets" => self.branch_targets(function)?,
                 ".pragma" => self.pragma()?,
-                ".callprototype" => {
-                    while !self.accept(';') {
-                        self.next()?;
-                    }
-                }
+                ".callprototype" => self.prototype(function)?,
+                ".calltargets" => self.call_targets(function)?,
                 _ if self.is(':') && is_name(&word) && !word.starts_with('%') => {
                     self.accept(':');
-                    if !self.is_word(".branchtargets") && !self.is_word(".callprototype") {
+                    let listed = [".branchtargets", ".callprototype", ".calltargets"];
+                    if !listed.iter().any(|directive| self.is_word(directive)) {
                         self.declare_label(&word)?;
                     }
                     function.body.push(Statement::Label(word));
@@ -315,6 +318,46 @@ impl Parser {
             self.comma_or(';')?;
         }
         function.branch_targets.insert(name, targets);
+        Ok(())
+    }
+
+    /// After `name: .callprototype`: `(.param .b32 _) _ (.param .b64 _);`
+    fn prototype(&mut self, function: &mut Function) -> Result<(), PtxError> {
+        let line = self.line();
+        let Some(Statement::Label(name)) = function.body.pop() else {
+            return error(line, "`.callprototype` without a label of its own");
+        };
+        let returns = if self.is('(') { self.parameters(true)? } else { Vec::new() };
+        let called = self.word()?;
+        if called != "_" && !is_name(&called) {
+            return error(line, format!("`{called}` is no name of a function"));
+        }
+        let params = if self.is('(') { self.parameters(true)? } else { Vec::new() };
+        while !self.accept(';') {
+            match self.word()?.as_str() {
+                ".noreturn" => {}
+                ".abi_preserve" | ".abi_preserve_control" => drop(self.integer()?),
+                other => return error(line, format!("`{other}` is no directive of a prototype")),
+            }
+        }
+        let name = self.declare(name)?;
+        function.prototypes.insert(name, Prototype { returns, params });
+        Ok(())
+    }
+
+    /// After `name: .calltargets`: the functions.
+    fn call_targets(&mut self, function: &mut Function) -> Result<(), PtxError> {
+        let line = self.line();
+        let Some(Statement::Label(name)) = function.body.pop() else {
+            return error(line, "`.calltargets` without a label of its own");
+        };
+        let mut targets = Vec::new();
+        while !self.accept(';') {
+            targets.push(self.word()?);
+            self.comma_or(';')?;
+        }
+        let name = self.declare(name)?;
+        function.call_targets.insert(name, targets);
         Ok(())
     }
 

@@ -4,9 +4,18 @@ use super::parse::Parser;
 use super::{Operand, Variable, error};
 use crate::PtxError;
 
+/// Whether a declaration stands in a list of parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Listed {
+    No,
+    Named,
+    /// Of a prototype, where names say nothing, and `_` will do.
+    Nameless,
+}
+
 impl Parser {
-    /// Of a list of parameters (`listed`) or by itself, after `.shared`, `.param` …: `.align 16 .b8 name[1024] = {…};`
-    pub(super) fn variable(&mut self, space: &str, listed: bool) -> Result<Variable, PtxError> {
+    /// Of a list of parameters or by itself, after `.shared`, `.param` …: `.align 16 .b8 name[1024] = {…};`
+    pub(super) fn variable(&mut self, space: &str, listed: Listed) -> Result<Variable, PtxError> {
         let line = self.line();
         let (mut align, mut element, mut kind, mut pointer) = (None, None, String::new(), false);
         let name = loop {
@@ -33,7 +42,7 @@ impl Parser {
                     kind = scalar[1..].to_string();
                     element = Some(lanes * bytes);
                 }
-                _ if is_name(&word) => break word,
+                _ if is_name(&word) || word == "_" && listed == Listed::Nameless => break word,
                 _ => return error(line, format!("`{word}` is no name of a variable")),
             }
         };
@@ -57,10 +66,10 @@ impl Parser {
         if let Some(bytes) = bytes.filter(|bytes| init.len() as u64 > *bytes) {
             return error(line, format!("{} bytes initialise `{name}`, which has {bytes}", init.len()));
         }
-        if !listed {
+        if listed == Listed::No {
             self.expect(';')?;
         }
-        let name = self.declare(name)?;
+        let name = if listed == Listed::Nameless { name } else { self.declare(name)? };
         Ok(Variable { name, space: space.to_string(), align: align.unwrap_or(element), kind, bytes, init, addresses })
     }
 
