@@ -212,7 +212,7 @@ pub(super) fn class_of(kind: &str) -> (Class, u32) {
 }
 
 /// Whether a register that is declared as `kind` holds values of type `wanted`.
-fn fits_type(kind: &str, wanted: &str, width: Width) -> bool {
+pub(super) fn fits_type(kind: &str, wanted: &str, width: Width) -> bool {
     let ((has, has_bits), (wants, bits)) = (class_of(kind), class_of(wanted));
     // A register of two halves is one of 32 bits.
     let has = if has == Class::Packed { Class::Bits } else { has };

@@ -39,7 +39,7 @@ pub(super) struct Frame<'a> {
     /// Where `ret` goes.
     end: u32,
     /// The statement at hand.
-    at: usize,
+    pub at: usize,
     pub carry: Option<Slot>,
 }
 
@@ -145,7 +145,10 @@ impl<'a> Decoder<'a> {
             );
         }
         let (registers, labels) = (HashMap::new(), HashMap::new());
-        self.frames.push(Frame { function, registers, labels, places, end, at: 0, carry: None });
+        let has_results = function.returns.iter().any(|result| result.space == "reg");
+        let last = if has_results { self.new_label() } else { end };
+        self.frames.push(Frame { function, registers, labels, places, end: last, at: 0, carry: None });
+        self.load_parameters(function)?;
         let mut variables = function.variables.iter().zip(&function.declared_at).peekable();
         for (at, statement) in function.body.iter().enumerate() {
             self.frame().at = at;
@@ -161,6 +164,10 @@ impl<'a> Decoder<'a> {
                 }
                 Statement::Instruction(instruction) => self.instruction(instruction)?,
             }
+        }
+        if has_results {
+            self.items.push(Item::Label(last));
+            self.store_results(function)?;
         }
         self.items.push(Item::End(Proto::Jump(end), None));
         self.frames.pop();
@@ -183,6 +190,15 @@ impl<'a> Decoder<'a> {
 
     pub fn frame(&mut self) -> &mut Frame<'a> {
         self.frames.last_mut().expect("a body is being decoded")
+    }
+
+    /// The line of the instruction at hand.
+    pub fn line(&self) -> u32 {
+        let statement = self.frames.last().and_then(|frame| frame.function.body.get(frame.at));
+        match statement {
+            Some(Statement::Instruction(words)) => words.line,
+            _ => u32::MAX,
+        }
     }
 
     pub fn end(&mut self) -> u32 {
@@ -350,20 +366,23 @@ impl<'a> Decoder<'a> {
     /// operations of an instruction that takes several are not counted.
     pub fn push(&mut self, op: Op, guard: Option<Guard>, instruction: &ptx::Instruction, counted: Option<Class>) {
         let info = self.describe(instruction, counted);
+        self.append(op, guard, info);
+    }
+
+    /// Appends an operation that no instruction is.
+    pub fn push_bare(&mut self, op: Op, line: u32) {
+        let opcode = self.opcodes.entry("mov.u64".into()).or_insert_with(|| Arc::from("mov.u64")).clone();
+        let info = Info { ptx_line: line, file: 0, line: 0, opcode, class: None, flops_f32: 0, flops_f64: 0 };
+        self.append(op, None, info);
+    }
+
+    fn append(&mut self, op: Op, guard: Option<Guard>, info: Info) {
         if let Op::Load(index) | Op::Store(index) = op {
             self.accesses[index as usize].at = self.code.len() as u32;
         }
         self.items.push(Item::Code(self.code.len() as u32));
         self.code.push(Instruction { op, guard });
         self.info.push(info);
-    }
-
-    /// Appends an operation that no instruction is.
-    fn push_bare(&mut self, op: Op, line: u32) {
-        let opcode = self.opcodes.entry("mov.u64".into()).or_insert_with(|| Arc::from("mov.u64")).clone();
-        self.items.push(Item::Code(self.code.len() as u32));
-        self.code.push(Instruction { op, guard: None });
-        self.info.push(Info { ptx_line: line, file: 0, line: 0, opcode, class: None, flops_f32: 0, flops_f64: 0 });
     }
 
     /// Ends a block.

@@ -116,8 +116,10 @@ impl Decoder<'_> {
     /// Where a variable lies, innermost declaration first.
     pub fn find_place(&mut self, name: &str) -> Option<Place> {
         let known = self.frame().places.get(name).copied().or_else(|| self.module_places.get(name).copied());
-        let number = || self.source.numbers.get(name);
-        known.or_else(|| number().map(|number| Place::Function(ptx::function_address(*number))))
+        known.or_else(|| {
+            let (number, _) = self.defined(name, self.line())?;
+            Some(Place::Function(ptx::function_address(number)))
+        })
     }
 }
 

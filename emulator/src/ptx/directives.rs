@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::operands::show;
 use super::parse::Parser;
 use super::token::Token;
-use super::variables::is_name;
-use super::{Function, error};
+use super::variables::{Listed, is_name};
+use super::{Function, Register, error};
 use crate::PtxError;
 
 /// The last minor version of each major one from 1; of the newest, more than there are yet.
@@ -134,12 +134,16 @@ impl Parser {
     pub(super) fn function(&mut self, entry: bool) -> Result<Option<Function>, PtxError> {
         let line = self.line();
         self.declared.push(HashSet::new());
-        let returns = if self.is('(') { self.parameters(false)? } else { Vec::new() };
+        let listed = if entry { Listed::OfKernel } else { Listed::OfFunction };
+        let returns = if self.is('(') { self.parameters(listed)? } else { Vec::new() };
         let name = self.word()?;
         if !is_name(&name) {
             return error(line, format!("`{name}` is no name of a function"));
         }
-        let params = if self.is('(') { self.parameters(false)? } else { Vec::new() };
+        let params = if self.is('(') { self.parameters(listed)? } else { Vec::new() };
+        if !entry {
+            self.announced.entry(name.clone()).or_insert(line);
+        }
         let bounds = self.bounds(entry)?;
         if self.accept(';') {
             self.declared.pop();
@@ -166,6 +170,10 @@ impl Parser {
             call_targets: HashMap::new(),
             body: Vec::new(),
         };
+        for variable in function.params.iter().chain(&function.returns).filter(|v| v.space == "reg") {
+            let register = Register { kind: variable.kind.clone(), declared_at: 0 };
+            function.registers.insert(variable.name.clone(), register);
+        }
         self.body(&mut function)?;
         Ok(Some(function))
     }

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use parse::parse;
+pub(crate) use variables::type_bytes;
 
 use crate::PtxError;
 
@@ -27,6 +28,8 @@ pub(crate) struct Source {
     pub files: HashMap<u32, Arc<str>>,
     /// Where each function that is no kernel stands among them.
     pub numbers: HashMap<String, u32>,
+    /// The line from which on a function's name is known.
+    pub announced: HashMap<String, u32>,
 }
 
 /// The first function has this address: above all memory.
@@ -86,8 +89,8 @@ pub(crate) struct Function {
     pub branch_targets: HashMap<String, Vec<String>>,
     /// What functions look like that are called by their address, by the name of the `.callprototype`.
     pub prototypes: HashMap<String, Prototype>,
-    /// Functions of which a call takes one, by the name of the `.calltargets`.
-    pub call_targets: HashMap<String, Vec<String>>,
+    /// Functions of which a call takes one, and how many statements stand before the list, by the name of the `.calltargets`.
+    pub call_targets: HashMap<String, (Vec<String>, usize)>,
     pub body: Vec<Statement>,
 }
 
@@ -96,6 +99,8 @@ pub(crate) struct Function {
 pub(crate) struct Prototype {
     pub returns: Vec<Variable>,
     pub params: Vec<Variable>,
+    /// How many statements of the body stand before it.
+    pub declared_at: usize,
 }
 
 /// The type of registers, and how many statements of the body stand before their declaration.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::operands::show;
 use super::token::{Token, tokens};
-use super::variables::{Listed, in_range, is_name, is_register_type};
+use super::variables::{Listed, in_range, is_name, is_register_type, type_bytes};
 use super::{Function, Instruction, Operand, Prototype, Register, Source, Statement, Variable, error};
 use crate::PtxError;
 
@@ -29,6 +29,7 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
         located: HashMap::new(),
         labels: HashSet::new(),
         named: Vec::new(),
+        announced: HashMap::new(),
     };
     let mut source = Source::default();
     let (mut versioned, mut after_version, mut after_target, mut external) = (false, false, false, false);
@@ -82,6 +83,7 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
         Some((file, line)) => error(*line, format!("`.loc` of file {file}, which no `.file` names")),
         None => {
             source.number_functions();
+            source.announced = parser.announced;
             Ok(source)
         }
     }
@@ -102,6 +104,8 @@ pub(super) struct Parser {
     /// Labels of sections, and those of them that `.loc` directives name, with their lines.
     pub(super) labels: HashSet<String>,
     pub(super) named: Vec<(String, u32)>,
+    /// Functions, with the line where each is named first: announced, or defined.
+    pub(super) announced: HashMap<String, u32>,
     /// Numbers of files that `.loc` directives name, with the line of the first.
     pub(super) located: HashMap<u32, u32>,
     /// How deep operands and initialisers nest here.
@@ -229,15 +233,15 @@ impl Parser {
         Ok(())
     }
 
-    /// The parameters of a function, or (`nameless`) of a prototype, which may call them `_`.
-    pub(super) fn parameters(&mut self, nameless: bool) -> Result<Vec<Variable>, PtxError> {
+    /// The parameters or results of a kernel or a function, or of a prototype, which may call them `_`.
+    pub(super) fn parameters(&mut self, of: Listed) -> Result<Vec<Variable>, PtxError> {
         let mut list = Vec::new();
         self.expect('(')?;
         while !self.accept(')') {
             let line = self.line();
             match self.word()?.as_str() {
-                ".param" if nameless => list.push(self.variable("param", Listed::Nameless)?),
-                ".param" => list.push(self.variable("param", Listed::Named)?),
+                ".param" => list.push(self.variable("param", of)?),
+                ".reg" if of != Listed::OfKernel => list.push(self.register_parameter(of)?),
                 other => return error(line, format!("`{other}` parameters are not supported")),
             }
             self.comma_or(')')?;
@@ -321,18 +325,29 @@ impl Parser {
         Ok(())
     }
 
+    /// After `.reg` among parameters: `.u32 %a`.
+    fn register_parameter(&mut self, of: Listed) -> Result<Variable, PtxError> {
+        let line = self.line();
+        let variable = self.variable("reg", of)?;
+        let plain = type_bytes(&variable.kind) == variable.bytes && variable.align == variable.bytes.unwrap_or(0);
+        match variable.bytes {
+            Some(4 | 8) if plain => Ok(variable),
+            _ => error(line, format!("`{}` is handed over in a register, and has not 32 or 64 bits", variable.name)),
+        }
+    }
+
     /// After `name: .callprototype`: `(.param .b32 _) _ (.param .b64 _);`
     fn prototype(&mut self, function: &mut Function) -> Result<(), PtxError> {
         let line = self.line();
         let Some(Statement::Label(name)) = function.body.pop() else {
             return error(line, "`.callprototype` without a label of its own");
         };
-        let returns = if self.is('(') { self.parameters(true)? } else { Vec::new() };
+        let returns = if self.is('(') { self.parameters(Listed::Nameless)? } else { Vec::new() };
         let called = self.word()?;
         if called != "_" && !is_name(&called) {
             return error(line, format!("`{called}` is no name of a function"));
         }
-        let params = if self.is('(') { self.parameters(true)? } else { Vec::new() };
+        let params = if self.is('(') { self.parameters(Listed::Nameless)? } else { Vec::new() };
         while !self.accept(';') {
             match self.word()?.as_str() {
                 ".noreturn" => {}
@@ -341,7 +356,7 @@ impl Parser {
             }
         }
         let name = self.declare(name)?;
-        function.prototypes.insert(name, Prototype { returns, params });
+        function.prototypes.insert(name, Prototype { returns, params, declared_at: function.body.len() });
         Ok(())
     }
 
@@ -357,7 +372,7 @@ impl Parser {
             self.comma_or(';')?;
         }
         let name = self.declare(name)?;
-        function.call_targets.insert(name, targets);
+        function.call_targets.insert(name, (targets, function.body.len()));
         Ok(())
     }
 

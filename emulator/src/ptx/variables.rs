@@ -8,7 +8,8 @@ use crate::PtxError;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Listed {
     No,
-    Named,
+    OfKernel,
+    OfFunction,
     /// Of a prototype, where names say nothing, and `_` will do.
     Nameless,
 }
@@ -61,7 +62,7 @@ impl Parser {
         }
         let (mut init, mut addresses) = (Vec::new(), Vec::new());
         if self.accept('=') {
-            self.initialiser(&kind, &mut init, &mut addresses)?;
+            self.initialiser((&name, &kind), &mut init, &mut addresses)?;
         }
         if let Some(bytes) = bytes.filter(|bytes| init.len() as u64 > *bytes) {
             return error(line, format!("{} bytes initialise `{name}`, which has {bytes}", init.len()));
@@ -75,14 +76,14 @@ impl Parser {
 
     fn initialiser(
         &mut self,
-        kind: &str,
+        (own, kind): (&str, &str),
         out: &mut Vec<u8>,
         addresses: &mut Vec<(u64, String, i64)>,
     ) -> Result<(), PtxError> {
         if self.accept('{') {
             self.deeper()?;
             while !self.accept('}') {
-                self.initialiser(kind, out, addresses)?;
+                self.initialiser((own, kind), out, addresses)?;
                 self.comma_or('}')?;
             }
             self.depth -= 1;
@@ -104,7 +105,14 @@ impl Parser {
             Operand::Integer(n) => n.to_le_bytes(),
             Operand::F32(bits) => u128::from(bits).to_le_bytes(),
             Operand::F64(bits) => u128::from(bits).to_le_bytes(),
+            Operand::Name(name) if self.announced.contains_key(&name) && generic => {
+                return error(line, format!("`{name}` is a function, and has no generic address"));
+            }
             Operand::Name(name) if matches!(kind, "u64" | "b64" | "s64") => {
+                let declared = self.declared.iter().any(|names| names.contains(&name));
+                if name != own && !declared && !self.announced.contains_key(&name) {
+                    return error(line, format!("`{name}` is not known here"));
+                }
                 addresses.push((out.len() as u64, name, plus));
                 [0; 16]
             }
@@ -207,7 +215,7 @@ pub(super) fn in_range(name: &str, prefix: &str, count: u32) -> bool {
 }
 
 /// Bytes of a type that a variable may have: `f32` → 4.
-pub(super) fn type_bytes(kind: &str) -> Option<u64> {
+pub(crate) fn type_bytes(kind: &str) -> Option<u64> {
     Some(match kind {
         "b8" | "u8" | "s8" => 1,
         "b16" | "u16" | "s16" | "f16" => 2,
