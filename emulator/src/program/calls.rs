@@ -138,6 +138,10 @@ impl<'a> Decoder<'a> {
             return self.call_pointer(words, guard, (name, last), (arguments, result));
         }
         let Some((number, callee)) = self.defined(name, words.line) else {
+            if let Some(prototype) = self.source.prototypes.get(name) {
+                let formals = (&prototype.params[..], &prototype.returns[..]);
+                self.check_arguments(words, name, formals, (arguments, result))?;
+            }
             return self.system_call(words, guard, name, arguments, result);
         };
         self.check_arguments(words, name, (&callee.params, &callee.returns), (arguments, result))?;

@@ -355,7 +355,9 @@ impl<'a> Decoder<'a> {
         let guard = match &instruction.guard {
             None => None,
             Some((name, negated)) => {
-                let predicate = self.source(&Operand::Name(name.clone()), File::P, instruction.line)?;
+                let Some((File::P, predicate)) = self.register(name) else {
+                    return error(instruction.line, format!("the guard `{name}` is no predicate"));
+                };
                 Some(Guard { predicate, negated: *negated })
             }
         };

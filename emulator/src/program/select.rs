@@ -211,6 +211,13 @@ impl Decoder<'_> {
                 self.source(operand, file, words.line)?
             };
         }
+        if let Operand::Address(Some(name), _) = address
+            && !load
+            && space == Space::Parameter
+            && self.register(name).is_some()
+        {
+            return error(words.line, format!("`{}` at a register: only a name says where a parameter lies", words.opcode));
+        }
         let (base, base_wide, offset) = self.address(address, &mut space, words)?;
         let class = match (space, load) {
             (Space::Global | Space::Generic, true) => Class::GlobalLoad,
@@ -312,9 +319,12 @@ impl Decoder<'_> {
             }
             _ => return self.unknown(words),
         }
-        if let Operand::Integer(id) = operand(words, first)?
-            && !(0..16).contains(id)
-        {
+        let id = match operand(words, first)? {
+            Operand::Integer(id) => *id,
+            Operand::Name(name) if name == "WARP_SZ" => 32,
+            _ => 0,
+        };
+        if !(0..16).contains(&id) {
             return error(line, format!("barrier {id} of `{}` is none of 0 to 15", words.opcode));
         }
         barrier.id = self.source(operand(words, first)?, File::R, line)?;

@@ -120,7 +120,8 @@ impl Decoder<'_> {
         let file = given.map(|operand| self.file_of(operand).unwrap_or(File::R));
         let copy = |size| Extension::CopyAsync { size, bypassing: cache == "cg" };
         let extended = match (given, file) {
-            (None, _) | (_, Some(File::D) | None) => Extended::new(copy(CopySize::Whole)),
+            (None, _) | (_, None) => Extended::new(copy(CopySize::Whole)),
+            (_, Some(File::D)) => return error(words.line, format!("`{}` with a size of 64 bits", words.opcode)),
             (Some(ignored), Some(File::P)) => {
                 let slot = self.predicate(ignored, words)?;
                 Extended::new(copy(CopySize::UnlessIgnored)).reading(File::P, slot)

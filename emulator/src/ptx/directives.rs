@@ -6,11 +6,28 @@ use super::operands::show;
 use super::parse::Parser;
 use super::token::Token;
 use super::variables::{Listed, is_name};
-use super::{Function, Register, error};
+use super::{Function, Prototype, Register, error};
 use crate::PtxError;
 
 /// The last minor version of each major one from 1; of the newest, more than there are yet.
 const MINORS: [u32; 9] = [5, 3, 2, 3, 0, 5, 8, 8, 99];
+
+/// The GPUs that targets may name, and whatever comes behind the last of them.
+const GPUS: [u32; 28] = [
+    20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 82, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121,
+];
+
+/// The number behind `sm_`: `90a` is the GPU 90 with what no other has, `100f` its family.
+fn gpu(word: &str) -> Option<u32> {
+    let number: u32 = word.trim_end_matches(['a', 'f']).parse().ok().filter(|number| *number < 200)?;
+    let fits = match word.trim_start_matches(|c: char| c.is_ascii_digit()) {
+        "" => true,
+        "a" => number >= 90,
+        "f" => number >= 100,
+        _ => false,
+    };
+    (fits && (GPUS.contains(&number) || number > 121)).then_some(number)
+}
 
 fn is_version(version: &str) -> bool {
     let Some((major, minor)) = version.split_once('.') else { return false };
@@ -24,7 +41,11 @@ impl Parser {
     /// After `.version`: `8.7`.
     pub(super) fn version(&mut self, line: u32) -> Result<(), PtxError> {
         match self.next()? {
-            Token::Text(version) if is_version(&version) => Ok(()),
+            Token::Text(version) if is_version(&version) => {
+                let numbers = version.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+                self.version = numbers.unwrap_or_default();
+                Ok(())
+            }
             _ => error(line, "`.version` names no version of PTX"),
         }
     }
@@ -35,9 +56,8 @@ impl Parser {
         loop {
             let line = self.line();
             let word = self.word()?;
-            let number = word.strip_prefix("sm_").map(|n| n.trim_end_matches(['a', 'f']));
-            match number.and_then(|n| n.parse().ok()) {
-                Some(number) if (20..200).contains(&number) => architecture = number,
+            match word.strip_prefix("sm_").and_then(gpu) {
+                Some(number) => architecture = number,
                 _ if matches!(
                     word.as_str(),
                     "debug" | "texmode_unified" | "texmode_independent" | "map_f64_to_f32"
@@ -57,6 +77,7 @@ impl Parser {
     pub(super) fn address_size(&mut self) -> Result<(), PtxError> {
         let line = self.line();
         match self.integer()? {
+            64 if self.version < (2, 3) => error(line, "`.address_size` needs `.version` 2.3 or later"),
             64 => Ok(()),
             bits => error(line, format!("addresses of {bits} bits are not supported")),
         }
@@ -134,6 +155,7 @@ impl Parser {
     pub(super) fn function(&mut self, entry: bool) -> Result<Option<Function>, PtxError> {
         let line = self.line();
         self.declared.push(HashSet::new());
+        self.ranges.clear();
         let listed = if entry { Listed::OfKernel } else { Listed::OfFunction };
         let returns = if self.is('(') { self.parameters(listed)? } else { Vec::new() };
         let name = self.word()?;
@@ -147,6 +169,7 @@ impl Parser {
         let bounds = self.bounds(entry)?;
         if self.accept(';') {
             self.declared.pop();
+            self.prototypes.insert(name, Prototype { returns, params, declared_at: 0 });
             return Ok(None);
         }
         // A function may be announced before it is defined.

@@ -30,6 +30,8 @@ pub(crate) struct Source {
     pub numbers: HashMap<String, u32>,
     /// The line from which on a function's name is known.
     pub announced: HashMap<String, u32>,
+    /// What the functions are that the module announces.
+    pub prototypes: HashMap<String, Prototype>,
 }
 
 /// The first function has this address: above all memory.

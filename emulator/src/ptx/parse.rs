@@ -30,6 +30,9 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
         labels: HashSet::new(),
         named: Vec::new(),
         announced: HashMap::new(),
+        prototypes: HashMap::new(),
+        ranges: Vec::new(),
+        version: (0, 0),
     };
     let mut source = Source::default();
     let (mut versioned, mut after_version, mut after_target, mut external) = (false, false, false, false);
@@ -76,6 +79,9 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
     if !versioned {
         return error(0, "no `.version` directive: this is not PTX, or it is cut off");
     }
+    if source.architecture == 0 {
+        return error(parser.line(), "no `.target` directive behind `.version`");
+    }
     if let Some((name, line)) = parser.named.iter().find(|(name, _)| !parser.labels.contains(name)) {
         return error(*line, format!("`function_name {name}`, which is no label of a section"));
     }
@@ -84,9 +90,16 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
         None => {
             source.number_functions();
             source.announced = parser.announced;
+            source.prototypes = parser.prototypes;
             Ok(source)
         }
     }
+}
+
+/// `.debug_str`, and whatever else PTX has not given away.
+fn is_section(name: &str) -> bool {
+    let name = name.strip_prefix('.').filter(|name| is_name(name));
+    name.is_some_and(|name| !is_register_type(name))
 }
 
 pub(super) struct Parser {
@@ -104,6 +117,11 @@ pub(super) struct Parser {
     /// Labels of sections, and those of them that `.loc` directives name, with their lines.
     pub(super) labels: HashSet<String>,
     pub(super) named: Vec<(String, u32)>,
+    /// Registers of the function at hand that one declaration makes, and how many.
+    pub(super) ranges: Vec<(String, u32)>,
+    pub(super) version: (u32, u32),
+    /// Functions that are announced, as they are.
+    pub(super) prototypes: HashMap<String, Prototype>,
     /// Functions, with the line where each is named first: announced, or defined.
     pub(super) announced: HashMap<String, u32>,
     /// Numbers of files that `.loc` directives name, with the line of the first.
@@ -175,7 +193,7 @@ impl Parser {
     fn section(&mut self) -> Result<(), PtxError> {
         let line = self.line();
         let name = self.word()?;
-        if !name.starts_with('.') {
+        if !is_section(&name) {
             return error(line, format!("`{name}` is no name of a section"));
         }
         self.expect('{')?;
@@ -201,7 +219,7 @@ impl Parser {
                 match self.next()? {
                     Token::Integer(n) if n <= most => {}
                     Token::Sign('-') => drop(self.integer()?),
-                    Token::Word(word) if is_name(word.trim_start_matches('.')) && !word.contains('%') => {
+                    Token::Word(word) if (is_name(&word) || is_section(&word)) && !word.contains('%') => {
                         while self.accept('+') || self.accept('-') {
                             self.next()?;
                         }
@@ -283,6 +301,9 @@ impl Parser {
                 _ if word.starts_with(".reg.") => self.registers(&word[5..], function)?,
                 ".shared" | ".local" | ".param" | ".const" | ".global" => {
                     let variable = self.variable(&word[1..], Listed::No)?;
+                    if variable.bytes.is_none() {
+                        return error(line, format!("`{}` has no size, and is not .extern", variable.name));
+                    }
                     function.variables.push(variable);
                     function.declared_at.push(function.body.len());
                 }
@@ -396,10 +417,6 @@ impl Parser {
                 if !is_name(&name) {
                     return error(line, format!("`{name}` is no name of a register"));
                 }
-                let taken = |(prefix, count, _): &(String, u32, Register)| in_range(&name, prefix, *count);
-                if self.scopes.is_empty() && function.register_ranges.iter().any(taken) {
-                    return error(line, format!("`{name}` is declared twice"));
-                }
                 let name = self.declare(name)?;
                 function.registers.insert(name, kind.clone());
             }
@@ -424,10 +441,12 @@ impl Parser {
                     || number(&name, other).is_some_and(|n| n * 10 < u64::from(*many))
                     || number(other, &name).is_some_and(|n| n * 10 < u64::from(count))
             };
-            let taken = function.registers.keys().any(|known| in_range(known, &name, count));
+            let mut known = self.declared.last().into_iter().flatten();
+            let taken = known.any(|known| in_range(known, &name, count));
             if taken || function.register_ranges.iter().any(overlaps) {
                 return error(line, format!("registers `{name}<{count}>` are declared twice"));
             }
+            self.ranges.push((name.clone(), count));
             function.register_ranges.push((name, count, kind.clone()));
             return Ok(());
         }
