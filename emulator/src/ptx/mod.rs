@@ -1,5 +1,6 @@
 //! PTX as text: tokens, and the syntax tree of a module. Nothing here knows what an instruction means.
 
+mod constants;
 mod directives;
 mod operands;
 mod parse;

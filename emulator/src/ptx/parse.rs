@@ -32,6 +32,7 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
         announced: HashMap::new(),
         prototypes: HashMap::new(),
         ranges: Vec::new(),
+        in_call: false,
         version: (0, 0),
     };
     let mut source = Source::default();
@@ -120,6 +121,8 @@ pub(super) struct Parser {
     /// Registers of the function at hand that one declaration makes, and how many.
     pub(super) ranges: Vec<(String, u32)>,
     pub(super) version: (u32, u32),
+    /// Among the operands of a `call`, whose lists stand in ( ).
+    pub(super) in_call: bool,
     /// Functions that are announced, as they are.
     pub(super) prototypes: HashMap<String, Prototype>,
     /// Functions, with the line where each is named first: announced, or defined.
@@ -160,7 +163,8 @@ impl Parser {
         let line = self.line();
         let negative = self.accept('-');
         match self.next()? {
-            Token::Integer(n) => Ok(if negative { -n } else { n }),
+            Token::Integer(n) => Ok(if negative { -i128::from(n) } else { n.into() }),
+            Token::Unsigned(n) => Ok(if negative { -i128::from(n) } else { n.into() }),
             other => error(line, format!("an integer is expected, and here is {}", show(&other))),
         }
     }
@@ -217,7 +221,8 @@ impl Parser {
             loop {
                 let line = self.line();
                 match self.next()? {
-                    Token::Integer(n) if n <= most => {}
+                    Token::Integer(n) if i128::from(n) <= most => {}
+                    Token::Unsigned(n) if i128::from(n) <= most => {}
                     Token::Sign('-') => drop(self.integer()?),
                     Token::Word(word) if (is_name(&word) || is_section(&word)) && !word.contains('%') => {
                         while self.accept('+') || self.accept('-') {
@@ -469,6 +474,7 @@ impl Parser {
         }
         let line = self.line();
         let opcode = self.word()?;
+        self.in_call = opcode == "call" || opcode.starts_with("call.");
         let mut operands = Vec::new();
         while !self.accept(';') {
             operands.push(self.operand()?);
@@ -478,6 +484,7 @@ impl Parser {
             }
             self.comma_or(';')?;
         }
+        self.in_call = false;
         Ok(Instruction { line, loc, guard, opcode, operands })
     }
 }

@@ -100,11 +100,17 @@ impl Parser {
         if generic {
             self.expect(')')?;
         }
-        let plus = if generic && self.accept('+') { self.integer()? as i64 } else { 0 };
+        let plus = if generic && self.accept('+') { self.constant_integer()? } else { 0 };
         let bytes = match value {
-            Operand::Integer(n) => n.to_le_bytes(),
-            Operand::F32(bits) => u128::from(bits).to_le_bytes(),
-            Operand::F64(bits) => u128::from(bits).to_le_bytes(),
+            _ if kind == "f16" => return error(line, "nothing may initialise a variable of type .f16"),
+            Operand::Integer(n) if !kind.starts_with('f') => n.to_le_bytes(),
+            Operand::Name(name) if name == "WARP_SZ" && !kind.starts_with('f') => 32u128.to_le_bytes(),
+            Operand::F32(bits) if matches!(kind, "f32" | "b32" | "f64" | "b64") => u128::from(bits).to_le_bytes(),
+            Operand::F64(bits) if matches!(kind, "f32" | "b32") => {
+                u128::from((f64::from_bits(bits) as f32).to_bits()).to_le_bytes()
+            }
+            Operand::F64(bits) if matches!(kind, "f64" | "b64") => u128::from(bits).to_le_bytes(),
+            Operand::F32(_) | Operand::F64(_) if matches!(kind, "b8" | "b16") => [0; 16],
             Operand::Name(name) if self.announced.contains_key(&name) && generic => {
                 return error(line, format!("`{name}` is a function, and has no generic address"));
             }
