@@ -20,6 +20,7 @@ pub mod occupancy;
 mod printf;
 mod program;
 mod ptx;
+mod progress;
 mod schedule;
 mod trace;
 mod workers;

@@ -4,7 +4,7 @@
 //! another, that one runs; and lanes that wait for others at their meeting point go on ahead when nothing else can.
 
 use super::warp::{Path, Wait, Warp};
-use crate::program::{Exit, Program, Target, successors};
+use crate::program::{Barrier, Exit, Program, Target, successors};
 
 impl Warp {
     #[inline(always)]
@@ -100,7 +100,8 @@ impl Warp {
     }
 }
 
-/// Whether a way leads from one block to another.
+/// Whether a way leads from one block to another, to a barrier there, past no other barrier: those who come to one cannot
+/// come further while lanes of their warp wait elsewhere.
 pub(super) fn leads(program: &Program, from: u32, to: u32) -> bool {
     let mut seen = vec![false; program.blocks.len()];
     let mut open = vec![from];
@@ -109,7 +110,10 @@ pub(super) fn leads(program: &Program, from: u32, to: u32) -> bool {
             return true;
         }
         if !std::mem::replace(&mut seen[block as usize], true) {
-            open.extend(ways(program, block));
+            let exit = &program.blocks[block as usize].exit;
+            if !matches!(exit, Exit::Barrier { barrier: Barrier { guard: None, .. }, .. }) {
+                open.extend(ways(program, block));
+            }
         }
     }
     false
