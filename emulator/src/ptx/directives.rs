@@ -6,7 +6,7 @@ use super::operands::show;
 use super::parse::Parser;
 use super::token::Token;
 use super::variables::{Listed, is_name};
-use super::{Function, Prototype, Register, error};
+use super::{Function, Prototype, Register, Variable, error};
 use crate::PtxError;
 
 /// The last minor version of each major one from 1; of the newest, more than there are yet.
@@ -27,6 +27,11 @@ fn gpu(word: &str) -> Option<u32> {
         _ => false,
     };
     (fits && (GPUS.contains(&number) || number > 121)).then_some(number)
+}
+
+/// Whether two functions take or give the same there.
+fn alike(a: &Variable, b: &Variable) -> bool {
+    (&a.kind, a.bytes, a.align, &a.space) == (&b.kind, b.bytes, b.align, &b.space)
 }
 
 fn is_version(version: &str) -> bool {
@@ -165,6 +170,12 @@ impl Parser {
         let params = if self.is('(') { self.parameters(listed)? } else { Vec::new() };
         if !entry {
             self.announced.entry(name.clone()).or_insert(line);
+        }
+        if let Some(known) = self.prototypes.get(&name) {
+            let same = |a: &[Variable], b: &[Variable]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b));
+            if entry || !same(&known.params, &params) || !same(&known.returns, &returns) {
+                return error(line, format!("`{name}` was announced as another function"));
+            }
         }
         let bounds = self.bounds(entry)?;
         if self.accept(';') {
