@@ -1,8 +1,8 @@
 //! A word on stderr about whatever lasts longer than a person waits without wondering.
 
 use std::io::IsTerminal;
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::global::{BufferMemory, GlobalMemory};
 use crate::module::Place;
-use crate::ptx::Variable;
 use crate::progress::Progress;
+use crate::ptx::Variable;
 use crate::workers::Workers;
 use crate::{DeviceError, Kernel, Module};
 

@@ -312,6 +312,7 @@ fn operands_offsets_and_lists_have_the_values_of_expressions() {
     device.launch(&kernel, Launch::new(1, 1), &[Argument::Buffer(out)]).expect("it is right");
     let mut bytes = [0; 24];
     device.read(out, &mut bytes).expect("all was written");
-    let words: Vec<u32> = bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four"))).collect();
+    let words: Vec<u32> =
+        bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four"))).collect();
     assert_eq!(words, [2, 128, 7, 3f32.to_bits(), -3i32 as u32, 15]);
 }

@@ -83,7 +83,8 @@ fn last_block(load: &str, reader: &str) -> String {
 #[test]
 fn the_last_block_reads_what_fences_on_both_sides_order() {
     for schedule in Schedule::ALL {
-        let (flags, out) = run(&last_block("global", "membar.gl;"), [4, 64], schedule).expect("both sides have a fence");
+        let (flags, out) =
+            run(&last_block("global", "membar.gl;"), [4, 64], schedule).expect("both sides have a fence");
         assert_eq!((flags[0], out[0]), (0, 10 + 11 + 12 + 13), "{schedule}");
     }
 }
@@ -118,7 +119,11 @@ fn an_atomic_of_several_elements_adds_to_each() {
     assert!(!found.is_empty() && found.iter().all(|(kind, ..)| *kind == FaultKind::Misaligned), "{found:?}");
     let found = faults("red.global.add.v4.f32 [%d1+256], {0f00000000, 0f00000000, 0f00000000, 0f00000000};", [1, 1]);
     assert!(!found.is_empty() && found.iter().all(|(kind, ..)| *kind == FaultKind::OutOfBounds), "{found:?}");
-    for wrong in ["red.global.add.v2.f32 [%d1], {%f1};", "red.shared.add.v2.f32 [last], {%f1, %f2};", "red.global.add.f64.v2 [%d1], {%d3, %d4};"] {
+    for wrong in [
+        "red.global.add.v2.f32 [%d1], {%f1};",
+        "red.shared.add.v2.f32 [last], {%f1, %f2};",
+        "red.global.add.f64.v2 [%d1], {%d3, %d4};",
+    ] {
         assert!(kernel(wrong).is_err(), "{wrong}");
     }
 }
@@ -127,7 +132,8 @@ fn an_atomic_of_several_elements_adds_to_each() {
 fn what_has_128_bits_is_refused_by_its_name() {
     for opcode in ["ld.global.b128", "st.global.b128", "atom.global.cas.b128", "atom.exch.b128", "mov.b128"] {
         let operands = if opcode.starts_with("mov") { "%q1, {%d1, %d2}" } else { "%q1, [%d1], %q1" };
-        let error = kernel(&format!(".reg .b128 %q<3>; {opcode} {operands};")).expect_err("there are no such registers");
+        let error =
+            kernel(&format!(".reg .b128 %q<3>; {opcode} {operands};")).expect_err("there are no such registers");
         assert!(error.message.contains(&format!("`{opcode}`")) && !error.message.contains('\n'), "{error}");
     }
 }

@@ -77,7 +77,8 @@ fn functions_that_call_each_other_go_as_deep_as_each_thread_asks() {
              mad.lo.s32 %r2, %r1, 10, %r2;\nEND: st.param.b32 [r], %r2; ret; }}\n"
         )
     };
-    let functions = ".func (.param .b32 r) odd (.param .b32 x);\n".to_string() + &step("even", "odd", 1) + &step("odd", "even", 0);
+    let functions =
+        ".func (.param .b32 r) odd (.param .b32 x);\n".to_string() + &step("even", "odd", 1) + &step("odd", "even", 0);
     gives(&text(&functions, &call("even, (a)", "%r1")), 64, |n| n * (n + 1) / 2 * 10 + u32::from(n % 2 == 0));
 }
 
@@ -96,7 +97,15 @@ fn each_lane_calls_what_its_pointer_names() {
     let body = "mov.u64 %d3, next; mov.u64 %d4, square; setp.lt.u32 %p2, %r1, 40; selp.b64 %d3, %d3, %d4, %p2;\n\
         setp.ne.u32 %p1, %r1, 7; mov.u32 %r9, 5; one: .callprototype (.param .b32 _) _ (.param .b32 _);\n\
         @%p1 call (%r9), %d3, (%r1), one;";
-    gives(&text(FUNCTIONS, body), 64, |n| if n == 7 { 5 } else if n < 40 { n + 1 } else { n * n });
+    gives(&text(FUNCTIONS, body), 64, |n| {
+        if n == 7 {
+            5
+        } else if n < 40 {
+            n + 1
+        } else {
+            n * n
+        }
+    });
 }
 
 #[test]
@@ -185,7 +194,8 @@ fn a_function_must_be_what_the_call_says() {
                  back 4 bytes";
     assert_eq!(fault.message, words);
     let listed = |pointer: &str| {
-        let list = call("%d3, (a), list", "%r1").replace("one: .callprototype (.param .b32 _) _ (.param .b32 _);", "list: .calltargets next, square;");
+        let list = call("%d3, (a), list", "%r1")
+            .replace("one: .callprototype (.param .b32 _) _ (.param .b32 _);", "list: .calltargets next, square;");
         text(FUNCTIONS, &format!("mov.u64 %d3, {pointer};\n{list}"))
     };
     gives(&listed("square"), 40, |n| n * n);
@@ -206,7 +216,10 @@ fn registers_that_a_function_never_set_are_nobodys() {
     let functions = ".func (.param .b32 r) dirty (.param .b32 x) { .reg .b32 %r<5>; .reg .pred %p<2>; ld.param.u32 %r1, [x];\n\
         setp.eq.u32 %p1, %r1, 99; @%p1 bra OWN;\nadd.u32 %r2, %r3, 1; st.param.b32 [r], %r2; ret;\n\
         OWN: { .param .b32 a; .param .b32 b; st.param.b32 [a], 0; call.uni (b), dirty, (a); } ret; }\n";
-    let fault = convicted(&text(functions, &("mov.u32 %r5, 3;\n".to_string() + &call("dirty, (a)", "%r5") + "add.u32 %r9, %r9, 1;")));
+    let fault = convicted(&text(
+        functions,
+        &("mov.u32 %r5, 3;\n".to_string() + &call("dirty, (a)", "%r5") + "add.u32 %r9, %r9, 1;"),
+    ));
     assert_eq!(fault.kind, FaultKind::Uninitialised);
 }
 

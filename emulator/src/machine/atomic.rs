@@ -49,7 +49,8 @@ impl Worker<'_> {
             warp.set_wide(file, d, &old, mask);
             if self.context.sanitize && (unwritten != 0 || warp.taint.is_some()) {
                 let view = Access { registers: [d; 4], elements: 1, wide: atomic.bits == 64, ..access.clone() };
-                let missing = |lane: usize| if unwritten >> lane & 1 == 1 { (1 << access.element_bytes) - 1 } else { 0 };
+                let missing =
+                    |lane: usize| if unwritten >> lane & 1 == 1 { (1 << access.element_bytes) - 1 } else { 0 };
                 let place = |lane: usize, _| match shared >> lane & 1 {
                     1 => Place::Shared(addresses[lane].wrapping_sub(window) as u32),
                     _ => {

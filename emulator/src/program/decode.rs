@@ -1,4 +1,4 @@
-//! Syntax tree to program: names become slots, calls are inlined, every instruction gets its operation.
+//! Syntax tree to program: names become slots, most calls are inlined, every instruction gets its operation.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::{Class, PtxError};
 /// Marks a slot as the index of a preset, until allocation gives it its place.
 pub(super) const PRESET: Slot = 1 << 31;
 
-/// Instructions that a kernel may have, all calls inlined: as many as race detection can tell apart.
+/// Instructions that a kernel may have, with what stands in the place of its calls: as many as race detection can tell apart.
 pub(super) const MAX_INSTRUCTIONS: usize = INSTRUCTION_LIMIT / 2;
 
 /// Decodes the kernel `function` of `source`.
@@ -69,7 +69,7 @@ pub(super) struct Decoder<'a> {
     /// Functions that call themselves, on whatever way; once it matters.
     pub recursive: Option<HashSet<&'a str>>,
     /// Where variables lie of which there is one, however often their function is put in the place of a call.
-    single: HashMap<(&'a str, &'a str), Place>,
+    pub single: HashMap<(&'a str, &'a str), Place>,
     pub constants: Vec<u8>,
     pub globals: Vec<GlobalVariable>,
     file_numbers: Vec<u32>,
@@ -172,20 +172,6 @@ impl<'a> Decoder<'a> {
         self.items.push(Item::End(Proto::Jump(end), None));
         self.frames.pop();
         Ok(())
-    }
-
-    /// Lays out a variable of a function: each time anew only what belongs to the thread.
-    fn place_in(&mut self, function: &'a Function, variable: &'a ptx::Variable) -> Result<Place, PtxError> {
-        if matches!(variable.space.as_str(), "local" | "param") {
-            return self.place(variable);
-        }
-        let key = (function.name.as_str(), variable.name.as_str());
-        if let Some(place) = self.single.get(&key) {
-            return Ok(*place);
-        }
-        let place = self.place(variable)?;
-        self.single.insert(key, place);
-        Ok(place)
     }
 
     pub fn frame(&mut self) -> &mut Frame<'a> {

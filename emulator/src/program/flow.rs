@@ -126,7 +126,9 @@ fn block_starts(items: &[Item], end: u32, meets: &dyn Fn(u32) -> bool) -> Result
 /// The blocks that may come next.
 pub(crate) fn successors(exit: &Exit) -> [Option<u32>; 2] {
     match *exit {
-        Exit::Jump(next) | Exit::Meeting(next) | Exit::Barrier { next, .. } | Exit::Call { next, .. } => [Some(next), None],
+        Exit::Jump(next) | Exit::Meeting(next) | Exit::Barrier { next, .. } | Exit::Call { next, .. } => {
+            [Some(next), None]
+        }
         Exit::Branch { target, fall, .. } => [Some(target), Some(fall)],
         Exit::Return | Exit::Leave | Exit::Trap => [None, None],
     }

@@ -3,6 +3,7 @@
 
 mod allocate;
 mod alu;
+mod arguments;
 mod arithmetic;
 mod calls;
 mod check;

@@ -22,7 +22,21 @@ pub(super) enum Place {
     Global(u32),
 }
 
-impl Decoder<'_> {
+impl<'a> Decoder<'a> {
+    /// Lays out a variable of a function: each time anew only what belongs to the thread.
+    pub fn place_in(&mut self, function: &'a ptx::Function, variable: &'a ptx::Variable) -> Result<Place, PtxError> {
+        if matches!(variable.space.as_str(), "local" | "param") {
+            return self.place(variable);
+        }
+        let key = (function.name.as_str(), variable.name.as_str());
+        if let Some(place) = self.single.get(&key) {
+            return Ok(*place);
+        }
+        let place = self.place(variable)?;
+        self.single.insert(key, place);
+        Ok(place)
+    }
+
     /// Lays out a variable in its space.
     pub fn place(&mut self, variable: &ptx::Variable) -> Result<Place, PtxError> {
         let bytes = variable.bytes.unwrap_or(0);

@@ -216,7 +216,10 @@ impl Decoder<'_> {
             && space == Space::Parameter
             && self.register(name).is_some()
         {
-            return error(words.line, format!("`{}` at a register: only a name says where a parameter lies", words.opcode));
+            return error(
+                words.line,
+                format!("`{}` at a register: only a name says where a parameter lies", words.opcode),
+            );
         }
         let (base, base_wide, offset) = self.address(address, &mut space, words)?;
         let class = match (space, load) {

@@ -14,7 +14,8 @@ const MINORS: [u32; 9] = [5, 3, 2, 3, 0, 5, 8, 8, 99];
 
 /// The GPUs that targets may name, and whatever comes behind the last of them.
 const GPUS: [u32; 28] = [
-    20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 82, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121,
+    20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 82, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120,
+    121,
 ];
 
 /// The number behind `sm_`: `90a` is the GPU 90 with what no other has, `100f` its family.

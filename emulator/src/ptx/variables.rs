@@ -164,7 +164,8 @@ impl Parser {
     /// Notes a name in the scope at hand, which may have it once.
     pub(super) fn declare_label(&mut self, name: &str) -> Result<(), PtxError> {
         let line = self.line();
-        let ranged = self.declared.len() == 2 && self.ranges.iter().any(|(prefix, count)| in_range(name, prefix, *count));
+        let ranged =
+            self.declared.len() == 2 && self.ranges.iter().any(|(prefix, count)| in_range(name, prefix, *count));
         let fresh = self.declared.last_mut().is_none_or(|names| names.insert(name.to_string()));
         if fresh && !ranged { Ok(()) } else { error(line, format!("`{name}` is declared twice")) }
     }
