@@ -143,7 +143,7 @@ impl<'a> Decoder<'a> {
             return self.system_call(words, guard, name, arguments, result);
         };
         self.check_arguments(words, name, (&callee.params, &callee.returns), (arguments, result))?;
-        let deep = self.frames.len() >= MAX_DEPTH || self.code.len() > MANY;
+        let deep = self.frames.len() >= MAX_DEPTH || self.code.len().max(self.items.len()) > MANY;
         if deep || self.is_recursive(name) {
             let target = Target::Function(self.draft(number, callee));
             let formals = (&callee.params[..], &callee.returns[..]);
