@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::global::{BufferMemory, GlobalMemory};
 use crate::module::Place;
+use crate::progress::Progress;
 use crate::ptx::Variable;
 use crate::workers::Workers;
 use crate::{DeviceError, Kernel, Module};
@@ -28,6 +29,7 @@ pub struct Device {
     /// What was written to constant variables, by module: all of its constant memory.
     constants: HashMap<u64, Vec<u8>>,
     pub(crate) workers: Workers,
+    pub(crate) progress: Progress,
 }
 
 impl Default for Device {
@@ -46,6 +48,7 @@ impl Device {
             variables: HashMap::new(),
             constants: HashMap::new(),
             workers: Workers::new(None),
+            progress: Progress::default(),
         }
     }
 
@@ -53,6 +56,13 @@ impl Device {
     /// reports are the same with any. Without the feature `parallel` it is always one.
     pub fn set_threads(&mut self, threads: Option<usize>) {
         self.workers = Workers::new(threads);
+    }
+
+    /// Has `tell` called whenever a thread block of a launch has ended: with how many have, and of how many. It is called on
+    /// the threads that run them, and should be quick. A launch that runs its blocks a second time, to be sure of a fault,
+    /// counts them anew.
+    pub fn on_progress(&mut self, tell: impl Fn(u64, u64) + Send + Sync + 'static) {
+        self.progress = Progress(Some(Box::new(tell)));
     }
 
     /// Allocates `bytes` bytes of uninitialised global memory. `name` stands for it in faults.

@@ -157,6 +157,8 @@ impl Device {
             residency: residency(&kernel.program, launch),
             thorough: pass.thorough,
             doubtful: AtomicBool::new(false),
+            progress: &self.progress,
+            ended: AtomicU64::new(0),
         }
     }
 

@@ -19,6 +19,7 @@ mod module;
 pub mod occupancy;
 mod printf;
 mod program;
+mod progress;
 mod ptx;
 mod schedule;
 mod trace;

@@ -72,6 +72,24 @@ fn said<T: std::fmt::Debug>(result: Result<T, DeviceError>) -> String {
 }
 
 #[test]
+fn a_launch_tells_how_many_of_its_blocks_have_ended() {
+    use std::sync::{Arc, Mutex};
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
+    let kernel = Module::parse(text).and_then(|module| module.kernel("k")).expect("the text is right");
+    for threads in [1, 3] {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let mut device = Device::new();
+        device.set_threads(Some(threads));
+        let list = told.clone();
+        device.on_progress(move |done, of| list.lock().expect("nobody panics").push((done, of)));
+        device.launch(&kernel, Launch::new(20, 32), &[]).expect("it does nothing");
+        let mut told = told.lock().expect("nobody panics").clone();
+        told.sort_unstable();
+        assert_eq!(told, (1..=20).map(|n| (n, 20)).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn bytes_are_written_and_read_at_any_offset() {
     let mut device = Device::new();
     let buffer = device.alloc("b", 23);

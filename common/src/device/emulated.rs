@@ -5,7 +5,7 @@ use emulator::{Argument, DeviceError, FaultKind, Launch, LaunchError, Module, Pt
 use super::{Extras, Facts, Operand, Ran, Task};
 use crate::level::LaunchShape;
 use crate::problem::{Element, Problem};
-use crate::{Error, Source};
+use crate::{Error, Source, progress};
 
 /// Runs the kernel on the CPU.
 pub fn launch<T: Element>(task: &Task, problem: &Problem<T>, extras: Extras) -> Result<Ran<T>, Error> {
@@ -36,6 +36,7 @@ pub fn launch<T: Element>(task: &Task, problem: &Problem<T>, extras: Extras) -> 
         .sanitize(extras.sanitize)
         .instruction_limit(extras.instruction_limit)
         .schedule(extras.schedule);
+    progress::of_blocks(&mut device);
     // ANCHOR: launch
     let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;
 

@@ -49,7 +49,8 @@ impl Worker<'_> {
             warp.set_wide(file, d, &old, mask);
             if self.context.sanitize && (unwritten != 0 || warp.taint.is_some()) {
                 let view = Access { registers: [d; 4], elements: 1, wide: atomic.bits == 64, ..access.clone() };
-                let missing = |lane: usize| if unwritten >> lane & 1 == 1 { (1 << access.bytes()) - 1 } else { 0 };
+                let missing =
+                    |lane: usize| if unwritten >> lane & 1 == 1 { (1 << access.element_bytes) - 1 } else { 0 };
                 let place = |lane: usize, _| match shared >> lane & 1 {
                     1 => Place::Shared(addresses[lane].wrapping_sub(window) as u32),
                     _ => {
@@ -75,7 +76,7 @@ impl Worker<'_> {
         old: &mut [u64; LANES],
     ) -> Result<u32, Box<Fault>> {
         let offsets = self.offsets(warp, access, mask)?;
-        let bytes = access.bytes();
+        let bytes = access.element_bytes;
         let grain = self.context.program.shared_grain;
         let stamp = self.stamp(warp, access.at);
         let mut unwritten = 0;
@@ -117,7 +118,7 @@ impl Worker<'_> {
         self.home(warp, access, mask)?;
         self.check_sources(warp, access, mask)?;
         let addresses = warp.scratch.addresses.0;
-        let bytes = access.bytes();
+        let bytes = access.element_bytes;
         let mut unwritten = 0;
         for lane in each(mask) {
             let (buffer, offset) = locate(addresses[lane]);

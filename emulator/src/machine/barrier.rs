@@ -248,7 +248,9 @@ impl Worker<'_> {
             self.arrive_by_parts(warp, id, (barrier, at))?;
             return Ok(true);
         }
-        if warp.paths.iter().any(|path| here(path) && path.meet != top.meet) {
+        let calls = |path: &Path| warp.calls_of(path.mask & warp.live);
+        let apart = |path: &Path| path.meet != top.meet || calls(path) != calls(&top);
+        if warp.paths.iter().any(|path| here(path) && apart(path)) {
             return Err(self.convict_divergent_barrier(warp, top.mask & warp.live, warp.live, at));
         }
         warp.paths.retain(|path| !here(path));

@@ -1,6 +1,6 @@
 //! A worker: steps thread blocks, whose warps take turns until each has ended.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::async_copy::SourceUnderWay;
 use super::global_access::GlobalCache;
@@ -13,6 +13,7 @@ use super::tally::Tally;
 use super::warp::{Shape, State, Warp};
 use crate::global::GlobalMemory;
 use crate::program::Program;
+use crate::progress::Progress;
 use crate::trace::TracedAccess;
 use crate::{Fault, Schedule};
 
@@ -36,12 +37,22 @@ pub(crate) struct Context<'a> {
     pub thorough: bool,
     /// Stamps found a race that the order model might not.
     pub doubtful: AtomicBool,
+    pub progress: &'a Progress,
+    /// How many thread blocks have ended; counted where somebody wants to know.
+    pub ended: AtomicU64,
 }
 
 impl Context<'_> {
     /// Which thread block has the `n`th turn, from 0; as well, which turn thread block `n` has.
     pub fn turn(&self, n: u64) -> u64 {
         if self.schedule.turns_round() { self.shape.grid.count() - 1 - n } else { n }
+    }
+
+    /// A thread block has ended.
+    pub fn note_progress(&self) {
+        if let Progress(Some(tell)) = self.progress {
+            tell(self.ended.fetch_add(1, Relaxed) + 1, self.shape.grid.count());
+        }
     }
 
     /// Shared memory of a thread block, static and dynamic.

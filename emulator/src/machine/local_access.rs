@@ -16,9 +16,15 @@ impl Worker<'_> {
         load: bool,
     ) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        let size = u64::from(self.context.program.local_bytes);
+        let size = warp.local_bytes as u64;
         let addresses = warp.scratch.addresses.0;
-        self.check_bounds(warp, access, mask, size, "local memory")?;
+        match warp.stacks.is_empty() {
+            true => self.check_bounds(warp, access, mask, |_| size, "local memory")?,
+            false => {
+                let sizes: [u64; LANES] = std::array::from_fn(|lane| self.local_end(warp, lane));
+                self.check_bounds(warp, access, mask, |lane| sizes[lane], "local memory")?;
+            }
+        }
         let place = |lane: usize| (lane as u64 * size + addresses[lane]) as usize;
         let bytes = access.bytes() as usize;
         if load {
@@ -60,7 +66,7 @@ impl Worker<'_> {
             _ => (context.constants, "constant memory"),
         };
         let addresses = warp.scratch.addresses.0;
-        self.check_bounds(warp, access, mask, bytes.len() as u64, name)?;
+        self.check_bounds(warp, access, mask, |_| bytes.len() as u64, name)?;
         let width = access.element_bytes as usize;
         for element in 0..access.elements {
             let mut out = [0; LANES];
@@ -78,10 +84,17 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn check_bounds(&self, warp: &Warp, access: &Access, mask: u32, size: u64, name: &str) -> Result<(), Box<Fault>> {
+    fn check_bounds(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        mask: u32,
+        size: impl Fn(usize) -> u64,
+        name: &str,
+    ) -> Result<(), Box<Fault>> {
         let (bytes, addresses) = (u64::from(access.bytes()), &warp.scratch.addresses.0);
         for lane in each(mask) {
-            let at = addresses[lane];
+            let (at, size) = (addresses[lane], size(lane));
             if at.checked_add(bytes).is_none_or(|end| end > size) {
                 // An address of 32 bits below 0 comes from there.
                 let offset = if access.base_wide { at as i64 } else { i64::from(at as u32 as i32) };

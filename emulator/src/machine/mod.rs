@@ -7,6 +7,7 @@ mod async_copy;
 mod atomic;
 mod barrier;
 mod block;
+mod calls;
 mod cells;
 mod convict;
 mod convict_race;

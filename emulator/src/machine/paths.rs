@@ -4,7 +4,7 @@
 //! another, that one runs; and lanes that wait for others at their meeting point go on ahead when nothing else can.
 
 use super::warp::{Path, Wait, Warp};
-use crate::program::{Exit, Program, successors};
+use crate::program::{Barrier, Exit, Program, Target, successors};
 
 impl Warp {
     #[inline(always)]
@@ -100,7 +100,8 @@ impl Warp {
     }
 }
 
-/// Whether a way leads from one block to another.
+/// Whether a way leads from one block to another, to a barrier there, past no other barrier: those who come to one cannot
+/// come further while lanes of their warp wait elsewhere.
 pub(super) fn leads(program: &Program, from: u32, to: u32) -> bool {
     let mut seen = vec![false; program.blocks.len()];
     let mut open = vec![from];
@@ -109,10 +110,31 @@ pub(super) fn leads(program: &Program, from: u32, to: u32) -> bool {
             return true;
         }
         if !std::mem::replace(&mut seen[block as usize], true) {
-            open.extend(successors(&program.blocks[block as usize].exit).into_iter().flatten());
+            let exit = &program.blocks[block as usize].exit;
+            if !matches!(exit, Exit::Barrier { barrier: Barrier { guard: None, .. }, .. }) {
+                open.extend(ways(program, block));
+            }
         }
     }
     false
+}
+
+/// Where a way leads on from a block: into functions, too, and out of them to wherever any of them is called.
+fn ways(program: &Program, block: u32) -> impl Iterator<Item = u32> {
+    let exit = &program.blocks[block as usize].exit;
+    let mut further = Vec::new();
+    match *exit {
+        Exit::Call { site, .. } => match &program.calls[site as usize].target {
+            Target::Function(function) => further.push(program.called[*function as usize].entry),
+            Target::Pointer(_) => further.extend(program.called.iter().map(|called| called.entry)),
+        },
+        Exit::Leave => further.extend(program.blocks.iter().filter_map(|block| match block.exit {
+            Exit::Call { next, .. } => Some(next),
+            _ => None,
+        })),
+        _ => {}
+    }
+    successors(exit).into_iter().flatten().chain(further)
 }
 
 /// Whether lanes that begin a block do nothing any more but end.

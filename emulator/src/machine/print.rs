@@ -103,8 +103,7 @@ impl Worker<'_> {
         let program = self.context.program;
         let little = |list: &[u8]| list.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
         if address.wrapping_sub(LOCAL_WINDOW) < WINDOW_BYTES {
-            let size = u64::from(program.local_bytes);
-            let at = inside(LOCAL_WINDOW, size)? + lane as u64 * size;
+            let at = inside(LOCAL_WINDOW, self.local_end(warp, lane))? + (lane * warp.local_bytes) as u64;
             return Some(little(warp.local.get(at as usize..)?.get(..bytes as usize)?));
         }
         if address.wrapping_sub(SHARED_WINDOW) < WINDOW_BYTES {

@@ -5,6 +5,7 @@
 //! unless somebody else changes what it reads.
 
 use super::block::Worker;
+use super::calls::Stack;
 use super::dispatch::step_probed;
 use super::lanes::{Lanes, each};
 use super::shared_access::read_shared;
@@ -21,7 +22,7 @@ const INSTRUCTIONS: u64 = 1 << 18;
 /// What happened to memory since the state with which later ones are compared.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    changed: bool,
+    pub(super) changed: bool,
     loads: Loads,
     before: Vec<(Piece, Option<u64>)>,
 }
@@ -69,17 +70,19 @@ struct Snapshot {
     p: Vec<u32>,
     live: u32,
     paths: Vec<Path>,
+    stacks: Vec<Stack>,
 }
 
 impl Snapshot {
     fn of(warp: &Warp) -> Snapshot {
         let (r, d, p) = (warp.r.clone(), warp.d.clone(), warp.p.clone());
-        Snapshot { r, d, p, live: warp.live, paths: warp.paths.clone() }
+        Snapshot { r, d, p, live: warp.live, paths: warp.paths.clone(), stacks: warp.stacks.clone() }
     }
 
     fn is(&self, warp: &Warp) -> bool {
         self.live == warp.live
             && self.paths == warp.paths
+            && self.stacks == warp.stacks
             && self.p == warp.p
             && self.r.iter().zip(&warp.r).all(|(a, b)| a.0 == b.0)
             && self.d.iter().zip(&warp.d).all(|(a, b)| a.0 == b.0)

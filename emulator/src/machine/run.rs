@@ -80,6 +80,17 @@ impl Worker<'_> {
                         return Ok(true);
                     }
                 }
+                Exit::Call { site, pointer, next } => {
+                    let at = block.exit_info.unwrap_or(0);
+                    warp.advance(next);
+                    self.call(warp, mask, (site, pointer, at))?;
+                }
+                Exit::Leave => {
+                    self.leave(warp, mask);
+                    if warp.waiting != 0 && !self.next_path(warp)? {
+                        return Ok(true);
+                    }
+                }
                 Exit::Return => warp.live &= !mask,
                 Exit::Trap => return Err(self.convict_trap(warp, block.exit_info, mask)),
             }

@@ -90,6 +90,11 @@ impl Taint {
         self.origins.get(self.files[file as usize][slot as usize].origin[lane] as usize).copied()
     }
 
+    /// The number of the origin.
+    pub fn origin_index(&self, file: File, slot: Slot, lane: usize) -> u32 {
+        self.files[file as usize][slot as usize].origin[lane]
+    }
+
     /// Notes a load of something unwritten; of one instruction and lane, the last.
     pub fn note(&mut self, origin: Origin) -> u32 {
         let known = self.origins.iter().position(|known| (known.at, known.lane) == (origin.at, origin.lane));

@@ -54,7 +54,7 @@ impl Worker<'_> {
     }
 
     /// Convicts the first lane of which the register is uninitialised in any way.
-    fn forbid(
+    pub(super) fn forbid(
         &self,
         warp: &Warp,
         (file, slot): (File, Slot),

@@ -150,6 +150,7 @@ impl Worker<'_> {
             let idle = match step(self)? {
                 Pause::Ended => {
                     self.note_end();
+                    self.context.note_progress();
                     return Ok(Turn::Ended);
                 }
                 Pause::Blocked => return Err(self.convict_blocked()),

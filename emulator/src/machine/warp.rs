@@ -1,6 +1,7 @@
 //! A warp: its registers, its lanes' fates, and the stack of paths that diverged.
 
 use super::async_copy::Copies;
+use super::calls::Stack;
 use super::lanes::{FULL, LANES, Lanes};
 use super::polls::Polls;
 use super::shadow::Taint;
@@ -72,6 +73,10 @@ pub(crate) struct Warp {
     /// Local memory of all lanes, one after the other, and which of its bytes were written.
     pub local: Vec<u8>,
     pub local_written: Vec<u8>,
+    /// How much of it each lane has, in bytes.
+    pub(super) local_bytes: usize,
+    /// The calls in which each lane is; empty for a program without functions that are called.
+    pub(super) stacks: Vec<Stack>,
     /// Uninitialised values in registers; absent until one is loaded.
     pub(super) taint: Option<Box<Taint>>,
     /// Asynchronous copies under way.
@@ -95,6 +100,8 @@ impl Warp {
             scratch: Box::new(Scratch { addresses: Lanes([0; LANES]), offsets: Lanes([0; LANES]) }),
             local: vec![0xff; program.local_bytes as usize * LANES],
             local_written: vec![0; program.local_bytes as usize * LANES],
+            local_bytes: program.local_bytes as usize,
+            stacks: if program.called.is_empty() { Vec::new() } else { vec![Stack::default(); LANES] },
             taint: None,
             copies: Copies::default(),
         }
@@ -117,6 +124,8 @@ impl Warp {
             scratch: Box::new(Scratch { addresses: Lanes([0; LANES]), offsets: Lanes([0; LANES]) }),
             local: Vec::new(),
             local_written: Vec::new(),
+            local_bytes: 0,
+            stacks: Vec::new(),
             taint: None,
             copies: Copies::default(),
         }
@@ -143,6 +152,7 @@ impl Warp {
         self.taint = None;
         self.copies = Copies::default();
         self.local_written.fill(0);
+        self.stacks.iter_mut().for_each(Stack::clear);
         for &(slot, preset) in &program.preset32 {
             self.r[slot as usize] = Lanes(preset_values(preset, launch, block, first).map(|value| value as u32));
         }
@@ -213,6 +223,7 @@ fn preset_values(preset: Preset, launch: &Shape, block: Dim3, first: u32) -> [u6
         Preset::SharedBytes => launch.shared_bytes.into(),
         Preset::DynamicSharedBytes => launch.dynamic_shared.into(),
         Preset::Global(index, offset) => launch.globals[index as usize].wrapping_add(offset as u64),
+        Preset::Frame => 0,
         Preset::DynamicSharedBase(_) => unreachable!("a constant once the program is decoded"),
     };
     [same; LANES]

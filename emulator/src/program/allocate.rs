@@ -29,10 +29,25 @@ pub(super) fn allocate(program: &mut Program, counts: [u32; 3], presets: &[Vec<P
         visit_exit(&mut block.exit, &mut rename);
     }
     [program.registers32, program.registers64, program.predicates] = totals;
-    live_in[0].each(|register| {
-        let (file, index) = unflatten(register, counts);
-        program.unset.push(([File::R, File::D, File::P][file], slots[file][index]));
-    });
+    let alive = |block: u32| {
+        let mut alive = Vec::new();
+        live_in[block as usize].each(|register| {
+            let (file, index) = unflatten(register, counts);
+            alive.push(([File::R, File::D, File::P][file], slots[file][index]));
+        });
+        alive
+    };
+    program.unset = alive(0);
+    for called in &mut program.called {
+        called.unset = alive(called.entry);
+    }
+    for block in &program.blocks {
+        if let Exit::Call { site, next, .. } = block.exit {
+            program.calls[site as usize].saved = alive(next);
+        }
+    }
+    let frame = presets[File::D as usize].iter().position(|preset| *preset == Preset::Frame);
+    program.frame = frame.unwrap_or(0) as Slot;
     let numbered = |file: File| presets[file as usize].iter().enumerate().map(|(slot, p)| (slot as Slot, *p));
     program.preset32 = numbered(File::R).collect();
     program.preset64 = numbered(File::D).collect();

@@ -161,7 +161,7 @@ impl<'a> Decoder<'a> {
             }
             Operand::Name(name) if special_too && special(name).is_some() => Ok(()),
             Operand::Offset(name, _) if matches!(class, Class::Integer | Class::Bits) => match self.find_place(name) {
-                Some(Place::Shared(_) | Place::Local(_)) => Ok(()),
+                Some(Place::Shared(_) | Place::Local(_) | Place::Frame(_)) => Ok(()),
                 _ => no("no constant"),
             },
             other => self.register_fits(other, &name, width, false),
@@ -190,8 +190,9 @@ pub(super) enum Class {
     Bits,
     Integer,
     Float,
-    /// Two halves, in untyped registers.
+    /// Two halves, in untyped registers or such of their own.
     Packed,
+    /// In untyped registers alone.
     Brain,
 }
 
@@ -199,8 +200,8 @@ pub(super) enum Class {
 pub(super) fn class_of(kind: &str) -> (Class, u32) {
     let bits = match kind {
         "pred" => return (Class::Predicate, 1),
-        "f16x2" => return (Class::Packed, 32),
-        "bf16x2" | "u16x2" | "s16x2" => return (Class::Packed, 32),
+        "f16x2" | "u16x2" | "s16x2" => return (Class::Packed, 32),
+        "bf16x2" | "tf32" => return (Class::Brain, 32),
         "bf16" => return (Class::Brain, 16),
         _ => kind.trim_start_matches(|c: char| c.is_ascii_alphabetic()).parse().unwrap_or(0),
     };
@@ -212,10 +213,8 @@ pub(super) fn class_of(kind: &str) -> (Class, u32) {
 }
 
 /// Whether a register that is declared as `kind` holds values of type `wanted`.
-fn fits_type(kind: &str, wanted: &str, width: Width) -> bool {
+pub(super) fn fits_type(kind: &str, wanted: &str, width: Width) -> bool {
     let ((has, has_bits), (wants, bits)) = (class_of(kind), class_of(wanted));
-    // A register of two halves is one of 32 bits.
-    let has = if has == Class::Packed { Class::Bits } else { has };
     let size = match width {
         Width::Exact => has_bits == bits,
         Width::OrWider if has == Class::Float && wants == Class::Float => has_bits == bits,
@@ -225,6 +224,8 @@ fn fits_type(kind: &str, wanted: &str, width: Width) -> bool {
         (Class::Predicate, Class::Predicate) => true,
         (Class::Predicate, _) | (_, Class::Predicate) => false,
         (Class::Bits, _) | (_, Class::Bits) => true,
+        // A register of two halves is one of 32 bits, and of no other float.
+        (Class::Packed, wants) => matches!(wants, Class::Packed | Class::Integer),
         (has, wants) => has == wants,
     }
 }

@@ -1,8 +1,9 @@
-//! Syntax tree to program: names become slots, calls are inlined, every instruction gets its operation.
+//! Syntax tree to program: names become slots, most calls are inlined, every instruction gets its operation.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::calls::Draft;
 use super::flow::{Item, Proto};
 use super::places::{Place, special};
 use super::*;
@@ -13,11 +14,8 @@ use crate::{Class, PtxError};
 /// Marks a slot as the index of a preset, until allocation gives it its place.
 pub(super) const PRESET: Slot = 1 << 31;
 
-/// Functions may call functions this deep; deeper means recursion, which is refused.
-const MAX_CALL_DEPTH: usize = 32;
-
-/// Instructions that a kernel may have, all calls inlined: as many as race detection can tell apart.
-const MAX_INSTRUCTIONS: usize = INSTRUCTION_LIMIT / 2;
+/// Instructions that a kernel may have, with what stands in the place of its calls: as many as race detection can tell apart.
+pub(super) const MAX_INSTRUCTIONS: usize = INSTRUCTION_LIMIT / 2;
 
 /// Decodes the kernel `function` of `source`.
 pub(crate) fn decode(source: &Source, function: &Function) -> Result<Program, PtxError> {
@@ -26,20 +24,22 @@ pub(crate) fn decode(source: &Source, function: &Function) -> Result<Program, Pt
         decoder.parameter(variable)?;
     }
     let end = decoder.new_label();
+    decoder.end_of_kernel = end;
     decoder.function(function, HashMap::new(), end)?;
+    decoder.called_functions()?;
     decoder.finish(function, end)
 }
 
 /// One function's names while its body is decoded.
 pub(super) struct Frame<'a> {
-    function: &'a Function,
+    pub function: &'a Function,
     registers: HashMap<String, (File, Slot)>,
     labels: HashMap<String, u32>,
     pub places: HashMap<String, Place>,
     /// Where `ret` goes.
     end: u32,
     /// The statement at hand.
-    at: usize,
+    pub at: usize,
     pub carry: Option<Slot>,
 }
 
@@ -60,6 +60,16 @@ pub(super) struct Decoder<'a> {
     pub shared: Vec<SharedVariable>,
     pub static_shared: u64,
     pub local_bytes: u64,
+    pub end_of_kernel: u32,
+    /// Functions that are called, as far as they are known, and where.
+    pub called: Vec<Draft<'a>>,
+    pub calls: Vec<CallSite>,
+    /// The function of these that is being decoded.
+    pub inside: Option<u32>,
+    /// Functions that call themselves, on whatever way; once it matters.
+    pub recursive: Option<HashSet<&'a str>>,
+    /// Where variables lie of which there is one, however often their function is put in the place of a call.
+    pub single: HashMap<(&'a str, &'a str), Place>,
     pub constants: Vec<u8>,
     pub globals: Vec<GlobalVariable>,
     file_numbers: Vec<u32>,
@@ -93,6 +103,12 @@ impl<'a> Decoder<'a> {
             shared: Vec::new(),
             static_shared: 0,
             local_bytes: 0,
+            end_of_kernel: 0,
+            called: Vec::new(),
+            calls: Vec::new(),
+            inside: None,
+            recursive: None,
+            single: HashMap::new(),
             constants: Vec::new(),
             globals: Vec::new(),
             file_numbers,
@@ -122,12 +138,6 @@ impl<'a> Decoder<'a> {
         places: HashMap<String, Place>,
         end: u32,
     ) -> Result<(), PtxError> {
-        if self.frames.len() >= MAX_CALL_DEPTH {
-            return error(
-                function.line,
-                format!("calls nest deeper than {MAX_CALL_DEPTH}: recursion is not supported"),
-            );
-        }
         if self.code.len().max(self.items.len()) > MAX_INSTRUCTIONS {
             return error(
                 function.line,
@@ -135,13 +145,16 @@ impl<'a> Decoder<'a> {
             );
         }
         let (registers, labels) = (HashMap::new(), HashMap::new());
-        self.frames.push(Frame { function, registers, labels, places, end, at: 0, carry: None });
+        let has_results = function.returns.iter().any(|result| result.space == "reg");
+        let last = if has_results { self.new_label() } else { end };
+        self.frames.push(Frame { function, registers, labels, places, end: last, at: 0, carry: None });
+        self.load_parameters(function)?;
         let mut variables = function.variables.iter().zip(&function.declared_at).peekable();
         for (at, statement) in function.body.iter().enumerate() {
             self.frame().at = at;
             // A name is known from its declaration on.
             while let Some((variable, _)) = variables.next_if(|(_, declared)| **declared <= at) {
-                let place = self.place(variable)?;
+                let place = self.place_in(function, variable)?;
                 self.frame().places.insert(variable.name.clone(), place);
             }
             match statement {
@@ -152,6 +165,10 @@ impl<'a> Decoder<'a> {
                 Statement::Instruction(instruction) => self.instruction(instruction)?,
             }
         }
+        if has_results {
+            self.items.push(Item::Label(last));
+            self.store_results(function)?;
+        }
         self.items.push(Item::End(Proto::Jump(end), None));
         self.frames.pop();
         Ok(())
@@ -159,6 +176,15 @@ impl<'a> Decoder<'a> {
 
     pub fn frame(&mut self) -> &mut Frame<'a> {
         self.frames.last_mut().expect("a body is being decoded")
+    }
+
+    /// The line of the instruction at hand.
+    pub fn line(&self) -> u32 {
+        let statement = self.frames.last().and_then(|frame| frame.function.body.get(frame.at));
+        match statement {
+            Some(Statement::Instruction(words)) => words.line,
+            _ => u32::MAX,
+        }
     }
 
     pub fn end(&mut self) -> u32 {
@@ -268,6 +294,18 @@ impl<'a> Decoder<'a> {
             Some(Place::Local(at) | Place::Constant(at) | Place::Parameter(at)) => {
                 Ok(self.constant(file, at.wrapping_add(offset as u64)))
             }
+            Some(Place::Frame(at)) => {
+                let [d, a] = [self.temporary(File::D), self.preset(File::D, Preset::Frame)];
+                let b = self.constant(File::D, at.wrapping_add(offset as u64));
+                self.push_bare(Op::Alu { code: Alu::Add64, d, a, b, c: b }, line);
+                if file == File::D {
+                    return Ok(d);
+                }
+                let low = self.temporary(File::R);
+                self.push_bare(Op::Alu { code: Alu::Low64, d: low, a: d, b: d, c: d }, line);
+                Ok(low)
+            }
+            Some(Place::Function(address)) => Ok(self.constant(file, address)),
             None if name == "WARP_SZ" => Ok(self.constant(file, 32)),
             None => {
                 error(line, format!("`{name}` is neither a register nor a variable nor a special register known here"))
@@ -303,7 +341,9 @@ impl<'a> Decoder<'a> {
         let guard = match &instruction.guard {
             None => None,
             Some((name, negated)) => {
-                let predicate = self.source(&Operand::Name(name.clone()), File::P, instruction.line)?;
+                let Some((File::P, predicate)) = self.register(name) else {
+                    return error(instruction.line, format!("the guard `{name}` is no predicate"));
+                };
                 Some(Guard { predicate, negated: *negated })
             }
         };
@@ -314,6 +354,17 @@ impl<'a> Decoder<'a> {
     /// operations of an instruction that takes several are not counted.
     pub fn push(&mut self, op: Op, guard: Option<Guard>, instruction: &ptx::Instruction, counted: Option<Class>) {
         let info = self.describe(instruction, counted);
+        self.append(op, guard, info);
+    }
+
+    /// Appends an operation that no instruction is.
+    pub fn push_bare(&mut self, op: Op, line: u32) {
+        let opcode = self.opcodes.entry("mov.u64".into()).or_insert_with(|| Arc::from("mov.u64")).clone();
+        let info = Info { ptx_line: line, file: 0, line: 0, opcode, class: None, flops_f32: 0, flops_f64: 0 };
+        self.append(op, None, info);
+    }
+
+    fn append(&mut self, op: Op, guard: Option<Guard>, info: Info) {
         if let Op::Load(index) | Op::Store(index) = op {
             self.accesses[index as usize].at = self.code.len() as u32;
         }
@@ -352,7 +403,7 @@ impl<'a> Decoder<'a> {
         Some(self.frames.last()?.function.branch_targets.get(table)?)
     }
 
-    fn finish(mut self, function: &Function, end: u32) -> Result<Program, PtxError> {
+    fn finish(mut self, function: &'a Function, end: u32) -> Result<Program, PtxError> {
         let dynamic_shared = self.static_shared.next_multiple_of(16);
         for variable in self.shared.iter_mut().filter(|v| v.bytes.is_none()) {
             variable.offset = dynamic_shared as u32;
@@ -365,7 +416,9 @@ impl<'a> Decoder<'a> {
             }
         }
         let meets = |at: u32| self.code[at as usize].op.is_meeting(&self.extended);
-        let blocks = flow::blocks(self.items, end, &mut self.info, &meets)?;
+        let entries: Vec<u32> = self.called.iter().map(|draft| draft.entry).collect();
+        let (blocks, entries) = flow::blocks(self.items, (end, &entries), &mut self.info, &meets)?;
+        let called = self.called.into_iter().zip(entries).map(|(draft, entry)| draft.finish(entry)).collect();
         let grain = |space: Space| {
             let widths = self.accesses.iter().filter(|a| a.space == space || a.space == Space::Generic);
             widths.map(|a| a.bytes().min(8)).min().unwrap_or(4)
@@ -397,6 +450,9 @@ impl<'a> Decoder<'a> {
             static_shared: self.static_shared as u32,
             dynamic_shared: dynamic_shared as u32,
             local_bytes: self.local_bytes as u32,
+            called,
+            calls: self.calls,
+            frame: 0,
             constants: self.constants,
             globals: self.globals,
             globals_stored: false,

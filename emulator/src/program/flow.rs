@@ -1,8 +1,9 @@
 //! Control flow: basic blocks, and where diverged lanes meet again (the immediate post-dominator).
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use super::{Barrier, Block, Exit, Guard, Info};
+use super::{Barrier, Block, Exit, Guard, Info, Slot};
 use crate::PtxError;
 use crate::ptx::error;
 
@@ -21,17 +22,21 @@ pub(super) enum Proto {
     Jump(u32),
     Branch(Guard, u32),
     Barrier(Barrier),
+    /// The how manieth call, and its pointer if it has one.
+    Call(u32, Option<Slot>),
+    /// The end of a function that is called.
+    Leave,
     Trap,
 }
 
-/// Splits the items into blocks; `end` is the label of the kernel's end. An instruction at which lanes of a warp meet is
-/// the last of its block.
+/// Splits the items into blocks; `end` is the label of the kernel's end, `entries` those of the functions behind it. An
+/// instruction at which lanes of a warp meet is the last of its block. With the blocks in which the functions begin.
 pub(super) fn blocks(
     items: Vec<Item>,
-    end: u32,
+    (end, entries): (u32, &[u32]),
     info: &mut Vec<Info>,
     meets: &dyn Fn(u32) -> bool,
-) -> Result<Vec<Block>, PtxError> {
+) -> Result<(Vec<Block>, Vec<u32>), PtxError> {
     let starts = block_starts(&items, end, meets)?;
     let mut blocks: Vec<Block> = Vec::new();
     let mut code = 0;
@@ -72,6 +77,8 @@ pub(super) fn blocks(
                         meet: 0,
                     },
                     Proto::Barrier(barrier) => Exit::Barrier { barrier, next },
+                    Proto::Call(site, pointer) => Exit::Call { site, pointer, next },
+                    Proto::Leave => Exit::Leave,
                     Proto::Trap => Exit::Trap,
                 };
                 let exit_info = about.map(|about| {
@@ -85,8 +92,15 @@ pub(super) fn blocks(
     }
     // The one block in which every path ends.
     blocks.push(Block { start: code, stop: code, end: code, exit: Exit::Return, exit_info: None });
-    set_meeting_points(&mut blocks);
-    Ok(blocks)
+    let entries: Vec<u32> = entries.iter().filter_map(|entry| starts.get(entry).copied()).collect();
+    let last = blocks.len() - 1;
+    let ends = entries.iter().map(|entry| *entry as usize).chain([last]).collect::<Vec<_>>();
+    set_meeting_points(&mut blocks, 0..ends[0], last);
+    for bounds in ends.windows(2) {
+        let leave = (bounds[0]..bounds[1]).find(|block| blocks[*block].exit == Exit::Leave).unwrap_or(last);
+        set_meeting_points(&mut blocks, bounds[0]..bounds[1], leave);
+    }
+    Ok((blocks, entries))
 }
 
 /// The block that each label starts. Every label, every end and every meeting closes the block before it.
@@ -112,42 +126,46 @@ fn block_starts(items: &[Item], end: u32, meets: &dyn Fn(u32) -> bool) -> Result
 /// The blocks that may come next.
 pub(crate) fn successors(exit: &Exit) -> [Option<u32>; 2] {
     match *exit {
-        Exit::Jump(next) | Exit::Meeting(next) | Exit::Barrier { next, .. } => [Some(next), None],
+        Exit::Jump(next) | Exit::Meeting(next) | Exit::Barrier { next, .. } | Exit::Call { next, .. } => {
+            [Some(next), None]
+        }
         Exit::Branch { target, fall, .. } => [Some(target), Some(fall)],
-        Exit::Return | Exit::Trap => [None, None],
+        Exit::Return | Exit::Leave | Exit::Trap => [None, None],
     }
 }
 
-/// Post-dominators by the algorithm of Cooper, Harvey and Kennedy on the reversed graph.
-fn set_meeting_points(blocks: &mut [Block]) {
-    let count = blocks.len();
-    let exit = count - 1;
-    let mut predecessors = vec![Vec::new(); count];
-    for (index, block) in blocks.iter().enumerate() {
-        for next in successors(&block.exit).into_iter().flatten() {
-            predecessors[next as usize].push(index);
+/// Post-dominators by the algorithm of Cooper, Harvey and Kennedy on the reversed graph, among the blocks of a kernel or of
+/// a called function. All ways out of them, and a trap, count as ways to their end.
+fn set_meeting_points(blocks: &mut [Block], range: Range<usize>, end: usize) {
+    let (first, exit) = (range.start, range.len());
+    // The end has the last number, wherever it stands.
+    let number = |block: usize| if block == end || !range.contains(&block) { exit } else { block - first };
+    let next = |blocks: &[Block], block: usize| -> [Option<usize>; 2] {
+        match successors(&blocks[first + block].exit).map(|next| next.map(|next| number(next as usize))) {
+            [None, None] => [Some(exit), None],
+            some => some,
         }
-    }
-    // A trap never reaches the exit; treat it as if it did.
-    for (index, block) in blocks.iter().enumerate() {
-        if block.exit == Exit::Trap {
-            predecessors[exit].push(index);
+    };
+    let mut predecessors = vec![Vec::new(); exit + 1];
+    for block in (0..exit).filter(|block| first + block != end) {
+        for next in next(blocks, block).into_iter().flatten() {
+            predecessors[next].push(block);
         }
     }
     let order = reverse_postorder(exit, &predecessors);
-    let mut rank = vec![usize::MAX; count];
+    let mut rank = vec![usize::MAX; exit + 1];
     for (position, &block) in order.iter().enumerate() {
         rank[block] = position;
     }
-    let mut dominator = vec![usize::MAX; count];
+    let mut dominator = vec![usize::MAX; exit + 1];
     dominator[exit] = exit;
     let mut changed = true;
     while changed {
         changed = false;
         for &block in &order[1..] {
-            let next = successors(&blocks[block].exit).into_iter().flatten().map(|n| n as usize);
-            let next = next.chain((blocks[block].exit == Exit::Trap).then_some(exit));
-            let meet = next
+            let meet = next(blocks, block)
+                .into_iter()
+                .flatten()
                 .filter(|&n| dominator[n] != usize::MAX)
                 .reduce(|a, b| intersect(a, b, &dominator, &rank))
                 .unwrap_or(exit);
@@ -155,10 +173,10 @@ fn set_meeting_points(blocks: &mut [Block]) {
             dominator[block] = meet;
         }
     }
-    for (index, block) in blocks.iter_mut().enumerate() {
-        if let Exit::Branch { meet, .. } = &mut block.exit {
+    for block in 0..exit {
+        if let Exit::Branch { meet, .. } = &mut blocks[first + block].exit {
             // A block in an endless loop reaches no exit: its lanes meet at the exit, that is never.
-            *meet = if dominator[index] == usize::MAX { exit } else { dominator[index] } as u32;
+            *meet = if dominator[block] >= exit { end } else { first + dominator[block] } as u32;
         }
     }
 }

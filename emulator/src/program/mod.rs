@@ -1,9 +1,11 @@
 //! A kernel decoded for execution: registers as dense slots, branches resolved, reconvergence
-//! points known, calls inlined.
+//! points known, calls inlined but for those of recursive functions and of pointers.
 
 mod allocate;
 mod alu;
+mod arguments;
 mod arithmetic;
+mod calls;
 mod check;
 mod compare;
 mod convert;
@@ -32,6 +34,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use alu::{Alu, File};
+pub(crate) use calls::{CallSite, Called, Piece, Signature, Target};
 pub(crate) use decode::decode;
 pub(crate) use extended::{Accumulator, Atomic, AtomicOp, CopySize, Element, Extended, Extension, Multiply};
 pub(crate) use flow::successors;
@@ -86,7 +89,13 @@ pub(crate) struct Program {
     pub static_shared: u32,
     /// Offset of dynamic shared memory.
     pub dynamic_shared: u32,
+    /// Bytes of local memory without the stack of `called`.
     pub local_bytes: u32,
+    /// Functions that are called, and not put in the place of their `call`; and where they are.
+    pub called: Vec<Called>,
+    pub calls: Vec<CallSite>,
+    /// The register with the offset of a function's frame in local memory, where there are any of them.
+    pub frame: Slot,
     pub constants: Vec<u8>,
     /// Module-level variables in global memory, by `Preset::Global`.
     pub globals: Vec<GlobalVariable>,
@@ -160,6 +169,8 @@ pub(crate) enum Preset {
     DynamicSharedBase(i64),
     /// Address of a module-level variable in global memory, plus an offset.
     Global(u32, i64),
+    /// Where the frame of the function at hand begins in local memory. Calls change it.
+    Frame,
 }
 
 /// A basic block: instructions of `code`, and how it ends.
@@ -193,6 +204,14 @@ pub(crate) enum Exit {
         barrier: Barrier,
         next: u32,
     },
+    /// Calls a function, by a pointer if there is one; then on.
+    Call {
+        site: u32,
+        pointer: Option<Slot>,
+        next: u32,
+    },
+    /// Back to where the function was called.
+    Leave,
     /// The threads end.
     Return,
     /// The kernel gives up.

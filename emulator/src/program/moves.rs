@@ -73,7 +73,8 @@ impl Decoder<'_> {
                 match self.find_place(name) {
                     _ if name == "WARP_SZ" && class != Class::Float => Ok(()),
                     Some(Place::Global(_) | Place::Constant(_)) if whole && bits == 64 => Ok(()),
-                    Some(Place::Shared(_) | Place::Local(_) | Place::Parameter(_)) if whole => Ok(()),
+                    Some(Place::Function(_)) if whole && bits == 64 && matches!(from, Operand::Name(_)) => Ok(()),
+                    Some(Place::Shared(_) | Place::Local(_) | Place::Frame(_) | Place::Parameter(_)) if whole => Ok(()),
                     None => Err(format!(
                         "takes `{name}`, which is neither a register nor a variable nor a special register known here"
                     )),
@@ -93,7 +94,7 @@ impl Decoder<'_> {
                 let right = match space.split(':').next() {
                     Some("global") => matches!(place, Some(Place::Global(_))),
                     Some("shared") => matches!(place, Some(Place::Shared(_))),
-                    Some("local") => matches!(place, Some(Place::Local(_))),
+                    Some("local") => matches!(place, Some(Place::Local(_) | Place::Frame(_))),
                     Some("const") => matches!(place, Some(Place::Constant(_))),
                     _ => matches!(place, Some(Place::Parameter(_))),
                 };
@@ -127,7 +128,10 @@ impl Decoder<'_> {
             None => return fail(format!("names `{name}`, which is neither a register nor a variable")),
             Some(Place::Global(_)) => matches!(space, Space::Global | Space::Generic),
             Some(Place::Shared(_)) => matches!(space, Space::Shared | Space::Generic),
-            Some(Place::Local(_)) => matches!(space, Space::Local | Space::Generic | Space::Parameter),
+            Some(Place::Local(_) | Place::Frame(_)) => {
+                matches!(space, Space::Local | Space::Generic | Space::Parameter)
+            }
+            Some(Place::Function(_)) => false,
             Some(Place::Constant(_)) => matches!(space, Space::Constant | Space::Generic),
             Some(Place::Parameter(_)) => space == Space::Parameter,
         };

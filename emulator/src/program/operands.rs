@@ -103,7 +103,8 @@ pub(super) fn visit_exit(exit: &mut Exit, visit: &mut dyn FnMut(File, Role, &mut
                 visit(if *reduce == super::Reduce::Popc { File::R } else { File::P }, Role::Write, result);
             }
         }
-        Exit::Jump(_) | Exit::Meeting(_) | Exit::Return | Exit::Trap => {}
+        Exit::Call { pointer: Some(pointer), .. } => visit(File::D, Role::Read, pointer),
+        Exit::Jump(_) | Exit::Meeting(_) | Exit::Call { .. } | Exit::Leave | Exit::Return | Exit::Trap => {}
     }
 }
 

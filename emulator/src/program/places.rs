@@ -13,12 +13,30 @@ const MAX_PARAMETER_BYTES: u64 = 32764;
 pub(super) enum Place {
     Shared(u64),
     Local(u64),
+    /// In local memory, from the start of the frame of a called function on.
+    Frame(u64),
+    /// The address of a function.
+    Function(u64),
     Constant(u64),
     Parameter(u64),
     Global(u32),
 }
 
-impl Decoder<'_> {
+impl<'a> Decoder<'a> {
+    /// Lays out a variable of a function: each time anew only what belongs to the thread.
+    pub fn place_in(&mut self, function: &'a ptx::Function, variable: &'a ptx::Variable) -> Result<Place, PtxError> {
+        if matches!(variable.space.as_str(), "local" | "param") {
+            return self.place(variable);
+        }
+        let key = (function.name.as_str(), variable.name.as_str());
+        if let Some(place) = self.single.get(&key) {
+            return Ok(*place);
+        }
+        let place = self.place(variable)?;
+        self.single.insert(key, place);
+        Ok(place)
+    }
+
     /// Lays out a variable in its space.
     pub fn place(&mut self, variable: &ptx::Variable) -> Result<Place, PtxError> {
         let bytes = variable.bytes.unwrap_or(0);
@@ -50,7 +68,7 @@ impl Decoder<'_> {
             "local" | "param" => {
                 let offset = align(self.local_bytes);
                 self.local_bytes = offset + bytes;
-                Place::Local(offset)
+                if self.inside.is_some() { Place::Frame(offset) } else { Place::Local(offset) }
             }
             "const" if !variable.addresses.is_empty() => {
                 return error(
@@ -111,7 +129,11 @@ impl Decoder<'_> {
 
     /// Where a variable lies, innermost declaration first.
     pub fn find_place(&mut self, name: &str) -> Option<Place> {
-        self.frame().places.get(name).copied().or_else(|| self.module_places.get(name).copied())
+        let known = self.frame().places.get(name).copied().or_else(|| self.module_places.get(name).copied());
+        known.or_else(|| {
+            let (number, _) = self.defined(name, self.line())?;
+            Some(Place::Function(ptx::function_address(number)))
+        })
     }
 }
 
@@ -161,11 +183,13 @@ pub(super) fn special(name: &str) -> Option<Preset> {
     }
 }
 
-/// The name that a person gave a variable: `_ZZ10gemm_tiledE2As` is `As`.
-fn plain_name(mangled: &str) -> String {
+/// The name that a person gave a variable or a function: `_ZZ10gemm_tiledE2As` is `As`, and `_Z3fibj` is `fib`.
+pub(super) fn plain_name(mangled: &str) -> String {
     let plain = || {
-        let rest = mangled.strip_prefix("_ZZ")?;
-        let tail = &rest[rest.rfind('E')? + 1..];
+        let tail = match mangled.strip_prefix("_ZZ") {
+            Some(rest) => &rest[rest.rfind('E')? + 1..],
+            None => mangled.strip_prefix("_Z")?,
+        };
         let digits = tail.chars().take_while(char::is_ascii_digit).count();
         let length: usize = tail[..digits].parse().ok()?;
         tail[digits..].get(..length).map(str::to_string)

@@ -24,7 +24,7 @@ impl Decoder<'_> {
                 self.jump(words, guard, end)
             }
             "exit" => {
-                let end = self.frames[0].end();
+                let end = self.end_of_kernel;
                 self.jump(words, guard, end)
             }
             "trap" => {
@@ -124,54 +124,13 @@ impl Decoder<'_> {
     }
 
     /// Where the guard holds, goes through what `inside` appends.
-    fn guarded(&mut self, words: &Words, guard: Option<Guard>, inside: impl FnOnce(&mut Self)) {
+    pub fn guarded(&mut self, words: &Words, guard: Option<Guard>, inside: impl FnOnce(&mut Self)) {
         let Some(guard) = guard else { return inside(self) };
         let after = self.new_label();
         let skip = Guard { negated: !guard.negated, ..guard };
         self.push_end(Proto::Branch(skip, after), words, Some(Class::Branch));
         inside(self);
         self.items.push(flow::Item::Label(after));
-    }
-
-    /// `call (result), function, (arguments);` — the callee's body is decoded in place.
-    fn call(&mut self, words: &Words, guard: Option<Guard>) -> Result<(), PtxError> {
-        let (result, name, arguments) = match words.operands.as_slice() {
-            [Operand::List(result), Operand::Name(name), Operand::List(arguments), ..] => {
-                (&result[..], name, &arguments[..])
-            }
-            [Operand::Name(name), Operand::List(arguments), ..] => (&[][..], name, &arguments[..]),
-            [Operand::Name(name)] => (&[][..], name, &[][..]),
-            _ => return error(words.line, "this form of `call` (indirect, or without names) is not supported"),
-        };
-        let Some(callee) = self.source.functions.iter().find(|f| !f.entry && f.name == *name) else {
-            return self.system_call(words, guard, name, arguments, result);
-        };
-        if (callee.params.len(), callee.returns.len()) != (arguments.len(), result.len()) {
-            return error(words.line, format!("`call` of `{name}` with other arguments than it takes"));
-        }
-        let mut places = HashMap::new();
-        for (formal, actual) in callee.params.iter().zip(arguments).chain(callee.returns.iter().zip(result)) {
-            let place = match actual {
-                Operand::Name(name) => self.find_place(name),
-                _ => None,
-            };
-            let Some(place) = place else {
-                return error(words.line, "`call` with an argument that is no .param variable");
-            };
-            places.insert(formal.name.clone(), place);
-        }
-        let after = self.new_label();
-        match guard {
-            None => self.push_end(Proto::Fall, words, Some(Class::Branch)),
-            Some(guard) => self.push_end(
-                Proto::Branch(Guard { negated: !guard.negated, ..guard }, after),
-                words,
-                Some(Class::Branch),
-            ),
-        }
-        self.function(callee, places, after)?;
-        self.items.push(flow::Item::Label(after));
-        Ok(())
     }
 
     /// `fence` and `membar`, of which the older one is sequentially consistent.
@@ -252,6 +211,16 @@ impl Decoder<'_> {
                 self.source(operand, file, words.line)?
             };
         }
+        if let Operand::Address(Some(name), _) = address
+            && !load
+            && space == Space::Parameter
+            && self.register(name).is_some()
+        {
+            return error(
+                words.line,
+                format!("`{}` at a register: only a name says where a parameter lies", words.opcode),
+            );
+        }
         let (base, base_wide, offset) = self.address(address, &mut space, words)?;
         let class = match (space, load) {
             (Space::Global | Space::Generic, true) => Class::GlobalLoad,
@@ -309,6 +278,10 @@ impl Decoder<'_> {
         }
         // A variable's own space is known; parameters of a called function, and of calls, live in local memory.
         *space = match self.find_place(name) {
+            Some(Place::Frame(at)) => {
+                *space = Space::Local;
+                return Ok((self.preset(File::D, Preset::Frame), true, at as i64 + offset));
+            }
             Some(Place::Local(_)) => Space::Local,
             Some(Place::Shared(_)) => Space::Shared,
             Some(Place::Constant(_)) => Space::Constant,
@@ -349,9 +322,12 @@ impl Decoder<'_> {
             }
             _ => return self.unknown(words),
         }
-        if let Operand::Integer(id) = operand(words, first)?
-            && !(0..16).contains(id)
-        {
+        let id = match operand(words, first)? {
+            Operand::Integer(id) => *id,
+            Operand::Name(name) if name == "WARP_SZ" => 32,
+            _ => 0,
+        };
+        if !(0..16).contains(&id) {
             return error(line, format!("barrier {id} of `{}` is none of 0 to 15", words.opcode));
         }
         barrier.id = self.source(operand(words, first)?, File::R, line)?;

@@ -47,10 +47,19 @@ impl Decoder<'_> {
     /// The access to an argument or a result of a call, which lies in local memory.
     fn argument(&mut self, words: &Words, operand: &Operand, bytes: u32, register: Slot) -> Result<u32, PtxError> {
         let Operand::Name(name) = operand else { return self.unknown(words) };
-        let Some(Place::Local(at)) = self.find_place(name) else {
-            return error(words.line, "`call` with an argument that is no .param variable");
+        match self.find_place(name) {
+            Some(place @ (Place::Local(_) | Place::Frame(_))) => Ok(self.local_access(place, bytes, register)),
+            _ => error(words.line, "`call` with an argument that is no .param variable"),
+        }
+    }
+
+    /// An access to a place in local memory, from or to a register as wide.
+    pub fn local_access(&mut self, place: Place, bytes: u32, register: Slot) -> u32 {
+        let (base, offset) = match place {
+            Place::Frame(at) => (self.preset(File::D, Preset::Frame), at as i64),
+            Place::Local(at) => (self.constant(File::D, at), 0),
+            _ => (self.constant(File::D, 0), 0),
         };
-        let base = self.constant(File::D, at);
         self.accesses.push(Access {
             at: 0,
             space: Space::Local,
@@ -61,12 +70,12 @@ impl Decoder<'_> {
             registers: [register, 0, 0, 0],
             base,
             base_wide: true,
-            offset: 0,
+            offset,
             order: Order::Weak,
             scope: Scope::Thread,
             read_only: false,
             within: (0, u32::MAX),
         });
-        Ok(self.accesses.len() as u32 - 1)
+        self.accesses.len() as u32 - 1
     }
 }

@@ -56,18 +56,22 @@ impl Decoder<'_> {
     pub fn atomic(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let returns = parts[0] == "atom";
         let mut space = Space::Generic;
-        let (mut rest, mut ordering) = (Vec::new(), Ordering::default());
+        let (mut rest, mut ordering, mut vector) = (Vec::new(), Ordering::default(), false);
         for part in &parts[1..] {
             match *part {
                 "global" => space = Space::Global,
                 "shared" | "shared::cta" => space = Space::Shared,
-                "noftz" => {}
+                "noftz" | "L2::cache_hint" => {}
+                "v2" | "v4" | "v8" => vector = true,
                 part if ordering.takes(part) => {}
                 _ => rest.push(*part),
             }
         }
         let [op, kind] = rest[..] else { return self.unknown(words) };
         let Some(atomic) = atomic_form(op, kind) else { return self.unknown(words) };
+        if vector {
+            return self.atomic_vector(words, guard, atomic, (space, ordering));
+        }
         let first = usize::from(returns);
         let access = self.bare_access(words, first, space, u32::from(atomic.bits) / 8, 1)?;
         (self.accesses[access as usize].order, self.accesses[access as usize].scope) = ordering.of_atomic();
@@ -83,6 +87,51 @@ impl Decoder<'_> {
             extended = extended.writing(file, d);
         }
         self.extended(words, guard, extended, Class::Atomic);
+        Ok(())
+    }
+
+    /// An atomic of several elements, each of which is atomic by itself. The first one's access is that of all: what holds for
+    /// the place of the vector is looked at there.
+    fn atomic_vector(
+        &mut self,
+        words: &Words,
+        guard: Option<Guard>,
+        atomic: Atomic,
+        (space, ordering): (Space, Ordering),
+    ) -> Result<(), PtxError> {
+        let returns = words.opcode.starts_with("atom");
+        let (first, bytes) = (usize::from(returns), u32::from(atomic.bits) / 8);
+        let list = |n: usize| match operand(words, n)? {
+            Operand::List(list) => Ok(list.as_slice()),
+            _ => self.unknown(words),
+        };
+        let values = list(first + 1)?;
+        let results = if returns { list(0)? } else { &[] };
+        let many = values.len() as u32;
+        let fits = words.opcode.split('.').any(|part| part == format!("v{many}")) && many * bytes <= 16;
+        if !fits || returns && results.len() != values.len() {
+            return error(words.line, format!("`{}` with {many} elements", words.opcode));
+        }
+        let mut kept = Vec::new();
+        for (n, value) in values.iter().enumerate() {
+            let elements = if n == 0 { many } else { 1 };
+            let access = self.bare_access(words, first, space, bytes, elements)?;
+            let place = &mut self.accesses[access as usize];
+            place.offset += i64::from(bytes) * n as i64;
+            (place.order, place.scope) = ordering.of_atomic();
+            let value = self.source(value, File::R, words.line)?;
+            let mut extended = Extended::new(Extension::Atomic(atomic)).accessing(access).reading(File::R, value);
+            if let Some(result) = results.get(n) {
+                // The results may be what the next elements add.
+                let old = self.temporary(File::R);
+                extended = extended.writing(File::R, old);
+                kept.push((self.destination(result, File::R, words.line)?, old));
+            }
+            self.extended_if(words, guard, extended, (n == 0).then_some(Class::Atomic));
+        }
+        for (d, old) in kept {
+            self.push(Op::Alu { code: Alu::Mov32, d, a: old, b: old, c: old }, guard, words, None);
+        }
         Ok(())
     }
 
@@ -120,7 +169,8 @@ impl Decoder<'_> {
         let file = given.map(|operand| self.file_of(operand).unwrap_or(File::R));
         let copy = |size| Extension::CopyAsync { size, bypassing: cache == "cg" };
         let extended = match (given, file) {
-            (None, _) | (_, Some(File::D) | None) => Extended::new(copy(CopySize::Whole)),
+            (None, _) | (_, None) => Extended::new(copy(CopySize::Whole)),
+            (_, Some(File::D)) => return error(words.line, format!("`{}` with a size of 64 bits", words.opcode)),
             (Some(ignored), Some(File::P)) => {
                 let slot = self.predicate(ignored, words)?;
                 Extended::new(copy(CopySize::UnlessIgnored)).reading(File::P, slot)

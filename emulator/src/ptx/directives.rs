@@ -5,12 +5,35 @@ use std::collections::{HashMap, HashSet};
 use super::operands::show;
 use super::parse::Parser;
 use super::token::Token;
-use super::variables::is_name;
-use super::{Function, error};
+use super::variables::{Listed, is_name};
+use super::{Function, Prototype, Register, Variable, error};
 use crate::PtxError;
 
 /// The last minor version of each major one from 1; of the newest, more than there are yet.
 const MINORS: [u32; 9] = [5, 3, 2, 3, 0, 5, 8, 8, 99];
+
+/// The GPUs that targets may name, and whatever comes behind the last of them.
+const GPUS: [u32; 28] = [
+    20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 82, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120,
+    121,
+];
+
+/// The number behind `sm_`: `90a` is the GPU 90 with what no other has, `100f` its family.
+fn gpu(word: &str) -> Option<u32> {
+    let number: u32 = word.trim_end_matches(['a', 'f']).parse().ok().filter(|number| *number < 200)?;
+    let fits = match word.trim_start_matches(|c: char| c.is_ascii_digit()) {
+        "" => true,
+        "a" => number >= 90,
+        "f" => number >= 100,
+        _ => false,
+    };
+    (fits && (GPUS.contains(&number) || number > 121)).then_some(number)
+}
+
+/// Whether two functions take or give the same there.
+fn alike(a: &Variable, b: &Variable) -> bool {
+    (&a.kind, a.bytes, a.align, &a.space) == (&b.kind, b.bytes, b.align, &b.space)
+}
 
 fn is_version(version: &str) -> bool {
     let Some((major, minor)) = version.split_once('.') else { return false };
@@ -24,7 +47,11 @@ impl Parser {
     /// After `.version`: `8.7`.
     pub(super) fn version(&mut self, line: u32) -> Result<(), PtxError> {
         match self.next()? {
-            Token::Text(version) if is_version(&version) => Ok(()),
+            Token::Text(version) if is_version(&version) => {
+                let numbers = version.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+                self.version = numbers.unwrap_or_default();
+                Ok(())
+            }
             _ => error(line, "`.version` names no version of PTX"),
         }
     }
@@ -35,9 +62,8 @@ impl Parser {
         loop {
             let line = self.line();
             let word = self.word()?;
-            let number = word.strip_prefix("sm_").map(|n| n.trim_end_matches(['a', 'f']));
-            match number.and_then(|n| n.parse().ok()) {
-                Some(number) if (20..200).contains(&number) => architecture = number,
+            match word.strip_prefix("sm_").and_then(gpu) {
+                Some(number) => architecture = number,
                 _ if matches!(
                     word.as_str(),
                     "debug" | "texmode_unified" | "texmode_independent" | "map_f64_to_f32"
@@ -57,6 +83,7 @@ impl Parser {
     pub(super) fn address_size(&mut self) -> Result<(), PtxError> {
         let line = self.line();
         match self.integer()? {
+            64 if self.version < (2, 3) => error(line, "`.address_size` needs `.version` 2.3 or later"),
             64 => Ok(()),
             bits => error(line, format!("addresses of {bits} bits are not supported")),
         }
@@ -134,15 +161,27 @@ impl Parser {
     pub(super) fn function(&mut self, entry: bool) -> Result<Option<Function>, PtxError> {
         let line = self.line();
         self.declared.push(HashSet::new());
-        let returns = if self.is('(') { self.parameters()? } else { Vec::new() };
+        self.ranges.clear();
+        let listed = if entry { Listed::OfKernel } else { Listed::OfFunction };
+        let returns = if self.is('(') { self.parameters(listed)? } else { Vec::new() };
         let name = self.word()?;
         if !is_name(&name) {
             return error(line, format!("`{name}` is no name of a function"));
         }
-        let params = if self.is('(') { self.parameters()? } else { Vec::new() };
+        let params = if self.is('(') { self.parameters(listed)? } else { Vec::new() };
+        if !entry {
+            self.announced.entry(name.clone()).or_insert(line);
+        }
+        if let Some(known) = self.prototypes.get(&name) {
+            let same = |a: &[Variable], b: &[Variable]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b));
+            if entry || !same(&known.params, &params) || !same(&known.returns, &returns) {
+                return error(line, format!("`{name}` was announced as another function"));
+            }
+        }
         let bounds = self.bounds(entry)?;
         if self.accept(';') {
             self.declared.pop();
+            self.prototypes.insert(name, Prototype { returns, params, declared_at: 0 });
             return Ok(None);
         }
         // A function may be announced before it is defined.
@@ -162,8 +201,14 @@ impl Parser {
             variables: Vec::new(),
             declared_at: Vec::new(),
             branch_targets: HashMap::new(),
+            prototypes: HashMap::new(),
+            call_targets: HashMap::new(),
             body: Vec::new(),
         };
+        for variable in function.params.iter().chain(&function.returns).filter(|v| v.space == "reg") {
+            let register = Register { kind: variable.kind.clone(), declared_at: 0 };
+            function.registers.insert(variable.name.clone(), register);
+        }
         self.body(&mut function)?;
         Ok(Some(function))
     }

@@ -1,5 +1,6 @@
 //! PTX as text: tokens, and the syntax tree of a module. Nothing here knows what an instruction means.
 
+mod constants;
 mod directives;
 mod operands;
 mod parse;
@@ -10,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use parse::parse;
+pub(crate) use variables::type_bytes;
 
 use crate::PtxError;
 
@@ -25,6 +27,48 @@ pub(crate) struct Source {
     pub functions: Vec<Function>,
     pub variables: Vec<Variable>,
     pub files: HashMap<u32, Arc<str>>,
+    /// Where each function that is no kernel stands among them.
+    pub numbers: HashMap<String, u32>,
+    /// The line from which on a function's name is known.
+    pub announced: HashMap<String, u32>,
+    /// What the functions are that the module announces.
+    pub prototypes: HashMap<String, Prototype>,
+}
+
+/// The first function has this address: above all memory.
+const FUNCTIONS: u64 = 0x7f80_0000_0000_0000;
+/// Between the addresses of two functions.
+const FUNCTION_GAP: u64 = 1 << 7;
+
+/// The address of a function, by its number.
+pub(crate) fn function_address(number: u32) -> u64 {
+    FUNCTIONS + u64::from(number) * FUNCTION_GAP
+}
+
+/// The number of the function that would have this address.
+pub(crate) fn function_at(address: u64) -> Option<u32> {
+    let from = address.checked_sub(FUNCTIONS).filter(|from| from % FUNCTION_GAP == 0)?;
+    u32::try_from(from / FUNCTION_GAP).ok()
+}
+
+impl Source {
+    /// Numbers the functions, and puts their addresses where variables begin with them.
+    fn number_functions(&mut self) {
+        let numbered = self.functions.iter().enumerate().filter(|(_, function)| !function.entry);
+        self.numbers = numbered.map(|(number, function)| (function.name.clone(), number as u32)).collect();
+        let inner = self.functions.iter_mut().flat_map(|function| &mut function.variables);
+        for variable in self.variables.iter_mut().chain(inner) {
+            let Variable { addresses, init, .. } = variable;
+            addresses.retain(|(offset, name, plus)| match self.numbers.get(name) {
+                Some(number) if *plus == 0 => {
+                    let place = *offset as usize..*offset as usize + 8;
+                    init[place].copy_from_slice(&function_address(*number).to_le_bytes());
+                    false
+                }
+                _ => true,
+            });
+        }
+    }
 }
 
 /// An `.entry` or a `.func` with its body.
@@ -46,7 +90,20 @@ pub(crate) struct Function {
     pub declared_at: Vec<usize>,
     /// Labels of `brx.idx`, by the name of their list.
     pub branch_targets: HashMap<String, Vec<String>>,
+    /// What functions look like that are called by their address, by the name of the `.callprototype`.
+    pub prototypes: HashMap<String, Prototype>,
+    /// Functions of which a call takes one, and how many statements stand before the list, by the name of the `.calltargets`.
+    pub call_targets: HashMap<String, (Vec<String>, usize)>,
     pub body: Vec<Statement>,
+}
+
+/// What a function takes and gives back.
+#[derive(Debug, Default)]
+pub(crate) struct Prototype {
+    pub returns: Vec<Variable>,
+    pub params: Vec<Variable>,
+    /// How many statements of the body stand before it.
+    pub declared_at: usize,
 }
 
 /// The type of registers, and how many statements of the body stand before their declaration.

@@ -1,5 +1,6 @@
 //! Operands, from tokens.
 
+use super::constants::Constant;
 use super::parse::Parser;
 use super::token::Token;
 use super::{Operand, error};
@@ -25,16 +26,20 @@ impl Parser {
     }
 
     fn nested_operand(&mut self) -> Result<Operand, PtxError> {
-        let line = self.line();
+        let (line, start) = (self.line(), self.at);
+        if self.at_constant() {
+            let value = self.constant()?;
+            return Ok(match value {
+                _ if self.at == start + 1 && self.tokens[start].0 == Token::Word("WARP_SZ".into()) => {
+                    Operand::Name("WARP_SZ".into())
+                }
+                Constant::Signed(n) => Operand::Integer(n.into()),
+                Constant::Unsigned(n) => Operand::Integer(n.into()),
+                Constant::Float(x) => Operand::F64(x.to_bits()),
+            });
+        }
         match self.next()? {
-            Token::Integer(n) => Ok(Operand::Integer(n)),
             Token::F32(bits) => Ok(Operand::F32(bits)),
-            Token::F64(bits) => Ok(Operand::F64(bits)),
-            Token::Sign('-') => match self.operand()? {
-                Operand::Integer(n) => Ok(Operand::Integer(-n)),
-                Operand::F64(bits) => Ok(Operand::F64((-f64::from_bits(bits)).to_bits())),
-                other => error(line, format!("`-` before {other:?}")),
-            },
             Token::Sign('!') => {
                 let name = self.word()?;
                 Ok(Operand::Not(self.resolve(name)))
@@ -51,11 +56,12 @@ impl Parser {
     }
 
     fn list(&mut self, end: char) -> Result<Operand, PtxError> {
-        let mut list = Vec::new();
+        let (mut list, in_call) = (Vec::new(), std::mem::take(&mut self.in_call));
         while !self.accept(end) {
             list.push(self.operand()?);
             self.comma_or(end)?;
         }
+        self.in_call = in_call;
         Ok(Operand::List(list))
     }
 
@@ -67,13 +73,13 @@ impl Parser {
             }
             _ => None,
         };
-        let offset = if base.is_none() { self.integer()? as i64 } else { self.offset()? };
+        let offset = if base.is_none() { self.constant_integer()? } else { self.offset()? };
         self.expect(']')?;
         Ok(Operand::Address(base, offset))
     }
 
     fn offset(&mut self) -> Result<i64, PtxError> {
-        if self.accept('+') { Ok(self.integer()? as i64) } else { Ok(0) }
+        if self.accept('+') { self.constant_integer() } else { Ok(0) }
     }
 }
 
@@ -81,8 +87,10 @@ pub(super) fn show(token: &Token) -> String {
     match token {
         Token::Word(word) => format!("`{word}`"),
         Token::Integer(n) => format!("`{n}`"),
+        Token::Unsigned(n) => format!("`{n}`"),
         Token::F32(_) | Token::F64(_) => "a floating-point constant".into(),
         Token::Text(text) => format!("\"{text}\""),
         Token::Sign(sign) => format!("`{sign}`"),
+        Token::Operator(operator) => format!("`{operator}`"),
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::operands::show;
 use super::token::{Token, tokens};
-use super::variables::{in_range, is_name, is_register_type};
-use super::{Function, Instruction, Operand, Register, Source, Statement, Variable, error};
+use super::variables::{Listed, in_range, is_name, is_register_type, type_bytes};
+use super::{Function, Instruction, Operand, Prototype, Register, Source, Statement, Variable, error};
 use crate::PtxError;
 
 /// Registers that one declaration may make: far more than a kernel has instructions.
@@ -29,6 +29,11 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
         located: HashMap::new(),
         labels: HashSet::new(),
         named: Vec::new(),
+        announced: HashMap::new(),
+        prototypes: HashMap::new(),
+        ranges: Vec::new(),
+        in_call: false,
+        version: (0, 0),
     };
     let mut source = Source::default();
     let (mut versioned, mut after_version, mut after_target, mut external) = (false, false, false, false);
@@ -62,7 +67,7 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
             }
             ".entry" | ".func" => source.functions.extend(parser.function(word == ".entry")?),
             ".global" | ".const" | ".shared" => {
-                let variable = parser.variable(&word[1..], false)?;
+                let variable = parser.variable(&word[1..], Listed::No)?;
                 if variable.bytes.is_none() && !external {
                     return error(line, format!("`{}` has no size, and is not .extern", variable.name));
                 }
@@ -75,13 +80,27 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
     if !versioned {
         return error(0, "no `.version` directive: this is not PTX, or it is cut off");
     }
+    if source.architecture == 0 {
+        return error(parser.line(), "no `.target` directive behind `.version`");
+    }
     if let Some((name, line)) = parser.named.iter().find(|(name, _)| !parser.labels.contains(name)) {
         return error(*line, format!("`function_name {name}`, which is no label of a section"));
     }
     match parser.located.iter().filter(|(file, _)| !parser.files.contains(file)).min_by_key(|(_, line)| **line) {
         Some((file, line)) => error(*line, format!("`.loc` of file {file}, which no `.file` names")),
-        None => Ok(source),
+        None => {
+            source.number_functions();
+            source.announced = parser.announced;
+            source.prototypes = parser.prototypes;
+            Ok(source)
+        }
     }
+}
+
+/// `.debug_str`, and whatever else PTX has not given away.
+fn is_section(name: &str) -> bool {
+    let name = name.strip_prefix('.').filter(|name| is_name(name));
+    name.is_some_and(|name| !is_register_type(name))
 }
 
 pub(super) struct Parser {
@@ -99,6 +118,15 @@ pub(super) struct Parser {
     /// Labels of sections, and those of them that `.loc` directives name, with their lines.
     pub(super) labels: HashSet<String>,
     pub(super) named: Vec<(String, u32)>,
+    /// Registers of the function at hand that one declaration makes, and how many.
+    pub(super) ranges: Vec<(String, u32)>,
+    pub(super) version: (u32, u32),
+    /// Among the operands of a `call`, whose lists stand in ( ).
+    pub(super) in_call: bool,
+    /// Functions that are announced, as they are.
+    pub(super) prototypes: HashMap<String, Prototype>,
+    /// Functions, with the line where each is named first: announced, or defined.
+    pub(super) announced: HashMap<String, u32>,
     /// Numbers of files that `.loc` directives name, with the line of the first.
     pub(super) located: HashMap<u32, u32>,
     /// How deep operands and initialisers nest here.
@@ -135,7 +163,8 @@ impl Parser {
         let line = self.line();
         let negative = self.accept('-');
         match self.next()? {
-            Token::Integer(n) => Ok(if negative { -n } else { n }),
+            Token::Integer(n) => Ok(if negative { -i128::from(n) } else { n.into() }),
+            Token::Unsigned(n) => Ok(if negative { -i128::from(n) } else { n.into() }),
             other => error(line, format!("an integer is expected, and here is {}", show(&other))),
         }
     }
@@ -168,7 +197,7 @@ impl Parser {
     fn section(&mut self) -> Result<(), PtxError> {
         let line = self.line();
         let name = self.word()?;
-        if !name.starts_with('.') {
+        if !is_section(&name) {
             return error(line, format!("`{name}` is no name of a section"));
         }
         self.expect('{')?;
@@ -192,9 +221,10 @@ impl Parser {
             loop {
                 let line = self.line();
                 match self.next()? {
-                    Token::Integer(n) if n <= most => {}
+                    Token::Integer(n) if i128::from(n) <= most => {}
+                    Token::Unsigned(n) if i128::from(n) <= most => {}
                     Token::Sign('-') => drop(self.integer()?),
-                    Token::Word(word) if is_name(word.trim_start_matches('.')) && !word.contains('%') => {
+                    Token::Word(word) if (is_name(&word) || is_section(&word)) && !word.contains('%') => {
                         while self.accept('+') || self.accept('-') {
                             self.next()?;
                         }
@@ -226,13 +256,15 @@ impl Parser {
         Ok(())
     }
 
-    pub(super) fn parameters(&mut self) -> Result<Vec<Variable>, PtxError> {
+    /// The parameters or results of a kernel or a function, or of a prototype, which may call them `_`.
+    pub(super) fn parameters(&mut self, of: Listed) -> Result<Vec<Variable>, PtxError> {
         let mut list = Vec::new();
         self.expect('(')?;
         while !self.accept(')') {
             let line = self.line();
             match self.word()?.as_str() {
-                ".param" => list.push(self.variable("param", true)?),
+                ".param" => list.push(self.variable("param", of)?),
+                ".reg" if of != Listed::OfKernel => list.push(self.register_parameter(of)?),
                 other => return error(line, format!("`{other}` parameters are not supported")),
             }
             self.comma_or(')')?;
@@ -273,7 +305,10 @@ impl Parser {
                 }
                 _ if word.starts_with(".reg.") => self.registers(&word[5..], function)?,
                 ".shared" | ".local" | ".param" | ".const" | ".global" => {
-                    let variable = self.variable(&word[1..], false)?;
+                    let variable = self.variable(&word[1..], Listed::No)?;
+                    if variable.bytes.is_none() {
+                        return error(line, format!("`{}` has no size, and is not .extern", variable.name));
+                    }
                     function.variables.push(variable);
                     function.declared_at.push(function.body.len());
                 }
@@ -282,14 +317,12 @@ impl Parser {
                 }
                 ".branchtargets" => self.branch_targets(function)?,
                 ".pragma" => self.pragma()?,
-                ".callprototype" => {
-                    while !self.accept(';') {
-                        self.next()?;
-                    }
-                }
+                ".callprototype" => self.prototype(function)?,
+                ".calltargets" => self.call_targets(function)?,
                 _ if self.is(':') && is_name(&word) && !word.starts_with('%') => {
                     self.accept(':');
-                    if !self.is_word(".branchtargets") && !self.is_word(".callprototype") {
+                    let listed = [".branchtargets", ".callprototype", ".calltargets"];
+                    if !listed.iter().any(|directive| self.is_word(directive)) {
                         self.declare_label(&word)?;
                     }
                     function.body.push(Statement::Label(word));
@@ -318,6 +351,57 @@ impl Parser {
         Ok(())
     }
 
+    /// After `.reg` among parameters: `.u32 %a`.
+    fn register_parameter(&mut self, of: Listed) -> Result<Variable, PtxError> {
+        let line = self.line();
+        let variable = self.variable("reg", of)?;
+        let plain = type_bytes(&variable.kind) == variable.bytes && variable.align == variable.bytes.unwrap_or(0);
+        match variable.bytes {
+            Some(4 | 8) if plain => Ok(variable),
+            _ => error(line, format!("`{}` is handed over in a register, and has not 32 or 64 bits", variable.name)),
+        }
+    }
+
+    /// After `name: .callprototype`: `(.param .b32 _) _ (.param .b64 _);`
+    fn prototype(&mut self, function: &mut Function) -> Result<(), PtxError> {
+        let line = self.line();
+        let Some(Statement::Label(name)) = function.body.pop() else {
+            return error(line, "`.callprototype` without a label of its own");
+        };
+        let returns = if self.is('(') { self.parameters(Listed::Nameless)? } else { Vec::new() };
+        let called = self.word()?;
+        if called != "_" && !is_name(&called) {
+            return error(line, format!("`{called}` is no name of a function"));
+        }
+        let params = if self.is('(') { self.parameters(Listed::Nameless)? } else { Vec::new() };
+        while !self.accept(';') {
+            match self.word()?.as_str() {
+                ".noreturn" => {}
+                ".abi_preserve" | ".abi_preserve_control" => drop(self.integer()?),
+                other => return error(line, format!("`{other}` is no directive of a prototype")),
+            }
+        }
+        let name = self.declare(name)?;
+        function.prototypes.insert(name, Prototype { returns, params, declared_at: function.body.len() });
+        Ok(())
+    }
+
+    /// After `name: .calltargets`: the functions.
+    fn call_targets(&mut self, function: &mut Function) -> Result<(), PtxError> {
+        let line = self.line();
+        let Some(Statement::Label(name)) = function.body.pop() else {
+            return error(line, "`.calltargets` without a label of its own");
+        };
+        let mut targets = Vec::new();
+        while !self.accept(';') {
+            targets.push(self.word()?);
+            self.comma_or(';')?;
+        }
+        let name = self.declare(name)?;
+        function.call_targets.insert(name, (targets, function.body.len()));
+        Ok(())
+    }
+
     /// After `.reg`: `.b32 %r<30>;` or `.pred p, q;`
     fn registers(&mut self, kind: &str, function: &mut Function) -> Result<(), PtxError> {
         if !is_register_type(kind) {
@@ -337,10 +421,6 @@ impl Parser {
             } else {
                 if !is_name(&name) {
                     return error(line, format!("`{name}` is no name of a register"));
-                }
-                let taken = |(prefix, count, _): &(String, u32, Register)| in_range(&name, prefix, *count);
-                if self.scopes.is_empty() && function.register_ranges.iter().any(taken) {
-                    return error(line, format!("`{name}` is declared twice"));
                 }
                 let name = self.declare(name)?;
                 function.registers.insert(name, kind.clone());
@@ -366,10 +446,12 @@ impl Parser {
                     || number(&name, other).is_some_and(|n| n * 10 < u64::from(*many))
                     || number(other, &name).is_some_and(|n| n * 10 < u64::from(count))
             };
-            let taken = function.registers.keys().any(|known| in_range(known, &name, count));
+            let mut known = self.declared.last().into_iter().flatten();
+            let taken = known.any(|known| in_range(known, &name, count));
             if taken || function.register_ranges.iter().any(overlaps) {
                 return error(line, format!("registers `{name}<{count}>` are declared twice"));
             }
+            self.ranges.push((name.clone(), count));
             function.register_ranges.push((name, count, kind.clone()));
             return Ok(());
         }
@@ -392,6 +474,7 @@ impl Parser {
         }
         let line = self.line();
         let opcode = self.word()?;
+        self.in_call = opcode == "call" || opcode.starts_with("call.");
         let mut operands = Vec::new();
         while !self.accept(';') {
             operands.push(self.operand()?);
@@ -401,6 +484,7 @@ impl Parser {
             }
             self.comma_or(';')?;
         }
+        self.in_call = false;
         Ok(Instruction { line, loc, guard, opcode, operands })
     }
 }

@@ -7,12 +7,19 @@ use crate::PtxError;
 pub(super) enum Token {
     /// An identifier, register, directive or opcode, dots included.
     Word(String),
-    Integer(i128),
+    Integer(i64),
+    /// With a `U` behind it, or too large to be signed.
+    Unsigned(u64),
     F32(u32),
     F64(u64),
     Text(String),
     Sign(char),
+    /// Of two signs: `<<`.
+    Operator(&'static str),
 }
+
+/// Operators of two signs.
+const OPERATORS: [&str; 8] = ["<<", ">>", "<=", ">=", "==", "!=", "&&", "||"];
 
 /// The tokens of `text`, each with its line.
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token, u32)>, PtxError> {
@@ -56,8 +63,9 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, u32)>, PtxError> {
                 at += length;
             }
             _ if c.is_ascii_punctuation() => {
-                out.push((Token::Sign(c as char), line));
-                at += 1;
+                let operator = OPERATORS.iter().find(|operator| bytes[at..].starts_with(operator.as_bytes()));
+                out.push((operator.map_or(Token::Sign(c as char), |operator| Token::Operator(operator)), line));
+                at += operator.map_or(1, |operator| operator.len());
             }
             _ => return error(line, format!("byte 0x{c:02x} does not belong into PTX")),
         }
@@ -106,7 +114,18 @@ fn number_length(bytes: &[u8]) -> usize {
 
 fn number(word: &str, line: u32) -> Result<Token, PtxError> {
     let bad = || PtxError { line, message: format!("`{word}` is not a number") };
-    let integer = |digits: &str, radix| i128::from_str_radix(digits, radix).map(Token::Integer).map_err(|_| bad());
+    let integer = |digits: &str, radix: u32| {
+        if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+            return Err(bad());
+        }
+        // As ptxas has it: a hexadecimal number that is too large is the largest.
+        let value = match u64::from_str_radix(digits, radix) {
+            Err(_) if radix == 16 => u64::MAX,
+            value => value.map_err(|_| bad())?,
+        };
+        let signed = i64::try_from(value).ok().filter(|_| !word.ends_with('U'));
+        Ok(signed.map_or(Token::Unsigned(value), Token::Integer))
+    };
     let (head, tail) = word.split_at(word.len().min(2));
     let digits = word.strip_suffix('U').unwrap_or(word);
     match head {

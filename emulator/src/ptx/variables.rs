@@ -4,9 +4,19 @@ use super::parse::Parser;
 use super::{Operand, Variable, error};
 use crate::PtxError;
 
+/// Whether a declaration stands in a list of parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Listed {
+    No,
+    OfKernel,
+    OfFunction,
+    /// Of a prototype, where names say nothing, and `_` will do.
+    Nameless,
+}
+
 impl Parser {
-    /// Of a list of parameters (`listed`) or by itself, after `.shared`, `.param` …: `.align 16 .b8 name[1024] = {…};`
-    pub(super) fn variable(&mut self, space: &str, listed: bool) -> Result<Variable, PtxError> {
+    /// Of a list of parameters or by itself, after `.shared`, `.param` …: `.align 16 .b8 name[1024] = {…};`
+    pub(super) fn variable(&mut self, space: &str, listed: Listed) -> Result<Variable, PtxError> {
         let line = self.line();
         let (mut align, mut element, mut kind, mut pointer) = (None, None, String::new(), false);
         let name = loop {
@@ -33,7 +43,7 @@ impl Parser {
                     kind = scalar[1..].to_string();
                     element = Some(lanes * bytes);
                 }
-                _ if is_name(&word) => break word,
+                _ if is_name(&word) || word == "_" && listed == Listed::Nameless => break word,
                 _ => return error(line, format!("`{word}` is no name of a variable")),
             }
         };
@@ -52,28 +62,28 @@ impl Parser {
         }
         let (mut init, mut addresses) = (Vec::new(), Vec::new());
         if self.accept('=') {
-            self.initialiser(&kind, &mut init, &mut addresses)?;
+            self.initialiser((&name, &kind), &mut init, &mut addresses)?;
         }
         if let Some(bytes) = bytes.filter(|bytes| init.len() as u64 > *bytes) {
             return error(line, format!("{} bytes initialise `{name}`, which has {bytes}", init.len()));
         }
-        if !listed {
+        if listed == Listed::No {
             self.expect(';')?;
         }
-        let name = self.declare(name)?;
+        let name = if listed == Listed::Nameless { name } else { self.declare(name)? };
         Ok(Variable { name, space: space.to_string(), align: align.unwrap_or(element), kind, bytes, init, addresses })
     }
 
     fn initialiser(
         &mut self,
-        kind: &str,
+        (own, kind): (&str, &str),
         out: &mut Vec<u8>,
         addresses: &mut Vec<(u64, String, i64)>,
     ) -> Result<(), PtxError> {
         if self.accept('{') {
             self.deeper()?;
             while !self.accept('}') {
-                self.initialiser(kind, out, addresses)?;
+                self.initialiser((own, kind), out, addresses)?;
                 self.comma_or('}')?;
             }
             self.depth -= 1;
@@ -90,12 +100,25 @@ impl Parser {
         if generic {
             self.expect(')')?;
         }
-        let plus = if generic && self.accept('+') { self.integer()? as i64 } else { 0 };
+        let plus = if generic && self.accept('+') { self.constant_integer()? } else { 0 };
         let bytes = match value {
-            Operand::Integer(n) => n.to_le_bytes(),
-            Operand::F32(bits) => u128::from(bits).to_le_bytes(),
-            Operand::F64(bits) => u128::from(bits).to_le_bytes(),
+            _ if kind == "f16" => return error(line, "nothing may initialise a variable of type .f16"),
+            Operand::Integer(n) if !kind.starts_with('f') => n.to_le_bytes(),
+            Operand::Name(name) if name == "WARP_SZ" && !kind.starts_with('f') => 32u128.to_le_bytes(),
+            Operand::F32(bits) if matches!(kind, "f32" | "b32" | "f64" | "b64") => u128::from(bits).to_le_bytes(),
+            Operand::F64(bits) if matches!(kind, "f32" | "b32") => {
+                u128::from((f64::from_bits(bits) as f32).to_bits()).to_le_bytes()
+            }
+            Operand::F64(bits) if matches!(kind, "f64" | "b64") => u128::from(bits).to_le_bytes(),
+            Operand::F32(_) | Operand::F64(_) if matches!(kind, "b8" | "b16") => [0; 16],
+            Operand::Name(name) if self.announced.contains_key(&name) && generic => {
+                return error(line, format!("`{name}` is a function, and has no generic address"));
+            }
             Operand::Name(name) if matches!(kind, "u64" | "b64" | "s64") => {
+                let declared = self.declared.iter().any(|names| names.contains(&name));
+                if name != own && !declared && !self.announced.contains_key(&name) {
+                    return error(line, format!("`{name}` is not known here"));
+                }
                 addresses.push((out.len() as u64, name, plus));
                 [0; 16]
             }
@@ -141,8 +164,10 @@ impl Parser {
     /// Notes a name in the scope at hand, which may have it once.
     pub(super) fn declare_label(&mut self, name: &str) -> Result<(), PtxError> {
         let line = self.line();
+        let ranged =
+            self.declared.len() == 2 && self.ranges.iter().any(|(prefix, count)| in_range(name, prefix, *count));
         let fresh = self.declared.last_mut().is_none_or(|names| names.insert(name.to_string()));
-        if fresh { Ok(()) } else { error(line, format!("`{name}` is declared twice")) }
+        if fresh && !ranged { Ok(()) } else { error(line, format!("`{name}` is declared twice")) }
     }
 
     pub(super) fn resolve(&self, name: String) -> String {
@@ -198,7 +223,7 @@ pub(super) fn in_range(name: &str, prefix: &str, count: u32) -> bool {
 }
 
 /// Bytes of a type that a variable may have: `f32` → 4.
-pub(super) fn type_bytes(kind: &str) -> Option<u64> {
+pub(crate) fn type_bytes(kind: &str) -> Option<u64> {
     Some(match kind {
         "b8" | "u8" | "s8" => 1,
         "b16" | "u16" | "s16" | "f16" => 2,

@@ -1,0 +1,255 @@
+//! Functions that are called for real: recursive ones, and those that pointers name.
+
+use emulator::{Argument, Device, Fault, FaultKind, Launch, LaunchError, Module, PtxError, Schedule};
+
+/// Functions of one number: the next, its square, 100 less it; and tables of them in global and in constant memory.
+const FUNCTIONS: &str = "
+    .func (.param .b32 r) next (.param .b32 x) {
+        .reg .b32 %r<3>; ld.param.u32 %r1, [x]; add.s32 %r2, %r1, 1; st.param.b32 [r], %r2; ret; }
+    .func (.param .b32 r) square (.param .b32 x) {
+        .reg .b32 %r<3>; ld.param.u32 %r1, [x]; mul.lo.s32 %r2, %r1, %r1; st.param.b32 [r], %r2; ret; }
+    .func (.param .b32 r) rest (.param .b32 x) {
+        .reg .b32 %r<3>; ld.param.u32 %r1, [x]; mov.u32 %r2, 100; sub.s32 %r2, %r2, %r1; st.param.b32 [r], %r2; ret; }
+    .func (.param .b32 r) wide (.param .b64 x) { st.param.b32 [r], 0; ret; }
+    .const .align 8 .u64 constants[4] = {next, square, rest, wide};
+    .global .align 8 .u64 table[3] = {next, square, rest};
+";
+
+/// A kernel of one parameter, `out`, with `%r1` the thread's number and `%d1` the address of its word; after `body` `%r9` goes
+/// there.
+fn text(functions: &str, body: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n{functions}\n.visible .entry k(.param .u64 out) {{\n\
+         .reg .pred %p<5>; .reg .b32 %r<20>; .reg .b64 %d<20>;\nmov.u32 %r1, %tid.x;\nld.param.u64 %d1, [out];\n\
+         mad.wide.u32 %d1, %r1, 4, %d1;\n{body}\nst.global.u32 [%d1], %r9;\nret;\n}}\n"
+    )
+}
+
+/// A call with `%r1`, or another register, of what `target` says; the result goes to `%r9`.
+fn call(target: &str, argument: &str) -> String {
+    format!(
+        "{{ .param .b32 a; .param .b32 b; st.param.b32 [a], {argument};\n\
+         one: .callprototype (.param .b32 _) _ (.param .b32 _);\n\
+         call (b), {target};\nld.param.b32 %r9, [b]; }}"
+    )
+}
+
+fn module(text: &str) -> Result<Module, PtxError> {
+    let module = Module::parse(text)?;
+    module.kernel("k")?;
+    Ok(module)
+}
+
+fn launch(text: &str, threads: u32, schedule: Schedule) -> Result<Vec<u32>, Box<Fault>> {
+    let kernel = module(text).and_then(|module| module.kernel("k")).expect("the text is right");
+    let mut device = Device::new();
+    let out = device.alloc("out", 4 * threads as usize);
+    match device.launch(&kernel, Launch::new(1, threads).schedule(schedule), &[Argument::Buffer(out)]) {
+        Ok(_) => {}
+        Err(LaunchError::Fault(fault)) => return Err(fault),
+        Err(other) => panic!("{other}"),
+    }
+    let mut bytes = vec![0; 4 * threads as usize];
+    device.read(out, &mut bytes).expect("all was written");
+    Ok(bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes"))).collect())
+}
+
+/// In every order, each thread gives what `expected` says.
+fn gives(text: &str, threads: u32, expected: impl Fn(u32) -> u32) {
+    let expected: Vec<u32> = (0..threads).map(expected).collect();
+    for schedule in Schedule::ALL {
+        assert_eq!(launch(text, threads, schedule).expect("it is right"), expected, "{schedule}");
+    }
+}
+
+fn convicted(text: &str) -> Box<Fault> {
+    launch(text, 64, Schedule::FirstFirst).expect_err("it is wrong")
+}
+
+#[test]
+fn functions_that_call_each_other_go_as_deep_as_each_thread_asks() {
+    let step = |name: &str, other: &str, last: u32| {
+        format!(
+            ".func (.param .b32 r) {name} (.param .b32 x) {{ .reg .pred %p<2>; .reg .b32 %r<5>;\n\
+             ld.param.u32 %r1, [x]; mov.u32 %r2, {last}; setp.eq.u32 %p1, %r1, 0; @%p1 bra END;\n\
+             add.s32 %r3, %r1, -1;\n\
+             {{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r3; call.uni (b), {other}, (a); ld.param.b32 %r2, [b]; }}\n\
+             mad.lo.s32 %r2, %r1, 10, %r2;\nEND: st.param.b32 [r], %r2; ret; }}\n"
+        )
+    };
+    let functions =
+        ".func (.param .b32 r) odd (.param .b32 x);\n".to_string() + &step("even", "odd", 1) + &step("odd", "even", 0);
+    gives(&text(&functions, &call("even, (a)", "%r1")), 64, |n| n * (n + 1) / 2 * 10 + u32::from(n % 2 == 0));
+}
+
+#[test]
+fn each_lane_calls_what_its_pointer_names() {
+    let of_table = |table: &str, space: &str| {
+        format!(
+            "rem.u32 %r2, %r1, 3; mov.u64 %d2, {table}; mad.wide.u32 %d2, %r2, 8, %d2; ld.{space}.u64 %d3, [%d2];\n{}",
+            call("%d3, (a), one", "%r1")
+        )
+    };
+    let expected = |n: u32| [n + 1, n.wrapping_mul(n), 100u32.wrapping_sub(n)][n as usize % 3];
+    gives(&text(FUNCTIONS, &of_table("table", "global")), 70, expected);
+    gives(&text(FUNCTIONS, &of_table("constants", "const")), 70, expected);
+    // Where a guard holds; the argument and the result in registers.
+    let body = "mov.u64 %d3, next; mov.u64 %d4, square; setp.lt.u32 %p2, %r1, 40; selp.b64 %d3, %d3, %d4, %p2;\n\
+        setp.ne.u32 %p1, %r1, 7; mov.u32 %r9, 5; one: .callprototype (.param .b32 _) _ (.param .b32 _);\n\
+        @%p1 call (%r9), %d3, (%r1), one;";
+    gives(&text(FUNCTIONS, body), 64, |n| {
+        if n == 7 {
+            5
+        } else if n < 40 {
+            n + 1
+        } else {
+            n * n
+        }
+    });
+}
+
+#[test]
+fn a_frame_is_the_calls_own_and_its_address_good_until_it_returns() {
+    // Each call keeps its number in memory of its own, and adds it to that of its caller, of which it has the address.
+    let functions = ".func (.param .b32 r) sum (.param .b32 x, .param .b64 outer) {\n\
+        .local .align 4 .b32 mine[3]; .reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %d<9>;\n\
+        ld.param.u32 %r1, [x]; ld.param.u64 %d1, [outer]; st.local.u32 [mine+4], %r1;\n\
+        ld.u32 %r2, [%d1]; add.u32 %r2, %r2, %r1; st.u32 [%d1], %r2;\n\
+        mov.u64 %d2, mine; cvta.local.u64 %d2, %d2; add.u64 %d2, %d2, 4;\n\
+        setp.eq.u32 %p1, %r1, 0; @%p1 bra END; add.s32 %r3, %r1, -1;\n\
+        { .param .b32 a; .param .b64 b; .param .b32 c; st.param.b32 [a], %r3; st.param.b64 [b], %d2;\n\
+        call.uni (c), sum, (a, b); ld.param.b32 %r4, [c]; }\n\
+        END: ld.local.u32 %r5, [mine+4]; st.param.b32 [r], %r5; ret; }\n";
+    let body = ".local .align 4 .b32 first; st.local.u32 [first], 1000; mov.u64 %d2, first; cvta.local.u64 %d2, %d2;\n\
+        { .param .b32 a; .param .b64 b; .param .b32 c; st.param.b32 [a], %r1; st.param.b64 [b], %d2;\n\
+        call.uni (c), sum, (a, b); ld.param.b32 %r4, [c]; }\n\
+        ld.local.u32 %r5, [first]; mad.lo.u32 %r9, %r4, 10000, %r5;";
+    // What a call has of its own is its number, and what its callee added: one less.
+    let own = |n: u32| if n == 0 { 0 } else { 2 * n - 1 };
+    gives(&text(functions, body), 64, |n| own(n) * 10000 + 1000 + n);
+    let kept = functions.replace("ld.local.u32 %r5, [mine+4]", "cvt.u32.u64 %r5, %d2");
+    let late = body.replace("ld.local.u32 %r5, [first];", "cvt.u64.u32 %d5, %r4; ld.local.u32 %r5, [%d5];");
+    let fault = convicted(&text(&kept, &late));
+    assert_eq!(fault.kind, FaultKind::OutOfBounds);
+    assert!(fault.message.contains("past the end of local memory"), "{fault}");
+}
+
+#[test]
+fn barriers_and_ends_within_called_functions() {
+    let functions = ".shared .align 4 .b32 cells[64];\n\
+        .func (.param .b32 r) turn (.param .b32 x) { .reg .pred %p<3>; .reg .b32 %r<9>;\n\
+        ld.param.u32 %r1, [x]; mov.u32 %r2, %tid.x; setp.eq.u32 %p1, %r1, 0; @%p1 bra LAST;\n\
+        mov.u32 %r3, cells; mad.lo.u32 %r4, %r2, 4, %r3; st.shared.u32 [%r4], %r1; bar.sync 0;\n\
+        xor.b32 %r5, %r2, 63; mad.lo.u32 %r4, %r5, 4, %r3; ld.shared.u32 %r6, [%r4]; bar.sync 0; add.s32 %r1, %r1, -1;\n\
+        { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), turn, (a); ld.param.b32 %r7, [b]; }\n\
+        add.u32 %r7, %r7, %r6; st.param.b32 [r], %r7; ret;\n\
+        LAST: st.param.b32 [r], 0; ret; }\n";
+    gives(&text(functions, &format!("mov.u32 %r2, 5;\n{}", call("turn, (a)", "%r2"))), 64, |_| 15);
+    // Lanes below 8 end at the third call, without a word of the others.
+    let ends = functions.replace("LAST:", "LAST: setp.lt.u32 %p2, %r2, 8; @%p2 exit;");
+    let body = format!("mov.u32 %r9, 1; st.global.u32 [%d1], %r9; mov.u32 %r2, 3;\n{}", call("turn, (a)", "%r2"));
+    gives(&text(&ends, &body), 64, |n| if n < 8 { 1 } else { 6 });
+}
+
+#[test]
+fn a_recursion_without_end_says_who_calls_whom_and_how_deep() {
+    let functions = ".func (.param .b32 r) pong (.param .b32 x);\n\
+        .func (.param .b32 r) ping (.param .b32 x) {\n\
+        { .param .b32 a; .param .b32 b; st.param.b32 [a], 0;\ncall.uni (b), pong, (a); }\nst.param.b32 [r], 0; ret; }\n\
+        .func (.param .b32 r) pong (.param .b32 x) {\n\
+        { .param .b32 a; .param .b32 b; st.param.b32 [a], 0;\ncall.uni (b), ping, (a); }\nst.param.b32 [r], 0; ret; }\n";
+    let fault = convicted(&text(functions, &call("ping, (a)", "%r1")));
+    assert_eq!(fault.kind, FaultKind::OutOfBounds);
+    let words = "the calls are 4096 deep (pong calls ping calls pong), and need more than 65536 bytes of stack";
+    assert!(fault.message.starts_with(words), "{fault}");
+    assert!(fault.hint.as_ref().is_some_and(|hint| hint.contains("cudaLimitStackSize")), "{fault}");
+}
+
+#[test]
+fn a_pointer_that_is_no_function_names_the_line_and_the_thread() {
+    let body = "mov.u64 %d3, next; setp.eq.u32 %p1, %r1, 37; selp.b64 %d3, %d1, %d3, %p1;\n".to_string()
+        + &call("%d3, (a), one", "%r1");
+    let text = text(FUNCTIONS, &body);
+    let fault = convicted(&text);
+    assert_eq!(fault.kind, FaultKind::OutOfBounds);
+    assert!(fault.message.ends_with("which is the address of no function of the module"), "{fault}");
+    let line = 1 + text.lines().position(|line| line.starts_with("call (b)")).expect("the call");
+    assert_eq!((fault.site.thread.x, fault.site.ptx_line, fault.site.opcode.as_str()), (37, line as u32, "call"));
+    // The middle of a function, and no address at all.
+    for pointer in ["mov.u64 %d3, next; add.u64 %d3, %d3, 4;\n", "mov.u64 %d3, 0;\n"] {
+        let fault = convicted(&self::text(FUNCTIONS, &(pointer.to_string() + &call("%d3, (a), one", "%r1"))));
+        assert!(fault.message.ends_with("which is the address of no function of the module"), "{fault}");
+    }
+    // Nor may a function be read.
+    let fault = convicted(&self::text(FUNCTIONS, "mov.u64 %d3, next; ld.u32 %r9, [%d3];"));
+    assert_eq!(fault.kind, FaultKind::OutOfBounds);
+}
+
+#[test]
+fn a_function_must_be_what_the_call_says() {
+    let body = "ld.const.u64 %d3, [constants+24];\n".to_string() + &call("%d3, (a), one", "%r1");
+    let fault = convicted(&text(FUNCTIONS, &body));
+    assert_eq!(fault.kind, FaultKind::Trap);
+    let words = "call of `wide`, which takes 8 bytes and gives back 4 bytes, as of a function that takes 4 bytes and gives \
+                 back 4 bytes";
+    assert_eq!(fault.message, words);
+    let listed = |pointer: &str| {
+        let list = call("%d3, (a), list", "%r1")
+            .replace("one: .callprototype (.param .b32 _) _ (.param .b32 _);", "list: .calltargets next, square;");
+        text(FUNCTIONS, &format!("mov.u64 %d3, {pointer};\n{list}"))
+    };
+    gives(&listed("square"), 40, |n| n * n);
+    let fault = convicted(&listed("rest"));
+    assert_eq!(fault.message, "call of `rest`, which is none of the targets that the call names");
+}
+
+#[test]
+fn a_pointer_that_nobody_set_is_a_fault() {
+    let fault = convicted(&text(FUNCTIONS, &("mov.u64 %d4, next;\n".to_string() + &call("%d3, (a), one", "%r1"))));
+    assert_eq!(fault.kind, FaultKind::Uninitialised);
+    assert!(fault.message.contains("the address of a call"), "{fault}");
+}
+
+#[test]
+fn registers_that_a_function_never_set_are_nobodys() {
+    // The caller's registers are not to be seen in those of the callee.
+    let functions = ".func (.param .b32 r) dirty (.param .b32 x) { .reg .b32 %r<5>; .reg .pred %p<2>; ld.param.u32 %r1, [x];\n\
+        setp.eq.u32 %p1, %r1, 99; @%p1 bra OWN;\nadd.u32 %r2, %r3, 1; st.param.b32 [r], %r2; ret;\n\
+        OWN: { .param .b32 a; .param .b32 b; st.param.b32 [a], 0; call.uni (b), dirty, (a); } ret; }\n";
+    let fault = convicted(&text(
+        functions,
+        &("mov.u32 %r5, 3;\n".to_string() + &call("dirty, (a)", "%r5") + "add.u32 %r9, %r9, 1;"),
+    ));
+    assert_eq!(fault.kind, FaultKind::Uninitialised);
+}
+
+#[test]
+fn parameters_and_results_may_be_registers() {
+    let functions = ".func (.reg .u32 r, .reg .b64 s) both (.reg .u32 a, .param .f64 x, .reg .b32 c) {\n\
+        .reg .f64 %x; .reg .pred %p; add.u32 r, a, c; ld.param.f64 %x, [x]; mov.b64 s, %x;\n\
+        setp.lt.u32 %p, a, 5; @%p ret; add.u32 r, r, 100; }\n\
+        .func (.reg .u32 r) sum (.reg .u32 n) { .reg .pred %p; .reg .u32 %m; mov.u32 r, 0; setp.eq.u32 %p, n, 0; @%p ret;\n\
+        sub.u32 %m, n, 1; call (r), sum, (%m); add.u32 r, r, n; }\n";
+    let body = "call (%r2, %d3), both, (%r1, 0d3ff8000000000000, 7); cvt.rzi.u32.f64 %r3, 0d3ff8000000000000;\n\
+        shr.u64 %d3, %d3, 51; cvt.u32.u64 %r4, %d3; mad.lo.u32 %r2, %r4, 1000, %r2;\n\
+        call (%r5), sum, (%r1); mad.lo.u32 %r9, %r5, 10000000, %r2;";
+    let body = body.replace("cvt.rzi.u32.f64 %r3, 0d3ff8000000000000;", "");
+    let both = |n: u32| n + 7 + if n < 5 { 0 } else { 100 } + 1000 * (0x3ff8_0000_0000_0000u64 >> 51) as u32;
+    gives(&text(functions, &body), 20, |n| n * (n + 1) / 2 * 10_000_000 + both(n));
+}
+
+#[test]
+fn calls_that_cannot_be_are_refused() {
+    let without = text(FUNCTIONS, &("mov.u64 %d3, next;\n".to_string() + &call("%d3, (a)", "%r1")));
+    let error = module(&without).expect_err("no prototype");
+    assert!(error.message.contains("without a prototype"), "{error}");
+    let other = text(FUNCTIONS, &("mov.u64 %d3, next;\n".to_string() + &call("%d3, (a), two", "%r1")));
+    let error = module(&other).expect_err("another prototype");
+    assert!(error.message.contains("`two` is neither a prototype nor a list"), "{error}");
+    let wide = text(FUNCTIONS, &call("wide, (a)", "%r1"));
+    assert!(module(&wide).is_err(), "an argument of another size");
+    let early = text("", "mov.u64 %d3, later; mov.u32 %r9, 0;") + ".func later () { ret; }";
+    assert!(module(&early).is_err(), "a function that is not announced");
+    let narrow = text(FUNCTIONS, "mov.u32 %r9, next;");
+    assert!(module(&narrow).is_err(), "an address of 64 bits");
+}
