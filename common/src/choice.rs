@@ -3,7 +3,8 @@
 use crate::device::Device;
 use crate::fit::{Card, misfit};
 use crate::kernel::{FindCompiler, nvrtc, shipped};
-use crate::level::{Configuration, Dtype, Level, Shape};
+use crate::Dtype;
+use crate::level::{Configuration, Level, Shape};
 use crate::problem::Limits;
 use crate::tuned::{Record, records};
 

@@ -7,7 +7,8 @@ use emulator::gpu::{GPUS, Gpu};
 use serde::Serialize;
 
 use crate::Error;
-use crate::level::{Configuration, Dtype, Level, Shape};
+use crate::Dtype;
+use crate::level::{Configuration, Level, Shape};
 use crate::problem::Limits;
 
 /// The size of a problem for which nothing is said.
@@ -44,8 +45,8 @@ pub struct Arguments {
     /// M, N and K at once
     #[arg(long, value_name = "N", value_parser = size(), conflicts_with_all = ["m", "n", "k"])]
     pub size: Option<u32>,
-    /// Element type: f32 or f64
-    #[arg(long, value_enum, hide_possible_values = true, default_value = "f32")]
+    /// Element types: f32, f64, or what else the level multiplies
+    #[arg(long, value_name = "DTYPE", default_value = "f32")]
     pub dtype: Dtype,
     /// Where to run: cuda, emulator, or auto: a CUDA GPU if one answers, else the emulator
     #[arg(long, value_enum, hide_possible_values = true, default_value = "auto")]
@@ -106,6 +107,11 @@ impl Arguments {
 
     /// The element type, variant and tile sizes asked for; an error for names that the level does not have.
     pub fn configuration(&self, level: &Level) -> Result<Configuration, Error> {
+        if !level.dtypes().any(|dtype| dtype == self.dtype) {
+            let known: Vec<&str> = level.dtypes().map(Dtype::name).collect();
+            let message = format!("{} does not multiply {}", level.name, self.dtype);
+            return Err(Error::usage(message, format!("it multiplies {}", known.join(", "))));
+        }
         let mut configuration = level.default_configuration(self.dtype);
         if let Some(name) = &self.variant {
             configuration.variant = find_variant(level, name)?;

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::ops::Index;
 
-use clap::ValueEnum;
 use emulator::Dim3;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use crate::Source;
+use crate::dtype::{Dtype, Sum};
 
 /// One rung of the ladder.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,9 @@ pub struct Level {
     pub variants: &'static [Variant],
     /// Names of the tile sizes and their defaults.
     pub tiles: &'static [(&'static str, u32)],
-    /// Tile sizes that are shipped compiled, in the order of `tiles`: for every variant and element type.
+    /// The combinations of types that it multiplies, the usual one first.
+    pub types: &'static [Types],
+    /// Tile sizes that are shipped compiled, in the order of `tiles`: for every variant and combination of types.
     pub shipped: &'static [&'static [u32]],
     /// Where `lab tune` looks for better tile sizes: candidates by name. A name that is not there keeps its default; an
     /// empty list means the shipped sizes and no others. The kernel's `static_assert`s refuse what does not go together.
@@ -58,6 +60,27 @@ impl Needs {
     pub const USUAL: Needs = Needs { architecture: 75, optimization: None, shared: |_| 0 };
 }
 
+/// A combination of types that a level multiplies.
+#[derive(Debug, Clone, Copy)]
+pub struct Types {
+    /// The types.
+    pub dtype: Dtype,
+    /// How it sums.
+    pub sum: Sum,
+    /// Its own default tile sizes, in the order of the level's, where those are not the best for it. They are shipped, too.
+    pub tiles: Option<&'static [u32]>,
+}
+
+impl Types {
+    /// Sums each rounded to the nearest number, and the level's default tile sizes.
+    pub const fn usual(dtype: Dtype) -> Types {
+        Types { dtype, sum: Sum::Rounded, tiles: None }
+    }
+
+    /// `f32`, then `f64`.
+    pub const USUAL: [Types; 2] = [Types::usual(Dtype::F32), Types::usual(Dtype::F64)];
+}
+
 /// A named variant of a level: macros beside the tile sizes.
 #[derive(Debug, Clone, Copy)]
 pub struct Variant {
@@ -65,46 +88,6 @@ pub struct Variant {
     pub name: &'static str,
     /// The macros that make it.
     pub defines: &'static [(&'static str, u32)],
-}
-
-/// The type of the elements of A, B and C.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Dtype {
-    /// `float`.
-    F32,
-    /// `double`.
-    F64,
-}
-
-impl Dtype {
-    /// Both types.
-    pub const ALL: [Dtype; 2] = [Dtype::F32, Dtype::F64];
-
-    /// Bytes of an element.
-    pub fn bytes(self) -> u32 {
-        match self {
-            Dtype::F32 => 4,
-            Dtype::F64 => 8,
-        }
-    }
-
-    /// The name in CUDA C++.
-    pub fn cuda_name(self) -> &'static str {
-        match self {
-            Dtype::F32 => "float",
-            Dtype::F64 => "double",
-        }
-    }
-}
-
-impl fmt::Display for Dtype {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Dtype::F32 => "f32",
-            Dtype::F64 => "f64",
-        })
-    }
 }
 
 /// The sizes of a problem: C (M×N) = A (M×K) · B (K×N).
@@ -208,7 +191,7 @@ impl Serialize for Tiles {
 /// An element type, a variant and tile sizes: with the source, all that the compiler needs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Configuration {
-    /// The element type.
+    /// The types of A, B, the sums and C.
     pub dtype: Dtype,
     /// The variant's name; empty where the level has none.
     pub variant: &'static str,
@@ -217,9 +200,26 @@ pub struct Configuration {
 }
 
 impl Level {
-    /// The configuration with every default.
+    /// The configuration with every default, of a combination of types.
     pub fn default_configuration(&self, dtype: Dtype) -> Configuration {
-        Configuration { dtype, variant: self.variant_names()[0], tiles: Tiles(self.tiles.to_vec()) }
+        let own = self.types.iter().find(|types| types.dtype == dtype).and_then(|types| types.tiles);
+        let tiles = own.map_or(Tiles(self.tiles.to_vec()), |sizes| self.named(sizes));
+        Configuration { dtype, variant: self.variant_names()[0], tiles }
+    }
+
+    /// The combinations of types that it multiplies.
+    pub fn dtypes(&self) -> impl Iterator<Item = Dtype> {
+        self.types.iter().map(|types| types.dtype)
+    }
+
+    /// How it sums products of these types.
+    pub fn sum(&self, dtype: Dtype) -> Sum {
+        self.types.iter().find(|types| types.dtype == dtype).map_or(Sum::Rounded, |types| types.sum)
+    }
+
+    /// Tile sizes in the level's order, with their names.
+    fn named(&self, sizes: &[u32]) -> Tiles {
+        Tiles(self.tiles.iter().zip(sizes).map(|(&(name, _), &size)| (name, size)).collect())
     }
 
     /// The blocks of a round, for a kernel whose grid is whole rounds: those of the last one share its tiles. 1 for every other
@@ -237,8 +237,13 @@ impl Level {
         let mut configurations = Vec::new();
         for variant in self.variant_names() {
             for sizes in self.shipped {
-                let tiles = Tiles(self.tiles.iter().zip(*sizes).map(|(&(name, _), &size)| (name, size)).collect());
-                configurations.extend(Dtype::ALL.map(|dtype| Configuration { dtype, variant, tiles: tiles.clone() }));
+                let of_type = |dtype| Configuration { dtype, variant, tiles: self.named(sizes) };
+                configurations.extend(self.dtypes().map(of_type));
+            }
+            for types in self.types {
+                let own = types.tiles.filter(|sizes| !self.shipped.contains(sizes));
+                let of_type = |sizes| Configuration { dtype: types.dtype, variant, tiles: self.named(sizes) };
+                configurations.extend(own.map(of_type));
             }
         }
         configurations

@@ -3,6 +3,7 @@
 //! A level is a [`Level`] and a `main` that calls [`run()`]. In the order in which a run passes through them:
 //!
 //! - [`level`]: what a level is, its configurations and its launch
+//! - [`dtype`]: the types of a product; [`element`]: of a matrix's elements; [`matrix`]: bytes with a type
 //! - [`cli`]: the command line, the same for every level
 //! - [`problem`]: sizes and their limits, A and B
 //! - [`kernel`]: shipped PTX, or compiled by NVRTC
@@ -23,6 +24,8 @@ pub mod check;
 pub mod choice;
 pub mod cli;
 pub mod device;
+pub mod dtype;
+pub mod element;
 pub mod error;
 mod ffi;
 pub mod fit;
@@ -30,6 +33,7 @@ pub mod judge;
 pub mod kernel;
 pub mod level;
 mod libraries;
+pub mod matrix;
 pub mod multiply;
 pub mod problem;
 pub mod progress;
@@ -46,8 +50,10 @@ pub mod tuned;
 
 pub use choice::Choice;
 pub use emulator::Dim3;
+pub use dtype::Dtype;
+pub use element::Element;
 pub use error::Error;
-pub use level::{Configuration, Dtype, LaunchShape, Level, Needs, Shape, Tile, Tiles, Variant};
+pub use level::{Configuration, LaunchShape, Level, Needs, Shape, Tile, Tiles, Types, Variant};
 pub use multiply::multiply;
 pub use run::{execute, run};
 pub use source::Source;

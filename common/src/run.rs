@@ -9,8 +9,8 @@ use crate::device::{Device, Extras, Facts, Task};
 use crate::fit::{self, Card};
 use crate::judge::{Judged, Verdict, judge, smaller};
 use crate::kernel::{FindCompiler, Origin, nvrtc, write_ptx};
-use crate::level::{Configuration, Dtype, Level};
-use crate::problem::{Element, Fill, Limits, Problem};
+use crate::level::{Configuration, Level};
+use crate::problem::{Fill, Limits, Problem};
 use crate::progress::step;
 use crate::report::Report;
 use crate::road::{Exam, Options, run_level};
@@ -59,41 +59,22 @@ fn road(level: &Level, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Multiplies once on a device, and reports. `find` looks for NVRTC, should it be needed.
-pub fn execute(level: &Level, arguments: &Arguments, device: &Device, find: FindCompiler) -> Result<Report, Error> {
-    match arguments.dtype {
-        Dtype::F32 => execute_as::<f32>(level, arguments, device, find),
-        Dtype::F64 => execute_as::<f64>(level, arguments, device, find),
-    }
-}
-
 /// What the emulator says of a kernel that was compiled in this run, on a smaller problem: of those that are shipped it has
 /// said so in the tests.
 fn judged(level: &Level, arguments: &Arguments, report: &Report) -> Result<Judged, Error> {
-    match arguments.dtype {
-        Dtype::F32 => judged_as::<f32>(level, arguments, report),
-        Dtype::F64 => judged_as::<f64>(level, arguments, report),
-    }
-}
-
-fn judged_as<T: Element>(level: &Level, arguments: &Arguments, report: &Report) -> Result<Judged, Error> {
     let shape = smaller(&report.shape);
-    let problem = Problem::<T>::new(shape, Fill::Reals, arguments.seed)?;
+    let problem = Problem::new(shape, report.configuration.dtype, Fill::Reals, arguments.seed)?;
     let task = Task::of_level(level, &report.configuration, &report.kernel, &shape);
     let extras = Extras { instruction_limit: arguments.instruction_limit, ..Extras::new(false, true) };
     Ok(judge(&task, &problem, extras))
 }
 
-fn execute_as<T: Element>(
-    level: &Level,
-    arguments: &Arguments,
-    device: &Device,
-    find: FindCompiler,
-) -> Result<Report, Error> {
+/// Multiplies once on a device, and reports. `find` looks for NVRTC, should it be needed.
+pub fn execute(level: &Level, arguments: &Arguments, device: &Device, find: FindCompiler) -> Result<Report, Error> {
     // ANCHOR: road
     arguments.check(level)?;
     let configuration = fitting(level, arguments, device)?;
-    let problem = step("filling A and B", || Problem::<T>::new(arguments.shape(), Fill::Reals, arguments.seed))?;
+    let problem = step("filling A and B", || Problem::new(arguments.shape(), configuration.dtype, Fill::Reals, arguments.seed))?;
     let exam = Exam { problem: &problem, seed: arguments.seed, reference: None };
     let options = Options {
         gpu: arguments.modelled_gpu()?,

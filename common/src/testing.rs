@@ -16,8 +16,9 @@ use crate::cli::{Arguments, Backend};
 use crate::device::{Device, Extras, Task};
 use crate::kernel::lower::{declared, lowest, needed};
 use crate::kernel::{Kernel, Origin, nvrtc, nvrtc::Compiler, shipped};
-use crate::level::{Configuration, Dtype, Level, Shape, Tiles};
-use crate::problem::{Element, Fill, Problem};
+use crate::Dtype;
+use crate::level::{Configuration, Level, Shape, Tiles};
+use crate::problem::{Fill, Problem};
 use crate::report::Report;
 use crate::{Error, execute};
 pub use order::order_of_blocks_changes_nothing;
@@ -126,13 +127,10 @@ pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape
 /// Multiplies small integers, of which every product and sum is exact: C must be equal to the reference.
 pub fn is_exact(device: &Device, level: &Level, configuration: &Configuration, shape: Shape) -> Result<(), String> {
     let kernel = Kernel::obtain(level, configuration, 90, nvrtc::find).map_err(|e| e.to_string())?;
-    match configuration.dtype {
-        Dtype::F32 => kernel_is_exact::<f32>(device, level, configuration, &kernel, shape),
-        Dtype::F64 => kernel_is_exact::<f64>(device, level, configuration, &kernel, shape),
-    }
+    kernel_is_exact(device, level, configuration, &kernel, shape)
 }
 
-fn kernel_is_exact<T: Element>(
+fn kernel_is_exact(
     device: &Device,
     level: &Level,
     configuration: &Configuration,
@@ -141,11 +139,11 @@ fn kernel_is_exact<T: Element>(
 ) -> Result<(), String> {
     let wrap = |what: String| format!("{} ({configuration}), {shape}: {what}", level.name);
     let seed = u64::from(shape.m) << 40 | u64::from(shape.n) << 20 | u64::from(shape.k);
-    let problem = Problem::<T>::new(shape, Fill::Integers, seed).map_err(|e| wrap(e.to_string()))?;
+    let problem = Problem::new(shape, configuration.dtype, Fill::Integers, seed).map_err(|e| wrap(e.to_string()))?;
     let extras = Extras::new(false, true);
     let task = Task::of_level(level, configuration, kernel, &shape);
     let ran = device.launch(&task, &problem, extras).map_err(|e| wrap(e.to_string()))?;
-    let check = Check::of(&problem, Fill::Integers, &ran.c, &task.launch);
+    let check = Check::of(&problem, Fill::Integers, &ran.c, task.method());
     if check.right { Ok(()) } else { Err(wrap(format!("{check:?}"))) }
 }
 
@@ -169,7 +167,7 @@ fn pick_tiles(level: &Level, picks: &[u32]) -> Tiles {
 
 /// The default's tiles of C, halved and quartered, are refused or right.
 pub fn small_tiles_are_refused_or_right(level: &Level) -> Result<(), String> {
-    for (halvings, dtype) in [1, 2].into_iter().flat_map(|halvings| Dtype::ALL.map(|dtype| (halvings, dtype))) {
+    for (halvings, dtype) in [1, 2].into_iter().flat_map(|halvings| level.dtypes().map(move |dtype| (halvings, dtype))) {
         let of_c = |name: &str| name.ends_with(['M', 'N']);
         let picks: Vec<u32> = level.tiles.iter().map(|(name, _)| if of_c(name) { halvings } else { 0 }).collect();
         tile_sizes_are_refused_or_right(level, &picks, dtype, Shape { m: 40, n: 70, k: 30 })?;
@@ -187,10 +185,7 @@ pub fn tile_sizes_are_refused_or_right(level: &Level, picks: &[u32], dtype: Dtyp
             false => Err(format!("{configuration}: the compiler's message is unclear: {message}")),
         },
         Err(error) => Err(error.to_string()),
-        Ok(kernel) => match dtype {
-            Dtype::F32 => kernel_is_exact::<f32>(&Device::Emulator, level, &configuration, &kernel, shape),
-            Dtype::F64 => kernel_is_exact::<f64>(&Device::Emulator, level, &configuration, &kernel, shape),
-        },
+        Ok(kernel) => kernel_is_exact(&Device::Emulator, level, &configuration, &kernel, shape),
     }
 }
 
@@ -227,7 +222,7 @@ pub fn shipped_ptx_is_fresh(level: &Level) -> Result<(), String> {
 
 /// Changed PTX and PTX of another source never run: without a compiler they are refused, with one they are compiled anew.
 pub fn unfit_ptx_never_runs(level: &Level) -> Result<(), String> {
-    let configuration = level.default_configuration(Dtype::F32);
+    let configuration = level.default_configuration(level.types[0].dtype);
     let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
     let altered = |alter: &dyn Fn(&str) -> String| -> Level {
         let files: Vec<&'static str> = level.ptx.iter().map(|file| leak(alter(file))).collect();

@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::level::{Configuration, Dtype, Level, Shape};
+use crate::Dtype;
+use crate::level::{Configuration, Level, Shape};
 
 /// The files in `common/tuned`, one for each GPU that was measured.
 const FILES: [&str; 1] = [include_str!("../tuned/nvidia-h200.json")];

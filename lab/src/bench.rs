@@ -1,16 +1,18 @@
 //! One problem, its product known, on which kernels are run one after the other. A kernel that fails gives a row that
 //! says so.
 
-use common::check::{Check, Reference};
+use common::check::{Check, Method, Reference};
 use common::device::Device;
 use common::device::vendor::Vendor;
+use common::dtype::Sum;
 use common::fit::{self, Card};
 use common::kernel::{Kernel, nvrtc};
-use common::problem::{Element, Fill, Limits, Problem};
+use common::matrix::Matrix;
+use common::problem::{Fill, Limits, Problem};
 use common::progress::step;
 use common::report::Report;
 use common::road::{Exam, Options, run_level, run_obtained};
-use common::{Dim3, Dtype, Error, LaunchShape, Shape, Tile, serial};
+use common::{Dim3, Dtype, Element, Error, LaunchShape, Shape, Tile, serial};
 use emulator::gpu::Gpu;
 
 use crate::ladder::Entrant;
@@ -21,25 +23,31 @@ use crate::row::{Kind, Row};
 const COUNTED: u32 = 256;
 
 /// A problem with its product.
-pub struct Bench<'a, T> {
+pub struct Bench<'a> {
     device: &'a Device,
     options: Options,
     seed: u64,
-    problem: Problem<T>,
+    problem: Problem,
     reference: Reference,
 }
 
-impl<'a, T: Element> Bench<'a, T> {
+impl<'a> Bench<'a> {
     /// Fills the matrices and computes the product that all others are compared with.
-    pub fn new(device: &'a Device, shape: Shape, seed: u64, options: Options) -> Result<Bench<'a, T>, Error> {
-        Limits::of_launch(&whole(&shape), T::DTYPE, &shape).check()?;
-        let problem = step("filling A and B", || Problem::<T>::new(shape, Fill::Reals, seed))?;
+    pub fn new(
+        device: &'a Device,
+        shape: Shape,
+        dtype: Dtype,
+        seed: u64,
+        options: Options,
+    ) -> Result<Bench<'a>, Error> {
+        Limits::of_launch(&whole(&shape), dtype, &shape).check()?;
+        let problem = step("filling A and B", || Problem::new(shape, dtype, Fill::Reals, seed))?;
         let reference = step("computing what the product must be", || Reference::of(&problem));
         Ok(Bench { device, options, seed, problem, reference })
     }
 
     /// The matrices, for a kernel of another kind.
-    pub fn exam(&self) -> Exam<'_, T> {
+    pub fn exam(&self) -> Exam<'_> {
         Exam { problem: &self.problem, seed: self.seed, reference: Some(&self.reference) }
     }
 
@@ -87,7 +95,7 @@ impl<'a, T: Element> Bench<'a, T> {
     /// The entrant; in the place of a default that the GPU cannot run, what it can run, after a note.
     fn fitting(&self, entrant: &Entrant) -> Entrant {
         let Entrant { level, configuration } = entrant;
-        if configuration.tiles != level.default_configuration(T::DTYPE).tiles {
+        if configuration.tiles != level.default_configuration(self.problem.dtype).tiles {
             return entrant.clone();
         }
         let card = Card::of(self.device, self.options.gpu);
@@ -111,7 +119,7 @@ impl<'a, T: Element> Bench<'a, T> {
     fn judged(&self, entrant: &Entrant, run: impl FnOnce() -> Result<Report, Error>) -> Row {
         let Entrant { level, configuration } = entrant;
         let shape = self.problem.shape;
-        let mut row = Row::new(entrant.name(), configuration.tiles.to_string(), T::DTYPE, shape, self.kind());
+        let mut row = Row::new(entrant.name(), configuration.tiles.to_string(), self.problem.dtype, shape, self.kind());
         match Limits::of(level, configuration, &shape).check().and_then(|()| run()) {
             Ok(report) => {
                 row.fill(&report);
@@ -125,7 +133,7 @@ impl<'a, T: Element> Bench<'a, T> {
     /// The share of the modelled GPU's peak.
     pub fn share_of_peak(&self, row: &mut Row) {
         if let Device::Emulator = self.device {
-            let peak = peak(self.options.gpu, T::DTYPE);
+            let peak = peak(self.options.gpu, self.problem.dtype);
             row.of_peak = row.gflops.map(|gflops| gflops / peak);
         }
     }
@@ -138,7 +146,7 @@ impl<'a, T: Element> Bench<'a, T> {
         if small != self.problem.shape && entrant.level.round(&entrant.configuration.tiles) > 1 {
             return;
         }
-        let counted = Problem::<T>::new(small, Fill::Reals, self.seed).and_then(|problem| {
+        let counted = Problem::new(small, self.problem.dtype, Fill::Reals, self.seed).and_then(|problem| {
             let exam = Exam { problem: &problem, seed: self.seed, reference: None };
             let (level, configuration) = (entrant.level, &entrant.configuration);
             run_level(level, configuration, &Device::Emulator, exam, &self.options, nvrtc::find)
@@ -152,7 +160,7 @@ impl<'a, T: Element> Bench<'a, T> {
     /// cuBLAS's row; on the emulator there is none.
     pub fn vendor(&self) -> Option<Row> {
         let Device::Cuda(gpu) = self.device else { return None };
-        let mut row = Row::new("cuBLAS".into(), String::new(), T::DTYPE, self.problem.shape, Kind::Measured);
+        let mut row = Row::new("cuBLAS".into(), String::new(), self.problem.dtype, self.problem.shape, Kind::Measured);
         match Vendor::find(gpu) {
             Err(why) => row.verdict = format!("failed: {why}"),
             Ok(vendor) => {
@@ -160,7 +168,7 @@ impl<'a, T: Element> Bench<'a, T> {
                 match vendor.multiply(&self.problem, self.options.extras.time) {
                     Err(error) => row.verdict = failed(&error),
                     Ok((c, timing)) => {
-                        row.judge(&self.check(&c));
+                        row.judge(&self.check(&c, self.problem.dtype.vendor_sum()));
                         timing.iter().for_each(|timing| row.timing(timing));
                     }
                 }
@@ -171,18 +179,18 @@ impl<'a, T: Element> Bench<'a, T> {
 
     /// The row of the plain triple loop on this machine's CPU.
     pub fn cpu(&self) -> Row {
-        let mut row = Row::new("CPU, one core".into(), String::new(), T::DTYPE, self.problem.shape, Kind::Cpu);
+        let mut row = Row::new("CPU, one core".into(), String::new(), self.problem.dtype, self.problem.shape, Kind::Cpu);
         let (c, milliseconds) = serial::timed(&self.problem);
-        row.judge(&self.check(&c));
+        row.judge(&self.check(&c, Sum::Rounded));
         row.time(milliseconds[milliseconds.len() / 2]);
         row.launches = Some(milliseconds.len());
         row
     }
 
     /// Whether a product that is no kernel's is right.
-    fn check(&self, c: &[T]) -> Check {
-        let launch = whole(&self.problem.shape);
-        step("checking the product", || Check::against(&self.reference, &self.problem, Fill::Reals, c, &launch))
+    fn check(&self, c: &Matrix, sum: Sum) -> Check {
+        let method = Method { tile: whole(&self.problem.shape).tile, sum };
+        step("checking the product", || Check::against(&self.reference, &self.problem, Fill::Reals, c, method))
     }
 }
 
@@ -192,11 +200,11 @@ fn whole(shape: &Shape) -> LaunchShape {
     LaunchShape { grid: Dim3::xy(1, 1), block: Dim3::xy(1, 1), tile: Tile { m, n, k } }
 }
 
-/// The modelled GPU's peak in 10⁹ operations per second.
+/// The modelled GPU's peak outside the tensor cores in 10⁹ operations per second.
 pub fn peak(gpu: &Gpu, dtype: Dtype) -> f64 {
-    match dtype {
-        Dtype::F32 => gpu.peak_flops_f32() / 1e9,
-        Dtype::F64 => gpu.peak_flops_f64() / 1e9,
+    match dtype.sum {
+        Element::F64 => gpu.peak_flops_f64() / 1e9,
+        _ => gpu.peak_flops_f32() / 1e9,
     }
 }
 

@@ -4,8 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use common::device::{Device, vendor};
-use common::problem::Element;
-use common::{Dtype, Error, Shape, timing};
+use common::{Error, Shape, timing};
 use serde::Serialize;
 
 use crate::bench::{Bench, peak, place};
@@ -58,10 +57,7 @@ pub fn run(compare: &Compare) -> Result<ExitCode, Error> {
     plot::check(&compare.plot)?;
     let device = compare.how.device(false)?;
     let shape = compare.sizes.shape(512);
-    let comparison = match compare.how.dtype {
-        Dtype::F32 => compared::<f32>(compare, &device, shape)?,
-        Dtype::F64 => compared::<f64>(compare, &device, shape)?,
-    };
+    let comparison = compared(compare, &device, shape)?;
     let text = match compare.json {
         true => {
             serde_json::to_string_pretty(&comparison).map_err(|e| Error::usage(e.to_string(), "leave --json out"))?
@@ -74,10 +70,10 @@ pub fn run(compare: &Compare) -> Result<ExitCode, Error> {
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn compared<T: Element>(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparison, Error> {
+fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparison, Error> {
     let options = compare.how.options()?;
     let takers = entrants(&levels(&compare.levels)?, compare.how.dtype, compare.shipped);
-    let bench = Bench::<T>::new(device, shape, compare.how.seed, options)?;
+    let bench = Bench::new(device, shape, compare.how.dtype, compare.how.seed, options)?;
     let mut rows: Vec<Row> = takers.iter().map(|entrant| bench.level(entrant)).collect();
     steps(&takers, &mut rows);
     if !compare.no_vendor {

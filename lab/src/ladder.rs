@@ -49,6 +49,12 @@ fn find(word: &str) -> Result<&'static Level, Error> {
     })
 }
 
+/// Every combination of types that a level multiplies, in the order of their names.
+pub fn dtypes() -> impl Iterator<Item = Dtype> {
+    let is_multiplied = |dtype: &Dtype| LEVELS.iter().any(|level| level.dtypes().any(|own| own == *dtype));
+    Dtype::ALL.into_iter().map(|(_, dtype)| dtype).filter(is_multiplied)
+}
+
 /// Every variant of the levels with its default tile sizes or, if `shipped`, with all tile sizes that are shipped.
 pub fn entrants(levels: &[&'static Level], dtype: Dtype, shipped: bool) -> Vec<Entrant> {
     let mut entrants = Vec::new();

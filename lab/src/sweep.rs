@@ -5,8 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use common::device::Device;
-use common::problem::Element;
-use common::{Dtype, Error, Shape};
+use common::{Error, Shape};
 use indicatif::ProgressBar;
 
 use crate::bench::{Bench, place};
@@ -103,10 +102,7 @@ pub fn swept(sweep: &Sweep, device: &Device, rows: &mut Rows) -> Result<(), Erro
     let points = points(sweep)?;
     let bar = progress(points.iter().map(|point| point.entrants.len() as u64 + 2).sum());
     for point in &points {
-        match sweep.how.dtype {
-            Dtype::F32 => run_point::<f32>(sweep, device, point, rows, &bar)?,
-            Dtype::F64 => run_point::<f64>(sweep, device, point, rows, &bar)?,
-        }
+        run_point(sweep, device, point, rows, &bar)?;
     }
     bar.finish_and_clear();
     Ok(())
@@ -129,7 +125,7 @@ fn points(sweep: &Sweep) -> Result<Vec<Point>, Error> {
     })
 }
 
-fn run_point<T: Element>(
+fn run_point(
     sweep: &Sweep,
     device: &Device,
     point: &Point,
@@ -141,13 +137,13 @@ fn run_point<T: Element>(
         bar.inc(1);
         bar.suspend(|| rows.put(row))
     };
-    let bench = match Bench::<T>::new(device, point.shape, sweep.how.seed, sweep.how.options()?) {
+    let bench = match Bench::new(device, point.shape, sweep.how.dtype, sweep.how.seed, sweep.how.options()?) {
         Ok(bench) => bench,
         Err(error) => {
             note(&format!("note: {}: {error}", point.shape));
             for entrant in &point.entrants {
                 let tiles = entrant.configuration.tiles.to_string();
-                let mut row = Row::new(entrant.name(), tiles, T::DTYPE, point.shape, Kind::Bound);
+                let mut row = Row::new(entrant.name(), tiles, sweep.how.dtype, point.shape, Kind::Bound);
                 row.verdict = format!("failed: {}", error.to_string().lines().next().unwrap_or_default());
                 put(row, bar)?;
             }

@@ -1,5 +1,5 @@
 //! Level 0: one thread, one element.
-use common::{Dim3, LaunchShape, Level, Needs, Tile, Variant};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
@@ -14,6 +14,7 @@ pub const LEVEL: Level = Level {
         Variant { name: "uncoalesced", defines: &[("COALESCED", 0)] },
     ],
     tiles: &[("BLOCK", 16)],
+    types: &Types::USUAL,
     shipped: &[&[8], &[16], &[32]],
     space: &[("BLOCK", &[4, 8, 16, 32])],
     ptx: &[

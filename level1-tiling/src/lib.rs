@@ -1,6 +1,6 @@
 //! Level 1: shared-memory tiling.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
@@ -12,6 +12,7 @@ pub const LEVEL: Level = Level {
     entry: "gemm_tiled",
     variants: &[],
     tiles: &[("TILE", 32)],
+    types: &Types::USUAL,
     shipped: &[&[8], &[16], &[32]],
     space: &[("TILE", &[4, 8, 16, 32])],
     ptx: &[

@@ -1,6 +1,6 @@
 //! Level 5: warp tiling.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
@@ -12,6 +12,7 @@ pub const LEVEL: Level = Level {
     entry: "gemm_warp_tiling",
     variants: &[],
     tiles: &[("BM", 128), ("BN", 128), ("BK", 8), ("WM", 32), ("WN", 64), ("TM", 8), ("TN", 8)],
+    types: &Types::USUAL,
     shipped: &[&[128, 128, 8, 32, 64, 8, 8], &[64, 64, 16, 32, 32, 4, 8]],
     space: &[
         ("BM", &[64, 128]),

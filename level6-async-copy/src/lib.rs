@@ -1,6 +1,6 @@
 //! Level 6: asynchronous copies.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile, Variant};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
@@ -15,6 +15,7 @@ pub const LEVEL: Level = Level {
         Variant { name: "direct", defines: &[("SHUFFLED", 0)] },
     ],
     tiles: &[("BM", 128), ("BN", 256), ("BK", 8), ("WM", 64), ("WN", 64), ("TM", 8), ("TN", 16), ("STAGES", 4)],
+    types: &Types::USUAL,
     shipped: &[&[128, 256, 8, 64, 64, 8, 16, 4], &[64, 128, 8, 32, 64, 8, 8, 4], &[64, 64, 8, 32, 32, 4, 8, 4]],
     space: &[
         ("BM", &[64, 128]),
@@ -57,7 +58,7 @@ pub const LEVEL: Level = Level {
         optimization: Some(1),
         shared: |c| {
             let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
-            stages * bk * ((bm + bn) * c.dtype.bytes() + 16)
+            stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + 16)
         },
     },
 };

@@ -1,6 +1,6 @@
 //! Level 7: split-K.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
@@ -23,6 +23,7 @@ pub const LEVEL: Level = Level {
         ("STAGES", 3),
         ("SPLIT", 1),
     ],
+    types: &Types::USUAL,
     shipped: &[
         &[64, 128, 16, 64, 32, 8, 8, 8, 3, 1],
         &[16, 32, 64, 16, 32, 16, 4, 4, 3, 1],
@@ -73,7 +74,7 @@ pub const LEVEL: Level = Level {
         // The stages, whose place the slices' sums take in the end.
         shared: |c| {
             let [bm, bn, bk, wk, stages] = ["BM", "BN", "BK", "WK", "STAGES"].map(|name| c.tiles[name]);
-            let bytes = c.dtype.bytes();
+            let bytes = c.dtype.input.bytes() as u32;
             (stages * bk * ((bm + bn) * bytes + 16)).max(bk / wk * bm * (bn * bytes + 16))
         },
         ..Needs::USUAL

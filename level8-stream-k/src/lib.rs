@@ -1,6 +1,6 @@
 //! Level 8: stream-K.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
@@ -23,6 +23,7 @@ pub const LEVEL: Level = Level {
         // The SMs of an H200, each of which has room for one block.
         ("BLOCKS", 132),
     ],
+    types: &Types::USUAL,
     shipped: &[&[128, 256, 8, 64, 64, 8, 16, 4, 132], &[64, 128, 8, 32, 64, 8, 8, 4, 264]],
     space: &[
         ("BM", &[64, 128]),
@@ -60,7 +61,7 @@ pub const LEVEL: Level = Level {
         optimization: Some(1),
         shared: |c| {
             let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
-            stages * bk * ((bm + bn) * c.dtype.bytes() + 16)
+            stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + 16)
         },
     },
 };

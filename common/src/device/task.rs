@@ -1,6 +1,8 @@
 //! What a device is asked to launch.
 
 use crate::Source;
+use crate::check::Method;
+use crate::dtype::Sum;
 use crate::kernel::Kernel;
 use crate::level::{Configuration, LaunchShape, Level, Shape};
 
@@ -17,6 +19,8 @@ pub struct Task<'a> {
     pub dynamic_shared: u32,
     /// The kernel's arguments, in its order.
     pub operands: Vec<Operand>,
+    /// How it sums products.
+    pub sum: Sum,
 }
 
 impl<'a> Task<'a> {
@@ -28,7 +32,15 @@ impl<'a> Task<'a> {
             launch: (level.launch)(shape, &configuration.tiles),
             dynamic_shared: (level.needs.shared)(configuration),
             operands: Operand::of_a_level(shape),
+            sum: level.sum(configuration.dtype),
         }
+    }
+}
+
+impl Task<'_> {
+    /// What the check of its product is to know.
+    pub fn method(&self) -> Method {
+        Method { tile: self.launch.tile, sum: self.sum }
     }
 }
 

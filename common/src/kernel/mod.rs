@@ -178,7 +178,7 @@ pub fn options(level: &Level, configuration: &Configuration) -> Vec<String> {
     let mut options = options_for(level.needs.architecture);
     // NVRTC makes PTX before ptxas sees it: this is for the resources, and for whoever reads the header.
     options.extend(level.needs.optimization.map(|n| format!("--ptxas-options=-O{n}")));
-    options.push(format!("-DELEMENT={}", configuration.dtype.cuda_name()));
+    options.extend(configuration.dtype.macros().into_iter().map(|definition| format!("-D{definition}")));
     options.extend(level.defines(configuration).iter().map(|(name, value)| format!("-D{name}={value}")));
     options
 }

@@ -7,7 +7,7 @@ macro_rules! level_tests {
     ($($level:tt)+) => {
         use proptest::prelude::*;
         use $crate::device::Device;
-        use $crate::{Dtype, Shape, testing};
+        use $crate::{Shape, testing};
         use $($level)+ as LEVEL;
 
         #[test]
@@ -44,7 +44,7 @@ macro_rules! level_tests {
             #[test]
             fn random_tile_sizes_are_refused_or_right(
                 picks in prop::collection::vec(0..60u32, LEVEL.tiles.len()),
-                dtype in prop::sample::select(Dtype::ALL.to_vec()),
+                dtype in prop::sample::select(LEVEL.dtypes().collect::<Vec<_>>()),
                 (m, n, k) in (1..80u32, 1..80u32, 1..80u32),
             ) {
                 prop_assert_eq!(testing::tile_sizes_are_refused_or_right(&LEVEL, &picks, dtype, Shape { m, n, k }), Ok(()));

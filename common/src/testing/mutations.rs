@@ -14,8 +14,8 @@ use crate::Error;
 use crate::check::Check;
 use crate::device::Task;
 use crate::kernel::{Kernel, nvrtc::Compiler};
-use crate::level::{Configuration, Dtype, Level, Shape};
-use crate::problem::{Element, Fill, Problem};
+use crate::level::{Configuration, Level, Shape};
+use crate::problem::{Fill, Problem};
 
 /// Warp instructions of one thread block, after which a mutant counts as stuck.
 const INSTRUCTION_LIMIT: u64 = 10_000_000;
@@ -314,49 +314,41 @@ fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
 
 /// How a run in a configuration catches a kernel, if one does.
 fn caught(level: &Level, configuration: &Configuration, kernel: &Kernel) -> Option<String> {
-    let run = |shape: &Shape| match configuration.dtype {
-        Dtype::F32 => caught_on::<f32>(level, configuration, kernel, *shape),
-        Dtype::F64 => caught_on::<f64>(level, configuration, kernel, *shape),
-    };
-    shapes(level, configuration).iter().find_map(run)
+    shapes(level, configuration).iter().find_map(|shape| caught_on(level, configuration, kernel, *shape))
 }
 
 /// How one run catches it, if it does. It is launched twice, in the order of the grid and then, with other numbers, in the
 /// opposite one: neither that order nor what the first launch leaves behind may spoil the second.
-fn caught_on<T: Element>(
-    level: &Level,
-    configuration: &Configuration,
-    kernel: &Kernel,
-    shape: Shape,
-) -> Option<String> {
-    let Task { launch, dynamic_shared, .. } = Task::of_level(level, configuration, kernel, &shape);
+fn caught_on(level: &Level, configuration: &Configuration, kernel: &Kernel, shape: Shape) -> Option<String> {
+    let task = Task::of_level(level, configuration, kernel, &shape);
     let program = match Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)) {
         Ok(program) => program,
         Err(error) => return Some(format!("not run by the emulator: {error}")),
     };
-    let size = size_of::<T>();
-    let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
+    let problem = |seed| Problem::new(shape, configuration.dtype, Fill::Integers, seed).ok();
+    let first = problem(1)?;
     let mut device = emulator::Device::new();
-    let buffers = [("A", m * k), ("B", k * n), ("C", m * n)].map(|(name, count)| device.alloc(name, count * size));
+    let buffers =
+        [("A", &first.a), ("B", &first.b), ("C", &first.c)].map(|(name, m)| device.alloc(name, m.bytes().len()));
     let mut arguments = buffers.map(Argument::Buffer).to_vec();
     arguments.extend([shape.m, shape.n, shape.k].map(Argument::U32));
     let how =
-        Launch::new(launch.grid, launch.block).instruction_limit(INSTRUCTION_LIMIT).dynamic_shared(dynamic_shared);
+        Launch::new(task.launch.grid, task.launch.block).instruction_limit(INSTRUCTION_LIMIT).dynamic_shared(task.dynamic_shared);
     for (seed, schedule) in [(1, Schedule::FirstFirst), (2, Schedule::LastFirst)] {
-        let problem = Problem::<T>::new(shape, Fill::Integers, seed).ok()?;
+        let problem = problem(seed)?;
         for (buffer, matrix) in buffers.into_iter().zip([&problem.a, &problem.b, &problem.c]) {
-            device.write(buffer, &T::to_bytes(matrix)).ok()?;
+            device.write(buffer, matrix.bytes()).ok()?;
         }
         match device.launch(&program, how.schedule(schedule), &arguments) {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => return Some(format!("fault: {}", fault.kind)),
             Err(other) => return Some(format!("refused launch: {other}")),
         }
-        let mut product = T::to_bytes(&problem.c);
+        let mut product = problem.c.bytes().to_vec();
         if device.read(buffers[2], &mut product).is_err() {
             return Some(format!("fault: {}", FaultKind::Uninitialised));
         }
-        if !Check::of(&problem, Fill::Integers, &T::from_bytes(&product), &launch).right {
+        if !Check::of(&problem, Fill::Integers, &problem.c.with_bytes(product), task.method()).right {
             return Some("wrong product".to_string());
         }
     }

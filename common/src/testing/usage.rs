@@ -9,7 +9,7 @@ use crate::level::{Level, Shape};
 /// What a user may get wrong, and a part of the line that must answer.
 fn cases(level: &Level) -> Vec<(String, &'static str)> {
     let (tile, _) = level.tiles[0];
-    let tiles = level.default_configuration(crate::Dtype::F32).tiles;
+    let tiles = level.default_configuration(level.types[0].dtype).tiles;
     let launch = |m: u32| (level.launch)(&Shape { m, n: 1, k: 1 }, &tiles);
     let m = 65_536 * launch(1).tile.m;
     let tall = format!("--n 1 --k 1 --m {m}");
@@ -23,7 +23,8 @@ fn cases(level: &Level) -> Vec<(String, &'static str)> {
         ("--m 1 --n 1 --k 4194305", "no useful error bound"),
         (&tall, "65536 blocks along y"),
         ("--size 8 --m 8", "cannot be used with"),
-        ("--dtype f16", "f16"),
+        ("--dtype f31", "no element type"),
+        ("--dtype e5m2", "does not multiply e5m2"),
         ("--variant nonesuch", "no variant `nonesuch`"),
         ("--gpu voodoo", "voodoo"),
         ("--backend tpu", "tpu"),

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use common::device::Device;
-use common::problem::Element;
 use common::road::Options;
 use common::{Error, Shape};
 
@@ -21,7 +20,7 @@ const LATE: &str = "not measured: the time was up";
 const LOST: &str = "not measured: a kernel was at fault before";
 
 /// Measures what is left of every level, shape by shape.
-pub fn all<T: Element>(
+pub fn all(
     tune: &Tune,
     device: &Device,
     options: &Options,
@@ -33,14 +32,14 @@ pub fn all<T: Element>(
     let shapes = tune.at.shapes();
     for (index, &shape) in shapes.iter().enumerate() {
         let until = share(until, shapes.len() - index);
-        let bench = match Bench::<T>::new(device, shape, tune.how.seed, *options) {
+        let bench = match Bench::new(device, shape, tune.how.dtype, tune.how.seed, *options) {
             Ok(bench) => bench,
             Err(error) => {
                 note(&format!("note: {shape}: {}", error.to_string().replace('\n', "; ")));
                 continue;
             }
         };
-        let at_shape = at::<T>(tune, options, pruned, &bench, shape, until);
+        let at_shape = at(tune, options, pruned, &bench, shape, until);
         let lost = at_shape.iter().any(|row| row.verdict.starts_with("fault"));
         show::put(at_shape, rows)?;
         keeper.keep(rows.all())?;
@@ -61,16 +60,16 @@ pub fn all<T: Element>(
 
 /// The rows of one shape: cuBLAS's, then in each level's order what is shipped, so that a choice made when the time is up is no
 /// worse than today's, and then the most promising first; measured in turns, so that every level has its share of the time.
-fn at<'a, T: Element>(
+fn at<'a>(
     tune: &Tune,
     options: &Options,
     pruned: &'a [Pruned],
-    bench: &Bench<T>,
+    bench: &Bench,
     shape: Shape,
     until: Option<Instant>,
 ) -> Vec<Row> {
     let in_order = |pruned: &'a Pruned| {
-        let mut ranked = ranked::<T>(&pruned.left, &shape, options.gpu, tune.keep as usize);
+        let mut ranked = ranked(&pruned.left, &shape, options.gpu, tune.keep as usize);
         ranked.sort_by_key(|ranked| !ranked.is_own());
         ranked
     };
@@ -86,7 +85,7 @@ fn at<'a, T: Element>(
             let Some(ranked) = ranked.get(turn) else { continue };
             let late = turn > 0 && until.is_some_and(|until| Instant::now() > until);
             let not = if lost { Some(LOST) } else { late.then_some(LATE) };
-            let mut row = one::<T>(bench, ranked, shape, not);
+            let mut row = one(bench, ranked, shape, not);
             lost |= row.verdict.starts_with("fault");
             row.of_vendor = rate.and_then(|rate| Some(row.gflops? / rate));
             rows.push(row);
@@ -98,13 +97,13 @@ fn at<'a, T: Element>(
 }
 
 /// The row of a candidate, measured unless there is a reason why `not`.
-fn one<T: Element>(bench: &Bench<T>, ranked: &Ranked, shape: Shape, not: Option<&str>) -> Row {
+fn one(bench: &Bench, ranked: &Ranked, shape: Shape, not: Option<&str>) -> Row {
     let survivor = ranked.survivor;
     let mut row = match not {
         None => bench.obtained(&survivor.entrant, &survivor.kernel),
         Some(why) => {
             let tiles = survivor.entrant.configuration.tiles.to_string();
-            let row = Row::new(survivor.entrant.name(), tiles, T::DTYPE, shape, bench.kind());
+            let row = Row::new(survivor.entrant.name(), tiles, survivor.entrant.configuration.dtype, shape, bench.kind());
             Row { verdict: why.to_string(), ..row }
         }
     };
@@ -131,7 +130,7 @@ mod tests {
 
     fn pruned(level: &'static Level) -> Pruned {
         let search = Search { gpu: &H200, find: nvrtc::nowhere, extras: Extras::new(false, true), until: None };
-        prune::<f32>(level, entrants(&[level], Dtype::F32, true), &search, &ProgressBar::hidden())
+        prune(level, entrants(&[level], Dtype::F32, true), &search, &ProgressBar::hidden())
     }
 
     /// The emulator stands in for a GPU: bounds for medians.
@@ -140,7 +139,7 @@ mod tests {
         let options = Options { gpu: &H200, extras: Extras::new(true, true), annotate: false, matrices: false };
         let mut rows = Rows::new(Box::new(std::io::sink()), Form::Json).unwrap();
         let mut keeper = Keeper::of(&tune, "NVIDIA H200", 90, empty_run()).unwrap();
-        let done = all::<f32>(&tune, &Device::Emulator, &options, pruned, &mut rows, &mut keeper, until);
+        let done = all(&tune, &Device::Emulator, &options, pruned, &mut rows, &mut keeper, until);
         let file = folder.join("nvidia-h200.json");
         let record = done.and_then(|()| read(&fs::read_to_string(&file).unwrap(), &file, "NVIDIA H200"));
         (rows.all().to_vec(), record)

@@ -22,7 +22,6 @@ use clap::Args;
 use common::device::{Device, Extras};
 use common::kernel::{INSTALL, nvrtc};
 use common::level::Configuration;
-use common::problem::Element;
 use common::road::Options;
 use common::{Dtype, Error, Level};
 use emulator::gpu::{GPUS, Gpu};
@@ -82,13 +81,10 @@ pub fn run(tune: &Tune, words: &[String]) -> Result<ExitCode, Error> {
         return keeper::from_file(tune, file);
     }
     let device = tune.how.device(false)?;
-    match tune.how.dtype {
-        Dtype::F32 => tuned::<f32>(tune, &device, words),
-        Dtype::F64 => tuned::<f64>(tune, &device, words),
-    }
+    tuned(tune, &device, words)
 }
 
-fn tuned<T: Element>(tune: &Tune, device: &Device, words: &[String]) -> Result<ExitCode, Error> {
+fn tuned(tune: &Tune, device: &Device, words: &[String]) -> Result<ExitCode, Error> {
     let began = Instant::now();
     let levels = levels(&tune.levels)?;
     check_variants(tune, &levels)?;
@@ -110,20 +106,20 @@ fn tuned<T: Element>(tune: &Tune, device: &Device, words: &[String]) -> Result<E
     }
     let form = Form::of(tune.csv, tune.json);
     let mut rows = Rows::new(Box::new(std::io::stdout()), form)?;
-    let pruned = all_pruned::<T>(tune, &levels, &search);
+    let pruned = all_pruned(tune, &levels, &search);
     let summary: String = pruned.iter().map(|pruned| pruned.summary(gpu)).collect();
     match form {
-        Form::Text => rows.say(&format!("{}\n{summary}", show::heading::<T>(device, gpu)))?,
+        Form::Text => rows.say(&format!("{}\n{summary}", show::heading(tune.how.dtype, device, gpu)))?,
         _ => note(summary.trim_end()),
     }
     match (&mut record, device) {
         (Some(record), Device::Cuda(_)) => {
             let options = Options { gpu, ..tune.how.options()? };
             let until = total.and_then(after);
-            measured::all::<T>(tune, device, &options, &pruned, &mut rows, record, until)?;
+            measured::all(tune, device, &options, &pruned, &mut rows, record, until)?;
         }
         _ => {
-            show::all::<T>(tune, gpu, &pruned, &mut rows)?;
+            show::all(tune, gpu, &pruned, &mut rows)?;
             note("note: nothing was measured, and nothing is written: that takes a GPU");
         }
     }
@@ -136,14 +132,14 @@ fn tuned<T: Element>(tune: &Tune, device: &Device, words: &[String]) -> Result<E
     Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn all_pruned<T: Element>(tune: &Tune, levels: &[&'static Level], search: &Search) -> Vec<Pruned> {
-    let spaces: Vec<Vec<Entrant>> = levels.iter().map(|level| space(tune, level, T::DTYPE)).collect();
+fn all_pruned(tune: &Tune, levels: &[&'static Level], search: &Search) -> Vec<Pruned> {
+    let spaces: Vec<Vec<Entrant>> = levels.iter().map(|level| space(tune, level, tune.how.dtype)).collect();
     let bar = progress(spaces.iter().map(|candidates| candidates.len() as u64).sum());
     let mut pruned = Vec::new();
     for (&level, candidates) in levels.iter().zip(spaces) {
         bar.set_message(format!("compile and count {}", level.name));
         let search = Search { until: share(search.until, levels.len() - pruned.len()), ..*search };
-        pruned.push(prune::<T>(level, candidates, &search, &bar));
+        pruned.push(prune(level, candidates, &search, &bar));
     }
     bar.finish_and_clear();
     pruned

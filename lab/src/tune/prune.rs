@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use common::device::{Extras, Task};
 use common::kernel::{FindCompiler, Kernel, Resources};
-use common::problem::Element;
 use common::{Error, Level, Shape};
 use emulator::gpu::Gpu;
 use emulator::occupancy::{Occupancy, Resource, occupancy};
@@ -62,7 +61,7 @@ pub struct Pruned {
 }
 
 /// Looks at every candidate, on all cores; `bar` counts them.
-pub fn prune<T: Element>(
+pub fn prune(
     level: &'static Level,
     candidates: Vec<Entrant>,
     search: &Search,
@@ -72,7 +71,7 @@ pub fn prune<T: Element>(
         .into_par_iter()
         .map(|entrant| {
             let late = search.until.is_some_and(|until| Instant::now() > until);
-            let examined = if late { Err(Out::Late) } else { examine::<T>(entrant, search) };
+            let examined = if late { Err(Out::Late) } else { examine(entrant, search) };
             bar.inc(1);
             examined
         })
@@ -87,7 +86,7 @@ pub fn prune<T: Element>(
     pruned
 }
 
-fn examine<T: Element>(entrant: Entrant, search: &Search) -> Result<Survivor, Out> {
+fn examine(entrant: Entrant, search: &Search) -> Result<Survivor, Out> {
     let Entrant { level, configuration } = &entrant;
     let kernel = Kernel::obtain(level, configuration, search.gpu.sm(), search.find)
         .map_err(|error| Out::Refused(first_line(&error)))?;
@@ -96,7 +95,7 @@ fn examine<T: Element>(entrant: Entrant, search: &Search) -> Result<Survivor, Ou
     let resources = kernel.resources.get(&search.gpu.sm()).copied();
     let known = resources.map(|needs| fits(search.gpu, threads, needs.registers, needs.shared_bytes + dynamic));
     let known = known.transpose()?;
-    let work = Work::of::<T>(&entrant, &kernel, search.extras).map_err(|error| match error {
+    let work = Work::of(&entrant, &kernel, search.extras).map_err(|error| match error {
         Error::Fault(_) => Out::Wrong(first_line(&error)),
         Error::Usage { .. } => Out::Unfit(first_line(&error)),
     })?;
@@ -177,7 +176,7 @@ mod tests {
     fn outcome(level: &'static Level, tiles: &[&str], search: &Search) -> Pruned {
         let candidate =
             |tiles: &&str| Entrant { level, configuration: level.configuration(Dtype::F32, "", tiles).unwrap() };
-        prune::<f32>(level, tiles.iter().map(candidate).collect(), search, &ProgressBar::hidden())
+        prune(level, tiles.iter().map(candidate).collect(), search, &ProgressBar::hidden())
     }
 
     fn leaked(level: Level) -> &'static Level {

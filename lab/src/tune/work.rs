@@ -4,8 +4,8 @@ use common::check::Check;
 use common::device::{Device, Extras, Facts, Task};
 use common::kernel::Kernel;
 use common::level::Tile;
-use common::problem::{Element, Fill, Problem};
-use common::{Error, Shape};
+use common::problem::{Fill, Problem};
+use common::{Dtype, Error, Shape};
 use emulator::Report;
 
 use crate::ladder::Entrant;
@@ -25,17 +25,17 @@ pub struct Work {
 
 impl Work {
     /// Runs the kernel on the emulator with all checks on. `Err` also holds a wrong product.
-    pub fn of<T: Element>(entrant: &Entrant, kernel: &Kernel, extras: Extras) -> Result<Work, Error> {
+    pub fn of(entrant: &Entrant, kernel: &Kernel, extras: Extras) -> Result<Work, Error> {
         let Entrant { level, configuration } = entrant;
         let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles).tile;
         // Of a full round, no tile is shared.
         let tiles = level.round(&configuration.tiles);
         let count = |steps: u32| {
             let shape = Shape { m: tile.m, n: tiles * tile.n, k: steps * tile.k };
-            let problem = Problem::<T>::new(shape, Fill::Reals, 1)?;
+            let problem = Problem::new(shape, entrant.configuration.dtype, Fill::Reals, 1)?;
             let task = Task::of_level(level, configuration, kernel, &shape);
             let ran = Device::Emulator.launch(&task, &problem, extras)?;
-            let check = Check::of(&problem, Fill::Reals, &ran.c, &task.launch);
+            let check = Check::of(&problem, Fill::Reals, &ran.c, task.method());
             match ran.facts {
                 Facts::Emulator(report) if check.right => Ok(*report),
                 _ => Err(Error::Fault(format!("wrong in {} of {} elements of {shape}", check.wrong, check.elements))),
@@ -46,7 +46,7 @@ impl Work {
 
     /// The work of a whole problem. Where tiles stand over its edges they count as whole ones: multiply-adds and shared memory
     /// are then exact, and global memory is somewhat less.
-    pub fn at<T: Element>(&self, entrant: &Entrant, shape: &Shape) -> Report {
+    pub fn at(&self, entrant: &Entrant, shape: &Shape) -> Report {
         let Shape { m, n, k } = *shape;
         let launch = (entrant.level.launch)(shape, &entrant.configuration.tiles);
         let times = launch.tiles(shape) as f64 / f64::from(self.tiles);
@@ -59,7 +59,9 @@ impl Work {
         let elements = |rows: u32, columns: u32| u64::from(rows) * u64::from(columns);
         let mut report = Report::new(launch.grid, launch.block, short.total.zip(&long.total, extended));
         report.shared_bytes = short.shared_bytes;
-        report.footprint_bytes = (elements(m, k) + elements(k, n) + elements(m, n)) * size_of::<T>() as u64;
+        let Dtype { input, output, .. } = entrant.configuration.dtype;
+        let inputs = (elements(m, k) + elements(k, n)) * input.bytes() as u64;
+        report.footprint_bytes = inputs + elements(m, n) * output.bytes() as u64;
         report
     }
 
@@ -80,7 +82,6 @@ impl Work {
 mod tests {
     use super::*;
     use crate::ladder::{LEVELS, entrants};
-    use common::Dtype;
     use common::kernel::nvrtc;
     use emulator::Class;
 
@@ -102,18 +103,18 @@ mod tests {
         for entrant in entrants(&LEVELS, Dtype::F32, true) {
             let Entrant { level, configuration } = &entrant;
             let kernel = Kernel::obtain(level, configuration, 90, nvrtc::nowhere).unwrap();
-            let work = Work::of::<f32>(&entrant, &kernel, extras).unwrap();
+            let work = Work::of(&entrant, &kernel, extras).unwrap();
             let Tile { m, n, .. } = work.tile;
             let shape = match work.tiles {
                 1 => Shape { m: 2 * m, n: 3 * n, k: 512.max(16 * work.tile.k) },
                 round => Shape { m: 2 * m, n: round / 2 * n, k: 512 },
             };
-            let problem = Problem::<f32>::new(shape, Fill::Reals, 1).unwrap();
+            let problem = Problem::new(shape, Dtype::F32, Fill::Reals, 1).unwrap();
             let task = Task::of_level(level, configuration, &kernel, &shape);
             let Facts::Emulator(whole) = Device::Emulator.launch(&task, &problem, extras).unwrap().facts else {
                 panic!()
             };
-            let extended = work.at::<f32>(&entrant, &shape);
+            let extended = work.at(&entrant, &shape);
             assert_eq!(charged(&extended), charged(&whole), "{} {configuration}", level.name);
             // A kernel with memory of its own, for sums that are left to other blocks, touches more than A, B and C.
             let own = configuration.tiles.0.iter().any(|&(name, size)| name == "SPLIT" && size > 1);
