@@ -6,10 +6,10 @@ use clap::{Parser, ValueEnum};
 use emulator::gpu::{GPUS, Gpu};
 use serde::Serialize;
 
-use crate::Error;
 use crate::Dtype;
-use crate::level::{Configuration, Level, Shape};
-use crate::problem::Limits;
+use crate::Error;
+use crate::level::{Level, Shape};
+use crate::plan::Build;
 
 /// The size of a problem for which nothing is said.
 pub const DEFAULT_SIZE: u32 = 512;
@@ -105,14 +105,15 @@ impl Arguments {
         Shape { m: or_default(self.m), n: or_default(self.n), k: or_default(self.k) }
     }
 
-    /// The element type, variant and tile sizes asked for; an error for names that the level does not have.
-    pub fn configuration(&self, level: &Level) -> Result<Configuration, Error> {
+    /// The element types, variant and tile sizes asked for; an error for names that the level does not have.
+    pub fn build(&self, level: &'static Level) -> Result<Build, Error> {
         if !level.dtypes().any(|dtype| dtype == self.dtype) {
             let known: Vec<&str> = level.dtypes().map(Dtype::name).collect();
             let message = format!("{} does not multiply {}", level.name, self.dtype);
             return Err(Error::usage(message, format!("it multiplies {}", known.join(", "))));
         }
-        let mut configuration = level.default_configuration(self.dtype);
+        let mut build = level.default_build(self.dtype);
+        let configuration = &mut build.configuration;
         if let Some(name) = &self.variant {
             configuration.variant = find_variant(level, name)?;
         }
@@ -127,7 +128,7 @@ impl Arguments {
             };
             tile.1 = size;
         }
-        Ok(configuration)
+        Ok(build)
     }
 
     /// The GPU that the emulator models.
@@ -142,10 +143,10 @@ impl Arguments {
     }
 
     /// Refuses what no device could do.
-    pub fn check(&self, level: &Level) -> Result<(), Error> {
+    pub fn check(&self, level: &'static Level) -> Result<(), Error> {
         self.modelled_gpu()?;
         let shape = self.shape();
-        Limits::of(level, &self.configuration(level)?, &shape).check()?;
+        self.build(level)?.plan(shape)?;
         let largest = shape.m.max(shape.n).max(shape.k);
         if self.print_matrices && largest > crate::text::LARGEST_PRINTED {
             let limit = crate::text::LARGEST_PRINTED;

@@ -227,7 +227,10 @@ mod tests {
             for bytes in bit_patterns(element) {
                 let value = element.value(&bytes);
                 let back = element.nearest(value)[..element.bytes()].to_vec();
-                assert!(back == bytes || (value.is_nan() && element.value(&back).is_nan()), "{element} {bytes:?} {value}");
+                assert!(
+                    back == bytes || (value.is_nan() && element.value(&back).is_nan()),
+                    "{element} {bytes:?} {value}"
+                );
             }
         }
     }

@@ -86,12 +86,7 @@ pub fn judge(task: &Task, problem: &Problem, extras: Extras) -> Judged {
 
 /// Runs a kernel that ran with the first block first once more in all other orders. A fault is an error; what differs
 /// from the `first` product is said.
-pub fn other_orders(
-    task: &Task,
-    problem: &Problem,
-    extras: Extras,
-    first: &Matrix,
-) -> Result<Option<String>, Error> {
+pub fn other_orders(task: &Task, problem: &Problem, extras: Extras, first: &Matrix) -> Result<Option<String>, Error> {
     let mut differs = None;
     for schedule in Schedule::ALL.into_iter().filter(|&schedule| schedule != Schedule::FirstFirst) {
         let ran =

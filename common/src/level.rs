@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::Source;
 use crate::dtype::{Dtype, Sum};
+use crate::plan::Build;
 
 /// One rung of the ladder.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +19,8 @@ pub struct Level {
     pub name: &'static str,
     /// The idea, in a few words.
     pub title: &'static str,
+    /// The crate of the level that its kernel starts from; nothing for the first.
+    pub from: Option<&'static str>,
     /// The kernel's file, relative to the repository.
     pub path: &'static str,
     /// The kernel's text.
@@ -43,7 +46,36 @@ pub struct Level {
     pub needs: Needs,
 }
 
-/// What a kernel asks of the compiler and of the launch beyond the usual.
+/// A parameter of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parameter {
+    /// The address of A.
+    A,
+    /// The address of B.
+    B,
+    /// The address of C.
+    C,
+    /// Rows of A and C, an `int`.
+    M,
+    /// Columns of B and C, an `int`.
+    N,
+    /// Columns of A, rows of B, an `int`.
+    K,
+}
+
+/// How the tiles of C are divided among thread blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decomposition {
+    /// Each block has a tile of its own: data-parallel.
+    DataParallel,
+    /// Some blocks share a tile, each with a part of K: as many as the tile size of this name says. Split-K.
+    SplitK(&'static str),
+    /// The grid is whole rounds of blocks, as many as the tile size of this name says; those of the last round share its tiles, so
+    /// that each has as many steps along K. Stream-K.
+    StreamK(&'static str),
+}
+
+/// What a kernel asks of the compiler, of the launch and of its tests beyond the usual.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
     /// The virtual architecture that it is compiled for: 75 is `compute_75`. Older GPUs run what needs none of it: PTX is lowered
@@ -53,11 +85,25 @@ pub struct Needs {
     pub optimization: Option<u32>,
     /// Bytes of dynamic shared memory per block.
     pub shared: fn(&Configuration) -> u32,
+    /// The kernel's parameters, in its order.
+    pub parameters: &'static [Parameter],
+    /// How the tiles of C are divided among thread blocks.
+    pub decomposition: Decomposition,
+    /// Shapes that it could get wrong, beside those that are awkward for every tile.
+    pub awkward: fn(&Tiles, &Tile) -> Vec<Shape>,
 }
 
 impl Needs {
-    /// Every GPU since 2016 runs it, once lowered, ptxas optimises as it does by default, and all shared memory is static.
-    pub const USUAL: Needs = Needs { architecture: 75, optimization: None, shared: |_| 0 };
+    /// Every GPU since 2016 runs it, once lowered; ptxas optimises as it does by default; all shared memory is static; each block
+    /// has a tile of its own.
+    pub const USUAL: Needs = Needs {
+        architecture: 75,
+        optimization: None,
+        shared: |_| 0,
+        parameters: &[Parameter::A, Parameter::B, Parameter::C, Parameter::M, Parameter::N, Parameter::K],
+        decomposition: Decomposition::DataParallel,
+        awkward: |_, _| Vec::new(),
+    };
 }
 
 /// A combination of types that a level multiplies.
@@ -200,11 +246,15 @@ pub struct Configuration {
 }
 
 impl Level {
-    /// The configuration with every default, of a combination of types.
-    pub fn default_configuration(&self, dtype: Dtype) -> Configuration {
+    /// The build with every default, for a combination of types.
+    pub fn default_build(&'static self, dtype: Dtype) -> Build {
         let own = self.types.iter().find(|types| types.dtype == dtype).and_then(|types| types.tiles);
         let tiles = own.map_or(Tiles(self.tiles.to_vec()), |sizes| self.named(sizes));
-        Configuration { dtype, variant: self.variant_names()[0], tiles }
+        self.build(dtype, self.variant_names()[0], tiles)
+    }
+
+    fn build(&'static self, dtype: Dtype, variant: &'static str, tiles: Tiles) -> Build {
+        Build { level: self, configuration: Configuration { dtype, variant, tiles } }
     }
 
     /// The combinations of types that it multiplies.
@@ -222,38 +272,26 @@ impl Level {
         Tiles(self.tiles.iter().zip(sizes).map(|(&(name, _), &size)| (name, size)).collect())
     }
 
-    /// The blocks of a round, for a kernel whose grid is whole rounds: those of the last one share its tiles. 1 for every other
-    /// kernel, whose blocks do a tile each, or a part of one.
-    pub fn round(&self, tiles: &Tiles) -> u32 {
-        let launch = |m, n| (self.launch)(&Shape { m, n, k: 1 }, tiles);
-        let Tile { m, n, .. } = launch(1, 1).tile;
-        // Every launch of it has the blocks of full rounds: as many for one tile as for a round of them.
-        let blocks = u32::try_from(launch(1, 1).grid.count()).unwrap_or(1);
-        if launch(m, blocks.saturating_mul(n)).grid.count() == u64::from(blocks) { blocks } else { 1 }
-    }
-
-    /// Every configuration that is shipped compiled.
-    pub fn shipped_configurations(&self) -> Vec<Configuration> {
-        let mut configurations = Vec::new();
+    /// Every build that is shipped compiled.
+    pub fn shipped_builds(&'static self) -> Vec<Build> {
+        let mut builds = Vec::new();
         for variant in self.variant_names() {
             for sizes in self.shipped {
-                let of_type = |dtype| Configuration { dtype, variant, tiles: self.named(sizes) };
-                configurations.extend(self.dtypes().map(of_type));
+                builds.extend(self.dtypes().map(|dtype| self.build(dtype, variant, self.named(sizes))));
             }
             for types in self.types {
                 let own = types.tiles.filter(|sizes| !self.shipped.contains(sizes));
-                let of_type = |sizes| Configuration { dtype: types.dtype, variant, tiles: self.named(sizes) };
-                configurations.extend(own.map(of_type));
+                builds.extend(own.map(|sizes| self.build(types.dtype, variant, self.named(sizes))));
             }
         }
-        configurations
+        builds
     }
 
-    /// Every configuration of the search space: what is shipped first, then each combination of candidates that is not. Most
-    /// of them the compiler may refuse.
-    pub fn candidates(&self, dtype: Dtype) -> Vec<Configuration> {
-        let mut candidates: Vec<Configuration> =
-            self.shipped_configurations().into_iter().filter(|c| c.dtype == dtype).collect();
+    /// Every build of the search space: what is shipped first, then each combination of candidates that is not. Most of them
+    /// the compiler may refuse.
+    pub fn candidates(&'static self, dtype: Dtype) -> Vec<Build> {
+        let mut candidates: Vec<Build> =
+            self.shipped_builds().into_iter().filter(|build| build.configuration.dtype == dtype).collect();
         if self.space.is_empty() {
             return candidates;
         }
@@ -266,7 +304,7 @@ impl Level {
         }
         for variant in self.variant_names() {
             for tiles in &combinations {
-                let candidate = Configuration { dtype, variant, tiles: Tiles(tiles.clone()) };
+                let candidate = self.build(dtype, variant, Tiles(tiles.clone()));
                 if !candidates[..shipped].contains(&candidate) {
                     candidates.push(candidate);
                 }
@@ -275,21 +313,21 @@ impl Level {
         candidates
     }
 
-    /// The configuration of this variant with these tile sizes, written `BM=32 BN=32`; nothing, where the level has no such
-    /// variant, or other tile sizes.
-    pub fn configuration(&self, dtype: Dtype, variant: &str, tiles: &str) -> Option<Configuration> {
+    /// The build of this variant with these tile sizes, written `BM=32 BN=32`; nothing, where the level has no such variant, or
+    /// other tile sizes.
+    pub fn build_named(&'static self, dtype: Dtype, variant: &str, tiles: &str) -> Option<Build> {
         let variant = self.variant_names().into_iter().find(|name| *name == variant)?;
         let words: Vec<(&str, u32)> = tiles
             .split_whitespace()
             .map(|word| word.split_once('=').and_then(|(n, s)| Some((n, s.parse().ok()?))))
             .collect::<Option<_>>()?;
         let same_names = words.iter().map(|(name, _)| *name).eq(self.tiles.iter().map(|(name, _)| *name));
-        let sizes = self.tiles.iter().zip(words).map(|(&(name, _), (_, size))| (name, size)).collect();
-        same_names.then_some(Configuration { dtype, variant, tiles: Tiles(sizes) })
+        let sizes: Vec<u32> = words.iter().map(|(_, size)| *size).collect();
+        same_names.then(|| self.build(dtype, variant, self.named(&sizes)))
     }
 
     /// The variants' names, the default first; where there are none, one that is empty.
-    fn variant_names(&self) -> Vec<&'static str> {
+    pub fn variant_names(&self) -> Vec<&'static str> {
         if self.variants.is_empty() { vec![""] } else { self.variants.iter().map(|variant| variant.name).collect() }
     }
 

@@ -4,6 +4,7 @@
 //!
 //! - [`level`]: what a level is, its configurations and its launch
 //! - [`dtype`]: the types of a product; [`element`]: of a matrix's elements; [`matrix`]: bytes with a type
+//! - [`plan`]: a level in one configuration, and what it launches for a problem
 //! - [`cli`]: the command line, the same for every level
 //! - [`problem`]: sizes and their limits, A and B
 //! - [`kernel`]: shipped PTX, or compiled by NVRTC
@@ -35,6 +36,7 @@ pub mod level;
 mod libraries;
 pub mod matrix;
 pub mod multiply;
+pub mod plan;
 pub mod problem;
 pub mod progress;
 pub mod report;
@@ -49,11 +51,14 @@ pub mod timing;
 pub mod tuned;
 
 pub use choice::Choice;
-pub use emulator::Dim3;
 pub use dtype::Dtype;
 pub use element::Element;
+pub use emulator::Dim3;
 pub use error::Error;
-pub use level::{Configuration, LaunchShape, Level, Needs, Shape, Tile, Tiles, Types, Variant};
+pub use level::{
+    Configuration, Decomposition, LaunchShape, Level, Needs, Parameter, Shape, Tile, Tiles, Types, Variant,
+};
 pub use multiply::multiply;
+pub use plan::{Build, Plan};
 pub use run::{execute, run};
 pub use source::Source;

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha12Rng;
 use crate::Error;
 use crate::dtype::Dtype;
 use crate::element::Element;
-use crate::level::{Configuration, LaunchShape, Level, Shape};
+use crate::level::{LaunchShape, Shape};
 use crate::matrix::{Matrix, Scalar};
 
 /// What the elements of A and B are drawn from.
@@ -130,11 +130,6 @@ pub struct Limits {
 const LARGEST_GRID: [u32; 2] = [i32::MAX as u32, 65_535];
 
 impl Limits {
-    /// The limits of a level's kernel in a configuration.
-    pub fn of(level: &Level, configuration: &Configuration, shape: &Shape) -> Limits {
-        Limits { shape: *shape, launch: (level.launch)(shape, &configuration.tiles), dtype: configuration.dtype }
-    }
-
     /// The limits of any launch.
     pub fn of_launch(launch: &LaunchShape, dtype: Dtype, shape: &Shape) -> Limits {
         Limits { shape: *shape, launch: *launch, dtype }

@@ -8,8 +8,9 @@ use crate::check::{Check, Reference};
 use crate::device::{Device, Extras, Facts, Task};
 use crate::fit::{self, Card};
 use crate::kernel::{FindCompiler, Kernel, Origin};
-use crate::level::{Configuration, Level};
+use crate::level::Configuration;
 use crate::matrix::Matrix;
+use crate::plan::{Build, Plan};
 use crate::problem::{Fill, Problem};
 use crate::progress::step;
 use crate::report::{Modelled, Report};
@@ -51,43 +52,37 @@ pub struct Options {
     pub matrices: bool,
 }
 
-/// Runs a level in a configuration. `find` looks for NVRTC, should it be needed.
+/// Runs what was planned for a level. `find` looks for NVRTC, should it be needed.
 pub fn run_level(
-    level: &Level,
-    configuration: &Configuration,
+    plan: &Plan,
     device: &Device,
     exam: Exam,
     options: &Options,
     find: FindCompiler,
 ) -> Result<Report, Error> {
-    let kernel = Kernel::obtain(level, configuration, options.gpu.sm(), find)?;
+    let kernel = Kernel::obtain(plan.build, options.gpu.sm(), find)?;
     if kernel.origin == Origin::Compiled {
+        let Build { level, configuration } = plan.build;
         eprintln!("note: compiled {} by NVRTC {} ({configuration})", level.path, kernel.compiler);
     }
-    run_obtained(level, configuration, &kernel, device, exam, options)
+    run_obtained(plan, &kernel, device, exam, options)
 }
 
 /// Runs a level whose kernel is there already.
 pub fn run_obtained(
-    level: &Level,
-    configuration: &Configuration,
+    plan: &Plan,
     kernel: &Kernel,
     device: &Device,
     exam: Exam,
     options: &Options,
 ) -> Result<Report, Error> {
-    let task = Task::of_level(level, configuration, kernel, &exam.problem.shape);
+    let (Build { level, configuration }, task) = (plan.build, plan.task(kernel));
     let candidate = Candidate { name: level.name, title: level.title, configuration: configuration.clone(), task };
     run_kernel(&candidate, device, exam, options)
 }
 
 /// Runs any kernel.
-pub fn run_kernel(
-    candidate: &Candidate,
-    device: &Device,
-    exam: Exam,
-    options: &Options,
-) -> Result<Report, Error> {
+pub fn run_kernel(candidate: &Candidate, device: &Device, exam: Exam, options: &Options) -> Result<Report, Error> {
     run_and_keep(candidate, device, exam, options).map(|(report, _)| report)
 }
 

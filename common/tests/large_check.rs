@@ -19,7 +19,12 @@ const STEP: usize = 32;
 const METHOD: Method = Method { tile: Tile { m: TILE as u32, n: TILE as u32, k: STEP as u32 }, sum: Sum::Rounded };
 
 /// A·B summed as T, with only the first `products` of each sum.
-fn summed<T: LinalgScalar + Send + Sync>(problem: &Problem, products: usize, from: fn(f64) -> T, to: fn(T) -> f64) -> Matrix {
+fn summed<T: LinalgScalar + Send + Sync>(
+    problem: &Problem,
+    products: usize,
+    from: fn(f64) -> T,
+    to: fn(T) -> f64,
+) -> Matrix {
     let [a, b] = [&problem.a, &problem.b].map(|matrix| matrix.values().into_iter().map(from).collect::<Vec<T>>());
     let b = ArrayView2::from_shape((SIZE, SIZE), &b).unwrap();
     let part = |a: &[T]| -> Vec<T> {

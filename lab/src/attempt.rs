@@ -19,7 +19,7 @@ use crate::candidate::{self, Candidate, File, options};
 use crate::compare::{against_vendor, head_and_rows};
 use crate::expression::{evaluate, parts};
 use crate::flags::{How, Sizes};
-use crate::ladder::{LEVELS, entrants};
+use crate::ladder::{LEVELS, builds};
 use crate::operands::{Operands, fit};
 use crate::output::{note, print};
 use crate::row::Row;
@@ -112,9 +112,7 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitC
     let operands = fit(&attempt.args, &candidate.parameters, &shape)?;
     let (mut report, product) = report(attempt, candidate, device, shape, &operands)?;
     match report.facts {
-        Facts::Emulator(_) if report.check.right => {
-            in_other_orders(attempt, candidate, shape, &operands, &product)?
-        }
+        Facts::Emulator(_) if report.check.right => in_other_orders(attempt, candidate, shape, &operands, &product)?,
         Facts::Emulator(_) => (),
         Facts::Cuda { .. } if attempt.no_verdict => {
             note(
@@ -271,7 +269,7 @@ fn beside_the_levels(attempt: &Try, device: &Device, report: &Report) -> Result<
     row.fill(report);
     bench.share_of_peak(&mut row);
     let mut rows = vec![row];
-    rows.extend(entrants(&LEVELS, attempt.how.dtype, false).iter().map(|entrant| bench.level(entrant)));
+    rows.extend(builds(&LEVELS, attempt.how.dtype, false)?.iter().map(|build| bench.level(build)));
     rows.extend(bench.vendor());
     against_vendor(&mut rows);
     Ok(format!("\nbeside the levels, on the same sizes\n{}", head_and_rows(&rows)))

@@ -12,10 +12,9 @@ use common::problem::{Fill, Limits, Problem};
 use common::progress::step;
 use common::report::Report;
 use common::road::{Exam, Options, run_level, run_obtained};
-use common::{Dim3, Dtype, Element, Error, LaunchShape, Shape, Tile, serial};
+use common::{Build, Dim3, Dtype, Element, Error, LaunchShape, Plan, Shape, Tile, serial};
 use emulator::gpu::Gpu;
 
-use crate::ladder::Entrant;
 use crate::output::note;
 use crate::row::{Kind, Row};
 
@@ -59,10 +58,10 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A row each for cuBLAS, the entrants and the CPU, given to `put` as soon as they are known.
+    /// A row each for cuBLAS, the levels' builds and the CPU, given to `put` as soon as they are known.
     pub fn rows(
         &self,
-        entrants: &[Entrant],
+        builds: &[Build],
         vendor: bool,
         cpu: bool,
         put: &mut dyn FnMut(Row) -> Result<(), Error>,
@@ -74,53 +73,50 @@ impl<'a> Bench<'a> {
             put(row)
         };
         vendor.map_or(Ok(()), &mut put)?;
-        for entrant in entrants {
-            put(self.level(entrant))?;
+        for build in builds {
+            put(self.level(build))?;
         }
         if cpu { put(self.cpu()) } else { Ok(()) }
     }
 
     /// A level's row; where the GPU cannot run the default tile sizes, that of others.
-    pub fn level(&self, entrant: &Entrant) -> Row {
-        let entrant = &self.fitting(entrant);
-        let Entrant { level, configuration } = entrant;
-        let mut row = self
-            .judged(entrant, || run_level(level, configuration, self.device, self.exam(), &self.options, nvrtc::find));
+    pub fn level(&self, build: &Build) -> Row {
+        let build = &self.fitting(build);
+        let run = |plan: &Plan| run_level(plan, self.device, self.exam(), &self.options, nvrtc::find);
+        let mut row = self.judged(build, run);
         if let (Device::Cuda(_), true) = (self.device, row.ms.is_some()) {
-            self.count_small(entrant, &mut row);
+            self.count_small(build, &mut row);
         }
         row
     }
 
-    /// The entrant; in the place of a default that the GPU cannot run, what it can run, after a note.
-    fn fitting(&self, entrant: &Entrant) -> Entrant {
-        let Entrant { level, configuration } = entrant;
-        if configuration.tiles != level.default_configuration(self.problem.dtype).tiles {
-            return entrant.clone();
+    /// The build; in the place of a default that the GPU cannot run, what it can run, after a note.
+    fn fitting(&self, build: &Build) -> Build {
+        let default = build.level.default_build(self.problem.dtype);
+        if build.configuration.tiles != default.configuration.tiles {
+            return build.clone();
         }
         let card = Card::of(self.device, self.options.gpu);
-        match fit::fitting(level, configuration.clone(), &card) {
-            Ok((configuration, Some(why))) => {
+        match fit::fitting(build.clone(), &card) {
+            Ok((other, Some(why))) => {
                 note(&format!("note: {why}"));
-                Entrant { level, configuration }
+                other
             }
             // What runs nowhere here has a row that says so.
-            Ok((_, None)) | Err(_) => entrant.clone(),
+            Ok((_, None)) | Err(_) => build.clone(),
         }
     }
 
     /// The row of a level whose kernel is there already; a GPU's has no counters.
-    pub fn obtained(&self, entrant: &Entrant, kernel: &Kernel) -> Row {
-        let Entrant { level, configuration } = entrant;
-        self.judged(entrant, || run_obtained(level, configuration, kernel, self.device, self.exam(), &self.options))
+    pub fn obtained(&self, build: &Build, kernel: &Kernel) -> Row {
+        self.judged(build, |plan| run_obtained(plan, kernel, self.device, self.exam(), &self.options))
     }
 
     /// The row of a run, if the level can do this problem.
-    fn judged(&self, entrant: &Entrant, run: impl FnOnce() -> Result<Report, Error>) -> Row {
-        let Entrant { level, configuration } = entrant;
-        let shape = self.problem.shape;
-        let mut row = Row::new(entrant.name(), configuration.tiles.to_string(), self.problem.dtype, shape, self.kind());
-        match Limits::of(level, configuration, &shape).check().and_then(|()| run()) {
+    fn judged(&self, build: &Build, run: impl FnOnce(&Plan) -> Result<Report, Error>) -> Row {
+        let (shape, tiles) = (self.problem.shape, build.configuration.tiles.to_string());
+        let mut row = Row::new(build.name(), tiles, self.problem.dtype, shape, self.kind());
+        match build.plan(shape).and_then(|plan| run(&plan)) {
             Ok(report) => {
                 row.fill(&report);
                 self.share_of_peak(&mut row);
@@ -140,16 +136,15 @@ impl<'a> Bench<'a> {
 
     /// A GPU does not count: the emulator does, on a part of the problem. Not of a kernel that shares the tiles of its last
     /// round: a small problem is nothing but that round, and says little of a large one.
-    fn count_small(&self, entrant: &Entrant, row: &mut Row) {
+    fn count_small(&self, build: &Build, row: &mut Row) {
         let Shape { m, n, k } = self.problem.shape;
         let small = Shape { m: m.min(COUNTED), n: n.min(COUNTED), k: k.min(COUNTED) };
-        if small != self.problem.shape && entrant.level.round(&entrant.configuration.tiles) > 1 {
+        if small != self.problem.shape && build.round() > 1 {
             return;
         }
         let counted = Problem::new(small, self.problem.dtype, Fill::Reals, self.seed).and_then(|problem| {
             let exam = Exam { problem: &problem, seed: self.seed, reference: None };
-            let (level, configuration) = (entrant.level, &entrant.configuration);
-            run_level(level, configuration, &Device::Emulator, exam, &self.options, nvrtc::find)
+            run_level(&build.plan(small)?, &Device::Emulator, exam, &self.options, nvrtc::find)
         });
         if let Ok(report) = counted {
             row.count(&report);
@@ -179,7 +174,8 @@ impl<'a> Bench<'a> {
 
     /// The row of the plain triple loop on this machine's CPU.
     pub fn cpu(&self) -> Row {
-        let mut row = Row::new("CPU, one core".into(), String::new(), self.problem.dtype, self.problem.shape, Kind::Cpu);
+        let mut row =
+            Row::new("CPU, one core".into(), String::new(), self.problem.dtype, self.problem.shape, Kind::Cpu);
         let (c, milliseconds) = serial::timed(&self.problem);
         row.judge(&self.check(&c, Sum::Rounded));
         row.time(milliseconds[milliseconds.len() / 2]);

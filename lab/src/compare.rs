@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use common::device::{Device, vendor};
-use common::{Error, Shape, timing};
+use common::{Build, Error, Shape, timing};
 use serde::Serialize;
 
 use crate::bench::{Bench, peak, place};
 use crate::flags::{How, Sizes};
-use crate::ladder::{Entrant, entrants, levels};
+use crate::ladder::{builds, levels};
 use crate::output::print;
 use crate::plot;
 use crate::row::{Kind, Row};
@@ -72,9 +72,9 @@ pub fn run(compare: &Compare) -> Result<ExitCode, Error> {
 
 fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparison, Error> {
     let options = compare.how.options()?;
-    let takers = entrants(&levels(&compare.levels)?, compare.how.dtype, compare.shipped);
+    let takers = builds(&levels(&compare.levels)?, compare.how.dtype, compare.shipped)?;
     let bench = Bench::new(device, shape, compare.how.dtype, compare.how.seed, options)?;
-    let mut rows: Vec<Row> = takers.iter().map(|entrant| bench.level(entrant)).collect();
+    let mut rows: Vec<Row> = takers.iter().map(|build| bench.level(build)).collect();
     steps(&takers, &mut rows);
     if !compare.no_vendor {
         rows.extend(bench.vendor());
@@ -88,9 +88,8 @@ fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparis
 }
 
 /// Each row against the default configuration of the level before.
-fn steps(takers: &[Entrant], rows: &mut [Row]) {
-    let is_default = |e: &Entrant| e.configuration == e.level.default_configuration(e.configuration.dtype);
-    let first = |number: u32| takers.iter().position(|entrant| entrant.level.number == number && is_default(entrant));
+fn steps(takers: &[Build], rows: &mut [Row]) {
+    let first = |number: u32| takers.iter().position(|build| build.level.number == number && build.is_default());
     for i in 0..takers.len() {
         let before = takers[i].level.number.checked_sub(1).and_then(first);
         rows[i].step = before.and_then(|b| Some(rows[b].ms? / rows[i].ms?));

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use common::{Dtype, Error, Shape};
+use common::{Build, Dtype, Error, Shape};
 
 use crate::cards;
-use crate::ladder::{Entrant, LEVELS};
+use crate::ladder::LEVELS;
 use crate::lessons::{self, Waits};
 use crate::measure::Record;
 use crate::output::print;
@@ -229,12 +229,12 @@ fn svg(plot: Plot, dtype: Dtype) -> String {
     format!("figures/{}-{dtype}.svg", if plot == Plot::Roofline { "roofline" } else { "speed" })
 }
 
-fn default(level: &'static common::Level, dtype: Dtype) -> Entrant {
-    Entrant { level, configuration: level.default_configuration(dtype) }
+fn default(level: &'static common::Level, dtype: Dtype) -> Build {
+    level.default_build(dtype)
 }
 
-fn is(row: &Row, entrant: &Entrant) -> bool {
-    row.kernel == entrant.name() && row.tiles == entrant.configuration.tiles.to_string()
+fn is(row: &Row, build: &Build) -> bool {
+    row.kernel == build.name() && row.tiles == build.configuration.tiles.to_string()
 }
 
 /// What the page says of kernels that are not in the roofline.
@@ -243,7 +243,7 @@ const LEFT_OUT: &str = " A level that shares the tiles of its last round is left
 /// Whether the row's kernel shares the tiles of its last round.
 fn has_rounds(row: &Row) -> bool {
     let is_it = |level: &&&common::Level| row.kernel.starts_with(level.name);
-    let shares = |level: &&common::Level| level.round(&level.default_configuration(row.dtype).tiles) > 1;
+    let shares = |level: &&'static common::Level| level.default_build(row.dtype).round() > 1;
     LEVELS.iter().find(is_it).is_some_and(shares)
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bench::Bench;
 use crate::flags::Shapes;
-use crate::ladder::{Entrant, LEVELS, entrants};
+use crate::ladder::{LEVELS, builds};
 use crate::output::note;
 use crate::provenance::{commit, file_name, now, nvidia_smi, save, state, timing};
 use crate::row::Row;
@@ -95,9 +95,8 @@ fn point(device: &Device, shape: Shape, dtype: Dtype, record: &mut Record) -> Re
         Options { gpu: &emulator::gpu::H200, extras: Extras::new(true, false), annotate: false, matrices: false };
     let bench = Bench::new(device, shape, dtype, record.seed, options)?;
     let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
-    let is_first = |e: &Entrant| e.configuration.variant == e.level.default_configuration(dtype).variant;
-    let takers: Vec<Entrant> =
-        entrants(&LEVELS, dtype, true).into_iter().filter(|e| work <= LARGE || is_first(e)).collect();
+    let mut takers = builds(&LEVELS, dtype, true)?;
+    takers.retain(|build| work <= LARGE || build.is_first_variant());
     bench.rows(&takers, true, false, &mut |row| {
         record.ptx_by.extend(row.ptx_by.clone());
         record.ptx_by.sort();

@@ -6,6 +6,7 @@ pub const LEVEL: Level = Level {
     number: 0,
     name: "level0-naive",
     title: "one thread, one element",
+    from: None,
     path: "level0-naive/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_naive",

@@ -7,6 +7,7 @@ pub const LEVEL: Level = Level {
     number: 1,
     name: "level1-tiling",
     title: "shared-memory tiling",
+    from: Some("level0-naive"),
     path: "level1-tiling/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_tiled",

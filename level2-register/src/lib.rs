@@ -7,6 +7,7 @@ pub const LEVEL: Level = Level {
     number: 2,
     name: "level2-register",
     title: "register blocking",
+    from: Some("level1-tiling"),
     path: "level2-register/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_register",

@@ -7,6 +7,7 @@ pub const LEVEL: Level = Level {
     number: 3,
     name: "level3-double-buffer",
     title: "double buffering",
+    from: Some("level2-register"),
     path: "level3-double-buffer/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_double_buffer",

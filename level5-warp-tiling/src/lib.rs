@@ -7,6 +7,7 @@ pub const LEVEL: Level = Level {
     number: 5,
     name: "level5-warp-tiling",
     title: "warp tiling",
+    from: Some("level4-vectorized"),
     path: "level5-warp-tiling/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_warp_tiling",

@@ -7,6 +7,7 @@ pub const LEVEL: Level = Level {
     number: 6,
     name: "level6-async-copy",
     title: "asynchronous copies",
+    from: Some("level5-warp-tiling"),
     path: "level6-async-copy/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_async_copy",
@@ -60,5 +61,6 @@ pub const LEVEL: Level = Level {
             let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
             stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + 16)
         },
+        ..Needs::USUAL
     },
 };

@@ -1,12 +1,13 @@
 //! Level 7: split-K.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile, Types};
+use common::{Decomposition, Dim3, LaunchShape, Level, Needs, Shape, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 7,
     name: "level7-split-k",
     title: "split-K",
+    from: Some("level6-async-copy"),
     path: "level7-split-k/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_split_k",
@@ -76,6 +77,19 @@ pub const LEVEL: Level = Level {
             let [bm, bn, bk, wk, stages] = ["BM", "BN", "BK", "WK", "STAGES"].map(|name| c.tiles[name]);
             let bytes = c.dtype.input.bytes() as u32;
             (stages * bk * ((bm + bn) * bytes + 16)).max(bk / wk * bm * (bn * bytes + 16))
+        },
+        decomposition: Decomposition::SplitK("SPLIT"),
+        awkward: |tiles, tile| {
+            let shape = |m, n, k| Shape { m, n, k };
+            match tiles["SPLIT"] {
+                1 => Vec::new(),
+                parts => vec![
+                    // Two steps or three for each part.
+                    shape(tile.m + 1, tile.n, (5 * parts / 2 + 1) * tile.k - 1),
+                    // As many tiles as the shipped split sums have room for.
+                    shape(8 * tile.m, 16 * tile.n, 3),
+                ],
+            }
         },
         ..Needs::USUAL
     },

@@ -1,12 +1,13 @@
 //! Level 8: stream-K.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile, Types};
+use common::{Decomposition, Dim3, LaunchShape, Level, Needs, Shape, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 8,
     name: "level8-stream-k",
     title: "stream-K",
+    from: Some("level6-async-copy"),
     path: "level8-stream-k/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_stream_k",
@@ -63,5 +64,18 @@ pub const LEVEL: Level = Level {
             let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
             stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + 16)
         },
+        decomposition: Decomposition::StreamK("BLOCKS"),
+        awkward: |tiles, tile| {
+            let (shape, round) = (|m, n, k| Shape { m, n, k }, tiles["BLOCKS"]);
+            vec![
+                // Shares of six steps, which fill the pipeline; some are the end of one tile and the beginning of the next.
+                shape(2 * tile.m, 3 * tile.n, ((5 * round / 6) | 1) * tile.k),
+                // Three blocks share two tiles, so that one of them has its part of both.
+                shape(1, 2 * round / 3 * tile.n, 3 * tile.k),
+                // A full round, and one tile for all blocks of the next.
+                shape(1, round * tile.n + 1, 2 * tile.k + 1),
+            ]
+        },
+        ..Needs::USUAL
     },
 };

@@ -149,13 +149,7 @@ fn products_summed(problem: &Problem, wrong: &[WrongElement], tolerance: &Tolera
 /// Compares the elements of C that the parts hold, which are `compared` in all.
 // `!(error <= tolerance)` is not `error > tolerance`: NaN must be wrong.
 #[allow(clippy::neg_cmp_op_on_partial_ord)]
-fn compare(
-    shape: &Shape,
-    (parts, compared): (&[Part], usize),
-    tolerance: &Tolerance,
-    c: &Matrix,
-    tile: Tile,
-) -> Check {
+fn compare(shape: &Shape, (parts, compared): (&[Part], usize), tolerance: &Tolerance, c: &Matrix, tile: Tile) -> Check {
     let mut worst = 0.0f64;
     // By place, in row-major order: a row and a column of the parts meet.
     let mut wrong = BTreeMap::new();

@@ -16,8 +16,8 @@ use serde::Serialize;
 
 use super::{Facts, Ran, Task};
 use crate::Error;
-use crate::ffi;
 use crate::dtype::Dtype;
+use crate::ffi;
 use crate::level::{LaunchShape, Shape};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
@@ -128,7 +128,8 @@ impl Gpu {
         time: bool,
     ) -> Result<Ran, Error> {
         let resources = self.resources(&function, task, ptxas).map_err(|e| failed("asking for resources", e))?;
-        let upload = |matrix: &Matrix| self.stream.clone_htod(matrix.bytes()).map_err(|e| failed("copying the matrices", e));
+        let upload =
+            |matrix: &Matrix| self.stream.clone_htod(matrix.bytes()).map_err(|e| failed("copying the matrices", e));
         let [a, b, c] = [upload(&problem.a)?, upload(&problem.b)?, upload(&problem.c)?];
 
         let LaunchShape { grid, block, .. } = task.launch;

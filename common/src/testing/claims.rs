@@ -28,6 +28,11 @@ macro_rules! level_tests {
         }
 
         #[test]
+        fn the_grid_is_what_the_level_declares() {
+            testing::the_grid_is_what_the_level_declares(&LEVEL).unwrap();
+        }
+
+        #[test]
         fn order_of_blocks_changes_nothing() {
             testing::order_of_blocks_changes_nothing(&LEVEL).unwrap();
         }
@@ -37,8 +42,8 @@ macro_rules! level_tests {
 
             #[test]
             fn random_shapes_are_exact(m in 1..150u32, n in 1..150u32, k in 1..100u32, which in any::<prop::sample::Index>()) {
-                let configuration = which.get(&LEVEL.shipped_configurations()).clone();
-                prop_assert_eq!(testing::is_exact(&Device::Emulator, &LEVEL, &configuration, Shape { m, n, k }), Ok(()));
+                let build = which.get(&LEVEL.shipped_builds()).clone();
+                prop_assert_eq!(testing::is_exact(&Device::Emulator, &build, Shape { m, n, k }), Ok(()));
             }
 
             #[test]

@@ -92,7 +92,7 @@ fn is_same(level: &Level, metric: &str) -> bool {
 }
 
 /// Runs every recorded launch of a level and gives a line for each figure that differs from the hardware's.
-pub fn differences(level: &Level) -> Result<Vec<String>, String> {
+pub fn differences(level: &'static Level) -> Result<Vec<String>, String> {
     let mut lines = Vec::new();
     let rows = Row::of(level);
     if rows.len() < 12 {

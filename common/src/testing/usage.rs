@@ -7,14 +7,13 @@ use crate::device::cuda::Gpu;
 use crate::level::{Level, Shape};
 
 /// What a user may get wrong, and a part of the line that must answer.
-fn cases(level: &Level) -> Vec<(String, &'static str)> {
+fn cases(level: &'static Level) -> Vec<(String, &'static str)> {
     let (tile, _) = level.tiles[0];
-    let tiles = level.default_configuration(level.types[0].dtype).tiles;
-    let launch = |m: u32| (level.launch)(&Shape { m, n: 1, k: 1 }, &tiles);
-    let m = 65_536 * launch(1).tile.m;
+    let build = level.default_build(level.types[0].dtype);
+    let m = 65_536 * build.tile().m;
     let tall = format!("--n 1 --k 1 --m {m}");
     // A grid along x alone has room for all blocks of a C that has room in memory.
-    let tall_is_refused = launch(m).grid.y > 65_535;
+    let tall_is_refused = build.launch(&Shape { m, n: 1, k: 1 }).grid.y > 65_535;
     let cases = [
         ("--size 0", "0 is not in 1..="),
         ("--m -5", "unexpected argument"),
@@ -45,7 +44,7 @@ fn cases(level: &Level) -> Vec<(String, &'static str)> {
 }
 
 /// Runs every case, and the ones that depend on what the machine has.
-pub fn bad_usage_is_one_clear_line(level: &Level, program: &str) -> Result<(), String> {
+pub fn bad_usage_is_one_clear_line(level: &'static Level, program: &str) -> Result<(), String> {
     for (words, answer) in cases(level) {
         is_refused(&run(program, &words, false)?, answer).map_err(|e| format!("`{words}`: {e}"))?;
     }

@@ -11,7 +11,7 @@ use clap::Args;
 use common::{Dtype, Error};
 
 use crate::figures::markdown;
-use crate::ladder::dtypes;
+use crate::ladder::{LEVELS, dtypes};
 use crate::output::{note, print};
 use crate::row::distinct;
 use crate::table::table;
@@ -131,7 +131,7 @@ pub fn page(text: &str) -> Result<String, Error> {
         record::compilers(text).iter().map(|(version, list)| format!("ptxas {version} for {list}")).collect();
     let mut page = format!("<!-- made by `cargo x figures` from lab/data/cards.csv -->\n\nBy {}.\n", made.join("; "));
     let rows = read(text)?;
-    for dtype in dtypes() {
+    for dtype in dtypes(&LEVELS) {
         let own: Vec<Row> = rows.iter().filter(|row| row.dtype == dtype).cloned().collect();
         page += &format!("\n{dtype}: registers per thread, and the share of an SM's warps that are resident\n\n");
         let mut lines = overview(&own);

@@ -8,7 +8,7 @@ use emulator::occupancy::{Resource, occupancy};
 use emulator::{AccessKind, Memory, TracedAccess};
 
 use super::sheet::{Area, MARGIN, Sheet};
-use super::traced::{accesses, array, configuration, elements, is_global_load, is_load, kernel, unlike};
+use super::traced::{accesses, array, build, elements, is_global_load, is_load, kernel, unlike};
 use crate::svg::Anchor;
 
 const WIDTH: f64 = 640.0;
@@ -71,9 +71,9 @@ fn phases(accesses: &[TracedAccess]) -> Vec<Phase> {
 }
 
 /// One level's phases, a row for what it loads and one for what it computes.
-fn timeline(sheet: &mut Sheet, top: f64, level: &Level, name: &str) -> Result<f64, Error> {
-    let configuration = configuration(level, "", &SIZES)?;
-    let phases = phases(&accesses(level, &configuration, SHAPE)?);
+fn timeline(sheet: &mut Sheet, top: f64, level: &'static Level, name: &str) -> Result<f64, Error> {
+    let build = build(level, "", &SIZES)?;
+    let phases = phases(&accesses(&build, SHAPE)?);
     sheet.text((MARGIN, top + 14.0), name, "bold", Anchor::Start);
     let (loads, computes) = (top + 26.0, top + 64.0);
     // Which tile a buffer holds.
@@ -103,10 +103,10 @@ fn blocks(sheet: &mut Sheet, top: f64, gpu: &Gpu) -> Result<f64, Error> {
     let mut y = top + 8.0;
     sheet.text((MARGIN, y + 13.0), gpu.name, "bold", Anchor::Start);
     for (level, _) in LEVELS {
-        let configuration = configuration(level, "", &SIZES)?;
-        let resources = kernel(level, &configuration)?.resources;
+        let build = build(level, "", &SIZES)?;
+        let resources = kernel(&build)?.resources;
         let needs = resources.get(&gpu.sm()).ok_or_else(|| unlike("the PTX does not say what this GPU gives"))?;
-        let threads = (level.launch)(&SHAPE, &configuration.tiles).block.count() as u32;
+        let threads = build.threads();
         let fit = occupancy(gpu, threads, needs.registers, needs.shared_bytes);
         sheet.text((MARGIN + 60.0, y + 13.0), &format!("level {}", level.number), "small", Anchor::Start);
         for block in 0..fit.blocks_per_sm {

@@ -6,7 +6,7 @@ use common::{Error, Level, Shape};
 use emulator::{AccessKind, Memory, TracedAccess};
 
 use super::sheet::{Area, MARGIN, Sheet};
-use super::traced::{accesses, array, configuration, elements, is_global_load, unlike};
+use super::traced::{accesses, array, build, elements, is_global_load, unlike};
 use crate::svg::Anchor;
 
 /// A level as it is drawn: its tile sizes, its tile of A along K, the bytes of a buffer, and how many tiles are shown.
@@ -69,7 +69,7 @@ struct Tile {
 }
 
 fn tiles(drawn: &Drawn) -> Result<Vec<Tile>, Error> {
-    let all = accesses(drawn.level, &configuration(drawn.level, drawn.variant, drawn.sizes)?, drawn.shape)?;
+    let all = accesses(&build(drawn.level, drawn.variant, drawn.sizes)?, drawn.shape)?;
     let in_shared = |kind: AccessKind| {
         move |access: &&TracedAccess| access.memory == Memory::Shared && access.kind == kind && array(access) != "Bs"
     };

@@ -100,10 +100,10 @@ fn at<'a>(
 fn one(bench: &Bench, ranked: &Ranked, shape: Shape, not: Option<&str>) -> Row {
     let survivor = ranked.survivor;
     let mut row = match not {
-        None => bench.obtained(&survivor.entrant, &survivor.kernel),
+        None => bench.obtained(&survivor.build, &survivor.kernel),
         Some(why) => {
-            let tiles = survivor.entrant.configuration.tiles.to_string();
-            let row = Row::new(survivor.entrant.name(), tiles, survivor.entrant.configuration.dtype, shape, bench.kind());
+            let tiles = survivor.build.configuration.tiles.to_string();
+            let row = Row::new(survivor.build.name(), tiles, survivor.build.configuration.dtype, shape, bench.kind());
             Row { verdict: why.to_string(), ..row }
         }
     };
@@ -117,7 +117,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::ladder::{LEVELS, entrants};
+    use crate::ladder::{LEVELS, builds};
     use crate::tune::keeper::read;
     use crate::tune::keeper::tests::{empty_run, scratch, tune};
     use crate::tune::prune::{Search, prune};
@@ -130,7 +130,7 @@ mod tests {
 
     fn pruned(level: &'static Level) -> Pruned {
         let search = Search { gpu: &H200, find: nvrtc::nowhere, extras: Extras::new(false, true), until: None };
-        prune(level, entrants(&[level], Dtype::F32, true), &search, &ProgressBar::hidden())
+        prune(level, builds(&[level], Dtype::F32, true).unwrap(), &search, &ProgressBar::hidden())
     }
 
     /// The emulator stands in for a GPU: bounds for medians.
@@ -185,8 +185,8 @@ mod tests {
     fn after_a_fault_nothing_more_is_measured() {
         let mut broken = pruned(&level1_tiling::LEVEL);
         // Blocks of 8 by 8 threads fill a quarter of the tile that this kernel reads.
-        let large = broken.left.iter().position(|survivor| survivor.entrant.configuration.tiles["TILE"] == 16).unwrap();
-        broken.left[large].entrant.configuration.tiles.0[0].1 = 8;
+        let large = broken.left.iter().position(|survivor| survivor.build.configuration.tiles["TILE"] == 16).unwrap();
+        broken.left[large].build.configuration.tiles.0[0].1 = 8;
         let (rows, record) = run("--sizes 64,96", &scratch("fault"), &[broken, pruned(&level2_register::LEVEL)], None);
         assert_eq!(rows.len(), 6, "the second shape is not begun");
         let last = &rows[rows.len() - 1];

@@ -21,14 +21,13 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use common::device::{Device, Extras};
 use common::kernel::{INSTALL, nvrtc};
-use common::level::Configuration;
 use common::road::Options;
-use common::{Dtype, Error, Level};
+use common::{Build, Dtype, Error, Level};
 use emulator::gpu::{GPUS, Gpu};
 
 use self::prune::{Pruned, Search, prune};
 use crate::flags::{How, Shapes, modelled};
-use crate::ladder::{Entrant, levels};
+use crate::ladder::levels;
 use crate::output::{Form, Rows, note, progress};
 
 /// The fastest tile sizes: the search space is pruned, a GPU measures the rest, and `common` uses what it finds
@@ -133,7 +132,7 @@ fn tuned(tune: &Tune, device: &Device, words: &[String]) -> Result<ExitCode, Err
 }
 
 fn all_pruned(tune: &Tune, levels: &[&'static Level], search: &Search) -> Vec<Pruned> {
-    let spaces: Vec<Vec<Entrant>> = levels.iter().map(|level| space(tune, level, tune.how.dtype)).collect();
+    let spaces: Vec<Vec<Build>> = levels.iter().map(|level| space(tune, level, tune.how.dtype)).collect();
     let bar = progress(spaces.iter().map(|candidates| candidates.len() as u64).sum());
     let mut pruned = Vec::new();
     for (&level, candidates) in levels.iter().zip(spaces) {
@@ -161,18 +160,18 @@ fn check_variants(tune: &Tune, levels: &[&'static Level]) -> Result<(), Error> {
 }
 
 /// A level's candidates: what is shipped first, the others scattered, so that any part of them is a sample of the space.
-fn space(tune: &Tune, level: &'static Level, dtype: Dtype) -> Vec<Entrant> {
-    let takes_part = |c: &Configuration| tune.variant.is_empty() || tune.variant.iter().any(|name| name == c.variant);
-    let is_shipped = |c: &Configuration| level.shipped.contains(&c.tiles.sizes().as_slice());
+fn space(tune: &Tune, level: &'static Level, dtype: Dtype) -> Vec<Build> {
+    let wanted = |variant| tune.variant.is_empty() || tune.variant.iter().any(|name| name == variant);
+    let takes_part = |build: &Build| wanted(build.configuration.variant);
     let (mut candidates, rest): (Vec<_>, Vec<_>) =
-        level.candidates(dtype).into_iter().filter(takes_part).partition(is_shipped);
+        level.candidates(dtype).into_iter().filter(takes_part).partition(Build::is_shipped);
     if !tune.shipped {
-        let mut rest: Vec<(u32, Configuration)> = (0..).zip(rest).collect();
+        let mut rest: Vec<(u32, Build)> = (0..).zip(rest).collect();
         // Multiples of this odd number, cut to 32 bits, are all different, and neighbours lie far apart.
         rest.sort_by_key(|(i, _): &(u32, _)| i.wrapping_mul(0x9E37_79B1));
-        candidates.extend(rest.into_iter().map(|(_, configuration)| configuration));
+        candidates.extend(rest.into_iter().map(|(_, build)| build));
     }
-    candidates.into_iter().map(|configuration| Entrant { level, configuration }).collect()
+    candidates
 }
 
 /// When the first of so many parts has to end: each may take an equal share of what is left, and what one does not need the next

@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use common::device::{Extras, Task};
+use common::device::Extras;
 use common::kernel::{FindCompiler, Kernel, Resources};
-use common::{Error, Level, Shape};
+use common::{Build, Error, Level};
 use emulator::gpu::Gpu;
 use emulator::occupancy::{Occupancy, Resource, occupancy};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
 use super::work::Work;
-use crate::ladder::Entrant;
 
 /// Bytes of shared memory that a kernel may declare; more must be asked for at the launch.
 const STATIC_SHARED: u32 = 48 * 1024;
@@ -31,7 +30,7 @@ pub struct Search {
 
 /// A candidate that may be measured.
 pub struct Survivor {
-    pub entrant: Entrant,
+    pub build: Build,
     pub kernel: Kernel,
     /// What ptxas needs on the GPU, where it is known.
     pub resources: Option<Resources>,
@@ -61,17 +60,12 @@ pub struct Pruned {
 }
 
 /// Looks at every candidate, on all cores; `bar` counts them.
-pub fn prune(
-    level: &'static Level,
-    candidates: Vec<Entrant>,
-    search: &Search,
-    bar: &ProgressBar,
-) -> Pruned {
+pub fn prune(level: &'static Level, candidates: Vec<Build>, search: &Search, bar: &ProgressBar) -> Pruned {
     let examined: Vec<Result<Survivor, Out>> = candidates
         .into_par_iter()
-        .map(|entrant| {
+        .map(|build| {
             let late = search.until.is_some_and(|until| Instant::now() > until);
-            let examined = if late { Err(Out::Late) } else { examine(entrant, search) };
+            let examined = if late { Err(Out::Late) } else { examine(build, search) };
             bar.inc(1);
             examined
         })
@@ -86,16 +80,14 @@ pub fn prune(
     pruned
 }
 
-fn examine(entrant: Entrant, search: &Search) -> Result<Survivor, Out> {
-    let Entrant { level, configuration } = &entrant;
-    let kernel = Kernel::obtain(level, configuration, search.gpu.sm(), search.find)
-        .map_err(|error| Out::Refused(first_line(&error)))?;
-    let task = Task::of_level(level, configuration, &kernel, &Shape { m: 1, n: 1, k: 1 });
-    let (threads, dynamic) = (task.launch.block.count() as u32, task.dynamic_shared);
+fn examine(build: Build, search: &Search) -> Result<Survivor, Out> {
+    let kernel =
+        Kernel::obtain(&build, search.gpu.sm(), search.find).map_err(|error| Out::Refused(first_line(&error)))?;
+    let (threads, dynamic) = (build.threads(), build.dynamic_shared());
     let resources = kernel.resources.get(&search.gpu.sm()).copied();
     let known = resources.map(|needs| fits(search.gpu, threads, needs.registers, needs.shared_bytes + dynamic));
     let known = known.transpose()?;
-    let work = Work::of(&entrant, &kernel, search.extras).map_err(|error| match error {
+    let work = Work::of(&build, &kernel, search.extras).map_err(|error| match error {
         Error::Fault(_) => Out::Wrong(first_line(&error)),
         Error::Usage { .. } => Out::Unfit(first_line(&error)),
     })?;
@@ -110,7 +102,7 @@ fn examine(entrant: Entrant, search: &Search) -> Result<Survivor, Out> {
             fits(search.gpu, threads, 0, all)?
         }
     };
-    Ok(Survivor { entrant, kernel, resources, occupancy, work })
+    Ok(Survivor { build, kernel, resources, occupancy, work })
 }
 
 /// The occupancy, if there is room for a block at all.
@@ -174,8 +166,7 @@ mod tests {
     }
 
     fn outcome(level: &'static Level, tiles: &[&str], search: &Search) -> Pruned {
-        let candidate =
-            |tiles: &&str| Entrant { level, configuration: level.configuration(Dtype::F32, "", tiles).unwrap() };
+        let candidate = |tiles: &&str| level.build_named(Dtype::F32, "", tiles).unwrap();
         prune(level, tiles.iter().map(candidate).collect(), search, &ProgressBar::hidden())
     }
 
@@ -226,7 +217,7 @@ mod tests {
         // Level 3 without its limit, in f32: 65536 bytes, 262144 bytes, and registers for 1024 threads of more than 64.
         let source: &'static str = level3_double_buffer::LEVEL.source.replace("<= 48 * 1024", "<= 4096 * 1024").leak();
         let level = leaked(Level { source, ..level3_double_buffer::LEVEL });
-        let tiles = ["BM=128 BN=128 BK=32 TM=8 TN=8", "BM=256 BN=256 BK=64 TM=8 TN=8", "BM=128 BN=128 BK=8 TM=4 TN=4"];
+        let tiles = ["BM=128 BN=128 BK=32 TM=8 TN=8", "BM=256 BN=256 BK=64 TM=8 TN=8", "BM=256 BN=256 BK=8 TM=8 TN=8"];
         let pruned = outcome(level, &tiles, &search(&H200, nvrtc::find));
         let whys: Vec<String> = pruned.out.iter().map(|out| format!("{out:?}")).collect();
         assert!(whys[0].contains("Unfit(\"65536 bytes of static shared memory: at most 49152"), "{whys:?}");

@@ -27,9 +27,9 @@ pub fn all(tune: &Tune, gpu: &'static Gpu, pruned: &[Pruned], rows: &mut Rows) -
         let mut at_shape = Vec::new();
         for pruned in pruned {
             for ranked in ranked(&pruned.left, &shape, gpu, tune.keep as usize) {
-                let entrant = &ranked.survivor.entrant;
-                let tiles = entrant.configuration.tiles.to_string();
-                let mut row = Row::new(entrant.name(), tiles, tune.how.dtype, shape, Kind::Bound);
+                let build = &ranked.survivor.build;
+                let tiles = build.configuration.tiles.to_string();
+                let mut row = Row::new(build.name(), tiles, tune.how.dtype, shape, Kind::Bound);
                 row.verdict = "right".to_string();
                 row.time(ranked.bound.seconds * 1e3);
                 model(&mut row, &ranked);
