@@ -19,6 +19,8 @@ pub struct Level {
     pub name: &'static str,
     /// The idea, in a few words.
     pub title: &'static str,
+    /// The idea in a sentence, without its full stop.
+    pub idea: &'static str,
     /// The crate of the level that its kernel starts from; nothing for the first.
     pub from: Option<&'static str>,
     /// The kernel's file, relative to the repository.
@@ -89,6 +91,8 @@ pub struct Needs {
     pub parameters: &'static [Parameter],
     /// How the tiles of C are divided among thread blocks.
     pub decomposition: Decomposition,
+    /// Whether it copies by `cp.async`, which the hardware counts under names of its own.
+    pub asynchronous_copies: bool,
     /// Shapes that it could get wrong, beside those that are awkward for every tile.
     pub awkward: fn(&Tiles, &Tile) -> Vec<Shape>,
 }
@@ -102,6 +106,7 @@ impl Needs {
         shared: |_| 0,
         parameters: &[Parameter::A, Parameter::B, Parameter::C, Parameter::M, Parameter::N, Parameter::K],
         decomposition: Decomposition::DataParallel,
+        asynchronous_copies: false,
         awkward: |_, _| Vec::new(),
     };
 }

@@ -29,7 +29,13 @@ pub use usage::bad_usage_is_one_clear_line;
 const SNAPSHOT: &str = "--m 100 --n 70 --k 50";
 
 /// Says on stderr, past the test harness's capture, that a test has nothing to run on.
+///
+/// # Panics
+/// Where `REQUIRE` has a comma-separated part of the reason: on a machine that should have had what is missing.
 pub fn skipped(why: &str) {
+    let required = std::env::var("REQUIRE").unwrap_or_default();
+    let missing = required.split(',').map(str::trim).find(|part| !part.is_empty() && why.contains(part));
+    assert!(missing.is_none(), "skipped, and REQUIRE has `{}`: {why}", missing.unwrap_or_default());
     // In one piece: tests run beside each other.
     let _ = std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes());
 }
@@ -144,9 +150,7 @@ pub fn the_grid_is_what_the_level_declares(level: &'static Level) -> Result<(), 
             let blocks = match level.needs.decomposition {
                 Decomposition::DataParallel => tiles,
                 Decomposition::SplitK(parts) => tiles * u64::from(build.configuration.tiles[parts]),
-                Decomposition::StreamK(round) => {
-                    tiles.next_multiple_of(u64::from(build.configuration.tiles[round]))
-                }
+                Decomposition::StreamK(round) => tiles.next_multiple_of(u64::from(build.configuration.tiles[round])),
             };
             if launch.grid.count() != blocks {
                 return Err(format!("{build}, {shape}: {} blocks, and not {blocks}", launch.grid.count()));

@@ -77,10 +77,9 @@ fn a_single_wrong_bit_of_an_integer_is_found() {
         let c = multiply(&problem);
         assert!(Check::of(&problem, Fill::Integers, &c, method(32)).right, "{name}");
         let mut bytes = c.bytes().to_vec();
-        bytes[0] ^= 1;
-        let wrong = Check::of(&problem, Fill::Integers, &c.with_bytes(bytes), method(32)).wrong;
-        // Where C is narrower than the sum, the last bit is within its rounding.
-        assert_eq!(wrong, usize::from(dtype.output == dtype.sum), "{name}");
+        // Where C is narrower than the sum, the last bit may be within its rounding.
+        bytes[0] ^= if dtype.output == dtype.sum { 1 } else { 2 };
+        assert_eq!(Check::of(&problem, Fill::Integers, &c.with_bytes(bytes), method(32)).wrong, 1, "{name}");
     }
 }
 

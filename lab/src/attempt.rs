@@ -19,10 +19,10 @@ use crate::candidate::{self, Candidate, File, options};
 use crate::compare::{against_vendor, head_and_rows};
 use crate::expression::{evaluate, parts};
 use crate::flags::{How, Sizes};
-use crate::ladder::{LEVELS, builds};
 use crate::operands::{Operands, fit};
 use crate::output::{note, print};
 use crate::row::Row;
+use ladder::{LEVELS, builds};
 
 /// The sizes where nothing is said: off the tiles of most kernels, in every direction.
 const DEFAULT: Shape = Shape { m: 250, n: 170, k: 130 };

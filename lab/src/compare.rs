@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use crate::bench::{Bench, peak, place};
 use crate::flags::{How, Sizes};
-use crate::ladder::{builds, levels};
 use crate::output::print;
 use crate::plot;
 use crate::row::{Kind, Row};
 use crate::table::{maybe, number, percent, table};
+use ladder::{builds, levels};
 
 /// All levels on the same problem, in one table
 #[derive(Debug, Clone, Args)]

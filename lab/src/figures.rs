@@ -9,7 +9,6 @@ use clap::Args;
 use common::{Build, Dtype, Error, Shape};
 
 use crate::cards;
-use crate::ladder::LEVELS;
 use crate::lessons::{self, Waits};
 use crate::measure::Record;
 use crate::output::print;
@@ -17,12 +16,14 @@ use crate::pictures;
 use crate::plot::{Plot, picture};
 use crate::row::{Row, distinct};
 use crate::table::{maybe, percent};
+use ladder::LEVELS;
 
 const RECORD: &str = "book/measurements/nvidia-h200.json";
 const WAITS: &str = "book/measurements/nvidia-h200-waits.csv";
 const README: &str = "README.md";
 const PAGE: &str = "book/src/measurements.md";
 const START: &str = "<!-- made by `cargo x figures` from book/measurements/nvidia-h200.json -->\n";
+const LADDER: &str = "<!-- made by `cargo x figures` from the levels -->\n";
 /// The first line of what is made.
 pub const MADE: &str = "<!-- made by `cargo x figures` from book/measurements -->\n";
 const END: &str = "<!-- end -->";
@@ -58,7 +59,7 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
         return Err(unlike("a product is wrong".to_string()));
     }
     let mut files = vec![
-        (README.to_string(), between_markers(&read(root, README)?, &short(&record))?),
+        (README.to_string(), readme(&read(root, README)?, &record)?),
         (PAGE.to_string(), page(&record)),
         ("book/generated/ladder.md".to_string(), format!("{MADE}\n{}", ladder(&record))),
     ];
@@ -92,12 +93,27 @@ fn unlike(what: String) -> Error {
     Error::usage(format!("{RECORD} is no record to show: {what}"), "`cargo x measure` on that GPU makes it")
 }
 
-/// The text with what stands between the markers replaced.
-fn between_markers(text: &str, new: &str) -> Result<String, Error> {
-    let parts = text.split_once(START).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+/// README with both its tables: the levels, and what was measured.
+fn readme(text: &str, record: &Record) -> Result<String, Error> {
+    between_markers(&between_markers(text, LADDER, &levels())?, START, &short(record))
+}
+
+/// The text with what stands between a marker and the end replaced.
+fn between_markers(text: &str, start: &str, new: &str) -> Result<String, Error> {
+    let parts = text.split_once(start).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     let (before, after) =
-        parts.ok_or_else(|| Error::usage(format!("{README} lacks the lines {}and {END}", START), "put them back"))?;
-    Ok(format!("{before}{START}{new}{END}{after}"))
+        parts.ok_or_else(|| Error::usage(format!("{README} lacks the lines {start}and {END}"), "put them back"))?;
+    Ok(format!("{before}{start}{new}{END}{after}"))
+}
+
+/// README's table of the levels.
+fn levels() -> String {
+    let row = |level: &&common::Level| {
+        let common::Level { number, name, title, idea, .. } = level;
+        format!("| [{number}: {title}]({name}/kernel.cu) | {idea} | `cargo run -p {name}` |\n")
+    };
+    let rows: String = LEVELS.iter().map(row).collect();
+    format!("\n| level | the idea | run it |\n|---|---|---|\n{rows}\n")
 }
 
 /// README's table.
@@ -275,7 +291,7 @@ mod tests {
     #[test]
     fn figures_need_their_markers() {
         let text = format!("a\n{START}old\n{END}\nb {END}\n");
-        assert_eq!(between_markers(&text, "new\n").unwrap(), format!("a\n{START}new\n{END}\nb {END}\n"));
-        assert!(between_markers("a\n", "new").is_err());
+        assert_eq!(between_markers(&text, START, "new\n").unwrap(), format!("a\n{START}new\n{END}\nb {END}\n"));
+        assert!(between_markers("a\n", START, "new").is_err());
     }
 }

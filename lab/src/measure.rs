@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::bench::Bench;
 use crate::flags::Shapes;
-use crate::ladder::{LEVELS, builds};
 use crate::output::note;
 use crate::provenance::{commit, file_name, now, nvidia_smi, save, state, timing};
 use crate::row::Row;
+use ladder::{LEVELS, builds};
 
 /// From this size on, variants that are there to be slow are left out.
 const LARGE: u64 = 4096 * 4096 * 4096;

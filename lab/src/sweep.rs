@@ -10,11 +10,11 @@ use indicatif::ProgressBar;
 
 use crate::bench::{Bench, place};
 use crate::flags::{How, Sizes, shape};
-use crate::ladder::{builds, levels};
 use crate::output::{Form, Rows, note, progress};
 use crate::pivot;
 use crate::plot;
 use crate::row::{Kind, Row};
+use ladder::{builds, levels};
 
 /// The levels over sizes, blocks, tiles or shapes
 #[derive(Debug, Clone, Args)]

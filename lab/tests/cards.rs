@@ -11,18 +11,7 @@ use common::tuned::records;
 use common::{Dtype, Error, Level, Shape, execute};
 use emulator::gpu::GPUS;
 use lab::{lab, refused};
-
-const LEVELS: [&Level; 9] = [
-    &level0_naive::LEVEL,
-    &level1_tiling::LEVEL,
-    &level2_register::LEVEL,
-    &level3_double_buffer::LEVEL,
-    &level4_vectorized::LEVEL,
-    &level5_warp_tiling::LEVEL,
-    &level6_async_copy::LEVEL,
-    &level7_split_k::LEVEL,
-    &level8_stream_k::LEVEL,
-];
+use ladder::LEVELS;
 
 /// A level's run on the emulator: the tile sizes that ran and whether the product is right, or the error.
 fn ran(level: &'static Level, words: &str) -> Result<(String, bool), Error> {
@@ -46,19 +35,19 @@ fn levels_0_to_5_run_on_every_modelled_gpu_and_the_others_from_sm_80_on() {
 #[test]
 fn a_missing_instruction_is_named() {
     for gpu in ["p100", "v100", "t4"] {
-        let error = ran(&level6_async_copy::LEVEL, &format!("--gpu {gpu}")).unwrap_err().to_string();
+        let error = ran(&ladder::level6_async_copy::LEVEL, &format!("--gpu {gpu}")).unwrap_err().to_string();
         let (message, hint) = error.split_once("\nhint: ").unwrap();
         assert!(message.contains("needs `cp.async.") && message.contains("which came with sm_80"), "{error}");
         assert!(!message.contains('\n') && hint.contains("`lab cards`"), "{error}");
     }
-    assert!(ran(&level6_async_copy::LEVEL, "--gpu a100").unwrap().1);
-    assert!(ran(&level5_warp_tiling::LEVEL, "--gpu p100").unwrap().1);
+    assert!(ran(&ladder::level6_async_copy::LEVEL, "--gpu a100").unwrap().1);
+    assert!(ran(&ladder::level5_warp_tiling::LEVEL, "--gpu p100").unwrap().1);
 }
 
 #[test]
 fn a_default_that_does_not_fit_gives_way_and_what_was_asked_for_does_not() {
     // 130 KiB of shared memory in f64, where a block of an RTX 3090 may have 99.
-    let level = &level7_split_k::LEVEL;
+    let level = &ladder::level7_split_k::LEVEL;
     let default = level.default_build(Dtype::F64);
     let (tiles, right) = ran(level, "--gpu rtx3090 --dtype f64").unwrap();
     assert!(right && tiles != default.configuration.tiles.to_string(), "{tiles}");

@@ -6,6 +6,7 @@ pub const LEVEL: Level = Level {
     number: 0,
     name: "level0-naive",
     title: "one thread, one element",
+    idea: "one thread computes one element of C, and reads all it needs from global memory",
     from: None,
     path: "level0-naive/kernel.cu",
     source: include_str!("../kernel.cu"),

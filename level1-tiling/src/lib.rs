@@ -7,6 +7,7 @@ pub const LEVEL: Level = Level {
     number: 1,
     name: "level1-tiling",
     title: "shared-memory tiling",
+    idea: "a block stages tiles of A and B in shared memory; each staged element is read many times",
     from: Some("level0-naive"),
     path: "level1-tiling/kernel.cu",
     source: include_str!("../kernel.cu"),

@@ -7,6 +7,8 @@ pub const LEVEL: Level = Level {
     number: 2,
     name: "level2-register",
     title: "register blocking",
+    idea: "a thread computes several elements in registers; each value read from shared memory serves a row \
+           or a column of them",
     from: Some("level1-tiling"),
     path: "level2-register/kernel.cu",
     source: include_str!("../kernel.cu"),

@@ -7,6 +7,7 @@ pub const LEVEL: Level = Level {
     number: 3,
     name: "level3-double-buffer",
     title: "double buffering",
+    idea: "the next tile is fetched while this one is computed, at the price of twice the shared memory",
     from: Some("level2-register"),
     path: "level3-double-buffer/kernel.cu",
     source: include_str!("../kernel.cu"),

@@ -7,6 +7,7 @@ pub const LEVEL: Level = Level {
     number: 4,
     name: "level4-vectorized",
     title: "vectorized memory access",
+    idea: "memory is moved 16 bytes at a time; padding and order keep the wide accesses free of bank conflicts",
     from: Some("level3-double-buffer"),
     path: "level4-vectorized/kernel.cu",
     source: include_str!("../kernel.cu"),

@@ -7,6 +7,7 @@ pub const LEVEL: Level = Level {
     number: 5,
     name: "level5-warp-tiling",
     title: "warp tiling",
+    idea: "a warp computes a tile as square as possible, and its lanes share what they read from shared memory",
     from: Some("level4-vectorized"),
     path: "level5-warp-tiling/kernel.cu",
     source: include_str!("../kernel.cu"),

@@ -1,12 +1,13 @@
 //! Level 7: split-K.
 
-use common::{Decomposition, Dim3, LaunchShape, Level, Needs, Shape, Tile, Types};
+use common::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Shape, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 7,
     name: "level7-split-k",
     title: "split-K",
+    idea: "where C has too few tiles to fill the card, warps and blocks share out K and add up their sums",
     from: Some("level6-async-copy"),
     path: "level7-split-k/kernel.cu",
     source: include_str!("../kernel.cu"),
@@ -24,7 +25,11 @@ pub const LEVEL: Level = Level {
         ("STAGES", 3),
         ("SPLIT", 1),
     ],
-    types: &Types::USUAL,
+    types: &[
+        Types::usual(Dtype::F32),
+        // A stage more pays where a step takes longer.
+        Types { tiles: Some(&[64, 128, 16, 64, 32, 8, 8, 8, 4, 1]), ..Types::usual(Dtype::F64) },
+    ],
     shipped: &[
         &[64, 128, 16, 64, 32, 8, 8, 8, 3, 1],
         &[16, 32, 64, 16, 32, 16, 4, 4, 3, 1],
@@ -72,6 +77,7 @@ pub const LEVEL: Level = Level {
     needs: Needs {
         // cp.async came with sm_80.
         architecture: 80,
+        asynchronous_copies: true,
         // The stages, whose place the slices' sums take in the end.
         shared: |c| {
             let [bm, bn, bk, wk, stages] = ["BM", "BN", "BK", "WK", "STAGES"].map(|name| c.tiles[name]);

@@ -1,12 +1,14 @@
 //! Level 8: stream-K.
 
-use common::{Decomposition, Dim3, LaunchShape, Level, Needs, Shape, Tile, Types};
+use common::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Shape, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 8,
     name: "level8-stream-k",
     title: "stream-K",
+    idea: "where tiles do not fill the last round of blocks, each block takes an equal share of what is left, \
+           wherever a tile ends",
     from: Some("level6-async-copy"),
     path: "level8-stream-k/kernel.cu",
     source: include_str!("../kernel.cu"),
@@ -24,7 +26,11 @@ pub const LEVEL: Level = Level {
         // The SMs of an H200, each of which has room for one block.
         ("BLOCKS", 132),
     ],
-    types: &Types::USUAL,
+    types: &[
+        Types::usual(Dtype::F32),
+        // A double is two registers wide: half the sums fit into those of a thread.
+        Types { tiles: Some(&[64, 128, 8, 32, 64, 8, 8, 4, 264]), ..Types::usual(Dtype::F64) },
+    ],
     shipped: &[&[128, 256, 8, 64, 64, 8, 16, 4, 132], &[64, 128, 8, 32, 64, 8, 8, 4, 264]],
     space: &[
         ("BM", &[64, 128]),
@@ -58,6 +64,7 @@ pub const LEVEL: Level = Level {
     needs: Needs {
         // cp.async came with sm_80.
         architecture: 80,
+        asynchronous_copies: true,
         // With its default, 3, ptxas puts the multiply-adds into another order, and neighbours share fewer operands.
         optimization: Some(1),
         shared: |c| {

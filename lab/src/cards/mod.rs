@@ -11,10 +11,10 @@ use clap::Args;
 use common::{Dtype, Error};
 
 use crate::figures::markdown;
-use crate::ladder::{LEVELS, dtypes};
 use crate::output::{note, print};
 use crate::row::distinct;
 use crate::table::table;
+use ladder::{LEVELS, dtypes};
 use ptxas::Ptxas;
 use record::{ARCHITECTURES, Row, read};
 

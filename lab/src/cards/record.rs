@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::ptxas::Ptxas;
-use crate::ladder::LEVELS;
+use ladder::LEVELS;
 
 /// The architectures that the record is about.
 pub const ARCHITECTURES: [u32; 9] = [60, 70, 75, 80, 86, 89, 90, 100, 120];

@@ -1,7 +1,7 @@
 //! The grid, one of its blocks, one of its warps, one lane: level 0 on the C of the page.
 
 use common::{Dim3, Error, Shape};
-use level0_naive::LEVEL;
+use ladder::level0_naive::LEVEL;
 
 use super::sheet::{Matrix, Sheet};
 use super::traced::{accesses, build, elements, is_store, unlike};

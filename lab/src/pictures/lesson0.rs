@@ -2,7 +2,7 @@
 
 use common::{Error, Shape};
 use emulator::TracedAccess;
-use level0_naive::LEVEL;
+use ladder::level0_naive::LEVEL;
 
 use super::sheet::{MARGIN, Matrix, Sheet};
 use super::traced::{accesses, build, distinct, is_load, is_store, unlike};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use common::{Error, Shape};
 use emulator::TracedAccess;
-use level0_naive::LEVEL;
+use ladder::level0_naive::LEVEL;
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};
 use super::traced::{accesses, build, elements, is_load, is_store, unlike};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use common::{Dim3, Error, Shape};
 use emulator::TracedAccess;
-use level1_tiling::LEVEL;
+use ladder::level1_tiling::LEVEL;
 
 use super::sheet::{MARGIN, Matrix, Sheet};
 use super::traced::{accesses, array, build, elements, is_global_load, is_store};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use common::{Error, Shape};
 use emulator::{LaneAccess, TracedAccess};
-use level2_register::LEVEL;
+use ladder::level2_register::LEVEL;
 
 use super::sheet::{Area, Matrix, Sheet};
 use super::traced::{accesses, build, elements, is_load, is_store};

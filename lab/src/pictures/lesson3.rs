@@ -16,8 +16,10 @@ const SIZES: [u32; 5] = [32, 32, 32, 8, 4];
 const BK: u32 = SIZES[2];
 const TILES: u32 = 3;
 const SHAPE: Shape = Shape { m: SIZES[0], n: SIZES[1], k: TILES * BK };
-const LEVELS: [(&Level, &str); 2] =
-    [(&level2_register::LEVEL, "level 2: one buffer"), (&level3_double_buffer::LEVEL, "level 3: two buffers")];
+const LEVELS: [(&Level, &str); 2] = [
+    (&ladder::level2_register::LEVEL, "level 2: one buffer"),
+    (&ladder::level3_double_buffer::LEVEL, "level 3: two buffers"),
+];
 const GPUS: [Gpu; 3] = [H200, L20, T4];
 const PHASE: f64 = 98.0;
 

@@ -2,7 +2,7 @@
 
 use common::{Error, Shape};
 use emulator::{LaneAccess, TracedAccess};
-use level4_vectorized::LEVEL;
+use ladder::level4_vectorized::LEVEL;
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};
 use super::traced::{accesses, build, is_load, is_store, unlike};

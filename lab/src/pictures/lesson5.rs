@@ -12,8 +12,8 @@ use crate::svg::Anchor;
 const TILE: u32 = 128;
 const SHAPE: Shape = Shape { m: TILE, n: TILE, k: 8 };
 const LEVELS: [(&Level, &str, &[u32]); 2] = [
-    (&level4_vectorized::LEVEL, "spread", &[TILE, TILE, 8, 8, 8]),
-    (&level5_warp_tiling::LEVEL, "", &[TILE, TILE, 8, 32, 64, 8, 8]),
+    (&ladder::level4_vectorized::LEVEL, "spread", &[TILE, TILE, 8, 8, 8]),
+    (&ladder::level5_warp_tiling::LEVEL, "", &[TILE, TILE, 8, 32, 64, 8, 8]),
 ];
 const WIDTH: f64 = 680.0;
 const PANEL: f64 = 330.0;

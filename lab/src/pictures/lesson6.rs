@@ -22,7 +22,7 @@ struct Drawn {
 
 const LEVELS: [Drawn; 2] = [
     Drawn {
-        level: &level5_warp_tiling::LEVEL,
+        level: &ladder::level5_warp_tiling::LEVEL,
         variant: "",
         sizes: &[128, 128, 8, 32, 64, 8, 8],
         shape: Shape { m: 128, n: 128, k: 3 * 8 },
@@ -31,7 +31,7 @@ const LEVELS: [Drawn; 2] = [
         name: "level 5: one buffer",
     },
     Drawn {
-        level: &level6_async_copy::LEVEL,
+        level: &ladder::level6_async_copy::LEVEL,
         variant: "shuffled",
         sizes: &[128, 256, 8, 64, 64, 8, 16, 4],
         shape: Shape { m: 128, n: 256, k: 6 * 8 },

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use common::{Error, Shape};
 use emulator::{Memory, TracedAccess};
-use level7_split_k::LEVEL;
+use ladder::level7_split_k::LEVEL;
 
 use super::sheet::{Area, MARGIN, Sheet};
 use super::traced::{accesses, array, build, elements, is_global_load, unlike};

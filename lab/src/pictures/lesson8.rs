@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::{Error, Level, Shape};
 use emulator::gpu::H200;
 use emulator::{Dim3, TracedAccess};
-use level8_stream_k::LEVEL;
+use ladder::level8_stream_k::LEVEL;
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};
 use super::traced::{array, build, elements, is_global_load, is_store, some_accesses, unlike};
@@ -65,7 +65,7 @@ pub fn draw() -> Result<Sheet, Error> {
 
 /// The rounds of both levels, an SM's share of the height each. The second is `share` of a round long in level 8.
 fn rounds(sheet: &mut Sheet, rest: u32, share: f64) -> Result<(), Error> {
-    let before: &Level = &level6_async_copy::LEVEL;
+    let before: &Level = &ladder::level6_async_copy::LEVEL;
     let blocks = build(before, "shuffled", &SIZES[..8])?.launch(&SHAPE).grid.count() as u32;
     if blocks != H200.sms + rest || H200.sms != SIZES[8] {
         return Err(unlike("level 6 has another number of tiles"));

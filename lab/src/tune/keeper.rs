@@ -11,11 +11,11 @@ use common::tuned::{Best, Record, Run};
 
 use super::choose::choose;
 use super::{Tune, show};
-use crate::ladder::LEVELS;
 use crate::measure;
 use crate::output::{Form, note, print};
 use crate::provenance::{commit, file_name, now, nvidia_smi, save, timing};
 use crate::row::Row;
+use ladder::LEVELS;
 
 /// The file, what it held before, and what this run adds.
 pub struct Keeper {

@@ -117,7 +117,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::ladder::{LEVELS, builds};
     use crate::tune::keeper::read;
     use crate::tune::keeper::tests::{empty_run, scratch, tune};
     use crate::tune::prune::{Search, prune};
@@ -127,6 +126,7 @@ mod tests {
     use common::{Dtype, Level};
     use emulator::gpu::H200;
     use indicatif::ProgressBar;
+    use ladder::{LEVELS, builds};
 
     fn pruned(level: &'static Level) -> Pruned {
         let search = Search { gpu: &H200, find: nvrtc::nowhere, extras: Extras::new(false, true), until: None };
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn what_is_measured_is_on_record_and_a_second_run_adds_to_it() {
         let folder = scratch("record");
-        let (rows, record) = run("--shapes 64x64x64,96x32x64", &folder, &[pruned(&level1_tiling::LEVEL)], None);
+        let (rows, record) = run("--shapes 64x64x64,96x32x64", &folder, &[pruned(&ladder::level1_tiling::LEVEL)], None);
         assert_eq!(verdicts(&rows), ["right"; 6]);
         assert!(rows.iter().all(|row| row.rank.is_some() && row.wavefronts_per_request.is_some()));
         let first = record.unwrap();
@@ -160,14 +160,14 @@ mod tests {
         let shapes: Vec<u32> = first.best().map(|best| best.m).collect();
         assert_eq!(shapes, [64, 96]);
 
-        let (_, record) = run("--sizes 64", &folder, &[pruned(&level2_register::LEVEL)], None);
+        let (_, record) = run("--sizes 64", &folder, &[pruned(&ladder::level2_register::LEVEL)], None);
         let levels: Vec<String> = record.unwrap().best().map(|best| best.level.clone()).collect();
         assert_eq!(levels, ["level1-tiling", "level1-tiling", "level2-register"]);
     }
 
     #[test]
     fn one_that_does_not_start_is_listed_and_the_others_go_on() {
-        let mut broken = pruned(&level1_tiling::LEVEL);
+        let mut broken = pruned(&ladder::level1_tiling::LEVEL);
         broken.left[0].kernel.entry = "nonesuch".into();
         let (rows, record) = run("--sizes 64", &scratch("broken"), &[broken], None);
         let failed: Vec<&Row> = rows.iter().filter(|row| !row.is_right()).collect();
@@ -183,11 +183,12 @@ mod tests {
 
     #[test]
     fn after_a_fault_nothing_more_is_measured() {
-        let mut broken = pruned(&level1_tiling::LEVEL);
+        let mut broken = pruned(&ladder::level1_tiling::LEVEL);
         // Blocks of 8 by 8 threads fill a quarter of the tile that this kernel reads.
         let large = broken.left.iter().position(|survivor| survivor.build.configuration.tiles["TILE"] == 16).unwrap();
         broken.left[large].build.configuration.tiles.0[0].1 = 8;
-        let (rows, record) = run("--sizes 64,96", &scratch("fault"), &[broken, pruned(&level2_register::LEVEL)], None);
+        let (rows, record) =
+            run("--sizes 64,96", &scratch("fault"), &[broken, pruned(&ladder::level2_register::LEVEL)], None);
         assert_eq!(rows.len(), 6, "the second shape is not begun");
         let last = &rows[rows.len() - 1];
         assert_eq!((last.kernel.as_str(), last.verdict.as_str()), ("level2-register", LOST));
@@ -197,7 +198,7 @@ mod tests {
 
     #[test]
     fn when_the_time_is_up_each_level_has_had_its_turn() {
-        let levels = [pruned(&level1_tiling::LEVEL), pruned(&level2_register::LEVEL)];
+        let levels = [pruned(&ladder::level1_tiling::LEVEL), pruned(&ladder::level2_register::LEVEL)];
         let (rows, record) = run("--sizes 64", &scratch("late"), &levels, Some(Instant::now()));
         assert_eq!(verdicts(&rows), ["right", "not", "not", "right", "not", "not"]);
         let record = record.unwrap();

@@ -27,8 +27,8 @@ use emulator::gpu::{GPUS, Gpu};
 
 use self::prune::{Pruned, Search, prune};
 use crate::flags::{How, Shapes, modelled};
-use crate::ladder::levels;
 use crate::output::{Form, Rows, note, progress};
+use ladder::levels;
 
 /// The fastest tile sizes: the search space is pruned, a GPU measures the rest, and `common` uses what it finds
 #[derive(Debug, Clone, Args)]

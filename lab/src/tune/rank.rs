@@ -80,7 +80,6 @@ fn gathering(survivor: &Survivor, shape: &Shape, gpu: &Gpu) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ladder::{LEVELS, builds};
     use crate::measure::Record;
     use crate::row::Row;
     use crate::tune::prune::{Search, prune};
@@ -89,6 +88,7 @@ mod tests {
     use common::{Build, Dtype, Level};
     use emulator::gpu::H200;
     use indicatif::ProgressBar;
+    use ladder::{LEVELS, builds};
 
     fn survivors(level: &'static Level) -> Vec<Survivor> {
         let search = Search { gpu: &H200, find: nvrtc::nowhere, extras: Extras::new(false, true), until: None };

@@ -77,9 +77,9 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ladder::{LEVELS, builds};
     use common::kernel::nvrtc;
     use emulator::Class;
+    use ladder::{LEVELS, builds};
 
     /// All that a bound is made from.
     fn charged(report: &Report) -> Vec<u64> {
