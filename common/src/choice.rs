@@ -1,52 +1,48 @@
 //! Which level multiplies, and with which tile sizes.
 
+use crate::Dtype;
 use crate::device::Device;
 use crate::fit::{Card, misfit};
 use crate::kernel::{FindCompiler, nvrtc, shipped};
-use crate::level::{Configuration, Dtype, Level, Shape};
-use crate::problem::Limits;
+use crate::level::{Level, Shape};
+use crate::plan::Build;
 use crate::tuned::{Record, records};
 
 /// The level that multiplies.
 #[derive(Debug, Clone, Copy)]
 pub enum Choice<'a> {
     /// This one, with its default tile sizes; where the GPU cannot run these, with others that it can ([`crate::fit::fitting`]).
-    Level(&'a Level),
+    Level(&'static Level),
     /// Of these, the one that was the fastest where it was measured: on a GPU of the device's architecture, or of the nearest
     /// one on record, at the shape nearest to the asked one ([`crate::tuned::distance`]), with the tile sizes it had there. Where
     /// nothing on record can run, [`by_tile`] chooses. The emulator counts as the GPU that it models by default.
-    Best(&'a [&'a Level]),
+    Best(&'a [&'static Level]),
 }
 
-/// The level and configuration that [`Choice::Best`] means; nothing, if there are no levels.
-pub fn best<'a>(
-    levels: &[&'a Level],
-    device: &Device,
-    shape: &Shape,
-    dtype: Dtype,
-) -> Option<(&'a Level, Configuration)> {
+/// The build that [`Choice::Best`] means; nothing, if there are no levels.
+pub fn best(levels: &[&'static Level], device: &Device, shape: &Shape, dtype: Dtype) -> Option<Build> {
     by_record(records(), levels, device.architecture(), shape, dtype, nvrtc::find)
         .or_else(|| by_tile(levels, device, shape, dtype))
 }
 
 /// What was measured to be the fastest nearby, on a GPU of this architecture or of the nearest one, and can run. `find` looks
 /// for NVRTC, should the best not be shipped compiled.
-pub fn by_record<'a>(
+pub fn by_record(
     records: &[Record],
-    levels: &[&'a Level],
+    levels: &[&'static Level],
     architecture: u32,
     shape: &Shape,
     dtype: Dtype,
     find: FindCompiler,
-) -> Option<(&'a Level, Configuration)> {
+) -> Option<Build> {
     let mut records: Vec<&Record> = records.iter().collect();
     records.sort_by_key(|record| record.architecture.abs_diff(architecture));
     let mut chosen = records.iter().flat_map(|record| record.nearest(levels, dtype, shape));
     let card = Card::of_architecture(architecture);
-    chosen.find(|(level, configuration)| {
-        Limits::of(level, configuration, shape).check().is_ok()
-            && match shipped(level, configuration) {
-                Ok(_) => misfit(level, configuration, &card).is_none(),
+    chosen.find(|build| {
+        build.plan(*shape).is_ok()
+            && match shipped(build) {
+                Ok(_) => misfit(build, &card).is_none(),
                 Err(_) => find().is_ok(),
             }
     })
@@ -55,30 +51,23 @@ pub fn by_record<'a>(
 /// Without any measurement, of the default variants and shipped tile sizes: the largest tile of C that still gives every SM a
 /// block; of equal ones that with the most elements of C per thread; then the first. Where no tile gives every SM a
 /// block, the one with the most blocks. Nothing, if there are no levels.
-pub fn by_tile<'a>(
-    levels: &[&'a Level],
-    device: &Device,
-    shape: &Shape,
-    dtype: Dtype,
-) -> Option<(&'a Level, Configuration)> {
+pub fn by_tile(levels: &[&'static Level], device: &Device, shape: &Shape, dtype: Dtype) -> Option<Build> {
     let sms = u64::from(device.multiprocessors());
     let card = Card::of_architecture(device.architecture());
     let mut best = None;
     for &level in levels {
-        let default = level.default_configuration(dtype);
-        let fits = |c: &Configuration| c.dtype == dtype && c.variant == default.variant;
-        for configuration in level.shipped_configurations().into_iter().filter(fits) {
-            let can_run = Limits::of(level, &configuration, shape).check().is_ok()
-                && misfit(level, &configuration, &card).is_none();
-            let launch = (level.launch)(shape, &configuration.tiles);
+        let fits = |build: &Build| build.configuration.dtype == dtype && build.is_first_variant();
+        for build in level.shipped_builds().into_iter().filter(fits) {
+            let can_run = build.plan(*shape).is_ok() && misfit(&build, &card).is_none();
+            let launch = build.launch(shape);
             let (blocks, threads) = (launch.grid.count(), launch.block.count());
             let tile = u64::from(launch.tile.m) * u64::from(launch.tile.n);
             let most = if blocks >= sms { (true, tile) } else { (false, blocks) };
             let merit = (can_run, most, tile / threads);
-            if best.as_ref().is_none_or(|(most, _, _)| merit > *most) {
-                best = Some((merit, level, configuration));
+            if best.as_ref().is_none_or(|(most, _)| merit > *most) {
+                best = Some((merit, build));
             }
         }
     }
-    best.map(|(_, level, configuration)| (level, configuration))
+    best.map(|(_, build)| build)
 }

@@ -6,9 +6,10 @@ use clap::{Parser, ValueEnum};
 use emulator::gpu::{GPUS, Gpu};
 use serde::Serialize;
 
+use crate::Dtype;
 use crate::Error;
-use crate::level::{Configuration, Dtype, Level, Shape};
-use crate::problem::Limits;
+use crate::level::{Level, Shape};
+use crate::plan::Build;
 
 /// The size of a problem for which nothing is said.
 pub const DEFAULT_SIZE: u32 = 512;
@@ -44,8 +45,8 @@ pub struct Arguments {
     /// M, N and K at once
     #[arg(long, value_name = "N", value_parser = size(), conflicts_with_all = ["m", "n", "k"])]
     pub size: Option<u32>,
-    /// Element type: f32 or f64
-    #[arg(long, value_enum, hide_possible_values = true, default_value = "f32")]
+    /// Element types: f32, f64, or what else the level multiplies
+    #[arg(long, value_name = "DTYPE", default_value = "f32")]
     pub dtype: Dtype,
     /// Where to run: cuda, emulator, or auto: a CUDA GPU if one answers, else the emulator
     #[arg(long, value_enum, hide_possible_values = true, default_value = "auto")]
@@ -104,9 +105,15 @@ impl Arguments {
         Shape { m: or_default(self.m), n: or_default(self.n), k: or_default(self.k) }
     }
 
-    /// The element type, variant and tile sizes asked for; an error for names that the level does not have.
-    pub fn configuration(&self, level: &Level) -> Result<Configuration, Error> {
-        let mut configuration = level.default_configuration(self.dtype);
+    /// The element types, variant and tile sizes asked for; an error for names that the level does not have.
+    pub fn build(&self, level: &'static Level) -> Result<Build, Error> {
+        if !level.dtypes().any(|dtype| dtype == self.dtype) {
+            let known: Vec<&str> = level.dtypes().map(Dtype::name).collect();
+            let message = format!("{} does not multiply {}", level.name, self.dtype);
+            return Err(Error::usage(message, format!("it multiplies {}", known.join(", "))));
+        }
+        let mut build = level.default_build(self.dtype);
+        let configuration = &mut build.configuration;
         if let Some(name) = &self.variant {
             configuration.variant = find_variant(level, name)?;
         }
@@ -121,7 +128,7 @@ impl Arguments {
             };
             tile.1 = size;
         }
-        Ok(configuration)
+        Ok(build)
     }
 
     /// The GPU that the emulator models.
@@ -136,10 +143,10 @@ impl Arguments {
     }
 
     /// Refuses what no device could do.
-    pub fn check(&self, level: &Level) -> Result<(), Error> {
+    pub fn check(&self, level: &'static Level) -> Result<(), Error> {
         self.modelled_gpu()?;
         let shape = self.shape();
-        Limits::of(level, &self.configuration(level)?, &shape).check()?;
+        self.build(level)?.plan(shape)?;
         let largest = shape.m.max(shape.n).max(shape.k);
         if self.print_matrices && largest > crate::text::LARGEST_PRINTED {
             let limit = crate::text::LARGEST_PRINTED;

@@ -11,8 +11,9 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverErr
 use libloading::Library;
 
 use crate::device::Operand;
-use crate::level::{Dtype, Shape};
-use crate::problem::Element;
+use crate::dtype::Dtype;
+use crate::element::Element;
+use crate::problem::{Layout, Problem};
 
 /// NVRTC, NVIDIA's run-time compiler, loaded.
 #[derive(Debug)]
@@ -178,11 +179,11 @@ pub(crate) fn assemble(context: &CudaContext, ptx: &str, optimization: u32) -> R
 }
 
 /// Launches a kernel with its arguments, in its order.
-pub(crate) fn launch<T: Element>(
+pub(crate) fn launch(
     stream: &CudaStream,
     function: &CudaFunction,
     config: LaunchConfig,
-    [a, b, c]: [&CudaSlice<T>; 3],
+    [a, b, c]: [&CudaSlice<u8>; 3],
     operands: &[Operand],
 ) -> Result<(), DriverError> {
     let mut arguments = stream.launch_builder(function);
@@ -269,20 +270,47 @@ impl Cublas {
         }
     }
 
-    /// C = A·B, all row-major on the device: cuBLAS, which is column-major, sees Cᵀ = Bᵀ·Aᵀ.
-    pub(crate) fn gemm<T: Element>(&self, a: u64, b: u64, c: u64, shape: &Shape) -> Result<(), String> {
+    /// C = alpha·A·B + beta·C on the device, row-major: cuBLAS, which is column-major, sees Cᵀ = Bᵀ·Aᵀ.
+    pub(crate) fn gemm(&self, problem: &Problem, [a, b, c]: [u64; 3]) -> Result<(), String> {
+        let Problem { shape, dtype, form, .. } = problem;
         let (m, n, k) = (shape.m as c_int, shape.n as c_int, shape.k as c_int);
-        let (one, zero) = (T::from_f64(1.0), T::from_f64(0.0));
-        let name = match T::DTYPE {
-            Dtype::F32 => c"cublasSgemm_v2",
-            Dtype::F64 => c"cublasDgemm_v2",
-        };
-        // SAFETY: the signature is cublas_v2.h's, with T the type that the name stands for; the buffers hold M × K,
-        // K × N and M × N elements; alpha and beta are read from the host before the call returns.
+        let [lda, ldb, ldc] = [&problem.a, &problem.b, &problem.c].map(|matrix| matrix.leading() as c_int);
+        let transposed = c_int::from(form.layout == Layout::Columns);
+        let (alpha, beta) = (form.alpha, form.beta);
+        let (alpha32, beta32) = (alpha as f32, beta as f32);
+        // SAFETY: the signatures are cublas_v2.h's; the buffers hold the problem's matrices, with their leading dimensions; alpha
+        // and beta have the type of the sums, and are read from the host before the call returns.
         unsafe {
-            let gemm = self.get::<Gemm<T>>(name)?;
-            let (a, b, c) = (a as *const T, b as *const T, c as *mut T);
-            succeed("cublasGemm", gemm(self.handle, 0, 0, n, m, k, &one, b, n, a, k, &zero, c, n))
+            let status = match *dtype {
+                Dtype::F64 => {
+                    let gemm = self.get::<Gemm<f64>>(c"cublasDgemm_v2")?;
+                    let (a, b, c) = (a as *const f64, b as *const f64, c as *mut f64);
+                    gemm(self.handle, transposed, 0, n, m, k, &alpha, b, ldb, a, lda, &beta, c, ldc)
+                }
+                Dtype::F32 => {
+                    let gemm = self.get::<Gemm<f32>>(c"cublasSgemm_v2")?;
+                    let (a, b, c) = (a as *const f32, b as *const f32, c as *mut f32);
+                    gemm(self.handle, transposed, 0, n, m, k, &alpha32, b, ldb, a, lda, &beta32, c, ldc)
+                }
+                _ => {
+                    let (Some(input), Some(output)) = (cuda_type(dtype.input), cuda_type(dtype.output)) else {
+                        return Err(format!("cublasGemmEx multiplies no {dtype}"));
+                    };
+                    // CUBLAS_COMPUTE_32F, and CUBLAS_COMPUTE_32F_FAST_TF32.
+                    let compute = if dtype.input == Element::Tf32 { 77 } else { 68 };
+                    let gemm = self.get::<GemmEx>(c"cublasGemmEx")?;
+                    let (alpha, beta) = ((&raw const alpha32).cast(), (&raw const beta32).cast());
+                    let (a, b, c) = (a as *const c_void, b as *const c_void, c as *mut c_void);
+                    #[rustfmt::skip]
+                    let status = gemm(
+                        self.handle, transposed, 0, n, m, k,
+                        alpha, b, input, ldb, a, input, lda,
+                        beta, c, output, ldc, compute, -1,
+                    );
+                    status
+                }
+            };
+            succeed("cublasGemm", status)
         }
     }
 
@@ -310,6 +338,39 @@ type Gemm<T> = unsafe extern "C" fn(
     *mut T,
     c_int,
 ) -> c_int;
+
+type GemmEx = unsafe extern "C" fn(
+    Handle,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+    *const c_void,
+    *const c_void,
+    c_int,
+    c_int,
+    *const c_void,
+    c_int,
+    c_int,
+    *const c_void,
+    *mut c_void,
+    c_int,
+    c_int,
+    c_int,
+    c_int,
+) -> c_int;
+
+/// The number of a type in library_types.h, if cuBLAS's `gemm` takes it.
+fn cuda_type(element: Element) -> Option<c_int> {
+    match element {
+        Element::F32 | Element::Tf32 => Some(0),
+        Element::F64 => Some(1),
+        Element::F16 => Some(2),
+        Element::Bf16 => Some(14),
+        Element::E4m3 | Element::E5m2 => None,
+    }
+}
 
 fn succeed(what: &str, status: c_int) -> Result<(), String> {
     if status == 0 { Ok(()) } else { Err(format!("{what} failed with status {status}")) }

@@ -10,7 +10,7 @@ use emulator::occupancy::occupancy;
 use crate::Error;
 use crate::device::{Device, Task};
 use crate::kernel::{Kernel, shipped};
-use crate::level::{Configuration, LaunchShape, Level, Shape};
+use crate::plan::Build;
 
 /// A GPU, as far as it decides what can run there: the one at hand, or the one that the emulator models.
 #[derive(Debug, Clone)]
@@ -53,10 +53,9 @@ struct Demand {
 
 impl Demand {
     /// Nothing, where the emulator cannot read the PTX: then the device has to say.
-    fn of(ptx: &str, entry: &str, launch: &LaunchShape, dynamic: u32, registers: Option<u32>) -> Option<Demand> {
+    fn of(ptx: &str, entry: &str, threads: u32, dynamic: u32, registers: Option<u32>) -> Option<Demand> {
         let kernel = Module::parse(ptx).and_then(|module| module.kernel(entry)).ok()?;
         let oldest = kernel.oldest_architecture().map(|(architecture, opcode)| (architecture, opcode.to_string()));
-        let threads = u32::try_from(launch.block.count()).ok()?;
         Some(Demand { oldest, threads, registers, shared: kernel.static_shared().saturating_add(dynamic) })
     }
 
@@ -85,8 +84,9 @@ impl Demand {
 /// Refuses a launch that the card cannot run, as its driver would.
 pub fn check(card: &Card, name: &str, task: &Task) -> Result<(), Error> {
     let Kernel { ptx, entry, resources, .. } = task.kernel;
+    let threads = u32::try_from(task.launch.block.count()).unwrap_or(u32::MAX);
     let registers = resources.get(&card.architecture).map(|needs| needs.registers);
-    let demand = Demand::of(ptx, entry, &task.launch, task.dynamic_shared, registers);
+    let demand = Demand::of(ptx, entry, threads, task.dynamic_shared, registers);
     match demand.and_then(|demand| demand.misfit(card)) {
         Some(why) => Err(refused(format!("{name} {why}"))),
         None => Ok(()),
@@ -97,32 +97,31 @@ fn refused(message: String) -> Error {
     Error::usage(message, "`lab cards` lists which levels and tile sizes run on which GPU")
 }
 
-/// Why the card cannot run a level in a configuration; nothing, if it can, or if it is not shipped and nobody can say yet.
-pub fn misfit(level: &Level, configuration: &Configuration, card: &Card) -> Option<String> {
-    let (header, ptx) = shipped(level, configuration).ok()?;
-    // The block is the same for every problem.
-    let launch = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles);
+/// Why the card cannot run a build; nothing, if it can, or if it is not shipped and nobody can say yet.
+pub fn misfit(build: &Build, card: &Card) -> Option<String> {
+    let (header, ptx) = shipped(build).ok()?;
     let registers = header.resources.get(&card.architecture).map(|needs| needs.registers);
-    Demand::of(ptx, level.entry, &launch, (level.needs.shared)(configuration), registers)?.misfit(card)
+    Demand::of(ptx, build.level.entry, build.threads(), build.dynamic_shared(), registers)?.misfit(card)
 }
 
-/// The configuration, if the card can run it; else, of the shipped ones of its type and variant that the card can run, the one
+/// The build, if the card can run it; else, of the shipped ones of its type and variant that the card can run, the one
 /// with the largest tile of C, and a note that says why.
 ///
 /// # Errors
 /// [`Error::Usage`], if the card can run none.
-pub fn fitting(level: &Level, wanted: Configuration, card: &Card) -> Result<(Configuration, Option<String>), Error> {
-    let Some(why) = misfit(level, &wanted, card) else { return Ok((wanted, None)) };
-    let why = format!("{} ({wanted}) {why}", level.name);
-    let same = |c: &Configuration| c.dtype == wanted.dtype && c.variant == wanted.variant;
-    let mut others: Vec<Configuration> = level.shipped_configurations().into_iter().filter(same).collect();
-    others.sort_by_key(|c| {
-        let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &c.tiles).tile;
+pub fn fitting(wanted: Build, card: &Card) -> Result<(Build, Option<String>), Error> {
+    let Some(why) = misfit(&wanted, card) else { return Ok((wanted, None)) };
+    let why = format!("{wanted} {why}");
+    let kind = |build: &Build| (build.configuration.dtype, build.configuration.variant);
+    let same = |other: &Build| kind(other) == kind(&wanted);
+    let mut others: Vec<Build> = wanted.level.shipped_builds().into_iter().filter(same).collect();
+    others.sort_by_key(|other| {
+        let tile = other.tile();
         Reverse(u64::from(tile.m) * u64::from(tile.n))
     });
-    match others.into_iter().find(|other| misfit(level, other, card).is_none()) {
+    match others.into_iter().find(|other| misfit(other, card).is_none()) {
         Some(other) => {
-            let note = format!("{why}: running {} instead", other.tiles);
+            let note = format!("{why}: running {} instead", other.configuration.tiles);
             Ok((other, Some(note)))
         }
         None => Err(refused(why)),

@@ -7,7 +7,8 @@ use crate::Error;
 use crate::check::Check;
 use crate::device::{Device, Extras, Task};
 use crate::level::Shape;
-use crate::problem::{Element, Fill, Problem};
+use crate::matrix::Matrix;
+use crate::problem::{Fill, Problem};
 
 /// Sizes up to this one are judged as they are: a product of some seconds on the emulator.
 const LARGEST: u32 = 255;
@@ -64,10 +65,10 @@ pub fn smaller(shape: &Shape) -> Shape {
 }
 
 /// Judges a kernel on a problem that `task` fits, with all checks on and in every order.
-pub fn judge<T: Element>(task: &Task, problem: &Problem<T>, extras: Extras) -> Judged {
+pub fn judge(task: &Task, problem: &Problem, extras: Extras) -> Judged {
     let first = Extras { sanitize: true, schedule: Schedule::FirstFirst, ..extras };
     let outcome = Device::Emulator.launch(task, problem, first).and_then(|ran| {
-        let check = Check::of(problem, Fill::Reals, &ran.c, &task.launch);
+        let check = Check::of(problem, Fill::Reals, &ran.c, task.method());
         match check.right {
             true => other_orders(task, problem, first, &ran.c),
             false => {
@@ -85,12 +86,7 @@ pub fn judge<T: Element>(task: &Task, problem: &Problem<T>, extras: Extras) -> J
 
 /// Runs a kernel that ran with the first block first once more in all other orders. A fault is an error; what differs
 /// from the `first` product is said.
-pub fn other_orders<T: Element>(
-    task: &Task,
-    problem: &Problem<T>,
-    extras: Extras,
-    first: &[T],
-) -> Result<Option<String>, Error> {
+pub fn other_orders(task: &Task, problem: &Problem, extras: Extras, first: &Matrix) -> Result<Option<String>, Error> {
     let mut differs = None;
     for schedule in Schedule::ALL.into_iter().filter(|&schedule| schedule != Schedule::FirstFirst) {
         let ran =
@@ -98,18 +94,15 @@ pub fn other_orders<T: Element>(
                 Error::Fault(why) => Error::Fault(format!("{why}\nfound with {schedule}")),
                 usage => usage,
             })?;
-        let check = Check::of(problem, Fill::Reals, &ran.c, &task.launch);
+        let check = Check::of(problem, Fill::Reals, &ran.c, task.method());
         if !check.right {
             let (wrong, elements) = (check.wrong, check.elements);
             return Err(Error::Fault(format!(
                 "the product is wrong in {wrong} of {elements} elements with {schedule}"
             )));
         }
-        let bits = |element: &T| element.to_f64().to_bits();
-        let at = first.iter().zip(&ran.c).position(|(one, other)| bits(one) != bits(other));
-        differs = differs.or(at.map(|at| {
-            let (row, column) = (at / problem.shape.n as usize, at % problem.shape.n as usize);
-            let [one, other] = [first, &ran.c].map(|product| product[at].to_f64());
+        differs = differs.or(first.first_difference(&ran.c).map(|(row, column)| {
+            let [one, other] = [first, &ran.c].map(|product| product.at(row, column));
             format!("element ({row}, {column}) is {one} with {}, and {other} with {schedule}", Schedule::FirstFirst)
         }));
     }

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::ops::Index;
 
-use clap::ValueEnum;
 use emulator::Dim3;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use crate::Source;
+use crate::dtype::{Dtype, Sum};
+use crate::plan::Build;
 
 /// One rung of the ladder.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +19,10 @@ pub struct Level {
     pub name: &'static str,
     /// The idea, in a few words.
     pub title: &'static str,
+    /// The idea in a sentence, without its full stop.
+    pub idea: &'static str,
+    /// The crate of the level that its kernel starts from; nothing for the first.
+    pub from: Option<&'static str>,
     /// The kernel's file, relative to the repository.
     pub path: &'static str,
     /// The kernel's text.
@@ -28,7 +33,9 @@ pub struct Level {
     pub variants: &'static [Variant],
     /// Names of the tile sizes and their defaults.
     pub tiles: &'static [(&'static str, u32)],
-    /// Tile sizes that are shipped compiled, in the order of `tiles`: for every variant and element type.
+    /// The combinations of types that it multiplies, the usual one first.
+    pub types: &'static [Types],
+    /// Tile sizes that are shipped compiled, in the order of `tiles`: for every variant and combination of types.
     pub shipped: &'static [&'static [u32]],
     /// Where `lab tune` looks for better tile sizes: candidates by name. A name that is not there keeps its default; an
     /// empty list means the shipped sizes and no others. The kernel's `static_assert`s refuse what does not go together.
@@ -41,7 +48,36 @@ pub struct Level {
     pub needs: Needs,
 }
 
-/// What a kernel asks of the compiler and of the launch beyond the usual.
+/// A parameter of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parameter {
+    /// The address of A.
+    A,
+    /// The address of B.
+    B,
+    /// The address of C.
+    C,
+    /// Rows of A and C, an `int`.
+    M,
+    /// Columns of B and C, an `int`.
+    N,
+    /// Columns of A, rows of B, an `int`.
+    K,
+}
+
+/// How the tiles of C are divided among thread blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decomposition {
+    /// Each block has a tile of its own: data-parallel.
+    DataParallel,
+    /// Some blocks share a tile, each with a part of K: as many as the tile size of this name says. Split-K.
+    SplitK(&'static str),
+    /// The grid is whole rounds of blocks, as many as the tile size of this name says; those of the last round share its tiles, so
+    /// that each has as many steps along K. Stream-K.
+    StreamK(&'static str),
+}
+
+/// What a kernel asks of the compiler, of the launch and of its tests beyond the usual.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
     /// The virtual architecture that it is compiled for: 75 is `compute_75`. Older GPUs run what needs none of it: PTX is lowered
@@ -51,11 +87,49 @@ pub struct Needs {
     pub optimization: Option<u32>,
     /// Bytes of dynamic shared memory per block.
     pub shared: fn(&Configuration) -> u32,
+    /// The kernel's parameters, in its order.
+    pub parameters: &'static [Parameter],
+    /// How the tiles of C are divided among thread blocks.
+    pub decomposition: Decomposition,
+    /// Whether it copies by `cp.async`, which the hardware counts under names of its own.
+    pub asynchronous_copies: bool,
+    /// Shapes that it could get wrong, beside those that are awkward for every tile.
+    pub awkward: fn(&Tiles, &Tile) -> Vec<Shape>,
 }
 
 impl Needs {
-    /// Every GPU since 2016 runs it, once lowered, ptxas optimises as it does by default, and all shared memory is static.
-    pub const USUAL: Needs = Needs { architecture: 75, optimization: None, shared: |_| 0 };
+    /// Every GPU since 2016 runs it, once lowered; ptxas optimises as it does by default; all shared memory is static; each block
+    /// has a tile of its own.
+    pub const USUAL: Needs = Needs {
+        architecture: 75,
+        optimization: None,
+        shared: |_| 0,
+        parameters: &[Parameter::A, Parameter::B, Parameter::C, Parameter::M, Parameter::N, Parameter::K],
+        decomposition: Decomposition::DataParallel,
+        asynchronous_copies: false,
+        awkward: |_, _| Vec::new(),
+    };
+}
+
+/// A combination of types that a level multiplies.
+#[derive(Debug, Clone, Copy)]
+pub struct Types {
+    /// The types.
+    pub dtype: Dtype,
+    /// How it sums.
+    pub sum: Sum,
+    /// Its own default tile sizes, in the order of the level's, where those are not the best for it. They are shipped, too.
+    pub tiles: Option<&'static [u32]>,
+}
+
+impl Types {
+    /// Sums each rounded to the nearest number, and the level's default tile sizes.
+    pub const fn usual(dtype: Dtype) -> Types {
+        Types { dtype, sum: Sum::Rounded, tiles: None }
+    }
+
+    /// `f32`, then `f64`.
+    pub const USUAL: [Types; 2] = [Types::usual(Dtype::F32), Types::usual(Dtype::F64)];
 }
 
 /// A named variant of a level: macros beside the tile sizes.
@@ -65,46 +139,6 @@ pub struct Variant {
     pub name: &'static str,
     /// The macros that make it.
     pub defines: &'static [(&'static str, u32)],
-}
-
-/// The type of the elements of A, B and C.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Dtype {
-    /// `float`.
-    F32,
-    /// `double`.
-    F64,
-}
-
-impl Dtype {
-    /// Both types.
-    pub const ALL: [Dtype; 2] = [Dtype::F32, Dtype::F64];
-
-    /// Bytes of an element.
-    pub fn bytes(self) -> u32 {
-        match self {
-            Dtype::F32 => 4,
-            Dtype::F64 => 8,
-        }
-    }
-
-    /// The name in CUDA C++.
-    pub fn cuda_name(self) -> &'static str {
-        match self {
-            Dtype::F32 => "float",
-            Dtype::F64 => "double",
-        }
-    }
-}
-
-impl fmt::Display for Dtype {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Dtype::F32 => "f32",
-            Dtype::F64 => "f64",
-        })
-    }
 }
 
 /// The sizes of a problem: C (M×N) = A (M×K) · B (K×N).
@@ -208,7 +242,7 @@ impl Serialize for Tiles {
 /// An element type, a variant and tile sizes: with the source, all that the compiler needs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Configuration {
-    /// The element type.
+    /// The types of A, B, the sums and C.
     pub dtype: Dtype,
     /// The variant's name; empty where the level has none.
     pub variant: &'static str,
@@ -217,38 +251,52 @@ pub struct Configuration {
 }
 
 impl Level {
-    /// The configuration with every default.
-    pub fn default_configuration(&self, dtype: Dtype) -> Configuration {
-        Configuration { dtype, variant: self.variant_names()[0], tiles: Tiles(self.tiles.to_vec()) }
+    /// The build with every default, for a combination of types.
+    pub fn default_build(&'static self, dtype: Dtype) -> Build {
+        let own = self.types.iter().find(|types| types.dtype == dtype).and_then(|types| types.tiles);
+        let tiles = own.map_or(Tiles(self.tiles.to_vec()), |sizes| self.named(sizes));
+        self.build(dtype, self.variant_names()[0], tiles)
     }
 
-    /// The blocks of a round, for a kernel whose grid is whole rounds: those of the last one share its tiles. 1 for every other
-    /// kernel, whose blocks do a tile each, or a part of one.
-    pub fn round(&self, tiles: &Tiles) -> u32 {
-        let launch = |m, n| (self.launch)(&Shape { m, n, k: 1 }, tiles);
-        let Tile { m, n, .. } = launch(1, 1).tile;
-        // Every launch of it has the blocks of full rounds: as many for one tile as for a round of them.
-        let blocks = u32::try_from(launch(1, 1).grid.count()).unwrap_or(1);
-        if launch(m, blocks.saturating_mul(n)).grid.count() == u64::from(blocks) { blocks } else { 1 }
+    fn build(&'static self, dtype: Dtype, variant: &'static str, tiles: Tiles) -> Build {
+        Build { level: self, configuration: Configuration { dtype, variant, tiles } }
     }
 
-    /// Every configuration that is shipped compiled.
-    pub fn shipped_configurations(&self) -> Vec<Configuration> {
-        let mut configurations = Vec::new();
+    /// The combinations of types that it multiplies.
+    pub fn dtypes(&self) -> impl Iterator<Item = Dtype> {
+        self.types.iter().map(|types| types.dtype)
+    }
+
+    /// How it sums products of these types.
+    pub fn sum(&self, dtype: Dtype) -> Sum {
+        self.types.iter().find(|types| types.dtype == dtype).map_or(Sum::Rounded, |types| types.sum)
+    }
+
+    /// Tile sizes in the level's order, with their names.
+    fn named(&self, sizes: &[u32]) -> Tiles {
+        Tiles(self.tiles.iter().zip(sizes).map(|(&(name, _), &size)| (name, size)).collect())
+    }
+
+    /// Every build that is shipped compiled.
+    pub fn shipped_builds(&'static self) -> Vec<Build> {
+        let mut builds = Vec::new();
         for variant in self.variant_names() {
             for sizes in self.shipped {
-                let tiles = Tiles(self.tiles.iter().zip(*sizes).map(|(&(name, _), &size)| (name, size)).collect());
-                configurations.extend(Dtype::ALL.map(|dtype| Configuration { dtype, variant, tiles: tiles.clone() }));
+                builds.extend(self.dtypes().map(|dtype| self.build(dtype, variant, self.named(sizes))));
+            }
+            for types in self.types {
+                let own = types.tiles.filter(|sizes| !self.shipped.contains(sizes));
+                builds.extend(own.map(|sizes| self.build(types.dtype, variant, self.named(sizes))));
             }
         }
-        configurations
+        builds
     }
 
-    /// Every configuration of the search space: what is shipped first, then each combination of candidates that is not. Most
-    /// of them the compiler may refuse.
-    pub fn candidates(&self, dtype: Dtype) -> Vec<Configuration> {
-        let mut candidates: Vec<Configuration> =
-            self.shipped_configurations().into_iter().filter(|c| c.dtype == dtype).collect();
+    /// Every build of the search space: what is shipped first, then each combination of candidates that is not. Most of them
+    /// the compiler may refuse.
+    pub fn candidates(&'static self, dtype: Dtype) -> Vec<Build> {
+        let mut candidates: Vec<Build> =
+            self.shipped_builds().into_iter().filter(|build| build.configuration.dtype == dtype).collect();
         if self.space.is_empty() {
             return candidates;
         }
@@ -261,7 +309,7 @@ impl Level {
         }
         for variant in self.variant_names() {
             for tiles in &combinations {
-                let candidate = Configuration { dtype, variant, tiles: Tiles(tiles.clone()) };
+                let candidate = self.build(dtype, variant, Tiles(tiles.clone()));
                 if !candidates[..shipped].contains(&candidate) {
                     candidates.push(candidate);
                 }
@@ -270,21 +318,21 @@ impl Level {
         candidates
     }
 
-    /// The configuration of this variant with these tile sizes, written `BM=32 BN=32`; nothing, where the level has no such
-    /// variant, or other tile sizes.
-    pub fn configuration(&self, dtype: Dtype, variant: &str, tiles: &str) -> Option<Configuration> {
+    /// The build of this variant with these tile sizes, written `BM=32 BN=32`; nothing, where the level has no such variant, or
+    /// other tile sizes.
+    pub fn build_named(&'static self, dtype: Dtype, variant: &str, tiles: &str) -> Option<Build> {
         let variant = self.variant_names().into_iter().find(|name| *name == variant)?;
         let words: Vec<(&str, u32)> = tiles
             .split_whitespace()
             .map(|word| word.split_once('=').and_then(|(n, s)| Some((n, s.parse().ok()?))))
             .collect::<Option<_>>()?;
         let same_names = words.iter().map(|(name, _)| *name).eq(self.tiles.iter().map(|(name, _)| *name));
-        let sizes = self.tiles.iter().zip(words).map(|(&(name, _), (_, size))| (name, size)).collect();
-        same_names.then_some(Configuration { dtype, variant, tiles: Tiles(sizes) })
+        let sizes: Vec<u32> = words.iter().map(|(_, size)| *size).collect();
+        same_names.then(|| self.build(dtype, variant, self.named(&sizes)))
     }
 
     /// The variants' names, the default first; where there are none, one that is empty.
-    fn variant_names(&self) -> Vec<&'static str> {
+    pub fn variant_names(&self) -> Vec<&'static str> {
         if self.variants.is_empty() { vec![""] } else { self.variants.iter().map(|variant| variant.name).collect() }
     }
 

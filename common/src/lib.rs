@@ -3,6 +3,8 @@
 //! A level is a [`Level`] and a `main` that calls [`run()`]. In the order in which a run passes through them:
 //!
 //! - [`level`]: what a level is, its configurations and its launch
+//! - [`dtype`]: the types of a product; [`element`]: of a matrix's elements; [`matrix`]: bytes with a type
+//! - [`plan`]: a level in one configuration, and what it launches for a problem
 //! - [`cli`]: the command line, the same for every level
 //! - [`problem`]: sizes and their limits, A and B
 //! - [`kernel`]: shipped PTX, or compiled by NVRTC
@@ -23,6 +25,8 @@ pub mod check;
 pub mod choice;
 pub mod cli;
 pub mod device;
+pub mod dtype;
+pub mod element;
 pub mod error;
 mod ffi;
 pub mod fit;
@@ -30,7 +34,9 @@ pub mod judge;
 pub mod kernel;
 pub mod level;
 mod libraries;
+pub mod matrix;
 pub mod multiply;
+pub mod plan;
 pub mod problem;
 pub mod progress;
 pub mod report;
@@ -45,9 +51,14 @@ pub mod timing;
 pub mod tuned;
 
 pub use choice::Choice;
+pub use dtype::Dtype;
+pub use element::Element;
 pub use emulator::Dim3;
 pub use error::Error;
-pub use level::{Configuration, Dtype, LaunchShape, Level, Needs, Shape, Tile, Tiles, Variant};
+pub use level::{
+    Configuration, Decomposition, LaunchShape, Level, Needs, Parameter, Shape, Tile, Tiles, Types, Variant,
+};
 pub use multiply::multiply;
+pub use plan::{Build, Plan};
 pub use run::{execute, run};
 pub use source::Source;

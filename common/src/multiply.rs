@@ -2,11 +2,13 @@
 
 use crate::Error;
 use crate::choice::{Choice, best};
-use crate::device::{Device, Extras, Task};
+use crate::device::{Device, Extras};
 use crate::fit::{Card, fitting};
 use crate::kernel::{Kernel, nvrtc};
 use crate::level::Shape;
-use crate::problem::{Element, Limits, Problem};
+use crate::matrix::Scalar;
+use crate::problem::Problem;
+use crate::{Dtype, Element};
 
 /// C = A · B: row-major, without padding. `a` has M × K elements, `b` K × N, the result M × N.
 ///
@@ -40,21 +42,20 @@ use crate::problem::{Element, Limits, Problem};
 ///     "A has 1 elements, and 2 x 3 are 6\nhint: matrices are row-major, without padding"
 /// );
 /// ```
-pub fn multiply<T: Element>(choice: Choice, device: &Device, shape: Shape, a: &[T], b: &[T]) -> Result<Vec<T>, Error> {
+pub fn multiply<T: Scalar>(choice: Choice, device: &Device, shape: Shape, a: &[T], b: &[T]) -> Result<Vec<T>, Error> {
     check(&shape, a.len(), b.len())?;
-    let (level, configuration) = match choice {
-        Choice::Level(level) => {
-            let card = Card::of_architecture(device.architecture());
-            (level, fitting(level, level.default_configuration(T::DTYPE), &card)?.0)
-        }
-        Choice::Best(levels) => best(levels, device, &shape, T::DTYPE)
+    let dtype = if T::ELEMENT == Element::F64 { Dtype::F64 } else { Dtype::F32 };
+    let build = match choice {
+        Choice::Level(level) => fitting(level.default_build(dtype), &Card::of_architecture(device.architecture()))?.0,
+        Choice::Best(levels) => best(levels, device, &shape, dtype)
             .ok_or_else(|| Error::usage("there is no level to choose from", "pass at least one"))?,
     };
-    Limits::of(level, &configuration, &shape).check()?;
-    let problem = Problem::of(shape, a.to_vec(), b.to_vec())?;
-    let kernel = Kernel::obtain(level, &configuration, device.architecture(), nvrtc::find)?;
-    let task = Task::of_level(level, &configuration, &kernel, &shape);
-    Ok(device.launch(&task, &problem, Extras::new(false, false))?.c)
+    let plan = build.plan(shape)?;
+    let problem = Problem::of(shape, dtype, a, b)?;
+    let kernel = Kernel::obtain(&build, device.architecture(), nvrtc::find)?;
+    let c = device.launch(&plan.task(&kernel), &problem, Extras::new(false, false))?.c;
+    c.numbers()
+        .ok_or_else(|| Error::usage(format!("C is {}, and not what was asked for", c.element()), "ask for its type"))
 }
 
 fn check(shape: &Shape, a: usize, b: usize) -> Result<(), Error> {

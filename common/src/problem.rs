@@ -1,153 +1,120 @@
 //! The problem: its limits, and A and B filled from a seed.
 
-use std::ops::{Add, Mul};
-
-use cudarc::driver::{DeviceRepr, ValidAsZeroBits};
 use rand::{Rng, SeedableRng};
 // By name: another generator, as a release of `rand` may choose, would give other matrices for the same seed.
 use rand_chacha::ChaCha12Rng;
 
 use crate::Error;
-use crate::level::{Configuration, Dtype, LaunchShape, Level, Shape};
-
-/// An element type, as Rust knows it.
-pub trait Element:
-    DeviceRepr + ValidAsZeroBits + Copy + Send + Sync + PartialEq + Add<Output = Self> + Mul<Output = Self> + 'static
-{
-    /// The type's name.
-    const DTYPE: Dtype;
-    /// Half of the distance from 1 to the next larger number: the largest relative error of one rounding.
-    const UNIT_ROUNDOFF: f64;
-    /// Not a number: what C holds before the launch.
-    const NAN: Self;
-    /// The nearest element to a double.
-    fn from_f64(value: f64) -> Self;
-    /// The element, exactly.
-    fn to_f64(self) -> f64;
-    /// The bytes of a matrix, as the device holds them.
-    fn to_bytes(matrix: &[Self]) -> Vec<u8>;
-    /// The matrix that these bytes are.
-    fn from_bytes(bytes: &[u8]) -> Vec<Self>;
-}
-
-impl Element for f32 {
-    const DTYPE: Dtype = Dtype::F32;
-    const UNIT_ROUNDOFF: f64 = f32::EPSILON as f64 / 2.0;
-    const NAN: f32 = f32::NAN;
-
-    fn from_f64(value: f64) -> f32 {
-        value as f32
-    }
-    fn to_f64(self) -> f64 {
-        self.into()
-    }
-    fn to_bytes(matrix: &[f32]) -> Vec<u8> {
-        matrix.iter().flat_map(|x| x.to_le_bytes()).collect()
-    }
-    fn from_bytes(bytes: &[u8]) -> Vec<f32> {
-        bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect()
-    }
-}
-
-impl Element for f64 {
-    const DTYPE: Dtype = Dtype::F64;
-    const UNIT_ROUNDOFF: f64 = f64::EPSILON / 2.0;
-    const NAN: f64 = f64::NAN;
-
-    fn from_f64(value: f64) -> f64 {
-        value
-    }
-    fn to_f64(self) -> f64 {
-        self
-    }
-    fn to_bytes(matrix: &[f64]) -> Vec<u8> {
-        matrix.iter().flat_map(|x| x.to_le_bytes()).collect()
-    }
-    fn from_bytes(bytes: &[u8]) -> Vec<f64> {
-        bytes.as_chunks().0.iter().map(|&b| f64::from_le_bytes(b)).collect()
-    }
-}
+use crate::dtype::Dtype;
+use crate::element::Element;
+use crate::level::{LaunchShape, Shape};
+use crate::matrix::{Matrix, Scalar};
 
 /// What the elements of A and B are drawn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// Reals from −1 up to 1.
+    /// Reals from −1 up to 1, rounded to the elements' type.
     Reals,
-    /// Integers from −8 to 8: sums of up to 2¹⁸ products are exact in f32.
+    /// Integers from −8 to 8: exact in every type, and sums of up to 2¹⁸ products are exact in f32.
     Integers,
 }
 
-/// Matrices to multiply, row-major: C becomes alpha·A·B + beta·C.
-#[derive(Debug, Clone)]
-pub struct Problem<T> {
-    /// The sizes.
-    pub shape: Shape,
-    /// A: M × K.
-    pub a: Vec<T>,
-    /// B: K × N.
-    pub b: Vec<T>,
-    /// C before the launch, M × N: all NaN where beta is 0, so that what is not written shows.
-    pub c: Vec<T>,
+/// How B lies in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// A row for each k: K × N.
+    #[default]
+    Rows,
+    /// A row for each column of B: N × K, as the weights of a layer are stored.
+    Columns,
+}
+
+/// What a product is, beside its sizes and types.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Form {
     /// The factor of A·B.
     pub alpha: f64,
     /// The factor of C.
     pub beta: f64,
+    /// How B lies in memory.
+    pub layout: Layout,
+    /// Elements between the end of a row and the next, in A, B and C.
+    pub padding: [u32; 3],
 }
 
-impl<T: Element> Problem<T> {
+impl Form {
+    /// A·B, row-major and without padding.
+    pub const PLAIN: Form = Form { alpha: 1.0, beta: 0.0, layout: Layout::Rows, padding: [0; 3] };
+}
+
+/// Matrices to multiply: C becomes alpha·A·B + beta·C.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// The sizes.
+    pub shape: Shape,
+    /// The types.
+    pub dtype: Dtype,
+    /// A: M × K.
+    pub a: Matrix,
+    /// B: K × N, or N × K, as the form says.
+    pub b: Matrix,
+    /// C before the launch, M × N: all NaN where beta is 0, so that what is not written shows.
+    pub c: Matrix,
+    /// The factors, and how B lies in memory.
+    pub form: Form,
+}
+
+impl Problem {
     /// A and B of these sizes, filled from a seed; an error where the machine has no memory for them.
-    pub fn new(shape: Shape, fill: Fill, seed: u64) -> Result<Problem<T>, Error> {
-        Problem::scaled(shape, fill, seed, 1.0, 0.0)
+    pub fn new(shape: Shape, dtype: Dtype, fill: Fill, seed: u64) -> Result<Problem, Error> {
+        Problem::in_form(shape, dtype, Form::PLAIN, fill, seed)
     }
 
-    /// The same with factors. C is filled from the seed, too, if beta is not 0.
-    pub fn scaled(shape: Shape, fill: Fill, seed: u64, alpha: f64, beta: f64) -> Result<Problem<T>, Error> {
+    /// The same in any form. C is filled from the seed, too, if beta is not 0.
+    pub fn in_form(shape: Shape, dtype: Dtype, form: Form, fill: Fill, seed: u64) -> Result<Problem, Error> {
         let mut random = ChaCha12Rng::seed_from_u64(seed);
-        let a = filled(shape.m as usize * shape.k as usize, fill, &mut random)?;
-        let b = filled(shape.k as usize * shape.n as usize, fill, &mut random)?;
-        let mut problem = Problem { alpha, beta, ..Problem::of(shape, a, b)? };
-        if beta != 0.0 {
-            problem.c = filled(problem.c.len(), fill, &mut random)?;
-        }
-        Ok(problem)
-    }
-
-    /// A·B for matrices that are there already: `a` has M × K elements, `b` K × N.
-    pub fn of(shape: Shape, a: Vec<T>, b: Vec<T>) -> Result<Problem<T>, Error> {
-        // ANCHOR: poison
-        let elements = shape.m as usize * shape.n as usize;
-        let mut c = room_for(elements)?;
-        c.resize(elements, T::NAN);
-        // ANCHOR_END: poison
-        Ok(Problem { shape, a, b, c, alpha: 1.0, beta: 0.0 })
-    }
-
-    /// Whether it is the plain product.
-    pub fn is_plain(&self) -> bool {
-        self.alpha == 1.0 && self.beta == 0.0
-    }
-}
-
-fn filled<T: Element>(elements: usize, fill: Fill, random: &mut ChaCha12Rng) -> Result<Vec<T>, Error> {
-    let mut matrix = room_for(elements)?;
-    matrix.extend((0..elements).map(|_| {
-        T::from_f64(match fill {
+        let mut next = || match fill {
             Fill::Reals => random.random_range(-1.0..1.0),
             Fill::Integers => f64::from(random.random_range(-8..=8)),
-        })
-    }));
-    Ok(matrix)
-}
+        };
+        let Shape { m, n, k } = shape;
+        let (b_rows, b_columns) = match form.layout {
+            Layout::Rows => (k, n),
+            Layout::Columns => (n, k),
+        };
+        let filled = |element: Element, rows: u32, columns: u32, padding: u32, next: &mut dyn FnMut() -> f64| {
+            let leading = columns as usize + padding as usize;
+            Matrix::filled(element, [rows as usize, columns as usize, leading], next)
+        };
+        let a = filled(dtype.input, m, k, form.padding[0], &mut next)?;
+        let b = filled(dtype.input, b_rows, b_columns, form.padding[1], &mut next)?;
+        // ANCHOR: poison
+        let c = match form.beta {
+            0.0 => filled(dtype.output, m, n, form.padding[2], &mut || f64::NAN)?,
+            _ => filled(dtype.output, m, n, form.padding[2], &mut next)?,
+        };
+        // ANCHOR_END: poison
+        Ok(Problem { shape, dtype, a, b, c, form })
+    }
 
-/// An empty matrix with room for its elements.
-fn room_for<T>(elements: usize) -> Result<Vec<T>, Error> {
-    let mut matrix = Vec::new();
-    match matrix.try_reserve_exact(elements) {
-        Ok(()) => Ok(matrix),
-        Err(_) => {
-            let bytes = elements * size_of::<T>();
-            Err(Error::usage(format!("there is no memory for a matrix of {bytes} bytes"), "make the problem smaller"))
+    /// A·B for numbers that are there already, row-major and without padding: `a` has M × K elements, `b` K × N.
+    pub fn of<T: Scalar>(shape: Shape, dtype: Dtype, a: &[T], b: &[T]) -> Result<Problem, Error> {
+        let [m, n, k] = [shape.m, shape.n, shape.k].map(|size| size as usize);
+        let c = Matrix::filled(dtype.output, [m, n, n], || f64::NAN)?;
+        Ok(Problem { shape, dtype, a: Matrix::of(m, k, a)?, b: Matrix::of(k, n, b)?, c, form: Form::PLAIN })
+    }
+
+    /// The element of B that row `k` of A meets, in column `n` of C.
+    pub fn b_at(&self, k: usize, n: usize) -> f64 {
+        match self.form.layout {
+            Layout::Rows => self.b.at(k, n),
+            Layout::Columns => self.b.at(n, k),
         }
+    }
+
+    /// Whether it is the plain product, without factors.
+    pub fn is_plain(&self) -> bool {
+        self.form.alpha == 1.0 && self.form.beta == 0.0
     }
 }
 
@@ -163,11 +130,6 @@ pub struct Limits {
 const LARGEST_GRID: [u32; 2] = [i32::MAX as u32, 65_535];
 
 impl Limits {
-    /// The limits of a level's kernel in a configuration.
-    pub fn of(level: &Level, configuration: &Configuration, shape: &Shape) -> Limits {
-        Limits { shape: *shape, launch: (level.launch)(shape, &configuration.tiles), dtype: configuration.dtype }
-    }
-
     /// The limits of any launch.
     pub fn of_launch(launch: &LaunchShape, dtype: Dtype, shape: &Shape) -> Limits {
         Limits { shape: *shape, launch: *launch, dtype }
@@ -216,7 +178,7 @@ impl Limits {
     /// The error bound of a sum of K products is finite only while K times the unit roundoff is well below 1.
     fn check_roundoff(&self) -> Result<(), Error> {
         let limit = 1 << 22;
-        if self.dtype == Dtype::F32 && self.shape.k > limit {
+        if self.dtype.sum == Element::F32 && self.shape.k > limit {
             return Err(Error::usage(
                 format!(
                     "k is {}, and no useful error bound holds for f32 sums of more than {limit} products",

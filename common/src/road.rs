@@ -8,8 +8,10 @@ use crate::check::{Check, Reference};
 use crate::device::{Device, Extras, Facts, Task};
 use crate::fit::{self, Card};
 use crate::kernel::{FindCompiler, Kernel, Origin};
-use crate::level::{Configuration, Level};
-use crate::problem::{Element, Fill, Problem};
+use crate::level::Configuration;
+use crate::matrix::Matrix;
+use crate::plan::{Build, Plan};
+use crate::problem::{Fill, Problem};
 use crate::progress::step;
 use crate::report::{Modelled, Report};
 
@@ -28,9 +30,9 @@ pub struct Candidate<'a> {
 
 /// The matrices that a kernel is judged on. They hold random reals.
 #[derive(Debug, Clone, Copy)]
-pub struct Exam<'a, T> {
+pub struct Exam<'a> {
     /// The problem.
-    pub problem: &'a Problem<T>,
+    pub problem: &'a Problem,
     /// The seed that it was made from.
     pub seed: u64,
     /// Its product, if it is known already; else it is computed.
@@ -50,61 +52,55 @@ pub struct Options {
     pub matrices: bool,
 }
 
-/// Runs a level in a configuration. `find` looks for NVRTC, should it be needed.
-pub fn run_level<T: Element>(
-    level: &Level,
-    configuration: &Configuration,
+/// Runs what was planned for a level. `find` looks for NVRTC, should it be needed.
+pub fn run_level(
+    plan: &Plan,
     device: &Device,
-    exam: Exam<T>,
+    exam: Exam,
     options: &Options,
     find: FindCompiler,
 ) -> Result<Report, Error> {
-    let kernel = Kernel::obtain(level, configuration, options.gpu.sm(), find)?;
+    let kernel = Kernel::obtain(plan.build, options.gpu.sm(), find)?;
     if kernel.origin == Origin::Compiled {
+        let Build { level, configuration } = plan.build;
         eprintln!("note: compiled {} by NVRTC {} ({configuration})", level.path, kernel.compiler);
     }
-    run_obtained(level, configuration, &kernel, device, exam, options)
+    run_obtained(plan, &kernel, device, exam, options)
 }
 
 /// Runs a level whose kernel is there already.
-pub fn run_obtained<T: Element>(
-    level: &Level,
-    configuration: &Configuration,
+pub fn run_obtained(
+    plan: &Plan,
     kernel: &Kernel,
     device: &Device,
-    exam: Exam<T>,
+    exam: Exam,
     options: &Options,
 ) -> Result<Report, Error> {
-    let task = Task::of_level(level, configuration, kernel, &exam.problem.shape);
+    let (Build { level, configuration }, task) = (plan.build, plan.task(kernel));
     let candidate = Candidate { name: level.name, title: level.title, configuration: configuration.clone(), task };
     run_kernel(&candidate, device, exam, options)
 }
 
 /// Runs any kernel.
-pub fn run_kernel<T: Element>(
-    candidate: &Candidate,
-    device: &Device,
-    exam: Exam<T>,
-    options: &Options,
-) -> Result<Report, Error> {
+pub fn run_kernel(candidate: &Candidate, device: &Device, exam: Exam, options: &Options) -> Result<Report, Error> {
     run_and_keep(candidate, device, exam, options).map(|(report, _)| report)
 }
 
 /// The same, with the product.
-pub fn run_and_keep<T: Element>(
+pub fn run_and_keep(
     candidate: &Candidate,
     device: &Device,
-    exam: Exam<T>,
+    exam: Exam,
     options: &Options,
-) -> Result<(Report, Vec<T>), Error> {
+) -> Result<(Report, Matrix), Error> {
     let Candidate { task, configuration, .. } = candidate;
     let (problem, shape) = (exam.problem, exam.problem.shape);
     fit::check(&Card::of(device, options.gpu), candidate.name, task)?;
     // ANCHOR: run
     let ran = step(&format!("running {}", candidate.name), || device.launch(task, problem, options.extras))?;
     let check = step("checking the product", || match exam.reference {
-        Some(reference) => Check::against(reference, problem, Fill::Reals, &ran.c, &task.launch),
-        None => Check::of(problem, Fill::Reals, &ran.c, &task.launch),
+        Some(reference) => Check::against(reference, problem, Fill::Reals, &ran.c, task.method()),
+        None => Check::of(problem, Fill::Reals, &ran.c, task.method()),
     });
     // ANCHOR_END: run
     let counts = match &ran.facts {
@@ -113,7 +109,6 @@ pub fn run_and_keep<T: Element>(
     };
     let modelled = counts.map(|report| Modelled::of(options.gpu, task.kernel, &shape, &task.launch, report));
     let annotated = counts.filter(|_| options.annotate).map(|report| annotate(&task.source, report));
-    let wide = |matrix: &[T]| matrix.iter().map(|x| x.to_f64()).collect();
     let report = Report {
         level: candidate.name.to_string(),
         title: candidate.title.to_string(),
@@ -126,7 +121,7 @@ pub fn run_and_keep<T: Element>(
         launch: task.launch,
         check,
         facts: ran.facts,
-        matrices: options.matrices.then(|| [wide(&problem.a), wide(&problem.b), wide(&ran.c)]),
+        matrices: options.matrices.then(|| [&problem.a, &problem.b, &ran.c].map(Matrix::values)),
         annotated,
         judged: None,
     };

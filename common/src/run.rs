@@ -5,18 +5,19 @@ use std::process::ExitCode;
 
 use crate::Error;
 use crate::cli::{self, Arguments};
-use crate::device::{Device, Extras, Facts, Task};
+use crate::device::{Device, Extras, Facts};
 use crate::fit::{self, Card};
 use crate::judge::{Judged, Verdict, judge, smaller};
 use crate::kernel::{FindCompiler, Origin, nvrtc, write_ptx};
-use crate::level::{Configuration, Dtype, Level};
-use crate::problem::{Element, Fill, Limits, Problem};
+use crate::level::Level;
+use crate::plan::Build;
+use crate::problem::{Fill, Problem};
 use crate::progress::step;
 use crate::report::Report;
 use crate::road::{Exam, Options, run_level};
 
 /// Runs a level with the process's arguments: the whole `main` of a level.
-pub fn run(level: &Level) -> ExitCode {
+pub fn run(level: &'static Level) -> ExitCode {
     let words = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let arguments = match Arguments::from_words(level, words) {
         Ok(arguments) => arguments,
@@ -31,7 +32,7 @@ pub fn run(level: &Level) -> ExitCode {
     }
 }
 
-fn road(level: &Level, arguments: &Arguments) -> anyhow::Result<ExitCode> {
+fn road(level: &'static Level, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.write_ptx {
         let files = write_ptx(level)?;
         eprintln!("{}: {files} files written", level.name);
@@ -59,41 +60,30 @@ fn road(level: &Level, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// Multiplies once on a device, and reports. `find` looks for NVRTC, should it be needed.
-pub fn execute(level: &Level, arguments: &Arguments, device: &Device, find: FindCompiler) -> Result<Report, Error> {
-    match arguments.dtype {
-        Dtype::F32 => execute_as::<f32>(level, arguments, device, find),
-        Dtype::F64 => execute_as::<f64>(level, arguments, device, find),
-    }
-}
-
 /// What the emulator says of a kernel that was compiled in this run, on a smaller problem: of those that are shipped it has
 /// said so in the tests.
-fn judged(level: &Level, arguments: &Arguments, report: &Report) -> Result<Judged, Error> {
-    match arguments.dtype {
-        Dtype::F32 => judged_as::<f32>(level, arguments, report),
-        Dtype::F64 => judged_as::<f64>(level, arguments, report),
-    }
-}
-
-fn judged_as<T: Element>(level: &Level, arguments: &Arguments, report: &Report) -> Result<Judged, Error> {
+fn judged(level: &'static Level, arguments: &Arguments, report: &Report) -> Result<Judged, Error> {
     let shape = smaller(&report.shape);
-    let problem = Problem::<T>::new(shape, Fill::Reals, arguments.seed)?;
-    let task = Task::of_level(level, &report.configuration, &report.kernel, &shape);
+    let problem = Problem::new(shape, report.configuration.dtype, Fill::Reals, arguments.seed)?;
+    let build = Build { level, configuration: report.configuration.clone() };
+    let task = build.plan(shape)?.task(&report.kernel);
     let extras = Extras { instruction_limit: arguments.instruction_limit, ..Extras::new(false, true) };
     Ok(judge(&task, &problem, extras))
 }
 
-fn execute_as<T: Element>(
-    level: &Level,
+/// Multiplies once on a device, and reports. `find` looks for NVRTC, should it be needed.
+pub fn execute(
+    level: &'static Level,
     arguments: &Arguments,
     device: &Device,
     find: FindCompiler,
 ) -> Result<Report, Error> {
     // ANCHOR: road
     arguments.check(level)?;
-    let configuration = fitting(level, arguments, device)?;
-    let problem = step("filling A and B", || Problem::<T>::new(arguments.shape(), Fill::Reals, arguments.seed))?;
+    let build = fitting(level, arguments, device)?;
+    let plan = build.plan(arguments.shape())?;
+    let dtype = build.configuration.dtype;
+    let problem = step("filling A and B", || Problem::new(plan.shape, dtype, Fill::Reals, arguments.seed))?;
     let exam = Exam { problem: &problem, seed: arguments.seed, reference: None };
     let options = Options {
         gpu: arguments.modelled_gpu()?,
@@ -101,22 +91,21 @@ fn execute_as<T: Element>(
         annotate: arguments.annotate,
         matrices: arguments.print_matrices,
     };
-    run_level(level, &configuration, device, exam, &options, find)
+    run_level(&plan, device, exam, &options, find)
     // ANCHOR_END: road
 }
 
-/// The configuration that was asked for. Where no tile sizes were, and the GPU cannot run the default ones, others that it can.
-fn fitting(level: &Level, arguments: &Arguments, device: &Device) -> Result<Configuration, Error> {
-    let wanted = arguments.configuration(level)?;
+/// What was asked for. Where no tile sizes were, and the GPU cannot run the default ones, others that it can.
+fn fitting(level: &'static Level, arguments: &Arguments, device: &Device) -> Result<Build, Error> {
+    let wanted = arguments.build(level)?;
     if !arguments.define.is_empty() {
         return Ok(wanted);
     }
-    let (configuration, note) = fit::fitting(level, wanted, &Card::of(device, arguments.modelled_gpu()?))?;
+    let (build, note) = fit::fitting(wanted, &Card::of(device, arguments.modelled_gpu()?))?;
     if let Some(note) = note {
         eprintln!("note: {note}");
     }
-    Limits::of(level, &configuration, &arguments.shape()).check()?;
-    Ok(configuration)
+    Ok(build)
 }
 
 fn print(report: &Report, json: bool) {

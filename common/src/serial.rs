@@ -1,41 +1,58 @@
 //! The baseline: the plain triple loop on one core of the CPU, summed in the order of the definition.
 
+use std::ops::{Add, Mul};
 use std::time::{Duration, Instant};
 
-use crate::problem::{Element, Problem};
+use crate::element::Element;
+use crate::matrix::Matrix;
+use crate::problem::Problem;
 
 /// Repetitions at most.
 const MOST: usize = 5;
 /// Time after which no other repetition begins.
 const ENOUGH: Duration = Duration::from_millis(500);
 
-/// A·B, one element of C after the other, in the precision of the type.
-pub fn multiply<T: Element>(problem: &Problem<T>) -> Vec<T> {
-    let (n, k) = (problem.shape.n as usize, problem.shape.k as usize);
-    let mut c = problem.c.clone();
-    for (c, a) in c.chunks_mut(n).zip(problem.a.chunks(k)) {
-        for (col, c) in c.iter_mut().enumerate() {
-            let mut sum = T::from_f64(0.0);
-            for (p, &a) in a.iter().enumerate() {
-                sum = sum + a * problem.b[p * n + col];
-            }
-            *c = sum;
-        }
+/// A·B, summed in the problem's type for sums, and the times of its repetitions in milliseconds: at least one, sorted.
+pub fn timed(problem: &Problem) -> (Matrix, Vec<f64>) {
+    match problem.dtype.sum {
+        Element::F64 => repeated(problem, |value| value, |sum| sum),
+        _ => repeated(problem, |value| value as f32, f64::from),
     }
-    c
 }
 
-/// The product, and the times of its repetitions in milliseconds: at least one, sorted.
-pub fn timed<T: Element>(problem: &Problem<T>) -> (Vec<T>, Vec<f64>) {
+/// Numbers of the type for sums are made before the clock starts, and C after it stops.
+fn repeated<T>(problem: &Problem, from: fn(f64) -> T, to: fn(T) -> f64) -> (Matrix, Vec<f64>)
+where
+    T: Copy + Add<Output = T> + Mul<Output = T>,
+{
+    let (m, n, k) = (problem.shape.m as usize, problem.shape.n as usize, problem.shape.k as usize);
+    let a: Vec<T> = problem.a.values().into_iter().map(from).collect();
+    let b: Vec<T> = (0..k * n).map(|at| from(problem.b_at(at / n, at % n))).collect();
+    let mut c = vec![from(0.0); m * n];
     let began = Instant::now();
     let mut milliseconds = Vec::new();
-    loop {
+    while milliseconds.is_empty() || (milliseconds.len() < MOST && began.elapsed() <= ENOUGH) {
         let start = Instant::now();
-        let c = multiply(problem);
+        multiply([n, k], &a, &b, &mut c, from(0.0));
         milliseconds.push(start.elapsed().as_secs_f64() * 1e3);
-        if milliseconds.len() >= MOST || began.elapsed() > ENOUGH {
-            milliseconds.sort_by(f64::total_cmp);
-            return (c, milliseconds);
+    }
+    milliseconds.sort_by(f64::total_cmp);
+    let mut product = problem.c.clone();
+    for (at, &sum) in c.iter().enumerate() {
+        product.set(at / n, at % n, to(sum));
+    }
+    (product, milliseconds)
+}
+
+/// `a` has M × K elements, `b` K × N and `c` M × N.
+fn multiply<T: Copy + Add<Output = T> + Mul<Output = T>>([n, k]: [usize; 2], a: &[T], b: &[T], c: &mut [T], zero: T) {
+    for (c, a) in c.chunks_mut(n).zip(a.chunks(k)) {
+        for (col, c) in c.iter_mut().enumerate() {
+            let mut sum = zero;
+            for (p, &a) in a.iter().enumerate() {
+                sum = sum + a * b[p * n + col];
+            }
+            *c = sum;
         }
     }
 }

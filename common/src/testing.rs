@@ -11,13 +11,15 @@ mod usage;
 use std::io::Write;
 use std::sync::Once;
 
+use crate::Dtype;
 use crate::check::Check;
 use crate::cli::{Arguments, Backend};
-use crate::device::{Device, Extras, Task};
+use crate::device::{Device, Extras};
 use crate::kernel::lower::{declared, lowest, needed};
 use crate::kernel::{Kernel, Origin, nvrtc, nvrtc::Compiler, shipped};
-use crate::level::{Configuration, Dtype, Level, Shape, Tiles};
-use crate::problem::{Element, Fill, Problem};
+use crate::level::{Decomposition, Level, Shape, Tiles};
+use crate::plan::Build;
+use crate::problem::{Fill, Problem};
 use crate::report::Report;
 use crate::{Error, execute};
 pub use order::order_of_blocks_changes_nothing;
@@ -27,7 +29,13 @@ pub use usage::bad_usage_is_one_clear_line;
 const SNAPSHOT: &str = "--m 100 --n 70 --k 50";
 
 /// Says on stderr, past the test harness's capture, that a test has nothing to run on.
+///
+/// # Panics
+/// Where `REQUIRE` has a comma-separated part of the reason: on a machine that should have had what is missing.
 pub fn skipped(why: &str) {
+    let required = std::env::var("REQUIRE").unwrap_or_default();
+    let missing = required.split(',').map(str::trim).find(|part| !part.is_empty() && why.contains(part));
+    assert!(missing.is_none(), "skipped, and REQUIRE has `{}`: {why}", missing.unwrap_or_default());
     // In one piece: tests run beside each other.
     let _ = std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes());
 }
@@ -52,14 +60,14 @@ pub fn gpu() -> Option<Device> {
 }
 
 /// A run on the emulator from shipped PTX, as the command line would do it.
-pub fn report(level: &Level, words: &str) -> Result<Report, Error> {
+pub fn report(level: &'static Level, words: &str) -> Result<Report, Error> {
     let words = words.split_whitespace().map(str::to_string);
     let arguments = Arguments::from_words(level, words).map_err(|e| Error::usage(e.to_string(), "fix the test"))?;
     execute(level, &arguments, &Device::Emulator, nvrtc::nowhere)
 }
 
 /// The text reports of the level's variants.
-pub fn texts(level: &Level) -> Result<String, Error> {
+pub fn texts(level: &'static Level) -> Result<String, Error> {
     let mut words: Vec<String> = level.variants.iter().map(|v| format!("{SNAPSHOT} --variant {}", v.name)).collect();
     if words.is_empty() {
         words.push(SNAPSHOT.to_string());
@@ -69,24 +77,23 @@ pub fn texts(level: &Level) -> Result<String, Error> {
 }
 
 /// The kernel with its counters in the margin.
-pub fn annotated(level: &Level) -> Result<String, Error> {
+pub fn annotated(level: &'static Level) -> Result<String, Error> {
     Ok(report(level, &format!("{SNAPSHOT} --annotate"))?.annotated.unwrap_or_default())
 }
 
 /// The JSON report of the default configuration, without the counters of single lines.
-pub fn json(level: &Level) -> Result<String, Box<dyn std::error::Error>> {
+pub fn json(level: &'static Level) -> Result<String, Box<dyn std::error::Error>> {
     let mut json: serde_json::Value = serde_json::from_str(&report(level, SNAPSHOT)?.json())?;
     let lines = json.pointer_mut("/facts/emulator/lines").and_then(|lines| lines.as_array_mut());
     lines.ok_or("the report has no counters by line")?.clear();
     Ok(serde_json::to_string_pretty(&json)?)
 }
 
-/// Shapes that kernels get wrong, for the tile of a configuration.
-pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape> {
-    let smallest = Shape { m: 1, n: 1, k: 1 };
-    let launch = (level.launch)(&smallest, &configuration.tiles);
-    let (tm, tn, tk) = (launch.tile.m, launch.tile.n, launch.tile.k);
-    let mut shapes = vec![
+/// Shapes that kernels get wrong, for a build's tile, and its own.
+pub fn awkward_shapes(build: &Build) -> Vec<Shape> {
+    let tile = build.tile();
+    let (tm, tn, tk) = (tile.m, tile.n, tile.k);
+    let shapes = [
         (1, 1, 1),
         (13, 31, 7),                  // primes
         (tm, tn, tk),                 // one whole tile
@@ -101,59 +108,53 @@ pub fn awkward_shapes(level: &Level, configuration: &Configuration) -> Vec<Shape
         (1, 1, 257),
         (9 * tm + 1, 15 * tn, 3), // more rows of tiles than a band of blocks has, and more tiles than split sums have room for
     ];
-    match level.round(&configuration.tiles) {
-        1 => {
-            let parts = (launch.grid.count() / launch.tiles(&smallest)) as u32;
-            if parts > 1 {
-                shapes.extend([
-                    (tm + 1, tn, (5 * parts / 2 + 1) * tk - 1), // two steps or three for each part
-                    (8 * tm, 16 * tn, 3),                       // as many tiles as the shipped split sums have room for
-                ]);
-            }
-        }
-        round => shapes.extend([
-            // Shares of six steps, which fill the pipeline; some are the end of one tile and the beginning of the next.
-            (2 * tm, 3 * tn, ((5 * round / 6) | 1) * tk),
-            // Three blocks share two tiles, so that one of them has its part of both.
-            (1, 2 * round / 3 * tn, 3 * tk),
-            // A full round, and one tile for all blocks of the next.
-            (1, round * tn + 1, 2 * tk + 1),
-        ]),
-    }
-    shapes.into_iter().map(|(m, n, k)| Shape { m: m.max(1), n: n.max(1), k }).collect()
+    let shape = |(m, n, k): (u32, u32, u32)| Shape { m: m.max(1), n: n.max(1), k };
+    let own = (build.level.needs.awkward)(&build.configuration.tiles, &tile);
+    shapes.into_iter().map(shape).chain(own).collect()
 }
 
 /// Multiplies small integers, of which every product and sum is exact: C must be equal to the reference.
-pub fn is_exact(device: &Device, level: &Level, configuration: &Configuration, shape: Shape) -> Result<(), String> {
-    let kernel = Kernel::obtain(level, configuration, 90, nvrtc::find).map_err(|e| e.to_string())?;
-    match configuration.dtype {
-        Dtype::F32 => kernel_is_exact::<f32>(device, level, configuration, &kernel, shape),
-        Dtype::F64 => kernel_is_exact::<f64>(device, level, configuration, &kernel, shape),
-    }
+pub fn is_exact(device: &Device, build: &Build, shape: Shape) -> Result<(), String> {
+    let kernel = Kernel::obtain(build, 90, nvrtc::find).map_err(|e| e.to_string())?;
+    kernel_is_exact(device, build, &kernel, shape)
 }
 
-fn kernel_is_exact<T: Element>(
-    device: &Device,
-    level: &Level,
-    configuration: &Configuration,
-    kernel: &Kernel,
-    shape: Shape,
-) -> Result<(), String> {
-    let wrap = |what: String| format!("{} ({configuration}), {shape}: {what}", level.name);
+fn kernel_is_exact(device: &Device, build: &Build, kernel: &Kernel, shape: Shape) -> Result<(), String> {
+    let wrap = |what: String| format!("{build}, {shape}: {what}");
     let seed = u64::from(shape.m) << 40 | u64::from(shape.n) << 20 | u64::from(shape.k);
-    let problem = Problem::<T>::new(shape, Fill::Integers, seed).map_err(|e| wrap(e.to_string()))?;
+    let problem =
+        Problem::new(shape, build.configuration.dtype, Fill::Integers, seed).map_err(|e| wrap(e.to_string()))?;
     let extras = Extras::new(false, true);
-    let task = Task::of_level(level, configuration, kernel, &shape);
+    let task = build.plan(shape).map_err(|e| wrap(e.to_string()))?.task(kernel);
     let ran = device.launch(&task, &problem, extras).map_err(|e| wrap(e.to_string()))?;
-    let check = Check::of(&problem, Fill::Integers, &ran.c, &task.launch);
+    let check = Check::of(&problem, Fill::Integers, &ran.c, task.method());
     if check.right { Ok(()) } else { Err(wrap(format!("{check:?}"))) }
 }
 
 /// Every shipped configuration is exact on every awkward shape.
-pub fn every_awkward_shape_is_exact(level: &Level, device: &Device) -> Result<(), String> {
-    for configuration in level.shipped_configurations() {
-        for shape in awkward_shapes(level, &configuration) {
-            is_exact(device, level, &configuration, shape)?;
+pub fn every_awkward_shape_is_exact(level: &'static Level, device: &Device) -> Result<(), String> {
+    for build in level.shipped_builds() {
+        for shape in awkward_shapes(&build) {
+            is_exact(device, &build, shape)?;
+        }
+    }
+    Ok(())
+}
+
+/// The grid has as many blocks as the tiles of C and the declared way to divide them make, for every awkward shape.
+pub fn the_grid_is_what_the_level_declares(level: &'static Level) -> Result<(), String> {
+    for build in level.shipped_builds() {
+        for shape in awkward_shapes(&build) {
+            let launch = build.launch(&shape);
+            let tiles = launch.tiles(&shape);
+            let blocks = match level.needs.decomposition {
+                Decomposition::DataParallel => tiles,
+                Decomposition::SplitK(parts) => tiles * u64::from(build.configuration.tiles[parts]),
+                Decomposition::StreamK(round) => tiles.next_multiple_of(u64::from(build.configuration.tiles[round])),
+            };
+            if launch.grid.count() != blocks {
+                return Err(format!("{build}, {shape}: {} blocks, and not {blocks}", launch.grid.count()));
+            }
         }
     }
     Ok(())
@@ -161,15 +162,16 @@ pub fn every_awkward_shape_is_exact(level: &Level, device: &Device) -> Result<()
 
 /// Tile sizes from random numbers: mostly the default, its half or its quarter, of which many are right together; now and then
 /// one that fits nothing.
-fn pick_tiles(level: &Level, picks: &[u32]) -> Tiles {
+fn pick_tiles(level: &'static Level, picks: &[u32]) -> Tiles {
     const ODD: [u32; 5] = [1, 3, 12, 40, 64];
     let size = |default: u32, pick: u32| if pick < 50 { default >> (pick % 3) } else { ODD[pick as usize % ODD.len()] };
     Tiles(level.tiles.iter().zip(picks).map(|(&(name, default), &pick)| (name, size(default, pick))).collect())
 }
 
 /// The default's tiles of C, halved and quartered, are refused or right.
-pub fn small_tiles_are_refused_or_right(level: &Level) -> Result<(), String> {
-    for (halvings, dtype) in [1, 2].into_iter().flat_map(|halvings| Dtype::ALL.map(|dtype| (halvings, dtype))) {
+pub fn small_tiles_are_refused_or_right(level: &'static Level) -> Result<(), String> {
+    for (halvings, dtype) in [1, 2].into_iter().flat_map(|halvings| level.dtypes().map(move |dtype| (halvings, dtype)))
+    {
         let of_c = |name: &str| name.ends_with(['M', 'N']);
         let picks: Vec<u32> = level.tiles.iter().map(|(name, _)| if of_c(name) { halvings } else { 0 }).collect();
         tile_sizes_are_refused_or_right(level, &picks, dtype, Shape { m: 40, n: 70, k: 30 })?;
@@ -178,19 +180,23 @@ pub fn small_tiles_are_refused_or_right(level: &Level) -> Result<(), String> {
 }
 
 /// Either the compiler refuses the tile sizes in one readable line, or the product is right.
-pub fn tile_sizes_are_refused_or_right(level: &Level, picks: &[u32], dtype: Dtype, shape: Shape) -> Result<(), String> {
+pub fn tile_sizes_are_refused_or_right(
+    level: &'static Level,
+    picks: &[u32],
+    dtype: Dtype,
+    shape: Shape,
+) -> Result<(), String> {
     let Some(compiler) = compiler() else { return Ok(()) };
-    let configuration = Configuration { tiles: pick_tiles(level, picks), ..level.default_configuration(dtype) };
-    match Kernel::compile(level, &configuration, &[], compiler) {
+    let mut build = level.default_build(dtype);
+    build.configuration.tiles = pick_tiles(level, picks);
+    let configuration = &build.configuration;
+    match Kernel::compile(&build, &[], compiler) {
         Err(Error::Usage { message, .. }) => match message.starts_with(level.path) && message.lines().count() == 1 {
             true => Ok(()),
             false => Err(format!("{configuration}: the compiler's message is unclear: {message}")),
         },
         Err(error) => Err(error.to_string()),
-        Ok(kernel) => match dtype {
-            Dtype::F32 => kernel_is_exact::<f32>(&Device::Emulator, level, &configuration, &kernel, shape),
-            Dtype::F64 => kernel_is_exact::<f64>(&Device::Emulator, level, &configuration, &kernel, shape),
-        },
+        Ok(kernel) => kernel_is_exact(&Device::Emulator, &build, &kernel, shape),
     }
 }
 
@@ -203,19 +209,20 @@ fn needs_more_than_declared(ptx: &str) -> bool {
 }
 
 /// What is shipped is whole, declares what its instructions need, is made from this source and, where the compiler of that version is at hand, what it makes.
-pub fn shipped_ptx_is_fresh(level: &Level) -> Result<(), String> {
-    let configurations = level.shipped_configurations();
-    if configurations.len() != level.ptx.len() {
-        return Err(format!("{} configurations are shipped in {} files", configurations.len(), level.ptx.len()));
+pub fn shipped_ptx_is_fresh(level: &'static Level) -> Result<(), String> {
+    let builds = level.shipped_builds();
+    if builds.len() != level.ptx.len() {
+        return Err(format!("{} configurations are shipped in {} files", builds.len(), level.ptx.len()));
     }
-    for configuration in configurations {
-        let (header, ptx) = shipped(level, &configuration).map_err(|e| format!("{configuration}: {e:?}"))?;
+    for build in builds {
+        let configuration = &build.configuration;
+        let (header, ptx) = shipped(&build).map_err(|e| format!("{configuration}: {e:?}"))?;
         if !lowest(ptx).changes.is_empty() || needs_more_than_declared(ptx) {
             return Err(format!("{configuration}: `.version` or `.target` is not what the instructions need"));
         }
         let Some(compiler) = compiler() else { continue };
         // What it needs is ptxas's word, and held against ptxas by `common`'s test `assembled` and the lab's record of cards.
-        let kernel = Kernel::compile(level, &configuration, &[], compiler).map_err(|e| e.to_string())?;
+        let kernel = Kernel::compile(&build, &[], compiler).map_err(|e| e.to_string())?;
         if kernel.compiler != header.compiler {
             skipped(&format!("NVRTC is {}, and the shipped PTX is by {}", kernel.compiler, header.compiler));
         } else if lowest(&kernel.ptx).ptx != ptx {
@@ -226,8 +233,8 @@ pub fn shipped_ptx_is_fresh(level: &Level) -> Result<(), String> {
 }
 
 /// Changed PTX and PTX of another source never run: without a compiler they are refused, with one they are compiled anew.
-pub fn unfit_ptx_never_runs(level: &Level) -> Result<(), String> {
-    let configuration = level.default_configuration(Dtype::F32);
+pub fn unfit_ptx_never_runs(level: &'static Level) -> Result<(), String> {
+    let default = level.default_build(level.types[0].dtype);
     let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
     let altered = |alter: &dyn Fn(&str) -> String| -> Level {
         let files: Vec<&'static str> = level.ptx.iter().map(|file| leak(alter(file))).collect();
@@ -240,12 +247,13 @@ pub fn unfit_ptx_never_runs(level: &Level) -> Result<(), String> {
         ("is not what", Level { source: leak(format!("{}\n// edited\n", level.source)), ..*level }),
     ];
     for (expected, level) in unfit {
-        match Kernel::obtain(&level, &configuration, 90, nvrtc::nowhere) {
+        let build = Build { level: Box::leak(Box::new(level)), ..default.clone() };
+        match Kernel::obtain(&build, 90, nvrtc::nowhere) {
             Err(Error::Usage { message, hint }) if message.contains(expected) && hint.contains("pip install") => (),
             other => return Err(format!("expected {expected:?}, not {other:?}")),
         }
         if nvrtc::find().is_ok() {
-            let kernel = Kernel::obtain(&level, &configuration, 90, nvrtc::find).map_err(|e| e.to_string())?;
+            let kernel = Kernel::obtain(&build, 90, nvrtc::find).map_err(|e| e.to_string())?;
             assert_eq!(kernel.origin, Origin::Compiled);
         }
     }

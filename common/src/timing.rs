@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::level::{Dtype, Shape};
+use crate::dtype::Dtype;
+use crate::level::Shape;
 
 /// Time that launches fill before the first measured one: the clock rises, caches and code are in place.
 pub const WARM_UP: Duration = Duration::from_millis(20);
@@ -59,7 +60,8 @@ impl Peak {
     }
 }
 
-/// Fused multiply-adds per SM and clock, outside the tensor cores, by architecture (90 is `sm_90`).
+/// Fused multiply-adds per SM and clock, outside the tensor cores, by architecture (90 is `sm_90`); none for types that only
+/// tensor cores multiply.
 /// From the table of arithmetic throughput in the CUDA C++ Programming Guide.
 pub fn fma_per_clock(architecture: u32, dtype: Dtype) -> Option<u32> {
     let (f32, f64) = match architecture {
@@ -72,10 +74,11 @@ pub fn fma_per_clock(architecture: u32, dtype: Dtype) -> Option<u32> {
         120 => (128, 2),
         _ => return None,
     };
-    Some(match dtype {
-        Dtype::F32 => f32,
-        Dtype::F64 => f64,
-    })
+    match dtype {
+        Dtype::F32 => Some(f32),
+        Dtype::F64 => Some(f64),
+        _ => None,
+    }
 }
 
 /// Whether to measure another batch of launches.

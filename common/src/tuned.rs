@@ -4,7 +4,9 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::level::{Configuration, Dtype, Level, Shape};
+use crate::Dtype;
+use crate::level::{Level, Shape};
+use crate::plan::Build;
 
 /// The files in `common/tuned`, one for each GPU that was measured.
 const FILES: [&str; 1] = [include_str!("../tuned/nvidia-h200.json")];
@@ -96,9 +98,9 @@ impl Best {
         Shape { m: self.m, n: self.n, k: self.k }
     }
 
-    /// The level's configuration; nothing, if it is another level's, or if the level has changed its names.
-    pub fn configuration(&self, level: &Level) -> Option<Configuration> {
-        if self.level == level.name { level.configuration(self.dtype, &self.variant, &self.tiles) } else { None }
+    /// The level's build; nothing, if it is another level's, or if the level has changed its names.
+    pub fn build(&self, level: &'static Level) -> Option<Build> {
+        if self.level == level.name { level.build_named(self.dtype, &self.variant, &self.tiles) } else { None }
     }
 }
 
@@ -110,11 +112,11 @@ impl Record {
 
     /// What was the fastest with these levels, from the shape that is nearest to this one to the one that is farthest; at one
     /// shape the fastest first.
-    pub fn nearest<'a>(&self, levels: &[&'a Level], dtype: Dtype, shape: &Shape) -> Vec<(&'a Level, Configuration)> {
+    pub fn nearest(&self, levels: &[&'static Level], dtype: Dtype, shape: &Shape) -> Vec<Build> {
         let mut found: Vec<&Best> = self.best().filter(|best| best.dtype == dtype).collect();
         let far = |best: &Best| distance(&best.shape(), shape);
         found.sort_by(|a, b| far(a).total_cmp(&far(b)).then(a.ms.total_cmp(&b.ms)));
-        let of_a_level = |best: &Best| levels.iter().find_map(|&level| Some((level, best.configuration(level)?)));
+        let of_a_level = |best: &Best| levels.iter().find_map(|level| best.build(level));
         found.into_iter().filter_map(of_a_level).collect()
     }
 

@@ -1,47 +1,45 @@
 //! The check must be able to fail, and say what it saw.
 
-use common::check::{Check, Part};
-use common::problem::{Element, Fill, Problem};
-use common::{Dim3, LaunchShape, Shape, Tile};
+use common::check::{Check, Method, Part};
+use common::dtype::Sum;
+use common::matrix::Matrix;
+use common::problem::{Fill, Form, Layout, Problem};
+use common::{Dtype, Shape, Tile};
 use proptest::prelude::*;
 
 /// The product as a kernel would sum it: one element at a time, rounding at every step.
-fn multiply<T: Element>(problem: &Problem<T>) -> Vec<T> {
-    let Shape { m, n, k } = problem.shape;
-    let (m, n, k) = (m as usize, n as usize, k as usize);
-    let element = |i: usize| {
-        (0..k).fold(T::from_f64(0.0), |sum, p| {
-            let product = problem.a[i / n * k + p].to_f64() * problem.b[p * n + i % n].to_f64();
-            T::from_f64(sum.to_f64() + T::from_f64(product).to_f64())
-        })
-    };
-    (0..m * n).map(element).collect()
+fn multiply(problem: &Problem) -> Matrix {
+    let sum = problem.dtype.sum;
+    let mut c = problem.c.clone();
+    for (row, col) in (0..c.rows()).flat_map(|row| (0..problem.c.columns()).map(move |col| (row, col))) {
+        let product = |p| sum.rounded(problem.a.at(row, p) * problem.b_at(p, col));
+        c.set(row, col, (0..problem.shape.k as usize).fold(0.0, |so_far, p| sum.rounded(so_far + product(p))));
+    }
+    c
 }
 
-fn launch(shape: Shape, tile: u32) -> LaunchShape {
-    LaunchShape {
-        grid: Dim3::xy(shape.n.div_ceil(tile), shape.m.div_ceil(tile)),
-        block: Dim3::xy(tile, tile),
-        tile: Tile { m: tile, n: tile, k: tile },
-    }
+fn method(tile: u32) -> Method {
+    Method { tile: Tile { m: tile, n: tile, k: tile }, sum: Sum::Rounded }
 }
 
 const SHAPE: Shape = Shape { m: 70, n: 50, k: 40 };
 
-fn reals() -> (Problem<f32>, Vec<f32>) {
-    let problem = Problem::new(SHAPE, Fill::Reals, 7).unwrap();
+fn reals() -> (Problem, Matrix) {
+    let problem = Problem::new(SHAPE, Dtype::F32, Fill::Reals, 7).unwrap();
     let c = multiply(&problem);
     (problem, c)
 }
 
-fn check(problem: &Problem<f32>, c: &[f32]) -> Check {
-    Check::of(problem, Fill::Reals, c, &launch(problem.shape, 32))
+fn check(problem: &Problem, c: &Matrix) -> Check {
+    Check::of(problem, Fill::Reals, c, method(32))
 }
 
 /// C with every element of a region replaced.
-fn spoilt(c: &[f32], value: f32, region: impl Fn(usize, usize) -> bool) -> Vec<f32> {
-    let n = SHAPE.n as usize;
-    c.iter().enumerate().map(|(i, &x)| if region(i / n, i % n) { value } else { x }).collect()
+fn spoilt(c: &Matrix, value: f32, region: impl Fn(usize, usize) -> bool) -> Matrix {
+    let mut spoilt = c.clone();
+    let places = (0..c.rows()).flat_map(|row| (0..c.columns()).map(move |col| (row, col)));
+    places.filter(|&(row, col)| region(row, col)).for_each(|(row, col)| spoilt.set(row, col, value.into()));
+    spoilt
 }
 
 #[test]
@@ -56,11 +54,11 @@ fn a_rounded_product_is_right_and_uses_part_of_its_bound() {
 #[test]
 fn one_element_off_by_more_than_rounding_is_found() {
     let (problem, mut c) = reals();
-    c[3 * 50 + 4] += 1e-3;
+    c.set(3, 4, c.at(3, 4) + 1e-3);
     let check = check(&problem, &c);
     assert!(!check.right && check.worst > 1.0);
     assert_eq!((check.wrong, check.first[0].row, check.first[0].col), (1, 3, 4));
-    assert_eq!(check.first[0].got, f64::from(c[154]));
+    assert_eq!(check.first[0].got, c.at(3, 4));
 }
 
 #[test]
@@ -74,20 +72,25 @@ fn nan_and_infinity_never_pass() {
 
 #[test]
 fn a_single_wrong_bit_of_an_integer_is_found() {
-    let problem = Problem::<f32>::new(SHAPE, Fill::Integers, 3).unwrap();
-    let mut c = multiply(&problem);
-    let launch = launch(SHAPE, 32);
-    assert!(Check::of(&problem, Fill::Integers, &c, &launch).right);
-    c[0] = f32::from_bits(c[0].to_bits() ^ 1);
-    assert_eq!(Check::of(&problem, Fill::Integers, &c, &launch).wrong, 1);
+    for (name, dtype) in Dtype::ALL {
+        let problem = Problem::new(SHAPE, dtype, Fill::Integers, 3).unwrap();
+        let c = multiply(&problem);
+        assert!(Check::of(&problem, Fill::Integers, &c, method(32)).right, "{name}");
+        let mut bytes = c.bytes().to_vec();
+        // Where C is narrower than the sum, the last bit may be within its rounding.
+        bytes[0] ^= if dtype.output == dtype.sum { 1 } else { 2 };
+        assert_eq!(Check::of(&problem, Fill::Integers, &c.with_bytes(bytes), method(32)).wrong, 1, "{name}");
+    }
 }
 
 #[test]
 fn a_kernel_that_leaves_out_the_last_product_is_wrong() {
     let (problem, c) = reals();
-    let k = SHAPE.k as usize;
-    let last = |i: usize| problem.a[i / 50 * k + k - 1] * problem.b[(k - 1) * 50 + i % 50];
-    let short: Vec<f32> = c.iter().enumerate().map(|(i, x)| x - last(i)).collect();
+    let last = SHAPE.k as usize - 1;
+    let mut short = c.clone();
+    for (row, col) in (0..c.rows()).flat_map(|row| (0..c.columns()).map(move |col| (row, col))) {
+        short.set(row, col, c.at(row, col) - problem.a.at(row, last) * problem.b_at(last, col));
+    }
     let check = check(&problem, &short);
     assert!(check.wrong > 3400, "{check:?}");
 }
@@ -97,8 +100,8 @@ fn the_bound_grows_with_k_and_no_further() {
     for (k, error) in [(4u32, 5e-6), (4096, 5e-3)] {
         let shape = Shape { m: 1, n: 1, k };
         let ones = vec![1.0f32; k as usize];
-        let problem = Problem::of(shape, ones.clone(), ones).unwrap();
-        let verdict = |c: f32| Check::of(&problem, Fill::Reals, &[c], &launch(shape, 8));
+        let problem = Problem::of(shape, Dtype::F32, &ones, &ones).unwrap();
+        let verdict = |c: f32| Check::of(&problem, Fill::Reals, &Matrix::of(1, 1, &[c]).unwrap(), method(8));
         // γ is about (k + 2) · 2⁻²⁴, and the magnitude is k.
         let bound = f64::from(k) * f64::from(k + 2) * f64::from(f32::EPSILON) / 2.0;
         assert!(verdict(k as f32 + (bound * 0.9) as f32).right, "k = {k}");
@@ -109,25 +112,24 @@ fn the_bound_grows_with_k_and_no_further() {
 #[test]
 fn the_pattern_of_wrong_elements_is_named() {
     let (problem, c) = reals();
-    let suggestion = |c: &[f32]| check(&problem, c).suggestion.unwrap();
-    let rows = suggestion(&spoilt(&c, 9.0, |row, _| row >= 64));
+    let suggestion = |c: Matrix| check(&problem, &c).suggestion.unwrap();
+    let rows = suggestion(spoilt(&c, 9.0, |row, _| row >= 64));
     assert_eq!(rows, "all wrong rows ≥ 64: the edge of the last tile along M");
-    let columns = suggestion(&spoilt(&c, f32::NAN, |_, col| col == 49));
+    let columns = suggestion(spoilt(&c, f32::NAN, |_, col| col == 49));
     let edge = "all wrong columns ≥ 49: the edge of the last tile along N; all of them are NaN, as before the launch";
     assert_eq!(columns, edge);
-    let left = suggestion(&spoilt(&c, 9.0, |_, col| col < 8));
+    let left = suggestion(spoilt(&c, 9.0, |_, col| col < 8));
     assert_eq!(left, "all wrong columns ≤ 7: how blocks and threads map to columns");
-    let all = suggestion(&spoilt(&c, 99.0, |_, _| true));
+    let all = suggestion(spoilt(&c, 99.0, |_, _| true));
     assert_eq!(all, "every element is wrong: the store to C, or the sum along K");
-    let scattered = suggestion(&spoilt(&c, 99.0, |row, col| (row + col) % 7 == 0));
+    let scattered = suggestion(spoilt(&c, 99.0, |row, col| (row + col) % 7 == 0));
     assert!(scattered.starts_with("wrong elements lie scattered"), "{scattered}");
 }
 
 #[test]
 fn a_last_step_along_k_that_is_left_out_is_named() {
     let (problem, _) = reals();
-    let a = problem.a.chunks(40).flat_map(|row| row[..32].to_vec()).collect();
-    let first_32 = Problem::of(Shape { k: 32, ..SHAPE }, a, problem.b[..32 * 50].to_vec()).unwrap();
+    let first_32 = Problem { shape: Shape { k: 32, ..SHAPE }, ..problem.clone() };
     let suggestion = check(&problem, &multiply(&first_32)).suggestion.unwrap();
     assert_eq!(suggestion, "only the first 32 of 40 products are summed: the last step along K");
 }
@@ -137,35 +139,69 @@ proptest! {
 
     #[test]
     fn the_reference_is_the_plain_triple_loop(m in 1..40u32, n in 1..600u32, k in 1..20u32, seed: u64) {
-        let problem = Problem::<f64>::new(Shape { m, n, k }, Fill::Integers, seed).unwrap();
+        let problem = Problem::new(Shape { m, n, k }, Dtype::F64, Fill::Integers, seed).unwrap();
         let reference = Part::whole(&problem);
-        prop_assert_eq!(&reference.product, &multiply(&problem));
-        let magnitudes = Problem {
-            a: problem.a.iter().map(|x| x.abs()).collect(),
-            b: problem.b.iter().map(|x| x.abs()).collect(),
-            ..problem
+        prop_assert_eq!(&reference.product, &multiply(&problem).values());
+        let sizes = |matrix: &Matrix| {
+            let sizes: Vec<f64> = matrix.values().iter().map(|x| x.abs()).collect();
+            Matrix::of(matrix.rows(), matrix.columns(), &sizes).unwrap()
         };
-        prop_assert_eq!(reference.magnitude, multiply(&magnitudes));
+        let magnitudes = Problem { a: sizes(&problem.a), b: sizes(&problem.b), ..problem };
+        prop_assert_eq!(reference.magnitude, multiply(&magnitudes).values());
     }
 
     #[test]
     fn a_rounded_product_is_within_its_bound(m in 1..20u32, n in 1..20u32, k in 1..300u32, seed: u64) {
-        let shape = Shape { m, n, k };
-        let single = Problem::<f32>::new(shape, Fill::Reals, seed).unwrap();
-        prop_assert!(Check::of(&single, Fill::Reals, &multiply(&single), &launch(shape, 8)).right);
-        let double = Problem::<f64>::new(shape, Fill::Reals, seed).unwrap();
-        prop_assert!(Check::of(&double, Fill::Reals, &multiply(&double), &launch(shape, 8)).right);
+        for (_, dtype) in Dtype::ALL {
+            let problem = Problem::new(Shape { m, n, k }, dtype, Fill::Reals, seed).unwrap();
+            let check = Check::of(&problem, Fill::Reals, &multiply(&problem), method(8));
+            prop_assert!(check.right, "{}: {:?}", dtype, check);
+        }
     }
+
+    #[test]
+    fn every_form_has_the_product_of_the_definition(
+        (m, n, k) in (1..20u32, 1..20u32, 1..20u32),
+        padding in prop::array::uniform3(0..4u32),
+        columns: bool,
+        seed: u64,
+    ) {
+        let layout = if columns { Layout::Columns } else { Layout::Rows };
+        let form = Form { alpha: 2.0, beta: -3.0, layout, padding };
+        let problem = Problem::in_form(Shape { m, n, k }, Dtype::F64, form, Fill::Integers, seed).unwrap();
+        let product = multiply(&problem);
+        let mut c = problem.c.clone();
+        for (row, col) in (0..m as usize).flat_map(|row| (0..n as usize).map(move |col| (row, col))) {
+            c.set(row, col, 2.0 * product.at(row, col) - 3.0 * problem.c.at(row, col));
+        }
+        prop_assert_eq!(Part::whole(&problem).product, c.values());
+        prop_assert!(Check::of(&problem, Fill::Integers, &c, method(8)).right);
+    }
+}
+
+#[test]
+fn what_is_written_between_the_rows_of_c_is_found() {
+    let form = Form { padding: [0, 0, 3], ..Form::PLAIN };
+    let problem = Problem::in_form(SHAPE, Dtype::F32, form, Fill::Integers, 1).unwrap();
+    let right = multiply(&problem);
+    assert!(Check::of(&problem, Fill::Integers, &right, method(8)).right);
+    let mut bytes = right.bytes().to_vec();
+    // Row 7 has 50 elements and 3 more; the second of these.
+    let at = (7 * 53 + 51) * 4;
+    bytes[at..at + 4].copy_from_slice(&0.0f32.to_le_bytes());
+    let wrong = Check::of(&problem, Fill::Integers, &right.with_bytes(bytes), method(8));
+    assert!(!wrong.right && wrong.wrong == 0);
+    assert_eq!(wrong.suggestion.unwrap(), "what lies between rows 7 and 8 of C was written");
 }
 
 #[test]
 fn inputs_depend_on_the_seed_and_are_not_symmetric() {
     let shape = Shape { m: 8, n: 8, k: 8 };
-    let problem = |seed| Problem::<f32>::new(shape, Fill::Reals, seed).unwrap();
+    let problem = |seed| Problem::new(shape, Dtype::F32, Fill::Reals, seed).unwrap();
     let (one, two) = (problem(1), problem(2));
     assert_eq!(one.a, problem(1).a);
     assert_ne!(one.a, two.a);
     assert_ne!(one.a, one.b);
-    assert!((0..8).any(|i| one.a[i * 8] != one.a[i]));
-    assert!(one.a.iter().chain(&one.b).all(|x| (-1.0..=1.0).contains(x)));
+    assert!((0..8).any(|i| one.a.at(i, 0) != one.a.at(0, i)));
+    assert!(one.a.values().iter().chain(&one.b.values()).all(|x| (-1.0..=1.0).contains(x)));
 }

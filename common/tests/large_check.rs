@@ -4,9 +4,11 @@
 
 use std::ops::Range;
 
-use common::check::{Check, Reference};
-use common::problem::{Element, Fill, Problem};
-use common::{Dim3, LaunchShape, Shape, Tile};
+use common::check::{Check, Method, Reference};
+use common::dtype::Sum;
+use common::matrix::Matrix;
+use common::problem::{Fill, Form, Problem};
+use common::{Dtype, Element, Shape, Tile};
 use ndarray::{ArrayView2, LinalgScalar, s};
 use rayon::prelude::*;
 
@@ -14,47 +16,58 @@ const SIZE: usize = 4096;
 /// The side of a block's tile, and a step along K.
 const TILE: usize = 128;
 const STEP: usize = 32;
-const LAUNCH: LaunchShape = LaunchShape {
-    grid: Dim3 { x: (SIZE / TILE) as u32, y: (SIZE / TILE) as u32, z: 1 },
-    block: Dim3 { x: 256, y: 1, z: 1 },
-    tile: Tile { m: TILE as u32, n: TILE as u32, k: STEP as u32 },
-};
+const METHOD: Method = Method { tile: Tile { m: TILE as u32, n: TILE as u32, k: STEP as u32 }, sum: Sum::Rounded };
 
-/// C = A·B in the type itself, with only the first `products` of each sum.
-fn multiply<T: Element + LinalgScalar>(problem: &Problem<T>, products: usize) -> Vec<T> {
-    let b = ArrayView2::from_shape((SIZE, SIZE), &problem.b).unwrap();
+/// A·B summed as T, with only the first `products` of each sum.
+fn summed<T: LinalgScalar + Send + Sync>(
+    problem: &Problem,
+    products: usize,
+    from: fn(f64) -> T,
+    to: fn(T) -> f64,
+) -> Matrix {
+    let [a, b] = [&problem.a, &problem.b].map(|matrix| matrix.values().into_iter().map(from).collect::<Vec<T>>());
+    let b = ArrayView2::from_shape((SIZE, SIZE), &b).unwrap();
     let part = |a: &[T]| -> Vec<T> {
         let a = ArrayView2::from_shape((a.len() / SIZE, SIZE), a).unwrap();
         a.slice(s![.., ..products]).dot(&b.slice(s![..products, ..])).into_raw_vec_and_offset().0
     };
-    problem.a.par_chunks(TILE * SIZE).flat_map_iter(part).collect()
+    let sums: Vec<T> = a.par_chunks(TILE * SIZE).flat_map_iter(part).collect();
+    let mut sums = sums.into_iter().map(to);
+    Matrix::filled(problem.dtype.output, [SIZE, SIZE, SIZE], || sums.next().unwrap()).unwrap()
 }
 
-struct Exam<T> {
-    problem: Problem<T>,
+fn multiply(problem: &Problem, products: usize) -> Matrix {
+    match problem.dtype.sum {
+        Element::F64 => summed::<f64>(problem, products, |x| x, |x| x),
+        _ => summed::<f32>(problem, products, |x| x as f32, f64::from),
+    }
+}
+
+struct Exam {
+    problem: Problem,
     reference: Reference,
-    c: Vec<T>,
+    c: Matrix,
 }
 
-impl<T: Element + LinalgScalar> Exam<T> {
-    fn new() -> Exam<T> {
+impl Exam {
+    fn new(dtype: Dtype) -> Exam {
         let size = SIZE as u32;
-        let problem = Problem::new(Shape { m: size, n: size, k: size }, Fill::Reals, 11).unwrap();
+        let problem = Problem::new(Shape { m: size, n: size, k: size }, dtype, Fill::Reals, 11).unwrap();
         let reference = Reference::of(&problem);
         let c = multiply(&problem, SIZE);
         Exam { problem, reference, c }
     }
 
-    fn check(&self, c: &[T]) -> Check {
-        Check::against(&self.reference, &self.problem, Fill::Reals, c, &LAUNCH)
+    fn check(&self, c: &Matrix) -> Check {
+        Check::against(&self.reference, &self.problem, Fill::Reals, c, METHOD)
     }
 
     /// The check of C with each element of a region replaced.
-    fn spoilt(&self, region: (Range<usize>, Range<usize>), value: impl Fn(usize, usize, T) -> T) -> Check {
+    fn spoilt(&self, region: (Range<usize>, Range<usize>), value: impl Fn(usize, usize, f64) -> f64) -> Check {
         let mut c = self.c.clone();
         for row in region.0 {
             for col in region.1.clone() {
-                c[row * SIZE + col] = value(row, col, c[row * SIZE + col]);
+                c.set(row, col, value(row, col, self.c.at(row, col)));
             }
         }
         self.check(&c)
@@ -63,31 +76,36 @@ impl<T: Element + LinalgScalar> Exam<T> {
     fn all_is_found(&self) {
         let right = self.check(&self.c);
         let certain = right.sampling.as_ref().unwrap().certain;
-        assert!(right.right && right.wrong == 0 && right.suggestion.is_none(), "{right:?}");
-        assert!(certain > 0.0 && certain < 1.0, "whatever is beyond its bound is found: {certain}");
+        let dtype = self.problem.dtype;
+        assert!(right.right && right.wrong == 0 && right.suggestion.is_none(), "{dtype}: {right:?}");
+        // Where C is as wide as the sums, whatever is beyond its bound is found; its own rounding hides more than that.
+        let is_wide = dtype.output == dtype.sum;
+        assert!(certain > 0.0 && certain < if is_wide { 1.0 } else { 200.0 }, "{dtype}: {certain}");
 
         // One element, where no sample is.
         let (row, col) = (1234, 3210);
         // K·u of the sum of absolute values, and of an absolute product the mean is 1/4: twice that in f64, where the reference rounds, too.
-        let bound = T::UNIT_ROUNDOFF * SIZE as f64 * SIZE as f64 / 4.0;
-        let off = T::from_f64(bound * 2.5);
+        let [relative, _, _] = dtype.bound(METHOD.sum, SIZE as u32);
+        let bound = relative * SIZE as f64 / 4.0;
+        let off = bound * 2.5f64.max(2.0 * certain);
         let element = self.spoilt((row..row + 1, col..col + 1), |_, _, x| x + off);
         assert_eq!((element.right, element.wrong), (false, 1), "{element:?}");
         assert_eq!((element.first[0].row, element.first[0].col), (row, col));
-        for value in [f64::NAN, f64::INFINITY, 0.0] {
-            let element = self.spoilt((row..row + 1, col..col + 1), |_, _, _| T::from_f64(value));
+        let values = if is_wide { vec![f64::NAN, f64::INFINITY, 0.0] } else { vec![f64::NAN, f64::INFINITY] };
+        for value in values {
+            let element = self.spoilt((row..row + 1, col..col + 1), |_, _, _| value);
             assert_eq!((element.wrong, element.first[0].row, element.first[0].col), (1, row, col), "{value}");
         }
 
-        let a_row = self.spoilt((row..row + 1, 0..SIZE), |row, col, _| self.c[(row - 1) * SIZE + col]);
+        let a_row = self.spoilt((row..row + 1, 0..SIZE), |row, col, _| self.c.at(row - 1, col));
         assert!(a_row.wrong > SIZE * 9 / 10 && a_row.first[0].row == row, "{a_row:?}");
-        let a_column = self.spoilt((0..SIZE, col..col + 1), |row, col, _| self.c[row * SIZE + col - 1]);
+        let a_column = self.spoilt((0..SIZE, col..col + 1), |row, col, _| self.c.at(row, col - 1));
         assert!(a_column.wrong > SIZE * 9 / 10 && a_column.first[0].col == col, "{a_column:?}");
 
-        let tile = self.spoilt((5 * TILE..6 * TILE, 7 * TILE..8 * TILE), |_, _, _| T::from_f64(0.0));
+        let tile = self.spoilt((5 * TILE..6 * TILE, 7 * TILE..8 * TILE), |_, _, _| 0.0);
         let first = &tile.first[0];
         assert!(tile.wrong > 16 * TILE && (first.row, first.col) == (5 * TILE, 7 * TILE), "{tile:?}");
-        let last = self.spoilt((SIZE - TILE..SIZE, SIZE - TILE..SIZE), |_, _, _| T::NAN);
+        let last = self.spoilt((SIZE - TILE..SIZE, SIZE - TILE..SIZE), |_, _, _| f64::NAN);
         let edge =
             "all wrong rows ≥ 3968: the edge of the last tile along M; all of them are NaN, as before the launch";
         assert_eq!(last.suggestion.as_deref(), Some(edge));
@@ -96,7 +114,7 @@ impl<T: Element + LinalgScalar> Exam<T> {
         assert!(!short.right);
         let step = "only the first 4064 of 4096 products are summed: the last step along K";
         assert_eq!(short.suggestion.as_deref(), Some(step));
-        let all = self.spoilt((0..SIZE, 0..SIZE), |_, _, _| T::NAN);
+        let all = self.spoilt((0..SIZE, 0..SIZE), |_, _, _| f64::NAN);
         let nothing =
             "every element is wrong: the store to C, or the sum along K; all of them are NaN, as before the launch";
         assert_eq!(all.suggestion.as_deref(), Some(nothing));
@@ -104,29 +122,32 @@ impl<T: Element + LinalgScalar> Exam<T> {
 }
 
 #[test]
-fn at_4096_in_f32_what_is_wrong_is_found_and_located() {
-    Exam::<f32>::new().all_is_found();
-}
-
-#[test]
-fn at_4096_in_f64_what_is_wrong_is_found_and_located() {
-    Exam::<f64>::new().all_is_found();
+fn at_4096_in_every_type_what_is_wrong_is_found_and_located() {
+    // The others are of these inputs and outputs, too.
+    for dtype in Dtype::ALL.map(|(_, dtype)| dtype).into_iter().filter(|dtype| !dtype.name().contains('-')) {
+        Exam::new(dtype).all_is_found();
+    }
 }
 
 /// Where C is wider than K is long, a row's noise is larger, and the columns find it. Factors count, too.
 #[test]
 fn a_flat_product_with_factors_is_checked_as_well() {
     let shape = Shape { m: 40, n: 300_000, k: 100 };
-    let problem = Problem::<f32>::scaled(shape, Fill::Integers, 3, 2.0, -1.0).unwrap();
+    let form = Form { alpha: 2.0, beta: -1.0, ..Form::PLAIN };
+    let problem = Problem::in_form(shape, Dtype::F32, form, Fill::Integers, 3).unwrap();
     let [n, k] = [shape.n as usize, shape.k as usize];
-    let mut c: Vec<f32> = problem.c.iter().map(|c| -c).collect();
-    for (c, a) in c.chunks_mut(n).zip(problem.a.chunks(k)) {
-        for (a, b) in a.iter().zip(problem.b.chunks(n)) {
+    let [a, b, mut c] = [&problem.a, &problem.b, &problem.c].map(Matrix::values);
+    for (c, a) in c.chunks_mut(n).zip(a.chunks(k)) {
+        c.iter_mut().for_each(|c| *c = -*c);
+        for (a, b) in a.iter().zip(b.chunks(n)) {
             c.iter_mut().zip(b).for_each(|(c, b)| *c += 2.0 * a * b);
         }
     }
-    let launch = LaunchShape { tile: Tile { m: 8, n: 8, k: 8 }, ..LAUNCH };
-    let check = |c: &[f32]| Check::of(&problem, Fill::Integers, c, &launch);
+    let method = Method { tile: Tile { m: 8, n: 8, k: 8 }, ..METHOD };
+    let check = |c: &[f64]| {
+        let c: Vec<f32> = c.iter().map(|&c| c as f32).collect();
+        Check::of(&problem, Fill::Integers, &Matrix::of(40, n, &c).unwrap(), method)
+    };
     assert!(check(&c).right && check(&c).sampling.is_some());
     // A single unit in integers of up to some thousands.
     c[17 * n + 123_457] += 1.0;

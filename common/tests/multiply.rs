@@ -2,20 +2,22 @@
 
 use common::device::Device;
 use common::problem::{Fill, Problem};
-use common::{Choice, Error, Level, Shape, check::Part, multiply};
+use common::{Choice, Dtype, Error, Level, Shape, check::Part, multiply};
 
 const LADDER: [&Level; 2] = [&level1_tiling::LEVEL, &level2_register::LEVEL];
 
 #[test]
 fn every_choice_gives_the_product() {
     let shape = Shape { m: 37, n: 51, k: 23 };
-    let single = Problem::<f32>::new(shape, Fill::Integers, 5).unwrap();
-    let double = Problem::<f64>::new(shape, Fill::Integers, 6).unwrap();
+    let single = Problem::new(shape, Dtype::F32, Fill::Integers, 5).unwrap();
+    let double = Problem::new(shape, Dtype::F64, Fill::Integers, 6).unwrap();
+    let [a32, b32] = [&single.a, &single.b].map(|matrix| matrix.numbers::<f32>().unwrap());
+    let [a64, b64] = [&double.a, &double.b].map(|matrix| matrix.numbers::<f64>().unwrap());
     for choice in [Choice::Level(LADDER[0]), Choice::Best(&LADDER)] {
-        let c = multiply(choice, &Device::Emulator, shape, &single.a, &single.b).unwrap();
+        let c = multiply(choice, &Device::Emulator, shape, &a32, &b32).unwrap();
         let c: Vec<f64> = c.into_iter().map(f64::from).collect();
         assert_eq!(c, Part::whole(&single).product);
-        let c = multiply(choice, &Device::Emulator, shape, &double.a, &double.b).unwrap();
+        let c = multiply(choice, &Device::Emulator, shape, &a64, &b64).unwrap();
         assert_eq!(c, Part::whole(&double).product);
     }
 }

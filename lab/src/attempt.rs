@@ -5,22 +5,24 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser};
 use common::device::{Device, Facts, Task};
+use common::dtype::Sum;
 use common::judge::{self, Judged, Verdict};
 use common::level::{Configuration, Tiles};
-use common::problem::{Element, Fill, Limits, Problem};
+use common::matrix::Matrix;
+use common::problem::{Fill, Form, Limits, Problem};
 use common::report::Report;
 use common::road::{self, Exam};
-use common::{Dim3, Dtype, Error, LaunchShape, Shape, Source, Tile};
+use common::{Dim3, Error, LaunchShape, Shape, Source, Tile};
 
 use crate::bench::Bench;
 use crate::candidate::{self, Candidate, File, options};
 use crate::compare::{against_vendor, head_and_rows};
 use crate::expression::{evaluate, parts};
 use crate::flags::{How, Sizes};
-use crate::ladder::{LEVELS, entrants};
 use crate::operands::{Operands, fit};
 use crate::output::{note, print};
 use crate::row::Row;
+use ladder::{LEVELS, builds};
 
 /// The sizes where nothing is said: off the tiles of most kernels, in every direction.
 const DEFAULT: Shape = Shape { m: 250, n: 170, k: 130 };
@@ -102,31 +104,26 @@ pub fn run(attempt: &Try, words: &[String]) -> Result<ExitCode, Error> {
     let architecture = attempt.how.options()?.gpu.sm();
     let candidate = file.kernel(attempt.entry.as_deref(), &options, architecture)?;
     let device = attempt.how.device(attempt.annotate)?.falling_back(attempt.how.backend);
-    match attempt.how.dtype {
-        Dtype::F32 => judged::<f32>(&attempt, &candidate, &device),
-        Dtype::F64 => judged::<f64>(&attempt, &candidate, &device),
-    }
+    judged(&attempt, &candidate, &device)
 }
 
-fn judged<T: Element>(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitCode, Error> {
+fn judged(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitCode, Error> {
     let shape = shape(&attempt.sizes);
     let operands = fit(&attempt.args, &candidate.parameters, &shape)?;
-    let (mut report, product) = report::<T>(attempt, candidate, device, shape, &operands)?;
+    let (mut report, product) = report(attempt, candidate, device, shape, &operands)?;
     match report.facts {
-        Facts::Emulator(_) if report.check.right => {
-            in_other_orders::<T>(attempt, candidate, shape, &operands, &product)?
-        }
+        Facts::Emulator(_) if report.check.right => in_other_orders(attempt, candidate, shape, &operands, &product)?,
         Facts::Emulator(_) => (),
         Facts::Cuda { .. } if attempt.no_verdict => {
             note(
                 "note: a right product on a GPU does not prove that there is no race; without `--no-verdict` the emulator looks",
             );
         }
-        Facts::Cuda { .. } => report.judged = Some(beside_the_card::<T>(attempt, candidate, shape)?),
+        Facts::Cuda { .. } => report.judged = Some(beside_the_card(attempt, candidate, shape)?),
     }
     let mut text = if attempt.json { format!("{}\n", report.json()) } else { report.to_string() };
     if !attempt.json && !attempt.alone {
-        text += &beside_the_levels::<T>(attempt, device, &report)?;
+        text += &beside_the_levels(attempt, device, &report)?;
     }
     print(&text)?;
     conclude(&report, &operands)
@@ -154,14 +151,14 @@ fn conclude(report: &Report, operands: &Operands) -> Result<ExitCode, Error> {
 }
 
 /// What a kernel that is right with the first block first does in other orders; a fault there is an error.
-fn in_other_orders<T: Element>(
+fn in_other_orders(
     attempt: &Try,
     candidate: &Candidate,
     shape: Shape,
     operands: &Operands,
-    product: &[T],
+    product: &Matrix,
 ) -> Result<(), Error> {
-    let (problem, extras) = (problem::<T>(attempt, shape, operands)?, attempt.how.options()?.extras);
+    let (problem, extras) = (problem(attempt, shape, operands)?, attempt.how.options()?.extras);
     let task = task(attempt, candidate, shape, operands)?;
     if let Some(differs) = judge::other_orders(&task, &problem, extras, product)? {
         depends(&differs);
@@ -174,7 +171,7 @@ fn depends(differs: &str) {
 }
 
 /// What the emulator says of a kernel that a card has run, on a problem that does not take it long.
-fn beside_the_card<T: Element>(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result<Judged, Error> {
+fn beside_the_card(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result<Judged, Error> {
     let small = judge::smaller(&shape);
     let grid = |shape| extents("--grid", &attempt.grid, shape);
     if small != shape && grid(&small)? == grid(&shape)? {
@@ -183,13 +180,14 @@ fn beside_the_card<T: Element>(attempt: &Try, candidate: &Candidate, shape: Shap
         return Ok(Judged { shape, orders: Vec::new(), verdict: Verdict::Unknown(why.to_string()), differs: None });
     }
     let operands = fit(&attempt.args, &candidate.parameters, &small)?;
-    let problem = problem::<T>(attempt, small, &operands)?;
+    let problem = problem(attempt, small, &operands)?;
     let task = task(attempt, candidate, small, &operands)?;
     Ok(judge::judge(&task, &problem, attempt.how.options()?.extras))
 }
 
-fn problem<T: Element>(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem<T>, Error> {
-    Problem::scaled(shape, Fill::Reals, attempt.how.seed, operands.alpha, operands.beta)
+fn problem(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, Error> {
+    let form = Form { alpha: operands.alpha, beta: operands.beta, ..Form::PLAIN };
+    Problem::in_form(shape, attempt.how.dtype, form, Fill::Reals, attempt.how.seed)
 }
 
 fn task<'a>(attempt: &Try, candidate: &'a Candidate, shape: Shape, operands: &Operands) -> Result<Task<'a>, Error> {
@@ -197,7 +195,7 @@ fn task<'a>(attempt: &Try, candidate: &'a Candidate, shape: Shape, operands: &Op
     Limits::of_launch(&launch, attempt.how.dtype, &shape).check()?;
     let source = Source { path: &candidate.path, text: &candidate.text };
     let (kernel, operands) = (&candidate.kernel, operands.list.clone());
-    Ok(Task { kernel, source, launch, dynamic_shared: attempt.shared, operands })
+    Ok(Task { kernel, source, launch, dynamic_shared: attempt.shared, operands, sum: Sum::Rounded })
 }
 
 fn shape(sizes: &Sizes) -> Shape {
@@ -205,17 +203,17 @@ fn shape(sizes: &Sizes) -> Shape {
     Shape { m: sizes.shape(m).m, n: sizes.shape(n).n, k: sizes.shape(k).k }
 }
 
-fn report<T: Element>(
+fn report(
     attempt: &Try,
     candidate: &Candidate,
     device: &Device,
     shape: Shape,
     operands: &Operands,
-) -> Result<(Report, Vec<T>), Error> {
+) -> Result<(Report, Matrix), Error> {
     // Its limits are checked before the matrices are made.
     let task = task(attempt, candidate, shape, operands)?;
-    let problem = problem::<T>(attempt, shape, operands)?;
-    let configuration = Configuration { dtype: T::DTYPE, variant: "", tiles: Tiles(Vec::new()) };
+    let problem = problem(attempt, shape, operands)?;
+    let configuration = Configuration { dtype: attempt.how.dtype, variant: "", tiles: Tiles(Vec::new()) };
     let title = format!("C = {}", formula(operands));
     let name = attempt.file.display().to_string();
     let candidate = road::Candidate { name: &name, title: &title, configuration, task };
@@ -263,15 +261,15 @@ fn extents(flag: &str, text: &str, shape: &Shape) -> Result<Dim3, Error> {
 }
 
 /// The kernel's row above those of the levels, on the same sizes.
-fn beside_the_levels<T: Element>(attempt: &Try, device: &Device, report: &Report) -> Result<String, Error> {
+fn beside_the_levels(attempt: &Try, device: &Device, report: &Report) -> Result<String, Error> {
     let options = attempt.how.options()?;
-    let bench = Bench::<T>::new(device, report.shape, attempt.how.seed, options)?;
+    let bench = Bench::new(device, report.shape, attempt.how.dtype, attempt.how.seed, options)?;
     let name = attempt.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut row = Row::new(name, String::new(), T::DTYPE, report.shape, bench.kind());
+    let mut row = Row::new(name, String::new(), attempt.how.dtype, report.shape, bench.kind());
     row.fill(report);
     bench.share_of_peak(&mut row);
     let mut rows = vec![row];
-    rows.extend(entrants(&LEVELS, T::DTYPE, false).iter().map(|entrant| bench.level(entrant)));
+    rows.extend(builds(&LEVELS, attempt.how.dtype, false)?.iter().map(|build| bench.level(build)));
     rows.extend(bench.vendor());
     against_vendor(&mut rows);
     Ok(format!("\nbeside the levels, on the same sizes\n{}", head_and_rows(&rows)))
@@ -292,8 +290,8 @@ mod tests {
         let candidate = file.kernel(None, &options(None, &[]), 90).unwrap();
         let shape = shape(&attempt.sizes);
         let operands = fit(&attempt.args, &candidate.parameters, &shape).unwrap();
-        let (mut report, _) = report::<f32>(&attempt, &candidate, &Device::Emulator, shape, &operands).unwrap();
-        report.judged = Some(beside_the_card::<f32>(&attempt, &candidate, shape).unwrap());
+        let (mut report, _) = report(&attempt, &candidate, &Device::Emulator, shape, &operands).unwrap();
+        report.judged = Some(beside_the_card(&attempt, &candidate, shape).unwrap());
         (report, operands)
     }
 

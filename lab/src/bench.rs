@@ -1,19 +1,20 @@
 //! One problem, its product known, on which kernels are run one after the other. A kernel that fails gives a row that
 //! says so.
 
-use common::check::{Check, Reference};
+use common::check::{Check, Method, Reference};
 use common::device::Device;
 use common::device::vendor::Vendor;
+use common::dtype::Sum;
 use common::fit::{self, Card};
 use common::kernel::{Kernel, nvrtc};
-use common::problem::{Element, Fill, Limits, Problem};
+use common::matrix::Matrix;
+use common::problem::{Fill, Limits, Problem};
 use common::progress::step;
 use common::report::Report;
 use common::road::{Exam, Options, run_level, run_obtained};
-use common::{Dim3, Dtype, Error, LaunchShape, Shape, Tile, serial};
+use common::{Build, Dim3, Dtype, Element, Error, LaunchShape, Plan, Shape, Tile, serial};
 use emulator::gpu::Gpu;
 
-use crate::ladder::Entrant;
 use crate::output::note;
 use crate::row::{Kind, Row};
 
@@ -21,25 +22,31 @@ use crate::row::{Kind, Row};
 const COUNTED: u32 = 256;
 
 /// A problem with its product.
-pub struct Bench<'a, T> {
+pub struct Bench<'a> {
     device: &'a Device,
     options: Options,
     seed: u64,
-    problem: Problem<T>,
+    problem: Problem,
     reference: Reference,
 }
 
-impl<'a, T: Element> Bench<'a, T> {
+impl<'a> Bench<'a> {
     /// Fills the matrices and computes the product that all others are compared with.
-    pub fn new(device: &'a Device, shape: Shape, seed: u64, options: Options) -> Result<Bench<'a, T>, Error> {
-        Limits::of_launch(&whole(&shape), T::DTYPE, &shape).check()?;
-        let problem = step("filling A and B", || Problem::<T>::new(shape, Fill::Reals, seed))?;
+    pub fn new(
+        device: &'a Device,
+        shape: Shape,
+        dtype: Dtype,
+        seed: u64,
+        options: Options,
+    ) -> Result<Bench<'a>, Error> {
+        Limits::of_launch(&whole(&shape), dtype, &shape).check()?;
+        let problem = step("filling A and B", || Problem::new(shape, dtype, Fill::Reals, seed))?;
         let reference = step("computing what the product must be", || Reference::of(&problem));
         Ok(Bench { device, options, seed, problem, reference })
     }
 
     /// The matrices, for a kernel of another kind.
-    pub fn exam(&self) -> Exam<'_, T> {
+    pub fn exam(&self) -> Exam<'_> {
         Exam { problem: &self.problem, seed: self.seed, reference: Some(&self.reference) }
     }
 
@@ -51,10 +58,10 @@ impl<'a, T: Element> Bench<'a, T> {
         }
     }
 
-    /// A row each for cuBLAS, the entrants and the CPU, given to `put` as soon as they are known.
+    /// A row each for cuBLAS, the levels' builds and the CPU, given to `put` as soon as they are known.
     pub fn rows(
         &self,
-        entrants: &[Entrant],
+        builds: &[Build],
         vendor: bool,
         cpu: bool,
         put: &mut dyn FnMut(Row) -> Result<(), Error>,
@@ -66,53 +73,50 @@ impl<'a, T: Element> Bench<'a, T> {
             put(row)
         };
         vendor.map_or(Ok(()), &mut put)?;
-        for entrant in entrants {
-            put(self.level(entrant))?;
+        for build in builds {
+            put(self.level(build))?;
         }
         if cpu { put(self.cpu()) } else { Ok(()) }
     }
 
     /// A level's row; where the GPU cannot run the default tile sizes, that of others.
-    pub fn level(&self, entrant: &Entrant) -> Row {
-        let entrant = &self.fitting(entrant);
-        let Entrant { level, configuration } = entrant;
-        let mut row = self
-            .judged(entrant, || run_level(level, configuration, self.device, self.exam(), &self.options, nvrtc::find));
+    pub fn level(&self, build: &Build) -> Row {
+        let build = &self.fitting(build);
+        let run = |plan: &Plan| run_level(plan, self.device, self.exam(), &self.options, nvrtc::find);
+        let mut row = self.judged(build, run);
         if let (Device::Cuda(_), true) = (self.device, row.ms.is_some()) {
-            self.count_small(entrant, &mut row);
+            self.count_small(build, &mut row);
         }
         row
     }
 
-    /// The entrant; in the place of a default that the GPU cannot run, what it can run, after a note.
-    fn fitting(&self, entrant: &Entrant) -> Entrant {
-        let Entrant { level, configuration } = entrant;
-        if configuration.tiles != level.default_configuration(T::DTYPE).tiles {
-            return entrant.clone();
+    /// The build; in the place of a default that the GPU cannot run, what it can run, after a note.
+    fn fitting(&self, build: &Build) -> Build {
+        let default = build.level.default_build(self.problem.dtype);
+        if build.configuration.tiles != default.configuration.tiles {
+            return build.clone();
         }
         let card = Card::of(self.device, self.options.gpu);
-        match fit::fitting(level, configuration.clone(), &card) {
-            Ok((configuration, Some(why))) => {
+        match fit::fitting(build.clone(), &card) {
+            Ok((other, Some(why))) => {
                 note(&format!("note: {why}"));
-                Entrant { level, configuration }
+                other
             }
             // What runs nowhere here has a row that says so.
-            Ok((_, None)) | Err(_) => entrant.clone(),
+            Ok((_, None)) | Err(_) => build.clone(),
         }
     }
 
     /// The row of a level whose kernel is there already; a GPU's has no counters.
-    pub fn obtained(&self, entrant: &Entrant, kernel: &Kernel) -> Row {
-        let Entrant { level, configuration } = entrant;
-        self.judged(entrant, || run_obtained(level, configuration, kernel, self.device, self.exam(), &self.options))
+    pub fn obtained(&self, build: &Build, kernel: &Kernel) -> Row {
+        self.judged(build, |plan| run_obtained(plan, kernel, self.device, self.exam(), &self.options))
     }
 
     /// The row of a run, if the level can do this problem.
-    fn judged(&self, entrant: &Entrant, run: impl FnOnce() -> Result<Report, Error>) -> Row {
-        let Entrant { level, configuration } = entrant;
-        let shape = self.problem.shape;
-        let mut row = Row::new(entrant.name(), configuration.tiles.to_string(), T::DTYPE, shape, self.kind());
-        match Limits::of(level, configuration, &shape).check().and_then(|()| run()) {
+    fn judged(&self, build: &Build, run: impl FnOnce(&Plan) -> Result<Report, Error>) -> Row {
+        let (shape, tiles) = (self.problem.shape, build.configuration.tiles.to_string());
+        let mut row = Row::new(build.name(), tiles, self.problem.dtype, shape, self.kind());
+        match build.plan(shape).and_then(|plan| run(&plan)) {
             Ok(report) => {
                 row.fill(&report);
                 self.share_of_peak(&mut row);
@@ -125,23 +129,22 @@ impl<'a, T: Element> Bench<'a, T> {
     /// The share of the modelled GPU's peak.
     pub fn share_of_peak(&self, row: &mut Row) {
         if let Device::Emulator = self.device {
-            let peak = peak(self.options.gpu, T::DTYPE);
+            let peak = peak(self.options.gpu, self.problem.dtype);
             row.of_peak = row.gflops.map(|gflops| gflops / peak);
         }
     }
 
     /// A GPU does not count: the emulator does, on a part of the problem. Not of a kernel that shares the tiles of its last
     /// round: a small problem is nothing but that round, and says little of a large one.
-    fn count_small(&self, entrant: &Entrant, row: &mut Row) {
+    fn count_small(&self, build: &Build, row: &mut Row) {
         let Shape { m, n, k } = self.problem.shape;
         let small = Shape { m: m.min(COUNTED), n: n.min(COUNTED), k: k.min(COUNTED) };
-        if small != self.problem.shape && entrant.level.round(&entrant.configuration.tiles) > 1 {
+        if small != self.problem.shape && build.round() > 1 {
             return;
         }
-        let counted = Problem::<T>::new(small, Fill::Reals, self.seed).and_then(|problem| {
+        let counted = Problem::new(small, self.problem.dtype, Fill::Reals, self.seed).and_then(|problem| {
             let exam = Exam { problem: &problem, seed: self.seed, reference: None };
-            let (level, configuration) = (entrant.level, &entrant.configuration);
-            run_level(level, configuration, &Device::Emulator, exam, &self.options, nvrtc::find)
+            run_level(&build.plan(small)?, &Device::Emulator, exam, &self.options, nvrtc::find)
         });
         if let Ok(report) = counted {
             row.count(&report);
@@ -152,7 +155,7 @@ impl<'a, T: Element> Bench<'a, T> {
     /// cuBLAS's row; on the emulator there is none.
     pub fn vendor(&self) -> Option<Row> {
         let Device::Cuda(gpu) = self.device else { return None };
-        let mut row = Row::new("cuBLAS".into(), String::new(), T::DTYPE, self.problem.shape, Kind::Measured);
+        let mut row = Row::new("cuBLAS".into(), String::new(), self.problem.dtype, self.problem.shape, Kind::Measured);
         match Vendor::find(gpu) {
             Err(why) => row.verdict = format!("failed: {why}"),
             Ok(vendor) => {
@@ -160,7 +163,7 @@ impl<'a, T: Element> Bench<'a, T> {
                 match vendor.multiply(&self.problem, self.options.extras.time) {
                     Err(error) => row.verdict = failed(&error),
                     Ok((c, timing)) => {
-                        row.judge(&self.check(&c));
+                        row.judge(&self.check(&c, self.problem.dtype.vendor_sum()));
                         timing.iter().for_each(|timing| row.timing(timing));
                     }
                 }
@@ -171,18 +174,19 @@ impl<'a, T: Element> Bench<'a, T> {
 
     /// The row of the plain triple loop on this machine's CPU.
     pub fn cpu(&self) -> Row {
-        let mut row = Row::new("CPU, one core".into(), String::new(), T::DTYPE, self.problem.shape, Kind::Cpu);
+        let mut row =
+            Row::new("CPU, one core".into(), String::new(), self.problem.dtype, self.problem.shape, Kind::Cpu);
         let (c, milliseconds) = serial::timed(&self.problem);
-        row.judge(&self.check(&c));
+        row.judge(&self.check(&c, Sum::Rounded));
         row.time(milliseconds[milliseconds.len() / 2]);
         row.launches = Some(milliseconds.len());
         row
     }
 
     /// Whether a product that is no kernel's is right.
-    fn check(&self, c: &[T]) -> Check {
-        let launch = whole(&self.problem.shape);
-        step("checking the product", || Check::against(&self.reference, &self.problem, Fill::Reals, c, &launch))
+    fn check(&self, c: &Matrix, sum: Sum) -> Check {
+        let method = Method { tile: whole(&self.problem.shape).tile, sum };
+        step("checking the product", || Check::against(&self.reference, &self.problem, Fill::Reals, c, method))
     }
 }
 
@@ -192,11 +196,11 @@ fn whole(shape: &Shape) -> LaunchShape {
     LaunchShape { grid: Dim3::xy(1, 1), block: Dim3::xy(1, 1), tile: Tile { m, n, k } }
 }
 
-/// The modelled GPU's peak in 10⁹ operations per second.
+/// The modelled GPU's peak outside the tensor cores in 10⁹ operations per second.
 pub fn peak(gpu: &Gpu, dtype: Dtype) -> f64 {
-    match dtype {
-        Dtype::F32 => gpu.peak_flops_f32() / 1e9,
-        Dtype::F64 => gpu.peak_flops_f64() / 1e9,
+    match dtype.sum {
+        Element::F64 => gpu.peak_flops_f64() / 1e9,
+        _ => gpu.peak_flops_f32() / 1e9,
     }
 }
 

@@ -4,17 +4,16 @@ use std::process::ExitCode;
 
 use clap::Args;
 use common::device::{Device, vendor};
-use common::problem::Element;
-use common::{Dtype, Error, Shape, timing};
+use common::{Build, Error, Shape, timing};
 use serde::Serialize;
 
 use crate::bench::{Bench, peak, place};
 use crate::flags::{How, Sizes};
-use crate::ladder::{Entrant, entrants, levels};
 use crate::output::print;
 use crate::plot;
 use crate::row::{Kind, Row};
 use crate::table::{maybe, number, percent, table};
+use ladder::{builds, levels};
 
 /// All levels on the same problem, in one table
 #[derive(Debug, Clone, Args)]
@@ -58,10 +57,7 @@ pub fn run(compare: &Compare) -> Result<ExitCode, Error> {
     plot::check(&compare.plot)?;
     let device = compare.how.device(false)?;
     let shape = compare.sizes.shape(512);
-    let comparison = match compare.how.dtype {
-        Dtype::F32 => compared::<f32>(compare, &device, shape)?,
-        Dtype::F64 => compared::<f64>(compare, &device, shape)?,
-    };
+    let comparison = compared(compare, &device, shape)?;
     let text = match compare.json {
         true => {
             serde_json::to_string_pretty(&comparison).map_err(|e| Error::usage(e.to_string(), "leave --json out"))?
@@ -74,11 +70,11 @@ pub fn run(compare: &Compare) -> Result<ExitCode, Error> {
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn compared<T: Element>(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparison, Error> {
+fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparison, Error> {
     let options = compare.how.options()?;
-    let takers = entrants(&levels(&compare.levels)?, compare.how.dtype, compare.shipped);
-    let bench = Bench::<T>::new(device, shape, compare.how.seed, options)?;
-    let mut rows: Vec<Row> = takers.iter().map(|entrant| bench.level(entrant)).collect();
+    let takers = builds(&levels(&compare.levels)?, compare.how.dtype, compare.shipped)?;
+    let bench = Bench::new(device, shape, compare.how.dtype, compare.how.seed, options)?;
+    let mut rows: Vec<Row> = takers.iter().map(|build| bench.level(build)).collect();
     steps(&takers, &mut rows);
     if !compare.no_vendor {
         rows.extend(bench.vendor());
@@ -92,9 +88,8 @@ fn compared<T: Element>(compare: &Compare, device: &Device, shape: Shape) -> Res
 }
 
 /// Each row against the default configuration of the level before.
-fn steps(takers: &[Entrant], rows: &mut [Row]) {
-    let is_default = |e: &Entrant| e.configuration == e.level.default_configuration(e.configuration.dtype);
-    let first = |number: u32| takers.iter().position(|entrant| entrant.level.number == number && is_default(entrant));
+fn steps(takers: &[Build], rows: &mut [Row]) {
+    let first = |number: u32| takers.iter().position(|build| build.level.number == number && build.is_default());
     for i in 0..takers.len() {
         let before = takers[i].level.number.checked_sub(1).and_then(first);
         rows[i].step = before.and_then(|b| Some(rows[b].ms? / rows[i].ms?));

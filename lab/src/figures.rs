@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use common::{Dtype, Error, Shape};
+use common::{Build, Dtype, Error, Shape};
 
 use crate::cards;
-use crate::ladder::{Entrant, LEVELS};
 use crate::lessons::{self, Waits};
 use crate::measure::Record;
 use crate::output::print;
@@ -17,12 +16,14 @@ use crate::pictures;
 use crate::plot::{Plot, picture};
 use crate::row::{Row, distinct};
 use crate::table::{maybe, percent};
+use ladder::LEVELS;
 
 const RECORD: &str = "book/measurements/nvidia-h200.json";
 const WAITS: &str = "book/measurements/nvidia-h200-waits.csv";
 const README: &str = "README.md";
 const PAGE: &str = "book/src/measurements.md";
 const START: &str = "<!-- made by `cargo x figures` from book/measurements/nvidia-h200.json -->\n";
+const LADDER: &str = "<!-- made by `cargo x figures` from the levels -->\n";
 /// The first line of what is made.
 pub const MADE: &str = "<!-- made by `cargo x figures` from book/measurements -->\n";
 const END: &str = "<!-- end -->";
@@ -58,7 +59,7 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
         return Err(unlike("a product is wrong".to_string()));
     }
     let mut files = vec![
-        (README.to_string(), between_markers(&read(root, README)?, &short(&record))?),
+        (README.to_string(), readme(&read(root, README)?, &record)?),
         (PAGE.to_string(), page(&record)),
         ("book/generated/ladder.md".to_string(), format!("{MADE}\n{}", ladder(&record))),
     ];
@@ -92,12 +93,27 @@ fn unlike(what: String) -> Error {
     Error::usage(format!("{RECORD} is no record to show: {what}"), "`cargo x measure` on that GPU makes it")
 }
 
-/// The text with what stands between the markers replaced.
-fn between_markers(text: &str, new: &str) -> Result<String, Error> {
-    let parts = text.split_once(START).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+/// README with both its tables: the levels, and what was measured.
+fn readme(text: &str, record: &Record) -> Result<String, Error> {
+    between_markers(&between_markers(text, LADDER, &levels())?, START, &short(record))
+}
+
+/// The text with what stands between a marker and the end replaced.
+fn between_markers(text: &str, start: &str, new: &str) -> Result<String, Error> {
+    let parts = text.split_once(start).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     let (before, after) =
-        parts.ok_or_else(|| Error::usage(format!("{README} lacks the lines {}and {END}", START), "put them back"))?;
-    Ok(format!("{before}{START}{new}{END}{after}"))
+        parts.ok_or_else(|| Error::usage(format!("{README} lacks the lines {start}and {END}"), "put them back"))?;
+    Ok(format!("{before}{start}{new}{END}{after}"))
+}
+
+/// README's table of the levels.
+fn levels() -> String {
+    let row = |level: &&common::Level| {
+        let common::Level { number, name, title, idea, .. } = level;
+        format!("| [{number}: {title}]({name}/kernel.cu) | {idea} | `cargo run -p {name}` |\n")
+    };
+    let rows: String = LEVELS.iter().map(row).collect();
+    format!("\n| level | the idea | run it |\n|---|---|---|\n{rows}\n")
 }
 
 /// README's table.
@@ -229,12 +245,12 @@ fn svg(plot: Plot, dtype: Dtype) -> String {
     format!("figures/{}-{dtype}.svg", if plot == Plot::Roofline { "roofline" } else { "speed" })
 }
 
-fn default(level: &'static common::Level, dtype: Dtype) -> Entrant {
-    Entrant { level, configuration: level.default_configuration(dtype) }
+fn default(level: &'static common::Level, dtype: Dtype) -> Build {
+    level.default_build(dtype)
 }
 
-fn is(row: &Row, entrant: &Entrant) -> bool {
-    row.kernel == entrant.name() && row.tiles == entrant.configuration.tiles.to_string()
+fn is(row: &Row, build: &Build) -> bool {
+    row.kernel == build.name() && row.tiles == build.configuration.tiles.to_string()
 }
 
 /// What the page says of kernels that are not in the roofline.
@@ -243,7 +259,7 @@ const LEFT_OUT: &str = " A level that shares the tiles of its last round is left
 /// Whether the row's kernel shares the tiles of its last round.
 fn has_rounds(row: &Row) -> bool {
     let is_it = |level: &&&common::Level| row.kernel.starts_with(level.name);
-    let shares = |level: &&common::Level| level.round(&level.default_configuration(row.dtype).tiles) > 1;
+    let shares = |level: &&'static common::Level| level.default_build(row.dtype).round() > 1;
     LEVELS.iter().find(is_it).is_some_and(shares)
 }
 
@@ -275,7 +291,7 @@ mod tests {
     #[test]
     fn figures_need_their_markers() {
         let text = format!("a\n{START}old\n{END}\nb {END}\n");
-        assert_eq!(between_markers(&text, "new\n").unwrap(), format!("a\n{START}new\n{END}\nb {END}\n"));
-        assert!(between_markers("a\n", "new").is_err());
+        assert_eq!(between_markers(&text, START, "new\n").unwrap(), format!("a\n{START}new\n{END}\nb {END}\n"));
+        assert!(between_markers("a\n", START, "new").is_err());
     }
 }

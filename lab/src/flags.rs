@@ -77,8 +77,8 @@ pub fn shape(text: &str) -> Result<Shape, String> {
 /// Where and how kernels run.
 #[derive(Debug, Clone, Args)]
 pub struct How {
-    /// Element type: f32 or f64
-    #[arg(long, value_enum, hide_possible_values = true, default_value = "f32")]
+    /// Element types: f32, f64, or what else the levels multiply
+    #[arg(long, value_name = "DTYPE", default_value = "f32")]
     pub dtype: Dtype,
     /// Where to run: cuda, emulator, or auto: a CUDA GPU if one answers, else the emulator
     #[arg(long, value_enum, hide_possible_values = true, default_value = "auto")]

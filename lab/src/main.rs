@@ -23,7 +23,6 @@ mod expression;
 mod figures;
 mod flags;
 mod gpus;
-mod ladder;
 mod lessons;
 mod measure;
 mod operands;

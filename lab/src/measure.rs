@@ -7,7 +7,6 @@ use clap::Args;
 use common::cli::Backend;
 use common::device::cuda::Gpu;
 use common::device::{Device, Extras, vendor};
-use common::problem::Element;
 use common::road::Options;
 use common::timing::{L2_POLICY, Peak};
 use common::{Dtype, Error, Shape};
@@ -15,10 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::bench::Bench;
 use crate::flags::Shapes;
-use crate::ladder::{Entrant, LEVELS, entrants};
 use crate::output::note;
 use crate::provenance::{commit, file_name, now, nvidia_smi, save, state, timing};
 use crate::row::Row;
+use ladder::{LEVELS, builds};
 
 /// From this size on, variants that are there to be slow are left out.
 const LARGE: u64 = 4096 * 4096 * 4096;
@@ -30,7 +29,7 @@ pub struct Measure {
     #[arg(long, value_name = "FILE", default_value = ".")]
     out: PathBuf,
     /// Element types
-    #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',', default_value = "f32,f64")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "f32,f64")]
     dtypes: Vec<Dtype>,
     #[command(flatten)]
     at: Shapes,
@@ -79,10 +78,7 @@ pub fn run(measure: &Measure) -> Result<ExitCode, Error> {
     for &dtype in &measure.dtypes {
         for &shape in &shapes {
             note(&format!("{dtype} {shape}"));
-            match dtype {
-                Dtype::F32 => point::<f32>(&device, shape, &mut record)?,
-                Dtype::F64 => point::<f64>(&device, shape, &mut record)?,
-            }
+            point(&device, shape, dtype, &mut record)?;
             save(&record, &file)?;
         }
     }
@@ -94,14 +90,13 @@ pub fn run(measure: &Measure) -> Result<ExitCode, Error> {
     Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn point<T: Element>(device: &Device, shape: Shape, record: &mut Record) -> Result<(), Error> {
+fn point(device: &Device, shape: Shape, dtype: Dtype, record: &mut Record) -> Result<(), Error> {
     let options =
         Options { gpu: &emulator::gpu::H200, extras: Extras::new(true, false), annotate: false, matrices: false };
-    let bench = Bench::<T>::new(device, shape, record.seed, options)?;
+    let bench = Bench::new(device, shape, dtype, record.seed, options)?;
     let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
-    let is_first = |e: &Entrant| e.configuration.variant == e.level.default_configuration(T::DTYPE).variant;
-    let takers: Vec<Entrant> =
-        entrants(&LEVELS, T::DTYPE, true).into_iter().filter(|e| work <= LARGE || is_first(e)).collect();
+    let mut takers = builds(&LEVELS, dtype, true)?;
+    takers.retain(|build| work <= LARGE || build.is_first_variant());
     bench.rows(&takers, true, false, &mut |row| {
         record.ptx_by.extend(row.ptx_by.clone());
         record.ptx_by.sort();

@@ -5,17 +5,16 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use common::device::Device;
-use common::problem::Element;
-use common::{Dtype, Error, Shape};
+use common::{Build, Error, Shape};
 use indicatif::ProgressBar;
 
 use crate::bench::{Bench, place};
 use crate::flags::{How, Sizes, shape};
-use crate::ladder::{Entrant, entrants, levels};
 use crate::output::{Form, Rows, note, progress};
 use crate::pivot;
 use crate::plot;
 use crate::row::{Kind, Row};
+use ladder::{builds, levels};
 
 /// The levels over sizes, blocks, tiles or shapes
 #[derive(Debug, Clone, Args)]
@@ -70,7 +69,7 @@ pub enum Over {
 /// A problem, and who runs on it.
 struct Point {
     shape: Shape,
-    entrants: Vec<Entrant>,
+    builds: Vec<Build>,
 }
 
 /// Runs the command. A wrong product ends in exit code 1.
@@ -101,12 +100,9 @@ pub fn run(sweep: &Sweep) -> Result<ExitCode, Error> {
 /// All points, row by row.
 pub fn swept(sweep: &Sweep, device: &Device, rows: &mut Rows) -> Result<(), Error> {
     let points = points(sweep)?;
-    let bar = progress(points.iter().map(|point| point.entrants.len() as u64 + 2).sum());
+    let bar = progress(points.iter().map(|point| point.builds.len() as u64 + 2).sum());
     for point in &points {
-        match sweep.how.dtype {
-            Dtype::F32 => run_point::<f32>(sweep, device, point, rows, &bar)?,
-            Dtype::F64 => run_point::<f64>(sweep, device, point, rows, &bar)?,
-        }
+        run_point(sweep, device, point, rows, &bar)?;
     }
     bar.finish_and_clear();
     Ok(())
@@ -117,37 +113,30 @@ fn points(sweep: &Sweep) -> Result<Vec<Point>, Error> {
     let of_blocks = sweep.over == Over::Block && sweep.levels.is_empty();
     let chosen = if of_blocks { levels(&["0".into(), "1".into()])? } else { levels(&sweep.levels)? };
     // The first variant is the level's own; the others are lessons of their own.
-    let first = |e: &Entrant| e.configuration.variant == e.level.default_configuration(dtype).variant;
-    let takers = |shipped| entrants(&chosen, dtype, shipped).into_iter().filter(first).collect::<Vec<Entrant>>();
+    let all_tiles = matches!(sweep.over, Over::Block | Over::Tile);
+    let mut takers = builds(&chosen, dtype, all_tiles)?;
+    takers.retain(Build::is_first_variant);
+    let point = |shape| Point { shape, builds: takers.clone() };
     Ok(match sweep.over {
-        Over::Size => {
-            let square = |&size: &u32| Point { shape: Shape { m: size, n: size, k: size }, entrants: takers(false) };
-            sweep.sizes.iter().map(square).collect()
-        }
-        Over::Shape => sweep.shapes.iter().map(|&shape| Point { shape, entrants: takers(false) }).collect(),
-        Over::Block | Over::Tile => vec![Point { shape: sweep.at.shape(512), entrants: takers(true) }],
+        Over::Size => sweep.sizes.iter().map(|&size| point(Shape { m: size, n: size, k: size })).collect(),
+        Over::Shape => sweep.shapes.iter().copied().map(point).collect(),
+        Over::Block | Over::Tile => vec![point(sweep.at.shape(512))],
     })
 }
 
-fn run_point<T: Element>(
-    sweep: &Sweep,
-    device: &Device,
-    point: &Point,
-    rows: &mut Rows,
-    bar: &ProgressBar,
-) -> Result<(), Error> {
+fn run_point(sweep: &Sweep, device: &Device, point: &Point, rows: &mut Rows, bar: &ProgressBar) -> Result<(), Error> {
     let mut put = |mut row: Row, bar: &ProgressBar| -> Result<(), Error> {
         row.growth = rows.before(&row).and_then(|before| Some(row.ms? / before.ms?));
         bar.inc(1);
         bar.suspend(|| rows.put(row))
     };
-    let bench = match Bench::<T>::new(device, point.shape, sweep.how.seed, sweep.how.options()?) {
+    let bench = match Bench::new(device, point.shape, sweep.how.dtype, sweep.how.seed, sweep.how.options()?) {
         Ok(bench) => bench,
         Err(error) => {
             note(&format!("note: {}: {error}", point.shape));
-            for entrant in &point.entrants {
-                let tiles = entrant.configuration.tiles.to_string();
-                let mut row = Row::new(entrant.name(), tiles, T::DTYPE, point.shape, Kind::Bound);
+            for build in &point.builds {
+                let tiles = build.configuration.tiles.to_string();
+                let mut row = Row::new(build.name(), tiles, sweep.how.dtype, point.shape, Kind::Bound);
                 row.verdict = format!("failed: {}", error.to_string().lines().next().unwrap_or_default());
                 put(row, bar)?;
             }
@@ -155,5 +144,5 @@ fn run_point<T: Element>(
         }
     };
     bar.set_message(point.shape.to_string());
-    bench.rows(&point.entrants, !sweep.no_vendor, !sweep.no_cpu, &mut |row| put(row, bar))
+    bench.rows(&point.builds, !sweep.no_vendor, !sweep.no_cpu, &mut |row| put(row, bar))
 }

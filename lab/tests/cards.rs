@@ -11,21 +11,10 @@ use common::tuned::records;
 use common::{Dtype, Error, Level, Shape, execute};
 use emulator::gpu::GPUS;
 use lab::{lab, refused};
-
-const LEVELS: [&Level; 9] = [
-    &level0_naive::LEVEL,
-    &level1_tiling::LEVEL,
-    &level2_register::LEVEL,
-    &level3_double_buffer::LEVEL,
-    &level4_vectorized::LEVEL,
-    &level5_warp_tiling::LEVEL,
-    &level6_async_copy::LEVEL,
-    &level7_split_k::LEVEL,
-    &level8_stream_k::LEVEL,
-];
+use ladder::LEVELS;
 
 /// A level's run on the emulator: the tile sizes that ran and whether the product is right, or the error.
-fn ran(level: &Level, words: &str) -> Result<(String, bool), Error> {
+fn ran(level: &'static Level, words: &str) -> Result<(String, bool), Error> {
     let words = format!("{words} --backend emulator --size 32").split(' ').map(String::from).collect::<Vec<_>>();
     let arguments = Arguments::from_words(level, words).unwrap();
     let report = execute(level, &arguments, &Device::Emulator, nowhere)?;
@@ -35,8 +24,8 @@ fn ran(level: &Level, words: &str) -> Result<(String, bool), Error> {
 #[test]
 fn levels_0_to_5_run_on_every_modelled_gpu_and_the_others_from_sm_80_on() {
     for (gpu, level) in GPUS.iter().flat_map(|gpu| LEVELS.map(|level| (gpu, level))) {
-        for dtype in Dtype::ALL {
-            let found = fitting(level, level.default_configuration(dtype), &Card::of_architecture(gpu.sm()));
+        for dtype in level.dtypes() {
+            let found = fitting(level.default_build(dtype), &Card::of_architecture(gpu.sm()));
             let can = level.number <= 5 || gpu.sm() >= 80;
             assert_eq!(found.is_ok(), can, "{} on {}, {dtype}: {found:?}", level.name, gpu.name);
         }
@@ -46,27 +35,27 @@ fn levels_0_to_5_run_on_every_modelled_gpu_and_the_others_from_sm_80_on() {
 #[test]
 fn a_missing_instruction_is_named() {
     for gpu in ["p100", "v100", "t4"] {
-        let error = ran(&level6_async_copy::LEVEL, &format!("--gpu {gpu}")).unwrap_err().to_string();
+        let error = ran(&ladder::level6_async_copy::LEVEL, &format!("--gpu {gpu}")).unwrap_err().to_string();
         let (message, hint) = error.split_once("\nhint: ").unwrap();
         assert!(message.contains("needs `cp.async.") && message.contains("which came with sm_80"), "{error}");
         assert!(!message.contains('\n') && hint.contains("`lab cards`"), "{error}");
     }
-    assert!(ran(&level6_async_copy::LEVEL, "--gpu a100").unwrap().1);
-    assert!(ran(&level5_warp_tiling::LEVEL, "--gpu p100").unwrap().1);
+    assert!(ran(&ladder::level6_async_copy::LEVEL, "--gpu a100").unwrap().1);
+    assert!(ran(&ladder::level5_warp_tiling::LEVEL, "--gpu p100").unwrap().1);
 }
 
 #[test]
 fn a_default_that_does_not_fit_gives_way_and_what_was_asked_for_does_not() {
     // 130 KiB of shared memory in f64, where a block of an RTX 3090 may have 99.
-    let level = &level7_split_k::LEVEL;
-    let default = level.default_configuration(Dtype::F64);
+    let level = &ladder::level7_split_k::LEVEL;
+    let default = level.default_build(Dtype::F64);
     let (tiles, right) = ran(level, "--gpu rtx3090 --dtype f64").unwrap();
-    assert!(right && tiles != default.tiles.to_string(), "{tiles}");
-    assert_eq!(ran(level, "--gpu h200 --dtype f64").unwrap().0, default.tiles.to_string());
+    assert!(right && tiles != default.configuration.tiles.to_string(), "{tiles}");
+    assert_eq!(ran(level, "--gpu h200 --dtype f64").unwrap().0, default.configuration.tiles.to_string());
     let asked = ran(level, "--gpu rtx3090 --dtype f64 --define STAGES=3").unwrap_err().to_string();
     assert!(asked.contains("needs 133120 bytes of shared memory per block, and RTX 3090 has 101376"), "{asked}");
     let card = Card::of_architecture(86);
-    let (_, note) = fitting(level, default, &card).unwrap();
+    let (_, note) = fitting(default, &card).unwrap();
     assert!(note.is_some_and(|note| note.ends_with(&format!("running {tiles} instead"))));
 }
 
@@ -75,11 +64,11 @@ fn what_the_library_chooses_fits_every_gpu() {
     let shapes = [[64, 64, 64], [512, 512, 512], [1024, 1024, 1024], [4096, 4096, 4096], [128, 128, 16384]];
     let shapes = shapes.map(|[m, n, k]| Shape { m, n, k });
     for (gpu, shape) in GPUS.iter().flat_map(|gpu| shapes.map(|shape| (gpu, shape))) {
-        for dtype in Dtype::ALL {
-            let (level, configuration) = by_record(records(), &LEVELS, gpu.sm(), &shape, dtype, nowhere).unwrap();
-            let why = misfit(level, &configuration, &Card::of_architecture(gpu.sm()));
-            assert_eq!(why, None, "{} at {shape}, {dtype}: {} {configuration}", gpu.name, level.name);
-            assert!(level.number <= 5 || gpu.sm() >= 80, "{} at {shape}, {dtype}: {}", gpu.name, level.name);
+        for dtype in [Dtype::F32, Dtype::F64] {
+            let build = by_record(records(), &LEVELS, gpu.sm(), &shape, dtype, nowhere).unwrap();
+            let why = misfit(&build, &Card::of_architecture(gpu.sm()));
+            assert_eq!(why, None, "{} at {shape}: {build}", gpu.name);
+            assert!(build.level.number <= 5 || gpu.sm() >= 80, "{} at {shape}: {build}", gpu.name);
         }
     }
 }

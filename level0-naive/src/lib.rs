@@ -1,11 +1,13 @@
 //! Level 0: one thread, one element.
-use common::{Dim3, LaunchShape, Level, Needs, Tile, Variant};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 0,
     name: "level0-naive",
     title: "one thread, one element",
+    idea: "one thread computes one element of C, and reads all it needs from global memory",
+    from: None,
     path: "level0-naive/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_naive",
@@ -14,6 +16,7 @@ pub const LEVEL: Level = Level {
         Variant { name: "uncoalesced", defines: &[("COALESCED", 0)] },
     ],
     tiles: &[("BLOCK", 16)],
+    types: &Types::USUAL,
     shipped: &[&[8], &[16], &[32]],
     space: &[("BLOCK", &[4, 8, 16, 32])],
     ptx: &[

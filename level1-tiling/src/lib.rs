@@ -1,17 +1,20 @@
 //! Level 1: shared-memory tiling.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 1,
     name: "level1-tiling",
     title: "shared-memory tiling",
+    idea: "a block stages tiles of A and B in shared memory; each staged element is read many times",
+    from: Some("level0-naive"),
     path: "level1-tiling/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_tiled",
     variants: &[],
     tiles: &[("TILE", 32)],
+    types: &Types::USUAL,
     shipped: &[&[8], &[16], &[32]],
     space: &[("TILE", &[4, 8, 16, 32])],
     ptx: &[

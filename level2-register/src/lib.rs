@@ -1,17 +1,21 @@
 //! Level 2: register blocking.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 2,
     name: "level2-register",
     title: "register blocking",
+    idea: "a thread computes several elements in registers; each value read from shared memory serves a row \
+           or a column of them",
+    from: Some("level1-tiling"),
     path: "level2-register/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_register",
     variants: &[],
     tiles: &[("BM", 32), ("BN", 32), ("BK", 32), ("TM", 8), ("TN", 4)],
+    types: &Types::USUAL,
     shipped: &[&[32, 32, 32, 8, 4], &[64, 64, 8, 8, 4], &[128, 128, 8, 8, 8]],
     space: &[
         ("BM", &[16, 32, 64, 128]),

@@ -1,17 +1,20 @@
 //! Level 3: double buffering.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 3,
     name: "level3-double-buffer",
     title: "double buffering",
+    idea: "the next tile is fetched while this one is computed, at the price of twice the shared memory",
+    from: Some("level2-register"),
     path: "level3-double-buffer/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_double_buffer",
     variants: &[],
     tiles: &[("BM", 32), ("BN", 32), ("BK", 32), ("TM", 8), ("TN", 4)],
+    types: &Types::USUAL,
     shipped: &[&[32, 32, 32, 8, 4], &[128, 128, 8, 8, 8]],
     space: &[
         ("BM", &[16, 32, 64, 128]),

@@ -1,12 +1,14 @@
 //! Level 4: vectorized memory access.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile, Variant};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 4,
     name: "level4-vectorized",
     title: "vectorized memory access",
+    idea: "memory is moved 16 bytes at a time; padding and order keep the wide accesses free of bank conflicts",
+    from: Some("level3-double-buffer"),
     path: "level4-vectorized/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_vectorized",
@@ -15,6 +17,7 @@ pub const LEVEL: Level = Level {
         Variant { name: "conflicts", defines: &[("CONFLICTS", 1)] },
     ],
     tiles: &[("BM", 128), ("BN", 128), ("BK", 8), ("TM", 8), ("TN", 8)],
+    types: &Types::USUAL,
     shipped: &[&[128, 128, 8, 8, 8], &[64, 64, 8, 8, 4], &[32, 32, 8, 4, 4]],
     space: &[("BM", &[32, 64, 128]), ("BN", &[32, 64, 128]), ("BK", &[8, 16]), ("TM", &[4, 8]), ("TN", &[4, 8])],
     ptx: &[

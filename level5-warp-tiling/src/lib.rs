@@ -1,17 +1,20 @@
 //! Level 5: warp tiling.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile};
+use common::{Dim3, LaunchShape, Level, Needs, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 5,
     name: "level5-warp-tiling",
     title: "warp tiling",
+    idea: "a warp computes a tile as square as possible, and its lanes share what they read from shared memory",
+    from: Some("level4-vectorized"),
     path: "level5-warp-tiling/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_warp_tiling",
     variants: &[],
     tiles: &[("BM", 128), ("BN", 128), ("BK", 8), ("WM", 32), ("WN", 64), ("TM", 8), ("TN", 8)],
+    types: &Types::USUAL,
     shipped: &[&[128, 128, 8, 32, 64, 8, 8], &[64, 64, 16, 32, 32, 4, 8]],
     space: &[
         ("BM", &[64, 128]),

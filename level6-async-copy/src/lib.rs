@@ -1,12 +1,15 @@
 //! Level 6: asynchronous copies.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile, Variant};
+use common::{Dim3, Dtype, LaunchShape, Level, Needs, Tile, Types, Variant};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 6,
     name: "level6-async-copy",
     title: "asynchronous copies",
+    idea: "tiles travel to shared memory while the block computes, without a stop in registers; the blocks' \
+           order keeps what they share in the L2 cache",
+    from: Some("level5-warp-tiling"),
     path: "level6-async-copy/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_async_copy",
@@ -15,6 +18,11 @@ pub const LEVEL: Level = Level {
         Variant { name: "direct", defines: &[("SHUFFLED", 0)] },
     ],
     tiles: &[("BM", 128), ("BN", 256), ("BK", 8), ("WM", 64), ("WN", 64), ("TM", 8), ("TN", 16), ("STAGES", 4)],
+    types: &[
+        Types::usual(Dtype::F32),
+        // A double is two registers wide: half the sums fit into those of a thread.
+        Types { tiles: Some(&[64, 128, 8, 32, 64, 8, 8, 4]), ..Types::usual(Dtype::F64) },
+    ],
     shipped: &[&[128, 256, 8, 64, 64, 8, 16, 4], &[64, 128, 8, 32, 64, 8, 8, 4], &[64, 64, 8, 32, 32, 4, 8, 4]],
     space: &[
         ("BM", &[64, 128]),
@@ -53,11 +61,13 @@ pub const LEVEL: Level = Level {
     needs: Needs {
         // cp.async came with sm_80.
         architecture: 80,
+        asynchronous_copies: true,
         // With its default, 3, ptxas puts the multiply-adds into another order, and neighbours share fewer operands.
         optimization: Some(1),
         shared: |c| {
             let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
-            stages * bk * ((bm + bn) * c.dtype.bytes() + 16)
+            stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + 16)
         },
+        ..Needs::USUAL
     },
 };

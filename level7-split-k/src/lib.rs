@@ -1,12 +1,14 @@
 //! Level 7: split-K.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile};
+use common::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Shape, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 7,
     name: "level7-split-k",
     title: "split-K",
+    idea: "where C has too few tiles to fill the card, warps and blocks share out K and add up their sums",
+    from: Some("level6-async-copy"),
     path: "level7-split-k/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_split_k",
@@ -22,6 +24,11 @@ pub const LEVEL: Level = Level {
         ("TN", 8),
         ("STAGES", 3),
         ("SPLIT", 1),
+    ],
+    types: &[
+        Types::usual(Dtype::F32),
+        // A stage more pays where a step takes longer.
+        Types { tiles: Some(&[64, 128, 16, 64, 32, 8, 8, 8, 4, 1]), ..Types::usual(Dtype::F64) },
     ],
     shipped: &[
         &[64, 128, 16, 64, 32, 8, 8, 8, 3, 1],
@@ -70,11 +77,25 @@ pub const LEVEL: Level = Level {
     needs: Needs {
         // cp.async came with sm_80.
         architecture: 80,
+        asynchronous_copies: true,
         // The stages, whose place the slices' sums take in the end.
         shared: |c| {
             let [bm, bn, bk, wk, stages] = ["BM", "BN", "BK", "WK", "STAGES"].map(|name| c.tiles[name]);
-            let bytes = c.dtype.bytes();
+            let bytes = c.dtype.input.bytes() as u32;
             (stages * bk * ((bm + bn) * bytes + 16)).max(bk / wk * bm * (bn * bytes + 16))
+        },
+        decomposition: Decomposition::SplitK("SPLIT"),
+        awkward: |tiles, tile| {
+            let shape = |m, n, k| Shape { m, n, k };
+            match tiles["SPLIT"] {
+                1 => Vec::new(),
+                parts => vec![
+                    // Two steps or three for each part.
+                    shape(tile.m + 1, tile.n, (5 * parts / 2 + 1) * tile.k - 1),
+                    // As many tiles as the shipped split sums have room for.
+                    shape(8 * tile.m, 16 * tile.n, 3),
+                ],
+            }
         },
         ..Needs::USUAL
     },

@@ -1,12 +1,15 @@
 //! Level 8: stream-K.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile};
+use common::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Shape, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 8,
     name: "level8-stream-k",
     title: "stream-K",
+    idea: "where tiles do not fill the last round of blocks, each block takes an equal share of what is left, \
+           wherever a tile ends",
+    from: Some("level6-async-copy"),
     path: "level8-stream-k/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_stream_k",
@@ -22,6 +25,11 @@ pub const LEVEL: Level = Level {
         ("STAGES", 4),
         // The SMs of an H200, each of which has room for one block.
         ("BLOCKS", 132),
+    ],
+    types: &[
+        Types::usual(Dtype::F32),
+        // A double is two registers wide: half the sums fit into those of a thread.
+        Types { tiles: Some(&[64, 128, 8, 32, 64, 8, 8, 4, 264]), ..Types::usual(Dtype::F64) },
     ],
     shipped: &[&[128, 256, 8, 64, 64, 8, 16, 4, 132], &[64, 128, 8, 32, 64, 8, 8, 4, 264]],
     space: &[
@@ -56,11 +64,25 @@ pub const LEVEL: Level = Level {
     needs: Needs {
         // cp.async came with sm_80.
         architecture: 80,
+        asynchronous_copies: true,
         // With its default, 3, ptxas puts the multiply-adds into another order, and neighbours share fewer operands.
         optimization: Some(1),
         shared: |c| {
             let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
-            stages * bk * ((bm + bn) * c.dtype.bytes() + 16)
+            stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + 16)
         },
+        decomposition: Decomposition::StreamK("BLOCKS"),
+        awkward: |tiles, tile| {
+            let (shape, round) = (|m, n, k| Shape { m, n, k }, tiles["BLOCKS"]);
+            vec![
+                // Shares of six steps, which fill the pipeline; some are the end of one tile and the beginning of the next.
+                shape(2 * tile.m, 3 * tile.n, ((5 * round / 6) | 1) * tile.k),
+                // Three blocks share two tiles, so that one of them has its part of both.
+                shape(1, 2 * round / 3 * tile.n, 3 * tile.k),
+                // A full round, and one tile for all blocks of the next.
+                shape(1, round * tile.n + 1, 2 * tile.k + 1),
+            ]
+        },
+        ..Needs::USUAL
     },
 };

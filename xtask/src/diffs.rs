@@ -9,13 +9,16 @@ use crate::{ptx, shell, text};
 
 /// Where the diffs lie: `level0-1.diff` is from level 0 to level 1.
 const FOLDER: &str = "book/diffs";
-/// Levels that do not start from the level before, and the one that each starts from. Level 8 shares out the tiles of level 6;
-/// level 7's small tiles are another way from there.
-const BASES: [(usize, usize); 1] = [(8, 6)];
+/// The level that a level says it starts from; nothing for the first.
+fn base(level: &str) -> Result<Option<String>> {
+    let path = format!("{level}/src/lib.rs");
+    let text = fs::read_to_string(shell::root().join(&path)).with_context(|| format!("cannot read {path}"))?;
+    Ok(declared_base(&text).map(str::to_string))
+}
 
-/// The level that a level, from 1 up, starts from: mostly the one before.
-pub fn base(level: usize) -> usize {
-    BASES.iter().find(|(number, _)| *number == level).map_or(level.saturating_sub(1), |(_, base)| *base)
+/// The name in `from: Some("…")`.
+pub fn declared_base(text: &str) -> Option<&str> {
+    text.lines().find_map(|line| line.trim().strip_prefix("from: Some(\"")?.split('"').next())
 }
 
 /// Writes the diffs; or, to check, finds those that are not what the kernels say.
@@ -45,7 +48,7 @@ pub fn passes(check: bool) -> Result<bool> {
     Ok(!check || stale.is_empty())
 }
 
-/// Every level but the first, beside its base: the name of the diff, and its text. Levels are numbered without gaps.
+/// Every level that starts from another, beside that: the name of the diff, and its text.
 fn all() -> Result<Vec<(String, String)>> {
     let levels = ptx::levels()?;
     let kernel = |level: &String| -> Result<(String, String)> {
@@ -53,7 +56,13 @@ fn all() -> Result<Vec<(String, String)>> {
         let text = fs::read_to_string(shell::root().join(&path)).with_context(|| format!("cannot read {path}"))?;
         Ok((path, text))
     };
-    (1..levels.len()).map(|number| Ok(between(&kernel(&levels[base(number)])?, &kernel(&levels[number])?))).collect()
+    let mut diffs = Vec::new();
+    for level in &levels {
+        if let Some(base) = base(level)? {
+            diffs.push(between(&kernel(&base)?, &kernel(level)?));
+        }
+    }
+    Ok(diffs)
 }
 
 /// The diff from one kernel to the next, each a path and a text, under its name.

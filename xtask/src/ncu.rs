@@ -7,6 +7,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::{ptx, shell};
+
 /// What is read: counters that the emulator promises, the unit utilisations, and the time.
 const METRICS: [&str; 21] = [
     "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
@@ -58,112 +60,76 @@ const WAITS: [&str; 21] = [
     "smsp__average_warps_issue_stalled_not_selected_per_issue_active.ratio",
 ];
 
-/// The levels whose counters are read.
-const LEVELS: [&str; 9] = [
-    "level0-naive",
-    "level1-tiling",
-    "level2-register",
-    "level3-double-buffer",
-    "level4-vectorized",
-    "level5-warp-tiling",
-    "level6-async-copy",
-    "level7-split-k",
-    "level8-stream-k",
-];
+/// Runs of a level: its crate's name, and the arguments.
+type Case = (String, String);
 
-/// The levels' default tiles at sizes that leave most of the GPU empty, fill it once, and fill it many times over.
-fn waits() -> Vec<(&'static str, String)> {
-    let mut cases = Vec::new();
-    for size in [128, 1024, 4096] {
-        cases.extend(LEVELS.map(|level| (level, format!("--size {size}"))));
+/// In each level's folder, what is read beside its defaults.
+const OWN: &str = "ncu.txt";
+
+/// The levels' default tiles at sizes that leave most of the GPU empty, fill it once, and fill it many times over; and what each
+/// level asks for beside that.
+fn waits(levels: &[String]) -> Result<Vec<Case>> {
+    let sizes = [128, 1024, 4096];
+    let mut cases: Vec<Case> = sizes
+        .iter()
+        .flat_map(|size| levels.iter().map(move |level| (level.clone(), format!("--size {size}"))))
+        .collect();
+    for level in levels {
+        cases.extend(own(level, "waits")?.into_iter().map(|arguments| (level.clone(), arguments)));
     }
-    let large = "--size 4096 --define BM=128 --define BN=128 --define BK=8 --define TM=8 --define TN=8";
-    cases.extend(["level2-register", "level3-double-buffer"].map(|level| (level, large.to_string())));
-    let small = "--size 128 --define BM=16 --define BN=32 --define BK=64 --define WM=16 --define WN=32 --define WK=16 --define TM=4 --define TN=4";
-    let deep = "--m 128 --n 128 --k 16384 --define BM=32 --define BN=64 --define BK=32 --define WM=32 --define WN=64 --define SPLIT=16";
-    cases.extend([small, deep].map(|arguments| (LEVELS[7], arguments.to_string())));
-    // Tiles that leave most of the last round empty.
-    cases.extend([LEVELS[6], LEVELS[8]].map(|level| (level, "--size 3000".to_string())));
-    cases
+    Ok(cases)
 }
 
-/// Shipped configurations on and off their tile, all but some of levels 6 and 7, and the defaults at sizes that fill the GPU.
-fn cases() -> Vec<(&'static str, String)> {
-    let blocks = |name: &str| tiles(&[name], &[&[8], &[16], &[32]]);
-    let register = |list: &[&[u32]]| tiles(&["BM", "BN", "BK", "TM", "TN"], list);
-    let variants = |names: [&str; 2], tiles: Vec<String>| -> Vec<String> {
-        names.iter().flat_map(|name| tiles.iter().map(move |tile| format!("--variant {name} {tile}"))).collect()
-    };
-    let mut naive: Vec<String> = blocks("BLOCK");
-    naive.extend(blocks("BLOCK").iter().map(|b| format!("--variant uncoalesced {b}")));
-    let small: [&[u32]; 2] = [&[32, 32, 32, 8, 4], &[128, 128, 8, 8, 8]];
-    let vectors = register(&[small[1], &[64, 64, 8, 8, 4], &[32, 32, 8, 4, 4]]);
-    let warps: [&[u32]; 2] = [&[128, 128, 8, 32, 64, 8, 8], &[64, 64, 16, 32, 32, 4, 8]];
-    let stages: [&[u32]; 3] =
-        [&[128, 256, 8, 64, 64, 8, 16, 4], &[64, 128, 8, 32, 64, 8, 8, 4], &[64, 64, 8, 32, 32, 4, 8, 4]];
-    let splits: [&[u32]; 3] = [
-        &[64, 128, 16, 64, 32, 8, 8, 8, 3, 1],
-        &[16, 32, 64, 16, 32, 16, 4, 4, 3, 1],
-        &[32, 64, 32, 32, 64, 8, 8, 8, 3, 16],
-    ];
-    let rounds: [&[u32]; 2] = [&[128, 256, 8, 64, 64, 8, 16, 4, 132], &[64, 128, 8, 32, 64, 8, 8, 4, 264]];
-    let levels = [
-        (LEVELS[0], naive),
-        (LEVELS[1], blocks("TILE")),
-        (LEVELS[2], register(&[small[0], &[64, 64, 8, 8, 4], small[1]])),
-        (LEVELS[3], register(&small)),
-        (LEVELS[4], variants(["spread", "conflicts"], vectors)),
-        (LEVELS[5], tiles(&["BM", "BN", "BK", "WM", "WN", "TM", "TN"], &warps)),
-        (LEVELS[6], tiles(&["BM", "BN", "BK", "WM", "WN", "TM", "TN", "STAGES"], &stages)),
-        (LEVELS[7], tiles(&["BM", "BN", "BK", "WM", "WN", "WK", "TM", "TN", "STAGES", "SPLIT"], &splits)),
-        (LEVELS[8], tiles(&["BM", "BN", "BK", "WM", "WN", "TM", "TN", "STAGES", "BLOCKS"], &rounds)),
-    ];
+/// The configurations that each level asks for on and off their tile, and its defaults at sizes that fill the GPU.
+fn cases(levels: &[String]) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
-    for (level, configurations) in levels {
+    for level in levels {
+        let own = own(level, "counters")?;
         for dtype in ["f32", "f64"] {
-            for configuration in &configurations {
+            for configuration in &own {
                 for size in ["--m 256 --n 256 --k 256", "--m 127 --n 65 --k 33"] {
-                    cases.push((level, format!("{size} --dtype {dtype} {configuration}")));
+                    cases.push((level.clone(), format!("{size} --dtype {dtype} {configuration}")));
                 }
             }
             for size in ["--m 1024 --n 1024 --k 1024", "--m 1000 --n 1000 --k 1000"] {
-                cases.push((level, format!("{size} --dtype {dtype}")));
+                cases.push((level.clone(), format!("{size} --dtype {dtype}")));
             }
         }
     }
-    cases
+    Ok(cases)
 }
 
-/// The flags for each list of tile sizes.
-fn tiles(names: &[&str], list: &[&[u32]]) -> Vec<String> {
-    let flags = |sizes: &&[u32]| -> Vec<String> {
-        names.iter().zip(*sizes).map(|(name, size)| format!("--define {name}={size}")).collect()
-    };
-    list.iter().map(|sizes| flags(sizes).join(" ")).collect()
+/// The arguments that a level's own file names for `kind`.
+fn own(level: &str, kind: &str) -> Result<Vec<String>> {
+    let path = shell::root().join(level).join(OWN);
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {level}/{OWN}"))?;
+    let of_kind = |line: &str| line.strip_prefix(kind).map(|rest| rest.trim().to_string());
+    Ok(text.lines().filter_map(of_kind).collect())
 }
 
 /// Records what the tests hold the emulator against.
 pub fn counters(binaries: &Path, out: &Path, levels: &[String]) -> Result<ExitCode> {
-    record(binaries, out, "cargo x ncu", &only(levels, cases())?, &METRICS)
+    record(binaries, out, "cargo x ncu", &only(levels, cases)?, &METRICS)
 }
 
 /// Records what the book says about time: where it goes.
 pub fn where_time_goes(binaries: &Path, out: &Path, levels: &[String]) -> Result<ExitCode> {
-    record(binaries, out, "cargo x ncu-waits", &only(levels, waits())?, &WAITS)
+    record(binaries, out, "cargo x ncu-waits", &only(levels, waits)?, &WAITS)
 }
 
 /// The cases of some levels; of all, if none is named.
-fn only(levels: &[String], cases: Vec<(&'static str, String)>) -> Result<Vec<(&'static str, String)>> {
-    if let Some(unknown) = levels.iter().find(|level| !LEVELS.contains(&level.as_str())) {
-        bail!("there is no level `{unknown}`; the levels are {}", LEVELS.join(", "));
+fn only(named: &[String], cases: impl Fn(&[String]) -> Result<Vec<Case>>) -> Result<Vec<Case>> {
+    let levels = ptx::levels()?;
+    if let Some(unknown) = named.iter().find(|level| !levels.contains(level)) {
+        bail!("there is no level `{unknown}`; the levels are {}", levels.join(", "));
     }
-    Ok(cases.into_iter().filter(|(level, _)| levels.is_empty() || levels.iter().any(|name| name == level)).collect())
+    cases(if named.is_empty() { &levels } else { named })
 }
 
 /// The rows of the `old` record that one of `cases` keeps: those of other levels, if they hold the same metrics.
-fn kept<'a>(old: &'a str, header: &str, cases: &[(&str, String)]) -> Result<Vec<&'a str>> {
+fn kept<'a>(old: &'a str, header: &str, cases: &[Case]) -> Result<Vec<&'a str>> {
     let mut lines = old.lines().filter(|line| !line.starts_with('#'));
-    let is_measured = |line: &str| cases.iter().any(|(level, _)| line.split(',').next() == Some(level));
+    let is_measured = |line: &str| cases.iter().any(|(level, _)| line.split(',').next() == Some(level.as_str()));
     if lines.next() != Some(header) && lines.clone().any(|line| !is_measured(line)) {
         bail!("the record holds other metrics: record all levels anew");
     }
@@ -171,7 +137,7 @@ fn kept<'a>(old: &'a str, header: &str, cases: &[(&str, String)]) -> Result<Vec<
 }
 
 /// Runs every case under `ncu` with the binaries in `binaries` and writes the metrics to `out`.
-fn record(binaries: &Path, out: &Path, command: &str, cases: &[(&str, String)], metrics: &[&str]) -> Result<ExitCode> {
+fn record(binaries: &Path, out: &Path, command: &str, cases: &[Case], metrics: &[&str]) -> Result<ExitCode> {
     let mut text =
         format!("# Made by `{command}`: counters of one launch each, read by Nsight Compute. Do not edit.\n");
     writeln!(text, "# {}", gpu()?)?;
@@ -245,20 +211,22 @@ mod tests {
     #[test]
     fn rows_of_other_levels_are_kept() {
         let old = "# made by a run\nlevel,arguments,x\na,--m 1,1\nb,--m 2,2\n";
-        let again = [("b", "--m 2".to_string())];
+        let again = [("b".to_string(), "--m 2".to_string())];
         assert_eq!(kept(old, "level,arguments,x", &again).unwrap(), ["a,--m 1,1"]);
         assert!(kept(old, "level,arguments,y", &again).is_err());
         assert!(kept("", "level,arguments,x", &again).unwrap().is_empty());
-        assert!(only(&["c".to_string()], Vec::new()).is_err());
+        assert!(only(&["c".to_string()], cases).is_err());
     }
 
     #[test]
     fn every_level_is_measured_on_and_off_its_tile() {
-        let cases = cases();
-        for level in LEVELS {
+        let levels = ptx::levels().unwrap();
+        let (cases, waits) = (cases(&levels).unwrap(), waits(&levels).unwrap());
+        for level in &levels {
+            assert!(waits.iter().any(|case| case == &(level.clone(), "--size 4096".to_string())), "{level}");
             for size in ["--m 256", "--m 127", "--m 1024", "--m 1000"] {
                 assert!(
-                    cases.iter().any(|(name, arguments)| *name == level && arguments.starts_with(size)),
+                    cases.iter().any(|(name, arguments)| name == level && arguments.starts_with(size)),
                     "{level} {size}"
                 );
             }

@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::level::{LaunchShape, Shape};
-use crate::problem::{Element, Fill, Problem};
+use crate::dtype::Sum;
+use crate::level::{Shape, Tile};
+use crate::matrix::Matrix;
+use crate::problem::{Fill, Problem};
 pub use random::{Products, Sampling};
 pub use reference::{Part, Reference};
 
@@ -49,44 +51,56 @@ pub struct WrongElement {
     pub expected: f64,
 }
 
-/// The relative error that a sum of `k` products may have, in any order of summation, when the
-/// kernel rounds to `unit_roundoff` and the reference to f64: γₙ = n·u / (1 − n·u) for both
-/// (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). Two more roundings are
-/// granted for a product rounded on its own and for the magnitude's own error.
-fn relative_bound(k: u32, unit_roundoff: f64) -> f64 {
-    // ANCHOR: bound
-    let gamma = |u: f64| {
-        let nu = (f64::from(k) + 2.0) * u;
-        nu / (1.0 - nu)
-    };
-    gamma(unit_roundoff) + gamma(f64::EPSILON / 2.0)
-    // ANCHOR_END: bound
+/// What the check knows of how a product was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Method {
+    /// What a thread block works on at a time: wrong elements that lie along its edges say so.
+    pub tile: Tile,
+    /// How products were summed: the bound of an element's error follows from it.
+    pub sum: Sum,
+}
+
+/// The error that an element may have, as a function of what it is to be and of its magnitude.
+#[derive(Debug, Clone, Copy)]
+struct Tolerance {
+    /// Relative to the sum of the absolute values of its products.
+    relative: f64,
+    /// Relative to the element.
+    of_the_element: f64,
+    /// Absolute.
+    absolute: f64,
+}
+
+impl Tolerance {
+    fn of(problem: &Problem, fill: Fill, sum: Sum) -> Tolerance {
+        // Three more roundings: alpha, beta, and their sum.
+        let roundings = problem.shape.k + if problem.is_plain() { 0 } else { 3 };
+        let [mut relative, of_the_element, absolute] = problem.dtype.bound(sum, roundings);
+        if fill == Fill::Integers {
+            // Sums are exact; C's type may be too narrow for them.
+            relative = 0.0;
+        }
+        Tolerance { relative, of_the_element, absolute }
+    }
+
+    fn at(&self, expected: f64, magnitude: f64) -> f64 {
+        self.relative * magnitude + self.of_the_element * expected.abs() + self.absolute
+    }
 }
 
 impl Check {
-    /// Compares C with the reference. Integers must be equal, reals within the bound.
-    pub fn of<T: Element>(problem: &Problem<T>, fill: Fill, c: &[T], launch: &LaunchShape) -> Check {
-        Check::against(&Reference::of(problem), problem, fill, c, launch)
+    /// Compares C with the reference. Sums of integers must be equal, reals within the bound.
+    pub fn of(problem: &Problem, fill: Fill, c: &Matrix, method: Method) -> Check {
+        Check::against(&Reference::of(problem), problem, fill, c, method)
     }
 
     /// The same, where the reference is known already.
-    pub fn against<T: Element>(
-        reference: &Reference,
-        problem: &Problem<T>,
-        fill: Fill,
-        c: &[T],
-        launch: &LaunchShape,
-    ) -> Check {
-        // Three more roundings: alpha, beta, and their sum.
-        let roundings = problem.shape.k + if problem.is_plain() { 0 } else { 3 };
-        let bound = match fill {
-            Fill::Integers => 0.0,
-            Fill::Reals => relative_bound(roundings, T::UNIT_ROUNDOFF),
-        };
+    pub fn against(reference: &Reference, problem: &Problem, fill: Fill, c: &Matrix, method: Method) -> Check {
+        let tolerance = Tolerance::of(problem, fill, method.sum);
         let (sampled, sampling) = match reference {
             Reference::Whole(_) => (Vec::new(), None),
             Reference::InPart(products) => {
-                let (parts, sampling) = products.parts(problem, c, bound);
+                let (parts, sampling) = products.parts(problem, c, &tolerance);
                 (parts, Some(sampling))
             }
         };
@@ -94,26 +108,38 @@ impl Check {
             Reference::Whole(part) => std::slice::from_ref(part),
             Reference::InPart(_) => &sampled,
         };
-        let compared = sampling.as_ref().map_or(c.len(), |sampling| sampling.compared(&problem.shape));
-        let mut check = compare(&problem.shape, (parts, compared), bound, c, launch);
+        let compared = sampling.as_ref().map_or(c.elements(), |sampling| sampling.compared(&problem.shape));
+        let mut check = compare(&problem.shape, (parts, compared), &tolerance, c, method.tile);
         check.sampling = sampling;
-        if let Some(products) = products_summed(problem, &check.first, bound, launch.tile.k) {
+        if let Some(products) = products_summed(problem, &check.first, &tolerance, method.tile.k) {
             let k = problem.shape.k;
             check.suggestion =
                 Some(format!("only the first {products} of {k} products are summed: the last step along K"));
+        }
+        if let Some(row) = written_between_rows(&problem.c, c) {
+            check.right = false;
+            check.suggestion = Some(format!("what lies between rows {row} and {} of C was written", row + 1));
         }
         check
     }
 }
 
+/// The first row of C after which something was written that is no element of it.
+fn written_between_rows(before: &Matrix, after: &Matrix) -> Option<usize> {
+    let size = before.element().bytes();
+    let (row, columns) = (before.leading() * size, before.columns() * size);
+    let rows = before.bytes().chunks(row.max(1)).zip(after.bytes().chunks(row.max(1)));
+    rows.enumerate().find(|(_, (before, after))| before.get(columns..) != after.get(columns..)).map(|(row, _)| row)
+}
+
 /// How many products the wrong elements sum, if that is a number of whole steps along K, the same for all.
-fn products_summed<T: Element>(problem: &Problem<T>, wrong: &[WrongElement], bound: f64, step: u32) -> Option<usize> {
-    let (n, k) = (problem.shape.n as usize, problem.shape.k as usize);
+fn products_summed(problem: &Problem, wrong: &[WrongElement], tolerance: &Tolerance, step: u32) -> Option<usize> {
+    let k = problem.shape.k as usize;
     let is_sum_of = |element: &WrongElement, products: usize| {
-        let product = |p: usize| problem.a[element.row * k + p].to_f64() * problem.b[p * n + element.col].to_f64();
+        let product = |p: usize| problem.a.at(element.row, p) * problem.b_at(p, element.col);
         let sum: f64 = (0..products).map(product).sum();
         let magnitude: f64 = (0..products).map(|p| product(p).abs()).sum();
-        (element.got - sum).abs() <= bound * magnitude
+        (element.got - sum).abs() <= tolerance.at(sum, magnitude)
     };
     let last_step = (k - 1) / step as usize * step as usize;
     (problem.is_plain() && last_step > 0 && !wrong.is_empty() && wrong.iter().all(|w| is_sum_of(w, last_step)))
@@ -123,14 +149,7 @@ fn products_summed<T: Element>(problem: &Problem<T>, wrong: &[WrongElement], bou
 /// Compares the elements of C that the parts hold, which are `compared` in all.
 // `!(error <= tolerance)` is not `error > tolerance`: NaN must be wrong.
 #[allow(clippy::neg_cmp_op_on_partial_ord)]
-fn compare<T: Element>(
-    shape: &Shape,
-    (parts, compared): (&[Part], usize),
-    bound: f64,
-    c: &[T],
-    launch: &LaunchShape,
-) -> Check {
-    let n = shape.n as usize;
+fn compare(shape: &Shape, (parts, compared): (&[Part], usize), tolerance: &Tolerance, c: &Matrix, tile: Tile) -> Check {
     let mut worst = 0.0f64;
     // By place, in row-major order: a row and a column of the parts meet.
     let mut wrong = BTreeMap::new();
@@ -138,8 +157,8 @@ fn compare<T: Element>(
         let values = part.product.iter().zip(&part.magnitude);
         for ((row, col), (expected, magnitude)) in part.places().zip(values) {
             // ANCHOR: compare
-            let error = (c[row * n + col].to_f64() - expected).abs();
-            let tolerance = bound * magnitude;
+            let error = (c.at(row, col) - expected).abs();
+            let tolerance = tolerance.at(*expected, *magnitude);
             if !(error <= tolerance) {
                 wrong.insert((row, col), *expected);
             }
@@ -148,18 +167,18 @@ fn compare<T: Element>(
             // ANCHOR_END: compare
         }
     }
-    let got = |row: usize, col: usize| c[row * n + col].to_f64();
+    let got = |row: usize, col: usize| c.at(row, col);
     let element =
         |(&(row, col), &expected): (&(usize, usize), &f64)| WrongElement { row, col, got: got(row, col), expected };
     let places: Vec<(usize, usize)> = wrong.keys().copied().collect();
     Check {
         right: wrong.is_empty(),
-        elements: c.len(),
+        elements: c.elements(),
         wrong: wrong.len(),
         worst,
         sampling: None,
         first: wrong.iter().take(LISTED).map(element).collect(),
-        suggestion: suggest(shape, &places, compared, &|row, col| got(row, col).is_nan(), launch),
+        suggestion: suggest(shape, &places, compared, &|row, col| got(row, col).is_nan(), tile),
     }
 }
 
@@ -169,13 +188,13 @@ fn suggest(
     wrong: &[(usize, usize)],
     compared: usize,
     is_nan: &dyn Fn(usize, usize) -> bool,
-    launch: &LaunchShape,
+    tile: Tile,
 ) -> Option<String> {
     let rows = wrong.iter().map(|w| w.0);
     let columns = wrong.iter().map(|w| w.1);
     let (m, n) = (shape.m as usize, shape.n as usize);
-    let rows = axis("rows", "M", (rows.clone().min()?, rows.max()?), m, launch.tile.m);
-    let columns = axis("columns", "N", (columns.clone().min()?, columns.max()?), n, launch.tile.n);
+    let rows = axis("rows", "M", (rows.clone().min()?, rows.max()?), m, tile.m);
+    let columns = axis("columns", "N", (columns.clone().min()?, columns.max()?), n, tile.n);
     let place = match wrong.len() == compared {
         true => "every element is wrong: the store to C, or the sum along K".to_string(),
         false => rows.or(columns).unwrap_or("wrong elements lie scattered: a race, or a guard".to_string()),

@@ -15,9 +15,11 @@ use rand_chacha::ChaCha12Rng;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::reference::Part;
+use super::Tolerance;
+use super::reference::{Part, rows_of_b};
 use crate::level::Shape;
-use crate::problem::{Element, Problem};
+use crate::matrix::Matrix;
+use crate::problem::Problem;
 
 /// Vectors on each side. Errors of a row that cancel out under one of them do so under all with probability 2⁻⁴ at most.
 const VECTORS: usize = 4;
@@ -73,7 +75,7 @@ struct Side {
 
 impl Products {
     /// For a problem whose matrices are not empty.
-    pub fn of<T: Element>(problem: &Problem<T>) -> Products {
+    pub fn of(problem: &Problem) -> Products {
         let [m, n, k] = [problem.shape.m, problem.shape.n, problem.shape.k].map(|size| size as usize);
         let mut random = ChaCha12Rng::seed_from_u64(0x6d61_7472_6978);
         let mut signs = |count: usize| -> Vec<Signed> {
@@ -81,20 +83,22 @@ impl Products {
             (0..count).map(|_| std::array::from_fn(|_| sign(random.random()))).collect()
         };
         let (x, y) = (signs(n), signs(m));
-        let (bx, b1) = from_right(&problem.b, n, &x, &vec![1.0; n]);
-        let (rows, row_magnitudes) = from_right(&problem.a, k, &bx, &b1);
-        let (ya, a1) = from_left(&problem.a, k, &y, &vec![1.0; m]);
-        let (columns, column_magnitudes) = from_left(&problem.b, n, &ya, &a1);
+        let b = rows_of_b(problem);
+        let (bx, b1) = from_right(&b, &x, &vec![1.0; n]);
+        let (rows, row_magnitudes) = from_right(&problem.a, &bx, &b1);
+        let (ya, a1) = from_left(&problem.a, &y, &vec![1.0; m]);
+        let (columns, column_magnitudes) = from_left(&b, &ya, &a1);
         let mut rows = Side { signs: x, expected: rows, magnitude: row_magnitudes };
         let mut columns = Side { signs: y, expected: columns, magnitude: column_magnitudes };
         if !problem.is_plain() {
-            let c = |from: fn(&[T], usize, &[Signed], &[f64]) -> _, side: &Side| match problem.beta {
+            let (alpha, beta) = (problem.form.alpha, problem.form.beta);
+            let c = |from: fn(&Matrix, &[Signed], &[f64]) -> _, side: &Side| match beta {
                 0.0 => None,
-                _ => Some(from(&problem.c, n, &side.signs, &vec![1.0; side.signs.len()])),
+                _ => Some(from(&problem.c, &side.signs, &vec![1.0; side.signs.len()])),
             };
-            let (of_rows, of_columns) = (c(from_right::<T>, &rows), c(from_left::<T>, &columns));
-            rows.scale(problem.alpha, problem.beta, of_rows);
-            columns.scale(problem.alpha, problem.beta, of_columns);
+            let (of_rows, of_columns) = (c(from_right, &rows), c(from_left, &columns));
+            rows.scale(alpha, beta, of_rows);
+            columns.scale(alpha, beta, of_columns);
         }
         let [rows_sampled, columns_sampled] = [(m, n), (n, m)].map(|(count, other)| {
             let all: Vec<usize> = (0..count).collect();
@@ -104,13 +108,12 @@ impl Products {
         Products { rows, columns, sample }
     }
 
-    /// The parts of the product that C is to be compared with: the sample, and the rows and columns that are suspect. `bound`
-    /// is the relative error that an element may have.
-    pub(super) fn parts<T: Element>(&self, problem: &Problem<T>, c: &[T], bound: f64) -> (Vec<Part>, Sampling) {
+    /// The parts of the product that C is to be compared with: the sample, and the rows and columns that are suspect.
+    pub(super) fn parts(&self, problem: &Problem, c: &Matrix, tolerance: &Tolerance) -> (Vec<Part>, Sampling) {
         let Shape { m, n, k } = problem.shape;
         let [m, n, k] = [m, n, k].map(|size| size as usize);
-        let (of_rows, _) = from_right(c, n, &self.rows.signs, &vec![1.0; n]);
-        let (of_columns, _) = from_left(c, n, &self.columns.signs, &vec![1.0; m]);
+        let (of_rows, _) = from_right(c, &self.rows.signs, &vec![1.0; n]);
+        let (of_columns, _) = from_left(c, &self.columns.signs, &vec![1.0; m]);
         let (loud_rows, row_noise) = self.rows.suspects(&of_rows);
         let (loud_columns, column_noise) = self.columns.suspects(&of_columns);
         let [rows, columns] = [(&loud_rows, n, 0), (&loud_columns, m, 1)].map(|(suspects, other, side)| {
@@ -120,7 +123,7 @@ impl Products {
             chosen
         });
         // What a suspect's product may be off without being loud, twice: once for the error, once for the noise against it.
-        let certain = (row_noise * n as f64).min(column_noise * m as f64) * 2.0 * LOUD / bound;
+        let certain = (row_noise * n as f64).min(column_noise * m as f64) * 2.0 * LOUD / self.bound(tolerance);
         let sampling = Sampling {
             products: 2 * VECTORS,
             rows: self.sample[0].rows.len() + rows.len(),
@@ -131,6 +134,21 @@ impl Products {
         let mut parts = self.sample.to_vec();
         parts.extend([Part::rows(problem, &rows), Part::columns(problem, &columns)]);
         (parts, sampling)
+    }
+}
+
+impl Products {
+    /// The error that an element of average magnitude may have, relative to its magnitude.
+    fn bound(&self, tolerance: &Tolerance) -> f64 {
+        if tolerance.of_the_element == 0.0 && tolerance.absolute == 0.0 {
+            return tolerance.relative;
+        }
+        let of = |part: &Part| -> (f64, f64) {
+            let values = part.product.iter().zip(&part.magnitude);
+            values.fold((0.0, 0.0), |(sum, all), (&e, &magnitude)| (sum + tolerance.at(e, magnitude), all + magnitude))
+        };
+        let [(rows, of_rows), (columns, of_columns)] = self.sample.each_ref().map(of);
+        (rows + columns) / (of_rows + of_columns)
     }
 }
 
@@ -188,36 +206,37 @@ fn spread(places: &[usize], count: usize) -> Vec<usize> {
     (0..count).map(|i| places[i * (places.len() - 1) / (count - 1)]).collect()
 }
 
-/// A matrix with `columns` columns times vectors, and its absolute values times `sizes`: a value for each row.
-fn from_right<T: Element>(matrix: &[T], columns: usize, vectors: &[Signed], sizes: &[f64]) -> (Vec<Signed>, Vec<f64>) {
-    matrix
-        .par_chunks(columns)
-        .map(|row| {
-            let (mut signed, mut size) = ([0.0; VECTORS], 0.0);
-            for ((x, vector), weight) in row.iter().zip(vectors).zip(sizes) {
-                let x = x.to_f64();
-                for (sum, sign) in signed.iter_mut().zip(vector) {
-                    *sum += x * sign;
-                }
-                size += x.abs() * weight;
+/// A matrix times vectors, and its absolute values times `sizes`: a value for each row.
+fn from_right(matrix: &Matrix, vectors: &[Signed], sizes: &[f64]) -> (Vec<Signed>, Vec<f64>) {
+    let product = |values: &mut Vec<f64>, row: usize| {
+        values.resize(matrix.columns(), 0.0);
+        matrix.read(row, 0, values);
+        let (mut signed, mut size) = ([0.0; VECTORS], 0.0);
+        for ((x, vector), weight) in values.iter().zip(vectors).zip(sizes) {
+            for (sum, sign) in signed.iter_mut().zip(vector) {
+                *sum += x * sign;
             }
-            (signed, size)
-        })
-        .unzip()
+            size += x.abs() * weight;
+        }
+        (signed, size)
+    };
+    (0..matrix.rows()).into_par_iter().map_init(Vec::new, product).unzip()
 }
 
-/// Vectors times a matrix with `columns` columns, and `sizes` times its absolute values: a value for each column.
-fn from_left<T: Element>(matrix: &[T], columns: usize, vectors: &[Signed], sizes: &[f64]) -> (Vec<Signed>, Vec<f64>) {
+/// Vectors times a matrix, and `sizes` times its absolute values: a value for each column.
+fn from_left(matrix: &Matrix, vectors: &[Signed], sizes: &[f64]) -> (Vec<Signed>, Vec<f64>) {
+    let columns = matrix.columns();
     let rows = vectors.len().div_ceil(TASKS);
-    let chunks = matrix.par_chunks(rows * columns).zip(vectors.par_chunks(rows)).zip(sizes.par_chunks(rows));
+    let chunks = vectors.par_chunks(rows).zip(sizes.par_chunks(rows)).enumerate();
     // Chunks are added in their order, so that the sums are the same on every machine.
     let mut sums: Vec<(Vec<Signed>, Vec<f64>)> = Vec::new();
-    let parts = chunks.map(|((rows, vectors), sizes)| {
+    let parts = chunks.map(|(chunk, (vectors, sizes))| {
         let mut signed = vec![[0.0; VECTORS]; columns];
         let mut size = vec![0.0; columns];
-        for ((row, vector), weight) in rows.chunks(columns).zip(vectors).zip(sizes) {
-            for ((x, sums), size) in row.iter().zip(&mut signed).zip(&mut size) {
-                let x = x.to_f64();
+        let mut values = vec![0.0; columns];
+        for (row, (vector, weight)) in vectors.iter().zip(sizes).enumerate() {
+            matrix.read(chunk * rows + row, 0, &mut values);
+            for ((x, sums), size) in values.iter().zip(&mut signed).zip(&mut size) {
                 for (sum, sign) in sums.iter_mut().zip(vector) {
                     *sum += x * sign;
                 }

@@ -4,11 +4,14 @@
 //! every machine: reports show an error's share of its bound, and are compared letter by letter. That is why no library's product
 //! stands here, whose order depends on the CPU.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
 use super::random::Products;
 use crate::level::Shape;
-use crate::problem::{Element, Problem};
+use crate::matrix::Matrix;
+use crate::problem::{Layout, Problem};
 
 /// Multiply-adds up to which the whole product is computed: 1024³, a second or two on two cores.
 const WHOLE: u64 = 1 << 30;
@@ -28,7 +31,7 @@ pub enum Reference {
 
 impl Reference {
     /// The whole product up to 2³⁰ multiply-adds, and a part of a larger one.
-    pub fn of<T: Element>(problem: &Problem<T>) -> Reference {
+    pub fn of(problem: &Problem) -> Reference {
         let Shape { m, n, k } = problem.shape;
         match u64::from(m) * u64::from(n) * u64::from(k) <= WHOLE {
             true => Reference::Whole(Part::whole(problem)),
@@ -52,47 +55,48 @@ pub struct Part {
 
 impl Part {
     /// Every element.
-    pub fn whole<T: Element>(problem: &Problem<T>) -> Part {
+    pub fn whole(problem: &Problem) -> Part {
         let [rows, columns] = [problem.shape.m, problem.shape.n].map(|size| (0..size as usize).collect());
-        Part::multiplied(problem, rows, columns, &problem.a, &problem.b)
+        Part::multiplied(problem, rows, columns)
     }
 
     /// Some rows.
-    pub fn rows<T: Element>(problem: &Problem<T>, rows: &[usize]) -> Part {
-        let k = problem.shape.k as usize;
-        let a: Vec<T> = rows.iter().flat_map(|row| &problem.a[row * k..][..k]).copied().collect();
-        Part::multiplied(problem, rows.to_vec(), (0..problem.shape.n as usize).collect(), &a, &problem.b)
+    pub fn rows(problem: &Problem, rows: &[usize]) -> Part {
+        Part::multiplied(problem, rows.to_vec(), (0..problem.shape.n as usize).collect())
     }
 
     /// Some columns.
-    pub fn columns<T: Element>(problem: &Problem<T>, columns: &[usize]) -> Part {
-        let of_row = |row: &[T]| columns.iter().map(|&col| row[col]).collect::<Vec<T>>();
-        let b: Vec<T> = problem.b.chunks(problem.shape.n as usize).flat_map(of_row).collect();
-        Part::multiplied(problem, (0..problem.shape.m as usize).collect(), columns.to_vec(), &problem.a, &b)
+    pub fn columns(problem: &Problem, columns: &[usize]) -> Part {
+        Part::multiplied(problem, (0..problem.shape.m as usize).collect(), columns.to_vec())
     }
 
-    /// `a` and `b` are the rows of A and the columns of B that the part is made of.
-    fn multiplied<T: Element>(problem: &Problem<T>, rows: Vec<usize>, columns: Vec<usize>, a: &[T], b: &[T]) -> Part {
+    fn multiplied(problem: &Problem, rows: Vec<usize>, columns: Vec<usize>) -> Part {
         let (n, k) = (columns.len(), problem.shape.k as usize);
         let mut product = vec![0.0; rows.len() * n];
         let mut magnitude = product.clone();
         if product.is_empty() {
             return Part { rows, columns, product, magnitude };
         }
+        let b = rows_of_b(problem);
+        let is_whole = n == problem.shape.n as usize;
         let parts = product.par_chunks_mut(ROWS * n).zip(magnitude.par_chunks_mut(ROWS * n));
-        parts.zip(a.par_chunks(ROWS * k)).for_each(|((product, magnitude), a)| {
+        parts.zip(rows.par_chunks(ROWS)).for_each(|((product, magnitude), rows)| {
+            let mut a = vec![0.0; rows.len() * k];
+            rows.iter().zip(a.chunks_mut(k)).for_each(|(&row, a)| problem.a.read(row, 0, a));
             let mut wide = vec![0.0; COLUMNS.min(n)];
             for from in (0..n).step_by(COLUMNS) {
-                let columns = from..(from + COLUMNS).min(n);
+                let range = from..(from + COLUMNS).min(n);
+                let wide = &mut wide[..range.len()];
                 for p in 0..k {
-                    for (wide, b) in wide.iter_mut().zip(&b[p * n..][columns.clone()]) {
-                        *wide = b.to_f64();
+                    match is_whole {
+                        true => b.read(p, from, wide),
+                        false => wide.iter_mut().zip(&columns[range.clone()]).for_each(|(b_at, &c)| *b_at = b.at(p, c)),
                     }
                     for (row, a) in a.chunks(k).enumerate() {
-                        let a = a[p].to_f64();
-                        let product = &mut product[row * n..][columns.clone()];
-                        let magnitude = &mut magnitude[row * n..][columns.clone()];
-                        for ((c, s), b) in product.iter_mut().zip(magnitude).zip(&wide) {
+                        let a = a[p];
+                        let product = &mut product[row * n..][range.clone()];
+                        let magnitude = &mut magnitude[row * n..][range.clone()];
+                        for ((c, s), b) in product.iter_mut().zip(magnitude).zip(&*wide) {
                             *c += a * b;
                             *s += (a * b).abs();
                         }
@@ -108,13 +112,13 @@ impl Part {
     }
 
     /// From A·B to alpha·A·B + beta·C.
-    fn scale<T: Element>(&mut self, problem: &Problem<T>) {
-        let (alpha, beta) = (problem.alpha, problem.beta);
+    fn scale(&mut self, problem: &Problem) {
+        let (alpha, beta) = (problem.form.alpha, problem.form.beta);
         let places: Vec<(usize, usize)> = self.places().collect();
         let values = self.product.iter_mut().zip(&mut self.magnitude);
         for ((row, col), (product, magnitude)) in places.into_iter().zip(values) {
             // Where beta is 0, C counts as not read: 0 times NaN must not count.
-            let c = if beta == 0.0 { 0.0 } else { beta * problem.c[row * problem.shape.n as usize + col].to_f64() };
+            let c = if beta == 0.0 { 0.0 } else { beta * problem.c.at(row, col) };
             *product = alpha * *product + c;
             *magnitude = alpha.abs() * *magnitude + c.abs();
         }
@@ -123,5 +127,13 @@ impl Part {
     /// Row and column of each element that it holds, in the order of `product`.
     pub fn places(&self) -> impl Iterator<Item = (usize, usize)> {
         self.rows.iter().flat_map(|&row| self.columns.iter().map(move |&col| (row, col)))
+    }
+}
+
+/// B with a row for each k, whatever its layout.
+pub(super) fn rows_of_b(problem: &Problem) -> Cow<'_, Matrix> {
+    match problem.form.layout {
+        Layout::Rows => Cow::Borrowed(&problem.b),
+        Layout::Columns => Cow::Owned(problem.b.transposed()),
     }
 }

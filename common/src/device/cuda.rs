@@ -16,9 +16,11 @@ use serde::Serialize;
 
 use super::{Facts, Ran, Task};
 use crate::Error;
+use crate::dtype::Dtype;
 use crate::ffi;
-use crate::level::{Dtype, LaunchShape, Shape};
-use crate::problem::{Element, Problem};
+use crate::level::{LaunchShape, Shape};
+use crate::matrix::Matrix;
+use crate::problem::Problem;
 use crate::timing::{self, Peak, Timing};
 pub(super) use load::{Loaded, Unloaded};
 
@@ -118,15 +120,16 @@ impl Gpu {
     }
 
     /// Runs a loaded kernel once, fetches C, and takes times if asked to.
-    pub(super) fn launch<T: Element>(
+    pub(super) fn launch(
         &self,
         Loaded { function, ptxas }: Loaded,
         task: &Task,
-        problem: &Problem<T>,
+        problem: &Problem,
         time: bool,
-    ) -> Result<Ran<T>, Error> {
+    ) -> Result<Ran, Error> {
         let resources = self.resources(&function, task, ptxas).map_err(|e| failed("asking for resources", e))?;
-        let upload = |matrix: &[T]| self.stream.clone_htod(matrix).map_err(|e| failed("copying the matrices", e));
+        let upload =
+            |matrix: &Matrix| self.stream.clone_htod(matrix.bytes()).map_err(|e| failed("copying the matrices", e));
         let [a, b, c] = [upload(&problem.a)?, upload(&problem.b)?, upload(&problem.c)?];
 
         let LaunchShape { grid, block, .. } = task.launch;
@@ -146,15 +149,16 @@ impl Gpu {
         let product = product.map_err(|e| failed("copying C back", e))?;
         // ANCHOR_END: launch
 
-        let timing = if time { Some(self.times::<T>(&problem.shape, run)?) } else { None };
-        Ok(Ran { c: product, facts: Facts::Cuda { resources, timing } })
+        let timing = if time { Some(self.times(&problem.shape, problem.dtype, run)?) } else { None };
+        Ok(Ran { c: problem.c.with_bytes(product), facts: Facts::Cuda { resources, timing } })
     }
 
     /// Times of single runs, each between two events. A batch is submitted before any of its times is
     /// read: the GPU then goes from one launch to the next, and no time contains the host's.
-    pub(super) fn times<T: Element>(
+    pub(super) fn times(
         &self,
         shape: &Shape,
+        dtype: Dtype,
         run: impl Fn() -> Result<(), Error>,
     ) -> Result<Timing, Error> {
         let driver = |e: DriverError| failed("timing", e);
@@ -180,7 +184,7 @@ impl Gpu {
             }
         }
         // ANCHOR_END: times
-        Ok(Timing::of(milliseconds, shape, self.peak(T::DTYPE)))
+        Ok(Timing::of(milliseconds, shape, self.peak(dtype)))
     }
 
     /// What the kernel needs. Dynamic shared memory above 48 KiB is opted in to here.

@@ -4,18 +4,18 @@ use emulator::{Argument, DeviceError, FaultKind, Launch, LaunchError, Module, Pt
 
 use super::{Extras, Facts, Operand, Ran, Task};
 use crate::level::LaunchShape;
-use crate::problem::{Element, Problem};
+use crate::matrix::Matrix;
+use crate::problem::Problem;
 use crate::{Error, Source, progress};
 
 /// Runs the kernel on the CPU.
-pub fn launch<T: Element>(task: &Task, problem: &Problem<T>, extras: Extras) -> Result<Ran<T>, Error> {
+pub fn launch(task: &Task, problem: &Problem, extras: Extras) -> Result<Ran, Error> {
     let kernel = task.kernel;
     let program = Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)).map_err(unknown_ptx)?;
     let mut device = emulator::Device::new();
-    let mut upload = |name: &str, matrix: &[T]| -> Result<_, Error> {
-        let bytes = T::to_bytes(matrix);
-        let buffer = device.alloc(name, bytes.len());
-        device.write(buffer, &bytes).map_err(refused)?;
+    let mut upload = |name: &str, matrix: &Matrix| -> Result<_, Error> {
+        let buffer = device.alloc(name, matrix.bytes().len());
+        device.write(buffer, matrix.bytes()).map_err(refused)?;
         Ok(buffer)
     };
     let [a, b, c] = [upload("A", &problem.a)?, upload("B", &problem.b)?, upload("C", &problem.c)?];
@@ -40,9 +40,9 @@ pub fn launch<T: Element>(task: &Task, problem: &Problem<T>, extras: Extras) -> 
     // ANCHOR: launch
     let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;
 
-    let mut bytes = vec![0; size_of_val(problem.c.as_slice())];
+    let mut bytes = vec![0; problem.c.bytes().len()];
     device.read(c, &mut bytes).map_err(|error| Error::Fault(error.to_string()))?;
-    Ok(Ran { c: T::from_bytes(&bytes), facts: Facts::Emulator(Box::new(report)) })
+    Ok(Ran { c: problem.c.with_bytes(bytes), facts: Facts::Emulator(Box::new(report)) })
     // ANCHOR_END: launch
 }
 

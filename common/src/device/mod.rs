@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::Error;
 use crate::cli::Backend;
 use crate::kernel::nvrtc;
-use crate::problem::{Element, Problem};
+use crate::matrix::Matrix;
+use crate::problem::Problem;
 use crate::timing::Timing;
 pub use task::{Operand, Task};
 
@@ -25,9 +26,9 @@ pub enum Device {
 
 /// What a launch gives back.
 #[derive(Debug, Clone)]
-pub struct Ran<T> {
+pub struct Ran {
     /// C, M × N; what the kernel did not write is NaN.
-    pub c: Vec<T>,
+    pub c: Matrix,
     /// What is known about the launch.
     pub facts: Facts,
 }
@@ -133,7 +134,7 @@ impl Device {
     }
 
     /// Runs a kernel on the problem.
-    pub fn launch<T: Element>(&self, task: &Task, problem: &Problem<T>, extras: Extras) -> Result<Ran<T>, Error> {
+    pub fn launch(&self, task: &Task, problem: &Problem, extras: Extras) -> Result<Ran, Error> {
         match self {
             Device::Cuda(gpu) => match gpu.load(task, nvrtc::find) {
                 Ok(loaded) => gpu.launch(loaded, task, problem, extras.time),

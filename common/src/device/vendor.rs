@@ -10,7 +10,8 @@ use super::cuda::{Gpu, failed};
 use crate::Error;
 use crate::ffi::Cublas;
 use crate::libraries::{files_starting_with, folders};
-use crate::problem::{Element, Problem};
+use crate::matrix::Matrix;
+use crate::problem::Problem;
 use crate::timing::Timing;
 
 /// What is said about the precision of cuBLAS's product.
@@ -49,22 +50,22 @@ impl<'a> Vendor<'a> {
         format!("{}.{}.{}", version / 10_000, version / 100 % 100, version % 100)
     }
 
-    /// C = A·B, and the times of repeated calls if asked for.
-    pub fn multiply<T: Element>(&self, problem: &Problem<T>, time: bool) -> Result<(Vec<T>, Option<Timing>), Error> {
+    /// alpha·A·B + beta·C, and the times of repeated calls if asked for. What fp8 takes is not here: cuBLAS multiplies it by another call.
+    pub fn multiply(&self, problem: &Problem, time: bool) -> Result<(Matrix, Option<Timing>), Error> {
         let (gpu, stream) = (self.gpu, self.gpu.stream());
-        let upload = |matrix: &[T]| stream.clone_htod(matrix).map_err(|e| failed("copying the matrices", e));
+        let upload = |matrix: &Matrix| stream.clone_htod(matrix.bytes()).map_err(|e| failed("copying the matrices", e));
         let (a, b, c) = (upload(&problem.a)?, upload(&problem.b)?, upload(&problem.c)?);
         let run = || {
-            let pointer = |matrix| DevicePtr::<T>::device_ptr(matrix, stream).0;
-            let product = self.cublas.gemm::<T>(pointer(&a), pointer(&b), pointer(&c), &problem.shape);
+            let pointer = |matrix| DevicePtr::<u8>::device_ptr(matrix, stream).0;
+            let product = self.cublas.gemm(problem, [pointer(&a), pointer(&b), pointer(&c)]);
             product.map_err(|why| Error::usage(why, "`--no-vendor` leaves cuBLAS out"))
         };
         run()?;
         stream.synchronize().map_err(|e| failed("running cuBLAS", e))?;
         let product = stream.clone_dtoh(&c).and_then(|c| stream.synchronize().map(|()| c));
         let product = product.map_err(|e| failed("copying C back", e))?;
-        let timing = if time { Some(gpu.times::<T>(&problem.shape, run)?) } else { None };
-        Ok((product, timing))
+        let timing = if time { Some(gpu.times(&problem.shape, problem.dtype, run)?) } else { None };
+        Ok((problem.c.with_bytes(product), timing))
     }
 }
 

@@ -14,7 +14,8 @@ pub use header::{Header, Judge, Unfit};
 pub use ptxas::Generation;
 pub use write::{ptx_file, write_ptx};
 
-use crate::level::{Configuration, Level, Needs};
+use crate::level::Needs;
+use crate::plan::Build;
 use crate::{Error, Source};
 use nvrtc::Compiler;
 
@@ -74,16 +75,12 @@ pub struct Resources {
 pub type FindCompiler = fn() -> Result<&'static Compiler, String>;
 
 impl Kernel {
-    /// The level's kernel in a configuration: shipped if it is there and fresh, else compiled.
+    /// The build's kernel: shipped if it is there and fresh, else compiled.
     /// `architecture` is the one that resources are wanted for.
-    pub fn obtain(
-        level: &Level,
-        configuration: &Configuration,
-        architecture: u32,
-        find: FindCompiler,
-    ) -> Result<Kernel, Error> {
+    pub fn obtain(build: &Build, architecture: u32, find: FindCompiler) -> Result<Kernel, Error> {
+        let Build { level, configuration } = build;
         // ANCHOR: obtain
-        let reason = match shipped(level, configuration) {
+        let reason = match shipped(build) {
             Ok((header, ptx)) => {
                 let (entry, optimization) = (level.entry.to_string(), level.needs.optimization);
                 return Ok(Kernel { entry, optimization, ..Kernel::shipped(header, ptx) });
@@ -93,7 +90,7 @@ impl Kernel {
             Err(Unfit::Stale) => format!("{} is not what its shipped PTX was made from", level.path),
         };
         match find() {
-            Ok(compiler) => Kernel::compile(level, configuration, &[architecture], compiler),
+            Ok(compiler) => Kernel::compile(build, &[architecture], compiler),
             Err(why) => Err(Error::usage(format!("{reason}, and there is no compiler: {why}"), INSTALL)),
         }
         // ANCHOR_END: obtain
@@ -107,14 +104,10 @@ impl Kernel {
     }
 
     /// Compiles the kernel, and asks for its resources on `architectures`, as far as the compiler knows them.
-    pub fn compile(
-        level: &Level,
-        configuration: &Configuration,
-        architectures: &[u32],
-        compiler: &Compiler,
-    ) -> Result<Kernel, Error> {
+    pub fn compile(build: &Build, architectures: &[u32], compiler: &Compiler) -> Result<Kernel, Error> {
+        let Build { level, configuration } = build;
         let hint = format!("this configuration does not compile: {configuration}");
-        let options = options(level, configuration);
+        let options = options(build);
         let kernel = Kernel::from_source(&level.source(), level.entry, &options, architectures, compiler, hint)?;
         match kernel.ptx.contains(&format!(".entry {}(", level.entry)) {
             true => Ok(Kernel { optimization: level.needs.optimization, ..kernel }),
@@ -163,22 +156,23 @@ impl Kernel {
     }
 }
 
-/// The file that the level ships for a configuration, if it is whole and made from this source.
-pub fn shipped(level: &Level, configuration: &Configuration) -> Result<(Header, &'static str), Unfit> {
-    let options = options(level, configuration);
+/// The file that is shipped for a build, if it is whole and made from this source.
+pub fn shipped(build: &Build) -> Result<(Header, &'static str), Unfit> {
+    let (level, options) = (build.level, options(build));
     match level.ptx.iter().find(|file| Header::options_of(file) == Some(options.join(" "))) {
         Some(file) => Header::verify(file, level.source, &options),
-        None if level.shipped_configurations().contains(configuration) => Err(Unfit::Damaged),
+        None if build.is_shipped() => Err(Unfit::Damaged),
         None => Err(Unfit::Absent),
     }
 }
 
-/// The compiler's options for a configuration.
-pub fn options(level: &Level, configuration: &Configuration) -> Vec<String> {
+/// The compiler's options for a build.
+pub fn options(build: &Build) -> Vec<String> {
+    let Build { level, configuration } = build;
     let mut options = options_for(level.needs.architecture);
     // NVRTC makes PTX before ptxas sees it: this is for the resources, and for whoever reads the header.
     options.extend(level.needs.optimization.map(|n| format!("--ptxas-options=-O{n}")));
-    options.push(format!("-DELEMENT={}", configuration.dtype.cuda_name()));
+    options.extend(configuration.dtype.macros().into_iter().map(|definition| format!("-D{definition}")));
     options.extend(level.defines(configuration).iter().map(|(name, value)| format!("-D{name}={value}")));
     options
 }

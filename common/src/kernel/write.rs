@@ -20,20 +20,20 @@ const OTHERS: [u32; 4] = [75, 80, 89, 90];
 
 /// Compiles every shipped configuration and writes it to the level's `ptx` folder, which lies under
 /// the working directory. Returns the number of files.
-pub fn write_ptx(level: &Level) -> anyhow::Result<usize> {
+pub fn write_ptx(level: &'static Level) -> anyhow::Result<usize> {
     let compiler = nvrtc::find().map_err(|why| Error::usage(why, INSTALL))?;
     let folder = Path::new(level.name).join("ptx");
-    let configurations = level.shipped_configurations();
-    for configuration in &configurations {
-        let kernel = Kernel::compile(level, configuration, &[], compiler)?;
-        let file = folder.join(configuration.file_name());
-        let options = options(level, configuration);
+    let builds = level.shipped_builds();
+    for build in &builds {
+        let kernel = Kernel::compile(build, &[], compiler)?;
+        let file = folder.join(build.configuration.file_name());
+        let options = options(build);
         let before = fs::read_to_string(&file).unwrap_or_default();
         let text = text(&level.source(), &options, kernel, compiler, &before)?;
         fs::write(&file, text)
             .with_context(|| format!("cannot write {} (is this the repository's root?)", file.display()))?;
     }
-    Ok(configurations.len())
+    Ok(builds.len())
 }
 
 /// What a shipped file of any source holds: its PTX, after a header that says what it was made from. `before` is what the

@@ -7,7 +7,7 @@ macro_rules! level_tests {
     ($($level:tt)+) => {
         use proptest::prelude::*;
         use $crate::device::Device;
-        use $crate::{Dtype, Shape, testing};
+        use $crate::{Shape, testing};
         use $($level)+ as LEVEL;
 
         #[test]
@@ -28,6 +28,11 @@ macro_rules! level_tests {
         }
 
         #[test]
+        fn the_grid_is_what_the_level_declares() {
+            testing::the_grid_is_what_the_level_declares(&LEVEL).unwrap();
+        }
+
+        #[test]
         fn order_of_blocks_changes_nothing() {
             testing::order_of_blocks_changes_nothing(&LEVEL).unwrap();
         }
@@ -37,14 +42,14 @@ macro_rules! level_tests {
 
             #[test]
             fn random_shapes_are_exact(m in 1..150u32, n in 1..150u32, k in 1..100u32, which in any::<prop::sample::Index>()) {
-                let configuration = which.get(&LEVEL.shipped_configurations()).clone();
-                prop_assert_eq!(testing::is_exact(&Device::Emulator, &LEVEL, &configuration, Shape { m, n, k }), Ok(()));
+                let build = which.get(&LEVEL.shipped_builds()).clone();
+                prop_assert_eq!(testing::is_exact(&Device::Emulator, &build, Shape { m, n, k }), Ok(()));
             }
 
             #[test]
             fn random_tile_sizes_are_refused_or_right(
                 picks in prop::collection::vec(0..60u32, LEVEL.tiles.len()),
-                dtype in prop::sample::select(Dtype::ALL.to_vec()),
+                dtype in prop::sample::select(LEVEL.dtypes().collect::<Vec<_>>()),
                 (m, n, k) in (1..80u32, 1..80u32, 1..80u32),
             ) {
                 prop_assert_eq!(testing::tile_sizes_are_refused_or_right(&LEVEL, &picks, dtype, Shape { m, n, k }), Ok(()));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use emulator::bound::Unit;
 use emulator::{Class, Counters};
 
-use super::report;
+use super::{report, skipped};
 use crate::device::Facts;
 use crate::level::Level;
 
@@ -88,15 +88,15 @@ fn is_same(level: &Level, metric: &str) -> bool {
         "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
         "smsp__sass_data_bytes_mem_shared_op_st.sum",
     ];
-    !(level.source.contains("cp.async") && without_copies.contains(&metric))
+    !(level.needs.asynchronous_copies && without_copies.contains(&metric))
 }
 
 /// Runs every recorded launch of a level and gives a line for each figure that differs from the hardware's.
-pub fn differences(level: &Level) -> Result<Vec<String>, String> {
+pub fn differences(level: &'static Level) -> Result<Vec<String>, String> {
     let mut lines = Vec::new();
     let rows = Row::of(level);
-    if rows.len() < 12 {
-        return Err(format!("the record has only {} rows of {}", rows.len(), level.name));
+    if rows.is_empty() {
+        skipped(&format!("the hardware's counters of {} are not on record yet: `cargo x ncu` reads them", level.name));
     }
     for row in rows {
         let report = report(level, &format!("{} --no-sanitize", row.arguments)).map_err(|error| error.to_string())?;

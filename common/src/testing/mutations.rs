@@ -12,10 +12,10 @@ use super::mutants::{Mutant, mutants, rules};
 use super::{awkward_shapes, compiler, skipped};
 use crate::Error;
 use crate::check::Check;
-use crate::device::Task;
 use crate::kernel::{Kernel, nvrtc::Compiler};
-use crate::level::{Configuration, Dtype, Level, Shape};
-use crate::problem::{Element, Fill, Problem};
+use crate::level::{Configuration, Level, Shape};
+use crate::plan::Build;
+use crate::problem::{Fill, Problem};
 
 /// Warp instructions of one thread block, after which a mutant counts as stuck.
 const INSTRUCTION_LIMIT: u64 = 10_000_000;
@@ -72,7 +72,7 @@ pub struct Survivor {
 /// The committed record is whole and, where NVRTC is at hand, what a run gives: of the many mutants of a large kernel, a
 /// sample is caught or explained, unless `ALL_MUTATIONS=1` asks for all. With `UPDATE_MUTATIONS=1` it is written anew;
 /// the reasons of known survivors are kept.
-pub fn record_holds(level: &Level, committed: &str, file: &Path) -> Result<(), String> {
+pub fn record_holds(level: &'static Level, committed: &str, file: &Path) -> Result<(), String> {
     let old: Option<Record> = serde_json::from_str(committed).ok();
     let update = std::env::var_os("UPDATE_MUTATIONS").is_some();
     if !update {
@@ -107,9 +107,9 @@ pub fn record_holds(level: &Level, committed: &str, file: &Path) -> Result<(), S
 }
 
 /// The record is one of this kernel, and explains every survivor.
-fn is_whole(level: &Level, record: &Record) -> Result<(), String> {
+fn is_whole(level: &'static Level, record: &Record) -> Result<(), String> {
     let mutants = mutants(level.source);
-    let runs = mutants.len() * configurations(level).len();
+    let runs = mutants.len() * builds(level).len();
     let caught: usize = record.caught.values().sum();
     let survived: usize = record.survivors.iter().map(|survivor| survivor.configurations.len()).sum();
     if record.mutants != runs || caught + record.same_code + survived != runs {
@@ -131,7 +131,7 @@ fn is_whole(level: &Level, record: &Record) -> Result<(), String> {
 }
 
 impl Survivor {
-    fn new(level: &Level, mutant: &Mutant) -> Survivor {
+    fn new(level: &'static Level, mutant: &Mutant) -> Survivor {
         Survivor {
             rule: mutant.rule.to_string(),
             number: mutant.line,
@@ -154,31 +154,31 @@ impl Survivor {
 }
 
 /// The smallest shipped tile of C, with which a mutant runs the fewest threads, in every element type and variant.
-fn configurations(level: &Level) -> Vec<Configuration> {
-    let shipped = level.shipped_configurations();
-    let smallest = shipped.iter().min_by_key(|c| area(level, c)).map(|c| c.tiles.clone());
-    shipped.into_iter().filter(|c| Some(&c.tiles) == smallest.as_ref()).collect()
+fn builds(level: &'static Level) -> Vec<Build> {
+    let shipped = level.shipped_builds();
+    let smallest = shipped.iter().min_by_key(|build| area(build)).map(|build| build.configuration.tiles.clone());
+    shipped.into_iter().filter(|build| Some(&build.configuration.tiles) == smallest.as_ref()).collect()
 }
 
 /// Elements of C that a block computes.
-fn area(level: &Level, configuration: &Configuration) -> u32 {
-    let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles).tile;
+fn area(build: &Build) -> u32 {
+    let tile = build.tile();
     tile.m * tile.n
 }
 
 /// Elements of C that a mutant is given at most: the largest shapes are for the kernel's own tests.
 const LARGEST: u32 = 1 << 20;
 
-/// The shapes of a configuration, those first that catch most.
-fn shapes(level: &Level, configuration: &Configuration) -> Vec<Shape> {
-    let mut shapes = awkward_shapes(level, configuration);
+/// The shapes of a build, those first that catch most.
+fn shapes(build: &Build) -> Vec<Shape> {
+    let mut shapes = awkward_shapes(build);
     shapes.swap(0, 3);
     shapes.retain(|shape| shape.m * shape.n <= LARGEST);
     shapes
 }
 
 /// Each mutant of a sample is caught, or among the survivors of the record.
-fn sample_holds(level: &Level, compiler: &Compiler, record: &Record) -> Result<(), String> {
+fn sample_holds(level: &'static Level, compiler: &Compiler, record: &Record) -> Result<(), String> {
     let stride = record.mutants.div_ceil(SAMPLE);
     let mutants = mutants(level.source);
     let right = right(level, compiler)?;
@@ -189,7 +189,7 @@ fn sample_holds(level: &Level, compiler: &Compiler, record: &Record) -> Result<(
     let runs: Vec<(&Mutant, &[Right])> = pairs(&mutants, &right).into_iter().step_by(stride).collect();
     let survives = |(mutant, right): &(&Mutant, &[Right])| match outcome(level, mutant, right, compiler) {
         (Some(_), _) => None,
-        (None, configuration) => Some((Survivor::new(level, mutant), configuration.to_string())),
+        (None, build) => Some((Survivor::new(level, mutant), build.configuration.to_string())),
     };
     for (survivor, configuration) in runs.par_iter().filter_map(survives).collect::<Vec<_>>() {
         let is_it = |known: &&Survivor| known.same_place(&survivor) && known.configurations.contains(&configuration);
@@ -209,47 +209,46 @@ fn pairs<'a>(mutants: &'a [Mutant], right: &'a [Vec<Right>]) -> Vec<(&'a Mutant,
 }
 
 /// The kernel as it is, in every configuration and with all other tile sizes; it must not be caught.
-fn right(level: &Level, compiler: &Compiler) -> Result<Vec<Vec<Right>>, String> {
-    let compiled = |configuration: &Configuration| -> Result<Vec<Right>, Error> {
-        let compile =
-            |c: Configuration| Ok(Right { kernel: Kernel::compile(level, &c, &[], compiler)?, configuration: c });
-        with_other_tiles(level, configuration).into_iter().map(compile).collect()
+fn right(level: &'static Level, compiler: &Compiler) -> Result<Vec<Vec<Right>>, String> {
+    let compiled = |build: &Build| -> Result<Vec<Right>, Error> {
+        let compile = |build: Build| Ok(Right { kernel: Kernel::compile(&build, &[], compiler)?, build });
+        with_other_tiles(build).into_iter().map(compile).collect()
     };
     let right: Vec<Vec<Right>> =
-        configurations(level).iter().map(compiled).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-    for Right { configuration, kernel } in right.iter().flatten() {
-        if let Some(how) = caught(level, configuration, kernel) {
-            return Err(format!("{} itself is caught ({configuration}): {how}", level.path));
+        builds(level).iter().map(compiled).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    for Right { build, kernel } in right.iter().flatten() {
+        if let Some(how) = caught(build, kernel) {
+            return Err(format!("{} itself is caught ({}): {how}", level.path, build.configuration));
         }
     }
     Ok(right)
 }
 
 /// Compiles and runs every mutant in every configuration.
-fn run(level: &Level, compiler: &Compiler) -> Result<Record, String> {
-    let (mutants, configurations) = (mutants(level.source), configurations(level));
+fn run(level: &'static Level, compiler: &Compiler) -> Result<Record, String> {
+    let (mutants, builds) = (mutants(level.source), builds(level));
     let right = right(level, compiler)?;
     let runs = pairs(&mutants, &right);
-    let outcomes: Vec<(Option<String>, &Configuration)> =
+    let outcomes: Vec<(Option<String>, &Build)> =
         runs.par_iter().map(|(mutant, right)| outcome(level, mutant, right, compiler)).collect();
     let mut record = Record {
         made_by: format!("UPDATE_MUTATIONS=1 cargo test -p {} --test mutations", level.name),
         compiler: right[0][0].kernel.compiler.clone(),
-        configurations: configurations.iter().map(Configuration::to_string).collect(),
-        shapes: shapes(level, &configurations[0]).iter().map(Shape::to_string).collect(),
+        configurations: builds.iter().map(|build| build.configuration.to_string()).collect(),
+        shapes: shapes(&builds[0]).iter().map(Shape::to_string).collect(),
         mutants: runs.len(),
         caught: BTreeMap::new(),
         rules: rules().map(|rule| (rule.to_string(), BTreeMap::new())).collect(),
         same_code: 0,
         survivors: Vec::new(),
     };
-    for ((mutant, _), (outcome, configuration)) in runs.iter().zip(outcomes) {
+    for ((mutant, _), (outcome, build)) in runs.iter().zip(outcomes) {
         let how = outcome.clone().unwrap_or("survived".to_string());
         *record.rules.entry(mutant.rule.to_string()).or_default().entry(how).or_default() += 1;
         match outcome {
             Some(how) if how == SAME_CODE => record.same_code += 1,
             Some(how) => *record.caught.entry(how).or_default() += 1,
-            None => record.add_survivor(Survivor::new(level, mutant), configuration),
+            None => record.add_survivor(Survivor::new(level, mutant), &build.configuration),
         }
     }
     Ok(record)
@@ -268,42 +267,44 @@ impl Record {
 
 /// The kernel as it is, in a configuration.
 struct Right {
-    configuration: Configuration,
+    build: Build,
     kernel: Kernel,
 }
 
-/// A configuration, and the same with all other tile sizes that are shipped, from the smallest tile of C on.
-fn with_other_tiles(level: &Level, configuration: &Configuration) -> Vec<Configuration> {
-    let of_it = |c: &Configuration| (c.dtype, c.variant) == (configuration.dtype, configuration.variant);
-    let mut all: Vec<Configuration> = level.shipped_configurations().into_iter().filter(of_it).collect();
-    all.sort_by_key(|c| (c != configuration, area(level, c)));
+/// A build, and the same with all other tile sizes that are shipped, from the smallest tile of C on.
+fn with_other_tiles(build: &Build) -> Vec<Build> {
+    let kind = |build: &Build| (build.configuration.dtype, build.configuration.variant);
+    let mut all: Vec<Build> = build.level.shipped_builds();
+    all.retain(|other| kind(other) == kind(build));
+    all.sort_by_key(|other| (other != build, area(other)));
     all
 }
 
 /// How a mutant is caught, if it is, and in which of the configurations; if not, in the first in which its code differs.
 fn outcome<'a>(
-    level: &Level,
+    level: &'static Level,
     mutant: &Mutant,
     right: &'a [Right],
     compiler: &Compiler,
-) -> (Option<String>, &'a Configuration) {
-    let wrong = Level { source: Box::leak(mutant.source.clone().into_boxed_str()), ..*level };
+) -> (Option<String>, &'a Build) {
+    let wrong: &Level =
+        Box::leak(Box::new(Level { source: Box::leak(mutant.source.clone().into_boxed_str()), ..*level }));
     let mut survived = None;
-    for Right { configuration, kernel: right } in right {
-        let Ok(kernel) = Kernel::compile(&wrong, configuration, &[], compiler) else {
-            return (Some("refused by the compiler".to_string()), configuration);
+    for Right { build, kernel: right } in right {
+        let Ok(kernel) = Kernel::compile(&Build { level: wrong, ..build.clone() }, &[], compiler) else {
+            return (Some("refused by the compiler".to_string()), build);
         };
         if instructions(&kernel.ptx).eq(instructions(&right.ptx)) {
             continue;
         }
-        match caught(level, configuration, &kernel) {
-            Some(how) => return (Some(how), configuration),
-            None => survived = survived.or(Some(configuration)),
+        match caught(build, &kernel) {
+            Some(how) => return (Some(how), build),
+            None => survived = survived.or(Some(build)),
         }
     }
     match survived {
-        Some(configuration) => (None, configuration),
-        None => (Some(SAME_CODE.to_string()), &right[0].configuration),
+        Some(build) => (None, build),
+        None => (Some(SAME_CODE.to_string()), &right[0].build),
     }
 }
 
@@ -313,50 +314,44 @@ fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
 }
 
 /// How a run in a configuration catches a kernel, if one does.
-fn caught(level: &Level, configuration: &Configuration, kernel: &Kernel) -> Option<String> {
-    let run = |shape: &Shape| match configuration.dtype {
-        Dtype::F32 => caught_on::<f32>(level, configuration, kernel, *shape),
-        Dtype::F64 => caught_on::<f64>(level, configuration, kernel, *shape),
-    };
-    shapes(level, configuration).iter().find_map(run)
+fn caught(build: &Build, kernel: &Kernel) -> Option<String> {
+    shapes(build).iter().find_map(|shape| caught_on(build, kernel, *shape))
 }
 
 /// How one run catches it, if it does. It is launched twice, in the order of the grid and then, with other numbers, in the
 /// opposite one: neither that order nor what the first launch leaves behind may spoil the second.
-fn caught_on<T: Element>(
-    level: &Level,
-    configuration: &Configuration,
-    kernel: &Kernel,
-    shape: Shape,
-) -> Option<String> {
-    let Task { launch, dynamic_shared, .. } = Task::of_level(level, configuration, kernel, &shape);
+fn caught_on(build: &Build, kernel: &Kernel, shape: Shape) -> Option<String> {
+    let plan = build.plan(shape).ok()?;
+    let task = plan.task(kernel);
     let program = match Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)) {
         Ok(program) => program,
         Err(error) => return Some(format!("not run by the emulator: {error}")),
     };
-    let size = size_of::<T>();
-    let (m, n, k) = (shape.m as usize, shape.n as usize, shape.k as usize);
+    let problem = |seed| Problem::new(shape, build.configuration.dtype, Fill::Integers, seed).ok();
+    let first = problem(1)?;
     let mut device = emulator::Device::new();
-    let buffers = [("A", m * k), ("B", k * n), ("C", m * n)].map(|(name, count)| device.alloc(name, count * size));
+    let buffers =
+        [("A", &first.a), ("B", &first.b), ("C", &first.c)].map(|(name, m)| device.alloc(name, m.bytes().len()));
     let mut arguments = buffers.map(Argument::Buffer).to_vec();
     arguments.extend([shape.m, shape.n, shape.k].map(Argument::U32));
-    let how =
-        Launch::new(launch.grid, launch.block).instruction_limit(INSTRUCTION_LIMIT).dynamic_shared(dynamic_shared);
+    let how = Launch::new(task.launch.grid, task.launch.block)
+        .instruction_limit(INSTRUCTION_LIMIT)
+        .dynamic_shared(task.dynamic_shared);
     for (seed, schedule) in [(1, Schedule::FirstFirst), (2, Schedule::LastFirst)] {
-        let problem = Problem::<T>::new(shape, Fill::Integers, seed).ok()?;
+        let problem = problem(seed)?;
         for (buffer, matrix) in buffers.into_iter().zip([&problem.a, &problem.b, &problem.c]) {
-            device.write(buffer, &T::to_bytes(matrix)).ok()?;
+            device.write(buffer, matrix.bytes()).ok()?;
         }
         match device.launch(&program, how.schedule(schedule), &arguments) {
             Ok(_) => {}
             Err(LaunchError::Fault(fault)) => return Some(format!("fault: {}", fault.kind)),
             Err(other) => return Some(format!("refused launch: {other}")),
         }
-        let mut product = T::to_bytes(&problem.c);
+        let mut product = problem.c.bytes().to_vec();
         if device.read(buffers[2], &mut product).is_err() {
             return Some(format!("fault: {}", FaultKind::Uninitialised));
         }
-        if !Check::of(&problem, Fill::Integers, &T::from_bytes(&product), &launch).right {
+        if !Check::of(&problem, Fill::Integers, &problem.c.with_bytes(product), task.method()).right {
             return Some("wrong product".to_string());
         }
     }

@@ -7,14 +7,13 @@ use crate::device::cuda::Gpu;
 use crate::level::{Level, Shape};
 
 /// What a user may get wrong, and a part of the line that must answer.
-fn cases(level: &Level) -> Vec<(String, &'static str)> {
+fn cases(level: &'static Level) -> Vec<(String, &'static str)> {
     let (tile, _) = level.tiles[0];
-    let tiles = level.default_configuration(crate::Dtype::F32).tiles;
-    let launch = |m: u32| (level.launch)(&Shape { m, n: 1, k: 1 }, &tiles);
-    let m = 65_536 * launch(1).tile.m;
+    let build = level.default_build(level.types[0].dtype);
+    let m = 65_536 * build.tile().m;
     let tall = format!("--n 1 --k 1 --m {m}");
     // A grid along x alone has room for all blocks of a C that has room in memory.
-    let tall_is_refused = launch(m).grid.y > 65_535;
+    let tall_is_refused = build.launch(&Shape { m, n: 1, k: 1 }).grid.y > 65_535;
     let cases = [
         ("--size 0", "0 is not in 1..="),
         ("--m -5", "unexpected argument"),
@@ -23,7 +22,8 @@ fn cases(level: &Level) -> Vec<(String, &'static str)> {
         ("--m 1 --n 1 --k 4194305", "no useful error bound"),
         (&tall, "65536 blocks along y"),
         ("--size 8 --m 8", "cannot be used with"),
-        ("--dtype f16", "f16"),
+        ("--dtype f31", "no element type"),
+        ("--dtype e5m2", "does not multiply e5m2"),
         ("--variant nonesuch", "no variant `nonesuch`"),
         ("--gpu voodoo", "voodoo"),
         ("--backend tpu", "tpu"),
@@ -44,7 +44,7 @@ fn cases(level: &Level) -> Vec<(String, &'static str)> {
 }
 
 /// Runs every case, and the ones that depend on what the machine has.
-pub fn bad_usage_is_one_clear_line(level: &Level, program: &str) -> Result<(), String> {
+pub fn bad_usage_is_one_clear_line(level: &'static Level, program: &str) -> Result<(), String> {
     for (words, answer) in cases(level) {
         is_refused(&run(program, &words, false)?, answer).map_err(|e| format!("`{words}`: {e}"))?;
     }

@@ -14,6 +14,7 @@ use crate::figures::markdown;
 use crate::output::{note, print};
 use crate::row::distinct;
 use crate::table::table;
+use ladder::{LEVELS, dtypes};
 use ptxas::Ptxas;
 use record::{ARCHITECTURES, Row, read};
 
@@ -26,8 +27,8 @@ pub struct Cards {
     /// All that is known of one architecture: 75 for sm_75
     #[arg(long, value_name = "N")]
     sm: Option<u32>,
-    /// Element type: f32 or f64
-    #[arg(long, value_enum, hide_possible_values = true, default_value = "f32")]
+    /// Element types: f32, f64, or what else the levels multiply
+    #[arg(long, value_name = "DTYPE", default_value = "f32")]
     dtype: Dtype,
     /// Print the record as comma-separated values
     #[arg(long, conflicts_with = "sm")]
@@ -130,7 +131,7 @@ pub fn page(text: &str) -> Result<String, Error> {
         record::compilers(text).iter().map(|(version, list)| format!("ptxas {version} for {list}")).collect();
     let mut page = format!("<!-- made by `cargo x figures` from lab/data/cards.csv -->\n\nBy {}.\n", made.join("; "));
     let rows = read(text)?;
-    for dtype in Dtype::ALL {
+    for dtype in dtypes(&LEVELS) {
         let own: Vec<Row> = rows.iter().filter(|row| row.dtype == dtype).cloned().collect();
         page += &format!("\n{dtype}: registers per thread, and the share of an SM's warps that are resident\n\n");
         let mut lines = overview(&own);

@@ -1,15 +1,14 @@
 //! The record of what every shipped configuration needs on every architecture: how it is made, and how it is read.
 
 use common::kernel::{Resources, shipped};
-use common::level::Configuration;
-use common::{Dtype, Error, Level, Shape};
+use common::{Build, Dtype, Error, Level};
 use emulator::gpu::{GPUS, Gpu};
 use emulator::occupancy::occupancy;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::ptxas::Ptxas;
-use crate::ladder::LEVELS;
+use ladder::LEVELS;
 
 /// The architectures that the record is about.
 pub const ARCHITECTURES: [u32; 9] = [60, 70, 75, 80, 86, 89, 90, 100, 120];
@@ -58,13 +57,12 @@ impl Row {
 }
 
 /// A configuration that is to be assembled for an architecture.
-pub type Item = (&'static Level, Configuration, u32);
+pub type Item = (Build, u32);
 
 /// All of them, in the record's order.
 pub fn items() -> Vec<Item> {
-    let configurations =
-        LEVELS.into_iter().flat_map(|level| level.shipped_configurations().into_iter().map(move |c| (level, c)));
-    configurations.flat_map(|(level, c)| ARCHITECTURES.map(|sm| (level, c.clone(), sm))).collect()
+    let builds = LEVELS.into_iter().flat_map(Level::shipped_builds);
+    builds.flat_map(|build| ARCHITECTURES.map(|sm| (build.clone(), sm))).collect()
 }
 
 /// A GPU of an architecture: what an SM holds is the architecture's.
@@ -73,10 +71,10 @@ pub fn gpu(sm: u32) -> Option<&'static Gpu> {
 }
 
 /// A row as these assemblers make it, each architecture by the first that knows it; and who that was.
-pub fn row((level, configuration, sm): &Item, assemblers: &[Ptxas]) -> Result<(Row, String), Error> {
-    let name = format!("{} ({configuration})", level.name);
-    let (header, ptx) = shipped(level, configuration)
-        .map_err(|_| Error::usage(format!("the shipped PTX of {name} is stale"), "`cargo x ptx` makes it again"))?;
+pub fn row((build, sm): &Item, assemblers: &[Ptxas]) -> Result<(Row, String), Error> {
+    let Build { level, configuration } = build;
+    let (header, ptx) = shipped(build)
+        .map_err(|_| Error::usage(format!("the shipped PTX of {build} is stale"), "`cargo x ptx` makes it again"))?;
     let assembled = assemblers
         .iter()
         .find_map(|ptxas| Some((ptxas.assemble(ptx, *sm, level.needs.optimization)?, ptxas.version.clone())));
@@ -102,17 +100,16 @@ pub fn row((level, configuration, sm): &Item, assemblers: &[Ptxas]) -> Result<(R
         refused: String::new(),
     };
     match answer {
-        Ok(resources) => fill(&mut row, level, configuration, gpu, resources),
+        Ok(resources) => fill(&mut row, build, gpu, resources),
         Err(why) => row.refused = why,
     }
     Ok((row, version))
 }
 
 /// What the assembler says, and what of it fits on an SM.
-fn fill(row: &mut Row, level: &Level, configuration: &Configuration, gpu: &Gpu, resources: Resources) {
-    let launch = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles);
-    let shared = resources.shared_bytes + (level.needs.shared)(configuration);
-    let found = occupancy(gpu, launch.block.count() as u32, resources.registers, shared);
+fn fill(row: &mut Row, build: &Build, gpu: &Gpu, resources: Resources) {
+    let shared = resources.shared_bytes + build.dynamic_shared();
+    let found = occupancy(gpu, build.threads(), resources.registers, shared);
     let limited: Vec<String> = found.limited_by.iter().map(ToString::to_string).collect();
     row.registers = Some(resources.registers);
     row.spilled_bytes = Some(resources.spilled_bytes);
@@ -171,14 +168,15 @@ mod tests {
         let rows = read(RECORD).unwrap();
         let items = items();
         assert_eq!(rows.len(), items.len(), "{AGAIN}");
-        for (row, (level, configuration, sm)) in rows.iter().zip(&items) {
-            let (header, _) = shipped(level, configuration).unwrap();
+        for (row, (build, sm)) in rows.iter().zip(&items) {
+            let (level, configuration) = (build.level, &build.configuration);
+            let (header, _) = shipped(build).unwrap();
             let now = (level.name, configuration.variant, configuration.tiles.to_string(), *sm, &header.source[..8]);
             let then = (&*row.level, &*row.variant, row.tiles.clone(), row.sm, &*row.source);
             assert_eq!(now, then, "{AGAIN}");
             let same = compilers(RECORD)[0].0 == header.compiler && header.judge == Judge::Ptxas;
             if let Some(known) = header.resources.get(sm).filter(|_| same) {
-                let shared = known.shared_bytes + (level.needs.shared)(configuration);
+                let shared = known.shared_bytes + build.dynamic_shared();
                 let header = (Some(known.registers), Some(known.spilled_bytes), Some(shared));
                 assert_eq!((row.registers, row.spilled_bytes, row.shared_bytes), header, "{row:?}\n{AGAIN}");
             }
@@ -187,8 +185,8 @@ mod tests {
 
     #[test]
     fn what_ptxas_and_occupancy_refuse_is_refused_before_a_launch() {
-        for (row, (level, configuration, sm)) in read(RECORD).unwrap().iter().zip(items()) {
-            let why = misfit(level, &configuration, &Card::of_architecture(sm));
+        for (row, (build, sm)) in read(RECORD).unwrap().iter().zip(items()) {
+            let why = misfit(&build, &Card::of_architecture(sm));
             assert_eq!(why.is_none(), row.runs(), "{row:?}: {why:?}");
         }
     }

@@ -1,10 +1,10 @@
 //! The grid, one of its blocks, one of its warps, one lane: level 0 on the C of the page.
 
 use common::{Dim3, Error, Shape};
-use level0_naive::LEVEL;
+use ladder::level0_naive::LEVEL;
 
 use super::sheet::{Matrix, Sheet};
-use super::traced::{accesses, configuration, elements, is_store, unlike};
+use super::traced::{accesses, build, elements, is_store, unlike};
 use crate::svg::Anchor;
 
 const SHAPE: Shape = Shape { m: 10, n: 20, k: 1 };
@@ -13,9 +13,9 @@ const BLOCK: u32 = 8;
 const CHOSEN: (Dim3, u32, u32) = (Dim3 { x: 1, y: 0, z: 0 }, 0, 13);
 
 pub fn draw() -> Result<Sheet, Error> {
-    let configuration = configuration(&LEVEL, "coalesced", &[BLOCK])?;
-    let grid = (LEVEL.launch)(&SHAPE, &configuration.tiles).grid;
-    let stores: Vec<_> = accesses(&LEVEL, &configuration, SHAPE)?.into_iter().filter(|a| is_store(a, "C")).collect();
+    let build = build(&LEVEL, "coalesced", &[BLOCK])?;
+    let grid = build.launch(&SHAPE).grid;
+    let stores: Vec<_> = accesses(&build, SHAPE)?.into_iter().filter(|a| is_store(a, "C")).collect();
     let (block, warp, lane) = CHOSEN;
 
     let mut sheet = Sheet::new(

@@ -2,10 +2,10 @@
 
 use common::{Error, Shape};
 use emulator::TracedAccess;
-use level0_naive::LEVEL;
+use ladder::level0_naive::LEVEL;
 
 use super::sheet::{MARGIN, Matrix, Sheet};
-use super::traced::{accesses, configuration, distinct, is_load, is_store, unlike};
+use super::traced::{accesses, build, distinct, is_load, is_store, unlike};
 use crate::svg::Anchor;
 
 const SIZE: u32 = 16;
@@ -32,7 +32,7 @@ pub fn draw() -> Result<Sheet, Error> {
 
 fn panel(sheet: &mut Sheet, x: f64, variant: &str) -> Result<(), Error> {
     let shape = Shape { m: SIZE, n: SIZE, k: SIZE };
-    let accesses = accesses(&LEVEL, &configuration(&LEVEL, variant, &[SIZE])?, shape)?;
+    let accesses = accesses(&build(&LEVEL, variant, &[SIZE])?, shape)?;
     let first_of = |wanted: &dyn Fn(&&TracedAccess) -> bool| {
         accesses.iter().filter(|access| access.warp == 0).find(wanted).ok_or_else(|| unlike("the warp is idle"))
     };

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use common::{Error, Shape};
 use emulator::TracedAccess;
-use level0_naive::LEVEL;
+use ladder::level0_naive::LEVEL;
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};
-use super::traced::{accesses, configuration, elements, is_load, is_store, unlike};
+use super::traced::{accesses, build, elements, is_load, is_store, unlike};
 use crate::svg::Anchor;
 
 const SIZE: u32 = 3;
@@ -19,7 +19,7 @@ type Place = (u32, u32);
 
 pub fn draw() -> Result<Sheet, Error> {
     let shape = Shape { m: SIZE, n: SIZE, k: SIZE };
-    let accesses = accesses(&LEVEL, &configuration(&LEVEL, "coalesced", &[8])?, shape)?;
+    let accesses = accesses(&build(&LEVEL, "coalesced", &[8])?, shape)?;
     let mut sheet = Sheet::new(
         500.0,
         "Level 0 on 3 × 3 matrices: who reads what",

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use common::{Dim3, Error, Shape};
 use emulator::TracedAccess;
-use level1_tiling::LEVEL;
+use ladder::level1_tiling::LEVEL;
 
 use super::sheet::{MARGIN, Matrix, Sheet};
-use super::traced::{accesses, array, configuration, elements, is_global_load, is_store};
+use super::traced::{accesses, array, build, elements, is_global_load, is_store};
 use crate::svg::Anchor;
 
 const TILE: u32 = 8;
@@ -19,7 +19,7 @@ const SIDE: f64 = 34.0;
 type Place = (u32, u32);
 
 pub fn draw() -> Result<Sheet, Error> {
-    let accesses = accesses(&LEVEL, &configuration(&LEVEL, "", &[TILE])?, SHAPE)?;
+    let accesses = accesses(&build(&LEVEL, "", &[TILE])?, SHAPE)?;
     let mut sheet = Sheet::new(
         620.0,
         &format!("Level 1, block ({},{}): one tile of A and one of B a step", BLOCK.x, BLOCK.y),

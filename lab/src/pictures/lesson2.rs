@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use common::{Error, Shape};
 use emulator::{LaneAccess, TracedAccess};
-use level2_register::LEVEL;
+use ladder::level2_register::LEVEL;
 
 use super::sheet::{Area, Matrix, Sheet};
-use super::traced::{accesses, configuration, elements, is_load, is_store};
+use super::traced::{accesses, build, elements, is_load, is_store};
 use crate::svg::Anchor;
 
 const TILE: u32 = 32;
@@ -21,7 +21,7 @@ type Place = (u32, u32);
 
 pub fn draw() -> Result<Sheet, Error> {
     let shape = Shape { m: TILE, n: TILE, k: TILE };
-    let accesses = accesses(&LEVEL, &configuration(&LEVEL, "", &[TILE, TILE, TILE, TM, TN])?, shape)?;
+    let accesses = accesses(&build(&LEVEL, "", &[TILE, TILE, TILE, TM, TN])?, shape)?;
     let mut sheet = Sheet::new(
         560.0,
         &format!("Level 2: what the thread in lane {LANE} reads for k = {K}"),

@@ -8,7 +8,7 @@ use emulator::occupancy::{Resource, occupancy};
 use emulator::{AccessKind, Memory, TracedAccess};
 
 use super::sheet::{Area, MARGIN, Sheet};
-use super::traced::{accesses, array, configuration, elements, is_global_load, is_load, kernel, unlike};
+use super::traced::{accesses, array, build, elements, is_global_load, is_load, kernel, unlike};
 use crate::svg::Anchor;
 
 const WIDTH: f64 = 640.0;
@@ -16,8 +16,10 @@ const SIZES: [u32; 5] = [32, 32, 32, 8, 4];
 const BK: u32 = SIZES[2];
 const TILES: u32 = 3;
 const SHAPE: Shape = Shape { m: SIZES[0], n: SIZES[1], k: TILES * BK };
-const LEVELS: [(&Level, &str); 2] =
-    [(&level2_register::LEVEL, "level 2: one buffer"), (&level3_double_buffer::LEVEL, "level 3: two buffers")];
+const LEVELS: [(&Level, &str); 2] = [
+    (&ladder::level2_register::LEVEL, "level 2: one buffer"),
+    (&ladder::level3_double_buffer::LEVEL, "level 3: two buffers"),
+];
 const GPUS: [Gpu; 3] = [H200, L20, T4];
 const PHASE: f64 = 98.0;
 
@@ -71,9 +73,9 @@ fn phases(accesses: &[TracedAccess]) -> Vec<Phase> {
 }
 
 /// One level's phases, a row for what it loads and one for what it computes.
-fn timeline(sheet: &mut Sheet, top: f64, level: &Level, name: &str) -> Result<f64, Error> {
-    let configuration = configuration(level, "", &SIZES)?;
-    let phases = phases(&accesses(level, &configuration, SHAPE)?);
+fn timeline(sheet: &mut Sheet, top: f64, level: &'static Level, name: &str) -> Result<f64, Error> {
+    let build = build(level, "", &SIZES)?;
+    let phases = phases(&accesses(&build, SHAPE)?);
     sheet.text((MARGIN, top + 14.0), name, "bold", Anchor::Start);
     let (loads, computes) = (top + 26.0, top + 64.0);
     // Which tile a buffer holds.
@@ -103,10 +105,10 @@ fn blocks(sheet: &mut Sheet, top: f64, gpu: &Gpu) -> Result<f64, Error> {
     let mut y = top + 8.0;
     sheet.text((MARGIN, y + 13.0), gpu.name, "bold", Anchor::Start);
     for (level, _) in LEVELS {
-        let configuration = configuration(level, "", &SIZES)?;
-        let resources = kernel(level, &configuration)?.resources;
+        let build = build(level, "", &SIZES)?;
+        let resources = kernel(&build)?.resources;
         let needs = resources.get(&gpu.sm()).ok_or_else(|| unlike("the PTX does not say what this GPU gives"))?;
-        let threads = (level.launch)(&SHAPE, &configuration.tiles).block.count() as u32;
+        let threads = build.threads();
         let fit = occupancy(gpu, threads, needs.registers, needs.shared_bytes);
         sheet.text((MARGIN + 60.0, y + 13.0), &format!("level {}", level.number), "small", Anchor::Start);
         for block in 0..fit.blocks_per_sm {

@@ -2,10 +2,10 @@
 
 use common::{Error, Shape};
 use emulator::{LaneAccess, TracedAccess};
-use level4_vectorized::LEVEL;
+use ladder::level4_vectorized::LEVEL;
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};
-use super::traced::{accesses, configuration, is_load, is_store, unlike};
+use super::traced::{accesses, build, is_load, is_store, unlike};
 use crate::svg::Anchor;
 
 const SIZES: [u32; 5] = [128, 128, 8, 8, 8];
@@ -28,7 +28,7 @@ pub fn draw() -> Result<Sheet, Error> {
     let note = "A row is 32 words of 4 bytes, one in each bank.";
     sheet.text((MARGIN, 60.0), note, "small", Anchor::Start);
     for (index, variant) in ["conflicts", "spread"].into_iter().enumerate() {
-        let accesses = accesses(&LEVEL, &configuration(&LEVEL, variant, &SIZES)?, SHAPE)?;
+        let accesses = accesses(&build(&LEVEL, variant, &SIZES)?, SHAPE)?;
         let x = MARGIN + 312.0 * index as f64;
         store(&mut sheet, (x, 92.0), &accesses)?;
         load(&mut sheet, (x, 340.0), &accesses)?;

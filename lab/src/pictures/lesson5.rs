@@ -6,14 +6,14 @@ use common::{Error, Level, Shape};
 use emulator::{Dim3, TracedAccess};
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};
-use super::traced::{accesses, array, configuration, elements, is_load, is_store, unlike};
+use super::traced::{accesses, array, build, elements, is_load, is_store, unlike};
 use crate::svg::Anchor;
 
 const TILE: u32 = 128;
 const SHAPE: Shape = Shape { m: TILE, n: TILE, k: 8 };
 const LEVELS: [(&Level, &str, &[u32]); 2] = [
-    (&level4_vectorized::LEVEL, "spread", &[TILE, TILE, 8, 8, 8]),
-    (&level5_warp_tiling::LEVEL, "", &[TILE, TILE, 8, 32, 64, 8, 8]),
+    (&ladder::level4_vectorized::LEVEL, "spread", &[TILE, TILE, 8, 8, 8]),
+    (&ladder::level5_warp_tiling::LEVEL, "", &[TILE, TILE, 8, 32, 64, 8, 8]),
 ];
 const WIDTH: f64 = 680.0;
 const PANEL: f64 = 330.0;
@@ -29,7 +29,7 @@ pub fn draw() -> Result<Sheet, Error> {
          four rows of 8, and neighbouring lanes stand in pairs below and beside each other.",
     );
     for (index, (level, variant, sizes)) in LEVELS.into_iter().enumerate() {
-        let accesses = accesses(level, &configuration(level, variant, sizes)?, SHAPE)?;
+        let accesses = accesses(&build(level, variant, sizes)?, SHAPE)?;
         let accesses: Vec<TracedAccess> = accesses
             .into_iter()
             .filter(|access| access.block == Dim3 { x: 0, y: 0, z: 0 } && access.warp == 0)

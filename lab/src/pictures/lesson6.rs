@@ -6,7 +6,7 @@ use common::{Error, Level, Shape};
 use emulator::{AccessKind, Memory, TracedAccess};
 
 use super::sheet::{Area, MARGIN, Sheet};
-use super::traced::{accesses, array, configuration, elements, is_global_load, unlike};
+use super::traced::{accesses, array, build, elements, is_global_load, unlike};
 use crate::svg::Anchor;
 
 /// A level as it is drawn: its tile sizes, its tile of A along K, the bytes of a buffer, and how many tiles are shown.
@@ -22,7 +22,7 @@ struct Drawn {
 
 const LEVELS: [Drawn; 2] = [
     Drawn {
-        level: &level5_warp_tiling::LEVEL,
+        level: &ladder::level5_warp_tiling::LEVEL,
         variant: "",
         sizes: &[128, 128, 8, 32, 64, 8, 8],
         shape: Shape { m: 128, n: 128, k: 3 * 8 },
@@ -31,7 +31,7 @@ const LEVELS: [Drawn; 2] = [
         name: "level 5: one buffer",
     },
     Drawn {
-        level: &level6_async_copy::LEVEL,
+        level: &ladder::level6_async_copy::LEVEL,
         variant: "shuffled",
         sizes: &[128, 256, 8, 64, 64, 8, 16, 4],
         shape: Shape { m: 128, n: 256, k: 6 * 8 },
@@ -69,7 +69,7 @@ struct Tile {
 }
 
 fn tiles(drawn: &Drawn) -> Result<Vec<Tile>, Error> {
-    let all = accesses(drawn.level, &configuration(drawn.level, drawn.variant, drawn.sizes)?, drawn.shape)?;
+    let all = accesses(&build(drawn.level, drawn.variant, drawn.sizes)?, drawn.shape)?;
     let in_shared = |kind: AccessKind| {
         move |access: &&TracedAccess| access.memory == Memory::Shared && access.kind == kind && array(access) != "Bs"
     };

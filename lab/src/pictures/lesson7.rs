@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use common::{Error, Shape};
 use emulator::{Memory, TracedAccess};
-use level7_split_k::LEVEL;
+use ladder::level7_split_k::LEVEL;
 
 use super::sheet::{Area, MARGIN, Sheet};
-use super::traced::{accesses, array, configuration, elements, is_global_load, unlike};
+use super::traced::{accesses, array, build, elements, is_global_load, unlike};
 use crate::svg::Anchor;
 
 /// BM, BN, BK, WM, WN, WK, TM, TN, STAGES, SPLIT.
@@ -24,7 +24,7 @@ const CHOSEN: u32 = 5;
 const WIDTH: f64 = 640.0;
 
 pub fn draw() -> Result<Sheet, Error> {
-    let accesses = accesses(&LEVEL, &configuration(&LEVEL, "", &SIZES)?, SHAPE)?;
+    let accesses = accesses(&build(&LEVEL, "", &SIZES)?, SHAPE)?;
     let mut sheet = Sheet::new(
         WIDTH,
         &format!("K of one tile of C, shared out: K = {}", SHAPE.k),

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::{Error, Level, Shape};
 use emulator::gpu::H200;
 use emulator::{Dim3, TracedAccess};
-use level8_stream_k::LEVEL;
+use ladder::level8_stream_k::LEVEL;
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};
-use super::traced::{array, configuration, elements, is_global_load, is_store, some_accesses, unlike};
+use super::traced::{array, build, elements, is_global_load, is_store, some_accesses, unlike};
 use crate::svg::Anchor;
 
 /// BM, BN, BK, WM, WN, TM, TN, STAGES, BLOCKS.
@@ -43,11 +43,11 @@ struct Part {
 }
 
 pub fn draw() -> Result<Sheet, Error> {
-    let sizes = configuration(&LEVEL, "", &SIZES)?;
-    let tiles = (LEVEL.launch)(&SHAPE, &sizes.tiles).tiles(&SHAPE) as u32;
+    let sizes = build(&LEVEL, "", &SIZES)?;
+    let tiles = sizes.launch(&SHAPE).tiles(&SHAPE) as u32;
     let whole = tiles - tiles % SIZES[8];
     let drawn = |block: Dim3| (whole..whole + BLOCKS).contains(&block.x);
-    let accesses = some_accesses(&LEVEL, &sizes, SHAPE, drawn)?;
+    let accesses = some_accesses(&sizes, SHAPE, drawn)?;
     let parts = parts(&accesses, whole);
 
     let Shape { m, n, k } = SHAPE;
@@ -65,8 +65,8 @@ pub fn draw() -> Result<Sheet, Error> {
 
 /// The rounds of both levels, an SM's share of the height each. The second is `share` of a round long in level 8.
 fn rounds(sheet: &mut Sheet, rest: u32, share: f64) -> Result<(), Error> {
-    let before: &Level = &level6_async_copy::LEVEL;
-    let blocks = (before.launch)(&SHAPE, &configuration(before, "shuffled", &SIZES[..8])?.tiles).grid.count() as u32;
+    let before: &Level = &ladder::level6_async_copy::LEVEL;
+    let blocks = build(before, "shuffled", &SIZES[..8])?.launch(&SHAPE).grid.count() as u32;
     if blocks != H200.sms + rest || H200.sms != SIZES[8] {
         return Err(unlike("level 6 has another number of tiles"));
     }

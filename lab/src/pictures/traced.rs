@@ -1,42 +1,37 @@
 //! The accesses that pictures show: those of the kernels themselves, as the emulator executes them.
 
 use common::kernel::{Kernel, nvrtc};
-use common::{Configuration, Dtype, Error, LaunchShape, Level, Shape};
+use common::{Build, Configuration, Dtype, Error, LaunchShape, Level, Shape};
 use emulator::{AccessKind, Argument, Device, Dim3, LaneAccess, Launch, Memory, Module, TracedAccess};
 
 /// Bytes of an element: all pictures are of f32.
 const ELEMENT: u64 = 4;
 
 /// A level in one of its shipped configurations, in f32.
-pub fn configuration(level: &Level, variant: &str, sizes: &[u32]) -> Result<Configuration, Error> {
+pub fn build(level: &'static Level, variant: &str, sizes: &[u32]) -> Result<Build, Error> {
     let fits = |c: &Configuration| c.dtype == Dtype::F32 && c.variant == variant && c.tiles.sizes() == sizes;
-    level.shipped_configurations().into_iter().find(fits).ok_or_else(|| {
+    level.shipped_builds().into_iter().find(|build| fits(&build.configuration)).ok_or_else(|| {
         let wanted = format!("{} ships no {variant} {sizes:?}, which a picture shows", level.name);
         Error::usage(wanted, "draw another configuration, or ship this one")
     })
 }
 
-/// The level's kernel in a configuration.
-pub fn kernel(level: &Level, configuration: &Configuration) -> Result<Kernel, Error> {
-    Kernel::obtain(level, configuration, 90, nvrtc::find)
+/// A build's kernel.
+pub fn kernel(build: &Build) -> Result<Kernel, Error> {
+    Kernel::obtain(build, 90, nvrtc::find)
 }
 
-/// All accesses of a level's kernel to global and shared memory.
-pub fn accesses(level: &Level, configuration: &Configuration, shape: Shape) -> Result<Vec<TracedAccess>, Error> {
-    some_accesses(level, configuration, shape, |_| true)
+/// All accesses of a build's kernel to global and shared memory.
+pub fn accesses(build: &Build, shape: Shape) -> Result<Vec<TracedAccess>, Error> {
+    some_accesses(build, shape, |_| true)
 }
 
 /// The same, of some blocks only.
-pub fn some_accesses(
-    level: &Level,
-    configuration: &Configuration,
-    shape: Shape,
-    wanted: impl Fn(Dim3) -> bool,
-) -> Result<Vec<TracedAccess>, Error> {
-    let kernel = kernel(level, configuration)?;
-    let LaunchShape { grid, block, .. } = (level.launch)(&shape, &configuration.tiles);
-    let launch = Launch::new(grid, block).dynamic_shared((level.needs.shared)(configuration));
-    trace(&kernel.ptx, level.entry, launch, shape, &[shape.m, shape.n, shape.k], wanted)
+pub fn some_accesses(build: &Build, shape: Shape, wanted: impl Fn(Dim3) -> bool) -> Result<Vec<TracedAccess>, Error> {
+    let kernel = kernel(build)?;
+    let LaunchShape { grid, block, .. } = build.launch(&shape);
+    let launch = Launch::new(grid, block).dynamic_shared(build.dynamic_shared());
+    trace(&kernel.ptx, build.level.entry, launch, shape, &[shape.m, shape.n, shape.k], wanted)
 }
 
 /// The accesses of some blocks of a kernel `(A, B, C, numbers…)`. A and B hold zeros.

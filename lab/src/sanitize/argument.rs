@@ -122,7 +122,7 @@ mod tests {
         let in_ = |content| {
             Argument::New(NewBuffer {
                 name: "in".to_string(),
-                element: Element::F32,
+                element: Element::Float(common::Element::F32),
                 count: "2*n".to_string(),
                 content,
             })
@@ -134,7 +134,10 @@ mod tests {
         assert_eq!(parse("n:i32=-5"), named("n", Argument::Typed(Element::Signed(4), "-5".to_string())));
         assert_eq!(parse("n=5"), named("n", plain("5")));
         assert_eq!(parse("-5"), Ok((None, plain("-5"))));
-        let inner = Argument::Structure(vec![Argument::Typed(Element::F32, "0.5".to_string()), plain("in")]);
+        let inner = Argument::Structure(vec![
+            Argument::Typed(Element::Float(common::Element::F32), "0.5".to_string()),
+            plain("in"),
+        ]);
         let outer = Argument::Structure(vec![Argument::Typed(Element::Signed(4), "3".to_string()), inner]);
         assert_eq!(parse("s:{i32=3,{f32=0.5,in}}"), named("s", outer));
     }

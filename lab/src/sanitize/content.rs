@@ -116,7 +116,10 @@ mod tests {
         }
         let random = bytes("random(10,12)", byte, 100).unwrap();
         assert!(random.contains(&10) && random.contains(&11) && random.iter().all(|b| (10..12).contains(b)));
-        assert_ne!(bytes("random", Element::F32, 4), Content::Random(-1.0, 1.0).bytes(Element::F32, 4, 1, "y"));
+        assert_ne!(
+            bytes("random", Element::Float(common::Element::F32), 4),
+            Content::Random(-1.0, 1.0).bytes(Element::Float(common::Element::F32), 4, 1, "y")
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The types that a buffer's elements, and a kernel's parameters, may have.
 
-use half::{bf16, f16};
+use common::Element as Float;
 
 /// A number's type, as `--arg` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,18 +9,12 @@ pub enum Element {
     Signed(usize),
     /// A whole number without.
     Unsigned(usize),
-    /// IEEE's half.
-    F16,
-    /// The upper half of a float.
-    Bf16,
-    /// A float.
-    F32,
-    /// A double.
-    F64,
+    /// A floating-point number.
+    Float(Float),
 }
 
 /// The names of the types.
-const NAMES: [(&str, Element); 12] = [
+const NAMES: [(&str, Element); 15] = [
     ("i8", Element::Signed(1)),
     ("u8", Element::Unsigned(1)),
     ("i16", Element::Signed(2)),
@@ -29,10 +23,13 @@ const NAMES: [(&str, Element); 12] = [
     ("u32", Element::Unsigned(4)),
     ("i64", Element::Signed(8)),
     ("u64", Element::Unsigned(8)),
-    ("f16", Element::F16),
-    ("bf16", Element::Bf16),
-    ("f32", Element::F32),
-    ("f64", Element::F64),
+    ("e4m3", Element::Float(Float::E4m3)),
+    ("e5m2", Element::Float(Float::E5m2)),
+    ("f16", Element::Float(Float::F16)),
+    ("bf16", Element::Float(Float::Bf16)),
+    ("tf32", Element::Float(Float::Tf32)),
+    ("f32", Element::Float(Float::F32)),
+    ("f64", Element::Float(Float::F64)),
 ];
 
 impl Element {
@@ -45,10 +42,10 @@ impl Element {
     /// The type that a parameter of the PTX has, unless it is a structure.
     pub fn of_parameter(kind: &str, bytes: u64) -> Option<Element> {
         match (kind, bytes) {
-            ("f32", 4) => Some(Element::F32),
-            ("f64", 8) => Some(Element::F64),
-            ("f16", 2) => Some(Element::F16),
-            ("bf16", 2) => Some(Element::Bf16),
+            ("f32", 4) => Some(Element::Float(Float::F32)),
+            ("f64", 8) => Some(Element::Float(Float::F64)),
+            ("f16", 2) => Some(Element::Float(Float::F16)),
+            ("bf16", 2) => Some(Element::Float(Float::Bf16)),
             (kind, 1 | 2 | 4 | 8) if kind.starts_with('s') => Some(Element::Signed(bytes as usize)),
             (_, 1 | 2 | 4 | 8) => Some(Element::Unsigned(bytes as usize)),
             _ => None,
@@ -64,15 +61,13 @@ impl Element {
     pub fn bytes(self) -> usize {
         match self {
             Element::Signed(bytes) | Element::Unsigned(bytes) => bytes,
-            Element::F16 | Element::Bf16 => 2,
-            Element::F32 => 4,
-            Element::F64 => 8,
+            Element::Float(float) => float.bytes(),
         }
     }
 
     /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
-        !matches!(self, Element::Signed(_) | Element::Unsigned(_))
+        matches!(self, Element::Float(_))
     }
 
     /// The bytes of a number that is written as a word: `-3`, `0x1f`, `0.5`, `inf`, `nan`.
@@ -101,10 +96,7 @@ impl Element {
     /// The bytes of a real number, rounded; of a whole one for whole types.
     pub fn float(self, number: f64) -> Vec<u8> {
         match self {
-            Element::F16 => f16::from_f64(number).to_le_bytes().to_vec(),
-            Element::Bf16 => bf16::from_f64(number).to_le_bytes().to_vec(),
-            Element::F32 => (number as f32).to_le_bytes().to_vec(),
-            Element::F64 => number.to_le_bytes().to_vec(),
+            Element::Float(float) => float.nearest(number)[..float.bytes()].to_vec(),
             Element::Signed(bytes) => (number as i64).to_le_bytes()[..bytes].to_vec(),
             Element::Unsigned(bytes) => (number as u64).to_le_bytes()[..bytes].to_vec(),
         }
@@ -118,10 +110,9 @@ impl Element {
         match self {
             Element::Signed(_) => Number::Whole((i64::from_le_bytes(wide) << shift >> shift).into()),
             Element::Unsigned(_) => Number::Whole(u64::from_le_bytes(wide).into()),
-            Element::F16 => Number::Single(f16::from_le_bytes([wide[0], wide[1]]).to_f32()),
-            Element::Bf16 => Number::Single(bf16::from_le_bytes([wide[0], wide[1]]).to_f32()),
-            Element::F32 => Number::Single(f32::from_le_bytes([wide[0], wide[1], wide[2], wide[3]])),
-            Element::F64 => Number::Double(f64::from_le_bytes(wide)),
+            Element::Float(Float::F64) => Number::Double(f64::from_le_bytes(wide)),
+            // Every other one is a float, exactly.
+            Element::Float(float) => Number::Single(float.value(bytes) as f32),
         }
     }
 }
@@ -173,7 +164,7 @@ mod tests {
         }
         assert_eq!(Element::Signed(2).number(&Element::Signed(2).parse("-3").unwrap()), Number::Whole(-3));
         assert_eq!(Element::Unsigned(1).parse("0xff"), Ok(vec![255]));
-        assert!(Element::F32.number(&Element::F32.parse("nan").unwrap()).to_f64().is_nan());
+        assert!(Element::Float(Float::F32).number(&Element::Float(Float::F32).parse("nan").unwrap()).to_f64().is_nan());
     }
 
     #[test]

@@ -11,11 +11,11 @@ use common::tuned::{Best, Record, Run};
 
 use super::choose::choose;
 use super::{Tune, show};
-use crate::ladder::LEVELS;
 use crate::measure;
 use crate::output::{Form, note, print};
 use crate::provenance::{commit, file_name, now, nvidia_smi, save, timing};
 use crate::row::Row;
+use ladder::LEVELS;
 
 /// The file, what it held before, and what this run adds.
 pub struct Keeper {
@@ -116,16 +116,13 @@ fn command(words: &[String]) -> String {
 fn unshipped(best: &[Best]) -> Vec<String> {
     let mut lines = Vec::new();
     for best in best {
-        let Some((level, configuration)) = LEVELS.iter().find_map(|level| Some((level, best.configuration(level)?)))
-        else {
-            continue;
-        };
+        let Some(build) = LEVELS.iter().find_map(|level| best.build(level)) else { continue };
         let line = format!(
             "note: not shipped yet: add &{:?} to `shipped` in {}/src/lib.rs, then `cargo x ptx`",
-            configuration.tiles.sizes(),
-            level.name
+            build.configuration.tiles.sizes(),
+            build.level.name
         );
-        if !level.shipped_configurations().contains(&configuration) && !lines.contains(&line) {
+        if !build.is_shipped() && !lines.contains(&line) {
             lines.push(line);
         }
     }
@@ -222,13 +219,9 @@ pub mod tests {
     fn what_is_chosen_is_shipped() {
         for record in common::tuned::records() {
             for best in record.best() {
-                let found = LEVELS.iter().find_map(|level| Some((level, best.configuration(level)?)));
-                let Some((level, configuration)) = found else { panic!("no level has {best:?}") };
-                assert!(
-                    common::kernel::shipped(level, &configuration).is_ok(),
-                    "{} ships no {configuration}",
-                    level.name
-                );
+                let found = LEVELS.iter().find_map(|level| best.build(level));
+                let Some(build) = found else { panic!("no level has {best:?}") };
+                assert!(common::kernel::shipped(&build).is_ok(), "{build} is not shipped");
             }
         }
         let best = Best {

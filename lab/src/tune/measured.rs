@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use common::device::Device;
-use common::problem::Element;
 use common::road::Options;
 use common::{Error, Shape};
 
@@ -21,7 +20,7 @@ const LATE: &str = "not measured: the time was up";
 const LOST: &str = "not measured: a kernel was at fault before";
 
 /// Measures what is left of every level, shape by shape.
-pub fn all<T: Element>(
+pub fn all(
     tune: &Tune,
     device: &Device,
     options: &Options,
@@ -33,14 +32,14 @@ pub fn all<T: Element>(
     let shapes = tune.at.shapes();
     for (index, &shape) in shapes.iter().enumerate() {
         let until = share(until, shapes.len() - index);
-        let bench = match Bench::<T>::new(device, shape, tune.how.seed, *options) {
+        let bench = match Bench::new(device, shape, tune.how.dtype, tune.how.seed, *options) {
             Ok(bench) => bench,
             Err(error) => {
                 note(&format!("note: {shape}: {}", error.to_string().replace('\n', "; ")));
                 continue;
             }
         };
-        let at_shape = at::<T>(tune, options, pruned, &bench, shape, until);
+        let at_shape = at(tune, options, pruned, &bench, shape, until);
         let lost = at_shape.iter().any(|row| row.verdict.starts_with("fault"));
         show::put(at_shape, rows)?;
         keeper.keep(rows.all())?;
@@ -61,16 +60,16 @@ pub fn all<T: Element>(
 
 /// The rows of one shape: cuBLAS's, then in each level's order what is shipped, so that a choice made when the time is up is no
 /// worse than today's, and then the most promising first; measured in turns, so that every level has its share of the time.
-fn at<'a, T: Element>(
+fn at<'a>(
     tune: &Tune,
     options: &Options,
     pruned: &'a [Pruned],
-    bench: &Bench<T>,
+    bench: &Bench,
     shape: Shape,
     until: Option<Instant>,
 ) -> Vec<Row> {
     let in_order = |pruned: &'a Pruned| {
-        let mut ranked = ranked::<T>(&pruned.left, &shape, options.gpu, tune.keep as usize);
+        let mut ranked = ranked(&pruned.left, &shape, options.gpu, tune.keep as usize);
         ranked.sort_by_key(|ranked| !ranked.is_own());
         ranked
     };
@@ -86,7 +85,7 @@ fn at<'a, T: Element>(
             let Some(ranked) = ranked.get(turn) else { continue };
             let late = turn > 0 && until.is_some_and(|until| Instant::now() > until);
             let not = if lost { Some(LOST) } else { late.then_some(LATE) };
-            let mut row = one::<T>(bench, ranked, shape, not);
+            let mut row = one(bench, ranked, shape, not);
             lost |= row.verdict.starts_with("fault");
             row.of_vendor = rate.and_then(|rate| Some(row.gflops? / rate));
             rows.push(row);
@@ -98,13 +97,13 @@ fn at<'a, T: Element>(
 }
 
 /// The row of a candidate, measured unless there is a reason why `not`.
-fn one<T: Element>(bench: &Bench<T>, ranked: &Ranked, shape: Shape, not: Option<&str>) -> Row {
+fn one(bench: &Bench, ranked: &Ranked, shape: Shape, not: Option<&str>) -> Row {
     let survivor = ranked.survivor;
     let mut row = match not {
-        None => bench.obtained(&survivor.entrant, &survivor.kernel),
+        None => bench.obtained(&survivor.build, &survivor.kernel),
         Some(why) => {
-            let tiles = survivor.entrant.configuration.tiles.to_string();
-            let row = Row::new(survivor.entrant.name(), tiles, T::DTYPE, shape, bench.kind());
+            let tiles = survivor.build.configuration.tiles.to_string();
+            let row = Row::new(survivor.build.name(), tiles, survivor.build.configuration.dtype, shape, bench.kind());
             Row { verdict: why.to_string(), ..row }
         }
     };
@@ -118,7 +117,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::ladder::{LEVELS, entrants};
     use crate::tune::keeper::read;
     use crate::tune::keeper::tests::{empty_run, scratch, tune};
     use crate::tune::prune::{Search, prune};
@@ -128,10 +126,11 @@ mod tests {
     use common::{Dtype, Level};
     use emulator::gpu::H200;
     use indicatif::ProgressBar;
+    use ladder::{LEVELS, builds};
 
     fn pruned(level: &'static Level) -> Pruned {
         let search = Search { gpu: &H200, find: nvrtc::nowhere, extras: Extras::new(false, true), until: None };
-        prune::<f32>(level, entrants(&[level], Dtype::F32, true), &search, &ProgressBar::hidden())
+        prune(level, builds(&[level], Dtype::F32, true).unwrap(), &search, &ProgressBar::hidden())
     }
 
     /// The emulator stands in for a GPU: bounds for medians.
@@ -140,7 +139,7 @@ mod tests {
         let options = Options { gpu: &H200, extras: Extras::new(true, true), annotate: false, matrices: false };
         let mut rows = Rows::new(Box::new(std::io::sink()), Form::Json).unwrap();
         let mut keeper = Keeper::of(&tune, "NVIDIA H200", 90, empty_run()).unwrap();
-        let done = all::<f32>(&tune, &Device::Emulator, &options, pruned, &mut rows, &mut keeper, until);
+        let done = all(&tune, &Device::Emulator, &options, pruned, &mut rows, &mut keeper, until);
         let file = folder.join("nvidia-h200.json");
         let record = done.and_then(|()| read(&fs::read_to_string(&file).unwrap(), &file, "NVIDIA H200"));
         (rows.all().to_vec(), record)
@@ -153,7 +152,7 @@ mod tests {
     #[test]
     fn what_is_measured_is_on_record_and_a_second_run_adds_to_it() {
         let folder = scratch("record");
-        let (rows, record) = run("--shapes 64x64x64,96x32x64", &folder, &[pruned(&level1_tiling::LEVEL)], None);
+        let (rows, record) = run("--shapes 64x64x64,96x32x64", &folder, &[pruned(&ladder::level1_tiling::LEVEL)], None);
         assert_eq!(verdicts(&rows), ["right"; 6]);
         assert!(rows.iter().all(|row| row.rank.is_some() && row.wavefronts_per_request.is_some()));
         let first = record.unwrap();
@@ -161,14 +160,14 @@ mod tests {
         let shapes: Vec<u32> = first.best().map(|best| best.m).collect();
         assert_eq!(shapes, [64, 96]);
 
-        let (_, record) = run("--sizes 64", &folder, &[pruned(&level2_register::LEVEL)], None);
+        let (_, record) = run("--sizes 64", &folder, &[pruned(&ladder::level2_register::LEVEL)], None);
         let levels: Vec<String> = record.unwrap().best().map(|best| best.level.clone()).collect();
         assert_eq!(levels, ["level1-tiling", "level1-tiling", "level2-register"]);
     }
 
     #[test]
     fn one_that_does_not_start_is_listed_and_the_others_go_on() {
-        let mut broken = pruned(&level1_tiling::LEVEL);
+        let mut broken = pruned(&ladder::level1_tiling::LEVEL);
         broken.left[0].kernel.entry = "nonesuch".into();
         let (rows, record) = run("--sizes 64", &scratch("broken"), &[broken], None);
         let failed: Vec<&Row> = rows.iter().filter(|row| !row.is_right()).collect();
@@ -184,11 +183,12 @@ mod tests {
 
     #[test]
     fn after_a_fault_nothing_more_is_measured() {
-        let mut broken = pruned(&level1_tiling::LEVEL);
+        let mut broken = pruned(&ladder::level1_tiling::LEVEL);
         // Blocks of 8 by 8 threads fill a quarter of the tile that this kernel reads.
-        let large = broken.left.iter().position(|survivor| survivor.entrant.configuration.tiles["TILE"] == 16).unwrap();
-        broken.left[large].entrant.configuration.tiles.0[0].1 = 8;
-        let (rows, record) = run("--sizes 64,96", &scratch("fault"), &[broken, pruned(&level2_register::LEVEL)], None);
+        let large = broken.left.iter().position(|survivor| survivor.build.configuration.tiles["TILE"] == 16).unwrap();
+        broken.left[large].build.configuration.tiles.0[0].1 = 8;
+        let (rows, record) =
+            run("--sizes 64,96", &scratch("fault"), &[broken, pruned(&ladder::level2_register::LEVEL)], None);
         assert_eq!(rows.len(), 6, "the second shape is not begun");
         let last = &rows[rows.len() - 1];
         assert_eq!((last.kernel.as_str(), last.verdict.as_str()), ("level2-register", LOST));
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn when_the_time_is_up_each_level_has_had_its_turn() {
-        let levels = [pruned(&level1_tiling::LEVEL), pruned(&level2_register::LEVEL)];
+        let levels = [pruned(&ladder::level1_tiling::LEVEL), pruned(&ladder::level2_register::LEVEL)];
         let (rows, record) = run("--sizes 64", &scratch("late"), &levels, Some(Instant::now()));
         assert_eq!(verdicts(&rows), ["right", "not", "not", "right", "not", "not"]);
         let record = record.unwrap();

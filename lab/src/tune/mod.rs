@@ -21,16 +21,14 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use common::device::{Device, Extras};
 use common::kernel::{INSTALL, nvrtc};
-use common::level::Configuration;
-use common::problem::Element;
 use common::road::Options;
-use common::{Dtype, Error, Level};
+use common::{Build, Dtype, Error, Level};
 use emulator::gpu::{GPUS, Gpu};
 
 use self::prune::{Pruned, Search, prune};
 use crate::flags::{How, Shapes, modelled};
-use crate::ladder::{Entrant, levels};
 use crate::output::{Form, Rows, note, progress};
+use ladder::levels;
 
 /// The fastest tile sizes: the search space is pruned, a GPU measures the rest, and `common` uses what it finds
 #[derive(Debug, Clone, Args)]
@@ -82,13 +80,10 @@ pub fn run(tune: &Tune, words: &[String]) -> Result<ExitCode, Error> {
         return keeper::from_file(tune, file);
     }
     let device = tune.how.device(false)?;
-    match tune.how.dtype {
-        Dtype::F32 => tuned::<f32>(tune, &device, words),
-        Dtype::F64 => tuned::<f64>(tune, &device, words),
-    }
+    tuned(tune, &device, words)
 }
 
-fn tuned<T: Element>(tune: &Tune, device: &Device, words: &[String]) -> Result<ExitCode, Error> {
+fn tuned(tune: &Tune, device: &Device, words: &[String]) -> Result<ExitCode, Error> {
     let began = Instant::now();
     let levels = levels(&tune.levels)?;
     check_variants(tune, &levels)?;
@@ -110,20 +105,20 @@ fn tuned<T: Element>(tune: &Tune, device: &Device, words: &[String]) -> Result<E
     }
     let form = Form::of(tune.csv, tune.json);
     let mut rows = Rows::new(Box::new(std::io::stdout()), form)?;
-    let pruned = all_pruned::<T>(tune, &levels, &search);
+    let pruned = all_pruned(tune, &levels, &search);
     let summary: String = pruned.iter().map(|pruned| pruned.summary(gpu)).collect();
     match form {
-        Form::Text => rows.say(&format!("{}\n{summary}", show::heading::<T>(device, gpu)))?,
+        Form::Text => rows.say(&format!("{}\n{summary}", show::heading(tune.how.dtype, device, gpu)))?,
         _ => note(summary.trim_end()),
     }
     match (&mut record, device) {
         (Some(record), Device::Cuda(_)) => {
             let options = Options { gpu, ..tune.how.options()? };
             let until = total.and_then(after);
-            measured::all::<T>(tune, device, &options, &pruned, &mut rows, record, until)?;
+            measured::all(tune, device, &options, &pruned, &mut rows, record, until)?;
         }
         _ => {
-            show::all::<T>(tune, gpu, &pruned, &mut rows)?;
+            show::all(tune, gpu, &pruned, &mut rows)?;
             note("note: nothing was measured, and nothing is written: that takes a GPU");
         }
     }
@@ -136,14 +131,14 @@ fn tuned<T: Element>(tune: &Tune, device: &Device, words: &[String]) -> Result<E
     Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn all_pruned<T: Element>(tune: &Tune, levels: &[&'static Level], search: &Search) -> Vec<Pruned> {
-    let spaces: Vec<Vec<Entrant>> = levels.iter().map(|level| space(tune, level, T::DTYPE)).collect();
+fn all_pruned(tune: &Tune, levels: &[&'static Level], search: &Search) -> Vec<Pruned> {
+    let spaces: Vec<Vec<Build>> = levels.iter().map(|level| space(tune, level, tune.how.dtype)).collect();
     let bar = progress(spaces.iter().map(|candidates| candidates.len() as u64).sum());
     let mut pruned = Vec::new();
     for (&level, candidates) in levels.iter().zip(spaces) {
         bar.set_message(format!("compile and count {}", level.name));
         let search = Search { until: share(search.until, levels.len() - pruned.len()), ..*search };
-        pruned.push(prune::<T>(level, candidates, &search, &bar));
+        pruned.push(prune(level, candidates, &search, &bar));
     }
     bar.finish_and_clear();
     pruned
@@ -165,18 +160,18 @@ fn check_variants(tune: &Tune, levels: &[&'static Level]) -> Result<(), Error> {
 }
 
 /// A level's candidates: what is shipped first, the others scattered, so that any part of them is a sample of the space.
-fn space(tune: &Tune, level: &'static Level, dtype: Dtype) -> Vec<Entrant> {
-    let takes_part = |c: &Configuration| tune.variant.is_empty() || tune.variant.iter().any(|name| name == c.variant);
-    let is_shipped = |c: &Configuration| level.shipped.contains(&c.tiles.sizes().as_slice());
+fn space(tune: &Tune, level: &'static Level, dtype: Dtype) -> Vec<Build> {
+    let wanted = |variant| tune.variant.is_empty() || tune.variant.iter().any(|name| name == variant);
+    let takes_part = |build: &Build| wanted(build.configuration.variant);
     let (mut candidates, rest): (Vec<_>, Vec<_>) =
-        level.candidates(dtype).into_iter().filter(takes_part).partition(is_shipped);
+        level.candidates(dtype).into_iter().filter(takes_part).partition(Build::is_shipped);
     if !tune.shipped {
-        let mut rest: Vec<(u32, Configuration)> = (0..).zip(rest).collect();
+        let mut rest: Vec<(u32, Build)> = (0..).zip(rest).collect();
         // Multiples of this odd number, cut to 32 bits, are all different, and neighbours lie far apart.
         rest.sort_by_key(|(i, _): &(u32, _)| i.wrapping_mul(0x9E37_79B1));
-        candidates.extend(rest.into_iter().map(|(_, configuration)| configuration));
+        candidates.extend(rest.into_iter().map(|(_, build)| build));
     }
-    candidates.into_iter().map(|configuration| Entrant { level, configuration }).collect()
+    candidates
 }
 
 /// When the first of so many parts has to end: each may take an equal share of what is left, and what one does not need the next

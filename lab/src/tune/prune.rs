@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use common::device::{Extras, Task};
+use common::device::Extras;
 use common::kernel::{FindCompiler, Kernel, Resources};
-use common::problem::Element;
-use common::{Error, Level, Shape};
+use common::{Build, Error, Level};
 use emulator::gpu::Gpu;
 use emulator::occupancy::{Occupancy, Resource, occupancy};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
 use super::work::Work;
-use crate::ladder::Entrant;
 
 /// Bytes of shared memory that a kernel may declare; more must be asked for at the launch.
 const STATIC_SHARED: u32 = 48 * 1024;
@@ -32,7 +30,7 @@ pub struct Search {
 
 /// A candidate that may be measured.
 pub struct Survivor {
-    pub entrant: Entrant,
+    pub build: Build,
     pub kernel: Kernel,
     /// What ptxas needs on the GPU, where it is known.
     pub resources: Option<Resources>,
@@ -62,17 +60,12 @@ pub struct Pruned {
 }
 
 /// Looks at every candidate, on all cores; `bar` counts them.
-pub fn prune<T: Element>(
-    level: &'static Level,
-    candidates: Vec<Entrant>,
-    search: &Search,
-    bar: &ProgressBar,
-) -> Pruned {
+pub fn prune(level: &'static Level, candidates: Vec<Build>, search: &Search, bar: &ProgressBar) -> Pruned {
     let examined: Vec<Result<Survivor, Out>> = candidates
         .into_par_iter()
-        .map(|entrant| {
+        .map(|build| {
             let late = search.until.is_some_and(|until| Instant::now() > until);
-            let examined = if late { Err(Out::Late) } else { examine::<T>(entrant, search) };
+            let examined = if late { Err(Out::Late) } else { examine(build, search) };
             bar.inc(1);
             examined
         })
@@ -87,31 +80,28 @@ pub fn prune<T: Element>(
     pruned
 }
 
-fn examine<T: Element>(entrant: Entrant, search: &Search) -> Result<Survivor, Out> {
-    let Entrant { level, configuration } = &entrant;
-    let kernel = Kernel::obtain(level, configuration, search.gpu.sm(), search.find)
-        .map_err(|error| Out::Refused(first_line(&error)))?;
-    let task = Task::of_level(level, configuration, &kernel, &Shape { m: 1, n: 1, k: 1 });
-    let (threads, dynamic) = (task.launch.block.count() as u32, task.dynamic_shared);
+fn examine(build: Build, search: &Search) -> Result<Survivor, Out> {
+    let kernel =
+        Kernel::obtain(&build, search.gpu.sm(), search.find).map_err(|error| Out::Refused(first_line(&error)))?;
+    let (threads, dynamic) = (build.threads(), build.dynamic_shared());
     let resources = kernel.resources.get(&search.gpu.sm()).copied();
     let known = resources.map(|needs| fits(search.gpu, threads, needs.registers, needs.shared_bytes + dynamic));
     let known = known.transpose()?;
-    let work = Work::of::<T>(&entrant, &kernel, search.extras).map_err(|error| match error {
+    let work = Work::of(&build, &kernel, search.extras).map_err(|error| match error {
         Error::Fault(_) => Out::Wrong(first_line(&error)),
         Error::Usage { .. } => Out::Unfit(first_line(&error)),
     })?;
+    // Not every ptxas refuses it.
+    let declared = work.shared_bytes().saturating_sub(dynamic);
+    if declared > STATIC_SHARED {
+        return Err(Out::Unfit(format!("{declared} bytes of static shared memory: at most {STATIC_SHARED}")));
+    }
     let occupancy = match known {
         Some(occupancy) => occupancy,
         // ptxas does not know the GPU, or refuses the kernel.
-        None => {
-            let (all, declared) = (work.shared_bytes(), work.shared_bytes().saturating_sub(dynamic));
-            if declared > STATIC_SHARED {
-                return Err(Out::Unfit(format!("{declared} bytes of static shared memory: at most {STATIC_SHARED}")));
-            }
-            fits(search.gpu, threads, 0, all)?
-        }
+        None => fits(search.gpu, threads, 0, work.shared_bytes())?,
     };
-    Ok(Survivor { entrant, kernel, resources, occupancy, work })
+    Ok(Survivor { build, kernel, resources, occupancy, work })
 }
 
 /// The occupancy, if there is room for a block at all.
@@ -175,9 +165,8 @@ mod tests {
     }
 
     fn outcome(level: &'static Level, tiles: &[&str], search: &Search) -> Pruned {
-        let candidate =
-            |tiles: &&str| Entrant { level, configuration: level.configuration(Dtype::F32, "", tiles).unwrap() };
-        prune::<f32>(level, tiles.iter().map(candidate).collect(), search, &ProgressBar::hidden())
+        let candidate = |tiles: &&str| level.build_named(Dtype::F32, "", tiles).unwrap();
+        prune(level, tiles.iter().map(candidate).collect(), search, &ProgressBar::hidden())
     }
 
     fn leaked(level: Level) -> &'static Level {
@@ -196,7 +185,7 @@ mod tests {
             "BM=128 BN=128 BK=32 TM=2 TN=2",
             "BM=32 BN=32 BK=16 TM=4 TN=4",
         ];
-        let pruned = outcome(&level2_register::LEVEL, &tiles, &search(&H200, nvrtc::find));
+        let pruned = outcome(&ladder::level2_register::LEVEL, &tiles, &search(&H200, nvrtc::find));
         let summary = pruned.summary(&H200);
         let lines: Vec<&str> = summary.lines().collect();
         assert_eq!(lines[0], "level2-register: 5 candidates, 3 refused by the compiler; 2 left");
@@ -210,7 +199,7 @@ mod tests {
 
     #[test]
     fn without_a_compiler_only_what_is_shipped_is_left() {
-        let pruned = outcome(&level1_tiling::LEVEL, &["TILE=8", "TILE=12"], &search(&H200, nvrtc::nowhere));
+        let pruned = outcome(&ladder::level1_tiling::LEVEL, &["TILE=8", "TILE=12"], &search(&H200, nvrtc::nowhere));
         assert_eq!(pruned.left.len(), 1);
         assert!(
             matches!(&pruned.out[..], [Out::Refused(why)] if why.contains("there is no compiler")),
@@ -225,9 +214,10 @@ mod tests {
             return skipped("no NVRTC");
         }
         // Level 3 without its limit, in f32: 65536 bytes, 262144 bytes, and registers for 1024 threads of more than 64.
-        let source: &'static str = level3_double_buffer::LEVEL.source.replace("<= 48 * 1024", "<= 4096 * 1024").leak();
-        let level = leaked(Level { source, ..level3_double_buffer::LEVEL });
-        let tiles = ["BM=128 BN=128 BK=32 TM=8 TN=8", "BM=256 BN=256 BK=64 TM=8 TN=8", "BM=128 BN=128 BK=8 TM=4 TN=4"];
+        let source: &'static str =
+            ladder::level3_double_buffer::LEVEL.source.replace("<= 48 * 1024", "<= 4096 * 1024").leak();
+        let level = leaked(Level { source, ..ladder::level3_double_buffer::LEVEL });
+        let tiles = ["BM=128 BN=128 BK=32 TM=8 TN=8", "BM=256 BN=256 BK=64 TM=8 TN=8", "BM=256 BN=256 BK=8 TM=8 TN=8"];
         let pruned = outcome(level, &tiles, &search(&H200, nvrtc::find));
         let whys: Vec<String> = pruned.out.iter().map(|out| format!("{out:?}")).collect();
         assert!(whys[0].contains("Unfit(\"65536 bytes of static shared memory: at most 49152"), "{whys:?}");
@@ -249,10 +239,10 @@ mod tests {
         // The kernel of one tile size under the launch of another: threads are missing.
         let level = leaked(Level {
             launch: |shape, tiles| {
-                let launch = (level1_tiling::LEVEL.launch)(shape, tiles);
+                let launch = (ladder::level1_tiling::LEVEL.launch)(shape, tiles);
                 common::LaunchShape { block: common::Dim3::xy(launch.block.x, launch.block.y / 2), ..launch }
             },
-            ..level1_tiling::LEVEL
+            ..ladder::level1_tiling::LEVEL
         });
         let pruned = outcome(level, &["TILE=16"], &search(&H200, nvrtc::nowhere));
         assert!(matches!(&pruned.out[..], [Out::Wrong(why)] if why.contains("shared memory")), "{:?}", pruned.out);
@@ -263,8 +253,9 @@ mod tests {
         if nvrtc::find().is_err() {
             return skipped("no NVRTC");
         }
-        let source: &'static str = level1_tiling::LEVEL.source.replace("As[ty][k] * Bs", "As[ty][k] + Bs").leak();
-        let level = leaked(Level { source, ..level1_tiling::LEVEL });
+        let source: &'static str =
+            ladder::level1_tiling::LEVEL.source.replace("As[ty][k] * Bs", "As[ty][k] + Bs").leak();
+        let level = leaked(Level { source, ..ladder::level1_tiling::LEVEL });
         let pruned = outcome(level, &["TILE=8"], &search(&H200, nvrtc::find));
         assert!(matches!(&pruned.out[..], [Out::Wrong(why)] if why.contains("wrong in 64 of 64")), "{:?}", pruned.out);
         assert!(pruned.summary(&H200).contains("1 wrong on the emulator"));
@@ -274,7 +265,7 @@ mod tests {
     fn nothing_is_begun_after_the_end() {
         let search =
             Search { until: Some(Instant::now() - std::time::Duration::from_secs(1)), ..search(&H200, nvrtc::nowhere) };
-        let pruned = outcome(&level1_tiling::LEVEL, &["TILE=8", "TILE=16"], &search);
+        let pruned = outcome(&ladder::level1_tiling::LEVEL, &["TILE=8", "TILE=16"], &search);
         assert_eq!(pruned.out, [Out::Late, Out::Late]);
         assert_eq!(pruned.summary(&H200), "level1-tiling: 2 candidates, 2 not looked at: the time was up; 0 left\n");
     }

@@ -1,7 +1,6 @@
 //! The order in which what is left is measured: by what the counts say of the time, for one shape.
 
-use common::Shape;
-use common::problem::{Element, Limits};
+use common::{Plan, Shape};
 use emulator::Report;
 use emulator::bound::{Assumptions, Bound, SM_PORT, bound};
 use emulator::gpu::Gpu;
@@ -24,20 +23,16 @@ pub struct Ranked<'a> {
 
 /// The candidates that can do the shape, the most promising first: the best `keep`, and of the level's own variant those that
 /// are shipped, since one of them is what is used today.
-pub fn ranked<'a, T: Element>(survivors: &'a [Survivor], shape: &Shape, gpu: &Gpu, keep: usize) -> Vec<Ranked<'a>> {
+pub fn ranked<'a>(survivors: &'a [Survivor], shape: &Shape, gpu: &Gpu, keep: usize) -> Vec<Ranked<'a>> {
     let mut ranked = Vec::new();
     for survivor in survivors {
-        let (level, configuration) = (survivor.entrant.level, &survivor.entrant.configuration);
-        if Limits::of(level, configuration, shape).check().is_err() {
-            continue;
-        }
-        let work = survivor.work.at::<T>(&survivor.entrant, shape);
-        let launch = (level.launch)(shape, &configuration.tiles);
+        let Ok(Plan { launch, .. }) = survivor.build.plan(*shape) else { continue };
+        let work = survivor.work.at(&survivor.build, shape);
         // Along K, the blocks of a tile share the steps.
         let steps =
             f64::from(shape.k.div_ceil(launch.tile.k)) * launch.tiles(shape) as f64 / launch.grid.count() as f64;
         let least = |equal_blocks| bound(&work, gpu, Assumptions { equal_blocks, cold_l2: false });
-        let promise = promise(survivor, &work, &least(true), steps, gpu) + gathering::<T>(survivor, shape, gpu);
+        let promise = promise(survivor, &work, &least(true), steps, gpu) + gathering(survivor, shape, gpu);
         let bound = least(launch.has_equal_blocks(shape));
         ranked.push((promise, Ranked { survivor, work, bound, rank: 0 }));
     }
@@ -51,9 +46,7 @@ pub fn ranked<'a, T: Element>(survivors: &'a [Survivor], shape: &Shape, gpu: &Gp
 impl Ranked<'_> {
     /// Whether it is shipped, in the level's first variant.
     pub fn is_own(&self) -> bool {
-        let (level, configuration) = (self.survivor.entrant.level, &self.survivor.entrant.configuration);
-        level.default_configuration(configuration.dtype).variant == configuration.variant
-            && level.shipped.contains(&configuration.tiles.sizes().as_slice())
+        self.survivor.build.is_first_variant() && self.survivor.build.is_shipped()
     }
 }
 
@@ -67,12 +60,11 @@ fn promise(survivor: &Survivor, work: &Report, bound: &Bound, steps: f64, gpu: &
 }
 
 /// Seconds in which the last block of a tile that others share with it reads all their sums, and no other block helps it.
-fn gathering<T: Element>(survivor: &Survivor, shape: &Shape, gpu: &Gpu) -> f64 {
-    let (level, tiles) = (survivor.entrant.level, &survivor.entrant.configuration.tiles);
-    let launch = (level.launch)(shape, tiles);
-    let (blocks, all) = (launch.grid.count(), launch.tiles(shape));
-    let parts = match u64::from(level.round(tiles)) {
-        1 => blocks / all,
+fn gathering(survivor: &Survivor, shape: &Shape, gpu: &Gpu) -> f64 {
+    let launch = survivor.build.launch(shape);
+    let all = launch.tiles(shape);
+    let parts = match u64::from(survivor.build.round()) {
+        1 => u64::from(survivor.build.split()),
         round => {
             // Of the last round; each of its blocks but the first has the end of a tile, and each tile begins in one.
             let (shared, steps) = (all % round, u64::from(shape.k.div_ceil(launch.tile.k)));
@@ -80,35 +72,36 @@ fn gathering<T: Element>(survivor: &Survivor, shape: &Shape, gpu: &Gpu) -> f64 {
             ((shared * steps).div_ceil(share) + shared).saturating_sub(1).checked_div(shared).unwrap_or(1)
         }
     };
-    let bytes = parts * u64::from(launch.tile.m * launch.tile.n) * size_of::<T>() as u64;
+    let bytes =
+        parts * u64::from(launch.tile.m * launch.tile.n) * survivor.build.configuration.dtype.output.bytes() as u64;
     if parts > 1 { bytes as f64 / SM_PORT as f64 / gpu.boost_hz } else { 0.0 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ladder::{Entrant, LEVELS, entrants};
     use crate::measure::Record;
     use crate::row::Row;
     use crate::tune::prune::{Search, prune};
     use common::device::Extras;
     use common::kernel::nvrtc;
-    use common::{Dtype, Level};
+    use common::{Build, Dtype, Level};
     use emulator::gpu::H200;
     use indicatif::ProgressBar;
+    use ladder::{LEVELS, builds};
 
     fn survivors(level: &'static Level) -> Vec<Survivor> {
         let search = Search { gpu: &H200, find: nvrtc::nowhere, extras: Extras::new(false, true), until: None };
-        let own = |entrant: &Entrant| entrant.configuration.variant == level.default_configuration(Dtype::F32).variant;
-        let candidates = entrants(&[level], Dtype::F32, true).into_iter().filter(own).collect();
-        prune::<f32>(level, candidates, &search, &ProgressBar::hidden()).left
+        let mut candidates = builds(&[level], Dtype::F32, true).unwrap();
+        candidates.retain(Build::is_first_variant);
+        prune(level, candidates, &search, &ProgressBar::hidden()).left
     }
 
     /// How many pairs of rows of one shape the ranks put in the measured order, and how many there are. What differs by less than
     /// the times' own spread is no pair.
     fn agreement(ranked: &[Ranked], measured: &[&Row]) -> (usize, usize) {
         let ms = |ranked: &Ranked| {
-            let tiles = ranked.survivor.entrant.configuration.tiles.to_string();
+            let tiles = ranked.survivor.build.configuration.tiles.to_string();
             measured.iter().find(|row| row.tiles == tiles).and_then(|row| row.ms)
         };
         let times: Vec<f64> = ranked.iter().filter_map(ms).collect();
@@ -124,14 +117,14 @@ mod tests {
         // Level 0 has no tiles: what its blocks find in L1 no count tells.
         for &level in &LEVELS[1..] {
             let survivors = survivors(level);
-            let name = Entrant { level, configuration: level.default_configuration(Dtype::F32) }.name();
+            let name = level.default_build(Dtype::F32).name();
             let of_level = record.rows.iter().filter(|row| row.dtype == Dtype::F32 && row.kernel == name);
             let mut shapes: Vec<Shape> = of_level.clone().map(Row::shape).collect();
             shapes.dedup();
             let (mut agreed, mut pairs) = (0, 0);
             for shape in shapes {
                 let measured: Vec<&Row> = of_level.clone().filter(|row| row.shape() == shape).collect();
-                let (more, all) = agreement(&ranked::<f32>(&survivors, &shape, &H200, usize::MAX), &measured);
+                let (more, all) = agreement(&ranked(&survivors, &shape, &H200, usize::MAX), &measured);
                 (agreed, pairs) = (agreed + more, pairs + all);
             }
             assert!(pairs >= 10 && 4 * agreed >= 3 * pairs, "{}: {agreed} of {pairs}", level.name);
@@ -142,12 +135,11 @@ mod tests {
     fn a_split_k_is_no_grid_of_equal_blocks_and_its_blocks_have_fewer_steps() {
         let survivors = survivors(LEVELS[7]);
         let shape = Shape { m: 128, n: 192, k: 4096 };
-        let ranked = ranked::<f32>(&survivors, &shape, &H200, usize::MAX);
-        let split = |ranked: &&Ranked| ranked.survivor.entrant.configuration.tiles["SPLIT"] > 1;
+        let ranked = ranked(&survivors, &shape, &H200, usize::MAX);
+        let split = |ranked: &&Ranked| ranked.survivor.build.split() > 1;
         assert!(split(&&ranked[0]), "few tiles and a long K: the first one shares it out");
         for Ranked { survivor, work, bound, .. } in ranked.iter().filter(split) {
-            let Entrant { level, configuration } = &survivor.entrant;
-            let launch = (level.launch)(&shape, &configuration.tiles);
+            let launch = survivor.build.launch(&shape);
             assert!(launch.grid.count() > launch.tiles(&shape) && !launch.has_equal_blocks(&shape));
             let reported = common::report::Modelled::of(&H200, &survivor.kernel, &shape, &launch, work).bound;
             assert_eq!(bound.seconds, reported.seconds, "what a report says of the same work");
@@ -159,15 +151,15 @@ mod tests {
         let mut survivors = survivors(LEVELS[1]);
         let shape = Shape { m: 1024, n: 1024, k: 1024 };
         let kept = |survivors: &[Survivor], keep| {
-            let ranked = ranked::<f32>(survivors, &shape, &H200, keep);
+            let ranked = ranked(survivors, &shape, &H200, keep);
             ranked.iter().map(|ranked| ranked.rank).collect::<Vec<_>>()
         };
         assert_eq!(kept(&survivors, 1), [1, 2, 3], "all are shipped");
         for survivor in &mut survivors {
-            survivor.entrant.configuration.tiles.0[0].1 += 1;
+            survivor.build.configuration.tiles.0[0].1 += 1;
         }
         assert_eq!(kept(&survivors, 2), [1, 2], "none is");
         let tall = Shape { m: 3_000_000, n: 1, k: 1 };
-        assert!(ranked::<f32>(&survivors, &tall, &H200, 9).is_empty(), "a grid has at most 65535 blocks along y");
+        assert!(ranked(&survivors, &tall, &H200, 9).is_empty(), "a grid has at most 65535 blocks along y");
     }
 }

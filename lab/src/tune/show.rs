@@ -1,9 +1,8 @@
 //! The tables of `lab tune`.
 
-use common::Error;
 use common::device::Device;
-use common::problem::Element;
 use common::tuned::Best;
+use common::{Dtype, Error};
 use emulator::gpu::Gpu;
 
 use super::Tune;
@@ -15,26 +14,26 @@ use crate::row::{Kind, Row};
 use crate::table::{maybe, percent, table};
 
 /// Where it runs.
-pub fn heading<T: Element>(device: &Device, gpu: &Gpu) -> String {
+pub fn heading(dtype: Dtype, device: &Device, gpu: &Gpu) -> String {
     match device {
-        Device::Cuda(there) => format!("{}, on {}; pruned by the model of the {}\n", T::DTYPE, there.name(), gpu.name),
-        Device::Emulator => format!("{}, for the {}, on the emulator\n", T::DTYPE, gpu.name),
+        Device::Cuda(there) => format!("{dtype}, on {}; pruned by the model of the {}\n", there.name(), gpu.name),
+        Device::Emulator => format!("{dtype}, for the {}, on the emulator\n", gpu.name),
     }
 }
 
 /// Without a GPU: what would be measured, for every shape.
-pub fn all<T: Element>(tune: &Tune, gpu: &'static Gpu, pruned: &[Pruned], rows: &mut Rows) -> Result<(), Error> {
+pub fn all(tune: &Tune, gpu: &'static Gpu, pruned: &[Pruned], rows: &mut Rows) -> Result<(), Error> {
     for shape in tune.at.shapes() {
         let mut at_shape = Vec::new();
         for pruned in pruned {
-            for ranked in ranked::<T>(&pruned.left, &shape, gpu, tune.keep as usize) {
-                let entrant = &ranked.survivor.entrant;
-                let tiles = entrant.configuration.tiles.to_string();
-                let mut row = Row::new(entrant.name(), tiles, T::DTYPE, shape, Kind::Bound);
+            for ranked in ranked(&pruned.left, &shape, gpu, tune.keep as usize) {
+                let build = &ranked.survivor.build;
+                let tiles = build.configuration.tiles.to_string();
+                let mut row = Row::new(build.name(), tiles, tune.how.dtype, shape, Kind::Bound);
                 row.verdict = "right".to_string();
                 row.time(ranked.bound.seconds * 1e3);
                 model(&mut row, &ranked);
-                row.of_peak = row.gflops.map(|gflops| gflops / peak(gpu, T::DTYPE));
+                row.of_peak = row.gflops.map(|gflops| gflops / peak(gpu, tune.how.dtype));
                 at_shape.push(row);
             }
         }

@@ -1,14 +1,12 @@
 //! The work of a launch, without running all of it: counted on the emulator on a tile of C, or a round of them, and extended.
 
 use common::check::Check;
-use common::device::{Device, Extras, Facts, Task};
+use common::device::{Device, Extras, Facts};
 use common::kernel::Kernel;
 use common::level::Tile;
-use common::problem::{Element, Fill, Problem};
-use common::{Error, Shape};
+use common::problem::{Fill, Problem};
+use common::{Build, Dtype, Error, Shape};
 use emulator::Report;
-
-use crate::ladder::Entrant;
 
 /// Steps along K of the two launches that are counted: enough for every part of a split K, and for a pipeline to fill.
 const STEPS: [u32; 2] = [16, 32];
@@ -25,17 +23,15 @@ pub struct Work {
 
 impl Work {
     /// Runs the kernel on the emulator with all checks on. `Err` also holds a wrong product.
-    pub fn of<T: Element>(entrant: &Entrant, kernel: &Kernel, extras: Extras) -> Result<Work, Error> {
-        let Entrant { level, configuration } = entrant;
-        let tile = (level.launch)(&Shape { m: 1, n: 1, k: 1 }, &configuration.tiles).tile;
+    pub fn of(build: &Build, kernel: &Kernel, extras: Extras) -> Result<Work, Error> {
         // Of a full round, no tile is shared.
-        let tiles = level.round(&configuration.tiles);
+        let (tile, tiles) = (build.tile(), build.round());
         let count = |steps: u32| {
             let shape = Shape { m: tile.m, n: tiles * tile.n, k: steps * tile.k };
-            let problem = Problem::<T>::new(shape, Fill::Reals, 1)?;
-            let task = Task::of_level(level, configuration, kernel, &shape);
+            let problem = Problem::new(shape, build.configuration.dtype, Fill::Reals, 1)?;
+            let task = build.plan(shape)?.task(kernel);
             let ran = Device::Emulator.launch(&task, &problem, extras)?;
-            let check = Check::of(&problem, Fill::Reals, &ran.c, &task.launch);
+            let check = Check::of(&problem, Fill::Reals, &ran.c, task.method());
             match ran.facts {
                 Facts::Emulator(report) if check.right => Ok(*report),
                 _ => Err(Error::Fault(format!("wrong in {} of {} elements of {shape}", check.wrong, check.elements))),
@@ -46,9 +42,9 @@ impl Work {
 
     /// The work of a whole problem. Where tiles stand over its edges they count as whole ones: multiply-adds and shared memory
     /// are then exact, and global memory is somewhat less.
-    pub fn at<T: Element>(&self, entrant: &Entrant, shape: &Shape) -> Report {
+    pub fn at(&self, build: &Build, shape: &Shape) -> Report {
         let Shape { m, n, k } = *shape;
-        let launch = (entrant.level.launch)(shape, &entrant.configuration.tiles);
+        let launch = build.launch(shape);
         let times = launch.tiles(shape) as f64 / f64::from(self.tiles);
         let beyond = (f64::from(k.div_ceil(self.tile.k)) - f64::from(STEPS[0])) / f64::from(STEPS[1] - STEPS[0]);
         let extended = |short: u64, long: u64| {
@@ -59,7 +55,9 @@ impl Work {
         let elements = |rows: u32, columns: u32| u64::from(rows) * u64::from(columns);
         let mut report = Report::new(launch.grid, launch.block, short.total.zip(&long.total, extended));
         report.shared_bytes = short.shared_bytes;
-        report.footprint_bytes = (elements(m, k) + elements(k, n) + elements(m, n)) * size_of::<T>() as u64;
+        let Dtype { input, output, .. } = build.configuration.dtype;
+        let inputs = (elements(m, k) + elements(k, n)) * input.bytes() as u64;
+        report.footprint_bytes = inputs + elements(m, n) * output.bytes() as u64;
         report
     }
 
@@ -79,10 +77,9 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ladder::{LEVELS, entrants};
-    use common::Dtype;
     use common::kernel::nvrtc;
     use emulator::Class;
+    use ladder::{LEVELS, builds};
 
     /// All that a bound is made from.
     fn charged(report: &Report) -> Vec<u64> {
@@ -99,26 +96,24 @@ mod tests {
     #[test]
     fn extended_counts_are_those_of_the_whole_problem() {
         let extras = Extras::new(false, true);
-        for entrant in entrants(&LEVELS, Dtype::F32, true) {
-            let Entrant { level, configuration } = &entrant;
-            let kernel = Kernel::obtain(level, configuration, 90, nvrtc::nowhere).unwrap();
-            let work = Work::of::<f32>(&entrant, &kernel, extras).unwrap();
+        for build in builds(&LEVELS, Dtype::F32, true).unwrap() {
+            let kernel = Kernel::obtain(&build, 90, nvrtc::nowhere).unwrap();
+            let work = Work::of(&build, &kernel, extras).unwrap();
             let Tile { m, n, .. } = work.tile;
             let shape = match work.tiles {
                 1 => Shape { m: 2 * m, n: 3 * n, k: 512.max(16 * work.tile.k) },
                 round => Shape { m: 2 * m, n: round / 2 * n, k: 512 },
             };
-            let problem = Problem::<f32>::new(shape, Fill::Reals, 1).unwrap();
-            let task = Task::of_level(level, configuration, &kernel, &shape);
-            let Facts::Emulator(whole) = Device::Emulator.launch(&task, &problem, extras).unwrap().facts else {
-                panic!()
-            };
-            let extended = work.at::<f32>(&entrant, &shape);
-            assert_eq!(charged(&extended), charged(&whole), "{} {configuration}", level.name);
+            let problem = Problem::new(shape, Dtype::F32, Fill::Reals, 1).unwrap();
+            let plan = build.plan(shape).unwrap();
+            let ran = Device::Emulator.launch(&plan.task(&kernel), &problem, extras);
+            let Facts::Emulator(whole) = ran.unwrap().facts else { panic!() };
+            let extended = work.at(&build, &shape);
+            assert_eq!(charged(&extended), charged(&whole), "{build}");
             // A kernel with memory of its own, for sums that are left to other blocks, touches more than A, B and C.
-            let own = configuration.tiles.0.iter().any(|&(name, size)| name == "SPLIT" && size > 1);
-            assert_eq!(extended.footprint_bytes < whole.footprint_bytes, own, "{} {configuration}", level.name);
-            assert!(extended.footprint_bytes <= whole.footprint_bytes, "{} {configuration}", level.name);
+            let own = build.split() > 1;
+            assert_eq!(extended.footprint_bytes < whole.footprint_bytes, own, "{build}");
+            assert!(extended.footprint_bytes <= whole.footprint_bytes, "{build}");
         }
     }
 }

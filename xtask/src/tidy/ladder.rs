@@ -25,26 +25,27 @@ fn folders(tree: &Tree, levels: &[Level]) -> Vec<Finding> {
     findings
 }
 
-/// The workspace's members that are levels, and the folders that are, are the same.
+/// The manifest of which the list of levels is made.
+const LADDER: &str = "ladder/Cargo.toml";
+
+/// The dependencies of the ladder that are levels, and the folders that are, are the same.
 fn members(tree: &Tree, levels: &[Level]) -> Vec<Finding> {
-    let text = tree.text("Cargo.toml").unwrap_or_default();
+    let text = tree.text(LADDER).unwrap_or_default();
     let Ok(manifest) = text.parse::<toml::Table>() else {
-        return vec![Finding::new("Cargo.toml", 1, "is not TOML")];
+        return vec![Finding::new(LADDER, 1, "is not TOML")];
     };
-    let members: Vec<&str> = manifest
-        .get("workspace")
-        .and_then(|workspace| workspace.get("members")?.as_array())
-        .map(|members| members.iter().filter_map(toml::Value::as_str).collect())
+    let listed: Vec<&str> = manifest
+        .get("dependencies")
+        .and_then(toml::Value::as_table)
+        .map(|dependencies| dependencies.keys().map(String::as_str).filter(|name| name.starts_with("level")).collect())
         .unwrap_or_default();
     let mut findings = Vec::new();
-    for level in levels.iter().filter(|level| !members.contains(&level.folder.as_str())) {
-        findings.push(Finding::new("Cargo.toml", 1, format!("{} is no member of the workspace", level.folder)));
+    for level in levels.iter().filter(|level| !listed.contains(&level.folder.as_str())) {
+        findings.push(Finding::new(LADDER, 1, format!("{} has no line among the dependencies", level.folder)));
     }
-    for member in members.iter().filter(|member| member.starts_with("level")) {
-        if !levels.iter().any(|level| level.folder == *member) {
-            let line = numbered(text).find(|(_, line)| line.contains(member)).map_or(1, |(number, _)| number);
-            findings.push(Finding::new("Cargo.toml", line, format!("member {member} has no folder")));
-        }
+    for name in listed.iter().filter(|name| !levels.iter().any(|level| level.folder == **name)) {
+        let line = numbered(text).find(|(_, line)| line.starts_with(name)).map_or(1, |(number, _)| number);
+        findings.push(Finding::new(LADDER, line, format!("{name} has no folder")));
     }
     findings
 }
@@ -87,24 +88,25 @@ mod tests {
     use super::super::tree::printed;
     use super::check;
 
-    const WORKSPACE: (&str, &str) = ("Cargo.toml", "[workspace]\nmembers = [\n  \"common\",\n  \"level0-naive\",\n]\n");
+    const LIST: (&str, &str) =
+        ("ladder/Cargo.toml", "[dependencies]\ncommon = \"1\"\n\nlevel0-naive = { path = \"../level0-naive\" }\n");
     const CRATE: (&str, &str) = ("level0-naive/Cargo.toml", "[package]\nname = \"level0-naive\"\n");
     const KERNEL: (&str, &str) = ("level0-naive/kernel.cu", "// Level 0: one thread, one element.\n");
 
     #[test]
     fn names_that_agree_pass() {
-        assert!(printed(check, [WORKSPACE, CRATE, KERNEL, ("book/src/level0-naive.md", "")]).is_empty());
+        assert!(printed(check, [LIST, CRATE, KERNEL, ("book/src/level0-naive.md", "")]).is_empty());
     }
 
     #[test]
-    fn a_folder_that_is_no_member_and_a_member_without_folder() {
+    fn a_folder_that_is_not_listed_and_a_line_without_folder() {
         let other =
             [("level0-flat/Cargo.toml", "[package]\nname = \"level0-flat\""), ("level0-flat/kernel.cu", KERNEL.1)];
         assert_eq!(
-            printed(check, [WORKSPACE, other[0], other[1]]),
+            printed(check, [LIST, other[0], other[1]]),
             [
-                "Cargo.toml:1: level0-flat is no member of the workspace",
-                "Cargo.toml:4: member level0-naive has no folder"
+                "ladder/Cargo.toml:1: level0-flat has no line among the dependencies",
+                "ladder/Cargo.toml:4: level0-naive has no folder"
             ]
         );
     }
@@ -113,7 +115,7 @@ mod tests {
     fn another_crate_name() {
         let renamed = (CRATE.0, "[package]\nname = \"naive\"\n");
         assert_eq!(
-            printed(check, [WORKSPACE, renamed, KERNEL]),
+            printed(check, [LIST, renamed, KERNEL]),
             ["level0-naive/Cargo.toml:2: the crate is not named level0-naive, as its folder is"]
         );
     }
@@ -122,7 +124,7 @@ mod tests {
     fn another_number_in_the_kernel() {
         for first in ["// Level 1: one thread, one element.", "// Level 0: no full stop", ""] {
             assert_eq!(
-                printed(check, [WORKSPACE, CRATE, (KERNEL.0, first)]),
+                printed(check, [LIST, CRATE, (KERNEL.0, first)]),
                 ["level0-naive/kernel.cu:1: the first line is not `// Level 0: ` and a title with a full stop"]
             );
         }

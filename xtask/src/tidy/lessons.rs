@@ -2,7 +2,7 @@
 
 use super::includes::pages;
 use super::tree::{Finding, Tree, numbered};
-use crate::diffs::base;
+use crate::diffs::declared_base;
 
 /// The headings of a lesson. What the parts are for, CONTRIBUTING.md says.
 const PARTS: [&str; 13] = [
@@ -37,13 +37,22 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (page, text) in pages(tree) {
         let Some(number) = number(page) else { continue };
-        findings.extend(lesson(number, text).into_iter().map(|(line, what)| Finding::new(page, line, what)));
+        findings.extend(
+            lesson(number, base(tree, number), text).into_iter().map(|(line, what)| Finding::new(page, line, what)),
+        );
     }
     findings
 }
 
-/// What is wrong with lesson `number`, with the line.
-fn lesson(number: usize, text: &str) -> Vec<(usize, String)> {
+/// The number of the level that a level says it starts from.
+fn base(tree: &Tree, number: usize) -> Option<usize> {
+    let level = tree.levels().into_iter().find(|level| level.number == number)?;
+    let text = tree.text(&format!("{}/src/lib.rs", level.folder))?;
+    declared_base(text)?.strip_prefix("level")?.split('-').next()?.parse().ok()
+}
+
+/// What is wrong with lesson `number`, whose level starts from level `base`, with the line.
+fn lesson(number: usize, base: Option<usize>, text: &str) -> Vec<(usize, String)> {
     let expected = expected(number);
     let parts = parts(text);
     let found: Vec<&str> = parts.iter().map(|part| part.name).collect();
@@ -59,7 +68,8 @@ fn lesson(number: usize, text: &str) -> Vec<(usize, String)> {
     }
     for part in &parts {
         for (_, text, what) in HOLDS.iter().filter(|(name, ..)| *name == part.name) {
-            if !part.text.contains(&text.replace('P', &base(number).to_string()).replace('N', &number.to_string())) {
+            let base = base.map_or("?".to_string(), |base| base.to_string());
+            if !part.text.contains(&text.replace('P', &base).replace('N', &number.to_string())) {
                 wrong.push((part.line, format!("'## {}' has not {what}", part.name)));
             }
         }
@@ -104,7 +114,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
 #[cfg(test)]
 mod tests {
     use super::super::tree::printed;
-    use super::{base, check, expected};
+    use super::{check, expected};
 
     fn whole(number: usize) -> String {
         let mut text = "# Lesson\n\n**tl;dr** One number.\n\n".to_string();
@@ -124,8 +134,14 @@ mod tests {
         text
     }
 
+    fn base(number: usize) -> usize {
+        if number == 8 { 6 } else { number.saturating_sub(1) }
+    }
+
     fn on(number: usize, text: &str) -> Vec<String> {
-        printed(check, [(&format!("book/src/lesson{number}.md"), text)])
+        let level = format!("level{number}-x/src/lib.rs");
+        let declared = format!("    from: Some(\"level{}-y\"),\n", base(number));
+        printed(check, [(&*format!("book/src/lesson{number}.md"), text), (&*level, &*declared)])
     }
 
     #[test]

@@ -1,0 +1,95 @@
+//! The ladder: all levels, found in this crate's manifest, and who of them takes part.
+
+use common::{Build, Configuration, Dtype, Error, Level};
+
+include!(concat!(env!("OUT_DIR"), "/levels.rs"));
+
+/// The levels that `--levels` names by number or name; all, if it names none.
+pub fn levels(chosen: &[String]) -> Result<Vec<&'static Level>, Error> {
+    if chosen.is_empty() {
+        return Ok(LEVELS.to_vec());
+    }
+    chosen.iter().map(|word| find(word)).collect()
+}
+
+fn find(word: &str) -> Result<&'static Level, Error> {
+    let is_meant = |level: &&&Level| level.name == word || level.number.to_string() == word;
+    LEVELS.iter().find(is_meant).copied().ok_or_else(|| {
+        let known: Vec<&str> = LEVELS.iter().map(|level| level.name).collect();
+        let last = LEVELS.len() - 1;
+        Error::usage(format!("there is no level `{word}`"), format!("known are 0 to {last}, or {}", known.join(", ")))
+    })
+}
+
+/// Every combination of types that one of the levels multiplies.
+pub fn dtypes(levels: &[&'static Level]) -> impl Iterator<Item = Dtype> {
+    let is_multiplied = |dtype: &Dtype| levels.iter().any(|level| level.dtypes().any(|own| own == *dtype));
+    Dtype::ALL.into_iter().map(|(_, dtype)| dtype).filter(is_multiplied)
+}
+
+/// Every variant of the levels with its default tile sizes or, if `shipped`, with all tile sizes that are shipped.
+///
+/// # Errors
+/// [`Error::Usage`], where none of them multiplies these types.
+pub fn builds(levels: &[&'static Level], dtype: Dtype, shipped: bool) -> Result<Vec<Build>, Error> {
+    let mut builds = Vec::new();
+    for level in levels {
+        let default = level.default_build(dtype).configuration.tiles;
+        let fits = |c: &Configuration| c.dtype == dtype && (shipped || c.tiles == default);
+        builds.extend(level.shipped_builds().into_iter().filter(|build| fits(&build.configuration)));
+    }
+    if builds.is_empty() {
+        let known: Vec<&str> = dtypes(levels).map(Dtype::name).collect();
+        let who = if levels.len() == LEVELS.len() { "no level" } else { "none of these levels" };
+        return Err(Error::usage(format!("{who} multiplies {dtype}"), format!("there are {}", known.join(", "))));
+    }
+    Ok(builds)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_folder_of_a_level_is_on_the_list_and_numbered_without_gaps() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let folders = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+        let mut found: Vec<String> = folders
+            .filter(|folder| folder.join("kernel.cu").is_file())
+            .map(|folder| folder.file_name().unwrap().to_string_lossy().into_owned())
+            .collect();
+        found.sort_by_key(|name| (name.find('-'), name.clone()));
+        let listed: Vec<&str> = LEVELS.iter().map(|level| level.name).collect();
+        assert_eq!(found, listed, "ladder/Cargo.toml has a line for each folder");
+        for (number, level) in (0..).zip(LEVELS) {
+            assert_eq!(level.number, number, "{}", level.name);
+            assert!(level.name.starts_with(&format!("level{number}-")), "{}", level.name);
+            assert_eq!(level.path, format!("{}/kernel.cu", level.name));
+        }
+    }
+
+    #[test]
+    fn every_level_but_the_first_starts_from_one_before_it() {
+        for level in LEVELS {
+            let from = level.from.map(|name| LEVELS.iter().find(|other| other.name == name).map(|other| other.number));
+            match from {
+                None => assert_eq!(level.number, 0, "{} starts from nothing", level.name),
+                Some(before) => assert!(before.is_some_and(|before| before < level.number), "{}", level.name),
+            }
+        }
+    }
+
+    #[test]
+    fn a_level_is_found_by_number_or_name_and_types_that_nobody_multiplies_are_refused() {
+        let found = levels(&["2".to_string(), "level0-naive".to_string()]).unwrap();
+        assert_eq!(found.iter().map(|level| level.number).collect::<Vec<_>>(), [2, 0]);
+        let unknown = levels(&["99".to_string()]).unwrap_err().to_string();
+        assert!(unknown.starts_with("there is no level `99`\nhint: known are 0 to "), "{unknown}");
+        let e5m2 = "e5m2".parse().unwrap();
+        let refused = builds(&[LEVELS[0]], e5m2, false).unwrap_err().to_string();
+        assert_eq!(refused, "none of these levels multiplies e5m2\nhint: there are f64, f32");
+    }
+}
