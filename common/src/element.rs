@@ -154,13 +154,18 @@ fn convert<const SIZE: usize>(bytes: &[u8], values: &mut [f64], value: impl Fn([
     }
 }
 
+/// 2ⁿ, where it is a normal number.
+fn power_of_two(n: i32) -> f64 {
+    f64::from_bits(((1023 + n) as u64) << 52)
+}
+
 impl Format {
     fn bias(&self) -> i32 {
         (1 << (self.exponent_bits - 1)) - 1
     }
 
     fn smallest(&self) -> f64 {
-        2.0f64.powi(1 - self.bias() - self.fraction_bits as i32)
+        power_of_two(1 - self.bias() - self.fraction_bits as i32)
     }
 
     /// The bits of the first number that is not finite, or, without infinity, of the only one.
@@ -182,7 +187,7 @@ impl Format {
         let (exponent, fraction) = (size >> self.fraction_bits, size & (hidden - 1));
         // Subnormal numbers have the exponent of the least normal ones, and no hidden bit.
         let significand = if exponent == 0 { fraction } else { fraction + hidden };
-        sign * f64::from(significand) * self.smallest() * 2.0f64.powi(exponent.max(1) as i32 - 1)
+        sign * f64::from(significand) * (self.smallest() * power_of_two(exponent.max(1) as i32 - 1))
     }
 
     fn nearest(&self, value: f64) -> u32 {
@@ -194,7 +199,7 @@ impl Format {
             // A double's own exponent, 0 for what is subnormal there: such a number is far below all formats.
             let exponent = (value.abs().to_bits() >> 52) as i32 - 1023;
             let above_least = (exponent + self.bias() - 1).clamp(0, 1 << self.exponent_bits);
-            let unit = self.smallest() * 2.0f64.powi(above_least);
+            let unit = self.smallest() * power_of_two(above_least);
             let units = (value.abs() / unit).round_ties_even();
             // The hidden bit of a normal number is the first step of its exponent, and so is a carry out of the fraction.
             let bits = f64::from(above_least) * f64::from(1 << self.fraction_bits) + units;

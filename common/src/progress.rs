@@ -64,7 +64,9 @@ mod tests {
     #[test]
     fn blocks_are_spoken_of_ever_more_seldom() {
         let spoken = AtomicU64::new(0);
-        let speak = |_, _| drop(spoken.fetch_add(1, SeqCst));
+        let speak = |_, _| {
+            spoken.fetch_add(1, SeqCst);
+        };
         let never = seldom(Duration::from_secs(3600), speak);
         (0..1000).for_each(|n| never(n, 1000));
         assert_eq!(spoken.load(SeqCst), 0);
