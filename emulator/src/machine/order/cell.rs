@@ -256,8 +256,14 @@ impl Cell {
                         && !record.is_strong()
                         && (record.block, u32::from(record.warp), record.time) == (now.block, now.warp, time)
                     {
-                        (record.lanes, record.at) = (record.lanes | now.lanes, now.at);
-                        return;
+                        if now.lanes & !record.lanes == 0 {
+                            return;
+                        }
+                        // Of a lane that reads no more, the instruction by which it did is kept.
+                        if record.at == now.at || record.lanes & !now.lanes == 0 {
+                            (record.lanes, record.at) = (record.lanes | now.lanes, now.at);
+                            return;
+                        }
                     }
                 }
                 let plain = |r: &Record| r.kind == Kind::Read && !r.is_strong();

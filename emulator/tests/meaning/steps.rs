@@ -1,0 +1,430 @@
+//! Kernels of a few steps, each an access by some threads, or a barrier: what they leave in memory, what they count, and
+//! whether they race, against an account that is kept here.
+
+use emulator::{Dim3, Fault, FaultKind, Launch, Schedule, access};
+
+use crate::dice::Dice;
+use crate::run::{Kernel, TILE, thread_at};
+
+const BLOCK: Dim3 = Dim3 { x: 16, y: 5, z: 1 };
+const THREADS: u32 = 80;
+const GRID: u32 = 3;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Kind {
+    Load,
+    Store,
+    /// `atom.add` on a word.
+    Atomic,
+}
+
+/// An access: by the threads whose number has `bit` set as `wanted` (all without), thread `t` of block `b` at element
+/// `(t / div * stride + b * by_block + shift) % count` of `size` bytes.
+#[derive(Clone, Copy, Debug)]
+struct Access {
+    kind: Kind,
+    shared: bool,
+    /// Elements and bytes of each.
+    elements: u32,
+    bytes: u32,
+    only: Option<(u32, bool)>,
+    div: u32,
+    stride: u32,
+    by_block: u32,
+    shift: u32,
+    count: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Access(Access),
+    /// `bar.sync`, and `bar.warp.sync`.
+    Barrier,
+    WarpBarrier,
+}
+
+impl Access {
+    fn size(&self) -> u32 {
+        self.elements * self.bytes
+    }
+
+    fn runs(&self, thread: u32) -> bool {
+        self.only.is_none_or(|(bit, wanted)| (thread >> bit & 1 == 1) == wanted)
+    }
+
+    /// The first byte that a thread accesses.
+    fn at(&self, block: u32, thread: u32) -> u32 {
+        (thread / self.div * self.stride + block * self.by_block + self.shift) % self.count * self.size()
+    }
+
+    fn name(&self) -> String {
+        let kind = match self.kind {
+            Kind::Load => "ld",
+            Kind::Store => "st",
+            Kind::Atomic => "atom",
+        };
+        let space = if self.shared { "shared" } else { "global" };
+        let vector = if self.elements > 1 { format!(".v{}", self.elements) } else { String::new() };
+        match self.kind {
+            Kind::Atomic => format!("atom.{space}.add.u32"),
+            _ => format!("{kind}.{space}{vector}.u{}", 8 * self.bytes),
+        }
+    }
+
+    /// What a thread stores as element `n` of step `step`: a value that no other thread stores.
+    fn value(&self, step: u32, block: u32, thread: u32, n: u32) -> u64 {
+        let seed = u64::from(step) * 1009 + u64::from(block) * 257 + u64::from(thread) * 3 + u64::from(n) + 1;
+        seed.wrapping_mul(0x0101_0101_0101_0101)
+    }
+
+    /// PTX of the access, on line `step + 1` of the source.
+    fn text(&self, step: u32) -> String {
+        let Access { div, stride, by_block, shift, count, .. } = *self;
+        let size = self.size();
+        let mut text = format!(
+            ".loc 1 1000 0\ndiv.u32 %r1, %t, {div};\nmul.lo.u32 %r1, %r1, {stride};\nmad.lo.u32 %r1, %block, {by_block}, %r1;\n\
+             add.u32 %r1, %r1, {shift};\nrem.u32 %r1, %r1, {count};\nmul.lo.u32 %r1, %r1, {size};\n"
+        );
+        let guard = match self.only {
+            None => "",
+            Some((bit, wanted)) => {
+                text += &format!(
+                    "shr.u32 %r2, %t, {bit};\nand.b32 %r2, %r2, 1;\nsetp.eq.u32 %p1, %r2, {};\n",
+                    u32::from(wanted)
+                );
+                "@%p1 "
+            }
+        };
+        match self.shared {
+            true => text += "mov.u32 %r3, tile;\nadd.u32 %r3, %r3, %r1;\n",
+            false => text += "cvt.u64.u32 %d3, %r1;\nadd.u64 %d3, %out, %d3;\n",
+        }
+        let address = if self.shared { "%r3" } else { "%d3" };
+        let list: Vec<String> = (0..self.elements).map(|n| format!("%d{}", 10 + n)).collect();
+        let list = if self.elements > 1 { format!("{{{}}}", list.join(", ")) } else { list[0].clone() };
+        if self.kind != Kind::Load {
+            text += &format!("mad.lo.u32 %r4, %t, 3, {};\nmad.lo.u32 %r4, %block, 257, %r4;\n", step * 1009 + 1);
+            for n in 0..self.elements {
+                text += &format!("add.u32 %r5, %r4, {n};\ncvt.u64.u32 %d{0}, %r5;\nmul.lo.u64 %d{0}, %d{0}, 0x0101010101010101;\n", 10 + n);
+            }
+        }
+        text += &format!(".loc 1 {} 0\n", step + 1);
+        let name = self.name();
+        match self.kind {
+            Kind::Load => {
+                for n in 0..self.elements {
+                    text += &format!("mov.u64 %d{}, 0;\n", 10 + n);
+                }
+                text += &format!("{guard}{name} {list}, [{address}];\n.loc 1 1000 0\n");
+                for n in 0..self.elements {
+                    text += &format!("mad.lo.u64 %d1, %d1, 31, %d{};\n", 10 + n);
+                }
+            }
+            Kind::Store => text += &format!("{guard}{name} [{address}], {list};\n"),
+            Kind::Atomic => text += &format!("cvt.u32.u64 %r6, %d10;\n{guard}{name} %r7, [{address}], %r6;\n"),
+        }
+        text
+    }
+}
+
+fn access_by_chance(dice: &mut Dice, shared: bool, atomics: bool) -> Access {
+    let kind = match dice.roll(if atomics { 8 } else { 7 }) {
+        0..4 => Kind::Store,
+        4..7 => Kind::Load,
+        _ => Kind::Atomic,
+    };
+    let (elements, bytes) = match kind {
+        Kind::Atomic => (1, 4),
+        _ => dice.pick(&[(1, 1), (1, 2), (1, 4), (1, 4), (1, 4), (1, 8), (2, 2), (2, 4), (4, 4), (2, 8), (4, 1)]),
+    };
+    let only = (dice.roll(3) == 0).then(|| (dice.pick(&[0, 2, 4, 5]), dice.roll(2) == 1));
+    let everything = if shared { TILE as u32 } else { 2 * TILE as u32 } / (elements * bytes);
+    // Most patterns give each thread a place of its own.
+    let (div, stride, count) = match dice.roll(8) {
+        0..4 => (1, 1, everything),
+        4 => (1, dice.pick(&[3, 7]), everything),
+        5 => (2, 1, everything),
+        6 if kind == Kind::Load => (1, 0, everything),
+        _ => (1, 1, dice.pick(&[79, 80, 100, 250]).min(everything)),
+    };
+    let by_block = if shared { 0 } else { dice.pick(&[80, 80, 81, 1]) };
+    Access { kind, shared, elements, bytes, only, div, stride, by_block, shift: dice.pick(&[0, 0, 0, 1, 16, 33]), count }
+}
+
+/// A race that the account knows: steps, blocks and threads.
+type Pair = [(u32, u32, u32); 2];
+
+/// Who touched a byte: step, block, thread, and how.
+type Touch = (u32, u32, u32, Kind);
+
+struct Account {
+    memory: [Vec<u8>; 2],
+    /// What the threads have added up.
+    sums: Vec<u64>,
+    races: Vec<Pair>,
+}
+
+/// Runs the steps thread by thread, and notes every race.
+fn account(steps: &[Step], blocks: u32) -> Account {
+    let mut shared = vec![vec![0u8; TILE]; blocks as usize];
+    let mut global = vec![0u8; 2 * TILE];
+    let mut sums = vec![0u64; (blocks * THREADS) as usize];
+    let mut touches: Vec<(bool, u32, u32, Touch)> = Vec::new();
+    for (number, step) in steps.iter().enumerate() {
+        let Step::Access(access) = step else { continue };
+        let number = number as u32;
+        for block in 0..blocks {
+            for thread in (0..THREADS).filter(|thread| access.runs(*thread)) {
+                let at = access.at(block, thread);
+                let memory = if access.shared { &mut shared[block as usize] } else { &mut global };
+                for n in 0..access.elements {
+                    let from = (at + n * access.bytes) as usize;
+                    let bytes = &mut memory[from..from + access.bytes as usize];
+                    let value = access.value(number, block, thread, n).to_le_bytes();
+                    match access.kind {
+                        Kind::Load => {}
+                        Kind::Store => bytes.copy_from_slice(&value[..bytes.len()]),
+                        Kind::Atomic => {
+                            let old = u32::from_le_bytes(bytes.try_into().expect("4 bytes"));
+                            let new = old.wrapping_add(u32::from_le_bytes(value[..4].try_into().expect("4 bytes")));
+                            bytes.copy_from_slice(&new.to_le_bytes());
+                        }
+                    }
+                }
+                let home = if access.shared { block } else { u32::MAX };
+                for byte in at..at + access.size() {
+                    touches.push((access.shared, home, byte, (number, block, thread, access.kind)));
+                }
+            }
+            for thread in 0..THREADS {
+                if access.kind == Kind::Load {
+                    let memory = if access.shared { &shared[block as usize] } else { &global };
+                    for n in 0..access.elements {
+                        let from = (access.at(block, thread) + n * access.bytes) as usize;
+                        let mut word = [0; 8];
+                        if access.runs(thread) {
+                            word[..access.bytes as usize].copy_from_slice(&memory[from..from + access.bytes as usize]);
+                        }
+                        let sum = &mut sums[(block * THREADS + thread) as usize];
+                        *sum = sum.wrapping_mul(31).wrapping_add(u64::from_le_bytes(word));
+                    }
+                }
+            }
+        }
+    }
+    touches.sort_by_key(|(shared, home, byte, touch)| (*shared, *home, *byte, touch.0, touch.1, touch.2));
+    let mut races = Vec::new();
+    for of_byte in touches.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
+        for (n, (.., later)) in of_byte.iter().enumerate() {
+            for (.., earlier) in &of_byte[..n] {
+                let plain = earlier.3 != Kind::Atomic || later.3 != Kind::Atomic;
+                let writes = earlier.3 != Kind::Load || later.3 != Kind::Load;
+                if plain && writes && !ordered(steps, earlier, later) {
+                    races.push([(earlier.0, earlier.1, earlier.2), (later.0, later.1, later.2)]);
+                }
+            }
+        }
+    }
+    Account { memory: [shared.concat(), global], sums, races }
+}
+
+fn ordered(steps: &[Step], earlier: &Touch, later: &Touch) -> bool {
+    if earlier.1 != later.1 {
+        return false;
+    }
+    let between = &steps[earlier.0 as usize..later.0 as usize];
+    earlier.2 == later.2
+        || between.iter().any(|step| matches!(step, Step::Barrier))
+        || earlier.2 / 32 == later.2 / 32 && between.iter().any(|step| matches!(step, Step::WarpBarrier))
+}
+
+/// Steps by chance, of which about half race.
+fn steps_by_chance(dice: &mut Dice, atomics: bool) -> Vec<Step> {
+    let (shared, mut steps) = (dice.roll(2) == 0, Vec::new());
+    for _ in 0..2 + dice.roll(4) {
+        steps.push(Step::Access(access_by_chance(dice, shared, atomics)));
+        match dice.roll(8) {
+            0..4 => steps.push(Step::Barrier),
+            4 => steps.push(Step::WarpBarrier),
+            _ => {}
+        }
+    }
+    steps
+}
+
+/// A kernel of the steps. Its first threads fill the tile; at its end, what the threads added up and the tile go to `out`, behind
+/// the 8192 bytes that the steps use.
+fn kernel(steps: &[Step], blocks: u32, tail: &str) -> Kernel {
+    let mut body = format!(
+        ".loc 1 1000 0\nmov.u64 %d1, 0;\nmov.u32 %r1, %t;\nFILL: shl.b32 %r2, %r1, 2;\nmov.u32 %r3, tile;\nadd.u32 %r3, %r3, %r2;\n\
+         mov.u32 %r4, 0;\nst.shared.u32 [%r3], %r4;\nadd.u32 %r1, %r1, {THREADS};\nsetp.lt.u32 %p0, %r1, {};\n@%p0 bra FILL;\nbar.sync 0;\n",
+        TILE / 4
+    );
+    for (number, step) in steps.iter().enumerate() {
+        body += &match step {
+            Step::Access(access) => access.text(number as u32),
+            Step::Barrier => "bar.sync 0;\n".to_string(),
+            Step::WarpBarrier => "bar.warp.sync 0xffffffff;\n".replace("0xffffffff", "%r127"),
+        };
+    }
+    let (sums, tiles) = (2 * TILE as u32, 2 * TILE as u32 + 8 * blocks * THREADS);
+    body += &format!(
+        "{tail}.loc 1 1000 0\nbar.sync 0;\nmad.lo.u32 %r1, %block, {THREADS}, %t;\nmad.wide.u32 %d2, %r1, 8, %out;\nst.global.u64 [%d2+{sums}], %d1;\n\
+         mov.u32 %r1, %t;\nCOPY: shl.b32 %r2, %r1, 2;\nmov.u32 %r3, tile;\nadd.u32 %r3, %r3, %r2;\nld.shared.u32 %r4, [%r3];\n\
+         mad.lo.u32 %r2, %block, {TILE}, %r2;\ncvt.u64.u32 %d2, %r2;\nadd.u64 %d2, %out, %d2;\nst.global.u32 [%d2+{tiles}], %r4;\n\
+         add.u32 %r1, %r1, {THREADS};\nsetp.lt.u32 %p0, %r1, {};\n@%p0 bra COPY;",
+        TILE / 4
+    );
+    // The last warp has 16 lanes.
+    let members = "setp.lt.u32 %p15, %t, 64;\nselp.b32 %r127, 0xffffffff, 0xffff, %p15;\n";
+    let body = format!("{members}{body}");
+    Kernel::new(0, &body).launch(Launch::new(blocks, BLOCK)).output((tiles + blocks * TILE as u32) as usize)
+}
+
+fn as_dim(block: u32) -> Dim3 {
+    Dim3 { x: block, y: 0, z: 0 }
+}
+
+/// A race must be one that the account knows, with all that is said of it.
+fn check_race(fault: &Fault, steps: &[Step], races: &[Pair], text: &str) {
+    assert_eq!(fault.kind, FaultKind::Race, "{fault}\n{text}");
+    let other = fault.other.as_ref().map(|(_, site)| site).unwrap_or_else(|| panic!("one party: {fault}"));
+    let party = |site: &emulator::Site| {
+        let (file, line) = site.source.clone().expect("every access has its line");
+        assert_eq!(&*file, "k.cu");
+        (line - 1, site.block, site.thread)
+    };
+    let known = [party(other), party(&fault.site)];
+    let pair = races.iter().find(|pair| {
+        let of = |n: usize| (pair[n].0, as_dim(pair[n].1), thread_at(BLOCK, pair[n].2));
+        [of(0), of(1)] == known || [of(1), of(0)] == known
+    });
+    let Some(pair) = pair else { panic!("these two do not race: {fault}\n{text}\n{:?}", &races[..races.len().min(5)]) };
+    // The place that it names is one that both access.
+    let at: u32 = fault.message.split("at offset ").nth(1).expect("an offset").split(':').next().expect("a number").parse().expect("a number");
+    for (step, block, thread) in pair {
+        let Step::Access(access) = steps[*step as usize] else { panic!("a barrier does not race") };
+        let start = access.at(*block, *thread);
+        assert!((start..start + access.size()).contains(&at), "not at {at}: {fault}\n{text}");
+        let verb = match access.kind {
+            Kind::Load => "load",
+            Kind::Store => "store",
+            Kind::Atomic => "atomic",
+        };
+        let block = if pair[0].1 != pair[1].1 { format!("block {}, ", as_dim(*block)) } else { String::new() };
+        let who = format!("{verb} by {block}thread {}", thread_at(BLOCK, *thread));
+        assert!(fault.message.contains(&who), "{fault}\n{text}");
+        let space = if access.shared { "tile (shared memory)" } else { "out" };
+        assert!(fault.message.starts_with(&format!("race on {space} at offset ")), "{fault}");
+    }
+    for site in [other, &fault.site] {
+        let thread = site.thread.y * BLOCK.x + site.thread.x;
+        assert_eq!((site.warp, site.lane), (thread / 32, thread % 32));
+    }
+}
+
+/// What an access counts, warp by warp, by the costs of its addresses.
+fn check_counts(report: &emulator::Report, steps: &[Step], blocks: u32, text: &str) {
+    for (number, step) in steps.iter().enumerate() {
+        let Step::Access(access) = step else { continue };
+        if access.kind == Kind::Atomic {
+            continue;
+        }
+        let (mut global, mut shared) = ([0u64; 4], [0u64; 5]);
+        for block in 0..blocks {
+            for warp in 0..THREADS.div_ceil(32) {
+                let on = |lane: &u32| 32 * warp + lane < THREADS && access.runs(32 * warp + lane);
+                let mask = (0..32).filter(on).fold(0u32, |mask, lane| mask | 1 << lane);
+                if mask == 0 {
+                    continue;
+                }
+                let offsets: [u32; 32] = std::array::from_fn(|lane| access.at(block, 32 * warp + lane as u32));
+                let asked = u64::from(mask.count_ones() * access.size());
+                if access.shared {
+                    let cost = match access.kind {
+                        Kind::Load => access::shared_load(&offsets, mask, access.size()),
+                        _ => access::shared_store(&offsets, mask, access.size()),
+                    };
+                    let more = [1, cost.wavefronts, cost.ideal_wavefronts, cost.unique_bytes].map(u64::from);
+                    shared.iter_mut().zip([more[0], more[1], more[2], more[3], asked]).for_each(|(sum, n)| *sum += n);
+                } else {
+                    let cost = access::global(&offsets.map(u64::from), mask, access.size());
+                    let more = [1, cost.sectors, cost.ideal_sectors].map(u64::from);
+                    global.iter_mut().zip([more[0], more[1], more[2], asked]).for_each(|(sum, n)| *sum += n);
+                }
+            }
+        }
+        let counters = report.lines.iter().find(|line| line.line == number as u32 + 1).map(|line| line.counters.clone());
+        let counters = counters.unwrap_or_default();
+        let load = access.kind == Kind::Load;
+        let (g, s) = match load {
+            true => (counters.global_load, counters.shared_load),
+            false => (counters.global_store, counters.shared_store),
+        };
+        assert_eq!([g.requests, g.sectors, g.ideal_sectors, g.bytes], global, "step {number}, {access:?}\n{text}");
+        let counted = [s.requests, s.wavefronts, s.ideal_wavefronts, s.unique_bytes, s.bytes];
+        assert_eq!(counted, shared, "step {number}, {access:?}\n{text}");
+    }
+}
+
+/// Runs kernels by chance, each with something behind the steps that makes the emulator watch more closely, or not.
+fn try_many(seeds: std::ops::Range<u64>, atomics: bool, tail: &str) {
+    let (mut races, mut right) = (0, 0);
+    for seed in seeds.clone() {
+        let mut dice = Dice::new(seed);
+        let steps = steps_by_chance(&mut dice, atomics);
+        let blocks = if dice.roll(2) == 0 { 1 } else { GRID };
+        let expected = account(&steps, blocks);
+        let kernel = kernel(&steps, blocks, tail);
+        let schedule = dice.pick(&Schedule::ALL);
+        let kernel = Kernel { launch: kernel.launch.schedule(schedule), zeros: 2 * TILE, ..kernel };
+        let text = format!("seed {seed}, {schedule}, {blocks} blocks\n{steps:#?}");
+        let unchecked = Kernel { launch: kernel.launch.sanitize(false), ..kernel.clone() };
+        let outcome = unchecked.run().unwrap_or_else(|fault| panic!("nobody asked for races: {fault}\n{text}"));
+        check_counts(&outcome.report, &steps, blocks, &text);
+        match (kernel.run(), expected.races.is_empty()) {
+            (Ok(outcome), true) => {
+                right += 1;
+                check_counts(&outcome.report, &steps, blocks, &text);
+                check_memory(&outcome.bytes, &expected, &text);
+            }
+            (Err(fault), false) => {
+                races += 1;
+                check_race(&fault, &steps, &expected.races, &text);
+            }
+            (Ok(_), false) => panic!("{:?} race, and nobody sees it\n{text}", expected.races[0]),
+            (Err(fault), true) => panic!("nothing is wrong: {fault}\n{text}"),
+        }
+    }
+    let share = (seeds.end - seeds.start) / 5;
+    assert!(races > share && right > share, "the dice are loaded: {races} races, {right} right ones");
+}
+
+fn check_memory(bytes: &[Option<u8>], expected: &Account, text: &str) {
+    let [shared, global] = &expected.memory;
+    let sums: Vec<u8> = expected.sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
+    for (name, part, wanted) in [
+        ("out", &bytes[..global.len()], global),
+        ("what the threads loaded", &bytes[global.len()..][..sums.len()], &sums),
+        ("the tile", &bytes[global.len() + sums.len()..], shared),
+    ] {
+        let differs = part.iter().zip(wanted).position(|(got, wanted)| *got != Some(*wanted));
+        assert_eq!(differs, None, "{name}\n{text}");
+    }
+}
+
+#[test]
+fn stores_and_loads_between_barriers_race_or_do_not() {
+    try_many(0..250, false, "");
+}
+
+#[test]
+fn the_order_model_says_the_same() {
+    // A fence orders nothing here: no thread reads what another wrote behind one.
+    try_many(1000..1120, false, "fence.acq_rel.gpu;\n");
+}
+
+#[test]
+fn atomics_race_with_everything_but_atomics() {
+    try_many(2000..2150, true, "");
+}
