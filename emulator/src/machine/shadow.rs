@@ -179,6 +179,9 @@ fn result(code: Alu, [a, b, c]: [Source; 3]) -> (u8, bool) {
     let computed = a.computed || b.computed || c.computed;
     let any = computed || a.bytes | b.bytes | c.bytes != 0;
     let bytes = match code {
+        // What says where the bits go is more than copied.
+        Shl32 | Shl64 | ShrU32 | ShrU64 | BfeU32 if b.tainted() => return (0, true),
+        Prmt32 | BfeU32 if c.tainted() => return (0, true),
         Mov32 | Mov64 | MovP | ExtendU32 => a.bytes,
         Pack64 => a.bytes | b.bytes << 4,
         Low64 | Truncate64 => a.bytes & 0xf,
@@ -190,13 +193,13 @@ fn result(code: Alu, [a, b, c]: [Source; 3]) -> (u8, bool) {
         Or32 | Or64 => a.bytes | b.bytes,
         // Masking with zeros is how a byte is taken out of a word.
         And32 | And64 => a.bytes & !b.zeros() | b.bytes & !a.zeros(),
-        Shl32 | Shl64 if b.value % 8 == 0 && !b.tainted() => shift(a.bytes, b.value as i64 / 8),
-        ShrU32 | ShrU64 if b.value % 8 == 0 && !b.tainted() => shift(a.bytes, -(b.value as i64 / 8)),
-        BfeU32 if (b.value | c.value) % 8 == 0 && !b.tainted() && !c.tainted() => {
+        Shl32 | Shl64 if b.value % 8 == 0 => shift(a.bytes, b.value as i64 / 8),
+        ShrU32 | ShrU64 if b.value % 8 == 0 => shift(a.bytes, -(b.value as i64 / 8)),
+        BfeU32 if (b.value | c.value) % 8 == 0 => {
             let bytes = (c.value & 0xff) / 8;
             shift(a.bytes, -((b.value & 0xff) as i64) / 8) & if bytes < 8 { (1 << bytes) - 1 } else { 0xff }
         }
-        Prmt32 if !c.tainted() => permuted(a.bytes | b.bytes << 4, c.value),
+        Prmt32 => permuted(a.bytes | b.bytes << 4, c.value),
         Select32 | Select64 | SelectP if c.tainted() => return (0, true),
         Select32 | Select64 | SelectP => {
             let chosen = if c.value == 1 { a } else { b };

@@ -1,6 +1,9 @@
-//! What kernels mean, held against formulas of this test's own: results, counts, races, and what nobody wrote. Most kernels
+//! What kernels mean, held against formulas of this test's own: results, counts, races, and what nobody wrote. Many kernels
 //! are made by chance; the same ones every time.
 
 mod dice;
+mod fragments;
 mod run;
+mod spaces;
 mod steps;
+mod unwritten;

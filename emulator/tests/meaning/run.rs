@@ -30,7 +30,7 @@ impl Kernel {
         let text = format!(
             ".version 8.6\n.target sm_90\n.address_size 64\n.shared .align 128 .b8 tile[{TILE}];\n\
              .visible .entry k(.param .u64 a, .param .u64 b)\n{{\n.reg .pred %p<16>; .reg .b16 %h<32>; .reg .b32 %r<128>, %t, %block;\n\
-             .reg .f32 %f<64>; .reg .b64 %d<64>, %in, %out; .reg .f64 %e<32>;\n.local .align 16 .b8 mine[{MINE}];\n\
+             .reg .f32 %f<64>; .reg .b64 %d<128>, %in, %out; .reg .f64 %e<64>;\n.local .align 16 .b8 mine[{MINE}];\n\
              ld.param.u64 %in, [a];\nld.param.u64 %out, [b];\nmov.u32 %t, %tid.y;\nmov.u32 %block, %ntid.x;\n\
              mov.u32 %r0, %tid.x;\nmad.lo.u32 %t, %t, %block, %r0;\nmov.u32 %block, %ctaid.x;\n{body}\nret;\n}}\n.file 1 \"k.cu\"\n"
         );

@@ -105,7 +105,10 @@ impl Access {
         if self.kind != Kind::Load {
             text += &format!("mad.lo.u32 %r4, %t, 3, {};\nmad.lo.u32 %r4, %block, 257, %r4;\n", step * 1009 + 1);
             for n in 0..self.elements {
-                text += &format!("add.u32 %r5, %r4, {n};\ncvt.u64.u32 %d{0}, %r5;\nmul.lo.u64 %d{0}, %d{0}, 0x0101010101010101;\n", 10 + n);
+                text += &format!(
+                    "add.u32 %r5, %r4, {n};\ncvt.u64.u32 %d{0}, %r5;\nmul.lo.u64 %d{0}, %d{0}, 0x0101010101010101;\n",
+                    10 + n
+                );
             }
         }
         text += &format!(".loc 1 {} 0\n", step + 1);
@@ -148,7 +151,18 @@ fn access_by_chance(dice: &mut Dice, shared: bool, atomics: bool) -> Access {
         _ => (1, 1, dice.pick(&[79, 80, 100, 250]).min(everything)),
     };
     let by_block = if shared { 0 } else { dice.pick(&[80, 80, 81, 1]) };
-    Access { kind, shared, elements, bytes, only, div, stride, by_block, shift: dice.pick(&[0, 0, 0, 1, 16, 33]), count }
+    Access {
+        kind,
+        shared,
+        elements,
+        bytes,
+        only,
+        div,
+        stride,
+        by_block,
+        shift: dice.pick(&[0, 0, 0, 1, 16, 33]),
+        count,
+    }
 }
 
 /// A race that the account knows: steps, blocks and threads.
@@ -301,7 +315,16 @@ fn check_race(fault: &Fault, steps: &[Step], races: &[Pair], text: &str) {
     });
     let Some(pair) = pair else { panic!("these two do not race: {fault}\n{text}\n{:?}", &races[..races.len().min(5)]) };
     // The place that it names is one that both access.
-    let at: u32 = fault.message.split("at offset ").nth(1).expect("an offset").split(':').next().expect("a number").parse().expect("a number");
+    let at: u32 = fault
+        .message
+        .split("at offset ")
+        .nth(1)
+        .expect("an offset")
+        .split(':')
+        .next()
+        .expect("a number")
+        .parse()
+        .expect("a number");
     for (step, block, thread) in pair {
         let Step::Access(access) = steps[*step as usize] else { panic!("a barrier does not race") };
         let start = access.at(*block, *thread);
@@ -354,7 +377,8 @@ fn check_counts(report: &emulator::Report, steps: &[Step], blocks: u32, text: &s
                 }
             }
         }
-        let counters = report.lines.iter().find(|line| line.line == number as u32 + 1).map(|line| line.counters.clone());
+        let counters =
+            report.lines.iter().find(|line| line.line == number as u32 + 1).map(|line| line.counters.clone());
         let counters = counters.unwrap_or_default();
         let load = access.kind == Kind::Load;
         let (g, s) = match load {

@@ -49,11 +49,21 @@ impl Copy {
     pub fn mutants(&self) -> Result<(Vec<Mutant>, usize)> {
         let (mut all, mut left_out) = (Vec::new(), 0);
         for (file, text) in &self.sources {
+            if self.is_test(file) {
+                continue;
+            }
             let (here, out) = mutants(file, text).with_context(|| format!("cannot read {file}"))?;
             all.extend(here);
             left_out += out;
         }
         Ok((all, left_out))
+    }
+
+    /// Whether a file is a module for tests only, as its parent says.
+    fn is_test(&self, file: &str) -> bool {
+        let Some((folder, name)) = file.rsplit_once('/') else { return false };
+        let declared = format!("#[cfg(test)]\nmod {};", name.trim_end_matches(".rs"));
+        self.sources.get(&format!("{folder}/mod.rs")).is_some_and(|parent| parent.contains(&declared))
     }
 
     /// Writes the files with these mutants, by number, and returns where each came to stand.
