@@ -16,4 +16,8 @@ impl Dice {
     pub fn pick<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.roll(all.len() as u64) as usize]
     }
+
+    pub fn among<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        &all[self.roll(all.len() as u64) as usize]
+    }
 }

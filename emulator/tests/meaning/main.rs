@@ -3,7 +3,11 @@
 
 mod dice;
 mod fragments;
+mod litmus;
+mod matrices;
+mod registers;
 mod run;
 mod spaces;
 mod steps;
 mod unwritten;
+mod waits;
