@@ -38,9 +38,53 @@ struct Access {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Access(Access),
-    /// `bar.sync`, and `bar.warp.sync`.
+    /// `bar.sync`, and `bar.warp.sync` of the whole warp, and of each eight lanes.
     Barrier,
     WarpBarrier,
+    Eights,
+    /// A barrier for two of the three warps: all but this one.
+    Pair(u32),
+    /// The last warp ends.
+    End,
+}
+
+/// The threads that meet there, in groups.
+fn meets(step: &Step) -> Vec<Vec<u32>> {
+    let all: Vec<u32> = (0..THREADS).collect();
+    match step {
+        Step::Access(_) | Step::End => Vec::new(),
+        Step::Barrier => vec![all],
+        Step::WarpBarrier => all.chunks(32).map(<[u32]>::to_vec).collect(),
+        Step::Eights => all.chunks(8).map(<[u32]>::to_vec).collect(),
+        Step::Pair(without) => vec![all.into_iter().filter(|thread| thread / 32 != *without).collect()],
+    }
+}
+
+/// How many threads are left before a step.
+fn alive(steps: &[Step], number: usize) -> u32 {
+    if steps[..number].iter().any(|step| matches!(step, Step::End)) { 64 } else { THREADS }
+}
+
+/// For each step, up to which step a thread knows what another did: `known[step][thread][other]`.
+fn knowledge(steps: &[Step]) -> Vec<Vec<Vec<usize>>> {
+    let count = THREADS as usize;
+    let mut known = vec![vec![0; count]; count];
+    let mut all = Vec::new();
+    for (number, step) in steps.iter().enumerate() {
+        all.push(known.clone());
+        for group in meets(step) {
+            let mut joined = vec![0; count];
+            for thread in &group {
+                for other in 0..count {
+                    joined[other] = joined[other].max(known[*thread as usize][other]);
+                }
+                joined[*thread as usize] = number;
+            }
+            // Who has ended came to every barrier of the whole block.
+            group.iter().for_each(|thread| known[*thread as usize] = joined.clone());
+        }
+    }
+    all
 }
 
 impl Access {
@@ -130,7 +174,7 @@ impl Access {
     }
 }
 
-fn access_by_chance(dice: &mut Dice, shared: bool, atomics: bool) -> Access {
+fn access_by_chance(dice: &mut Dice, shared: bool, atomics: bool, near: bool) -> Access {
     let kind = match dice.roll(if atomics { 8 } else { 7 }) {
         0..4 => Kind::Store,
         4..7 => Kind::Load,
@@ -138,19 +182,20 @@ fn access_by_chance(dice: &mut Dice, shared: bool, atomics: bool) -> Access {
     };
     let (elements, bytes) = match kind {
         Kind::Atomic => (1, 4),
+        _ if near => (1, 4),
         _ => dice.pick(&[(1, 1), (1, 2), (1, 4), (1, 4), (1, 4), (1, 8), (2, 2), (2, 4), (4, 4), (2, 8), (4, 1)]),
     };
     let only = (dice.roll(3) == 0).then(|| (dice.pick(&[0, 2, 4, 5]), dice.roll(2) == 1));
     let everything = if shared { TILE as u32 } else { 2 * TILE as u32 } / (elements * bytes);
     // Most patterns give each thread a place of its own.
-    let (div, stride, count) = match dice.roll(8) {
+    let (div, stride, count) = match if near { 0 } else { dice.roll(8) } {
         0..4 => (1, 1, everything),
         4 => (1, dice.pick(&[3, 7]), everything),
         5 => (2, 1, everything),
         6 if kind == Kind::Load => (1, 0, everything),
         _ => (1, 1, dice.pick(&[79, 80, 100, 250]).min(everything)),
     };
-    let by_block = if shared { 0 } else { dice.pick(&[80, 80, 81, 1]) };
+    let by_block = if shared { 0 } else { if near { 200 } else { dice.pick(&[80, 80, 81, 1]) } };
     Access {
         kind,
         shared,
@@ -160,7 +205,7 @@ fn access_by_chance(dice: &mut Dice, shared: bool, atomics: bool) -> Access {
         div,
         stride,
         by_block,
-        shift: dice.pick(&[0, 0, 0, 1, 16, 33]),
+        shift: dice.pick(if near { &[0, 0, 0, 1, 4, 32] } else { &[0, 0, 0, 1, 16, 33] }),
         count,
     }
 }
@@ -188,7 +233,7 @@ fn account(steps: &[Step], blocks: u32) -> Account {
         let Step::Access(access) = step else { continue };
         let number = number as u32;
         for block in 0..blocks {
-            for thread in (0..THREADS).filter(|thread| access.runs(*thread)) {
+            for thread in (0..alive(steps, number as usize)).filter(|thread| access.runs(*thread)) {
                 let at = access.at(block, thread);
                 let memory = if access.shared { &mut shared[block as usize] } else { &mut global };
                 for n in 0..access.elements {
@@ -210,7 +255,7 @@ fn account(steps: &[Step], blocks: u32) -> Account {
                     touches.push((access.shared, home, byte, (number, block, thread, access.kind)));
                 }
             }
-            for thread in 0..THREADS {
+            for thread in 0..alive(steps, number as usize) {
                 if access.kind == Kind::Load {
                     let memory = if access.shared { &shared[block as usize] } else { &global };
                     for n in 0..access.elements {
@@ -226,6 +271,7 @@ fn account(steps: &[Step], blocks: u32) -> Account {
             }
         }
     }
+    let known = knowledge(steps);
     touches.sort_by_key(|(shared, home, byte, touch)| (*shared, *home, *byte, touch.0, touch.1, touch.2));
     let mut races = Vec::new();
     for of_byte in touches.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
@@ -233,7 +279,7 @@ fn account(steps: &[Step], blocks: u32) -> Account {
             for (.., earlier) in &of_byte[..n] {
                 let plain = earlier.3 != Kind::Atomic || later.3 != Kind::Atomic;
                 let writes = earlier.3 != Kind::Load || later.3 != Kind::Load;
-                if plain && writes && !ordered(steps, earlier, later) {
+                if plain && writes && !ordered(&known, earlier, later) {
                     races.push([(earlier.0, earlier.1, earlier.2), (later.0, later.1, later.2)]);
                 }
             }
@@ -242,22 +288,24 @@ fn account(steps: &[Step], blocks: u32) -> Account {
     Account { memory: [shared.concat(), global], sums, races }
 }
 
-fn ordered(steps: &[Step], earlier: &Touch, later: &Touch) -> bool {
-    if earlier.1 != later.1 {
-        return false;
-    }
-    let between = &steps[earlier.0 as usize..later.0 as usize];
-    earlier.2 == later.2
-        || between.iter().any(|step| matches!(step, Step::Barrier))
-        || earlier.2 / 32 == later.2 / 32 && between.iter().any(|step| matches!(step, Step::WarpBarrier))
+fn ordered(known: &[Vec<Vec<usize>>], earlier: &Touch, later: &Touch) -> bool {
+    let knows = || known[later.0 as usize][later.2 as usize][earlier.2 as usize] > earlier.0 as usize;
+    earlier.1 == later.1 && (earlier.2 == later.2 || knows())
 }
 
 /// Steps by chance, of which about half race.
-fn steps_by_chance(dice: &mut Dice, atomics: bool) -> Vec<Step> {
+fn steps_by_chance(dice: &mut Dice, atomics: bool, partial: bool) -> Vec<Step> {
     let (shared, mut steps) = (dice.roll(2) == 0, Vec::new());
-    for _ in 0..2 + dice.roll(4) {
-        steps.push(Step::Access(access_by_chance(dice, shared, atomics)));
-        match dice.roll(8) {
+    let mut ended = false;
+    for _ in 0..2 + dice.roll(if partial { 2 } else { 4 }) {
+        steps.push(Step::Access(access_by_chance(dice, shared, atomics, partial)));
+        match if partial { 3 + dice.roll(12) } else { dice.roll(8) } {
+            8..10 => steps.push(Step::Eights),
+            10..14 => steps.push(Step::Pair(if ended { 2 } else { dice.roll(3) as u32 })),
+            14 if !ended => {
+                ended = true;
+                steps.push(Step::End);
+            }
             0..4 => steps.push(Step::Barrier),
             4 => steps.push(Step::WarpBarrier),
             _ => {}
@@ -278,19 +326,32 @@ fn kernel(steps: &[Step], blocks: u32, tail: &str) -> Kernel {
         body += &match step {
             Step::Access(access) => access.text(number as u32),
             Step::Barrier => "bar.sync 0;\n".to_string(),
-            Step::WarpBarrier => "bar.warp.sync 0xffffffff;\n".replace("0xffffffff", "%r127"),
+            Step::WarpBarrier => "bar.warp.sync %r127;\n".to_string(),
+            Step::Eights => "bar.warp.sync %r126;\n".to_string(),
+            Step::Pair(without) => {
+                format!(
+                    "setp.eq.u32 %p2, %r125, {without};\n@%p2 bra PAST{number};\nbar.sync {}, 64;\nPAST{number}:\n",
+                    1 + number % 15
+                )
+            }
+            Step::End => format!(
+                ".loc 1 1000 0\nsetp.lt.u32 %p2, %t, 64;\n@%p2 bra PAST{number};\nmad.lo.u32 %r1, %block, {THREADS}, %t;\n\
+                 mad.wide.u32 %d2, %r1, 8, %out;\nst.global.u64 [%d2+{}], %d1;\nret;\nPAST{number}:\n",
+                2 * TILE
+            ),
         };
     }
     let (sums, tiles) = (2 * TILE as u32, 2 * TILE as u32 + 8 * blocks * THREADS);
     body += &format!(
         "{tail}.loc 1 1000 0\nbar.sync 0;\nmad.lo.u32 %r1, %block, {THREADS}, %t;\nmad.wide.u32 %d2, %r1, 8, %out;\nst.global.u64 [%d2+{sums}], %d1;\n\
-         mov.u32 %r1, %t;\nCOPY: shl.b32 %r2, %r1, 2;\nmov.u32 %r3, tile;\nadd.u32 %r3, %r3, %r2;\nld.shared.u32 %r4, [%r3];\n\
+         setp.ge.u32 %p0, %t, 64;\n@%p0 ret;\nmov.u32 %r1, %t;\nCOPY: shl.b32 %r2, %r1, 2;\nmov.u32 %r3, tile;\nadd.u32 %r3, %r3, %r2;\nld.shared.u32 %r4, [%r3];\n\
          mad.lo.u32 %r2, %block, {TILE}, %r2;\ncvt.u64.u32 %d2, %r2;\nadd.u64 %d2, %out, %d2;\nst.global.u32 [%d2+{tiles}], %r4;\n\
-         add.u32 %r1, %r1, {THREADS};\nsetp.lt.u32 %p0, %r1, {};\n@%p0 bra COPY;",
+         add.u32 %r1, %r1, 64;\nsetp.lt.u32 %p0, %r1, {};\n@%p0 bra COPY;",
         TILE / 4
     );
     // The last warp has 16 lanes.
-    let members = "setp.lt.u32 %p15, %t, 64;\nselp.b32 %r127, 0xffffffff, 0xffff, %p15;\n";
+    let members = "setp.lt.u32 %p15, %t, 64;\nselp.b32 %r127, 0xffffffff, 0xffff, %p15;\nshr.u32 %r125, %t, 5;\n\
+                   and.b32 %r124, %t, 24;\nmov.u32 %r126, 255;\nshl.b32 %r126, %r126, %r124;\n";
     let body = format!("{members}{body}");
     Kernel::new(0, &body).launch(Launch::new(blocks, BLOCK)).output((tiles + blocks * TILE as u32) as usize)
 }
@@ -356,7 +417,7 @@ fn check_counts(report: &emulator::Report, steps: &[Step], blocks: u32, text: &s
         let (mut global, mut shared) = ([0u64; 4], [0u64; 5]);
         for block in 0..blocks {
             for warp in 0..THREADS.div_ceil(32) {
-                let on = |lane: &u32| 32 * warp + lane < THREADS && access.runs(32 * warp + lane);
+                let on = |lane: &u32| 32 * warp + lane < alive(steps, number) && access.runs(32 * warp + lane);
                 let mask = (0..32).filter(on).fold(0u32, |mask, lane| mask | 1 << lane);
                 if mask == 0 {
                     continue;
@@ -392,11 +453,11 @@ fn check_counts(report: &emulator::Report, steps: &[Step], blocks: u32, text: &s
 }
 
 /// Runs kernels by chance, each with something behind the steps that makes the emulator watch more closely, or not.
-fn try_many(seeds: std::ops::Range<u64>, atomics: bool, tail: &str) {
+fn try_many(seeds: std::ops::Range<u64>, atomics: bool, partial: bool, tail: &str) {
     let (mut races, mut right) = (0, 0);
     for seed in seeds.clone() {
         let mut dice = Dice::new(seed);
-        let steps = steps_by_chance(&mut dice, atomics);
+        let steps = steps_by_chance(&mut dice, atomics, partial);
         let blocks = if dice.roll(2) == 0 { 1 } else { GRID };
         let expected = account(&steps, blocks);
         let kernel = kernel(&steps, blocks, tail);
@@ -406,6 +467,9 @@ fn try_many(seeds: std::ops::Range<u64>, atomics: bool, tail: &str) {
         let unchecked = Kernel { launch: kernel.launch.sanitize(false), ..kernel.clone() };
         let outcome = unchecked.run().unwrap_or_else(|fault| panic!("nobody asked for races: {fault}\n{text}"));
         check_counts(&outcome.report, &steps, blocks, &text);
+        if expected.races.is_empty() {
+            check_memory(&outcome.bytes, &expected, &text);
+        }
         match (kernel.run(), expected.races.is_empty()) {
             (Ok(outcome), true) => {
                 right += 1;
@@ -420,7 +484,7 @@ fn try_many(seeds: std::ops::Range<u64>, atomics: bool, tail: &str) {
             (Err(fault), true) => panic!("nothing is wrong: {fault}\n{text}"),
         }
     }
-    let share = (seeds.end - seeds.start) / 5;
+    let share = (seeds.end - seeds.start) / 6;
     assert!(races > share && right > share, "the dice are loaded: {races} races, {right} right ones");
 }
 
@@ -439,16 +503,21 @@ fn check_memory(bytes: &[Option<u8>], expected: &Account, text: &str) {
 
 #[test]
 fn stores_and_loads_between_barriers_race_or_do_not() {
-    try_many(0..250, false, "");
+    try_many(0..250, false, false, "");
 }
 
 #[test]
 fn the_order_model_says_the_same() {
     // A fence orders nothing here: no thread reads what another wrote behind one.
-    try_many(1000..1120, false, "fence.acq_rel.gpu;\n");
+    try_many(1000..1120, false, false, "fence.acq_rel.gpu;\n");
 }
 
 #[test]
 fn atomics_race_with_everything_but_atomics() {
-    try_many(2000..2150, true, "");
+    try_many(2000..2150, true, false, "");
+}
+
+#[test]
+fn barriers_of_some_threads_order_those() {
+    try_many(3000..3200, true, true, "");
 }
