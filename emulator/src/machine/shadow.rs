@@ -181,8 +181,12 @@ fn result(code: Alu, [a, b, c]: [Source; 3]) -> (u8, bool) {
     let bytes = match code {
         // What says where the bits go is more than copied.
         Shl32 | Shl64 | ShrU32 | ShrU64 | BfeU32 if b.tainted() => return (0, true),
-        Prmt32 | BfeU32 if c.tainted() => return (0, true),
+        Prmt32 | BfeU32 | FunnelL32 | FunnelR32 if c.tainted() => return (0, true),
         Mov32 | Mov64 | MovP | ExtendU32 => a.bytes,
+        // The sign comes from the topmost byte.
+        SignExtend8 => spread(a.bytes & 1, 1, 4),
+        SignExtend16 => spread(a.bytes & 3, 2, 4),
+        ExtendS32 => spread(a.bytes, 4, 8),
         Pack64 => a.bytes | b.bytes << 4,
         Low64 | Truncate64 => a.bytes & 0xf,
         High64 => a.bytes >> 4,
@@ -214,6 +218,12 @@ fn result(code: Alu, [a, b, c]: [Source; 3]) -> (u8, bool) {
         _ => return (0, any),
     };
     (bytes, computed)
+}
+
+/// The shadow of a number of so many bytes that is extended by its sign to more of them.
+fn spread(bytes: u8, from: u32, to: u32) -> u8 {
+    let above = (0xff << from) & (0xff >> (8 - to)) as u8;
+    bytes | if bytes >> (from - 1) & 1 == 1 { above } else { 0 }
 }
 
 /// Moves the bits of a byte mask up, or down if `by` is negative.

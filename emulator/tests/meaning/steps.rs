@@ -1,6 +1,8 @@
 //! Kernels of a few steps, each an access by some threads, or a barrier: what they leave in memory, what they count, and
 //! whether they race, against an account that is kept here.
 
+use std::collections::BTreeMap;
+
 use emulator::{Dim3, Fault, FaultKind, Launch, Schedule, access};
 
 use crate::dice::Dice;
@@ -33,6 +35,11 @@ struct Access {
     by_block: u32,
     shift: u32,
     count: u32,
+    /// In every round through the steps it lies so many elements further.
+    by_round: u32,
+    /// Its place among the steps, and the round.
+    line: u32,
+    round: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +105,8 @@ impl Access {
 
     /// The first byte that a thread accesses.
     fn at(&self, block: u32, thread: u32) -> u32 {
-        (thread / self.div * self.stride + block * self.by_block + self.shift) % self.count * self.size()
+        (thread / self.div * self.stride + block * self.by_block + self.shift + self.round * self.by_round) % self.count
+            * self.size()
     }
 
     fn name(&self) -> String {
@@ -115,19 +123,24 @@ impl Access {
         }
     }
 
-    /// What a thread stores as element `n` of step `step`: a value that no other thread stores.
-    fn value(&self, step: u32, block: u32, thread: u32, n: u32) -> u64 {
-        let seed = u64::from(step) * 1009 + u64::from(block) * 257 + u64::from(thread) * 3 + u64::from(n) + 1;
+    /// What a thread stores as element `n`: a value that no other thread stores.
+    fn value(&self, block: u32, thread: u32, n: u32) -> u64 {
+        let seed = u64::from(self.line) * 1009
+            + u64::from(self.round) * 5003
+            + u64::from(block) * 257
+            + u64::from(thread) * 3
+            + u64::from(n)
+            + 1;
         seed.wrapping_mul(0x0101_0101_0101_0101)
     }
 
     /// PTX of the access, on line `step + 1` of the source.
-    fn text(&self, step: u32) -> String {
-        let Access { div, stride, by_block, shift, count, .. } = *self;
+    fn text(&self) -> String {
+        let Access { div, stride, by_block, shift, count, by_round, line: step, .. } = *self;
         let size = self.size();
         let mut text = format!(
             ".loc 1 1000 0\ndiv.u32 %r1, %t, {div};\nmul.lo.u32 %r1, %r1, {stride};\nmad.lo.u32 %r1, %block, {by_block}, %r1;\n\
-             add.u32 %r1, %r1, {shift};\nrem.u32 %r1, %r1, {count};\nmul.lo.u32 %r1, %r1, {size};\n"
+             add.u32 %r1, %r1, {shift};\nmad.lo.u32 %r1, %r120, {by_round}, %r1;\nrem.u32 %r1, %r1, {count};\nmul.lo.u32 %r1, %r1, {size};\n"
         );
         let guard = match self.only {
             None => "",
@@ -147,7 +160,10 @@ impl Access {
         let list: Vec<String> = (0..self.elements).map(|n| format!("%d{}", 10 + n)).collect();
         let list = if self.elements > 1 { format!("{{{}}}", list.join(", ")) } else { list[0].clone() };
         if self.kind != Kind::Load {
-            text += &format!("mad.lo.u32 %r4, %t, 3, {};\nmad.lo.u32 %r4, %block, 257, %r4;\n", step * 1009 + 1);
+            text += &format!(
+                "mad.lo.u32 %r4, %t, 3, {};\nmad.lo.u32 %r4, %block, 257, %r4;\nmad.lo.u32 %r4, %r120, 5003, %r4;\n",
+                step * 1009 + 1
+            );
             for n in 0..self.elements {
                 text += &format!(
                     "add.u32 %r5, %r4, {n};\ncvt.u64.u32 %d{0}, %r5;\nmul.lo.u64 %d{0}, %d{0}, 0x0101010101010101;\n",
@@ -196,7 +212,11 @@ fn access_by_chance(dice: &mut Dice, shared: bool, atomics: bool, near: bool) ->
         _ => (1, 1, dice.pick(&[79, 80, 100, 250]).min(everything)),
     };
     let by_block = if shared { 0 } else { if near { 200 } else { dice.pick(&[80, 80, 81, 1]) } };
+    let by_round = dice.pick(&[0, 0, 1, 2, 32, 80]);
     Access {
+        by_round,
+        line: 0,
+        round: 0,
         kind,
         shared,
         elements,
@@ -239,7 +259,7 @@ fn account(steps: &[Step], blocks: u32) -> Account {
                 for n in 0..access.elements {
                     let from = (at + n * access.bytes) as usize;
                     let bytes = &mut memory[from..from + access.bytes as usize];
-                    let value = access.value(number, block, thread, n).to_le_bytes();
+                    let value = access.value(block, thread, n).to_le_bytes();
                     match access.kind {
                         Kind::Load => {}
                         Kind::Store => bytes.copy_from_slice(&value[..bytes.len()]),
@@ -316,15 +336,15 @@ fn steps_by_chance(dice: &mut Dice, atomics: bool, partial: bool) -> Vec<Step> {
 
 /// A kernel of the steps. Its first threads fill the tile; at its end, what the threads added up and the tile go to `out`, behind
 /// the 8192 bytes that the steps use.
-fn kernel(steps: &[Step], blocks: u32, tail: &str) -> Kernel {
+fn kernel(steps: &[Step], rounds: u32, blocks: u32, tail: &str) -> Kernel {
     let mut body = format!(
         ".loc 1 1000 0\nmov.u64 %d1, 0;\nmov.u32 %r1, %t;\nFILL: shl.b32 %r2, %r1, 2;\nmov.u32 %r3, tile;\nadd.u32 %r3, %r3, %r2;\n\
-         mov.u32 %r4, 0;\nst.shared.u32 [%r3], %r4;\nadd.u32 %r1, %r1, {THREADS};\nsetp.lt.u32 %p0, %r1, {};\n@%p0 bra FILL;\nbar.sync 0;\n",
+         mov.u32 %r4, 0;\nst.shared.u32 [%r3], %r4;\nadd.u32 %r1, %r1, {THREADS};\nsetp.lt.u32 %p0, %r1, {};\n@%p0 bra FILL;\nbar.sync 0;\nmov.u32 %r120, 0;\nROUND:\n",
         TILE / 4
     );
     for (number, step) in steps.iter().enumerate() {
         body += &match step {
-            Step::Access(access) => access.text(number as u32),
+            Step::Access(access) => access.text(),
             Step::Barrier => "bar.sync 0;\n".to_string(),
             Step::WarpBarrier => "bar.warp.sync %r127;\n".to_string(),
             Step::Eights => "bar.warp.sync %r126;\n".to_string(),
@@ -340,6 +360,9 @@ fn kernel(steps: &[Step], blocks: u32, tail: &str) -> Kernel {
                 2 * TILE
             ),
         };
+    }
+    if rounds > 1 {
+        body += &format!("add.u32 %r120, %r120, 1;\nsetp.lt.u32 %p0, %r120, {rounds};\n@%p0 bra ROUND;\n");
     }
     let (sums, tiles) = (2 * TILE as u32, 2 * TILE as u32 + 8 * blocks * THREADS);
     body += &format!(
@@ -360,6 +383,13 @@ fn as_dim(block: u32) -> Dim3 {
     Dim3 { x: block, y: 0, z: 0 }
 }
 
+fn line(steps: &[Step], step: u32) -> u32 {
+    match steps[step as usize] {
+        Step::Access(access) => access.line,
+        _ => u32::MAX,
+    }
+}
+
 /// A race must be one that the account knows, with all that is said of it.
 fn check_race(fault: &Fault, steps: &[Step], races: &[Pair], text: &str) {
     assert_eq!(fault.kind, FaultKind::Race, "{fault}\n{text}");
@@ -370,11 +400,6 @@ fn check_race(fault: &Fault, steps: &[Step], races: &[Pair], text: &str) {
         (line - 1, site.block, site.thread)
     };
     let known = [party(other), party(&fault.site)];
-    let pair = races.iter().find(|pair| {
-        let of = |n: usize| (pair[n].0, as_dim(pair[n].1), thread_at(BLOCK, pair[n].2));
-        [of(0), of(1)] == known || [of(1), of(0)] == known
-    });
-    let Some(pair) = pair else { panic!("these two do not race: {fault}\n{text}\n{:?}", &races[..races.len().min(5)]) };
     // The place that it names is one that both access.
     let at: u32 = fault
         .message
@@ -386,10 +411,19 @@ fn check_race(fault: &Fault, steps: &[Step], races: &[Pair], text: &str) {
         .expect("a number")
         .parse()
         .expect("a number");
+    let pair = races.iter().find(|pair| {
+        let of = |n: usize| (line(steps, pair[n].0), as_dim(pair[n].1), thread_at(BLOCK, pair[n].2));
+        let there = pair.iter().all(|(step, block, thread)| match steps[*step as usize] {
+            Step::Access(access) => (0..access.size()).any(|n| access.at(*block, *thread) + n == at),
+            _ => false,
+        });
+        there && ([of(0), of(1)] == known || [of(1), of(0)] == known)
+    });
+    let Some(pair) = pair else {
+        panic!("these two do not race there: {fault}\n{text}\n{:?}", &races[..races.len().min(5)])
+    };
     for (step, block, thread) in pair {
         let Step::Access(access) = steps[*step as usize] else { panic!("a barrier does not race") };
-        let start = access.at(*block, *thread);
-        assert!((start..start + access.size()).contains(&at), "not at {at}: {fault}\n{text}");
         let verb = match access.kind {
             Kind::Load => "load",
             Kind::Store => "store",
@@ -409,12 +443,13 @@ fn check_race(fault: &Fault, steps: &[Step], races: &[Pair], text: &str) {
 
 /// What an access counts, warp by warp, by the costs of its addresses.
 fn check_counts(report: &emulator::Report, steps: &[Step], blocks: u32, text: &str) {
+    let mut counts: BTreeMap<u32, (Access, [u64; 4], [u64; 5])> = BTreeMap::new();
     for (number, step) in steps.iter().enumerate() {
         let Step::Access(access) = step else { continue };
         if access.kind == Kind::Atomic {
             continue;
         }
-        let (mut global, mut shared) = ([0u64; 4], [0u64; 5]);
+        let (_, global, shared) = counts.entry(access.line).or_insert((*access, [0; 4], [0; 5]));
         for block in 0..blocks {
             for warp in 0..THREADS.div_ceil(32) {
                 let on = |lane: &u32| 32 * warp + lane < alive(steps, number) && access.runs(32 * warp + lane);
@@ -438,17 +473,18 @@ fn check_counts(report: &emulator::Report, steps: &[Step], blocks: u32, text: &s
                 }
             }
         }
-        let counters =
-            report.lines.iter().find(|line| line.line == number as u32 + 1).map(|line| line.counters.clone());
+    }
+    for (line, (access, global, shared)) in counts {
+        let counters = report.lines.iter().find(|counted| counted.line == line + 1).map(|line| line.counters.clone());
         let counters = counters.unwrap_or_default();
         let load = access.kind == Kind::Load;
         let (g, s) = match load {
             true => (counters.global_load, counters.shared_load),
             false => (counters.global_store, counters.shared_store),
         };
-        assert_eq!([g.requests, g.sectors, g.ideal_sectors, g.bytes], global, "step {number}, {access:?}\n{text}");
+        assert_eq!([g.requests, g.sectors, g.ideal_sectors, g.bytes], global, "{access:?}\n{text}");
         let counted = [s.requests, s.wavefronts, s.ideal_wavefronts, s.unique_bytes, s.bytes];
-        assert_eq!(counted, shared, "step {number}, {access:?}\n{text}");
+        assert_eq!(counted, shared, "{access:?}\n{text}");
     }
 }
 
@@ -457,13 +493,30 @@ fn try_many(seeds: std::ops::Range<u64>, atomics: bool, partial: bool, tail: &st
     let (mut races, mut right) = (0, 0);
     for seed in seeds.clone() {
         let mut dice = Dice::new(seed);
-        let steps = steps_by_chance(&mut dice, atomics, partial);
+        let mut once = steps_by_chance(&mut dice, atomics, partial);
+        let ends = once.iter().any(|step| matches!(step, Step::End));
+        let rounds = if ends { 1 } else { 1 + dice.roll(3) as u32 };
+        if rounds > 1 && dice.roll(8) > 0 {
+            once.push(Step::Barrier);
+        }
+        for (number, step) in once.iter_mut().enumerate() {
+            if let Step::Access(access) = step {
+                access.line = number as u32;
+            }
+        }
+        let in_round = |round: u32| {
+            once.iter().map(move |step| match *step {
+                Step::Access(access) => Step::Access(Access { round, ..access }),
+                other => other,
+            })
+        };
+        let steps: Vec<Step> = (0..rounds).flat_map(in_round).collect();
         let blocks = if dice.roll(2) == 0 { 1 } else { GRID };
         let expected = account(&steps, blocks);
-        let kernel = kernel(&steps, blocks, tail);
+        let kernel = kernel(&once, rounds, blocks, tail);
         let schedule = dice.pick(&Schedule::ALL);
         let kernel = Kernel { launch: kernel.launch.schedule(schedule), zeros: 2 * TILE, ..kernel };
-        let text = format!("seed {seed}, {schedule}, {blocks} blocks\n{steps:#?}");
+        let text = format!("seed {seed}, {schedule}, {blocks} blocks, {rounds} rounds\n{once:#?}");
         let unchecked = Kernel { launch: kernel.launch.sanitize(false), ..kernel.clone() };
         let outcome = unchecked.run().unwrap_or_else(|fault| panic!("nobody asked for races: {fault}\n{text}"));
         check_counts(&outcome.report, &steps, blocks, &text);
