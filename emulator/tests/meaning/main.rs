@@ -14,3 +14,4 @@ mod steps;
 mod texts;
 mod unwritten;
 mod waits;
+mod ways;

@@ -169,6 +169,14 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         self.left_out.visit_expr(&repeat.len);
     }
 
+    /// How much room is reserved changes nothing but the time that it takes.
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        match &*call.func {
+            Expr::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "with_capacity") => {}
+            _ => visit::visit_expr_call(self, call),
+        }
+    }
+
     fn visit_stmt(&mut self, stmt: &'ast Stmt) {
         if let Stmt::Expr(expr, Some(_)) = stmt {
             let statement = self.of(stmt.span()).to_string();
