@@ -3,9 +3,11 @@
 
 mod corners;
 mod dice;
+mod flow;
 mod fragments;
 mod litmus;
 mod matrices;
+mod pointers;
 mod prints;
 mod registers;
 mod run;
