@@ -1,6 +1,7 @@
 //! What kernels mean, held against formulas of this test's own: results, counts, races, and what nobody wrote. Many kernels
 //! are made by chance; the same ones every time.
 
+mod accesses;
 mod corners;
 mod dice;
 mod flow;

@@ -194,3 +194,14 @@ fn rows_lie_within_shared_memory_and_on_their_boundary() {
         }
     }
 }
+
+#[test]
+fn a_warp_that_has_filled_its_rows_may_load_them_behind_its_own_barrier() {
+    let body = format!(
+        "{ROWS}mov.u32 %r1, 3;\nst.shared.v4.u32 [%r102], {{%r1, %r1, %r1, %r1}};\nmov.u32 %r2, 0xffffffff;\nbar.warp.sync %r2;\n\
+         ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r10}}, [%r102];\nadd.u32 %r10, %r10, 1;\nst.global.u32 [%d100], %r10;"
+    );
+    assert_eq!(Kernel::new(32, &body).words(1), [4]);
+    let unwritten = body.replace("st.shared.v4.u32 [%r102], {%r1, %r1, %r1, %r1};", "");
+    assert_eq!(Kernel::new(32, &unwritten).fault().kind, FaultKind::Uninitialised);
+}

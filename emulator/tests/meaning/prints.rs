@@ -12,7 +12,7 @@ fn print(format: &str, body: &str) -> Result<Vec<String>, Box<Fault>> {
     let text = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n\
          .global .align 1 .b8 global_format[64] = {{{0}}};\n.const .align 1 .b8 const_format[64] = {{{0}}};\n.global .align 1 .b8 word[4] = {{{1}}};\n\
-         .const .align 8 .u64 const_arguments[3] = {{7, 8, 9}};\n.global .align 8 .u64 global_arguments[3] = {{7, 8, 9}};\n\
+         .const .align 8 .u64 const_arguments[3] = {{7, 0x0102030405060708, 9}};\n.global .align 8 .u64 global_arguments[3] = {{7, 0x0102030405060708, 9}};\n\
          .visible .entry k(.param .u64 out)\n{{\n.reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %d<19>; .shared .align 8 .b8 tile[64]; .local .align 8 .b8 mine[64];\n\
          ld.param.u64 %d9, [out];\n{body}\n\
          {{ .param .b64 x; .param .b64 y; .param .b32 z; st.param.b64 [x], %d1; st.param.b64 [y], %d2; call.uni (z), vprintf, (x, y); ld.param.b32 %r4, [z]; }}\n\
@@ -51,7 +51,7 @@ fn formats_and_arguments_may_lie_in_any_memory() {
     };
     let list = |space: &str, name: &str| {
         format!(
-            "mov.u64 %d2, {name};\nmov.u64 %d7, 7;\nst.{space}.u64 [%d2+40], %d7;\nmov.u64 %d7, 8;\nst.{space}.u64 [%d2+48], %d7;\nadd.u64 %d2, %d2, 40;\ncvta.{space}.u64 %d2, %d2;\n"
+            "mov.u64 %d2, {name};\nmov.u64 %d7, 7;\nst.{space}.u64 [%d2+40], %d7;\nmov.u64 %d7, 0x0102030405060708;\nst.{space}.u64 [%d2+48], %d7;\nadd.u64 %d2, %d2, 40;\ncvta.{space}.u64 %d2, %d2;\n"
         )
     };
     for format in [GLOBAL, constant, &copy("shared", "tile"), &copy("local", "mine")] {
@@ -63,7 +63,7 @@ fn formats_and_arguments_may_lie_in_any_memory() {
         ] {
             let said = print("a%d, b%lld%%\n", &format!("{format}{arguments}"))
                 .unwrap_or_else(|fault| panic!("{fault}\n{format}{arguments}"));
-            assert_eq!(said, ["a7, b8%\n", "2"], "{format}{arguments}");
+            assert_eq!(said, ["a7, b72623859790382856%\n", "2"], "{format}{arguments}");
         }
     }
 }

@@ -261,3 +261,36 @@ fn rows_of_fmas_are_for_the_lanes_that_run() {
         }
     }
 }
+
+#[test]
+fn a_comparison_of_halves_changes_no_register() {
+    for kind in ["s16", "u16", "b16"] {
+        let test = if kind == "b16" { "eq" } else { "lt" };
+        let starts: String = (0..12).map(|n| format!("mov.u32 %r{}, {};\n", 20 + n, 0x1234_0000 + n)).collect();
+        let tests: String = (1..12).map(|n| format!("setp.{test}.{kind} %p{n}, %h1, {};\n", n * 100)).collect();
+        let stores: String = (0..12).map(|n| format!("st.global.u32 [%out+{}], %r{};\n", 4 * n, 20 + n)).collect();
+        let words = Kernel::new(1, &format!("{starts}mov.u16 %h1, 400;\n{tests}{stores}")).words(12);
+        assert_eq!(words, (0..12).map(|n| 0x1234_0000 + n).collect::<Vec<u32>>(), "{kind}");
+    }
+}
+
+#[test]
+fn a_footprint_is_of_all_sectors_that_anything_touched() {
+    for (text, sectors) in [
+        ("ld.global.u32 %r1, [%in];", 1),
+        ("mad.wide.u32 %d1, %t, 4, %in;\nld.global.u32 %r1, [%d1];", 4),
+        ("mad.wide.u32 %d1, %t, 64, %in;\nld.global.u32 %r1, [%d1];\nld.global.u32 %r2, [%d1];", 32),
+        ("mad.wide.u32 %d1, %t, 64, %out;\nst.global.u32 [%d1+32], %t;\nst.global.u32 [%d1], %t;", 64),
+        ("red.global.add.u32 [%out+64], 1;", 1),
+        ("mad.wide.u32 %d1, %t, 32, %out;\nred.global.add.u32 [%d1], 1;\natom.global.add.u32 %r1, [%out], 1;", 32),
+        (
+            "mov.u32 %r3, tile;\nmad.lo.u32 %r3, %t, 16, %r3;\nmad.wide.u32 %d1, %t, 16, %in;\ncp.async.cg.shared.global [%r3], [%d1], 16;\ncp.async.wait_all;",
+            16,
+        ),
+        ("mov.u32 %r1, 5;\nst.shared.u32 [tile], %r1;", 0),
+    ] {
+        let kernel = Kernel { zeros: 4096, ..Kernel::new(32, text) };
+        let report = kernel.run().unwrap_or_else(|fault| panic!("{text}: {fault}")).report;
+        assert_eq!(report.footprint_bytes, 32 * sectors, "{text}");
+    }
+}

@@ -283,3 +283,63 @@ fn many_barriers_keep_threads_apart() {
         assert_eq!(Kernel::new(32, &racing).fault().kind, FaultKind::Race, "{barrier}");
     }
 }
+
+#[test]
+fn a_barrier_under_a_guard_is_for_the_warps_that_it_lets_through() {
+    // Warp 1 passes by; the barrier is for the two others.
+    let body = "setp.lt.u32 %p1, %t, 32;\nsetp.ge.u32 %p2, %t, 64;\nor.pred %p1, %p1, %p2;\nmov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nst.shared.u32 [%r101], %t;\n\
+        @%p1 bar.sync 2, 64;\nxor.b32 %r2, %t, 64;\nmad.lo.u32 %r102, %r2, 4, %r100;\nmov.u32 %r3, 1000;\n@%p1 ld.shared.u32 %r3, [%r102];\nmad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r3;";
+    let wanted: Vec<u32> = (0..96).map(|t| if t / 32 == 1 { 1000 } else { t ^ 64 }).collect();
+    assert_eq!(words(96, body, 96), wanted);
+    // No lane at all.
+    assert_eq!(
+        words(
+            32,
+            "setp.gt.u32 %p1, %t, 99;\n@%p1 bar.sync 0;\n@%p1 bar.warp.sync %t;\nmov.u32 %r1, 5;\nst.global.u32 [%out], %r1;",
+            1
+        ),
+        [5]
+    );
+}
+
+#[test]
+fn what_changes_for_a_while_and_then_no_more_is_found() {
+    for space in ["global", "shared"] {
+        let base = if space == "global" { "%out" } else { "tile" };
+        let body = format!(
+            "mov.u32 %r1, 0;\nAGAIN: add.u32 %r1, %r1, 1;\nmin.u32 %r1, %r1, 3000;\nst.{space}.u32 [{base}], %r1;\nsetp.ne.u32 %p1, %r1, 9000;\n@%p1 bra AGAIN;"
+        );
+        let kernel = Kernel::new(1, &body);
+        let kernel = Kernel { launch: kernel.launch.instruction_limit(50_000_000), ..kernel };
+        let fault = kernel.fault();
+        assert!(fault.kind == FaultKind::NoProgress && fault.message.starts_with("endless loop"), "{fault}");
+    }
+}
+
+#[test]
+fn a_loop_that_leaves_its_buffer_is_convicted_of_that() {
+    for words in [1000, 5000, 30_000, 100_000] {
+        for text in ["st.global.u32 [%d1], %r1;", "ld.global.u32 %r2, [%d1];", "red.global.add.u32 [%d1], 1;"] {
+            let body = format!(
+                "mov.u64 %d1, %out;\nmov.u32 %r1, 0;\nAGAIN: {text}\nadd.u64 %d1, %d1, 4;\nadd.u32 %r1, %r1, 1;\nbra AGAIN;"
+            );
+            let kernel = Kernel { zeros: 4 * words, ..Kernel::new(1, &body).output(4 * words) };
+            let fault = kernel.fault();
+            assert_eq!(fault.kind, FaultKind::OutOfBounds, "{fault}");
+            assert!(fault.message.ends_with(&format!("at offset {}", 4 * words)), "{fault}");
+        }
+    }
+}
+
+#[test]
+fn waits_end_without_checks_as_well() {
+    let body = "mov.u32 %r1, 0;\nsetp.eq.u32 %p1, %t, 0;\n@%p1 st.shared.u32 [tile], %r1;\nbar.sync 0;\nsetp.ge.u32 %p1, %t, 32;\n@%p1 bra SET;\n\
+        AGAIN: ld.volatile.shared.u32 %r2, [tile];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra AGAIN;\nst.global.u32 [%out], %r2;\nbra END;\nSET: mov.u32 %r3, 6;\nst.volatile.shared.u32 [tile], %r3;\nEND:";
+    for text in [body.to_string(), body.replace("setp.ge.u32 %p1, %t, 32;", "setp.eq.u32 %p1, %t, 17;")] {
+        for schedule in Schedule::ALL {
+            let kernel = Kernel::new(64, &text)
+                .launch(Launch::new(1, 64).sanitize(false).schedule(schedule).instruction_limit(1_000_000));
+            assert_eq!(kernel.words(1), [6], "{schedule}");
+        }
+    }
+}

@@ -46,3 +46,23 @@ impl Alike {
         self.entries.iter().find(of).map(|entry| entry.reason.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_of_one_error_and_may_be_of_several_lines() {
+        let alike =
+            Alike::parse("# About.\n\na/b.rs: one more than 1 in `x: 1`\nNobody\n  reads it.\n").expect("it is right");
+        let mutant = |file: &str, what: &str| {
+            let (file, what) = (file.to_string(), what.to_string());
+            Mutant { file, what, line: 1, range: 0..1, text: String::new() }
+        };
+        let reason = alike.reason(&mutant("a/b.rs", "one more than 1 in `x: 1`"));
+        assert_eq!(reason.as_deref(), Some("Nobody reads it."));
+        assert_eq!(alike.reason(&mutant("a/b.rs", "one more than 1 in `x: 1` (again: 2)")), None);
+        assert_eq!(alike.reason(&mutant("a/c.rs", "one more than 1 in `x: 1`")), None);
+        assert!(Alike::parse("a/b.rs: `x`\n").is_err(), "no reason");
+    }
+}

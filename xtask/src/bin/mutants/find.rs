@@ -239,3 +239,31 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         visit::visit_expr(self, expr);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_where_something_is_computed_and_have_names_of_their_own() {
+        let text = "const N: u32 = 4;\nfn f(a: u32) -> u32 {\n    let mut b = Vec::with_capacity(a + 9);\n    b.push(1);\n    if a == 2 { a + 1 } else { a + 1 }\n}\n";
+        let (found, left_out) = mutants("f.rs", text).expect("it is Rust");
+        let what: Vec<&str> = found.iter().map(|mutant| mutant.what.as_str()).collect();
+        let line = "if a == 2 { a + 1 } else { a + 1 }";
+        let one = format!("one more than 1 in `{line}`");
+        let again = format!("{one} (again: 2)");
+        let two = format!("one more than 2 in `{line}`");
+        let wanted = [
+            "without `b.push(1);`",
+            "one more than 1 in `b.push(1);`",
+            "`!=` for `==` in `a == 2`",
+            &two,
+            "`-` for `+` in `a + 1`",
+            &one,
+            "`-` for `+` in `a + 1` (again: 2)",
+            &again,
+        ];
+        assert_eq!(what, wanted);
+        assert_eq!(left_out, 1);
+    }
+}
