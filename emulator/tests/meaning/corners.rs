@@ -109,14 +109,19 @@ fn twenty_four_bits_are_multiplied_and_saturated() {
 #[test]
 fn a_copy_of_a_part_reads_that_part_only() {
     // `in` has 256 bytes; the copy is of 16 bytes, of which `read` are read, the others become zeros.
-    let copy = |at: u32, read: u32| {
+    let copy_by = |lane: u32, at: u32, read: u32| {
         let body = format!(
-            "mov.u32 %r1, {read};\nsetp.ne.u32 %p1, %t, 3;\n@%p1 bra END;\ncp.async.ca.shared.global [tile+16], [%in+{at}], 16, %r1;\ncp.async.wait_all;\nEND: bar.sync 0;\n\
+            "mov.u32 %r1, {read};\nsetp.ne.u32 %p1, %t, {lane};\n@%p1 bra END;\ncp.async.ca.shared.global [tile+16], [%in+{at}], 16, %r1;\ncp.async.wait_all;\nEND: bar.sync 0;\n\
              @%p1 ret;\nld.shared.v4.u32 {{%r2, %r3, %r4, %r5}}, [tile+16];\nst.global.v4.u32 [%out], {{%r2, %r3, %r4, %r5}};"
         );
         Kernel::new(32, &body).input((0..=255).collect()).run()
     };
-    for (at, read) in [(0, 16), (240, 16), (240, 3), (16, 0), (32, 1), (48, 15), (240, 0)] {
+    let copy = |at: u32, read: u32| copy_by(3, at, read);
+    for (at, read) in [(256, 16), (256, 1), (512, 16)] {
+        let Err(fault) = copy_by(0, at, read) else { panic!("{read} at {at}") };
+        assert_eq!((fault.kind, fault.site.lane), (FaultKind::OutOfBounds, 0), "{read} at {at}: {fault}");
+    }
+    for (at, read) in [(0, 16), (0, 5), (240, 16), (240, 3), (16, 0), (32, 1), (48, 15), (240, 0)] {
         let outcome = copy(at, read).unwrap_or_else(|fault| panic!("{read} at {at}: {fault}"));
         for n in 0..16 {
             let wanted = if n < read { (at + n) as u8 } else { 0 };

@@ -1,5 +1,7 @@
 //! Texts that are no PTX, by one word, beside those that are: what is refused, on which line, and why.
 
+use std::collections::HashSet;
+
 use emulator::Module;
 
 /// The error of a kernel with this body, or with these declarations before it.
@@ -66,7 +68,8 @@ fn operands_are_of_the_number_and_kind_that_the_form_has() {
         ("ld.global.v2.u32 {%r1, %r2}, [%d1];", "ld.global.v2.u32 {%r1, %r2, %r3}, [%d1];", "registers"),
         ("ld.global.v2.u32 {%r1, _}, [%d1];", "ld.global.v2.u32 {%r1, %f1}, [%d1];", "must be of type .u32"),
         ("ld.global.u8 %d1, [%d1];", "ld.global.u64 %r1, [%d1];", "must be of type .u64"),
-        ("ld.global.f32 %f1, [%d1];", "ld.global.f32 %d1, [%d1+]; ", ""),
+        ("ld.global.f32 %f1, [%d1];", "ld.global.f32 %e1, [%d1];", "must be of type .f32"),
+        ("st.global.f64 [%d1], %e1;", "st.global.f64 [%d1], %f1;", "must be of type .f64"),
         (
             "st.global.v4.u32 [%d1], {%r1, %r2, %r3, 4};",
             "st.global.v4.u64 [%d1], {%d1, %d1, %d1, %d1};",
@@ -138,6 +141,7 @@ fn moves_take_what_fits() {
 #[test]
 fn names_lead_to_what_they_name() {
     for (right, wrong, why) in [
+        ("bra END;\nEND:", "bra END, END;\nEND:", "takes 1 operands, here are 2"),
         ("bra END;\nEND:", "bra NOWHERE;\nEND:", "a label that is not defined"),
         (
             "T: .branchtargets A;\nbrx.idx %r1, T;\nA:",
@@ -193,4 +197,66 @@ fn variables_have_sizes_within_limits() {
         let Err((_, message)) = parse(wrong, "") else { panic!("`{wrong}` is wrong") };
         assert!(message.contains(why), "`{wrong}`: {message}");
     }
+}
+
+/// Every instruction of every form (`tests/ptx`), with a predicate where none was, and with an operand too many.
+#[test]
+fn no_form_takes_a_predicate_for_a_number_or_one_operand_more() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx");
+    let (mut tried, mut taken, mut seen) = (0, Vec::new(), HashSet::new());
+    for entry in std::fs::read_dir(folder).expect("the folder of forms") {
+        let path = entry.expect("an entry of it").path();
+        if path.extension().is_none_or(|ending| ending != "ptx") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a form");
+        let text = text.replacen("{", "{ .reg .pred %never; ", 1);
+        let predicates: Vec<&str> = text
+            .lines()
+            .filter(|line| line.contains(".reg .pred"))
+            .flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && c != '%'))
+            .filter(|word| word.starts_with('%'))
+            .collect();
+        for (n, line) in
+            text.lines().enumerate().filter(|(_, line)| line.trim_end().ends_with(';') && !line.contains(".reg"))
+        {
+            let Some((opcode, operands)) = line.trim().split_once(' ') else { continue };
+            if !opcode.starts_with(|c: char| c.is_ascii_lowercase())
+                || !operands.contains('%')
+                || operands.contains('{')
+            {
+                continue;
+            }
+            if !seen.insert(line.to_string()) {
+                continue;
+            }
+            let operands: Vec<&str> = operands.trim_end_matches(';').split(',').map(str::trim).collect();
+            let with = |operands: &[&str]| {
+                let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+                lines[n] = format!("{opcode} {};", operands.join(", "));
+                Module::parse(&lines.join("\n")).and_then(|module| module.kernel("form").map(drop))
+            };
+            let mut wrong = vec![[&operands[..], &["%never", "%never"]].concat()];
+            for (at, operand) in operands.iter().enumerate() {
+                let plain = operand.starts_with('%')
+                    && !operand.contains('|')
+                    && !predicates
+                        .iter()
+                        .any(|p| operand.trim_end_matches(|c: char| c.is_ascii_digit()) == *p || operand == p);
+                if plain {
+                    let mut changed = operands.clone();
+                    changed[at] = "%never";
+                    wrong.push(changed);
+                }
+            }
+            for operands in wrong {
+                tried += 1;
+                // Whether a copy's source is ignored is a predicate.
+                if with(&operands).is_ok() && !(opcode.starts_with("cp.async") && operands.len() == 4) {
+                    taken.push(format!("{}: {opcode} {}", path.display(), operands.join(", ")));
+                }
+            }
+        }
+    }
+    assert!(taken.is_empty() && tried > 3000, "{} of {tried} are taken:\n{}", taken.len(), taken.join("\n"));
 }
