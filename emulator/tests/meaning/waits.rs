@@ -343,3 +343,28 @@ fn waits_end_without_checks_as_well() {
         }
     }
 }
+
+#[test]
+fn a_loop_that_changes_memory_alone_gets_on() {
+    // Behind each round every register is as it was: only what is counted in memory says that it gets on.
+    for (space, base, start) in [
+        (".shared", "tile", ""),
+        (".global", "%out+8", ""),
+        (".local", "mine", ""),
+        ("", "%d1", "mov.u64 %d1, tile;\ncvta.shared.u64 %d1, %d1;\n"),
+        ("", "%d1", "mov.u64 %d1, mine;\ncvta.local.u64 %d1, %d1;\n"),
+        ("", "%d1", "add.u64 %d1, %out, 16;\n"),
+    ] {
+        let store = format!("ld{space}.u32 %r1, [{base}];\nadd.u32 %r1, %r1, 1;\nst{space}.u32 [{base}], %r1;\n");
+        let add = format!("red{space}.add.u32 [{base}], 1;\nld{space}.u32 %r1, [{base}];\n");
+        for (round, name) in [(&store, "store"), (&add, "add")] {
+            if name == "add" && (space == ".local" || start.contains("mine")) {
+                continue;
+            }
+            let body = format!(
+                "{start}mov.u32 %r1, 0;\nst{space}.u32 [{base}], %r1;\nAGAIN: {round}setp.ne.u32 %p1, %r1, 30000;\nmov.u32 %r1, 0;\n@%p1 bra AGAIN;\nld{space}.u32 %r1, [{base}];\nst.global.u32 [%out], %r1;"
+            );
+            assert_eq!(words(1, &body, 1), [30000], "{name} in `{space}` {start}");
+        }
+    }
+}
