@@ -114,7 +114,7 @@ impl Product {
         let shape = format!("m{m}n{n}k{k}");
         let strides = self.strides();
         let stride = |which: usize| match self.padding {
-            Some(_) if which % 2 == 0 => format!(", {}", strides[which]),
+            Some(_) if which.is_multiple_of(2) => format!(", {}", strides[which]),
             Some(_) => format!(", %r9{which}"),
             None => String::new(),
         };

@@ -152,13 +152,16 @@ fn matrices_race_by_the_lane_that_names_the_row() {
 
 #[test]
 fn unwritten_elements_of_a_matrix_stay_unwritten() {
-    // Row 3 of the second matrix lacks its element 5.
-    for (transposed, lane, half) in [(false, 4 * 3 + 2, 1), (true, 4 * 5 + 1, 1)] {
+    // Row 3 of the second matrix lacks an element.
+    for (transposed, lane, half, lacks) in
+        [(false, 4 * 3 + 2, 1, 5), (true, 4 * 5 + 1, 1, 5), (false, 4 * 3 + 2, 0, 4), (true, 4 * 4 + 1, 1, 4)]
+    {
         let trans = if transposed { ".trans" } else { "" };
         let mut body = String::from(ROWS);
         body += "setp.ne.u32 %p1, %t, 11;\nmov.u32 %r1, 1;\n";
         for column in 0..8 {
-            body += &format!("{}st.shared.u16 [%r102+{}], %r1;\n", if column == 5 { "@%p1 " } else { "" }, 2 * column);
+            body +=
+                &format!("{}st.shared.u16 [%r102+{}], %r1;\n", if column == lacks { "@%p1 " } else { "" }, 2 * column);
         }
         body += &format!(
             "bar.sync 0;\nldmatrix.sync.aligned.m8n8.x2{trans}.shared.b16 {{%r10, %r11}}, [%r102];\nst.global.v2.u32 [%d100], {{%r10, %r11}};"
@@ -172,7 +175,7 @@ fn unwritten_elements_of_a_matrix_stay_unwritten() {
         let compute = Kernel::new(32, &format!("{body}\nadd.u32 %r11, %r11, 1;\nst.global.u32 [%d100], %r11;")).fault();
         assert_eq!((compute.kind, compute.site.lane as usize), (FaultKind::Uninitialised, lane), "{compute}");
         assert!(
-            compute.message.contains(&format!("tile (shared memory) at offset {}, which", 16 * 11 + 10)),
+            compute.message.contains(&format!("tile (shared memory) at offset {}, which", 16 * 11 + 2 * lacks)),
             "{compute}"
         );
     }

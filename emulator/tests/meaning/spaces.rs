@@ -97,7 +97,8 @@ fn a_store_changes_its_bytes_and_no_others() {
                     continue;
                 }
                 let at = 16;
-                let values: Vec<u64> = (0..elements as u64).map(|n| 0x8182_8384_8586_8788 ^ n << 60 ^ n * 77).collect();
+                let values: Vec<u64> =
+                    (0..elements as u64).map(|n| 0x8182_8384_8586_8788 ^ (n << 60) ^ (n * 77)).collect();
                 let sets: String = values
                     .iter()
                     .enumerate()

@@ -91,6 +91,16 @@ fn operands_are_of_the_number_and_kind_that_the_form_has() {
         ("barrier.sync 1, 64;", "barrier.sync 1, 63;", "`barrier.sync` is for 63 threads, which are no whole warps"),
         ("bar.red.popc.u32 %r1, 1, 64, %p1;", "bar.red.popc.u32 %r1, 1, 65, %p1;", "is for 65 threads"),
         ("bar.red.popc.u32 %r1, 1, %p1;", "bar.red.popc.u32 %r1, 17, %p1;", "barrier 17 of"),
+        (
+            "wmma.load.a.sync.aligned.row.m16n16k16.global.bf16 {%r0, %r1, %r2, %r3}, [%d1];",
+            "wmma.load.a.sync.aligned.row.m16n16k16.global.bf16 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, [%d1];",
+            "takes 4 registers here, and gets 8",
+        ),
+        (
+            "wmma.mma.sync.aligned.row.row.m16n16k16.f32.bf16.bf16.f32 {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, {%r0, %r1, %r2, %r3}, {%r0, %r1, %r2, %r3}, {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7};",
+            "wmma.mma.sync.aligned.row.row.m16n16k16.f32.bf16.bf16.f32 {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7}, {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, {%r0, %r1, %r2, %r3}, {%f0, %f1, %f2, %f3, %f4, %f5, %f6, %f7};",
+            "takes 4 registers here, and gets 8",
+        ),
         ("bar.arrive 1, 64;", "bar.arrive 1;", "takes 2 operands, here are 1"),
     ] {
         refused(right, wrong, why);
@@ -123,6 +133,7 @@ fn moves_take_what_fits() {
         ("mov.b64 {%r1, _}, %d1;", "mov.b64 {_, _}, %d1;", "keeps nothing"),
         ("mov.b64 {%r1, %r2}, %d1;", "mov.b64 {%r1, %r2}, %r3;", "must be of type .b64"),
         ("mov.b32 {%h1, %h2}, %r1;", "mov.b32 {%h1, %h2}, %d1;", "must be of type .b32"),
+        ("mov.b64 %d1, {%r1, %r2};", "mov.b64 %d1, {%r1, _};", "must be a register of type .b32"),
         ("mov.b32 %r1, {%h1, 5};", "mov.b32 %d1, {%h1, 5};", "must be of type .b32"),
         ("mov.b64 {%h1, %h2, %h3, %h4}, %d1;", "mov.b64 {%h1, %h2, %h3}, %d1;", ""),
         ("cvt.rn.f32.u32 %f1, %r1;", "cvt.f32.u32 %f1, %r1;", "no form of `cvt`"),

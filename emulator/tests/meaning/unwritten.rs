@@ -192,6 +192,11 @@ fn one_side_may_settle_a_choice_alone() {
         "or.pred %p1, %p10, %p12;\nselp.b32 %r0, 1, 2, %p1;",
         "add.u32 %r1, %r10, 1;\nselp.b32 %r0, %r1, 1, %p11;",
         "mov.u32 %r1, %r10;\nadd.u32 %r1, %t, 1;\nadd.u32 %r0, %r1, 1;",
+        "mov.u32 %r1, %r10;\nst.local.u32 [mine], %t;\nld.local.u32 %r1, [mine];\nadd.u32 %r0, %r1, 1;",
+        "mov.u32 %r1, %r10;\nst.shared.u32 [%r100+8], %t;\nld.shared.u32 %r1, [%r100+8];\nadd.u32 %r0, %r1, 1;",
+        "mov.u32 %r1, %r10;\nld.global.u32 %r1, [%in];\nadd.u32 %r0, %r1, 1;",
+        "mov.u32 %r1, %r10;\nld.param.u32 %r1, [a];\nadd.u32 %r0, %r1, 1;",
+        "mov.u32 %r1, %r10;\nst.shared.u32 [%r100+8], %t;\natom.shared.add.u32 %r1, [%r100+8], 1;\nadd.u32 %r0, %r1, 1;",
     ] {
         assert_eq!(becomes(body, false), Bytes(0), "{body}");
     }

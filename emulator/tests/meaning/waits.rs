@@ -368,3 +368,45 @@ fn a_loop_that_changes_memory_alone_gets_on() {
         }
     }
 }
+
+#[test]
+fn a_reduction_counts_lanes_once_that_come_by_parts() {
+    let body = "and.b32 %r1, %t, 1;\nsetp.eq.u32 %p1, %r1, 1;\nsetp.lt.u32 %p2, %t, 41;\n@%p1 bra ODD;\nbarrier.red.popc.u32 %r3, 2, %p2;\nbra JOIN;\nODD: barrier.red.popc.u32 %r3, 2, %p2;\n\
+        JOIN: mad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r3;";
+    assert_eq!(words(64, body, 64), [41; 64]);
+    let all = body
+        .replace("setp.lt.u32 %p2, %t, 41;", "setp.lt.u32 %p2, %t, 64;")
+        .replace("popc.u32 %r3", "and.pred %p3")
+        .replace("JOIN:", "JOIN: selp.u32 %r3, 1, 0, %p3;");
+    assert_eq!(words(64, &all, 64), [1; 64]);
+    let not_all = all.replace("%t, 64;", "%t, 63;");
+    assert_eq!(words(64, &not_all, 64), [0; 64]);
+}
+
+#[test]
+fn threads_that_ended_came_to_every_barrier_before() {
+    // Each of the last warp's threads stores and ends; who waits at a barrier knows of it, in both models.
+    for threads in [33u32, 40, 64] {
+        for partial in ["", "setp.ge.u32 %p3, %t, 32;\n@!%p3 bar.sync 5, 32;\n"] {
+            let body = format!(
+                "{partial}mov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nst.shared.u32 [%r101], %t;\nsetp.ge.u32 %p1, %t, 32;\n@%p1 ret;\nbar.sync 0;\nadd.u32 %r2, %t, 32;\nmov.u32 %r3, 7;\nsetp.lt.u32 %p2, %r2, {threads};\n\
+                 @%p2 ld.shared.u32 %r3, [%r101+128];\nmad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r3;"
+            );
+            let wanted: Vec<u32> = (32..64).map(|t| if t < threads { t } else { 7 }).collect();
+            assert_eq!(words(threads, &body, 32), wanted, "{threads} threads, `{partial}`");
+        }
+    }
+}
+
+#[test]
+fn arrivals_that_nobody_waited_for_end_with_their_block() {
+    // Every block leaves warp 0's arrival at barrier 4 behind, and begins anew.
+    let body = "setp.ge.u32 %p1, %t, 32;\n@%p1 bra REST;\nbar.sync 1, 64;\nbar.arrive 4, 96;\nbra END;\nREST: bar.sync 1, 64;\nEND: mad.lo.u32 %r1, %block, 64, %t;\nmad.wide.u32 %d1, %r1, 4, %out;\nst.global.u32 [%d1], %t;";
+    let kernel = Kernel::new(64, body).launch(Launch::new(3, 64));
+    assert_eq!(kernel.words(192), (0..192).map(|n| n % 64).collect::<Vec<u32>>());
+    let used = body
+        .replace("bar.sync 1, 64;\nbar.arrive", "bar.sync 4, 64;\nbar.arrive")
+        .replace("REST: bar.sync 1, 64;", "REST: bar.sync 4, 64;");
+    let kernel = Kernel::new(64, &used).launch(Launch::new(3, 64));
+    assert_eq!(kernel.words(192), (0..192).map(|n| n % 64).collect::<Vec<u32>>());
+}

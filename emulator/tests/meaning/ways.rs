@@ -210,3 +210,91 @@ fn a_trace_shows_the_rows_of_matrices() {
         }
     }
 }
+
+#[test]
+fn one_lane_may_meet_itself() {
+    for lane in [0u32, 1, 31] {
+        for (text, value) in [
+            ("vote.sync.ballot.b32 %r0, %p1, %r5;", 1 << lane),
+            ("shfl.sync.idx.b32 %r0, %r6, %t, 31, %r5;", 70 + lane),
+            ("match.any.sync.b32 %r0, %r6, %r5;", 1 << lane),
+            ("redux.sync.add.u32 %r0, %r6, %r5;", 70 + lane),
+            ("elect.sync %r0|%p2, %r5;", lane),
+        ] {
+            let body = format!(
+                "setp.eq.u32 %p1, %t, {lane};\nmov.u32 %r5, {};\nmov.u32 %r0, 5;\nadd.u32 %r6, %t, 70;\n@%p1 {text}",
+                1u32 << lane
+            );
+            let wanted: Vec<u32> = (0..32).map(|n| if n == lane { value } else { 5 }).collect();
+            assert_eq!(lanes(&body), wanted, "{text} by lane {lane}");
+        }
+    }
+}
+
+#[test]
+fn who_meets_at_two_instructions_has_two_results() {
+    for (text, value) in [
+        ("vote.sync.ballot.b32 RESULT, %p2, %r5;", (|_| 0xffff_ff00) as fn(u32) -> u32),
+        ("shfl.sync.bfly.b32 RESULT, %r6, 1, 31, %r5;", |t| 70 + (t ^ 1)),
+        ("redux.sync.max.u32 RESULT, %r6, %r5;", |_| 101),
+        ("match.any.sync.b32 RESULT, %r7, %r5;", |t| if t < 8 { 0xff } else { 0xffff_ff00 }),
+    ] {
+        let body = format!(
+            "and.b32 %r1, %t, 1;\nsetp.eq.u32 %p1, %r1, 1;\nsetp.ge.u32 %p2, %t, 8;\nselp.u32 %r7, 1, 2, %p2;\nmov.u32 %r5, 0xffffffff;\nadd.u32 %r6, %t, 70;\nmov.u32 %r10, 11;\nmov.u32 %r11, 13;\n\
+             @%p1 bra ODD;\n{}\nbra JOIN;\nODD: {}\nJOIN: mad.wide.u32 %d1, %t, 8, %out;\nst.global.v2.u32 [%d1], {{%r10, %r11}};",
+            text.replace("RESULT", "%r10"),
+            text.replace("RESULT", "%r11")
+        );
+        let wanted: Vec<u32> = (0..32).flat_map(|t| if t % 2 == 1 { [11, value(t)] } else { [value(t), 13] }).collect();
+        assert_eq!(Kernel::new(32, &body).words(64), wanted, "{text}");
+    }
+}
+
+#[test]
+fn hints_of_caches_change_nothing() {
+    for text in [
+        "ld.global.L1::no_allocate.u32 %r0, [%d1];",
+        "ld.global.L1::evict_last.L2::128B.u32 %r0, [%d1];",
+        "ld.global.L2::256B.u32 %r0, [%d1];",
+        "ld.global.nc.L1::no_allocate.L2::64B.u32 %r0, [%d1];",
+        "ld.global.ca.u32 %r0, [%d1];",
+        "ld.global.cg.u32 %r0, [%d1];",
+        "ld.global.cs.u32 %r0, [%d1];",
+        "ld.global.lu.u32 %r0, [%d1];",
+        "ld.global.cv.u32 %r0, [%d1];",
+        "ldu.global.u32 %r0, [%d1];",
+        "ld.weak.global.u32 %r0, [%d1];",
+        "st.global.L1::evict_first.u32 [%d2], %r1;\nld.global.u32 %r0, [%d2];",
+        "st.global.wb.u32 [%d2], %r1;\nld.global.u32 %r0, [%d2];",
+        "st.global.wt.u32 [%d2], %r1;\nld.global.u32 %r0, [%d2];",
+    ] {
+        let body = format!(
+            "mad.wide.u32 %d1, %t, 4, %in;\nmad.wide.u32 %d2, %t, 4, %out;\nadd.u64 %d2, %d2, 1024;\nadd.u32 %r1, %t, 500;\n{text}\nmad.wide.u32 %d90, %t, 4, %out;\nst.global.u32 [%d90], %r0;"
+        );
+        let kernel = Kernel::new(32, &body).input((500..532u32).flat_map(u32::to_le_bytes).collect());
+        assert_eq!(kernel.words(32), (500..532).collect::<Vec<u32>>(), "{text}");
+    }
+}
+
+#[test]
+fn a_trace_knows_the_first_line_and_copies_of_a_byte() {
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"a.cu\"\n.visible .entry k(.param .u64 a)\n{\n.reg .b32 %r<9>; .reg .b64 %d<9>;\n.shared .align 16 .b8 tile[512];\nld.param.u64 %d1, [a];\nmov.u32 %r1, %tid.x;\nmov.u32 %r3, tile;\nmad.lo.u32 %r2, %r1, 4, %r3;\n\
+        .loc 1 1 0\nld.global.u32 %r4, [%d1];\n.loc 1 2 0\ncp.async.ca.shared.global [%r2], [%d1], 4, %r1;\n.loc 1 3 0\ncp.async.wait_all;\nret;\n}";
+    let kernel = Module::parse(text).and_then(|module| module.kernel("k")).expect("it is right");
+    let mut device = Device::new();
+    let input = device.alloc("in", 16);
+    device.write(input, &[1; 16]).expect("it fits");
+    let trace = device.trace(&kernel, Launch::new(1, 3), &[Argument::Buffer(input)], |_| true).expect("it is right");
+    let notes: Vec<_> = trace
+        .accesses
+        .iter()
+        .map(|a| (a.source.as_ref().map(|(_, line)| *line), a.kind, a.memory, a.lanes.len()))
+        .collect();
+    // Lane 0 copies no byte: it reads nothing.
+    let wanted = [
+        (Some(1), AccessKind::Load, Memory::Global, 3),
+        (Some(2), AccessKind::Load, Memory::Global, 2),
+        (Some(2), AccessKind::Store, Memory::Shared, 3),
+    ];
+    assert_eq!(notes, wanted);
+}
