@@ -249,3 +249,51 @@ fn a_source_is_read_until_its_copy_has_landed() {
         }
     }
 }
+
+#[test]
+fn all_lanes_that_read_are_parties_though_not_at_once() {
+    // In the first round the lower lanes read the word, in the second the upper ones; then a lane of each half writes it.
+    for (writer, partial) in [(3, ""), (20, ""), (3, "bar.sync 3, 32;"), (20, "bar.sync 3, 32;")] {
+        for readers in ["setp.lt.u32 %p2, %t, 16;", "setp.eq.u32 %p2, %t, 9;"] {
+            let body = format!(
+                "mov.u32 %r1, 0;\nst.shared.u32 [tile+8], %r1;\nbar.sync 0;\nAGAIN: {readers}\nsetp.eq.u32 %p3, %r1, 1;\nxor.pred %p2, %p2, %p3;\n@%p2 ld.shared.u32 %r2, [tile+8];\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 2;\n@%p1 bra AGAIN;\n\
+                 setp.eq.u32 %p1, %t, {writer};\n@%p1 st.shared.u32 [tile+8], %r1;\n{partial}"
+            );
+            let body = body.replacen(
+                "st.shared.u32 [tile+8], %r1;",
+                "setp.eq.u32 %p1, %t, 0;\n@%p1 st.shared.u32 [tile+8], %r1;",
+                1,
+            );
+            let fault = Kernel::new(32, &body).fault();
+            let other = fault.other.as_ref().expect("two parties").1.lane;
+            assert_eq!((fault.kind, fault.site.lane), (FaultKind::Race, writer), "{fault}");
+            assert!(
+                other != writer && fault.message.contains("tile (shared memory) at offset 8: load by thread"),
+                "{fault}"
+            );
+        }
+    }
+}
+
+#[test]
+fn dynamic_shared_memory_has_its_name_and_place() {
+    let run = |text: &str| {
+        let kernel = Kernel::new(32, text).launch(Launch::new(1, 32).dynamic_shared(64));
+        let text = kernel.text.replacen(".visible", ".extern .shared .align 16 .b8 more[];\n.visible", 1);
+        Kernel { text, ..kernel }.run()
+    };
+    let Err(race) = run("mov.u32 %r1, more;\nst.shared.u32 [%r1+12], %t;") else { panic!("it is a race") };
+    assert!(race.message.starts_with("race on more (shared memory) at offset 12:"), "{race}");
+    let Err(far) = run("mov.u32 %r1, more;\nld.shared.u32 %r2, [%r1+64];") else { panic!("it is too far") };
+    assert!(far.kind == FaultKind::OutOfBounds && far.message.contains("at offset"), "{far}");
+    let Err(unwritten) =
+        run("mov.u32 %r1, more;\nld.shared.u32 %r2, [%r1+20];\nadd.u32 %r2, %r2, 1;\nst.global.u32 [%out], %r2;")
+    else {
+        panic!("nobody wrote it")
+    };
+    assert!(unwritten.message.contains("it comes from more (shared memory) at offset 20"), "{unwritten}");
+    assert!(
+        run("mov.u32 %r1, more;\nmov.u32 %r2, tile;\nsub.u32 %r3, %r1, %r2;\nst.global.u32 [%out], %r3;")
+            .is_ok_and(|outcome| outcome.words(1) == [4096])
+    );
+}

@@ -296,3 +296,44 @@ fn fences_of_one_order_tell_who_comes_before() {
     assert!(is_race(&body("fence.acq_rel.gpu;"), "the write of the flag is not behind a fence"));
     assert!(is_race(&body("fence.sc.gpu;"), "nor here"));
 }
+
+/// A strong write lies before what comes behind a strong read that has seen it, even where nothing was released.
+#[test]
+fn what_was_seen_was_there_before() {
+    let pass = "st.release.gpu.global.u32 [FLAG64], %r1;";
+    let use_it = "ld.acquire.gpu.global.u32 %r2, [FLAG64];\nld.global.u32 %r3, [%out];\nst.global.u32 [%out+128], %r7;";
+    let see = "ld.relaxed.gpu.global.u32 %r2, [%out];";
+    let add = "atom.relaxed.gpu.global.add.u32 %r2, [%out], 0;";
+    let store = "st.relaxed.gpu.global.u32 [%out], %r7;";
+    let exchange = "atom.relaxed.gpu.global.exch.b32 %r2, [%out], %r7;";
+    let race = |steps: &[&str]| match by_blocks(steps).run() {
+        Ok(_) => false,
+        Err(fault) => {
+            assert!(fault.kind == FaultKind::Race && fault.message.starts_with("race on out at offset 0:"), "{fault}");
+            true
+        }
+    };
+    for write in [store, exchange] {
+        for read in [see, add] {
+            let seen = format!("{read}\n{pass}");
+            assert!(!race(&[write, &seen, use_it]), "{write} {read}");
+            let unseen = format!("{pass}\n{read}");
+            assert!(race(&[write, &unseen, use_it]), "{write} {read}: seen behind the release");
+            assert!(race(&[write, pass, use_it]), "{write}: not seen");
+            assert!(race(&[write, &seen, write, use_it]), "{write} {read}: another one came behind");
+            assert!(race(&[write, &seen, add, use_it]), "{write} {read}: one that reads and writes came behind");
+            let narrow = seen.replacen(".gpu", ".cta", 1);
+            assert!(race(&[write, &narrow, use_it]), "{write} {read}: in a scope that does not have both");
+            let half = seen.replacen("ld.relaxed.gpu.global.u32", "ld.relaxed.gpu.global.u16", 1);
+            if half != seen {
+                assert!(race(&[write, &half, use_it]), "{write}: a part of it was read");
+            }
+        }
+    }
+    // Of a row of three, the second was seen: the first and second lie before, the third does not.
+    let seen = format!("{see}\n{pass}");
+    assert!(!race(&[add, add, &seen, use_it]));
+    assert!(race(&[add, &seen, add, use_it]));
+    let twice = format!("{see}\n{pass}\n{see}");
+    assert!(race(&[add, &twice, add, use_it]));
+}

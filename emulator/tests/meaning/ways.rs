@@ -298,3 +298,29 @@ fn a_trace_knows_the_first_line_and_copies_of_a_byte() {
     ];
     assert_eq!(notes, wanted);
 }
+
+#[test]
+fn a_function_of_three_may_be_joined_with_a_predicate() {
+    for (join, of) in [("and", (|c, q| c && q) as fn(bool, bool) -> bool), ("or", |c, q| c || q)] {
+        for (table, function) in [
+            (0x80u8, (|a, b, c| a & b & c) as fn(u32, u32, u32) -> u32),
+            (0x96, |a, b, c| a ^ b ^ c),
+            (0xca, |a, b, c| a & b | !a & c),
+        ] {
+            for negated in [false, true] {
+                let not = if negated { "!" } else { "" };
+                let body = format!(
+                    "and.b32 %r1, %t, 3;\nshr.u32 %r2, %t, 1;\nand.b32 %r2, %r2, 3;\nshr.u32 %r3, %t, 2;\nand.b32 %r3, %r3, 3;\nand.b32 %r4, %t, 16;\nsetp.ne.u32 %p5, %r4, 0;\n\
+                     lop3.{join}.b32 %r5|%p1, %r1, %r2, %r3, {table}, {not}%p5;\nselp.u32 %r6, 16, 0, %p1;\nadd.u32 %r0, %r5, %r6;\nlop3.{join}.b32 _|%p2, %r1, %r2, %r3, {table}, {not}%p5;\nselp.u32 %r6, 32, 0, %p2;\nadd.u32 %r0, %r0, %r6;"
+                );
+                let wanted: Vec<u32> = (0..32u32)
+                    .map(|t| {
+                        let d = function(t & 3, t >> 1 & 3, t >> 2 & 3);
+                        d + 48 * u32::from(of(d != 0, (t & 16 != 0) != negated))
+                    })
+                    .collect();
+                assert_eq!(lanes(&body), wanted, "lop3.{join} {table:#x} {not}");
+            }
+        }
+    }
+}
