@@ -297,3 +297,74 @@ fn dynamic_shared_memory_has_its_name_and_place() {
             .is_ok_and(|outcome| outcome.words(1) == [4096])
     );
 }
+
+#[test]
+fn the_last_lane_of_a_row_races_as_the_first_one_does() {
+    // Warp 0 accesses a row, each lane `bytes`; thread 40 touches what one of its lanes has.
+    let access = |kind: &str, space: &str, bytes: u32, address: &str| {
+        let (vector, list) = match bytes {
+            16 => (".v4", "{%r10, %r11, %r12, %r13}"),
+            8 => (".v2", "{%r10, %r11}"),
+            _ => ("", "%r10"),
+        };
+        match kind {
+            "ld" => format!("ld.{space}{vector}.u32 {list}, [{address}];\n"),
+            _ => format!("st.{space}{vector}.u32 [{address}], {list};\n"),
+        }
+    };
+    for space in ["shared", "global"] {
+        for bytes in [4u32, 8, 16] {
+            for (row, other) in [("st", "ld"), ("ld", "st"), ("st", "st")] {
+                for lane in [0u32, 1, 9, 30, 31] {
+                    for first in [0, 1] {
+                        let (base, register) = if space == "shared" {
+                            ("mov.u64 %d1, tile;\n", "%d2")
+                        } else {
+                            ("mov.u64 %d1, %out;\n", "%d2")
+                        };
+                        let fill = "mov.u32 %r10, %t;\nmov.u32 %r11, %t;\nmov.u32 %r12, %t;\nmov.u32 %r13, %t;\n";
+                        let at = format!("{register}+{}", bytes - 4);
+                        let (mine, theirs) = (access(row, space, bytes, register), access(other, space, 4, &at));
+                        let zero = if space == "shared" {
+                            "mov.u32 %r1, 0;\nmov.u32 %r2, %t;\nZERO: mad.lo.u32 %r3, %r2, 4, 0;\nst.shared.u32 [%r3], %r1;\nadd.u32 %r2, %r2, 64;\nsetp.lt.u32 %p1, %r2, 200;\n@%p1 bra ZERO;\nbar.sync 0;\n"
+                        } else {
+                            ""
+                        };
+                        // The warp with the smaller number goes first.
+                        let who = if first == 0 {
+                            "setp.lt.u32 %p1, %t, 32;\nand.b32 %r5, %t, 31;\nsetp.eq.u32 %p2, %t, 40;"
+                        } else {
+                            "setp.ge.u32 %p1, %t, 32;\nand.b32 %r5, %t, 31;\nsetp.eq.u32 %p2, %t, 8;"
+                        };
+                        let body = format!(
+                            "{zero}{fill}{who}\n{base}mad.wide.u32 %d2, %r5, {bytes}, %d1;\n@%p1 bra ROW;\nadd.u64 %d2, %d1, {};\n@!%p2 bra END;\n{theirs}bra END;\nROW: {mine}END:",
+                            bytes * lane
+                        );
+                        let kernel = Kernel { zeros: 4096, ..Kernel::new(64, &body) };
+                        let fault = match kernel.run() {
+                            Err(fault) => fault,
+                            Ok(_) => panic!("{space} {bytes} {row} {other} lane {lane} {first}"),
+                        };
+                        let lanes = [fault.site.lane, fault.other.as_ref().expect("two parties").1.lane];
+                        let wanted = if first == 0 { [8, lane] } else { [lane, 8] };
+                        assert_eq!((fault.kind, lanes), (FaultKind::Race, wanted), "{fault}");
+                        assert!(fault.message.contains(&format!("at offset {}:", bytes * lane + bytes - 4)), "{fault}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn lanes_that_ended_came_to_every_barrier_of_their_warp() {
+    for partial in ["", "bar.sync 5, 32;\n"] {
+        let body = format!(
+            "{partial}mov.u32 %r5, 0xffffffff;\nmov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nst.shared.u32 [%r101], %t;\nsetp.ge.u32 %p1, %t, 20;\n@%p1 ret;\n\
+             bar.warp.sync %r5;\nld.shared.u32 %r2, [%r101+48];\nmad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r2;"
+        );
+        assert_eq!(Kernel::new(32, &body).words(20), (12..32).collect::<Vec<u32>>(), "`{partial}`");
+        let without = body.replace("bar.warp.sync %r5;", "");
+        assert_eq!(Kernel::new(32, &without).fault().kind, FaultKind::Race, "`{partial}`");
+    }
+}
