@@ -238,3 +238,13 @@ fn lanes_may_access_several_buffers_and_spaces_at_once() {
     assert_eq!((store.shared_store.requests, store.shared_store.bytes), (2, 2 * 8 * 4));
     assert_eq!((store.global_load.requests, load.global_store.requests), (0, 0));
 }
+
+#[test]
+fn a_signed_byte_fills_a_register_of_sixteen_bits_and_no_more() {
+    for (kind, wanted) in [("s8", 0x0000_ff9au32), ("u8", 0x9a), ("s16", 0x8b9a), ("u16", 0x8b9a)] {
+        let body = format!(
+            "mov.u32 %r1, 0x8b9a;\nst.shared.u16 [tile], %r1;\nld.shared.{kind} %h1, [tile];\nmov.u16 %h2, 0;\nmov.b32 %r2, {{%h1, %h2}};\ncvt.u32.u16 %r3, %h1;\nst.global.v2.u32 [%out], {{%r2, %r3}};"
+        );
+        assert_eq!(Kernel::new(1, &body).words(2), [wanted, wanted], "{kind}");
+    }
+}
