@@ -324,3 +324,35 @@ fn a_function_of_three_may_be_joined_with_a_predicate() {
         }
     }
 }
+
+#[test]
+fn every_comparison_of_whole_numbers_is_by_its_name() {
+    let holds = |test: &str, order: std::cmp::Ordering| match test {
+        "eq" => order.is_eq(),
+        "ne" => order.is_ne(),
+        "lt" | "lo" => order.is_lt(),
+        "le" | "ls" => order.is_le(),
+        "gt" | "hi" => order.is_gt(),
+        _ => order.is_ge(),
+    };
+    for test in ["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"] {
+        for (kind, register) in [("u32", 'r'), ("s32", 'r'), ("u64", 'd'), ("s64", 'd'), ("u16", 'h'), ("s16", 'h')] {
+            let signed = kind.starts_with('s');
+            if signed && ["lo", "ls", "hi", "hs"].contains(&test) {
+                continue;
+            }
+            // From -16 to 15 against -1, which is the largest without a sign.
+            let body = format!(
+                "sub.u32 %r1, %t, 16;\nmov.u32 %r2, -1;\ncvt.s64.s32 %d1, %r1;\nmov.u64 %d2, -1;\ncvt.u16.u32 %h1, %r1;\nmov.u16 %h2, -1;\nsetp.{test}.{kind} %p1, %{register}1, %{register}2;\nselp.u32 %r0, 1, 0, %p1;"
+            );
+            let wanted: Vec<u32> = (0..32i64)
+                .map(|t| {
+                    let a = t - 16;
+                    let order = if signed { a.cmp(&-1) } else { (a as u64).cmp(&u64::MAX) };
+                    u32::from(holds(test, order))
+                })
+                .collect();
+            assert_eq!(lanes(&body), wanted, "setp.{test}.{kind}");
+        }
+    }
+}
