@@ -7,13 +7,15 @@ use super::general::evaluate;
 use super::lanes::{LANES, each, mask_where};
 use super::order::Kind;
 use super::ordered::{Deed, Target};
-use super::shadow::Place;
+use super::race::Stamp;
+use super::shadow::{Origin, Place};
 use super::shared_access::{read_shared, write_shared};
 use super::warp::Warp;
 use crate::Fault;
 use crate::global::locate;
 use crate::program::{
-    Access, Atomic, AtomicOp, Extended, FloatOp, Format, General, IntegerOp, Mode, SHARED_WINDOW, Space, WINDOW_BYTES,
+    Access, Atomic, AtomicOp, Extended, File, FloatOp, Format, General, IntegerOp, Mode, SHARED_WINDOW, Slot, Space,
+    WINDOW_BYTES,
 };
 
 impl Worker<'_> {
@@ -94,6 +96,9 @@ impl Worker<'_> {
             if self.state.cells.is_empty() {
                 continue;
             }
+            // What comes of an unwritten operand is as good as unwritten.
+            let now =
+                if self.unwritten_operand(warp, extended, atomic.op, lane).is_some() { Stamp::default() } else { now };
             for cell in at / grain..(at + bytes) / grain {
                 let written = self.state.cells.write(cell).epoch() >= self.state.first_epoch;
                 match atomic.op == AtomicOp::Exchange || written {
@@ -129,6 +134,10 @@ impl Worker<'_> {
                 let deed = Deed::new(Kind::Atomic, bytes);
                 self.order_access(warp, access, 1 << lane, Target::Global(buffer, memory), deed)?;
             }
+            if let Some(operand) = self.unwritten_operand(warp, extended, atomic.op, lane) {
+                let reaches = format!("a result, {}", memory.name);
+                return Err(self.convict_uninitialised(warp, lane as u32, access.at, &reaches, Some(operand)));
+            }
             old[lane] = memory.load(at, bytes);
             let new = apply(atomic, old[lane], operands(warp, extended, lane), true);
             self.state.writes += u64::from(new != old[lane]);
@@ -142,6 +151,20 @@ impl Worker<'_> {
             }
         }
         Ok(unwritten)
+    }
+}
+
+impl Worker<'_> {
+    /// Where an operand of a lane comes from that nobody wrote. One that is only put there may be a copy of such.
+    fn unwritten_operand(&self, warp: &Warp, extended: &Extended, op: AtomicOp, lane: usize) -> Option<Origin> {
+        let taint = warp.taint.as_ref()?;
+        let copies = matches!(op, AtomicOp::Exchange | AtomicOp::CompareAndSwap);
+        let unwritten = |(file, slot): &&(File, Slot)| match taint.of_lane(*file, *slot, lane) {
+            (_, true) => true,
+            (bytes, false) => bytes != 0 && !copies,
+        };
+        let (file, slot) = extended.reads.iter().find(unwritten)?;
+        taint.origin(*file, *slot, lane)
     }
 }
 

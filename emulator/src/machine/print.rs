@@ -36,7 +36,7 @@ impl Worker<'_> {
             let mut text = String::new();
             let mut missing = false;
             let pieces = Pieces::of(&format, |bytes| {
-                place = place.next_multiple_of(bytes);
+                place = place.checked_next_multiple_of(bytes).unwrap_or(u64::MAX);
                 let value = self.bytes_at(warp, lane, place, bytes);
                 missing |= value.is_none();
                 place = place.wrapping_add(bytes);

@@ -184,7 +184,14 @@ fn result(code: Alu, [a, b, c]: [Source; 3]) -> (u8, bool) {
     let computed = a.computed || b.computed || c.computed;
     let any = computed || a.bytes | b.bytes | c.bytes != 0;
     let bytes = match code {
+        // What says where the bits go is more than copied.
+        Shl32 | Shl64 | ShrU32 | ShrU64 | BfeU32 if b.tainted() => return (0, true),
+        Prmt32 | BfeU32 | FunnelL32 | FunnelR32 if c.tainted() => return (0, true),
         Mov32 | Mov64 | MovP | ExtendU32 => a.bytes,
+        // The sign comes from the topmost byte.
+        SignExtend8 => spread(a.bytes & 1, 1, 4),
+        SignExtend16 => spread(a.bytes & 3, 2, 4),
+        ExtendS32 => spread(a.bytes, 4, 8),
         Pack64 => a.bytes | b.bytes << 4,
         Low64 | Truncate64 => a.bytes & 0xf,
         High64 => a.bytes >> 4,
@@ -195,13 +202,13 @@ fn result(code: Alu, [a, b, c]: [Source; 3]) -> (u8, bool) {
         Or32 | Or64 => a.bytes | b.bytes,
         // Masking with zeros is how a byte is taken out of a word.
         And32 | And64 => a.bytes & !b.zeros() | b.bytes & !a.zeros(),
-        Shl32 | Shl64 if b.value % 8 == 0 && !b.tainted() => shift(a.bytes, b.value as i64 / 8),
-        ShrU32 | ShrU64 if b.value % 8 == 0 && !b.tainted() => shift(a.bytes, -(b.value as i64 / 8)),
-        BfeU32 if (b.value | c.value) % 8 == 0 && !b.tainted() && !c.tainted() => {
+        Shl32 | Shl64 if b.value % 8 == 0 => shift(a.bytes, b.value as i64 / 8),
+        ShrU32 | ShrU64 if b.value % 8 == 0 => shift(a.bytes, -(b.value as i64 / 8)),
+        BfeU32 if (b.value | c.value) % 8 == 0 => {
             let bytes = (c.value & 0xff) / 8;
             shift(a.bytes, -((b.value & 0xff) as i64) / 8) & if bytes < 8 { (1 << bytes) - 1 } else { 0xff }
         }
-        Prmt32 if !c.tainted() => permuted(a.bytes | b.bytes << 4, c.value),
+        Prmt32 => permuted(a.bytes | b.bytes << 4, c.value),
         Select32 | Select64 | SelectP if c.tainted() => return (0, true),
         Select32 | Select64 | SelectP => {
             let chosen = if c.value == 1 { a } else { b };
@@ -216,6 +223,12 @@ fn result(code: Alu, [a, b, c]: [Source; 3]) -> (u8, bool) {
         _ => return (0, any),
     };
     (bytes, computed)
+}
+
+/// The shadow of a number of so many bytes that is extended by its sign to more of them.
+fn spread(bytes: u8, from: u32, to: u32) -> u8 {
+    let above = (0xff << from) & (0xff >> (8 - to)) as u8;
+    bytes | if bytes >> (from - 1) & 1 == 1 { above } else { 0 }
 }
 
 /// Moves the bits of a byte mask up, or down if `by` is negative.
@@ -281,7 +294,7 @@ mod tests {
         assert_eq!(result(Alu::Low64, [copy(0b1001_0110, 0), CLEAN, CLEAN]), (0b0110, false));
         assert_eq!(result(Alu::High64, [copy(0b1001_0110, 0), CLEAN, CLEAN]), (0b1001, false));
         assert_eq!(result(Alu::Shl32, [copy(0b0001, 0), copy(0, 16), CLEAN]), (0b0100, false));
-        assert_eq!(result(Alu::Shl32, [copy(0b0001, 0), copy(1, 16), CLEAN]), (0xff, false), "by an unwritten count");
+        assert_eq!(result(Alu::Shl32, [copy(0b0001, 0), copy(1, 16), CLEAN]), (0, true), "by an unwritten count");
     }
 
     #[test]

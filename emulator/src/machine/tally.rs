@@ -171,10 +171,12 @@ impl Tally {
 }
 
 fn count(counters: &mut Counters, info: &Info, warps: u64, threads: u64) {
-    let Some(class) = info.class else { return };
-    let entry = &mut counters.classes[class as usize];
-    entry.warp += warps;
-    entry.thread += threads;
+    if let Some(class) = info.class {
+        let entry = &mut counters.classes[class as usize];
+        entry.warp += warps;
+        entry.thread += threads;
+    }
+    // Every `mma` of a `wmma` does its part of the work, though one of them counts as an instruction.
     counters.flops_f32 += threads * u64::from(info.flops_f32);
     counters.flops_f64 += threads * u64::from(info.flops_f64);
 }

@@ -119,6 +119,8 @@ impl Alu {
                 | SelectP
                 | ExtendU32
                 | Prmt32
+                | FunnelL32
+                | FunnelR32
                 | BfeU32
                 | And32
                 | And64

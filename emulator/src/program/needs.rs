@@ -68,7 +68,8 @@ pub(super) fn values(program: &Program, counts: [u32; 3]) -> Vec<bool> {
             let load = matches!(instruction.op, Op::Load(_));
             visit(&mut instruction.clone(), &mut accesses, &mut extended, &mut |file, role, slot| match role {
                 Role::Read | Role::Address => reads.push((file, *slot, role)),
-                Role::Write if file == File::P => out.1 = true,
+                // Whether a shuffle's source is one says nothing of its value.
+                Role::Write if file == File::P => out.1 |= !matches!(instruction.op, Op::Shuffle { .. }),
                 Role::Write if !load && *slot & PRESET == 0 => {
                     let reached = reach[file as usize][*slot as usize];
                     out = (out.0 | reached.0, out.1 | reached.1);

@@ -63,6 +63,7 @@ impl Decoder<'_> {
 
     fn branch(&mut self, words: &Words, guard: Option<Guard>) -> Result<(), PtxError> {
         let Operand::Name(name) = operand(words, 0)? else { return self.unknown(words) };
+        only(words, 1)?;
         let label = self.label(name);
         self.jump(words, guard, label)
     }
@@ -70,6 +71,7 @@ impl Decoder<'_> {
     /// `brx.idx`: a tree of two-way branches, of which the first counts.
     fn branch_indexed(&mut self, words: &Words, guard: Option<Guard>) -> Result<(), PtxError> {
         let Operand::Name(table) = operand(words, 1)? else { return self.unknown(words) };
+        only(words, 2)?;
         let Some(targets) = self.branch_targets(table) else {
             return error(words.line, format!("`{table}` names no `.branchtargets`"));
         };
@@ -406,5 +408,15 @@ pub(super) fn operand(words: &Words, n: usize) -> Result<&Operand, PtxError> {
     match words.operands.get(n) {
         Some(operand) => Ok(operand),
         None => error(words.line, format!("`{}` needs at least {} operands", words.opcode, n + 1)),
+    }
+}
+
+/// An error where there are more operands than these.
+fn only(words: &Words, count: usize) -> Result<(), PtxError> {
+    match words.operands.len() {
+        given if given > count => {
+            error(words.line, format!("`{}` takes {count} operands, here are {given}", words.opcode))
+        }
+        _ => Ok(()),
     }
 }

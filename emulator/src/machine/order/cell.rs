@@ -274,9 +274,15 @@ impl Cell {
             let plain = |r: &Record| r.kind == Kind::Read && !r.is_strong();
             let again =
                 |r: &&mut Record| plain(r) && (r.block, u32::from(r.warp), r.time) == (now.block, now.warp, time);
-            if let Some(record) = self.records_mut().find(again) {
-                (record.lanes, record.at) = (record.lanes | now.lanes, now.at);
-                return;
+            for record in self.records_mut().filter(again) {
+                if now.lanes & !record.lanes == 0 {
+                    return;
+                }
+                // Of a lane that reads no more, the instruction by which it did is kept.
+                if record.at == now.at || record.lanes & !now.lanes == 0 {
+                    (record.lanes, record.at) = (record.lanes | now.lanes, now.at);
+                    return;
+                }
             }
             self.forget(|cell, r| plain(r) && cell.unordered(threads, r, &now).is_none());
         } else {

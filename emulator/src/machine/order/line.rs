@@ -27,7 +27,7 @@ impl Side {
 }
 
 /// A plain load or store of all cells of a line by lanes side by side.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Row {
     block: u32,
     warp: u8,
@@ -78,7 +78,10 @@ impl Line {
         if !(ordered(write) && ordered(read)) {
             return false;
         }
+        let same = |before: Row| Row { at: row.at, ..before } == row;
         match now.kind {
+            // Of lanes that read again, the first instruction is kept.
+            Kind::Read if read.is_some_and(same) => {}
             Kind::Read => *read = Some(row),
             _ => (*write, *read) = (Some(row), None),
         }

@@ -10,17 +10,7 @@ use anyhow::{Context, Result, ensure};
 use crate::find::{Mutant, mutants};
 
 /// The question that a mutant asks. It stands at the end of the crate's `lib.rs`.
-const QUESTION: &str = "
-/// Which error of `cargo x mutants` is awake.
-mod mutant {
-    static CHOSEN: std::sync::LazyLock<usize> =
-        std::sync::LazyLock::new(|| std::env::var(\"MUTANT\").ok().and_then(|n| n.parse().ok()).unwrap_or(0));
-    #[inline(always)]
-    pub(crate) fn is(number: usize) -> bool {
-        *CHOSEN == number
-    }
-}
-";
+const QUESTION: &str = include_str!("question.txt");
 
 /// What a mutant may do that the compiler forbids: it is to fail when it runs.
 const ALLOWED: &str = "#![allow(warnings, arithmetic_overflow, unconditional_panic)]\n";
@@ -55,13 +45,25 @@ impl Copy {
         Ok(Copy { root: root.to_path_buf(), sources })
     }
 
-    /// All mutants of all files.
-    pub fn mutants(&self) -> Result<Vec<Mutant>> {
-        let mut all = Vec::new();
+    /// All mutants of all files, and how many more places there are that cannot ask at run time.
+    pub fn mutants(&self) -> Result<(Vec<Mutant>, usize)> {
+        let (mut all, mut left_out) = (Vec::new(), 0);
         for (file, text) in &self.sources {
-            all.extend(mutants(file, text).with_context(|| format!("cannot read {file}"))?);
+            if self.is_test(file) {
+                continue;
+            }
+            let (here, out) = mutants(file, text).with_context(|| format!("cannot read {file}"))?;
+            all.extend(here);
+            left_out += out;
         }
-        Ok(all)
+        Ok((all, left_out))
+    }
+
+    /// Whether a file is a module for tests only, as its parent says.
+    fn is_test(&self, file: &str) -> bool {
+        let Some((folder, name)) = file.rsplit_once('/') else { return false };
+        let declared = format!("#[cfg(test)]\nmod {};", name.trim_end_matches(".rs"));
+        self.sources.get(&format!("{folder}/mod.rs")).is_some_and(|parent| parent.contains(&declared))
     }
 
     /// Writes the files with these mutants, by number, and returns where each came to stand.

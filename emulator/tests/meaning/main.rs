@@ -1,0 +1,20 @@
+//! What kernels mean, held against formulas of this test's own: results, counts, races, and what nobody wrote. Many kernels
+//! are made by chance; the same ones every time.
+
+mod accesses;
+mod corners;
+mod dice;
+mod flow;
+mod fragments;
+mod litmus;
+mod matrices;
+mod pointers;
+mod prints;
+mod registers;
+mod run;
+mod spaces;
+mod steps;
+mod texts;
+mod unwritten;
+mod waits;
+mod ways;
