@@ -197,11 +197,7 @@ fn variables_have_sizes_within_limits() {
         (".const .align 4 .b8 c[65536];", ".const .align 4 .b8 c[65537];", "at most 65536"),
         (".global .align 4 .b8 g[70000];", ".global .align 4 .b8 g[4294967297];", "at most 4294967296"),
         (".extern .shared .align 4 .b8 s[];", ".const .align 4 .b8 c[];", "has no size"),
-        (
-            ".global .u64 g = 5; .global .u64 h = g;",
-            ".global .u64 g = 5; .global .u64 h = i;",
-            "`i` is not known here",
-        ),
+        (".global .u64 g = 5; .global .u64 h = g;", ".global .u64 g = 5; .global .u64 h = i;", "`i` is not known here"),
         (".global .u64 g = 5; .global .u64 h = g;", ".global .u64 g = 5; .const .u64 h = g;", "begins with an address"),
     ] {
         assert_eq!(parse(right, ""), Ok(()), "`{right}`");
