@@ -8,7 +8,7 @@ use emulator::gpu::{GPUS, Gpu};
 use emulator::occupancy::{Occupancy, occupancy};
 
 use crate::flags::modelled;
-use crate::output::print;
+use crate::output::{note, print};
 use crate::table::{number, table};
 
 /// The GPUs that the emulator models
@@ -94,8 +94,17 @@ pub fn fit(fit: &Fit) -> Result<ExitCode, Error> {
     let found: Vec<(&str, Occupancy)> = gpus.iter().map(of).collect();
     let text = if fit.json { json(&found)? + "\n" } else { text(&found) };
     print(&text)?;
-    let fits = found.iter().all(|(_, occupancy)| occupancy.blocks_per_sm > 0);
-    Ok(if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let too_large: Vec<&str> = found.iter().filter(|(_, fit)| fit.blocks_per_sm == 0).map(|(name, _)| *name).collect();
+    if too_large.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Fit { threads, registers, shared, .. } = fit;
+    note(&format!(
+        "error: no block of {threads} threads with {registers} registers each and {shared} bytes of shared memory fits on {}",
+        too_large.join(", ")
+    ));
+    note("hint: the column `limited by` says what there is too much of");
+    Ok(ExitCode::FAILURE)
 }
 
 /// Leaves an SM only so much shared memory.

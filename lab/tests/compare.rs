@@ -147,4 +147,6 @@ fn occupancy_by_hand() {
     let too_many = lab("occupancy --gpu k80 --threads 2048");
     assert_eq!(too_many.code, 1);
     assert!(too_many.stdout.contains("does not fit: warps"), "{too_many:?}");
+    let says = "error: no block of 2048 threads with 0 registers each and 0 bytes of shared memory fits on K80";
+    assert!(too_many.stderr.starts_with(says), "{too_many:?}");
 }

@@ -37,7 +37,7 @@ use words::Words;
 /// An argument is a buffer (in:f32[4096]=random), a number (n:i32=4096, or 4096 as wide as the parameter), a buffer named
 /// before (in, or in+64 from its element 64 on), null, or a structure by value ({i32=3,f32=0.5,in}). A buffer holds zeros, ones,
 /// range (0, 1, 2, …), random, random(LOW,HIGH), a number, {1,2,3}, or @FILE; without that, nothing that anybody has written.
-/// Types: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64.
+/// Types: i8 u8 i16 u16 i32 u32 i64 u64 e4m3 e5m2 f16 bf16 tf32 f32 f64.
 ///
 /// Several launches in a row work on the same buffers: `--launch NAME` begins one, and --grid, --block, --shared and --arg after it
 /// are its own; those before the first --launch are common to all.
