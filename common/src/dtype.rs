@@ -86,8 +86,10 @@ impl Dtype {
 
     /// The macros that tell a kernel its types: `ELEMENT=float` where all are one, else `INPUT_BF16` and `OUTPUT_F32`.
     pub fn macros(self) -> Vec<String> {
-        if self.input == self.sum && self.sum == self.output {
-            return vec![format!("ELEMENT={}", self.input.cuda_name())];
+        match self {
+            Dtype::F32 => return vec!["ELEMENT=float".to_string()],
+            Dtype::F64 => return vec!["ELEMENT=double".to_string()],
+            _ => {}
         }
         [("INPUT", self.input), ("OUTPUT", self.output)]
             .map(|(role, element)| format!("{role}_{}", element.name().to_uppercase()))
@@ -95,8 +97,9 @@ impl Dtype {
     }
 
     /// The error that an element of C may have: relative to the sum of its products' absolute values, then to the element itself,
-    /// then absolute. A sum of `k` products was made as `sum` says, whose rounding errors add up as γₙ = n·u / (1 − n·u) (Higham,
-    /// Accuracy and Stability of Numerical Algorithms, section 3.1), and was rounded to C's type; the reference was made in f64.
+    /// then absolute. A sum of `k` products was made as `sum` says, and rounded to C's type; the reference was made in f64. Rounding
+    /// errors add up as γₙ = n·u / (1 − n·u) (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). What is cut off
+    /// makes nothing larger, so no sum on the way exceeds that of the absolute values, and these errors add up as they are.
     pub fn bound(self, sum: Sum, k: u32) -> [f64; 3] {
         // ANCHOR: bound
         let gamma = |steps: f64, error: f64| steps * error / (1.0 - steps * error);
@@ -107,7 +110,7 @@ impl Dtype {
             Sum::Rounded => gamma(steps, unit),
             Sum::Cut { terms, bits, precision } => {
                 let terms_cut = f64::from(terms + 1) * 2.0f64.powi(-(bits as i32));
-                gamma(f64::from(k.div_ceil(terms)) + 2.0, terms_cut + 2.0f64.powi(1 - precision))
+                (f64::from(k.div_ceil(terms)) + 2.0) * (terms_cut + 2.0f64.powi(1 - precision))
             }
         };
         let relative = of_the_sum + gamma(steps, f64::EPSILON / 2.0);

@@ -58,17 +58,6 @@ impl Element {
         }
     }
 
-    /// The type that holds it in CUDA C++. Types that only `cuda_fp16.h` and its like know are bare bits: kernels are compiled
-    /// without headers.
-    pub fn cuda_name(self) -> &'static str {
-        match self {
-            Element::F64 => "double",
-            Element::F32 | Element::Tf32 => "float",
-            Element::F16 | Element::Bf16 => "unsigned short",
-            Element::E4m3 | Element::E5m2 => "unsigned char",
-        }
-    }
-
     /// Bits of the significand, the leading one among them.
     pub fn precision(self) -> i32 {
         match self {

@@ -97,6 +97,8 @@ pub fn differences(level: &'static Level) -> Result<Vec<String>, String> {
     let rows = Row::of(level);
     if rows.is_empty() {
         skipped(&format!("the hardware's counters of {} are not on record yet: `cargo x ncu` reads them", level.name));
+    } else if rows.len() < 12 {
+        return Err(format!("the record has only {} rows of {}", rows.len(), level.name));
     }
     for row in rows {
         let report = report(level, &format!("{} --no-sanitize", row.arguments)).map_err(|error| error.to_string())?;

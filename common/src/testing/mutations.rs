@@ -26,7 +26,7 @@ const SAME_CODE: &str = "same code";
 /// be caught or explained, and all with `ALL_MUTATIONS=1`.
 const USUAL: usize = 200;
 /// How many it takes then.
-const SAMPLE: usize = 40;
+const SAMPLE: usize = 60;
 
 /// What became of a level's mutants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,39 @@
+//! cuBLAS's products, in every type and form that its calls take: right, where a GPU and cuBLAS answer.
+
+use common::check::{Check, Method};
+use common::device::Device;
+use common::device::vendor::Vendor;
+use common::problem::{Fill, Form, Layout, Problem};
+use common::testing::{gpu, skipped};
+use common::{Dtype, Element, Shape, Tile};
+
+#[test]
+fn every_type_and_form_is_right() {
+    let Some(Device::Cuda(gpu)) = gpu() else { return };
+    let vendor = match Vendor::find(&gpu) {
+        Ok(vendor) => vendor,
+        Err(why) => return skipped(&why),
+    };
+    let shape = Shape { m: 100, n: 70, k: 50 };
+    let columns = Form { layout: Layout::Columns, ..Form::PLAIN };
+    // Leading dimensions that are whole vectors of 16 bytes in every type, and such as are none.
+    let aligned = Form { alpha: 2.0, beta: -1.0, padding: [14, 10, 10], ..Form::PLAIN };
+    let odd = Form { alpha: 0.5, beta: 3.0, layout: Layout::Columns, padding: [1, 3, 7] };
+    let is_fp8 = |dtype: &Dtype| matches!(dtype.input, Element::E4m3 | Element::E5m2);
+    for dtype in Dtype::ALL.map(|(_, dtype)| dtype) {
+        for form in [Form::PLAIN, columns, aligned, odd] {
+            for fill in [Fill::Integers, Fill::Reals] {
+                let problem = Problem::in_form(shape, dtype, form, fill, 3).unwrap();
+                let answer = vendor.multiply(&problem, false);
+                if is_fp8(&dtype) {
+                    assert!(answer.unwrap_err().to_string().contains("multiplies no"), "{dtype}");
+                    continue;
+                }
+                let (c, _) = answer.unwrap_or_else(|error| panic!("{dtype}, {form:?}: {error}"));
+                let method = Method { tile: Tile { m: 100, n: 70, k: 50 }, sum: dtype.vendor_sum() };
+                let check = Check::of(&problem, fill, &c, method);
+                assert!(check.right, "{dtype}, {form:?}, {fill:?}: {check:?}");
+            }
+        }
+    }
+}
