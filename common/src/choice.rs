@@ -1,17 +1,16 @@
 //! Which level multiplies, and with which tile sizes.
 
-use crate::Dtype;
+use rung::fit::{Card, misfit};
+use rung::{Build, Dtype, Level, Shape};
+
 use crate::device::Device;
-use crate::fit::{Card, misfit};
 use crate::kernel::{FindCompiler, nvrtc, shipped};
-use crate::level::{Level, Shape};
-use crate::plan::Build;
 use crate::tuned::{Record, records};
 
 /// The level that multiplies.
 #[derive(Debug, Clone, Copy)]
 pub enum Choice<'a> {
-    /// This one, with its default tile sizes; where the GPU cannot run these, with others that it can ([`crate::fit::fitting`]).
+    /// This one, with its default tile sizes; where the GPU cannot run these, with others that it can ([`rung::fit::fitting`]).
     Level(&'static Level),
     /// Of these, the one that was the fastest where it was measured: on a GPU of the device's architecture, or of the nearest
     /// one on record, at the shape nearest to the asked one ([`crate::tuned::distance`]), with the tile sizes it had there. Where

@@ -3,19 +3,13 @@
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use emulator::gpu::{GPUS, Gpu};
+use emulator::gpu::Gpu;
+use rung::report::LARGEST_PRINTED;
+use rung::{Build, Dtype, Error, Level, Shape, asked};
 use serde::Serialize;
-
-use crate::Dtype;
-use crate::Error;
-use crate::level::{Level, Shape};
-use crate::plan::Build;
 
 /// The size of a problem for which nothing is said.
 pub const DEFAULT_SIZE: u32 = 512;
-
-/// The largest tile size that `--define` takes.
-const LARGEST_TILE: u32 = 1024;
 
 /// Where the kernel runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
@@ -107,39 +101,14 @@ impl Arguments {
 
     /// The element types, variant and tile sizes asked for; an error for names that the level does not have.
     pub fn build(&self, level: &'static Level) -> Result<Build, Error> {
-        if !level.dtypes().any(|dtype| dtype == self.dtype) {
-            let known: Vec<&str> = level.dtypes().map(Dtype::name).collect();
-            let message = format!("{} does not multiply {}", level.name, self.dtype);
-            return Err(Error::usage(message, format!("it multiplies {}", known.join(", "))));
-        }
-        let mut build = level.default_build(self.dtype);
-        let configuration = &mut build.configuration;
-        if let Some(name) = &self.variant {
-            configuration.variant = find_variant(level, name)?;
-        }
-        for define in &self.define {
-            let (name, size) = parse_define(define)?;
-            let Some(tile) = configuration.tiles.0.iter_mut().find(|(n, _)| *n == name) else {
-                let known: Vec<&str> = level.tiles.iter().map(|(n, _)| *n).collect();
-                return Err(Error::usage(
-                    format!("`--define {define}`: {} has no tile size `{name}`", level.name),
-                    format!("its tile sizes are {}", known.join(", ")),
-                ));
-            };
-            tile.1 = size;
-        }
-        Ok(build)
+        let tiles: Vec<(&str, u32)> =
+            self.define.iter().map(|define| parse_define(define)).collect::<Result<_, _>>()?;
+        asked::build(level, self.dtype, self.variant.as_deref(), &tiles)
     }
 
     /// The GPU that the emulator models.
     pub fn modelled_gpu(&self) -> Result<&'static Gpu, Error> {
-        Gpu::named(&self.gpu).map_err(|unknown| {
-            let known: Vec<&str> = GPUS.iter().map(|gpu| gpu.name).collect();
-            Error::usage(
-                format!("no GPU named `{}` is modelled", unknown.name),
-                format!("known are {}", known.join(", ")),
-            )
-        })
+        asked::gpu(&self.gpu)
     }
 
     /// Refuses what no device could do.
@@ -148,8 +117,8 @@ impl Arguments {
         let shape = self.shape();
         self.build(level)?.plan(shape)?;
         let largest = shape.m.max(shape.n).max(shape.k);
-        if self.print_matrices && largest > crate::text::LARGEST_PRINTED {
-            let limit = crate::text::LARGEST_PRINTED;
+        if self.print_matrices && largest > LARGEST_PRINTED {
+            let limit = LARGEST_PRINTED;
             return Err(Error::usage(
                 format!("--print-matrices prints sizes up to {limit}, and this problem is {shape}"),
                 format!("try `--size {limit} --print-matrices`"),
@@ -169,26 +138,10 @@ fn about(level: &Level) -> String {
     text
 }
 
-fn find_variant(level: &Level, name: &str) -> Result<&'static str, Error> {
-    if let Some(variant) = level.variants.iter().find(|v| v.name == name) {
-        return Ok(variant.name);
-    }
-    let known: Vec<&str> = level.variants.iter().map(|v| v.name).collect();
-    let hint = match known.as_slice() {
-        [] => "this level has no variants: leave `--variant` out".to_string(),
-        _ => format!("its variants are {}", known.join(", ")),
-    };
-    Err(Error::usage(format!("{} has no variant `{name}`", level.name), hint))
-}
-
 fn parse_define(define: &str) -> Result<(&str, u32), Error> {
-    let refuse = |what: &str| {
-        let hint = format!("a tile size is a whole number from 1 to {LARGEST_TILE}, for instance `--define TILE=8`");
-        Error::usage(format!("`--define {define}`: {what}"), hint)
-    };
+    let refuse = |what: &str| asked::no_tile_size(define, what);
     let (name, value) = define.split_once('=').ok_or_else(|| refuse("there is no `=`"))?;
-    let size = value.parse().map_err(|_| refuse(&format!("`{value}` is no tile size")))?;
-    if (1..=LARGEST_TILE).contains(&size) { Ok((name, size)) } else { Err(refuse(&format!("{size} is out of range"))) }
+    Ok((name, value.parse().map_err(|_| refuse(&format!("`{value}` is no tile size")))?))
 }
 
 /// What clap has to say: help to stdout, an error as one line with a hint. Gives the exit code.

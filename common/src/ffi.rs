@@ -9,11 +9,9 @@ use std::ptr;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys};
 use libloading::Library;
-
-use crate::device::Operand;
-use crate::dtype::Dtype;
-use crate::element::Element;
-use crate::problem::{Layout, Problem};
+use rung::problem::{Layout, Problem};
+use rung::task::Operand;
+use rung::{Dtype, Element};
 
 /// NVRTC, NVIDIA's run-time compiler, loaded.
 #[derive(Debug)]

@@ -1,14 +1,13 @@
 //! The ladder as a library: one call that multiplies two matrices.
 
-use crate::Error;
+use rung::fit::{Card, fitting};
+use rung::matrix::Scalar;
+use rung::problem::Problem;
+use rung::{Dtype, Element, Error, Shape};
+
 use crate::choice::{Choice, best};
 use crate::device::{Device, Extras};
-use crate::fit::{Card, fitting};
 use crate::kernel::{Kernel, nvrtc};
-use crate::level::Shape;
-use crate::matrix::Scalar;
-use crate::problem::Problem;
-use crate::{Dtype, Element};
 
 /// C = A · B: row-major, without padding. `a` has M × K elements, `b` K × N, the result M × N.
 ///

@@ -1,56 +1,13 @@
 //! The steps from a kernel to its report: launch, check, count or time. The same for a level and for any other kernel.
 
-use emulator::gpu::Gpu;
+pub use rung::candidate::{Candidate, Exam, Options};
+use rung::kernel::{FindCompiler, Kernel, Origin};
+use rung::matrix::Matrix;
+use rung::report::Report;
+use rung::{Build, Error, Plan, fit};
 
-use crate::Error;
-use crate::annotate::annotate;
-use crate::check::{Check, Reference};
-use crate::device::{Device, Extras, Facts, Task};
-use crate::fit::{self, Card};
-use crate::kernel::{FindCompiler, Kernel, Origin};
-use crate::level::Configuration;
-use crate::matrix::Matrix;
-use crate::plan::{Build, Plan};
-use crate::problem::{Fill, Problem};
+use crate::device::Device;
 use crate::progress::step;
-use crate::report::{Modelled, Report};
-
-/// A kernel that is to be judged.
-#[derive(Debug, Clone)]
-pub struct Candidate<'a> {
-    /// The level's crate, or the kernel's file.
-    pub name: &'a str,
-    /// Its idea, in a few words.
-    pub title: &'a str,
-    /// Element type, variant and tile sizes, as far as there are any.
-    pub configuration: Configuration,
-    /// What is launched.
-    pub task: Task<'a>,
-}
-
-/// The matrices that a kernel is judged on. They hold random reals.
-#[derive(Debug, Clone, Copy)]
-pub struct Exam<'a> {
-    /// The problem.
-    pub problem: &'a Problem,
-    /// The seed that it was made from.
-    pub seed: u64,
-    /// Its product, if it is known already; else it is computed.
-    pub reference: Option<&'a Reference>,
-}
-
-/// What to do beside the product.
-#[derive(Debug, Clone, Copy)]
-pub struct Options {
-    /// The GPU that the emulator models.
-    pub gpu: &'static Gpu,
-    /// What the device does beside the product.
-    pub extras: Extras,
-    /// Emulator: the kernel's text with counters in its margin.
-    pub annotate: bool,
-    /// A, B and C in the report.
-    pub matrices: bool,
-}
 
 /// Runs what was planned for a level. `find` looks for NVRTC, should it be needed.
 pub fn run_level(
@@ -76,9 +33,7 @@ pub fn run_obtained(
     exam: Exam,
     options: &Options,
 ) -> Result<Report, Error> {
-    let (Build { level, configuration }, task) = (plan.build, plan.task(kernel));
-    let candidate = Candidate { name: level.name, title: level.title, configuration: configuration.clone(), task };
-    run_kernel(&candidate, device, exam, options)
+    run_kernel(&Candidate::of(plan, kernel), device, exam, options)
 }
 
 /// Runs any kernel.
@@ -93,37 +48,11 @@ pub fn run_and_keep(
     exam: Exam,
     options: &Options,
 ) -> Result<(Report, Matrix), Error> {
-    let Candidate { task, configuration, .. } = candidate;
-    let (problem, shape) = (exam.problem, exam.problem.shape);
-    fit::check(&Card::of(device, options.gpu), candidate.name, task)?;
+    let (task, problem) = (&candidate.task, exam.problem);
+    fit::check(&device.card(options.gpu), candidate.name, task)?;
     // ANCHOR: run
     let ran = step(&format!("running {}", candidate.name), || device.launch(task, problem, options.extras))?;
-    let check = step("checking the product", || match exam.reference {
-        Some(reference) => Check::against(reference, problem, Fill::Reals, &ran.c, task.method()),
-        None => Check::of(problem, Fill::Reals, &ran.c, task.method()),
-    });
+    let check = step("checking the product", || exam.check(&ran.c, task));
     // ANCHOR_END: run
-    let counts = match &ran.facts {
-        Facts::Emulator(report) => Some(report),
-        Facts::Cuda { .. } => None,
-    };
-    let modelled = counts.map(|report| Modelled::of(options.gpu, task.kernel, &shape, &task.launch, report));
-    let annotated = counts.filter(|_| options.annotate).map(|report| annotate(&task.source, report));
-    let report = Report {
-        level: candidate.name.to_string(),
-        title: candidate.title.to_string(),
-        shape,
-        seed: exam.seed,
-        device: if counts.is_some() { Device::Emulator.name() } else { device.name() },
-        modelled,
-        configuration: configuration.clone(),
-        kernel: task.kernel.clone(),
-        launch: task.launch,
-        check,
-        facts: ran.facts,
-        matrices: options.matrices.then(|| [&problem.a, &problem.b, &ran.c].map(Matrix::values)),
-        annotated,
-        judged: None,
-    };
-    Ok((report, ran.c))
+    Ok(candidate.report(exam, options, &device.name(), ran, check))
 }

@@ -3,17 +3,15 @@
 use std::env;
 use std::process::ExitCode;
 
-use crate::Error;
+use rung::judge::{Judged, Verdict, judge, smaller};
+use rung::problem::{Fill, Problem};
+use rung::report::Report;
+use rung::{Build, Error, Level, fit};
+
 use crate::cli::{self, Arguments};
 use crate::device::{Device, Extras, Facts};
-use crate::fit::{self, Card};
-use crate::judge::{Judged, Verdict, judge, smaller};
 use crate::kernel::{FindCompiler, Origin, nvrtc, write_ptx};
-use crate::level::Level;
-use crate::plan::Build;
-use crate::problem::{Fill, Problem};
-use crate::progress::step;
-use crate::report::Report;
+use crate::progress::{of_blocks, step};
 use crate::road::{Exam, Options, run_level};
 
 /// Runs a level with the process's arguments: the whole `main` of a level.
@@ -27,7 +25,7 @@ pub fn run(level: &'static Level) -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
-            error.downcast_ref::<Error>().map_or(ExitCode::from(2), Error::exit_code)
+            error.downcast_ref::<Error>().map_or(ExitCode::from(2), |error| ExitCode::from(error.exit_code()))
         }
     }
 }
@@ -68,7 +66,7 @@ fn judged(level: &'static Level, arguments: &Arguments, report: &Report) -> Resu
     let build = Build { level, configuration: report.configuration.clone() };
     let task = build.plan(shape)?.task(&report.kernel);
     let extras = Extras { instruction_limit: arguments.instruction_limit, ..Extras::new(false, true) };
-    Ok(judge(&task, &problem, extras))
+    Ok(judge(&task, &problem, extras, of_blocks))
 }
 
 /// Multiplies once on a device, and reports. `find` looks for NVRTC, should it be needed.
@@ -101,7 +99,7 @@ fn fitting(level: &'static Level, arguments: &Arguments, device: &Device) -> Res
     if !arguments.define.is_empty() {
         return Ok(wanted);
     }
-    let (build, note) = fit::fitting(wanted, &Card::of(device, arguments.modelled_gpu()?))?;
+    let (build, note) = fit::fitting(wanted, &device.card(arguments.modelled_gpu()?))?;
     if let Some(note) = note {
         eprintln!("note: {note}");
     }

@@ -3,9 +3,9 @@
 use std::ops::{Add, Mul};
 use std::time::{Duration, Instant};
 
-use crate::element::Element;
-use crate::matrix::Matrix;
-use crate::problem::Problem;
+use rung::Element;
+use rung::matrix::Matrix;
+use rung::problem::Problem;
 
 /// Repetitions at most.
 const MOST: usize = 5;

@@ -2,11 +2,8 @@
 
 use std::sync::OnceLock;
 
+use rung::{Build, Dtype, Level, Shape};
 use serde::{Deserialize, Serialize};
-
-use crate::Dtype;
-use crate::level::{Level, Shape};
-use crate::plan::Build;
 
 /// The files in `common/tuned`, one for each GPU that was measured.
 const FILES: [&str; 1] = [include_str!("../tuned/nvidia-h200.json")];

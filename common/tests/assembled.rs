@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use common::kernel::lower::declared;
 use common::kernel::ptxas::Ptxas;
 use common::kernel::{Header, Judge};
-use common::testing::skipped;
 use emulator::isa::{Isa, ROWS, Row};
+use harness::skipped;
 use rayon::prelude::*;
 
 const ARCHITECTURES: [u32; 11] = [60, 61, 70, 75, 80, 86, 89, 90, 100, 103, 120];

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::Source;
-use common::kernel::nvrtc::{self, Compiler};
-use common::testing::skipped;
+use common::kernel::{Compiler, nvrtc};
+use harness::skipped;
 
 /// The compiler that the committed PTX is by.
 const VERSION: &str = "13.0.88";
@@ -45,7 +45,7 @@ fn the_corpus_is_what_the_compiler_makes_of_it() {
     }
 }
 
-fn compile(compiler: &Compiler, root: &Path, source: &Path) -> String {
+fn compile(compiler: &dyn Compiler, root: &Path, source: &Path) -> String {
     let text = fs::read_to_string(source).expect("the source can be read");
     let path = source.strip_prefix(root).expect("it lies in the repository").to_str().expect("names are plain");
     let options = [architecture(&text)].into_iter().chain(OPTIONS.map(String::from)).collect::<Vec<_>>();

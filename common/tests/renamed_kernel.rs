@@ -1,8 +1,8 @@
 //! A kernel that was renamed in `kernel.cu`: the program says which name it looks for.
 
 use common::kernel::{Kernel, nvrtc};
-use common::testing::skipped;
 use common::{Dtype, Level};
+use harness::skipped;
 
 #[test]
 fn the_missing_name_is_named() {

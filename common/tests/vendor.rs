@@ -4,8 +4,8 @@ use common::check::{Check, Method};
 use common::device::Device;
 use common::device::vendor::Vendor;
 use common::problem::{Fill, Form, Layout, Problem};
-use common::testing::{gpu, skipped};
 use common::{Dtype, Element, Shape, Tile};
+use harness::{gpu, skipped};
 
 #[test]
 fn every_type_and_form_is_right() {

@@ -10,6 +10,7 @@ use common::judge::{self, Judged, Verdict};
 use common::level::{Configuration, Tiles};
 use common::matrix::Matrix;
 use common::problem::{Fill, Form, Limits, Problem};
+use common::progress::of_blocks;
 use common::report::Report;
 use common::road::{self, Exam};
 use common::{Dim3, Error, LaunchShape, Shape, Source, Tile};
@@ -160,7 +161,7 @@ fn in_other_orders(
 ) -> Result<(), Error> {
     let (problem, extras) = (problem(attempt, shape, operands)?, attempt.how.options()?.extras);
     let task = task(attempt, candidate, shape, operands)?;
-    if let Some(differs) = judge::other_orders(&task, &problem, extras, product)? {
+    if let Some(differs) = judge::other_orders(&task, &problem, extras, product, of_blocks)? {
         depends(&differs);
     }
     Ok(())
@@ -182,7 +183,7 @@ fn beside_the_card(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result
     let operands = fit(&attempt.args, &candidate.parameters, &small)?;
     let problem = problem(attempt, small, &operands)?;
     let task = task(attempt, candidate, small, &operands)?;
-    Ok(judge::judge(&task, &problem, attempt.how.options()?.extras))
+    Ok(judge::judge(&task, &problem, attempt.how.options()?.extras, of_blocks))
 }
 
 fn problem(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, Error> {

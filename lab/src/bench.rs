@@ -5,7 +5,7 @@ use common::check::{Check, Method, Reference};
 use common::device::Device;
 use common::device::vendor::Vendor;
 use common::dtype::Sum;
-use common::fit::{self, Card};
+use common::fit;
 use common::kernel::{Kernel, nvrtc};
 use common::matrix::Matrix;
 use common::problem::{Fill, Limits, Problem};
@@ -96,7 +96,7 @@ impl<'a> Bench<'a> {
         if build.configuration.tiles != default.configuration.tiles {
             return build.clone();
         }
-        let card = Card::of(self.device, self.options.gpu);
+        let card = self.device.card(self.options.gpu);
         match fit::fitting(build.clone(), &card) {
             Ok((other, Some(why))) => {
                 note(&format!("note: {why}"));

@@ -10,6 +10,7 @@ use common::{Build, Dtype, Error, Shape};
 
 use crate::cards;
 use crate::lessons::{self, Waits};
+use crate::markdown::{MADE, markdown};
 use crate::measure::Record;
 use crate::output::print;
 use crate::pictures;
@@ -24,8 +25,6 @@ const README: &str = "README.md";
 const PAGE: &str = "book/src/measurements.md";
 const START: &str = "<!-- made by `cargo x figures` from book/measurements/nvidia-h200.json -->\n";
 const LADDER: &str = "<!-- made by `cargo x figures` from the levels -->\n";
-/// The first line of what is made.
-pub const MADE: &str = "<!-- made by `cargo x figures` from book/measurements -->\n";
 const END: &str = "<!-- end -->";
 const DTYPES: [Dtype; 2] = [Dtype::F32, Dtype::F64];
 /// The square sizes of README's table, and the one of the rooflines.
@@ -137,12 +136,12 @@ fn ladder(record: &Record) -> String {
         let mut line = vec![configuration.name(), configuration.configuration.tiles.to_string()];
         line.extend(columns.iter().map(|(dtype, shape)| {
             let wanted = default(level, *dtype);
-            cell(find(record, *dtype, *shape, |row| is(row, &wanted)))
+            cell(record.find(*dtype, *shape, |row| is(row, &wanted)))
         }));
         lines.push(line);
     }
     let mut line = vec!["cuBLAS".to_string(), String::new()];
-    line.extend(columns.iter().map(|(dtype, shape)| cell(find(record, *dtype, *shape, Row::is_vendor))));
+    line.extend(columns.iter().map(|(dtype, shape)| cell(record.find(*dtype, *shape, Row::is_vendor))));
     lines.push(line);
     format!(
         "Measured, M = N = K = n, each level with its default tile sizes:\n\n{}\n{}",
@@ -166,8 +165,7 @@ fn page(record: &Record) -> String {
         let rows: Vec<&Row> = record.rows.iter().filter(|row| row.dtype == dtype).collect();
         let part = |square: bool| rows.iter().copied().filter(|row| is_square(row) == square).collect::<Vec<&Row>>();
         let large = Shape { m: SHORT[1], n: SHORT[1], k: SHORT[1] };
-        let counted =
-            find(record, dtype, large, |row| row.counted_at.is_some()).and_then(|row| row.counted_at.as_ref());
+        let counted = record.find(dtype, large, |row| row.counted_at.is_some()).and_then(|row| row.counted_at.as_ref());
         text += &format!("\n## {dtype}\n\nGFLOP/s, M = N = K (-: not measured):\n\n{}", rates(&part(true)));
         if !part(false).is_empty() {
             text += &format!("\nGFLOP/s, M×N×K:\n\n{}", rates(&part(false)));
@@ -232,14 +230,6 @@ fn origin(record: &Record) -> String {
     )
 }
 
-/// Lines of cells, the head first, as a table: columns of words, then of numbers.
-pub fn markdown(lines: &[Vec<String>], words: usize) -> String {
-    let text = |line: &Vec<String>| format!("| {} |\n", line.join(" | "));
-    let rule: Vec<&str> = (0..lines[0].len()).map(|column| if column < words { "---" } else { "---:" }).collect();
-    let (head, body) = (text(&lines[0]), lines[1..].iter().map(text).collect::<String>());
-    format!("{head}|{}|\n{body}", rule.join("|"))
-}
-
 /// The picture's file, as the book's page names it.
 fn svg(plot: Plot, dtype: Dtype) -> String {
     format!("figures/{}-{dtype}.svg", if plot == Plot::Roofline { "roofline" } else { "speed" })
@@ -265,11 +255,6 @@ fn has_rounds(row: &Row) -> bool {
 
 fn is_square(row: &Row) -> bool {
     row.m == row.n && row.n == row.k
-}
-
-/// The row of a problem.
-pub fn find(record: &Record, dtype: Dtype, shape: Shape, wanted: impl Fn(&Row) -> bool) -> Option<&Row> {
-    record.rows.iter().find(|row| row.dtype == dtype && row.shape() == shape && wanted(row))
 }
 
 #[cfg(test)]

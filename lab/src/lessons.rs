@@ -2,7 +2,7 @@
 
 use common::{Dtype, Error, Shape};
 
-use crate::figures::{MADE, find, markdown};
+use crate::markdown::{MADE, markdown};
 use crate::measure::Record;
 use crate::row::{Row, distinct};
 use crate::table::maybe;
@@ -102,7 +102,7 @@ fn file(name: &str, text: String) -> (String, String) {
 /// One configuration's GFLOP/s at every size.
 fn rates(record: &Record, kernel: &str, tiles: &str) -> Vec<String> {
     let at = |size: u32| {
-        let row = find(record, Dtype::F32, square(size), |row| is(row, kernel, tiles));
+        let row = record.find(Dtype::F32, square(size), |row| is(row, kernel, tiles));
         maybe(row.and_then(|row| row.gflops))
     };
     [kernel.to_string(), tiles.to_string()].into_iter().chain(SIZES.map(at)).collect()
@@ -136,7 +136,7 @@ fn at_shapes(record: &Record, shapes: &[Shape], kernels: &[(String, String)]) ->
     let mut lines: Vec<Vec<String>> = vec![head.chain(shapes.iter().map(Shape::to_string)).collect()];
     for (kernel, tiles) in kernels {
         let rate = |shape: &Shape| {
-            let row = find(record, Dtype::F32, *shape, |row| is(row, kernel, tiles));
+            let row = record.find(Dtype::F32, *shape, |row| is(row, kernel, tiles));
             maybe(row.and_then(|row| row.gflops))
         };
         lines.push([kernel.clone(), tiles.clone()].into_iter().chain(shapes.iter().map(rate)).collect());
@@ -154,7 +154,7 @@ fn step(record: &Record) -> String {
     let mut lines: Vec<Vec<String>> = vec![head.chain(columns.iter().map(|(d, t)| format!("{d}, {t}"))).collect()];
     for shape in shapes {
         let ratio = |(dtype, tiles): &(Dtype, &str)| {
-            let rate = |kernel| find(record, *dtype, shape, |row| is(row, kernel, tiles)).and_then(|row| row.gflops);
+            let rate = |kernel| record.find(*dtype, shape, |row| is(row, kernel, tiles)).and_then(|row| row.gflops);
             rate(DOUBLE).zip(rate(REGISTER)).map_or("-".to_string(), |(now, before)| format!("{:.2}", now / before))
         };
         let blocks = shape.m.div_ceil(32) * shape.n.div_ceil(32);

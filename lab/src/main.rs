@@ -4,7 +4,7 @@
 //! - [`sweep`]: the levels over sizes, blocks, tiles and shapes; [`pivot`]: its tables
 //! - [`plot`]: pictures of measurements, [`svg`]: how they are written; [`pictures`]: those of the book
 //! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it, [`lessons`]:
-//!   lesson by lesson
+//!   lesson by lesson, [`markdown`]: as tables
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks
@@ -24,6 +24,7 @@ mod figures;
 mod flags;
 mod gpus;
 mod lessons;
+mod markdown;
 mod measure;
 mod operands;
 mod output;
@@ -86,6 +87,6 @@ fn main() -> ExitCode {
     };
     done.unwrap_or_else(|error| {
         output::note(&format!("error: {error}"));
-        error.exit_code()
+        ExitCode::from(error.exit_code())
     })
 }

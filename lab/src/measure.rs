@@ -63,6 +63,13 @@ pub struct Record {
     pub rows: Vec<Row>,
 }
 
+impl Record {
+    /// The row of a problem.
+    pub fn find(&self, dtype: Dtype, shape: Shape, wanted: impl Fn(&Row) -> bool) -> Option<&Row> {
+        self.rows.iter().find(|row| row.dtype == dtype && row.shape() == shape && wanted(row))
+    }
+}
+
 /// Runs the command. The file is written anew after every problem, so that what is measured is kept.
 pub fn run(measure: &Measure) -> Result<ExitCode, Error> {
     let (device, _) = Device::pick(Backend::Cuda, false).map_err(|error| {

@@ -1,8 +1,22 @@
 //! The rows of a sweep as the tables that a report prints: one line per point, one column per kernel.
 
+use clap::ValueEnum;
+
 use crate::row::{Kind, Row, distinct};
-use crate::sweep::Over;
 use crate::table::{maybe, table};
+
+/// What changes from point to point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Over {
+    /// Square sizes.
+    Size,
+    /// Thread blocks of 8×8, 16×16, 32×32.
+    Block,
+    /// Tile sizes.
+    Tile,
+    /// Rectangular shapes.
+    Shape,
+}
 
 /// The times and, over sizes, how they grow.
 pub fn tables(rows: &[Row], over: Over) -> String {

@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use common::device::Device;
 use common::{Build, Error, Shape};
 use indicatif::ProgressBar;
@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use crate::bench::{Bench, place};
 use crate::flags::{How, Sizes, shape};
 use crate::output::{Form, Rows, note, progress};
-use crate::pivot;
+use crate::pivot::{self, Over};
 use crate::plot;
 use crate::row::{Kind, Row};
 use ladder::{builds, levels};
@@ -51,19 +51,6 @@ pub struct Sweep {
     pub json: bool,
     #[command(flatten)]
     pub plot: plot::Flags,
-}
-
-/// What changes from point to point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Over {
-    /// Square sizes.
-    Size,
-    /// Thread blocks of 8×8, 16×16, 32×32.
-    Block,
-    /// Tile sizes.
-    Tile,
-    /// Rectangular shapes.
-    Shape,
 }
 
 /// A problem, and who runs on it.

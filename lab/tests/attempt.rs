@@ -4,8 +4,8 @@ mod lab;
 
 use std::fs;
 
+use common::Source;
 use common::kernel::{Header, base_options, nvrtc, ptx_file};
-use common::{Source, testing};
 use lab::{lab, refused, root};
 
 /// Every exhibit with the flags that it carries, from its shipped PTX: what is said, and the exit code.
@@ -141,7 +141,7 @@ fn what_cannot_be_tried_is_refused_in_one_line() {
 fn the_exhibits_ptx_is_fresh() {
     let compiler = nvrtc::find().ok();
     if compiler.is_none() {
-        testing::skipped("no NVRTC: the exhibits' PTX is compared with its source only");
+        harness::skipped("no NVRTC: the exhibits' PTX is compared with its source only");
     }
     let mut count = 0;
     for entry in fs::read_dir(root().join("lab/kernels")).unwrap() {
@@ -157,7 +157,7 @@ fn the_exhibits_ptx_is_fresh() {
             Some(made) if made.contains(&format!("// compiler: {}\n", header.compiler)) => {
                 assert_eq!(made, shipped, "{name}: run `cargo x ptx`");
             }
-            Some(_) => testing::skipped("NVRTC is of another version than the one that made the exhibits' PTX"),
+            Some(_) => harness::skipped("NVRTC is of another version than the one that made the exhibits' PTX"),
             None => (),
         }
         count += 1;

@@ -9,7 +9,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use common::kernel::nvrtc;
-use common::testing::skipped;
+use harness::skipped;
 use lab::{root, scratch};
 use serde_json::Value;
 

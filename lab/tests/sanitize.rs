@@ -5,7 +5,7 @@ mod lab;
 use std::fs;
 
 use common::kernel::nvrtc;
-use common::testing;
+
 use lab::{lab, refused, root};
 use serde_json::Value;
 
@@ -112,7 +112,7 @@ fn ptx_runs_as_it_is_and_contents_come_from_files() {
 #[test]
 fn headers_and_macros_reach_the_compiler() {
     if nvrtc::find().is_err() {
-        return testing::skipped("no NVRTC: headers are not included");
+        return harness::skipped("no NVRTC: headers are not included");
     }
     let folder = lab::scratch("headers");
     fs::create_dir(folder.join("inside")).unwrap();

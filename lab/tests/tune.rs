@@ -71,7 +71,7 @@ fn without_a_compiler_only_what_is_shipped_is_tuned() {
     let output = command("tune --level 1 --backend emulator --sizes 64").env_clear().output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     if output.status.success() {
-        return common::testing::skipped("NVRTC is on the loader's path: it cannot be hidden");
+        return harness::skipped("NVRTC is on the loader's path: it cannot be hidden");
     }
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr.contains("pip install nvidia-cuda-nvrtc") && stderr.contains("`--shipped` needs none"), "{stderr}");

@@ -1,6 +1,6 @@
 //! The ladder: all levels, found in this crate's manifest, and who of them takes part.
 
-use common::{Build, Configuration, Dtype, Error, Level};
+use rung::{Build, Configuration, Dtype, Error, Level};
 
 include!(concat!(env!("OUT_DIR"), "/levels.rs"));
 

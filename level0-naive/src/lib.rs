@@ -1,5 +1,5 @@
 //! Level 0: one thread, one element.
-use common::{Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
+use rung::{Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {

@@ -1,3 +1,3 @@
 //! What every level must hold.
 
-common::level_tests!(level0_naive::LEVEL);
+harness::level_tests!(level0_naive::LEVEL);

@@ -1,3 +1,3 @@
 //! What every level must hold.
 
-common::level_tests!(level1_tiling::LEVEL);
+harness::level_tests!(level1_tiling::LEVEL);

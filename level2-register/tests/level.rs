@@ -1,3 +1,3 @@
 //! What every level must hold.
 
-common::level_tests!(level2_register::LEVEL);
+harness::level_tests!(level2_register::LEVEL);

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use common::kernel::nvrtc;
-use common::testing::old_driver::{OldDriver, Said};
-use common::testing::skipped;
+use harness::old_driver::{OldDriver, Said};
+use harness::skipped;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_level2-register");
 const SIZES: &str = "--m 40 --n 30 --k 20";

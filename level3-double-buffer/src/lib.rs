@@ -1,6 +1,6 @@
 //! Level 3: double buffering.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile, Types};
+use rung::{Dim3, LaunchShape, Level, Needs, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {

@@ -1,3 +1,3 @@
 //! What every level must hold.
 
-common::level_tests!(level3_double_buffer::LEVEL);
+harness::level_tests!(level3_double_buffer::LEVEL);

@@ -1,6 +1,6 @@
 //! Level 4: vectorized memory access.
 
-use common::{Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
+use rung::{Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {

@@ -1,3 +1,3 @@
 //! What every level must hold.
 
-common::level_tests!(level4_vectorized::LEVEL);
+harness::level_tests!(level4_vectorized::LEVEL);

@@ -1,6 +1,6 @@
 //! Level 6: asynchronous copies.
 
-use common::{Dim3, Dtype, LaunchShape, Level, Needs, Tile, Types, Variant};
+use rung::{Dim3, Dtype, LaunchShape, Level, Needs, Tile, Types, Variant};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {

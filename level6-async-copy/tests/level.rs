@@ -1,3 +1,3 @@
 //! What every level must hold.
 
-common::level_tests!(level6_async_copy::LEVEL);
+harness::level_tests!(level6_async_copy::LEVEL);

@@ -1,3 +1,3 @@
 //! What every level must hold.
 
-common::level_tests!(level7_split_k::LEVEL);
+harness::level_tests!(level7_split_k::LEVEL);

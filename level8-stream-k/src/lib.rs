@@ -1,6 +1,6 @@
 //! Level 8: stream-K.
 
-use common::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Shape, Tile, Types};
+use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Shape, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {

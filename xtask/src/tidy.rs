@@ -5,6 +5,7 @@
 
 mod anchors;
 mod blocks;
+mod circles;
 mod includes;
 mod ladder;
 mod lengths;
@@ -45,6 +46,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     paths::check,
     lints::check,
     unsafe_code::check,
+    circles::check,
     shipped::check,
 ];
 

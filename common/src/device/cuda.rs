@@ -12,15 +12,13 @@ use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 use cudarc::driver::sys::cudaError_enum as Status;
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DriverError, LaunchConfig};
-use serde::Serialize;
+use rung::facts::{Facts, Ran, Resources};
+use rung::matrix::Matrix;
+use rung::problem::Problem;
+use rung::task::Task;
+use rung::{Dtype, Error, LaunchShape, Shape};
 
-use super::{Facts, Ran, Task};
-use crate::Error;
-use crate::dtype::Dtype;
 use crate::ffi;
-use crate::level::{LaunchShape, Shape};
-use crate::matrix::Matrix;
-use crate::problem::Problem;
 use crate::timing::{self, Peak, Timing};
 pub(super) use load::{Loaded, Unloaded};
 
@@ -35,25 +33,6 @@ pub struct Gpu {
     clock_khz: u32,
     /// Where its driver refuses a kernel, the emulator may run it.
     pub(super) falls_back: bool,
-}
-
-/// What the driver says about a kernel on this GPU.
-#[derive(Debug, Clone, Serialize)]
-pub struct Resources {
-    /// Whose ptxas made the machine code: registers differ from one to another.
-    pub ptxas: String,
-    /// Registers per thread.
-    pub registers: u32,
-    /// Bytes of local memory per thread: spills.
-    pub local_bytes: u32,
-    /// Bytes of shared memory per block, static and dynamic.
-    pub shared_bytes: u32,
-    /// Blocks that fit on one SM.
-    pub blocks_per_sm: u32,
-    /// Warps that these blocks are.
-    pub warps_per_sm: u32,
-    /// Warps that an SM can hold.
-    pub max_warps_per_sm: u32,
 }
 
 impl Gpu {

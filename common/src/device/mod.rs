@@ -1,19 +1,19 @@
 //! Where a kernel runs: a CUDA GPU, or the emulator.
 
 pub mod cuda;
-pub mod emulated;
-mod task;
 pub mod vendor;
 
-use serde::Serialize;
+use emulator::gpu::Gpu;
+use rung::Error;
+use rung::emulated;
+pub use rung::facts::{Extras, Facts, Ran};
+use rung::fit::Card;
+use rung::problem::Problem;
+pub use rung::task::{Operand, Task};
 
-use crate::Error;
 use crate::cli::Backend;
 use crate::kernel::nvrtc;
-use crate::matrix::Matrix;
-use crate::problem::Problem;
-use crate::timing::Timing;
-pub use task::{Operand, Task};
+use crate::progress;
 
 /// A device that runs kernels.
 #[derive(Debug)]
@@ -22,51 +22,6 @@ pub enum Device {
     Cuda(cuda::Gpu),
     /// The CPU, running the PTX in lockstep warps.
     Emulator,
-}
-
-/// What a launch gives back.
-#[derive(Debug, Clone)]
-pub struct Ran {
-    /// C, M × N; what the kernel did not write is NaN.
-    pub c: Matrix,
-    /// What is known about the launch.
-    pub facts: Facts,
-}
-
-/// What a device knows about a launch.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Facts {
-    /// From a GPU: what the driver says, and times.
-    Cuda {
-        /// Registers, shared memory and occupancy.
-        resources: cuda::Resources,
-        /// Times of repeated launches, unless they were not asked for.
-        timing: Option<Timing>,
-    },
-    /// From the emulator: counts, and no time.
-    Emulator(Box<emulator::Report>),
-}
-
-/// What to do beside the product.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Extras {
-    /// GPU: launch again and again, and take times.
-    pub time: bool,
-    /// Emulator: look for races and uninitialised memory.
-    pub sanitize: bool,
-    /// Emulator: warp instructions after which a thread block counts as stuck.
-    pub instruction_limit: u64,
-    /// Emulator: the order in which thread blocks and warps run.
-    pub schedule: emulator::Schedule,
-}
-
-impl Extras {
-    /// With the emulator's own limit, and the first thread block first.
-    pub fn new(time: bool, sanitize: bool) -> Extras {
-        let schedule = emulator::Schedule::FirstFirst;
-        Extras { time, sanitize, instruction_limit: emulator::Launch::INSTRUCTION_LIMIT, schedule }
-    }
 }
 
 impl Device {
@@ -113,7 +68,7 @@ impl Device {
     pub fn name(&self) -> String {
         match self {
             Device::Cuda(gpu) => gpu.name().to_string(),
-            Device::Emulator => "emulator".to_string(),
+            Device::Emulator => emulated::NAME.to_string(),
         }
     }
 
@@ -133,6 +88,14 @@ impl Device {
         }
     }
 
+    /// The GPU as far as it decides what can run there; on the emulator the one that it models.
+    pub fn card(&self, modelled: &'static Gpu) -> Card {
+        match self {
+            Device::Cuda(gpu) => Card::named(gpu.name(), gpu.architecture()),
+            Device::Emulator => Card::modelled(modelled),
+        }
+    }
+
     /// Runs a kernel on the problem.
     pub fn launch(&self, task: &Task, problem: &Problem, extras: Extras) -> Result<Ran, Error> {
         match self {
@@ -140,11 +103,11 @@ impl Device {
                 Ok(loaded) => gpu.launch(loaded, task, problem, extras.time),
                 Err(cuda::Unloaded::Refused(why)) if gpu.falls_back => {
                     eprintln!("note: running on the emulator, because {why}");
-                    emulated::launch(task, problem, extras)
+                    emulated::launch(task, problem, extras, progress::of_blocks)
                 }
                 Err(unloaded) => Err(unloaded.error()),
             },
-            Device::Emulator => emulated::launch(task, problem, extras),
+            Device::Emulator => emulated::launch(task, problem, extras, progress::of_blocks),
         }
     }
 }

@@ -5,13 +5,13 @@
 use std::path::{Path, PathBuf};
 
 use cudarc::driver::DevicePtr;
+use rung::Error;
+use rung::matrix::Matrix;
+use rung::problem::Problem;
 
 use super::cuda::{Gpu, failed};
-use crate::Error;
 use crate::ffi::Cublas;
 use crate::libraries::{files_starting_with, folders};
-use crate::matrix::Matrix;
-use crate::problem::Problem;
 use crate::timing::Timing;
 
 /// What is said about the precision of cuBLAS's product.

@@ -5,12 +5,11 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
+use rung::kernel::{Compiler, Generation, Header, INSTALL, Judge, Kernel, lower, options, shipped_file};
+use rung::{Error, Level, Source};
 
-use super::nvrtc::Compiler;
-use super::ptxas::{Generation, Ptxas};
-use super::{Header, INSTALL, Judge, Kernel, header, lower, nvrtc, options};
-use crate::level::Level;
-use crate::{Error, Source};
+use super::nvrtc;
+use super::ptxas::Ptxas;
 
 /// The architectures whose needs a shipped file records, by the compiler's own version of ptxas.
 const ARCHITECTURES: [u32; 6] = [75, 80, 86, 89, 90, 120];
@@ -26,19 +25,19 @@ pub fn write_ptx(level: &'static Level) -> anyhow::Result<usize> {
     let builds = level.shipped_builds();
     for build in &builds {
         let kernel = Kernel::compile(build, &[], compiler)?;
-        let file = folder.join(build.configuration.file_name());
+        let path = folder.join(build.configuration.file_name());
         let options = options(build);
-        let before = fs::read_to_string(&file).unwrap_or_default();
+        let before = fs::read_to_string(&path).unwrap_or_default();
         let text = text(&level.source(), &options, kernel, compiler, &before)?;
-        fs::write(&file, text)
-            .with_context(|| format!("cannot write {} (is this the repository's root?)", file.display()))?;
+        fs::write(&path, text)
+            .with_context(|| format!("cannot write {} (is this the repository's root?)", path.display()))?;
     }
     Ok(builds.len())
 }
 
 /// What a shipped file of any source holds: its PTX, after a header that says what it was made from. `before` is what the
 /// file held.
-pub fn ptx_file(source: &Source, options: &[String], compiler: &Compiler, before: &str) -> Result<String, Error> {
+pub fn ptx_file(source: &Source, options: &[String], compiler: &dyn Compiler, before: &str) -> Result<String, Error> {
     let hint = "only what compiles can be shipped".to_string();
     let kernel = Kernel::from_source(source, "", options, &[], compiler, hint)?;
     text(source, options, kernel, compiler, before)
@@ -52,7 +51,7 @@ fn text(
     source: &Source,
     options: &[String],
     kernel: Kernel,
-    compiler: &Compiler,
+    compiler: &dyn Compiler,
     before: &str,
 ) -> Result<String, Error> {
     let lowered = lower::lowest(&kernel.ptx);
@@ -82,5 +81,5 @@ fn text(
         let needs = |&sm: &u32| Some((sm, compiler.resources(source, options, sm)?));
         resources = ARCHITECTURES.iter().filter_map(needs).collect();
     }
-    Ok(header::file(source, options, &Kernel { resources, generations, ..kernel }, judge, &lowered.changes))
+    Ok(shipped_file(source, options, &Kernel { resources, generations, ..kernel }, judge, &lowered.changes))
 }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::Args;
 use common::{Dtype, Error};
 
-use crate::figures::markdown;
+use crate::markdown::markdown;
 use crate::output::{note, print};
 use crate::row::distinct;
 use crate::table::table;

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use common::fit::{Card, misfit};
     use common::kernel::Judge;
-    use common::testing::skipped;
+    use harness::skipped;
 
     #[test]
     fn the_record_is_about_what_is_shipped_now() {

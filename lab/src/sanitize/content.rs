@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha12Rng;
 
 use super::element::Element;
 use crate::expression::parts;
@@ -58,7 +58,7 @@ impl Content {
             Content::Each(number) => element.parse(number)?.repeat(count),
             Content::Random(low, high) => {
                 let of_name = name.bytes().fold(seed, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
-                let mut random = StdRng::seed_from_u64(of_name);
+                let mut random = ChaCha12Rng::seed_from_u64(of_name);
                 // Whole numbers between -1 and 1 would be zeros.
                 let (low, high) =
                     if element.is_float() || (*low, *high) != (-1.0, 1.0) { (*low, *high) } else { (0.0, 100.0) };

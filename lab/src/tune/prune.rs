@@ -156,9 +156,10 @@ impl Pruned {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use common::Dtype;
     use common::kernel::nvrtc;
-    use common::{Dtype, testing::skipped};
     use emulator::gpu::{H200, K80};
+    use harness::skipped;
 
     fn search(gpu: &'static Gpu, find: FindCompiler) -> Search {
         Search { gpu, find, extras: Extras::new(false, true), until: None }

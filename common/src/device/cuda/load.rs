@@ -6,12 +6,13 @@ use cudarc::driver::sys::cudaError_enum as Status;
 use cudarc::driver::{CudaFunction, CudaModule, DriverError};
 use cudarc::nvrtc::Ptx;
 use emulator::isa::{Isa, of_cuda};
+use rung::Error;
+use rung::kernel::lower::lowered_for;
+use rung::kernel::{FindCompiler, Kernel, Origin};
+use rung::task::Task;
 
 use super::{Gpu, failed};
-use crate::device::Task;
-use crate::kernel::lower::lowered_for;
-use crate::kernel::{FindCompiler, Kernel, Origin};
-use crate::{Error, ffi};
+use crate::ffi;
 
 /// A kernel on the GPU.
 #[derive(Debug)]

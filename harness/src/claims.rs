@@ -1,0 +1,99 @@
+//! The tests of a level, written once: each level's `tests` names itself, and no more.
+
+/// What every level must hold: `harness::level_tests!(level0_naive::LEVEL);` is a level's whole `tests/level.rs`.
+/// The crate that calls it needs `insta` and `proptest`.
+#[macro_export]
+macro_rules! level_tests {
+    ($($level:tt)+) => {
+        use proptest::prelude::*;
+        use $crate::{Device, Shape};
+        use $($level)+ as LEVEL;
+
+        #[test]
+        fn reports_read_so() {
+            insta::assert_snapshot!("text", $crate::texts(&LEVEL).unwrap());
+            insta::assert_snapshot!("annotated", $crate::annotated(&LEVEL).unwrap());
+            insta::assert_snapshot!("json", $crate::json(&LEVEL).unwrap());
+        }
+
+        #[test]
+        fn awkward_shapes_are_exact_on_the_emulator() {
+            $crate::every_awkward_shape_is_exact(&LEVEL, &Device::Emulator).unwrap();
+        }
+
+        #[test]
+        fn awkward_shapes_are_exact_on_a_gpu() {
+            $crate::gpu().iter().for_each(|gpu| $crate::every_awkward_shape_is_exact(&LEVEL, gpu).unwrap());
+        }
+
+        #[test]
+        fn the_grid_is_what_the_level_declares() {
+            $crate::the_grid_is_what_the_level_declares(&LEVEL).unwrap();
+        }
+
+        #[test]
+        fn order_of_blocks_changes_nothing() {
+            $crate::order_of_blocks_changes_nothing(&LEVEL).unwrap();
+        }
+
+        proptest! {
+            #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+            #[test]
+            fn random_shapes_are_exact(m in 1..150u32, n in 1..150u32, k in 1..100u32, which in any::<prop::sample::Index>()) {
+                let build = which.get(&LEVEL.shipped_builds()).clone();
+                prop_assert_eq!($crate::is_exact(&Device::Emulator, &build, Shape { m, n, k }), Ok(()));
+            }
+
+            #[test]
+            fn random_tile_sizes_are_refused_or_right(
+                picks in prop::collection::vec(0..60u32, LEVEL.tiles.len()),
+                dtype in prop::sample::select(LEVEL.dtypes().collect::<Vec<_>>()),
+                (m, n, k) in (1..80u32, 1..80u32, 1..80u32),
+            ) {
+                prop_assert_eq!($crate::tile_sizes_are_refused_or_right(&LEVEL, &picks, dtype, Shape { m, n, k }), Ok(()));
+            }
+        }
+
+        #[test]
+        fn small_tiles_are_refused_or_right() {
+            $crate::small_tiles_are_refused_or_right(&LEVEL).unwrap();
+        }
+
+        #[test]
+        fn shipped_ptx_is_fresh() {
+            $crate::shipped_ptx_is_fresh(&LEVEL).unwrap();
+        }
+
+        #[test]
+        fn unfit_ptx_never_runs() {
+            $crate::unfit_ptx_never_runs(&LEVEL).unwrap();
+        }
+
+        #[test]
+        fn bad_usage_is_one_clear_line() {
+            $crate::bad_usage_is_one_clear_line(&LEVEL, env!(concat!("CARGO_BIN_EXE_", env!("CARGO_PKG_NAME")))).unwrap();
+        }
+
+        #[test]
+        fn counts_are_the_hardwares() {
+            assert_eq!($crate::hardware::differences(&LEVEL), Ok(vec![]));
+        }
+    };
+}
+
+/// Every wrong version of the kernel is caught, or explained: `harness::mutation_tests!(level0_naive::LEVEL);` is a
+/// level's whole `tests/mutations.rs`, with the record `tests/mutations.json` beside it.
+#[macro_export]
+macro_rules! mutation_tests {
+    ($($level:tt)+) => {
+        use $($level)+ as LEVEL;
+
+        #[test]
+        fn every_mutant_is_caught_or_explained() {
+            let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mutations.json");
+            let record = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mutations.json"));
+            $crate::mutations::record_holds(&LEVEL, record, &file).unwrap();
+        }
+    };
+}

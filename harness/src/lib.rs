@@ -1,0 +1,276 @@
+//! Bodies of the levels' tests: the same claims hold for every level. For tests alone: nothing that ships depends on it.
+
+mod claims;
+pub mod hardware;
+mod mutants;
+pub mod mutations;
+pub mod old_driver;
+mod order;
+mod usage;
+
+use std::io::Write;
+use std::sync::Once;
+
+use common::cli::{Arguments, Backend};
+pub use common::device::Device;
+use common::device::Extras;
+use common::execute;
+use common::kernel::nvrtc;
+pub use order::order_of_blocks_changes_nothing;
+pub use rung::Shape;
+use rung::check::Check;
+use rung::kernel::lower::{declared, lowest, needed};
+use rung::kernel::{Compiler, Kernel, Origin, shipped};
+use rung::problem::{Fill, Problem};
+use rung::report::Report;
+use rung::{Build, Decomposition, Dtype, Error, Level, Tiles};
+pub use usage::bad_usage_is_one_clear_line;
+
+/// The problem of the snapshots: off every tile in every direction.
+const SNAPSHOT: &str = "--m 100 --n 70 --k 50";
+
+/// Says on stderr, past the test harness's capture, that a test has nothing to run on.
+///
+/// # Panics
+/// Where `REQUIRE` has a comma-separated part of the reason: on a machine that should have had what is missing.
+pub fn skipped(why: &str) {
+    let required = std::env::var("REQUIRE").unwrap_or_default();
+    let missing = required.split(',').map(str::trim).find(|part| !part.is_empty() && why.contains(part));
+    assert!(missing.is_none(), "skipped, and REQUIRE has `{}`: {why}", missing.unwrap_or_default());
+    // In one piece: tests run beside each other.
+    let _ = std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes());
+}
+
+/// NVRTC, or, once, a line that says that there is none.
+fn compiler() -> Option<&'static dyn Compiler> {
+    static ONCE: Once = Once::new();
+    let compiler = nvrtc::find().ok();
+    if compiler.is_none() {
+        ONCE.call_once(|| skipped("no NVRTC"));
+    }
+    compiler
+}
+
+/// The GPU, or a line that says that there is none.
+pub fn gpu() -> Option<Device> {
+    let device = Device::pick(Backend::Cuda, false).ok().map(|(device, _)| device);
+    if device.is_none() {
+        skipped("no CUDA device");
+    }
+    device
+}
+
+/// A run on the emulator from shipped PTX, as the command line would do it.
+pub fn report(level: &'static Level, words: &str) -> Result<Report, Error> {
+    let words = words.split_whitespace().map(str::to_string);
+    let arguments = Arguments::from_words(level, words).map_err(|e| Error::usage(e.to_string(), "fix the test"))?;
+    execute(level, &arguments, &Device::Emulator, nvrtc::nowhere)
+}
+
+/// The text reports of the level's variants.
+pub fn texts(level: &'static Level) -> Result<String, Error> {
+    let mut words: Vec<String> = level.variants.iter().map(|v| format!("{SNAPSHOT} --variant {}", v.name)).collect();
+    if words.is_empty() {
+        words.push(SNAPSHOT.to_string());
+    }
+    let texts: Result<Vec<String>, Error> = words.iter().map(|w| Ok(report(level, w)?.to_string())).collect();
+    Ok(texts?.join("\n"))
+}
+
+/// The kernel with its counters in the margin.
+pub fn annotated(level: &'static Level) -> Result<String, Error> {
+    Ok(report(level, &format!("{SNAPSHOT} --annotate"))?.annotated.unwrap_or_default())
+}
+
+/// The JSON report of the default configuration, without the counters of single lines.
+pub fn json(level: &'static Level) -> Result<String, Box<dyn std::error::Error>> {
+    let mut json: serde_json::Value = serde_json::from_str(&report(level, SNAPSHOT)?.json())?;
+    let lines = json.pointer_mut("/facts/emulator/lines").and_then(|lines| lines.as_array_mut());
+    lines.ok_or("the report has no counters by line")?.clear();
+    Ok(serde_json::to_string_pretty(&json)?)
+}
+
+/// Shapes that kernels get wrong, for a build's tile, and its own.
+pub fn awkward_shapes(build: &Build) -> Vec<Shape> {
+    let tile = build.tile();
+    let (tm, tn, tk) = (tile.m, tile.n, tile.k);
+    let shapes = [
+        (1, 1, 1),
+        (13, 31, 7),                  // primes
+        (tm, tn, tk),                 // one whole tile
+        (tm + 1, tn + 1, tk + 1),     // one beyond: two steps along K, the second with one column
+        (tm - 1, tn - 1, 2 * tk - 1), // one short
+        (tm + 1, tn - 1, 2 * tk),     // an even number of steps
+        (tm - 1, tn + 1, 3 * tk),     // an odd number of steps
+        (2 * tm, tn, 3 * tk + 1),
+        (33, 65, 1), // a single product
+        (1, 200, 17),
+        (200, 1, 17),
+        (1, 1, 257),
+        (9 * tm + 1, 15 * tn, 3), // more rows of tiles than a band of blocks has, and more tiles than split sums have room for
+    ];
+    let shape = |(m, n, k): (u32, u32, u32)| Shape { m: m.max(1), n: n.max(1), k };
+    let own = (build.level.needs.awkward)(&build.configuration.tiles, &tile);
+    shapes.into_iter().map(shape).chain(own).collect()
+}
+
+/// Multiplies small integers, of which every product and sum is exact: C must be equal to the reference.
+pub fn is_exact(device: &Device, build: &Build, shape: Shape) -> Result<(), String> {
+    let kernel = Kernel::obtain(build, 90, nvrtc::find).map_err(|e| e.to_string())?;
+    kernel_is_exact(device, build, &kernel, shape)
+}
+
+fn kernel_is_exact(device: &Device, build: &Build, kernel: &Kernel, shape: Shape) -> Result<(), String> {
+    let wrap = |what: String| format!("{build}, {shape}: {what}");
+    let seed = u64::from(shape.m) << 40 | u64::from(shape.n) << 20 | u64::from(shape.k);
+    let problem =
+        Problem::new(shape, build.configuration.dtype, Fill::Integers, seed).map_err(|e| wrap(e.to_string()))?;
+    let extras = Extras::new(false, true);
+    let task = build.plan(shape).map_err(|e| wrap(e.to_string()))?.task(kernel);
+    let ran = device.launch(&task, &problem, extras).map_err(|e| wrap(e.to_string()))?;
+    let check = Check::of(&problem, Fill::Integers, &ran.c, task.method());
+    if check.right { Ok(()) } else { Err(wrap(format!("{check:?}"))) }
+}
+
+/// Every shipped configuration is exact on every awkward shape.
+pub fn every_awkward_shape_is_exact(level: &'static Level, device: &Device) -> Result<(), String> {
+    for build in level.shipped_builds() {
+        for shape in awkward_shapes(&build) {
+            is_exact(device, &build, shape)?;
+        }
+    }
+    Ok(())
+}
+
+/// The grid has as many blocks as the tiles of C and the declared way to divide them make, for every awkward shape.
+pub fn the_grid_is_what_the_level_declares(level: &'static Level) -> Result<(), String> {
+    for build in level.shipped_builds() {
+        for shape in awkward_shapes(&build) {
+            let launch = build.launch(&shape);
+            let tiles = launch.tiles(&shape);
+            let blocks = match level.needs.decomposition {
+                Decomposition::DataParallel => tiles,
+                Decomposition::SplitK(parts) => tiles * u64::from(build.configuration.tiles[parts]),
+                Decomposition::StreamK(round) => tiles.next_multiple_of(u64::from(build.configuration.tiles[round])),
+            };
+            if launch.grid.count() != blocks {
+                return Err(format!("{build}, {shape}: {} blocks, and not {blocks}", launch.grid.count()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Tile sizes from random numbers: mostly the default, its half or its quarter, of which many are right together; now and then
+/// one that fits nothing.
+fn pick_tiles(level: &'static Level, picks: &[u32]) -> Tiles {
+    const ODD: [u32; 5] = [1, 3, 12, 40, 64];
+    let size = |default: u32, pick: u32| if pick < 50 { default >> (pick % 3) } else { ODD[pick as usize % ODD.len()] };
+    Tiles(level.tiles.iter().zip(picks).map(|(&(name, default), &pick)| (name, size(default, pick))).collect())
+}
+
+/// The default's tiles of C, halved and quartered, are refused or right.
+pub fn small_tiles_are_refused_or_right(level: &'static Level) -> Result<(), String> {
+    for (halvings, dtype) in [1, 2].into_iter().flat_map(|halvings| level.dtypes().map(move |dtype| (halvings, dtype)))
+    {
+        let of_c = |name: &str| name.ends_with(['M', 'N']);
+        let picks: Vec<u32> = level.tiles.iter().map(|(name, _)| if of_c(name) { halvings } else { 0 }).collect();
+        tile_sizes_are_refused_or_right(level, &picks, dtype, Shape { m: 40, n: 70, k: 30 })?;
+    }
+    Ok(())
+}
+
+/// Either the compiler refuses the tile sizes in one readable line, or the product is right.
+pub fn tile_sizes_are_refused_or_right(
+    level: &'static Level,
+    picks: &[u32],
+    dtype: Dtype,
+    shape: Shape,
+) -> Result<(), String> {
+    let Some(compiler) = compiler() else { return Ok(()) };
+    let mut build = level.default_build(dtype);
+    build.configuration.tiles = pick_tiles(level, picks);
+    let configuration = &build.configuration;
+    match Kernel::compile(&build, &[], compiler) {
+        Err(Error::Usage { message, .. }) => match message.starts_with(level.path) && message.lines().count() == 1 {
+            true => Ok(()),
+            false => Err(format!("{configuration}: the compiler's message is unclear: {message}")),
+        },
+        Err(error) => Err(error.to_string()),
+        Ok(kernel) => kernel_is_exact(&Device::Emulator, &build, &kernel, shape),
+    }
+}
+
+/// Whether an instruction needs more than the PTX declares, or is not known.
+fn needs_more_than_declared(ptx: &str) -> bool {
+    match (declared(ptx), needed(ptx)) {
+        (Some((isa, target)), Some(needed)) => isa < needed.isa || target.sm < needed.sm,
+        _ => true,
+    }
+}
+
+/// What is shipped is whole, declares what its instructions need, is made from this source and, where the compiler of that version is at hand, what it makes.
+pub fn shipped_ptx_is_fresh(level: &'static Level) -> Result<(), String> {
+    let builds = level.shipped_builds();
+    if builds.len() != level.ptx.len() {
+        return Err(format!("{} configurations are shipped in {} files", builds.len(), level.ptx.len()));
+    }
+    for build in builds {
+        let configuration = &build.configuration;
+        let (header, ptx) = shipped(&build).map_err(|e| format!("{configuration}: {e:?}"))?;
+        if !lowest(ptx).changes.is_empty() || needs_more_than_declared(ptx) {
+            return Err(format!("{configuration}: `.version` or `.target` is not what the instructions need"));
+        }
+        let Some(compiler) = compiler() else { continue };
+        // What it needs is ptxas's word, and held against ptxas by `common`'s test `assembled` and the lab's record of cards.
+        let kernel = Kernel::compile(&build, &[], compiler).map_err(|e| e.to_string())?;
+        if kernel.compiler != header.compiler {
+            skipped(&format!("NVRTC is {}, and the shipped PTX is by {}", kernel.compiler, header.compiler));
+        } else if lowest(&kernel.ptx).ptx != ptx {
+            return Err(format!("{configuration}: the shipped PTX is not what the compiler makes: run `cargo x ptx`"));
+        }
+    }
+    Ok(())
+}
+
+/// Changed PTX and PTX of another source never run: without a compiler they are refused, with one they are compiled anew.
+pub fn unfit_ptx_never_runs(level: &'static Level) -> Result<(), String> {
+    let default = level.default_build(level.types[0].dtype);
+    let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+    let altered = |alter: &dyn Fn(&str) -> String| -> Level {
+        let files: Vec<&'static str> = level.ptx.iter().map(|file| leak(alter(file))).collect();
+        Level { ptx: Box::leak(files.into_boxed_slice()), ..*level }
+    };
+    let unfit = [
+        ("damaged", altered(&|file| file.replacen("ret;", "ret ;", 1))),
+        ("damaged", altered(&|file| file[..file.len() / 2].to_string())),
+        ("damaged", altered(&|_| String::new())),
+        ("is not what", Level { source: leak(format!("{}\n// edited\n", level.source)), ..*level }),
+    ];
+    for (expected, level) in unfit {
+        let build = Build { level: Box::leak(Box::new(level)), ..default.clone() };
+        match Kernel::obtain(&build, 90, nvrtc::nowhere) {
+            Err(Error::Usage { message, hint }) if message.contains(expected) && hint.contains("pip install") => (),
+            other => return Err(format!("expected {expected:?}, not {other:?}")),
+        }
+        if nvrtc::find().is_ok() {
+            let kernel = Kernel::obtain(&build, 90, nvrtc::find).map_err(|e| e.to_string())?;
+            assert_eq!(kernel.origin, Origin::Compiled);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_planted_instruction_needs_more_than_is_declared() {
+        let kernel = |body: &str| format!(".version 7.0\n.target sm_60\n.entry k()\n{{\n{body}\nret;\n}}\n");
+        assert!(!needs_more_than_declared(&kernel("bar.sync 0;")));
+        for planted in ["elect.sync %r1|%p1, 1;", "cp.async.wait_all;", "fence.sc.gpu;", "newer.than.the.table;"] {
+            assert!(needs_more_than_declared(&kernel(planted)), "{planted}");
+        }
+    }
+}

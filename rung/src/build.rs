@@ -1,0 +1,159 @@
+//! A level in one configuration: what the compiler makes one kernel of.
+
+use std::fmt;
+
+use crate::dtype::Dtype;
+use crate::level::{Configuration, Decomposition, LaunchShape, Level, Shape, Tile, Tiles};
+
+/// A level in one configuration: what the compiler makes one kernel of.
+#[derive(Debug, Clone)]
+pub struct Build {
+    /// The level.
+    pub level: &'static Level,
+    /// Types, variant and tile sizes.
+    pub configuration: Configuration,
+}
+
+impl Level {
+    /// The build with every default, for a combination of types.
+    pub fn default_build(&'static self, dtype: Dtype) -> Build {
+        let own = self.types.iter().find(|types| types.dtype == dtype).and_then(|types| types.tiles);
+        let tiles = own.map_or(Tiles(self.tiles.to_vec()), |sizes| self.named(sizes));
+        self.build(dtype, self.variant_names()[0], tiles)
+    }
+
+    fn build(&'static self, dtype: Dtype, variant: &'static str, tiles: Tiles) -> Build {
+        Build { level: self, configuration: Configuration { dtype, variant, tiles } }
+    }
+
+    /// Tile sizes in the level's order, with their names.
+    fn named(&self, sizes: &[u32]) -> Tiles {
+        Tiles(self.tiles.iter().zip(sizes).map(|(&(name, _), &size)| (name, size)).collect())
+    }
+
+    /// Every build that is shipped compiled.
+    pub fn shipped_builds(&'static self) -> Vec<Build> {
+        let mut builds = Vec::new();
+        for variant in self.variant_names() {
+            for sizes in self.shipped {
+                builds.extend(self.dtypes().map(|dtype| self.build(dtype, variant, self.named(sizes))));
+            }
+            for types in self.types {
+                let own = types.tiles.filter(|sizes| !self.shipped.contains(sizes));
+                builds.extend(own.map(|sizes| self.build(types.dtype, variant, self.named(sizes))));
+            }
+        }
+        builds
+    }
+
+    /// Every build of the search space: what is shipped first, then each combination of candidates that is not. Most of them
+    /// the compiler may refuse.
+    pub fn candidates(&'static self, dtype: Dtype) -> Vec<Build> {
+        let mut candidates: Vec<Build> =
+            self.shipped_builds().into_iter().filter(|build| build.configuration.dtype == dtype).collect();
+        if self.space.is_empty() {
+            return candidates;
+        }
+        let shipped = candidates.len();
+        let mut combinations = vec![Vec::new()];
+        for &(name, default) in self.tiles {
+            let sizes = self.space.iter().find(|(n, _)| *n == name).map_or(vec![default], |(_, sizes)| sizes.to_vec());
+            let with = |c: &Vec<_>, size| [c.as_slice(), &[(name, size)]].concat();
+            combinations = combinations.iter().flat_map(|c| sizes.iter().map(|&size| with(c, size))).collect();
+        }
+        for variant in self.variant_names() {
+            for tiles in &combinations {
+                let candidate = self.build(dtype, variant, Tiles(tiles.clone()));
+                if !candidates[..shipped].contains(&candidate) {
+                    candidates.push(candidate);
+                }
+            }
+        }
+        candidates
+    }
+
+    /// The build of this variant with these tile sizes, written `BM=32 BN=32`; nothing, where the level has no such variant, or
+    /// other tile sizes.
+    pub fn build_named(&'static self, dtype: Dtype, variant: &str, tiles: &str) -> Option<Build> {
+        let variant = self.variant_names().into_iter().find(|name| *name == variant)?;
+        let words: Vec<(&str, u32)> = tiles
+            .split_whitespace()
+            .map(|word| word.split_once('=').and_then(|(n, s)| Some((n, s.parse().ok()?))))
+            .collect::<Option<_>>()?;
+        let same_names = words.iter().map(|(name, _)| *name).eq(self.tiles.iter().map(|(name, _)| *name));
+        let sizes: Vec<u32> = words.iter().map(|(_, size)| *size).collect();
+        same_names.then(|| self.build(dtype, variant, self.named(&sizes)))
+    }
+}
+
+impl Build {
+    /// The level's name and, where it has variants, the variant's.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.level.name, self.configuration.variant).trim_end().to_string()
+    }
+
+    /// The launch that covers C for a problem.
+    pub fn launch(&self, shape: &Shape) -> LaunchShape {
+        (self.level.launch)(shape, &self.configuration.tiles)
+    }
+
+    /// What a thread block works on at a time.
+    pub fn tile(&self) -> Tile {
+        self.launch(&Shape { m: 1, n: 1, k: 1 }).tile
+    }
+
+    /// Threads of a block; the same for every problem.
+    pub fn threads(&self) -> u32 {
+        u32::try_from(self.launch(&Shape { m: 1, n: 1, k: 1 }).block.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Bytes of dynamic shared memory of a block.
+    pub fn dynamic_shared(&self) -> u32 {
+        (self.level.needs.shared)(&self.configuration)
+    }
+
+    /// Whether it is shipped compiled.
+    pub fn is_shipped(&self) -> bool {
+        self.level.shipped_builds().contains(self)
+    }
+
+    /// Whether every choice is the level's default for its types.
+    pub fn is_default(&self) -> bool {
+        *self == self.level.default_build(self.configuration.dtype)
+    }
+
+    /// Whether its variant is the level's first, which is the level's own; the others are lessons of their own.
+    pub fn is_first_variant(&self) -> bool {
+        self.configuration.variant == self.level.default_build(self.configuration.dtype).configuration.variant
+    }
+
+    /// Thread blocks that share a tile of C, along K; 1 where each has its own, or where some share them as the work falls.
+    pub fn split(&self) -> u32 {
+        match self.level.needs.decomposition {
+            Decomposition::SplitK(parts) => self.configuration.tiles[parts],
+            Decomposition::DataParallel | Decomposition::StreamK(_) => 1,
+        }
+    }
+
+    /// Thread blocks of a round, where the grid is whole rounds of which the last one's blocks share its tiles; else 1.
+    pub fn round(&self) -> u32 {
+        match self.level.needs.decomposition {
+            Decomposition::StreamK(blocks) => self.configuration.tiles[blocks],
+            Decomposition::DataParallel | Decomposition::SplitK(_) => 1,
+        }
+    }
+}
+
+impl fmt::Display for Build {
+    /// `level1-tiling (f32, TILE=16)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.level.name, self.configuration)
+    }
+}
+
+/// The same level, types, variant and tile sizes.
+impl PartialEq for Build {
+    fn eq(&self, other: &Build) -> bool {
+        self.level.name == other.level.name && self.configuration == other.configuration
+    }
+}

@@ -1,0 +1,115 @@
+//! A kernel that is to be judged, the matrices that it is judged on, and what is reported of it.
+
+use emulator::gpu::Gpu;
+
+use crate::annotate::annotate;
+use crate::build::Build;
+use crate::check::{Check, Reference};
+use crate::emulated::{self, Watch};
+use crate::error::Error;
+use crate::facts::{Extras, Facts, Ran};
+use crate::fit::{self, Card};
+use crate::kernel::Kernel;
+use crate::level::Configuration;
+use crate::matrix::Matrix;
+use crate::plan::Plan;
+use crate::problem::{Fill, Problem};
+use crate::report::{Modelled, Report};
+use crate::task::Task;
+
+/// A kernel that is to be judged.
+#[derive(Debug, Clone)]
+pub struct Candidate<'a> {
+    /// The level's crate, or the kernel's file.
+    pub name: &'a str,
+    /// Its idea, in a few words.
+    pub title: &'a str,
+    /// Element type, variant and tile sizes, as far as there are any.
+    pub configuration: Configuration,
+    /// What is launched.
+    pub task: Task<'a>,
+}
+
+/// The matrices that a kernel is judged on. They hold random reals.
+#[derive(Debug, Clone, Copy)]
+pub struct Exam<'a> {
+    /// The problem.
+    pub problem: &'a Problem,
+    /// The seed that it was made from.
+    pub seed: u64,
+    /// Its product, if it is known already; else it is computed.
+    pub reference: Option<&'a Reference>,
+}
+
+/// What to do beside the product.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// The GPU that the emulator models.
+    pub gpu: &'static Gpu,
+    /// What the device does beside the product.
+    pub extras: Extras,
+    /// Emulator: the kernel's text with counters in its margin.
+    pub annotate: bool,
+    /// A, B and C in the report.
+    pub matrices: bool,
+}
+
+impl Exam<'_> {
+    /// Whether this is the product, as far as it is known how the task sums.
+    pub fn check(&self, c: &Matrix, task: &Task) -> Check {
+        match self.reference {
+            Some(reference) => Check::against(reference, self.problem, Fill::Reals, c, task.method()),
+            None => Check::of(self.problem, Fill::Reals, c, task.method()),
+        }
+    }
+}
+
+impl<'a> Candidate<'a> {
+    /// A level, as it was planned, with the kernel that its build is compiled to.
+    pub fn of(plan: &Plan<'a>, kernel: &'a Kernel) -> Candidate<'a> {
+        let Build { level, configuration } = plan.build;
+        let (configuration, task) = (configuration.clone(), plan.task(kernel));
+        Candidate { name: level.name, title: level.title, configuration, task }
+    }
+
+    /// Runs it on the emulator, for the GPU that this models, and checks the product: what came of it, and the product.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], where that GPU cannot run it, or the emulator refuses; [`Error::Fault`], where it does what it must not do.
+    pub fn run(&self, exam: Exam, options: &Options, watch: Watch) -> Result<(Report, Matrix), Error> {
+        fit::check(&Card::modelled(options.gpu), self.name, &self.task)?;
+        let ran = emulated::launch(&self.task, exam.problem, options.extras, watch)?;
+        let check = exam.check(&ran.c, &self.task);
+        Ok(self.report(exam, options, emulated::NAME, ran, check))
+    }
+
+    /// What came of it on the device of this name, and the product: the check's word, and what the modelled GPU would make of what
+    /// was counted.
+    pub fn report(&self, exam: Exam, options: &Options, device: &str, ran: Ran, check: Check) -> (Report, Matrix) {
+        let Candidate { task, configuration, .. } = self;
+        let (problem, shape) = (exam.problem, exam.problem.shape);
+        let counts = match &ran.facts {
+            Facts::Emulator(report) => Some(report),
+            Facts::Cuda { .. } => None,
+        };
+        let modelled = counts.map(|report| Modelled::of(options.gpu, task.kernel, &shape, &task.launch, report));
+        let annotated = counts.filter(|_| options.annotate).map(|report| annotate(&task.source, report));
+        let report = Report {
+            level: self.name.to_string(),
+            title: self.title.to_string(),
+            shape,
+            seed: exam.seed,
+            device: if counts.is_some() { emulated::NAME.to_string() } else { device.to_string() },
+            modelled,
+            configuration: configuration.clone(),
+            kernel: task.kernel.clone(),
+            launch: task.launch,
+            check,
+            facts: ran.facts,
+            matrices: options.matrices.then(|| [&problem.a, &problem.b, &ran.c].map(Matrix::values)),
+            annotated,
+            judged: None,
+        };
+        (report, ran.c)
+    }
+}

@@ -1,0 +1,82 @@
+//! The product on the emulator: counts, faults, and no time.
+
+use emulator::{Argument, DeviceError, FaultKind, Launch, LaunchError, Module, PtxError};
+
+use crate::error::Error;
+use crate::facts::{Extras, Facts, Ran};
+use crate::level::LaunchShape;
+use crate::matrix::Matrix;
+use crate::problem::Problem;
+use crate::source::Source;
+use crate::task::{Operand, Task};
+
+/// What reports call this device.
+pub const NAME: &str = "emulator";
+
+/// What else a caller asks of the emulator before a launch: to hear, for instance, how many thread blocks are done.
+pub type Watch = fn(&mut emulator::Device);
+
+/// Nothing else.
+pub fn unwatched(_: &mut emulator::Device) {}
+
+/// Runs the kernel on the CPU.
+pub fn launch(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> Result<Ran, Error> {
+    let kernel = task.kernel;
+    let program = Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)).map_err(unknown_ptx)?;
+    let mut device = emulator::Device::new();
+    let mut upload = |name: &str, matrix: &Matrix| -> Result<_, Error> {
+        let buffer = device.alloc(name, matrix.bytes().len());
+        device.write(buffer, matrix.bytes()).map_err(refused)?;
+        Ok(buffer)
+    };
+    let [a, b, c] = [upload("A", &problem.a)?, upload("B", &problem.b)?, upload("C", &problem.c)?];
+
+    let argument = |operand: &Operand| match *operand {
+        Operand::A => Argument::Buffer(a),
+        Operand::B => Argument::Buffer(b),
+        Operand::C => Argument::Buffer(c),
+        Operand::U32(value) => Argument::U32(value),
+        Operand::U64(value) => Argument::U64(value),
+        Operand::F32(value) => Argument::F32(value),
+        Operand::F64(value) => Argument::F64(value),
+    };
+    let arguments: Vec<Argument> = task.operands.iter().map(argument).collect();
+    let LaunchShape { grid, block, .. } = task.launch;
+    let how = Launch::new(grid, block)
+        .dynamic_shared(task.dynamic_shared)
+        .sanitize(extras.sanitize)
+        .instruction_limit(extras.instruction_limit)
+        .schedule(extras.schedule);
+    watch(&mut device);
+    // ANCHOR: launch
+    let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;
+
+    let mut bytes = vec![0; problem.c.bytes().len()];
+    device.read(c, &mut bytes).map_err(|error| Error::Fault(error.to_string()))?;
+    Ok(Ran { c: problem.c.with_bytes(bytes), facts: Facts::Emulator(Box::new(report)) })
+    // ANCHOR_END: launch
+}
+
+fn unknown_ptx(error: PtxError) -> Error {
+    Error::usage(format!("the emulator cannot run this kernel: {error}"), "a CUDA GPU can: `--backend cuda`")
+}
+
+fn refused(error: DeviceError) -> Error {
+    Error::usage(format!("the emulator refuses: {error}"), "make the problem smaller")
+}
+
+/// A fault with the lines of the kernel's own text.
+fn explain(source: &Source, error: LaunchError) -> Error {
+    match error {
+        LaunchError::Refused(why) => {
+            Error::usage(format!("the emulator refuses the launch: {why}"), "check tile sizes and problem")
+        }
+        LaunchError::Fault(mut fault) => {
+            if fault.kind == FaultKind::NoProgress {
+                fault.hint = fault.hint.map(|hint| hint + ": `--instruction-limit`");
+            }
+            Error::Fault(fault.render(&|file, line| source.line(file, line)).trim_end().to_string())
+        }
+        other => Error::Fault(other.to_string()),
+    }
+}

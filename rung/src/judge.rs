@@ -1,0 +1,131 @@
+//! What the emulator says of a kernel: in every order of blocks and warps, and also where a GPU ran it.
+
+use emulator::Schedule;
+use serde::Serialize;
+
+use crate::check::Check;
+use crate::emulated::{self, Watch};
+use crate::error::Error;
+use crate::facts::Extras;
+use crate::level::Shape;
+use crate::matrix::Matrix;
+use crate::problem::{Fill, Problem};
+use crate::task::Task;
+
+/// Sizes up to this one are judged as they are: a product of some seconds on the emulator.
+const LARGEST: u32 = 255;
+/// Larger ones become this and what they are beyond a multiple of it: the edges stay what they were.
+const STEP: u32 = 128;
+
+/// The emulator's word on a kernel that a GPU ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Judged {
+    /// The sizes on which it was judged.
+    pub shape: Shape,
+    /// The orders of blocks and warps that were tried.
+    pub orders: Vec<Schedule>,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// Whether the product depends on the order, and where it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub differs: Option<String>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The product is right, and nothing on the way was wrong.
+    Clean,
+    /// A fault, or a wrong product.
+    Wrong(String),
+    /// The emulator cannot say: it does not run this kernel, or not with these sizes.
+    Unknown(String),
+}
+
+impl Judged {
+    /// Whether something is wrong with the kernel.
+    pub fn is_wrong(&self) -> bool {
+        matches!(self.verdict, Verdict::Wrong(_))
+    }
+
+    /// In a line, for the report.
+    pub fn line(&self) -> String {
+        let (orders, shape) = (self.orders.len(), &self.shape);
+        match &self.verdict {
+            Verdict::Clean => format!("clean by the emulator, on {shape}, in {orders} orders of blocks and warps"),
+            Verdict::Wrong(_) => format!("WRONG by the emulator, on {shape}"),
+            Verdict::Unknown(_) => "not by the emulator".to_string(),
+        }
+    }
+}
+
+/// The sizes on which a problem is judged: its own, or smaller ones with the same edges.
+pub fn smaller(shape: &Shape) -> Shape {
+    let size = |size: u32| if size <= LARGEST { size } else { STEP + size % STEP };
+    Shape { m: size(shape.m), n: size(shape.n), k: size(shape.k) }
+}
+
+/// Judges a kernel on a problem that `task` fits, with all checks on and in every order.
+pub fn judge(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> Judged {
+    let first = Extras { sanitize: true, schedule: Schedule::FirstFirst, ..extras };
+    let outcome = emulated::launch(task, problem, first, watch).and_then(|ran| {
+        let check = Check::of(problem, Fill::Reals, &ran.c, task.method());
+        match check.right {
+            true => other_orders(task, problem, first, &ran.c, watch),
+            false => {
+                Err(Error::Fault(format!("the product is wrong in {} of {} elements", check.wrong, check.elements)))
+            }
+        }
+    });
+    let (verdict, differs) = match outcome {
+        Ok(differs) => (Verdict::Clean, differs),
+        Err(Error::Fault(why)) => (Verdict::Wrong(why), None),
+        Err(why @ Error::Usage { .. }) => (Verdict::Unknown(why.to_string()), None),
+    };
+    Judged { shape: problem.shape, orders: Schedule::ALL.to_vec(), verdict, differs }
+}
+
+/// Runs a kernel that ran with the first block first once more in all other orders. A fault is an error; what differs
+/// from the `first` product is said.
+pub fn other_orders(
+    task: &Task,
+    problem: &Problem,
+    extras: Extras,
+    first: &Matrix,
+    watch: Watch,
+) -> Result<Option<String>, Error> {
+    let mut differs = None;
+    for schedule in Schedule::ALL.into_iter().filter(|&schedule| schedule != Schedule::FirstFirst) {
+        let ran =
+            emulated::launch(task, problem, Extras { schedule, ..extras }, watch).map_err(|error| match error {
+                Error::Fault(why) => Error::Fault(format!("{why}\nfound with {schedule}")),
+                usage => usage,
+            })?;
+        let check = Check::of(problem, Fill::Reals, &ran.c, task.method());
+        if !check.right {
+            let (wrong, elements) = (check.wrong, check.elements);
+            return Err(Error::Fault(format!(
+                "the product is wrong in {wrong} of {elements} elements with {schedule}"
+            )));
+        }
+        differs = differs.or(first.first_difference(&ran.c).map(|(row, column)| {
+            let [one, other] = [first, &ran.c].map(|product| product.at(row, column));
+            format!("element ({row}, {column}) is {one} with {}, and {other} with {schedule}", Schedule::FirstFirst)
+        }));
+    }
+    Ok(differs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_smaller_problem_has_the_same_edges() {
+        let of = |m, n, k| smaller(&Shape { m, n, k });
+        assert_eq!(of(250, 170, 255), Shape { m: 250, n: 170, k: 255 });
+        assert_eq!(of(4096, 4097, 1111), Shape { m: 128, n: 129, k: 215 });
+        assert_eq!(of(u32::MAX, 256, 383), Shape { m: 255, n: 128, k: 255 });
+    }
+}

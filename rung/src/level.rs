@@ -1,0 +1,303 @@
+//! What a level is: a kernel, its tile sizes, its launch shape, and what is shipped compiled.
+
+use std::fmt;
+use std::ops::Index;
+
+use emulator::Dim3;
+use serde::{Serialize, Serializer};
+
+use crate::dtype::{Dtype, Sum};
+use crate::source::Source;
+
+/// One rung of the ladder.
+#[derive(Debug, Clone, Copy)]
+pub struct Level {
+    /// Its place on the ladder, from 0.
+    pub number: u32,
+    /// The crate's name, which is also the folder's.
+    pub name: &'static str,
+    /// The idea, in a few words.
+    pub title: &'static str,
+    /// The idea in a sentence, without its full stop.
+    pub idea: &'static str,
+    /// The crate of the level that its kernel starts from; nothing for the first.
+    pub from: Option<&'static str>,
+    /// The kernel's file, relative to the repository.
+    pub path: &'static str,
+    /// The kernel's text.
+    pub source: &'static str,
+    /// The kernel's name.
+    pub entry: &'static str,
+    /// Named variants, the default first. Empty where the level has one form only.
+    pub variants: &'static [Variant],
+    /// Names of the tile sizes and their defaults.
+    pub tiles: &'static [(&'static str, u32)],
+    /// The combinations of types that it multiplies, the usual one first.
+    pub types: &'static [Types],
+    /// Tile sizes that are shipped compiled, in the order of `tiles`: for every variant and combination of types.
+    pub shipped: &'static [&'static [u32]],
+    /// Where `lab tune` looks for better tile sizes: candidates by name. A name that is not there keeps its default; an
+    /// empty list means the shipped sizes and no others. The kernel's `static_assert`s refuse what does not go together.
+    pub space: &'static [(&'static str, &'static [u32])],
+    /// The shipped PTX files, each with the header that says what it is.
+    pub ptx: &'static [&'static str],
+    /// The launch that covers C, for a problem and tile sizes.
+    pub launch: fn(&Shape, &Tiles) -> LaunchShape,
+    /// What the kernel asks for beyond the usual.
+    pub needs: Needs,
+}
+
+/// A parameter of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parameter {
+    /// The address of A.
+    A,
+    /// The address of B.
+    B,
+    /// The address of C.
+    C,
+    /// Rows of A and C, an `int`.
+    M,
+    /// Columns of B and C, an `int`.
+    N,
+    /// Columns of A, rows of B, an `int`.
+    K,
+}
+
+/// How the tiles of C are divided among thread blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decomposition {
+    /// Each block has a tile of its own: data-parallel.
+    DataParallel,
+    /// Some blocks share a tile, each with a part of K: as many as the tile size of this name says. Split-K.
+    SplitK(&'static str),
+    /// The grid is whole rounds of blocks, as many as the tile size of this name says; those of the last round share its tiles, so
+    /// that each has as many steps along K. Stream-K.
+    StreamK(&'static str),
+}
+
+/// What a kernel asks of the compiler, of the launch and of its tests beyond the usual.
+#[derive(Debug, Clone, Copy)]
+pub struct Needs {
+    /// The virtual architecture that it is compiled for: 75 is `compute_75`. Older GPUs run what needs none of it: PTX is lowered
+    /// to what its instructions need.
+    pub architecture: u32,
+    /// How hard ptxas optimises, from 0 to 4; nothing for its own default, which is 3.
+    pub optimization: Option<u32>,
+    /// Bytes of dynamic shared memory per block.
+    pub shared: fn(&Configuration) -> u32,
+    /// The kernel's parameters, in its order.
+    pub parameters: &'static [Parameter],
+    /// How the tiles of C are divided among thread blocks.
+    pub decomposition: Decomposition,
+    /// Whether it copies by `cp.async`, which the hardware counts under names of its own.
+    pub asynchronous_copies: bool,
+    /// Shapes that it could get wrong, beside those that are awkward for every tile.
+    pub awkward: fn(&Tiles, &Tile) -> Vec<Shape>,
+}
+
+impl Needs {
+    /// Every GPU since 2016 runs it, once lowered; ptxas optimises as it does by default; all shared memory is static; each block
+    /// has a tile of its own.
+    pub const USUAL: Needs = Needs {
+        architecture: 75,
+        optimization: None,
+        shared: |_| 0,
+        parameters: &[Parameter::A, Parameter::B, Parameter::C, Parameter::M, Parameter::N, Parameter::K],
+        decomposition: Decomposition::DataParallel,
+        asynchronous_copies: false,
+        awkward: |_, _| Vec::new(),
+    };
+}
+
+/// A combination of types that a level multiplies.
+#[derive(Debug, Clone, Copy)]
+pub struct Types {
+    /// The types.
+    pub dtype: Dtype,
+    /// How it sums.
+    pub sum: Sum,
+    /// Its own default tile sizes, in the order of the level's, where those are not the best for it. They are shipped, too.
+    pub tiles: Option<&'static [u32]>,
+}
+
+impl Types {
+    /// Sums each rounded to the nearest number, and the level's default tile sizes.
+    pub const fn usual(dtype: Dtype) -> Types {
+        Types { dtype, sum: Sum::Rounded, tiles: None }
+    }
+
+    /// `f32`, then `f64`.
+    pub const USUAL: [Types; 2] = [Types::usual(Dtype::F32), Types::usual(Dtype::F64)];
+}
+
+/// A named variant of a level: macros beside the tile sizes.
+#[derive(Debug, Clone, Copy)]
+pub struct Variant {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The macros that make it.
+    pub defines: &'static [(&'static str, u32)],
+}
+
+/// The sizes of a problem: C (M×N) = A (M×K) · B (K×N).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Shape {
+    /// Rows of A and C.
+    pub m: u32,
+    /// Columns of B and C.
+    pub n: u32,
+    /// Columns of A, rows of B.
+    pub k: u32,
+}
+
+impl fmt::Display for Shape {
+    /// `M×N×K`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}×{}×{}", self.m, self.n, self.k)
+    }
+}
+
+/// What a level asks of the device for one product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LaunchShape {
+    /// Thread blocks in the grid.
+    pub grid: Dim3,
+    /// Threads in a block.
+    pub block: Dim3,
+    /// What a block works on at a time.
+    pub tile: Tile,
+}
+
+impl LaunchShape {
+    /// Tiles of C, those over its edges among them.
+    pub fn tiles(&self, shape: &Shape) -> u64 {
+        u64::from(shape.m.div_ceil(self.tile.m)) * u64::from(shape.n.div_ceil(self.tile.n))
+    }
+
+    /// Whether every block has as much to do as any other: no tile stands over an edge, and each is one block's. Where
+    /// several blocks share a tile, some may have less to do.
+    pub fn has_equal_blocks(&self, shape: &Shape) -> bool {
+        let whole = shape.m.is_multiple_of(self.tile.m) && shape.n.is_multiple_of(self.tile.n);
+        whole && self.grid.count() == self.tiles(shape)
+    }
+}
+
+impl fmt::Display for LaunchShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (blocks, threads) = (self.grid.count(), self.block.count());
+        write!(f, "grid {} of blocks {}: {blocks} x {threads} threads", self.grid, self.block)
+    }
+}
+
+/// The part of the problem that a block works on at a time: `m` × `n` elements of C, in steps of `k` along K.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Tile {
+    /// Rows of C.
+    pub m: u32,
+    /// Columns of C.
+    pub n: u32,
+    /// Length of a step along K.
+    pub k: u32,
+}
+
+/// Tile sizes by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tiles(pub Vec<(&'static str, u32)>);
+
+impl Tiles {
+    /// The sizes alone, in the level's order.
+    pub fn sizes(&self) -> Vec<u32> {
+        self.0.iter().map(|&(_, size)| size).collect()
+    }
+}
+
+impl Index<&str> for Tiles {
+    type Output = u32;
+
+    /// The size of this name, which the level must have.
+    fn index(&self, name: &str) -> &u32 {
+        match self.0.iter().find(|(n, _)| *n == name) {
+            Some((_, size)) => size,
+            None => panic!("the level's launch asks for {name}, which is not among its tile sizes"),
+        }
+    }
+}
+
+impl fmt::Display for Tiles {
+    /// `BM=32 BN=32`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<String> = self.0.iter().map(|(name, size)| format!("{name}={size}")).collect();
+        f.write_str(&words.join(" "))
+    }
+}
+
+impl Serialize for Tiles {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
+    }
+}
+
+/// An element type, a variant and tile sizes: with the source, all that the compiler needs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Configuration {
+    /// The types of A, B, the sums and C.
+    pub dtype: Dtype,
+    /// The variant's name; empty where the level has none.
+    pub variant: &'static str,
+    /// The tile sizes.
+    pub tiles: Tiles,
+}
+
+impl Level {
+    /// The combinations of types that it multiplies.
+    pub fn dtypes(&self) -> impl Iterator<Item = Dtype> {
+        self.types.iter().map(|types| types.dtype)
+    }
+
+    /// How it sums products of these types.
+    pub fn sum(&self, dtype: Dtype) -> Sum {
+        self.types.iter().find(|types| types.dtype == dtype).map_or(Sum::Rounded, |types| types.sum)
+    }
+
+    /// The variants' names, the default first; where there are none, one that is empty.
+    pub fn variant_names(&self) -> Vec<&'static str> {
+        if self.variants.is_empty() { vec![""] } else { self.variants.iter().map(|variant| variant.name).collect() }
+    }
+
+    /// The macros that a configuration stands for, in a fixed order.
+    pub fn defines(&self, configuration: &Configuration) -> Vec<(&'static str, u32)> {
+        let variant = self.variants.iter().find(|v| v.name == configuration.variant);
+        let mut defines = configuration.tiles.0.clone();
+        defines.extend(variant.iter().flat_map(|v| v.defines));
+        defines
+    }
+
+    /// The kernel's text and path.
+    pub fn source(&self) -> Source<'static> {
+        Source { path: self.path, text: self.source }
+    }
+}
+
+impl Configuration {
+    /// The name of its PTX file, for instance `coalesced-16-f32.ptx`.
+    pub fn file_name(&self) -> String {
+        let sizes: Vec<String> = self.tiles.sizes().iter().map(u32::to_string).collect();
+        let variant = if self.variant.is_empty() { String::new() } else { format!("{}-", self.variant) };
+        format!("{variant}{}-{}.ptx", sizes.join("x"), self.dtype)
+    }
+}
+
+impl fmt::Display for Configuration {
+    /// `f32, coalesced, BLOCK=16`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.dtype)?;
+        if !self.variant.is_empty() {
+            write!(f, ", {}", self.variant)?;
+        }
+        if !self.tiles.0.is_empty() {
+            write!(f, ", {}", self.tiles)?;
+        }
+        Ok(())
+    }
+}

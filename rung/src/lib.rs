@@ -1,0 +1,54 @@
+//! A rung of the ladder, and how its product is judged: no GPU, no compiler, no terminal, no clock, and no thread unless the
+//! feature `threads` is on. So it builds for a browser, too.
+//!
+//! - [`level`]: what a level declares, its configurations and its launch
+//! - [`dtype`]: the types of a product; [`element`]: of a matrix's elements; [`matrix`]: bytes with a type
+//! - [`build`]: a level in one configuration; [`plan`]: what it launches for a problem, [`task`]: all that a device needs
+//! - [`asked`]: names that a person or a program gives
+//! - [`problem`]: sizes and their limits, A and B
+//! - [`kernel`]: shipped PTX, and what is asked of a compiler where it is not
+//! - [`fit`]: whether a GPU can run a kernel, and which tile sizes, if not the default ones
+//! - [`emulated`]: the product on the emulator; [`facts`]: what a device knows of a launch
+//! - [`check`]: is C right?
+//! - [`judge`]: what the emulator says, in every order of blocks and warps, also of what a GPU ran
+//! - [`timing`]: times, as numbers
+//! - [`candidate`]: what is judged, and what comes of it; [`report`]: for a person or a program; [`annotate`]: kernel.cu with
+//!   counters in its margin
+//! - [`error`]: what can go wrong, and the exit code that it means
+
+#![forbid(unsafe_code)]
+
+pub mod annotate;
+pub mod asked;
+pub mod build;
+pub mod candidate;
+pub mod check;
+pub mod dtype;
+pub mod element;
+pub mod emulated;
+pub mod error;
+pub mod facts;
+pub mod fit;
+pub mod judge;
+pub mod kernel;
+pub mod level;
+pub mod matrix;
+pub mod plan;
+pub mod problem;
+pub mod report;
+mod source;
+pub mod task;
+mod text;
+pub mod timing;
+mod workers;
+
+pub use build::Build;
+pub use dtype::Dtype;
+pub use element::Element;
+pub use emulator::Dim3;
+pub use error::Error;
+pub use level::{
+    Configuration, Decomposition, LaunchShape, Level, Needs, Parameter, Shape, Tile, Tiles, Types, Variant,
+};
+pub use plan::Plan;
+pub use source::Source;

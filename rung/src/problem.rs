@@ -1,0 +1,192 @@
+//! The problem: its limits, and A and B filled from a seed.
+
+use rand::{Rng, SeedableRng};
+// By name: another generator, as a release of `rand` may choose, would give other matrices for the same seed.
+use rand_chacha::ChaCha12Rng;
+
+use crate::dtype::Dtype;
+use crate::element::Element;
+use crate::error::Error;
+use crate::level::{LaunchShape, Shape};
+use crate::matrix::{Matrix, Scalar};
+
+/// What the elements of A and B are drawn from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fill {
+    /// Reals from −1 up to 1, rounded to the elements' type.
+    Reals,
+    /// Integers from −8 to 8: exact in every type, and sums of up to 2¹⁸ products are exact in f32.
+    Integers,
+}
+
+/// How B lies in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// A row for each k: K × N.
+    #[default]
+    Rows,
+    /// A row for each column of B: N × K, as the weights of a layer are stored.
+    Columns,
+}
+
+/// What a product is, beside its sizes and types.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Form {
+    /// The factor of A·B.
+    pub alpha: f64,
+    /// The factor of C.
+    pub beta: f64,
+    /// How B lies in memory.
+    pub layout: Layout,
+    /// Elements between the end of a row and the next, in A, B and C.
+    pub padding: [u32; 3],
+}
+
+impl Form {
+    /// A·B, row-major and without padding.
+    pub const PLAIN: Form = Form { alpha: 1.0, beta: 0.0, layout: Layout::Rows, padding: [0; 3] };
+}
+
+/// Matrices to multiply: C becomes alpha·A·B + beta·C.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    /// The sizes.
+    pub shape: Shape,
+    /// The types.
+    pub dtype: Dtype,
+    /// A: M × K.
+    pub a: Matrix,
+    /// B: K × N, or N × K, as the form says.
+    pub b: Matrix,
+    /// C before the launch, M × N: all NaN where beta is 0, so that what is not written shows.
+    pub c: Matrix,
+    /// The factors, and how B lies in memory.
+    pub form: Form,
+}
+
+impl Problem {
+    /// A and B of these sizes, filled from a seed; an error where the machine has no memory for them.
+    pub fn new(shape: Shape, dtype: Dtype, fill: Fill, seed: u64) -> Result<Problem, Error> {
+        Problem::in_form(shape, dtype, Form::PLAIN, fill, seed)
+    }
+
+    /// The same in any form. C is filled from the seed, too, if beta is not 0.
+    pub fn in_form(shape: Shape, dtype: Dtype, form: Form, fill: Fill, seed: u64) -> Result<Problem, Error> {
+        let mut random = ChaCha12Rng::seed_from_u64(seed);
+        let mut next = || match fill {
+            Fill::Reals => random.random_range(-1.0..1.0),
+            Fill::Integers => f64::from(random.random_range(-8..=8)),
+        };
+        let Shape { m, n, k } = shape;
+        let (b_rows, b_columns) = match form.layout {
+            Layout::Rows => (k, n),
+            Layout::Columns => (n, k),
+        };
+        let filled = |element: Element, rows: u32, columns: u32, padding: u32, next: &mut dyn FnMut() -> f64| {
+            let leading = columns as usize + padding as usize;
+            Matrix::filled(element, [rows as usize, columns as usize, leading], next)
+        };
+        let a = filled(dtype.input, m, k, form.padding[0], &mut next)?;
+        let b = filled(dtype.input, b_rows, b_columns, form.padding[1], &mut next)?;
+        // ANCHOR: poison
+        let c = match form.beta {
+            0.0 => filled(dtype.output, m, n, form.padding[2], &mut || f64::NAN)?,
+            _ => filled(dtype.output, m, n, form.padding[2], &mut next)?,
+        };
+        // ANCHOR_END: poison
+        Ok(Problem { shape, dtype, a, b, c, form })
+    }
+
+    /// A·B for numbers that are there already, row-major and without padding: `a` has M × K elements, `b` K × N.
+    pub fn of<T: Scalar>(shape: Shape, dtype: Dtype, a: &[T], b: &[T]) -> Result<Problem, Error> {
+        let [m, n, k] = [shape.m, shape.n, shape.k].map(|size| size as usize);
+        let c = Matrix::filled(dtype.output, [m, n, n], || f64::NAN)?;
+        Ok(Problem { shape, dtype, a: Matrix::of(m, k, a)?, b: Matrix::of(k, n, b)?, c, form: Form::PLAIN })
+    }
+
+    /// The element of B that row `k` of A meets, in column `n` of C.
+    pub fn b_at(&self, k: usize, n: usize) -> f64 {
+        match self.form.layout {
+            Layout::Rows => self.b.at(k, n),
+            Layout::Columns => self.b.at(n, k),
+        }
+    }
+
+    /// Whether it is the plain product, without factors.
+    pub fn is_plain(&self) -> bool {
+        self.form.alpha == 1.0 && self.form.beta == 0.0
+    }
+}
+
+/// What bounds a problem: how the kernels index, what a grid may be, and how far rounding theory reaches.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    shape: Shape,
+    launch: LaunchShape,
+    dtype: Dtype,
+}
+
+/// Blocks in a grid along x and along y, for every GPU since 2012 (CUDA C++ Programming Guide).
+const LARGEST_GRID: [u32; 2] = [i32::MAX as u32, 65_535];
+
+impl Limits {
+    /// The limits of any launch.
+    pub fn of_launch(launch: &LaunchShape, dtype: Dtype, shape: &Shape) -> Limits {
+        Limits { shape: *shape, launch: *launch, dtype }
+    }
+
+    /// Refuses a problem that is too large.
+    pub fn check(&self) -> Result<(), Error> {
+        self.check_elements()?;
+        self.check_grid()?;
+        self.check_roundoff()
+    }
+
+    /// The kernels index with `int`, and threads beyond the edge compute an index, too.
+    fn check_elements(&self) -> Result<(), Error> {
+        let (Shape { m, n, k }, tile) = (self.shape, self.launch.tile);
+        let round_up = |size: u32, step: u32| u64::from(size).next_multiple_of(u64::from(step));
+        let (m, n, k) = (round_up(m, tile.m), round_up(n, tile.n), round_up(k, tile.k));
+        for (name, rows, columns) in [("A", m, k), ("B", k, n), ("C", m, n)] {
+            let elements = rows * columns;
+            if elements > i32::MAX as u64 {
+                return Err(Error::usage(
+                    format!(
+                        "{name} has {elements} elements in whole tiles, and the kernel's `int` index reaches {}",
+                        i32::MAX
+                    ),
+                    "make the problem smaller: at most 46340 on every side",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_grid(&self) -> Result<(), Error> {
+        let grid = self.launch.grid;
+        for (axis, blocks, limit) in [("x", grid.x, LARGEST_GRID[0]), ("y", grid.y, LARGEST_GRID[1])] {
+            if blocks > limit {
+                return Err(Error::usage(
+                    format!("the grid has {blocks} blocks along {axis}, and a GPU takes {limit}"),
+                    "make the problem smaller, or the tile larger",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The error bound of a sum of K products is finite only while K times the unit roundoff is well below 1.
+    fn check_roundoff(&self) -> Result<(), Error> {
+        let limit = 1 << 22;
+        if self.dtype.sum == Element::F32 && self.shape.k > limit {
+            return Err(Error::usage(
+                format!(
+                    "k is {}, and no useful error bound holds for f32 sums of more than {limit} products",
+                    self.shape.k
+                ),
+                "use `--dtype f64`, or a smaller k",
+            ));
+        }
+        Ok(())
+    }
+}

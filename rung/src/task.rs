@@ -1,0 +1,50 @@
+//! What a device is asked to launch.
+
+use crate::check::Method;
+use crate::dtype::Sum;
+use crate::kernel::Kernel;
+use crate::level::LaunchShape;
+use crate::source::Source;
+
+/// A launch of a kernel: all that a device needs beside the matrices.
+#[derive(Debug, Clone)]
+pub struct Task<'a> {
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// Its text, for the lines that faults name.
+    pub source: Source<'a>,
+    /// Grid and block.
+    pub launch: LaunchShape,
+    /// Bytes of dynamic shared memory per block.
+    pub dynamic_shared: u32,
+    /// The kernel's arguments, in its order.
+    pub operands: Vec<Operand>,
+    /// How it sums products.
+    pub sum: Sum,
+}
+
+impl Task<'_> {
+    /// What the check of its product is to know.
+    pub fn method(&self) -> Method {
+        Method { tile: self.launch.tile, sum: self.sum }
+    }
+}
+
+/// A kernel's argument.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Operand {
+    /// The address of A.
+    A,
+    /// The address of B.
+    B,
+    /// The address of C.
+    C,
+    /// A 32-bit integer, signed or not.
+    U32(u32),
+    /// A 64-bit integer, signed or not.
+    U64(u64),
+    /// A float.
+    F32(f32),
+    /// A double.
+    F64(f64),
+}
