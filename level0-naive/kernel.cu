@@ -11,7 +11,8 @@
 
 using T = ELEMENT;
 
-static_assert(BLOCK >= 1 && BLOCK * BLOCK <= 1024, "BLOCK * BLOCK is the number of threads per block: from 1 to 1024");
+static_assert(BLOCK >= 1 && BLOCK * BLOCK <= 1024,
+              "BLOCK * BLOCK is the number of threads per block: from 1 to 1024");
 
 extern "C" __global__ void gemm_naive(const T* A, const T* B, T* C, int M, int N, int K) {
     // ANCHOR: mapping
@@ -21,7 +22,8 @@ extern "C" __global__ void gemm_naive(const T* A, const T* B, T* C, int M, int N
     int col = blockIdx.x * BLOCK + (COALESCED ? threadIdx.x : threadIdx.y);
 
     // The grid is rounded up to whole blocks; threads beyond the edge have no element.
-    if (row >= M || col >= N) return;
+    if (row >= M || col >= N)
+        return;
     // ANCHOR_END: mapping
 
     // ANCHOR: mainloop

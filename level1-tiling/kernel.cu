@@ -11,14 +11,16 @@
 
 using T = ELEMENT;
 
-static_assert(TILE >= 1 && TILE * TILE <= 1024, "TILE * TILE is the number of threads per block: from 1 to 1024");
+static_assert(TILE >= 1 && TILE * TILE <= 1024,
+              "TILE * TILE is the number of threads per block: from 1 to 1024");
 
 extern "C" __global__ void gemm_tiled(const T* A, const T* B, T* C, int M, int N, int K) {
     __shared__ __align__(16) T As[TILE][TILE];
     __shared__ __align__(16) T Bs[TILE][TILE];
 
     // ANCHOR: mapping
-    int ty = threadIdx.y, tx = threadIdx.x;
+    int ty = threadIdx.y;
+    int tx = threadIdx.x;
     int row = blockIdx.y * TILE + ty;
     int col = blockIdx.x * TILE + tx;
     // ANCHOR_END: mapping
@@ -42,6 +44,7 @@ extern "C" __global__ void gemm_tiled(const T* A, const T* B, T* C, int M, int N
     // ANCHOR_END: mainloop
 
     // ANCHOR: epilogue
-    if (row < M && col < N) C[row * N + col] = acc;
+    if (row < M && col < N)
+        C[row * N + col] = acc;
     // ANCHOR_END: epilogue
 }

@@ -12,19 +12,26 @@
 
 using T = ELEMENT;
 constexpr int THREADS = (BM / TM) * (BN / TN);
-static_assert(BM % TM == 0 && BN % TN == 0, "TM must divide BM and TN must divide BN: the threads cover the tile");
-static_assert(THREADS <= 1024, "(BM / TM) * (BN / TN) is the number of threads per block: at most 1024");
-static_assert(THREADS % BK == 0 && THREADS % BN == 0, "BK and BN must divide the number of threads: they load whole rows of the tiles");
-static_assert(BM % (THREADS / BK) == 0 && BK % (THREADS / BN) == 0, "the threads must load BM rows of A and BK rows of B evenly");
-static_assert((BM + BN) * BK * sizeof(T) <= 48 * 1024, "(BM + BN) * BK elements must fit into 48 KiB of shared memory");
+static_assert(BM % TM == 0 && BN % TN == 0,
+              "TM must divide BM and TN must divide BN: the threads cover the tile");
+static_assert(THREADS <= 1024,
+              "(BM / TM) * (BN / TN) is the number of threads per block: at most 1024");
+static_assert(THREADS % BK == 0 && THREADS % BN == 0,
+              "BK and BN must divide the number of threads: they load whole rows of the tiles");
+static_assert(BM % (THREADS / BK) == 0 && BK % (THREADS / BN) == 0,
+              "the threads must load BM rows of A and BK rows of B evenly");
+static_assert((BM + BN) * BK * sizeof(T) <= 48 * 1024,
+              "(BM + BN) * BK elements must fit into 48 KiB of shared memory");
 
 extern "C" __global__ void gemm_register(const T* A, const T* B, T* C, int M, int N, int K) {
     __shared__ __align__(16) T As[BM][BK];
     __shared__ __align__(16) T Bs[BK][BN];
     // ANCHOR: mapping
     int tid = threadIdx.x;
-    int ty = tid / (BN / TN) * TM, tx = tid % (BN / TN) * TN;  // this thread's corner in the tile
-    int row0 = blockIdx.y * BM, col0 = blockIdx.x * BN;        // the tile's corner in C
+    int ty = tid / (BN / TN) * TM;  // this thread's corner in the tile
+    int tx = tid % (BN / TN) * TN;
+    int row0 = blockIdx.y * BM;  // the tile's corner in C
+    int col0 = blockIdx.x * BN;
     // ANCHOR_END: mapping
     // ANCHOR: mainloop
     T acc[TM][TN] = {};
@@ -32,12 +39,14 @@ extern "C" __global__ void gemm_register(const T* A, const T* B, T* C, int M, in
         // Load: the threads take some rows of a tile at a time; beyond the edge stands a zero.
         #pragma unroll
         for (int i = 0; i < BM; i += THREADS / BK) {
-            int m = i + tid / BK, k = tid % BK;
+            int m = i + tid / BK;
+            int k = tid % BK;
             As[m][k] = row0 + m < M && k0 + k < K ? A[(row0 + m) * K + k0 + k] : T(0);
         }
         #pragma unroll
         for (int i = 0; i < BK; i += THREADS / BN) {
-            int k = i + tid / BN, n = tid % BN;
+            int k = i + tid / BN;
+            int n = tid % BN;
             Bs[k][n] = k0 + k < K && col0 + n < N ? B[(k0 + k) * N + col0 + n] : T(0);
         }
         __syncthreads();  // both tiles are full
@@ -46,15 +55,18 @@ extern "C" __global__ void gemm_register(const T* A, const T* B, T* C, int M, in
         #pragma unroll
         for (int k = 0; k < BK; ++k)
             for (int m = 0; m < TM; ++m)
-                for (int n = 0; n < TN; ++n) acc[m][n] += As[ty + m][k] * Bs[k][tx + n];
+                for (int n = 0; n < TN; ++n)
+                    acc[m][n] += As[ty + m][k] * Bs[k][tx + n];
         __syncthreads();  // everyone has read the tiles: they may be overwritten
     }
     // ANCHOR_END: mainloop
     // ANCHOR: epilogue
     for (int m = 0; m < TM; ++m)
         for (int n = 0; n < TN; ++n) {
-            int row = row0 + ty + m, col = col0 + tx + n;
-            if (row < M && col < N) C[row * N + col] = acc[m][n];
+            int row = row0 + ty + m;
+            int col = col0 + tx + n;
+            if (row < M && col < N)
+                C[row * N + col] = acc[m][n];
         }
     // ANCHOR_END: epilogue
 }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use emulator::gpu::Gpu;
+use rung::form::{Form, Layout};
 use rung::report::LARGEST_PRINTED;
 use rung::{Build, Dtype, Error, Level, Shape, asked};
 use serde::Serialize;
@@ -45,6 +46,18 @@ pub struct Arguments {
     /// Where to run: cuda, emulator, or auto: a CUDA GPU if one answers, else the emulator
     #[arg(long, value_enum, hide_possible_values = true, default_value = "auto")]
     pub backend: Backend,
+    /// The factor of A·B (levels that take any form of a product)
+    #[arg(long, value_name = "X", default_value_t = 1.0, allow_negative_numbers = true, value_parser = factor)]
+    pub alpha: f64,
+    /// The factor of C, which is added; 0 leaves it out (the same levels)
+    #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true, value_parser = factor)]
+    pub beta: f64,
+    /// B is stored as N × K (the same levels)
+    #[arg(long)]
+    pub transposed: bool,
+    /// Elements between the end of a row and the next, in A, B and C (the same levels)
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=65_536))]
+    pub padding: u32,
     /// A named variant of the level
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
@@ -84,6 +97,12 @@ fn size() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=i64::from(i32::MAX))
 }
 
+/// A factor is a finite number.
+fn factor(word: &str) -> Result<f64, String> {
+    let number = word.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| format!("`{word}` is no finite number"))
+}
+
 impl Arguments {
     /// Arguments from words, the program's name left out. `Err` holds what clap has to say, help included.
     pub fn from_words<I: IntoIterator<Item = String>>(level: &Level, words: I) -> Result<Arguments, clap::Error> {
@@ -99,11 +118,17 @@ impl Arguments {
         Shape { m: or_default(self.m), n: or_default(self.n), k: or_default(self.k) }
     }
 
-    /// The element types, variant and tile sizes asked for; an error for names that the level does not have.
+    /// The product's form.
+    pub fn form(&self) -> Form {
+        let layout = if self.transposed { Layout::Columns } else { Layout::Rows };
+        Form { alpha: self.alpha, beta: self.beta, layout, padding: [self.padding; 3] }
+    }
+
+    /// The form, element types, variant and tile sizes asked for; an error for what the level does not have.
     pub fn build(&self, level: &'static Level) -> Result<Build, Error> {
         let tiles: Vec<(&str, u32)> =
             self.define.iter().map(|define| parse_define(define)).collect::<Result<_, _>>()?;
-        asked::build(level, self.dtype, self.variant.as_deref(), &tiles)
+        asked::build(level, self.dtype, self.variant.as_deref(), &tiles)?.in_form(&self.form())
     }
 
     /// The GPU that the emulator models.
@@ -115,7 +140,7 @@ impl Arguments {
     pub fn check(&self, level: &'static Level) -> Result<(), Error> {
         self.modelled_gpu()?;
         let shape = self.shape();
-        self.build(level)?.plan(shape)?;
+        self.build(level)?.plan_in(shape, self.form())?;
         let largest = shape.m.max(shape.n).max(shape.k);
         if self.print_matrices && largest > LARGEST_PRINTED {
             let limit = LARGEST_PRINTED;

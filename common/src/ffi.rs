@@ -9,7 +9,8 @@ use std::ptr;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys};
 use libloading::Library;
-use rung::problem::{Layout, Problem};
+use rung::form::Layout;
+use rung::problem::Problem;
 use rung::task::Operand;
 use rung::{Dtype, Element};
 

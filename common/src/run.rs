@@ -62,9 +62,9 @@ fn road(level: &'static Level, arguments: &Arguments) -> anyhow::Result<ExitCode
 /// said so in the tests.
 fn judged(level: &'static Level, arguments: &Arguments, report: &Report) -> Result<Judged, Error> {
     let shape = smaller(&report.shape);
-    let problem = Problem::new(shape, report.configuration.dtype, Fill::Reals, arguments.seed)?;
+    let problem = Problem::in_form(shape, report.configuration.dtype, report.form, Fill::Reals, arguments.seed)?;
     let build = Build { level, configuration: report.configuration.clone() };
-    let task = build.plan(shape)?.task(&report.kernel);
+    let task = build.plan_in(shape, report.form)?.task(&report.kernel);
     let extras = Extras { instruction_limit: arguments.instruction_limit, ..Extras::new(false, true) };
     Ok(judge(&task, &problem, extras, of_blocks))
 }
@@ -79,9 +79,10 @@ pub fn execute(
     // ANCHOR: road
     arguments.check(level)?;
     let build = fitting(level, arguments, device)?;
-    let plan = build.plan(arguments.shape())?;
+    let plan = build.plan_in(arguments.shape(), arguments.form())?;
     let dtype = build.configuration.dtype;
-    let problem = step("filling A and B", || Problem::new(plan.shape, dtype, Fill::Reals, arguments.seed))?;
+    let problem =
+        step("filling A and B", || Problem::in_form(plan.shape, dtype, plan.form, Fill::Reals, arguments.seed))?;
     let exam = Exam { problem: &problem, seed: arguments.seed, reference: None };
     let options = Options {
         gpu: arguments.modelled_gpu()?,

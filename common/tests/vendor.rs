@@ -3,7 +3,8 @@
 use common::check::{Check, Method};
 use common::device::Device;
 use common::device::vendor::Vendor;
-use common::problem::{Fill, Form, Layout, Problem};
+use common::form::{Form, Layout};
+use common::problem::{Fill, Problem};
 use common::{Dtype, Element, Shape, Tile};
 use harness::{gpu, skipped};
 

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use clap::{Args, Parser};
 use common::device::{Device, Facts, Task};
 use common::dtype::Sum;
+use common::form::{Form, Specialization};
 use common::judge::{self, Judged, Verdict};
 use common::level::{Configuration, Tiles};
 use common::matrix::Matrix;
-use common::problem::{Fill, Form, Limits, Problem};
+use common::problem::{Fill, Limits, Problem};
 use common::progress::of_blocks;
 use common::report::Report;
 use common::road::{self, Exam};
@@ -193,7 +194,7 @@ fn problem(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, 
 
 fn task<'a>(attempt: &Try, candidate: &'a Candidate, shape: Shape, operands: &Operands) -> Result<Task<'a>, Error> {
     let launch = launch(attempt, &shape)?;
-    Limits::of_launch(&launch, attempt.how.dtype, &shape).check()?;
+    Limits::of_launch(&launch, attempt.how.dtype, &shape, &Form::PLAIN).check()?;
     let source = Source { path: &candidate.path, text: &candidate.text };
     let (kernel, operands) = (&candidate.kernel, operands.list.clone());
     Ok(Task { kernel, source, launch, dynamic_shared: attempt.shared, operands, sum: Sum::Rounded })
@@ -214,7 +215,12 @@ fn report(
     // Its limits are checked before the matrices are made.
     let task = task(attempt, candidate, shape, operands)?;
     let problem = problem(attempt, shape, operands)?;
-    let configuration = Configuration { dtype: attempt.how.dtype, variant: "", tiles: Tiles(Vec::new()) };
+    let configuration = Configuration {
+        dtype: attempt.how.dtype,
+        variant: "",
+        tiles: Tiles(Vec::new()),
+        specialization: Specialization::default(),
+    };
     let title = format!("C = {}", formula(operands));
     let name = attempt.file.display().to_string();
     let candidate = road::Candidate { name: &name, title: &title, configuration, task };

@@ -5,7 +5,7 @@ use common::check::{Check, Method, Reference};
 use common::device::Device;
 use common::device::vendor::Vendor;
 use common::dtype::Sum;
-use common::fit;
+use common::{fit, form};
 use common::kernel::{Kernel, nvrtc};
 use common::matrix::Matrix;
 use common::problem::{Fill, Limits, Problem};
@@ -39,7 +39,7 @@ impl<'a> Bench<'a> {
         seed: u64,
         options: Options,
     ) -> Result<Bench<'a>, Error> {
-        Limits::of_launch(&whole(&shape), dtype, &shape).check()?;
+        Limits::of_launch(&whole(&shape), dtype, &shape, &form::Form::PLAIN).check()?;
         let problem = step("filling A and B", || Problem::new(shape, dtype, Fill::Reals, seed))?;
         let reference = step("computing what the product must be", || Reference::of(&problem));
         Ok(Bench { device, options, seed, problem, reference })

@@ -17,8 +17,8 @@ const SPREAD: &str = "level4-vectorized spread";
 const CONFLICTS: &str = "level4-vectorized conflicts";
 const WARP: &str = "level5-warp-tiling";
 const ASYNC: &str = "level6-async-copy";
-const SPLIT: &str = "level7-split-k";
-const STREAM: &str = "level8-stream-k";
+const SPLIT: &str = "level9-split-k";
+const STREAM: &str = "level10-stream-k";
 const VENDOR: &str = "cuBLAS";
 /// The square sizes of the lessons' tables.
 const SIZES: [u32; 4] = [128, 512, 1024, 4096];
@@ -77,10 +77,10 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
         file("lesson5-waits", waits.table(&pairs(&[VECTORIZED, WARP], &["--size 4096"]))),
         file("lesson6", gflops(record, lines(&copies))),
         file("lesson6-waits", waits.table(&pairs(&[WARP, ASYNC], &["--size 4096"]))),
-        file("lesson7", at_shapes(record, &FEW_TILES, &[of(ASYNC), of(SPLIT), of(VENDOR)].concat())),
-        file("lesson7-waits", waits.table(&[(ASYNC, "--size 128"), (SPLIT, SMALL_TILES), (SPLIT, DEEP)])),
-        file("lesson8", at_shapes(record, &ROUNDS.map(square), &[of(ASYNC), of(STREAM), of(VENDOR)].concat())),
-        file("lesson8-waits", waits.table(&pairs(&[ASYNC, STREAM], &["--size 3000", "--size 4096"]))),
+        file("lesson9", at_shapes(record, &FEW_TILES, &[of(ASYNC), of(SPLIT), of(VENDOR)].concat())),
+        file("lesson9-waits", waits.table(&[(ASYNC, "--size 128"), (SPLIT, SMALL_TILES), (SPLIT, DEEP)])),
+        file("lesson10", at_shapes(record, &ROUNDS.map(square), &[of(ASYNC), of(STREAM), of(VENDOR)].concat())),
+        file("lesson10-waits", waits.table(&pairs(&[ASYNC, STREAM], &["--size 3000", "--size 4096"]))),
     ]
 }
 

@@ -47,7 +47,7 @@ fn a_missing_instruction_is_named() {
 #[test]
 fn a_default_that_does_not_fit_gives_way_and_what_was_asked_for_does_not() {
     // 130 KiB of shared memory in f64, where a block of an RTX 3090 may have 99.
-    let level = &ladder::level7_split_k::LEVEL;
+    let level = &ladder::level9_split_k::LEVEL;
     let default = level.default_build(Dtype::F64);
     let (tiles, right) = ran(level, "--gpu rtx3090 --dtype f64").unwrap();
     assert!(right && tiles != default.configuration.tiles.to_string(), "{tiles}");
@@ -80,7 +80,7 @@ fn a_comparison_says_which_rows_cannot_run() {
     assert!(output.stdout.contains("failed: level6-async-copy needs `cp.async."), "{output:?}");
     let output = lab("compare --backend emulator --gpu rtx4090 --levels 7 --dtype f64 --size 32 --no-cpu");
     assert_eq!(output.code, 0, "{output:?}");
-    assert!(output.stderr.contains("note: level7-split-k (f64, BM=64"), "{output:?}");
+    assert!(output.stderr.contains("note: level9-split-k (f64, BM=64"), "{output:?}");
 }
 
 #[test]

@@ -1,58 +1,48 @@
 //! Level 6: asynchronous copies.
 
-use rung::{Dim3, Dtype, LaunchShape, Level, Needs, Tile, Types, Variant};
+use rung::{Dim3, Dtype, LaunchShape, Level, Needs, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub const LEVEL: Level = Level {
     number: 6,
     name: "level6-async-copy",
     title: "asynchronous copies",
-    idea: "tiles travel to shared memory while the block computes, without a stop in registers; the blocks' \
-           order keeps what they share in the L2 cache",
+    idea: "tiles travel to shared memory while the block computes, without a stop in registers",
     from: Some("level5-warp-tiling"),
     path: "level6-async-copy/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_async_copy",
-    variants: &[
-        Variant { name: "shuffled", defines: &[("SHUFFLED", 1)] },
-        Variant { name: "direct", defines: &[("SHUFFLED", 0)] },
-    ],
-    tiles: &[("BM", 128), ("BN", 256), ("BK", 8), ("WM", 64), ("WN", 64), ("TM", 8), ("TN", 16), ("STAGES", 4)],
+    variants: &[],
+    tiles: &[("BM", 128), ("BN", 128), ("BK", 16), ("WM", 32), ("WN", 64), ("TM", 8), ("TN", 8), ("STAGES", 3)],
     types: &[
         Types::usual(Dtype::F32),
-        // A double is two registers wide: half the sums fit into those of a thread.
-        Types { tiles: Some(&[64, 128, 8, 32, 64, 8, 8, 4]), ..Types::usual(Dtype::F64) },
+        // A double is two registers wide: with half the tile, two blocks fit on an SM.
+        Types { tiles: Some(&[64, 128, 16, 32, 64, 8, 8, 3]), ..Types::usual(Dtype::F64) },
     ],
-    shipped: &[&[128, 256, 8, 64, 64, 8, 16, 4], &[64, 128, 8, 32, 64, 8, 8, 4], &[64, 64, 8, 32, 32, 4, 8, 4]],
+    shipped: &[&[128, 128, 16, 32, 64, 8, 8, 3], &[64, 128, 16, 32, 64, 8, 8, 3], &[64, 64, 16, 32, 32, 4, 8, 3]],
     space: &[
         ("BM", &[64, 128]),
-        ("BN", &[64, 128, 256]),
+        ("BN", &[64, 128]),
         ("BK", &[8, 16, 32]),
         ("WM", &[32, 64]),
         ("WN", &[32, 64]),
-        ("TM", &[4, 8, 16]),
-        ("TN", &[4, 8, 16]),
+        ("TM", &[4, 8]),
+        ("TN", &[4, 8]),
         ("STAGES", &[2, 3, 4]),
     ],
     ptx: &[
-        include_str!("../ptx/shuffled-128x256x8x64x64x8x16x4-f32.ptx"),
-        include_str!("../ptx/shuffled-128x256x8x64x64x8x16x4-f64.ptx"),
-        include_str!("../ptx/shuffled-64x128x8x32x64x8x8x4-f32.ptx"),
-        include_str!("../ptx/shuffled-64x128x8x32x64x8x8x4-f64.ptx"),
-        include_str!("../ptx/shuffled-64x64x8x32x32x4x8x4-f32.ptx"),
-        include_str!("../ptx/shuffled-64x64x8x32x32x4x8x4-f64.ptx"),
-        include_str!("../ptx/direct-128x256x8x64x64x8x16x4-f32.ptx"),
-        include_str!("../ptx/direct-128x256x8x64x64x8x16x4-f64.ptx"),
-        include_str!("../ptx/direct-64x128x8x32x64x8x8x4-f32.ptx"),
-        include_str!("../ptx/direct-64x128x8x32x64x8x8x4-f64.ptx"),
-        include_str!("../ptx/direct-64x64x8x32x32x4x8x4-f32.ptx"),
-        include_str!("../ptx/direct-64x64x8x32x32x4x8x4-f64.ptx"),
+        include_str!("../ptx/128x128x16x32x64x8x8x3-f32.ptx"),
+        include_str!("../ptx/128x128x16x32x64x8x8x3-f64.ptx"),
+        include_str!("../ptx/64x128x16x32x64x8x8x3-f32.ptx"),
+        include_str!("../ptx/64x128x16x32x64x8x8x3-f64.ptx"),
+        include_str!("../ptx/64x64x16x32x32x4x8x3-f32.ptx"),
+        include_str!("../ptx/64x64x16x32x32x4x8x3-f64.ptx"),
     ],
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn] = ["BM", "BN", "BK", "WM", "WN"].map(|name| tiles[name]);
         LaunchShape {
-            grid: Dim3::xy(shape.n.div_ceil(bn).saturating_mul(shape.m.div_ceil(bm)), 1),
+            grid: Dim3::xy(shape.n.div_ceil(bn), shape.m.div_ceil(bm)),
             block: Dim3::xy((bm / wm) * (bn / wn) * 32, 1),
             tile: Tile { m: bm, n: bn, k: bk },
         }
@@ -62,8 +52,6 @@ pub const LEVEL: Level = Level {
         // cp.async came with sm_80.
         architecture: 80,
         asynchronous_copies: true,
-        // With its default, 3, ptxas puts the multiply-adds into another order, and neighbours share fewer operands.
-        optimization: Some(1),
         shared: |c| {
             let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
             stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + 16)

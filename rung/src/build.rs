@@ -3,6 +3,8 @@
 use std::fmt;
 
 use crate::dtype::Dtype;
+use crate::error::Error;
+use crate::form::{Form, Specialization};
 use crate::level::{Configuration, Decomposition, LaunchShape, Level, Shape, Tile, Tiles};
 
 /// A level in one configuration: what the compiler makes one kernel of.
@@ -23,7 +25,8 @@ impl Level {
     }
 
     fn build(&'static self, dtype: Dtype, variant: &'static str, tiles: Tiles) -> Build {
-        Build { level: self, configuration: Configuration { dtype, variant, tiles } }
+        let specialization = Specialization::default();
+        Build { level: self, configuration: Configuration { dtype, variant, tiles, specialization } }
     }
 
     /// Tile sizes in the level's order, with their names.
@@ -31,7 +34,19 @@ impl Level {
         Tiles(self.tiles.iter().zip(sizes).map(|(&(name, _), &size)| (name, size)).collect())
     }
 
-    /// Every build that is shipped compiled.
+    /// Every build that is shipped compiled: for the plain product, then for the other forms that it takes.
+    pub fn all_shipped_builds(&'static self) -> Vec<Build> {
+        let mut builds = self.shipped_builds();
+        if self.takes_any_form() {
+            for dtype in self.dtypes() {
+                let others = Specialization::ALL.into_iter().filter(|one| !one.is_plain());
+                builds.extend(others.map(|one| self.default_build(dtype).specialized(one)));
+            }
+        }
+        builds
+    }
+
+    /// Every build that is shipped compiled for the plain product.
     pub fn shipped_builds(&'static self) -> Vec<Build> {
         let mut builds = Vec::new();
         for variant in self.variant_names() {
@@ -92,6 +107,24 @@ impl Build {
         format!("{} {}", self.level.name, self.configuration.variant).trim_end().to_string()
     }
 
+    /// The same for another form.
+    fn specialized(mut self, specialization: Specialization) -> Build {
+        self.configuration.specialization = specialization;
+        self
+    }
+
+    /// The same for a form of the product.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], where the level takes the plain product alone.
+    pub fn in_form(self, form: &Form) -> Result<Build, Error> {
+        if *form != Form::PLAIN && !self.level.takes_any_form() {
+            let message = format!("{} does not compute {form}", self.level.name);
+            return Err(Error::usage(message, "it multiplies A·B, row-major and without padding"));
+        }
+        Ok(self.specialized(form.specialization()))
+    }
+
     /// The launch that covers C for a problem.
     pub fn launch(&self, shape: &Shape) -> LaunchShape {
         (self.level.launch)(shape, &self.configuration.tiles)
@@ -114,7 +147,7 @@ impl Build {
 
     /// Whether it is shipped compiled.
     pub fn is_shipped(&self) -> bool {
-        self.level.shipped_builds().contains(self)
+        self.level.all_shipped_builds().contains(self)
     }
 
     /// Whether every choice is the level's default for its types.

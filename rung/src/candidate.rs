@@ -98,6 +98,7 @@ impl<'a> Candidate<'a> {
             level: self.name.to_string(),
             title: self.title.to_string(),
             shape,
+            form: problem.form,
             seed: exam.seed,
             device: if counts.is_some() { emulated::NAME.to_string() } else { device.to_string() },
             modelled,

@@ -112,9 +112,12 @@ pub fn misfit(build: &Build, card: &Card) -> Option<String> {
 pub fn fitting(wanted: Build, card: &Card) -> Result<(Build, Option<String>), Error> {
     let Some(why) = misfit(&wanted, card) else { return Ok((wanted, None)) };
     let why = format!("{wanted} {why}");
-    let kind = |build: &Build| (build.configuration.dtype, build.configuration.variant);
+    let kind = |build: &Build| {
+        let configuration = &build.configuration;
+        (configuration.dtype, configuration.variant, configuration.specialization)
+    };
     let same = |other: &Build| kind(other) == kind(&wanted);
-    let mut others: Vec<Build> = wanted.level.shipped_builds().into_iter().filter(same).collect();
+    let mut others: Vec<Build> = wanted.level.all_shipped_builds().into_iter().filter(same).collect();
     others.sort_by_key(|other| {
         let tile = other.tile();
         Reverse(u64::from(tile.m) * u64::from(tile.n))

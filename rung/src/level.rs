@@ -7,6 +7,7 @@ use emulator::Dim3;
 use serde::{Serialize, Serializer};
 
 use crate::dtype::{Dtype, Sum};
+use crate::form::{Layout, Specialization};
 use crate::source::Source;
 
 /// One rung of the ladder.
@@ -62,6 +63,38 @@ pub enum Parameter {
     N,
     /// Columns of A, rows of B, an `int`.
     K,
+    /// Elements from one row of A to the next, an `int`.
+    Lda,
+    /// Elements from one row of B, as it is stored, to the next, an `int`.
+    Ldb,
+    /// Elements from one row of C to the next, an `int`.
+    Ldc,
+    /// The factor of A·B, of the sums' type.
+    Alpha,
+    /// The factor of C, of the sums' type.
+    Beta,
+}
+
+impl Parameter {
+    /// The plain product's: A, B, C, M, N, K.
+    pub const PLAIN: &[Parameter] =
+        &[Parameter::A, Parameter::B, Parameter::C, Parameter::M, Parameter::N, Parameter::K];
+
+    /// Those of a kernel that takes any form of a product. It also has two macros, TRANSPOSED and ADDED, which are 1 where B is stored
+    /// N × K and where beta is not 0.
+    pub const ANY_FORM: &[Parameter] = &[
+        Parameter::A,
+        Parameter::B,
+        Parameter::C,
+        Parameter::M,
+        Parameter::N,
+        Parameter::K,
+        Parameter::Lda,
+        Parameter::Ldb,
+        Parameter::Ldc,
+        Parameter::Alpha,
+        Parameter::Beta,
+    ];
 }
 
 /// How the tiles of C are divided among thread blocks.
@@ -103,7 +136,7 @@ impl Needs {
         architecture: 75,
         optimization: None,
         shared: |_| 0,
-        parameters: &[Parameter::A, Parameter::B, Parameter::C, Parameter::M, Parameter::N, Parameter::K],
+        parameters: Parameter::PLAIN,
         decomposition: Decomposition::DataParallel,
         asynchronous_copies: false,
         awkward: |_, _| Vec::new(),
@@ -247,6 +280,9 @@ pub struct Configuration {
     pub variant: &'static str,
     /// The tile sizes.
     pub tiles: Tiles,
+    /// What of the product's form is compiled in.
+    #[serde(skip_serializing_if = "Specialization::is_plain")]
+    pub specialization: Specialization,
 }
 
 impl Level {
@@ -270,7 +306,16 @@ impl Level {
         let variant = self.variants.iter().find(|v| v.name == configuration.variant);
         let mut defines = configuration.tiles.0.clone();
         defines.extend(variant.iter().flat_map(|v| v.defines));
+        if self.takes_any_form() {
+            let Specialization { layout, added } = configuration.specialization;
+            defines.extend([("TRANSPOSED", u32::from(layout == Layout::Columns)), ("ADDED", u32::from(added))]);
+        }
         defines
+    }
+
+    /// Whether it takes factors, leading dimensions, and B as N × K.
+    pub fn takes_any_form(&self) -> bool {
+        self.needs.parameters == Parameter::ANY_FORM
     }
 
     /// The kernel's text and path.
@@ -284,7 +329,7 @@ impl Configuration {
     pub fn file_name(&self) -> String {
         let sizes: Vec<String> = self.tiles.sizes().iter().map(u32::to_string).collect();
         let variant = if self.variant.is_empty() { String::new() } else { format!("{}-", self.variant) };
-        format!("{variant}{}-{}.ptx", sizes.join("x"), self.dtype)
+        format!("{variant}{}-{}{}.ptx", sizes.join("x"), self.dtype, self.specialization.suffix())
     }
 }
 
@@ -298,6 +343,6 @@ impl fmt::Display for Configuration {
         if !self.tiles.0.is_empty() {
             write!(f, ", {}", self.tiles)?;
         }
-        Ok(())
+        write!(f, "{}", self.specialization)
     }
 }

@@ -29,6 +29,7 @@ pub mod emulated;
 pub mod error;
 pub mod facts;
 pub mod fit;
+pub mod form;
 pub mod judge;
 pub mod kernel;
 pub mod level;

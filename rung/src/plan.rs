@@ -1,7 +1,9 @@
 //! A build's plan for a problem: what is launched, resolved and checked once.
 
 use crate::build::Build;
+use crate::element::Element;
 use crate::error::Error;
+use crate::form::Form;
 use crate::kernel::Kernel;
 use crate::level::{LaunchShape, Parameter, Shape};
 use crate::problem::Limits;
@@ -14,19 +16,35 @@ pub struct Plan<'a> {
     pub build: &'a Build,
     /// The problem's sizes.
     pub shape: Shape,
+    /// And its form.
+    pub form: Form,
     /// The launch that covers C.
     pub launch: LaunchShape,
 }
 
 impl Build {
-    /// Its plan for a problem.
+    /// Its plan for a plain product.
     ///
     /// # Errors
     /// [`Error::Usage`], where the problem is too large for the kernel or for a grid.
     pub fn plan(&self, shape: Shape) -> Result<Plan<'_>, Error> {
+        self.plan_in(shape, Form::PLAIN)
+    }
+
+    /// Its plan for a product in a form.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], where the problem is too large for the kernel or for a grid, or the build is for another form.
+    pub fn plan_in(&self, shape: Shape, form: Form) -> Result<Plan<'_>, Error> {
+        if form.specialization() != self.configuration.specialization {
+            return Err(Error::usage(
+                format!("{self} does not compute {form}"),
+                "`Build::in_form` gives one that does",
+            ));
+        }
         let launch = self.launch(&shape);
-        Limits::of_launch(&launch, self.configuration.dtype, &shape).check()?;
-        Ok(Plan { build: self, shape, launch })
+        Limits::of_launch(&launch, self.configuration.dtype, &shape, &form).check()?;
+        Ok(Plan { build: self, shape, form, launch })
     }
 }
 
@@ -35,6 +53,12 @@ impl<'a> Plan<'a> {
     pub fn task(&self, kernel: &'a Kernel) -> Task<'a> {
         let Build { level, configuration } = self.build;
         let Shape { m, n, k } = self.shape;
+        // Within the limits of an `int`, which the plan has checked.
+        let [lda, ldb, ldc] = self.form.leading(n, k).map(|leading| leading as u32);
+        let factor = |factor: f64| match configuration.dtype.sum {
+            Element::F64 => Operand::F64(factor),
+            _ => Operand::F32(factor as f32),
+        };
         let operand = |parameter: &Parameter| match parameter {
             Parameter::A => Operand::A,
             Parameter::B => Operand::B,
@@ -42,6 +66,11 @@ impl<'a> Plan<'a> {
             Parameter::M => Operand::U32(m),
             Parameter::N => Operand::U32(n),
             Parameter::K => Operand::U32(k),
+            Parameter::Lda => Operand::U32(lda),
+            Parameter::Ldb => Operand::U32(ldb),
+            Parameter::Ldc => Operand::U32(ldc),
+            Parameter::Alpha => factor(self.form.alpha),
+            Parameter::Beta => factor(self.form.beta),
         };
         Task {
             kernel,

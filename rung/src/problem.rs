@@ -7,6 +7,7 @@ use rand_chacha::ChaCha12Rng;
 use crate::dtype::Dtype;
 use crate::element::Element;
 use crate::error::Error;
+use crate::form::{Form, Layout};
 use crate::level::{LaunchShape, Shape};
 use crate::matrix::{Matrix, Scalar};
 
@@ -17,34 +18,6 @@ pub enum Fill {
     Reals,
     /// Integers from −8 to 8: exact in every type, and sums of up to 2¹⁸ products are exact in f32.
     Integers,
-}
-
-/// How B lies in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Layout {
-    /// A row for each k: K × N.
-    #[default]
-    Rows,
-    /// A row for each column of B: N × K, as the weights of a layer are stored.
-    Columns,
-}
-
-/// What a product is, beside its sizes and types.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Form {
-    /// The factor of A·B.
-    pub alpha: f64,
-    /// The factor of C.
-    pub beta: f64,
-    /// How B lies in memory.
-    pub layout: Layout,
-    /// Elements between the end of a row and the next, in A, B and C.
-    pub padding: [u32; 3],
-}
-
-impl Form {
-    /// A·B, row-major and without padding.
-    pub const PLAIN: Form = Form { alpha: 1.0, beta: 0.0, layout: Layout::Rows, padding: [0; 3] };
 }
 
 /// Matrices to multiply: C becomes alpha·A·B + beta·C.
@@ -124,6 +97,7 @@ pub struct Limits {
     shape: Shape,
     launch: LaunchShape,
     dtype: Dtype,
+    form: Form,
 }
 
 /// Blocks in a grid along x and along y, for every GPU since 2012 (CUDA C++ Programming Guide).
@@ -131,8 +105,8 @@ const LARGEST_GRID: [u32; 2] = [i32::MAX as u32, 65_535];
 
 impl Limits {
     /// The limits of any launch.
-    pub fn of_launch(launch: &LaunchShape, dtype: Dtype, shape: &Shape) -> Limits {
-        Limits { shape: *shape, launch: *launch, dtype }
+    pub fn of_launch(launch: &LaunchShape, dtype: Dtype, shape: &Shape, form: &Form) -> Limits {
+        Limits { shape: *shape, launch: *launch, dtype, form: *form }
     }
 
     /// Refuses a problem that is too large.
@@ -147,8 +121,13 @@ impl Limits {
         let (Shape { m, n, k }, tile) = (self.shape, self.launch.tile);
         let round_up = |size: u32, step: u32| u64::from(size).next_multiple_of(u64::from(step));
         let (m, n, k) = (round_up(m, tile.m), round_up(n, tile.n), round_up(k, tile.k));
-        for (name, rows, columns) in [("A", m, k), ("B", k, n), ("C", m, n)] {
-            let elements = rows * columns;
+        let b = match self.form.layout {
+            Layout::Rows => (k, n),
+            Layout::Columns => (n, k),
+        };
+        let stored = [("A", (m, k)), ("B", b), ("C", (m, n))];
+        for ((name, (rows, columns)), padding) in stored.into_iter().zip(self.form.padding) {
+            let elements = rows.saturating_mul(columns + u64::from(padding));
             if elements > i32::MAX as u64 {
                 return Err(Error::usage(
                     format!(

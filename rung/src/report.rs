@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::check::{Check, Sampling};
 use crate::facts::{self, Facts};
+use crate::form::Form;
 use crate::judge::Judged;
 use crate::kernel::{Kernel, Origin, Resources};
 use crate::level::{Configuration, LaunchShape, Shape};
@@ -25,6 +26,9 @@ pub struct Report {
     pub title: String,
     /// The sizes.
     pub shape: Shape,
+    /// And the product's form, where it is not the plain one.
+    #[serde(skip_serializing_if = "Form::is_plain")]
+    pub form: Form,
     /// Seed of A and B.
     pub seed: u64,
     /// Element type, variant and tile sizes.
@@ -135,6 +139,9 @@ impl fmt::Display for Report {
         writeln!(f, "{}: {}", self.level, self.title)?;
         writeln!(f)?;
         line(f, "problem", format!("C ({m} x {n}) = A ({m} x {k}) * B ({k} x {n}), seed {}", self.seed))?;
+        if !self.form.is_plain() {
+            line(f, "form", self.form)?;
+        }
         line(f, "kernel", format!("{}, {}", self.kernel.entry, self.configuration))?;
         line(f, "PTX", self.origin())?;
         line(f, "device", &self.device)?;

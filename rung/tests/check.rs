@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use rung::check::{Check, Method, Part};
 use rung::dtype::Sum;
+use rung::form::{Form, Layout};
 use rung::matrix::Matrix;
-use rung::problem::{Fill, Form, Layout, Problem};
+use rung::problem::{Fill, Problem};
 use rung::{Dtype, Shape, Tile};
 
 /// The product as a kernel would sum it: one element at a time, rounding at every step.

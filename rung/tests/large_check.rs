@@ -8,8 +8,9 @@ use ndarray::{ArrayView2, LinalgScalar, s};
 use rayon::prelude::*;
 use rung::check::{Check, Method, Reference};
 use rung::dtype::Sum;
+use rung::form::Form;
 use rung::matrix::Matrix;
-use rung::problem::{Fill, Form, Problem};
+use rung::problem::{Fill, Problem};
 use rung::{Dtype, Element, Shape, Tile};
 
 const SIZE: usize = 4096;

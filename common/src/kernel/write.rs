@@ -22,7 +22,7 @@ const OTHERS: [u32; 4] = [75, 80, 89, 90];
 pub fn write_ptx(level: &'static Level) -> anyhow::Result<usize> {
     let compiler = nvrtc::find().map_err(|why| Error::usage(why, INSTALL))?;
     let folder = Path::new(level.name).join("ptx");
-    let builds = level.shipped_builds();
+    let builds = level.all_shipped_builds();
     for build in &builds {
         let kernel = Kernel::compile(build, &[], compiler)?;
         let path = folder.join(build.configuration.file_name());

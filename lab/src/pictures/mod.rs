@@ -7,6 +7,7 @@
 mod banks;
 mod grid;
 mod lesson0;
+mod lesson10;
 mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
@@ -14,8 +15,7 @@ mod lesson3;
 mod lesson4;
 mod lesson5;
 mod lesson6;
-mod lesson7;
-mod lesson8;
+mod lesson9;
 mod memory;
 mod sheet;
 mod traced;
@@ -39,8 +39,8 @@ const PICTURES: [Picture; 13] = [
     ("lesson4-banks", lesson4::draw),
     ("lesson5-warp-tile", lesson5::draw),
     ("lesson6-stages", lesson6::draw),
-    ("lesson7-split", lesson7::draw),
-    ("lesson8-shares", lesson8::draw),
+    ("lesson9-split", lesson9::draw),
+    ("lesson10-shares", lesson10::draw),
 ];
 
 /// Every picture's path in the repository, and its text.

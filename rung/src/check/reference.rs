@@ -7,9 +7,10 @@
 use std::borrow::Cow;
 
 use super::random::Products;
+use crate::form::Layout;
 use crate::level::Shape;
 use crate::matrix::Matrix;
-use crate::problem::{Layout, Problem};
+use crate::problem::Problem;
 use crate::workers;
 
 /// Multiply-adds up to which the whole product is computed: 1024³, a second or two on two cores.

@@ -1,0 +1,3 @@
+//! What every level must hold.
+
+harness::level_tests!(level7_register_pipeline::LEVEL);

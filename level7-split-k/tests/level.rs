@@ -1,3 +1,0 @@
-//! What every level must hold.
-
-harness::level_tests!(level7_split_k::LEVEL);

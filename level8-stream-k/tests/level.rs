@@ -1,3 +1,0 @@
-//! What every level must hold.
-
-harness::level_tests!(level8_stream_k::LEVEL);

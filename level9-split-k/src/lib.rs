@@ -1,0 +1,109 @@
+//! Level 9: split-K.
+
+use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Tile, Types};
+
+/// The level: kernel, tile sizes, launch, and what is shipped compiled.
+pub const LEVEL: Level = Level {
+    number: 9,
+    name: "level9-split-k",
+    title: "split-K",
+    idea: "where C has too few tiles to fill the card, warps and blocks share out K and add up their sums",
+    from: Some("level8-rasterization"),
+    path: "level9-split-k/kernel.cu",
+    source: include_str!("../kernel.cu"),
+    entry: "gemm_split_k",
+    variants: &[],
+    tiles: &[
+        ("BM", 64),
+        ("BN", 128),
+        ("BK", 16),
+        ("WM", 64),
+        ("WN", 32),
+        ("WK", 8),
+        ("TM", 8),
+        ("TN", 8),
+        ("STAGES", 3),
+        ("SPLIT", 1),
+    ],
+    types: &[
+        Types::usual(Dtype::F32),
+        // A stage more pays where a step takes longer.
+        Types { tiles: Some(&[64, 128, 16, 64, 32, 8, 8, 8, 4, 1]), ..Types::usual(Dtype::F64) },
+    ],
+    shipped: &[
+        &[64, 128, 16, 64, 32, 8, 8, 8, 3, 1],
+        &[16, 32, 64, 16, 32, 16, 4, 4, 3, 1],
+        &[32, 64, 32, 32, 64, 8, 8, 8, 3, 16],
+        &[32, 64, 64, 32, 64, 8, 8, 8, 2, 16],
+        &[32, 64, 64, 32, 64, 16, 8, 8, 3, 1],
+        &[64, 128, 16, 64, 32, 8, 8, 8, 4, 1],
+    ],
+    space: &[
+        ("BM", &[16, 32, 64]),
+        ("BN", &[32, 64, 128]),
+        ("BK", &[16, 32, 64]),
+        ("WM", &[16, 32, 64]),
+        ("WN", &[32, 64]),
+        ("WK", &[8, 16]),
+        ("TM", &[4, 8]),
+        ("TN", &[4, 8]),
+        ("STAGES", &[2, 3, 4]),
+        ("SPLIT", &[1, 16]),
+    ],
+    ptx: &[
+        include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f32.ptx"),
+        include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f64.ptx"),
+        include_str!("../ptx/16x32x64x16x32x16x4x4x3x1-f32.ptx"),
+        include_str!("../ptx/16x32x64x16x32x16x4x4x3x1-f64.ptx"),
+        include_str!("../ptx/32x64x32x32x64x8x8x8x3x16-f32.ptx"),
+        include_str!("../ptx/32x64x32x32x64x8x8x8x3x16-f64.ptx"),
+        include_str!("../ptx/32x64x64x32x64x8x8x8x2x16-f32.ptx"),
+        include_str!("../ptx/32x64x64x32x64x8x8x8x2x16-f64.ptx"),
+        include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f32.ptx"),
+        include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f64.ptx"),
+        include_str!("../ptx/64x128x16x64x32x8x8x8x4x1-f32.ptx"),
+        include_str!("../ptx/64x128x16x64x32x8x8x8x4x1-f64.ptx"),
+        include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f32-nk.ptx"),
+        include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f32-added.ptx"),
+        include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f32-nk-added.ptx"),
+        include_str!("../ptx/64x128x16x64x32x8x8x8x4x1-f64-nk.ptx"),
+        include_str!("../ptx/64x128x16x64x32x8x8x8x4x1-f64-added.ptx"),
+        include_str!("../ptx/64x128x16x64x32x8x8x8x4x1-f64-nk-added.ptx"),
+    ],
+    // ANCHOR: launch
+    launch: |shape, tiles| {
+        let [bm, bn, bk, wm, wn, wk] = ["BM", "BN", "BK", "WM", "WN", "WK"].map(|name| tiles[name]);
+        LaunchShape {
+            grid: Dim3::xy(shape.n.div_ceil(bn).saturating_mul(shape.m.div_ceil(bm)), tiles["SPLIT"]),
+            block: Dim3::xy((bm / wm) * (bn / wn) * (bk / wk) * 32, 1),
+            tile: Tile { m: bm, n: bn, k: bk },
+        }
+    },
+    // ANCHOR_END: launch
+    needs: Needs {
+        // cp.async came with sm_80.
+        architecture: 80,
+        asynchronous_copies: true,
+        // The stages, whose place the slices' sums take in the end.
+        shared: |c| {
+            let [bm, bn, bk, wk, stages] = ["BM", "BN", "BK", "WK", "STAGES"].map(|name| c.tiles[name]);
+            let bytes = c.dtype.input.bytes() as u32;
+            (stages * bk * ((bm + bn) * bytes + 16)).max(bk / wk * bm * (bn * bytes + 16))
+        },
+        parameters: Parameter::ANY_FORM,
+        decomposition: Decomposition::SplitK("SPLIT"),
+        awkward: |tiles, tile| {
+            let shape = |m, n, k| Shape { m, n, k };
+            match tiles["SPLIT"] {
+                1 => Vec::new(),
+                parts => vec![
+                    // Two steps or three for each part.
+                    shape(tile.m + 1, tile.n, (5 * parts / 2 + 1) * tile.k - 1),
+                    // As many tiles as the shipped split sums have room for.
+                    shape(8 * tile.m, 16 * tile.n, 3),
+                ],
+            }
+        },
+        ..Needs::USUAL
+    },
+};

@@ -1,0 +1,116 @@
+//! What a product is, beside its sizes and types: factors, and how the matrices lie in memory.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// How B lies in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// A row for each k: K × N.
+    #[default]
+    Rows,
+    /// A row for each column of B: N × K, as the weights of a layer are stored.
+    Columns,
+}
+
+/// What a product is, beside its sizes and types.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Form {
+    /// The factor of A·B.
+    pub alpha: f64,
+    /// The factor of C.
+    pub beta: f64,
+    /// How B lies in memory.
+    pub layout: Layout,
+    /// Elements between the end of a row and the next, in A, B and C.
+    pub padding: [u32; 3],
+}
+
+impl Form {
+    /// A·B, row-major and without padding.
+    pub const PLAIN: Form = Form { alpha: 1.0, beta: 0.0, layout: Layout::Rows, padding: [0; 3] };
+
+    /// Whether it is that.
+    pub fn is_plain(&self) -> bool {
+        *self == Form::PLAIN
+    }
+
+    /// What of it is compiled into a kernel.
+    pub fn specialization(&self) -> Specialization {
+        Specialization { layout: self.layout, added: self.beta != 0.0 }
+    }
+
+    /// Elements from the beginning of a row to that of the next, in A, B and C as they are stored.
+    pub fn leading(&self, n: u32, k: u32) -> [u64; 3] {
+        let b = match self.layout {
+            Layout::Rows => n,
+            Layout::Columns => k,
+        };
+        let columns = [k, b, n];
+        [0, 1, 2].map(|i| u64::from(columns[i]) + u64::from(self.padding[i]))
+    }
+}
+
+impl fmt::Display for Form {
+    /// `C = 2·A·Bᵀ + 0.5·C, rows 4, 0 and 8 elements apart`: what is not plain.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Form { alpha, beta, layout, padding: [a, b, c] } = self;
+        let factor = |factor: f64| if factor == 1.0 { String::new() } else { format!("{factor}·") };
+        write!(f, "C = {}A·B", factor(*alpha))?;
+        if *beta != 0.0 {
+            write!(f, " + {}C", factor(*beta))?;
+        }
+        if *layout == Layout::Columns {
+            write!(f, ", B stored N×K")?;
+        }
+        if [*a, *b, *c] != [0; 3] {
+            write!(f, ", rows of A, B and C padded by {a}, {b} and {c} elements")?;
+        }
+        Ok(())
+    }
+}
+
+/// What of a product's form is compiled into a kernel that takes any: the rest are arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Specialization {
+    /// How B lies in memory.
+    pub layout: Layout,
+    /// Whether beta·C is added. Else C is only written: it may hold anything.
+    pub added: bool,
+}
+
+impl Specialization {
+    /// Every one, the plain product's first.
+    pub const ALL: [Specialization; 4] = [
+        Specialization { layout: Layout::Rows, added: false },
+        Specialization { layout: Layout::Columns, added: false },
+        Specialization { layout: Layout::Rows, added: true },
+        Specialization { layout: Layout::Columns, added: true },
+    ];
+
+    /// Whether it is the plain product's.
+    pub fn is_plain(&self) -> bool {
+        *self == Specialization::default()
+    }
+
+    /// What a file's name ends with, `-nk-added`; nothing for the plain product.
+    pub fn suffix(&self) -> String {
+        let layout = if self.layout == Layout::Columns { "-nk" } else { "" };
+        format!("{layout}{}", if self.added { "-added" } else { "" })
+    }
+}
+
+impl fmt::Display for Specialization {
+    /// `, B as N x K, C added`; nothing for the plain product.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.layout == Layout::Columns {
+            f.write_str(", B as N x K")?;
+        }
+        if self.added {
+            f.write_str(", C added")?;
+        }
+        Ok(())
+    }
+}
