@@ -9,7 +9,7 @@ use crate::program::CONST_WINDOW;
 /// Buffer `n` starts at address `(n + 1) << BASE_BITS`; half a gap on either side belongs to it in messages.
 const BASE_BITS: u32 = 40;
 /// What fits between two starts, with the gap that an overrun needs.
-const MOST_BYTES: usize = 1 << (BASE_BITS - 1);
+const MOST_BYTES: u64 = 1 << (BASE_BITS - 1);
 /// The addresses above are those of the generic address space's windows.
 const MOST_BUFFERS: usize = (CONST_WINDOW >> BASE_BITS) as usize - 2;
 
@@ -66,7 +66,7 @@ impl GlobalMemory {
 
     /// A buffer whose bytes all count as written; one that is missing if there is no memory or no address for it.
     fn make(&self, name: &str, bytes: usize, word: u32) -> BufferMemory {
-        let addressed = bytes <= MOST_BYTES && self.buffers.len() < MOST_BUFFERS;
+        let addressed = bytes as u64 <= MOST_BYTES && self.buffers.len() < MOST_BUFFERS;
         let made = if addressed { BufferMemory::new(name, bytes, word) } else { None };
         made.unwrap_or_else(|| BufferMemory {
             name: name.to_string(),

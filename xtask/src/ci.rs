@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::{book, diffs, outputs, shell, tidy};
+use crate::{book, diffs, outputs, shell, tidy, wasm};
 
 /// The command by which the README tells a reader to run the tests; `tidy` holds the README to it.
 pub const TEST_COMMAND: &str = "cargo test --workspace";
@@ -17,20 +17,23 @@ struct Step {
 }
 
 /// Quick checks first; the tests last, so that the output ends with their results.
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step { name: "format", run: || shell::cargo("fmt --all --check") },
     Step { name: "clippy", run: || shell::cargo("clippy --locked --workspace --all-targets -- -D warnings") },
     Step { name: "tidy", run: tidy::passes },
     Step { name: "diffs", run: || diffs::passes(true) },
     Step { name: "outputs", run: || outputs::passes(true, "") },
     Step { name: "book", run: book::passes },
+    Step { name: "wasm", run: wasm::passes },
     Step { name: "test", run: test },
 ];
 
-/// The tests; what needs NVRTC must not be skipped where it is at hand.
+/// The tests; what needs NVRTC, or Node and a library for WebAssembly, must not be skipped where these are at hand.
 fn test() -> Result<bool> {
-    let required = if env::var_os("VIRTUAL_ENV").is_some() { vec![("REQUIRE", "no NVRTC")] } else { Vec::new() };
-    shell::cargo_with(TEST_COMMAND.trim_start_matches("cargo "), &required)
+    let mut required = Vec::new();
+    required.extend(env::var_os("VIRTUAL_ENV").map(|_| "no NVRTC"));
+    required.extend(wasm::runs().then_some("no WebAssembly"));
+    shell::cargo_with(TEST_COMMAND.trim_start_matches("cargo "), &[("REQUIRE", &required.join(","))])
 }
 
 /// Runs the steps in order and stops at the first that fails.

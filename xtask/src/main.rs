@@ -2,7 +2,7 @@
 //!
 //! `ci` is the whole of continuous integration, `tidy` tests the repository itself, `ptx` regenerates what NVIDIA's
 //! compiler makes of the kernels, `matrix` tests with every compiler and ptxas, `ncu` records what the hardware counts, `measure` how fast it is, `figures` shows it
-//! in README and book, `bundle` makes a folder of programs, `mutants` tries the emulator's tests, `outputs` and `diffs` make what the book includes, `book`
+//! in README and book, `bundle` makes a folder of programs, `wasm` a module for a page, `mutants` tries the emulator's tests, `outputs` and `diffs` make what the book includes, `book`
 //! builds it. This crate depends on none of the workspace's others: it runs cargo and reads files, so that it works
 //! while they do not compile.
 
@@ -21,6 +21,7 @@ mod ptx;
 mod shell;
 mod text;
 mod tidy;
+mod wasm;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -58,6 +59,8 @@ enum Command {
     Figures,
     /// Make a folder of programs for a machine without Rust: target/ladder
     Bundle,
+    /// Build the ladder as a WebAssembly module for a page: target/live/live.wasm
+    Wasm,
     /// Record the hardware's counters for every level (needs an NVIDIA GPU and ncu)
     Ncu {
         /// Folder with the levels' binaries
@@ -125,6 +128,7 @@ fn main() -> ExitCode {
         Command::Measure => bundle::measure(),
         Command::Figures => bundle::figures(),
         Command::Bundle => bundle::run(),
+        Command::Wasm => wasm::run(),
         Command::Ncu { binaries, out, levels } => ncu::counters(&binaries, &out, &levels),
         Command::NcuWaits { binaries, out, levels } => ncu::where_time_goes(&binaries, &out, &levels),
         Command::Outputs { check, pattern } => outputs::run(check, &pattern),

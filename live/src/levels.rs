@@ -1,0 +1,56 @@
+//! What a page may ask for.
+
+use rung::{Build, Dtype, Level, Tiles};
+use serde::Serialize;
+
+/// A level, as a page shows it.
+#[derive(Debug, Serialize)]
+struct Rung {
+    number: u32,
+    name: &'static str,
+    title: &'static str,
+    idea: &'static str,
+    /// The level that its kernel starts from.
+    from: Option<&'static str>,
+    /// `kernel.cu`: where it lies, and what stands there.
+    path: &'static str,
+    source: &'static str,
+    /// Names of its variants; none where it has one form only.
+    variants: Vec<&'static str>,
+    dtypes: Vec<Dtype>,
+    /// What is shipped compiled, and so can run.
+    shipped: Vec<Shipped>,
+}
+
+/// A configuration that is shipped.
+#[derive(Debug, Serialize)]
+struct Shipped {
+    dtype: Dtype,
+    variant: &'static str,
+    tiles: Tiles,
+    /// Whether it runs where nothing is said.
+    default: bool,
+}
+
+/// All levels, in order, as a JSON array.
+pub fn levels() -> String {
+    let levels: Vec<Rung> = ladder::LEVELS.into_iter().map(Rung::of).collect();
+    serde_json::to_string(&levels).unwrap_or_default()
+}
+
+impl Rung {
+    fn of(level: &'static Level) -> Rung {
+        let Level { number, name, title, idea, from, path, source, .. } = *level;
+        let variants = level.variants.iter().map(|variant| variant.name).collect();
+        let shipped = level.shipped_builds().into_iter().map(Shipped::of).collect();
+        Rung { number, name, title, idea, from, path, source, variants, dtypes: level.dtypes().collect(), shipped }
+    }
+}
+
+impl Shipped {
+    fn of(build: Build) -> Shipped {
+        let default = build.is_default();
+        let rung::Configuration { dtype, variant, tiles, .. } = build.configuration;
+        Shipped { dtype, variant, tiles, default }
+    }
+}
