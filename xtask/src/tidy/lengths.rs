@@ -1,47 +1,91 @@
-//! A kernel fits on a page or two, and no source file outgrows its one idea.
+//! A kernel is easy to read: no long lines, one statement in each. No source file outgrows its one idea.
 
-use super::tree::{Finding, Tree};
+use super::tree::{Finding, Tree, numbered};
 
-/// Lines of `kernel.cu`, from which level on: the last ones do all that level 6 does, and share K out.
-const KERNEL_LIMITS: [(u32, usize); 3] = [(7, 160), (3, 120), (0, 60)];
+/// Columns of `kernel.cu`.
+const KERNEL_COLUMNS: usize = 100;
 /// Lines of any source file.
 const SOURCE_LIMIT: usize = 500;
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    let levels = tree.levels();
-    let limit = |path: &str| {
-        let level = levels.iter().find(|level| path == format!("{}/kernel.cu", level.folder));
-        let lines = |number: u32| {
-            KERNEL_LIMITS.iter().find(|(from, _)| number >= *from).map_or(SOURCE_LIMIT, |(_, lines)| *lines)
-        };
-        level.map_or(SOURCE_LIMIT, |level| lines(level.number as u32))
-    };
     let over = |(path, text): (&str, &str)| {
-        let (lines, limit) = (text.lines().count(), limit(path));
-        (lines > limit).then(|| Finding::new(path, limit + 1, format!("has {lines} lines, the limit is {limit}")))
+        let lines = text.lines().count();
+        let message = format!("has {lines} lines, the limit is {SOURCE_LIMIT}");
+        (lines > SOURCE_LIMIT).then(|| Finding::new(path, SOURCE_LIMIT + 1, message))
     };
-    tree.ending(&[".rs", ".cu"]).filter_map(over).collect()
+    let mut findings: Vec<Finding> = tree.ending(&[".rs", ".cu"]).filter_map(over).collect();
+    for (path, text) in tree.ending(&["/kernel.cu"]) {
+        findings.extend(numbered(text).flat_map(|(number, line)| {
+            let columns = line.chars().count();
+            let wide = (columns > KERNEL_COLUMNS).then(|| format!("has {columns} columns, the limit is {KERNEL_COLUMNS}"));
+            let crowded = (statements(line) > 1).then(|| "has more than one statement".to_string());
+            wide.into_iter().chain(crowded).map(move |message| Finding::new(path, number, message))
+        }));
+    }
+    findings
+}
+
+/// Statements and declarations that end or are parted in a line: semicolons and commas outside of brackets, strings and comments.
+fn statements(line: &str) -> usize {
+    let code = line.split("//").next().unwrap_or_default();
+    let (mut depth, mut quoted, mut semicolons, mut commas) = (0i32, false, 0, 0);
+    for character in code.chars() {
+        match character {
+            '"' => quoted = !quoted,
+            _ if quoted => (),
+            '(' | '[' | '{' | '<' => depth += 1,
+            ')' | ']' | '}' | '>' => depth -= 1,
+            ';' if depth <= 0 => semicolons += 1,
+            ',' if depth == 0 => commas += 1,
+            _ => (),
+        }
+    }
+    let body = code.split(" = ").next().unwrap_or_default();
+    // Several declarations in one: the first begins with a type.
+    let declares = semicolons == 1 && commas > 0 && code.contains(" = ") && body.trim().contains(' ');
+    semicolons + usize::from(declares)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tree::printed;
-    use super::check;
+    use super::{check, statements};
 
     #[test]
-    fn each_limit_is_kept_and_broken() {
-        let limits = [
-            ("level2-a/kernel.cu", 60),
-            ("level3-b/kernel.cu", 120),
-            ("level7-d/kernel.cu", 160),
-            ("level0-c/src/lib.rs", 500),
-            ("x/y.cu", 500),
-        ];
-        for (path, limit) in limits {
-            let text = "\n".repeat(limit);
+    fn the_limit_of_lines_is_kept_and_broken() {
+        for path in ["level0-c/src/lib.rs", "x/y.cu"] {
+            let text = "\n".repeat(500);
             assert!(printed(check, [(path, &text)]).is_empty(), "{path}");
             let found = printed(check, [(path, &format!("{text}\n"))]);
-            assert_eq!(found, [format!("{path}:{0}: has {0} lines, the limit is {limit}", limit + 1)]);
+            assert_eq!(found, [format!("{path}:501: has 501 lines, the limit is 500")]);
+        }
+    }
+
+    #[test]
+    fn a_kernels_lines_are_narrow_and_have_a_statement_each() {
+        let line = "x".repeat(100);
+        assert!(printed(check, [("level2-a/kernel.cu", &line)]).is_empty());
+        let found = printed(check, [("level2-a/kernel.cu", &format!("{line}y"))]);
+        assert_eq!(found, ["level2-a/kernel.cu:1: has 101 columns, the limit is 100"]);
+        let found = printed(check, [("level2-a/kernel.cu", "a = b; c = d;\n")]);
+        assert_eq!(found, ["level2-a/kernel.cu:1: has more than one statement"]);
+    }
+
+    #[test]
+    fn statements_are_counted() {
+        for one in [
+            "int a = f(b, c);",
+            "for (int i = 0; i < n; ++i)",
+            "auto at = [&](int m) { return m; };",
+            "int M, N, K;",
+            "asm(\"a; b;\" ::\"r\"(x), \"r\"(y));",
+            "Product p = {A, B, C};",
+            "x = 1;  // y; z",
+        ] {
+            assert!(statements(one) <= 1, "{one}");
+        }
+        for two in ["a = b; c = d;", "int a = 1, b = 2;", "return; }  ;"] {
+            assert!(statements(two) > 1, "{two}");
         }
     }
 }
