@@ -5,7 +5,6 @@ use common::check::{Check, Method, Reference};
 use common::device::Device;
 use common::device::vendor::Vendor;
 use common::dtype::Sum;
-use common::{fit, form};
 use common::kernel::{Kernel, nvrtc};
 use common::matrix::Matrix;
 use common::problem::{Fill, Limits, Problem};
@@ -13,6 +12,7 @@ use common::progress::step;
 use common::report::Report;
 use common::road::{Exam, Options, run_level, run_obtained};
 use common::{Build, Dim3, Dtype, Element, Error, LaunchShape, Plan, Shape, Tile, serial};
+use common::{fit, form};
 use emulator::gpu::Gpu;
 
 use crate::output::note;

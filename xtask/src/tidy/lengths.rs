@@ -17,7 +17,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     for (path, text) in tree.ending(&["/kernel.cu"]) {
         findings.extend(numbered(text).flat_map(|(number, line)| {
             let columns = line.chars().count();
-            let wide = (columns > KERNEL_COLUMNS).then(|| format!("has {columns} columns, the limit is {KERNEL_COLUMNS}"));
+            let wide =
+                (columns > KERNEL_COLUMNS).then(|| format!("has {columns} columns, the limit is {KERNEL_COLUMNS}"));
             let crowded = (statements(line) > 1).then(|| "has more than one statement".to_string());
             wide.into_iter().chain(crowded).map(move |message| Finding::new(path, number, message))
         }));
