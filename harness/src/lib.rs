@@ -19,8 +19,10 @@ use common::kernel::nvrtc;
 pub use order::order_of_blocks_changes_nothing;
 pub use rung::Shape;
 use rung::check::Check;
+use rung::form::{Form, Specialization};
 use rung::kernel::lower::{declared, lowest, needed};
 use rung::kernel::{Compiler, Kernel, Origin, shipped};
+use rung::matrix::Matrix;
 use rung::problem::{Fill, Problem};
 use rung::report::Report;
 use rung::{Build, Decomposition, Dtype, Error, Level, Tiles};
@@ -121,15 +123,64 @@ pub fn is_exact(device: &Device, build: &Build, shape: Shape) -> Result<(), Stri
 }
 
 fn kernel_is_exact(device: &Device, build: &Build, kernel: &Kernel, shape: Shape) -> Result<(), String> {
-    let wrap = |what: String| format!("{build}, {shape}: {what}");
+    kernel_is_exact_in(device, build, kernel, shape, Form::PLAIN)
+}
+
+/// The same in any form; and what lies between the rows of C is as it was.
+fn kernel_is_exact_in(device: &Device, build: &Build, kernel: &Kernel, shape: Shape, form: Form) -> Result<(), String> {
+    let wrap = |what: String| format!("{build}, {shape}, {form}: {what}");
     let seed = u64::from(shape.m) << 40 | u64::from(shape.n) << 20 | u64::from(shape.k);
-    let problem =
-        Problem::new(shape, build.configuration.dtype, Fill::Integers, seed).map_err(|e| wrap(e.to_string()))?;
+    let problem = Problem::in_form(shape, build.configuration.dtype, form, Fill::Integers, seed)
+        .map_err(|e| wrap(e.to_string()))?;
     let extras = Extras::new(false, true);
-    let task = build.plan(shape).map_err(|e| wrap(e.to_string()))?.task(kernel);
+    let task = build.plan_in(shape, form).map_err(|e| wrap(e.to_string()))?.task(kernel);
     let ran = device.launch(&task, &problem, extras).map_err(|e| wrap(e.to_string()))?;
+    if !between_rows(&ran.c).eq(between_rows(&problem.c)) {
+        return Err(wrap("something is written between the rows of C".to_string()));
+    }
     let check = Check::of(&problem, Fill::Integers, &ran.c, task.method());
     if check.right { Ok(()) } else { Err(wrap(format!("{check:?}"))) }
+}
+
+/// The bytes after the columns of each row.
+fn between_rows(matrix: &Matrix) -> impl Iterator<Item = &[u8]> {
+    let size = matrix.element().bytes();
+    let row = matrix.leading() * size;
+    matrix.bytes().chunks(row).map(move |bytes| &bytes[(matrix.columns() * size).min(bytes.len())..])
+}
+
+/// A form that a specialization computes, with factors that are exact, and rows so far apart.
+pub fn form_of(specialization: Specialization, padding: [u32; 3]) -> Form {
+    let beta = if specialization.added { -3.0 } else { 0.0 };
+    Form { alpha: 2.0, beta, layout: specialization.layout, padding }
+}
+
+/// Every shipped specialization is exact on awkward shapes, with rows that begin at multiples of 16 bytes and with others.
+pub fn every_form_is_exact(level: &'static Level, device: &Device) -> Result<(), String> {
+    let builds = level.all_shipped_builds();
+    let forms = builds.iter().filter(|build| !build.configuration.specialization.is_plain()).count();
+    let expected = if level.takes_any_form() { 3 * level.types.len() } else { 0 };
+    if forms != expected {
+        return Err(format!("{forms} builds are shipped for other forms, and not {expected}"));
+    }
+    if !level.takes_any_form() {
+        return match builds[0].clone().in_form(&Form { alpha: 2.0, ..Form::PLAIN }) {
+            Err(Error::Usage { message, .. }) if message.contains("does not compute C = 2·A·B") => Ok(()),
+            other => Err(format!("a level that takes the plain product alone takes a factor: {other:?}")),
+        };
+    }
+    for build in builds.iter().filter(|build| build.is_default() || !build.configuration.specialization.is_plain()) {
+        let kernel = Kernel::obtain(build, 90, nvrtc::find).map_err(|e| e.to_string())?;
+        let tile = build.tile();
+        let shapes = [(1, 1, 1), (33, 20, 65), (tile.m + 3, tile.n + 4, 2 * tile.k + 3), (tile.m, 2 * tile.n, tile.k)];
+        for ((m, n, k), padding) in
+            shapes.into_iter().flat_map(|shape| [[0; 3], [4, 8, 4], [1, 3, 5]].map(|p| (shape, p)))
+        {
+            let form = form_of(build.configuration.specialization, padding);
+            kernel_is_exact_in(device, build, &kernel, Shape { m, n, k }, form)?;
+        }
+    }
+    Ok(())
 }
 
 /// Every shipped configuration is exact on every awkward shape.
