@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::dtype::{Dtype, Sum};
 use crate::form::{Layout, Specialization};
+pub use crate::shape::Shape;
 use crate::source::Source;
 
 /// One rung of the ladder.
@@ -171,24 +172,6 @@ pub struct Variant {
     pub name: &'static str,
     /// The macros that make it.
     pub defines: &'static [(&'static str, u32)],
-}
-
-/// The sizes of a problem: C (M×N) = A (M×K) · B (K×N).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Shape {
-    /// Rows of A and C.
-    pub m: u32,
-    /// Columns of B and C.
-    pub n: u32,
-    /// Columns of A, rows of B.
-    pub k: u32,
-}
-
-impl fmt::Display for Shape {
-    /// `M×N×K`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}×{}×{}", self.m, self.n, self.k)
-    }
 }
 
 /// What a level asks of the device for one product.
