@@ -142,3 +142,46 @@ impl fmt::Display for Specialization {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape = Shape { m: 3, n: 2, k: 4 };
+
+    #[test]
+    fn leading_dimensions_are_columns_and_padding() {
+        let rows = Form { padding: [1, 2, 3], ..Form::PLAIN };
+        assert_eq!((rows.leading(&SHAPE), rows.elements(&SHAPE)), ([5, 4, 5], [14, 14, 12]));
+        let columns = Form { layout: Layout::Columns, ..rows };
+        assert_eq!((columns.leading(&SHAPE), columns.elements(&SHAPE)), ([5, 6, 5], [14, 10, 12]));
+        assert_eq!(Form::PLAIN.elements(&SHAPE), [12, 8, 6]);
+    }
+
+    #[test]
+    fn leading_dimensions_are_taken_or_refused() {
+        let form = Form::PLAIN.with_leading(&SHAPE, [5, 2, 9]).unwrap();
+        assert_eq!((form.padding, form.leading(&SHAPE)), ([1, 0, 7], [5, 2, 9]));
+        for (leading, message) in [
+            ([3, 2, 2], "rows of A are 3 elements apart, and have 4"),
+            ([4, 1, 2], "rows of B are 1 elements apart, and have 2"),
+            ([4, 2, 1 << 40], "rows of C are 1099511627776 elements apart, and have 2"),
+        ] {
+            let refused = Form::PLAIN.with_leading(&SHAPE, leading).unwrap_err().to_string();
+            assert!(refused.starts_with(message), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_plain_is_said() {
+        assert_eq!(Form::PLAIN.to_string(), "C = A·B");
+        let form = Form { alpha: 2.0, beta: -0.5, layout: Layout::Columns, padding: [0, 4, 0] };
+        assert_eq!(
+            form.to_string(),
+            "C = 2·A·B + -0.5·C, B stored N×K, rows of A, B and C padded by 0, 4 and 0 elements"
+        );
+        assert_eq!(form.specialization().suffix(), "-nk-added");
+        assert_eq!(form.specialization().to_string(), ", B as N x K, C added");
+        assert!(Form { alpha: 2.0, ..Form::PLAIN }.specialization().is_plain());
+    }
+}
