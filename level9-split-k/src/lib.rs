@@ -3,7 +3,7 @@
 use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
-pub const LEVEL: Level = Level {
+pub static LEVEL: Level = Level {
     number: 9,
     name: "level9-split-k",
     title: "split-K",
