@@ -75,7 +75,7 @@ pub static LEVEL: Level = Level {
         optimization: Some(1),
         shared: |c| {
             let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
-            stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + 16)
+            stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + c.padding())
         },
         parameters: Parameter::ANY_FORM,
         decomposition: Decomposition::StreamK("BLOCKS"),
