@@ -4,7 +4,7 @@ pub(crate) const LANES: usize = 32;
 pub(crate) const FULL: u32 = u32::MAX;
 
 /// One register of a warp: a value per lane.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 pub(crate) struct Lanes<T>(pub [T; LANES]);
 

@@ -128,6 +128,7 @@ impl<'a> Decoder<'a> {
         sink: bool,
     ) -> Result<(), String> {
         let name = doubled(form.kind(kind));
+        self.no_float_instead(operand, form, kind)?;
         self.register_fits(operand, &name, width, sink)
     }
 
@@ -142,7 +143,14 @@ impl<'a> Decoder<'a> {
         let name = doubled(form.kind(kind));
         let no = |what: &str| Err(format!("is {what}, and must be of type .{name}"));
         let (class, bits) = class_of(&name);
+        self.no_float_instead(operand, form, kind)?;
         match operand {
+            // Where a field of bits lies.
+            Operand::Integer(n)
+                if form.is_apart(kind) && matches!(form.parts[0], "bfe" | "bfi") && !(0..256).contains(n) =>
+            {
+                Err(format!("is {n}, and must be from 0 to 255"))
+            }
             Operand::Integer(_) if matches!(class, Class::Float | Class::Packed | Class::Brain) => {
                 no("an integer constant")
             }
@@ -159,12 +167,25 @@ impl<'a> Decoder<'a> {
             {
                 Ok(())
             }
-            Operand::Name(name) if special_too && special(name).is_some() => Ok(()),
-            Operand::Offset(name, _) if matches!(class, Class::Integer | Class::Bits) => match self.find_place(name) {
+            Operand::Name(name) if special_too && special(name).is_some() && bits <= 32 => Ok(()),
+            Operand::Offset(name, _) if takes_addresses(form.parts[0], class) => match self.find_place(name) {
                 Some(Place::Shared(_) | Place::Local(_) | Place::Frame(_)) => Ok(()),
                 _ => no("no constant"),
             },
             other => self.register_fits(other, &name, width, false),
+        }
+    }
+
+    /// Where the opcode does not say the type of bits or of a number, a register of floats is none.
+    fn no_float_instead(&self, operand: &Operand, form: &Form, kind: Kind) -> Result<(), String> {
+        let (name, _) = form.kind(kind);
+        let Operand::Name(register) = operand else { return Ok(()) };
+        let has = self.register_kind(register).unwrap_or(name);
+        let whole = matches!(class_of(name).0, Class::Bits | Class::Integer);
+        let apart = form.is_apart(kind) || matches!(form.parts[0], "redux" | "bmsk" | "match");
+        match apart && whole && matches!(class_of(has).0, Class::Float | Class::Packed) {
+            true => Err(format!("must be of type .{name}, and `{register}` is declared as .{has}")),
+            false => Ok(()),
         }
     }
 
@@ -182,6 +203,12 @@ impl<'a> Decoder<'a> {
             false => Err(format!("must be of type .{wanted}, and `{name}` is declared as .{kind}")),
         }
     }
+}
+
+/// Whether an instruction takes a variable's address and a number as an operand of this class.
+fn takes_addresses(mnemonic: &str, class: Class) -> bool {
+    let no = ["rem", "div", "redux", "vote", "match", "shfl", "mma", "stmatrix", "st"];
+    matches!(class, Class::Integer | Class::Bits) && !no.contains(&mnemonic)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -38,18 +38,16 @@ impl Decoder<'_> {
     pub fn set(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let Some(place) = parts.len().checked_sub(2) else { return self.unknown(words) };
         let (to, packed) = (parts[place].trim_end_matches("x2"), parts[parts.len() - 1].ends_with("x2"));
-        let mut comparison = parts.to_vec();
-        comparison.remove(place);
         let halves = [self.temporary(File::P), self.temporary(File::P)];
-        self.comparison(words, guard, &comparison, halves[0], packed.then_some(halves[1]))?;
-        let combine = self.combination(words, &comparison, 3)?;
+        self.comparison(words, guard, parts, halves[0], packed.then_some(halves[1]))?;
+        let combine = self.combination(words, parts, 3)?;
         let Some(number) = Number::named(if packed && to == "b32" { "u16" } else { to }) else {
             return self.unknown(words);
         };
         let code = General::Truth { to: number };
         let file = number.file();
         let d = self.destination(operand(words, 0)?, file, words.line)?;
-        let mut values = [0; 2];
+        let mut values = halves;
         for (value, half) in values.iter_mut().zip(halves).take(1 + usize::from(packed)) {
             let holds = self.combined(words, combine, half);
             *value = self.temporary(file);
@@ -147,7 +145,6 @@ fn comparison(operator: &str, kind: &str) -> Option<(Alu, bool)> {
         "f64" => ([LtF64, LeF64, EqF64, NeF64], Some([LtuF64, LeuF64, EquF64, NeuF64, NumF64, NanF64])),
         _ => return None,
     };
-    let signed = kind.starts_with('s');
     Some(match (operator, unordered) {
         ("lt", _) => (ordered[0], false),
         ("le", _) => (ordered[1], false),
@@ -155,10 +152,10 @@ fn comparison(operator: &str, kind: &str) -> Option<(Alu, bool)> {
         ("ge", _) => (ordered[1], true),
         ("eq", _) => (ordered[2], false),
         ("ne", _) => (ordered[3], false),
-        ("lo", None) if !signed => (ordered[0], false),
-        ("ls", None) if !signed => (ordered[1], false),
-        ("hi", None) if !signed => (ordered[0], true),
-        ("hs", None) if !signed => (ordered[1], true),
+        ("lo", None) => (ordered[0], false),
+        ("ls", None) => (ordered[1], false),
+        ("hi", None) => (ordered[0], true),
+        ("hs", None) => (ordered[1], true),
         ("ltu", Some(u)) => (u[0], false),
         ("leu", Some(u)) => (u[1], false),
         ("gtu", Some(u)) => (u[0], true),

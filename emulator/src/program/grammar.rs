@@ -128,9 +128,7 @@ fn part(word: &'static str) -> Part {
         None => (false, word),
     };
     let (name, word) = match word.as_bytes() {
-        [letter @ b'A'..=b'Z', b':', ..] if word.as_bytes().get(2) != Some(&b':') => {
-            (Some(char::from(*letter)), &word[2..])
-        }
+        [letter @ b'A'..=b'Z', b':', ..] => (Some(char::from(*letter)), &word[2..]),
         _ => (None, word),
     };
     let set = |word: &'static str| SETS.iter().find(|(name, _)| *name == word).map_or(word, |(_, words)| words);
@@ -197,7 +195,7 @@ fn type_of(word: &'static str) -> Kind {
 /// Whether a word of an opcode is a type: `s32`, `bf16x2`.
 fn is_type(word: &str) -> bool {
     let digits = word.trim_start_matches(['b', 'f', 't', 's', 'u']);
-    digits.len() < word.len() && digits.trim_end_matches("x2").parse::<u32>().is_ok()
+    digits.trim_end_matches("x2").parse::<u32>().is_ok()
 }
 
 impl Row {
@@ -238,6 +236,12 @@ impl Form<'_> {
     pub fn hinted(&self) -> Option<bool> {
         let may = self.row.parts.iter().any(|part| part.words.contains(&"L2::cache_hint"));
         may.then(|| self.parts.contains(&"L2::cache_hint"))
+    }
+
+    /// Whether an operand's type is another than the opcode's.
+    pub fn is_apart(&self, kind: Kind) -> bool {
+        let own = |part: &Part| part.name.is_none() && part.words.contains(&kind.name);
+        kind.name.len() > 1 && !self.row.parts.iter().any(own)
     }
 
     /// The type that an operand of this form has.

@@ -56,7 +56,7 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
             ".target" if source.architecture == 0 || fresh => source.architecture = parser.target()?,
             _ if source.architecture == 0 => return error(line, "no `.target` directive behind `.version`"),
             ".address_size" if fresh => parser.address_size()?,
-            ".pragma" => parser.pragma()?,
+            ".pragma" => parser.pragma(true)?,
             ".alias" => parser.skip_line(line),
             ".file" => parser.file(line, &mut source)?,
             ".section" => parser.section()?,
@@ -316,7 +316,7 @@ impl Parser {
                     loc = self.location(line)?;
                 }
                 ".branchtargets" => self.branch_targets(function)?,
-                ".pragma" => self.pragma()?,
+                ".pragma" => self.pragma(false)?,
                 ".callprototype" => self.prototype(function)?,
                 ".calltargets" => self.call_targets(function)?,
                 _ if self.is(':') && is_name(&word) && !word.starts_with('%') => {
