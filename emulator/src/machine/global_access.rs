@@ -2,7 +2,7 @@
 
 use super::block::Worker;
 use super::dispatch::PLAIN;
-use super::lanes::{FULL, LANES, PatternShape, each, mask_where};
+use super::lanes::{FULL, LANES, PatternShape, each, for_each_lane, mask_where};
 use super::warp::{Scratch, Warp};
 use crate::access::{self, GlobalCost};
 use crate::global::{BufferMemory, locate};
@@ -335,7 +335,7 @@ impl Worker<'_> {
         for element in 0..access.elements {
             let within = (element * access.element_bytes) as usize;
             let offset = |lane: usize| (warp.scratch.addresses.0[lane] - base) as usize + within;
-            let out = std::array::from_fn(|lane| memory.load(offset(lane), access.element_bytes));
+            let out = for_each_lane(|lane| memory.load(offset(lane), access.element_bytes));
             warp.set_loaded(access, element, &out, mask);
         }
         if access.ordered() {

@@ -22,6 +22,16 @@ impl<T: Copy> Lanes<T> {
     }
 }
 
+/// A value for each lane. (Not `array::from_fn`, which is not compiled into those who use wider instructions.)
+#[inline(always)]
+pub(crate) fn for_each_lane<T: Copy + Default>(value: impl Fn(usize) -> T) -> [T; LANES] {
+    let mut values = [T::default(); LANES];
+    for lane in 0..LANES {
+        values[lane] = value(lane);
+    }
+    values
+}
+
 /// The lanes of a mask, from 0 up.
 pub(crate) fn each(mask: u32) -> impl Iterator<Item = usize> {
     std::iter::successors((mask != 0).then_some(mask), |rest| Some(rest & (rest - 1)).filter(|rest| *rest != 0))

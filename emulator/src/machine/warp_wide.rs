@@ -25,7 +25,7 @@ impl Warp {
         let mut absent = Vec::new();
         for party in parties {
             let (mode, d, valid, _, b, c) = shuffle(party);
-            let (mut out, mut sources) = (values, <[usize; LANES]>::default());
+            let (mut out, mut sources) = ([0; LANES], [0; LANES]);
             let (mut in_range, mut missing) = (0, 0);
             for lane in 0..LANES {
                 let (from, valid) = self.shuffle_source(mode, b, c, lane);
