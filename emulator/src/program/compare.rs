@@ -136,7 +136,7 @@ impl Decoder<'_> {
 fn comparison(operator: &str, kind: &str) -> Option<(Alu, bool)> {
     use Alu::*;
     // lt, le, eq, ne; for floats also the unordered forms.
-    let (ordered, unordered) = match kind {
+    let ([lt, le, eq, ne], unordered) = match kind {
         "b32" | "u32" => ([LtU32, LeU32, Eq32, Ne32], None),
         "s32" => ([LtS32, LeS32, Eq32, Ne32], None),
         "b64" | "u64" => ([LtU64, LeU64, Eq64, Ne64], None),
@@ -145,27 +145,20 @@ fn comparison(operator: &str, kind: &str) -> Option<(Alu, bool)> {
         "f64" => ([LtF64, LeF64, EqF64, NeF64], Some([LtuF64, LeuF64, EquF64, NeuF64, NumF64, NanF64])),
         _ => return None,
     };
-    Some(match (operator, unordered) {
-        ("lt", _) => (ordered[0], false),
-        ("le", _) => (ordered[1], false),
-        ("gt", _) => (ordered[0], true),
-        ("ge", _) => (ordered[1], true),
-        ("eq", _) => (ordered[2], false),
-        ("ne", _) => (ordered[3], false),
-        ("lo", None) => (ordered[0], false),
-        ("ls", None) => (ordered[1], false),
-        ("hi", None) => (ordered[0], true),
-        ("hs", None) => (ordered[1], true),
-        ("ltu", Some(u)) => (u[0], false),
-        ("leu", Some(u)) => (u[1], false),
-        ("gtu", Some(u)) => (u[0], true),
-        ("geu", Some(u)) => (u[1], true),
-        ("equ", Some(u)) => (u[2], false),
-        ("neu", Some(u)) => (u[3], false),
-        ("num", Some(u)) => (u[4], false),
-        ("nan", Some(u)) => (u[5], false),
+    let code = match (operator, unordered) {
+        ("lt" | "gt", _) | ("lo" | "hi", None) => lt,
+        ("le" | "ge", _) | ("ls" | "hs", None) => le,
+        ("eq", _) => eq,
+        ("ne", _) => ne,
+        ("ltu" | "gtu", Some([ltu, ..])) => ltu,
+        ("leu" | "geu", Some([_, leu, ..])) => leu,
+        ("equ", Some([_, _, equ, ..])) => equ,
+        ("neu", Some([_, _, _, neu, ..])) => neu,
+        ("num", Some([.., num, _])) => num,
+        ("nan", Some([.., nan])) => nan,
         _ => return None,
-    })
+    };
+    Some((code, matches!(operator, "gt" | "ge" | "hi" | "hs" | "gtu" | "geu")))
 }
 
 /// What a comparison operator asks, and the type as it asks it (`lo`, `ls`, `hi`, `hs` are unsigned).

@@ -202,11 +202,11 @@ impl Row {
     /// The row's form of an opcode's words, if it is of this row.
     fn form<'a>(&'static self, words: &[&'a str]) -> Option<Form<'a>> {
         // Types have their order, though other words may stand between them.
-        let (mut taken, mut behind, mut last) = (0u32, 1, 0);
+        let (mut behind, mut last) = (1, 0);
         let (mut parts, mut kinds) = (Vec::with_capacity(words.len() + 1), Vec::new());
         parts.push(words[0]);
         for part in &self.parts {
-            let free = |n: &usize| taken >> n & 1 == 0 && part.words.contains(&words[*n]);
+            let fits = |n: &usize| part.words.contains(&words[*n]);
             let typed = is_type(part.words[0]);
             let from = match part {
                 Part { fixed: true, .. } => parts.len(),
@@ -215,9 +215,8 @@ impl Row {
                 _ => 1,
             };
             let to = if part.fixed { words.len().min(from + 1) } else { words.len() };
-            match (from..to).find(free) {
+            match (from..to).find(fits) {
                 Some(n) => {
-                    taken |= 1 << n;
                     last = n;
                     behind = if typed { n + 1 } else { behind };
                     parts.push(words[n]);

@@ -191,9 +191,6 @@ impl Decoder<'_> {
         if elements * bits > 128 {
             return error(words.line, format!("`{}` is of more than 128 bits", words.opcode));
         }
-        if !matches!(bits, 8 | 16 | 32 | 64) {
-            return self.unknown(words);
-        }
         let (address, data) =
             if load { (operand(words, 1)?, operand(words, 0)?) } else { (operand(words, 0)?, operand(words, 1)?) };
         let list = match data {

@@ -252,6 +252,18 @@ fn what_a_copy_reads_is_not_written_before_it_has_landed() {
         let fault = fault(64, &body(at, none, wait));
         assert_eq!(fault.kind, FaultKind::Race, "at {at}: {fault}");
     }
+    // What it reads was written by another thread, and nothing orders the two.
+    let early = "mov.u32 %r1, 3;\nsetp.eq.u32 %p1, %t, 0;\nsetp.eq.u32 %p2, %t, 40;\n@%p2 st.global.u32 [%out+16], %r1;\n\
+         ORDER@%p1 cp.async.ca.shared.global [tile], [%out+16], 8;\ncp.async.wait_all;";
+    for order in ["", "bar.sync 0;\n", "bar.sync 3, 64;\n"] {
+        for schedule in Schedule::ALL {
+            let body = early.replace("ORDER", order);
+            let outcome = kernel(64, &body).launch(Launch::new(1, 64).schedule(schedule)).run().map(drop);
+            let kind = outcome.map_err(|fault| fault.kind);
+            let wanted = if order.is_empty() { Err(FaultKind::Race) } else { Ok(()) };
+            assert_eq!(kind, wanted, "{schedule}: {body}");
+        }
+    }
     // The copy reads until it lands: the store is ordered behind its start only.
     let late = "mov.u32 %r1, 3;\nsetp.eq.u32 %p1, %t, 0;\nsetp.eq.u32 %p2, %t, 40;\n@%p1 cp.async.ca.shared.global [tile], [%out+16], 8;\n\
          bar.sync 0;\n@%p1 cp.async.wait_all;\n@%p2 st.global.u32 [%out+16], %r1;";
@@ -329,8 +341,95 @@ fn a_value_that_chooses_a_branch_has_been_looked_at() {
     let looks = [
         "setp.eq.u32 %p2, %r2, 5;\n@%p2 bra END;",
         "min.u32 %r3, %r2, 1;\nTABLE: .branchtargets GO, GO;\nbrx.idx %r3, TABLE;\nGO:",
+        "and.b32 %r3, %r2, 0;\nadd.u32 %r3, %r3, 32;\nbar.sync 1, %r3;",
     ];
     for look in looks {
         run(look).unwrap_or_else(|fault| panic!("{look}: {fault}"));
     }
+}
+
+#[test]
+fn floats_are_compared_ordered_or_not() {
+    let values = [0.0, -0.0, 1.0, -1.0, 1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    let operators: [(&str, fn(f64, f64) -> bool); 14] = [
+        ("eq", |a, b| a == b),
+        ("ne", |a, b| a < b || a > b),
+        ("lt", |a, b| a < b),
+        ("le", |a, b| a <= b),
+        ("gt", |a, b| a > b),
+        ("ge", |a, b| a >= b),
+        ("equ", |a, b| a == b || a.is_nan() || b.is_nan()),
+        ("neu", |a, b| a != b),
+        ("ltu", |a, b| !(a >= b)),
+        ("leu", |a, b| !(a > b)),
+        ("gtu", |a, b| !(a <= b)),
+        ("geu", |a, b| !(a < b)),
+        ("num", |a, b| !a.is_nan() && !b.is_nan()),
+        ("nan", |a, b| a.is_nan() || b.is_nan()),
+    ];
+    for (a, b) in values.iter().flat_map(|a| values.map(|b| (*a, b))) {
+        let bits = |x: f64| (u64::from((x as f32).to_bits()), x.to_bits());
+        let ((a32, a64), (b32, b64)) = (bits(a), bits(b));
+        let mut body = format!(
+            "mov.b32 %f1, {a32};\nmov.b32 %f2, {b32};\nmov.b64 %e1, {a64};\nmov.b64 %e2, {b64};\nmov.u32 %r1, 0;\nmov.u32 %r2, 0;\nmov.u32 %r3, 0;\n"
+        );
+        for (n, (name, _)) in operators.iter().enumerate() {
+            let bit = 1 << n;
+            body += &format!("setp.{name}.f32 %p1, %f1, %f2;\n@%p1 or.b32 %r1, %r1, {bit};\n");
+            body += &format!("setp.{name}.f64 %p1, %e1, %e2;\n@%p1 or.b32 %r2, %r2, {bit};\n");
+            // Flushed, a comparison takes another road.
+            body += &format!("setp.{name}.ftz.f32 %p1, %f1, %f2;\n@%p1 or.b32 %r3, %r3, {bit};\n");
+        }
+        body += "st.global.u32 [%out], %r1;\nst.global.u32 [%out+4], %r2;\nst.global.u32 [%out+8], %r3;";
+        let wanted = operators.iter().enumerate().map(|(n, (_, holds))| u32::from(holds(a, b)) << n).sum::<u32>();
+        assert_eq!(Kernel::new(1, &body).words(3), [wanted; 3], "{a} and {b}");
+    }
+}
+
+#[test]
+fn a_guard_of_a_barrier_keeps_its_predicate() {
+    // Others are set and used before it, so that it is not the first of its kind.
+    let mut body = String::from("mov.u32 %r1, 0;\n");
+    for n in 1..6 {
+        body += &format!("setp.lt.u32 %p{n}, %t, {};\n", 8 * n);
+    }
+    body += "and.b32 %r2, %t, 1;\nsetp.eq.u32 %p9, %r2, 1;\nmov.u32 %r100, tile;\nmad.lo.u32 %r100, %t, 4, %r100;\nst.shared.u32 [%r100], %t;\n\
+         @%p9 barrier.sync 1;\n@!%p9 barrier.sync 1;\n";
+    for n in 1..6 {
+        body += &format!("@%p{n} add.u32 %r1, %r1, 1;\n");
+    }
+    body += "xor.b32 %r3, %t, 32;\nmov.u32 %r4, tile;\nmad.lo.u32 %r4, %r3, 4, %r4;\nld.shared.u32 %r5, [%r4];\nmad.lo.u32 %r5, %r5, 16, %r1;\n\
+         mad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r5;";
+    let passed = |t: u32| (1..6).filter(|n| t < 8 * n).count() as u32;
+    assert_eq!(words(64, &body, 64), (0..64).map(|t| 16 * (t ^ 32) + passed(t)).collect::<Vec<u32>>());
+}
+
+#[test]
+fn a_matrix_is_loaded_from_what_the_warp_has_just_stored() {
+    let body = "mov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nst.shared.u32 [%r101], %t;\nSYNC\nand.b32 %r1, %t, 7;\n\
+         mad.lo.u32 %r102, %r1, 16, %r100;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r102];\nmad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r2;";
+    for sync in ["bar.warp.sync -1;", "bar.sync 0;"] {
+        assert_eq!(words(32, &body.replace("SYNC", sync), 32), (0..32).collect::<Vec<u32>>(), "{sync}");
+    }
+    assert_eq!(fault(32, &body.replace("SYNC", "")).kind, FaultKind::Race);
+    let unwritten = body
+        .replace("st.shared.u32 [%r101], %t;\nSYNC", "")
+        .replace("st.global.u32 [%d1], %r2", "add.u32 %r2, %r2, 1;\nst.global.u32 [%d1], %r2");
+    assert_eq!(Kernel::new(32, &unwritten).fault().kind, FaultKind::Uninitialised);
+}
+
+#[test]
+fn an_assertion_says_that_it_does_not_hold() {
+    let text = "call __assertfail, (a0, a1, a2, a3, a4);";
+    let body = format!(
+        "{{ .param .b64 a0; .param .b64 a1; .param .b32 a2; .param .b64 a3; .param .b64 a4;\nst.param.b64 [a0], %in;\nst.param.b64 [a1], %in;\n\
+         st.param.b32 [a2], %t;\nst.param.b64 [a3], %in;\nst.param.b64 [a4], 1;\n{text}\n}}"
+    );
+    let declared =
+        ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n";
+    let mut kernel = kernel(32, &body);
+    kernel.text = kernel.text.replacen(".visible .entry", &format!("{declared}.visible .entry"), 1);
+    let fault = kernel.fault();
+    assert_eq!(fault.kind, FaultKind::Trap, "{fault}");
+    assert!(fault.to_string().contains("what the kernel asserts does not hold for this thread"), "{fault}");
 }
