@@ -1,6 +1,8 @@
 //! Holds an instruction against the rows of `rows`, as ptxas does: the words of its opcode, the number of its operands,
 //! and what each of them is.
 
+use std::rc::Rc;
+
 use super::decode::Decoder;
 use super::grammar::{Count, Element, Form, Kind, Shape, Width, forms};
 use super::places::{Place, special};
@@ -10,31 +12,41 @@ use crate::ptx::{Instruction as Words, Operand, error};
 impl<'a> Decoder<'a> {
     /// The words of an instruction's opcode, in the order of its row, and the instruction with its constants as its types
     /// have them. An error if ptxas would not take it.
-    pub fn checked<'w>(&mut self, words: &'w Words) -> Result<Vec<&'w str>, PtxError> {
-        let opcode: Vec<&str> = words.opcode.split('.').collect();
-        let found = match forms(&opcode) {
-            Ok(found) => found,
-            Err(false) => return self.unknown(words),
-            Err(true) => {
-                let message = format!("`{}` is no form of `{}` that the emulator runs", words.opcode, opcode[0]);
-                return error(words.line, message);
-            }
-        };
+    pub fn checked(&mut self, words: &Words) -> Result<Vec<&'static str>, PtxError> {
+        let found = self.forms_of(words)?;
         let mut wrong = None;
-        for form in found {
-            match self.fits(words, &form) {
+        for form in found.iter() {
+            match self.fits(words, form) {
                 Ok(()) if form.row.since > self.architecture() => {
                     let (since, opcode) = (form.row.since, &words.opcode);
                     let message = format!("`{opcode}` needs .target sm_{since}, and the module is for an older GPU");
                     wrong.get_or_insert(PtxError { line: words.line, message });
                 }
-                Ok(()) => return Ok(form.parts),
+                Ok(()) => return Ok(form.parts.clone()),
                 Err(message) => {
                     wrong.get_or_insert(PtxError { line: words.line, message });
                 }
             }
         }
         Err(wrong.unwrap_or(PtxError { line: words.line, message: format!("`{}` has no form", words.opcode) }))
+    }
+
+    /// The forms that an opcode may be of. Most instructions of a kernel have an opcode that others had before them.
+    fn forms_of(&mut self, words: &Words) -> Result<Rc<Vec<Form>>, PtxError> {
+        if let Some(known) = self.forms.get(&words.opcode) {
+            return Ok(known.clone());
+        }
+        let opcode: Vec<&str> = words.opcode.split('.').collect();
+        let found = match forms(&opcode) {
+            Ok(found) => Rc::new(found),
+            Err(false) => return self.unknown(words),
+            Err(true) => {
+                let message = format!("`{}` is no form of `{}` that the emulator runs", words.opcode, opcode[0]);
+                return error(words.line, message);
+            }
+        };
+        self.forms.insert(words.opcode.clone(), found.clone());
+        Ok(found)
     }
 
     fn fits(&mut self, words: &Words, form: &Form) -> Result<(), String> {

@@ -1,10 +1,12 @@
 //! Syntax tree to program: names become slots, most calls are inlined, every instruction gets its operation.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::calls::Draft;
 use super::flow::{Item, Proto};
+use super::grammar::Form;
 use super::places::{Place, special};
 use super::*;
 use crate::machine::INSTRUCTION_LIMIT;
@@ -74,6 +76,8 @@ pub(super) struct Decoder<'a> {
     pub globals: Vec<GlobalVariable>,
     file_numbers: Vec<u32>,
     opcodes: HashMap<String, Arc<str>>,
+    /// The forms that opcodes may be of, as far as they were asked for.
+    pub forms: HashMap<String, Rc<Vec<Form>>>,
 }
 
 impl Frame<'_> {
@@ -113,6 +117,7 @@ impl<'a> Decoder<'a> {
             globals: Vec::new(),
             file_numbers,
             opcodes: HashMap::new(),
+            forms: HashMap::new(),
         };
         for variable in &source.variables {
             let place = decoder.place(variable)?;

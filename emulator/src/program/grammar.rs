@@ -86,10 +86,10 @@ pub(super) struct Kind {
 }
 
 /// An opcode that fits a row: its words in the row's order, and the types that it names.
-pub(super) struct Form<'a> {
+pub(super) struct Form {
     pub row: &'static Row,
-    pub parts: Vec<&'a str>,
-    kinds: Vec<(char, &'a str)>,
+    pub parts: Vec<&'static str>,
+    kinds: Vec<(char, &'static str)>,
 }
 
 type Table = HashMap<&'static str, Vec<Row>>;
@@ -200,13 +200,13 @@ fn is_type(word: &str) -> bool {
 
 impl Row {
     /// The row's form of an opcode's words, if it is of this row.
-    fn form<'a>(&'static self, words: &[&'a str]) -> Option<Form<'a>> {
+    fn form(&'static self, mnemonic: &'static str, words: &[&str]) -> Option<Form> {
         // Types have their order, though other words may stand between them.
         let (mut behind, mut last) = (1, 0);
         let (mut parts, mut kinds) = (Vec::with_capacity(words.len() + 1), Vec::new());
-        parts.push(words[0]);
+        parts.push(mnemonic);
         for part in &self.parts {
-            let fits = |n: &usize| part.words.contains(&words[*n]);
+            let fits = |n: usize| Some((n, *part.words.iter().find(|word| **word == words[n])?));
             let typed = is_type(part.words[0]);
             let from = match part {
                 Part { fixed: true, .. } => parts.len(),
@@ -215,12 +215,12 @@ impl Row {
                 _ => 1,
             };
             let to = if part.fixed { words.len().min(from + 1) } else { words.len() };
-            match (from..to).find(fits) {
-                Some(n) => {
+            match (from..to).find_map(fits) {
+                Some((n, word)) => {
                     last = n;
                     behind = if typed { n + 1 } else { behind };
-                    parts.push(words[n]);
-                    kinds.extend(part.name.map(|name| (name, words[n])));
+                    parts.push(word);
+                    kinds.extend(part.name.map(|name| (name, word)));
                 }
                 None if part.optional => {}
                 None => return None,
@@ -230,7 +230,7 @@ impl Row {
     }
 }
 
-impl Form<'_> {
+impl Form {
     /// Whether the last operand is one that `.L2::cache_hint` brings, and whether the opcode has that.
     pub fn hinted(&self) -> Option<bool> {
         let may = self.row.parts.iter().any(|part| part.words.contains(&"L2::cache_hint"));
@@ -252,13 +252,14 @@ impl Form<'_> {
 }
 
 /// The forms of an opcode, given by its words. `Err` says whether at least the mnemonic is known.
-pub(super) fn forms<'a>(words: &[&'a str]) -> Result<Vec<Form<'a>>, bool> {
-    let Some(rows) = words.first().and_then(|mnemonic| LazyLock::force(&TABLE).get(*mnemonic as &str)) else {
+pub(super) fn forms(words: &[&str]) -> Result<Vec<Form>, bool> {
+    let known = |mnemonic: &&str| LazyLock::force(&TABLE).get_key_value(*mnemonic);
+    let Some((mnemonic, rows)) = words.first().and_then(known) else {
         return Err(false);
     };
     if words.len() > 24 {
         return Err(true);
     }
-    let found: Vec<Form<'a>> = rows.iter().filter_map(|row| row.form(words)).collect();
+    let found: Vec<Form> = rows.iter().filter_map(|row| row.form(mnemonic, words)).collect();
     if found.is_empty() { Err(true) } else { Ok(found) }
 }

@@ -100,8 +100,16 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
 /// `.debug_str`, and whatever else PTX has not given away.
 fn is_section(name: &str) -> bool {
     let name = name.strip_prefix('.').filter(|name| is_name(name));
-    name.is_some_and(|name| !is_register_type(name))
+    name.is_some_and(|name| !is_register_type(name) && !DIRECTIVES.contains(&name))
 }
+
+/// Words that PTX has given away, but for types.
+#[rustfmt::skip]
+const DIRECTIVES: &[&str] = &[
+    "address_size", "alias", "align", "branchtargets", "callprototype", "calltargets", "common", "const", "entry", "extern",
+    "file", "func", "global", "loc", "local", "maxnreg", "maxntid", "minnctapersm", "noreturn", "param", "pragma", "reg",
+    "reqntid", "section", "shared", "target", "version", "visible", "weak",
+];
 
 pub(super) struct Parser {
     pub(super) tokens: Vec<(Token, u32)>,

@@ -433,3 +433,13 @@ fn an_assertion_says_that_it_does_not_hold() {
     assert_eq!(fault.kind, FaultKind::Trap, "{fault}");
     assert!(fault.to_string().contains("what the kernel asserts does not hold for this thread"), "{fault}");
 }
+
+#[test]
+fn a_register_that_nothing_set_leaves_memory_as_unwritten_as_it_was() {
+    let outcome =
+        Kernel::new(1, "st.global.u32 [%out], %r77;\nst.global.u64 [%out+8], %d77;\nst.global.u32 [%out+16], %t;")
+            .run();
+    let bytes = outcome.unwrap_or_else(|fault| panic!("copies are no fault: {fault}")).bytes;
+    let wanted = [[None; 16], std::array::from_fn(|n| (n < 4).then_some(0))].concat();
+    assert_eq!(bytes[..32], wanted);
+}

@@ -249,6 +249,31 @@ fn pragmas_are_texts_and_of_a_module_known_ones() {
     }
 }
 
+#[test]
+fn sections_hold_numbers_and_names_that_are_not_given_away() {
+    for (data, taken) in [
+        (".b8 95,90,0x7f", true),
+        (".b32 .debug_str", true),
+        (".b32 .debug_str+7, mark", true),
+        (".b64 .anything", true),
+        (".b8 95,.global,54", false),
+        (".b32 .entry", false),
+        (".b32 .u32", false),
+        (".b32 %r1", false),
+        (".b8 256", false),
+        (".b16 65536", false),
+        (".f32 0", false),
+    ] {
+        let parsed = parse(&format!(".section .debug_info {{ {data} }}"), "");
+        assert_eq!(parsed.is_ok(), taken, "{data}: {parsed:?}");
+    }
+    for (name, taken) in
+        [(".debug_str", true), (".nothing", true), (".shared", false), (".b8", false), ("debug", false)]
+    {
+        assert_eq!(parse(&format!(".section {name} {{ .b8 1 }}"), "").is_ok(), taken, "{name}");
+    }
+}
+
 /// Every instruction of every form (`tests/ptx`), with a predicate where none was, and with an operand too many.
 #[test]
 fn no_form_takes_a_predicate_for_a_number_or_one_operand_more() {
