@@ -224,10 +224,8 @@ fn within(code: Alu) -> u64 {
 
 #[test]
 fn operations_with_a_fast_path_mean_what_the_general_ones_mean() {
-    let mut warp = Warp::default();
-    warp.r = vec![Lanes([0; LANES]); 4];
-    warp.d = vec![Lanes([0; LANES]); 4];
-    warp.p = vec![0; 4];
+    let (r, d, p) = (vec![Lanes([0; LANES]); 4], vec![Lanes([0; LANES]); 4], vec![0; 4]);
+    let mut warp = Warp { r, d, p, ..Warp::default() };
     let mut dice = 1;
     for &code in Alu::ALL {
         let signature = code.signature();
@@ -252,9 +250,8 @@ fn operations_with_a_fast_path_mean_what_the_general_ones_mean() {
 
 #[test]
 fn lanes_that_do_not_run_keep_their_values() {
-    let mut warp = Warp::default();
-    warp.r = vec![Lanes([7; LANES]); 4];
-    warp.d = vec![Lanes([7; LANES]); 4];
+    let (r, d) = (vec![Lanes([7; LANES]); 4], vec![Lanes([7; LANES]); 4]);
+    let mut warp = Warp { r, d, ..Warp::default() };
     for &code in Alu::ALL {
         warp.p = vec![0x5555_5555; 4];
         let file = code.signature()[0];

@@ -443,3 +443,27 @@ fn a_register_that_nothing_set_leaves_memory_as_unwritten_as_it_was() {
     let wanted = [[None; 16], std::array::from_fn(|n| (n < 4).then_some(0))].concat();
     assert_eq!(bytes[..32], wanted);
 }
+
+#[test]
+fn a_row_of_multiply_adds_adds_each_product_once() {
+    // All lanes of a warp, and some; in f32 and f64; each sum is what the next one adds to.
+    for (threads, lanes) in [(32, 32), (64, 64), (32, 20), (20, 20)] {
+        for (kind, register) in [("f32", "%f"), ("f64", "%e")] {
+            let row: String = (1..9)
+                .map(|n| {
+                    format!(
+                        "fma.rn.{kind} {register}1, {register}2, {register}3, {register}{};\n",
+                        if n == 5 { 4 } else { 1 }
+                    )
+                })
+                .collect();
+            let body = format!(
+                "cvt.rn.{kind}.u32 {register}2, %t;\ncvt.rn.{kind}.u32 {register}3, 3;\ncvt.rn.{kind}.u32 {register}4, 1000;\nmov.{kind} {register}1, {register}4;\n\
+                 setp.ge.u32 %p1, %t, {lanes};\n@%p1 bra END;\n{row}END: cvt.rzi.u32.{kind} %r1, {register}1;\nmad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r1;"
+            );
+            // The fifth begins anew.
+            let wanted: Vec<u32> = (0..threads).map(|t| if t < lanes { 1000 + 4 * 3 * t } else { 1000 }).collect();
+            assert_eq!(words(threads, &body, threads as usize), wanted, "{threads} threads, {lanes} of them, {kind}");
+        }
+    }
+}
