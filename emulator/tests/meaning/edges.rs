@@ -351,19 +351,20 @@ fn a_value_that_chooses_a_branch_has_been_looked_at() {
 #[test]
 fn floats_are_compared_ordered_or_not() {
     let values = [0.0, -0.0, 1.0, -1.0, 1.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
-    let operators: [(&str, fn(f64, f64) -> bool); 14] = [
+    type Operator = (&'static str, fn(f64, f64) -> bool);
+    let operators: [Operator; 14] = [
         ("eq", |a, b| a == b),
-        ("ne", |a, b| a < b || a > b),
+        ("ne", |a, b| a != b && !a.is_nan() && !b.is_nan()),
         ("lt", |a, b| a < b),
         ("le", |a, b| a <= b),
         ("gt", |a, b| a > b),
         ("ge", |a, b| a >= b),
         ("equ", |a, b| a == b || a.is_nan() || b.is_nan()),
         ("neu", |a, b| a != b),
-        ("ltu", |a, b| !(a >= b)),
-        ("leu", |a, b| !(a > b)),
-        ("gtu", |a, b| !(a <= b)),
-        ("geu", |a, b| !(a < b)),
+        ("ltu", |a, b| a < b || a.is_nan() || b.is_nan()),
+        ("leu", |a, b| a <= b || a.is_nan() || b.is_nan()),
+        ("gtu", |a, b| a > b || a.is_nan() || b.is_nan()),
+        ("geu", |a, b| a >= b || a.is_nan() || b.is_nan()),
         ("num", |a, b| !a.is_nan() && !b.is_nan()),
         ("nan", |a, b| a.is_nan() || b.is_nan()),
     ];
