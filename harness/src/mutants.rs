@@ -146,8 +146,8 @@ fn shift_indices(code: &str) -> Vec<Edit> {
 
 /// Whether an array of shared memory is declared, or one that is a member of what lies there.
 fn is_shared(code: &str) -> bool {
-    code.contains("__shared__") && !code.contains("extern")
-        || code.trim_start().starts_with("T ") && !code.contains('=')
+    let is_member = code.trim_start().starts_with("T ") && code.contains("][") && !code.contains('=');
+    is_member || code.contains("__shared__") && !code.contains("extern")
 }
 
 /// Whether another array is declared.
@@ -246,6 +246,7 @@ mod tests {
             ["__shared__ T As[(M) - 1][N];", "__shared__ T As[M][(N) - 1];"]
         );
         assert_eq!(made("shrink a shared array", "    T b[K][N];").len(), 2);
+        assert_eq!(made("shrink a shared array", "    T e[V];"), [""; 0]);
         assert_eq!(made("shift an index", "    alignas(16) T a[2][TM];"), [""; 0]);
         assert_eq!(made("leave the edge unfilled", "  As[y] = a && b ? A[i] : T(0);"), ["  if (a && b) As[y] = A[i];"]);
         assert_eq!(made("take one for the other", "A[r * K + k]"), ["A[r * N + k]"]);

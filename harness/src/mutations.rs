@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use emulator::{Argument, FaultKind, Launch, LaunchError, Module, Schedule};
+use emulator::{Argument, Buffer, FaultKind, Launch, LaunchError, Module, Schedule};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,7 @@ use rung::emulated::argument;
 use rung::form::Form;
 use rung::kernel::{Compiler, Kernel};
 use rung::problem::{Fill, Problem};
+use rung::task::Operand;
 use rung::{Configuration, Level, Shape};
 
 /// Warp instructions of one thread block, after which a mutant counts as stuck.
@@ -325,23 +326,22 @@ fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
 
 /// How a run in a configuration catches a kernel, if one does.
 fn caught(build: &Build, kernel: &Kernel) -> Option<String> {
-    let caught = |(shape, form)| caught_on(build, kernel, shape, form);
+    let caught = |(shape, (form, before))| caught_on(build, kernel, shape, form, before);
     shapes(build).into_iter().zip(forms(build).into_iter().cycle()).find_map(caught)
 }
 
-/// The forms in which a build runs, one after the other.
-fn forms(build: &Build) -> Vec<Form> {
+/// The forms in which a build runs, one after the other, and how many elements lie before each matrix in its buffer.
+fn forms(build: &Build) -> Vec<(Form, u64)> {
+    let form = |padding| form_of(build.configuration.specialization, padding);
     match build.level.takes_any_form() {
-        true => {
-            [[0; 3], [4, 8, 4], [1, 3, 5]].map(|padding| form_of(build.configuration.specialization, padding)).to_vec()
-        }
-        false => vec![Form::PLAIN],
+        true => vec![(form([0; 3]), 0), (form([4, 8, 4]), 0), (form([1, 3, 5]), 0), (form([4, 8, 4]), 1)],
+        false => vec![(Form::PLAIN, 0)],
     }
 }
 
 /// How one run catches it, if it does. It is launched twice, in the order of the grid and then, with other numbers, in the
 /// opposite one: neither that order nor what the first launch leaves behind may spoil the second.
-fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form) -> Option<String> {
+fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form, before: u64) -> Option<String> {
     let plan = build.plan_in(shape, form).ok()?;
     let task = plan.task(kernel);
     let program = match Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)) {
@@ -351,16 +351,18 @@ fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form) -> Option
     let problem = |seed| Problem::in_form(shape, build.configuration.dtype, form, Fill::Integers, seed).ok();
     let first = problem(1)?;
     let mut device = emulator::Device::new();
-    let buffers =
-        [("A", &first.a), ("B", &first.b), ("C", &first.c)].map(|(name, m)| device.alloc(name, m.bytes().len()));
-    let arguments: Vec<Argument> = task.operands.iter().map(|operand| argument(operand, buffers)).collect();
+    let buffers = [("A", &first.a), ("B", &first.b), ("C", &first.c)].map(|(name, m)| {
+        let before = before as usize * m.element().bytes();
+        (device.alloc(name, before + m.bytes().len()), before as u64)
+    });
+    let arguments: Vec<Argument> = task.operands.iter().map(|operand| within(operand, buffers)).collect();
     let how = Launch::new(task.launch.grid, task.launch.block)
         .instruction_limit(INSTRUCTION_LIMIT)
         .dynamic_shared(task.dynamic_shared);
     for (seed, schedule) in [(1, Schedule::FirstFirst), (2, Schedule::LastFirst)] {
         let problem = problem(seed)?;
-        for (buffer, matrix) in buffers.into_iter().zip([&problem.a, &problem.b, &problem.c]) {
-            device.write(buffer, matrix.bytes()).ok()?;
+        for ((buffer, before), matrix) in buffers.into_iter().zip([&problem.a, &problem.b, &problem.c]) {
+            device.write_at(buffer, before as usize, matrix.bytes()).ok()?;
         }
         match device.launch(&program, how.schedule(schedule), &arguments) {
             Ok(_) => {}
@@ -368,7 +370,7 @@ fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form) -> Option
             Err(other) => return Some(format!("refused launch: {other}")),
         }
         let mut product = problem.c.bytes().to_vec();
-        if device.read(buffers[2], &mut product).is_err() {
+        if device.read_at(buffers[2].0, buffers[2].1 as usize, &mut product).is_err() {
             return Some(format!("fault: {}", FaultKind::Uninitialised));
         }
         if !Check::of(&problem, Fill::Integers, &problem.c.with_bytes(product), task.method()).right {
@@ -376,4 +378,15 @@ fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form) -> Option
         }
     }
     None
+}
+
+/// An operand, with the buffers of A, B and C and the bytes before the matrix in each.
+fn within(operand: &Operand, buffers: [(Buffer, u64); 3]) -> Argument {
+    match argument(operand, buffers.map(|(buffer, _)| buffer)) {
+        Argument::Buffer(buffer) => {
+            let before = buffers.iter().find(|(other, _)| *other == buffer).map_or(0, |(_, before)| *before);
+            Argument::Within(buffer, before)
+        }
+        other => other,
+    }
 }

@@ -59,13 +59,18 @@ fn every_form_is_exact<T: common::matrix::Scalar + DeviceRepr + Default>(
         for form in forms() {
             let [a, b, c] = form.elements(&shape).map(|elements| elements as usize);
             let [a, b, c] = [integers(a, 1), integers(b, 2), integers(c, 3)];
-            let upload = |numbers: &[f64]| -> CudaSlice<T> {
-                stream.clone_htod(&numbers.iter().map(|&x| from(x)).collect::<Vec<T>>()).unwrap()
-            };
-            let (on_a, on_b, mut on_c) = (upload(&a), upload(&b), upload(&c));
-            handle.gemm(&stream, shape, &form, &on_a, &on_b, &mut on_c).unwrap();
-            let found: Vec<f64> = stream.clone_dtoh(&on_c).unwrap().into_iter().map(to).collect();
-            assert!(found == product(&shape, &form, &a, &b, &c), "{shape}, {form}");
+            // At the beginning of memory, and one element behind: then no row begins at a multiple of 16 bytes.
+            for before in [0, 1] {
+                let upload = |numbers: &[f64]| -> CudaSlice<T> {
+                    let numbers = std::iter::repeat_n(&0.0, before).chain(numbers);
+                    stream.clone_htod(&numbers.map(|&x| from(x)).collect::<Vec<T>>()).unwrap()
+                };
+                let (on_a, on_b, mut on_c) = (upload(&a), upload(&b), upload(&c));
+                let (from_a, from_b) = (on_a.slice(before..), on_b.slice(before..));
+                handle.gemm(&stream, shape, &form, &from_a, &from_b, &mut on_c.slice_mut(before..)).unwrap();
+                let found: Vec<f64> = stream.clone_dtoh(&on_c).unwrap().into_iter().skip(before).map(to).collect();
+                assert!(found == product(&shape, &form, &a, &b, &c), "{shape}, {form}, {before} before");
+            }
         }
     }
 }
