@@ -212,12 +212,19 @@ pub fn the_grid_is_what_the_level_declares(level: &'static Level) -> Result<(), 
     Ok(())
 }
 
-/// Tile sizes from random numbers: mostly the default, its half or its quarter, of which many are right together; now and then
-/// one that fits nothing.
+/// Tile sizes from random numbers: some that are shipped, now and then with one halved or doubled, of which many are right together,
+/// or with one that fits nothing.
 fn pick_tiles(level: &'static Level, picks: &[u32]) -> Tiles {
     const ODD: [u32; 5] = [1, 3, 12, 40, 64];
-    let size = |default: u32, pick: u32| if pick < 50 { default >> (pick % 3) } else { ODD[pick as usize % ODD.len()] };
-    Tiles(level.tiles.iter().zip(picks).map(|(&(name, default), &pick)| (name, size(default, pick))).collect())
+    let shipped = level.shipped_builds();
+    let base = &shipped[picks.iter().sum::<u32>() as usize % shipped.len()].configuration.tiles;
+    let size = |size: u32, pick: u32| match pick {
+        0..4 => size / 2,
+        4..8 => size * 2,
+        8 => ODD[size as usize % ODD.len()],
+        _ => size,
+    };
+    Tiles(base.0.iter().zip(picks).map(|(&(name, base), &pick)| (name, size(base, pick).max(1))).collect())
 }
 
 /// The default's tiles of C, halved and quartered, are refused or right.
@@ -225,8 +232,9 @@ pub fn small_tiles_are_refused_or_right(level: &'static Level) -> Result<(), Str
     for (halvings, dtype) in [1, 2].into_iter().flat_map(|halvings| level.dtypes().map(move |dtype| (halvings, dtype)))
     {
         let of_c = |name: &str| name.ends_with(['M', 'N']);
-        let picks: Vec<u32> = level.tiles.iter().map(|(name, _)| if of_c(name) { halvings } else { 0 }).collect();
-        tile_sizes_are_refused_or_right(level, &picks, dtype, Shape { m: 40, n: 70, k: 30 })?;
+        let smaller = |&(name, size): &(&'static str, u32)| (name, if of_c(name) { size >> halvings } else { size });
+        let tiles = Tiles(level.tiles.iter().map(smaller).collect());
+        these_are_refused_or_right(level, tiles, dtype, Shape { m: 40, n: 70, k: 30 })?;
     }
     Ok(())
 }
@@ -238,9 +246,13 @@ pub fn tile_sizes_are_refused_or_right(
     dtype: Dtype,
     shape: Shape,
 ) -> Result<(), String> {
+    these_are_refused_or_right(level, pick_tiles(level, picks), dtype, shape)
+}
+
+fn these_are_refused_or_right(level: &'static Level, tiles: Tiles, dtype: Dtype, shape: Shape) -> Result<(), String> {
     let Some(compiler) = compiler() else { return Ok(()) };
     let mut build = level.default_build(dtype);
-    build.configuration.tiles = pick_tiles(level, picks);
+    build.configuration.tiles = tiles;
     let configuration = &build.configuration;
     match Kernel::compile(&build, &[], compiler) {
         Err(Error::Usage { message, .. }) => match message.starts_with(level.path) && message.lines().count() == 1 {
