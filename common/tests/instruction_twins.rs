@@ -17,11 +17,10 @@ const RECORD: &str = include_str!("data/twins-h200.txt");
 
 #[test]
 fn the_record_is_of_these_cases() {
-    let digest = Sha256::digest(include_bytes!("../../emulator/tests/ptx/cases.txt"));
-    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     assert!(
-        RECORD.contains(&digest),
-        "cases.txt has changed since the GPU saw it: run this test there, and record that"
+        RECORD.contains(&digest()),
+        "cases or forms have changed since the GPU saw them: run this test there, and record what it prints; now {}",
+        digest()
     );
     assert!(RECORD.contains("every_form_gives_the_same_bits_on_a_gpu ... ok"), "the record is of a run that failed");
 }
@@ -51,6 +50,18 @@ fn every_form_gives_the_same_bits_on_a_gpu() {
     }
     assert!(differ.is_empty(), "{} of {compared} forms differ:\n{}", differ.len(), differ.join("\n"));
     println!("{compared} forms give the same bits on {}", gpu.name());
+    println!("sha256 of cases.txt and of the forms' PTX: {}", digest());
+}
+
+/// Of all that the run depends on: the cases, and the PTX of each form.
+fn digest() -> String {
+    let mut hash = Sha256::new();
+    hash.update(include_bytes!("../../emulator/tests/ptx/cases.txt"));
+    for form in table::forms() {
+        hash.update(&form.name);
+        hash.update(&form.ptx);
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn newer_than(ptx: &str, architecture: u32) -> bool {

@@ -20,6 +20,8 @@ use crate::row::{Kind, Row};
 
 /// The largest size at which kernels that run on a GPU are counted on the emulator.
 const COUNTED: u32 = 256;
+/// Products that the loop on one core sums at most: as many as 2048 x 2048 x 2048 has, half a minute's work.
+const SERIAL: u64 = 1 << 33;
 
 /// A problem with its product.
 pub struct Bench<'a> {
@@ -76,7 +78,7 @@ impl<'a> Bench<'a> {
         for build in builds {
             put(self.level(build))?;
         }
-        if cpu { put(self.cpu()) } else { Ok(()) }
+        if cpu { self.cpu().map_or(Ok(()), put) } else { Ok(()) }
     }
 
     /// A level's row; where the GPU cannot run the default tile sizes, that of others.
@@ -172,15 +174,20 @@ impl<'a> Bench<'a> {
         Some(row)
     }
 
-    /// The row of the plain triple loop on this machine's CPU.
-    pub fn cpu(&self) -> Row {
+    /// The row of the plain triple loop on this machine's CPU; nothing for a problem that would take it minutes.
+    pub fn cpu(&self) -> Option<Row> {
+        let Shape { m, n, k } = self.problem.shape;
+        if u64::from(m).saturating_mul(n.into()).saturating_mul(k.into()) > SERIAL {
+            note("the loop on one core is left out: it would take minutes");
+            return None;
+        }
         let mut row =
             Row::new("CPU, one core".into(), String::new(), self.problem.dtype, self.problem.shape, Kind::Cpu);
-        let (c, milliseconds) = serial::timed(&self.problem);
+        let (c, milliseconds) = step("the loop on one core", || serial::timed(&self.problem));
         row.judge(&self.check(&c, Sum::Rounded));
         row.time(milliseconds[milliseconds.len() / 2]);
         row.launches = Some(milliseconds.len());
-        row
+        Some(row)
     }
 
     /// Whether a product that is no kernel's is right.

@@ -81,7 +81,7 @@ fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparis
     }
     against_vendor(&mut rows);
     if !compare.no_cpu {
-        rows.push(bench.cpu());
+        rows.extend(bench.cpu());
     }
     let modelled = matches!(device, Device::Emulator).then(|| peak(options.gpu, compare.how.dtype));
     Ok(Comparison { place: place(device, &options), peak_gflops: modelled, rows })
