@@ -13,7 +13,7 @@ fn main() -> io::Result<()> {
     let uses: String = levels.iter().map(|level| format!("pub use {level};\n")).collect();
     let list: String = levels.iter().map(|level| format!("    &{level}::LEVEL,\n")).collect();
     let text = format!(
-        "{uses}\n/// Every level, in order.\npub const LEVELS: [&rung::Level; {}] = [\n{list}];\n",
+        "{uses}\n/// Every level, in order.\npub static LEVELS: [&rung::Level; {}] = [\n{list}];\n",
         levels.len()
     );
     let folder = env::var("OUT_DIR").map_err(io::Error::other)?;

@@ -9,10 +9,10 @@ use std::ptr;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys};
 use libloading::Library;
-use rung::form::Layout;
-use rung::problem::Problem;
+use rung::form::{Form, Layout};
+use rung::level::Parameter;
 use rung::task::Operand;
-use rung::{Dtype, Element};
+use rung::{Dtype, Element, Shape};
 
 /// NVRTC, NVIDIA's run-time compiler, loaded.
 #[derive(Debug)]
@@ -202,6 +202,27 @@ pub(crate) fn launch(
     unsafe { arguments.launch(config).map(|_| ()) }
 }
 
+/// Launches a kernel with its arguments as values, in its order, each of 32 or 64 bits.
+pub(crate) fn submit(
+    stream: &CudaStream,
+    function: &CudaFunction,
+    [grid, block]: [[u32; 3]; 2],
+    shared: u32,
+    values: &[u64],
+) -> Result<(), DriverError> {
+    stream.context().bind_to_thread()?;
+    let mut pointers = [ptr::null_mut(); Parameter::ANY_FORM.len()];
+    for (pointer, value) in pointers.iter_mut().zip(values) {
+        *pointer = ptr::from_ref(value).cast_mut().cast::<c_void>();
+    }
+    let (function, stream, none) = (function.cu_function(), stream.cu_stream(), ptr::null_mut());
+    let ([x, y, z], [bx, by, bz]) = (grid, block);
+    // SAFETY: the signature is cuda.h's; a plan's values are as many as its kernel's parameters and at least as wide, and are
+    // copied before the call returns; that the kernel stays within its matrices, whose sizes were checked, is what the
+    // emulator and compute-sanitizer check.
+    unsafe { sys::cuLaunchKernel(function, x, y, z, bx, by, bz, shared, stream, pointers.as_mut_ptr(), none).result() }
+}
+
 /// Launches `form(const void* in, void* out)`.
 pub(crate) fn launch_form(
     stream: &CudaStream,
@@ -270,17 +291,16 @@ impl Cublas {
     }
 
     /// C = alpha·A·B + beta·C on the device, row-major: cuBLAS, which is column-major, sees Cᵀ = Bᵀ·Aᵀ.
-    pub(crate) fn gemm(&self, problem: &Problem, [a, b, c]: [u64; 3]) -> Result<(), String> {
-        let Problem { shape, dtype, form, .. } = problem;
+    pub(crate) fn gemm(&self, dtype: Dtype, shape: &Shape, form: &Form, [a, b, c]: [u64; 3]) -> Result<(), String> {
         let (m, n, k) = (shape.m as c_int, shape.n as c_int, shape.k as c_int);
-        let [lda, ldb, ldc] = [&problem.a, &problem.b, &problem.c].map(|matrix| matrix.leading() as c_int);
+        let [lda, ldb, ldc] = form.leading(shape).map(|leading| leading as c_int);
         let transposed = c_int::from(form.layout == Layout::Columns);
         let (alpha, beta) = (form.alpha, form.beta);
         let (alpha32, beta32) = (alpha as f32, beta as f32);
         // SAFETY: the signatures are cublas_v2.h's; the buffers hold the problem's matrices, with their leading dimensions; alpha
         // and beta have the type of the sums, and are read from the host before the call returns.
         unsafe {
-            let status = match *dtype {
+            let status = match dtype {
                 Dtype::F64 => {
                     let gemm = self.get::<Gemm<f64>>(c"cublasDgemm_v2")?;
                     let (a, b, c) = (a as *const f64, b as *const f64, c as *mut f64);

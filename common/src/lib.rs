@@ -9,6 +9,7 @@
 //! - [`timing`]: how long, on a GPU
 //! - [`road`]: these steps, for any kernel
 //! - [`multiply()`]: all of this as one call; [`choice`]: by which level, [`tuned`]: what measurements say of that
+//! - [`Handle`]: for those who call us as a library: matrices stay on the GPU, kernels stay loaded
 //! - [`serial`]: the same product on one core of the CPU, as a baseline
 //! - [`progress`]: a word about what lasts long
 
@@ -16,6 +17,7 @@ pub mod choice;
 pub mod cli;
 pub mod device;
 mod ffi;
+mod handle;
 pub mod kernel;
 mod libraries;
 pub mod multiply;
@@ -27,6 +29,7 @@ pub mod timing;
 pub mod tuned;
 
 pub use choice::Choice;
+pub use handle::{Batch, Handle};
 pub use multiply::multiply;
 pub use run::{execute, run};
 pub use rung::{

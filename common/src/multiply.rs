@@ -3,7 +3,7 @@
 use rung::fit::{Card, fitting};
 use rung::matrix::Scalar;
 use rung::problem::Problem;
-use rung::{Dtype, Element, Error, Shape};
+use rung::{Dtype, Error, Shape};
 
 use crate::choice::{Choice, best};
 use crate::device::{Device, Extras};
@@ -43,7 +43,7 @@ use crate::kernel::{Kernel, nvrtc};
 /// ```
 pub fn multiply<T: Scalar>(choice: Choice, device: &Device, shape: Shape, a: &[T], b: &[T]) -> Result<Vec<T>, Error> {
     check(&shape, a.len(), b.len())?;
-    let dtype = if T::ELEMENT == Element::F64 { Dtype::F64 } else { Dtype::F32 };
+    let dtype = Dtype::of_all(T::ELEMENT);
     let build = match choice {
         Choice::Level(level) => fitting(level.default_build(dtype), &Card::of_architecture(device.architecture()))?.0,
         Choice::Best(levels) => best(levels, device, &shape, dtype)

@@ -2,6 +2,7 @@
 
 use common::choice::{best, by_record, by_tile};
 use common::device::Device;
+use common::form::Form;
 use common::kernel::nvrtc::nowhere;
 use common::tuned::{Best, Record, Run, distance, records};
 use common::{Dtype, Level, Shape};
@@ -29,7 +30,7 @@ fn record(architecture: u32, best: Vec<Best>) -> Record {
 
 /// The level's number and the tile sizes that these records choose, on a machine without a compiler.
 fn chosen(records: &[Record], levels: &[&'static Level], shape: Shape, architecture: u32) -> Option<(u32, Vec<u32>)> {
-    let build = by_record(records, levels, architecture, &shape, Dtype::F32, nowhere)?;
+    let build = by_record(records, levels, architecture, &shape, Dtype::F32, &Form::PLAIN, nowhere)?;
     Some((build.level.number, build.configuration.tiles.sizes()))
 }
 
@@ -125,7 +126,7 @@ fn every_record_is_read() {
 #[test]
 fn without_a_record_a_large_problem_gets_a_large_tile_and_a_small_one_many_blocks() {
     let chosen = |size: u32| {
-        let build = by_tile(&LADDER, &Device::Emulator, &shape(size, size, size), Dtype::F32).unwrap();
+        let build = by_tile(&LADDER, 90, 132, &shape(size, size, size), Dtype::F32, &Form::PLAIN).unwrap();
         (build.level.number, build.configuration.tiles.sizes())
     };
     assert_eq!(chosen(4096), (2, vec![128, 128, 8, 8, 8]));
@@ -135,6 +136,6 @@ fn without_a_record_a_large_problem_gets_a_large_tile_and_a_small_one_many_block
 
 #[test]
 fn the_emulator_is_the_gpu_that_it_models() {
-    let of_the_record = by_record(records(), &LADDER, 90, &SMALL, Dtype::F64, nowhere).unwrap();
+    let of_the_record = by_record(records(), &LADDER, 90, &SMALL, Dtype::F64, &Form::PLAIN, nowhere).unwrap();
     assert_eq!(best(&LADDER, &Device::Emulator, &SMALL, Dtype::F64).unwrap(), of_the_record);
 }

@@ -253,3 +253,71 @@ fn calls_that_cannot_be_are_refused() {
     let narrow = text(FUNCTIONS, "mov.u32 %r9, next;");
     assert!(module(&narrow).is_err(), "an address of 64 bits");
 }
+
+#[test]
+fn what_a_call_hands_over_is_what_every_target_takes() {
+    let body = |targets: &str, mine: &str, call: &str| {
+        format!(
+            "mov.u64 %d3, next; {{ .param .{mine} a; .param .b32 b; st.param.{mine} [a], 0;\n\
+             one: .callprototype (.param .b32 _) _ (.param .b32 _);\ntwo: .callprototype (.param .b32 _) _ (.param .b64 _);\n\
+             three: .calltargets {targets};\n{call}\nld.param.b32 %r9, [b]; }}"
+        )
+    };
+    for (targets, mine, call, taken) in [
+        ("next, square", "b32", "call (b), %d3, (a), one;", true),
+        ("next, square", "b32", "call (b), %d3, (a), three;", true),
+        ("next, square", "b64", "call (b), %d3, (a), two;", true),
+        ("next, square", "b32", "call (b), %d3, (7), one;", true),
+        ("next, square", "b64", "call (b), %d3, (a), one;", false),
+        ("next, square", "b32", "call (b), %d3, (a), two;", false),
+        ("next, square", "b64", "call (b), %d3, (a), three;", false),
+        ("next, wide", "b32", "call (b), %d3, (a), three;", false),
+        ("wide, next", "b64", "call (b), %d3, (a), three;", false),
+        ("next, square", "b32", "call (b), %d3, (a, a), one;", false),
+        ("next, square", "b32", "call %d3, (a), one;", false),
+        ("next, square", "b32", "call (7), %d3, (a), one;", false),
+        ("next, square", "b32", "call (0f3F800000), %d3, (a), one;", false),
+        ("next, square", "b32", "call (b), next, (a);", true),
+        ("next, square", "b32", "call (b), wide, (a);", false),
+        ("next, square", "b64", "call (b), wide, (a);", true),
+    ] {
+        let parsed = module(&text(FUNCTIONS, &body(targets, mine, call))).map(drop);
+        assert_eq!(parsed.is_ok(), taken, "{targets}, {mine}, {call}: {parsed:?}");
+    }
+}
+
+#[test]
+fn each_call_begins_with_memory_that_nobody_wrote() {
+    // The first call writes its array, the second one, in the same place, reads it; so does one without a first call.
+    let functions = ".func (.param .b32 r) f (.param .b32 x) {\n\
+        .local .align 4 .b32 mine[2]; .reg .pred %p<3>; .reg .b32 %r<9>;\n\
+        ld.param.u32 %r1, [x]; setp.lt.u32 %p1, %r1, 100; @%p1 bra SHORT;\n\
+        { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), f, (a); ld.param.b32 %r2, [b]; }\n\
+        SHORT: setp.eq.u32 %p2, %r1, 1; @!%p2 bra READ; st.local.u32 [mine+4], %r1;\n\
+        READ: ld.local.u32 %r3, [mine+4]; add.u32 %r3, %r3, 1; st.param.b32 [r], %r3; ret; }\n";
+    let one = |value: u32| {
+        format!(
+            "mov.u32 %r3, {value};\n{}\nadd.u32 %r4, %r4, %r9;\n",
+            call("f, (a)", "%r3").replace("one:", &format!("one{value}:"))
+        )
+    };
+    let body = |calls: &[u32]| {
+        format!("mov.u32 %r4, 0;\n{}mov.u32 %r9, %r4;", calls.iter().map(|value| one(*value)).collect::<String>())
+    };
+    gives(&text(functions, &body(&[1])), 33, |_| 2);
+    for calls in [&[2][..], &[1, 2]] {
+        assert_eq!(convicted(&text(functions, &body(calls))).kind, FaultKind::Uninitialised, "{calls:?}");
+    }
+}
+
+#[test]
+fn predicates_and_registers_outlive_a_call() {
+    let functions = ".func (.param .b32 r) sum (.param .b32 x) { .reg .pred %p<5>; .reg .b32 %r<9>; .reg .b64 %d<3>;\n\
+        ld.param.u32 %r1, [x]; mov.u32 %r5, 0; setp.eq.u32 %p1, %r1, 0; @%p1 bra END;\n\
+        and.b32 %r2, %r1, 1; setp.eq.u32 %p2, %r2, 1; and.b32 %r2, %r1, 2; setp.eq.u32 %p3, %r2, 2; cvt.u64.u32 %d1, %r1; add.s32 %r3, %r1, -1;\n\
+        { .param .b32 a; .param .b32 b; st.param.b32 [a], %r3; call.uni (b), sum, (a); ld.param.b32 %r5, [b]; }\n\
+        @%p2 add.u32 %r5, %r5, 1; @%p3 add.u32 %r5, %r5, 100; cvt.u32.u64 %r4, %d1; mad.lo.u32 %r5, %r4, 10000, %r5;\n\
+        END: st.param.b32 [r], %r5; ret; }\n";
+    let wanted = |n: u32| (1..=n).map(|k| (k & 1) + 100 * (k >> 1 & 1) + 10000 * k).sum();
+    gives(&text(functions, &call("sum, (a)", "%r1")), 40, wanted);
+}

@@ -19,8 +19,10 @@ use common::kernel::nvrtc;
 pub use order::order_of_blocks_changes_nothing;
 pub use rung::Shape;
 use rung::check::Check;
+use rung::form::{Form, Specialization};
 use rung::kernel::lower::{declared, lowest, needed};
 use rung::kernel::{Compiler, Kernel, Origin, shipped};
+use rung::matrix::Matrix;
 use rung::problem::{Fill, Problem};
 use rung::report::Report;
 use rung::{Build, Decomposition, Dtype, Error, Level, Tiles};
@@ -121,15 +123,64 @@ pub fn is_exact(device: &Device, build: &Build, shape: Shape) -> Result<(), Stri
 }
 
 fn kernel_is_exact(device: &Device, build: &Build, kernel: &Kernel, shape: Shape) -> Result<(), String> {
-    let wrap = |what: String| format!("{build}, {shape}: {what}");
+    kernel_is_exact_in(device, build, kernel, shape, Form::PLAIN)
+}
+
+/// The same in any form; and what lies between the rows of C is as it was.
+fn kernel_is_exact_in(device: &Device, build: &Build, kernel: &Kernel, shape: Shape, form: Form) -> Result<(), String> {
+    let wrap = |what: String| format!("{build}, {shape}, {form}: {what}");
     let seed = u64::from(shape.m) << 40 | u64::from(shape.n) << 20 | u64::from(shape.k);
-    let problem =
-        Problem::new(shape, build.configuration.dtype, Fill::Integers, seed).map_err(|e| wrap(e.to_string()))?;
+    let problem = Problem::in_form(shape, build.configuration.dtype, form, Fill::Integers, seed)
+        .map_err(|e| wrap(e.to_string()))?;
     let extras = Extras::new(false, true);
-    let task = build.plan(shape).map_err(|e| wrap(e.to_string()))?.task(kernel);
+    let task = build.plan_in(shape, form).map_err(|e| wrap(e.to_string()))?.task(kernel);
     let ran = device.launch(&task, &problem, extras).map_err(|e| wrap(e.to_string()))?;
+    if !between_rows(&ran.c).eq(between_rows(&problem.c)) {
+        return Err(wrap("something is written between the rows of C".to_string()));
+    }
     let check = Check::of(&problem, Fill::Integers, &ran.c, task.method());
     if check.right { Ok(()) } else { Err(wrap(format!("{check:?}"))) }
+}
+
+/// The bytes after the columns of each row.
+fn between_rows(matrix: &Matrix) -> impl Iterator<Item = &[u8]> {
+    let size = matrix.element().bytes();
+    let row = matrix.leading() * size;
+    matrix.bytes().chunks(row).map(move |bytes| &bytes[(matrix.columns() * size).min(bytes.len())..])
+}
+
+/// A form that a specialization computes, with factors that are exact, and rows so far apart.
+pub fn form_of(specialization: Specialization, padding: [u32; 3]) -> Form {
+    let beta = if specialization.added { -3.0 } else { 0.0 };
+    Form { alpha: 2.0, beta, layout: specialization.layout, padding }
+}
+
+/// Every shipped specialization is exact on awkward shapes, with rows that begin at multiples of 16 bytes and with others.
+pub fn every_form_is_exact(level: &'static Level, device: &Device) -> Result<(), String> {
+    let builds = level.all_shipped_builds();
+    let forms = builds.iter().filter(|build| !build.configuration.specialization.is_plain()).count();
+    let expected = if level.takes_any_form() { 3 * level.types.len() } else { 0 };
+    if forms != expected {
+        return Err(format!("{forms} builds are shipped for other forms, and not {expected}"));
+    }
+    if !level.takes_any_form() {
+        return match builds[0].clone().in_form(&Form { alpha: 2.0, ..Form::PLAIN }) {
+            Err(Error::Usage { message, .. }) if message.contains("does not compute C = 2·A·B") => Ok(()),
+            other => Err(format!("a level that takes the plain product alone takes a factor: {other:?}")),
+        };
+    }
+    for build in builds.iter().filter(|build| build.is_default() || !build.configuration.specialization.is_plain()) {
+        let kernel = Kernel::obtain(build, 90, nvrtc::find).map_err(|e| e.to_string())?;
+        let tile = build.tile();
+        let shapes = [(1, 1, 1), (33, 20, 65), (tile.m + 3, tile.n + 4, 2 * tile.k + 3), (tile.m, 2 * tile.n, tile.k)];
+        for ((m, n, k), padding) in
+            shapes.into_iter().flat_map(|shape| [[0; 3], [4, 8, 4], [1, 3, 5]].map(|p| (shape, p)))
+        {
+            let form = form_of(build.configuration.specialization, padding);
+            kernel_is_exact_in(device, build, &kernel, Shape { m, n, k }, form)?;
+        }
+    }
+    Ok(())
 }
 
 /// Every shipped configuration is exact on every awkward shape.
@@ -161,12 +212,19 @@ pub fn the_grid_is_what_the_level_declares(level: &'static Level) -> Result<(), 
     Ok(())
 }
 
-/// Tile sizes from random numbers: mostly the default, its half or its quarter, of which many are right together; now and then
-/// one that fits nothing.
+/// Tile sizes from random numbers: some that are shipped, now and then with one halved or doubled, of which many are right together,
+/// or with one that fits nothing.
 fn pick_tiles(level: &'static Level, picks: &[u32]) -> Tiles {
     const ODD: [u32; 5] = [1, 3, 12, 40, 64];
-    let size = |default: u32, pick: u32| if pick < 50 { default >> (pick % 3) } else { ODD[pick as usize % ODD.len()] };
-    Tiles(level.tiles.iter().zip(picks).map(|(&(name, default), &pick)| (name, size(default, pick))).collect())
+    let shipped = level.shipped_builds();
+    let base = &shipped[picks.iter().sum::<u32>() as usize % shipped.len()].configuration.tiles;
+    let size = |size: u32, pick: u32| match pick {
+        0..4 => size / 2,
+        4..8 => size * 2,
+        8 => ODD[size as usize % ODD.len()],
+        _ => size,
+    };
+    Tiles(base.0.iter().zip(picks).map(|(&(name, base), &pick)| (name, size(base, pick).max(1))).collect())
 }
 
 /// The default's tiles of C, halved and quartered, are refused or right.
@@ -174,8 +232,9 @@ pub fn small_tiles_are_refused_or_right(level: &'static Level) -> Result<(), Str
     for (halvings, dtype) in [1, 2].into_iter().flat_map(|halvings| level.dtypes().map(move |dtype| (halvings, dtype)))
     {
         let of_c = |name: &str| name.ends_with(['M', 'N']);
-        let picks: Vec<u32> = level.tiles.iter().map(|(name, _)| if of_c(name) { halvings } else { 0 }).collect();
-        tile_sizes_are_refused_or_right(level, &picks, dtype, Shape { m: 40, n: 70, k: 30 })?;
+        let smaller = |&(name, size): &(&'static str, u32)| (name, if of_c(name) { size >> halvings } else { size });
+        let tiles = Tiles(level.tiles.iter().map(smaller).collect());
+        these_are_refused_or_right(level, tiles, dtype, Shape { m: 40, n: 70, k: 30 })?;
     }
     Ok(())
 }
@@ -187,9 +246,13 @@ pub fn tile_sizes_are_refused_or_right(
     dtype: Dtype,
     shape: Shape,
 ) -> Result<(), String> {
+    these_are_refused_or_right(level, pick_tiles(level, picks), dtype, shape)
+}
+
+fn these_are_refused_or_right(level: &'static Level, tiles: Tiles, dtype: Dtype, shape: Shape) -> Result<(), String> {
     let Some(compiler) = compiler() else { return Ok(()) };
     let mut build = level.default_build(dtype);
-    build.configuration.tiles = pick_tiles(level, picks);
+    build.configuration.tiles = tiles;
     let configuration = &build.configuration;
     match Kernel::compile(&build, &[], compiler) {
         Err(Error::Usage { message, .. }) => match message.starts_with(level.path) && message.lines().count() == 1 {

@@ -22,11 +22,18 @@ type Rule = (&'static str, fn(&str) -> Vec<Edit>);
 /// The bytes of a line that are replaced, and what by.
 type Edit = (Range<usize>, String);
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     ("drop a barrier", |code| {
         let mut edits = replaced(code, "__syncthreads();", &[";"]);
         edits.extend(replaced(code, "asm volatile(\"cp.async.commit_group;\");", &[";"]));
+        edits
+    }),
+    ("drop or loosen a fence or a wait", |code| {
+        let mut edits = replaced(code, "__threadfence();", &[";"]);
         edits.extend(replaced(code, "(STAGES - 2)", &["(STAGES - 1)"]));
+        if code.contains("cp.async.wait") {
+            edits.push((code.len() - code.trim_start().len()..code.trim_end().len(), ";".to_string()));
+        }
         edits
     }),
     ("loosen a comparison", |code| {
@@ -37,7 +44,7 @@ const RULES: [Rule; 8] = [
     }),
     ("drop a condition", drop_conditions),
     ("shift an index", shift_indices),
-    ("shrink a shared array", |code| brackets(code, code.contains("__shared__"), &[" - 1"])),
+    ("shrink a shared array", |code| brackets(code, is_shared(code), &[" - 1"])),
     ("start or step off by one", |code| {
         let mut edits = replaced(code, "k0 = 0", &["k0 = 1"]);
         edits.extend(replaced(code, "int k = 0", &["int k = 1"]));
@@ -62,6 +69,11 @@ const RULES: [Rule; 8] = [
             ("[now]", "[now ^ 1]"),
             ("a_aligned)", "b_aligned)"),
             ("b_aligned)", "a_aligned)"),
+            ("p.lda", "p.ldb"),
+            ("p.ldb", "p.lda"),
+            ("p.ldc", "p.ldb"),
+            ("p.alpha", "p.beta"),
+            ("p.beta", "p.alpha"),
         ];
         pairs.iter().flat_map(|(from, to)| replaced(code, from, &[to])).collect()
     }),
@@ -129,8 +141,19 @@ fn brackets(code: &str, wanted: bool, additions: &[&str]) -> Vec<Edit> {
 
 /// Indices one too high and one too low, but not in declarations.
 fn shift_indices(code: &str) -> Vec<Edit> {
-    let declares = code.contains("__shared__") || code.contains("= {}") || code.starts_with("__device__");
-    brackets(code, !declares, &[" + 1", " - 1"])
+    brackets(code, !is_shared(code) && !is_local(code), &[" + 1", " - 1"])
+}
+
+/// Whether an array of shared memory is declared, or one that is a member of what lies there.
+fn is_shared(code: &str) -> bool {
+    let is_member = code.trim_start().starts_with("T ") && code.contains("][") && !code.contains('=');
+    is_member || code.contains("__shared__") && !code.contains("extern")
+}
+
+/// Whether another array is declared.
+fn is_local(code: &str) -> bool {
+    let starts = ["alignas", "Vector ", "T ", "using ", "__device__", "extern"];
+    starts.iter().any(|start| code.trim_start().starts_with(start)) && !code.contains("](")
 }
 
 /// Each side of each `&&` and `||` left out, and each condition of a `?` and of an `if` taken to hold.
@@ -207,6 +230,10 @@ mod tests {
     #[test]
     fn each_rule_makes_what_it_says() {
         assert_eq!(made("drop a barrier", "__syncthreads();  // full"), [";  // full"]);
+        let rule = "drop or loosen a fence or a wait";
+        assert_eq!(made(rule, "  __threadfence();"), ["  ;"]);
+        assert_eq!(made(rule, "  asm(\"cp.async.wait_all;\" :);"), ["  ;"]);
+        assert_eq!(made(rule, "asm(\"cp.async.wait_group %0;\" ::\"n\"(STAGES - 2));").len(), 2);
         assert_eq!(
             made("loosen a comparison", "if (a >= M || b < N) {"),
             ["if (a >= M || b <= N) {", "if (a > M || b < N) {"]
@@ -218,6 +245,9 @@ mod tests {
             made("shrink a shared array", "__shared__ T As[M][N];"),
             ["__shared__ T As[(M) - 1][N];", "__shared__ T As[M][(N) - 1];"]
         );
+        assert_eq!(made("shrink a shared array", "    T b[K][N];").len(), 2);
+        assert_eq!(made("shrink a shared array", "    T e[V];"), [""; 0]);
+        assert_eq!(made("shift an index", "    alignas(16) T a[2][TM];"), [""; 0]);
         assert_eq!(made("leave the edge unfilled", "  As[y] = a && b ? A[i] : T(0);"), ["  if (a && b) As[y] = A[i];"]);
         assert_eq!(made("take one for the other", "A[r * K + k]"), ["A[r * N + k]"]);
         assert_eq!(made("start or step off by one", "for (int k0 = 0; k0 < K; k0 += BK) {").len(), 3);

@@ -4,17 +4,20 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use emulator::{Argument, FaultKind, Launch, LaunchError, Module, Schedule};
+use emulator::{Argument, Buffer, FaultKind, Launch, LaunchError, Module, Schedule};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::mutants::{Mutant, mutants, rules};
-use super::{awkward_shapes, compiler, skipped};
+use super::{awkward_shapes, compiler, form_of, skipped};
 use rung::Build;
 use rung::Error;
 use rung::check::Check;
+use rung::emulated::argument;
+use rung::form::Form;
 use rung::kernel::{Compiler, Kernel};
 use rung::problem::{Fill, Problem};
+use rung::task::Operand;
 use rung::{Configuration, Level, Shape};
 
 /// Warp instructions of one thread block, after which a mutant counts as stuck.
@@ -74,7 +77,13 @@ pub struct Survivor {
 /// The committed record is whole and, where NVRTC is at hand, what a run gives: of the many mutants of a large kernel, a
 /// sample is caught or explained, unless `ALL_MUTATIONS=1` asks for all. With `UPDATE_MUTATIONS=1` it is written anew;
 /// the reasons of known survivors are kept.
-pub fn record_holds(level: &'static Level, committed: &str, file: &Path) -> Result<(), String> {
+/// `without` are the rules that find nothing in this kernel: any other finds something.
+pub fn record_holds(level: &'static Level, without: &[&str], committed: &str, file: &Path) -> Result<(), String> {
+    let made = mutants(level.source);
+    let idle: Vec<&str> = rules().filter(|rule| !made.iter().any(|mutant| mutant.rule == *rule)).collect();
+    if idle != without {
+        return Err(format!("the rules {idle:?} find nothing in {}, and {without:?} are said to", level.path));
+    }
     let old: Option<Record> = serde_json::from_str(committed).ok();
     let update = std::env::var_os("UPDATE_MUTATIONS").is_some();
     if !update {
@@ -273,12 +282,12 @@ struct Right {
     kernel: Kernel,
 }
 
-/// A build, and the same with all other tile sizes that are shipped, from the smallest tile of C on.
+/// A build, and the same with all other tile sizes that are shipped, from the smallest tile of C on, then for other forms.
 fn with_other_tiles(build: &Build) -> Vec<Build> {
     let kind = |build: &Build| (build.configuration.dtype, build.configuration.variant);
-    let mut all: Vec<Build> = build.level.shipped_builds();
+    let mut all: Vec<Build> = build.level.all_shipped_builds();
     all.retain(|other| kind(other) == kind(build));
-    all.sort_by_key(|other| (other != build, area(other)));
+    all.sort_by_key(|other| (other != build, !other.configuration.specialization.is_plain(), area(other)));
     all
 }
 
@@ -317,32 +326,43 @@ fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
 
 /// How a run in a configuration catches a kernel, if one does.
 fn caught(build: &Build, kernel: &Kernel) -> Option<String> {
-    shapes(build).iter().find_map(|shape| caught_on(build, kernel, *shape))
+    let caught = |(shape, (form, before))| caught_on(build, kernel, shape, form, before);
+    shapes(build).into_iter().zip(forms(build).into_iter().cycle()).find_map(caught)
+}
+
+/// The forms in which a build runs, one after the other, and how many elements lie before each matrix in its buffer.
+fn forms(build: &Build) -> Vec<(Form, u64)> {
+    let form = |padding| form_of(build.configuration.specialization, padding);
+    match build.level.takes_any_form() {
+        true => vec![(form([0; 3]), 0), (form([4, 8, 4]), 0), (form([1, 3, 5]), 0), (form([4, 8, 4]), 1)],
+        false => vec![(Form::PLAIN, 0)],
+    }
 }
 
 /// How one run catches it, if it does. It is launched twice, in the order of the grid and then, with other numbers, in the
 /// opposite one: neither that order nor what the first launch leaves behind may spoil the second.
-fn caught_on(build: &Build, kernel: &Kernel, shape: Shape) -> Option<String> {
-    let plan = build.plan(shape).ok()?;
+fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form, before: u64) -> Option<String> {
+    let plan = build.plan_in(shape, form).ok()?;
     let task = plan.task(kernel);
     let program = match Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)) {
         Ok(program) => program,
         Err(error) => return Some(format!("not run by the emulator: {error}")),
     };
-    let problem = |seed| Problem::new(shape, build.configuration.dtype, Fill::Integers, seed).ok();
+    let problem = |seed| Problem::in_form(shape, build.configuration.dtype, form, Fill::Integers, seed).ok();
     let first = problem(1)?;
     let mut device = emulator::Device::new();
-    let buffers =
-        [("A", &first.a), ("B", &first.b), ("C", &first.c)].map(|(name, m)| device.alloc(name, m.bytes().len()));
-    let mut arguments = buffers.map(Argument::Buffer).to_vec();
-    arguments.extend([shape.m, shape.n, shape.k].map(Argument::U32));
+    let buffers = [("A", &first.a), ("B", &first.b), ("C", &first.c)].map(|(name, m)| {
+        let before = before as usize * m.element().bytes();
+        (device.alloc(name, before + m.bytes().len()), before as u64)
+    });
+    let arguments: Vec<Argument> = task.operands.iter().map(|operand| within(operand, buffers)).collect();
     let how = Launch::new(task.launch.grid, task.launch.block)
         .instruction_limit(INSTRUCTION_LIMIT)
         .dynamic_shared(task.dynamic_shared);
     for (seed, schedule) in [(1, Schedule::FirstFirst), (2, Schedule::LastFirst)] {
         let problem = problem(seed)?;
-        for (buffer, matrix) in buffers.into_iter().zip([&problem.a, &problem.b, &problem.c]) {
-            device.write(buffer, matrix.bytes()).ok()?;
+        for ((buffer, before), matrix) in buffers.into_iter().zip([&problem.a, &problem.b, &problem.c]) {
+            device.write_at(buffer, before as usize, matrix.bytes()).ok()?;
         }
         match device.launch(&program, how.schedule(schedule), &arguments) {
             Ok(_) => {}
@@ -350,7 +370,7 @@ fn caught_on(build: &Build, kernel: &Kernel, shape: Shape) -> Option<String> {
             Err(other) => return Some(format!("refused launch: {other}")),
         }
         let mut product = problem.c.bytes().to_vec();
-        if device.read(buffers[2], &mut product).is_err() {
+        if device.read_at(buffers[2].0, buffers[2].1 as usize, &mut product).is_err() {
             return Some(format!("fault: {}", FaultKind::Uninitialised));
         }
         if !Check::of(&problem, Fill::Integers, &problem.c.with_bytes(product), task.method()).right {
@@ -358,4 +378,15 @@ fn caught_on(build: &Build, kernel: &Kernel, shape: Shape) -> Option<String> {
         }
     }
     None
+}
+
+/// An operand, with the buffers of A, B and C and the bytes before the matrix in each.
+fn within(operand: &Operand, buffers: [(Buffer, u64); 3]) -> Argument {
+    match argument(operand, buffers.map(|(buffer, _)| buffer)) {
+        Argument::Buffer(buffer) => {
+            let before = buffers.iter().find(|(other, _)| *other == buffer).map_or(0, |(_, before)| *before);
+            Argument::Within(buffer, before)
+        }
+        other => other,
+    }
 }

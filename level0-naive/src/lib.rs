@@ -2,7 +2,7 @@
 use rung::{Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
-pub const LEVEL: Level = Level {
+pub static LEVEL: Level = Level {
     number: 0,
     name: "level0-naive",
     title: "one thread, one element",

@@ -3,7 +3,7 @@
 use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
-pub const LEVEL: Level = Level {
+pub static LEVEL: Level = Level {
     number: 10,
     name: "level10-stream-k",
     title: "stream-K",
@@ -75,7 +75,7 @@ pub const LEVEL: Level = Level {
         optimization: Some(1),
         shared: |c| {
             let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
-            stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + 16)
+            stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + c.padding())
         },
         parameters: Parameter::ANY_FORM,
         decomposition: Decomposition::StreamK("BLOCKS"),

@@ -3,7 +3,7 @@
 use rung::{Dim3, LaunchShape, Level, Needs, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
-pub const LEVEL: Level = Level {
+pub static LEVEL: Level = Level {
     number: 3,
     name: "level3-double-buffer",
     title: "double buffering",

@@ -3,7 +3,7 @@
 use rung::{Dim3, Dtype, LaunchShape, Level, Needs, Tile, Types, Variant};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
-pub const LEVEL: Level = Level {
+pub static LEVEL: Level = Level {
     number: 7,
     name: "level7-register-pipeline",
     title: "two sets of registers",

@@ -3,7 +3,7 @@
 use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
-pub const LEVEL: Level = Level {
+pub static LEVEL: Level = Level {
     number: 9,
     name: "level9-split-k",
     title: "split-K",
@@ -88,7 +88,7 @@ pub const LEVEL: Level = Level {
         shared: |c| {
             let [bm, bn, bk, wk, stages] = ["BM", "BN", "BK", "WK", "STAGES"].map(|name| c.tiles[name]);
             let bytes = c.dtype.input.bytes() as u32;
-            (stages * bk * ((bm + bn) * bytes + 16)).max(bk / wk * bm * (bn * bytes + 16))
+            (stages * bk * ((bm + bn) * bytes + c.padding())).max(bk / wk * bm * (bn * bytes + 16))
         },
         parameters: Parameter::ANY_FORM,
         decomposition: Decomposition::SplitK("SPLIT"),

@@ -34,7 +34,8 @@ struct Shipped {
 
 /// All levels, in order, as a JSON array.
 pub fn levels() -> String {
-    let levels: Vec<Rung> = ladder::LEVELS.into_iter().map(Rung::of).collect();
+    // Of the constant, this crate would have a copy of its own, with all PTX.
+    let levels: Vec<Rung> = ladder::levels(&[]).into_iter().flatten().map(Rung::of).collect();
     serde_json::to_string(&levels).unwrap_or_default()
 }
 

@@ -69,6 +69,11 @@ impl Dtype {
         Dtype { input, sum, output }
     }
 
+    /// Everything in one type.
+    pub const fn of_all(element: Element) -> Dtype {
+        Dtype::of(element, element, element)
+    }
+
     /// Its name on the command line: the inputs' type, and C's where that is not the usual one.
     pub fn name(self) -> &'static str {
         Dtype::ALL.iter().find(|(_, dtype)| *dtype == self).map_or("unnamed", |(name, _)| name)

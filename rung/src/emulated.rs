@@ -1,6 +1,6 @@
 //! The product on the emulator: counts, faults, and no time.
 
-use emulator::{Argument, DeviceError, FaultKind, Launch, LaunchError, Module, PtxError};
+use emulator::{Argument, Buffer, DeviceError, FaultKind, Launch, LaunchError, Module, PtxError};
 
 use crate::error::Error;
 use crate::facts::{Extras, Facts, Ran};
@@ -31,16 +31,7 @@ pub fn launch(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> R
     };
     let [a, b, c] = [upload("A", &problem.a)?, upload("B", &problem.b)?, upload("C", &problem.c)?];
 
-    let argument = |operand: &Operand| match *operand {
-        Operand::A => Argument::Buffer(a),
-        Operand::B => Argument::Buffer(b),
-        Operand::C => Argument::Buffer(c),
-        Operand::U32(value) => Argument::U32(value),
-        Operand::U64(value) => Argument::U64(value),
-        Operand::F32(value) => Argument::F32(value),
-        Operand::F64(value) => Argument::F64(value),
-    };
-    let arguments: Vec<Argument> = task.operands.iter().map(argument).collect();
+    let arguments: Vec<Argument> = task.operands.iter().map(|operand| argument(operand, [a, b, c])).collect();
     let LaunchShape { grid, block, .. } = task.launch;
     let how = Launch::new(grid, block)
         .dynamic_shared(task.dynamic_shared)
@@ -55,6 +46,19 @@ pub fn launch(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> R
     device.read(c, &mut bytes).map_err(|error| Error::Fault(error.to_string()))?;
     Ok(Ran { c: problem.c.with_bytes(bytes), facts: Facts::Emulator(Box::new(report)) })
     // ANCHOR_END: launch
+}
+
+/// An operand as the emulator takes it, with the buffers of A, B and C.
+pub fn argument(operand: &Operand, [a, b, c]: [Buffer; 3]) -> Argument {
+    match *operand {
+        Operand::A => Argument::Buffer(a),
+        Operand::B => Argument::Buffer(b),
+        Operand::C => Argument::Buffer(c),
+        Operand::U32(value) => Argument::U32(value),
+        Operand::U64(value) => Argument::U64(value),
+        Operand::F32(value) => Argument::F32(value),
+        Operand::F64(value) => Argument::F64(value),
+    }
 }
 
 fn unknown_ptx(error: PtxError) -> Error {

@@ -4,8 +4,11 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::error::Error;
+use crate::shape::Shape;
+
 /// How B lies in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layout {
     /// A row for each k: K × N.
@@ -32,6 +35,31 @@ impl Form {
     /// A·B, row-major and without padding.
     pub const PLAIN: Form = Form { alpha: 1.0, beta: 0.0, layout: Layout::Rows, padding: [0; 3] };
 
+    /// The same with rows so many elements apart, in A, B and C as they are stored, for a product of these sizes.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], where rows would overlap, or lie farther apart than 2³² elements.
+    pub fn with_leading(self, shape: &Shape, leading: [usize; 3]) -> Result<Form, Error> {
+        let least = Form { padding: [0; 3], ..self }.leading(shape);
+        let mut padding = [0; 3];
+        for (matrix, ((name, least), given)) in ["A", "B", "C"].into_iter().zip(least).zip(leading).enumerate() {
+            let more = (given as u64).checked_sub(least).and_then(|more| u32::try_from(more).ok());
+            padding[matrix] = more.ok_or_else(|| {
+                let message = format!("rows of {name} are {given} elements apart, and have {least}");
+                Error::usage(message, "a leading dimension is at least the number of columns, and below 2^32")
+            })?;
+        }
+        Ok(Form { padding, ..self })
+    }
+
+    /// Elements that A, B and C need at least: the last row ends with its last element.
+    pub fn elements(&self, shape: &Shape) -> [u64; 3] {
+        let rows = [shape.m, if self.layout == Layout::Rows { shape.k } else { shape.n }, shape.m];
+        let columns = Form { padding: [0; 3], ..*self }.leading(shape);
+        let leading = self.leading(shape);
+        [0, 1, 2].map(|i| u64::from(rows[i]).saturating_sub(1).saturating_mul(leading[i]) + columns[i])
+    }
+
     /// Whether it is that.
     pub fn is_plain(&self) -> bool {
         *self == Form::PLAIN
@@ -43,12 +71,12 @@ impl Form {
     }
 
     /// Elements from the beginning of a row to that of the next, in A, B and C as they are stored.
-    pub fn leading(&self, n: u32, k: u32) -> [u64; 3] {
+    pub fn leading(&self, shape: &Shape) -> [u64; 3] {
         let b = match self.layout {
-            Layout::Rows => n,
-            Layout::Columns => k,
+            Layout::Rows => shape.n,
+            Layout::Columns => shape.k,
         };
-        let columns = [k, b, n];
+        let columns = [shape.k, b, shape.n];
         [0, 1, 2].map(|i| u64::from(columns[i]) + u64::from(self.padding[i]))
     }
 }
@@ -73,7 +101,7 @@ impl fmt::Display for Form {
 }
 
 /// What of a product's form is compiled into a kernel that takes any: the rest are arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Specialization {
     /// How B lies in memory.
     pub layout: Layout,
@@ -112,5 +140,48 @@ impl fmt::Display for Specialization {
             f.write_str(", C added")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape = Shape { m: 3, n: 2, k: 4 };
+
+    #[test]
+    fn leading_dimensions_are_columns_and_padding() {
+        let rows = Form { padding: [1, 2, 3], ..Form::PLAIN };
+        assert_eq!((rows.leading(&SHAPE), rows.elements(&SHAPE)), ([5, 4, 5], [14, 14, 12]));
+        let columns = Form { layout: Layout::Columns, ..rows };
+        assert_eq!((columns.leading(&SHAPE), columns.elements(&SHAPE)), ([5, 6, 5], [14, 10, 12]));
+        assert_eq!(Form::PLAIN.elements(&SHAPE), [12, 8, 6]);
+    }
+
+    #[test]
+    fn leading_dimensions_are_taken_or_refused() {
+        let form = Form::PLAIN.with_leading(&SHAPE, [5, 2, 9]).unwrap();
+        assert_eq!((form.padding, form.leading(&SHAPE)), ([1, 0, 7], [5, 2, 9]));
+        for (leading, message) in [
+            ([3, 2, 2], "rows of A are 3 elements apart, and have 4"),
+            ([4, 1, 2], "rows of B are 1 elements apart, and have 2"),
+            ([4, 2, 1 << 40], "rows of C are 1099511627776 elements apart, and have 2"),
+        ] {
+            let refused = Form::PLAIN.with_leading(&SHAPE, leading).unwrap_err().to_string();
+            assert!(refused.starts_with(message), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_plain_is_said() {
+        assert_eq!(Form::PLAIN.to_string(), "C = A·B");
+        let form = Form { alpha: 2.0, beta: -0.5, layout: Layout::Columns, padding: [0, 4, 0] };
+        assert_eq!(
+            form.to_string(),
+            "C = 2·A·B + -0.5·C, B stored N×K, rows of A, B and C padded by 0, 4 and 0 elements"
+        );
+        assert_eq!(form.specialization().suffix(), "-nk-added");
+        assert_eq!(form.specialization().to_string(), ", B as N x K, C added");
+        assert!(Form { alpha: 2.0, ..Form::PLAIN }.specialization().is_plain());
     }
 }

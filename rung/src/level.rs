@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::dtype::{Dtype, Sum};
 use crate::form::{Layout, Specialization};
+pub use crate::shape::Shape;
 use crate::source::Source;
 
 /// One rung of the ladder.
@@ -173,24 +174,6 @@ pub struct Variant {
     pub defines: &'static [(&'static str, u32)],
 }
 
-/// The sizes of a problem: C (M×N) = A (M×K) · B (K×N).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Shape {
-    /// Rows of A and C.
-    pub m: u32,
-    /// Columns of B and C.
-    pub n: u32,
-    /// Columns of A, rows of B.
-    pub k: u32,
-}
-
-impl fmt::Display for Shape {
-    /// `M×N×K`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}×{}×{}", self.m, self.n, self.k)
-    }
-}
-
 /// What a level asks of the device for one product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LaunchShape {
@@ -325,6 +308,15 @@ impl Level {
 }
 
 impl Configuration {
+    /// Bytes that a row of both tiles, A's and B's, is padded by in a stage of a level that takes any form: what is transposed on its way
+    /// to shared memory is padded by a vector.
+    pub fn padding(&self) -> u32 {
+        match self.specialization.layout {
+            Layout::Rows => 16,
+            Layout::Columns => 32,
+        }
+    }
+
     /// The name of its PTX file, for instance `coalesced-16-f32.ptx`.
     pub fn file_name(&self) -> String {
         let sizes: Vec<String> = self.tiles.sizes().iter().map(u32::to_string).collect();

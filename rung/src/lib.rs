@@ -2,6 +2,7 @@
 //! feature `threads` is on. So it builds for a browser, too.
 //!
 //! - [`level`]: what a level declares, its configurations and its launch
+//! - [`shape`]: the sizes of a product, [`form`]: its factors, and how matrices lie in memory
 //! - [`dtype`]: the types of a product; [`element`]: of a matrix's elements; [`matrix`]: bytes with a type
 //! - [`build`]: a level in one configuration; [`plan`]: what it launches for a problem, [`task`]: all that a device needs
 //! - [`asked`]: names that a person or a program gives
@@ -37,6 +38,7 @@ pub mod matrix;
 pub mod plan;
 pub mod problem;
 pub mod report;
+pub mod shape;
 mod source;
 pub mod task;
 mod text;

@@ -54,7 +54,7 @@ impl<'a> Plan<'a> {
         let Build { level, configuration } = self.build;
         let Shape { m, n, k } = self.shape;
         // Within the limits of an `int`, which the plan has checked.
-        let [lda, ldb, ldc] = self.form.leading(n, k).map(|leading| leading as u32);
+        let [lda, ldb, ldc] = self.form.leading(&self.shape).map(|leading| leading as u32);
         let factor = |factor: f64| match configuration.dtype.sum {
             Element::F64 => Operand::F64(factor),
             _ => Operand::F32(factor as f32),

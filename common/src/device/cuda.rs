@@ -19,6 +19,7 @@ use rung::task::Task;
 use rung::{Dtype, Error, LaunchShape, Shape};
 
 use crate::ffi;
+use crate::kernel::nvrtc;
 use crate::timing::{self, Peak, Timing};
 pub(super) use load::{Loaded, Unloaded};
 
@@ -94,6 +95,26 @@ impl Gpu {
         Some(Peak { multiprocessors: self.multiprocessors, fma_per_clock, clock_mhz: self.clock_khz / 1000 })
     }
 
+    /// Its context.
+    pub fn context(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+
+    /// A kernel, loaded, with as much dynamic shared memory as it needs: on the GPU in a form that the driver takes, or not at all.
+    pub(crate) fn ready(&self, task: &Task) -> Result<CudaFunction, Error> {
+        let Loaded { function, .. } = self.load(task, nvrtc::find).map_err(Unloaded::error)?;
+        self.allow_shared(&function, task).map_err(|e| failed("asking for shared memory", e))?;
+        Ok(function)
+    }
+
+    /// Opts in to dynamic shared memory above 48 KiB.
+    fn allow_shared(&self, function: &CudaFunction, task: &Task) -> Result<(), DriverError> {
+        match task.dynamic_shared {
+            0 => Ok(()),
+            bytes => function.set_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes as i32),
+        }
+    }
+
     pub(super) fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
     }
@@ -166,12 +187,10 @@ impl Gpu {
         Ok(Timing::of(milliseconds, shape, self.peak(dtype)))
     }
 
-    /// What the kernel needs. Dynamic shared memory above 48 KiB is opted in to here.
+    /// What the kernel needs.
     fn resources(&self, function: &CudaFunction, task: &Task, ptxas: String) -> Result<Resources, DriverError> {
         let (threads, dynamic) = (task.launch.block.count() as u32, task.dynamic_shared);
-        if dynamic > 0 {
-            function.set_attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic as i32)?;
-        }
+        self.allow_shared(function, task)?;
         let blocks_per_sm = function.occupancy_max_active_blocks_per_multiprocessor(threads, dynamic as usize, None)?;
         let max_threads = self.context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
         Ok(Resources {
@@ -187,7 +206,7 @@ impl Gpu {
 }
 
 /// A driver's error: the kernel's fault where the driver blames it, else the environment's.
-pub(super) fn failed(doing: &str, error: DriverError) -> Error {
+pub(crate) fn failed(doing: &str, error: DriverError) -> Error {
     let message = format!("{doing} failed: {:?}", error.0);
     match error.0 {
         Status::CUDA_ERROR_ILLEGAL_ADDRESS

@@ -3,11 +3,13 @@
 //! It is a yardstick and never a reference: what it computes is checked like any kernel's product.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use cudarc::driver::DevicePtr;
-use rung::Error;
-use rung::matrix::Matrix;
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr};
+use rung::form::Form;
+use rung::matrix::{Matrix, Scalar};
 use rung::problem::Problem;
+use rung::{Dtype, Error, Shape};
 
 use super::cuda::{Gpu, failed};
 use crate::ffi::Cublas;
@@ -28,9 +30,14 @@ pub struct Vendor<'a> {
 impl<'a> Vendor<'a> {
     /// Looks for cuBLAS. `Err` says where it was looked for, or what it answers.
     pub fn find(gpu: &'a Gpu) -> Result<Vendor<'a>, String> {
+        Vendor::on(gpu, gpu.stream())
+    }
+
+    /// The same, for products on a stream of the caller's.
+    pub fn on(gpu: &'a Gpu, stream: &Arc<CudaStream>) -> Result<Vendor<'a>, String> {
         let mut refusal = None;
         for (library, light) in places() {
-            match Cublas::open(&library, light.as_deref(), gpu.stream()) {
+            match Cublas::open(&library, light.as_deref(), stream) {
                 Ok(cublas) => return Ok(Vendor { gpu, cublas }),
                 // A library that loads and then refuses says more than one that is not there.
                 Err((true, why)) => refusal = Some(format!("{}: {why}", library.display())),
@@ -50,6 +57,25 @@ impl<'a> Vendor<'a> {
         format!("{}.{}.{}", version / 10_000, version / 100 % 100, version % 100)
     }
 
+    /// `C = alpha·A·B + beta·C` on matrices that lie on the GPU, submitted to the stream that it was found for: what
+    /// [`crate::Handle::gemm`] does.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], where cuBLAS refuses.
+    pub fn gemm<T: Scalar + DeviceRepr>(
+        &self,
+        stream: &CudaStream,
+        shape: Shape,
+        form: &Form,
+        a: &impl DevicePtr<T>,
+        b: &impl DevicePtr<T>,
+        c: &mut impl DevicePtrMut<T>,
+    ) -> Result<(), Error> {
+        let ((a, _a), (b, _b), (c, _c)) = (a.device_ptr(stream), b.device_ptr(stream), c.device_ptr_mut(stream));
+        let product = self.cublas.gemm(Dtype::of_all(T::ELEMENT), &shape, form, [a, b, c]);
+        product.map_err(|why| Error::usage(why, "check sizes and leading dimensions"))
+    }
+
     /// alpha·A·B + beta·C, and the times of repeated calls if asked for. What fp8 takes is not here: cuBLAS multiplies it by another call.
     pub fn multiply(&self, problem: &Problem, time: bool) -> Result<(Matrix, Option<Timing>), Error> {
         let (gpu, stream) = (self.gpu, self.gpu.stream());
@@ -57,7 +83,8 @@ impl<'a> Vendor<'a> {
         let (a, b, c) = (upload(&problem.a)?, upload(&problem.b)?, upload(&problem.c)?);
         let run = || {
             let pointer = |matrix| DevicePtr::<u8>::device_ptr(matrix, stream).0;
-            let product = self.cublas.gemm(problem, [pointer(&a), pointer(&b), pointer(&c)]);
+            let product =
+                self.cublas.gemm(problem.dtype, &problem.shape, &problem.form, [pointer(&a), pointer(&b), pointer(&c)]);
             product.map_err(|why| Error::usage(why, "`--no-vendor` leaves cuBLAS out"))
         };
         run()?;

@@ -3,7 +3,7 @@
 
 use super::dispatch::fma_f32_run;
 use super::float64::*;
-use super::lanes::{FULL, LANES, mask_where};
+use super::lanes::{FULL, for_each_lane, mask_where};
 use super::meaning::*;
 use super::warp::Warp;
 use crate::program::{Alu, Instruction, Op, Slot};
@@ -51,7 +51,7 @@ pub(super) fn execute(warp: &mut Warp, code: Alu, slots: Slots, mask: u32) {
         Alu::MulF64 => arithmetic_f64(warp, s, mask, |a, b| a * b),
         Alu::Select32 => {
             let (a, b, c) = (warp.r[s.a as usize].0, warp.r[s.b as usize].0, warp.p[s.c as usize]);
-            let out = std::array::from_fn(|lane| if c >> lane & 1 == 1 { a[lane] } else { b[lane] });
+            let out = for_each_lane(|lane| if c >> lane & 1 == 1 { a[lane] } else { b[lane] });
             warp.r[s.d as usize].set(&out, mask);
         }
         _ => execute_rare(warp, code, slots, mask),
@@ -155,7 +155,7 @@ fn integer(warp: &mut Warp, code: Alu, s: Slots, mask: u32) {
         MadWideU32 => drrd(warp, s, mask, |a, b, c| (u64::from(a) * u64::from(b)).wrapping_add(c)),
         Select64 => {
             let (a, b, c) = (warp.d[s.a as usize].0, warp.d[s.b as usize].0, warp.p[s.c as usize]);
-            let out = std::array::from_fn(|lane| if c >> lane & 1 == 1 { a[lane] } else { b[lane] });
+            let out = for_each_lane(|lane| if c >> lane & 1 == 1 { a[lane] } else { b[lane] });
             warp.d[s.d as usize].set(&out, mask);
         }
         other => unreachable!("{other:?} is handled elsewhere"),
@@ -288,106 +288,76 @@ pub(super) fn lop3(warp: &mut Warp, s: Slots, table: u8, mask: u32) {
 #[inline(always)]
 fn rr(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(u32) -> u32) {
     let a = &warp.r[s.a as usize].0;
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = f(a[lane]);
-    }
+    let out = for_each_lane(|lane| f(a[lane]));
     warp.r[s.d as usize].set(&out, mask);
 }
 
 #[inline(always)]
 fn dd(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(u64) -> u64) {
     let a = &warp.d[s.a as usize].0;
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = f(a[lane]);
-    }
+    let out = for_each_lane(|lane| f(a[lane]));
     warp.d[s.d as usize].set(&out, mask);
 }
 
 #[inline(always)]
 fn rd(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(u64) -> u32) {
     let a = &warp.d[s.a as usize].0;
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = f(a[lane]);
-    }
+    let out = for_each_lane(|lane| f(a[lane]));
     warp.r[s.d as usize].set(&out, mask);
 }
 
 #[inline(always)]
 fn dr(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(u32) -> u64) {
     let a = &warp.r[s.a as usize].0;
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = f(a[lane]);
-    }
+    let out = for_each_lane(|lane| f(a[lane]));
     warp.d[s.d as usize].set(&out, mask);
 }
 
 #[inline(always)]
 fn rrr(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(u32, u32) -> u32) {
     let (a, b) = (&warp.r[s.a as usize].0, &warp.r[s.b as usize].0);
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = f(a[lane], b[lane]);
-    }
+    let out = for_each_lane(|lane| f(a[lane], b[lane]));
     warp.r[s.d as usize].set(&out, mask);
 }
 
 #[inline(always)]
 fn ddd(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(u64, u64) -> u64) {
     let (a, b) = (&warp.d[s.a as usize].0, &warp.d[s.b as usize].0);
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = f(a[lane], b[lane]);
-    }
+    let out = for_each_lane(|lane| f(a[lane], b[lane]));
     warp.d[s.d as usize].set(&out, mask);
 }
 
 #[inline(always)]
 fn ddr(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(u64, u32) -> u64) {
     let (a, b) = (&warp.d[s.a as usize].0, &warp.r[s.b as usize].0);
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = f(a[lane], b[lane]);
-    }
+    let out = for_each_lane(|lane| f(a[lane], b[lane]));
     warp.d[s.d as usize].set(&out, mask);
 }
 
 #[inline(always)]
 fn drr(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(u32, u32) -> u64) {
     let (a, b) = (&warp.r[s.a as usize].0, &warp.r[s.b as usize].0);
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = f(a[lane], b[lane]);
-    }
+    let out = for_each_lane(|lane| f(a[lane], b[lane]));
     warp.d[s.d as usize].set(&out, mask);
 }
 
 #[inline(always)]
 fn rrrr(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(u32, u32, u32) -> u32) {
     let (a, b, c) = (&warp.r[s.a as usize].0, &warp.r[s.b as usize].0, &warp.r[s.c as usize].0);
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = f(a[lane], b[lane], c[lane]);
-    }
+    let out = for_each_lane(|lane| f(a[lane], b[lane], c[lane]));
     warp.r[s.d as usize].set(&out, mask);
 }
 
 #[inline(always)]
 fn dddd(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(u64, u64, u64) -> u64) {
     let (a, b, c) = (&warp.d[s.a as usize].0, &warp.d[s.b as usize].0, &warp.d[s.c as usize].0);
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = f(a[lane], b[lane], c[lane]);
-    }
+    let out = for_each_lane(|lane| f(a[lane], b[lane], c[lane]));
     warp.d[s.d as usize].set(&out, mask);
 }
 
 fn drrd(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(u32, u32, u64) -> u64) {
     let (a, b, c) = (&warp.r[s.a as usize].0, &warp.r[s.b as usize].0, &warp.d[s.c as usize].0);
-    let out = std::array::from_fn(|lane| f(a[lane], b[lane], c[lane]));
+    let out = for_each_lane(|lane| f(a[lane], b[lane], c[lane]));
     warp.d[s.d as usize].set(&out, mask);
 }
 

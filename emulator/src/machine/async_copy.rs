@@ -103,7 +103,7 @@ impl Worker<'_> {
             lanes: mask,
             groups: warp.copies.groups,
             to: self.offsets(warp, to, mask)?,
-            words: [[0; 4]; LANES],
+            words: Default::default(),
             length,
             written: [u16::MAX; LANES],
             to_index,

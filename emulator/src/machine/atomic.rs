@@ -15,7 +15,7 @@ use crate::Fault;
 use crate::global::locate;
 use crate::program::{
     Access, Atomic, AtomicOp, Extended, File, FloatOp, Format, General, IntegerOp, Mode, SHARED_WINDOW, Slot, Space,
-    WINDOW_BYTES,
+    in_window, single,
 };
 
 impl Worker<'_> {
@@ -33,9 +33,9 @@ impl Worker<'_> {
         let shared = match access.space {
             Space::Shared => mask,
             Space::Global => 0,
-            _ => mask_where(|lane| addresses[lane].wrapping_sub(SHARED_WINDOW) < WINDOW_BYTES) & mask,
+            _ => mask_where(|lane| in_window(addresses[lane], SHARED_WINDOW)) & mask,
         };
-        let mut old = [0; LANES];
+        let mut old = <[u64; LANES]>::default();
         let mut unwritten = 0;
         if shared != 0 {
             warp.narrow_addresses(&addresses, shared, window);
@@ -50,9 +50,8 @@ impl Worker<'_> {
             self.polled(warp, access.at, each(mask).map(|lane| old[lane]));
             warp.set_wide(file, d, &old, mask);
             if self.context.sanitize && (unwritten != 0 || warp.taint.is_some()) {
-                let view = Access { registers: [d; 4], elements: 1, wide: atomic.bits == 64, ..access.clone() };
-                let missing =
-                    |lane: usize| if unwritten >> lane & 1 == 1 { (1 << access.element_bytes) - 1 } else { 0 };
+                let view = Access { registers: single(d), elements: 1, wide: atomic.bits == 64, ..access.clone() };
+                let missing = |lane: usize| if unwritten >> lane & 1 == 1 { u32::MAX } else { 0 };
                 let place = |lane: usize, _| match shared >> lane & 1 {
                     1 => Place::Shared(addresses[lane].wrapping_sub(window) as u32),
                     _ => {
@@ -177,7 +176,7 @@ fn operands(warp: &Warp, extended: &Extended, lane: usize) -> [u64; 2] {
 fn apply(atomic: Atomic, old: u64, [b, c]: [u64; 2], global: bool) -> u64 {
     let Atomic { op, bits, signed, float } = atomic;
     let mask = u64::MAX >> (64 - bits);
-    let integer = |op| evaluate(General::Integer { op, bits, signed }, [old, b, 0, 0]);
+    let integer = |op| evaluate(General::Integer { op, bits, signed }, [old, b, b, b]);
     match (op, float) {
         // The units at global memory keep a NaN as it is, those of the multiprocessor make it quiet.
         (AtomicOp::Add, Some((Format::F64, _))) if global && (is_nan_f64(old) || is_nan_f64(b)) => {
@@ -190,7 +189,7 @@ fn apply(atomic: Atomic, old: u64, [b, c]: [u64; 2], global: bool) -> u64 {
         (AtomicOp::Add, Some((format, packed))) => {
             // In global memory f32 sums flush subnormals, in shared memory they do not.
             let mode = Mode { flush: global && format == Format::F32, ..Mode::PLAIN };
-            evaluate(General::Float { op: FloatOp::Add, format, mode, packed }, [b, old, 0, 0])
+            evaluate(General::Float { op: FloatOp::Add, format, mode, packed }, [b, old, old, old])
         }
         (AtomicOp::Add, None) => integer(IntegerOp::Add),
         (AtomicOp::Min, _) => integer(IntegerOp::Min),

@@ -140,8 +140,8 @@ impl Worker<'_> {
             let first = named.arrivals[0];
             let twice = named.warps >> warp.number & 1 == 1;
             if twice || first.reduces != now.reduces || whole(named.threads) != whole(now.threads) {
-                let before = named.arrivals.iter().find(|arrival| !twice || arrival.warp == warp.number);
-                let before = *before.unwrap_or(&first);
+                let own = named.arrivals.iter().find(|arrival| arrival.warp == warp.number);
+                let before = *own.unwrap_or(&first);
                 return Err(self.convict_arrival(warp, id, before, now));
             }
         }

@@ -132,7 +132,7 @@ impl<'a> Worker<'a> {
         let schedule = self.context.schedule;
         let count = self.state.warps.len();
         // Stands in the list for the warp that runs, so that both can be borrowed.
-        let mut spare = Box::new(Warp::placeholder());
+        let mut spare = Box::new(Warp::default());
         loop {
             let (mut ran, mut moved, mut idle) = (false, false, true);
             for position in 0..count {

@@ -34,7 +34,7 @@ pub(super) struct Call {
 }
 
 /// The value of a register, and what of it nobody wrote.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Saved {
     value: u64,
     taint: (u8, bool),
@@ -89,7 +89,7 @@ impl Warp {
                 let (taint, origin) = (taint.of_lane(file, slot, lane), taint.origin_index(file, slot, lane));
                 Saved { value, taint, origin }
             }
-            None => Saved { value, taint: (0, false), origin: 0 },
+            None => Saved { value, ..Saved::default() },
         }
     }
 
@@ -242,8 +242,7 @@ impl Worker<'_> {
     /// Registers that some way through a function reads before it sets them hold zero, and nobody set them.
     fn forget_registers(&self, warp: &mut Warp, lane: usize, unset: &[(File, Slot)]) {
         for (file, slot) in unset {
-            let nothing = Saved { value: 0, taint: (0, false), origin: 0 };
-            warp.restore((*file, *slot), lane, nothing);
+            warp.restore((*file, *slot), lane, Saved::default());
             if self.context.sanitize {
                 let program = self.context.program;
                 let taint = warp.taint.get_or_insert_with(|| Box::new(Taint::new(program)));

@@ -60,9 +60,12 @@ impl Cells {
         let reads = self.first_reads[start..start + count].iter_mut().zip(&mut self.second_reads[start..start + count]);
         for (write, (first, second)) in writes.iter().zip(reads) {
             bad |= write.conflicts(now) | write.conflicts(other) | (write.epoch() < since);
-            let another_warp = first.epoch() == now.epoch() && (first.0 ^ now.0) & 0x3e0 != 0;
-            *second = if another_warp { now } else { other };
-            *first = if another_warp { *first } else { now };
+            // A reader of another warp is kept: with it, one of this warp will do.
+            let apart = |reader: Stamp| (reader.0 >> 40 == now.0 >> 40) & ((reader.0 ^ now.0) & 0x3e0 != 0);
+            let (one, two) = (apart(*first), apart(*second));
+            let rest = if two { *second } else { other };
+            *second = if one { now } else { rest };
+            *first = if one { *first } else { now };
         }
         bad
     }
@@ -132,11 +135,9 @@ impl Cells {
 /// another.
 #[inline(always)]
 fn remember(first: &mut Stamp, second: &mut Stamp, now: Stamp) {
-    let differ = first.0 ^ now.0;
-    let ordered = (differ & 0x3e0 == 0) & (differ >> 30 != 0) & (second.0 >> 40 != now.0 >> 40);
-    let replace = (differ >> 40 != 0) | (differ & 0x3ff == 0) | ordered;
+    let replace = first.is_past(now);
     // Readers of two warps are kept as they are: whoever writes, one of them is of another warp.
-    let apart = (second.0 >> 40 == now.0 >> 40) & ((first.0 ^ second.0) & 0x3e0 != 0);
+    let apart = !second.is_past(now) & ((first.0 ^ second.0) & 0x3e0 != 0);
     *second = if replace | apart { *second } else { now };
     *first = if replace { now } else { *first };
 }
@@ -154,6 +155,53 @@ mod tests {
         }
         for writer in [4, 9, 12, 31] {
             assert!(cells.conflict(0, 1, Stamp::new(2, 0, 3, writer)), "writer {writer}");
+        }
+    }
+
+    /// Whatever is read, by whom and when: a write meets one of the two readers that are kept where it meets any that was.
+    #[test]
+    fn the_readers_that_are_kept_speak_for_all() {
+        let mut chance = 7u64;
+        let mut roll = |sides: u64| {
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (chance >> 33) % sides
+        };
+        for _ in 0..4000 {
+            let mut cells = Cells::new(LANES);
+            let mut readers: Vec<Vec<Stamp>> = vec![Vec::new(); LANES];
+            // When each warp passed barriers of its own: they count up within an epoch.
+            let (mut epoch, mut passed) = (1, [0; 3]);
+            for at in 0..1 + roll(7) as u32 {
+                match roll(6) {
+                    0 => (epoch, passed) = (epoch + 1, [0; 3]),
+                    1 => passed[roll(3) as usize] += 1,
+                    _ => {}
+                }
+                let warp = roll(3) as u32;
+                let stamp = |lane: u32| Stamp::new(epoch, passed[warp as usize], at, 32 * warp + lane);
+                let (one, other) = (roll(32) as u32, roll(32) as u32);
+                match roll(4) {
+                    0 => {
+                        cells.read_row(0, stamp(0), 0);
+                        readers.iter_mut().zip(0..).for_each(|(readers, lane)| readers.push(stamp(lane)));
+                    }
+                    1 if one != other => {
+                        cells.read_by_two(3, 2, stamp(one), stamp(other), 0);
+                        readers[3..5].iter_mut().for_each(|readers| readers.extend([stamp(one), stamp(other)]));
+                    }
+                    _ => {
+                        cells.read(3, 2, stamp(one), 0);
+                        readers[3..5].iter_mut().for_each(|readers| readers.push(stamp(one)));
+                    }
+                }
+                for writer in 0..96 {
+                    let now = Stamp::new(epoch, passed[writer as usize / 32], 99, writer);
+                    for cell in [0, 3, 4] {
+                        let meets = readers[cell].iter().any(|reader| reader.conflicts(now));
+                        assert_eq!(cells.conflict(cell, 1, now), meets, "{:x?} and {now:x?}", readers[cell]);
+                    }
+                }
+            }
         }
     }
 

@@ -111,17 +111,15 @@ fn fma_f32_run_avx512(registers: &mut [Lanes<u32>], run: &[Instruction]) {
     }
 }
 
-/// Gives each lane the table's entry that `index` names. Says whether it did: only with AVX-512.
+/// Gives each lane the table's entry that `index` names: only with AVX-512.
 #[inline(always)]
-pub(super) fn pick<const CPU: u8>(out: &mut [u32; LANES], table: &[u32; 16], index: &[u32; LANES]) -> bool {
+pub(super) fn pick<const CPU: u8>(out: &mut [u32; LANES], table: &[u32; 16], index: &[u32; LANES]) {
     #[cfg(target_arch = "x86_64")]
     if CPU == AVX512 {
         // SAFETY: only `run_avx512` has this CPU.
         unsafe { pick_avx512(out, table, index) };
-        return true;
     }
     let _ = (out, table, index);
-    false
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -96,8 +96,8 @@ pub(super) fn unpack(format: Format, pattern: u64) -> Value {
 /// Whether a pattern is subnormal (zero is not).
 pub(super) fn is_subnormal(format: Format, pattern: u64) -> bool {
     let Layout { precision, tail, .. } = layout(format);
-    let magnitude = (pattern & !sign_bit(format)) >> tail;
-    magnitude != 0 && magnitude >> (precision - 1) == 0
+    let magnitude = pattern & !sign_bit(format);
+    magnitude != 0 && magnitude >> (precision as u32 - 1 + tail) == 0
 }
 
 /// The pattern of the number nearest to `value` in the direction of `rounding`.

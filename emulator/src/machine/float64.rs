@@ -3,17 +3,15 @@
 
 use super::alu::Slots;
 use super::exact::{QUIET_F64, nan, nan_moved};
-use super::lanes::LANES;
+use super::lanes::{LANES, for_each_lane};
 use super::warp::Warp;
 use crate::program::{Format, Slot};
 
 #[inline(always)]
 pub(super) fn fma_f64(warp: &mut Warp, s: Slots, mask: u32) {
     let [a, b, c] = [s.a, s.b, s.c].map(|slot| &warp.d[slot as usize].0);
-    let (f, mut out) = (f64::from_bits, [0; LANES]);
-    for lane in 0..LANES {
-        out[lane] = f(a[lane]).mul_add(f(b[lane]), f(c[lane])).to_bits();
-    }
+    let f = f64::from_bits;
+    let out = for_each_lane(|lane| f(a[lane]).mul_add(f(b[lane]), f(c[lane])).to_bits());
     match any_nan(&out) {
         false => warp.d[s.d as usize].set(&out, mask),
         true => set_with_nans(warp, s.d, out, [s.b, s.c, s.a], mask),
@@ -24,10 +22,7 @@ pub(super) fn fma_f64(warp: &mut Warp, s: Slots, mask: u32) {
 #[inline(always)]
 pub(super) fn arithmetic_f64(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(f64, f64) -> f64) {
     let [a, b] = [s.a, s.b].map(|slot| &warp.d[slot as usize].0);
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = f(f64::from_bits(a[lane]), f64::from_bits(b[lane])).to_bits();
-    }
+    let out = for_each_lane(|lane| f(f64::from_bits(a[lane]), f64::from_bits(b[lane])).to_bits());
     match any_nan(&out) {
         false => warp.d[s.d as usize].set(&out, mask),
         true => set_with_nans(warp, s.d, out, [s.b, s.b, s.a], mask),

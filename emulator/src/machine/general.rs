@@ -5,14 +5,14 @@ use super::alu::set_predicate;
 use super::lanes::{LANES, each};
 use super::warp::Warp;
 use super::{float_meaning, integer_meaning, number_meaning};
-use crate::program::{CONST_WINDOW, File, General, LOCAL_WINDOW, SHARED_WINDOW, Slot, WINDOW_BYTES, Window};
+use crate::program::{CONST_WINDOW, File, General, LOCAL_WINDOW, SHARED_WINDOW, Slot, Window, in_window};
 
 #[inline(never)]
 pub(super) fn execute(warp: &mut Warp, code: General, d: Slot, sources: [Slot; 4], mask: u32) {
     let (result, files) = code.signature();
-    let mut out = [0; LANES];
+    let mut out = <[u64; LANES]>::default();
     for lane in each(mask) {
-        let mut values = [0; 4];
+        let mut values = <[u64; 4]>::default();
         for ((value, file), slot) in values.iter_mut().zip(files).zip(sources) {
             *value = match file {
                 File::R => warp.r[slot as usize].0[lane].into(),
@@ -48,7 +48,7 @@ pub(super) fn evaluate(code: General, [a, b, c, d]: [u64; 4]) -> u64 {
         General::Halves { op, signed } => {
             let half = |n: u32| {
                 let part = |value: u64| value >> (16 * n) & 0xffff;
-                integer_meaning::compute(op, 16, signed, [part(a), part(b), 0, 0]) & 0xffff
+                integer_meaning::compute(op, 16, signed, [part(a), part(b), part(b), part(b)]) & 0xffff
             };
             half(1) << 16 | half(0)
         }
@@ -79,7 +79,7 @@ pub(super) fn evaluate(code: General, [a, b, c, d]: [u64; 4]) -> u64 {
 }
 
 fn in_space(window: Window, address: u64) -> bool {
-    let inside = |start: u64| address.wrapping_sub(start) < WINDOW_BYTES;
+    let inside = |start: u64| in_window(address, start);
     match window {
         Window::Shared => inside(SHARED_WINDOW),
         Window::Local => inside(LOCAL_WINDOW),

@@ -2,11 +2,11 @@
 
 use super::block::Worker;
 use super::dispatch::PLAIN;
-use super::lanes::{FULL, LANES, PatternShape, each, mask_where};
+use super::lanes::{FULL, LANES, PatternShape, each, for_each_lane, mask_where};
 use super::warp::{Scratch, Warp};
 use crate::access::{self, GlobalCost};
 use crate::global::{BufferMemory, locate};
-use crate::program::{Access, CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, Space, WINDOW_BYTES};
+use crate::program::{Access, CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, Space, in_window};
 use crate::{Fault, FaultKind};
 
 /// The patterns that an instruction showed last, by where in a sector their first lane stood.
@@ -148,7 +148,7 @@ impl Worker<'_> {
         let all = warp.scratch.addresses.0;
         let mut rest = mask;
         for window in [SHARED_WINDOW, LOCAL_WINDOW, CONST_WINDOW] {
-            let here = mask_where(|lane| all[lane].wrapping_sub(window) < WINDOW_BYTES) & mask;
+            let here = mask_where(|lane| in_window(all[lane], window)) & mask;
             rest &= !here;
             if here == 0 {
                 continue;
@@ -282,7 +282,8 @@ impl Worker<'_> {
         road: Road,
     ) -> PatternShape {
         let addresses = &warp.scratch.addresses.0;
-        let first = addresses[mask.trailing_zeros() as usize & 31];
+        // (Lanes that do not run have the place of the first one that does.)
+        let first = addresses[0];
         let pattern = self.global_caches[index as usize].pattern(mask, first, addresses, access.bytes(), road);
         let traffic = &mut self.tally.global[index as usize];
         traffic.requests += 1;
@@ -332,12 +333,9 @@ impl Worker<'_> {
             return Ok(());
         }
         for element in 0..access.elements {
-            let mut out = [0; LANES];
-            for lane in 0..LANES {
-                let offset =
-                    (warp.scratch.addresses.0[lane] - base) as usize + (element * access.element_bytes) as usize;
-                out[lane] = memory.load(offset, access.element_bytes);
-            }
+            let within = (element * access.element_bytes) as usize;
+            let offset = |lane: usize| (warp.scratch.addresses.0[lane] - base) as usize + within;
+            let out = for_each_lane(|lane| memory.load(offset(lane), access.element_bytes));
             warp.set_loaded(access, element, &out, mask);
         }
         if access.ordered() {

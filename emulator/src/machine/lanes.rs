@@ -4,7 +4,7 @@ pub(crate) const LANES: usize = 32;
 pub(crate) const FULL: u32 = u32::MAX;
 
 /// One register of a warp: a value per lane.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 pub(crate) struct Lanes<T>(pub [T; LANES]);
 
@@ -20,6 +20,16 @@ impl<T: Copy> Lanes<T> {
             }
         }
     }
+}
+
+/// A value for each lane. (Not `array::from_fn`, which is not compiled into those who use wider instructions.)
+#[inline(always)]
+pub(crate) fn for_each_lane<T: Copy + Default>(value: impl Fn(usize) -> T) -> [T; LANES] {
+    let mut values = [T::default(); LANES];
+    for lane in 0..LANES {
+        values[lane] = value(lane);
+    }
+    values
 }
 
 /// The lanes of a mask, from 0 up.

@@ -2,6 +2,7 @@
 
 use super::block::Worker;
 use super::lanes::{LANES, each};
+use super::print::little;
 use super::taint::bits;
 use super::warp::Warp;
 use crate::program::{Access, Space};
@@ -28,22 +29,20 @@ impl Worker<'_> {
         let place = |lane: usize| (lane as u64 * size + addresses[lane]) as usize;
         let bytes = access.bytes() as usize;
         if load {
-            let mut unwritten = [0; LANES];
+            let mut unwritten = <[u32; LANES]>::default();
             for lane in each(mask) {
                 let written = &warp.local_written[place(lane)..][..bytes];
                 unwritten[lane] = bits(access, |byte| written[byte as usize] == 0);
             }
             for element in 0..access.elements {
                 let width = access.element_bytes as usize;
-                let mut out = [0; LANES];
+                let mut out = <[u64; LANES]>::default();
                 for lane in each(mask) {
-                    let mut value = [0; 8];
-                    value[..width].copy_from_slice(&warp.local[place(lane) + element as usize * width..][..width]);
-                    out[lane] = u64::from_le_bytes(value);
+                    out[lane] = little(&warp.local[place(lane) + element as usize * width..][..width]);
                 }
                 warp.set_loaded(access, element, &out, mask);
             }
-            if self.context.sanitize && (unwritten != [0; LANES] || warp.taint.is_some()) {
+            if self.context.sanitize && (unwritten.iter().any(|bytes| *bytes != 0) || warp.taint.is_some()) {
                 self.taint_local(warp, access, mask, &unwritten);
             }
         } else {
@@ -69,12 +68,10 @@ impl Worker<'_> {
         self.check_bounds(warp, access, mask, |_| bytes.len() as u64, name)?;
         let width = access.element_bytes as usize;
         for element in 0..access.elements {
-            let mut out = [0; LANES];
+            let mut out = <[u64; LANES]>::default();
             for lane in each(mask) {
-                let mut value = [0; 8];
                 let at = addresses[lane] as usize + element as usize * width;
-                value[..width].copy_from_slice(&bytes[at..at + width]);
-                out[lane] = u64::from_le_bytes(value);
+                out[lane] = little(&bytes[at..at + width]);
             }
             warp.set_loaded(access, element, &out, mask);
         }

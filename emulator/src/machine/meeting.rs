@@ -38,8 +38,8 @@ impl Worker<'_> {
         }
         let members = warp.r[members(self.context.program, &instruction) as usize].0;
         let first = members[on.trailing_zeros() as usize & 31];
-        let same = on & !mask_where(|lane| members[lane] == first) == 0;
-        if same && on & !first == 0 && first & warp.live & !on == 0 {
+        // All of them name the lanes that are here.
+        if first & warp.live == on && on & mask_where(|lane| members[lane] == first) == on {
             self.execute_together(warp, &[Party { at, lanes: on }])?;
             warp.advance(next);
             return Ok(false);

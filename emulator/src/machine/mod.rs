@@ -1,4 +1,24 @@
 //! Execution: warps in lockstep, thread blocks, and the counts and checks that go along.
+//!
+//! # Who watches
+//!
+//! | what | who | asked |
+//! |---|---|---|
+//! | races in shared memory, of kernels with whole barriers alone | `cells`: stamps | a row of lanes at a time, by `shared_access` |
+//! | the same in global memory | `watch`: stamps | lane by lane, where the launch writes the buffer |
+//! | both, of all other kernels | `ordered`, over the order model `order` | by one function, `order_access` |
+//! | values that nobody wrote | `taint`, over `shadow` | before each instruction, once there is any |
+//! | counts | `tally` | a basic block at a time; of memory, an access's pattern at a time |
+//! | what a block accesses; what changes in a loop | `tracing`; `probe` | by copies of the interpreter, `TRACED` and `PROBED` |
+//!
+//! They are no implementations of one interface, and that is on purpose. Each is asked at another grain: counting looks at
+//! patterns of whole accesses that repeat themselves, stamps are compared for 32 lanes by a few vector instructions in the
+//! loop that moves the values, shadows are followed by registers and not by memory, and the order model wants to know of
+//! barriers and fences, where nothing is accessed. What they would have in common is "lanes access these addresses": a
+//! call for every access and every watcher, with the addresses written out lane by lane, where most of them need no more
+//! than the first address and the pattern. So the walls stand elsewhere: what a watcher knows is its own type in a file of
+//! its own, the worker holds it as one field, and who does not watch pays one test (`clocks`, `taint`, `watch` and `cells`
+//! are absent then) or nothing (the copies). A new one is a field, and one call where `run` steps an instruction.
 
 #![expect(clippy::needless_range_loop, reason = "a lane is an index into several arrays at once")]
 

@@ -35,9 +35,9 @@ impl Deed {
         Deed { kind, length, check: true, keep: true }
     }
 
-    /// A load or a store, nothing in particular.
+    /// Nothing in particular.
     fn is_plain(self) -> bool {
-        self.kind != Kind::Atomic && self.check && self.keep
+        self.check && self.keep
     }
 }
 
@@ -323,5 +323,9 @@ mod tests {
         assert_eq!(lines(!0, 4, |l| 4 * (l % 16)), None, "two lanes have one place");
         assert_eq!(lines(!0, 4, |_| 0), None, "all have");
         assert_eq!(lines(!0, 128, |l| 128 * l), None, "lanes that have more than a line");
+        assert_eq!(lines(0x1f, 12, |l| 12 * l), None, "lanes of three words");
+        assert_eq!(lines(!0, 2, |l| 2 * l), None, "lanes that have less than a cell");
+        assert_eq!(lines(0x7fff, 4, |l| 4 * l), None, "a line's last cell is left out");
+        assert_eq!(lines(!0, 4, |l| 4 * (l % 31)), None, "the last lane has the first one's place");
     }
 }

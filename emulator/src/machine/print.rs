@@ -5,7 +5,7 @@ use super::lanes::{LANES, each};
 use super::warp::Warp;
 use crate::global::locate;
 use crate::printf::{Pieces, Value};
-use crate::program::{CONST_WINDOW, Extended, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
+use crate::program::{CONST_WINDOW, Extended, LOCAL_WINDOW, SHARED_WINDOW, in_window};
 use crate::{Fault, FaultKind, Printed};
 
 /// Bytes of a text that is read from a kernel's memory, at most.
@@ -98,20 +98,19 @@ impl Worker<'_> {
     fn bytes_at(&self, warp: &Warp, lane: usize, address: u64, bytes: u64) -> Option<u64> {
         let inside = |window: u64, size: u64| {
             let at = address.wrapping_sub(window);
-            (at < WINDOW_BYTES).then_some(at).filter(|at| at + bytes <= size)
+            Some(at).filter(|at| at + bytes <= size)
         };
         let program = self.context.program;
-        let little = |list: &[u8]| list.iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte));
-        if address.wrapping_sub(LOCAL_WINDOW) < WINDOW_BYTES {
+        if in_window(address, LOCAL_WINDOW) {
             let at = inside(LOCAL_WINDOW, self.local_end(warp, lane))? + (lane * warp.local_bytes) as u64;
             return Some(little(warp.local.get(at as usize..)?.get(..bytes as usize)?));
         }
-        if address.wrapping_sub(SHARED_WINDOW) < WINDOW_BYTES {
+        if in_window(address, SHARED_WINDOW) {
             let at = inside(SHARED_WINDOW, self.shared_bytes.into())?;
             let byte = |at: u64| self.state.shared.get(at as usize / 4).map(|word| word >> (8 * (at % 4)) & 0xff);
             return (0..bytes).rev().try_fold(0, |value, n| Some(value << 8 | u64::from(byte(at + n)?)));
         }
-        if address.wrapping_sub(CONST_WINDOW) < WINDOW_BYTES {
+        if in_window(address, CONST_WINDOW) {
             let at = inside(CONST_WINDOW, program.constants.len() as u64)?;
             return Some(little(&program.constants[at as usize..][..bytes as usize]));
         }
@@ -121,4 +120,9 @@ impl Worker<'_> {
         let byte = |n: u64| memory.load(offset as usize + n as usize, 1);
         fits.then(|| (0..bytes).rev().fold(0, |value, n| value << 8 | byte(n)))
     }
+}
+
+/// Up to eight bytes as a number, the lowest first.
+pub(super) fn little(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }

@@ -12,7 +12,7 @@ use super::shared_access::read_shared;
 use super::warp::{Path, State, Warp};
 use crate::Fault;
 use crate::global::locate;
-use crate::program::{Access, Extension, Op, SHARED_WINDOW, Space, WINDOW_BYTES};
+use crate::program::{Access, Extension, Op, SHARED_WINDOW, Space, in_window};
 
 /// How many blocks of code a warp is run on in search of a state that comes again.
 const STEPS: u32 = 1 << 12;
@@ -95,7 +95,7 @@ impl Worker<'_> {
     #[inline(never)]
     pub(super) fn probe(&mut self) -> Result<Option<Stuck>, Box<Fault>> {
         let mut found: Option<Stuck> = None;
-        let mut spare = Box::new(Warp::placeholder());
+        let mut spare = Box::new(Warp::default());
         for index in 0..self.state.warps.len() {
             if self.state.warps[index].state != State::Ready {
                 continue;
@@ -196,9 +196,7 @@ impl Worker<'_> {
         let place = |lane: usize| match (access.space, addresses[lane]) {
             (Space::Shared, address) => Some((true, address)),
             (Space::Global, address) => Some((false, address)),
-            (Space::Generic, address) if address.wrapping_sub(SHARED_WINDOW) < WINDOW_BYTES => {
-                Some((true, address - SHARED_WINDOW))
-            }
+            (Space::Generic, address) if in_window(address, SHARED_WINDOW) => Some((true, address - SHARED_WINDOW)),
             (Space::Generic, address) if locate(address).0 < self.context.memory.buffers.len() => {
                 Some((false, address))
             }

@@ -37,6 +37,14 @@ impl Stamp {
         self.0 as u32 & 0x3ff
     }
 
+    /// Whether whoever conflicts with this stamp from `now` on conflicts with `now`, too, or nobody does: it is the same
+    /// thread's, or lies before by a barrier.
+    #[inline(always)]
+    pub fn is_past(self, now: Stamp) -> bool {
+        let differ = self.0 ^ now.0;
+        (differ >> 40 != 0) | (differ & 0x3ff == 0) | (differ & 0x3e0 == 0) & (differ >> 30 != 0)
+    }
+
     /// Whether another thread made this stamp, with nothing that orders it before `now`.
     #[inline(always)]
     pub fn conflicts(self, now: Stamp) -> bool {

@@ -28,7 +28,7 @@ pub(super) struct Origin {
 }
 
 /// The shadow of one register.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Shadow {
     /// Per lane, a bit for each byte that is a copy of something unwritten.
     bytes: [u8; LANES],
@@ -68,7 +68,7 @@ impl Source {
 
 impl Taint {
     pub fn new(program: &Program) -> Taint {
-        let clean = Shadow { bytes: [0; LANES], computed: 0, origin: [0; LANES] };
+        let clean = Shadow::default();
         let sizes = [program.registers32, program.registers64, program.predicates];
         Taint { files: sizes.map(|size| vec![clean.clone(); size as usize]), origins: Vec::new() }
     }
@@ -133,7 +133,7 @@ impl Taint {
                 *source = self.source(warp, *file, slot, lane);
             }
             let (bytes, computed) = result(code, sources);
-            let origin = sources.iter().find(|source| source.tainted()).map_or(0, |source| source.origin);
+            let origin = sources.iter().find(|source| source.tainted()).map(|source| source.origin).unwrap_or_default();
             self.set(signature[0], d, lane, (bytes & width, computed), origin);
         }
     }
@@ -170,9 +170,9 @@ impl Taint {
         for lane in each(mask) {
             let from = if across && lanes != 0 { lanes.trailing_zeros() as usize } else { lane };
             let source = sources.iter().find(|(file, slot)| self.lanes(*file, *slot) >> from & 1 == 1);
-            let origin = source.map_or(0, |(file, slot)| self.files[*file as usize][*slot as usize].origin[from]);
+            let origin = source.map(|(file, slot)| self.files[*file as usize][*slot as usize].origin[from]);
             for &(file, slot) in results {
-                self.set(file, slot, lane, (0, source.is_some()), origin);
+                self.set(file, slot, lane, (0, source.is_some()), origin.unwrap_or_default());
             }
         }
     }
@@ -250,6 +250,84 @@ mod tests {
 
     fn copy(bytes: u8, value: u64) -> Source {
         Source { bytes, computed: false, origin: 0, value }
+    }
+
+    /// Whatever stands where nobody wrote: the result's bytes that depend on it are those that the shadow has.
+    #[test]
+    fn bytes_are_unwritten_that_depend_on_what_nobody_wrote() {
+        use Alu::*;
+        let mut chance = 3u64;
+        let mut roll = move |sides: u64| {
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (chance >> 33) % sides
+        };
+        let width = |file: File| if file == File::D { 8 } else { 4 };
+        for code in [
+            Mov32,
+            Mov64,
+            ExtendU32,
+            ExtendS32,
+            SignExtend8,
+            SignExtend16,
+            Pack64,
+            Low64,
+            Truncate64,
+            High64,
+            Pack32,
+            Low32,
+            Trunc16,
+            High32,
+            Trunc8,
+            Or32,
+            Or64,
+            And32,
+            And64,
+            Shl32,
+            Shl64,
+            ShrU32,
+            ShrU64,
+            BfeU32,
+            Prmt32,
+        ] {
+            let signature = code.signature();
+            for _ in 0..400 {
+                let mut sources = [Source::default(); 3];
+                for (source, file) in sources.iter_mut().zip(&signature[1..]) {
+                    for byte in 0..width(*file) {
+                        let value = if roll(3) == 0 { 0 } else { 1 + roll(254) };
+                        source.value |= value << (8 * byte);
+                        source.bytes |= u8::from(roll(3) == 0) << byte;
+                    }
+                }
+                // What says where bits go was written; all bits of a byte go together.
+                let fixed: &[usize] = match code {
+                    Shl32 | Shl64 | ShrU32 | ShrU64 => &[1],
+                    BfeU32 => &[1, 2],
+                    Prmt32 => &[2],
+                    _ => &[],
+                };
+                for &n in fixed {
+                    let value =
+                        if code == Prmt32 { roll(1 << 32) } else { 8 * roll(if code == BfeU32 { 6 } else { 12 }) };
+                    sources[n] = Source { value, ..Source::default() };
+                }
+                let mut seen = Vec::new();
+                for _ in 0..32 {
+                    let filled = sources.map(|source| {
+                        let unwritten = |byte: &u32| source.bytes >> byte & 1 == 1;
+                        (0..8)
+                            .filter(unwritten)
+                            .fold(source.value, |value, byte| value & !(0xff << (8 * byte)) | roll(256) << (8 * byte))
+                    });
+                    seen.push(super::super::twins::result_of(code, filled));
+                }
+                let differs = |byte: &u32| seen.iter().any(|value| (value ^ seen[0]) >> (8 * byte) & 0xff != 0);
+                let wanted = (0..width(signature[0])).filter(differs).fold(0, |bytes, byte| bytes | 1u8 << byte);
+                let (bytes, computed) = result(code, sources);
+                let bytes = bytes & if signature[0] == File::D { 0xff } else { 0xf };
+                assert_eq!((bytes, computed), (wanted, false), "{code:?} of {sources:x?}");
+            }
+        }
     }
 
     const CLEAN: Source = Source { bytes: 0, computed: false, origin: 0, value: 0 };

@@ -3,7 +3,7 @@
 use super::block::Worker;
 use super::cells::Cells;
 use super::dispatch::{AVX512, pick};
-use super::lanes::{LANES, PatternShape, each};
+use super::lanes::{LANES, PatternShape, each, for_each_lane};
 use super::order::Kind;
 use super::ordered::{Deed, Target};
 use super::race::Stamp;
@@ -413,11 +413,8 @@ fn read_vectors<const N: usize>(shared: &[u32], warp: &mut Warp, access: &Access
 #[inline(always)]
 fn read_elements(shared: &[u32], warp: &mut Warp, access: &Access, mask: u32) {
     for element in 0..access.elements {
-        let mut out = [0; LANES];
-        for lane in 0..LANES {
-            let at = warp.scratch.offsets.0[lane] + element * access.element_bytes;
-            out[lane] = read_shared(shared, at, access.element_bytes);
-        }
+        let at = |lane: usize| warp.scratch.offsets.0[lane] + element * access.element_bytes;
+        let out = for_each_lane(|lane| read_shared(shared, at(lane), access.element_bytes));
         warp.set_loaded(access, element, &out, mask);
     }
 }

@@ -8,6 +8,7 @@ use super::race::EPOCH_LIMIT;
 use super::warp::Warp;
 use crate::machine::Context;
 
+#[derive(Default)]
 pub(crate) struct BlockState {
     /// Its number in the grid.
     pub block: u64,
@@ -46,20 +47,10 @@ impl BlockState {
         let bytes = context.shared_bytes();
         let cells = if context.sanitize { bytes.div_ceil(program.shared_grain) } else { 0 };
         BlockState {
-            block: 0,
             warps: (0..warps).map(|number| Box::new(Warp::new(program, number))).collect(),
-            ended: 0,
-            barriers: Barriers::default(),
-            shared: vec![0; bytes.div_ceil(4) as usize],
+            shared: vec![u32::default(); bytes.div_ceil(4) as usize],
             cells: Cells::new(cells as usize),
-            epoch: 0,
-            first_epoch: 0,
-            executed: 0,
-            writes: 0,
-            moves: 0,
-            turns: 0,
-            phase: 0,
-            copies_under_way: 0,
+            ..BlockState::default()
         }
     }
 

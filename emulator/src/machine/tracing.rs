@@ -7,7 +7,7 @@ use super::block::Worker;
 use super::lanes::{LANES, each, mask_where};
 use super::warp::Warp;
 use crate::global::locate;
-use crate::program::{Extension, Op, SHARED_WINDOW, Space, WINDOW_BYTES};
+use crate::program::{Extension, Op, SHARED_WINDOW, Space, in_window};
 use crate::trace::{AccessKind, LaneAccess, Memory, TracedAccess};
 
 impl Worker<'_> {
@@ -52,7 +52,7 @@ impl Worker<'_> {
         }
         warp.set_addresses(access, mask);
         let addresses = warp.scratch.addresses.0;
-        let in_window = mask_where(|lane| addresses[lane].wrapping_sub(SHARED_WINDOW) < WINDOW_BYTES);
+        let in_window = mask_where(|lane| in_window(addresses[lane], SHARED_WINDOW));
         let (shared, start) = match access.space {
             Space::Shared => (mask, 0),
             Space::Generic => (mask & in_window, SHARED_WINDOW),

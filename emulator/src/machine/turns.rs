@@ -42,13 +42,7 @@ pub(crate) fn run_alone(
 ) -> Result<(), Box<Fault>> {
     while let Some(block) = next() {
         worker.start(block);
-        loop {
-            match worker.take_turn(&mut *step, false)? {
-                Turn::Ended => break,
-                Turn::Stalled { stuck: Some(stuck), .. } => return Err(worker.convict_wait(stuck, &[], 0)),
-                Turn::Stalled { .. } => {}
-            }
-        }
+        while !matches!(worker.take_turn(&mut *step, false)?, Turn::Ended) {}
     }
     Ok(())
 }

@@ -155,6 +155,14 @@ fn meaning(code: Alu) -> Meaning {
     }
 }
 
+/// What an operation gives.
+pub(super) fn result_of(code: Alu, [a, b, c]: [u64; 3]) -> u64 {
+    match meaning(code) {
+        As(general) => evaluate(general, [a, b, c, 0]),
+        Bits(function) => function(a, b, c),
+    }
+}
+
 const EDGES: [u64; 28] = [
     0,
     1,
@@ -216,10 +224,8 @@ fn within(code: Alu) -> u64 {
 
 #[test]
 fn operations_with_a_fast_path_mean_what_the_general_ones_mean() {
-    let mut warp = Warp::placeholder();
-    warp.r = vec![Lanes([0; LANES]); 4];
-    warp.d = vec![Lanes([0; LANES]); 4];
-    warp.p = vec![0; 4];
+    let (r, d, p) = (vec![Lanes([0; LANES]); 4], vec![Lanes([0; LANES]); 4], vec![0; 4]);
+    let mut warp = Warp { r, d, p, ..Warp::default() };
     let mut dice = 1;
     for &code in Alu::ALL {
         let signature = code.signature();
@@ -232,10 +238,7 @@ fn operations_with_a_fast_path_mean_what_the_general_ones_mean() {
             }
             execute(&mut warp, code, Slots { d: 3, a: 0, b: 1, c: 2 }, FULL);
             for (lane, &[a, b, c]) in given.iter().enumerate() {
-                let (got, wanted) = match meaning(code) {
-                    As(general) => (warp.wide(signature[0], 3, lane), evaluate(general, [a, b, c, 0])),
-                    Bits(function) => (warp.wide(signature[0], 3, lane), function(a, b, c)),
-                };
+                let (got, wanted) = (warp.wide(signature[0], 3, lane), result_of(code, [a, b, c]));
                 assert!(
                     got.abs_diff(wanted) <= within(code),
                     "{code:?} of {a:x}, {b:x}, {c:x}: {got:x}, not {wanted:x}"
@@ -247,9 +250,8 @@ fn operations_with_a_fast_path_mean_what_the_general_ones_mean() {
 
 #[test]
 fn lanes_that_do_not_run_keep_their_values() {
-    let mut warp = Warp::placeholder();
-    warp.r = vec![Lanes([7; LANES]); 4];
-    warp.d = vec![Lanes([7; LANES]); 4];
+    let (r, d) = (vec![Lanes([7; LANES]); 4], vec![Lanes([7; LANES]); 4]);
+    let mut warp = Warp { r, d, ..Warp::default() };
     for &code in Alu::ALL {
         warp.p = vec![0x5555_5555; 4];
         let file = code.signature()[0];

@@ -2,7 +2,7 @@
 //! takes from a lane that does not execute it. They are followed as unwritten memory is.
 
 use super::block::Worker;
-use super::lanes::{LANES, each};
+use super::lanes::{LANES, Lanes, each};
 use super::meeting::Party;
 use super::shadow::{Origin, Place, Taint};
 use super::state::BlockState;
@@ -30,9 +30,9 @@ impl BlockState {
             let mut taint = context.sanitize.then(|| Box::new(Taint::new(program)));
             for &(file, slot) in &program.unset {
                 match file {
-                    File::R => warp.r[slot as usize].0 = [0; LANES],
-                    File::D => warp.d[slot as usize].0 = [0; LANES],
-                    File::P => warp.p[slot as usize] = 0,
+                    File::R => warp.r[slot as usize] = Lanes::default(),
+                    File::D => warp.d[slot as usize] = Lanes::default(),
+                    File::P => warp.p[slot as usize] = u32::default(),
                 }
                 if let Some(taint) = &mut taint {
                     for lane in each(warp.live) {

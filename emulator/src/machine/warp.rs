@@ -35,22 +35,26 @@ pub(super) enum Wait {
     Barrier(u32),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) enum State {
     Ready,
     /// All its paths wait.
     Waiting,
+    #[default]
     Done,
 }
 
 /// Where the lanes access memory. Lanes that do not run have the place of the first one that does. (On the
 /// heap, so that the compiler keeps the vectors whole.)
+#[derive(Default)]
 pub(super) struct Scratch {
     pub addresses: Lanes<u64>,
     /// Offsets in shared memory, or words of a buffer.
     pub offsets: Lanes<u32>,
 }
 
+/// By default one without registers, which stands in the list of warps while one of them runs.
+#[derive(Default)]
 pub(crate) struct Warp {
     pub number: u32,
     pub r: Vec<Lanes<u32>>,
@@ -87,47 +91,14 @@ impl Warp {
     pub fn new(program: &Program, number: u32) -> Warp {
         Warp {
             number,
-            r: vec![Lanes([0; LANES]); program.registers32 as usize],
-            d: vec![Lanes([0; LANES]); program.registers64 as usize],
-            p: vec![0; program.predicates as usize],
-            live: 0,
-            paths: Vec::new(),
-            left: 0,
-            waiting: 0,
-            state: State::Done,
-            polls: Polls::default(),
-            epoch: 0,
-            scratch: Box::new(Scratch { addresses: Lanes([0; LANES]), offsets: Lanes([0; LANES]) }),
+            r: vec![Lanes::default(); program.registers32 as usize],
+            d: vec![Lanes::default(); program.registers64 as usize],
+            p: vec![u32::default(); program.predicates as usize],
             local: vec![0xff; program.local_bytes as usize * LANES],
-            local_written: vec![0; program.local_bytes as usize * LANES],
+            local_written: vec![u8::default(); program.local_bytes as usize * LANES],
             local_bytes: program.local_bytes as usize,
             stacks: if program.called.is_empty() { Vec::new() } else { vec![Stack::default(); LANES] },
-            taint: None,
-            copies: Copies::default(),
-        }
-    }
-
-    /// Stands in the list of warps while one runs.
-    pub fn placeholder() -> Warp {
-        Warp {
-            number: 0,
-            r: Vec::new(),
-            d: Vec::new(),
-            p: Vec::new(),
-            live: 0,
-            paths: Vec::new(),
-            left: 0,
-            waiting: 0,
-            state: State::Done,
-            polls: Polls::default(),
-            epoch: 0,
-            scratch: Box::new(Scratch { addresses: Lanes([0; LANES]), offsets: Lanes([0; LANES]) }),
-            local: Vec::new(),
-            local_written: Vec::new(),
-            local_bytes: 0,
-            stacks: Vec::new(),
-            taint: None,
-            copies: Copies::default(),
+            ..Warp::default()
         }
     }
 

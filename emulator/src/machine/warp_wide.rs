@@ -90,14 +90,14 @@ impl Warp {
             _ => unreachable!("the parties execute instructions that are alike"),
         };
         let all = parties.iter().fold(0, |all, party| all | party.lanes);
-        let mut values = [0; LANES];
+        let mut values = <[u64; LANES]>::default();
         for party in parties {
             let (file, slot) = extended(party).reads[0];
             each(party.lanes).for_each(|lane| values[lane] = self.wide(file, slot, lane));
         }
         for party in parties {
             let extended = extended(party);
-            let mut out = [0; LANES];
+            let mut out = values;
             let flag = match extended.what {
                 Extension::Match { all: whole } => match_lanes(&values, all, whole, &mut out),
                 Extension::Reduce(op, signed) => {
@@ -132,5 +132,5 @@ fn match_lanes(values: &[u64; LANES], all: u32, whole: bool, out: &mut [u64; LAN
 
 fn reduce(values: &[u64; LANES], all: u32, op: IntegerOp, signed: bool) -> u64 {
     let code = General::Integer { op, bits: 32, signed };
-    each(all).map(|lane| values[lane]).reduce(|a, b| evaluate(code, [a, b, 0, 0])).unwrap_or(0)
+    each(all).map(|lane| values[lane]).reduce(|a, b| evaluate(code, [a, b, b, b])).unwrap_or(0)
 }

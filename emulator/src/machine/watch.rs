@@ -61,16 +61,12 @@ impl Worker<'_> {
                 }
             }
             if let Some([first, second]) = watch.reads.as_ref().map(|reads| reads.at(cell)) {
-                match (first.get(), second.get()) {
+                let here = |read: Moment| read.block == now.block && read.stamp.is_past(now.stamp);
+                match (first.get().filter(|read| !here(*read)), second.get().filter(|read| !here(*read))) {
+                    (None, _) => first.set(now),
                     // Readers of two warps are kept: whoever writes, one of them is of another.
-                    (Some(one), Some(two)) if is_apart(one, two) && same_time(one, now) && same_time(two, now) => {}
-                    (Some(Moment { block, stamp: read, .. }), _)
-                        if block != now.block
-                            || read.epoch() == now.stamp.epoch() && read.thread() != now.stamp.thread() =>
-                    {
-                        second.set(now);
-                    }
-                    _ => first.set(now),
+                    (Some(one), Some(two)) if is_apart(one, two) => {}
+                    _ => second.set(now),
                 }
             }
         }
@@ -174,9 +170,4 @@ impl Worker<'_> {
 /// Of two warps, or two thread blocks.
 fn is_apart(one: Moment, other: Moment) -> bool {
     one.block != other.block || one.stamp.thread() / 32 != other.stamp.thread() / 32
-}
-
-/// Of one block, with no barrier between.
-fn same_time(one: Moment, other: Moment) -> bool {
-    one.block == other.block && one.stamp.epoch() == other.stamp.epoch()
 }

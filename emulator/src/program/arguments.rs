@@ -81,7 +81,7 @@ impl<'a> Decoder<'a> {
         let place = self.local_room(formal)?;
         let file = if formal.bytes == Some(8) { File::D } else { File::R };
         let register = self.source(actual, file, words.line)?;
-        let access = self.local_access(place, formal.bytes.unwrap_or(4) as u32, register);
+        let access = self.local_access(place, formal.bytes.unwrap_or_default() as u32, register);
         self.push(Op::Store(access), guard, words, None);
         Ok(place)
     }
@@ -99,7 +99,7 @@ impl<'a> Decoder<'a> {
         let place = self.local_room(formal)?;
         let file = if formal.bytes == Some(8) { File::D } else { File::R };
         let register = self.destination(actual, file, 0)?;
-        kept.push((place, formal.bytes.unwrap_or(4) as u32, register));
+        kept.push((place, formal.bytes.unwrap_or_default() as u32, register));
         Ok(place)
     }
 
@@ -144,7 +144,7 @@ impl<'a> Decoder<'a> {
     fn move_parameter(&mut self, function: &Function, variable: &ptx::Variable, store: bool) -> Result<(), PtxError> {
         let place = self.frame().places.get(&variable.name).copied();
         let (Some(place), Some((_, register))) = (place, self.register(&variable.name)) else { return Ok(()) };
-        let access = self.local_access(place, variable.bytes.unwrap_or(4) as u32, register);
+        let access = self.local_access(place, variable.bytes.unwrap_or_default() as u32, register);
         self.push_bare(if store { Op::Store(access) } else { Op::Load(access) }, function.line);
         Ok(())
     }

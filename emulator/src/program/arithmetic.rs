@@ -45,7 +45,7 @@ impl Decoder<'_> {
                 format!("`{}` takes {} operands, here are {}", words.opcode, signature.len(), words.operands.len()),
             );
         }
-        let mut slots = [0; 3];
+        let mut slots = <[Slot; 3]>::default();
         for (n, file) in signature[1..].iter().enumerate() {
             slots[n] = match file {
                 File::P => self.predicate(&words.operands[n + 1], words)?,
@@ -126,7 +126,7 @@ impl Decoder<'_> {
                 Ok(())
             }
             (to, Operand::List(parts), "b64") if parts.len() == 4 => {
-                let mut halves = [0; 2];
+                let mut halves = <[Slot; 2]>::default();
                 for (half, pair) in halves.iter_mut().zip(parts.chunks(2)) {
                     let (a, b) = (self.source(&pair[0], File::R, line)?, self.source(&pair[1], File::R, line)?);
                     *half = self.temporary(File::R);

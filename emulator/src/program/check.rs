@@ -1,6 +1,8 @@
 //! Holds an instruction against the rows of `rows`, as ptxas does: the words of its opcode, the number of its operands,
 //! and what each of them is.
 
+use std::rc::Rc;
+
 use super::decode::Decoder;
 use super::grammar::{Count, Element, Form, Kind, Shape, Width, forms};
 use super::places::{Place, special};
@@ -10,31 +12,41 @@ use crate::ptx::{Instruction as Words, Operand, error};
 impl<'a> Decoder<'a> {
     /// The words of an instruction's opcode, in the order of its row, and the instruction with its constants as its types
     /// have them. An error if ptxas would not take it.
-    pub fn checked<'w>(&mut self, words: &'w Words) -> Result<Vec<&'w str>, PtxError> {
-        let opcode: Vec<&str> = words.opcode.split('.').collect();
-        let found = match forms(&opcode) {
-            Ok(found) => found,
-            Err(false) => return self.unknown(words),
-            Err(true) => {
-                let message = format!("`{}` is no form of `{}` that the emulator runs", words.opcode, opcode[0]);
-                return error(words.line, message);
-            }
-        };
+    pub fn checked(&mut self, words: &Words) -> Result<Vec<&'static str>, PtxError> {
+        let found = self.forms_of(words)?;
         let mut wrong = None;
-        for form in found {
-            match self.fits(words, &form) {
+        for form in found.iter() {
+            match self.fits(words, form) {
                 Ok(()) if form.row.since > self.architecture() => {
                     let (since, opcode) = (form.row.since, &words.opcode);
                     let message = format!("`{opcode}` needs .target sm_{since}, and the module is for an older GPU");
                     wrong.get_or_insert(PtxError { line: words.line, message });
                 }
-                Ok(()) => return Ok(form.parts),
+                Ok(()) => return Ok(form.parts.clone()),
                 Err(message) => {
                     wrong.get_or_insert(PtxError { line: words.line, message });
                 }
             }
         }
         Err(wrong.unwrap_or(PtxError { line: words.line, message: format!("`{}` has no form", words.opcode) }))
+    }
+
+    /// The forms that an opcode may be of. Most instructions of a kernel have an opcode that others had before them.
+    fn forms_of(&mut self, words: &Words) -> Result<Rc<Vec<Form>>, PtxError> {
+        if let Some(known) = self.forms.get(&words.opcode) {
+            return Ok(known.clone());
+        }
+        let opcode: Vec<&str> = words.opcode.split('.').collect();
+        let found = match forms(&opcode) {
+            Ok(found) => Rc::new(found),
+            Err(false) => return self.unknown(words),
+            Err(true) => {
+                let message = format!("`{}` is no form of `{}` that the emulator runs", words.opcode, opcode[0]);
+                return error(words.line, message);
+            }
+        };
+        self.forms.insert(words.opcode.clone(), found.clone());
+        Ok(found)
     }
 
     fn fits(&mut self, words: &Words, form: &Form) -> Result<(), String> {
@@ -128,6 +140,7 @@ impl<'a> Decoder<'a> {
         sink: bool,
     ) -> Result<(), String> {
         let name = doubled(form.kind(kind));
+        self.no_float_instead(operand, form, kind)?;
         self.register_fits(operand, &name, width, sink)
     }
 
@@ -142,7 +155,14 @@ impl<'a> Decoder<'a> {
         let name = doubled(form.kind(kind));
         let no = |what: &str| Err(format!("is {what}, and must be of type .{name}"));
         let (class, bits) = class_of(&name);
+        self.no_float_instead(operand, form, kind)?;
         match operand {
+            // Where a field of bits lies.
+            Operand::Integer(n)
+                if form.is_apart(kind) && matches!(form.parts[0], "bfe" | "bfi") && !(0..256).contains(n) =>
+            {
+                Err(format!("is {n}, and must be from 0 to 255"))
+            }
             Operand::Integer(_) if matches!(class, Class::Float | Class::Packed | Class::Brain) => {
                 no("an integer constant")
             }
@@ -159,12 +179,25 @@ impl<'a> Decoder<'a> {
             {
                 Ok(())
             }
-            Operand::Name(name) if special_too && special(name).is_some() => Ok(()),
-            Operand::Offset(name, _) if matches!(class, Class::Integer | Class::Bits) => match self.find_place(name) {
+            Operand::Name(name) if special_too && special(name).is_some() && bits <= 32 => Ok(()),
+            Operand::Offset(name, _) if takes_addresses(form.parts[0], class) => match self.find_place(name) {
                 Some(Place::Shared(_) | Place::Local(_) | Place::Frame(_)) => Ok(()),
                 _ => no("no constant"),
             },
             other => self.register_fits(other, &name, width, false),
+        }
+    }
+
+    /// Where the opcode does not say the type of bits or of a number, a register of floats is none.
+    fn no_float_instead(&self, operand: &Operand, form: &Form, kind: Kind) -> Result<(), String> {
+        let (name, _) = form.kind(kind);
+        let Operand::Name(register) = operand else { return Ok(()) };
+        let has = self.register_kind(register).unwrap_or(name);
+        let whole = matches!(class_of(name).0, Class::Bits | Class::Integer);
+        let apart = form.is_apart(kind) || matches!(form.parts[0], "redux" | "bmsk" | "match");
+        match apart && whole && matches!(class_of(has).0, Class::Float | Class::Packed) {
+            true => Err(format!("must be of type .{name}, and `{register}` is declared as .{has}")),
+            false => Ok(()),
         }
     }
 
@@ -182,6 +215,12 @@ impl<'a> Decoder<'a> {
             false => Err(format!("must be of type .{wanted}, and `{name}` is declared as .{kind}")),
         }
     }
+}
+
+/// Whether an instruction takes a variable's address and a number as an operand of this class.
+fn takes_addresses(mnemonic: &str, class: Class) -> bool {
+    let no = ["rem", "div", "redux", "vote", "match", "shfl", "mma", "stmatrix", "st"];
+    matches!(class, Class::Integer | Class::Bits) && !no.contains(&mnemonic)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -38,18 +38,16 @@ impl Decoder<'_> {
     pub fn set(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let Some(place) = parts.len().checked_sub(2) else { return self.unknown(words) };
         let (to, packed) = (parts[place].trim_end_matches("x2"), parts[parts.len() - 1].ends_with("x2"));
-        let mut comparison = parts.to_vec();
-        comparison.remove(place);
         let halves = [self.temporary(File::P), self.temporary(File::P)];
-        self.comparison(words, guard, &comparison, halves[0], packed.then_some(halves[1]))?;
-        let combine = self.combination(words, &comparison, 3)?;
+        self.comparison(words, guard, parts, halves[0], packed.then_some(halves[1]))?;
+        let combine = self.combination(words, parts, 3)?;
         let Some(number) = Number::named(if packed && to == "b32" { "u16" } else { to }) else {
             return self.unknown(words);
         };
         let code = General::Truth { to: number };
         let file = number.file();
         let d = self.destination(operand(words, 0)?, file, words.line)?;
-        let mut values = [0; 2];
+        let mut values = halves;
         for (value, half) in values.iter_mut().zip(halves).take(1 + usize::from(packed)) {
             let holds = self.combined(words, combine, half);
             *value = self.temporary(file);
@@ -138,7 +136,7 @@ impl Decoder<'_> {
 fn comparison(operator: &str, kind: &str) -> Option<(Alu, bool)> {
     use Alu::*;
     // lt, le, eq, ne; for floats also the unordered forms.
-    let (ordered, unordered) = match kind {
+    let ([lt, le, eq, ne], unordered) = match kind {
         "b32" | "u32" => ([LtU32, LeU32, Eq32, Ne32], None),
         "s32" => ([LtS32, LeS32, Eq32, Ne32], None),
         "b64" | "u64" => ([LtU64, LeU64, Eq64, Ne64], None),
@@ -147,28 +145,20 @@ fn comparison(operator: &str, kind: &str) -> Option<(Alu, bool)> {
         "f64" => ([LtF64, LeF64, EqF64, NeF64], Some([LtuF64, LeuF64, EquF64, NeuF64, NumF64, NanF64])),
         _ => return None,
     };
-    let signed = kind.starts_with('s');
-    Some(match (operator, unordered) {
-        ("lt", _) => (ordered[0], false),
-        ("le", _) => (ordered[1], false),
-        ("gt", _) => (ordered[0], true),
-        ("ge", _) => (ordered[1], true),
-        ("eq", _) => (ordered[2], false),
-        ("ne", _) => (ordered[3], false),
-        ("lo", None) if !signed => (ordered[0], false),
-        ("ls", None) if !signed => (ordered[1], false),
-        ("hi", None) if !signed => (ordered[0], true),
-        ("hs", None) if !signed => (ordered[1], true),
-        ("ltu", Some(u)) => (u[0], false),
-        ("leu", Some(u)) => (u[1], false),
-        ("gtu", Some(u)) => (u[0], true),
-        ("geu", Some(u)) => (u[1], true),
-        ("equ", Some(u)) => (u[2], false),
-        ("neu", Some(u)) => (u[3], false),
-        ("num", Some(u)) => (u[4], false),
-        ("nan", Some(u)) => (u[5], false),
+    let code = match (operator, unordered) {
+        ("lt" | "gt", _) | ("lo" | "hi", None) => lt,
+        ("le" | "ge", _) | ("ls" | "hs", None) => le,
+        ("eq", _) => eq,
+        ("ne", _) => ne,
+        ("ltu" | "gtu", Some([ltu, ..])) => ltu,
+        ("leu" | "geu", Some([_, leu, ..])) => leu,
+        ("equ", Some([_, _, equ, ..])) => equ,
+        ("neu", Some([_, _, _, neu, ..])) => neu,
+        ("num", Some([.., num, _])) => num,
+        ("nan", Some([.., nan])) => nan,
         _ => return None,
-    })
+    };
+    Some((code, matches!(operator, "gt" | "ge" | "hi" | "hs" | "gtu" | "geu")))
 }
 
 /// What a comparison operator asks, and the type as it asks it (`lo`, `ls`, `hi`, `hs` are unsigned).

@@ -1,10 +1,12 @@
 //! Syntax tree to program: names become slots, most calls are inlined, every instruction gets its operation.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::calls::Draft;
 use super::flow::{Item, Proto};
+use super::grammar::Form;
 use super::places::{Place, special};
 use super::*;
 use crate::machine::INSTRUCTION_LIMIT;
@@ -74,6 +76,8 @@ pub(super) struct Decoder<'a> {
     pub globals: Vec<GlobalVariable>,
     file_numbers: Vec<u32>,
     opcodes: HashMap<String, Arc<str>>,
+    /// The forms that opcodes may be of, as far as they were asked for.
+    pub forms: HashMap<String, Rc<Vec<Form>>>,
 }
 
 impl Frame<'_> {
@@ -113,6 +117,7 @@ impl<'a> Decoder<'a> {
             globals: Vec::new(),
             file_numbers,
             opcodes: HashMap::new(),
+            forms: HashMap::new(),
         };
         for variable in &source.variables {
             let place = decoder.place(variable)?;
@@ -427,22 +432,11 @@ impl<'a> Decoder<'a> {
             name: function.name.clone(),
             shared_grain: grain(Space::Shared),
             global_grain: grain(Space::Global),
-            needs: Needs::default(),
-            synchronises_globally: false,
-            blind_loads: Vec::new(),
             blocks,
-            fma_runs: Vec::new(),
             code: self.code,
             info: self.info,
             accesses: self.accesses,
             extended: self.extended,
-            registers32: 0,
-            registers64: 0,
-            predicates: 0,
-            preset32: Vec::new(),
-            preset64: Vec::new(),
-            preset_predicates: Vec::new(),
-            unset: Vec::new(),
             bounds: function.bounds.clone(),
             parameters: self.parameters,
             parameter_bytes: self.parameter_bytes as u32,
@@ -452,12 +446,10 @@ impl<'a> Decoder<'a> {
             local_bytes: self.local_bytes as u32,
             called,
             calls: self.calls,
-            frame: 0,
             constants: self.constants,
             globals: self.globals,
-            globals_stored: false,
-            globals_loaded: false,
             files: self.file_numbers.iter().map(|n| self.source.files[n].clone()).collect(),
+            ..Program::default()
         };
         program.needs = Needs::of(&program, &self.presets);
         program.synchronises_globally = program.needs.global;

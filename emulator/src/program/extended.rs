@@ -145,7 +145,7 @@ impl Multiply {
     pub fn registers(&self) -> [usize; 3] {
         let (m, k) = (usize::from(self.m), usize::from(self.k));
         let per = self.a.per_register();
-        let results = m * 8 / 32;
+        let results = m / 4;
         [m * k / 32 / per, k * 8 / 32 / per, if self.accumulator == Accumulator::F16 { results / 2 } else { results }]
     }
 

@@ -40,25 +40,19 @@ pub(super) fn blocks(
     let starts = block_starts(&items, end, meets)?;
     let mut blocks: Vec<Block> = Vec::new();
     let mut code = 0;
-    let mut start = 0;
-    let mut open = true;
     for item in items {
-        if !open {
-            open = true;
-            start = code;
-        }
+        // A block begins where the one before it ends.
+        let start = blocks.last().map_or(0, |before| before.end);
         let next = blocks.len() as u32 + 1;
         match item {
             Item::Code(index) => {
                 code = index + 1;
                 if meets(index) {
                     blocks.push(Block { start, stop: index, end: code, exit: Exit::Meeting(next), exit_info: None });
-                    open = false;
                 }
             }
             Item::Label(_) => {
                 blocks.push(Block { start, stop: code, end: code, exit: Exit::Jump(next), exit_info: None });
-                open = false;
             }
             Item::End(proto, about) => {
                 let line = about.as_ref().map_or(0, |i| i.ptx_line);
@@ -86,7 +80,6 @@ pub(super) fn blocks(
                     info.len() as u32 - 1
                 });
                 blocks.push(Block { start, stop: code, end: code, exit, exit_info });
-                open = false;
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::decode::Decoder;
 use super::*;
-use crate::ptx::{Instruction as Words, error};
+use crate::ptx::{Instruction as Words, Operand, error};
 use crate::{Class, PtxError};
 
 /// The modifiers that an opcode names, and what is left of it.
@@ -58,18 +58,15 @@ impl Decoder<'_> {
         class: Class,
     ) -> Result<(), PtxError> {
         let (result, files) = code.signature();
-        if words.operands.len() != files.len() + 1 {
-            let (wanted, given) = (files.len() + 1, words.operands.len());
-            return error(words.line, format!("`{}` takes {wanted} operands, here are {given}", words.opcode));
-        }
-        let mut sources = [0; 4];
-        for ((slot, file), operand) in sources.iter_mut().zip(files).zip(&words.operands[1..]) {
+        let (to, from) = split(words)?;
+        let mut sources = <[Slot; 4]>::default();
+        for ((slot, file), operand) in sources.iter_mut().zip(files).zip(from) {
             *slot = match file {
                 File::P => self.predicate(operand, words)?,
                 _ => self.source(operand, *file, words.line)?,
             };
         }
-        let d = self.destination(&words.operands[0], result, words.line)?;
+        let d = self.destination(to, result, words.line)?;
         self.push(Op::General { code, d, sources }, guard, words, Some(class));
         let flops = code.flops();
         if let Some(info) = self.info.last_mut()
@@ -114,16 +111,14 @@ impl Decoder<'_> {
         };
         let code = |op| General::Integer { op, bits, signed };
         let (result, files) = code(sum).signature();
-        if words.operands.len() != files.len() {
-            return error(words.line, format!("`{}` takes {} operands", words.opcode, files.len()));
-        }
+        let (to, from) = split(words)?;
         let carry = self.carry_flag();
-        let mut sources = [0; 4];
-        for (slot, operand) in sources.iter_mut().zip(&words.operands[1..]) {
+        let mut sources = <[Slot; 4]>::default();
+        for (slot, operand) in sources.iter_mut().zip(from) {
             *slot = self.source(operand, result, words.line)?;
         }
         sources[files.len() - 1] = if extended { carry } else { self.constant(File::P, 0) };
-        let d = self.destination(&words.operands[0], result, words.line)?;
+        let d = self.destination(to, result, words.line)?;
         let new = self.temporary(File::P);
         if parts.contains(&"cc") {
             self.push(Op::General { code: code(out), d: new, sources }, guard, words, None);
@@ -134,6 +129,12 @@ impl Decoder<'_> {
         }
         Ok(())
     }
+}
+
+/// Where an instruction's result goes, and its sources: as many as its form has, or it was refused before.
+fn split(words: &Words) -> Result<(&Operand, &[Operand]), PtxError> {
+    let taken = words.operands.split_first();
+    taken.map_or_else(|| error(words.line, format!("`{}` takes operands", words.opcode)), Ok)
 }
 
 impl General {
@@ -265,14 +266,7 @@ fn integer_form(parts: &[&str]) -> Option<(General, Class)> {
     if packed {
         return Some((General::Halves { op, signed }, Class::Integer));
     }
-    let fits = match op {
-        MulWide | MadWide => bits <= 32,
-        Mul24Lo | Mul24Hi | Mad24Lo | Mad24Hi | Mad24HiSaturate | FindNth => bits == 32,
-        MaskClamp | MaskWrap | ExtendClamp | ExtendWrap | AddSaturate | SubSaturate => bits == 32,
-        Bfe | Bfi | Bfind | BfindShift | Popc | Clz | Brev => bits >= 32,
-        _ => bits >= 16,
-    };
-    fits.then_some((General::Integer { op, bits, signed }, Class::Integer))
+    Some((General::Integer { op, bits, signed }, Class::Integer))
 }
 
 fn other_form(parts: &[&str]) -> Option<(General, Class)> {

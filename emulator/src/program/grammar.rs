@@ -86,10 +86,10 @@ pub(super) struct Kind {
 }
 
 /// An opcode that fits a row: its words in the row's order, and the types that it names.
-pub(super) struct Form<'a> {
+pub(super) struct Form {
     pub row: &'static Row,
-    pub parts: Vec<&'a str>,
-    kinds: Vec<(char, &'a str)>,
+    pub parts: Vec<&'static str>,
+    kinds: Vec<(char, &'static str)>,
 }
 
 type Table = HashMap<&'static str, Vec<Row>>;
@@ -128,9 +128,7 @@ fn part(word: &'static str) -> Part {
         None => (false, word),
     };
     let (name, word) = match word.as_bytes() {
-        [letter @ b'A'..=b'Z', b':', ..] if word.as_bytes().get(2) != Some(&b':') => {
-            (Some(char::from(*letter)), &word[2..])
-        }
+        [letter @ b'A'..=b'Z', b':', ..] => (Some(char::from(*letter)), &word[2..]),
         _ => (None, word),
     };
     let set = |word: &'static str| SETS.iter().find(|(name, _)| *name == word).map_or(word, |(_, words)| words);
@@ -197,18 +195,18 @@ fn type_of(word: &'static str) -> Kind {
 /// Whether a word of an opcode is a type: `s32`, `bf16x2`.
 fn is_type(word: &str) -> bool {
     let digits = word.trim_start_matches(['b', 'f', 't', 's', 'u']);
-    digits.len() < word.len() && digits.trim_end_matches("x2").parse::<u32>().is_ok()
+    digits.trim_end_matches("x2").parse::<u32>().is_ok()
 }
 
 impl Row {
     /// The row's form of an opcode's words, if it is of this row.
-    fn form<'a>(&'static self, words: &[&'a str]) -> Option<Form<'a>> {
+    fn form(&'static self, mnemonic: &'static str, words: &[&str]) -> Option<Form> {
         // Types have their order, though other words may stand between them.
-        let (mut taken, mut behind, mut last) = (0u32, 1, 0);
+        let (mut behind, mut last) = (1, 0);
         let (mut parts, mut kinds) = (Vec::with_capacity(words.len() + 1), Vec::new());
-        parts.push(words[0]);
+        parts.push(mnemonic);
         for part in &self.parts {
-            let free = |n: &usize| taken >> n & 1 == 0 && part.words.contains(&words[*n]);
+            let fits = |n: usize| Some((n, *part.words.iter().find(|word| **word == words[n])?));
             let typed = is_type(part.words[0]);
             let from = match part {
                 Part { fixed: true, .. } => parts.len(),
@@ -217,13 +215,12 @@ impl Row {
                 _ => 1,
             };
             let to = if part.fixed { words.len().min(from + 1) } else { words.len() };
-            match (from..to).find(free) {
-                Some(n) => {
-                    taken |= 1 << n;
+            match (from..to).find_map(fits) {
+                Some((n, word)) => {
                     last = n;
                     behind = if typed { n + 1 } else { behind };
-                    parts.push(words[n]);
-                    kinds.extend(part.name.map(|name| (name, words[n])));
+                    parts.push(word);
+                    kinds.extend(part.name.map(|name| (name, word)));
                 }
                 None if part.optional => {}
                 None => return None,
@@ -233,11 +230,17 @@ impl Row {
     }
 }
 
-impl Form<'_> {
+impl Form {
     /// Whether the last operand is one that `.L2::cache_hint` brings, and whether the opcode has that.
     pub fn hinted(&self) -> Option<bool> {
         let may = self.row.parts.iter().any(|part| part.words.contains(&"L2::cache_hint"));
         may.then(|| self.parts.contains(&"L2::cache_hint"))
+    }
+
+    /// Whether an operand's type is another than the opcode's.
+    pub fn is_apart(&self, kind: Kind) -> bool {
+        let own = |part: &Part| part.name.is_none() && part.words.contains(&kind.name);
+        kind.name.len() > 1 && !self.row.parts.iter().any(own)
     }
 
     /// The type that an operand of this form has.
@@ -249,13 +252,14 @@ impl Form<'_> {
 }
 
 /// The forms of an opcode, given by its words. `Err` says whether at least the mnemonic is known.
-pub(super) fn forms<'a>(words: &[&'a str]) -> Result<Vec<Form<'a>>, bool> {
-    let Some(rows) = words.first().and_then(|mnemonic| LazyLock::force(&TABLE).get(*mnemonic as &str)) else {
+pub(super) fn forms(words: &[&str]) -> Result<Vec<Form>, bool> {
+    let known = |mnemonic: &&str| LazyLock::force(&TABLE).get_key_value(*mnemonic);
+    let Some((mnemonic, rows)) = words.first().and_then(known) else {
         return Err(false);
     };
     if words.len() > 24 {
         return Err(true);
     }
-    let found: Vec<Form<'a>> = rows.iter().filter_map(|row| row.form(words)).collect();
+    let found: Vec<Form> = rows.iter().filter_map(|row| row.form(mnemonic, words)).collect();
     if found.is_empty() { Err(true) } else { Ok(found) }
 }

@@ -55,10 +55,16 @@ pub(crate) type Slot = u32;
 pub(crate) const SHARED_WINDOW: u64 = 0x7f00_0000_0000_0000;
 pub(crate) const LOCAL_WINDOW: u64 = 0x7e00_0000_0000_0000;
 pub(crate) const CONST_WINDOW: u64 = 0x7d00_0000_0000_0000;
-pub(crate) const WINDOW_BYTES: u64 = 1 << 32;
+const WINDOW_BYTES: u64 = 1 << 32;
+
+/// Whether a generic address lies in the window that begins at `window`.
+#[inline(always)]
+pub(crate) fn in_window(address: u64, window: u64) -> bool {
+    address.wrapping_sub(window) < WINDOW_BYTES
+}
 
 /// A kernel, decoded.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Program {
     pub name: String,
     /// `blocks[0]` is the entry.
@@ -116,7 +122,7 @@ pub(crate) struct Program {
 }
 
 /// A kernel parameter: where its bytes lie.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Parameter {
     pub offset: u32,
     pub bytes: u32,
@@ -132,6 +138,16 @@ pub(crate) struct SharedVariable {
     pub offset: u32,
     /// `None` for dynamic shared memory.
     pub bytes: Option<u32>,
+}
+
+impl SharedVariable {
+    /// All of shared memory.
+    pub const ANY: (u32, u32) = (0, u32::MAX);
+
+    /// Its start and end; of dynamic shared memory all that there is.
+    pub fn bounds(&self) -> (u32, u32) {
+        self.bytes.map_or(Self::ANY, |bytes| (self.offset, self.offset + bytes))
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -345,8 +361,9 @@ pub(crate) enum VoteMode {
     Ballot,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Space {
+    #[default]
     Global,
     Shared,
     Local,
@@ -355,8 +372,8 @@ pub(crate) enum Space {
     Generic,
 }
 
-/// A load or store: 1, 2 or 4 elements per lane at `[base + offset]`.
-#[derive(Debug, Clone)]
+/// A load or store: 1, 2 or 4 elements per lane at `[base + offset]`. By default a weak one, at no place yet.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Access {
     /// Its place in `code`.
     pub at: u32,
@@ -382,6 +399,13 @@ pub(crate) struct Access {
     /// Start and end in shared memory of the variable that the address derives from; of all of it where that is
     /// not known.
     pub within: (u32, u32),
+}
+
+/// The registers of an access of one element.
+pub(crate) fn single(register: Slot) -> [Slot; 4] {
+    let mut registers = [Slot::default(); 4];
+    registers[0] = register;
+    registers
 }
 
 impl Access {

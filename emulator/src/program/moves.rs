@@ -70,6 +70,12 @@ impl Decoder<'_> {
                     };
                     return if fits && matches!(from, Operand::Name(_)) { Ok(()) } else { no() };
                 }
+                if self.is_own_parameter(name) {
+                    return Err(format!(
+                        "takes the address of `{}`, which is a parameter for a call",
+                        name.split('@').next().unwrap_or(name)
+                    ));
+                }
                 match self.find_place(name) {
                     _ if name == "WARP_SZ" && class != Class::Float => Ok(()),
                     Some(Place::Global(_) | Place::Constant(_)) if whole && bits == 64 => Ok(()),
@@ -85,12 +91,22 @@ impl Decoder<'_> {
         }
     }
 
+    /// Whether the function that is decoded declares this parameter in its body, to hand it to others.
+    fn is_own_parameter(&self, name: &str) -> bool {
+        self.is_variable_in(name, "param")
+    }
+
+    fn is_variable_in(&self, name: &str, space: &str) -> bool {
+        let mut variables = self.frames.last().into_iter().flat_map(|frame| &frame.function.variables);
+        variables.any(|variable| variable.space == space && variable.name == name)
+    }
+
     /// Holds the address that `cvta` or `isspacep` takes against the space that it names.
     pub fn check_cast(&mut self, words: &Words, space: &str) -> Result<(), PtxError> {
         let from = operand(words, 1)?;
         let checked = match from {
             Operand::Name(name) | Operand::Offset(name, _) if self.register_kind(name).is_none() => {
-                let place = self.find_place(name);
+                let place = self.find_place(name).filter(|_| !self.is_own_parameter(name));
                 let right = match space.split(':').next() {
                     Some("global") => matches!(place, Some(Place::Global(_))),
                     Some("shared") => matches!(place, Some(Place::Shared(_))),
@@ -128,11 +144,12 @@ impl Decoder<'_> {
             None => return fail(format!("names `{name}`, which is neither a register nor a variable")),
             Some(Place::Global(_)) => matches!(space, Space::Global | Space::Generic),
             Some(Place::Shared(_)) => matches!(space, Space::Shared | Space::Generic),
-            Some(Place::Local(_) | Place::Frame(_)) => {
-                matches!(space, Space::Local | Space::Generic | Space::Parameter)
-            }
+            Some(Place::Local(_) | Place::Frame(_)) => match space {
+                Space::Local | Space::Generic => true,
+                _ => space == Space::Parameter && !self.is_variable_in(name, "local"),
+            },
             Some(Place::Function(_)) => false,
-            Some(Place::Constant(_)) => matches!(space, Space::Constant | Space::Generic),
+            Some(Place::Constant(_)) => space == Space::Constant,
             Some(Place::Parameter(_)) => space == Space::Parameter,
         };
         if right { Ok(()) } else { fail(format!("names `{name}`, which lies in another space")) }

@@ -1,9 +1,10 @@
 //! Whom a memory operation orders, and how: PTX's semantics and scopes.
 
 /// The semantics of a load, store, atomic or fence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Order {
     /// Orders nobody, and races with what it is not ordered with.
+    #[default]
     Weak,
     Relaxed,
     Acquire,
@@ -16,9 +17,10 @@ pub(crate) enum Order {
 }
 
 /// The threads among which an operation orders. Each contains those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Scope {
     /// The thread itself: of weak operations, which have none.
+    #[default]
     Thread,
     Cta,
     Cluster,

@@ -5,7 +5,7 @@
 
 use super::decode::PRESET;
 use super::operands::{Role, visit};
-use super::{File, Op, Preset, Program, Slot};
+use super::{File, Op, Preset, Program, SharedVariable, Slot};
 
 /// What is known of a register: nothing, the one variable that its values derive from, or that they are several.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,11 +63,9 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
             0 => owners[file as usize][access.base as usize],
             _ => of_preset(file, access.base),
         };
-        if let Owner::One(variable) = owner
-            && let Some(bytes) = program.shared[variable as usize].bytes
-        {
-            let start = program.shared[variable as usize].offset;
-            access.within = (start, start + bytes);
-        }
+        access.within = match owner {
+            Owner::One(variable) => program.shared[variable as usize].bounds(),
+            Owner::Nobody | Owner::Several => SharedVariable::ANY,
+        };
     }
 }

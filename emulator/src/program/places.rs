@@ -117,12 +117,7 @@ impl<'a> Decoder<'a> {
         }
         let offset = self.parameter_bytes.next_multiple_of(variable.align.max(1));
         self.parameter_bytes = offset + bytes;
-        self.parameters.push(Parameter {
-            offset: offset as u32,
-            bytes: bytes as u32,
-            stored_through: false,
-            loaded_through: false,
-        });
+        self.parameters.push(Parameter { offset: offset as u32, bytes: bytes as u32, ..Parameter::default() });
         self.module_places.insert(variable.name.clone(), Place::Parameter(offset));
         Ok(())
     }

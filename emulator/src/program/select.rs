@@ -191,9 +191,6 @@ impl Decoder<'_> {
         if elements * bits > 128 {
             return error(words.line, format!("`{}` is of more than 128 bits", words.opcode));
         }
-        if !matches!(bits, 8 | 16 | 32 | 64) {
-            return self.unknown(words);
-        }
         let (address, data) =
             if load { (operand(words, 1)?, operand(words, 0)?) } else { (operand(words, 0)?, operand(words, 1)?) };
         let list = match data {
@@ -205,7 +202,7 @@ impl Decoder<'_> {
         }
         // A narrow element may sit in a wider register.
         let file = list.iter().find_map(|o| self.file_of(o)).unwrap_or(if bits == 64 { File::D } else { File::R });
-        let mut registers = [0; 4];
+        let mut registers = <[Slot; 4]>::default();
         for (slot, operand) in registers.iter_mut().zip(list) {
             *slot = if load {
                 self.destination(operand, file, words.line)?
@@ -235,7 +232,6 @@ impl Decoder<'_> {
         let (order, scope) = ordering.of_access();
         let (element_bytes, index) = (bits / 8, self.accesses.len() as u32);
         self.accesses.push(Access {
-            at: 0,
             space,
             element_bytes,
             signed,
@@ -248,7 +244,7 @@ impl Decoder<'_> {
             order,
             scope,
             read_only,
-            within: (0, u32::MAX),
+            ..Access::default()
         });
         self.push(if load { Op::Load(index) } else { Op::Store(index) }, guard, words, Some(class));
         if load && signed && bits == 8 && file == File::R {
@@ -374,7 +370,7 @@ impl Decoder<'_> {
             Operand::Pair(d, valid) => (self.destination(d, File::R, line)?, self.destination(valid, File::P, line)?),
             d => (self.destination(d, File::R, line)?, self.temporary(File::P)),
         };
-        let mut slots = [0; 4];
+        let mut slots = <[Slot; 4]>::default();
         for (n, slot) in slots.iter_mut().enumerate() {
             *slot = self.source(operand(words, n + 1)?, File::R, line)?;
         }

@@ -7,15 +7,12 @@ impl General {
     /// The files of the destination and of the sources.
     pub fn signature(self) -> (File, &'static [File]) {
         use File::{D, P, R};
-        let of = |count: usize, bits: u8| match bits {
-            64 => (D, &[D, D, D][..count]),
-            _ => (R, &[R, R, R][..count]),
+        let of = |count: usize, wide: bool| match wide {
+            true => (D, &[D, D, D][..count]),
+            false => (R, &[R, R, R][..count]),
         };
         match self {
-            General::Float { op, format, packed, .. } => {
-                let bits = if packed { 2 * format.bits() } else { format.bits() };
-                of(op.operands(), bits)
-            }
+            General::Float { op, format, .. } => of(op.operands(), format == Format::F64),
             General::MixedAdd { .. } => (R, &[R, R]),
             General::MixedFma { .. } => (R, &[R, R, R]),
             General::Integer { op, bits, .. } => op.signature(bits),

@@ -61,20 +61,15 @@ impl Decoder<'_> {
             _ => (self.constant(File::D, 0), 0),
         };
         self.accesses.push(Access {
-            at: 0,
             space: Space::Local,
             element_bytes: bytes,
-            signed: false,
             wide: bytes == 8,
             elements: 1,
-            registers: [register, 0, 0, 0],
+            registers: single(register),
             base,
             base_wide: true,
             offset,
-            order: Order::Weak,
-            scope: Scope::Thread,
-            read_only: false,
-            within: (0, u32::MAX),
+            ..Access::default()
         });
         self.accesses.len() as u32 - 1
     }

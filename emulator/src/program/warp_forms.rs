@@ -34,20 +34,13 @@ impl Decoder<'_> {
         let mut space = space;
         let (base, base_wide, offset) = self.address(operand(words, n)?, &mut space, words)?;
         self.accesses.push(Access {
-            at: 0,
             space,
             element_bytes: element,
-            signed: false,
-            wide: false,
             elements: count,
-            registers: [0; 4],
             base,
             base_wide,
             offset,
-            order: Order::Weak,
-            scope: Scope::Thread,
-            read_only: false,
-            within: (0, u32::MAX),
+            ..Access::default()
         });
         Ok(self.accesses.len() as u32 - 1)
     }
@@ -158,14 +151,23 @@ impl Decoder<'_> {
 
     fn copy(&mut self, words: &Words, guard: Option<Guard>, cache: &str) -> Result<(), PtxError> {
         let bytes = match (operand(words, 2)?, cache) {
-            (Operand::Integer(16), _) => 16,
-            (Operand::Integer(bytes @ (4 | 8)), "ca") => *bytes as u32,
+            (Operand::Integer(bytes @ 16), _) | (Operand::Integer(bytes @ (4 | 8)), "ca") => *bytes as u32,
             _ => return error(words.line, format!("`{}` copies 16 bytes, with .ca also 4 or 8", words.opcode)),
         };
         let (element, count) = if bytes == 4 { (4, 1) } else { (8, bytes / 8) };
         let from = self.bare_access(words, 1, Space::Global, element, count)?;
         let to = self.bare_access(words, 0, Space::Shared, element, count)?;
         let given = words.operands.get(3);
+        match given {
+            None | Some(Operand::Integer(0..=16)) => {}
+            Some(Operand::Name(name) | Operand::Not(name)) => {
+                let kind = self.register_kind(name).unwrap_or_default();
+                if !matches!(kind, "pred" | "b32" | "u32" | "s32") {
+                    return error(words.line, format!("`{}` takes a size of 32 bits or a predicate", words.opcode));
+                }
+            }
+            Some(_) => return error(words.line, format!("`{}` takes a size of at most 16", words.opcode)),
+        }
         let file = given.map(|operand| self.file_of(operand).unwrap_or(File::R));
         let copy = |size| Extension::CopyAsync { size, bypassing: cache == "cg" };
         let extended = match (given, file) {
@@ -333,14 +335,8 @@ fn atomic_form(op: &str, kind: &str) -> Option<Atomic> {
     };
     let bits = if packed { 2 * number.bits() } else { number.bits() };
     match number {
-        Number::Float(format) => {
-            let known = op == AtomicOp::Add && format != Format::Tf32 && bits <= 64;
-            known.then_some(Atomic { op, bits, signed: false, float: Some((format, packed)) })
-        }
-        Number::Integer { signed, .. } => {
-            let narrow = bits == 16 && op == AtomicOp::CompareAndSwap;
-            (bits >= 32 && !packed || narrow).then_some(Atomic { op, bits, signed, float: None })
-        }
+        Number::Float(format) => Some(Atomic { op, bits, signed: false, float: Some((format, packed)) }),
+        Number::Integer { signed, .. } => Some(Atomic { op, bits, signed, float: None }),
     }
 }
 

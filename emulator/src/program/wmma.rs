@@ -199,20 +199,15 @@ impl Decoder<'_> {
                 };
                 values.push(value);
                 self.accesses.push(Access {
-                    at: 0,
                     space,
                     element_bytes: size,
-                    signed: false,
                     wide: file == File::D,
                     elements: 1,
-                    registers: [value, 0, 0, 0],
+                    registers: single(value),
                     base: at,
                     base_wide: wide,
                     offset: offset.wrapping_add((beyond as u64 * bytes) as i64),
-                    order: Order::Weak,
-                    scope: Scope::Thread,
-                    read_only: false,
-                    within: (0, u32::MAX),
+                    ..Access::default()
                 });
                 let index = self.accesses.len() as u32 - 1;
                 self.push(if load { Op::Load(index) } else { Op::Store(index) }, guard, words, class.take());

@@ -89,11 +89,14 @@ impl Parser {
         }
     }
 
-    /// After `.pragma`: texts, and `;`.
-    pub(super) fn pragma(&mut self) -> Result<(), PtxError> {
+    /// After `.pragma`: texts, and `;`. Functions may hold any text; what is said of the whole module must be known.
+    pub(super) fn pragma(&mut self, of_module: bool) -> Result<(), PtxError> {
         loop {
             let line = self.line();
             match self.next()? {
+                Token::Text(text) if of_module && text != "nounroll" => {
+                    return error(line, format!("a module has no pragma \"{text}\""));
+                }
                 Token::Text(_) => {}
                 other => {
                     return error(line, format!("a text is expected behind `.pragma`, and here is {}", show(&other)));
@@ -225,7 +228,7 @@ impl Parser {
                 ".explicitcluster" | ".blocksareclusters" if entry => 0,
                 ".noreturn" if !entry => 0,
                 ".pragma" => {
-                    self.pragma()?;
+                    self.pragma(false)?;
                     continue;
                 }
                 _ => return error(line, format!("`{word}` is no directive of a function")),

@@ -56,7 +56,7 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
             ".target" if source.architecture == 0 || fresh => source.architecture = parser.target()?,
             _ if source.architecture == 0 => return error(line, "no `.target` directive behind `.version`"),
             ".address_size" if fresh => parser.address_size()?,
-            ".pragma" => parser.pragma()?,
+            ".pragma" => parser.pragma(true)?,
             ".alias" => parser.skip_line(line),
             ".file" => parser.file(line, &mut source)?,
             ".section" => parser.section()?,
@@ -100,8 +100,16 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
 /// `.debug_str`, and whatever else PTX has not given away.
 fn is_section(name: &str) -> bool {
     let name = name.strip_prefix('.').filter(|name| is_name(name));
-    name.is_some_and(|name| !is_register_type(name))
+    name.is_some_and(|name| !is_register_type(name) && !DIRECTIVES.contains(&name))
 }
+
+/// Words that PTX has given away, but for types.
+#[rustfmt::skip]
+const DIRECTIVES: &[&str] = &[
+    "address_size", "alias", "align", "branchtargets", "callprototype", "calltargets", "common", "const", "entry", "extern",
+    "file", "func", "global", "loc", "local", "maxnreg", "maxntid", "minnctapersm", "noreturn", "param", "pragma", "reg",
+    "reqntid", "section", "shared", "target", "version", "visible", "weak",
+];
 
 pub(super) struct Parser {
     pub(super) tokens: Vec<(Token, u32)>,
@@ -316,7 +324,7 @@ impl Parser {
                     loc = self.location(line)?;
                 }
                 ".branchtargets" => self.branch_targets(function)?,
-                ".pragma" => self.pragma()?,
+                ".pragma" => self.pragma(false)?,
                 ".callprototype" => self.prototype(function)?,
                 ".calltargets" => self.call_targets(function)?,
                 _ if self.is(':') && is_name(&word) && !word.starts_with('%') => {

@@ -4,6 +4,7 @@
 mod accesses;
 mod corners;
 mod dice;
+mod edges;
 mod flow;
 mod fragments;
 mod litmus;

@@ -206,6 +206,74 @@ fn variables_have_sizes_within_limits() {
     }
 }
 
+#[test]
+fn a_parameter_that_a_body_declares_has_no_address() {
+    let declared = "{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r1;";
+    for (text, taken) in [
+        ("ld.param.b32 %r2, [x];", true),
+        ("mov.u64 %d1, a;", true),
+        ("cvta.param.u64 %d1, a;", true),
+        ("mov.u64 %d1, x;", false),
+        ("mov.u32 %r2, x;", false),
+        ("mov.b64 %d1, y;", false),
+        ("cvta.param.u64 %d1, y;", false),
+    ] {
+        let parsed = parse("", &format!("{declared} {text} }}"));
+        assert_eq!(parsed.is_ok(), taken, "{text}: {parsed:?}");
+    }
+    let (_, why) = parse("", &format!("{declared} mov.u64 %d1, x; }}")).expect_err("it has none");
+    assert!(why.contains("the address of `x`"), "{why}");
+    // Those of the function itself have one.
+    let function = ".func (.param .b64 r) f (.param .b64 x)\n{ .reg .b64 %q; mov.u64 %q, x; mov.u64 %q, r; ret; }";
+    let call = "{ .param .b64 x; .param .b64 y; st.param.b64 [x], %d1; call (y), f, (x); }";
+    assert_eq!(parse(function, call), Ok(()));
+}
+
+#[test]
+fn pragmas_are_texts_and_of_a_module_known_ones() {
+    for (declared, body, taken) in [
+        (".pragma \"nounroll\";", "", true),
+        (".pragma \"nounroll\", \"nounroll\";", "", true),
+        (".pragma \"\";", "", false),
+        (".pragma \"frequency 3\";", "", false),
+        (".pragma \"nounroll\", \"x\";", "", false),
+        (".pragma nounroll;", "", false),
+        (".pragma \"nounroll\" \"nounroll\";", "", false),
+        ("", ".pragma \"\";", true),
+        ("", ".pragma \"frequency 3\", \"x\";", true),
+        ("", ".pragma nounroll;", false),
+        ("", ".pragma;", false),
+    ] {
+        let parsed = parse(declared, body);
+        assert_eq!(parsed.is_ok(), taken, "`{declared}` `{body}`: {parsed:?}");
+    }
+}
+
+#[test]
+fn sections_hold_numbers_and_names_that_are_not_given_away() {
+    for (data, taken) in [
+        (".b8 95,90,0x7f", true),
+        (".b32 .debug_str", true),
+        (".b32 .debug_str+7, mark", true),
+        (".b64 .anything", true),
+        (".b8 95,.global,54", false),
+        (".b32 .entry", false),
+        (".b32 .u32", false),
+        (".b32 %r1", false),
+        (".b8 256", false),
+        (".b16 65536", false),
+        (".f32 0", false),
+    ] {
+        let parsed = parse(&format!(".section .debug_info {{ {data} }}"), "");
+        assert_eq!(parsed.is_ok(), taken, "{data}: {parsed:?}");
+    }
+    for (name, taken) in
+        [(".debug_str", true), (".nothing", true), (".shared", false), (".b8", false), ("debug", false)]
+    {
+        assert_eq!(parse(&format!(".section {name} {{ .b8 1 }}"), "").is_ok(), taken, "{name}");
+    }
+}
+
 /// Every instruction of every form (`tests/ptx`), with a predicate where none was, and with an operand too many.
 #[test]
 fn no_form_takes_a_predicate_for_a_number_or_one_operand_more() {

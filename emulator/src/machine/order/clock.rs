@@ -253,6 +253,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_known_within_the_block_is_not_known_beyond() {
+        let (a, b, c) = (clock(&[(0, 0, 1, 3)]), clock(&[(0, 1, 1, 2)]), clock(&[(1, 0, 1, 4)]));
+        let one = Scoped { near: a.clone(), wide: a.clone() };
+        let two = Scoped { near: Clock::join(&b, &c), wide: c.clone() };
+        for joined in [one.join(&two), two.join(&one)] {
+            assert_eq!(joined.near.unknown(0, 0, 1, 3) | joined.near.unknown(0, 1, 1, 2), 0);
+            assert_eq!(joined.wide.unknown(0, 0, 1, 3) | joined.wide.unknown(1, 0, 1, 4), 0);
+            assert_eq!(joined.wide.unknown(0, 1, 1, 2), 1, "known within the block alone");
+        }
+        let both = one.join(&Scoped { near: c.clone(), wide: c });
+        assert!(both.is_one() && both.wide.unknown(1, 0, 1, 4) == 0);
+    }
+
+    #[test]
     fn a_clock_that_knows_all_of_another_is_shared() {
         let less = clock(&[(0, 0, u32::MAX, 3)]);
         let more = less.with(0, [(1, 0xf, 2)].into_iter());

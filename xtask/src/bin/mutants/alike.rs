@@ -40,6 +40,12 @@ impl Alike {
         Ok(Alike { entries })
     }
 
+    /// Those that are none of these errors any more: their lines have changed.
+    pub fn left_over(&self, all: &[Mutant]) -> Vec<String> {
+        let gone = |entry: &&Entry| !all.iter().any(|m| entry.file == m.file && entry.what == m.what);
+        self.entries.iter().filter(gone).map(|entry| format!("{}: {}", entry.file, entry.what)).collect()
+    }
+
     /// Why this error changes nothing, if that is on record.
     pub fn reason(&self, mutant: &Mutant) -> Option<String> {
         let of = |entry: &&Entry| entry.file == mutant.file && entry.what == mutant.what;
@@ -64,5 +70,8 @@ mod tests {
         assert_eq!(alike.reason(&mutant("a/b.rs", "one more than 1 in `x: 1` (again: 2)")), None);
         assert_eq!(alike.reason(&mutant("a/c.rs", "one more than 1 in `x: 1`")), None);
         assert!(Alike::parse("a/b.rs: `x`\n").is_err(), "no reason");
+        let here = mutant("a/b.rs", "one more than 1 in `x: 1`");
+        assert!(alike.left_over(&[here]).is_empty());
+        assert_eq!(alike.left_over(&[mutant("a/b.rs", "another")]), ["a/b.rs: one more than 1 in `x: 1`"]);
     }
 }

@@ -71,6 +71,8 @@ fn run(cli: &Cli) -> Result<usize> {
     let copy = Copy::new(repository, &repository.join("target/mutants/copy"), &cli.within)?;
     let (all, left_out) = copy.mutants()?;
     println!("{} places; {left_out} more stand where nothing is computed at run time, and are left out", all.len());
+    let alike = Alike::read(repository)?;
+    alike.left_over(&all).iter().for_each(|site| println!("a reason stands for what is no longer there: {site}"));
     let mut chosen = choose(all, cli.seed, cli.count + cli.count / 4);
     cargo::keep_what_compiles(&copy, &mut chosen)?;
     while chosen.len() > cli.count {
@@ -82,7 +84,6 @@ fn run(cli: &Cli) -> Result<usize> {
     if !cli.only.is_empty() {
         chosen.retain(|number, _| cli.only.contains(number));
     }
-    let alike = Alike::read(repository)?;
     let survivors = try_all(&suite, &chosen, &alike, cli.jobs);
     let (excused, open): (Vec<_>, Vec<_>) = survivors.into_iter().partition(|(_, reason)| reason.is_some());
     let part = 100.0 * open.len() as f64 / chosen.len().max(1) as f64;
