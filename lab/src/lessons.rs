@@ -237,8 +237,11 @@ impl Waits {
     fn table(&self, launches: &[(&str, &str)]) -> String {
         let read =
             |(level, arguments): &(&str, &str)| self.rows.iter().find(|row| row[0] == *level && row[1] == *arguments);
-        let missing: Vec<String> =
-            launches.iter().filter(|asked| read(asked).is_none()).map(|(level, arguments)| launch(level, arguments)).collect();
+        let missing: Vec<String> = launches
+            .iter()
+            .filter(|asked| read(asked).is_none())
+            .map(|(level, arguments)| launch(level, arguments))
+            .collect();
         let launches: Vec<&Vec<String>> = launches.iter().filter_map(read).collect();
         if launches.is_empty() {
             return "The record of what these kernels wait for is still to be made: `cargo x ncu-waits`, on a machine with a GPU and \
@@ -256,11 +259,8 @@ impl Waits {
             lines.push(line);
         }
         let metrics: Vec<String> = asked.iter().map(|(metric, ..)| format!("`{metric}`")).collect();
-        let missing = if missing.is_empty() {
-            String::new()
-        } else {
-            format!("\nNot read yet: {}.\n", missing.join("; "))
-        };
+        let missing =
+            if missing.is_empty() { String::new() } else { format!("\nNot read yet: {}.\n", missing.join("; ")) };
         format!(
             "Read by Nsight Compute on {}, of one launch. A wait is the clocks that a warp waits for this reason between two of \
              its instructions, on average:\n\n{}{missing}\n<details>\n<summary>The metrics, in this order</summary>\n\n{}\n\n</details>\n",

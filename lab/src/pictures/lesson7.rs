@@ -86,7 +86,10 @@ fn steps(drawn: &Drawn) -> Result<(usize, Vec<Step>), Error> {
     let (mut reads, mut multiplied) = (0, 0);
     for line in ptx.lines().map(str::trim) {
         let Some((opcode, operands)) = line.trim_end_matches(';').split_once(char::is_whitespace) else { continue };
-        let names: Vec<&str> = operands.split(|c: char| c.is_whitespace() || ",{}".contains(c)).filter(|name| name.starts_with('%')).collect();
+        let names: Vec<&str> = operands
+            .split(|c: char| c.is_whitespace() || ",{}".contains(c))
+            .filter(|name| name.starts_with('%'))
+            .collect();
         if opcode == "ld.shared.v4.f32" {
             let (row, vector) = (reads / vectors, reads % vectors);
             values.extend(names.iter().enumerate().map(|(e, name)| (*name, (row, vector * V + e))));

@@ -57,7 +57,10 @@ fn panel(sheet: &mut Sheet, x: f64, level: &'static Level, variant: &str) -> Res
     let tiles = tiles(&accesses, number)?;
     let touched = |of: &str, columns: u32, place: fn((u32, u32)) -> u32| -> BTreeSet<u32> {
         let loads = accesses.iter().filter(|access| is_global_load(access) && array(access) == of);
-        loads.flat_map(|access| access.lanes.iter().flat_map(|lane| elements(access, lane, columns))).map(place).collect()
+        loads
+            .flat_map(|access| access.lanes.iter().flat_map(|lane| elements(access, lane, columns)))
+            .map(place)
+            .collect()
     };
     let from_a = touched("A", SHAPE.k, |place| place.0 / SIZES[0]);
     let from_b = touched("B", SHAPE.n, |place| place.1 / SIZES[1]);
@@ -81,11 +84,7 @@ fn panel(sheet: &mut Sheet, x: f64, level: &'static Level, variant: &str) -> Res
     }
     let needed = [
         format!("{} rows of tiles of A, {} columns of B:", from_a.len(), from_b.len()),
-        format!(
-            "{} rows of A and {} columns of B",
-            from_a.len() as u32 * SIZES[0],
-            from_b.len() as u32 * SIZES[1]
-        ),
+        format!("{} rows of A and {} columns of B", from_a.len() as u32 * SIZES[0], from_b.len() as u32 * SIZES[1]),
     ];
     sheet.lines((x, c.area().bottom() + 20.0), &needed.each_ref().map(String::as_str), "small");
     Ok(())
