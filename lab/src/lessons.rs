@@ -1,6 +1,7 @@
 //! The measured tables of the lessons: each level beside the one before, on the GPU of the record.
 
 use common::{Dtype, Error, Shape};
+use ladder::LEVELS;
 
 use crate::markdown::{MADE, markdown};
 use crate::measure::Record;
@@ -17,6 +18,8 @@ const SPREAD: &str = "level4-vectorized spread";
 const CONFLICTS: &str = "level4-vectorized conflicts";
 const WARP: &str = "level5-warp-tiling";
 const ASYNC: &str = "level6-async-copy";
+const PIPELINE: &str = "level7-register-pipeline";
+const BANDS: &str = "level8-rasterization";
 const SPLIT: &str = "level9-split-k";
 const STREAM: &str = "level10-stream-k";
 const VENDOR: &str = "cuBLAS";
@@ -26,7 +29,7 @@ const SIZES: [u32; 4] = [128, 512, 1024, 4096];
 /// The launches beside which level 4's stand: its tiles, where they are not the default.
 const LARGE_TILES: &str = "--size 4096 --define BM=128 --define BN=128 --define BK=8 --define TM=8 --define TN=8";
 
-/// Level 7's, for problems with few tiles.
+/// Level 9's, for problems with few tiles.
 const SMALL_TILES: &str = "--size 128 --define BM=16 --define BN=32 --define BK=64 --define WM=16 --define WN=32 --define WK=16 --define TM=4 --define TN=4";
 const DEEP: &str = "--m 128 --n 128 --k 16384 --define BM=32 --define BN=64 --define BK=32 --define WM=32 --define WN=64 --define SPLIT=16";
 
@@ -58,7 +61,7 @@ fn first_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     ]
 }
 
-/// Of lessons 4 to 8.
+/// Of lessons 4 to 10.
 fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     let lines = |kernels: &[(&str, &str)]| -> Vec<Vec<String>> {
         kernels.iter().map(|(kernel, tiles)| rates(record, kernel, tiles)).collect()
@@ -68,26 +71,40 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
         [(REGISTER, large), (DOUBLE, large), (CONFLICTS, large), (SPREAD, large), (REGISTER, middle), (SPREAD, middle)];
     let warps = [(SPREAD, large), (WARP, "BM=128 BN=128 BK=8 WM=32 WN=64 TM=8 TN=8")];
     let of = |level| configurations(record, level);
-    let copies = [of(WARP), of(ASYNC), of(VENDOR)].concat();
-    let copies: Vec<(&str, &str)> = copies.iter().map(|(kernel, tiles)| (&**kernel, &**tiles)).collect();
+    let beside = |levels: &[&str]| {
+        let kernels: Vec<(String, String)> = levels.iter().flat_map(|level| configurations(record, level)).collect();
+        let kernels: Vec<(&str, &str)> = kernels.iter().map(|(kernel, tiles)| (&**kernel, &**tiles)).collect();
+        gflops(record, lines(&kernels))
+    };
+    let rounds = ROUNDS.map(square);
     vec![
         file("lesson4", gflops(record, lines(&vectors))),
         file("lesson4-waits", waits.table(&[(REGISTER, LARGE_TILES), (VECTORIZED, "--size 4096")])),
         file("lesson5", gflops(record, lines(&warps))),
         file("lesson5-waits", waits.table(&pairs(&[VECTORIZED, WARP], &["--size 4096"]))),
-        file("lesson6", gflops(record, lines(&copies))),
+        file("lesson6", beside(&[WARP, ASYNC, VENDOR])),
         file("lesson6-waits", waits.table(&pairs(&[WARP, ASYNC], &["--size 4096"]))),
-        file("lesson9", at_shapes(record, &FEW_TILES, &[of(ASYNC), of(SPLIT), of(VENDOR)].concat())),
-        file("lesson9-waits", waits.table(&[(ASYNC, "--size 128"), (SPLIT, SMALL_TILES), (SPLIT, DEEP)])),
-        file("lesson10", at_shapes(record, &ROUNDS.map(square), &[of(ASYNC), of(STREAM), of(VENDOR)].concat())),
-        file("lesson10-waits", waits.table(&pairs(&[ASYNC, STREAM], &["--size 3000", "--size 4096"]))),
+        file("lesson7", beside(&[ASYNC, PIPELINE, VENDOR])),
+        file("lesson7-waits", waits.table(&pairs(&[ASYNC, PIPELINE], &["--size 4096"]))),
+        file("lesson8", at_shapes(record, &rounds, &[of(PIPELINE), of(BANDS), of(VENDOR)].concat())),
+        file("lesson8-waits", waits.table(&pairs(&[PIPELINE, BANDS], &["--size 4096"]))),
+        file("lesson9", at_shapes(record, &FEW_TILES, &[of(BANDS), of(SPLIT), of(VENDOR)].concat())),
+        file("lesson9-waits", waits.table(&[(BANDS, "--size 128"), (SPLIT, SMALL_TILES), (SPLIT, DEEP)])),
+        file("lesson10", at_shapes(record, &rounds, &[of(BANDS), of(STREAM), of(VENDOR)].concat())),
+        file("lesson10-waits", waits.table(&pairs(&[BANDS, STREAM], &["--size 3000", "--size 4096"]))),
     ]
 }
 
-/// What the record has of a level in f32: kernels and tile sizes, in its order.
+/// What the record has of a level in f32: kernels and tile sizes, in its order. Of a level that is not measured yet, what it ships.
 fn configurations(record: &Record, level: &str) -> Vec<(String, String)> {
     let of_it = record.rows.iter().filter(|row| row.dtype == Dtype::F32 && row.kernel.starts_with(level));
-    distinct(of_it.map(|row| (row.kernel.clone(), row.tiles.clone())))
+    let measured = distinct(of_it.map(|row| (row.kernel.clone(), row.tiles.clone())));
+    if !measured.is_empty() {
+        return measured;
+    }
+    let shipped = LEVELS.iter().filter(|known| known.name == level).flat_map(|known| known.shipped_builds());
+    let plain = shipped.filter(|build| build.configuration.dtype == Dtype::F32);
+    distinct(plain.map(|build| (build.name(), build.configuration.tiles.to_string())))
 }
 
 /// Each of these levels with each of these arguments.
@@ -220,6 +237,11 @@ impl Waits {
     fn table(&self, launches: &[(&str, &str)]) -> String {
         let read =
             |(level, arguments): &(&str, &str)| self.rows.iter().find(|row| row[0] == *level && row[1] == *arguments);
+        let missing: Vec<String> = launches
+            .iter()
+            .filter(|asked| read(asked).is_none())
+            .map(|(level, arguments)| launch(level, arguments))
+            .collect();
         let launches: Vec<&Vec<String>> = launches.iter().filter_map(read).collect();
         if launches.is_empty() {
             return "The record of what these kernels wait for is still to be made: `cargo x ncu-waits`, on a machine with a GPU and \
@@ -237,9 +259,11 @@ impl Waits {
             lines.push(line);
         }
         let metrics: Vec<String> = asked.iter().map(|(metric, ..)| format!("`{metric}`")).collect();
+        let missing =
+            if missing.is_empty() { String::new() } else { format!("\nNot read yet: {}.\n", missing.join("; ")) };
         format!(
             "Read by Nsight Compute on {}, of one launch. A wait is the clocks that a warp waits for this reason between two of \
-             its instructions, on average:\n\n{}\n<details>\n<summary>The metrics, in this order</summary>\n\n{}\n\n</details>\n",
+             its instructions, on average:\n\n{}{missing}\n<details>\n<summary>The metrics, in this order</summary>\n\n{}\n\n</details>\n",
             self.origin.split(',').next().unwrap_or_default(),
             markdown(&lines, 1),
             metrics.join(", ")

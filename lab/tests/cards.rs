@@ -79,7 +79,7 @@ fn a_comparison_says_which_rows_cannot_run() {
     let output = lab("compare --backend emulator --gpu t4 --levels 1,6 --size 32 --no-cpu");
     assert_eq!(output.code, 1, "{output:?}");
     assert!(output.stdout.contains("failed: level6-async-copy needs `cp.async."), "{output:?}");
-    let output = lab("compare --backend emulator --gpu rtx4090 --levels 7 --dtype f64 --size 32 --no-cpu");
+    let output = lab("compare --backend emulator --gpu rtx4090 --levels 9 --dtype f64 --size 32 --no-cpu");
     assert_eq!(output.code, 0, "{output:?}");
     assert!(output.stderr.contains("note: level9-split-k (f64, BM=64"), "{output:?}");
 }
@@ -91,8 +91,8 @@ fn the_tables_of_cards() {
     assert!(row("level6-async-copy").contains("cannot run: Feature 'cp.async' requires .target sm_80"), "{t4:?}");
     assert!(row("level5-warp-tiling").contains('%'), "{t4:?}");
     let all = lab("cards --dtype f64");
-    assert_eq!(all.stdout.lines().count(), 37, "a head and 36 configurations: {all:?}");
-    assert!(lab("cards --csv").stdout.lines().count() > 9 * 72);
+    assert_eq!(all.stdout.lines().count(), 43, "a head and 42 configurations: {all:?}");
+    assert!(lab("cards --csv").stdout.lines().count() > 9 * 84);
     refused("cards --sm 61", "known are 60, 70, 75, 80, 86, 89, 90, 100, 120");
     refused("cards --make --ptxas no-such-file", "no-such-file is no ptxas that answers");
 }

@@ -80,7 +80,7 @@ fn without_a_compiler_only_what_is_shipped_is_tuned() {
 #[test]
 fn bad_usage_is_one_clear_line() {
     for (words, answer) in [
-        ("--level 9", "no level `9`"),
+        ("--level 99", "no level `99`"),
         ("--levels 1,x", "no level `x`"),
         ("--level 0 --variant fast", "no level has a variant `fast`"),
         ("--level 1 --variant fast", "these levels have none"),

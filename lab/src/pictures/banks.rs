@@ -1,5 +1,6 @@
 //! Which lane meets which bank: the kernel by which the page on counters counts wavefronts.
 
+use common::device::Operand;
 use common::{Error, Shape};
 use emulator::{Dim3, Launch, TracedAccess};
 
@@ -30,7 +31,8 @@ pub fn draw() -> Result<Sheet, Error> {
 /// Shared memory as the kernel uses it with rows of `width` words.
 fn panel(sheet: &mut Sheet, x: f64, width: u32, with_store: bool) -> Result<(), Error> {
     let launch = Launch::new(Dim3::xy(1, 1), Dim3::xy(32, 1));
-    let accesses = trace(PTX, "column", launch, Shape { m: 32, n: 1, k: 32 }, &[width], |_| true)?;
+    let arguments = [Operand::A, Operand::B, Operand::C, Operand::U32(width)];
+    let accesses = trace(PTX, "column", launch, Shape { m: 32, n: 1, k: 32 }, &arguments, |_| true)?;
     let load = accesses.iter().find(|a| is_load(a, "As")).ok_or_else(|| unlike("nothing loads from As"))?;
     let store = accesses.iter().filter(|a| is_store(a, "As")).nth(ROW).ok_or_else(|| unlike("As has few stores"))?;
 

@@ -1,4 +1,4 @@
-//! How level 8 spends the last round: rounds of tiles on the SMs, beside level 6's, and the first blocks' shares of the row.
+//! How level 10 spends the last round: rounds of tiles on the SMs, beside level 8's, and the first blocks' shares of the row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +54,7 @@ pub fn draw() -> Result<Sheet, Error> {
     let mut sheet = Sheet::new(
         WIDTH,
         &format!("{m} × {n} × {k}: {tiles} tiles on {} SMs", H200.sms),
-        "Above: level 6 needs two rounds, and in the second one many SMs have no tile; in level 8 all SMs share the second round's tiles, \
+        "Above: level 8 needs two rounds, and in the second one many SMs have no tile; in level 10 all SMs share the second round's tiles, \
          and it is shorter. Below: the first three tiles of the row, five blocks' shares of it, and where their sums are stored.",
     );
     let longest = parts.iter().filter(|part| part.block == 0).map(|part| part.steps.1 - part.steps.0).sum::<u32>();
@@ -63,17 +63,17 @@ pub fn draw() -> Result<Sheet, Error> {
     Ok(sheet)
 }
 
-/// The rounds of both levels, an SM's share of the height each. The second is `share` of a round long in level 8.
+/// The rounds of both levels, an SM's share of the height each. The second is `share` of a round long in level 10.
 fn rounds(sheet: &mut Sheet, rest: u32, share: f64) -> Result<(), Error> {
-    let before: &Level = &ladder::level6_async_copy::LEVEL;
-    let blocks = build(before, "shuffled", &SIZES[..8])?.launch(&SHAPE).grid.count() as u32;
+    let before: &Level = &ladder::level8_rasterization::LEVEL;
+    let blocks = build(before, "", &SIZES[..8])?.launch(&SHAPE).grid.count() as u32;
     if blocks != H200.sms + rest || H200.sms != SIZES[8] {
-        return Err(unlike("level 6 has another number of tiles"));
+        return Err(unlike("level 8 has another number of tiles"));
     }
     let (top, used) = (86.0, SMS * f64::from(rest) / f64::from(H200.sms));
     let second = MARGIN + 2.0 * ROUND + 40.0;
     for (left, name) in
-        [(MARGIN, "level 6: 2 rounds".to_string()), (second, format!("level 8: {:.1} rounds", 1.0 + share))]
+        [(MARGIN, "level 8: 2 rounds".to_string()), (second, format!("level 10: {:.1} rounds", 1.0 + share))]
     {
         sheet.text((left, top - 12.0), &name, "bold", Anchor::Start);
         let first = Area::new(left, top, ROUND, SMS);

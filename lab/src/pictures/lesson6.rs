@@ -12,7 +12,6 @@ use crate::svg::Anchor;
 /// A level as it is drawn: its tile sizes, its tile of A along K, the bytes of a buffer, and how many tiles are shown.
 struct Drawn {
     level: &'static Level,
-    variant: &'static str,
     sizes: &'static [u32],
     shape: Shape,
     bk: u32,
@@ -23,7 +22,6 @@ struct Drawn {
 const LEVELS: [Drawn; 2] = [
     Drawn {
         level: &ladder::level5_warp_tiling::LEVEL,
-        variant: "",
         sizes: &[128, 128, 8, 32, 64, 8, 8],
         shape: Shape { m: 128, n: 128, k: 3 * 8 },
         bk: 8,
@@ -32,12 +30,11 @@ const LEVELS: [Drawn; 2] = [
     },
     Drawn {
         level: &ladder::level6_async_copy::LEVEL,
-        variant: "shuffled",
-        sizes: &[128, 256, 8, 64, 64, 8, 16, 4],
-        shape: Shape { m: 128, n: 256, k: 6 * 8 },
-        bk: 8,
-        buffer: 8 * (128 + 4 + 256) * 4,
-        name: "level 6: four buffers",
+        sizes: &[128, 128, 16, 32, 64, 8, 8, 3],
+        shape: Shape { m: 128, n: 128, k: 6 * 16 },
+        bk: 16,
+        buffer: 16 * (128 + 4 + 128) * 4,
+        name: "level 6: three buffers",
     },
 ];
 const PHASE: f64 = 82.0;
@@ -48,7 +45,7 @@ pub fn draw() -> Result<Sheet, Error> {
         684.0,
         "When a tile is copied, and when it is computed with",
         "Two timelines with a row for each buffer. Level 5 has one: a tile is loaded, then computed with, and only then is the next \
-         one loaded. Level 6 has four: in every step it computes with one buffer, while the copies of three later tiles are under way.",
+         one loaded. Level 6 has three: in every step it computes with one buffer, while the copies of two later tiles are under way.",
     );
     let mut y = 54.0;
     for drawn in &LEVELS {
@@ -69,7 +66,7 @@ struct Tile {
 }
 
 fn tiles(drawn: &Drawn) -> Result<Vec<Tile>, Error> {
-    let all = accesses(&build(drawn.level, drawn.variant, drawn.sizes)?, drawn.shape)?;
+    let all = accesses(&build(drawn.level, "", drawn.sizes)?, drawn.shape)?;
     let in_shared = |kind: AccessKind| {
         move |access: &&TracedAccess| access.memory == Memory::Shared && access.kind == kind && array(access) != "Bs"
     };
@@ -89,8 +86,7 @@ fn tiles(drawn: &Drawn) -> Result<Vec<Tile>, Error> {
         }
     }
     let filled = |phase: u32| all.iter().filter(in_shared(AccessKind::Store)).any(|access| access.phase == phase);
-    // Level 6 begins to read once more than there are tiles: the last of these values are not used.
-    if reads.len() < begun.len() || begun.values().any(|phase| !filled(*phase)) {
+    if reads.len() != begun.len() || begun.values().any(|phase| !filled(*phase)) {
         return Err(unlike("a tile is not copied once and then read"));
     }
     let tile = |(&begun, (read, buffer)): (&u32, (u32, u32))| Tile { begun, read, buffer };

@@ -1,4 +1,4 @@
-//! How level 7 shares out K: one tile's parts among blocks, one step of a part among warps.
+//! How level 9 shares out K: one tile's parts among blocks, one step of a part among warps.
 
 use std::collections::BTreeSet;
 

@@ -15,6 +15,8 @@ mod lesson3;
 mod lesson4;
 mod lesson5;
 mod lesson6;
+mod lesson7;
+mod lesson8;
 mod lesson9;
 mod memory;
 mod sheet;
@@ -27,7 +29,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 13] = [
+const PICTURES: [Picture; 15] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -39,6 +41,8 @@ const PICTURES: [Picture; 13] = [
     ("lesson4-banks", lesson4::draw),
     ("lesson5-warp-tile", lesson5::draw),
     ("lesson6-stages", lesson6::draw),
+    ("lesson7-registers", lesson7::draw),
+    ("lesson8-bands", lesson8::draw),
     ("lesson9-split", lesson9::draw),
     ("lesson10-shares", lesson10::draw),
 ];

@@ -1,5 +1,6 @@
 //! The accesses that pictures show: those of the kernels themselves, as the emulator executes them.
 
+use common::device::Operand;
 use common::kernel::{Kernel, nvrtc};
 use common::{Build, Configuration, Dtype, Error, LaunchShape, Level, Shape};
 use emulator::{AccessKind, Argument, Device, Dim3, LaneAccess, Launch, Memory, Module, TracedAccess};
@@ -28,33 +29,52 @@ pub fn accesses(build: &Build, shape: Shape) -> Result<Vec<TracedAccess>, Error>
 
 /// The same, of some blocks only.
 pub fn some_accesses(build: &Build, shape: Shape, wanted: impl Fn(Dim3) -> bool) -> Result<Vec<TracedAccess>, Error> {
-    let kernel = kernel(build)?;
-    let LaunchShape { grid, block, .. } = build.launch(&shape);
-    let launch = Launch::new(grid, block).dynamic_shared(build.dynamic_shared());
-    trace(&kernel.ptx, build.level.entry, launch, shape, &[shape.m, shape.n, shape.k], wanted)
+    some_accesses_in(build, shape, build.launch(&shape).grid, wanted)
 }
 
-/// The accesses of some blocks of a kernel `(A, B, C, numbers…)`. A and B hold zeros.
+/// The same, of a launch that has another grid: where the first blocks are enough.
+pub fn some_accesses_in(
+    build: &Build,
+    shape: Shape,
+    grid: Dim3,
+    wanted: impl Fn(Dim3) -> bool,
+) -> Result<Vec<TracedAccess>, Error> {
+    let kernel = kernel(build)?;
+    let plan = build.plan(shape)?;
+    let LaunchShape { block, .. } = plan.launch;
+    let launch = Launch::new(grid, block).dynamic_shared(build.dynamic_shared());
+    trace(&kernel.ptx, build.level.entry, launch, shape, &plan.task(&kernel).operands, wanted)
+}
+
+/// The accesses of some blocks of a kernel with these arguments. A and B hold zeros.
 pub fn trace(
     ptx: &str,
     entry: &str,
     launch: Launch,
     shape: Shape,
-    numbers: &[u32],
+    operands: &[Operand],
     wanted: impl Fn(Dim3) -> bool,
 ) -> Result<Vec<TracedAccess>, Error> {
     let Shape { m, n, k } = shape;
     let fault = |what: String| Error::Fault(format!("{entry}, for a picture: {what}"));
     let program = Module::parse(ptx).and_then(|module| module.kernel(entry)).map_err(|e| fault(e.to_string()))?;
     let mut device = Device::new();
-    let mut arguments = Vec::new();
-    for (name, rows, columns) in [("A", m, k), ("B", k, n), ("C", m, n)] {
+    let mut zeros = |name: &str, rows: u32, columns: u32| {
         let zeros = vec![0; (ELEMENT * u64::from(rows) * u64::from(columns)) as usize];
         let buffer = device.alloc(name, zeros.len());
-        device.write(buffer, &zeros).map_err(|e| fault(e.to_string()))?;
-        arguments.push(Argument::Buffer(buffer));
-    }
-    arguments.extend(numbers.iter().map(|&number| Argument::U32(number)));
+        device.write(buffer, &zeros).map(|()| Argument::Buffer(buffer)).map_err(|e| fault(e.to_string()))
+    };
+    let (a, b, c) = (zeros("A", m, k)?, zeros("B", k, n)?, zeros("C", m, n)?);
+    let argument = |operand: &Operand| match *operand {
+        Operand::A => a.clone(),
+        Operand::B => b.clone(),
+        Operand::C => c.clone(),
+        Operand::U32(value) => Argument::U32(value),
+        Operand::U64(value) => Argument::U64(value),
+        Operand::F32(value) => Argument::F32(value),
+        Operand::F64(value) => Argument::F64(value),
+    };
+    let arguments: Vec<Argument> = operands.iter().map(argument).collect();
     let trace = device.trace(&program, launch, &arguments, wanted).map_err(|e| fault(e.to_string()))?;
     Ok(trace.accesses)
 }

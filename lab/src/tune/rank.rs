@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_split_k_is_no_grid_of_equal_blocks_and_its_blocks_have_fewer_steps() {
-        let survivors = survivors(LEVELS[7]);
+        let survivors = survivors(&ladder::level9_split_k::LEVEL);
         let shape = Shape { m: 128, n: 192, k: 4096 };
         let ranked = ranked(&survivors, &shape, &H200, usize::MAX);
         let split = |ranked: &&Ranked| ranked.survivor.build.split() > 1;
