@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::mutants::{Mutant, mutants, rules};
-use super::{awkward_shapes, compiler, form_of, skipped};
+use super::{awkward_shapes, compiler, form_of, skipped, whole_vectors};
 use rung::Build;
 use rung::Error;
 use rung::check::Check;
@@ -326,22 +326,38 @@ fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
 
 /// How a run in a configuration catches a kernel, if one does.
 fn caught(build: &Build, kernel: &Kernel) -> Option<String> {
-    let caught = |(shape, (form, before))| caught_on(build, kernel, shape, form, before);
-    shapes(build).into_iter().zip(forms(build).into_iter().cycle()).find_map(caught)
+    let shapes = shapes(build);
+    // Shapes whose rows are whole vectors take turns, and so do the others.
+    let turn = |at: usize| shapes[..at].iter().filter(|shape| is_even(shape) == is_even(&shapes[at])).count();
+    shapes.iter().enumerate().find_map(|(at, shape)| {
+        let (form, before) = form(build, shape, turn(at));
+        caught_on(build, kernel, *shape, form, before)
+    })
 }
 
-/// The forms in which a build runs, one after the other, and how many elements lie before each matrix in its buffer.
-fn forms(build: &Build) -> Vec<(Form, u64)> {
-    let form = |padding| form_of(build.configuration.specialization, padding);
-    match build.level.takes_any_form() {
-        true => vec![(form([0; 3]), 0), (form([4, 8, 4]), 0), (form([1, 3, 5]), 0), (form([4, 8, 4]), 1)],
-        false => vec![(Form::PLAIN, 0)],
+/// Whether rows of C are whole vectors.
+fn is_even(shape: &Shape) -> bool {
+    shape.n.is_multiple_of(4)
+}
+
+/// The form in which a build runs a shape when it is its turn, and how many elements lie before A, B and C in their buffers: each
+/// condition that a kernel may set for whole vectors is the one that fails at some time.
+fn form(build: &Build, shape: &Shape, turn: usize) -> (Form, [usize; 3]) {
+    if !build.level.takes_any_form() {
+        return (Form::PLAIN, [0; 3]);
     }
+    let form = |padding| form_of(build.configuration.specialization, padding);
+    let whole = whole_vectors(&form([0; 3]), shape);
+    let turns = match is_even(shape) {
+        true => [(form([0; 3]), [0; 3]), (form(whole), [0, 1, 0]), (form(whole), [0, 0, 1]), (form([1, 3, 4]), [0; 3])],
+        false => [(form(whole), [0; 3]), (form([1, 3, 5]), [1; 3]), (form([0; 3]), [0; 3]), (form([0, 4, 5]), [0; 3])],
+    };
+    turns[turn % turns.len()]
 }
 
 /// How one run catches it, if it does. It is launched twice, in the order of the grid and then, with other numbers, in the
 /// opposite one: neither that order nor what the first launch leaves behind may spoil the second.
-fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form, before: u64) -> Option<String> {
+fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form, before: [usize; 3]) -> Option<String> {
     let plan = build.plan_in(shape, form).ok()?;
     let task = plan.task(kernel);
     let program = match Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)) {
@@ -351,9 +367,11 @@ fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form, before: u
     let problem = |seed| Problem::in_form(shape, build.configuration.dtype, form, Fill::Integers, seed).ok();
     let first = problem(1)?;
     let mut device = emulator::Device::new();
-    let buffers = [("A", &first.a), ("B", &first.b), ("C", &first.c)].map(|(name, m)| {
-        let before = before as usize * m.element().bytes();
-        (device.alloc(name, before + m.bytes().len()), before as u64)
+    let matrices = [("A", &first.a), ("B", &first.b), ("C", &first.c)];
+    let buffers = [0, 1, 2].map(|at| {
+        let (name, matrix) = matrices[at];
+        let before = before[at] * matrix.element().bytes();
+        (device.alloc(name, before + matrix.bytes().len()), before as u64)
     });
     let arguments: Vec<Argument> = task.operands.iter().map(|operand| within(operand, buffers)).collect();
     let how = Launch::new(task.launch.grid, task.launch.block)
