@@ -242,8 +242,9 @@ __device__ void multiply(const Product& p) {
         if (row0 + m >= p.M || col0 + col >= p.N)
             return;
         Some* to = (Some*)&p.C[(row0 + m) * p.ldc + col0 + col];
+        Some old = ADDED ? *to : Some{};
         for (int w = 0; w < W; ++w)
-            sum.e[w] = ADDED ? p.alpha * sum.e[w] + p.beta * to->e[w] : p.alpha * sum.e[w];
+            sum.e[w] = ADDED ? p.alpha * sum.e[w] + p.beta * old.e[w] : p.alpha * sum.e[w];
         *to = sum;
     };
     Sums* sums = (Sums*)stages;

@@ -14,13 +14,15 @@ fn cases(level: &'static Level) -> Vec<(String, &'static str)> {
     let tall = format!("--n 1 --k 1 --m {m}");
     // A grid along x alone has room for all blocks of a C that has room in memory.
     let tall_is_refused = build.launch(&Shape { m, n: 1, k: 1 }).grid.y > 65_535;
+    // With a wide tile, C itself is too large before the grid is too tall.
+    let tall_is_too_large = u64::from(m) * u64::from(build.tile().n) > i32::MAX as u64;
     let cases = [
         ("--size 0", "0 is not in 1..="),
         ("--m -5", "unexpected argument"),
         ("--k 4294967296", "4294967296"),
         ("--size 50000", "A has 250"),
         ("--m 1 --n 1 --k 4194305", "no useful error bound"),
-        (&tall, "65536 blocks along y"),
+        (&tall, if tall_is_too_large { "C has 2147483648 elements" } else { "65536 blocks along y" }),
         ("--size 8 --m 8", "cannot be used with"),
         ("--dtype f31", "no element type"),
         ("--dtype e5m2", "does not multiply e5m2"),
