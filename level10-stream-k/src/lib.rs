@@ -90,6 +90,5 @@ pub static LEVEL: Level = Level {
                 shape(1, round * tile.n + 1, 2 * tile.k + 1),
             ]
         },
-        ..Needs::USUAL
     },
 };
