@@ -27,10 +27,12 @@ const REMEMBERED: usize = 4096;
 ///
 /// ```no_run
 /// use common::form::Form;
-/// use common::{Error, Handle, Shape};
+/// use common::{Handle, Level, Shape};
+///
+/// static LEVELS: [&Level; 1] = [&level2_register::LEVEL];
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let handle = Handle::new(&[&level2_register::LEVEL])?;
+/// let handle = Handle::new(&LEVELS)?;
 /// let stream = handle.context().new_stream()?;
 /// let (a, b) = (stream.clone_htod(&vec![1.0f32; 300 * 100])?, stream.clone_htod(&vec![2.0f32; 100 * 200])?);
 /// let mut c = stream.alloc_zeros::<f32>(300 * 200)?;
