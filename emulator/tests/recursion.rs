@@ -1,6 +1,6 @@
 //! Functions that are called for real: recursive ones, and those that pointers name.
 
-use emulator::{Argument, Class, Device, Fault, FaultKind, Launch, LaunchError, Module, PtxError, Schedule};
+use emulator::{Argument, Device, Fault, FaultKind, Launch, LaunchError, Module, PtxError, Schedule};
 
 /// Functions of one number: the next, its square, 100 less it; and tables of them in global and in constant memory.
 const FUNCTIONS: &str = "
@@ -344,34 +344,6 @@ fn a_long_circle_of_calls_is_named_by_its_last_ones() {
 /// Five functions of a circle of seven, from the nth on.
 fn circle(n: u32) -> String {
     (n..n + 5).map(|n| format!("f{}", n % 7)).collect::<Vec<_>>().join(" calls ")
-}
-
-#[test]
-fn only_functions_that_call_themselves_are_called_for_real() {
-    // `once` is called by a recursive function, `outer` calls one: neither stands on a circle.
-    let functions = ".func (.param .b32 r) once (.param .b32 x) {\n\
-        .reg .b32 %r<3>; ld.param.u32 %r1, [x]; add.u32 %r1, %r1, 5; st.param.b32 [r], %r1; ret; }\n\
-        .func (.param .b32 r) sum (.param .b32 x) { .reg .pred %p<2>; .reg .b32 %r<9>;\n\
-        ld.param.u32 %r1, [x]; mov.u32 %r2, 0; setp.eq.u32 %p1, %r1, 0; @%p1 bra END; sub.u32 %r3, %r1, 1;\n\
-        { .param .b32 a; .param .b32 b; st.param.b32 [a], %r3;\ncall.uni (b), sum, (a);\nld.param.b32 %r4, [b]; }\n\
-        { .param .b32 a; .param .b32 b; st.param.b32 [a], %r4;\ncall.uni (b), once, (a);\nld.param.b32 %r2, [b]; }\n\
-        END: st.param.b32 [r], %r2; ret; }\n\
-        .func (.param .b32 r) outer (.param .b32 x) { .reg .b32 %r<3>; ld.param.u32 %r1, [x];\n\
-        { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\ncall.uni (b), sum, (a);\nld.param.b32 %r2, [b]; }\n\
-        st.param.b32 [r], %r2; ret; }\n";
-    gives(&text(functions, &call("outer, (a)", "%r1")), 40, |n| 5 * n);
-    let calls = |body: &str| {
-        let kernel = module(&text(functions, body)).and_then(|module| module.kernel("k")).expect("the text is right");
-        let mut device = Device::new();
-        let out = device.alloc("out", 128);
-        let report = device.launch(&kernel, Launch::new(1, 32), &[Argument::Buffer(out)]).expect("it is right");
-        report.total.class(Class::Branch).warp
-    };
-    let three = |name: &str| format!("mov.u32 %r2, 0;\n{}", call(&format!("{name}, (a)"), "%r2"));
-    // A branch that is not taken, and the call.
-    assert_eq!(calls(&three("once")), calls("mov.u32 %r9, 0;"), "`once` is no call");
-    assert_eq!(calls(&three("outer")), calls(&three("sum")), "`outer` is none beside that of `sum`");
-    assert!(calls(&three("sum")) > calls("mov.u32 %r9, 0;"));
 }
 
 #[test]

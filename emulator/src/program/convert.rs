@@ -86,7 +86,7 @@ impl Decoder<'_> {
     }
 }
 
-/// The steps that a conversion to 32 or 64 bits takes; none where the bits stay as they are.
+/// The steps that a conversion takes; none where the bits stay as they are.
 fn conversion(modifiers: &[&str], to: &str, from: &str) -> Option<Vec<Alu>> {
     use Alu::*;
     let rounding = modifiers.first().copied().unwrap_or("");
@@ -146,8 +146,16 @@ fn conversion(modifiers: &[&str], to: &str, from: &str) -> Option<Vec<Alu>> {
                     steps.extend(widen(from));
                     steps.push(if from.starts_with('s') { ExtendS32 } else { ExtendU32 });
                 }
-                (_, 64) => steps.push(Truncate64),
-                _ => steps.extend(widen(from)),
+                (narrow, 64) => {
+                    steps.push(Truncate64);
+                    steps.extend(cut(narrow));
+                }
+                (narrow, wide) => {
+                    steps.extend(widen(from));
+                    if narrow < wide || from.starts_with('s') {
+                        steps.extend(cut(narrow));
+                    }
+                }
             }
         }
     }
@@ -168,6 +176,15 @@ fn widen(from: &str) -> Option<Alu> {
         "s16" => Some(Alu::SignExtend16),
         "u8" => Some(Alu::Trunc8),
         "u16" => Some(Alu::Trunc16),
+        _ => None,
+    }
+}
+
+/// 32 bits to a narrow integer.
+fn cut(bits: u32) -> Option<Alu> {
+    match bits {
+        8 => Some(Alu::Trunc8),
+        16 => Some(Alu::Trunc16),
         _ => None,
     }
 }

@@ -159,11 +159,6 @@ fn names_lead_to_what_they_name() {
             "T: .branchtargets A;\nbrx.idx %r1, U;\nA:",
             "`U` names no `.branchtargets`",
         ),
-        (
-            "T: .branchtargets A;\nbrx.idx %r1, T;\nA:",
-            "T: .branchtargets A;\nbrx.idx %r1, T, 1;\nA:",
-            "takes 2 operands, here are 3",
-        ),
         ("ld.shared.u32 %r1, [tile+4];", "ld.shared.u32 %r1, [nothing+4];", "nothing"),
         ("ld.local.u32 %r1, [mine];", "ld.shared.u32 %r1, [mine];", ""),
         ("ld.param.u64 %d1, [a];", "ld.param.u64 %d1, [b];", "b"),
