@@ -355,3 +355,21 @@ fn what_an_atomic_finds_is_unwritten_lane_by_lane() {
         }
     }
 }
+
+#[test]
+fn a_copy_brings_what_nobody_wrote_byte_by_byte() {
+    for missing in 0..8 {
+        let written: String =
+            (0..8).filter(|n| *n != missing).map(|n| format!("st.global.u8 [%out+{n}], %t;\n")).collect();
+        for byte in 0..8 {
+            let body = format!(
+                "{written}cp.async.ca.shared.global [tile], [%out], 8;\ncp.async.wait_all;\nld.shared.u8 %r1, [tile+{byte}];\n\
+                 setp.eq.u32 %p1, %r1, 3;\n@%p1 st.global.u32 [%out+64], %t;"
+            );
+            match Kernel::new(1, &body).run() {
+                Ok(_) => assert_ne!(byte, missing),
+                Err(fault) => assert_eq!((fault.kind, byte), (FaultKind::Uninitialised, missing), "{fault}"),
+            }
+        }
+    }
+}

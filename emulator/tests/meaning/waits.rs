@@ -446,3 +446,26 @@ fn a_loop_that_reads_matrices_alone_never_ends() {
     let once = body.replace("700", "0");
     assert!(Kernel::new(32, &once).run().is_ok());
 }
+
+#[test]
+fn who_ends_later_is_waited_for_no_more() {
+    // Some lanes wait for all; the others do something first, and end. Whoever has his turn first.
+    let meets = [
+        "bar.warp.sync -1;",
+        "shfl.sync.idx.b32 %r2, %r2, 3, 0x1f, -1;",
+        "vote.sync.all.pred %p3, %p1, -1;",
+        "match.any.sync.b32 %r5, %r2, -1;",
+    ];
+    for meet in meets {
+        for (first, second) in [("%p1", "%p2"), ("%p2", "%p1")] {
+            let body = format!(
+                "setp.lt.u32 %p1, %t, 16;\nsetp.ge.u32 %p2, %t, 16;\nmov.u32 %r2, 9;\nmad.wide.u32 %d1, %t, 4, %out;\n\
+                 @{first} bra F{first};\n@{second} bra F{second};\nF%p1: {meet}\nst.global.u32 [%d1], %r2;\nbra END;\n\
+                 F%p2: add.u32 %r3, %r2, 1;\nst.global.u32 [%d1], %r3;\nret;\nEND:"
+            );
+            let body = body.replace("F%p", "F");
+            let wanted = [[9; 16], [10; 16]].concat();
+            assert_eq!(words(32, &body, 32), wanted, "{meet}, {first}");
+        }
+    }
+}
