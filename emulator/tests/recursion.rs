@@ -321,3 +321,47 @@ fn predicates_and_registers_outlive_a_call() {
     let wanted = |n: u32| (1..=n).map(|k| (k & 1) + 100 * (k >> 1 & 1) + 10000 * k).sum();
     gives(&text(functions, &call("sum, (a)", "%r1")), 40, wanted);
 }
+
+#[test]
+fn a_long_circle_of_calls_is_named_by_its_last_ones() {
+    // Function n calls the next of seven; the kernel calls the first.
+    let announced: String = (0..7).map(|n| format!(".func (.param .b32 r) f{n} (.param .b32 x);\n")).collect();
+    let functions: String = (0..7)
+        .map(|n| {
+            format!(
+                ".func (.param .b32 r) f{n} (.param .b32 x) {{\n{{ .param .b32 a; .param .b32 b; st.param.b32 [a], 0;\n\
+                 call.uni (b), f{}, (a); }}\nst.param.b32 [r], 0; ret; }}\n",
+                (n + 1) % 7
+            )
+        })
+        .collect();
+    let fault = convicted(&text(&(announced + &functions), &call("f0, (a)", "%r1")));
+    let named = fault.message.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(named, _)| named);
+    assert_eq!(named.matches(" calls ").count(), 4, "{fault}");
+    assert!((0..7).any(|n| named == circle(n)), "{fault}");
+}
+
+/// Five functions of a circle of seven, from the nth on.
+fn circle(n: u32) -> String {
+    (n..n + 5).map(|n| format!("f{}", n % 7)).collect::<Vec<_>>().join(" calls ")
+}
+
+#[test]
+fn lanes_in_different_calls_of_a_function_do_not_meet_at_its_barrier() {
+    let functions = ".func (.param .b32 r) turn (.param .b32 x) { .reg .pred %p<3>; .reg .b32 %r<9>;\n\
+        ld.param.u32 %r1, [x]; setp.eq.u32 %p1, %r1, 0; @%p1 bra LAST; sub.u32 %r1, %r1, 1;\n\
+        { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), turn, (a); ld.param.b32 %r7, [b]; }\n\
+        LAST: bar.sync 0; st.param.b32 [r], 0; ret; }\n";
+    let once = |register: &str, n: u32| call("turn, (a)", register).replace("one:", &format!("one{n}:"));
+    let body = format!(
+        "mov.u32 %r2, 0; setp.lt.u32 %p1, %r1, 48;\n@%p1 bra A;\n{}\nbra END;\nA:\n{}\nEND:",
+        once("%r2", 1),
+        once("%r2", 2)
+    );
+    for schedule in Schedule::ALL {
+        let fault = launch(&text(functions, &body), 64, schedule).expect_err("two calls");
+        assert_eq!((fault.kind, fault.site.warp), (FaultKind::Barrier, 1), "{fault}");
+        assert!(fault.message.starts_with("barrier reached by only 16 of the 32 live threads of warp 1"), "{fault}");
+    }
+    gives(&text(functions, &format!("mov.u32 %r2, 2;\n{}", once("%r2", 1))), 64, |_| 0);
+}

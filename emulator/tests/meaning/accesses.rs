@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use emulator::access;
 
+use crate::run::Kernel;
+
 /// Threads of a thread block.
 pub const THREADS: u32 = 80;
 
@@ -231,4 +233,18 @@ pub fn check_counts(report: &emulator::Report, steps: &[Step], blocks: u32, text
         let counted = [s.requests, s.wavefronts, s.ideal_wavefronts, s.unique_bytes, s.bytes];
         assert_eq!(counted, shared, "{access:?}\n{text}");
     }
+}
+
+#[test]
+fn an_access_is_counted_anew_where_it_begins_elsewhere_in_a_word_or_sector() {
+    // Lane 0 reads where the others do not: 127 bytes behind them in shared memory, 31 in global memory.
+    let body = "mov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 8, %r100;\nst.shared.v2.u32 [%r101], {%t, %t};\nbar.sync 0;\n\
+        setp.eq.u32 %p1, %t, 0;\nselp.u32 %r3, 127, 0, %p1;\nselp.u32 %r4, 31, 0, %p1;\nadd.u32 %r3, %r3, %r100;\ncvt.u64.u32 %d4, %r4;\n\
+        add.u64 %d4, %d4, %in;\nmov.u32 %r5, 0;\nL:\n.loc 1 5 0\nld.shared.u8 %r6, [%r3];\n.loc 1 6 0\nld.global.u8 %r7, [%d4];\n.loc 1 7 0\n\
+        add.u32 %r3, %r3, 1;\nadd.u64 %d4, %d4, 1;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p2, %r5, 8;\n@%p2 bra L;";
+    let report = Kernel::new(32, body).run().unwrap_or_else(|fault| panic!("{fault}")).report;
+    let line = |number: u32| &report.lines.iter().find(|line| line.line == number).expect("it ran").counters;
+    // Where a word begins, 0 and 127 lie in words of two banks; elsewhere both lie in the same bank.
+    assert_eq!(line(5).shared_load.wavefronts, 2 + 2 * 6);
+    assert_eq!(line(6).global_load.sectors, 1 + 2 * 7);
 }

@@ -330,10 +330,85 @@ fn what_was_seen_was_there_before() {
             }
         }
     }
+    // Who saw it himself may use it as he likes.
+    let plainly = "ld.global.u32 %r3, [%out];\nst.global.u32 [%out+128], %r3;";
+    for write in [store, exchange] {
+        assert!(race(&[write, plainly]), "{write}: not seen");
+        for read in [see, add] {
+            assert!(!race(&[write, &format!("{read}\n{plainly}")]), "{write} {read}");
+        }
+    }
     // Of a row of three, the second was seen: the first and second lie before, the third does not.
     let seen = format!("{see}\n{pass}");
     assert!(!race(&[add, add, &seen, use_it]));
     assert!(race(&[add, &seen, add, use_it]));
     let twice = format!("{see}\n{pass}\n{see}");
     assert!(race(&[add, &twice, add, use_it]));
+}
+
+#[test]
+fn an_acquire_takes_what_stands_at_its_place_and_leaves_the_rest_to_a_fence() {
+    // Two writers, each with data and a flag. The reader sees both flags by relaxed loads, and acquires one of them.
+    let body = |fence: &str, read: u32| {
+        format!(
+            "mov.u32 %r1, 1;\nsetp.eq.u32 %p1, %t, 3;\nsetp.eq.u32 %p2, %t, 35;\nsetp.eq.u32 %p3, %t, 67;\n\
+             @%p1 bra ONE;\n@%p2 bra TWO;\n@%p3 bra READ;\nbra END;\n\
+             ONE: st.global.u32 [%out], %r1;\nst.release.gpu.global.u32 [%out+64], %r1;\nbra END;\n\
+             TWO: st.global.u32 [%out+4], %r1;\nst.release.gpu.global.u32 [%out+128], %r1;\nbra END;\n\
+             READ: ld.relaxed.gpu.global.u32 %r2, [%out+64];\nsetp.eq.u32 %p4, %r2, 0;\n@%p4 bra READ;\n\
+             MORE: ld.relaxed.gpu.global.u32 %r2, [%out+128];\nsetp.eq.u32 %p4, %r2, 0;\n@%p4 bra MORE;\n\
+             ld.acquire.gpu.global.u32 %r2, [%out+64];\n{fence}\nld.global.u32 %r3, [%out+{read}];\nst.global.u32 [%out+256], %r3;\nEND:"
+        )
+    };
+    let run = |fence: &str, read: u32| Kernel { zeros: 4096, ..Kernel::new(96, &body(fence, read)) }.run();
+    for (fence, read) in [("", 0), ("fence.acq_rel.gpu;", 0), ("fence.acq_rel.gpu;", 4)] {
+        let outcome = run(fence, read).unwrap_or_else(|fault| panic!("{fence}, {read}: {fault}"));
+        assert_eq!(outcome.bytes[256], Some(1));
+    }
+    let fault = run("", 4).err().expect("the second flag was not acquired");
+    assert_eq!(fault.kind, FaultKind::Race, "{fault}");
+}
+
+/// A thread of block 0 stores, its block does what is listed, a thread of block 1 looks at the flag and loads: a race, and
+/// the message says what is missing.
+#[test]
+fn a_race_of_two_blocks_says_what_would_order_them() {
+    let relaxed = "ld.relaxed.gpu.global.u32 %r2, [%out+64];";
+    let acquire = "ld.acquire.gpu.global.u32 %r2, [%out+64];";
+    // `%p1` is who stored, `%p2` a lane of its warp, `%p3` one of another warp.
+    let flag = "@%p1 st.relaxed.gpu.global.u32 [%out+64], %r1;";
+    let (everything, release) = ("nothing orders the two", "no fence or release after the first");
+    let (scope, told) =
+        ("ordered for the threads of one block only", "no fence or acquire after the read that tells of the first");
+    for writer in [0, 3, 31] {
+        for (steps, reader, why) in [
+            (flag, acquire, release),
+            ("@%p1 fence.acq_rel.cta;\nFLAG", acquire, scope),
+            ("@%p1 fence.acq_rel.cta;", acquire, scope),
+            ("@%p1 fence.acq_rel.gpu;\n@%p2 st.relaxed.gpu.global.u32 [%out+64], %r1;", acquire, everything),
+            ("@%p1 fence.acq_rel.gpu;\nFLAG", relaxed, told),
+            ("@%p1 st.release.gpu.global.u32 [%out+64], %r1;", relaxed, told),
+            ("@%p2 fence.acq_rel.gpu;\nFLAG", acquire, release),
+            ("@%p3 fence.acq_rel.gpu;\nFLAG", acquire, release),
+            ("@%p1 st.release.gpu.global.u32 [%out+512], %r1;", acquire, everything),
+            ("@%p1 st.release.cta.global.u32 [%out+512], %r1;", acquire, scope),
+            ("@%p2 st.release.gpu.global.u32 [%out+512], %r1;", acquire, release),
+            ("bar.sync 0;\n@%p3 fence.acq_rel.gpu;", acquire, everything),
+            ("bar.sync 0;\n@%p3 fence.acq_rel.cta;", acquire, scope),
+            ("bar.sync 0;\n@%p3 st.release.gpu.global.u32 [%out+512], %r1;", acquire, everything),
+        ] {
+            let steps = steps.replace("FLAG", flag);
+            let body = format!(
+                "mov.u32 %r1, 1;\nsetp.eq.u32 %p1, %t, {writer};\nsetp.eq.u32 %p2, %t, 4;\nsetp.eq.u32 %p3, %t, 40;\n\
+                 setp.eq.u32 %p5, %block, 1;\n@%p5 bra READER;\n@%p1 st.global.u32 [%out], %r1;\n{steps}\nbra END;\n\
+                 READER: @!%p1 bra END;\n{reader}\nld.global.u32 %r3, [%out];\nst.global.u32 [%out+256], %r3;\nEND:"
+            );
+            let kernel = Kernel { zeros: 4096, ..Kernel::new(0, &body).launch(Launch::new(2, 64)) };
+            let fault = kernel.fault();
+            assert!(
+                fault.kind == FaultKind::Race && fault.message.ends_with(why),
+                "{writer}: {steps}\n{reader}\n{fault}"
+            );
+        }
+    }
 }

@@ -94,3 +94,25 @@ fn a_format_asks_for_no_more_than_there_is() {
         assert!(fault.message.contains("`printf` of a format that lies in no memory"), "{address}: {fault}");
     }
 }
+
+#[test]
+fn what_is_printed_beyond_a_mebibyte_is_dropped() {
+    // One thread prints 3000 characters 360 times; then so do eight blocks, on several cores.
+    let text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n\
+         .global .align 1 .b8 line[3001] = {{{}}};\n.visible .entry k()\n{{\n.reg .pred %p<3>; .reg .b32 %r<9>; .reg .b64 %d<9>;\n\
+         mov.u64 %d1, line;\ncvta.global.u64 %d1, %d1;\nmov.u64 %d2, 0;\nmov.u32 %r1, 0;\nL:\n\
+         {{ .param .b64 x; .param .b64 y; .param .b32 z; st.param.b64 [x], %d1; st.param.b64 [y], %d2; call.uni (z), vprintf, (x, y); ld.param.b32 %r4, [z]; }}\n\
+         add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 360;\n@%p1 bra L;\nret;\n}}\n",
+        bytes(&"x".repeat(3000))
+    );
+    let kernel = Module::parse(&text).and_then(|module| module.kernel("k")).expect("the text is right");
+    for blocks in [1, 8] {
+        for threads in [1, 3] {
+            let mut device = Device::new();
+            device.set_threads(Some(threads));
+            let printed = device.launch(&kernel, Launch::new(blocks, 1), &[]).expect("it is right").printed;
+            assert_eq!(printed.len(), (1 << 20) / 3000, "{blocks} blocks, {threads} cores");
+        }
+    }
+}

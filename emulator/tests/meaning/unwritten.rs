@@ -337,3 +337,39 @@ fn a_tensor_core_and_an_atomic_compute() {
     let right = "mov.u32 %r1, 0;\nst.shared.u32 [%r100+8], %r1;\nred.shared.add.u32 [%r100+8], %t;\nld.shared.u32 %r2, [%r100+8];\nadd.u32 %r0, %r2, 1;";
     assert_eq!(becomes(right, false), Bytes(0));
 }
+
+#[test]
+fn what_an_atomic_finds_is_unwritten_lane_by_lane() {
+    // The words of all lanes but one have been written.
+    for (space, place) in [("shared", "%r100"), ("global", "%d100")] {
+        for lane in [0, 1, 5, 30, 31] {
+            let body = format!(
+                "mov.u32 %r100, tile;\nmad.lo.u32 %r100, %t, 4, %r100;\nmad.wide.u32 %d100, %t, 4, %out;\nmov.u32 %r1, 9;\n\
+                 setp.ne.u32 %p1, %t, {lane};\n@%p1 st.{space}.u32 [{place}], %r1;\natom.{space}.add.u32 %r2, [{place}], 1;\nGUARD\n\
+                 setp.eq.u32 %p2, %r2, 3;\n@%p2 st.global.u32 [%out+1024], %r1;\nEND:"
+            );
+            let fault = Kernel::new(32, &body.replace("GUARD", "")).fault();
+            assert_eq!((fault.kind, fault.site.lane), (FaultKind::Uninitialised, lane), "{space}: {fault}");
+            let guarded = Kernel::new(32, &body.replace("GUARD", "@!%p1 bra END;"));
+            guarded.run().unwrap_or_else(|fault| panic!("{space}, {lane}: {fault}"));
+        }
+    }
+}
+
+#[test]
+fn a_copy_brings_what_nobody_wrote_byte_by_byte() {
+    for missing in 0..8 {
+        let written: String =
+            (0..8).filter(|n| *n != missing).map(|n| format!("st.global.u8 [%out+{n}], %t;\n")).collect();
+        for byte in 0..8 {
+            let body = format!(
+                "{written}cp.async.ca.shared.global [tile], [%out], 8;\ncp.async.wait_all;\nld.shared.u8 %r1, [tile+{byte}];\n\
+                 setp.eq.u32 %p1, %r1, 3;\n@%p1 st.global.u32 [%out+64], %t;"
+            );
+            match Kernel::new(1, &body).run() {
+                Ok(_) => assert_ne!(byte, missing),
+                Err(fault) => assert_eq!((fault.kind, byte), (FaultKind::Uninitialised, missing), "{fault}"),
+            }
+        }
+    }
+}

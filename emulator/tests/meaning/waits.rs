@@ -410,3 +410,62 @@ fn arrivals_that_nobody_waited_for_end_with_their_block() {
     let kernel = Kernel::new(64, &used).launch(Launch::new(3, 64));
     assert_eq!(kernel.words(192), (0..192).map(|n| n % 64).collect::<Vec<u32>>());
 }
+
+#[test]
+fn every_path_of_a_warp_has_its_turn() {
+    // Three lanes of a warp: one waits for the second, and tells both then; the second tells it and waits; so does the third.
+    let waits = |flag: u32, label: &str| {
+        format!("{label}: ld.volatile.global.u32 %r1, [%out+{flag}];\nsetp.eq.u32 %p5, %r1, 0;\n@%p5 bra {label};\n")
+    };
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let roles = [
+            format!("{}st.volatile.global.u32 [%out+128], %r2;", waits(64, "W0")),
+            format!("st.volatile.global.u32 [%out+64], %r2;\n{}", waits(128, "W1")),
+            waits(128, "W2"),
+        ];
+        let mut body = String::from("mov.u32 %r2, 1;\n");
+        for (lane, role) in order.iter().enumerate() {
+            body += &format!("setp.eq.u32 %p1, %t, {lane};\n@%p1 bra R{role};\n");
+        }
+        body += "bra END;\n";
+        for (n, role) in roles.iter().enumerate() {
+            body += &format!("R{n}:\n{role}\nbra END;\n");
+        }
+        body += "END: mov.u32 %r3, 1;\nst.global.u32 [%out+4], %r3;";
+        assert_eq!(words(32, &body, 2)[1], 1, "{order:?}");
+    }
+}
+
+#[test]
+fn a_loop_that_reads_matrices_alone_never_ends() {
+    let body = "mov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nst.shared.u32 [%r101], %t;\nbar.sync 0;\nand.b32 %r1, %t, 7;\n\
+        mad.lo.u32 %r102, %r1, 16, %r100;\nL: ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r102];\nsetp.lt.u32 %p1, %r2, 700;\n@%p1 bra L;";
+    let fault = fault(32, body);
+    assert_eq!(fault.kind, FaultKind::NoProgress, "{fault}");
+    assert!(fault.message.contains("waits for a change of tile (shared memory) at offset 0"), "{fault}");
+    let once = body.replace("700", "0");
+    assert!(Kernel::new(32, &once).run().is_ok());
+}
+
+#[test]
+fn who_ends_later_is_waited_for_no_more() {
+    // Some lanes wait for all; the others do something first, and end. Whoever has his turn first.
+    let meets = [
+        "bar.warp.sync -1;",
+        "shfl.sync.idx.b32 %r2, %r2, 3, 0x1f, -1;",
+        "vote.sync.all.pred %p3, %p1, -1;",
+        "match.any.sync.b32 %r5, %r2, -1;",
+    ];
+    for meet in meets {
+        for (first, second) in [("%p1", "%p2"), ("%p2", "%p1")] {
+            let body = format!(
+                "setp.lt.u32 %p1, %t, 16;\nsetp.ge.u32 %p2, %t, 16;\nmov.u32 %r2, 9;\nmad.wide.u32 %d1, %t, 4, %out;\n\
+                 @{first} bra F{first};\n@{second} bra F{second};\nF%p1: {meet}\nst.global.u32 [%d1], %r2;\nbra END;\n\
+                 F%p2: add.u32 %r3, %r2, 1;\nst.global.u32 [%d1], %r3;\nret;\nEND:"
+            );
+            let body = body.replace("F%p", "F");
+            let wanted = [[9; 16], [10; 16]].concat();
+            assert_eq!(words(32, &body, 32), wanted, "{meet}, {first}");
+        }
+    }
+}

@@ -16,7 +16,8 @@ mod find;
 mod suite;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -48,6 +49,9 @@ struct Cli {
     /// Only these errors, by number, without the others of this seed
     #[arg(long, value_delimiter = ',')]
     only: Vec<usize>,
+    /// Those that this file names instead, in lines as this program prints them: the survivors of earlier runs, say
+    #[arg(long)]
+    named: Option<PathBuf>,
     /// How many errors are tried side by side
     #[arg(long, default_value_t = 2)]
     jobs: usize,
@@ -73,9 +77,15 @@ fn run(cli: &Cli) -> Result<usize> {
     println!("{} places; {left_out} more stand where nothing is computed at run time, and are left out", all.len());
     let alike = Alike::read(repository)?;
     alike.left_over(&all).iter().for_each(|site| println!("a reason stands for what is no longer there: {site}"));
-    let mut chosen = choose(all, cli.seed, cli.count + cli.count / 4);
+    let mut chosen = match &cli.named {
+        Some(file) => {
+            let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+            choose(all.into_iter().filter(|m| is_named(&text, m) && alike.reason(m).is_none()).collect(), 0, usize::MAX)
+        }
+        None => choose(all, cli.seed, cli.count + cli.count / 4),
+    };
     cargo::keep_what_compiles(&copy, &mut chosen)?;
-    while chosen.len() > cli.count {
+    while cli.named.is_none() && chosen.len() > cli.count {
         chosen.pop_last();
     }
     copy.put(&chosen)?;
@@ -146,6 +156,16 @@ fn choose(mut all: Vec<Mutant>, seed: u64, count: usize) -> BTreeMap<usize, Muta
     chosen
 }
 
+/// Whether a line of this text names this error, whatever its number and the line where it stood.
+fn is_named(text: &str, mutant: &Mutant) -> bool {
+    text.lines().any(|line| {
+        let line = line.trim_end_matches(" (no test gets there)");
+        let place = line.strip_suffix(mutant.what.as_str()).and_then(|rest| rest.strip_suffix(": "));
+        let file = place.and_then(|place| place.rsplit_once(':')).map(|(file, _)| file);
+        file.and_then(|file| file.rsplit(' ').next()) == Some(mutant.file.as_str())
+    })
+}
+
 /// A number by chance, which depends on the error and the seed alone.
 fn place_in_line(mutant: &Mutant, seed: u64) -> u64 {
     let text = format!("{seed} {} {}", mutant.file, mutant.what);
@@ -153,4 +173,23 @@ fn place_in_line(mutant: &Mutant, seed: u64) -> u64 {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
     });
     (hash ^ hash >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_an_error_wherever_it_stands_now() {
+        let mutant = |file: &str, what: &str| {
+            let (file, what) = (file.to_string(), what.to_string());
+            Mutant { file, what, line: 7, range: 0..1, text: String::new() }
+        };
+        let text = "3 of 9 survive\n  12 a/b.rs:3: `<` for `>` in `x: y > 1`\nSURVIVES  90 a/c.rs:4: not `x` (no test gets there)\n";
+        assert!(is_named(text, &mutant("a/b.rs", "`<` for `>` in `x: y > 1`")));
+        assert!(is_named(text, &mutant("a/c.rs", "not `x`")));
+        assert!(!is_named(text, &mutant("a/c.rs", "`<` for `>` in `x: y > 1`")));
+        assert!(!is_named(text, &mutant("b.rs", "`<` for `>` in `x: y > 1`")));
+        assert!(!is_named(text, &mutant("a/b.rs", "y > 1`")));
+    }
 }

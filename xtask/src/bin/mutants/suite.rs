@@ -130,18 +130,22 @@ impl Suite {
         Fate::Survives
     }
 
-    /// Runs a test with this error awake. None, if it takes much longer than it should.
+    /// Runs a test with this error awake. None, if it takes much longer than it should: by the processor's time, as others may
+    /// be at work beside it; by the clock only where it waits.
     fn run(&self, test: &Test, error: &str, notes: &Path) -> Option<ExitStatus> {
         let folder = self.root.join("emulator");
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\"")]).arg(&test.program);
+        let most = test.takes * 10 + Duration::from_secs(5);
+        let limits = format!("ulimit -v {MEMORY}; ulimit -S -t {}; exec \"$0\" \"$@\"", most.as_secs());
+        command.args(["-c", &limits]).arg(&test.program);
         command.current_dir(&folder).args(["--quiet", "--exact", &test.filter]);
         command.env("MUTANT", error).env("MUTANT_NOTES", notes).env("CARGO_MANIFEST_DIR", &folder);
         command.env("INSTA_UPDATE", "no").env("PROPTEST_CASES", "64");
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
-        let end = Instant::now() + test.takes * 10 + Duration::from_secs(5);
+        let end = Instant::now() + most * 10;
         loop {
             match child.try_wait() {
+                Ok(Some(status)) if ran_out(status) => return None,
                 Ok(Some(status)) => return Some(status),
                 Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(2)),
                 _ => {
@@ -152,4 +156,16 @@ impl Suite {
             }
         }
     }
+}
+
+/// Whether a program was ended because its time was over.
+#[cfg(unix)]
+fn ran_out(status: ExitStatus) -> bool {
+    const OUT_OF_TIME: i32 = 24;
+    std::os::unix::process::ExitStatusExt::signal(&status) == Some(OUT_OF_TIME)
+}
+
+#[cfg(not(unix))]
+fn ran_out(_: ExitStatus) -> bool {
+    false
 }
