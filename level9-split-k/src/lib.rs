@@ -1,5 +1,6 @@
 //! Level 9: split-K.
 
+use rung::form::Layout;
 use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
@@ -87,9 +88,11 @@ pub static LEVEL: Level = Level {
         asynchronous_copies: true,
         // The stages, whose place the slices' sums take in the end.
         shared: |c| {
+            // What is transposed is padded by a vector: the tile of A, and that of a B that is stored N x K.
+            let pad = if c.specialization.layout == Layout::Columns { 32 } else { 16 };
             let [bm, bn, bk, wk, stages] = ["BM", "BN", "BK", "WK", "STAGES"].map(|name| c.tiles[name]);
             let bytes = c.dtype.input.bytes() as u32;
-            (stages * bk * ((bm + bn) * bytes + c.padding())).max(bk / wk * bm * (bn * bytes + 16))
+            (stages * bk * ((bm + bn) * bytes + pad)).max(bk / wk * bm * (bn * bytes + 16))
         },
         parameters: Parameter::ANY_FORM,
         decomposition: Decomposition::SplitK("SPLIT"),

@@ -308,15 +308,6 @@ impl Level {
 }
 
 impl Configuration {
-    /// Bytes that a row of both tiles, A's and B's, is padded by in a stage of a level that takes any form: what is transposed on its way
-    /// to shared memory is padded by a vector.
-    pub fn padding(&self) -> u32 {
-        match self.specialization.layout {
-            Layout::Rows => 16,
-            Layout::Columns => 32,
-        }
-    }
-
     /// The name of its PTX file, for instance `coalesced-16-f32.ptx`.
     pub fn file_name(&self) -> String {
         let sizes: Vec<String> = self.tiles.sizes().iter().map(u32::to_string).collect();

@@ -31,6 +31,28 @@ impl Build {
         self.plan_in(shape, Form::PLAIN)
     }
 
+    /// The kernel's arguments for a problem that it can do, in its order.
+    pub fn operands(&self, shape: &Shape, form: &Form) -> impl Iterator<Item = Operand> {
+        let (Shape { m, n, k }, Form { alpha, beta, .. }) = (*shape, *form);
+        // Within the limits of an `int`, which a plan checks.
+        let [lda, ldb, ldc] = form.leading(shape).map(|leading| leading as u32);
+        let double = self.configuration.dtype.sum == Element::F64;
+        let factor = move |factor: f64| if double { Operand::F64(factor) } else { Operand::F32(factor as f32) };
+        self.level.needs.parameters.iter().map(move |parameter| match parameter {
+            Parameter::A => Operand::A,
+            Parameter::B => Operand::B,
+            Parameter::C => Operand::C,
+            Parameter::M => Operand::U32(m),
+            Parameter::N => Operand::U32(n),
+            Parameter::K => Operand::U32(k),
+            Parameter::Lda => Operand::U32(lda),
+            Parameter::Ldb => Operand::U32(ldb),
+            Parameter::Ldc => Operand::U32(ldc),
+            Parameter::Alpha => factor(alpha),
+            Parameter::Beta => factor(beta),
+        })
+    }
+
     /// Its plan for a product in a form.
     ///
     /// # Errors
@@ -52,32 +74,12 @@ impl<'a> Plan<'a> {
     /// What a device launches, with the kernel that the build is compiled to.
     pub fn task(&self, kernel: &'a Kernel) -> Task<'a> {
         let Build { level, configuration } = self.build;
-        let Shape { m, n, k } = self.shape;
-        // Within the limits of an `int`, which the plan has checked.
-        let [lda, ldb, ldc] = self.form.leading(&self.shape).map(|leading| leading as u32);
-        let factor = |factor: f64| match configuration.dtype.sum {
-            Element::F64 => Operand::F64(factor),
-            _ => Operand::F32(factor as f32),
-        };
-        let operand = |parameter: &Parameter| match parameter {
-            Parameter::A => Operand::A,
-            Parameter::B => Operand::B,
-            Parameter::C => Operand::C,
-            Parameter::M => Operand::U32(m),
-            Parameter::N => Operand::U32(n),
-            Parameter::K => Operand::U32(k),
-            Parameter::Lda => Operand::U32(lda),
-            Parameter::Ldb => Operand::U32(ldb),
-            Parameter::Ldc => Operand::U32(ldc),
-            Parameter::Alpha => factor(self.form.alpha),
-            Parameter::Beta => factor(self.form.beta),
-        };
         Task {
             kernel,
             source: level.source(),
             launch: self.launch,
             dynamic_shared: self.build.dynamic_shared(),
-            operands: level.needs.parameters.iter().map(operand).collect(),
+            operands: self.build.operands(&self.shape, &self.form).collect(),
             sum: level.sum(configuration.dtype),
         }
     }
