@@ -1,7 +1,7 @@
 //! Level 10: stream-K.
 
 use rung::form::Layout;
-use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Tile, Types};
+use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Target, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -70,7 +70,7 @@ pub static LEVEL: Level = Level {
     // ANCHOR_END: launch
     needs: Needs {
         // cp.async came with sm_80.
-        architecture: 80,
+        architecture: Target::since(80),
         asynchronous_copies: true,
         // With its default, 3, ptxas puts the multiply-adds into another order, and neighbours share fewer operands.
         optimization: Some(1),
@@ -93,5 +93,6 @@ pub static LEVEL: Level = Level {
                 shape(1, round * tile.n + 1, 2 * tile.k + 1),
             ]
         },
+        ..Needs::USUAL
     },
 };

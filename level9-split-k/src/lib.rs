@@ -1,7 +1,7 @@
 //! Level 9: split-K.
 
 use rung::form::Layout;
-use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Tile, Types};
+use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Target, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -84,7 +84,7 @@ pub static LEVEL: Level = Level {
     // ANCHOR_END: launch
     needs: Needs {
         // cp.async came with sm_80.
-        architecture: 80,
+        architecture: Target::since(80),
         asynchronous_copies: true,
         // The stages, whose place the slices' sums take in the end.
         shared: |c| {

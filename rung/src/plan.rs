@@ -1,5 +1,7 @@
 //! A build's plan for a problem: what is launched, resolved and checked once.
 
+use emulator::Dim3;
+
 use crate::build::Build;
 use crate::element::Element;
 use crate::error::Error;
@@ -66,7 +68,27 @@ impl Build {
         }
         let launch = self.launch(&shape);
         Limits::of_launch(&launch, self.configuration.dtype, &shape, &form).check()?;
+        check_clusters(launch.grid, self.cluster())?;
         Ok(Plan { build: self, shape, form, launch })
+    }
+}
+
+/// Blocks in a cluster that every GPU with clusters takes (CUDA C++ Programming Guide).
+const LARGEST_CLUSTER: u64 = 8;
+
+/// Refuses a grid that clusters do not fill, and clusters that are too large.
+fn check_clusters(grid: Dim3, cluster: Dim3) -> Result<(), Error> {
+    if cluster.count() > LARGEST_CLUSTER {
+        let message = format!("a cluster has {} blocks, and a GPU takes {LARGEST_CLUSTER}", cluster.count());
+        return Err(Error::usage(message, "make the cluster smaller"));
+    }
+    let axes = [(grid.x, cluster.x), (grid.y, cluster.y), (grid.z, cluster.z)];
+    match axes.into_iter().all(|(blocks, of)| blocks.is_multiple_of(of)) {
+        true => Ok(()),
+        false => Err(Error::usage(
+            format!("a grid of {grid} is no whole number of clusters of {cluster}"),
+            "the level's launch rounds the grid up",
+        )),
     }
 }
 
@@ -82,5 +104,19 @@ impl<'a> Plan<'a> {
             operands: self.build.operands(&self.shape, &self.form).collect(),
             sum: level.sum(configuration.dtype),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_fill_the_grid() {
+        assert!(check_clusters(Dim3::xy(7, 3), Dim3::ONE).is_ok());
+        assert!(check_clusters(Dim3::xy(8, 3), Dim3::xy(2, 1)).is_ok());
+        let refused = |grid, cluster| check_clusters(grid, cluster).unwrap_err().to_string();
+        assert!(refused(Dim3::xy(7, 3), Dim3::xy(2, 1)).starts_with("a grid of (7,3) is no whole number of clusters"));
+        assert!(refused(Dim3::xy(16, 1), Dim3::xy(16, 1)).starts_with("a cluster has 16 blocks, and a GPU takes 8"));
     }
 }
