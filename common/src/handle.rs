@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use cudarc::driver::{CudaFunction, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig};
+use cudarc::driver::{CudaFunction, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, ValidAsZeroBits};
 use rung::form::{Form, Specialization};
 use rung::kernel::Kernel;
 use rung::matrix::Scalar;
@@ -13,6 +13,7 @@ use crate::choice::best_in;
 use crate::device::cuda::{Gpu, config, failed};
 use crate::ffi;
 use crate::kernel::nvrtc;
+use crate::multiply::exact;
 
 /// Products that it remembers how to launch, before it forgets them all: a launch is resolved anew in less than a millisecond.
 const REMEMBERED: usize = 4096;
@@ -163,6 +164,26 @@ impl Handle {
             launched.map_err(|e| failed("launching the kernel", e))?;
         }
         Ok(())
+    }
+
+    /// `A·B` of matrices of the host: a convenience that copies them to the GPU, and the result back. Row-major, without padding, A M × K, B K × N.
+    ///
+    /// # Errors
+    /// As of [`multiply`](crate::multiply()), and where the GPU has no room for the three.
+    pub fn multiply<T: Scalar + DeviceRepr + ValidAsZeroBits>(
+        &self,
+        shape: Shape,
+        a: &[T],
+        b: &[T],
+    ) -> Result<Vec<T>, Error> {
+        exact(&shape, a.len(), b.len())?;
+        let stream = self.gpu.stream();
+        let copying = |error| failed("copying the matrices", error);
+        let upload = |matrix: &[T]| stream.clone_htod(matrix).map_err(copying);
+        let (a, b) = (upload(a)?, upload(b)?);
+        let mut c = stream.alloc_zeros::<T>(shape.m as usize * shape.n as usize).map_err(copying)?;
+        self.gemm(stream, shape, &Form::PLAIN, &a, &b, &mut c)?;
+        stream.clone_dtoh(&c).map_err(copying)
     }
 
     /// What to launch: remembered, or resolved and loaded now.

@@ -115,7 +115,7 @@ impl Gpu {
         }
     }
 
-    pub(super) fn stream(&self) -> &Arc<CudaStream> {
+    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
     }
 
