@@ -30,7 +30,8 @@ pub fn fragments() -> Result<Sheet, Error> {
     let accesses = first_warp(Dtype::TF32, 3)?;
     let of_a = u64::from(ROW_A * SIZES[0]) * ELEMENT;
     let shared = |tile: std::ops::Range<u64>, columns: u32, size: (u32, u32)| {
-        let reads = accesses.iter().filter(|access| access.memory == Memory::Shared && access.opcode.starts_with("ld."));
+        let reads =
+            accesses.iter().filter(|access| access.memory == Memory::Shared && access.opcode.starts_with("ld."));
         let in_tile = reads.flat_map(|access| &access.lanes).filter(|lane| tile.contains(&lane.offset));
         let at = in_tile.map(|lane| {
             let element = ((lane.offset - tile.start) / ELEMENT) as u32;
@@ -76,7 +77,12 @@ const WIDTH: f64 = 550.0;
 const SIDE: f64 = 28.0;
 
 /// A matrix with the lane of each element.
-fn lanes(sheet: &mut Sheet, matrix: &Matrix, at: &Lanes, (name, light, strong): (&str, &str, &str)) -> Result<(), Error> {
+fn lanes(
+    sheet: &mut Sheet,
+    matrix: &Matrix,
+    at: &Lanes,
+    (name, light, strong): (&str, &str, &str),
+) -> Result<(), Error> {
     if at.len() as u32 != matrix.rows * matrix.columns {
         return Err(unlike("the lanes do not hold a whole matrix"));
     }
@@ -93,9 +99,8 @@ fn lanes(sheet: &mut Sheet, matrix: &Matrix, at: &Lanes, (name, light, strong): 
 pub fn load_matrix() -> Result<Sheet, Error> {
     let accesses = first_warp(Dtype::BF16, 4)?;
     let place = |offset: u64| ((offset / 2) as u32 / ROW_HALF, (offset / 2) as u32 % ROW_HALF);
-    let named = |access: &TracedAccess| -> Lanes {
-        access.lanes.iter().map(|lane| (place(lane.offset), lane.lane)).collect()
-    };
+    let named =
+        |access: &TracedAccess| -> Lanes { access.lanes.iter().map(|lane| (place(lane.offset), lane.lane)).collect() };
     let inside = |lanes: &Lanes| lanes.len() == 32 && lanes.keys().all(|(row, column)| *row < 16 && *column < 16);
     let plain = |access: &&TracedAccess| access.opcode.contains("ldmatrix") && !access.opcode.contains("trans");
     let named = accesses.iter().filter(plain).map(named).find(inside);
