@@ -71,7 +71,7 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     let vectors =
         [(REGISTER, large), (DOUBLE, large), (CONFLICTS, large), (SPREAD, large), (REGISTER, middle), (SPREAD, middle)];
     let warps = [(SPREAD, large), (WARP, "BM=128 BN=128 BK=8 WM=32 WN=64 TM=8 TN=8")];
-    let of = |level| configurations(record, Dtype::F32, level);
+    let of = |level: &str| configurations(record, Dtype::F32, level);
     let beside = |levels: &[&str]| {
         let kernels: Vec<(String, String)> = levels.iter().flat_map(|level| of(level)).collect();
         let kernels: Vec<(&str, &str)> = kernels.iter().map(|(kernel, tiles)| (&**kernel, &**tiles)).collect();
@@ -100,7 +100,7 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
 /// Level 11 beside cuBLAS, and in f64, which both multiply, beside level 8: a table for each of these types.
 fn on_tensor_cores(record: &Record) -> String {
     let table = |dtype| {
-        let of = |level| configurations(record, dtype, level);
+        let of = |level: &str| configurations(record, dtype, level);
         at_shapes(record, dtype, &ON_TENSOR_CORES.map(square), &[of(BANDS), of(TENSOR), of(VENDOR)].concat())
     };
     [Dtype::BF16, Dtype::TF32, Dtype::F64].map(table).join("\n")
