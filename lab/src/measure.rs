@@ -125,7 +125,8 @@ fn start(gpu: &Gpu, measure: &Measure) -> Record {
         cuda: gpu.cuda_version(),
         cublas: None,
         math: vendor::MATH.to_string(),
-        accumulate: "levels: in the sum's type, by fused multiply-add, or by tensor cores where the level uses them".to_string(),
+        accumulate: "levels: in the sum's type, by fused multiply-add, or by tensor cores where the level uses them"
+            .to_string(),
         ptx_by: Vec::new(),
         peaks,
         state_before: state(),

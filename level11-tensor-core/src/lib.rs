@@ -4,9 +4,8 @@ use rung::{Dim3, Dtype, Element, LaunchShape, Level, Needs, Target, Tile, Types}
 
 /// Tile sizes for inputs of 16 bits.
 const HALF: &[&[u32]] = &[&[128, 256, 32, 64, 64, 4], &[64, 128, 32, 32, 64, 4], &[64, 64, 64, 32, 32, 3]];
-
-/// The largest of them.
-const LARGE: &[&[u32]] = &[HALF[0]];
+/// Those that are shipped for sums that stay f32.
+const WIDE: &[&[u32]] = &[HALF[0], HALF[1]];
 /// And of 32: a row of a tile has half as many.
 const TF32: &[&[u32]] = &[&[128, 256, 32, 64, 64, 3], &[64, 128, 32, 32, 64, 3]];
 /// And of 64.
@@ -31,9 +30,9 @@ pub static LEVEL: Level = Level {
     tiles: &[("BM", 128), ("BN", 256), ("BK", 32), ("WM", 64), ("WN", 64), ("STAGES", 4)],
     types: &[
         half(Element::Bf16, Element::Bf16).shipping(HALF),
-        half(Element::Bf16, Element::F32).shipping(LARGE),
+        half(Element::Bf16, Element::F32).shipping(WIDE),
         half(Element::F16, Element::F16).shipping(HALF),
-        half(Element::F16, Element::F32).shipping(LARGE),
+        half(Element::F16, Element::F32).shipping(WIDE),
         Types::usual(Dtype::TF32).cut(8, 25, 24).shipping(TF32),
         Types::usual(Dtype::F64).shipping(F64),
     ],
@@ -51,10 +50,12 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/64x128x32x32x64x4-bf16.ptx"),
         include_str!("../ptx/64x64x64x32x32x3-bf16.ptx"),
         include_str!("../ptx/128x256x32x64x64x4-bf16-f32.ptx"),
+        include_str!("../ptx/64x128x32x32x64x4-bf16-f32.ptx"),
         include_str!("../ptx/128x256x32x64x64x4-f16.ptx"),
         include_str!("../ptx/64x128x32x32x64x4-f16.ptx"),
         include_str!("../ptx/64x64x64x32x32x3-f16.ptx"),
         include_str!("../ptx/128x256x32x64x64x4-f16-f32.ptx"),
+        include_str!("../ptx/64x128x32x32x64x4-f16-f32.ptx"),
         include_str!("../ptx/128x256x32x64x64x3-tf32.ptx"),
         include_str!("../ptx/64x128x32x32x64x3-tf32.ptx"),
         include_str!("../ptx/128x128x16x32x64x4-f64.ptx"),
