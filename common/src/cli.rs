@@ -40,9 +40,9 @@ pub struct Arguments {
     /// M, N and K at once
     #[arg(long, value_name = "N", value_parser = size(), conflicts_with_all = ["m", "n", "k"])]
     pub size: Option<u32>,
-    /// Element types: f32, f64, or what else the level multiplies
-    #[arg(long, value_name = "DTYPE", default_value = "f32")]
-    pub dtype: Dtype,
+    /// Element types: f32, f64, or what else the level multiplies [default: the level's first]
+    #[arg(long, value_name = "DTYPE")]
+    pub dtype: Option<Dtype>,
     /// Where to run: cuda, emulator, or auto: a CUDA GPU if one answers, else the emulator
     #[arg(long, value_enum, hide_possible_values = true, default_value = "auto")]
     pub backend: Backend,
@@ -128,7 +128,8 @@ impl Arguments {
     pub fn build(&self, level: &'static Level) -> Result<Build, Error> {
         let tiles: Vec<(&str, u32)> =
             self.define.iter().map(|define| parse_define(define)).collect::<Result<_, _>>()?;
-        asked::build(level, self.dtype, self.variant.as_deref(), &tiles)?.in_form(&self.form())
+        asked::build(level, self.dtype.unwrap_or(level.types[0].dtype), self.variant.as_deref(), &tiles)?
+            .in_form(&self.form())
     }
 
     /// The GPU that the emulator models.

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use common::device::{Device, vendor};
-use common::{Build, Error, Shape, timing};
+use common::{Build, Error, Level, Shape, timing};
 use serde::Serialize;
 
 use crate::bench::{Bench, peak, place};
 use crate::flags::{How, Sizes};
-use crate::output::print;
+use crate::output::{note, print};
 use crate::plot;
 use crate::row::{Kind, Row};
 use crate::table::{maybe, number, percent, table};
@@ -72,7 +72,12 @@ pub fn run(compare: &Compare) -> Result<ExitCode, Error> {
 
 fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparison, Error> {
     let options = compare.how.options()?;
-    let takers = builds(&levels(&compare.levels)?, compare.how.dtype, compare.shipped)?;
+    let asked = levels(&compare.levels)?;
+    let takers = builds(&asked, compare.how.dtype, compare.shipped)?;
+    let multiplies = |level: &Level| takers.iter().any(|build| build.level.number == level.number);
+    for level in asked.iter().filter(|level| !compare.levels.is_empty() && !multiplies(level)) {
+        note(&format!("{} does not multiply {}, and is left out", level.name, compare.how.dtype));
+    }
     let bench = Bench::new(device, shape, compare.how.dtype, compare.how.seed, options)?;
     let mut rows: Vec<Row> = takers.iter().map(|build| bench.level(build)).collect();
     steps(&takers, &mut rows);

@@ -26,7 +26,8 @@ const PAGE: &str = "book/src/measurements.md";
 const START: &str = "<!-- made by `cargo x figures` from book/measurements/nvidia-h200.json -->\n";
 const LADDER: &str = "<!-- made by `cargo x figures` from the levels -->\n";
 const END: &str = "<!-- end -->";
-const DTYPES: [Dtype; 2] = [Dtype::F32, Dtype::F64];
+/// The types of README's table.
+const DTYPES: [Dtype; 3] = [Dtype::F32, Dtype::F64, Dtype::BF16];
 /// The square sizes of README's table, and the one of the rooflines.
 const SHORT: [u32; 2] = [1024, 4096];
 
@@ -65,7 +66,7 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
     files.push(("book/generated/cards.md".to_string(), cards::page(&read(root, "lab/data/cards.csv")?)?));
     files.extend(lessons::tables(&record, &Waits::from(&read(root, WAITS)?)?));
     let place = format!("on {}", record.gpu);
-    for dtype in DTYPES {
+    for dtype in measured(&record) {
         let is_default = |row: &&Row| row.is_vendor() || LEVELS.iter().any(|level| is(row, &default(level, dtype)));
         let shown = record.rows.iter().filter(|row| row.dtype == dtype && is_square(row)).filter(is_default);
         let speed: Vec<&Row> = shown.collect();
@@ -132,11 +133,11 @@ fn ladder(record: &Record) -> String {
     let mut lines = vec![vec!["TFLOP/s (share of cuBLAS)".to_string(), "tile sizes".to_string()]];
     lines[0].extend(columns.iter().map(|(dtype, shape)| format!("{dtype}, n = {}", shape.n)));
     for level in LEVELS {
-        let configuration = default(level, Dtype::F32);
+        let configuration = default(level, level.types[0].dtype);
         let mut line = vec![configuration.name(), configuration.configuration.tiles.to_string()];
         line.extend(columns.iter().map(|(dtype, shape)| {
-            let wanted = default(level, *dtype);
-            cell(record.find(*dtype, *shape, |row| is(row, &wanted)))
+            let wanted = level.dtypes().any(|own| own == *dtype).then(|| default(level, *dtype));
+            cell(wanted.and_then(|wanted| record.find(*dtype, *shape, |row| is(row, &wanted))))
         }));
         lines.push(line);
     }
@@ -161,7 +162,7 @@ fn page(record: &Record) -> String {
         record.accumulate.trim_start_matches("levels: "),
         if record.complete { "" } else { "The run was ended before its last problems: they are not in the tables.\n" },
     );
-    for dtype in DTYPES {
+    for dtype in measured(record) {
         let rows: Vec<&Row> = record.rows.iter().filter(|row| row.dtype == dtype).collect();
         let part = |square: bool| rows.iter().copied().filter(|row| is_square(row) == square).collect::<Vec<&Row>>();
         let large = Shape { m: SHORT[1], n: SHORT[1], k: SHORT[1] };
@@ -182,6 +183,11 @@ fn page(record: &Record) -> String {
         );
     }
     text
+}
+
+/// The types that are on record, in the order of their names' list.
+fn measured(record: &Record) -> impl Iterator<Item = Dtype> {
+    Dtype::ALL.into_iter().map(|(_, dtype)| dtype).filter(|dtype| record.rows.iter().any(|row| row.dtype == *dtype))
 }
 
 /// Kernel by kernel, problem by problem; a dash where a kernel was left out.

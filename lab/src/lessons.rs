@@ -22,6 +22,7 @@ const PIPELINE: &str = "level7-register-pipeline";
 const BANDS: &str = "level8-rasterization";
 const SPLIT: &str = "level9-split-k";
 const STREAM: &str = "level10-stream-k";
+const TENSOR: &str = "level11-tensor-core";
 const VENDOR: &str = "cuBLAS";
 /// The square sizes of the lessons' tables.
 const SIZES: [u32; 4] = [128, 512, 1024, 4096];
@@ -61,7 +62,7 @@ fn first_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     ]
 }
 
-/// Of lessons 4 to 10.
+/// Of lessons 4 to 11.
 fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     let lines = |kernels: &[(&str, &str)]| -> Vec<Vec<String>> {
         kernels.iter().map(|(kernel, tiles)| rates(record, kernel, tiles)).collect()
@@ -70,9 +71,9 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     let vectors =
         [(REGISTER, large), (DOUBLE, large), (CONFLICTS, large), (SPREAD, large), (REGISTER, middle), (SPREAD, middle)];
     let warps = [(SPREAD, large), (WARP, "BM=128 BN=128 BK=8 WM=32 WN=64 TM=8 TN=8")];
-    let of = |level| configurations(record, level);
+    let of = |level: &str| configurations(record, Dtype::F32, level);
     let beside = |levels: &[&str]| {
-        let kernels: Vec<(String, String)> = levels.iter().flat_map(|level| configurations(record, level)).collect();
+        let kernels: Vec<(String, String)> = levels.iter().flat_map(|level| of(level)).collect();
         let kernels: Vec<(&str, &str)> = kernels.iter().map(|(kernel, tiles)| (&**kernel, &**tiles)).collect();
         gflops(record, lines(&kernels))
     };
@@ -86,24 +87,35 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
         file("lesson6-waits", waits.table(&pairs(&[WARP, ASYNC], &["--size 4096"]))),
         file("lesson7", beside(&[ASYNC, PIPELINE, VENDOR])),
         file("lesson7-waits", waits.table(&pairs(&[ASYNC, PIPELINE], &["--size 4096"]))),
-        file("lesson8", at_shapes(record, &rounds, &[of(PIPELINE), of(BANDS), of(VENDOR)].concat())),
+        file("lesson8", at_shapes(record, Dtype::F32, &rounds, &[of(PIPELINE), of(BANDS), of(VENDOR)].concat())),
         file("lesson8-waits", waits.table(&pairs(&[PIPELINE, BANDS], &["--size 4096"]))),
-        file("lesson9", at_shapes(record, &FEW_TILES, &[of(BANDS), of(SPLIT), of(VENDOR)].concat())),
+        file("lesson9", at_shapes(record, Dtype::F32, &FEW_TILES, &[of(BANDS), of(SPLIT), of(VENDOR)].concat())),
         file("lesson9-waits", waits.table(&[(BANDS, "--size 128"), (SPLIT, SMALL_TILES), (SPLIT, DEEP)])),
-        file("lesson10", at_shapes(record, &rounds, &[of(BANDS), of(STREAM), of(VENDOR)].concat())),
+        file("lesson10", at_shapes(record, Dtype::F32, &rounds, &[of(BANDS), of(STREAM), of(VENDOR)].concat())),
         file("lesson10-waits", waits.table(&pairs(&[BANDS, STREAM], &["--size 3000", "--size 4096"]))),
+        file("lesson11", on_tensor_cores(record)),
     ]
 }
 
-/// What the record has of a level in f32: kernels and tile sizes, in its order. Of a level that is not measured yet, what it ships.
-fn configurations(record: &Record, level: &str) -> Vec<(String, String)> {
-    let of_it = record.rows.iter().filter(|row| row.dtype == Dtype::F32 && row.kernel.starts_with(level));
+/// Level 11 beside cuBLAS, and in f64, which both multiply, beside level 8: a table for each of these types.
+fn on_tensor_cores(record: &Record) -> String {
+    let table = |dtype| {
+        let of = |level: &str| configurations(record, dtype, level);
+        at_shapes(record, dtype, &ON_TENSOR_CORES.map(square), &[of(BANDS), of(TENSOR), of(VENDOR)].concat())
+    };
+    [Dtype::BF16, Dtype::TF32, Dtype::F64].map(table).join("\n")
+}
+
+/// What the record has of a level in these types: kernels and tile sizes, in its order. Of a level that is not measured yet, what it
+/// ships.
+fn configurations(record: &Record, dtype: Dtype, level: &str) -> Vec<(String, String)> {
+    let of_it = record.rows.iter().filter(|row| row.dtype == dtype && row.kernel.starts_with(level));
     let measured = distinct(of_it.map(|row| (row.kernel.clone(), row.tiles.clone())));
     if !measured.is_empty() {
         return measured;
     }
     let shipped = LEVELS.iter().filter(|known| known.name == level).flat_map(|known| known.shipped_builds());
-    let plain = shipped.filter(|build| build.configuration.dtype == Dtype::F32);
+    let plain = shipped.filter(|build| build.configuration.dtype == dtype);
     distinct(plain.map(|build| (build.name(), build.configuration.tiles.to_string())))
 }
 
@@ -143,22 +155,25 @@ const FEW_TILES: [Shape; 5] = [
 /// Sizes whose tiles fill the last round to different degrees.
 const ROUNDS: [u32; 5] = [1024, 2048, 3000, 4096, 8192];
 
+/// Sizes from few tiles to many rounds.
+const ON_TENSOR_CORES: [u32; 5] = [256, 512, 1024, 4096, 8192];
+
 fn square(size: u32) -> Shape {
     Shape { m: size, n: size, k: size }
 }
 
 /// GFLOP/s at some shapes.
-fn at_shapes(record: &Record, shapes: &[Shape], kernels: &[(String, String)]) -> String {
+fn at_shapes(record: &Record, dtype: Dtype, shapes: &[Shape], kernels: &[(String, String)]) -> String {
     let head = ["kernel", "tile sizes"].map(String::from).into_iter();
     let mut lines: Vec<Vec<String>> = vec![head.chain(shapes.iter().map(Shape::to_string)).collect()];
     for (kernel, tiles) in kernels {
         let rate = |shape: &Shape| {
-            let row = record.find(Dtype::F32, *shape, |row| is(row, kernel, tiles));
+            let row = record.find(dtype, *shape, |row| is(row, kernel, tiles));
             maybe(row.and_then(|row| row.gflops))
         };
         lines.push([kernel.clone(), tiles.clone()].into_iter().chain(shapes.iter().map(rate)).collect());
     }
-    format!("Measured on {}, f32, GFLOP/s, M×N×K:\n\n{}", record.gpu, markdown(&lines, 2))
+    format!("Measured on {}, {dtype}, GFLOP/s, M×N×K:\n\n{}", record.gpu, markdown(&lines, 2))
 }
 
 /// Level 3's speed as a multiple of level 2's, with the same tiles on the same problem.

@@ -29,7 +29,7 @@ pub struct Measure {
     #[arg(long, value_name = "FILE", default_value = ".")]
     out: PathBuf,
     /// Element types
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "f32,f64")]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "f32,f64,tf32,bf16,f16")]
     dtypes: Vec<Dtype>,
     #[command(flatten)]
     at: Shapes,
@@ -125,7 +125,8 @@ fn start(gpu: &Gpu, measure: &Measure) -> Record {
         cuda: gpu.cuda_version(),
         cublas: None,
         math: vendor::MATH.to_string(),
-        accumulate: "levels: in the element type, by fused multiply-add".to_string(),
+        accumulate: "levels: in the sum's type, by fused multiply-add, or by tensor cores where the level uses them"
+            .to_string(),
         ptx_by: Vec::new(),
         peaks,
         state_before: state(),

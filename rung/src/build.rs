@@ -52,11 +52,16 @@ impl Level {
     pub fn shipped_builds(&'static self) -> Vec<Build> {
         let mut builds = Vec::new();
         for variant in self.variant_names() {
+            let alike = || self.types.iter().filter(|types| types.shipped.is_none());
             for sizes in self.shipped {
-                builds.extend(self.dtypes().map(|dtype| self.build(dtype, variant, self.named(sizes))));
+                builds.extend(alike().map(|types| self.build(types.dtype, variant, self.named(sizes))));
+            }
+            for types in alike() {
+                let own = types.tiles.filter(|sizes| !self.shipped.contains(sizes));
+                builds.extend(own.map(|sizes| self.build(types.dtype, variant, self.named(sizes))));
             }
             for types in self.types {
-                let own = types.tiles.filter(|sizes| !self.shipped.contains(sizes));
+                let own = types.shipped.into_iter().flatten();
                 builds.extend(own.map(|sizes| self.build(types.dtype, variant, self.named(sizes))));
             }
         }

@@ -157,12 +157,24 @@ pub struct Types {
     pub sum: Sum,
     /// Its own default tile sizes, in the order of the level's, where those are not the best for it. They are shipped, too.
     pub tiles: Option<&'static [u32]>,
+    /// Its own tile sizes that are shipped, the default first, in place of the level's: where what fits one type does not fit another.
+    pub shipped: Option<&'static [&'static [u32]]>,
 }
 
 impl Types {
     /// Sums each rounded to the nearest number, and the level's default tile sizes.
     pub const fn usual(dtype: Dtype) -> Types {
-        Types { dtype, sum: Sum::Rounded, tiles: None }
+        Types { dtype, sum: Sum::Rounded, tiles: None, shipped: None }
+    }
+
+    /// The same with tile sizes of their own.
+    pub const fn shipping(self, shipped: &'static [&'static [u32]]) -> Types {
+        Types { tiles: Some(shipped[0]), shipped: Some(shipped), ..self }
+    }
+
+    /// The same, summed by tensor cores.
+    pub const fn cut(self, terms: u32, bits: u32, precision: i32) -> Types {
+        Types { sum: Sum::Cut { terms, bits, precision }, ..self }
     }
 
     /// `f32`, then `f64`.

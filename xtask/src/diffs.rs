@@ -80,7 +80,7 @@ mod tests {
     fn every_level_has_a_diff_from_its_base() {
         let names: Vec<String> = all().unwrap().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names[..2], ["level0-1.diff", "level1-2.diff"]);
-        assert_eq!(names[8..=9], ["level8-9.diff", "level8-10.diff"]);
+        assert_eq!(names[8..=10], ["level8-9.diff", "level8-10.diff", "level8-11.diff"]);
         assert_eq!(names.len() + 1, ptx::levels().unwrap().len());
     }
 

@@ -80,13 +80,15 @@ fn waits(levels: &[String]) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// The configurations that each level asks for on and off their tile, and its defaults at sizes that fill the GPU.
+/// The configurations that each level asks for on and off their tile, and its defaults at sizes that fill the GPU; in the types
+/// that it names, or else in f32 and f64.
 fn cases(levels: &[String]) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for level in levels {
-        let own = own(level, "counters")?;
-        for dtype in ["f32", "f64"] {
-            for configuration in &own {
+        let configurations = own(level, "counters")?;
+        let types = own(level, "types")?.join(" ");
+        for dtype in if types.is_empty() { "f32 f64" } else { &types }.split_whitespace() {
+            for configuration in &configurations {
                 for size in ["--m 256 --n 256 --k 256", "--m 127 --n 65 --k 33"] {
                     cases.push((level.clone(), format!("{size} --dtype {dtype} {configuration}")));
                 }

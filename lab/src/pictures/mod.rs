@@ -8,6 +8,7 @@ mod banks;
 mod grid;
 mod lesson0;
 mod lesson10;
+mod lesson11;
 mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
@@ -29,7 +30,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 15] = [
+const PICTURES: [Picture; 17] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -45,6 +46,8 @@ const PICTURES: [Picture; 15] = [
     ("lesson8-bands", lesson8::draw),
     ("lesson9-split", lesson9::draw),
     ("lesson10-shares", lesson10::draw),
+    ("lesson11-fragments", lesson11::fragments),
+    ("lesson11-ldmatrix", lesson11::load_matrix),
 ];
 
 /// Every picture's path in the repository, and its text.

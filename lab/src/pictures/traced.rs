@@ -5,14 +5,19 @@ use common::kernel::{Kernel, nvrtc};
 use common::{Build, Configuration, Dtype, Error, LaunchShape, Level, Shape};
 use emulator::{AccessKind, Argument, Device, Dim3, LaneAccess, Launch, Memory, Module, TracedAccess};
 
-/// Bytes of an element: all pictures are of f32.
-const ELEMENT: u64 = 4;
+/// Bytes of an element: the pictures are of f32, but where they say so.
+pub const ELEMENT: u64 = 4;
 
 /// A level in one of its shipped configurations, in f32.
 pub fn build(level: &'static Level, variant: &str, sizes: &[u32]) -> Result<Build, Error> {
-    let fits = |c: &Configuration| c.dtype == Dtype::F32 && c.variant == variant && c.tiles.sizes() == sizes;
+    build_of(level, Dtype::F32, variant, sizes)
+}
+
+/// The same, in other types.
+pub fn build_of(level: &'static Level, dtype: Dtype, variant: &str, sizes: &[u32]) -> Result<Build, Error> {
+    let fits = |c: &Configuration| c.dtype == dtype && c.variant == variant && c.tiles.sizes() == sizes;
     level.shipped_builds().into_iter().find(|build| fits(&build.configuration)).ok_or_else(|| {
-        let wanted = format!("{} ships no {variant} {sizes:?}, which a picture shows", level.name);
+        let wanted = format!("{} ships no {variant} {sizes:?} in {dtype}, which a picture shows", level.name);
         Error::usage(wanted, "draw another configuration, or ship this one")
     })
 }
