@@ -386,7 +386,7 @@ fn a_copy_reads_its_own_buffer_and_no_other() {
     let body = |to: &str| {
         format!(
             "mov.u32 %r1, 3;\nsetp.eq.u32 %p1, %t, 0;\nsetp.eq.u32 %p2, %t, 40;\n@%p1 cp.async.ca.shared.global [tile], [%out+16], 8;\n\
-             bar.sync 0;\n@%p2 st.global.u32 [{to}], %r1;\n@%p1 st.global.u32 [%in+128], %r1;\ncp.async.wait_all;"
+             bar.sync 0;\n@%p2 st.global.u32 [{to}], %r1;\n@%p1 st.global.u32 [%in+128], %r1;\n@%p1 st.global.u32 [%out+256], %r1;\ncp.async.wait_all;"
         )
     };
     for (to, race) in [("%in+16", false), ("%in+20", false), ("%out+24", false), ("%out+12", false), ("%out+20", true)]
@@ -396,6 +396,64 @@ fn a_copy_reads_its_own_buffer_and_no_other() {
             (Err(fault), true) => assert_eq!(fault.kind, FaultKind::Race, "{to}: {fault}"),
             (Ok(_), true) => panic!("{to}: the copy may read it"),
             (Err(fault), false) => panic!("{to}: {fault}"),
+        }
+    }
+}
+
+#[test]
+fn blocks_that_wait_for_ever_say_how_many_they_are() {
+    // Each block waits for a flag that the last one would set, had the GPU room for it; or that nobody sets.
+    let body = |sets: u32| {
+        format!(
+            "setp.eq.u32 %p1, %block, {sets};\nmov.u32 %r1, 1;\n@%p1 st.volatile.global.u32 [%out+64], %r1;\n\
+             L: ld.volatile.global.u32 %r2, [%out+64];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra L;"
+        )
+    };
+    for (grid, room) in [(2, 1), (3, 2), (3, 1), (4, 3), (2, 2), (3, 3), (1, 1), (2, 9)] {
+        for schedule in [Schedule::FirstFirst, Schedule::ShortTurns] {
+            let sets = if grid > room { grid - 1 } else { 99 };
+            let kernel = Kernel { zeros: 4096, ..Kernel::new(1, &body(sets)) };
+            let fault = kernel.launch(Launch::new(grid, 1).schedule(schedule).resident_blocks(room)).fault();
+            assert_eq!(fault.kind, FaultKind::NoProgress, "{fault}");
+            let started = grid.min(room);
+            let mut said = String::from("waits for a change of out at offset 64, and nobody is left who could make it");
+            if started > 1 {
+                said += &format!("; {started} thread blocks have started and wait");
+            }
+            if grid > started {
+                said += &format!("; {} start only when one of these has ended", grid - started);
+            }
+            assert!(fault.message.contains(&said), "{grid}, {room}: {fault}");
+            assert_eq!(fault.message.contains("start only"), grid > started, "{grid}, {room}: {fault}");
+            assert_eq!(fault.message.contains("have started"), started > 1, "{grid}, {room}: {fault}");
+            let hint = fault.hint.as_deref().unwrap_or_default();
+            assert_eq!(hint.contains("must fit on the GPU together"), grid > started, "{grid}, {room}: {hint}");
+        }
+    }
+}
+
+#[test]
+fn a_wait_by_a_generic_address_names_what_it_waits_for() {
+    for (space, offset, place) in [
+        ("mov.u64 %d1, tile;\ncvta.shared.u64 %d1, %d1;", 12, "tile (shared memory) at offset 12"),
+        ("mov.u64 %d1, %out;", 12, "out at offset 12"),
+    ] {
+        for ask in
+            ["ld.volatile.u32 %r2, [%d1+12];", "atom.or.b32 %r2, [%d1+12], 0;", "ld.relaxed.gpu.u32 %r2, [%d1+12];"]
+        {
+            let body = format!(
+                "{space}\nmov.u32 %r1, 0;\nsetp.eq.u32 %p1, %t, 0;\n@%p1 st.u32 [%d1+{offset}], %r1;\nbar.sync 0;\nL: {ask}\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra L;"
+            );
+            let fault = fault(32, &body);
+            assert_eq!(fault.kind, FaultKind::NoProgress, "{ask}: {fault}");
+            assert!(fault.message.contains(&format!("waits for a change of {place}, and nobody")), "{ask}: {fault}");
+            // Who counts there gets on.
+            let counts = body
+                .replace(ask, "red.add.u32 [%d1+12], 1;\nld.u32 %r2, [%d1+12];")
+                .replace("setp.eq.u32 %p2, %r2, 0;", "setp.lt.u32 %p2, %r2, 60000;\nmov.u32 %r2, 0;");
+            if let Err(fault) = (Kernel { zeros: 4096, ..Kernel::new(1, &counts) }).run() {
+                panic!("{counts}: {fault}");
+            }
         }
     }
 }
