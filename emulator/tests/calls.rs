@@ -112,3 +112,22 @@ fn what_many_blocks_say_side_by_side_is_in_the_order_of_their_turns() {
         assert_eq!(printed.iter().map(|printed| &printed.text).collect::<Vec<_>>(), wanted.iter().collect::<Vec<_>>());
     }
 }
+
+#[test]
+fn printf_gives_back_how_many_arguments_it_had() {
+    for (format, count) in [
+        ("116, 32, 37, 100, 32, 37, 46, 49, 102, 32, 37, 115", 3),
+        ("116, 32, 37, 100, 32, 33, 46, 49, 102, 32, 33, 115", 1),
+        ("116, 32, 33, 100, 32, 33, 46, 49, 102, 32, 33, 115", 0),
+    ] {
+        let body = format!("{PRINT}\nmul.wide.u32 %d6, %r1, 4;\nadd.u64 %d6, %d6, %d1;\nst.global.u32 [%d6], %r4;");
+        let text = kernel(&body).replace("116, 32, 37, 100, 32, 37, 46, 49, 102, 32, 37, 115", format);
+        let kernel = Module::parse(&text).and_then(|module| module.kernel("k")).expect("the text is right");
+        let mut device = Device::new();
+        let out = device.alloc("out", 8);
+        device.launch(&kernel, Launch::new(1, 2), &[Argument::Buffer(out)]).expect("it is right");
+        let mut bytes = [0; 8];
+        device.read(out, &mut bytes).expect("both wrote");
+        assert_eq!(bytes, [count, 0, 0, 0, count, 0, 0, 0], "{format}");
+    }
+}
