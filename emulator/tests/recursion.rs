@@ -433,3 +433,24 @@ fn memory_of_a_call_begins_unwritten_every_time() {
     device.read(out, &mut bytes).expect("all was written");
     assert_eq!(bytes, [0; 4 * 32]);
 }
+
+#[test]
+fn lanes_that_part_in_a_called_function_meet_in_it() {
+    // Two ways, and behind them three additions that all lanes do together.
+    let functions = ".func (.param .b32 r) part (.param .b32 x) { .reg .pred %p<3>; .reg .b32 %r<9>;\n\
+        ld.param.u32 %r1, [x]; setp.gt.u32 %p2, %r1, 5000; @%p2 bra DEEP; setp.lt.u32 %p1, %r1, 7; @%p1 bra LOW;\n\
+        mul.lo.u32 %r2, %r1, 3; bra JOIN; LOW: sub.u32 %r2, 100, %r1;\n\
+        JOIN: add.u32 %r2, %r2, 1; add.u32 %r2, %r2, 2; add.u32 %r2, %r2, 3; bra END;\n\
+        DEEP: { .param .b32 a; .param .b32 b; st.param.b32 [a], 1; call.uni (b), part, (a); ld.param.b32 %r2, [b]; }\n\
+        END: st.param.b32 [r], %r2; ret; }\n";
+    let functions = functions.replace("sub.u32 %r2, 100, %r1;", "mov.u32 %r3, 100; sub.u32 %r2, %r3, %r1;");
+    let text = text(&functions, &call("part, (a)", "%r1"));
+    gives(&text, 32, |n| if n < 7 { 106 - n } else { 3 * n + 6 });
+    let kernel = module(&text).and_then(|module| module.kernel("k")).expect("the text is right");
+    let mut device = Device::new();
+    let out = device.alloc("out", 4 * 32);
+    let report = device.launch(&kernel, Launch::new(1, 32), &[Argument::Buffer(out)]).expect("it is right");
+    // The kernel's `mad.wide`, `mul` and `sub` by some lanes each, and the three additions once.
+    let count = report.total.class(emulator::Class::Integer);
+    assert_eq!((count.warp, count.thread), (1 + 1 + 1 + 3, 32 + 25 + 7 + 3 * 32));
+}

@@ -457,3 +457,69 @@ fn a_wait_by_a_generic_address_names_what_it_waits_for() {
         }
     }
 }
+
+#[test]
+fn threads_that_ended_came_to_no_barrier_of_some_threads() {
+    // Warp 2 stores and ends; two others meet at a barrier of their own, or of all.
+    let body = |barrier: &str| {
+        format!(
+            "mov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nsetp.lt.u32 %p1, %t, 64;\n@%p1 bra REST;\nst.shared.u32 [%r101], %t;\nret;\n\
+             REST: {barrier}\nand.b32 %r2, %t, 31;\nmad.lo.u32 %r102, %r2, 4, %r100;\nld.shared.u32 %r3, [%r102+256];\n\
+             mad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r3;"
+        )
+    };
+    let last_first = |barrier: &str| {
+        let kernel = Kernel { zeros: 4096, ..Kernel::new(96, &body(barrier)) };
+        kernel.launch(Launch::new(1, 96).schedule(Schedule::LastFirst))
+    };
+    let wanted: Vec<u32> = (0..64).map(|t| 64 + t % 32).collect();
+    assert_eq!(last_first("bar.sync 1;").words(64), wanted);
+    for barrier in ["bar.sync 1, 64;", "barrier.sync 2, 64;", "bar.sync 1, 64;\nbar.sync 2, 64;"] {
+        let fault = last_first(barrier).fault();
+        assert_eq!(fault.kind, FaultKind::Race, "{barrier}: {fault}");
+    }
+}
+
+#[test]
+fn lanes_that_a_register_does_not_name_are_not_ordered() {
+    // Whichever register holds the mask, beside the constant that names all lanes.
+    for before in 0..24 {
+        let others: String = (0..before).map(|n| format!("add.u32 %r{}, %t, {n};\n", 10 + n)).collect();
+        let body = format!(
+            "{others}mov.u32 %r50, 0xffff;\nmov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nst.shared.u32 [%r101], %t;\n\
+             setp.ge.u32 %p1, %t, 16;\n@%p1 bra END;\nbar.warp.sync %r50;\nld.shared.u32 %r2, [%r101+64];\n\
+             mad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r2;\nEND: bar.warp.sync -1;"
+        );
+        assert_eq!(fault(32, &body).kind, FaultKind::Race, "{before} registers before it");
+    }
+}
+
+#[test]
+fn a_row_races_with_whoever_was_in_one_of_its_words() {
+    // Warp `row` accesses a word by each lane; before it, one thread of another warp was in the word of one lane.
+    for (row, lane) in [1u32, 2].iter().flat_map(|row| (0..32u32).map(move |lane| (*row, lane))) {
+        for other in [32 * row - lane % 32, 32 * (row - 1) + lane, 32 * row - 1] {
+            if other / 32 == row {
+                continue;
+            }
+            for (before, now) in [("ld", "st"), ("st", "st"), ("st", "ld")] {
+                let access = |name: &str, address: &str| match name {
+                    "ld" => format!("ld.shared.u32 %r9, [{address}];\n"),
+                    _ => format!("st.shared.u32 [{address}], %t;\n"),
+                };
+                let body = format!(
+                    "mov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nst.shared.u32 [%r101], %t;\nbar.sync 0;\n\
+                     setp.eq.u32 %p1, %t, {other};\nand.b32 %r1, %t, 31;\nmad.lo.u32 %r102, %r1, 4, %r100;\nshr.u32 %r2, %t, 5;\n\
+                     setp.eq.u32 %p2, %r2, {row};\n@!%p1 bra ROW;\n{}ROW: @!%p2 bra END;\n{}END:",
+                    access(before, &format!("tile+{}", 4 * lane)),
+                    access(now, "%r102")
+                );
+                let fault = fault(96, &body);
+                assert_eq!(fault.kind, FaultKind::Race, "{row}, {lane}, {other}: {fault}");
+                let parties = [fault.site.thread.x, fault.other.as_ref().expect("two parties").1.thread.x];
+                assert_eq!(parties, [32 * row + lane, other], "{before} {now}: {fault}");
+                assert!(fault.message.contains(&format!("tile (shared memory) at offset {}:", 4 * lane)), "{fault}");
+            }
+        }
+    }
+}

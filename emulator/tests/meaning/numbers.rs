@@ -284,3 +284,26 @@ fn narrow_numbers_are_added_to_wide_ones() {
         assert_eq!(kernel.words(1), [wanted as u32], "{text}");
     }
 }
+
+#[test]
+fn the_nth_set_bit_is_found_from_a_place_up_or_down() {
+    let mut cases = Vec::new();
+    for mask in [0u32, 1, 0x8000_0000, 0xffff_ffff, 0x8421_8421, 0x0180_0180] {
+        for base in [0u32, 1, 7, 8, 16, 31] {
+            for offset in [0i32, 1, 2, 3, 31, 32, 33, -1, -2, -3, -32] {
+                let set = |n: &u32| mask >> n & 1 == 1;
+                let nth = |mut places: Box<dyn Iterator<Item = u32>>| places.nth(offset.unsigned_abs() as usize - 1);
+                let found = match offset {
+                    0 => Some(base).filter(|base| set(base)),
+                    1.. => nth(Box::new((base..32).filter(set))),
+                    _ => nth(Box::new((0..=base).rev().filter(set))),
+                };
+                let text = format!(
+                    "mov.u32 %r1, {mask};\nmov.u32 %r2, {base};\nmov.u32 %r3, {offset};\nfns.b32 %r9, %r1, %r2, %r3;\ncvt.u64.u32 %d0, %r9;"
+                );
+                cases.push((text, found.unwrap_or(u32::MAX).into()));
+            }
+        }
+    }
+    check(&cases);
+}
