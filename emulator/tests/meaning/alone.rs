@@ -96,7 +96,8 @@ fn an_element_that_nobody_wrote_is_loaded_by_itself() {
 #[test]
 fn what_brings_something_unwritten_leaves_other_registers_alone() {
     // Special registers, constants and registers before and behind, all computed with.
-    let uses = "mov.u32 %r50, %tid.x;\nmov.u32 %r51, %ntid.y;\nmov.u32 %r52, %laneid;\nadd.u32 %r50, %r50, %r51;\nadd.u32 %r50, %r50, %r52;\n\
+    let uses = "ld.param.u64 %d52, [a];\nmov.u32 %r50, %tid.y;\nadd.u32 %r53, %r50, %t;\nmov.u32 %r54, %ntid.x;\nadd.u32 %r53, %r53, %r54;\n\
+        mov.u32 %r54, %ctaid.x;\nadd.u32 %r53, %r53, %r54;\nsetp.eq.u32 %p3, %r53, 7;\n@%p3 add.u32 %r53, %r53, 1;\nld.global.u32 %r55, [%d52];\nmov.u32 %r50, %tid.x;\nmov.u32 %r51, %ntid.y;\nmov.u32 %r52, %laneid;\nadd.u32 %r50, %r50, %r51;\nadd.u32 %r50, %r50, %r52;\n\
         add.u32 %r50, %r50, 12;\nadd.u32 %r50, %r50, %r40;\nadd.u64 %d50, %d40, 9;\nmul.wide.u32 %d51, %t, 64;\nadd.u64 %d51, %d51, %out;\n\
         setp.eq.u32 %p2, %r50, 3;\n@%p2 add.u32 %r50, %r50, 1;\n@%p4 add.u32 %r50, %r50, 1;\nst.global.u32 [%d51+128], %r50;\nst.global.u64 [%d51+136], %d50;\n";
     for text in [
