@@ -392,11 +392,14 @@ fn a_copy_reads_its_own_buffer_and_no_other() {
     };
     for (to, race) in [("%in+16", false), ("%in+20", false), ("%out+24", false), ("%out+12", false), ("%out+20", true)]
     {
-        match (Kernel { zeros: 4096, ..Kernel::new(64, &body(to)) }.run(), race) {
-            (Ok(_), false) => {}
-            (Err(fault), true) => assert_eq!(fault.kind, FaultKind::Race, "{to}: {fault}"),
-            (Ok(_), true) => panic!("{to}: the copy may read it"),
-            (Err(fault), false) => panic!("{to}: {fault}"),
+        for schedule in Schedule::ALL {
+            let kernel = Kernel { zeros: 4096, ..Kernel::new(64, &body(to)) };
+            match (kernel.launch(Launch::new(1, 64).schedule(schedule)).run(), race) {
+                (Ok(_), false) => {}
+                (Err(fault), true) => assert_eq!(fault.kind, FaultKind::Race, "{schedule}, {to}: {fault}"),
+                (Ok(_), true) => panic!("{schedule}, {to}: the copy may read it"),
+                (Err(fault), false) => panic!("{schedule}, {to}: {fault}"),
+            }
         }
     }
 }
@@ -485,7 +488,7 @@ fn threads_that_ended_came_to_no_barrier_of_some_threads() {
 fn lanes_that_a_register_does_not_name_are_not_ordered() {
     // Whichever register holds the mask, beside the constant that names all lanes.
     for before in 0..24 {
-        let others: String = (0..before).map(|n| format!("add.u32 %r{}, %t, {n};\n", 10 + n)).collect();
+        let others: String = (0..before).map(|n| format!("add.u32 %r{}, %t, %t;\n", 10 + n)).collect();
         let body = format!(
             "{others}mov.u32 %r50, 0xffff;\nmov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nst.shared.u32 [%r101], %t;\n\
              setp.ge.u32 %p1, %t, 16;\n@%p1 bra END;\nbar.warp.sync %r50;\nld.shared.u32 %r2, [%r101+64];\n\
