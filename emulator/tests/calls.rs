@@ -91,3 +91,43 @@ fn a_function_that_nobody_has_is_an_error() {
     let error = Module::parse(&text).and_then(|module| module.kernel("k").map(drop)).expect_err("there is no heap");
     assert!(error.message.contains("`call` of `malloc`"), "{error}");
 }
+
+#[test]
+fn what_many_blocks_say_side_by_side_is_in_the_order_of_their_turns() {
+    // Each block does some work first, so that several cores take part.
+    let body = format!("mov.u32 %r5, 0;\nL: add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p, %r5, 2000;\n@%p bra L;\n{PRINT}");
+    let kernel = Module::parse(&kernel(&body)).and_then(|module| module.kernel("k")).expect("the text is right");
+    for (threads, last_first) in [(1, false), (4, false), (4, true)] {
+        let mut device = Device::new();
+        device.set_threads(Some(threads));
+        let out = device.alloc("out", 64);
+        let schedule = if last_first { Schedule::LastFirst } else { Schedule::FirstFirst };
+        let report = device.launch(&kernel, Launch::new(64, 2).schedule(schedule), &[Argument::Buffer(out)]);
+        let printed = report.expect("it is right").printed;
+        let blocks: Vec<u32> = if last_first { (0..64).rev().collect() } else { (0..64).collect() };
+        let wanted: Vec<String> = blocks
+            .iter()
+            .flat_map(|block| [0, 1].map(|thread| format!("t {} 1.5 abc\n", 10 * block + thread)))
+            .collect();
+        assert_eq!(printed.iter().map(|printed| &printed.text).collect::<Vec<_>>(), wanted.iter().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn printf_gives_back_how_many_arguments_it_had() {
+    for (format, count) in [
+        ("116, 32, 37, 100, 32, 37, 46, 49, 102, 32, 37, 115", 3),
+        ("116, 32, 37, 100, 32, 33, 46, 49, 102, 32, 33, 115", 1),
+        ("116, 32, 33, 100, 32, 33, 46, 49, 102, 32, 33, 115", 0),
+    ] {
+        let body = format!("{PRINT}\nmul.wide.u32 %d6, %r1, 4;\nadd.u64 %d6, %d6, %d1;\nst.global.u32 [%d6], %r4;");
+        let text = kernel(&body).replace("116, 32, 37, 100, 32, 37, 46, 49, 102, 32, 37, 115", format);
+        let kernel = Module::parse(&text).and_then(|module| module.kernel("k")).expect("the text is right");
+        let mut device = Device::new();
+        let out = device.alloc("out", 8);
+        device.launch(&kernel, Launch::new(1, 2), &[Argument::Buffer(out)]).expect("it is right");
+        let mut bytes = [0; 8];
+        device.read(out, &mut bytes).expect("both wrote");
+        assert_eq!(bytes, [count, 0, 0, 0, count, 0, 0, 0], "{format}");
+    }
+}

@@ -365,3 +365,93 @@ fn lanes_in_different_calls_of_a_function_do_not_meet_at_its_barrier() {
     }
     gives(&text(functions, &format!("mov.u32 %r2, 2;\n{}", once("%r2", 1))), 64, |_| 0);
 }
+
+#[test]
+fn lanes_that_call_different_functions_go_in_either_order() {
+    let function = |name: &str| {
+        format!(
+            ".func (.param .b32 r) {name} (.param .b32 x) {{ .reg .b32 %r<3>; .reg .b64 %d;\n\
+             mov.u64 %d, counter; atom.global.add.u32 %r1, [%d], 1; st.param.b32 [r], %r1; ret; }}\n"
+        )
+    };
+    let functions = format!(".global .align 4 .u32 counter;\n{}{}", function("one"), function("two"));
+    let body = "mov.u64 %d3, one; mov.u64 %d4, two; setp.lt.u32 %p1, %r1, 16; selp.b64 %d3, %d3, %d4, %p1;\n"
+        .to_string()
+        + &call("%d3, (a), one", "%r1").replace("one:", "proto:").replace("(a), one", "(a), proto");
+    let text = text(&functions, &body);
+    let turns: Vec<Vec<u32>> =
+        Schedule::ALL.iter().map(|schedule| launch(&text, 32, *schedule).expect("it is right")).collect();
+    for lanes in &turns {
+        let mut sorted = lanes.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..32).collect::<Vec<u32>>(), "each lane has a turn of its own");
+    }
+    // Another order has the other one first.
+    let first = |schedule: usize| turns[schedule][0] < turns[schedule][16];
+    assert_ne!(first(0), first(1), "{turns:?}");
+}
+
+#[test]
+fn a_call_counts_as_a_branch_and_what_it_moves_as_nothing() {
+    // The same sum by a recursive function that is called once, and in place.
+    let functions = ".func (.param .b32 r) sum (.param .b32 x) { .reg .pred %p<2>; .reg .b32 %r<5>; .local .align 8 .b8 mine[16]; .reg .b64 %d<3>;\n\
+        ld.param.u32 %r1, [x]; mov.u64 %d1, mine; st.local.u32 [%d1], %r1; ld.local.u32 %r2, [mine];\n\
+        setp.lt.u32 %p1, %r2, 1000; @%p1 bra END; { .param .b32 a; .param .b32 b; st.param.b32 [a], %r2; call.uni (b), sum, (a); ld.param.b32 %r2, [b]; }\n\
+        END: add.u32 %r3, %r2, 1; st.param.b32 [r], %r3; ret; }\n";
+    let module = module(&text(functions, &call("sum, (a)", "%r1"))).expect("the text is right");
+    let kernel = module.kernel("k").expect("the text is right");
+    let mut device = Device::new();
+    let out = device.alloc("out", 4 * 32);
+    let report = device.launch(&kernel, Launch::new(1, 32), &[Argument::Buffer(out)]).expect("it is right");
+    let total = &report.total;
+    assert_eq!((total.flops_f32, total.flops_f64), (0, 0));
+    let count = |class| (total.class(class).warp, total.class(class).thread);
+    // `mad.wide` and the function's `add`; its branch and its return, the call, and the kernel's return.
+    assert_eq!(count(emulator::Class::Integer), (2, 64));
+    assert_eq!(count(emulator::Class::Branch), (4, 4 * 32));
+    assert_eq!((total.global_store.requests, total.global_load.requests), (1, 0));
+    assert!(report.lines.iter().all(|line| line.line == 0), "{:?}", report.lines);
+}
+
+#[test]
+fn memory_of_a_call_begins_unwritten_every_time() {
+    // The first call leaves its number there, the second looks.
+    let functions = ".func (.param .b32 r) look (.param .b32 x) { .reg .pred %p<3>; .reg .b32 %r<5>; .local .align 4 .b32 mine;\n\
+        ld.param.u32 %r1, [x]; setp.eq.u32 %p1, %r1, 1; @%p1 st.local.u32 [mine], %r1; setp.gt.u32 %p2, %r1, 100; @!%p2 bra END;\n\
+        { .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call.uni (b), look, (a); ld.param.b32 %r2, [b]; }\n\
+        END: ld.local.u32 %r2, [mine]; st.param.b32 [r], %r2; ret; }\n";
+    let twice = format!("{}\nmov.u32 %r3, 2;\n{}", call("look, (a)", "1"), call("look, (a)", "%r3"));
+    let twice = twice.replacen("one:", "other:", 1);
+    let text = text(functions, &format!("{twice}\nadd.u32 %r9, %r9, 1;"));
+    let fault = launch(&text, 32, Schedule::FirstFirst).expect_err("nobody wrote it in the second call");
+    assert_eq!(fault.kind, FaultKind::Uninitialised, "{fault}");
+    // Without checks it has all bits set, as all memory that nobody wrote.
+    let kernel = module(&text).and_then(|module| module.kernel("k")).expect("the text is right");
+    let mut device = Device::new();
+    let out = device.alloc("out", 4 * 32);
+    device.launch(&kernel, Launch::new(1, 32).sanitize(false), &[Argument::Buffer(out)]).expect("nobody asks");
+    let mut bytes = [1; 4 * 32];
+    device.read(out, &mut bytes).expect("all was written");
+    assert_eq!(bytes, [0; 4 * 32]);
+}
+
+#[test]
+fn lanes_that_part_in_a_called_function_meet_in_it() {
+    // Two ways, and behind them three additions that all lanes do together.
+    let functions = ".func (.param .b32 r) part (.param .b32 x) { .reg .pred %p<3>; .reg .b32 %r<9>;\n\
+        ld.param.u32 %r1, [x]; setp.gt.u32 %p2, %r1, 5000; @%p2 bra DEEP; setp.lt.u32 %p1, %r1, 7; @%p1 bra LOW;\n\
+        mul.lo.u32 %r2, %r1, 3; bra JOIN; LOW: sub.u32 %r2, 100, %r1;\n\
+        JOIN: add.u32 %r2, %r2, 1; add.u32 %r2, %r2, 2; add.u32 %r2, %r2, 3; bra END;\n\
+        DEEP: { .param .b32 a; .param .b32 b; st.param.b32 [a], 1; call.uni (b), part, (a); ld.param.b32 %r2, [b]; }\n\
+        END: st.param.b32 [r], %r2; ret; }\n";
+    let functions = functions.replace("sub.u32 %r2, 100, %r1;", "mov.u32 %r3, 100; sub.u32 %r2, %r3, %r1;");
+    let text = text(&functions, &call("part, (a)", "%r1"));
+    gives(&text, 32, |n| if n < 7 { 106 - n } else { 3 * n + 6 });
+    let kernel = module(&text).and_then(|module| module.kernel("k")).expect("the text is right");
+    let mut device = Device::new();
+    let out = device.alloc("out", 4 * 32);
+    let report = device.launch(&kernel, Launch::new(1, 32), &[Argument::Buffer(out)]).expect("it is right");
+    // The kernel's `mad.wide`, `mul` and `sub` by some lanes each, and the three additions once.
+    let count = report.total.class(emulator::Class::Integer);
+    assert_eq!((count.warp, count.thread), (1 + 1 + 1 + 3, 32 + 25 + 7 + 3 * 32));
+}

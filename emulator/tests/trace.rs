@@ -161,3 +161,20 @@ fn what_is_traced_adds_up_to_what_is_counted() {
     assert_eq!(sum.shared_load, total.shared_load);
     assert_eq!(sum.shared_store, total.shared_store);
 }
+
+#[test]
+fn a_generic_access_is_traced_where_it_goes() {
+    // Even lanes to shared memory, odd ones to the buffer.
+    let body = "mov.u64 %d1, tile;\ncvta.shared.u64 %d1, %d1;\nmul.wide.u32 %d2, %t, 4;\nadd.u64 %d1, %d1, %d2;\nadd.u64 %d2, %out, %d2;\n\
+        and.b32 %r1, %t, 1;\nsetp.eq.u32 %odd, %r1, 1;\nselp.b64 %d1, %d2, %d1, %odd;\n.loc 1 5 0\nst.u32 [%d1], %t;\nret;\n}";
+    let start = KERNEL.find("ld.param.u64 %in").expect("it begins so");
+    let text =
+        format!("{}ld.param.u64 %in, [a];\nld.param.u64 %out, [b];\nmov.u32 %t, %tid.x;\n{body}", &KERNEL[..start]);
+    let trace = traced(&text, [256, 256], 1, |_| true).expect("the kernel is right");
+    let [shared, global] = &trace.accesses[..] else { panic!("two accesses: {:?}", trace.accesses) };
+    assert_eq!(in_words(shared), "line 5, phase 0: store 4 x 16 0:tile+0 2:tile+8 30:tile+120");
+    assert_eq!(in_words(global), "line 5, phase 0: store 4 x 16 1:out+4 3:out+12 31:out+124");
+    assert_eq!((shared.memory, global.memory), (Memory::Shared, Memory::Global));
+    assert_eq!((shared.lanes[1].lane, shared.lanes[1].address), (2, 16 + 8), "pad comes before tile");
+    assert_eq!(global.lanes[1].address, global.lanes[0].address + 8);
+}

@@ -100,9 +100,9 @@ impl Worker<'_> {
                 if self.unwritten_operand(warp, extended, atomic.op, lane).is_some() { Stamp::default() } else { now };
             for cell in at / grain..(at + bytes) / grain {
                 let written = self.state.cells.write(cell).epoch() >= self.state.first_epoch;
-                match atomic.op == AtomicOp::Exchange || written {
-                    true => self.state.cells.mark(cell as usize, 1, now),
-                    false => unwritten |= 1 << lane,
+                unwritten |= u32::from(!written) << lane;
+                if atomic.op == AtomicOp::Exchange || written {
+                    self.state.cells.mark(cell as usize, 1, now);
                 }
             }
         }
@@ -143,9 +143,9 @@ impl Worker<'_> {
             memory.store(at, bytes, new);
             if let Some(written) = memory.written.get() {
                 let flags = &written[at..at + bytes as usize];
-                match atomic.op {
-                    AtomicOp::Exchange => flags.iter().for_each(|flag| flag.store(1, Relaxed)),
-                    _ => unwritten |= u32::from(flags.iter().any(|flag| flag.load(Relaxed) == 0)) << lane,
+                unwritten |= u32::from(flags.iter().any(|flag| flag.load(Relaxed) == 0)) << lane;
+                if atomic.op == AtomicOp::Exchange {
+                    flags.iter().for_each(|flag| flag.store(1, Relaxed));
                 }
             }
         }

@@ -61,12 +61,9 @@ pub(super) fn evaluate(code: General, [a, b, c, d]: [u64; 4]) -> u64 {
             number_meaning::compare(test, number, flush, part(a), part(b)).into()
         }
         General::Truth { to } => number_meaning::truth(to, a != 0),
-        General::SelectBySign { by, flush, .. } => {
-            if number_meaning::not_negative(by, flush, c) {
-                a
-            } else {
-                b
-            }
+        General::SelectBySign { bits, by, flush } => {
+            let chosen = if number_meaning::not_negative(by, flush, c) { a } else { b };
+            chosen & (u64::MAX >> (64 - bits))
         }
         General::Test { test, format } => number_meaning::test(test, format, a).into(),
         General::Permute(mode) => integer_meaning::permute(mode, a as u32, b as u32, c as u32).into(),

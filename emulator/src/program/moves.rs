@@ -21,9 +21,7 @@ impl Decoder<'_> {
         let (to, from) = (operand(words, 0)?, operand(words, 1)?);
         let (class, bits) = class_of(kind);
         let piece = |list: &[Operand]| format!("b{}", bits / (list.len().max(1) as u32));
-        let packs = |list: &[Operand]| {
-            class == Class::Bits && matches!((bits, list.len()), (32, 2) | (64, 2 | 4)) || bits == 16 && list.len() == 2
-        };
+        let packs = |list: &[Operand]| class == Class::Bits && matches!((bits, list.len()), (32, 2) | (64, 2 | 4));
         let checked = match (to, from) {
             (Operand::List(list), from) if packs(list) && !matches!(from, Operand::List(_)) => {
                 let element = piece(list);

@@ -3,6 +3,8 @@
 //!
 //! Flow-insensitive: a register that may hold addresses of two variables belongs to none.
 
+use std::collections::HashSet;
+
 use super::decode::PRESET;
 use super::operands::{Role, visit};
 use super::{File, Op, Preset, Program, SharedVariable, Slot};
@@ -33,11 +35,20 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
         _ => Owner::Nobody,
     };
     let (mut accesses, mut extended) = (program.accesses.clone(), program.extended.clone());
+    // What a load brings may be any address: a register that holds such at times belongs to no one variable.
+    let is_load = |op: Op| matches!(op, Op::Load(_) | Op::Extended(_));
+    let mut loaded = HashSet::new();
+    for instruction in program.code.iter().filter(|instruction| is_load(instruction.op)) {
+        visit(&mut instruction.clone(), &mut accesses, &mut extended, &mut |file, role, slot| {
+            if role == Role::Write {
+                loaded.insert((file, *slot));
+            }
+        });
+    }
     loop {
         let mut changed = false;
         for instruction in &program.code {
-            // What a load brings may be any address.
-            let passes = !matches!(instruction.op, Op::Load(_) | Op::Extended(_));
+            let passes = !is_load(instruction.op);
             let mut flowing = Owner::Nobody;
             visit(&mut instruction.clone(), &mut accesses, &mut extended, &mut |file, role, slot| {
                 let preset = *slot & PRESET != 0;
@@ -46,8 +57,12 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
                     Role::Read => flowing = flowing.join(owners[file as usize][*slot as usize]),
                     Role::Write if passes && !preset && file != File::P => {
                         let owner = &mut owners[file as usize][*slot as usize];
-                        changed |= owner.join(flowing) != *owner;
-                        *owner = owner.join(flowing);
+                        let known = match owner.join(flowing) {
+                            Owner::One(_) if loaded.contains(&(file, *slot)) => Owner::Several,
+                            known => known,
+                        };
+                        changed |= known != *owner;
+                        *owner = known;
                     }
                     Role::Write | Role::Address => {}
                 }

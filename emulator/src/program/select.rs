@@ -247,7 +247,7 @@ impl Decoder<'_> {
             ..Access::default()
         });
         self.push(if load { Op::Load(index) } else { Op::Store(index) }, guard, words, Some(class));
-        if load && signed && bits == 8 && file == File::R {
+        if load && signed && bits < 32 && file == File::R {
             // A register of 16 bits keeps only those of the sign.
             for (slot, operand) in registers.iter().zip(list) {
                 if matches!(operand, Operand::Name(name) if self.register_bits(name) == Some(16)) {

@@ -412,3 +412,32 @@ fn a_race_of_two_blocks_says_what_would_order_them() {
         }
     }
 }
+
+/// The same of two warps of a block: what was met and not acquired is said first.
+#[test]
+fn a_race_of_two_warps_says_what_would_order_them() {
+    let told = "no fence or acquire after the read that tells of the first";
+    for (flag, look, why) in [
+        ("st.release.gpu.global.u32 [%out+64], %r1;", "ld.relaxed.gpu.global.u32 %r2, [%out+64];", told),
+        ("st.release.cta.global.u32 [%out+64], %r1;", "ld.relaxed.gpu.global.u32 %r2, [%out+64];", told),
+        ("st.release.cta.global.u32 [%out+64], %r1;", "ld.relaxed.cta.global.u32 %r2, [%out+64];", told),
+        (
+            "fence.acq_rel.cta;\nst.relaxed.cta.global.u32 [%out+64], %r1;",
+            "ld.relaxed.cta.global.u32 %r2, [%out+64];",
+            told,
+        ),
+        (
+            "st.relaxed.cta.global.u32 [%out+64], %r1;",
+            "ld.acquire.cta.global.u32 %r2, [%out+64];",
+            "no barrier between",
+        ),
+        ("", "ld.acquire.cta.global.u32 %r2, [%out+64];", "no barrier between"),
+    ] {
+        let body = format!(
+            "mov.u32 %r1, 1;\nsetp.eq.u32 %p1, %t, 3;\nsetp.eq.u32 %p2, %t, 41;\n@!%p1 bra READER;\nst.global.u32 [%out], %r1;\n{flag}\n\
+             READER: @!%p2 bra END;\n{look}\nld.global.u32 %r3, [%out];\nst.global.u32 [%out+128], %r3;\nEND:"
+        );
+        let fault = Kernel { zeros: 4096, ..Kernel::new(64, &body) }.fault();
+        assert!(fault.kind == FaultKind::Race && fault.message.ends_with(why), "{flag}\n{look}\n{fault}");
+    }
+}

@@ -2,6 +2,7 @@
 //! are made by chance; the same ones every time.
 
 mod accesses;
+mod alone;
 mod corners;
 mod dice;
 mod edges;
@@ -9,6 +10,7 @@ mod flow;
 mod fragments;
 mod litmus;
 mod matrices;
+mod numbers;
 mod pointers;
 mod prints;
 mod registers;

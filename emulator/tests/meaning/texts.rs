@@ -86,6 +86,31 @@ fn operands_are_of_the_number_and_kind_that_the_form_has() {
             "is 8, and must be from 16 to 16",
         ),
         ("cp.async.wait_group 0;", "cp.async.wait_group -1;", "is -1, and must be from 0"),
+        ("ld.global.v2.u32 {%r1, _}, [%d1];", "ld.global.v2.u32 {_, _}, [%d1];", "must be a register"),
+        ("ld.global.v4.u32 {_, _, _, %r1}, [%d1];", "ld.global.v4.u32 {_, _, _, _}, [%d1];", "must be a register"),
+        ("ld.global.u32 %r1, [%d1];", "ld.global.u32 _, [%d1];", "must be a register"),
+        ("bfe.u32 %r1, %r2, 255, 255;", "bfe.u32 %r1, %r2, 256, 8;", "is 256, and must be from 0 to 255"),
+        ("bfe.s64 %d1, %d2, 0, 0;", "bfe.s64 %d1, %d2, 0, 256;", "is 256, and must be from 0 to 255"),
+        ("bfi.b32 %r1, %r2, %r3, 255, 0;", "bfi.b32 %r1, %r2, %r3, -1, 0;", "is -1, and must be from 0 to 255"),
+        ("bfi.b64 %d1, %d2, %d3, 0, 255;", "bfi.b64 %d1, %d2, %d3, 0, 256;", "is 256, and must be from 0 to 255"),
+        ("pmevent 15;", "pmevent 16;", "is 16, and must be from 0 to 15"),
+        ("pmevent.mask 65535;", "pmevent.mask 65536;", "is 65536, and must be from 0 to 65535"),
+        ("discard.L2 [%d1], 128;", "discard.L2 [%d1], 127;", "is 127, and must be from 128 to 128"),
+        (
+            "cp.async.ca.shared.global [tile], [%d1], 4;",
+            "cp.async.ca.shared.global [tile], [%d1], 3;",
+            "is 3, and must be from 4 to 16",
+        ),
+        (
+            "cp.async.ca.shared.global [tile], [%d1], 16;",
+            "cp.async.ca.shared.global [tile], [%d1], 17;",
+            "is 17, and must be from 4 to 16",
+        ),
+        (
+            "cp.async.ca.shared.global [tile], [%d1], 16, 16;",
+            "cp.async.ca.shared.global [tile], [%d1], 16, 17;",
+            "a size of at most 16",
+        ),
         ("bar.sync 15;", "bar.sync 16;", "barrier 16 of `bar.sync` is none of 0 to 15"),
         ("bar.sync 1, 96;", "bar.sync 1, 97;", "`bar.sync` is for 97 threads, which are no whole warps"),
         ("barrier.sync 1, 64;", "barrier.sync 1, 63;", "`barrier.sync` is for 63 threads, which are no whole warps"),
@@ -198,7 +223,8 @@ fn names_lead_to_what_they_name() {
 #[test]
 fn variables_have_sizes_within_limits() {
     for (right, wrong, why) in [
-        (".shared .align 4 .b8 s[1000000];", ".shared .align 4 .b8 s[1048577];", "at most 1048576"),
+        (".shared .align 4 .b8 s[1048448];", ".shared .align 4 .b8 s[1048577];", "at most 1048576"),
+        (".shared .align 1048576 .b8 s[4];", ".shared .align 2097152 .b8 s[4];", "at most 1048576"),
         (".const .align 4 .b8 c[65536];", ".const .align 4 .b8 c[65537];", "at most 65536"),
         (".global .align 4 .b8 g[70000];", ".global .align 4 .b8 g[4294967297];", "at most 4294967296"),
         (".extern .shared .align 4 .b8 s[];", ".const .align 4 .b8 c[];", "has no size"),
@@ -206,9 +232,26 @@ fn variables_have_sizes_within_limits() {
         (".global .u64 g = 5; .global .u64 h = g;", ".global .u64 g = 5; .const .u64 h = g;", "begins with an address"),
     ] {
         assert_eq!(parse(right, ""), Ok(()), "`{right}`");
-        let Err((_, message)) = parse(wrong, "") else { panic!("`{wrong}` is wrong") };
+        let Err((line, message)) = parse(wrong, "") else { panic!("`{wrong}` is wrong") };
         assert!(message.contains(why), "`{wrong}`: {message}");
+        if why.starts_with("at most") || why.starts_with("begins") {
+            assert_eq!(line, 0, "the text as a whole: `{wrong}`");
+        }
     }
+}
+
+#[test]
+fn a_kernel_has_so_many_bytes_of_parameters_and_no_more() {
+    let parse = |parameters: &str| {
+        let text =
+            format!(".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k({parameters})\n{{ ret; }}\n");
+        Module::parse(&text)
+            .and_then(|module| module.kernel("k").map(drop))
+            .map_err(|error| (error.line, error.message))
+    };
+    assert_eq!(parse(".param .align 4 .b8 a[32764]"), Ok(()));
+    let (line, message) = parse(".param .align 4 .b8 a[32768]").expect_err("there is no room");
+    assert!(line == 0 && message.contains("parameter a has 32768 bytes, of at most 32764"), "{line}: {message}");
 }
 
 #[test]
