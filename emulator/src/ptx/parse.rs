@@ -226,20 +226,25 @@ impl Parser {
                 ".b64" => i128::from(u64::MAX),
                 _ => return error(line, format!("`{word}` belongs into no section")),
             };
+            // An address has the width of one, and stands alone.
+            let address = matches!(self.peek(), Some(Token::Word(_)));
+            if address && most < u32::MAX.into() {
+                return error(line, format!("`{word}` is too narrow for an address"));
+            }
             loop {
                 let line = self.line();
                 match self.next()? {
                     Token::Integer(n) if i128::from(n) <= most => {}
                     Token::Unsigned(n) if i128::from(n) <= most => {}
                     Token::Sign('-') => drop(self.integer()?),
-                    Token::Word(word) if (is_name(&word) || is_section(&word)) && !word.contains('%') => {
+                    Token::Word(word) if address && (is_name(&word) || is_section(&word)) && !word.contains('%') => {
                         while self.accept('+') || self.accept('-') {
                             self.next()?;
                         }
                     }
                     other => return error(line, format!("{} is no data of a section", show(&other))),
                 }
-                if !self.accept(',') {
+                if address || !self.accept(',') {
                     break;
                 }
             }

@@ -302,7 +302,10 @@ fn sections_hold_numbers_and_names_that_are_not_given_away() {
     for (data, taken) in [
         (".b8 95,90,0x7f", true),
         (".b32 .debug_str", true),
-        (".b32 .debug_str+7, mark", true),
+        (".b32 .debug_str+7", true),
+        (".b32 .debug_str+7, mark", false),
+        (".b8 mark", false),
+        (".b8 1,mark", false),
         (".b64 .anything", true),
         (".b8 95,.global,54", false),
         (".b32 .entry", false),
