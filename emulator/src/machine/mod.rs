@@ -23,6 +23,7 @@
 #![expect(clippy::needless_range_loop, reason = "a lane is an index into several arrays at once")]
 
 mod alu;
+mod agents;
 mod async_copy;
 mod atomic;
 mod barrier;
@@ -30,6 +31,7 @@ mod block;
 mod calls;
 mod cells;
 mod convict;
+mod convict_mbarrier;
 mod convict_race;
 mod convict_wait;
 mod dispatch;
@@ -43,6 +45,7 @@ mod integer_meaning;
 mod lanes;
 mod local_access;
 mod matrix;
+mod mbarrier;
 mod meaning;
 mod meeting;
 mod multiply;

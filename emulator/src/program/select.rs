@@ -36,6 +36,7 @@ impl Decoder<'_> {
             "brx" => self.branch_indexed(words, guard),
             "atom" | "red" => self.atomic(words, guard, &parts),
             "cp" => self.copy_async(words, guard, &parts),
+            "mbarrier" => self.mbarrier(words, guard, &parts),
             "ldmatrix" | "stmatrix" => self.matrix(words, guard, &parts),
             "mma" => self.multiply(words, guard, &parts),
             "wmma" => self.wmma(words, guard, &parts),
@@ -142,10 +143,15 @@ impl Decoder<'_> {
             ["membar", "cta"] => Op::Fence { order: Order::Sc, scope: Scope::Cta },
             ["membar", "gl"] => Op::Fence { order: Order::Sc, scope: Scope::Gpu },
             ["membar", "sys"] => Op::Fence { order: Order::Sc, scope: Scope::Sys },
-            // All memory is accessed in one way here, so there is nothing to bring in line.
+            ["fence", "proxy", "async"] | ["fence", "proxy", "async", "shared::cta" | "shared::cluster"] => {
+                self.proxy_fence(words, guard, parts);
+                return Ok(());
+            }
+            // All other memory is accessed in one way here, so there is nothing to bring in line.
             ["membar" | "fence", "proxy", ..] => Op::Nothing,
             ["fence", "mbarrier_init", "release", "cluster"] => {
-                Op::Fence { order: Order::Release, scope: Scope::Cluster }
+                self.proxy_fence(words, guard, parts);
+                return Ok(());
             }
             ["fence", ref rest @ ..] => {
                 let mut known = |part: &&str| named.takes(part) || part.starts_with("sync_restrict::");

@@ -23,7 +23,7 @@ impl Decoder<'_> {
     }
 
     /// An access whose registers are its instruction's: the address of operand `n`.
-    fn bare_access(
+    pub fn bare_access(
         &mut self,
         words: &Words,
         n: usize,
@@ -132,6 +132,7 @@ impl Decoder<'_> {
     pub fn copy_async(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let simple = |what| Extended::new(what);
         let extended = match parts {
+            ["cp", "async", "mbarrier", ..] => return self.arrive_after_copies(words, guard, parts),
             ["cp", "async", "commit_group"] => simple(Extension::CommitCopies),
             ["cp", "async", "wait_all"] => simple(Extension::WaitCopies(None)),
             ["cp", "async", "wait_group"] => {

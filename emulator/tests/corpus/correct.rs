@@ -106,6 +106,18 @@ pub const CASES: &[(Case, Expected)] = &[
     }),
     (Case::new("grid_barrier", 40, TWO_WARPS, &[Floats("A", 2560), Unwritten("C", 4 * 2560)]), |i| 2560.0 - i as f32),
     (Case::new("mailbox", 2, WARP, &[Zeros("box", 1), Unwritten("C", 8), Int(100)]), |_| 100.0),
+    (Case::new("mbarrier_exchange", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("mbarrier_ring", 1, TWO_WARPS, &[Floats("A", 160), C32, Int(5)]), |i| (5 * (31 - i) + 32 * 10) as f32),
+    (Case::new("mbarrier_one_arrival_per_warp", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("mbarrier_copies", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("mbarrier_copies_counted", 1, TWO_WARPS, &[A, C64]), |i| if i < 20 { 63.0 } else { 63.0 - i as f32 }),
+    (Case::new("mbarrier_drop", 1, TWO_WARPS, &[A, C32]), |i| 32.0 + i as f32),
+    (Case::new("mbarrier_memory_reused", 1, TWO_WARPS, &[A, C64]), |i| 68.0 - i as f32),
+    (Case::new("mbarrier_relaxed_with_fences", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("mbarrier_bytes_by_hand", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("mbarrier_bounded_wait", 1, TWO_WARPS, &[A, C64]), |i| i as f32),
+    (Case::new("mbarrier_generic_address", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("mbarrier_pending_count", 1, TWO_WARPS, &[A, C64]), |i| i as f32),
 ];
 
 /// Byte i of the last buffer; `None` where it may be anything.
