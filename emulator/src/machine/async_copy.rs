@@ -36,7 +36,7 @@ pub(super) struct SourceUnderWay {
     pub offset: usize,
     pub length: usize,
     /// Where it goes to, which tells copies of a thread apart.
-    to: u32,
+    pub to: u32,
 }
 
 /// The copies that one instruction began; lane by lane where it is an array.
@@ -192,7 +192,7 @@ impl Worker<'_> {
     }
 
     /// A lane reads so many bytes of memory that may be watched.
-    fn read_source(
+    pub(super) fn read_source(
         &mut self,
         warp: &mut Warp,
         access: &Access,

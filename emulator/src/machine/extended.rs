@@ -34,6 +34,7 @@ impl Worker<'_> {
                 warp.multiply(extended, multiply);
             }
             Extension::Mbarrier(deed) => return self.mbarrier(warp, extended, deed, mask),
+            Extension::Bulk(bulk) => return self.bulk(warp, extended, bulk, mask),
             Extension::PendingCount => {
                 let ((from, token), (file, d)) = (extended.reads[0], extended.writes[0]);
                 let counts = std::array::from_fn(|lane| pending_count(warp.wide(from, token, lane)));

@@ -31,6 +31,31 @@ pub(super) struct Mbarriers {
     askers: HashMap<(u32, u32), u32>,
     /// Arrivals that wait for a thread's copies.
     deferred: Vec<Deferred>,
+    /// Bulk copies to shared memory that have not landed.
+    pub loads: Vec<BulkLoad>,
+    /// By thread, its bulk copies out of shared memory.
+    pub groups: HashMap<u32, Groups>,
+}
+
+/// A bulk copy to shared memory.
+#[derive(Debug)]
+pub(super) struct BulkLoad {
+    /// The barrier that it tells.
+    pub barrier: u32,
+    pub to: u32,
+    pub words: Vec<u32>,
+    /// Bytes, from its start on, that nobody wrote at the source.
+    pub unwritten: Vec<u32>,
+    pub thread: u32,
+    pub at: u32,
+    pub to_index: u32,
+}
+
+/// The bulk copies of a thread that are in groups: its agent, and groups that it has committed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Groups {
+    pub agent: u32,
+    pub committed: u32,
 }
 
 /// A thread at an instruction, and its time.
@@ -231,7 +256,7 @@ impl Worker<'_> {
     }
 
     /// Lanes are about to use a barrier: is there one, and do they know of it?
-    fn check_mbarrier(&mut self, warp: &Warp, access: &Access, lanes: u32, place: u32) -> Result<(), Box<Fault>> {
+    pub(super) fn check_mbarrier(&mut self, warp: &Warp, access: &Access, lanes: u32, place: u32) -> Result<(), Box<Fault>> {
         let lane = lanes.trailing_zeros();
         let now = self.event(warp, lane as usize, access.at);
         let Some(object) = self.state.mbarriers.live.get_mut(&place) else {
@@ -357,7 +382,7 @@ impl Worker<'_> {
     }
 
     /// Ends the present phase of a barrier if nothing is missing.
-    fn end_phase(&mut self, warp: &Warp, access: &Access, (lane, place): (usize, u32)) -> Result<(), Box<Fault>> {
+    pub(super) fn end_phase(&mut self, warp: &Warp, access: &Access, (lane, place): (usize, u32)) -> Result<(), Box<Fault>> {
         let Some(object) = self.state.mbarriers.live.get_mut(&place) else { return Ok(()) };
         if object.pending > 0 || object.bytes > 0 {
             return Ok(());
@@ -365,6 +390,10 @@ impl Worker<'_> {
         if object.bytes < 0 {
             return Err(self.convict_unexpected(warp, access, lane, place));
         }
+        if let Some(load) = self.state.mbarriers.loads.iter().find(|load| load.barrier == place) {
+            return Err(self.convict_left_out(load, place));
+        }
+        let Some(object) = self.state.mbarriers.live.get_mut(&place) else { return Ok(()) };
         object.phase += 1;
         (object.pending, object.expected) = (object.count, 0);
         let agent = object.agent.map(|number| Agent { number, time: object.phase });
@@ -415,6 +444,10 @@ impl Worker<'_> {
     fn land_at(&mut self, warp: &mut Warp, place: u32) -> Result<(), Box<Fault>> {
         while let Some(n) = self.state.mbarriers.deferred.iter().position(|deferred| deferred.place == place) {
             self.fire(warp, n)?;
+        }
+        while let Some(n) = self.state.mbarriers.loads.iter().position(|load| load.barrier == place) {
+            let load = self.state.mbarriers.loads.remove(n);
+            self.land_bulk(&load)?;
         }
         Ok(())
     }

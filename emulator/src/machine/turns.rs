@@ -143,6 +143,7 @@ impl Worker<'_> {
         loop {
             let idle = match step(self)? {
                 Pause::Ended => {
+                    self.check_left()?;
                     self.note_end();
                     self.context.note_progress();
                     return Ok(Turn::Ended);

@@ -57,6 +57,8 @@ pub(crate) enum Extension {
     Multiply(Multiply),
     /// On the barrier in shared memory at the access.
     Mbarrier(Mbarrier),
+    /// A copy of so many bytes beside the threads.
+    Bulk(Bulk),
     /// Reads a state, writes how many arrivals it says are missing.
     PendingCount,
     /// `fence.proxy.async`: what was done to shared memory before it is there for bulk copies behind it.
@@ -78,6 +80,18 @@ pub(crate) enum Extension {
     Clock {
         high: bool,
     },
+}
+
+/// Bulk copies (`cp.async.bulk`), and what waits for those that are in groups.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Bulk {
+    /// From the first access (global) to the second (shared), telling the barrier at the third. Reads the bytes' number.
+    Load,
+    /// From the first access (shared) to the second (global), or combined with what stands there. Reads the bytes' number.
+    Store(Option<Atomic>),
+    Commit,
+    /// Waits for all but so many groups; `read`: until they have read.
+    Wait { pending: u32, read: bool },
 }
 
 /// What is done to a barrier in shared memory (`mbarrier`).
@@ -125,7 +139,7 @@ pub(crate) enum CopySize {
 impl Extension {
     /// Whether it is of what goes on beside the threads: barriers in shared memory, and bulk copies.
     pub fn is_asynchronous(self) -> bool {
-        matches!(self, Extension::Mbarrier(_))
+        matches!(self, Extension::Mbarrier(_) | Extension::Bulk(_))
     }
 }
 

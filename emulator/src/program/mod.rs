@@ -5,6 +5,7 @@ mod allocate;
 mod alu;
 mod arguments;
 mod arithmetic;
+mod bulk_forms;
 mod calls;
 mod check;
 mod compare;
@@ -38,7 +39,7 @@ pub(crate) use alu::{Alu, File};
 pub(crate) use calls::{CallSite, Called, Piece, Signature, Target};
 pub(crate) use decode::decode;
 pub(crate) use extended::{
-    Accumulator, Arrive, Atomic, AtomicOp, CopySize, Element, Extended, Extension, Mbarrier, Multiply,
+    Accumulator, Arrive, Atomic, AtomicOp, Bulk, CopySize, Element, Extended, Extension, Mbarrier, Multiply,
 };
 pub(crate) use flow::successors;
 pub(crate) use general::{

@@ -36,6 +36,12 @@ impl Decoder<'_> {
             "brx" => self.branch_indexed(words, guard),
             "atom" | "red" => self.atomic(words, guard, &parts),
             "cp" => self.copy_async(words, guard, &parts),
+            "createpolicy" => {
+                // What the caches do changes no value.
+                let (a, d) = (self.constant(File::D, 0), self.destination(operand(words, 0)?, File::D, words.line)?);
+                self.push(Op::Alu { code: Alu::Mov64, d, a, b: a, c: a }, guard, words, Some(Class::Move));
+                Ok(())
+            }
             "mbarrier" => self.mbarrier(words, guard, &parts),
             "ldmatrix" | "stmatrix" => self.matrix(words, guard, &parts),
             "mma" => self.multiply(words, guard, &parts),
@@ -176,7 +182,7 @@ impl Decoder<'_> {
             }
             match *part {
                 "global" => space = Space::Global,
-                "shared" | "shared::cta" => space = Space::Shared,
+                "shared" | "shared::cta" | "shared::cluster" => space = Space::Shared,
                 "local" => space = Space::Local,
                 "param" | "param::entry" | "param::func" => space = Space::Parameter,
                 "const" => space = Space::Constant,

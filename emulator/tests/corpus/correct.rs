@@ -118,6 +118,17 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("mbarrier_bounded_wait", 1, TWO_WARPS, &[A, C64]), |i| i as f32),
     (Case::new("mbarrier_generic_address", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
     (Case::new("mbarrier_pending_count", 1, TWO_WARPS, &[A, C64]), |i| i as f32),
+    (Case::new("bulk_load", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("bulk_load_expected_late", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("bulk_load_behind_another_barrier", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("bulk_ring", 1, TWO_WARPS, &[Floats("A", 160), C32, Int(5)]), |i| (5 * (31 - i) + 32 * 10) as f32),
+    (Case::new("bulk_store", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
+    (Case::new("bulk_store_fenced_by_the_reader", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
+    (Case::new("bulk_store_two_rounds", 1, TWO_WARPS, &[A, Unwritten("C", 512)]), |i| (i % 64 + i / 64) as f32),
+    (Case::new("bulk_store_two_buffers", 1, TWO_WARPS, &[A, Unwritten("C", 1024)]), |i| (i % 64 + i / 64) as f32),
+    (Case::new("bulk_copied_through", 1, TWO_WARPS, &[A, C64]), |i| i as f32),
+    (Case::new("bulk_reduce", 3, TWO_WARPS, &[A, Floats("C", 64)]), |i| (4 * i + 3) as f32),
+    (Case::new("bulk_by_elected_lane", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
 ];
 
 /// Byte i of the last buffer; `None` where it may be anything.

@@ -64,11 +64,6 @@ impl Clocks {
         Agent::of(clash.before.access().warp, clash.other, self.warps)
     }
 
-    /// The agent that made an access, if it was no thread.
-    pub fn agent_of_record(&self, record: &Record) -> Option<u32> {
-        Agent::of(record.access().warp, record.access().lanes.trailing_zeros(), self.warps)
-    }
-
     /// The present time of a warp.
     pub fn time(&mut self, block: u32, warp: u32) -> u32 {
         self.threads(block).time(warp)

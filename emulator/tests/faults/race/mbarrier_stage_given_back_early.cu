@@ -1,4 +1,4 @@
-// The producer does not wait until the stage is empty that it fills.
+// The consumer gives a stage back before it has read it.
 
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
@@ -21,28 +21,26 @@ __device__ void wait(unsigned long long& bar, int parity) {
 }
 
 extern "C" __global__ void kernel(const float* A, float* C) {
-    __shared__ float stages[2][32];
-    __shared__ unsigned long long full[2], empty[2];
+    __shared__ float value[32];
+    __shared__ unsigned long long full, empty;
     int t = threadIdx.x % 32;
     if (threadIdx.x == 0) {
-        for (int s = 0; s < 2; ++s) {
-            init(full[s], 32);
-            init(empty[s], 32);
-        }
+        init(full, 32);
+        init(empty, 32);
     }
     __syncthreads();
     if (threadIdx.x < 32) {
         for (int step = 0; step < 4; ++step) {
-            stages[step % 2][t] = A[t] + step;
-            arrive(full[step % 2]);
-            wait(full[step % 2], step / 2 % 2);
+            wait(empty, step % 2 ^ 1);
+            value[t] = A[t] + step;
+            arrive(full);
         }
     } else {
         float sum = 0;
         for (int step = 0; step < 4; ++step) {
-            wait(full[step % 2], step / 2 % 2);
-            sum += stages[step % 2][31 - t];
-            arrive(empty[step % 2]);
+            wait(full, step % 2);
+            arrive(empty);
+            sum += value[31 - t];
         }
         C[t] = sum;
     }
