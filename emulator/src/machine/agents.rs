@@ -78,7 +78,9 @@ impl Worker<'_> {
                 );
                 let hint = match by_agent {
                     true => self.agent_hint(then.kind),
-                    false => "who has used this place says so first: a barrier, or an arrival that the copying thread waits for",
+                    false => {
+                        "who has used this place says so first: a barrier, or an arrival that the copying thread waits for"
+                    }
                 };
                 let mut fault = fault(FaultKind::Race, message, site, hint);
                 fault.other = Some(("the other party:".to_string(), other));
@@ -101,7 +103,9 @@ impl Worker<'_> {
             Kind::Read => {
                 "a bulk copy reads until its own thread has waited by `cp.async.bulk.wait_group.read`; a barrier behind that lets others write"
             }
-            _ => "a copy is done for those who saw its phase of the mbarrier complete: does each reader wait, and for the right parity?",
+            _ => {
+                "a copy is done for those who saw its phase of the mbarrier complete: does each reader wait, and for the right parity?"
+            }
         }
     }
 }

@@ -141,9 +141,7 @@ impl Worker<'_> {
         self.agent_access(warp, to, (at, length), ((warp.number, lane as u32), agent), Kind::Write)?;
         let words = (0..length as usize / 4).map(|n| memory.load_word(offset / 4 + n)).collect();
         let unwritten = match memory.written.get() {
-            Some(written) => {
-                (0..length).filter(|n| written[offset + *n as usize].load(Relaxed) == 0).collect()
-            }
+            Some(written) => (0..length).filter(|n| written[offset + *n as usize].load(Relaxed) == 0).collect(),
             None => Vec::new(),
         };
         if memory.watch.is_some() {

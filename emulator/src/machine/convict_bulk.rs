@@ -68,7 +68,8 @@ impl Worker<'_> {
             self.in_shared_words(place),
             4 * load.words.len()
         );
-        let hint = "is what `expect_tx` names the bytes of all copies of a phase, and does it come before the last arrival?";
+        let hint =
+            "is what `expect_tx` names the bytes of all copies of a phase, and does it come before the last arrival?";
         let mut fault = fault(FaultKind::Barrier, message, site, hint);
         if let Some(then) = object.and_then(|object| object.expectation.or(object.last)) {
             let site = self.context.site(self.state.block, then.thread, then.at);

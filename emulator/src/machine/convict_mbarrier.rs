@@ -43,13 +43,13 @@ impl Worker<'_> {
         let site = self.site_of(warp, lane as u32, access.at);
         let name = self.in_shared_words(place);
         if let Some(&end) = self.state.mbarriers.dead.get(&place) {
-            let message = format!("`{}` on {name}, whose mbarrier was invalidated", site.opcode);
+            let message = format!("use by `{}` of {name}, whose mbarrier was invalidated", site.opcode);
             let hint = "`mbarrier.inval` comes last: behind a barrier that all have passed who use it";
             let mut fault = fault(FaultKind::Barrier, message, site, hint);
             Self::event_before(&mut fault, "it was invalidated here:", self.event_site(end));
             return fault;
         }
-        let message = format!("`{}` on {name}, where no mbarrier was initialised", site.opcode);
+        let message = format!("use by `{}` of {name}, where no mbarrier was initialised", site.opcode);
         let hint = "one thread calls `mbarrier.init` for it, and a `__syncthreads()` follows before the others use it";
         fault(FaultKind::Barrier, message, site, hint)
     }
@@ -82,7 +82,7 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let (site, other) = (self.site_of(warp, lane, access.at), self.event_site(init));
         let message = format!(
-            "race on the mbarrier {}: initialised by thread {} at {}, used by thread {} at {}, no barrier between",
+            "the mbarrier {} is initialised by thread {} at {}, and used by thread {} at {}, with no barrier between",
             self.in_shared_words(place),
             other.thread,
             line(&other),
@@ -90,7 +90,7 @@ impl Worker<'_> {
             line(&site)
         );
         let hint = "behind `mbarrier.init` comes a `__syncthreads()`, or the others may use what is none yet";
-        let mut fault = fault(FaultKind::Race, message, site, hint);
+        let mut fault = fault(FaultKind::Barrier, message, site, hint);
         Self::event_before(&mut fault, "it is initialised here:", other);
         fault
     }
@@ -106,7 +106,7 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let (site, other) = (self.site_of(warp, lane, access.at), self.event_site(user));
         let message = format!(
-            "race on the mbarrier {}: used by thread {} at {}, invalidated by thread {} at {}, no barrier between",
+            "the mbarrier {} is used by thread {} at {}, and invalidated by thread {} at {}, with no barrier between",
             self.in_shared_words(place),
             other.thread,
             line(&other),
@@ -114,14 +114,21 @@ impl Worker<'_> {
             line(&site)
         );
         let hint = "a `__syncthreads()` before `mbarrier.inval`: all have to be done with it";
-        let mut fault = fault(FaultKind::Race, message, site, hint);
+        let mut fault = fault(FaultKind::Barrier, message, site, hint);
         Self::event_before(&mut fault, "it is used here:", other);
         fault
     }
 
     /// A plain access to the bytes of a barrier.
     #[inline(never)]
-    pub(super) fn convict_plain_use(&self, warp: &Warp, access: &Access, lane: u32, place: u32, verb: &str) -> Box<Fault> {
+    pub(super) fn convict_plain_use(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: u32,
+        place: u32,
+        verb: &str,
+    ) -> Box<Fault> {
         let site = self.site_of(warp, lane, access.at);
         let message = format!("{verb} of the mbarrier {}, whose bytes mean nothing", self.in_shared_words(place));
         let hint = "only `mbarrier` instructions use it until `mbarrier.inval`: does an index run into it?";
@@ -133,7 +140,14 @@ impl Worker<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn convict_arrivals(&self, warp: &Warp, access: &Access, lane: usize, place: u32, count: u64) -> Box<Fault> {
+    pub(super) fn convict_arrivals(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: usize,
+        place: u32,
+        count: u64,
+    ) -> Box<Fault> {
         let site = self.site_of(warp, lane as u32, access.at);
         let name = self.in_shared_words(place);
         let Some(object) = self.state.mbarriers.live.get(&place) else {
@@ -165,7 +179,8 @@ impl Worker<'_> {
             object.phase,
             object.expected - object.bytes
         );
-        let hint = "is what `expect_tx` names the bytes of all copies of a phase, and does it come before the last arrival?";
+        let hint =
+            "is what `expect_tx` names the bytes of all copies of a phase, and does it come before the last arrival?";
         let mut fault = fault(FaultKind::Barrier, message, site, hint);
         if let Some(expectation) = object.expectation.filter(|then| then.at != access.at) {
             Self::event_before(&mut fault, "bytes are expected here:", self.event_site(expectation));
@@ -193,7 +208,8 @@ impl Worker<'_> {
             ),
             false => format!("wait at the mbarrier {} with a state that is not its own", self.in_shared_words(place)),
         };
-        let hint = "a state is that of the phase that is not complete, or of the one before: it comes from the last arrival";
+        let hint =
+            "a state is that of the phase that is not complete, or of the one before: it comes from the last arrival";
         fault(FaultKind::Barrier, message, site, hint)
     }
 
@@ -231,7 +247,12 @@ impl Worker<'_> {
             let Some((at, lane, place)) = self.awaited(other) else { continue };
             let site = self.site_of(&self.state.warps[other.warp as usize], lane, at);
             let phase = self.state.mbarriers.live.get(&place).map_or(0, |object| object.phase);
-            message += &format!("; warp {} waits for phase {phase} of {} at {}", other.warp, self.in_shared_words(place), line(&site));
+            message += &format!(
+                "; warp {} waits for phase {phase} of {} at {}",
+                other.warp,
+                self.in_shared_words(place),
+                line(&site)
+            );
             other_site.get_or_insert(site);
         }
         if others.len() > 4 {
@@ -246,10 +267,17 @@ impl Worker<'_> {
             _ if object.phase > 1 || self.context.program.needs.partial => {
                 "does each side flip its parity whenever its stages come round, and arrive for each phase?"
             }
-            _ => "does everyone arrive for whom the count of `mbarrier.init` is, and is the parity that of the phase awaited?",
+            _ => {
+                "does everyone arrive for whom the count of `mbarrier.init` is, and is the parity that of the phase awaited?"
+            }
         };
         let mut fault = fault(FaultKind::NoProgress, message, site, hint);
-        let barrier = self.state.warps.iter().find(|warp| warp.state == State::Waiting).and_then(|warp| self.where_it_waits(warp));
+        let barrier = self
+            .state
+            .warps
+            .iter()
+            .find(|warp| warp.state == State::Waiting)
+            .and_then(|warp| self.where_it_waits(warp));
         if let Some(last) = object.last.map(|last| self.event_site(last)) {
             fault.other = Some(("the last arrival:".to_string(), last));
         }

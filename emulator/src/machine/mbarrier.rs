@@ -222,13 +222,22 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         for lane in each(lanes) {
             let count = given[lane] as u32;
-            if let Some(object) = self.state.mbarriers.live.get(&place) {
+            // Several threads that say the same of one that nobody has used: as stores of one value.
+            let again = |object: &Mbarrier| !(object.users.is_empty() && object.count == count);
+            if let Some(object) = self.state.mbarriers.live.get(&place).filter(|object| again(object)) {
                 let before = object.init;
                 return Err(self.convict_second_init(warp, access, lane, place, before));
             }
             if count == 0 || count > MOST {
                 let what = format!("for {count} arrivals, and may be for 1 to {MOST}");
-                return Err(self.convict_object(warp, access, lane, place, &what, "is the count the block's, and set?"));
+                return Err(self.convict_object(
+                    warp,
+                    access,
+                    lane,
+                    place,
+                    &what,
+                    "is the count the block's, and set?",
+                ));
             }
             let init = self.event(warp, lane, access.at);
             let object = Mbarrier {
@@ -256,7 +265,13 @@ impl Worker<'_> {
     }
 
     /// Lanes are about to use a barrier: is there one, and do they know of it?
-    pub(super) fn check_mbarrier(&mut self, warp: &Warp, access: &Access, lanes: u32, place: u32) -> Result<(), Box<Fault>> {
+    pub(super) fn check_mbarrier(
+        &mut self,
+        warp: &Warp,
+        access: &Access,
+        lanes: u32,
+        place: u32,
+    ) -> Result<(), Box<Fault>> {
         let lane = lanes.trailing_zeros();
         let now = self.event(warp, lane as usize, access.at);
         let Some(object) = self.state.mbarriers.live.get_mut(&place) else {
@@ -287,12 +302,13 @@ impl Worker<'_> {
         for &(lanes, user) in &object.users {
             let Some(clocks) = &mut self.clocks else { break };
             let other = user.thread / LANES as u32;
-            let unknown = |of: &usize| {
-                let then = (other, *of as u32, user.time);
+            // One lane may speak for those that have met it: libraries do so.
+            let unknown = |of: usize| {
+                let then = (other, of as u32, user.time);
                 clocks.ignorant(block, (warp.number, 1 << lane), then) != 0
             };
-            if let Some(of) = each(lanes).find(unknown) {
-                let thread = other * LANES as u32 + of as u32;
+            if other != warp.number && each(u32::MAX).all(unknown) {
+                let thread = other * LANES as u32 + lanes.trailing_zeros();
                 return Err(self.convict_end_of_object(warp, access, lane, place, Event { thread, ..user }));
             }
         }
@@ -321,7 +337,14 @@ impl Worker<'_> {
         }
         if object.bytes.unsigned_abs() > MOST.into() {
             let what = format!("expecting {} bytes, and may expect {MOST} in a phase", object.bytes);
-            return Err(self.convict_object(warp, access, lane, place, &what, "is the number of bytes that of one stage?"));
+            return Err(self.convict_object(
+                warp,
+                access,
+                lane,
+                place,
+                &what,
+                "is the number of bytes that of one stage?",
+            ));
         }
         self.state.writes += 1;
         self.seen.changed = true;
@@ -382,7 +405,12 @@ impl Worker<'_> {
     }
 
     /// Ends the present phase of a barrier if nothing is missing.
-    pub(super) fn end_phase(&mut self, warp: &Warp, access: &Access, (lane, place): (usize, u32)) -> Result<(), Box<Fault>> {
+    pub(super) fn end_phase(
+        &mut self,
+        warp: &Warp,
+        access: &Access,
+        (lane, place): (usize, u32),
+    ) -> Result<(), Box<Fault>> {
         let Some(object) = self.state.mbarriers.live.get_mut(&place) else { return Ok(()) };
         if object.pending > 0 || object.bytes > 0 {
             return Ok(());
@@ -511,9 +539,8 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let block = self.state.block as u32;
         loop {
-            let ready = |deferred: &Deferred| {
-                deferred.warp == warp.number && done(warp, deferred.lane, deferred.serial)
-            };
+            let ready =
+                |deferred: &Deferred| deferred.warp == warp.number && done(warp, deferred.lane, deferred.serial);
             let Some(n) = self.state.mbarriers.deferred.iter().position(ready) else { return Ok(()) };
             let Deferred { place, lane, .. } = self.state.mbarriers.deferred[n];
             let agent = self.agent_of_object(place);

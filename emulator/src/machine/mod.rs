@@ -22,8 +22,8 @@
 
 #![expect(clippy::needless_range_loop, reason = "a lane is an index into several arrays at once")]
 
-mod alu;
 mod agents;
+mod alu;
 mod async_copy;
 mod atomic;
 mod barrier;

@@ -91,7 +91,10 @@ pub(crate) enum Bulk {
     Store(Option<Atomic>),
     Commit,
     /// Waits for all but so many groups; `read`: until they have read.
-    Wait { pending: u32, read: bool },
+    Wait {
+        pending: u32,
+        read: bool,
+    },
 }
 
 /// What is done to a barrier in shared memory (`mbarrier`).

@@ -31,9 +31,7 @@ impl Decoder<'_> {
                 let arrive = Arrive { expects, drops, completes: !has("noComplete"), order: order(Order::Release) };
                 (Mbarrier::Arrive(arrive), 1)
             }
-            "test_wait" | "try_wait" => {
-                (Mbarrier::Wait { parity: has("parity"), order: order(Order::Acquire) }, 1)
-            }
+            "test_wait" | "try_wait" => (Mbarrier::Wait { parity: has("parity"), order: order(Order::Acquire) }, 1),
             _ => return self.unknown(words),
         };
         let access = self.bare_access(words, place, space, 8, 1)?;

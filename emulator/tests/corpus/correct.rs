@@ -111,6 +111,7 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("mbarrier_one_arrival_per_warp", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
     (Case::new("mbarrier_copies", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
     (Case::new("mbarrier_copies_counted", 1, TWO_WARPS, &[A, C64]), |i| if i < 20 { 63.0 } else { 63.0 - i as f32 }),
+    (Case::new("mbarrier_initialised_by_all", 1, TWO_WARPS, &[A, C64]), |i| i as f32),
     (Case::new("mbarrier_drop", 1, TWO_WARPS, &[A, C32]), |i| 32.0 + i as f32),
     (Case::new("mbarrier_memory_reused", 1, TWO_WARPS, &[A, C64]), |i| 68.0 - i as f32),
     (Case::new("mbarrier_relaxed_with_fences", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),

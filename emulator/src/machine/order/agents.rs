@@ -73,8 +73,7 @@ impl Clocks {
     pub fn ignorant(&mut self, block: u32, (warp, lanes): (u32, u32), (other, lane, time): (u32, u32, u32)) -> u32 {
         let threads = self.threads(block);
         let knows = |n: usize| {
-            (warp, n as u32) == (other, lane)
-                || threads.base(warp, n).known.unknown(block, other, 1 << lane, time) == 0
+            (warp, n as u32) == (other, lane) || threads.base(warp, n).known.unknown(block, other, 1 << lane, time) == 0
         };
         each(lanes).filter(|lane| !knows(*lane)).fold(0, |all, lane| all | 1 << lane)
     }
@@ -179,7 +178,9 @@ impl Clocks {
             let (line, whole) = (cell / LINE as u32, cell.is_multiple_of(LINE as u32));
             let end = cells.end.min((line + 1) * LINE as u32);
             let row = (kept, agent.time);
-            if whole && end - cell == LINE as u32 && line_in(shared, line).keep_of_agent(&Judge::new(threads), asker, row)
+            if whole
+                && end - cell == LINE as u32
+                && line_in(shared, line).keep_of_agent(&Judge::new(threads), asker, row)
             {
                 cell = end;
                 continue;
@@ -208,7 +209,8 @@ impl Clocks {
 fn is_unfenced(threads: &Threads, record: &Record, asker: (u32, u32), warps: u32) -> bool {
     let then = record.access();
     then.warp < warps
-        && threads.base(asker.0, asker.1 as usize).proxied.unknown(then.block, then.warp, then.lanes, record.time()) != 0
+        && threads.base(asker.0, asker.1 as usize).proxied.unknown(then.block, then.warp, then.lanes, record.time())
+            != 0
 }
 
 fn word(place: u32) -> Place {

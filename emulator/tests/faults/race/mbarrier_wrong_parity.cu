@@ -28,7 +28,7 @@ extern "C" __global__ void kernel(const float* A, float* C) {
     __syncthreads();
 
     values[t] = A[t];
-    arrive(bar);
     wait(bar, 1);
     C[t] = values[63 - t];
+    arrive(bar);
 }

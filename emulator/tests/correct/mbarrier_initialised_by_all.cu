@@ -1,4 +1,4 @@
-// Every thread of the first warp initialises the mbarrier.
+// Every thread of the first warp initialises the mbarrier, all for the same count, before anybody uses it.
 
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
