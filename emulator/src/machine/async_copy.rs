@@ -261,9 +261,9 @@ impl Worker<'_> {
             // Of which a barrier in shared memory tells, too.
             self.fire_after(warp, |warp, lane, serial| {
                 let of = warp.copies.groups[lane as usize];
-                let before = |copy: &&Box<Copy>| copy.serial < serial && copy.lanes >> lane & 1 == 1;
-                let done = |copy: &Box<Copy>| pending.is_none_or(|n| copy.groups[lane as usize] + n < of);
-                mask >> lane & 1 == 1 && warp.copies.pending.iter().filter(before).all(done)
+                let before = |copy: &Copy| copy.serial < serial && copy.lanes >> lane & 1 == 1;
+                let done = |copy: &Copy| pending.is_none_or(|n| copy.groups[lane as usize] + n < of);
+                mask >> lane & 1 == 1 && warp.copies.pending.iter().all(|copy| !before(copy) || done(copy))
             })?;
         }
         let groups = warp.copies.groups;

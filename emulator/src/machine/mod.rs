@@ -44,6 +44,7 @@ mod float_meaning;
 mod general;
 mod global_access;
 mod integer_meaning;
+mod landing;
 mod lanes;
 mod local_access;
 mod matrix;
