@@ -40,6 +40,7 @@ impl Worker<'_> {
                 let counts = std::array::from_fn(|lane| pending_count(warp.wide(from, token, lane)));
                 warp.set_wide(file, d, &counts, mask);
             }
+            Extension::SetRegisters(count) => return self.set_registers(warp, mask, (count, at)),
             Extension::ProxyFence => self.proxy_fence(warp, mask),
             Extension::InitFence => self.fence_inits(warp, mask),
             Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect => {

@@ -61,6 +61,7 @@ mod polls;
 mod print;
 mod probe;
 mod race;
+mod registers;
 mod run;
 mod shadow;
 mod shared_access;

@@ -197,7 +197,13 @@ impl Worker<'_> {
                         return self.seen.loads = self.seen.loads.and(loads);
                     }
                     (Extension::Clock { .. }, _) if self.frozen.is_some() => return self.seen.loads.clock = true,
-                    (Extension::Multiply(_) | Extension::CommitCopies | Extension::PendingCount, _) => return,
+                    (
+                        Extension::Multiply(_)
+                        | Extension::CommitCopies
+                        | Extension::PendingCount
+                        | Extension::SetRegisters(_),
+                        _,
+                    ) => return,
                     // The clock, too: it never stands still.
                     _ => return self.seen.changed = true,
                 }

@@ -144,6 +144,7 @@ impl Worker<'_> {
             let idle = match step(self)? {
                 Pause::Ended => {
                     self.check_left()?;
+                    self.check_registers()?;
                     self.note_end();
                     self.context.note_progress();
                     return Ok(Turn::Ended);

@@ -61,6 +61,8 @@ pub(crate) enum Extension {
     Bulk(Bulk),
     /// Reads a state, writes how many arrivals it says are missing.
     PendingCount,
+    /// `setmaxnreg`: from now on the warp has so many registers for each thread.
+    SetRegisters(u32),
     /// `fence.proxy.async`: what was done to shared memory before it is there for bulk copies behind it.
     ProxyFence,
     /// `fence.mbarrier_init`: the same of the thread's `mbarrier.init`.

@@ -320,6 +320,7 @@ pub(super) const ROWS: &[&str] = &[
     "pmevent mask | #0..65535",
     "griddepcontrol wait/launch_dependents |",
     // Barriers and warps.
+    "setmaxnreg .inc/dec .sync aligned u32 sm_90 | #24..256",
     "bar ?.cta .sync | u32 ?u32",
     "bar ?.cta .arrive | u32 u32",
     "bar ?.cta .red popc u32 | =u32 u32 p",

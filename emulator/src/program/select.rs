@@ -42,6 +42,15 @@ impl Decoder<'_> {
                 self.push(Op::Alu { code: Alu::Mov64, d, a, b: a, c: a }, guard, words, Some(Class::Move));
                 Ok(())
             }
+            "setmaxnreg" => {
+                let Operand::Integer(count) = operand(words, 0)? else { return self.unknown(words) };
+                if count % 8 != 0 {
+                    return error(words.line, format!("`{}` of {count}, which is no multiple of 8", words.opcode));
+                }
+                let extended = Extended::new(Extension::SetRegisters(*count as u32));
+                self.extended(words, guard, extended, Class::Barrier);
+                Ok(())
+            }
             "mbarrier" => self.mbarrier(words, guard, &parts),
             "ldmatrix" | "stmatrix" => self.matrix(words, guard, &parts),
             "mma" => self.multiply(words, guard, &parts),

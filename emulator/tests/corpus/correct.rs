@@ -130,6 +130,8 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("bulk_copied_through", 1, TWO_WARPS, &[A, C64]), |i| i as f32),
     (Case::new("bulk_reduce", 3, TWO_WARPS, &[A, Floats("C", 64)]), |i| (4 * i + 3) as f32),
     (Case::new("bulk_by_elected_lane", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("registers_moved", 1, [384, 1], &[A, C64]), |i| i as f32),
+    (Case::new("registers_of_each_group", 1, [384, 1], &[A, C64]), |i| i as f32),
 ];
 
 /// Byte i of the last buffer; `None` where it may be anything.

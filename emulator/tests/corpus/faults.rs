@@ -105,6 +105,9 @@ pub const CASES: &[Case] = &[
     Case::new("barrier/two_masks", 1, WARP, &[C]),
     Case::new("barrier/red_and_sync", 1, TWO_WARPS, &[C]),
     Case::new("barrier/two_numbers_in_a_warp", 1, WARP, &[C]),
+    Case::new("barrier/registers_of_half_a_group", 1, [384, 1], &[A, C]),
+    Case::new("barrier/registers_of_some_lanes", 1, [384, 1], &[A, C]),
+    Case::new("barrier/registers_more_than_there_are", 1, [384, 1], &[A, C]),
     Case::new("no_progress/endless_loop", 1, WARP, &[C, Int(0)]),
     Case::new("no_progress/flag_never_set", 1, WARP, &[Zeros("flag", 1), C]),
     Case::new("no_progress/lock_within_warp", 1, WARP, &[Zeros("lock", 1), C]),
@@ -136,7 +139,7 @@ pub const CASES: &[Case] = &[
     Case::new("race/mbarrier_copies_read_early", 1, TWO_WARPS, &[A, C]),
     Case::new("barrier/mbarrier_end_too_early", 1, TWO_WARPS, &[A, C]),
     Case::new("no_progress/mbarrier_arrivals_missing", 1, TWO_WARPS, &[A, C]),
-    Case::new("no_progress/mbarrier_parity_not_flipped", 1, TWO_WARPS, &[A, C]),
+    Case::new("no_progress/mbarrier_first_wait_of_the_producer", 1, TWO_WARPS, &[A, C]),
     Case::new("no_progress/mbarrier_each_waits_first", 1, TWO_WARPS, &[A, C]),
     Case::new("no_progress/mbarrier_bytes_missing", 1, TWO_WARPS, &[A, C]),
     Case::new("no_progress/mbarrier_behind_a_barrier", 1, TWO_WARPS, &[A, C]),
@@ -251,12 +254,17 @@ fn a_race_between_blocks_is_always_the_same_one() {
 /// In another order of blocks and warps, another pair of accesses may be named.
 #[test]
 fn every_order_of_blocks_and_warps_is_convicted_of_the_same() {
+    let mut wrong = Vec::new();
     for case in CASES {
+        let first = message(case).0;
         for schedule in Schedule::ALL {
             let (kind, text) = in_words(case, case.run_in("faults", schedule));
-            assert_eq!(kind, message(case).0, "{} in the order {schedule:?}:\n{text}", case.name);
+            if kind != first {
+                wrong.push(format!("{}, {first}, in the order {schedule:?}: {kind}\n{text}", case.name));
+            }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-// The consumer waits for the same parity in every round.
+// The producer's first wait is for a phase that the consumer completes, and not for the one before.
 
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
@@ -31,7 +31,7 @@ extern "C" __global__ void kernel(const float* A, float* C) {
     __syncthreads();
     if (threadIdx.x < 32) {
         for (int step = 0; step < 3; ++step) {
-            wait(empty, 1);
+            wait(empty, step % 2);
             value[t] = A[t] + step;
             arrive(full);
         }
