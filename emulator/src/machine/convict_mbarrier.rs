@@ -260,7 +260,8 @@ impl Worker<'_> {
         }
         let waiting = self.state.warps.iter().filter(|warp| warp.state == State::Waiting).count();
         if waiting > 0 {
-            message += &format!("; {waiting} warps wait at barriers of the block");
+            let s = if waiting == 1 { "" } else { "s" };
+            message += &format!("; {waiting} other warp{s} of its block at barriers");
         }
         let hint = match (object.pending, object.bytes) {
             (0, bytes) if bytes > 0 => "is what `expect_tx` names what the copies bring?",

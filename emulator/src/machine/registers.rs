@@ -20,11 +20,19 @@ pub(super) struct Registers {
     at: u32,
 }
 
+fn often(times: u32) -> String {
+    match times {
+        0 => "never".into(),
+        1 => "once".into(),
+        many => format!("{many} times"),
+    }
+}
+
 impl Worker<'_> {
     pub(super) fn set_registers(&mut self, warp: &Warp, mask: u32, (count, at): (u32, u32)) -> Result<(), Box<Fault>> {
         if mask != warp.live {
             let message = format!(
-                "`setmaxnreg` by {} of the {} live lanes of warp {}",
+                "registers set by {} of the {} live lanes of warp {}",
                 mask.count_ones(),
                 warp.live.count_ones(),
                 warp.number
@@ -54,19 +62,19 @@ impl Worker<'_> {
                 let here = site(first + some, group[some].at);
                 let message = match group[other].times == group[some].times {
                     true => format!(
-                        "`setmaxnreg` of {} by warp {}, and of {} by warp {} of the same warpgroup",
+                        "registers set to {} by warp {}, and to {} by warp {} of the same warpgroup",
                         group[some].count,
                         first + some,
                         group[other].count,
                         first + other
                     ),
                     false => format!(
-                        "`setmaxnreg` at {} by warp {} {} times, and by warp {} of the same warpgroup {} times",
+                        "registers set at {} by warp {} {}, and by warp {} of the same warpgroup {}",
                         place(&here),
                         first + some,
-                        group[some].times,
+                        often(group[some].times),
                         first + other,
-                        group[other].times
+                        often(group[other].times)
                     ),
                 };
                 let hint = "a warpgroup is four warps in a row: does the branch that leads here part them?";
@@ -77,7 +85,7 @@ impl Worker<'_> {
         }
         match last {
             Some((warp, at)) if all > POOL => {
-                let message = format!("`setmaxnreg`: the warpgroups of a thread block take {all} registers, of {POOL}");
+                let message = format!("registers set to {all} for the warpgroups of a thread block, of {POOL}");
                 let hint = "those that need few give more back: by `setmaxnreg.dec`, before others take them";
                 Err(fault(FaultKind::Barrier, message, site(warp, at), hint))
             }
