@@ -353,7 +353,8 @@ impl Parser {
         };
         let mut targets = Vec::new();
         while !self.accept(';') {
-            targets.push(self.word()?);
+            let target = self.word()?;
+            targets.push(self.resolve(target));
             self.comma_or(';')?;
         }
         function.branch_targets.insert(name, targets);

@@ -183,7 +183,10 @@ impl Parser {
                 Token::Sign('}') if depth == 0 => break,
                 Token::Sign('}') => depth -= 1,
                 Token::Word(name) if depth == 0 && !name.starts_with(['%', '.']) => {
-                    let colon = matches!(self.tokens.get(n + 1), Some((Token::Sign(':'), _)));
+                    // Names of lists and prototypes are the function's.
+                    let listed = |word: &str| [".branchtargets", ".callprototype", ".calltargets"].contains(&word);
+                    let colon = matches!(self.tokens.get(n + 1), Some((Token::Sign(':'), _)))
+                        && !matches!(self.tokens.get(n + 2), Some((Token::Word(word), _)) if listed(word));
                     if colon && matches!(before, None | Some(';' | ':' | '{' | '}')) {
                         labels.insert(name.clone(), format!("{name}@{}", self.scope_count));
                     }
