@@ -13,6 +13,8 @@ use harness::skipped;
 /// The compiler that the committed PTX is by.
 const VERSION: &str = "13.0.88";
 const OPTIONS: [&str; 2] = ["-lineinfo", "--std=c++17"];
+/// What a source has that needs `sm_90`.
+const HOPPER: [&str; 6] = ["try_wait", "_tx", "cp.async.bulk", "fence.proxy", "fence.mbarrier", "relaxed.cta.shared"];
 const HEADER: &str = "// Made by `UPDATE_CORPUS=1 cargo test -p common --test emulator_corpus`: do not edit.\n";
 
 #[test]
@@ -60,7 +62,10 @@ fn architecture(text: &str) -> String {
     let named = text.lines().find_map(|line| line.strip_prefix("// exam: ")?.split_once(" sm=")).map(|(_, rest)| rest);
     let number = match named {
         Some(rest) => rest.split(' ').next().unwrap_or(rest),
-        None if text.contains("cp.async") && !text.contains("// exam: ") => "80",
+        None if text.contains("// exam: ") => "75",
+        None if text.contains("setmaxnreg") => "90a",
+        None if HOPPER.iter().any(|words| text.contains(words)) => "90",
+        None if text.contains("cp.async") || text.contains("mbarrier") => "80",
         None => "75",
     };
     format!("--gpu-architecture=compute_{number}")

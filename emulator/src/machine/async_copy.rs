@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::block::Worker;
 use super::global_access::{Road, verdict_on};
 use super::lanes::{LANES, each, mask_where};
-use super::order::Kind;
+use super::mbarrier::Deferred;
+use super::order::{Agent, Kind};
 use super::ordered::{Deed, Target};
 use super::race::Stamp;
 use super::warp::Warp;
@@ -21,6 +22,8 @@ pub(super) struct Copies {
     pending: Vec<Box<Copy>>,
     /// Groups that each lane has committed.
     groups: [u32; LANES],
+    /// Instructions so far.
+    issued: u32,
 }
 
 /// What a copy under way still reads of a buffer that the launch may write.
@@ -33,12 +36,14 @@ pub(super) struct SourceUnderWay {
     pub offset: usize,
     pub length: usize,
     /// Where it goes to, which tells copies of a thread apart.
-    to: u32,
+    pub to: u32,
 }
 
 /// The copies that one instruction began; lane by lane where it is an array.
 #[derive(Debug)]
 struct Copy {
+    /// Its number among the warp's.
+    serial: u32,
     /// Those that have not landed.
     lanes: u32,
     /// The number of its group among the lane's.
@@ -60,6 +65,11 @@ struct Copy {
 impl Copies {
     pub fn commit(&mut self, mask: u32) {
         each(mask).for_each(|lane| self.groups[lane] += 1);
+    }
+
+    /// Instructions so far.
+    pub fn issued(&self) -> u32 {
+        self.issued
     }
 }
 
@@ -99,7 +109,10 @@ impl Worker<'_> {
         warp.set_addresses(from, mask);
         let sources = warp.scratch.addresses.0;
         warp.set_addresses(to, mask);
+        let serial = warp.copies.issued;
+        warp.copies.issued += 1;
         let mut copy = Box::new(Copy {
+            serial,
             lanes: mask,
             groups: warp.copies.groups,
             to: self.offsets(warp, to, mask)?,
@@ -179,7 +192,7 @@ impl Worker<'_> {
     }
 
     /// A lane reads so many bytes of memory that may be watched.
-    fn read_source(
+    pub(super) fn read_source(
         &mut self,
         warp: &mut Warp,
         access: &Access,
@@ -244,6 +257,15 @@ impl Worker<'_> {
         pending: Option<u32>,
         mask: u32,
     ) -> Result<(), Box<Fault>> {
+        if self.has_deferred() {
+            // Of which a barrier in shared memory tells, too.
+            self.fire_after(warp, |warp, lane, serial| {
+                let of = warp.copies.groups[lane as usize];
+                let before = |copy: &Copy| copy.serial < serial && copy.lanes >> lane & 1 == 1;
+                let done = |copy: &Copy| pending.is_none_or(|n| copy.groups[lane as usize] + n < of);
+                mask >> lane & 1 == 1 && warp.copies.pending.iter().all(|copy| !before(copy) || done(copy))
+            })?;
+        }
         let groups = warp.copies.groups;
         let mut copies = std::mem::take(&mut warp.copies.pending);
         for copy in &mut copies {
@@ -251,7 +273,7 @@ impl Worker<'_> {
             let lanes = copy.lanes & mask & mask_where(done);
             copy.lanes &= !lanes;
             if lanes != 0 {
-                self.land(warp, copy, lanes)?;
+                self.land(warp, copy, lanes, None)?;
             }
         }
         copies.retain(|copy| copy.lanes != 0);
@@ -259,8 +281,23 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// The copies of some lanes land.
-    fn land(&mut self, warp: &mut Warp, copy: &Copy, lanes: u32) -> Result<(), Box<Fault>> {
+    /// The copies land that a lane began before an arrival that waits for them; an agent did them.
+    pub(super) fn land_before(&mut self, warp: &mut Warp, of: Deferred, agent: Agent) -> Result<(), Box<Fault>> {
+        let mut copies = std::mem::take(&mut warp.copies.pending);
+        for copy in &mut copies {
+            let lanes = copy.lanes & 1 << of.lane;
+            if copy.serial < of.serial && lanes != 0 {
+                copy.lanes &= !lanes;
+                self.land(warp, copy, lanes, Some(agent))?;
+            }
+        }
+        copies.retain(|copy| copy.lanes != 0);
+        warp.copies.pending = copies;
+        Ok(())
+    }
+
+    /// The copies of some lanes land, as they themselves see it or, of an agent, as who observes it.
+    fn land(&mut self, warp: &mut Warp, copy: &Copy, lanes: u32, agent: Option<Agent>) -> Result<(), Box<Fault>> {
         let accesses = &self.context.program.accesses;
         let (from, to) = (&accesses[copy.from_index as usize], &accesses[copy.to_index as usize]);
         let stamp = self.stamp(warp, to.at);
@@ -285,7 +322,13 @@ impl Worker<'_> {
                 self.mark_shared(at + byte, 1, Stamp::default());
             }
         }
-        if self.shared_by_clocks() {
+        if let Some(agent) = agent {
+            for lane in each(lanes) {
+                self.state.mbarriers.note_asker(agent.number, to.at, thread(lane));
+                let asked = ((warp.number, lane as u32), agent);
+                self.agent_access(warp, to, (copy.to[lane], copy.length), asked, Kind::Write)?;
+            }
+        } else if self.shared_by_clocks() {
             warp.scratch.offsets.0 = copy.to;
             let deed = Deed { check: false, ..Deed::new(Kind::Write, copy.length) };
             self.order_access(warp, to, lanes, Target::Shared, deed)?;

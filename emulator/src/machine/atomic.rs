@@ -173,7 +173,7 @@ fn operands(warp: &Warp, extended: &Extended, lane: usize) -> [u64; 2] {
 }
 
 /// The value that an atomic leaves in memory.
-fn apply(atomic: Atomic, old: u64, [b, c]: [u64; 2], global: bool) -> u64 {
+pub(super) fn apply(atomic: Atomic, old: u64, [b, c]: [u64; 2], global: bool) -> u64 {
     let Atomic { op, bits, signed, float } = atomic;
     let mask = u64::MAX >> (64 - bits);
     let integer = |op| evaluate(General::Integer { op, bits, signed }, [old, b, b, b]);

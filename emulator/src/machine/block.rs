@@ -6,7 +6,7 @@ use super::async_copy::SourceUnderWay;
 use super::global_access::GlobalCache;
 use super::lanes::LANES;
 use super::order::Clocks;
-use super::probe::Seen;
+use super::probe::{Seen, Stuck};
 use super::shared_access::SharedCache;
 use super::state::BlockState;
 use super::tally::Tally;
@@ -79,6 +79,10 @@ pub(crate) struct Worker<'a> {
     pub(super) sources: Vec<SourceUnderWay>,
     pub(super) global_caches: Vec<GlobalCache>,
     pub(super) shared_caches: Vec<SharedCache>,
+    /// The warps that the last probe showed to repeat themselves.
+    pub(super) stuck: Vec<Stuck>,
+    /// While a warp is probed that has run for very long, the time that it sees.
+    pub(super) frozen: Option<u64>,
     /// What a probe saw.
     pub(super) seen: Seen,
     /// What traced thread blocks accessed.
@@ -111,6 +115,8 @@ impl<'a> Worker<'a> {
             sources: Vec::new(),
             global_caches: vec![GlobalCache::default(); program.accesses.len()],
             shared_caches: vec![SharedCache::default(); program.accesses.len()],
+            stuck: Vec::new(),
+            frozen: None,
             seen: Seen::default(),
             traced: Vec::new(),
         }

@@ -40,6 +40,20 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let site = self.site_of(warp, clash.lane, access.at);
         let then = clash.before.access();
+        if let Some((other, verb)) = self.agent_site(clash) {
+            let message = format!(
+                "race on {}: {verb} by thread {} at {}, {} by thread {} at {}, nothing tells that the first is done",
+                self.race_place(target, offset),
+                other.thread,
+                place(&other),
+                now.kind.verb(),
+                site.thread,
+                place(&site)
+            );
+            let mut fault = fault(FaultKind::Race, message, site, self.agent_hint(then.kind));
+            fault.other = Some(("the other party, a copy:".to_string(), other));
+            return fault;
+        }
         let missing = self.clocks.as_ref().map_or(Missing::Everything, |clocks| clocks.missing(clash, now));
         let same_block = then.block == now.block;
         let missing = match missing {

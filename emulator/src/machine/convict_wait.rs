@@ -27,6 +27,9 @@ impl Worker<'_> {
     /// that have not started.
     #[inline(never)]
     pub(super) fn convict_wait(&self, stuck: Stuck, aside: &[&BlockState], unstarted: u64) -> Box<Fault> {
+        if let Some(fault) = self.stuck.iter().chain([&stuck]).find_map(|stuck| self.convict_phase(stuck)) {
+            return fault;
+        }
         let warp = &self.state.warps[stuck.warp as usize];
         let Some((at, lane, address)) = stuck.loads.example else {
             let site = self.site_of(warp, stuck.lane, stuck.at);
@@ -78,7 +81,7 @@ impl Worker<'_> {
     }
 
     /// The instruction at which a warp waits, for the first lane that does.
-    fn where_it_waits(&self, warp: &Warp) -> Option<Site> {
+    pub(super) fn where_it_waits(&self, warp: &Warp) -> Option<Site> {
         let path = warp.paths.iter().find(|path| path.wait != Wait::No)?;
         let block = &self.context.program.blocks[path.block as usize];
         let at = block.exit_info.unwrap_or(block.end.saturating_sub(1));

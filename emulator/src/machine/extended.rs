@@ -4,6 +4,7 @@ use super::alu::set_predicate;
 use super::block::Worker;
 use super::global_access::Road;
 use super::lanes::{LANES, mask_where};
+use super::mbarrier::pending_count;
 use super::warp::Warp;
 use crate::Fault;
 use crate::program::{Extension, File, Slot};
@@ -32,6 +33,16 @@ impl Worker<'_> {
                 self.check_whole_warp(warp, mask, at)?;
                 warp.multiply(extended, multiply);
             }
+            Extension::Mbarrier(deed) => return self.mbarrier(warp, extended, deed, mask),
+            Extension::Bulk(bulk) => return self.bulk(warp, extended, bulk, mask),
+            Extension::PendingCount => {
+                let ((from, token), (file, d)) = (extended.reads[0], extended.writes[0]);
+                let counts = std::array::from_fn(|lane| pending_count(warp.wide(from, token, lane)));
+                warp.set_wide(file, d, &counts, mask);
+            }
+            Extension::SetRegisters(count) => return self.set_registers(warp, mask, (count, at)),
+            Extension::ProxyFence => self.proxy_fence(warp, mask),
+            Extension::InitFence => self.fence_inits(warp, mask),
             Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect => {
                 unreachable!("lanes meet for these at the end of a block")
             }
@@ -39,7 +50,8 @@ impl Worker<'_> {
             Extension::Assertion => return Err(self.assertion(warp, extended, mask, at)),
             Extension::Clock { high } => {
                 let (file, d) = extended.writes[0];
-                let time = if high { self.state.executed >> 32 } else { self.state.executed };
+                let now = self.frozen.unwrap_or(self.state.executed);
+                let time = if high { now >> 32 } else { now };
                 warp.set_wide(file, d, &[time; LANES], mask);
             }
         }

@@ -7,6 +7,7 @@
 //! | races in shared memory, of kernels with whole barriers alone | `cells`: stamps | a row of lanes at a time, by `shared_access` |
 //! | the same in global memory | `watch`: stamps | lane by lane, where the launch writes the buffer |
 //! | both, of all other kernels | `ordered`, over the order model `order` | by one function, `order_access` |
+//! | copies and barriers that go on beside the threads | `mbarrier`, `bulk` and `landing`, as agents of `order` | where one is asked for, lands, or is waited for |
 //! | values that nobody wrote | `taint`, over `shadow` | before each instruction, once there is any |
 //! | counts | `tally` | a basic block at a time; of memory, an access's pattern at a time |
 //! | what a block accesses; what changes in a loop | `tracing`; `probe` | by copies of the interpreter, `TRACED` and `PROBED` |
@@ -22,14 +23,18 @@
 
 #![expect(clippy::needless_range_loop, reason = "a lane is an index into several arrays at once")]
 
+mod agents;
 mod alu;
 mod async_copy;
 mod atomic;
 mod barrier;
 mod block;
+mod bulk;
 mod calls;
 mod cells;
 mod convict;
+mod convict_bulk;
+mod convict_mbarrier;
 mod convict_race;
 mod convict_wait;
 mod dispatch;
@@ -40,9 +45,11 @@ mod float_meaning;
 mod general;
 mod global_access;
 mod integer_meaning;
+mod landing;
 mod lanes;
 mod local_access;
 mod matrix;
+mod mbarrier;
 mod meaning;
 mod meeting;
 mod multiply;
@@ -55,6 +62,7 @@ mod polls;
 mod print;
 mod probe;
 mod race;
+mod registers;
 mod run;
 mod shadow;
 mod shared_access;

@@ -73,6 +73,9 @@ impl Worker<'_> {
         target: Target,
         deed: Deed,
     ) -> Result<(), Box<Fault>> {
+        if matches!(target, Target::Shared) && deed.check && !self.state.mbarriers.is_empty() {
+            self.check_objects(warp, access, mask, deed)?;
+        }
         let Some(clocks) = &mut self.clocks else { return Ok(()) };
         clocks.enter(self.state.block as u32);
         let (offsets, buffer) = (target.offsets(warp), target.buffer());
@@ -111,6 +114,16 @@ impl Worker<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Plain accesses to shared memory must not meet a barrier there.
+    fn check_objects(&self, warp: &Warp, access: &Access, mask: u32, deed: Deed) -> Result<(), Box<Fault>> {
+        let offsets = &warp.scratch.offsets.0;
+        let met = |lane: usize| Some((lane, self.state.mbarriers.at(offsets[lane], deed.length)?));
+        match each(mask).find_map(met) {
+            None => Ok(()),
+            Some((lane, place)) => Err(self.convict_plain_use(warp, access, lane as u32, place, deed.kind.verb())),
+        }
     }
 
     fn check_part(
@@ -199,7 +212,7 @@ impl Target<'_> {
 
 /// The lanes and the offset of each part of an access, in the order of lanes. Lanes that do it `together` and have one
 /// place are one part.
-fn parts(offsets: &[u32; LANES], mask: u32, together: bool) -> impl Iterator<Item = (u32, u32)> {
+pub(super) fn parts(offsets: &[u32; LANES], mask: u32, together: bool) -> impl Iterator<Item = (u32, u32)> {
     let mut rest = mask;
     std::iter::from_fn(move || {
         let first = (rest != 0).then(|| rest.trailing_zeros() as usize)?;

@@ -12,10 +12,12 @@ use super::shared_access::read_shared;
 use super::warp::{Path, State, Warp};
 use crate::Fault;
 use crate::global::locate;
-use crate::program::{Access, Extension, Op, SHARED_WINDOW, Space, in_window};
+use crate::program::{Access, Extension, Mbarrier, Op, SHARED_WINDOW, Space, in_window};
 
 /// How many blocks of code a warp is run on in search of a state that comes again.
 const STEPS: u32 = 1 << 12;
+/// Turns after which a warp counts as waiting though it looks at the clock.
+const LONG: u64 = 1 << 6;
 /// And how many warp instructions.
 const INSTRUCTIONS: u64 = 1 << 18;
 
@@ -41,6 +43,9 @@ struct Piece {
 pub(super) struct Loads {
     /// Memory that other thread blocks may change.
     pub global: bool,
+    /// A barrier in shared memory, or the clock.
+    pub barrier: bool,
+    pub clock: bool,
     /// An instruction of these, a lane, and where it reads.
     pub example: Option<(u32, u32, u64)>,
 }
@@ -54,6 +59,19 @@ pub(crate) struct Stuck {
     /// The instruction at which it is.
     pub(super) at: u32,
     pub(super) loads: Loads,
+}
+
+impl Loads {
+    /// All that two paths read. What waits for a barrier is the better example.
+    fn and(self, other: Loads) -> Loads {
+        let example = if other.barrier && !self.barrier { other.example } else { self.example.or(other.example) };
+        Loads {
+            global: self.global | other.global,
+            barrier: self.barrier | other.barrier,
+            clock: self.clock | other.clock,
+            example,
+        }
+    }
 }
 
 impl Stuck {
@@ -95,15 +113,19 @@ impl Worker<'_> {
     #[inline(never)]
     pub(super) fn probe(&mut self) -> Result<Option<Stuck>, Box<Fault>> {
         let mut found: Option<Stuck> = None;
+        self.stuck.clear();
         let mut spare = Box::new(Warp::default());
         for index in 0..self.state.warps.len() {
             if self.state.warps[index].state != State::Ready {
                 continue;
             }
             let mut warp = std::mem::replace(&mut self.state.warps[index], spare);
+            self.frozen = (self.state.turns >= LONG).then_some(self.state.executed);
             let stuck = self.probe_warp(&mut warp);
+            self.frozen = None;
             spare = std::mem::replace(&mut self.state.warps[index], warp);
             let Some(stuck) = stuck? else { return Ok(None) };
+            self.stuck.push(stuck);
             found = found.filter(|found| found.loads.global || !stuck.loads.global).or(Some(stuck));
         }
         Ok(found)
@@ -118,10 +140,12 @@ impl Worker<'_> {
             }
             let Some(path) = warp.paths.last().copied() else { return Ok(None) };
             lanes |= path.mask;
-            let Loads { global, example } = self.seen.loads;
-            loads = Loads { global: loads.global | global, example: loads.example.or(example) };
+            loads = loads.and(self.seen.loads);
             if warp.choose_without(lanes) || warp.go_ahead() {
                 continue;
+            }
+            if loads.clock && !loads.barrier {
+                return Ok(None);
             }
             let block = &self.context.program.blocks[path.block as usize];
             let at = if block.start < block.end { block.start } else { block.exit_info.unwrap_or(0) };
@@ -164,7 +188,22 @@ impl Worker<'_> {
                 match (extended.what, extended.accesses.first()) {
                     (Extension::Atomic(_), Some(access)) => (*access, true, true),
                     (Extension::LoadMatrix { .. }, Some(access)) => (*access, true, false),
-                    (Extension::Multiply(_) | Extension::CommitCopies, _) => return,
+                    (Extension::Mbarrier(Mbarrier::Wait { .. }), Some(access)) => {
+                        // Whether something lands meanwhile, it says itself.
+                        let access = &program.accesses[*access as usize];
+                        let piece = self.pieces(warp, access, mask).first().copied();
+                        let example = piece.map(|piece| (at, piece.lane, piece.address));
+                        let loads = Loads { barrier: true, example, ..Loads::default() };
+                        return self.seen.loads = self.seen.loads.and(loads);
+                    }
+                    (Extension::Clock { .. }, _) if self.frozen.is_some() => return self.seen.loads.clock = true,
+                    (
+                        Extension::Multiply(_)
+                        | Extension::CommitCopies
+                        | Extension::PendingCount
+                        | Extension::SetRegisters(_),
+                        _,
+                    ) => return,
                     // The clock, too: it never stands still.
                     _ => return self.seen.changed = true,
                 }

@@ -4,7 +4,9 @@
 use super::barrier::Barriers;
 use super::cells::Cells;
 use super::lanes::LANES;
+use super::mbarrier::Mbarriers;
 use super::race::EPOCH_LIMIT;
+use super::registers::Registers;
 use super::warp::Warp;
 use crate::machine::Context;
 
@@ -35,6 +37,10 @@ pub(crate) struct BlockState {
     pub(super) turns: u64,
     /// Barriers passed.
     pub(super) phase: u32,
+    /// By warp, how often it set the number of its registers; empty where none did.
+    pub(super) registers: Vec<Registers>,
+    /// Barriers in shared memory.
+    pub(super) mbarriers: Mbarriers,
     /// Asynchronous copies of all warps that have not landed.
     pub(super) copies_under_way: u32,
 }
@@ -66,6 +72,10 @@ impl BlockState {
         self.phase = 0;
         self.copies_under_way = 0;
         self.barriers.forget();
+        self.registers.clear();
+        if context.program.needs.asynchronous {
+            self.mbarriers = Mbarriers::default();
+        }
         if self.epoch + 1 >= EPOCH_LIMIT / 2 {
             self.cells.forget();
             self.epoch = 0;

@@ -143,6 +143,8 @@ impl Worker<'_> {
         loop {
             let idle = match step(self)? {
                 Pause::Ended => {
+                    self.check_left()?;
+                    self.check_registers()?;
                     self.note_end();
                     self.context.note_progress();
                     return Ok(Turn::Ended);

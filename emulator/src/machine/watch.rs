@@ -88,33 +88,47 @@ impl Worker<'_> {
             let deed = Deed::new(Kind::Write, access.bytes());
             return self.order_access(warp, access, mask, Target::Global(buffer, memory), deed);
         }
-        let Some(watch) = &memory.watch else { return Ok(()) };
-        let (grain, addresses) = (watch.grain as usize, &warp.scratch.addresses.0);
+        if memory.watch.is_none() {
+            return Ok(());
+        }
+        let addresses = &warp.scratch.addresses.0;
         for lane in each(mask) {
-            let now = self.moment(warp, access, lane);
             let offset = locate(addresses[lane]).1 as usize;
             let new = warp.stored_bytes(access, lane);
-            for at in (offset..offset + access.bytes() as usize).step_by(grain) {
-                let cell = at / grain;
-                let who = (warp, access, lane);
-                self.meet(watch, cell, (who, (memory, at), now), "store")?;
-                if let Some(write) = watch.writes.at(cell).get()
-                    && self.unordered(write, now)
-                    && (0..grain).any(|n| memory.load(at + n, 1) as u8 != new[at - offset + n])
-                {
-                    return Err(self.convict_global_race(who, (memory, at), (write, "store"), "store"));
-                }
-                for read in watch.reads.iter().flat_map(|reads| reads.at(cell)) {
-                    if let Some(read) = read.get()
-                        && self.unordered(read, now)
-                    {
-                        return Err(self.convict_global_race(who, (memory, at), (read, "load"), "store"));
-                    }
-                }
-                watch.writes.at(cell).set(now);
-            }
+            self.watch_bytes((warp, access, lane), memory, offset, &new[..access.bytes() as usize])?;
             // Lanes of one store: a later lane with the same address sees this one's mark and value.
             self.colliding_lane(warp, access, mask, lane, memory, &new)?;
+        }
+        Ok(())
+    }
+
+    /// A lane is about to write these bytes into watched memory, from an offset on.
+    pub(super) fn watch_bytes(
+        &self,
+        who: (&Warp, &Access, usize),
+        memory: &BufferMemory,
+        offset: usize,
+        new: &[u8],
+    ) -> Result<(), Box<Fault>> {
+        let Some(watch) = &memory.watch else { return Ok(()) };
+        let (grain, now) = (watch.grain as usize, self.moment(who.0, who.1, who.2));
+        for at in (offset..offset + new.len()).step_by(grain) {
+            let cell = at / grain;
+            self.meet(watch, cell, (who, (memory, at), now), "store")?;
+            if let Some(write) = watch.writes.at(cell).get()
+                && self.unordered(write, now)
+                && (0..grain).any(|n| memory.load(at + n, 1) as u8 != new[at - offset + n])
+            {
+                return Err(self.convict_global_race(who, (memory, at), (write, "store"), "store"));
+            }
+            for read in watch.reads.iter().flat_map(|reads| reads.at(cell)) {
+                if let Some(read) = read.get()
+                    && self.unordered(read, now)
+                {
+                    return Err(self.convict_global_race(who, (memory, at), (read, "load"), "store"));
+                }
+            }
+            watch.writes.at(cell).set(now);
         }
         Ok(())
     }

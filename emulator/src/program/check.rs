@@ -17,8 +17,8 @@ impl<'a> Decoder<'a> {
         let mut wrong = None;
         for form in found.iter() {
             match self.fits(words, form) {
-                Ok(()) if form.row.since > self.architecture() => {
-                    let (since, opcode) = (form.row.since, &words.opcode);
+                Ok(()) if form.since() > self.architecture() => {
+                    let (since, opcode) = (form.since(), &words.opcode);
                     let message = format!("`{opcode}` needs .target sm_{since}, and the module is for an older GPU");
                     wrong.get_or_insert(PtxError { line: words.line, message });
                 }

@@ -1,7 +1,7 @@
 //! Instructions with more registers, or more to say, than `Op` has room for: atomics, asynchronous
-//! copies, matrices, and what a warp does together.
+//! copies, matrices, barriers in memory, and what a warp does together.
 
-use super::{File, Format, IntegerOp, Slot};
+use super::{File, Format, IntegerOp, Order, Slot};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Extended {
@@ -55,6 +55,18 @@ pub(crate) enum Extension {
         transpose: bool,
     },
     Multiply(Multiply),
+    /// On the barrier in shared memory at the access.
+    Mbarrier(Mbarrier),
+    /// A copy of so many bytes beside the threads.
+    Bulk(Bulk),
+    /// Reads a state, writes how many arrivals it says are missing.
+    PendingCount,
+    /// `setmaxnreg`: from now on the warp has so many registers for each thread.
+    SetRegisters(u32),
+    /// `fence.proxy.async`: what was done to shared memory before it is there for bulk copies behind it.
+    ProxyFence,
+    /// `fence.mbarrier_init`: the same of the thread's `mbarrier.init`.
+    InitFence,
     /// Reads a value and the members, writes the lanes that have the same (and whether all have).
     Match {
         all: bool,
@@ -72,11 +84,68 @@ pub(crate) enum Extension {
     },
 }
 
+/// Bulk copies (`cp.async.bulk`), and what waits for those that are in groups.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Bulk {
+    /// From the first access (global) to the second (shared), telling the barrier at the third. Reads the bytes' number.
+    Load,
+    /// From the first access (shared) to the second (global), or combined with what stands there. Reads the bytes' number.
+    Store(Option<Atomic>),
+    Commit,
+    /// Waits for all but so many groups; `read`: until they have read.
+    Wait {
+        pending: u32,
+        read: bool,
+    },
+}
+
+/// What is done to a barrier in shared memory (`mbarrier`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Mbarrier {
+    /// Reads the number of arrivals.
+    Init,
+    Invalidate,
+    /// Reads a number of bytes.
+    Expect,
+    Complete,
+    Arrive(Arrive),
+    /// Reads a state or a parity, writes whether that phase is complete.
+    Wait {
+        parity: bool,
+        /// An acquire, or relaxed.
+        order: Order,
+    },
+    /// `cp.async.mbarrier.arrive`: once the thread's copies have landed. `counts`: one more arrival is awaited for it.
+    AfterCopies {
+        counts: bool,
+    },
+}
+
+/// An arrival: reads the number of arrivals or of expected bytes, if one is given; may write the state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Arrive {
+    /// What is given is a number of bytes that are expected.
+    pub expects: bool,
+    /// The next phases wait for fewer.
+    pub drops: bool,
+    /// Must not be the last.
+    pub completes: bool,
+    /// A release, or relaxed.
+    pub order: Order,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum CopySize {
     Whole,
     Given,
     UnlessIgnored,
+}
+
+impl Extension {
+    /// Whether it is of what goes on beside the threads: barriers in shared memory, and bulk copies.
+    pub fn is_asynchronous(self) -> bool {
+        matches!(self, Extension::Mbarrier(_) | Extension::Bulk(_))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

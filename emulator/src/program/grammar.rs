@@ -231,6 +231,13 @@ impl Row {
 }
 
 impl Form {
+    /// The GPUs that have it: `sm_` this and newer.
+    pub fn since(&self) -> u32 {
+        let accesses = matches!(self.parts[0], "ld" | "st" | "atom" | "red");
+        let of_clusters = accesses && self.parts.contains(&"shared::cluster");
+        if of_clusters { self.row.since.max(90) } else { self.row.since }
+    }
+
     /// Whether the last operand is one that `.L2::cache_hint` brings, and whether the opcode has that.
     pub fn hinted(&self) -> Option<bool> {
         let may = self.row.parts.iter().any(|part| part.words.contains(&"L2::cache_hint"));

@@ -5,6 +5,7 @@ mod allocate;
 mod alu;
 mod arguments;
 mod arithmetic;
+mod bulk_forms;
 mod calls;
 mod check;
 mod compare;
@@ -15,6 +16,7 @@ mod flow;
 mod forms;
 mod general;
 mod grammar;
+mod mbarrier_forms;
 mod moves;
 mod needs;
 mod operands;
@@ -36,7 +38,9 @@ use std::sync::Arc;
 pub(crate) use alu::{Alu, File};
 pub(crate) use calls::{CallSite, Called, Piece, Signature, Target};
 pub(crate) use decode::decode;
-pub(crate) use extended::{Accumulator, Atomic, AtomicOp, CopySize, Element, Extended, Extension, Multiply};
+pub(crate) use extended::{
+    Accumulator, Arrive, Atomic, AtomicOp, Bulk, CopySize, Element, Extended, Extension, Mbarrier, Multiply,
+};
 pub(crate) use flow::successors;
 pub(crate) use general::{
     Clamp, Comparison, FloatOp, Format, General, IntegerOp, Mode, Number, Permute, Relation, Rounding, Test, Window,

@@ -15,6 +15,8 @@ pub(crate) struct Needs {
     pub any: bool,
     /// There are barriers for some threads of the block only.
     pub partial: bool,
+    /// There are barriers in shared memory, or bulk copies.
+    pub asynchronous: bool,
 }
 
 impl Needs {
@@ -39,9 +41,11 @@ impl Needs {
             let ordered = program.accesses.iter().filter(|access| access.ordered());
             ordered.chain(atomics).any(|access| access.space == space || access.space == Space::Generic)
         };
+        let asynchronous = program.extended.iter().any(|extended| extended.what.is_asynchronous());
         let some = partial || of_warps;
-        let (shared, global) = (some || strong(Space::Shared), some || strong(Space::Global));
-        Needs { shared, global, any: shared || global, partial }
+        let shared = some || asynchronous || strong(Space::Shared);
+        let global = some || strong(Space::Global);
+        Needs { shared, global, any: shared || global, partial, asynchronous }
     }
 }
 

@@ -2,7 +2,7 @@
 //! written need watching for races. Flow-insensitive, so it errs on the side of watching more.
 
 use super::operands::{Role, visit};
-use super::{Extension, File, Op, Preset, Program, Slot, Space};
+use super::{Bulk, Extension, File, Op, Preset, Program, Slot, Space};
 use crate::program::decode::PRESET;
 
 /// A value that came out of memory: it may be any pointer.
@@ -67,7 +67,8 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
                 Op::Store(_) => stored |= address,
                 Op::Extended(index) => {
                     loaded |= address;
-                    if matches!(program.extended[index as usize].what, Extension::Atomic(_)) {
+                    let what = program.extended[index as usize].what;
+                    if matches!(what, Extension::Atomic(_) | Extension::Bulk(Bulk::Store(_))) {
                         stored |= address;
                     }
                 }

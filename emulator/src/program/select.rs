@@ -36,6 +36,22 @@ impl Decoder<'_> {
             "brx" => self.branch_indexed(words, guard),
             "atom" | "red" => self.atomic(words, guard, &parts),
             "cp" => self.copy_async(words, guard, &parts),
+            "createpolicy" => {
+                // What the caches do changes no value.
+                let (a, d) = (self.constant(File::D, 0), self.destination(operand(words, 0)?, File::D, words.line)?);
+                self.push(Op::Alu { code: Alu::Mov64, d, a, b: a, c: a }, guard, words, Some(Class::Move));
+                Ok(())
+            }
+            "setmaxnreg" => {
+                let Operand::Integer(count) = operand(words, 0)? else { return self.unknown(words) };
+                if count % 8 != 0 {
+                    return error(words.line, format!("`{}` of {count}, which is no multiple of 8", words.opcode));
+                }
+                let extended = Extended::new(Extension::SetRegisters(*count as u32));
+                self.extended(words, guard, extended, Class::Barrier);
+                Ok(())
+            }
+            "mbarrier" => self.mbarrier(words, guard, &parts),
             "ldmatrix" | "stmatrix" => self.matrix(words, guard, &parts),
             "mma" => self.multiply(words, guard, &parts),
             "wmma" => self.wmma(words, guard, &parts),
@@ -142,10 +158,15 @@ impl Decoder<'_> {
             ["membar", "cta"] => Op::Fence { order: Order::Sc, scope: Scope::Cta },
             ["membar", "gl"] => Op::Fence { order: Order::Sc, scope: Scope::Gpu },
             ["membar", "sys"] => Op::Fence { order: Order::Sc, scope: Scope::Sys },
-            // All memory is accessed in one way here, so there is nothing to bring in line.
+            ["fence", "proxy", "async"] | ["fence", "proxy", "async", "shared::cta" | "shared::cluster"] => {
+                self.proxy_fence(words, guard, parts);
+                return Ok(());
+            }
+            // All other memory is accessed in one way here, so there is nothing to bring in line.
             ["membar" | "fence", "proxy", ..] => Op::Nothing,
             ["fence", "mbarrier_init", "release", "cluster"] => {
-                Op::Fence { order: Order::Release, scope: Scope::Cluster }
+                self.proxy_fence(words, guard, parts);
+                return Ok(());
             }
             ["fence", ref rest @ ..] => {
                 let mut known = |part: &&str| named.takes(part) || part.starts_with("sync_restrict::");
@@ -170,7 +191,7 @@ impl Decoder<'_> {
             }
             match *part {
                 "global" => space = Space::Global,
-                "shared" | "shared::cta" => space = Space::Shared,
+                "shared" | "shared::cta" | "shared::cluster" => space = Space::Shared,
                 "local" => space = Space::Local,
                 "param" | "param::entry" | "param::func" => space = Space::Parameter,
                 "const" => space = Space::Constant,

@@ -23,7 +23,7 @@ impl Decoder<'_> {
     }
 
     /// An access whose registers are its instruction's: the address of operand `n`.
-    fn bare_access(
+    pub fn bare_access(
         &mut self,
         words: &Words,
         n: usize,
@@ -53,7 +53,7 @@ impl Decoder<'_> {
         for part in &parts[1..] {
             match *part {
                 "global" => space = Space::Global,
-                "shared" | "shared::cta" => space = Space::Shared,
+                "shared" | "shared::cta" | "shared::cluster" => space = Space::Shared,
                 "noftz" | "L2::cache_hint" => {}
                 "v2" | "v4" | "v8" => vector = true,
                 part if ordering.takes(part) => {}
@@ -132,6 +132,8 @@ impl Decoder<'_> {
     pub fn copy_async(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let simple = |what| Extended::new(what);
         let extended = match parts {
+            ["cp", "async", "bulk", ..] | ["cp", "reduce", ..] => return self.bulk_copy(words, guard, parts),
+            ["cp", "async", "mbarrier", ..] => return self.arrive_after_copies(words, guard, parts),
             ["cp", "async", "commit_group"] => simple(Extension::CommitCopies),
             ["cp", "async", "wait_all"] => simple(Extension::WaitCopies(None)),
             ["cp", "async", "wait_group"] => {
@@ -141,7 +143,7 @@ impl Decoder<'_> {
             ["cp", "async", "ca" | "cg", "shared" | "shared::cta", "global", hints @ ..]
                 if hints.iter().all(|hint| hint.starts_with("L2::")) =>
             {
-                return self.copy(words, guard, parts[2]);
+                return self.copy(words, guard, parts[2], hints.contains(&"L2::cache_hint"));
             }
             _ => return self.unknown(words),
         };
@@ -149,7 +151,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    fn copy(&mut self, words: &Words, guard: Option<Guard>, cache: &str) -> Result<(), PtxError> {
+    fn copy(&mut self, words: &Words, guard: Option<Guard>, cache: &str, hinted: bool) -> Result<(), PtxError> {
         let bytes = match (operand(words, 2)?, cache) {
             (Operand::Integer(bytes @ 16), _) | (Operand::Integer(bytes @ (4 | 8)), "ca") => *bytes as u32,
             _ => return error(words.line, format!("`{}` copies 16 bytes, with .ca also 4 or 8", words.opcode)),
@@ -157,7 +159,7 @@ impl Decoder<'_> {
         let (element, count) = if bytes == 4 { (4, 1) } else { (8, bytes / 8) };
         let from = self.bare_access(words, 1, Space::Global, element, count)?;
         let to = self.bare_access(words, 0, Space::Shared, element, count)?;
-        let given = words.operands.get(3);
+        let given = words.operands.get(3).filter(|_| words.operands.len() - usize::from(hinted) > 3);
         match given {
             None | Some(Operand::Integer(0..=16)) => {}
             Some(Operand::Name(name) | Operand::Not(name)) => {
@@ -317,7 +319,7 @@ fn listed<'a>(operand: &'a Operand, count: usize, words: &Words) -> Result<&'a [
     Ok(list)
 }
 
-fn atomic_form(op: &str, kind: &str) -> Option<Atomic> {
+pub(super) fn atomic_form(op: &str, kind: &str) -> Option<Atomic> {
     let packed = kind.ends_with("x2");
     let number = Number::named(kind.trim_end_matches("x2"))?;
     let op = match op {

@@ -292,7 +292,7 @@ impl Parser {
             let line = self.line();
             if self.accept('{') {
                 self.scope_count += 1;
-                self.scopes.push(HashMap::new());
+                self.scopes.push(self.labels_of_block());
                 self.declared.push(HashSet::new());
                 continue;
             }
@@ -338,7 +338,8 @@ impl Parser {
                     if !listed.iter().any(|directive| self.is_word(directive)) {
                         self.declare_label(&word)?;
                     }
-                    function.body.push(Statement::Label(word));
+                    let name = self.resolve(word);
+                    function.body.push(Statement::Label(name));
                 }
                 _ if word.starts_with('.') => return error(line, format!("`{word}` is no directive of a body")),
                 _ => {
@@ -357,7 +358,8 @@ impl Parser {
         };
         let mut targets = Vec::new();
         while !self.accept(';') {
-            targets.push(self.word()?);
+            let target = self.word()?;
+            targets.push(self.resolve(target));
             self.comma_or(';')?;
         }
         function.branch_targets.insert(name, targets);

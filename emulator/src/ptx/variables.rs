@@ -1,6 +1,9 @@
 //! Declarations: variables and their initial values, and the names that each scope has.
 
+use std::collections::HashMap;
+
 use super::parse::Parser;
+use super::token::Token;
 use super::{Operand, Variable, error};
 use crate::PtxError;
 
@@ -168,6 +171,31 @@ impl Parser {
             self.declared.len() == 2 && self.ranges.iter().any(|(prefix, count)| in_range(name, prefix, *count));
         let fresh = self.declared.last_mut().is_none_or(|names| names.insert(name.to_string()));
         if fresh && !ranged { Ok(()) } else { error(line, format!("`{name}` is declared twice")) }
+    }
+
+    /// The labels of the nested block that begins here, which are its own, with their unique names: they may be used before
+    /// they stand there.
+    pub(super) fn labels_of_block(&self) -> HashMap<String, String> {
+        let (mut labels, mut depth, mut before) = (HashMap::new(), 0u32, None);
+        for (n, (token, _)) in self.tokens.iter().enumerate().skip(self.at) {
+            match token {
+                Token::Sign('{') => depth += 1,
+                Token::Sign('}') if depth == 0 => break,
+                Token::Sign('}') => depth -= 1,
+                Token::Word(name) if depth == 0 && !name.starts_with(['%', '.']) => {
+                    // Names of lists and prototypes are the function's.
+                    let listed = |word: &str| [".branchtargets", ".callprototype", ".calltargets"].contains(&word);
+                    let colon = matches!(self.tokens.get(n + 1), Some((Token::Sign(':'), _)))
+                        && !matches!(self.tokens.get(n + 2), Some((Token::Word(word), _)) if listed(word));
+                    if colon && matches!(before, None | Some(';' | ':' | '{' | '}')) {
+                        labels.insert(name.clone(), format!("{name}@{}", self.scope_count));
+                    }
+                }
+                _ => {}
+            }
+            before = if let Token::Sign(sign) = token { Some(*sign) } else { Some('\0') };
+        }
+        labels
     }
 
     pub(super) fn resolve(&self, name: String) -> String {

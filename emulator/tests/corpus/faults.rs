@@ -105,12 +105,73 @@ pub const CASES: &[Case] = &[
     Case::new("barrier/two_masks", 1, WARP, &[C]),
     Case::new("barrier/red_and_sync", 1, TWO_WARPS, &[C]),
     Case::new("barrier/two_numbers_in_a_warp", 1, WARP, &[C]),
+    Case::new("barrier/registers_of_half_a_group", 1, [384, 1], &[A, C]),
+    Case::new("barrier/registers_of_some_lanes", 1, [384, 1], &[A, C]),
+    Case::new("barrier/registers_more_than_there_are", 1, [384, 1], &[A, C]),
     Case::new("no_progress/endless_loop", 1, WARP, &[C, Int(0)]),
     Case::new("no_progress/flag_never_set", 1, WARP, &[Zeros("flag", 1), C]),
     Case::new("no_progress/lock_within_warp", 1, WARP, &[Zeros("lock", 1), C]),
     Case { resident_blocks: Some(30), ..Case::new("no_progress/grid_barrier_too_large", 40, TWO_WARPS, &[C]) },
     Case::new("no_progress/while_true", 2, TWO_WARPS, &[C]),
     Case::new("no_progress/waits_in_a_circle", 2, WARP, &[Zeros("flag", 2), C]),
+    Case::new("barrier/mbarrier_not_initialised", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_neighbour_not_initialised", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_used_after_its_end", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_initialised_twice", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_overwritten", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_read", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_too_many_arrivals", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_counted_twice", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_count_of_zero", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_more_bytes_than_expected", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_bytes_out_of_range", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_last_without_completing", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_state_of_an_old_phase", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_state_of_another", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_no_barrier_after_init", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/mbarrier_arrives_and_does_not_wait", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/mbarrier_asked_once", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/mbarrier_wrong_parity", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/mbarrier_store_after_arrival", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/mbarrier_relaxed_arrival", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/mbarrier_stage_given_back_early", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/mbarrier_one_lane_arrives", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/mbarrier_copies_read_early", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/mbarrier_end_too_early", 1, TWO_WARPS, &[A, C]),
+    Case::new("no_progress/mbarrier_arrivals_missing", 1, TWO_WARPS, &[A, C]),
+    Case::new("no_progress/mbarrier_first_wait_of_the_producer", 1, TWO_WARPS, &[A, C]),
+    Case::new("no_progress/mbarrier_each_waits_first", 1, TWO_WARPS, &[A, C]),
+    Case::new("no_progress/mbarrier_bytes_missing", 1, TWO_WARPS, &[A, C]),
+    Case::new("no_progress/mbarrier_behind_a_barrier", 1, TWO_WARPS, &[A, C]),
+    Case::new("no_progress/mbarrier_wait_by_the_clock", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_read_without_wait", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_read_a_phase_early", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_written_while_it_lands", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_over_what_is_read", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_over_bulk", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_source_overwritten", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_store_without_proxy_fence", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_store_fence_before_stores", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_store_fence_of_one_thread", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_store_without_barrier", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_store_read_not_awaited", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_store_awaited_by_others", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_store_no_barrier_behind_wait", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_store_not_committed", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_store_one_group_left", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_mbarrier_not_fenced", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_mbarrier_fenced_by_another", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_under_way_at_the_end", 1, TWO_WARPS, &[A, C]),
+    Case::new("race/bulk_never_awaited", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/bulk_bytes_not_expected", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/bulk_half_expected", 1, TWO_WARPS, &[A, C]),
+    Case::new("no_progress/bulk_more_expected", 1, TWO_WARPS, &[A, C]),
+    Case::new("no_progress/bulk_stage_not_given_back", 1, TWO_WARPS, &[A, C]),
+    Case::new("misaligned/bulk_size", 1, TWO_WARPS, &[A, C]),
+    Case::new("misaligned/bulk_source", 1, TWO_WARPS, &[A, C]),
+    Case::new("out_of_bounds/bulk_past_the_end", 1, TWO_WARPS, &[A, C]),
+    Case::new("out_of_bounds/bulk_past_the_tile", 1, TWO_WARPS, &[A, C]),
+    Case::new("uninitialised/bulk_brings_unwritten", 1, TWO_WARPS, &[Unwritten("A", 256), C]),
     Case::new("trap/assertion", 1, WARP, &[A, C]),
     // Lab report 10 of the book's sources: m = 13, n = 7, k = 11 in blocks of 8 × 8.
     Case {
@@ -193,12 +254,17 @@ fn a_race_between_blocks_is_always_the_same_one() {
 /// In another order of blocks and warps, another pair of accesses may be named.
 #[test]
 fn every_order_of_blocks_and_warps_is_convicted_of_the_same() {
+    let mut wrong = Vec::new();
     for case in CASES {
+        let first = message(case).0;
         for schedule in Schedule::ALL {
             let (kind, text) = in_words(case, case.run_in("faults", schedule));
-            assert_eq!(kind, message(case).0, "{} in the order {schedule:?}:\n{text}", case.name);
+            if kind != first {
+                wrong.push(format!("{}, {first}, in the order {schedule:?}: {kind}\n{text}", case.name));
+            }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

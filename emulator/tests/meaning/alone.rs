@@ -188,7 +188,7 @@ fn lanes_that_share_words_get_each_its_own() {
         ("shr.u32 %r4, %t, 1;", |t| t / 2),
         ("shr.u32 %r4, %t, 2;", |t| t / 4),
         ("and.b32 %r4, %t, 7;", |t| t % 8),
-        ("and.b32 %r4, %t, 15;\nxor.b32 %r4, %r4, 5;", |t| t % 16 ^ 5),
+        ("and.b32 %r4, %t, 15;\nxor.b32 %r4, %r4, 5;", |t| (t % 16) ^ 5),
         ("shr.u32 %r4, %t, 4;\nmul.lo.u32 %r4, %r4, 9;", |t| t / 16 * 9),
         ("rem.u32 %r4, %t, 3;\nsub.u32 %r4, 3, %r4;", |t| 3 - t % 3),
         ("mov.u32 %r4, 3;", |_| 3),

@@ -75,7 +75,7 @@ impl Record {
         self.time
     }
 
-    fn writes(&self) -> bool {
+    pub fn writes(&self) -> bool {
         self.kind != Kind::Read
     }
 
@@ -321,6 +321,21 @@ impl Cell {
                     && record.time == time;
                 !(again && record.chain == chain && record.place <= place)
             }),
+        }
+        self.push(now, time);
+    }
+
+    /// Keeps a plain access of an agent that races with none.
+    pub fn keep_of_agent(&mut self, now: Access, time: u32) {
+        if now.kind == Kind::Read {
+            let own = |r: &Record| (r.block, u32::from(r.warp), r.lanes) == (now.block, now.warp, now.lanes);
+            self.retain(|record| !(record.kind == Kind::Read && own(record)));
+        } else {
+            self.few = [None; FEW];
+            if let Some(more) = &mut self.more {
+                more.records.clear();
+            }
+            self.begin_chain();
         }
         self.push(now, time);
     }

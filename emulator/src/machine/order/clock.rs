@@ -186,6 +186,8 @@ pub(crate) struct Past {
     pub fenced: Scoped,
     /// What lies before fences that come before its own next one, because it saw a write behind them.
     pub seen: Scoped,
+    /// What lies before the proxy fences that lie before: bulk copies see it.
+    pub proxied: Rc<Clock>,
 }
 
 /// For fences whose scope is at least the thread block, and for those whose scope is the device.
@@ -219,11 +221,15 @@ impl Past {
             known: Clock::join(&self.known, &other.known),
             fenced: self.fenced.join(&other.fenced),
             seen: self.seen.join(&other.seen),
+            proxied: Clock::join(&self.proxied, &other.proxied),
         }
     }
 
     pub fn is_same(&self, other: &Past) -> bool {
-        Rc::ptr_eq(&self.known, &other.known) && self.fenced.is_same(&other.fenced) && self.seen.is_same(&other.seen)
+        Rc::ptr_eq(&self.known, &other.known)
+            && self.fenced.is_same(&other.fenced)
+            && self.seen.is_same(&other.seen)
+            && Rc::ptr_eq(&self.proxied, &other.proxied)
     }
 }
 

@@ -88,6 +88,29 @@ impl Line {
         true
     }
 
+    /// The same for an access of an agent, with its time, that `asker` asked for; a store that it reads has a proxy fence
+    /// behind it.
+    pub fn keep_of_agent(&mut self, judge: &Judge, asker: (u32, u32), (now, time): (Access, u32)) -> bool {
+        let Line::Rows { write, read } = self else { return false };
+        let side = Side { first: now.lanes.trailing_zeros() as u8, step: 1, shift: LINE.trailing_zeros() as u8 };
+        let row = Row { block: now.block, warp: now.warp as u8, side, at: now.at, time };
+        let known = |before: &Option<Row>| {
+            before.is_none_or(|before| {
+                let other = (before.block, u32::from(before.warp));
+                judge.knows_all(asker, other, before.time)
+                    && (now.kind != Kind::Read || judge.is_proxied(asker, other, before.time))
+            })
+        };
+        match now.kind {
+            Kind::Read if known(write) && (known(read) || read.is_some_and(|read| read.warp == row.warp)) => {
+                *read = Some(row);
+            }
+            Kind::Write if known(write) && known(read) => (*write, *read) = (Some(row), None),
+            _ => return false,
+        }
+        true
+    }
+
     /// Its cells, one by one.
     pub fn open(&mut self) -> &mut [Cell] {
         if let Line::Rows { write, read } = self {

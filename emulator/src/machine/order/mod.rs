@@ -8,6 +8,7 @@
 //! It is made for kernels that order their threads by more than whole barriers. For the others, stamps say the
 //! same, and quicker: see `race`.
 
+mod agents;
 mod cell;
 mod clock;
 mod line;
@@ -16,6 +17,7 @@ mod threads;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
+pub(super) use agents::{Agent, Conflict};
 use cell::Cell;
 pub(super) use cell::{Access, Clash, Force, Kind, Record};
 use clock::Past;

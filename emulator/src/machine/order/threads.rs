@@ -1,10 +1,12 @@
 //! What each thread of a thread block knows of the others' past, and what it has handed on: barriers, fences, acquire and
 //! release.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::super::lanes::{LANES, each};
 use super::Place;
+use super::agents::Phases;
 use super::clock::{Clock, Past, Scoped};
 use crate::program::{Order, Scope};
 
@@ -84,10 +86,12 @@ pub(crate) enum Missing {
 /// The threads of one thread block.
 #[derive(Debug)]
 pub(super) struct Threads {
-    block: u32,
+    pub(super) block: u32,
     warps: Vec<WarpPast>,
     /// By barrier, in the phase that is not complete.
     arrived: Vec<(u32, Arrived)>,
+    /// By place, of barriers in shared memory.
+    pub(super) phases: HashMap<u32, Phases>,
 }
 
 /// Who arrived at a barrier: what they know of others, and which warp's lanes they are, each with its time.
@@ -133,14 +137,28 @@ impl<'a> Judge<'a> {
     }
 }
 
+impl Judge<'_> {
+    /// Whether a proxy fence that a lane knows of lies behind all accesses of another warp at `time`; an agent needs none.
+    pub fn is_proxied(&self, (warp, lane): (u32, u32), (block, other): (u32, u32), time: u32) -> bool {
+        let proxied = &self.threads.base(warp, lane as usize).proxied;
+        other >= self.threads.warps() || time <= proxied.known_until(block, other)
+    }
+}
+
 impl Threads {
     pub fn new(block: u32, warps: u32, nothing: &Past) -> Threads {
         let warp = |_| WarpPast { time: 1, bases: vec![nothing.clone()], lanes: None };
-        Threads { block, warps: (0..warps).map(warp).collect(), arrived: Vec::new() }
+        let (warps, arrived) = ((0..warps).map(warp).collect(), Vec::new());
+        Threads { block, warps, arrived, phases: HashMap::new() }
     }
 
     pub fn time(&self, warp: u32) -> u32 {
         self.warps[warp as usize].time
+    }
+
+    /// How many warps there are; beyond them, numbers of warps are agents.
+    pub fn warps(&self) -> u32 {
+        self.warps.len() as u32
     }
 
     /// What a lane knows of others.
@@ -153,7 +171,7 @@ impl Threads {
         self.warps[warp as usize].bases.len() == 1
     }
 
-    fn set_base(&mut self, warp: u32, lanes: u32, live: u32, clock: &Past) {
+    pub(super) fn set_base(&mut self, warp: u32, lanes: u32, live: u32, clock: &Past) {
         let bases = &mut self.warps[warp as usize].bases;
         if lanes & live == live {
             *bases = vec![clock.clone()];
@@ -184,7 +202,7 @@ impl Threads {
     }
 
     /// All that some lanes know, and did.
-    fn past(&self, warp: u32, lanes: u32) -> Past {
+    pub(super) fn past(&self, warp: u32, lanes: u32) -> Past {
         let past = self.others(warp, lanes);
         let parts = [(warp, lanes, self.time(warp))];
         Past { known: past.known.with(self.block, parts.into_iter()), ..past }
@@ -195,7 +213,7 @@ impl Threads {
         &mut lanes.get_or_insert_with(|| Box::new(std::array::from_fn(|_| Lane::default())))[lane]
     }
 
-    fn step(&mut self, warp: u32) {
+    pub(super) fn step(&mut self, warp: u32) {
         self.warps[warp as usize].time += 1;
     }
 
@@ -272,7 +290,7 @@ impl Threads {
     fn fence_in_order(&mut self, warp: u32, lanes: u32, wide: bool) {
         let time = self.time(warp);
         for lane in each(lanes) {
-            let Past { known, fenced, seen } = self.base(warp, lane);
+            let Past { known, fenced, seen, proxied } = self.base(warp, lane);
             let mut known = Clock::join(known, &seen.near);
             if wide {
                 known = Clock::join(&known, &seen.wide);
@@ -282,7 +300,7 @@ impl Threads {
                 true => fenced.join(&Scoped { near: own.clone(), wide: own }),
                 false => Scoped { near: Clock::join(&fenced.near, &own), wide: fenced.wide.clone() },
             };
-            let past = Past { fenced, seen: seen.clone(), known };
+            let past = Past { fenced, seen: seen.clone(), known, proxied: proxied.clone() };
             self.set_base(warp, 1 << lane, u32::MAX, &past);
         }
     }

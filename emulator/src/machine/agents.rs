@@ -1,0 +1,111 @@
+//! What is done to shared memory beside the threads, under the order model: see `order::agents`.
+
+use super::block::Worker;
+use super::convict::{fault, place};
+use super::lanes::LANES;
+use super::order::{Agent, Conflict, Kind};
+use super::warp::Warp;
+use crate::program::Access;
+use crate::{Fault, FaultKind, Site};
+
+impl Worker<'_> {
+    /// An agent reads or writes bytes of shared memory, for a lane that asked for it.
+    pub(super) fn agent_access(
+        &mut self,
+        warp: &Warp,
+        access: &Access,
+        (start, length): (u32, u32),
+        (asker, agent): ((u32, u32), Agent),
+        kind: Kind,
+    ) -> Result<(), Box<Fault>> {
+        let grain = self.context.program.shared_grain;
+        let block = self.state.block as u32;
+        let Some(clocks) = &mut self.clocks else { return Ok(()) };
+        let cells = start / grain..(start + length).div_ceil(grain);
+        match clocks.access_by_agent(block, cells, (asker, agent), (kind, access.at)) {
+            Ok(()) => Ok(()),
+            Err((cell, conflict)) => Err(self.convict_agent(warp, access, asker.1, (cell * grain, conflict), kind)),
+        }
+    }
+
+    /// What an agent is asked for meets an earlier access.
+    #[inline(never)]
+    fn convict_agent(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: u32,
+        (at, conflict): (u32, Conflict),
+        kind: Kind,
+    ) -> Box<Fault> {
+        let site = self.site_of(warp, lane, access.at);
+        let what = self.in_shared_words(at);
+        let now = if kind == Kind::Read { "read by a bulk copy" } else { "written by a copy" };
+        match conflict {
+            Conflict::Unfenced(record) => {
+                let then = record.access();
+                let thread = then.warp * LANES as u32 + then.lanes.trailing_zeros();
+                let other = self.context.site(then.block.into(), thread, then.at);
+                let message = format!(
+                    "race on {what}: store by thread {} at {}, read by a bulk copy of thread {} at {}, no proxy fence between",
+                    other.thread,
+                    place(&other),
+                    site.thread,
+                    place(&site)
+                );
+                let hint = "bulk copies see stores of threads only behind `fence.proxy.async`: each thread that stored executes one, then a barrier";
+                let mut fault = fault(FaultKind::Race, message, site, hint);
+                fault.other = Some(("the other party, a store:".to_string(), other));
+                fault
+            }
+            Conflict::Race(clash) => {
+                let then = clash.before.access();
+                let (other, verb) = match self.agent_site(&clash) {
+                    Some((site, verb)) => (site, verb),
+                    None => {
+                        let thread = then.warp * LANES as u32 + clash.other;
+                        (self.context.site(then.block.into(), thread, then.at), then.kind.verb())
+                    }
+                };
+                let by_agent = self.clocks.as_ref().is_some_and(|clocks| clocks.agent_of(&clash).is_some());
+                let message = format!(
+                    "race on {what}: {verb} by thread {} at {}, {now} of thread {} at {}, {}",
+                    other.thread,
+                    place(&other),
+                    site.thread,
+                    place(&site),
+                    if by_agent { "nothing tells that the first is done" } else { "nothing orders the two" }
+                );
+                let hint = match by_agent {
+                    true => self.agent_hint(then.kind),
+                    false => {
+                        "who has used this place says so first: a barrier, or an arrival that the copying thread waits for"
+                    }
+                };
+                let mut fault = fault(FaultKind::Race, message, site, hint);
+                fault.other = Some(("the other party:".to_string(), other));
+                fault
+            }
+        }
+    }
+
+    /// Who asked for an agent's access, and what it is.
+    pub(super) fn agent_site(&self, clash: &super::order::Clash) -> Option<(Site, &'static str)> {
+        let agent = self.clocks.as_ref()?.agent_of(clash)?;
+        let then = clash.before.access();
+        let thread = self.state.mbarriers.asker(agent, then.at).unwrap_or(0);
+        let verb = if then.kind == Kind::Read { "bulk copy from there" } else { "copy to there" };
+        Some((self.context.site(then.block.into(), thread, then.at), verb))
+    }
+
+    pub(super) fn agent_hint(&self, before: Kind) -> &'static str {
+        match before {
+            Kind::Read => {
+                "a bulk copy reads until its own thread has waited by `cp.async.bulk.wait_group.read`; a barrier behind that lets others write"
+            }
+            _ => {
+                "a copy is done for those who saw its phase of the mbarrier complete: does each reader wait, and for the right parity?"
+            }
+        }
+    }
+}

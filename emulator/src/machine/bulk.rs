@@ -1,0 +1,259 @@
+//! Bulk copies (`cp.async.bulk`): one thread asks for many bytes, and they move beside the threads.
+//!
+//! What a copy reads or writes in shared memory is an agent's access (`order::agents`) from the moment that it is asked for:
+//! who has not seen its phase, or waited for its group, must not touch the place. A copy to shared memory lands
+//! when somebody asks its barrier in vain (`mbarrier`).
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::async_copy::SourceUnderWay;
+use super::atomic::apply;
+use super::block::Worker;
+use super::global_access::verdict_on;
+use super::lanes::{LANES, each};
+use super::mbarrier::{BulkLoad, Groups};
+use super::order::{Agent, Kind};
+use super::ordered::{Deed, Target};
+use super::race::Stamp;
+use super::shared_access::read_shared;
+use super::warp::Warp;
+use crate::global::locate;
+use crate::program::{Access, Atomic, Bulk, Extended};
+use crate::{Fault, FaultKind};
+
+/// Addresses and sizes are multiples of it.
+const UNIT: u32 = 16;
+
+impl Worker<'_> {
+    pub(super) fn bulk(
+        &mut self,
+        warp: &mut Warp,
+        extended: &Extended,
+        bulk: Bulk,
+        mask: u32,
+    ) -> Result<(), Box<Fault>> {
+        let accesses = &self.context.program.accesses;
+        let bytes = |warp: &Warp, lane: usize| match extended.reads.first() {
+            Some(&(file, slot)) => warp.wide(file, slot, lane) as u32,
+            None => 0,
+        };
+        match (bulk, extended.accesses.as_slice()) {
+            (Bulk::Load, &[from, to, barrier]) => {
+                for lane in each(mask) {
+                    let length = bytes(warp, lane);
+                    let [from, barrier] = [from, barrier].map(|index| &accesses[index as usize]);
+                    self.bulk_load(warp, (from, to, barrier), lane, length)?;
+                }
+            }
+            (Bulk::Store(reduce), &[from, to]) => {
+                for lane in each(mask) {
+                    let length = bytes(warp, lane);
+                    let [from, to] = [from, to].map(|index| &accesses[index as usize]);
+                    self.bulk_store(warp, (from, to), (lane, length), reduce)?;
+                }
+            }
+            (Bulk::Commit, _) => {
+                for lane in each(mask) {
+                    let thread = warp.number * LANES as u32 + lane as u32;
+                    if let Some(groups) = self.state.mbarriers.groups.get_mut(&thread) {
+                        groups.committed += 1;
+                    }
+                }
+            }
+            (Bulk::Wait { pending, read: _ }, _) => {
+                for lane in each(mask) {
+                    let thread = warp.number * LANES as u32 + lane as u32;
+                    let Some(groups) = self.state.mbarriers.groups.get(&thread).copied() else { continue };
+                    let time = groups.committed.saturating_sub(pending);
+                    if let Some(clocks) = self.clocks.as_mut().filter(|_| time > 0) {
+                        let agent = Agent { number: groups.agent, time };
+                        clocks.learn_of_agent(self.state.block as u32, (warp.number, 1 << lane), warp.live, agent);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Where a lane's bytes lie in shared memory: all within it, and in units.
+    fn bulk_offset(&self, warp: &mut Warp, access: &Access, lane: usize, length: u32) -> Result<u32, Box<Fault>> {
+        if length == 0 || !length.is_multiple_of(UNIT) {
+            let what = format!("of {length} bytes, which is no multiple of {UNIT}");
+            return Err(self.convict_bulk(warp, access, lane, FaultKind::Misaligned, &what));
+        }
+        let offset = self.shared_offsets(warp, access, 1 << lane)?[lane];
+        let end = access.within.1.min(self.shared_bytes);
+        if offset.checked_add(length).is_none_or(|last| last > end) {
+            let what = format!("of {length} bytes runs past the end of {}", self.shared_in_words(access));
+            return Err(self.convict_bulk(warp, access, lane, FaultKind::OutOfBounds, &what));
+        }
+        Ok(offset)
+    }
+
+    /// Where a lane's bytes lie in global memory: all within a buffer, and in units.
+    fn bulk_home(
+        &self,
+        warp: &mut Warp,
+        access: &Access,
+        lane: usize,
+        length: u32,
+    ) -> Result<(usize, usize), Box<Fault>> {
+        warp.set_addresses(access, 1 << lane);
+        let address = warp.scratch.addresses.0[lane];
+        let (buffer, offset) = locate(address);
+        let Some(memory) = self.context.memory.buffers.get(buffer) else {
+            let what = format!("at address {address:#x}, which lies in no buffer");
+            return Err(self.convict_bulk(warp, access, lane, FaultKind::OutOfBounds, &what));
+        };
+        let whole = verdict_on(memory, offset, length.into()).filter(|(kind, _)| *kind != FaultKind::Misaligned);
+        let unit = verdict_on(memory, offset, UNIT.into()).filter(|(kind, _)| *kind == FaultKind::Misaligned);
+        match whole.or(unit) {
+            None => Ok((buffer, offset as usize)),
+            Some((kind, what)) => {
+                let what = format!("of {length} bytes {what}");
+                Err(self.convict_bulk(warp, access, lane, kind, &what))
+            }
+        }
+    }
+
+    fn bulk_load(
+        &mut self,
+        warp: &mut Warp,
+        (from, to_index, barrier): (&Access, u32, &Access),
+        lane: usize,
+        length: u32,
+    ) -> Result<(), Box<Fault>> {
+        let to = &self.context.program.accesses[to_index as usize];
+        let place = self.shared_offsets(warp, barrier, 1 << lane)?[lane];
+        self.check_mbarrier(warp, barrier, 1 << lane, place)?;
+        self.check_fenced(warp, barrier, lane, place)?;
+        let at = self.bulk_offset(warp, to, lane, length)?;
+        let (buffer, offset) = self.bulk_home(warp, from, lane, length)?;
+        let memory = &self.context.memory.buffers[buffer];
+        let (thread, block) = (warp.number * LANES as u32 + lane as u32, self.state.block);
+        let address = warp.scratch.addresses.0[lane];
+        self.read_source(warp, from, lane, address, length, true)?;
+        (offset / 32..(offset + length as usize).div_ceil(32)).for_each(|sector| memory.touch_sector(sector));
+        let Some(agent) = self.agent_of_object(place) else { return Ok(()) };
+        self.state.mbarriers.note_asker(agent.number, to.at, thread);
+        self.check_objects_in(warp, to, lane, at, length)?;
+        self.agent_access(warp, to, (at, length), ((warp.number, lane as u32), agent), Kind::Write)?;
+        let words = (0..length as usize / 4).map(|n| memory.load_word(offset / 4 + n)).collect();
+        let unwritten = match memory.written.get() {
+            Some(written) => (0..length).filter(|n| written[offset + *n as usize].load(Relaxed) == 0).collect(),
+            None => Vec::new(),
+        };
+        if memory.watch.is_some() {
+            let (at_from, length) = (from.at, length as usize);
+            self.sources.push(SourceUnderWay { block, thread, at: at_from, buffer, offset, length, to: at });
+        }
+        self.state.writes += 1;
+        let load = BulkLoad { barrier: place, to: at, words, unwritten, thread, at: to.at, to_index };
+        self.state.mbarriers.loads.push(load);
+        Ok(())
+    }
+
+    /// A bulk copy to shared memory lands, and tells its barrier.
+    pub(super) fn land_bulk(&mut self, load: &BulkLoad) -> Result<(), Box<Fault>> {
+        let length = 4 * load.words.len() as u32;
+        let start = load.to as usize / 4;
+        self.state.shared[start..start + load.words.len()].copy_from_slice(&load.words);
+        self.mark_shared(load.to, length, Stamp::new(self.state.epoch, 0, load.at, load.thread));
+        for byte in &load.unwritten {
+            self.mark_shared(load.to + byte, 1, Stamp::default());
+        }
+        let landed = (self.state.block, load.thread, load.to);
+        self.sources.retain(|source| (source.block, source.thread, source.to) != landed);
+        self.state.writes += 1;
+        self.seen.changed = true;
+        let who = Box::new(Warp { number: load.thread / LANES as u32, ..Warp::default() });
+        let access = &self.context.program.accesses[load.to_index as usize];
+        let lane = load.thread as usize % LANES;
+        self.expect(&who, access, (lane, load.barrier), -i64::from(length))
+    }
+
+    fn bulk_store(
+        &mut self,
+        warp: &mut Warp,
+        (from, to): (&Access, &Access),
+        (lane, length): (usize, u32),
+        reduce: Option<Atomic>,
+    ) -> Result<(), Box<Fault>> {
+        let at = self.bulk_offset(warp, from, lane, length)?;
+        let (buffer, offset) = self.bulk_home(warp, to, lane, length)?;
+        let memory = &self.context.memory.buffers[buffer];
+        let thread = warp.number * LANES as u32 + lane as u32;
+        let mbarriers = &mut self.state.mbarriers;
+        let groups = match mbarriers.groups.get(&thread) {
+            Some(groups) => *groups,
+            None => Groups { agent: mbarriers.new_agent(), committed: 0 },
+        };
+        mbarriers.groups.insert(thread, groups);
+        mbarriers.note_asker(groups.agent, from.at, thread);
+        let agent = Agent { number: groups.agent, time: groups.committed + 1 };
+        self.check_objects_in(warp, from, lane, at, length)?;
+        self.agent_access(warp, from, (at, length), ((warp.number, lane as u32), agent), Kind::Read)?;
+        let old = (at..at + length).map(|byte| read_shared(&self.state.shared, byte, 1) as u8);
+        let bytes: Vec<u8> = old.collect();
+        let bytes = match reduce {
+            None => bytes,
+            Some(atomic) => combined(&bytes, atomic, |n, width| memory.load(offset + n, width)),
+        };
+        if memory.watch.is_some() {
+            if self.global_by_clocks() {
+                let kind = if reduce.is_some() { Kind::Atomic } else { Kind::Write };
+                let target = Target::Global(buffer, memory);
+                let deed = Deed { keep: false, ..Deed::new(kind, length) };
+                self.order_access(warp, to, 1 << lane, target, deed)?;
+                let deed = Deed { check: false, ..Deed::new(kind, length) };
+                self.order_access(warp, to, 1 << lane, target, deed)?;
+            } else {
+                self.watch_bytes((warp, to, lane), memory, offset, &bytes)?;
+            }
+        }
+        self.state.writes += 1;
+        (offset / 32..(offset + length as usize).div_ceil(32)).for_each(|sector| memory.touch_sector(sector));
+        for (n, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
+            memory.store(offset + 4 * n, 4, u32::from_le_bytes(*word).into());
+        }
+        let grain = self.context.program.shared_grain;
+        let is_unwritten = |byte: u32| {
+            let cells = &self.state.cells;
+            !cells.is_empty() && cells.write((at + byte) / grain).epoch() < self.state.first_epoch
+        };
+        let some = (0..length).step_by(grain.min(4) as usize).any(is_unwritten);
+        if some || memory.written.get().is_some() {
+            let written = memory.all_written();
+            (0..length).for_each(|n| written[offset + n as usize].store(u8::from(!is_unwritten(n)), Relaxed));
+        }
+        Ok(())
+    }
+
+    /// Bulk copies must not meet a barrier in shared memory either.
+    fn check_objects_in(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: usize,
+        at: u32,
+        length: u32,
+    ) -> Result<(), Box<Fault>> {
+        match self.state.mbarriers.at(at, length).filter(|_| self.context.sanitize) {
+            None => Ok(()),
+            Some(place) => Err(self.convict_plain_use(warp, access, lane as u32, place, "bulk copy")),
+        }
+    }
+}
+
+/// What bytes become that are combined, element by element, with those of memory.
+fn combined(bytes: &[u8], atomic: Atomic, old: impl Fn(usize, u32) -> u64) -> Vec<u8> {
+    let width = usize::from(atomic.bits) / 8;
+    let element = |n: usize| {
+        let mut value = [0; 8];
+        value[..width].copy_from_slice(&bytes[n * width..(n + 1) * width]);
+        let new = apply(atomic, old(n * width, width as u32), [u64::from_le_bytes(value), 0], true);
+        new.to_le_bytes().into_iter().take(width)
+    };
+    (0..bytes.len() / width).flat_map(element).collect()
+}

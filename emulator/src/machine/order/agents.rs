@@ -1,0 +1,240 @@
+//! What goes on beside the threads: copies that land when they like, and barriers in shared memory that tell of it.
+//!
+//! An agent stands for all copies of which one barrier, or one thread's groups, tell. In clocks it has the number of a
+//! warp behind those of the thread block, and its time is the phase or the group: who has observed that phase knows of all
+//! that the agent did up to then. An access of an agent lies behind what the thread knows that asked for it.
+
+use std::ops::Range;
+
+use super::super::lanes::each;
+use super::cell::{Access, Clash, Force, Kind, Record};
+use super::clock::{Clock, Past};
+use super::line::LINE;
+use super::threads::{Handed, Judge, Threads, add};
+use super::{Block, Clocks, Place, View, cell_in, line_in};
+use crate::program::Order;
+
+/// Agents that have a number of a warp of their own; others share it, and have one of its lanes each.
+const ALONE: u32 = 96;
+/// Agents that a thread block may have.
+const MOST: u32 = ALONE + 32 * 96;
+
+/// What a barrier in shared memory hands on: what those knew who arrived in the present phase, and in those before.
+#[derive(Debug, Default)]
+pub(in super::super) struct Phases {
+    gathering: Option<Past>,
+    complete: Option<Past>,
+}
+
+/// An agent and its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Agent {
+    pub number: u32,
+    pub time: u32,
+}
+
+/// Why an agent's access must not be.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) enum Conflict {
+    Race(Clash),
+    /// No proxy fence lies behind this store, of one lane.
+    Unfenced(Record),
+}
+
+impl Agent {
+    /// The number of a warp, and the lanes, that it has in clocks.
+    fn place(self, warps: u32) -> (u32, u32) {
+        let number = self.number.min(MOST - 1);
+        match number < ALONE {
+            true => (warps + number, u32::MAX),
+            false => (warps + ALONE + (number - ALONE) / 32, 1 << ((number - ALONE) % 32)),
+        }
+    }
+
+    /// The agent of a record, if it is of one.
+    fn of(warp: u32, lane: u32, warps: u32) -> Option<u32> {
+        let number = warp.checked_sub(warps)?;
+        Some(if number < ALONE { number } else { ALONE + 32 * (number - ALONE) + lane })
+    }
+}
+
+impl Clocks {
+    /// The agent that made an access of which one lane is named, if it was no thread.
+    pub fn agent_of(&self, clash: &Clash) -> Option<u32> {
+        Agent::of(clash.before.access().warp, clash.other, self.warps)
+    }
+
+    /// The present time of a warp.
+    pub fn time(&mut self, block: u32, warp: u32) -> u32 {
+        self.threads(block).time(warp)
+    }
+
+    /// Those of `lanes` that do not know what a lane of some warp did at a time.
+    pub fn ignorant(&mut self, block: u32, (warp, lanes): (u32, u32), (other, lane, time): (u32, u32, u32)) -> u32 {
+        let threads = self.threads(block);
+        let knows = |n: usize| {
+            (warp, n as u32) == (other, lane) || threads.base(warp, n).known.unknown(block, other, 1 << lane, time) == 0
+        };
+        each(lanes).filter(|lane| !knows(*lane)).fold(0, |all, lane| all | 1 << lane)
+    }
+
+    /// Whether a proxy fence lies between what a lane did at a time and the present of another one.
+    pub fn is_proxied(&mut self, block: u32, (warp, lane): (u32, u32), (other, of, time): (u32, u32, u32)) -> bool {
+        self.threads(block).base(warp, lane as usize).proxied.unknown(block, other, 1 << of, time) == 0
+    }
+
+    /// Lanes execute a proxy fence; `live` have not ended.
+    pub fn proxy_fence(&mut self, block: u32, (warp, lanes): (u32, u32), live: u32) {
+        let threads = self.threads(block);
+        let own = threads.past(warp, lanes).known;
+        if threads.is_uniform(warp) && lanes & live == live {
+            let base = threads.base(warp, 0).clone();
+            let past = Past { proxied: Clock::join(&base.proxied, &own), ..base };
+            threads.set_base(warp, lanes, live, &past);
+        } else {
+            for lane in each(lanes) {
+                let base = threads.base(warp, lane).clone();
+                let past = Past { proxied: Clock::join(&base.proxied, &own), ..base };
+                threads.set_base(warp, 1 << lane, u32::MAX, &past);
+            }
+        }
+        threads.step(warp);
+    }
+
+    /// A barrier begins at a place in shared memory: nobody has arrived.
+    pub fn begin_phases(&mut self, block: u32, place: u32) {
+        self.threads(block).phases.insert(place, Phases::default());
+    }
+
+    /// Lanes arrive at the barrier at `place`.
+    pub fn arrive_in_memory(&mut self, block: u32, place: u32, (warp, lanes): (u32, u32), order: Order) {
+        let threads = self.threads(block);
+        if order == Order::Relaxed {
+            // What fences before it hand on.
+            for lane in each(lanes) {
+                let handed = threads.handed(warp, lane, word(place), false, false);
+                add(&mut threads.phases.entry(place).or_default().gathering, handed.near.as_ref());
+            }
+            return;
+        }
+        let past = threads.past(warp, lanes);
+        add(&mut threads.phases.entry(place).or_default().gathering, Some(&past));
+        threads.step(warp);
+    }
+
+    /// A phase of the barrier at `place` is complete, and with it what `agent` did up to then.
+    pub fn complete_phase(&mut self, block: u32, place: u32, agent: Option<Agent>) {
+        let warps = self.warps;
+        let phases = self.threads(block).phases.entry(place).or_default();
+        let gathered = phases.gathering.take();
+        add(&mut phases.complete, gathered.as_ref());
+        if let Some(agent) = agent {
+            let past = phases.complete.take().unwrap_or_default();
+            phases.complete = Some(with_agent(&past, block, agent, warps));
+        }
+    }
+
+    /// Lanes see that a phase of the barrier at `place` is complete; `live` have not ended.
+    pub fn observe_phase(&mut self, block: u32, place: u32, (warp, lanes): (u32, u32), live: u32, order: Order) {
+        let threads = self.threads(block);
+        let Some(past) = threads.phases.get(&place).and_then(|phases| phases.complete.clone()) else { return };
+        if order == Order::Relaxed {
+            // A fence behind it takes it over.
+            for lane in each(lanes) {
+                let found = Handed { wide: None, near: Some(past.clone()) };
+                threads.found(warp, lane, word(place), found, None, false);
+            }
+            return;
+        }
+        learn(threads, (warp, lanes), live, &past);
+    }
+
+    /// Lanes learn that an agent has done all up to a time.
+    pub fn learn_of_agent(&mut self, block: u32, (warp, lanes): (u32, u32), live: u32, agent: Agent) {
+        let warps = self.warps;
+        let threads = self.threads(block);
+        let past = with_agent(&Past::default(), block, agent, warps);
+        learn(threads, (warp, lanes), live, &past);
+    }
+
+    /// Checks and keeps an access of an agent to cells of shared memory; `asker` is the warp and the lane that asked for it.
+    /// Gives the cell that must not be accessed, and why.
+    pub fn access_by_agent(
+        &mut self,
+        block: u32,
+        cells: Range<u32>,
+        (asker, agent): ((u32, u32), Agent),
+        (kind, at): (Kind, u32),
+    ) -> Result<(), (u32, Conflict)> {
+        self.enter(block);
+        let warps = self.warps;
+        let Block { threads, shared, .. } = &mut self.present;
+        let (warp, lanes) = agent.place(warps);
+        let lanes = 1 << lanes.trailing_zeros();
+        let kept = Access { block, warp, lanes, at, kind, force: Force::Weak, extent: 0 };
+        let now = Access { warp: asker.0, lanes: 1 << asker.1, ..kept };
+        let mut cell = cells.start;
+        while cell < cells.end {
+            let (line, whole) = (cell / LINE as u32, cell.is_multiple_of(LINE as u32));
+            let end = cells.end.min((line + 1) * LINE as u32);
+            let row = (kept, agent.time);
+            if whole
+                && end - cell == LINE as u32
+                && line_in(shared, line).keep_of_agent(&Judge::new(threads), asker, row)
+            {
+                cell = end;
+                continue;
+            }
+            line_in(shared, line).open();
+            for number in cell..end {
+                let view = View { judge: Judge::new(threads), pages: Some(shared) };
+                if let Some(clash) = view.clash(number, &now, &mut || false) {
+                    return Err((number, Conflict::Race(clash)));
+                }
+                let unfenced = |record: &Record| is_unfenced(threads, record, asker, warps);
+                if kind == Kind::Read
+                    && let Some(record) = view.written(number).filter(unfenced)
+                {
+                    return Err((number, Conflict::Unfenced(record)));
+                }
+                cell_in(shared, number).keep_of_agent(kept, agent.time);
+            }
+            cell = end;
+        }
+        Ok(())
+    }
+}
+
+/// Whether no proxy fence lies behind a thread's store.
+fn is_unfenced(threads: &Threads, record: &Record, asker: (u32, u32), warps: u32) -> bool {
+    let then = record.access();
+    then.warp < warps
+        && threads.base(asker.0, asker.1 as usize).proxied.unknown(then.block, then.warp, then.lanes, record.time())
+            != 0
+}
+
+fn word(place: u32) -> Place {
+    Place { buffer: None, cell: place }
+}
+
+fn with_agent(past: &Past, block: u32, agent: Agent, warps: u32) -> Past {
+    let (warp, lanes) = agent.place(warps);
+    Past { known: past.known.with(block, [(warp, lanes, agent.time)].into_iter()), ..past.clone() }
+}
+
+/// Lanes learn what somebody knew.
+fn learn(threads: &mut Threads, (warp, lanes): (u32, u32), live: u32, past: &Past) {
+    if threads.is_uniform(warp) && lanes & live == live {
+        let joined = threads.base(warp, 0).join(past);
+        if !joined.is_same(threads.base(warp, 0)) {
+            threads.set_base(warp, lanes, live, &joined);
+        }
+        return;
+    }
+    for lane in each(lanes) {
+        let joined = threads.base(warp, lane).join(past);
+        if !joined.is_same(threads.base(warp, lane)) {
+            threads.set_base(warp, 1 << lane, u32::MAX, &joined);
+        }
+    }
+}

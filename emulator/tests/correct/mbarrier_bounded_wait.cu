@@ -1,0 +1,32 @@
+// Asks a few times, and does something else where the phase is not complete: no wait without end.
+
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+__device__ void init(unsigned long long& bar, int count) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at(&bar)), "r"(count) : "memory");
+}
+
+__device__ unsigned long long arrive(unsigned long long& bar) {
+    unsigned long long state;
+    asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at(&bar)) : "memory");
+    return state;
+}
+
+extern "C" __global__ void kernel(const float* A, float* C) {
+    __shared__ float values[64];
+    __shared__ unsigned long long bar;
+    int t = threadIdx.x;
+    if (t == 0) init(bar, 64);
+    __syncthreads();
+
+    values[t] = A[t];
+    int done = 0;
+    if (t >= 32) arrive(bar);
+    for (int n = 0; n < 200 && !done; ++n) {
+        asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%1], 0;\nselp.u32 %0, 1, 0, p;\n}"
+                     : "=r"(done)
+                     : "r"(at(&bar))
+                     : "memory");
+    }
+    C[t] = done ? -1.0f : values[t];
+}

@@ -1,0 +1,39 @@
+// Copies tell an mbarrier when they have landed, beside the arrivals of the threads; some threads wait for their own, too.
+
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+__device__ void init(unsigned long long& bar, int count) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at(&bar)), "r"(count) : "memory");
+}
+
+__device__ void copy(float* to, const float* from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at(to)), "l"(from) : "memory");
+}
+
+__device__ unsigned long long arrive(unsigned long long& bar) {
+    unsigned long long state;
+    asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at(&bar)) : "memory");
+    return state;
+}
+
+__device__ void wait(unsigned long long& bar, unsigned long long state) {
+    asm volatile(
+        "{\n.reg .pred done;\nAGAIN:\nmbarrier.test_wait.shared.b64 done, [%0], %1;\n@!done bra AGAIN;\n}" ::"r"(at(&bar)),
+        "l"(state)
+        : "memory");
+}
+
+extern "C" __global__ void kernel(const float* A, float* C) {
+    __shared__ float values[64];
+    __shared__ unsigned long long bar;
+    int t = threadIdx.x;
+    if (t == 0) init(bar, 64);
+    __syncthreads();
+
+    copy(&values[t], &A[t]);
+    asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"(at(&bar)) : "memory");
+    if (t < 20) asm volatile("cp.async.wait_all;" ::: "memory");
+    float own = t < 20 ? values[t] : 0;
+    wait(bar, arrive(bar));
+    C[t] = values[63 - t] + own;
+}

@@ -1,0 +1,31 @@
+// Of two mbarriers one is initialised; the other one is used.
+
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+__device__ void init(unsigned long long& bar, int count) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at(&bar)), "r"(count) : "memory");
+}
+
+__device__ unsigned long long arrive(unsigned long long& bar) {
+    unsigned long long state;
+    asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at(&bar)) : "memory");
+    return state;
+}
+
+__device__ void wait(unsigned long long& bar, int parity) {
+    asm volatile(
+        "{\n.reg .pred done;\nAGAIN:\nmbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n@!done bra AGAIN;\n}" ::"r"(
+            at(&bar)),
+        "r"(parity)
+        : "memory");
+}
+
+extern "C" __global__ void kernel(const float* A, float* C) {
+    __shared__ unsigned long long bars[2];
+    int t = threadIdx.x;
+    if (t == 0) init(bars[0], 64);
+    __syncthreads();
+    arrive(bars[1]);
+    wait(bars[1], 0);
+    C[t] = A[t];
+}

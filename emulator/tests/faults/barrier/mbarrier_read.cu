@@ -1,0 +1,26 @@
+// The phase is read out of the mbarrier's bytes.
+
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+__device__ void init(unsigned long long& bar, int count) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at(&bar)), "r"(count) : "memory");
+}
+
+__device__ unsigned long long arrive(unsigned long long& bar) {
+    unsigned long long state;
+    asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at(&bar)) : "memory");
+    return state;
+}
+
+extern "C" __global__ void kernel(const float* A, float* C) {
+    __shared__ float values[64];
+    __shared__ unsigned long long bar;
+    int t = threadIdx.x;
+    if (t == 0) init(bar, 64);
+    __syncthreads();
+
+    values[t] = A[t];
+    arrive(bar);
+    unsigned long long now = *(volatile unsigned long long*)&bar;
+    C[t] = now >> 63 ? values[63 - t] : 0;
+}

@@ -1,0 +1,39 @@
+// Two warps wait for each other, and each would arrive behind its wait.
+
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+__device__ void init(unsigned long long& bar, int count) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at(&bar)), "r"(count) : "memory");
+}
+
+__device__ unsigned long long arrive(unsigned long long& bar) {
+    unsigned long long state;
+    asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at(&bar)) : "memory");
+    return state;
+}
+
+__device__ void wait(unsigned long long& bar, int parity) {
+    asm volatile(
+        "{\n.reg .pred done;\nAGAIN:\nmbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n@!done bra AGAIN;\n}" ::"r"(
+            at(&bar)),
+        "r"(parity)
+        : "memory");
+}
+
+extern "C" __global__ void kernel(const float* A, float* C) {
+    __shared__ unsigned long long mine, yours;
+    int t = threadIdx.x;
+    if (t == 0) {
+        init(mine, 32);
+        init(yours, 32);
+    }
+    __syncthreads();
+    if (t < 32) {
+        wait(yours, 0);
+        arrive(mine);
+    } else {
+        wait(mine, 0);
+        arrive(yours);
+    }
+    C[t] = A[t];
+}

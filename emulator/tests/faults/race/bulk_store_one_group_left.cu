@@ -1,0 +1,28 @@
+// One group may be under way, and that is the one that matters.
+
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+__device__ void fence_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+__device__ void store(void* to, const void* from, int bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(at(from)), "r"(bytes)
+                 : "memory");
+}
+
+__device__ void commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+
+extern "C" __global__ void kernel(const float* A, float* C) {
+    __shared__ __align__(128) float tile[64];
+    int t = threadIdx.x;
+    for (int round = 0; round < 2; ++round) {
+        tile[t] = A[t] + round;
+        fence_proxy();
+        __syncthreads();
+        if (t == 0) {
+            store(C, tile, sizeof(tile));
+            commit();
+            asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+        }
+        __syncthreads();
+    }
+}

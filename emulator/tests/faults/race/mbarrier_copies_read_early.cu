@@ -1,0 +1,32 @@
+// The thread reads what its copy brings before it knows that it has landed.
+
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+__device__ void init(unsigned long long& bar, int count) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at(&bar)), "r"(count) : "memory");
+}
+
+__device__ void copy(float* to, const float* from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at(to)), "l"(from) : "memory");
+}
+
+__device__ unsigned long long arrive(unsigned long long& bar) {
+    unsigned long long state;
+    asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at(&bar)) : "memory");
+    return state;
+}
+
+extern "C" __global__ void kernel(const float* A, float* C) {
+    __shared__ float values[64];
+    __shared__ unsigned long long bar;
+    int t = threadIdx.x;
+    if (t == 0) init(bar, 64);
+    __syncthreads();
+
+    values[t] = 0;
+    __syncthreads();
+    copy(&values[t], &A[t]);
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(at(&bar)) : "memory");
+    asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%0], 0;\n}" ::"r"(at(&bar)) : "memory");
+    C[t] = values[t];
+}
