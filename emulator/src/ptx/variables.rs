@@ -43,6 +43,9 @@ impl Parser {
                     let Some(bytes) = scalar.strip_prefix('.').and_then(type_bytes) else {
                         return error(line, format!("`{scalar}` is no type of a variable"));
                     };
+                    if bytes == 16 && self.version < (8, 3) {
+                        return error(line, "`.b128` needs `.version` 8.3 or later");
+                    }
                     kind = scalar[1..].to_string();
                     element = Some(lanes * bytes);
                 }
