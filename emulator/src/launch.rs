@@ -8,6 +8,7 @@ use crate::machine::{Context, Pause, Shape, Tally, Worker, run_alone, run_block,
 use crate::marks::{Owner, Use, Watch};
 use crate::occupancy::occupancy;
 use crate::program::Program;
+use crate::tensor::Generation;
 use crate::{Argument, Buffer, Counters, Device, Dim3, Fault, Kernel, Launch, LaunchError, Refusal, Report, Trace};
 
 /// Threads that a block may have on every GPU.
@@ -154,6 +155,7 @@ impl Device {
             sanitize: launch.sanitize,
             instruction_limit: launch.instruction_limit,
             schedule: launch.schedule,
+            generation: Generation::of(launch.architecture),
             residency: residency(&kernel.program, launch),
             thorough: pass.thorough,
             doubtful: AtomicBool::new(false),

@@ -11,6 +11,7 @@ use super::lanes::{LANES, Lanes};
 use super::warp::Warp;
 use crate::Fault;
 use crate::program::{Instruction, Op};
+use crate::tensor::{Arithmetic, Sums, Tile, product};
 
 /// Steps the worker's thread block until it ends or pauses.
 pub(crate) fn run_block(worker: &mut Worker) -> Result<Pause, Box<Fault>> {
@@ -64,6 +65,22 @@ pub(super) fn step_probed(worker: &mut Worker, warp: &mut Warp) -> Result<bool, 
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
 fn step_probed_avx2(worker: &mut Worker, warp: &mut Warp) -> Result<bool, Box<Fault>> {
     worker.run_warp::<PROBED>(warp)
+}
+
+/// Multiplies a tile of a warp.
+pub(super) fn multiply_tile(arithmetic: &Arithmetic, tile: &Tile, sums: &mut Sums) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the CPU has the instructions that the function is compiled for.
+        return unsafe { multiply_tile_avx2(arithmetic, tile, sums) };
+    }
+    product(arithmetic, tile, sums);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+fn multiply_tile_avx2(arithmetic: &Arithmetic, tile: &Tile, sums: &mut Sums) {
+    product(arithmetic, tile, sums);
 }
 
 /// The instructions that a copy of the interpreter is compiled for: those of its target features alone…

@@ -31,6 +31,8 @@ struct Layout {
 
 fn layout(format: Format) -> Layout {
     match format {
+        Format::E4m3 => Layout { precision: 4, lowest: -6, tail: 0, bits: 8 },
+        Format::E5m2 => Layout { precision: 3, lowest: -14, tail: 0, bits: 8 },
         Format::F16 => Layout { precision: 11, lowest: -14, tail: 0, bits: 16 },
         Format::Bf16 => Layout { precision: 8, lowest: -126, tail: 0, bits: 16 },
         Format::Tf32 => Layout { precision: 11, lowest: -126, tail: 13, bits: 32 },
@@ -42,6 +44,7 @@ fn layout(format: Format) -> Layout {
 /// The NaN that the hardware gives for a format.
 pub(super) fn nan(format: Format) -> u64 {
     match format {
+        Format::E4m3 | Format::E5m2 => 0x7f,
         Format::F16 | Format::Bf16 => 0x7fff,
         Format::F32 => 0x7fff_ffff,
         Format::Tf32 => 0x7fff_e000,

@@ -30,7 +30,7 @@ impl Worker<'_> {
             }
             Extension::Multiply(multiply) => {
                 self.check_whole_warp(warp, mask, at)?;
-                warp.multiply(extended, multiply);
+                warp.multiply(extended, multiply, self.context.generation);
             }
             Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect => {
                 unreachable!("lanes meet for these at the end of a block")

@@ -199,7 +199,7 @@ fn float_form(parts: &[&str]) -> Option<(General, Class)> {
     let [kind] = rest[..] else { return None };
     let packed = kind.ends_with("x2");
     let Number::Float(format) = Number::named(kind.trim_end_matches("x2"))? else { return None };
-    if format == Format::Tf32 || packed && format == Format::F64 {
+    if matches!(format, Format::Tf32 | Format::E4m3 | Format::E5m2) || packed && format == Format::F64 {
         return None;
     }
     let class = match (format, op) {

@@ -46,7 +46,7 @@ impl Cut {
     fn multiply(&self) -> Multiply {
         let m = if self.accumulator == Accumulator::F64 { 8 } else { 16 };
         let (a, b) = (self.element, self.element);
-        Multiply { m, k: self.k as u8, a, b, accumulator: self.accumulator, saturate: false }
+        Multiply { m, k: self.k as u16, a, b, accumulator: self.accumulator, saturate: false }
     }
 
     /// The registers of `a` (0), `b` (1), or `c` and `d` (2), tile by tile.
@@ -109,7 +109,7 @@ impl Decoder<'_> {
         load: bool,
     ) -> Result<(), PtxError> {
         let sums = which == 2;
-        let cut = match (sums, element_of(kind), accumulator_of(kind)) {
+        let cut = match (sums, Element::named(kind, false), Accumulator::named(kind)) {
             (false, Some(Element::Float(Format::F64)), _) => {
                 Cut::of(shape, Element::Float(Format::F64), Accumulator::F64)
             }
@@ -237,7 +237,7 @@ impl Decoder<'_> {
         [a, b, sums]: [&str; 3],
         saturate: bool,
     ) -> Result<(), PtxError> {
-        let cut = match (element_of(a), accumulator_of(sums)) {
+        let cut = match (Element::named(a, false), Accumulator::named(sums)) {
             (Some(element), Some(accumulator)) if a == b => Cut::of(shape, element, accumulator),
             _ => None,
         };
@@ -294,25 +294,6 @@ impl Decoder<'_> {
         self.push(Op::Alu { code, d, a, b, c }, None, words, None);
         d
     }
-}
-
-fn element_of(kind: &str) -> Option<Element> {
-    match Number::named(kind)? {
-        Number::Float(Format::F32) => None,
-        Number::Float(format) => Some(Element::Float(format)),
-        Number::Integer { bits: 8, signed } => Some(Element::Byte { signed }),
-        _ => None,
-    }
-}
-
-fn accumulator_of(kind: &str) -> Option<Accumulator> {
-    Some(match kind {
-        "f16" => Accumulator::F16,
-        "f32" => Accumulator::F32,
-        "f64" => Accumulator::F64,
-        "s32" => Accumulator::S32,
-        _ => return None,
-    })
 }
 
 /// Rows and columns of D, and the extent along K.
