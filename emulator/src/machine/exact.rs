@@ -71,7 +71,9 @@ pub(super) fn infinity(format: Format, negative: bool) -> u64 {
     let Layout { precision, tail, bits, .. } = layout(format);
     let fraction = precision as u32 - 1 + tail;
     let exponent_ones = (1u64 << (bits - 1 - fraction)) - 1;
-    exponent_ones << fraction | if negative { sign_bit(format) } else { 0 }
+    // e4m3 has none; what lies behind its numbers is its NaN.
+    let behind = if format == Format::E4m3 { 7 } else { 0 };
+    exponent_ones << fraction | behind | if negative { sign_bit(format) } else { 0 }
 }
 
 pub(super) fn largest(format: Format, negative: bool) -> u64 {
@@ -86,7 +88,7 @@ pub(super) fn unpack(format: Format, pattern: u64) -> Value {
     let fraction = pattern & ((1 << fraction_bits) - 1);
     let biased = pattern >> fraction_bits & ((1 << exponent_bits) - 1);
     let negative = pattern >> (bits - tail - 1) & 1 == 1;
-    if biased == (1 << exponent_bits) - 1 {
+    if biased == (1 << exponent_bits) - 1 && (format != Format::E4m3 || fraction == 7) {
         return if fraction == 0 { Value::Infinite { negative } } else { Value::Nan };
     }
     let (significand, exponent) = match biased {

@@ -39,9 +39,11 @@ impl Warp {
                 let (k, half_sums) = (usize::from(multiply.k), multiply.accumulator == Accumulator::F16);
                 let arithmetic = generation.arithmetic(Unit::Warp, [a, b], k, half_sums);
                 let halves = arithmetic.in_halves;
-                let factor = |format: Format| move |bits: u32| match halves {
-                    true => Factor::of(Format::F16, half_of(format, bits)),
-                    false => Factor::of(format, bits),
+                let factor = |format: Format| {
+                    move |bits: u32| match halves {
+                        true => Factor::of(Format::F16, half_of(format, bits)),
+                        false => Factor::of(format, bits),
+                    }
                 };
                 let (rows, columns) = self.factors(&operands, factor(a), factor(b), halves);
                 let tile = Tile { a: &rows, b: &columns, m: multiply.m.into(), k };
@@ -49,9 +51,11 @@ impl Warp {
             }
             (Element::Bit { and }, _) => self.count_bits(&operands, and, &mut sums),
             _ => {
-                let factor = |element: Element| move |bits: u32| {
-                    let Element::Integer { bits: width, signed } = element else { return Factor::integer(0) };
-                    Factor::integer(extend(bits.into(), width, signed) as i32)
+                let factor = |element: Element| {
+                    move |bits: u32| {
+                        let Element::Integer { bits: width, signed } = element else { return Factor::integer(0) };
+                        Factor::integer(extend(bits.into(), width, signed) as i32)
+                    }
                 };
                 let (rows, columns) = self.factors(&operands, factor(multiply.a), factor(multiply.b), false);
                 let tile = Tile { a: &rows, b: &columns, m: multiply.m.into(), k: multiply.k.into() };

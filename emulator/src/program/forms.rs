@@ -35,6 +35,8 @@ impl<'a> Modifiers<'a> {
                 }
                 (_, "ftz") => found.mode.flush = true,
                 (_, "sat") => found.mode.clamp = Clamp::Saturate,
+                (_, "relu") if found.mode.clamp == Clamp::Finite => found.mode.clamp = Clamp::ReluFinite,
+                (_, "satfinite") if found.mode.clamp == Clamp::Relu => found.mode.clamp = Clamp::ReluFinite,
                 (_, "relu") => found.mode.clamp = Clamp::Relu,
                 (_, "satfinite") => found.mode.clamp = Clamp::Finite,
                 (_, "NaN") => found.mode.nan = true,

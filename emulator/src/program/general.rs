@@ -91,6 +91,8 @@ pub(crate) enum Clamp {
     Relu,
     /// `.satfinite`: the largest finite number instead of an infinity.
     Finite,
+    /// Both of them.
+    ReluFinite,
 }
 
 /// The modifiers of a floating-point instruction.
@@ -281,6 +283,12 @@ pub(crate) enum General {
     /// Two f32 to a packed pair, the first in the upper half.
     ConvertPair {
         to: Format,
+        mode: Mode,
+    },
+    /// A packed pair to another one.
+    ConvertHalves {
+        to: Format,
+        from: Format,
         mode: Mode,
     },
     /// Of the lower (0) or upper (1) half of packed operands; 0 for others.

@@ -18,7 +18,6 @@ pub(crate) enum Generation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Warp,
-    #[cfg_attr(not(test), expect(dead_code, reason = "`wgmma` will say it"))]
     Group,
 }
 

@@ -112,7 +112,8 @@ fn fused(arithmetic: &Arithmetic, formats: [Format; 2], a: &[u32], b: &[u32], c:
         match (value(formats[0], *a), value(formats[1], *b)) {
             (Value::Nan, _) | (_, Value::Nan) => nan = true,
             (Value::Infinite(_), Value::Finite(_, 0, ..)) | (Value::Finite(_, 0, ..), Value::Infinite(_)) => nan = true,
-            (Value::Infinite(x), Value::Infinite(y) | Value::Finite(y, ..)) | (Value::Finite(x, ..), Value::Infinite(y)) => {
+            (Value::Infinite(x), Value::Infinite(y) | Value::Finite(y, ..))
+            | (Value::Finite(x, ..), Value::Infinite(y)) => {
                 infinities.push(x != y);
             }
             (Value::Finite(x, p, v, e), Value::Finite(y, q, w, f)) => terms.push((x != y, p * q, v + w, e + f)),

@@ -204,31 +204,26 @@ fn each_generation_adds_as_many_as_it_can() {
         let arithmetic = generation.arithmetic(Unit::Warp, [format; 2], k, false);
         (arithmetic.terms, arithmetic.cut)
     };
-    assert_eq!([Volta, Turing, Ampere, Ada, Hopper, Blackwell].map(|g| of(g, F16, 16)), [
-        (4, 23),
-        (8, 24),
-        (8, 24),
-        (8, 24),
-        (16, 25),
-        (16, 25)
-    ]);
+    assert_eq!(
+        [Volta, Turing, Ampere, Ada, Hopper, Blackwell].map(|g| of(g, F16, 16)),
+        [(4, 23), (8, 24), (8, 24), (8, 24), (16, 25), (16, 25)]
+    );
     assert_eq!([Ampere, Ada, Hopper].map(|g| of(g, Tf32, 8)), [(4, 24), (4, 24), (8, 25)]);
     assert_eq!([Ada, Hopper, Blackwell].map(|g| of(g, E4m3, 32)), [(16, 13), (16, 25), (32, 25)]);
-    assert_eq!([70, 75, 86, 89, 90, 100, 120].map(Generation::of), [
-        Volta, Turing, Ampere, Ada, Hopper, Blackwell, Blackwell
-    ]);
+    assert_eq!(
+        [70, 75, 86, 89, 90, 100, 120].map(Generation::of),
+        [Volta, Turing, Ampere, Ada, Hopper, Blackwell, Blackwell]
+    );
     // Two halves: the second begins with the first's result, of which the last bits are cut.
     let mut pairs = vec![(ONE, ONE)];
     pairs.extend([(0, 0); 7]);
     pairs.extend([(power(-13), power(-13)); 8]);
-    let sum = |generation: Generation| {
-        sum_of(&generation.arithmetic(Unit::Warp, [F16; 2], 16, false), [F16; 2], &pairs, 0)
-    };
+    let sum =
+        |generation: Generation| sum_of(&generation.arithmetic(Unit::Warp, [F16; 2], 16, false), [F16; 2], &pairs, 0);
     assert_eq!([sum(Ampere), sum(Hopper)].map(float), [1.0; 2]);
     pairs.swap(0, 8);
-    let sum = |generation: Generation| {
-        sum_of(&generation.arithmetic(Unit::Warp, [F16; 2], 16, false), [F16; 2], &pairs, 0)
-    };
+    let sum =
+        |generation: Generation| sum_of(&generation.arithmetic(Unit::Warp, [F16; 2], 16, false), [F16; 2], &pairs, 0);
     // Eight, now in the first half but for one, are 7 × 2^-26 as an addend of 1: below its last bit but not cut off by Hopper …
     assert_eq!([sum(Ampere), sum(Hopper)].map(float), [1.0; 2]);
 }
@@ -255,7 +250,11 @@ fn every_number_of_8_bits_is_one_of_16() {
     for format in [E4m3, E5m2] {
         for bits in 0..=255 {
             let (narrow, wide) = (Factor::of(format, bits), Factor::of(F16, super::half_of(format, bits)));
-            assert_eq!((narrow.is_nan(), narrow.is_infinite()), (wide.is_nan(), wide.is_infinite()), "{format:?} {bits:x}");
+            assert_eq!(
+                (narrow.is_nan(), narrow.is_infinite()),
+                (wide.is_nan(), wide.is_infinite()),
+                "{format:?} {bits:x}"
+            );
             let number = |factor: Factor, fraction: i32| match factor.is_zero() {
                 true => 0.0,
                 false => f64::from(factor.significand) * 2f64.powi(factor.exponent - fraction),
@@ -312,7 +311,9 @@ fn chance_and_the_slow_model_agree() {
     let mut ways = Vec::new();
     for architecture in [70, 75, 80, 89, 90, 100] {
         for formats in pairs {
-            for (unit, half_sums) in [(Unit::Warp, false), (Unit::Warp, true), (Unit::Group, false), (Unit::Group, true)] {
+            for (unit, half_sums) in
+                [(Unit::Warp, false), (Unit::Warp, true), (Unit::Group, false), (Unit::Group, true)]
+            {
                 ways.push((Generation::of(architecture), formats, unit, half_sums));
             }
         }
@@ -332,7 +333,10 @@ fn chance_and_the_slow_model_agree() {
             let pairs: Vec<(u32, u32)> = a.iter().copied().zip(b.iter().copied()).collect();
             let (ours, model) =
                 (sum_of(&arithmetic, formats, &pairs, c), model::chain(&arithmetic, formats, &a, &b, c));
-            assert_eq!(ours, model, "{generation:?} {formats:?} {arithmetic:?} {a:x?} {b:x?} {c:x}: {ours:x} {model:x}");
+            assert_eq!(
+                ours, model,
+                "{generation:?} {formats:?} {arithmetic:?} {a:x?} {b:x?} {c:x}: {ours:x} {model:x}"
+            );
         }
     }
 }
