@@ -9,6 +9,7 @@ mod flow;
 mod fragments;
 mod litmus;
 mod matrices;
+mod narrow;
 mod pointers;
 mod prints;
 mod registers;
