@@ -10,7 +10,6 @@ use std::ptr;
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys};
 use libloading::Library;
 use rung::form::{Form, Layout};
-use rung::level::Parameter;
 use rung::task::Operand;
 use rung::{Dtype, Element, Shape};
 
@@ -177,49 +176,32 @@ pub(crate) fn assemble(context: &CudaContext, ptx: &str, optimization: u32) -> R
     }
 }
 
-/// Launches a kernel with its arguments, in its order.
+/// Launches a kernel with its arguments, in its order, and A, B and C at these addresses.
 pub(crate) fn launch(
     stream: &CudaStream,
     function: &CudaFunction,
     config: LaunchConfig,
-    [a, b, c]: [&CudaSlice<u8>; 3],
-    operands: &[Operand],
-) -> Result<(), DriverError> {
-    let mut arguments = stream.launch_builder(function);
-    for operand in operands {
-        match operand {
-            Operand::A => arguments.arg(a),
-            Operand::B => arguments.arg(b),
-            Operand::C => arguments.arg(c),
-            Operand::U32(value) => arguments.arg(value),
-            Operand::U64(value) => arguments.arg(value),
-            Operand::F32(value) => arguments.arg(value),
-            Operand::F64(value) => arguments.arg(value),
-        };
-    }
-    // SAFETY: a task's operands are as many and as wide as its kernel's parameters; that the kernel stays within
-    // its buffers is what the emulator and compute-sanitizer check.
-    unsafe { arguments.launch(config).map(|_| ()) }
-}
-
-/// Launches a kernel with its arguments as values, in its order, each of 32 or 64 bits.
-pub(crate) fn submit(
-    stream: &CudaStream,
-    function: &CudaFunction,
-    [grid, block]: [[u32; 3]; 2],
-    shared: u32,
-    values: &[u64],
+    [a, b, c]: [u64; 3],
+    operands: impl Iterator<Item = Operand>,
 ) -> Result<(), DriverError> {
     stream.context().bind_to_thread()?;
-    let mut pointers = [ptr::null_mut(); Parameter::ANY_FORM.len()];
-    for (pointer, value) in pointers.iter_mut().zip(values) {
-        *pointer = ptr::from_ref(value).cast_mut().cast::<c_void>();
-    }
+    // Little-endian, as every host of a CUDA GPU is: an argument of 32 bits is the first half of 64.
+    let value = |operand| match operand {
+        Operand::A => a,
+        Operand::B => b,
+        Operand::C => c,
+        Operand::U32(value) => value.into(),
+        Operand::U64(value) => value,
+        Operand::F32(value) => value.to_bits().into(),
+        Operand::F64(value) => value.to_bits(),
+    };
+    let mut values: Vec<u64> = operands.map(value).collect();
+    let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|value| ptr::from_mut(value).cast()).collect();
+    let LaunchConfig { grid_dim: (x, y, z), block_dim: (bx, by, bz), shared_mem_bytes: shared } = config;
     let (function, stream, none) = (function.cu_function(), stream.cu_stream(), ptr::null_mut());
-    let ([x, y, z], [bx, by, bz]) = (grid, block);
-    // SAFETY: the signature is cuda.h's; a plan's values are as many as its kernel's parameters and at least as wide, and are
-    // copied before the call returns; that the kernel stays within its matrices, whose sizes were checked, is what the
-    // emulator and compute-sanitizer check.
+    // SAFETY: the signature is cuda.h's; a task's operands are as many as its kernel's parameters, each with room for 64 bits, and
+    // are copied before the call returns; that the kernel stays within its matrices is what the emulator and
+    // compute-sanitizer check.
     unsafe { sys::cuLaunchKernel(function, x, y, z, bx, by, bz, shared, stream, pointers.as_mut_ptr(), none).result() }
 }
 

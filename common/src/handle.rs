@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use cudarc::driver::{CudaFunction, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr};
+use cudarc::driver::{CudaFunction, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, ValidAsZeroBits};
 use rung::form::{Form, Specialization};
 use rung::kernel::Kernel;
-use rung::level::Parameter;
 use rung::matrix::Scalar;
 use rung::{Build, Dtype, Error, Level, Shape};
 
 use crate::choice::best_in;
-use crate::device::cuda::{Gpu, failed};
+use crate::device::cuda::{Gpu, config, failed};
 use crate::ffi;
 use crate::kernel::nvrtc;
+use crate::multiply::exact;
 
 /// Products that it remembers how to launch, before it forgets them all: a launch is resolved anew in less than a millisecond.
 const REMEMBERED: usize = 4096;
@@ -23,7 +23,8 @@ const REMEMBERED: usize = 4096;
 /// A first call with new sizes resolves which level multiplies, with which tile sizes, and loads its kernel; after that, a call
 /// looks up what to launch, and launches it: it waits for nothing, and allocates no memory of the GPU. Threads may share a handle.
 /// Kernels that add up parts of a sum have room for these in global memory, so each stream gets kernels of its own, and
-/// calls on different streams may overlap.
+/// calls on different streams may overlap. A handle keeps a stream's kernels, and the stream, as long as it lives: few streams
+/// for many calls are better than many.
 ///
 /// ```no_run
 /// use common::form::Form;
@@ -52,7 +53,7 @@ pub struct Handle {
 /// What has been loaded and resolved.
 #[derive(Debug, Default)]
 struct Ready {
-    kernels: Vec<(Build, usize, CudaFunction)>,
+    kernels: Vec<(Build, Arc<CudaStream>, CudaFunction)>,
     launches: HashMap<Key, Arc<Launch>>,
 }
 
@@ -63,6 +64,7 @@ struct Key {
     shape: Shape,
     specialization: Specialization,
     padding: [u32; 3],
+    /// Its address: the kernels keep the stream, so no other one gets it.
     stream: usize,
 }
 
@@ -71,11 +73,7 @@ struct Key {
 struct Launch {
     build: Build,
     function: CudaFunction,
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared: u32,
-    /// Its address names it among the keys: it lives as long as they.
-    _stream: Arc<CudaStream>,
+    config: LaunchConfig,
 }
 
 /// Products of one size, each matrix so many elements behind the one before.
@@ -161,9 +159,31 @@ impl Handle {
         let size = T::ELEMENT.bytes() as u64;
         for number in 0..u64::from(batch.count) {
             let [a, b, c] = [(a, 0), (b, 1), (c, 2)].map(|(p, i): (u64, usize)| p + number * batch.strides[i] * size);
-            launch.submit(stream, &shape, form, [a, b, c]).map_err(|e| failed("launching the kernel", e))?;
+            let launched =
+                ffi::launch(stream, &launch.function, launch.config, [a, b, c], launch.build.operands(&shape, form));
+            launched.map_err(|e| failed("launching the kernel", e))?;
         }
         Ok(())
+    }
+
+    /// `A·B` of matrices of the host: a convenience that copies them to the GPU, and the result back. Row-major, without padding, A M × K, B K × N.
+    ///
+    /// # Errors
+    /// As of [`multiply`](crate::multiply()), and where the GPU has no room for the three.
+    pub fn multiply<T: Scalar + DeviceRepr + ValidAsZeroBits>(
+        &self,
+        shape: Shape,
+        a: &[T],
+        b: &[T],
+    ) -> Result<Vec<T>, Error> {
+        exact(&shape, a.len(), b.len())?;
+        let stream = self.gpu.stream();
+        let copying = |error| failed("copying the matrices", error);
+        let upload = |matrix: &[T]| stream.clone_htod(matrix).map_err(copying);
+        let (a, b) = (upload(a)?, upload(b)?);
+        let mut c = stream.alloc_zeros::<T>(shape.m as usize * shape.n as usize).map_err(copying)?;
+        self.gemm(stream, shape, &Form::PLAIN, &a, &b, &mut c)?;
+        stream.clone_dtoh(&c).map_err(copying)
     }
 
     /// What to launch: remembered, or resolved and loaded now.
@@ -196,59 +216,18 @@ impl Handle {
                 Error::usage(message, "levels that take any form need a GPU of sm_80, or NVRTC for what is not shipped")
             })?;
         let plan = build.plan_in(shape, *form)?;
-        let known = ready.kernels.iter().find(|(other, on, _)| *other == build && *on == key.stream);
+        let known = ready.kernels.iter().find(|(other, on, _)| *other == build && on.cu_stream() == stream.cu_stream());
         let function = match known {
             Some((_, _, function)) => function.clone(),
             None => {
                 let kernel = Kernel::obtain(&build, self.gpu.architecture(), nvrtc::find)?;
                 let function = self.gpu.ready(&plan.task(&kernel))?;
-                ready.kernels.push((build.clone(), key.stream, function.clone()));
+                ready.kernels.push((build.clone(), stream.clone(), function.clone()));
                 function
             }
         };
-        let (grid, block) = (plan.launch.grid, plan.launch.block);
-        Ok(Launch {
-            function,
-            grid: [grid.x, grid.y, grid.z],
-            block: [block.x, block.y, block.z],
-            shared: build.dynamic_shared(),
-            build,
-            _stream: stream.clone(),
-        })
-    }
-}
-
-impl Launch {
-    /// Submits it with these addresses of A, B and C.
-    fn submit(
-        &self,
-        stream: &CudaStream,
-        shape: &Shape,
-        form: &Form,
-        [a, b, c]: [u64; 3],
-    ) -> Result<(), cudarc::driver::DriverError> {
-        let [lda, ldb, ldc] = form.leading(shape);
-        let double = self.build.configuration.dtype == Dtype::F64;
-        let factor = |factor: f64| if double { factor.to_bits() } else { u64::from((factor as f32).to_bits()) };
-        // Little-endian, as every host of a CUDA GPU is: an argument of 32 bits is the first half of 64.
-        let mut values = [0; Parameter::ANY_FORM.len()];
-        let parameters = self.build.level.needs.parameters;
-        for (value, parameter) in values.iter_mut().zip(parameters) {
-            *value = match parameter {
-                Parameter::A => a,
-                Parameter::B => b,
-                Parameter::C => c,
-                Parameter::M => u64::from(shape.m),
-                Parameter::N => u64::from(shape.n),
-                Parameter::K => u64::from(shape.k),
-                Parameter::Lda => lda,
-                Parameter::Ldb => ldb,
-                Parameter::Ldc => ldc,
-                Parameter::Alpha => factor(form.alpha),
-                Parameter::Beta => factor(form.beta),
-            };
-        }
-        ffi::submit(stream, &self.function, [self.grid, self.block], self.shared, &values[..parameters.len()])
+        let config = config(&plan.launch, build.dynamic_shared());
+        Ok(Launch { build, function, config })
     }
 }
 

@@ -42,7 +42,7 @@ use crate::kernel::{Kernel, nvrtc};
 /// );
 /// ```
 pub fn multiply<T: Scalar>(choice: Choice, device: &Device, shape: Shape, a: &[T], b: &[T]) -> Result<Vec<T>, Error> {
-    check(&shape, a.len(), b.len())?;
+    exact(&shape, a.len(), b.len())?;
     let dtype = Dtype::of_all(T::ELEMENT);
     let build = match choice {
         Choice::Level(level) => fitting(level.default_build(dtype), &Card::of_architecture(device.architecture()))?.0,
@@ -57,7 +57,8 @@ pub fn multiply<T: Scalar>(choice: Choice, device: &Device, shape: Shape, a: &[T
         .ok_or_else(|| Error::usage(format!("C is {}, and not what was asked for", c.element()), "ask for its type"))
 }
 
-fn check(shape: &Shape, a: usize, b: usize) -> Result<(), Error> {
+/// Refuses slices that have not as many elements as the shape says.
+pub(crate) fn exact(shape: &Shape, a: usize, b: usize) -> Result<(), Error> {
     let Shape { m, n, k } = *shape;
     if m.min(n).min(k) == 0 {
         return Err(Error::usage(format!("a size of {shape} is 0"), "every size is at least 1"));

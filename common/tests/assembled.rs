@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use common::kernel::lower::declared;
 use common::kernel::ptxas::Ptxas;
 use common::kernel::{Header, Judge};
-use emulator::isa::{Isa, ROWS, Row};
+use emulator::isa::{Isa, ROWS, Row, Target};
 use harness::skipped;
 use rayon::prelude::*;
 
@@ -76,20 +76,21 @@ fn shipped() -> Vec<(PathBuf, String)> {
 fn every_shipped_file_assembles() {
     let files = shipped();
     for Known { ptxas, isa, architectures } in all() {
-        let cases: Vec<(&PathBuf, u32)> = files
+        let cases: Vec<(&PathBuf, Target)> = files
             .iter()
             .filter_map(|(file, ptx)| Some((file, declared(ptx)?)))
             .filter(|(_, (version, _))| *version <= isa)
             .flat_map(|(file, (_, target))| {
-                architectures.iter().filter(move |&&sm| sm >= target.sm).map(move |&sm| (file, sm))
+                let targets = architectures.iter().filter(move |&&sm| target.runs_on(sm));
+                targets.map(move |&sm| (file, target.machine(sm)))
             })
             .collect();
         assert!(cases.len() > 80, "ptxas {} knows too little", ptxas.version);
         let refused: Vec<String> = cases
             .par_iter()
-            .filter_map(|(file, sm)| {
-                let error = ptxas.assemble(file, &format!("sm_{sm}"), &[]).err()?;
-                Some(format!("{} for sm_{sm}: {error}", file.display()))
+            .filter_map(|(file, target)| {
+                let error = ptxas.assemble(file, &target.to_string(), &[]).err()?;
+                Some(format!("{} for {target}: {error}", file.display()))
             })
             .collect();
         assert!(refused.is_empty(), "ptxas {}:\n{}", ptxas.version, refused.join("\n"));

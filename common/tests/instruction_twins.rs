@@ -5,6 +5,11 @@
 #[path = "../../emulator/tests/ptx/table.rs"]
 mod table;
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
 use common::device::cuda::Gpu;
 use sha2::{Digest, Sha256};
 use table::{Form, THREADS};
@@ -23,6 +28,32 @@ fn the_record_is_of_these_cases() {
         digest()
     );
     assert!(RECORD.contains("every_form_gives_the_same_bits_on_a_gpu ... ok"), "the record is of a run that failed");
+}
+
+#[test]
+fn the_forms_and_their_cases_are_what_the_reference_writes() {
+    let python = || Command::new("python3");
+    if python().arg("--version").stdout(Stdio::null()).status().is_err() {
+        return harness::skipped("needs python3");
+    }
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/tests/ptx");
+    let fresh = Path::new(env!("CARGO_TARGET_TMPDIR")).join("forms");
+    fs::create_dir_all(&fresh).unwrap();
+    assert!(python().arg(kept.join("reference.py")).arg(&fresh).status().unwrap().success());
+    let (kept, fresh) = (texts(&kept), texts(&fresh));
+    assert!(kept.len() > 800, "{} texts", kept.len());
+    let stale = |(name, text): (&String, &String)| (kept.get(name) != Some(text)).then(|| name.clone());
+    let stale: Vec<String> = fresh.iter().filter_map(stale).collect();
+    let left: Vec<&String> = kept.keys().filter(|name| !fresh.contains_key(*name)).collect();
+    assert!(stale.is_empty() && left.is_empty(), "run reference.py: stale are {stale:?}, no form has {left:?}");
+}
+
+/// The forms of a folder, and their cases, by file name.
+fn texts(folder: &Path) -> BTreeMap<String, String> {
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let made = files.filter(|path| path.extension().is_some_and(|ending| ending == "ptx" || ending == "txt"));
+    made.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(path).unwrap()))
+        .collect()
 }
 
 #[test]

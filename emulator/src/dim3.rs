@@ -16,6 +16,9 @@ pub struct Dim3 {
 }
 
 impl Dim3 {
+    /// A single one.
+    pub const ONE: Dim3 = Dim3::xy(1, 1);
+
     /// Extents `x`, `y` and 1.
     pub const fn xy(x: u32, y: u32) -> Dim3 {
         Dim3 { x, y, z: 1 }

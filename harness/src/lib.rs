@@ -25,7 +25,7 @@ use rung::kernel::{Compiler, Kernel, Origin, shipped};
 use rung::matrix::Matrix;
 use rung::problem::{Fill, Problem};
 use rung::report::Report;
-use rung::{Build, Decomposition, Dtype, Error, Level, Tiles};
+use rung::{Build, Decomposition, Dim3, Dtype, Error, Level, Tiles};
 pub use usage::bad_usage_is_one_clear_line;
 
 /// The problem of the snapshots: off every tile in every direction.
@@ -279,6 +279,14 @@ fn needs_more_than_declared(ptx: &str) -> bool {
     }
 }
 
+/// The blocks of a cluster, as PTX says them.
+fn cluster_in(ptx: &str) -> Dim3 {
+    let extents = ptx.lines().find_map(|line| line.trim().strip_prefix(".reqnctapercluster "));
+    let mut extents = extents.unwrap_or("").split(',').map(|extent| extent.trim().parse().unwrap_or(1));
+    let mut next = || extents.next().unwrap_or(1);
+    Dim3 { x: next(), y: next(), z: next() }
+}
+
 /// What is shipped is whole, declares what its instructions need, is made from this source and, where the compiler of that version is at hand, what it makes.
 pub fn shipped_ptx_is_fresh(level: &'static Level) -> Result<(), String> {
     let builds = level.all_shipped_builds();
@@ -290,6 +298,10 @@ pub fn shipped_ptx_is_fresh(level: &'static Level) -> Result<(), String> {
         let (header, ptx) = shipped(&build).map_err(|e| format!("{configuration}: {e:?}"))?;
         if !lowest(ptx).changes.is_empty() || needs_more_than_declared(ptx) {
             return Err(format!("{configuration}: `.version` or `.target` is not what the instructions need"));
+        }
+        let (cluster, said) = (build.cluster(), cluster_in(ptx));
+        if cluster != said {
+            return Err(format!("{configuration}: clusters of {cluster} are declared, and of {said} compiled"));
         }
         let Some(compiler) = compiler() else { continue };
         // What it needs is ptxas's word, and held against ptxas by `common`'s test `assembled` and the lab's record of cards.

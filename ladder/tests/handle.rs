@@ -101,6 +101,17 @@ fn a_batch_is_many_products() {
     }
 }
 
+#[test]
+fn matrices_of_the_host_are_copied_there_and_back() {
+    let Some(handle) = handle() else { return };
+    let shape = Shape { m: 130, n: 70, k: 50 };
+    let (a, b) = (integers(130 * 50, 1), integers(50 * 70, 2));
+    let expected = product(&shape, &Form::PLAIN, &a, &b, &[0.0; 130 * 70]);
+    assert_eq!(handle.multiply(shape, &a, &b).unwrap(), expected);
+    let error = handle.multiply(shape, &a, &b[1..]).unwrap_err().to_string();
+    assert!(error.starts_with("B has 3499 elements, and 50 x 70 are 3500"), "{error}");
+}
+
 /// Kernels that gather parts of sums in global memory must not meet on it: two streams, two threads, many launches.
 #[test]
 fn streams_and_threads_do_not_disturb_each_other() {

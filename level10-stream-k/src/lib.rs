@@ -1,6 +1,7 @@
 //! Level 10: stream-K.
 
-use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Tile, Types};
+use rung::form::Layout;
+use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Target, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -69,13 +70,15 @@ pub static LEVEL: Level = Level {
     // ANCHOR_END: launch
     needs: Needs {
         // cp.async came with sm_80.
-        architecture: 80,
+        architecture: Target::since(80),
         asynchronous_copies: true,
         // With its default, 3, ptxas puts the multiply-adds into another order, and neighbours share fewer operands.
         optimization: Some(1),
         shared: |c| {
+            // What is transposed is padded by a vector: the tile of A, and that of a B that is stored N x K.
+            let pad = if c.specialization.layout == Layout::Columns { 32 } else { 16 };
             let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
-            stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + c.padding())
+            stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + pad)
         },
         parameters: Parameter::ANY_FORM,
         decomposition: Decomposition::StreamK("BLOCKS"),
@@ -90,5 +93,6 @@ pub static LEVEL: Level = Level {
                 shape(1, round * tile.n + 1, 2 * tile.k + 1),
             ]
         },
+        ..Needs::USUAL
     },
 };

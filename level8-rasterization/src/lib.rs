@@ -1,6 +1,6 @@
 //! Level 8: rasterization.
 
-use rung::{Dim3, Dtype, LaunchShape, Level, Needs, Tile, Types};
+use rung::{Dim3, Dtype, LaunchShape, Level, Needs, Target, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -50,7 +50,7 @@ pub static LEVEL: Level = Level {
     // ANCHOR_END: launch
     needs: Needs {
         // cp.async came with sm_80.
-        architecture: 80,
+        architecture: Target::since(80),
         asynchronous_copies: true,
         // With its default, 3, ptxas puts the multiply-adds into another order, and neighbours share fewer operands.
         optimization: Some(1),

@@ -1,6 +1,7 @@
 //! Level 9: split-K.
 
-use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Tile, Types};
+use rung::form::Layout;
+use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Target, Tile, Types};
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -83,13 +84,15 @@ pub static LEVEL: Level = Level {
     // ANCHOR_END: launch
     needs: Needs {
         // cp.async came with sm_80.
-        architecture: 80,
+        architecture: Target::since(80),
         asynchronous_copies: true,
         // The stages, whose place the slices' sums take in the end.
         shared: |c| {
+            // What is transposed is padded by a vector: the tile of A, and that of a B that is stored N x K.
+            let pad = if c.specialization.layout == Layout::Columns { 32 } else { 16 };
             let [bm, bn, bk, wk, stages] = ["BM", "BN", "BK", "WK", "STAGES"].map(|name| c.tiles[name]);
             let bytes = c.dtype.input.bytes() as u32;
-            (stages * bk * ((bm + bn) * bytes + c.padding())).max(bk / wk * bm * (bn * bytes + 16))
+            (stages * bk * ((bm + bn) * bytes + pad)).max(bk / wk * bm * (bn * bytes + 16))
         },
         parameters: Parameter::ANY_FORM,
         decomposition: Decomposition::SplitK("SPLIT"),

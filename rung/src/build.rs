@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use emulator::Dim3;
+
 use crate::dtype::Dtype;
 use crate::error::Error;
 use crate::form::{Form, Specialization};
@@ -138,6 +140,11 @@ impl Build {
     /// Threads of a block; the same for every problem.
     pub fn threads(&self) -> u32 {
         u32::try_from(self.launch(&Shape { m: 1, n: 1, k: 1 }).block.count()).unwrap_or(u32::MAX)
+    }
+
+    /// The blocks of a cluster.
+    pub fn cluster(&self) -> Dim3 {
+        (self.level.needs.cluster)(&self.configuration.tiles)
     }
 
     /// Bytes of dynamic shared memory of a block.

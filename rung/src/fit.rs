@@ -7,8 +7,10 @@ use emulator::Module;
 use emulator::gpu::{GPUS, Gpu};
 use emulator::occupancy::occupancy;
 
+use crate::Target;
 use crate::build::Build;
 use crate::error::Error;
+use crate::kernel::lower::declared;
 use crate::kernel::{Kernel, shipped};
 use crate::task::Task;
 
@@ -42,6 +44,8 @@ impl Card {
 /// What a launch asks of a GPU.
 #[derive(Debug, Clone)]
 struct Demand {
+    /// What the PTX is for, where that is one architecture alone.
+    only: Option<Target>,
     /// The oldest architecture that has all instructions, and the opcode that asks for it.
     oldest: Option<(u32, String)>,
     threads: u32,
@@ -56,7 +60,8 @@ impl Demand {
     fn of(ptx: &str, entry: &str, threads: u32, dynamic: u32, registers: Option<u32>) -> Option<Demand> {
         let kernel = Module::parse(ptx).and_then(|module| module.kernel(entry)).ok()?;
         let oldest = kernel.oldest_architecture().map(|(architecture, opcode)| (architecture, opcode.to_string()));
-        Some(Demand { oldest, threads, registers, shared: kernel.static_shared().saturating_add(dynamic) })
+        let only = declared(ptx).map(|(_, target)| target).filter(|target| !target.suffix.is_empty());
+        Some(Demand { only, oldest, threads, registers, shared: kernel.static_shared().saturating_add(dynamic) })
     }
 
     /// Why the card cannot run it, as the second half of a sentence; nothing, if it can.
@@ -64,6 +69,9 @@ impl Demand {
         let (name, architecture) = (&card.name, card.architecture);
         if let Some((oldest, opcode)) = self.oldest.as_ref().filter(|(oldest, _)| *oldest > architecture) {
             return Some(format!("needs `{opcode}`, which came with sm_{oldest}, and {name} is sm_{architecture}"));
+        }
+        if let Some(only) = self.only.filter(|only| !only.runs_on(architecture)) {
+            return Some(format!("is for {only} alone, and {name} is sm_{architecture}"));
         }
         let limits = card.gpu?.limits;
         if self.shared > limits.shared_per_block {
@@ -128,5 +136,19 @@ pub fn fitting(wanted: Build, card: &Card) -> Result<(Build, Option<String>), Er
             Ok((other, Some(note)))
         }
         None => Err(refused(why)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_architecture_has_alone_runs_nowhere_else() {
+        let ptx = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n";
+        let misfit = |sm| Demand::of(ptx, "k", 32, 0, None).unwrap().misfit(&Card::named("it", sm));
+        assert_eq!(misfit(90), None);
+        assert_eq!(misfit(100).as_deref(), Some("is for sm_90a alone, and it is sm_100"));
+        assert!(misfit(80).is_some());
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Index;
 
 use emulator::Dim3;
+use emulator::isa::Target;
 use serde::{Serialize, Serializer};
 
 use crate::dtype::{Dtype, Sum};
@@ -113,11 +114,13 @@ pub enum Decomposition {
 /// What a kernel asks of the compiler, of the launch and of its tests beyond the usual.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
-    /// The virtual architecture that it is compiled for: 75 is `compute_75`. Older GPUs run what needs none of it: PTX is lowered
-    /// to what its instructions need.
-    pub architecture: u32,
+    /// The architecture that it is compiled for. Older GPUs run what needs none of it: PTX is lowered to what its instructions
+    /// need.
+    pub architecture: Target,
     /// How hard ptxas optimises, from 0 to 4; nothing for its own default, which is 3.
     pub optimization: Option<u32>,
+    /// The blocks of a cluster, which the kernel's `__cluster_dims__` says too. The launch's grid is made of whole clusters.
+    pub cluster: fn(&Tiles) -> Dim3,
     /// Bytes of dynamic shared memory per block.
     pub shared: fn(&Configuration) -> u32,
     /// The kernel's parameters, in its order.
@@ -132,10 +135,11 @@ pub struct Needs {
 
 impl Needs {
     /// Every GPU since 2016 runs it, once lowered; ptxas optimises as it does by default; all shared memory is static; each block
-    /// has a tile of its own.
+    /// has a tile of its own, and is alone.
     pub const USUAL: Needs = Needs {
-        architecture: 75,
+        architecture: Target::since(75),
         optimization: None,
+        cluster: |_| Dim3::ONE,
         shared: |_| 0,
         parameters: Parameter::PLAIN,
         decomposition: Decomposition::DataParallel,
@@ -308,15 +312,6 @@ impl Level {
 }
 
 impl Configuration {
-    /// Bytes that a row of both tiles, A's and B's, is padded by in a stage of a level that takes any form: what is transposed on its way
-    /// to shared memory is padded by a vector.
-    pub fn padding(&self) -> u32 {
-        match self.specialization.layout {
-            Layout::Rows => 16,
-            Layout::Columns => 32,
-        }
-    }
-
     /// The name of its PTX file, for instance `coalesced-16-f32.ptx`.
     pub fn file_name(&self) -> String {
         let sizes: Vec<String> = self.tiles.sizes().iter().map(u32::to_string).collect();

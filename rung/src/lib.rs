@@ -49,6 +49,7 @@ pub use build::Build;
 pub use dtype::Dtype;
 pub use element::Element;
 pub use emulator::Dim3;
+pub use emulator::isa::Target;
 pub use error::Error;
 pub use level::{
     Configuration, Decomposition, LaunchShape, Level, Needs, Parameter, Shape, Tile, Tiles, Types, Variant,

@@ -1,5 +1,7 @@
 //! A build's plan for a problem: what is launched, resolved and checked once.
 
+use emulator::Dim3;
+
 use crate::build::Build;
 use crate::element::Element;
 use crate::error::Error;
@@ -31,6 +33,28 @@ impl Build {
         self.plan_in(shape, Form::PLAIN)
     }
 
+    /// The kernel's arguments for a problem that it can do, in its order.
+    pub fn operands(&self, shape: &Shape, form: &Form) -> impl Iterator<Item = Operand> {
+        let (Shape { m, n, k }, Form { alpha, beta, .. }) = (*shape, *form);
+        // Within the limits of an `int`, which a plan checks.
+        let [lda, ldb, ldc] = form.leading(shape).map(|leading| leading as u32);
+        let double = self.configuration.dtype.sum == Element::F64;
+        let factor = move |factor: f64| if double { Operand::F64(factor) } else { Operand::F32(factor as f32) };
+        self.level.needs.parameters.iter().map(move |parameter| match parameter {
+            Parameter::A => Operand::A,
+            Parameter::B => Operand::B,
+            Parameter::C => Operand::C,
+            Parameter::M => Operand::U32(m),
+            Parameter::N => Operand::U32(n),
+            Parameter::K => Operand::U32(k),
+            Parameter::Lda => Operand::U32(lda),
+            Parameter::Ldb => Operand::U32(ldb),
+            Parameter::Ldc => Operand::U32(ldc),
+            Parameter::Alpha => factor(alpha),
+            Parameter::Beta => factor(beta),
+        })
+    }
+
     /// Its plan for a product in a form.
     ///
     /// # Errors
@@ -44,7 +68,27 @@ impl Build {
         }
         let launch = self.launch(&shape);
         Limits::of_launch(&launch, self.configuration.dtype, &shape, &form).check()?;
+        check_clusters(launch.grid, self.cluster())?;
         Ok(Plan { build: self, shape, form, launch })
+    }
+}
+
+/// Blocks in a cluster that every GPU with clusters takes (CUDA C++ Programming Guide).
+const LARGEST_CLUSTER: u64 = 8;
+
+/// Refuses a grid that clusters do not fill, and clusters that are too large.
+fn check_clusters(grid: Dim3, cluster: Dim3) -> Result<(), Error> {
+    if cluster.count() > LARGEST_CLUSTER {
+        let message = format!("a cluster has {} blocks, and a GPU takes {LARGEST_CLUSTER}", cluster.count());
+        return Err(Error::usage(message, "make the cluster smaller"));
+    }
+    let axes = [(grid.x, cluster.x), (grid.y, cluster.y), (grid.z, cluster.z)];
+    match axes.into_iter().all(|(blocks, of)| blocks.is_multiple_of(of)) {
+        true => Ok(()),
+        false => Err(Error::usage(
+            format!("a grid of {grid} is no whole number of clusters of {cluster}"),
+            "the level's launch rounds the grid up",
+        )),
     }
 }
 
@@ -52,33 +96,27 @@ impl<'a> Plan<'a> {
     /// What a device launches, with the kernel that the build is compiled to.
     pub fn task(&self, kernel: &'a Kernel) -> Task<'a> {
         let Build { level, configuration } = self.build;
-        let Shape { m, n, k } = self.shape;
-        // Within the limits of an `int`, which the plan has checked.
-        let [lda, ldb, ldc] = self.form.leading(&self.shape).map(|leading| leading as u32);
-        let factor = |factor: f64| match configuration.dtype.sum {
-            Element::F64 => Operand::F64(factor),
-            _ => Operand::F32(factor as f32),
-        };
-        let operand = |parameter: &Parameter| match parameter {
-            Parameter::A => Operand::A,
-            Parameter::B => Operand::B,
-            Parameter::C => Operand::C,
-            Parameter::M => Operand::U32(m),
-            Parameter::N => Operand::U32(n),
-            Parameter::K => Operand::U32(k),
-            Parameter::Lda => Operand::U32(lda),
-            Parameter::Ldb => Operand::U32(ldb),
-            Parameter::Ldc => Operand::U32(ldc),
-            Parameter::Alpha => factor(self.form.alpha),
-            Parameter::Beta => factor(self.form.beta),
-        };
         Task {
             kernel,
             source: level.source(),
             launch: self.launch,
             dynamic_shared: self.build.dynamic_shared(),
-            operands: level.needs.parameters.iter().map(operand).collect(),
+            operands: self.build.operands(&self.shape, &self.form).collect(),
             sum: level.sum(configuration.dtype),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_fill_the_grid() {
+        assert!(check_clusters(Dim3::xy(7, 3), Dim3::ONE).is_ok());
+        assert!(check_clusters(Dim3::xy(8, 3), Dim3::xy(2, 1)).is_ok());
+        let refused = |grid, cluster| check_clusters(grid, cluster).unwrap_err().to_string();
+        assert!(refused(Dim3::xy(7, 3), Dim3::xy(2, 1)).starts_with("a grid of (7,3) is no whole number of clusters"));
+        assert!(refused(Dim3::xy(16, 1), Dim3::xy(16, 1)).starts_with("a cluster has 16 blocks, and a GPU takes 8"));
     }
 }

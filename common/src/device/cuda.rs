@@ -11,7 +11,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 use cudarc::driver::sys::cudaError_enum as Status;
-use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DriverError, LaunchConfig};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DevicePtr, DriverError, LaunchConfig};
 use rung::facts::{Facts, Ran, Resources};
 use rung::matrix::Matrix;
 use rung::problem::Problem;
@@ -115,7 +115,7 @@ impl Gpu {
         }
     }
 
-    pub(super) fn stream(&self) -> &Arc<CudaStream> {
+    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
     }
 
@@ -132,15 +132,12 @@ impl Gpu {
             |matrix: &Matrix| self.stream.clone_htod(matrix.bytes()).map_err(|e| failed("copying the matrices", e));
         let [a, b, c] = [upload(&problem.a)?, upload(&problem.b)?, upload(&problem.c)?];
 
-        let LaunchShape { grid, block, .. } = task.launch;
-        let config = LaunchConfig {
-            grid_dim: (grid.x, grid.y, grid.z),
-            block_dim: (block.x, block.y, block.z),
-            shared_mem_bytes: task.dynamic_shared,
-        };
+        let config = config(&task.launch, task.dynamic_shared);
         // ANCHOR: launch
+        let addresses = [&a, &b, &c].map(|matrix| DevicePtr::<u8>::device_ptr(matrix, &self.stream).0);
         let run = || {
-            let launched = ffi::launch(&self.stream, &function, config, [&a, &b, &c], &task.operands);
+            let operands = task.operands.iter().copied();
+            let launched = ffi::launch(&self.stream, &function, config, addresses, operands);
             launched.map_err(|e| failed("running the kernel", e))
         };
         run()?;
@@ -202,6 +199,15 @@ impl Gpu {
             warps_per_sm: blocks_per_sm * threads.div_ceil(32),
             max_warps_per_sm: max_threads as u32 / 32,
         })
+    }
+}
+
+/// A launch as the driver takes it.
+pub(crate) fn config(LaunchShape { grid, block, .. }: &LaunchShape, dynamic_shared: u32) -> LaunchConfig {
+    LaunchConfig {
+        grid_dim: (grid.x, grid.y, grid.z),
+        block_dim: (block.x, block.y, block.z),
+        shared_mem_bytes: dynamic_shared,
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use rung::Source;
-use rung::kernel::{Compiler, Resources};
+use rung::kernel::{Compiler, Resources, machine_options};
 pub use rung::kernel::{nowhere, version_in};
 
 use crate::ffi;
@@ -77,24 +77,20 @@ impl Compiler for Nvrtc {
     }
 
     fn resources(&self, source: &Source, options: &[String], architecture: u32) -> Option<Resources> {
-        let mut options = options.to_vec();
-        options[0] = format!("--gpu-architecture=sm_{architecture}");
+        let mut options = machine_options(options, architecture);
         options.push("--ptxas-options=-v".to_string());
         let log = self.library.compile(source.text, source.path, &options, true).ok()?.log;
         read_resources(&log)
     }
 
     fn machine_code(&self, source: &Source, options: &[String], architecture: u32) -> Result<Vec<u8>, String> {
-        let mut options = options.to_vec();
-        if let Some(first) = options.first_mut() {
-            *first = format!("--gpu-architecture=sm_{architecture}");
-        }
+        let options = machine_options(options, architecture);
         Ok(self.library.compile(source.text, source.path, &options, true)?.code)
     }
 }
 
 /// What ptxas says that a kernel needs.
-pub(super) fn read_resources(log: &str) -> Option<Resources> {
+pub fn read_resources(log: &str) -> Option<Resources> {
     let before = |what: &str| log.split_once(what).and_then(|(front, _)| front.split_whitespace().last()?.parse().ok());
     Some(Resources {
         registers: before(" registers")?,

@@ -8,6 +8,8 @@ use std::process::Command;
 use std::{env, fs};
 
 use rayon::prelude::*;
+use rung::Target;
+use rung::kernel::lower::declared;
 use rung::kernel::{Resources, numbers};
 
 use super::nvrtc::read_resources;
@@ -26,17 +28,19 @@ impl Ptxas {
     pub fn all() -> Result<Vec<Ptxas>, String> {
         let paths = env::var_os("PTXAS").unwrap_or_default();
         let named = env::split_paths(&paths).filter(|path| !path.as_os_str().is_empty());
-        let mut all = named.map(Ptxas::open).collect::<Result<Vec<Ptxas>, String>>()?;
+        let all = named.map(Ptxas::open).collect::<Result<Vec<Ptxas>, String>>();
+        let mut all = all.map_err(|why| format!("{why}, and PTXAS names it"))?;
         all.sort_by_key(|ptxas| numbers(&ptxas.version));
         Ok(all)
     }
 
-    fn open(program: PathBuf) -> Result<Ptxas, String> {
+    /// The program at this path, if it answers.
+    pub fn open(program: PathBuf) -> Result<Ptxas, String> {
         let output = Command::new(&program).arg("--version").output();
         let text = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
         match text.lines().find_map(|line| line.rsplit_once(", V")) {
             Some((_, version)) => Ok(Ptxas { version: version.trim().to_string(), program }),
-            None => Err(format!("{} in PTXAS is no ptxas that answers", program.display())),
+            None => Err(format!("{} is no ptxas that answers", program.display())),
         }
     }
 
@@ -62,8 +66,9 @@ impl Ptxas {
         let file = env::temp_dir().join(format!("ladder-{}-{name}", std::process::id()));
         fs::write(&file, ptx).map_err(|error| format!("cannot write {}: {error}", file.display()))?;
         let options: Vec<String> = optimization.map(|level| format!("-O{level}")).into_iter().collect();
+        let target = declared(ptx).map_or(Target::since(0), |(_, target)| target);
         let one = |&sm: &u32| {
-            let said = self.assemble(&file, &format!("sm_{sm}"), &options).ok()?;
+            let said = self.assemble(&file, &target.machine(sm).to_string(), &options).ok()?;
             Some((sm, read_resources(&said)?))
         };
         let needs = architectures.par_iter().filter_map(one).collect();

@@ -35,12 +35,39 @@ impl FromStr for Isa {
 }
 
 /// A `.target`: `sm_75`, or `sm_90a`, whose instructions only this architecture has.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
     /// 75 is `sm_75`.
     pub sm: u32,
     /// `a` or `f`, or nothing.
-    pub suffix: String,
+    pub suffix: &'static str,
+}
+
+impl Target {
+    /// An architecture and all that came after it: 75 is `sm_75`.
+    pub const fn since(sm: u32) -> Target {
+        Target { sm, suffix: "" }
+    }
+
+    /// An architecture alone, with instructions that no other need have: 90 is `sm_90a`.
+    pub const fn only(sm: u32) -> Target {
+        Target { sm, suffix: "a" }
+    }
+
+    /// Whether a GPU of an architecture runs what is made for it: it and all that came after it, with `f` those of its
+    /// family alone, with `a` no other.
+    pub fn runs_on(&self, sm: u32) -> bool {
+        match self.suffix {
+            "" => self.sm <= sm,
+            "f" => self.sm <= sm && self.sm / 10 == sm / 10,
+            _ => self.sm == sm,
+        }
+    }
+
+    /// That of machine code for a GPU of an architecture, with the suffix where it runs nowhere else.
+    pub fn machine(&self, sm: u32) -> Target {
+        Target { sm, suffix: if self.runs_on(sm) { self.suffix } else { "" } }
+    }
 }
 
 impl fmt::Display for Target {
@@ -55,7 +82,8 @@ impl FromStr for Target {
     fn from_str(text: &str) -> Result<Target, ()> {
         let name = text.strip_prefix("sm_").ok_or(())?;
         let digits = name.len() - name.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        Ok(Target { sm: name[..digits].parse().map_err(|_| ())?, suffix: name[digits..].to_string() })
+        let suffix = ["", "a", "f"].into_iter().find(|suffix| *suffix == &name[digits..]).ok_or(())?;
+        Ok(Target { sm: name[..digits].parse().map_err(|_| ())?, suffix })
     }
 }
 
@@ -141,7 +169,24 @@ mod tests {
         for text in ["", "7", "7.", "7.x", "-1.0"] {
             assert!(text.parse::<Isa>().is_err(), "{text}");
         }
-        assert!("compute_75".parse::<Target>().is_err() && "sm_".parse::<Target>().is_err());
+        for text in ["compute_75", "sm_", "sm_90x", "sm_a", "sm_90aa"] {
+            assert!(text.parse::<Target>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_suffix_binds_to_an_architecture_or_its_family() {
+        for (target, runs, not) in [
+            ("sm_75", &[75, 80, 120][..], &[60, 70][..]),
+            ("sm_90a", &[90], &[89, 100, 120]),
+            ("sm_100f", &[100, 103], &[90, 110, 120]),
+        ] {
+            let target: Target = target.parse().unwrap();
+            assert!(runs.iter().all(|&sm| target.runs_on(sm)) && !not.iter().any(|&sm| target.runs_on(sm)), "{target}");
+        }
+        let machine = |target: Target| [80, 90, 100].map(|sm| target.machine(sm).to_string());
+        assert_eq!(machine(Target::since(75)), ["sm_80", "sm_90", "sm_100"]);
+        assert_eq!(machine(Target::only(90)), ["sm_80", "sm_90a", "sm_100"]);
     }
 
     #[test]

@@ -1,16 +1,16 @@
 """What PTX instructions give, from the manual's definitions: exact rational arithmetic, rounded once. Where the
 manual leaves a result open (bits of a NaN, a quotient by zero, fields beyond 64 bits), what an H200 gives.
 
-Writes one small `.ptx` per instruction form beside itself, and `cases.txt` with inputs and the results that
-must come out. It shares nothing with the emulator, which it is the judge of.
+Writes one small `.ptx` per instruction form beside itself, or into another folder, and `cases.txt` with inputs and the
+results that must come out. It shares nothing with the emulator, which it is the judge of.
 
-    python3 reference.py
+    python3 reference.py [FOLDER]
 """
 import math
 import os
 import random
 import re
-import struct
+import sys
 from fractions import Fraction as Q
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -504,18 +504,18 @@ def text(f):
     return "\n".join(lines) + "\n"
 
 
-def main():
-    for name in os.listdir(HERE):
+def main(folder):
+    for name in os.listdir(folder):
         if name.endswith(".ptx"):
-            os.remove(os.path.join(HERE, name))
-    cases = open(os.path.join(HERE, "cases.txt"), "w")
+            os.remove(os.path.join(folder, name))
+    cases = open(os.path.join(folder, "cases.txt"), "w")
     cases.write("# form: inputs -> outputs, in hexadecimal; written by reference.py\n")
     seen = set()
     for f in FORMS:
         name = re.sub(r"[.:]+", "_", f["opcode"])
         assert name not in seen, name
         seen.add(name)
-        with open(os.path.join(HERE, name + ".ptx"), "w") as out:
+        with open(os.path.join(folder, name + ".ptx"), "w") as out:
             out.write(text(f))
         rows = inputs(f["ins"], f["count"])
         if f["warp"]:
@@ -529,4 +529,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1] if len(sys.argv) > 1 else HERE)

@@ -14,8 +14,8 @@ use crate::markdown::markdown;
 use crate::output::{note, print};
 use crate::row::distinct;
 use crate::table::table;
+use common::kernel::ptxas::Ptxas;
 use ladder::{LEVELS, dtypes};
-use ptxas::Ptxas;
 use record::{ARCHITECTURES, Row, read};
 
 /// The record that comes with this program.
@@ -48,8 +48,8 @@ pub struct Cards {
 pub fn run(cards: &Cards) -> Result<ExitCode, Error> {
     if cards.make {
         let assemblers: Vec<Ptxas> = match cards.ptxas.as_slice() {
-            [] => Ptxas::all(),
-            files => files.iter().map(|file| Ptxas::open(file)).collect::<Result<_, Error>>()?,
+            [] => ptxas::all(),
+            files => files.iter().map(|file| ptxas::open(file)).collect::<Result<_, Error>>()?,
         };
         let text = record::make(assemblers)?;
         fs::write(&cards.out, text).map_err(|error| {

@@ -1,13 +1,14 @@
 //! The record of what every shipped configuration needs on every architecture: how it is made, and how it is read.
 
-use common::kernel::{Resources, shipped};
+use common::kernel::ptxas::Ptxas;
+use common::kernel::{Resources, numbers, shipped};
 use common::{Build, Dtype, Error, Level};
 use emulator::gpu::{GPUS, Gpu};
 use emulator::occupancy::occupancy;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::ptxas::Ptxas;
+use super::ptxas;
 use ladder::LEVELS;
 
 /// The architectures that the record is about.
@@ -77,7 +78,7 @@ pub fn row((build, sm): &Item, assemblers: &[Ptxas]) -> Result<(Row, String), Er
         .map_err(|_| Error::usage(format!("the shipped PTX of {build} is stale"), "`cargo x ptx` makes it again"))?;
     let assembled = assemblers
         .iter()
-        .find_map(|ptxas| Some((ptxas.assemble(ptx, *sm, level.needs.optimization)?, ptxas.version.clone())));
+        .find_map(|one| Some((ptxas::assemble(one, ptx, *sm, level.needs.optimization)?, one.version.clone())));
     let Some(((answer, version), gpu)) = assembled.zip(gpu(*sm)) else {
         return Err(Error::usage(
             format!("none of these assemblers knows sm_{sm}"),
@@ -151,10 +152,6 @@ fn unlike(error: &dyn std::fmt::Display) -> Error {
     Error::usage(format!("the record of cards is not whole: {error}"), "`lab cards --make` makes it again")
 }
 
-fn numbers(version: &str) -> Vec<u32> {
-    version.split('.').filter_map(|number| number.parse().ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::RECORD;
@@ -194,7 +191,7 @@ mod tests {
     #[test]
     fn the_record_is_what_its_compilers_make() {
         let wanted: Vec<&str> = compilers(RECORD).iter().map(|(version, _)| *version).collect();
-        let found = Ptxas::all();
+        let found = ptxas::all();
         let here: Vec<Ptxas> = wanted.iter().filter_map(|v| found.iter().find(|p| p.version == *v).cloned()).collect();
         if here.len() < wanted.len() {
             return skipped(&format!("needs ptxas {}", wanted.join(" and ")));

@@ -47,8 +47,7 @@ pub fn lowest(ptx: &str) -> Lowered {
 /// target leaves it alone, for what the target says of scheduling holds on newer cards too.
 pub fn lowered_for(ptx: &str, driver: Option<Isa>, card: u32) -> Lowered {
     let isa = |declared: Isa, needed: &Needed| declared.min(needed.isa.max(driver.unwrap_or(FLOOR.isa)));
-    let fits = |target: &Target| target.sm == card || (target.sm < card && target.suffix.is_empty());
-    lowered(ptx, isa, |target, needed| if fits(target) { target.sm } else { needed.sm })
+    lowered(ptx, isa, |target, needed| if target.runs_on(card) { target.sm } else { needed.sm })
 }
 
 fn lowered(ptx: &str, isa: impl Fn(Isa, &Needed) -> Isa, sm: impl Fn(&Target, &Needed) -> u32) -> Lowered {

@@ -13,6 +13,7 @@ pub use compiler::{Compiler, FindCompiler, nowhere, version_in};
 pub use generation::{Generation, numbers};
 pub use header::{Header, Judge, Unfit, shipped_file};
 
+use crate::Target;
 use crate::build::Build;
 use crate::error::Error;
 use crate::level::Needs;
@@ -21,6 +22,9 @@ use crate::source::Source;
 /// What the one command to get NVRTC is.
 pub const INSTALL: &str =
     "`pip install nvidia-cuda-nvrtc`, in a virtual environment that is active, installs the compiler (no GPU needed)";
+
+/// The option that names the architecture.
+const ARCHITECTURE: &str = "--gpu-architecture=";
 
 /// PTX that is ready to run.
 #[derive(Debug, Clone, Serialize)]
@@ -178,7 +182,31 @@ pub fn base_options() -> Vec<String> {
     options_for(Needs::USUAL.architecture)
 }
 
-fn options_for(architecture: u32) -> Vec<String> {
-    let architecture = format!("--gpu-architecture=compute_{architecture}");
+fn options_for(Target { sm, suffix }: Target) -> Vec<String> {
+    let architecture = format!("{ARCHITECTURE}compute_{sm}{suffix}");
     [architecture.as_str(), "-lineinfo", "--std=c++17"].map(str::to_string).to_vec()
+}
+
+/// Options that ask for machine code for a GPU of an architecture, in place of those for a virtual one.
+pub fn machine_options(options: &[String], sm: u32) -> Vec<String> {
+    let machine = |option: &String| {
+        let name = option.strip_prefix(ARCHITECTURE)?.strip_prefix("compute_")?;
+        let target = format!("sm_{name}").parse().unwrap_or(Target::since(sm));
+        Some(format!("{ARCHITECTURE}{}", target.machine(sm)))
+    };
+    options.iter().map(|option| machine(option).unwrap_or_else(|| option.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machine_code_is_for_the_gpu_and_of_what_is_its_alone() {
+        let asked = |target: Target, sm| machine_options(&options_for(target), sm).join(" ");
+        assert_eq!(asked(Target::since(75), 90), "--gpu-architecture=sm_90 -lineinfo --std=c++17");
+        assert_eq!(asked(Target::only(90), 90), "--gpu-architecture=sm_90a -lineinfo --std=c++17");
+        assert!(asked(Target::only(90), 100).starts_with("--gpu-architecture=sm_100 "));
+        assert_eq!(machine_options(&["-DBM=1".to_string()], 90), ["-DBM=1"]);
+    }
 }

@@ -34,8 +34,8 @@ fn statements(line: &str) -> usize {
         match character {
             '"' => quoted = !quoted,
             _ if quoted => (),
-            '(' | '[' | '{' | '<' => depth += 1,
-            ')' | ']' | '}' | '>' => depth -= 1,
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
             ';' if depth <= 0 => semicolons += 1,
             ',' if depth == 0 => commas += 1,
             _ => (),
@@ -85,7 +85,7 @@ mod tests {
         ] {
             assert!(statements(one) <= 1, "{one}");
         }
-        for two in ["a = b; c = d;", "int a = 1, b = 2;", "return; }  ;"] {
+        for two in ["a = b; c = d;", "int a = 1, b = 2;", "return; }  ;", "for (int i = 0; i < n; ++i) a = i; b = n;"] {
             assert!(statements(two) > 1, "{two}");
         }
     }
