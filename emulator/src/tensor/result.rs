@@ -22,7 +22,7 @@ pub(super) fn cut_to_f32(sum: i64, quantum: i32, fraction: u32) -> u32 {
     let floor = top.max(-126);
     let down = floor - fraction as i32 - quantum;
     let kept = if down < 0 { magnitude << (-down).min(63) } else { magnitude >> down.min(63) };
-    sign | (((floor + 126) as u32) << 23) + ((kept as u32) << (23 - fraction))
+    sign | ((((floor + 126) as u32) << 23) + ((kept as u32) << (23 - fraction)))
 }
 
 /// `sum × 2^quantum` as f16, to nearest, ties to even.
@@ -48,5 +48,5 @@ pub(super) fn nearest_f16(sum: i64, quantum: i32) -> u32 {
         _ => 0,
     };
     // One more than all ones carries into the exponent by itself, up to infinity.
-    sign | (((floor + 14) as u32) << 10) + kept as u32
+    sign | ((((floor + 14) as u32) << 10) + kept as u32)
 }

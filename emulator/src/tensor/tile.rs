@@ -66,8 +66,8 @@ pub(crate) struct Tile<'a> {
 #[inline(always)]
 pub(crate) fn product(arithmetic: &Arithmetic, tile: &Tile, sums: &mut Sums) {
     let Tile { a, b, m, k } = *tile;
-    for row in 0..m.min(ROWS) {
-        let mut sum = if arithmetic.in_halves { [0; COLUMNS] } else { sums[row] };
+    for (row, addends) in sums.iter_mut().enumerate().take(m) {
+        let mut sum = if arithmetic.in_halves { [0; COLUMNS] } else { *addends };
         for start in (0..k.min(TERMS)).step_by(arithmetic.terms.max(1)) {
             let end = (start + arithmetic.terms).min(TERMS);
             let terms = Terms {
@@ -78,10 +78,10 @@ pub(crate) fn product(arithmetic: &Arithmetic, tile: &Tile, sums: &mut Sums) {
         }
         if arithmetic.in_halves {
             for column in 0..COLUMNS {
-                sum[column] = plain_sum(arithmetic.kind, sums[row][column], sum[column]);
+                sum[column] = plain_sum(arithmetic.kind, addends[column], sum[column]);
             }
         }
-        sums[row] = sum;
+        *addends = sum;
     }
 }
 
