@@ -26,6 +26,10 @@ pub(super) fn convert(to: Number, from: Number, mode: Mode, integral: bool, regi
         }
         (Number::Float(to), Number::Float(from)) => {
             let result = match exact::unpack(from, flush(from, mode, a)) {
+                // A step below, as if it were infinity.
+                Value::Nan if to == Format::Tf32 && mode.rounding == Rounding::Away && mode.clamp == Clamp::Finite => {
+                    return (a & !0x1fff) - 0x2000;
+                }
                 Value::Nan => convert_nan(to, from, mode.rounding, a),
                 Value::Infinite { negative } => infinity(to, negative),
                 Value::Finite(value) if integral => round(to, mode.rounding, whole(value, mode.rounding)),

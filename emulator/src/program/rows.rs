@@ -207,9 +207,9 @@ pub(super) const ROWS: &[&str] = &[
     "cvt rna ?satfinite T:tf32 U:f32 | =tf32 U",
     "cvt rn/rz ?relu T:tf32 U:f32 sm_90 | =tf32 U",
     "cvt rn/rz ?relu satfinite T:tf32 U:f32 sm_100 | =tf32 U",
-    "cvt rn ?relu satfinite e4m3x2/e5m2x2 U:f32 sm_89 | =b16 U U",
-    "cvt rn ?relu satfinite e4m3x2/e5m2x2 U:f16x2 sm_89 | =b16 U",
-    "cvt rn ?relu T:f16x2 e4m3x2/e5m2x2 sm_89 | =T b16",
+    "cvt rn ?relu satfinite T:e4m3x2/e5m2x2 U:f32 sm_89 | =T U U",
+    "cvt rn ?relu satfinite T:e4m3x2/e5m2x2 U:f16x2 sm_89 | =T U",
+    "cvt rn ?relu T:f16x2 U:e4m3x2/e5m2x2 sm_89 | =T U",
     "cvta ?.to global/shared/shared::cta/shared::cluster/local/const/param/param::entry u64 | =u64 *",
     "isspacep global/shared/shared::cta/shared::cluster/local/const/param/param::entry | =p u64",
     // Memory.

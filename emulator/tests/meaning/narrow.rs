@@ -15,7 +15,7 @@ fn plain(bits: u32) -> i32 {
 
 fn pattern(bits: u32, row: usize, column: usize) -> u32 {
     let mixed = (row as u32 * 37 + 11) * (column as u32 * 101 + 7) + row as u32;
-    mixed % 251 & (u32::MAX >> (32 - bits))
+    (mixed % 251) & (u32::MAX >> (32 - bits))
 }
 
 fn names(letter: char, from: usize, count: usize) -> String {

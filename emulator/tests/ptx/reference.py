@@ -365,6 +365,8 @@ def convert(to, frm, mods, a):
     elif v == "nan" and (to, frm) == ("f32", "bf16"):
         result = a << 16  # bf16 is the upper half of an f32, signalling NaNs too
     elif v == "nan" and (to, mode) == ("tf32", "rna"):
+        if "satfinite" in mods:
+            return (a & ~0x1FFF) - 0x2000  # one step down, as for infinity
         result = a & ~0x1FFF
     elif v == "nan":
         result = NAN[to]
