@@ -298,7 +298,7 @@ impl Dice {
             1 => u32::MAX,
             _ => self.roll(),
         };
-        let pattern = self.roll() % 2 << exponent | biased;
+        let pattern = ((self.roll() % 2) << exponent) | biased;
         (pattern << fraction | rest & ((1 << fraction) - 1)) << tail | self.roll() & ((1 << tail) - 1)
     }
 }
