@@ -2,6 +2,7 @@
 
 use super::alu::set_predicate;
 use super::block::Worker;
+use super::dispatch;
 use super::global_access::Road;
 use super::lanes::{LANES, mask_where};
 use super::warp::Warp;
@@ -30,7 +31,7 @@ impl Worker<'_> {
             }
             Extension::Multiply(multiply) => {
                 self.check_whole_warp(warp, mask, at)?;
-                warp.multiply(extended, multiply, self.context.generation);
+                dispatch::multiply(warp, extended, multiply, self.context.generation);
             }
             Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect => {
                 unreachable!("lanes meet for these at the end of a block")

@@ -7,14 +7,14 @@
 //!
 //! What the products add up to is `tensor`'s affair; f64 is a chain of fused multiply-adds.
 
-use super::dispatch::multiply_tile;
 use super::float_meaning::compute;
-use super::integer_meaning::extend;
 use super::lanes::{LANES, Lanes};
 use super::number_meaning::into_range;
 use super::warp::Warp;
 use crate::program::{Accumulator, Element, Extended, File, FloatOp, Format, Mode, Multiply, Slot};
-use crate::tensor::{COLUMNS, Columns, Factor, Generation, Rows, Sums, Tile, Unit, half_of, products_of_integers};
+use crate::tensor::{
+    COLUMNS, Columns, Factor, Generation, Rows, Sums, Tile, Unit, half_of, product, products_of_integers,
+};
 
 /// What is multiplied, and where the lanes have it.
 struct Operands<'a> {
@@ -25,6 +25,7 @@ struct Operands<'a> {
 }
 
 impl Warp {
+    #[inline(always)]
     pub(super) fn multiply(&mut self, extended: &Extended, multiply: Multiply, generation: Generation) {
         let [a_count, b_count, _] = multiply.registers();
         let (a, rest) = extended.reads.split_at(a_count);
@@ -38,26 +39,13 @@ impl Warp {
             (Element::Float(a), Element::Float(b)) => {
                 let (k, half_sums) = (usize::from(multiply.k), multiply.accumulator == Accumulator::F16);
                 let arithmetic = generation.arithmetic(Unit::Warp, [a, b], k, half_sums);
-                let halves = arithmetic.in_halves;
-                let factor = |format: Format| {
-                    move |bits: u32| match halves {
-                        true => Factor::of(Format::F16, half_of(format, bits)),
-                        false => Factor::of(format, bits),
-                    }
-                };
-                let (rows, columns) = self.factors(&operands, factor(a), factor(b), halves);
+                let (rows, columns) = self.factors(&operands, arithmetic.in_halves);
                 let tile = Tile { a: &rows, b: &columns, m: multiply.m.into(), k };
-                multiply_tile(&arithmetic, &tile, &mut sums);
+                product(&arithmetic, &tile, &mut sums);
             }
             (Element::Bit { and }, _) => self.count_bits(&operands, and, &mut sums),
             _ => {
-                let factor = |element: Element| {
-                    move |bits: u32| {
-                        let Element::Integer { bits: width, signed } = element else { return Factor::integer(0) };
-                        Factor::integer(extend(bits.into(), width, signed) as i32)
-                    }
-                };
-                let (rows, columns) = self.factors(&operands, factor(multiply.a), factor(multiply.b), false);
+                let (rows, columns) = self.factors(&operands, false);
                 let tile = Tile { a: &rows, b: &columns, m: multiply.m.into(), k: multiply.k.into() };
                 let products = products_of_integers(&tile);
                 for (sums, products) in sums.iter_mut().zip(&products) {
@@ -77,13 +65,8 @@ impl Warp {
     }
 
     /// A and B taken apart. `in_halves`: the first two elements of each register of four, of all of them, come first.
-    fn factors(
-        &self,
-        operands: &Operands,
-        of_a: impl Fn(u32) -> Factor,
-        of_b: impl Fn(u32) -> Factor,
-        in_halves: bool,
-    ) -> (Rows, Columns) {
+    #[inline(always)]
+    fn factors(&self, operands: &Operands, in_halves: bool) -> (Rows, Columns) {
         let (m, per) = (operands.multiply.m, operands.multiply.a.per_register());
         let (bits, ones) = (32 / per, u32::MAX >> (32 - 32 / per));
         let half = usize::from(operands.multiply.k) / 2;
@@ -94,22 +77,27 @@ impl Warp {
         };
         for (n, &register) in operands.a.iter().enumerate() {
             let (down, step) = if m == 16 { (8 * (n % 2), n / 2) } else { (0, n) };
-            for (lane, value) in self.narrow(register).iter().enumerate() {
-                for n in 0..per {
-                    rows.set(lane / 4 + down, term(lane, step, n), of_a(value >> (n * bits) & ones));
+            let words = self.narrow(register);
+            for n in 0..per {
+                let [significands, exponents] = taken_apart(operands.multiply.a, words, (n * bits, ones), in_halves);
+                for lane in 0..LANES {
+                    rows.set(lane / 4 + down, term(lane, step, n), significands[lane], exponents[lane]);
                 }
             }
         }
         for (step, &register) in operands.b.iter().enumerate() {
-            for (lane, value) in self.narrow(register).iter().enumerate() {
-                for n in 0..per {
-                    columns.set(term(lane, step, n), lane / 4, of_b(value >> (n * bits) & ones));
+            let words = self.narrow(register);
+            for n in 0..per {
+                let [significands, exponents] = taken_apart(operands.multiply.b, words, (n * bits, ones), in_halves);
+                for lane in 0..LANES {
+                    columns.set(term(lane, step, n), lane / 4, significands[lane], exponents[lane]);
                 }
             }
         }
         (rows, columns)
     }
 
+    #[inline(always)]
     fn sums(&self, operands: &Operands) -> Sums {
         let mut sums = Sums::default();
         for (n, &register) in operands.c.iter().enumerate() {
@@ -126,19 +114,24 @@ impl Warp {
         sums
     }
 
+    #[inline(always)]
     fn set_sums(&mut self, extended: &Extended, multiply: Multiply, sums: &Sums) {
         for (n, &(_, d)) in extended.writes.iter().enumerate() {
-            self.r[d as usize].0 = std::array::from_fn(|lane| match multiply.accumulator {
-                Accumulator::F16 => {
-                    let row = &sums[lane / 4 + 8 * n];
-                    row[2 * (lane % 4)] | row[2 * (lane % 4) + 1] << 16
-                }
-                _ => sums[lane / 4 + 8 * (n / 2)][2 * (lane % 4) + n % 2],
-            });
+            let values = &mut self.r[d as usize].0;
+            for lane in 0..LANES {
+                values[lane] = match multiply.accumulator {
+                    Accumulator::F16 => {
+                        let row = &sums[lane / 4 + 8 * n];
+                        row[2 * (lane % 4)] | row[2 * (lane % 4) + 1] << 16
+                    }
+                    _ => sums[lane / 4 + 8 * (n / 2)][2 * (lane % 4) + n % 2],
+                };
+            }
         }
     }
 
     /// Bits that both sides have, or that one has, from registers as they are.
+    #[inline(always)]
     fn count_bits(&self, operands: &Operands, and: bool, sums: &mut Sums) {
         for (row, sums) in sums.iter_mut().take(operands.multiply.m.into()).enumerate() {
             for (column, sum) in sums.iter_mut().enumerate() {
@@ -154,6 +147,7 @@ impl Warp {
         }
     }
 
+    #[inline(always)]
     fn multiply_f64(&mut self, extended: &Extended, operands: &Operands) {
         let (k, m) = (usize::from(operands.multiply.k), operands.multiply.m);
         let (mut a, mut b) = ([[0; 16]; 16], [[0; COLUMNS]; 16]);
@@ -167,17 +161,55 @@ impl Warp {
             }
         }
         for (n, (&(file, d), &(c_file, c))) in extended.writes.iter().zip(operands.c).enumerate() {
-            let out = std::array::from_fn(|lane| {
+            let mut out = [0; LANES];
+            for (lane, sum) in out.iter_mut().enumerate() {
                 let (row, column) = (lane / 4 + 8 * (n / 2), 2 * (lane % 4) + n % 2);
-                let start = self.wide(c_file, c, lane);
-                a[row].iter().zip(&b).take(k).fold(start, |sum, (a, b)| multiply_add(*a, b[column], sum))
-            });
+                *sum = self.wide(c_file, c, lane);
+                for (a, b) in a[row].iter().zip(&b).take(k) {
+                    *sum = multiply_add(*a, b[column], *sum);
+                }
+            }
             self.set_wide(file, d, &out, u32::MAX);
         }
     }
 }
 
+/// The elements of all lanes that have so many bits below them in their registers.
+#[inline(always)]
+fn taken_apart(
+    element: Element,
+    words: &[u32; LANES],
+    (below, ones): (usize, u32),
+    in_halves: bool,
+) -> [[i32; LANES]; 2] {
+    let mut patterns = [0; LANES];
+    for lane in 0..LANES {
+        patterns[lane] = words[lane] >> below & ones;
+    }
+    match element {
+        Element::Float(format) if in_halves => {
+            for bits in &mut patterns {
+                *bits = half_of(format, *bits);
+            }
+            Factor::all(Format::F16, &patterns)
+        }
+        Element::Float(format) => Factor::all(format, &patterns),
+        // An integer is its own significand.
+        Element::Integer { bits, signed } => {
+            let above = 32 - u32::from(bits);
+            let mut numbers = [0; LANES];
+            for lane in 0..LANES {
+                let number = (patterns[lane] << above) as i32 >> above;
+                numbers[lane] = if signed { number } else { patterns[lane] as i32 };
+            }
+            [numbers, [0; LANES]]
+        }
+        Element::Bit { .. } => [[0; LANES]; 2],
+    }
+}
+
 /// One step of a chain in f64; the patterns of NaNs are looked up where there are any.
+#[inline(always)]
 fn multiply_add(a: u64, b: u64, c: u64) -> u64 {
     let sum = f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c));
     match sum.is_nan() {

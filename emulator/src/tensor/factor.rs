@@ -23,20 +23,21 @@ impl Factor {
     /// Takes a pattern apart. Of f32 patterns that stand for tf32 only the upper 19 bits count.
     #[inline(always)]
     pub fn of(format: Format, bits: u32) -> Factor {
-        match format {
-            Format::F16 => split::<10, 5>(bits, true),
-            Format::Bf16 => split::<7, 8>(bits, true),
-            Format::Tf32 => split::<10, 8>(bits >> 13, true),
-            Format::E4m3 => split::<3, 4>(bits, false),
-            Format::E5m2 => split::<2, 5>(bits, true),
-            Format::F32 | Format::F64 => split::<23, 8>(bits, true),
-        }
+        let [[significand], [exponent]] = Factor::all(format, &[bits]);
+        Factor { significand, exponent }
     }
 
-    /// An integer is its own significand.
+    /// Takes many apart: significands and exponents.
     #[inline(always)]
-    pub fn integer(value: i32) -> Factor {
-        Factor { significand: value, exponent: 0 }
+    pub fn all<const N: usize>(format: Format, patterns: &[u32; N]) -> [[i32; N]; 2] {
+        match format {
+            Format::F16 => each(patterns, |bits| split::<10, 5>(bits, true)),
+            Format::Bf16 => each(patterns, |bits| split::<7, 8>(bits, true)),
+            Format::Tf32 => each(patterns, |bits| split::<10, 8>(bits >> 13, true)),
+            Format::E4m3 => each(patterns, |bits| split::<3, 4>(bits, false)),
+            Format::E5m2 => each(patterns, |bits| split::<2, 5>(bits, true)),
+            Format::F32 | Format::F64 => each(patterns, |bits| split::<23, 8>(bits, true)),
+        }
     }
 
     pub fn is_nan(self) -> bool {
@@ -50,6 +51,16 @@ impl Factor {
     pub fn is_zero(self) -> bool {
         self.exponent == ZERO
     }
+}
+
+#[inline(always)]
+fn each<const N: usize>(patterns: &[u32; N], of: impl Fn(u32) -> Factor) -> [[i32; N]; 2] {
+    let mut all = [[0; N]; 2];
+    for (n, bits) in patterns.iter().enumerate() {
+        let factor = of(*bits);
+        (all[0][n], all[1][n]) = (factor.significand, factor.exponent);
+    }
+    all
 }
 
 /// Bits behind the point of a format's significand.
@@ -82,9 +93,24 @@ fn split<const FRACTION: u32, const EXPONENT: u32>(bits: u32, infinities: bool) 
 }
 
 /// An 8-bit number as f16, which holds all of them: what was subnormal may be a normal number there.
+#[inline(always)]
 pub(crate) fn half_of(format: Format, bits: u32) -> u32 {
+    static HALVES: [[u32; 256]; 2] = [halves(false), halves(true)];
+    HALVES[usize::from(format == Format::E5m2)][bits as usize & 0xff]
+}
+
+const fn halves(e5m2: bool) -> [u32; 256] {
+    let (mut all, mut n) = ([0; 256], 0);
+    while n < all.len() {
+        all[n] = half(e5m2, n as u32);
+        n += 1;
+    }
+    all
+}
+
+const fn half(e5m2: bool, bits: u32) -> u32 {
     let sign = (bits & 0x80) << 8;
-    if format == Format::E5m2 {
+    if e5m2 {
         let nan = bits & 0x7f > 0x7c;
         return if nan { 0x7fff } else { (bits & 0xff) << 8 };
     }

@@ -22,5 +22,5 @@ mod tests;
 mod tile;
 
 pub(crate) use factor::{Factor, half_of};
-pub(crate) use generation::{Arithmetic, Generation, Unit};
+pub(crate) use generation::{Generation, Unit};
 pub(crate) use tile::{COLUMNS, Columns, Rows, Sums, Tile, product, products_of_integers};

@@ -1,7 +1,6 @@
 //! The fused sum once more, slowly and on its own: binary digits one by one, and nothing of the other files.
 
-use super::Arithmetic;
-use super::generation::Kind;
+use super::generation::{Arithmetic, Kind};
 use crate::program::Format;
 
 /// The weight of the lowest digit is 2 to minus this.

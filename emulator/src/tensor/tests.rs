@@ -13,11 +13,12 @@ fn sum_of(arithmetic: &Arithmetic, formats: [Format; 2], pairs: &[(u32, u32)], c
     let (mut a, mut b, mut sums) = (Rows::new(), Columns::new(), Sums::default());
     for term in 0..arithmetic.terms.max(pairs.len()) {
         let (x, y) = pairs.get(term).copied().unwrap_or_default();
+        let [x, y] = [Factor::of(formats[0], x), Factor::of(formats[1], y)];
         for row in 0..16 {
-            a.set(row, term, Factor::of(formats[0], x));
+            a.set(row, term, x.significand, x.exponent);
         }
         for column in 0..COLUMNS {
-            b.set(term, column, Factor::of(formats[1], y));
+            b.set(term, column, y.significand, y.exponent);
         }
     }
     sums.iter_mut().for_each(|row| row.fill(c));

@@ -34,9 +34,9 @@ impl Rows {
     }
 
     #[inline(always)]
-    pub fn set(&mut self, row: usize, term: usize, factor: Factor) {
-        self.significands[row][term] = factor.significand;
-        self.exponents[row][term] = factor.exponent;
+    pub fn set(&mut self, row: usize, term: usize, significand: i32, exponent: i32) {
+        self.significands[row][term] = significand;
+        self.exponents[row][term] = exponent;
     }
 }
 
@@ -46,9 +46,9 @@ impl Columns {
     }
 
     #[inline(always)]
-    pub fn set(&mut self, term: usize, column: usize, factor: Factor) {
-        self.significands[term][column] = factor.significand;
-        self.exponents[term][column] = factor.exponent;
+    pub fn set(&mut self, term: usize, column: usize, significand: i32, exponent: i32) {
+        self.significands[term][column] = significand;
+        self.exponents[term][column] = exponent;
     }
 }
 
