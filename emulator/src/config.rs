@@ -27,6 +27,8 @@ pub struct Launch {
     /// How many thread blocks the GPU holds at a time; without, as many as an H200 does if registers do not limit them.
     /// Only blocks that the GPU holds together can wait for each other.
     pub resident_blocks: Option<u32>,
+    /// The GPU whose tensor cores' arithmetic it is: 90 for sm_90, as without. That of others comes from published models.
+    pub architecture: u32,
 }
 
 impl Launch {
@@ -45,6 +47,7 @@ impl Launch {
             instruction_limit: Launch::INSTRUCTION_LIMIT,
             schedule: Schedule::FirstFirst,
             resident_blocks: None,
+            architecture: 90,
         }
     }
 
@@ -66,6 +69,11 @@ impl Launch {
     /// In another order of blocks and warps than the first one first.
     pub fn schedule(self, schedule: Schedule) -> Launch {
         Launch { schedule, ..self }
+    }
+
+    /// With the tensor cores of `sm_` this; their results differ in how sums are cut.
+    pub fn architecture(self, architecture: u32) -> Launch {
+        Launch { architecture, ..self }
     }
 
     /// On a GPU that holds so many thread blocks at a time.

@@ -252,6 +252,9 @@ pub struct Report {
     /// order of its execution. At most 1 MiB.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<Printed>,
+    /// What of the results nobody has compared with a card: sums of tensor cores of another generation than Hopper.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<String>,
 }
 
 /// What one thread printed by one call of `printf`.
@@ -267,6 +270,15 @@ pub struct Printed {
 impl Report {
     /// A report with these counts, for a launch that is computed and not run. All else in it is empty.
     pub fn new(grid: Dim3, block: Dim3, total: Counters) -> Report {
-        Report { grid, block, shared_bytes: 0, footprint_bytes: 0, total, lines: Vec::new(), printed: Vec::new() }
+        Report {
+            grid,
+            block,
+            shared_bytes: 0,
+            footprint_bytes: 0,
+            total,
+            lines: Vec::new(),
+            printed: Vec::new(),
+            unverified: None,
+        }
     }
 }

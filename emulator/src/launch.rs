@@ -8,7 +8,10 @@ use crate::machine::{Context, Pause, Shape, Tally, Worker, run_alone, run_block,
 use crate::marks::{Owner, Use, Watch};
 use crate::occupancy::occupancy;
 use crate::program::Program;
-use crate::{Argument, Buffer, Counters, Device, Dim3, Fault, Kernel, Launch, LaunchError, Refusal, Report, Trace};
+use crate::tensor::Generation;
+use crate::{
+    Argument, Buffer, Class, Counters, Device, Dim3, Fault, Kernel, Launch, LaunchError, Refusal, Report, Trace,
+};
 
 /// Threads that a block may have on every GPU.
 const MAX_THREADS: u64 = 1024;
@@ -154,6 +157,7 @@ impl Device {
             sanitize: launch.sanitize,
             instruction_limit: launch.instruction_limit,
             schedule: launch.schedule,
+            generation: Generation::of(launch.architecture),
             residency: residency(&kernel.program, launch),
             thorough: pass.thorough,
             doubtful: AtomicBool::new(false),
@@ -280,7 +284,22 @@ impl Device {
         let sectors: u64 = self.memory.buffers.iter().map(|buffer| buffer.touched_sectors()).sum();
         let shared_bytes = shared_bytes(program, launch);
         let (printed, footprint_bytes) = (tally.printed(), 32 * sectors);
-        Report { grid: launch.grid, block: launch.block, shared_bytes, footprint_bytes, total, lines, printed }
+        let tensor_cores =
+            total.class(Class::Tensor).warp > 0 && Generation::of(launch.architecture) != Generation::Hopper;
+        let unverified = tensor_cores.then(|| {
+            let architecture = launch.architecture;
+            format!("sums of sm_{architecture}'s tensor cores: from published models, not compared with a card")
+        });
+        Report {
+            grid: launch.grid,
+            block: launch.block,
+            shared_bytes,
+            footprint_bytes,
+            total,
+            lines,
+            printed,
+            unverified,
+        }
     }
 }
 

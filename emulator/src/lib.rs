@@ -22,6 +22,7 @@ mod program;
 mod progress;
 mod ptx;
 mod schedule;
+mod tensor;
 mod trace;
 mod workers;
 

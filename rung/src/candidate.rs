@@ -78,7 +78,8 @@ impl<'a> Candidate<'a> {
     /// [`Error::Usage`], where that GPU cannot run it, or the emulator refuses; [`Error::Fault`], where it does what it must not do.
     pub fn run(&self, exam: Exam, options: &Options, watch: Watch) -> Result<(Report, Matrix), Error> {
         fit::check(&Card::modelled(options.gpu), self.name, &self.task)?;
-        let ran = emulated::launch(&self.task, exam.problem, options.extras, watch)?;
+        let extras = Extras { architecture: options.gpu.sm(), ..options.extras };
+        let ran = emulated::launch(&self.task, exam.problem, extras, watch)?;
         let check = exam.check(&ran.c, &self.task);
         Ok(self.report(exam, options, emulated::NAME, ran, check))
     }

@@ -37,7 +37,8 @@ pub fn launch(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> R
         .dynamic_shared(task.dynamic_shared)
         .sanitize(extras.sanitize)
         .instruction_limit(extras.instruction_limit)
-        .schedule(extras.schedule);
+        .schedule(extras.schedule)
+        .architecture(extras.architecture);
     watch(&mut device);
     // ANCHOR: launch
     let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;

@@ -59,12 +59,14 @@ pub struct Extras {
     pub instruction_limit: u64,
     /// Emulator: the order in which thread blocks and warps run.
     pub schedule: emulator::Schedule,
+    /// Emulator: the GPU whose tensor cores' arithmetic it is, 90 for sm_90.
+    pub architecture: u32,
 }
 
 impl Extras {
     /// With the emulator's own limit, and the first thread block first.
     pub fn new(time: bool, sanitize: bool) -> Extras {
         let schedule = emulator::Schedule::FirstFirst;
-        Extras { time, sanitize, instruction_limit: emulator::Launch::INSTRUCTION_LIMIT, schedule }
+        Extras { time, sanitize, instruction_limit: emulator::Launch::INSTRUCTION_LIMIT, schedule, architecture: 90 }
     }
 }

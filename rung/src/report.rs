@@ -151,6 +151,7 @@ impl fmt::Display for Report {
                 self.verdict(f)?;
                 writeln!(f)?;
                 counters(f, &report.total)?;
+                report.unverified.iter().try_for_each(|what| line(f, "unverified", what))?;
                 writeln!(f)?;
                 self.modelled(f)?;
             }

@@ -31,6 +31,7 @@ pub const ROWS: &[Row] = &[
     row(&["lop3", "and|or|xor"], Isa(8, 2), 70, "lop3.or.b32 r0|p0, r1, r2, r3, 0x3f, p1;"),
     row(&["L1::no_allocate|L1::evict_first|L1::evict_last|L1::evict_unchanged|L1::evict_normal"], Isa(7, 4), 70, "ld.global.L1::no_allocate.u32 r0, [g0];"),
     row(&["atom|red", "f16|b16"], Isa(7, 0), 70, "atom.global.add.noftz.f16 h0, [g0], h1;"),
+    row(&["cvt", "satfinite"], Isa(8, 1), 70, "cvt.rn.satfinite.f16.f32 h0, f0;"),
     // Turing
     row(&["mma", "m16n8k8|m8n8k16|m8n8k32|m8n8k128"], Isa(7, 0), 75,
         "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {r0, r1}, {r2}, {r3}, {r0, r1};"),
@@ -66,7 +67,10 @@ pub const ROWS: &[Row] = &[
     row(&["noinc"], Isa(7, 0), 80, ""),
     // Ada
     row(&["e4m3x2|e5m2x2"], Isa(8, 1), 89, "cvt.rn.satfinite.e4m3x2.f32 h0, f0, f1;"),
-    row(&["mma", "e4m3|e5m2"], Isa(8, 4), 89, ""),
+    row(&["mma", "e4m3|e5m2"], Isa(8, 4), 89,
+        "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {f0, f1, f2, f3}, {r0, r1, r2, r3}, {r4, r5}, {f0, f1, f2, f3};"),
+    row(&["mma", "e4m3|e5m2", "f16|m16n8k16"], Isa(8, 7), 89,
+        "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32 {f0, f1, f2, f3}, {r0, r1}, {r2}, {f0, f1, f2, f3};"),
     // Hopper
     row(&["mma", "f64", "m16n8k4|m16n8k8|m16n8k16"], Isa(7, 8), 90,
         "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {d0, d1, d2, d3}, {d0, d1}, {d2}, {d0, d1, d2, d3};"),

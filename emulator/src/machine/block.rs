@@ -14,6 +14,7 @@ use super::warp::{Shape, State, Warp};
 use crate::global::GlobalMemory;
 use crate::program::Program;
 use crate::progress::Progress;
+use crate::tensor::Generation;
 use crate::trace::TracedAccess;
 use crate::{Fault, Schedule};
 
@@ -31,6 +32,8 @@ pub(crate) struct Context<'a> {
     pub sanitize: bool,
     pub instruction_limit: u64,
     pub schedule: Schedule,
+    /// Whose tensor cores' arithmetic it is.
+    pub generation: Generation,
     /// How many thread blocks the GPU holds at a time.
     pub residency: u64,
     /// All is watched by the order model, whatever the program seems to need.

@@ -10,7 +10,8 @@ use super::block::{Pause, Worker};
 use super::lanes::{LANES, Lanes};
 use super::warp::Warp;
 use crate::Fault;
-use crate::program::{Instruction, Op};
+use crate::program::{Extended, Instruction, Multiply, Op};
+use crate::tensor::Generation;
 
 /// Steps the worker's thread block until it ends or pauses.
 pub(crate) fn run_block(worker: &mut Worker) -> Result<Pause, Box<Fault>> {
@@ -64,6 +65,22 @@ pub(super) fn step_probed(worker: &mut Worker, warp: &mut Warp) -> Result<bool, 
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
 fn step_probed_avx2(worker: &mut Worker, warp: &mut Warp) -> Result<bool, Box<Fault>> {
     worker.run_warp::<PROBED>(warp)
+}
+
+/// Multiplies the matrices of a warp.
+pub(super) fn multiply(warp: &mut Warp, extended: &Extended, multiply: Multiply, generation: Generation) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        // SAFETY: the CPU has the instructions that the function is compiled for.
+        return unsafe { multiply_avx2(warp, extended, multiply, generation) };
+    }
+    warp.multiply(extended, multiply, generation);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
+fn multiply_avx2(warp: &mut Warp, extended: &Extended, multiply: Multiply, generation: Generation) {
+    warp.multiply(extended, multiply, generation);
 }
 
 /// The instructions that a copy of the interpreter is compiled for: those of its target features alone…

@@ -31,6 +31,8 @@ struct Layout {
 
 fn layout(format: Format) -> Layout {
     match format {
+        Format::E4m3 => Layout { precision: 4, lowest: -6, tail: 0, bits: 8 },
+        Format::E5m2 => Layout { precision: 3, lowest: -14, tail: 0, bits: 8 },
         Format::F16 => Layout { precision: 11, lowest: -14, tail: 0, bits: 16 },
         Format::Bf16 => Layout { precision: 8, lowest: -126, tail: 0, bits: 16 },
         Format::Tf32 => Layout { precision: 11, lowest: -126, tail: 13, bits: 32 },
@@ -42,6 +44,7 @@ fn layout(format: Format) -> Layout {
 /// The NaN that the hardware gives for a format.
 pub(super) fn nan(format: Format) -> u64 {
     match format {
+        Format::E4m3 | Format::E5m2 => 0x7f,
         Format::F16 | Format::Bf16 => 0x7fff,
         Format::F32 => 0x7fff_ffff,
         Format::Tf32 => 0x7fff_e000,
@@ -68,7 +71,9 @@ pub(super) fn infinity(format: Format, negative: bool) -> u64 {
     let Layout { precision, tail, bits, .. } = layout(format);
     let fraction = precision as u32 - 1 + tail;
     let exponent_ones = (1u64 << (bits - 1 - fraction)) - 1;
-    exponent_ones << fraction | if negative { sign_bit(format) } else { 0 }
+    // e4m3 has none; what lies behind its numbers is its NaN.
+    let behind = if format == Format::E4m3 { 7 } else { 0 };
+    exponent_ones << fraction | behind | if negative { sign_bit(format) } else { 0 }
 }
 
 pub(super) fn largest(format: Format, negative: bool) -> u64 {
@@ -83,7 +88,7 @@ pub(super) fn unpack(format: Format, pattern: u64) -> Value {
     let fraction = pattern & ((1 << fraction_bits) - 1);
     let biased = pattern >> fraction_bits & ((1 << exponent_bits) - 1);
     let negative = pattern >> (bits - tail - 1) & 1 == 1;
-    if biased == (1 << exponent_bits) - 1 {
+    if biased == (1 << exponent_bits) - 1 && (format != Format::E4m3 || fraction == 7) {
         return if fraction == 0 { Value::Infinite { negative } } else { Value::Nan };
     }
     let (significand, exponent) = match biased {

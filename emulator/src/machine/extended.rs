@@ -2,6 +2,7 @@
 
 use super::alu::set_predicate;
 use super::block::Worker;
+use super::dispatch;
 use super::global_access::Road;
 use super::lanes::{LANES, mask_where};
 use super::mbarrier::pending_count;
@@ -31,7 +32,7 @@ impl Worker<'_> {
             }
             Extension::Multiply(multiply) => {
                 self.check_whole_warp(warp, mask, at)?;
-                warp.multiply(extended, multiply);
+                dispatch::multiply(warp, extended, multiply, self.context.generation);
             }
             Extension::Mbarrier(deed) => return self.mbarrier(warp, extended, deed, mask),
             Extension::Bulk(bulk) => return self.bulk(warp, extended, bulk, mask),

@@ -48,9 +48,9 @@ pub(super) fn clamp(format: Format, mode: Mode, value: u64) -> u64 {
         (Clamp::None, _) => value,
         (Clamp::Saturate, Value::Nan) => 0,
         (_, Value::Nan) => nan(format),
-        (Clamp::Saturate | Clamp::Relu, _) if negative => 0,
+        (Clamp::Saturate | Clamp::Relu | Clamp::ReluFinite, _) if negative => 0,
         (Clamp::Saturate, _) => value.min(round(format, mode.rounding, one())),
-        (Clamp::Finite, Value::Infinite { negative }) => largest(format, negative),
+        (Clamp::Finite | Clamp::ReluFinite, Value::Infinite { negative }) => largest(format, negative),
         _ => value,
     }
 }

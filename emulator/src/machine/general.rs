@@ -56,6 +56,10 @@ pub(super) fn evaluate(code: General, [a, b, c, d]: [u64; 4]) -> u64 {
             number_meaning::convert(to, from, mode, integral, register_bits, a)
         }
         General::ConvertPair { to, mode } => number_meaning::convert_pair(to, mode, a, b),
+        General::ConvertHalves { to, from, mode } => {
+            let half = |n: u8| a >> (n * from.bits()) & (u64::MAX >> (64 - from.bits()));
+            number_meaning::convert_halves(to, from, mode, half(1), half(0))
+        }
         General::Compare { test, number, flush, half } => {
             let part = |value: u64| value >> (u32::from(half) * 16);
             number_meaning::compare(test, number, flush, part(a), part(b)).into()

@@ -1,6 +1,6 @@
 //! Conversions between all types of numbers, comparisons and tests of them.
 
-use super::exact::{self, Exact, Value, infinity, nan, nan_moved, round, round_shift, sign_bit};
+use super::exact::{self, Exact, Value, infinity, largest, nan, nan_moved, round, round_shift, sign_bit};
 use super::float_meaning::{clamp, flush};
 use super::integer_meaning::extend;
 use crate::program::{Clamp, Comparison, Format, Mode, Number, Relation, Rounding, Test};
@@ -26,13 +26,21 @@ pub(super) fn convert(to: Number, from: Number, mode: Mode, integral: bool, regi
         }
         (Number::Float(to), Number::Float(from)) => {
             let result = match exact::unpack(from, flush(from, mode, a)) {
+                // A step below, as if it were infinity.
+                Value::Nan if to == Format::Tf32 && mode.rounding == Rounding::Away && mode.clamp == Clamp::Finite => {
+                    return (a & !0x1fff) - 0x2000;
+                }
                 Value::Nan => convert_nan(to, from, mode.rounding, a),
                 Value::Infinite { negative } => infinity(to, negative),
                 Value::Finite(value) if integral => round(to, mode.rounding, whole(value, mode.rounding)),
                 Value::Finite(value) => round(to, mode.rounding, value),
             };
+            // Where others have infinities, e4m3 has its NaN: `.satfinite`, which belongs to it, stays below.
+            let beyond = to == Format::E4m3 && result == infinity(to, result & sign_bit(to) != 0);
+            let number = exact::unpack(from, a) != Value::Nan;
+            let result = if beyond && number { largest(to, result & sign_bit(to) != 0) } else { result };
             // Halves have no `.ftz` of their own: the modifier is about the f32 side.
-            let narrow = matches!(to, Format::F16 | Format::Bf16);
+            let narrow = to.bits() <= 16;
             clamp(to, mode, if narrow { result } else { flush(to, mode, result) })
         }
     }
@@ -95,8 +103,13 @@ fn whole(value: Exact, rounding: Rounding) -> Exact {
 
 /// `cvt.f16x2.f32` and its kin: `a` to the upper half, `b` to the lower.
 pub(super) fn convert_pair(to: Format, mode: Mode, a: u64, b: u64) -> u64 {
-    let half = |value| convert(Number::Float(to), Number::Float(Format::F32), mode, false, 16, value);
-    half(a) << 16 | half(b)
+    convert_halves(to, Format::F32, mode, a, b)
+}
+
+/// `a` to the upper half, `b` to the lower, of whatever width.
+pub(super) fn convert_halves(to: Format, from: Format, mode: Mode, a: u64, b: u64) -> u64 {
+    let half = |value| convert(Number::Float(to), Number::Float(from), mode, false, to.bits(), value);
+    half(a) << to.bits() | half(b)
 }
 
 /// `setp` of one pair of values.
@@ -164,5 +177,52 @@ pub(super) fn test(test: Test, format: Format, a: u64) -> bool {
         Test::NotANumber => value == Value::Nan,
         Test::Normal => matches!(value, Value::Finite(_)) && !subnormal,
         Test::Subnormal => subnormal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pattern of 8 bits as a number, from the formats' definitions.
+    fn eight(format: Format, bits: u64) -> Option<f64> {
+        let (fraction, bias) = if format == Format::E4m3 { (3, 7) } else { (2, 15) };
+        let (biased, rest) = ((bits & 0x7f) >> fraction, bits & ((1 << fraction) - 1));
+        let special = if format == Format::E4m3 { bits & 0x7f == 0x7f } else { biased == 31 };
+        let hidden = if biased == 0 { 0.0 } else { 1.0 };
+        let size = (hidden + rest as f64 / f64::from(1 << fraction)) * 2f64.powi(biased.max(1) as i32 - bias);
+        (!special).then_some(if bits >> 7 == 1 { -size } else { size })
+    }
+
+    #[test]
+    fn every_half_becomes_the_nearest_number_of_8_bits_and_back() {
+        let finite = Mode { clamp: Clamp::Finite, ..Mode::PLAIN };
+        for format in [Format::E4m3, Format::E5m2] {
+            let (narrow, half) = (Number::Float(format), Number::Float(Format::F16));
+            let numbers: Vec<(u64, f64)> = (0..256).filter_map(|bits| Some((bits, eight(format, bits)?))).collect();
+            for bits in 0..=0xffff {
+                let got = convert(narrow, half, finite, false, 8, bits);
+                let Value::Finite(exact) = exact::unpack(Format::F16, bits) else {
+                    let largest = numbers.iter().map(|(bits, _)| bits & 0x7f).max().unwrap();
+                    let infinite = bits & 0x3ff == 0;
+                    assert_eq!(got, if infinite { largest | bits >> 8 & 0x80 } else { 0x7f }, "{format:?} {bits:x}");
+                    continue;
+                };
+                let value =
+                    exact.magnitude as f64 * 2f64.powi(exact.exponent) * if exact.negative { -1.0 } else { 1.0 };
+                // Of two that are as near, the one whose last bit is 0; zeros keep their sign.
+                let nearest = numbers.iter().filter(|(pattern, _)| pattern >> 7 == bits >> 15).min_by(|a, b| {
+                    let (x, y) = ((a.1 - value).abs(), (b.1 - value).abs());
+                    x.total_cmp(&y).then((a.0 & 1).cmp(&(b.0 & 1)))
+                });
+                assert_eq!(Some(got), nearest.map(|(bits, _)| *bits), "{format:?} {bits:x} = {value}");
+            }
+            for (bits, value) in numbers {
+                let wide = convert(Number::Float(Format::F64), narrow, Mode::PLAIN, false, 64, bits);
+                assert_eq!(f64::from_bits(wide), value, "{format:?} {bits:x}");
+                let there = convert(half, narrow, Mode::PLAIN, false, 16, bits);
+                assert_eq!(convert(narrow, half, finite, false, 8, there), bits, "{format:?} {bits:x}");
+            }
+        }
     }
 }

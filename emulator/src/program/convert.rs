@@ -48,10 +48,18 @@ impl Decoder<'_> {
             return self.unknown(words);
         }
         if let (Some(to), "f32") = (to.strip_suffix("x2"), from) {
-            let Some(Number::Float(to @ (Format::F16 | Format::Bf16))) = Number::named(to) else {
+            let Some(Number::Float(to @ (Format::E4m3 | Format::E5m2 | Format::F16 | Format::Bf16))) =
+                Number::named(to)
+            else {
                 return self.unknown(words);
             };
             return self.general(words, guard, General::ConvertPair { to, mode }, Class::Convert);
+        }
+        if let (Some(to), Some(from)) = (to.strip_suffix("x2"), from.strip_suffix("x2")) {
+            let (Some(Number::Float(to)), Some(Number::Float(from))) = (Number::named(to), Number::named(from)) else {
+                return self.unknown(words);
+            };
+            return self.general(words, guard, General::ConvertHalves { to, from, mode }, Class::Convert);
         }
         let (Some(to), Some(from)) = (Number::named(to), Number::named(from)) else { return self.unknown(words) };
         let valid = match (to, from) {

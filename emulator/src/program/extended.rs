@@ -1,7 +1,7 @@
 //! Instructions with more registers, or more to say, than `Op` has room for: atomics, asynchronous
 //! copies, matrices, barriers in memory, and what a warp does together.
 
-use super::{File, Format, IntegerOp, Order, Slot};
+use super::{File, Format, IntegerOp, Number, Order, Slot};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Extended {
@@ -171,11 +171,11 @@ pub(crate) enum AtomicOp {
     Decrement,
 }
 
-/// `mma.sync`: D = A × B + C. A is M×K, B is K×N; registers hold `32 / bits` elements (f64: one).
+/// `mma.sync`: D = A × B + C. A is M×K, B is K×8; registers hold `32 / bits` elements (f64: one).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Multiply {
-    pub m: u8,
-    pub k: u8,
+    pub m: u16,
+    pub k: u16,
     pub a: Element,
     pub b: Element,
     pub accumulator: Accumulator,
@@ -186,7 +186,15 @@ pub(crate) struct Multiply {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Element {
     Float(Format),
-    Byte { signed: bool },
+    /// Of 4 or 8 bits.
+    Integer {
+        bits: u8,
+        signed: bool,
+    },
+    /// Single bits, of which those are counted that are set in both, or else that differ.
+    Bit {
+        and: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,13 +207,40 @@ pub(crate) enum Accumulator {
 }
 
 impl Element {
+    /// The type of elements that a PTX suffix names; `and` of single bits.
+    pub fn named(kind: &str, and: bool) -> Option<Element> {
+        match kind {
+            "b1" => Some(Element::Bit { and }),
+            "s4" | "u4" => Some(Element::Integer { bits: 4, signed: kind == "s4" }),
+            "s8" | "u8" => Some(Element::Integer { bits: 8, signed: kind == "s8" }),
+            _ => match Number::named(kind)? {
+                Number::Float(Format::F32) | Number::Integer { .. } => None,
+                Number::Float(format) => Some(Element::Float(format)),
+            },
+        }
+    }
+
     /// How many of them are in a register.
     pub fn per_register(self) -> usize {
         match self {
-            Element::Byte { .. } => 4,
-            Element::Float(Format::F16 | Format::Bf16) => 2,
-            Element::Float(_) => 1,
+            Element::Bit { .. } => 32,
+            Element::Integer { bits, .. } => 32 / usize::from(bits),
+            Element::Float(Format::F64) => 1,
+            Element::Float(format) => 32 / usize::from(format.bits()),
         }
+    }
+}
+
+impl Accumulator {
+    /// The type of sums that a PTX suffix names.
+    pub fn named(kind: &str) -> Option<Accumulator> {
+        Some(match kind {
+            "f16" => Accumulator::F16,
+            "f32" => Accumulator::F32,
+            "f64" => Accumulator::F64,
+            "s32" => Accumulator::S32,
+            _ => return None,
+        })
     }
 }
 

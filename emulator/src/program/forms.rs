@@ -35,6 +35,8 @@ impl<'a> Modifiers<'a> {
                 }
                 (_, "ftz") => found.mode.flush = true,
                 (_, "sat") => found.mode.clamp = Clamp::Saturate,
+                (_, "relu") if found.mode.clamp == Clamp::Finite => found.mode.clamp = Clamp::ReluFinite,
+                (_, "satfinite") if found.mode.clamp == Clamp::Relu => found.mode.clamp = Clamp::ReluFinite,
                 (_, "relu") => found.mode.clamp = Clamp::Relu,
                 (_, "satfinite") => found.mode.clamp = Clamp::Finite,
                 (_, "NaN") => found.mode.nan = true,
@@ -199,7 +201,7 @@ fn float_form(parts: &[&str]) -> Option<(General, Class)> {
     let [kind] = rest[..] else { return None };
     let packed = kind.ends_with("x2");
     let Number::Float(format) = Number::named(kind.trim_end_matches("x2"))? else { return None };
-    if format == Format::Tf32 || packed && format == Format::F64 {
+    if matches!(format, Format::Tf32 | Format::E4m3 | Format::E5m2) || packed && format == Format::F64 {
         return None;
     }
     let class = match (format, op) {

@@ -7,6 +7,9 @@ use super::File;
 /// A floating-point format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
+    /// 8 bits: four of exponent and three of fraction, without infinities.
+    E4m3,
+    E5m2,
     F16,
     Bf16,
     /// 19 bits, held in the upper bits of an f32.
@@ -26,6 +29,8 @@ impl Number {
     /// The type that a PTX suffix names.
     pub fn named(name: &str) -> Option<Number> {
         let format = match name {
+            "e4m3" => Format::E4m3,
+            "e5m2" => Format::E5m2,
             "f16" => Format::F16,
             "bf16" => Format::Bf16,
             "tf32" => Format::Tf32,
@@ -56,6 +61,7 @@ impl Number {
 impl Format {
     pub fn bits(self) -> u8 {
         match self {
+            Format::E4m3 | Format::E5m2 => 8,
             Format::F16 | Format::Bf16 => 16,
             Format::Tf32 | Format::F32 => 32,
             Format::F64 => 64,
@@ -85,6 +91,8 @@ pub(crate) enum Clamp {
     Relu,
     /// `.satfinite`: the largest finite number instead of an infinity.
     Finite,
+    /// Both of them.
+    ReluFinite,
 }
 
 /// The modifiers of a floating-point instruction.
@@ -275,6 +283,12 @@ pub(crate) enum General {
     /// Two f32 to a packed pair, the first in the upper half.
     ConvertPair {
         to: Format,
+        mode: Mode,
+    },
+    /// A packed pair to another one.
+    ConvertHalves {
+        to: Format,
+        from: Format,
         mode: Mode,
     },
     /// Of the lower (0) or upper (1) half of packed operands; 0 for others.

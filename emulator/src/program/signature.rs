@@ -22,6 +22,7 @@ impl General {
                 (to, if from.file() == D { &[D] } else { &[R] })
             }
             General::ConvertPair { .. } => (R, &[R, R]),
+            General::ConvertHalves { .. } => (R, &[R]),
             General::Compare { number, .. } => (P, if number.file() == D { &[D, D] } else { &[R, R] }),
             General::Truth { to } => (to.file(), &[P]),
             General::SelectBySign { bits, by, .. } => match (bits, by.file()) {

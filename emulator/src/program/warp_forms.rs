@@ -348,30 +348,31 @@ fn multiply_form(parts: &[&str]) -> Option<Multiply> {
         ["satfinite", types @ ..] => (true, types),
         types => (false, types),
     };
+    let (and, types) = match types {
+        [types @ .., op @ ("and" | "xor"), "popc"] => (*op == "and", types),
+        types => (false, types),
+    };
     let [d, a, b, c] = types else { return None };
-    let element = |kind: &str| match Number::named(kind) {
-        Some(Number::Float(format)) => Some(Element::Float(format)),
-        Some(Number::Integer { bits: 8, signed }) => Some(Element::Byte { signed }),
-        _ => None,
-    };
-    let (a, b) = (element(a)?, element(b)?);
-    let accumulator = match *d {
-        "f16" => Accumulator::F16,
-        "f32" => Accumulator::F32,
-        "f64" => Accumulator::F64,
-        "s32" => Accumulator::S32,
-        _ => return None,
-    };
+    let (a, b, accumulator) = (Element::named(a, and)?, Element::named(b, and)?, Accumulator::named(d)?);
+    let (m, k) = shape.strip_prefix('m')?.split_once("n8k")?;
+    let (m, k) = (m.parse().ok()?, k.parse().ok()?);
     use Accumulator::{F16, F32, F64, S32};
-    use Element::{Byte, Float};
-    let known = match (*shape, a, accumulator) {
-        ("m16n8k8" | "m16n8k16", Float(Format::F16), F16 | F32) => a == b,
-        ("m16n8k8" | "m16n8k16", Float(Format::Bf16), F32) => a == b,
-        ("m16n8k4" | "m16n8k8", Float(Format::Tf32), F32) => a == b,
-        ("m8n8k4" | "m16n8k4" | "m16n8k8" | "m16n8k16", Float(Format::F64), F64) => a == b,
-        ("m8n8k16" | "m16n8k16" | "m16n8k32", Byte { .. }, S32) => matches!(b, Byte { .. }),
+    use Element::{Bit, Float, Integer};
+    use Format::{Bf16, E4m3, E5m2, Tf32};
+    let known = match (m, k, a, accumulator) {
+        (16, 8 | 16, Float(Format::F16), F16 | F32) => a == b,
+        (16, 8 | 16, Float(Bf16), F32) => a == b,
+        (16, 4 | 8, Float(Tf32), F32) => a == b,
+        (16, 16 | 32, Float(E4m3 | E5m2), F16 | F32) => matches!(b, Float(E4m3 | E5m2)),
+        (8, 4, Float(Format::F64), F64) | (16, 4 | 8 | 16, Float(Format::F64), F64) => a == b,
+        (8, 16, Integer { bits: 8, .. }, S32) | (16, 16 | 32, Integer { bits: 8, .. }, S32) => {
+            matches!(b, Integer { bits: 8, .. })
+        }
+        (8, 32, Integer { bits: 4, .. }, S32) | (16, 32 | 64, Integer { bits: 4, .. }, S32) => {
+            matches!(b, Integer { bits: 4, .. })
+        }
+        (8, 128, Bit { .. }, S32) | (16, 128 | 256, Bit { .. }, S32) => a == b,
         _ => false,
     };
-    let (m, k) = shape.strip_prefix('m')?.split_once("n8k")?;
-    (known && c == d).then_some(Multiply { m: m.parse().ok()?, k: k.parse().ok()?, a, b, accumulator, saturate })
+    (known && c == d).then_some(Multiply { m, k, a, b, accumulator, saturate })
 }

@@ -38,15 +38,22 @@ impl Cut {
             "m8n32k16" => (true, [2, 1], 16),
             "m16n16k8" => (false, [1, 2], 8),
             "m8n8k4" => (false, [1, 1], 4),
+            "m8n8k32" => (false, [1, 1], 32),
+            "m8n8k128" => (false, [1, 1], 128),
             _ => return None,
         };
         Some(Cut { flipped, tiles, k, element, accumulator })
     }
 
     fn multiply(&self) -> Multiply {
-        let m = if self.accumulator == Accumulator::F64 { 8 } else { 16 };
+        let m = if self.accumulator == Accumulator::F64 || self.is_packed() { 8 } else { 16 };
         let (a, b) = (self.element, self.element);
-        Multiply { m, k: self.k as u8, a, b, accumulator: self.accumulator, saturate: false }
+        Multiply { m, k: self.k as u16, a, b, accumulator: self.accumulator, saturate: false }
+    }
+
+    /// Elements are narrower than a byte: a lane has one register of them, which lie side by side in memory.
+    fn is_packed(&self) -> bool {
+        matches!(self.element, Element::Bit { .. } | Element::Integer { bits: 4, .. })
     }
 
     /// The registers of `a` (0), `b` (1), or `c` and `d` (2), tile by tile.
@@ -60,6 +67,7 @@ impl Cut {
             for j in 0..if role == 0 { 1 } else { columns } {
                 for n in 0..registers[role] {
                     let (along_g, along_t, count) = match (role, self.accumulator) {
+                        (0 | 1, _) if self.is_packed() => (0, 0, 1),
                         (0, Accumulator::F64) => (0, 4 * n, 1),
                         (0, _) => (16 * i + 8 * (n % 2), 4 * per * (n / 2), per),
                         (1, _) => (8 * j, 4 * per * n, per),
@@ -85,15 +93,26 @@ impl Decoder<'_> {
             ["wmma", "store", "d", "sync", "aligned", layout, shape, .., kind] => {
                 self.fragment(words, guard, parts, (2, layout, shape, kind), false)
             }
+            ["wmma", "mma", op @ ("xor" | "and"), "popc", "sync", "aligned", _, _, shape, ..] => {
+                let cut = Cut::of(shape, Element::Bit { and: op == "and" }, Accumulator::S32);
+                self.products(words, guard, cut, false, [Accumulator::S32; 2])
+            }
             ["wmma", "mma", "sync", "aligned", _, _, shape, ref kinds @ ..] => {
                 let kinds: Vec<&str> =
                     kinds.iter().copied().filter(|kind| !matches!(*kind, "satfinite" | "rn")).collect();
                 let saturate = parts.contains(&"satfinite");
-                match kinds[..] {
-                    [d, c] if d == c => self.products(words, guard, shape, ["f16", "f16", d], saturate),
-                    [d, a, b, c] if d == c => self.products(words, guard, shape, [a, b, d], saturate),
-                    _ => self.unknown(words),
-                }
+                let (d, a, c) = match kinds[..] {
+                    [d, c] => (d, "f16", c),
+                    [d, a, b, c] if a == b => (d, a, c),
+                    _ => return self.unknown(words),
+                };
+                let sums = [d, c].map(Accumulator::named);
+                let (Some(element), [Some(d), Some(c)]) = (Element::named(a, false), sums) else {
+                    return self.unknown(words);
+                };
+                // Where C and D differ, the sums are f32.
+                let wide = if d == c { d } else { Accumulator::F32 };
+                self.products(words, guard, Cut::of(shape, element, wide), saturate, [d, c])
             }
             _ => self.unknown(words),
         }
@@ -109,7 +128,10 @@ impl Decoder<'_> {
         load: bool,
     ) -> Result<(), PtxError> {
         let sums = which == 2;
-        let cut = match (sums, element_of(kind), accumulator_of(kind)) {
+        let cut = match (sums, Element::named(kind, false), Accumulator::named(kind)) {
+            (true, _, Some(Accumulator::S32)) if matches!(shape, "m8n8k32" | "m8n8k128") => {
+                Cut::of(shape, Element::Integer { bits: 4, signed: true }, Accumulator::S32)
+            }
             (false, Some(Element::Float(Format::F64)), _) => {
                 Cut::of(shape, Element::Float(Format::F64), Accumulator::F64)
             }
@@ -136,7 +158,7 @@ impl Decoder<'_> {
         let (base, wide, offset) = self.address(operand(words, address)?, &mut space, words)?;
         let bytes = match kind {
             "f64" => 8,
-            "f32" | "s32" | "tf32" => 4,
+            "f32" | "s32" | "tf32" | "s4" | "u4" | "b1" => 4,
             "f16" | "bf16" => 2,
             _ => 1,
         };
@@ -159,10 +181,18 @@ impl Decoder<'_> {
             }
         };
         let lane = self.preset(File::R, Preset::LaneId);
-        let line_bytes = self.whole(words, Alu::MulLo32, stride, bytes);
+        let line_bytes = match kind {
+            "s4" | "u4" => self.whole(words, Alu::ShrU32, stride, 1),
+            "b1" => self.whole(words, Alu::ShrU32, stride, 3),
+            _ => self.whole(words, Alu::MulLo32, stride, bytes),
+        };
         let group = self.whole(words, Alu::ShrU32, lane, 2);
         let place = self.whole(words, Alu::And32, lane, 3);
-        let times = if sums { 2 } else { cut.element.per_register() as u64 };
+        let times = match sums {
+            true => 2,
+            false if cut.is_packed() => 1,
+            false => cut.element.per_register() as u64,
+        };
         let place = self.whole(words, Alu::MulLo32, place, times);
         let (line, within) = if lines_by_g { (group, place) } else { (place, group) };
         let within = self.whole(words, Alu::MulLo32, within, bytes);
@@ -228,26 +258,24 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// `wmma.mma`: one `mma` for each tile of D.
+    /// `wmma.mma`: one `mma` for each tile of D; of tf32 two, each with half of K. C and D may be of f16 and the sums
+    /// of f32: then they are converted before and after.
     fn products(
         &mut self,
         words: &Words,
         guard: Option<Guard>,
-        shape: &str,
-        [a, b, sums]: [&str; 3],
+        cut: Option<Cut>,
         saturate: bool,
+        [d_type, c_type]: [Accumulator; 2],
     ) -> Result<(), PtxError> {
-        let cut = match (element_of(a), accumulator_of(sums)) {
-            (Some(element), Some(accumulator)) if a == b => Cut::of(shape, element, accumulator),
-            _ => None,
-        };
         let Some(cut) = cut else { return self.unknown(words) };
         let multiply = Multiply { saturate, ..cut.multiply() };
         let mut lists = Vec::new();
-        for n in 0..4 {
+        for (n, sums) in [(0, Some(d_type)), (1, None), (2, None), (3, Some(c_type))] {
             let Operand::List(list) = operand(words, n)? else { return self.unknown(words) };
+            let cut = Cut { accumulator: sums.unwrap_or(cut.accumulator), ..cut };
             let wanted = cut.held([2, 0, 1, 2][n]).len();
-            let padded = (n == 1 || n == 2) && a == "f16" && list.len() == 8;
+            let padded = (n == 1 || n == 2) && cut.element == Element::Float(Format::F16) && list.len() == 8;
             if list.len() != wanted && !padded {
                 return error(
                     words.line,
@@ -260,27 +288,71 @@ impl Decoder<'_> {
         if cut.flipped {
             (a, b) = (b, a);
         }
-        let ([a_count, b_count, c_count], [inputs, results]) = (multiply.registers(), multiply.files());
+        let [inputs, results] = multiply.files();
+        let narrow = |sums: Accumulator| sums == Accumulator::F16 && cut.accumulator == Accumulator::F32;
+        let mut starts = Vec::new();
+        for register in c {
+            let slot = self.source(register, results, words.line)?;
+            match narrow(c_type) {
+                true => starts.extend(self.two_singles(words, slot)),
+                false => starts.push(slot),
+            }
+        }
+        let mut ends = Vec::new();
+        for register in d {
+            let slot = self.destination(register, results, words.line)?;
+            match narrow(d_type) {
+                true => ends.extend([self.temporary(File::R), self.temporary(File::R)]),
+                false => ends.push(slot),
+            }
+        }
+        let steps = if cut.element == Element::Float(Format::Tf32) { 2 } else { 1 };
+        let multiply = Multiply { k: multiply.k / steps as u16, ..multiply };
+        let [a_count, b_count, c_count] = multiply.registers();
         let mut class = Some(Class::Tensor);
         // D may be C: no tile reads what another has written.
         for i in 0..cut.tiles[0] {
             for j in 0..cut.tiles[1] {
                 let at = c_count * (i * cut.tiles[1] + j);
-                let mut extended = Extended::new(Extension::Multiply(multiply));
-                let sources = a[a_count * i..][..a_count].iter().chain(&b[b_count * j..][..b_count]);
-                for register in sources {
-                    extended = extended.reading(inputs, self.source(register, inputs, words.line)?);
+                for step in 0..steps {
+                    let mut extended = Extended::new(Extension::Multiply(multiply));
+                    let sources = a[a_count * (steps * i + step)..][..a_count]
+                        .iter()
+                        .chain(&b[b_count * (steps * j + step)..][..b_count]);
+                    for register in sources {
+                        extended = extended.reading(inputs, self.source(register, inputs, words.line)?);
+                    }
+                    for slot in if step == 0 { &starts[at..][..c_count] } else { &ends[at..][..c_count] } {
+                        extended = extended.reading(results, *slot);
+                    }
+                    for slot in &ends[at..][..c_count] {
+                        extended = extended.writing(results, *slot);
+                    }
+                    self.tile(words, guard, extended, multiply, class.take());
                 }
-                for register in &c[at..][..c_count] {
-                    extended = extended.reading(results, self.source(register, results, words.line)?);
-                }
-                for register in &d[at..][..c_count] {
-                    extended = extended.writing(results, self.destination(register, results, words.line)?);
-                }
-                self.tile(words, guard, extended, multiply, class.take());
+            }
+        }
+        if narrow(d_type) {
+            for (register, pair) in d.iter().zip(ends.chunks_exact(2)) {
+                let d = self.destination(register, results, words.line)?;
+                let code = General::ConvertPair { to: Format::F16, mode: Mode::PLAIN };
+                let sources = [pair[1], pair[0], pair[0], pair[0]];
+                self.push(Op::General { code, d, sources }, guard, words, None);
             }
         }
         Ok(())
+    }
+
+    /// Both halves of a register, each as f32.
+    fn two_singles(&mut self, words: &Words, halves: Slot) -> [Slot; 2] {
+        let upper = self.whole(words, Alu::ShrU32, halves, 16);
+        let (to, from) = (Number::Float(Format::F32), Number::Float(Format::F16));
+        let code = General::Convert { to, from, mode: Mode::PLAIN, integral: false, register_bits: 32 };
+        [halves, upper].map(|a| {
+            let d = self.temporary(File::R);
+            self.push(Op::General { code, d, sources: [a; 4] }, None, words, None);
+            d
+        })
     }
 
     /// An uncounted operation of two, with a constant, on all lanes.
@@ -294,25 +366,6 @@ impl Decoder<'_> {
         self.push(Op::Alu { code, d, a, b, c }, None, words, None);
         d
     }
-}
-
-fn element_of(kind: &str) -> Option<Element> {
-    match Number::named(kind)? {
-        Number::Float(Format::F32) => None,
-        Number::Float(format) => Some(Element::Float(format)),
-        Number::Integer { bits: 8, signed } => Some(Element::Byte { signed }),
-        _ => None,
-    }
-}
-
-fn accumulator_of(kind: &str) -> Option<Accumulator> {
-    Some(match kind {
-        "f16" => Accumulator::F16,
-        "f32" => Accumulator::F32,
-        "f64" => Accumulator::F64,
-        "s32" => Accumulator::S32,
-        _ => return None,
-    })
 }
 
 /// Rows and columns of D, and the extent along K.

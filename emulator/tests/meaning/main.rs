@@ -10,6 +10,7 @@ mod flow;
 mod fragments;
 mod litmus;
 mod matrices;
+mod narrow;
 mod numbers;
 mod pointers;
 mod prints;

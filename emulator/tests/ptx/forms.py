@@ -667,3 +667,52 @@ warps()
 atomics()
 matrices()
 memory()
+
+
+def narrow():
+    """Conversions from and to numbers of 8 bits, and packed ones that saturate."""
+    def saturated(fmt, frm, mods, bits):
+        if fmt != "e4m3" or value(frm, bits) == "nan":
+            return convert(fmt, frm, mods + ["satfinite"], bits)
+        v = value(frm, bits)
+        sign = sign_of(frm, bits)
+        if "relu" in mods and sign:
+            return 0
+        # Beyond 464, the middle between 448 and what would be 480; below that it is nearest to 448 or less.
+        if is_inf(v) or abs(v) >= 464:
+            return sign << 7 | 0x7E
+        # Others have their infinity where e4m3 has 256 and more.
+        if abs(v) >= 128:
+            step, first = (16, 0x70) if abs(v) < 256 else (32, 0x78)
+            return sign << 7 | first + to_integer(abs(v) / step, "rn") - 8
+        return finish(fmt, encode(fmt, v, "rn", sign), mods)
+
+    for fmt in ("e4m3", "e5m2"):
+        for more in ([], ["relu"]):
+            words = ".".join(["rn", "satfinite"] + more)
+            simple(f"cvt.{words}.{fmt}x2.f32", ["f32"] * 2, "b16",
+                   lambda a, b, f=fmt, m=more: saturated(f, "f32", m, a) << 8 | saturated(f, "f32", m, b),
+                   target="sm_89", count=160)
+            simple(f"cvt.{words}.{fmt}x2.f16x2", ["f16x2"], "b16",
+                   lambda a, f=fmt, m=more: saturated(f, "f16", m, a >> 16) << 8 | saturated(f, "f16", m, a & 0xFFFF),
+                   target="sm_89", count=160)
+            words = ".".join(["rn"] + more)
+            simple(f"cvt.{words}.f16x2.{fmt}x2", ["b16"], "f16x2",
+                   lambda a, f=fmt, m=more: convert("f16", f, m, a >> 8) << 16 | convert("f16", f, m, a & 0xFF),
+                   target="sm_89", count=160)
+    for mode in ("rn", "rz"):
+        for more in ([], ["relu"]):
+            mods = [mode] + more + ["satfinite"]
+            words = ".".join(mods)
+            for to in ("f16", "bf16"):
+                simple(f"cvt.{words}.{to}x2.f32", ["f32"] * 2, to + "x2",
+                       lambda a, b, to=to, m=mods: convert(to, "f32", m, a) << 16 | convert(to, "f32", m, b))
+                simple(f"cvt.{words}.{to}.f32", ["f32"], to, lambda a, to=to, m=mods: convert(to, "f32", m, a))
+    form("cvt.rna.satfinite.tf32.f32", ["f32"], ["b32"], ["cvt.rna.satfinite.tf32.f32 %d, %a;"],
+         lambda a: [convert("tf32", "f32", ["rna", "satfinite"], a)])
+    for mode in ("rn", "rz"):
+        form(f"cvt.{mode}.relu.tf32.f32", ["f32"], ["b32"], [f"cvt.{mode}.relu.tf32.f32 %d, %a;"],
+             lambda a, m=mode: [convert("tf32", "f32", [m, "relu"], a)], target="sm_90")
+
+
+narrow()

@@ -19,9 +19,9 @@ RANDOM = random.Random(20)
 # --- Floating-point formats: bits, precision, lowest exponent, bits of the tail that are not used.
 FORMATS = {
     "f16": (16, 11, -14, 0), "bf16": (16, 8, -126, 0), "f32": (32, 24, -126, 0),
-    "f64": (64, 53, -1022, 0), "tf32": (32, 11, -126, 13),
+    "f64": (64, 53, -1022, 0), "tf32": (32, 11, -126, 13), "e4m3": (8, 4, -6, 0), "e5m2": (8, 3, -14, 0),
 }
-NAN = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "tf32": 0x7FFFE000, "f64": 0xFFF8000000000000}
+NAN = {"e4m3": 0x7F, "e5m2": 0x7F, "f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "tf32": 0x7FFFE000, "f64": 0xFFF8000000000000}
 
 
 def sign_of(fmt, bits):
@@ -39,8 +39,16 @@ def value(fmt, bits):
     bits >>= tail
     sign, biased = bits >> (width - tail - 1), bits >> (p - 1) & ((1 << (width - tail - p)) - 1)
     fraction = bits & ((1 << (p - 1)) - 1)
+    if fmt == "e4m3":
+        # No infinities: the largest exponent is one like others, but for all ones.
+        return "nan" if bits & 0x7F == 0x7F else scaled(fmt, sign, biased, fraction)
     if biased == (1 << (width - tail - p)) - 1:
         return "nan" if fraction else ("-inf" if sign else "inf")
+    return scaled(fmt, sign, biased, fraction)
+
+
+def scaled(fmt, sign, biased, fraction):
+    _, p, low, _ = FORMATS[fmt]
     exponent = max(biased, 1) - 1 + low - (p - 1)
     number = (fraction + ((1 << (p - 1)) if biased else 0)) * (Q(2) ** exponent)
     return -number if sign else number
@@ -357,6 +365,8 @@ def convert(to, frm, mods, a):
     elif v == "nan" and (to, frm) == ("f32", "bf16"):
         result = a << 16  # bf16 is the upper half of an f32, signalling NaNs too
     elif v == "nan" and (to, mode) == ("tf32", "rna"):
+        if "satfinite" in mods:
+            return (a & ~0x1FFF) - 0x2000  # one step down, as for infinity
         result = a & ~0x1FFF
     elif v == "nan":
         result = NAN[to]
