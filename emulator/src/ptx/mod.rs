@@ -4,6 +4,7 @@ mod constants;
 mod directives;
 mod operands;
 mod parse;
+mod sections;
 mod token;
 mod variables;
 

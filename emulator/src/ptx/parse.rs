@@ -97,20 +97,6 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
     }
 }
 
-/// `.debug_str`, and whatever else PTX has not given away.
-fn is_section(name: &str) -> bool {
-    let name = name.strip_prefix('.').filter(|name| is_name(name));
-    name.is_some_and(|name| !is_register_type(name) && !DIRECTIVES.contains(&name))
-}
-
-/// Words that PTX has given away, but for types.
-#[rustfmt::skip]
-const DIRECTIVES: &[&str] = &[
-    "address_size", "alias", "align", "branchtargets", "callprototype", "calltargets", "common", "const", "entry", "extern",
-    "file", "func", "global", "loc", "local", "maxnreg", "maxntid", "minnctapersm", "noreturn", "param", "pragma", "reg",
-    "reqntid", "section", "shared", "target", "version", "visible", "weak",
-];
-
 pub(super) struct Parser {
     pub(super) tokens: Vec<(Token, u32)>,
     pub(super) at: usize,
@@ -198,56 +184,6 @@ impl Parser {
     pub(super) fn skip_line(&mut self, line: u32) {
         while self.at < self.tokens.len() && self.tokens[self.at].1 == line {
             self.at += 1;
-        }
-    }
-
-    /// After `.section`: its name, and data of debuggers, which are read over.
-    fn section(&mut self) -> Result<(), PtxError> {
-        let line = self.line();
-        let name = self.word()?;
-        if !is_section(&name) {
-            return error(line, format!("`{name}` is no name of a section"));
-        }
-        self.expect('{')?;
-        loop {
-            let line = self.line();
-            if self.accept('}') {
-                return Ok(());
-            }
-            let word = self.word()?;
-            if is_name(&word) && self.accept(':') {
-                self.labels.insert(word);
-                continue;
-            }
-            let most = match word.as_str() {
-                ".b8" => u8::MAX.into(),
-                ".b16" => u16::MAX.into(),
-                ".b32" => u32::MAX.into(),
-                ".b64" => i128::from(u64::MAX),
-                _ => return error(line, format!("`{word}` belongs into no section")),
-            };
-            // An address has the width of one, and stands alone.
-            let address = matches!(self.peek(), Some(Token::Word(_)));
-            if address && most < u32::MAX.into() {
-                return error(line, format!("`{word}` is too narrow for an address"));
-            }
-            loop {
-                let line = self.line();
-                match self.next()? {
-                    Token::Integer(n) if i128::from(n) <= most => {}
-                    Token::Unsigned(n) if i128::from(n) <= most => {}
-                    Token::Sign('-') => drop(self.integer()?),
-                    Token::Word(word) if address && (is_name(&word) || is_section(&word)) && !word.contains('%') => {
-                        while self.accept('+') || self.accept('-') {
-                            self.next()?;
-                        }
-                    }
-                    other => return error(line, format!("{} is no data of a section", show(&other))),
-                }
-                if address || !self.accept(',') {
-                    break;
-                }
-            }
         }
     }
 

@@ -6,6 +6,7 @@ mod alone;
 mod corners;
 mod dice;
 mod edges;
+mod elsewhere;
 mod flow;
 mod fragments;
 mod litmus;
