@@ -9,9 +9,6 @@ use crate::program::Format;
 /// Terms that an `i32` can add: each is below `2^(F + 2)`, of 25 at most.
 const AT_ONCE: usize = 16;
 
-/// The least exponent that terms of a sum in f32 are lined up by, as sums of tiny products on an H200 show.
-const LEAST: i32 = -133;
-
 /// A row of A, and rows of B beside it: significands and exponents.
 #[derive(Clone, Copy)]
 pub(super) struct Terms<'a> {
@@ -36,8 +33,7 @@ pub(super) fn add(arithmetic: &Arithmetic, terms: Terms, c: &mut [u32; COLUMNS])
     let (kind, cut) = (arithmetic.kind, arithmetic.cut);
     let format = if kind == Kind::F16 { Format::F16 } else { Format::F32 };
     let [significands, exponents] = Factor::all(format, c);
-    let least = if kind == Kind::F16 { i32::MIN } else { LEAST };
-    let mut highest = exponents.map(|exponent| exponent.max(least));
+    let mut highest = exponents.map(|exponent| exponent.max(arithmetic.least));
     for (a, b) in a.1.iter().zip(b.1) {
         side_by_side();
         for column in 0..COLUMNS {

@@ -37,6 +37,8 @@ pub(crate) struct Arithmetic {
     pub terms: usize,
     /// Bits below the largest exponent that a term keeps.
     pub cut: i32,
+    /// Terms are lined up by no smaller exponent than this.
+    pub least: i32,
     /// From a product of significands to a term that has as many bits as are kept.
     pub up: u32,
     pub kind: Kind,
@@ -80,8 +82,11 @@ impl Generation {
             true => Kind::F16,
             false => Kind::F32 { fraction: if coarse { 13 } else { 23 } },
         };
+        // So sums of tiny products on an H200 have it, and no published model; products of f16 are never so small.
+        let least = if self == Hopper && !half_sums { -133 } else { i32::MIN };
         let terms = if in_halves { k / 2 } else { k.min(at_once / bytes(a)) };
         let [a, b] = if in_halves { [Format::F16; 2] } else { [a, b] };
-        Arithmetic { terms, cut, up: (cut as u32).saturating_sub(fraction(a) + fraction(b)), kind, in_halves }
+        let up = (cut as u32).saturating_sub(fraction(a) + fraction(b));
+        Arithmetic { terms, cut, least, up, kind, in_halves }
     }
 }

@@ -99,7 +99,8 @@ fn rounded(negative: bool, number: &Digits, (exponent, fraction): (u32, u32), ne
     // The hidden bit counts as one in the exponent.
     let pattern = ((power + bias - 1) as u64) * (1 << fraction) + kept;
     let infinite = ((1 << exponent) - 1) << fraction;
-    pattern.min(infinite) as u32 | u32::from(negative) << (exponent + fraction)
+    let sign = u32::from(negative && pattern != 0);
+    pattern.min(infinite) as u32 | sign << (exponent + fraction)
 }
 
 /// One exact sum.
@@ -132,10 +133,11 @@ fn fused(arithmetic: &Arithmetic, formats: [Format; 2], a: &[u32], b: &[u32], c:
     }
     terms.retain(|term| term.1 != 0);
     let Some(highest) = terms.iter().map(|term| term.3).max() else { return 0 };
+    let highest = highest.max(arithmetic.least);
     let mut sides = [vec![false; DIGITS], vec![false; DIGITS]];
     for (negative, significand, weight, _) in terms {
         let mut term = digits(significand, weight);
-        term[..(highest - arithmetic.cut + BELOW) as usize].fill(false);
+        term[..(highest - arithmetic.cut + BELOW).max(0) as usize].fill(false);
         let side = &mut sides[usize::from(negative)];
         *side = plus(side, &term);
     }

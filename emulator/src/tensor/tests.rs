@@ -116,6 +116,29 @@ fn zeros_never_are_the_largest_and_their_sum_is_positive() {
     assert_eq!(sum_of(&half_sums, [F16; 2], &[(0x8000, ONE)], 0x8000), 0);
 }
 
+/// So an H200 gave them. The first three are off by one where terms are lined up by a smaller exponent than the least one, the
+/// others where by a larger one.
+#[test]
+#[rustfmt::skip]
+fn terms_are_lined_up_by_no_exponent_below_that_of_the_card() {
+    let cases = [
+        (Bf16, "0 + 1957*9b2d + 1aac*1e7f + 9a81*1bee + a033*18c2 + 9900*2243 + 177f*1981 + 9d80*9e23 + 1921*1ea6", 0x0000_21a7),
+        (Tf32, "80000000 + 99b2161d*a0800622 + 9733c26a*9775b14d + 988e398e*a10009f4 + 99801186*20fffc75", 0x8000_006d),
+        (Tf32, "0 + 9cfe60cd*9a350683 + 1882af83*97ffe0e1 + 1d09a417*198dfc6d + 17bf870d*1e000422 + 9e1464e2*1c81ed78 + 197ad838*a12a71be + 1bfffaa1*1c0021d3 + 1c6ad5e2*9a7ff526", 0x8000_2705),
+        (Bf16, "0 + 9c01*1b95 + 1f55*981b + 9bff*a170 + 1705*1ffb + 20d8*9b01 + 9b81*1dff + 19ff*977f + 9a80*17ed", 0x0003_4af8),
+        (Tf32, "0 + 976e2f85*170022d0 + 1e7ff2a0*986a2d27 + 98537edd*9893c072 + 1a003566*1f9f4929", 0x0000_04de),
+        (Tf32, "0 + 98ed2933*a0ffeb93 + 9de47090*98216aaf + 9e9575ed*1da59c1c + 18001af3*2100e89f + 9736d5b2*19a0a374 + 1840ac6e*9923c79d + 1c801a48*1cffe836 + 974f9f2d*20002e15", 0x8000_b3e3),
+    ];
+    let word = |digits: &str| u32::from_str_radix(digits, 16).unwrap();
+    for (format, sum, wanted) in cases {
+        let (c, products) = sum.split_once(" + ").unwrap();
+        let factors = |product: &str| product.split_once('*').map(|(a, b)| (word(a), word(b))).unwrap();
+        let pairs: Vec<(u32, u32)> = products.split(" + ").map(factors).collect();
+        let found = sum_of(&hopper(format, pairs.len()), [format; 2], &pairs, word(c));
+        assert_eq!(found, wanted, "{format:?} {sum}: {found:x} {wanted:x}");
+    }
+}
+
 #[test]
 fn subnormal_factors_have_the_least_exponent() {
     // 2^-24 in f16 counts with exponent -14 beside 2^-40: -14 - 25 = -39, so 2^-40 is lost.
@@ -131,7 +154,8 @@ fn subnormal_and_infinite_results() {
     let two_to = |power: i32| ((power + 127) as u32) << 7;
     // 2^-74 × 2^-75 is the smallest subnormal; half of it is nothing.
     assert_eq!(bf(&[(two_to(-74), two_to(-75))], 0), 1);
-    assert_eq!(bf(&[(two_to(-75), two_to(-75))], 0) & 0x7fff_ffff, 0);
+    assert_eq!(bf(&[(two_to(-75), two_to(-75))], 0), 0);
+    assert_eq!(bf(&[(two_to(-75), two_to(-75) | 0x8000)], 0), 0, "cut to +0");
     assert_eq!(bf(&[(two_to(-75), two_to(-75)); 2], 0), 1);
     assert_eq!(bf(&[(two_to(100), two_to(100))], 0), 0x7f80_0000);
     assert_eq!(bf(&[(two_to(100), two_to(100) | 0x8000)], 0), 0xff80_0000);
@@ -277,8 +301,8 @@ impl Dice {
         (self.0 >> 32) as u32
     }
 
-    /// A pattern of a format: any, or with exponents that are near each other, or one at an end.
-    fn pattern(&mut self, format: Format, near: Option<u32>) -> u32 {
+    /// A pattern of a format: any, or with exponents that are near each other, so far below the middle; or one at an end.
+    fn pattern(&mut self, format: Format, near: Option<(u32, u32)>) -> u32 {
         let (exponent, fraction, tail) = match format {
             F16 => (5, 10, 0),
             Bf16 => (8, 7, 0),
@@ -292,7 +316,9 @@ impl Dice {
             (_, 0) => 0,
             (None, 1) => ones,
             (None, _) => self.roll() & ones,
-            (Some(spread), _) => (ones / 2 + self.roll() % spread).saturating_sub(spread / 2).min(ones - 1),
+            (Some((below, spread)), _) => {
+                (ones / 2 + self.roll() % spread).saturating_sub(spread / 2 + below).min(ones - 1)
+            }
         };
         let rest = match self.roll() % 8 {
             0 => 0,
@@ -326,7 +352,8 @@ fn chance_and_the_slow_model_agree() {
         let arithmetic = Arithmetic { in_halves: false, ..arithmetic };
         let sums_format = if half_sums { F16 } else { Format::F32 };
         for case in 0..cases / 25 {
-            let near = [None, Some(1), Some(6), Some(40)][case % 4];
+            // The products of the last two are about as small as a subnormal f32, in formats that have such.
+            let near = [None, Some((0, 1)), Some((0, 6)), Some((0, 40)), Some((69, 4)), Some((66, 16))][case % 6];
             let mut draw = |format| dice.pattern(format, near);
             let a: Vec<u32> = (0..k).map(|_| draw(formats[0])).collect();
             let b: Vec<u32> = (0..k).map(|_| draw(formats[1])).collect();
