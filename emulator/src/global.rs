@@ -4,14 +4,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
 use crate::marks::Watch;
-use crate::program::CONST_WINDOW;
+use crate::program::PARAMETER_WINDOW;
 
 /// Buffer `n` starts at address `(n + 1) << BASE_BITS`; half a gap on either side belongs to it in messages.
 const BASE_BITS: u32 = 40;
 /// What fits between two starts, with the gap that an overrun needs.
 const MOST_BYTES: u64 = 1 << (BASE_BITS - 1);
 /// The addresses above are those of the generic address space's windows.
-const MOST_BUFFERS: usize = (CONST_WINDOW >> BASE_BITS) as usize - 2;
+const MOST_BUFFERS: usize = (PARAMETER_WINDOW >> BASE_BITS) as usize - 2;
 
 /// All buffers of a device. Workers share it during a launch.
 #[derive(Debug, Default)]
@@ -172,6 +172,12 @@ impl BufferMemory {
     #[inline(always)]
     pub fn load_word(&self, word: usize) -> u32 {
         self.words[word].load(Relaxed)
+    }
+
+    /// Neighbouring words.
+    pub fn load_words(&self, first: usize, words: &mut [u32]) {
+        let from = &self.words[first..first + words.len()];
+        words.iter_mut().zip(from).for_each(|(value, word)| *value = word.load(Relaxed));
     }
 
     /// 32 neighbouring words.

@@ -23,6 +23,7 @@ mod progress;
 mod ptx;
 mod schedule;
 mod tensor;
+mod tensor_map;
 mod trace;
 mod workers;
 
@@ -35,4 +36,8 @@ pub use error::{DeviceError, LaunchError, Refusal};
 pub use fault::{Fault, FaultKind, Site};
 pub use module::{Kernel, Module, Parameter, PtxError};
 pub use schedule::Schedule;
+pub use tensor_map::{
+    TensorElement, TensorFill, TensorInterleave, TensorL2Promotion, TensorMap, TensorMapDescription, TensorMapError,
+    TensorSwizzle,
+};
 pub use trace::{AccessKind, LaneAccess, Memory, Trace, TracedAccess};

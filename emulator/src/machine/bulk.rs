@@ -38,6 +38,7 @@ impl Worker<'_> {
             None => 0,
         };
         match (bulk, extended.accesses.as_slice()) {
+            (Bulk::Tensor(tensor, rank), _) => return self.tensor(warp, extended, (tensor, rank), mask),
             (Bulk::Load, &[from, to, barrier]) => {
                 for lane in each(mask) {
                     let length = bytes(warp, lane);
@@ -149,17 +150,20 @@ impl Worker<'_> {
             self.sources.push(SourceUnderWay { block, thread, at: at_from, buffer, offset, length, to: at });
         }
         self.state.writes += 1;
-        let load = BulkLoad { barrier: place, to: at, words, unwritten, thread, at: to.at, to_index };
+        let pieces = vec![(0, length)];
+        let load = BulkLoad { barrier: place, to: at, words, pieces, unwritten, thread, at: to.at, to_index };
         self.state.mbarriers.loads.push(load);
         Ok(())
     }
 
     /// A bulk copy to shared memory lands, and tells its barrier.
     pub(super) fn land_bulk(&mut self, load: &BulkLoad) -> Result<(), Box<Fault>> {
-        let length = 4 * load.words.len() as u32;
-        let start = load.to as usize / 4;
-        self.state.shared[start..start + load.words.len()].copy_from_slice(&load.words);
-        self.mark_shared(load.to, length, Stamp::new(self.state.epoch, 0, load.at, load.thread));
+        for &(start, length) in &load.pieces {
+            let (from, to) = (start as usize / 4, (load.to + start) as usize / 4);
+            let words = length as usize / 4;
+            self.state.shared[to..to + words].copy_from_slice(&load.words[from..from + words]);
+            self.mark_shared(load.to + start, length, Stamp::new(self.state.epoch, 0, load.at, load.thread));
+        }
         for byte in &load.unwritten {
             self.mark_shared(load.to + byte, 1, Stamp::default());
         }
@@ -170,7 +174,7 @@ impl Worker<'_> {
         let who = Box::new(Warp { number: load.thread / LANES as u32, ..Warp::default() });
         let access = &self.context.program.accesses[load.to_index as usize];
         let lane = load.thread as usize % LANES;
-        self.expect(&who, access, (lane, load.barrier), -i64::from(length))
+        self.expect(&who, access, (lane, load.barrier), -i64::from(load.bytes()))
     }
 
     fn bulk_store(
@@ -182,7 +186,15 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let at = self.bulk_offset(warp, from, lane, length)?;
         let (buffer, offset) = self.bulk_home(warp, to, lane, length)?;
-        let memory = &self.context.memory.buffers[buffer];
+        let agent = self.agent_of_groups(warp, from, lane);
+        self.check_objects_in(warp, from, lane, at, length)?;
+        self.agent_access(warp, from, (at, length), ((warp.number, lane as u32), agent), Kind::Read)?;
+        let bytes = (at..at + length).map(|byte| read_shared(&self.state.shared, byte, 1) as u8).collect();
+        self.put_global((warp, to, lane), (buffer, offset), (bytes, &|n| at + n), reduce)
+    }
+
+    /// What stands for a lane's bulk copies out of shared memory since its last group.
+    pub(super) fn agent_of_groups(&mut self, warp: &Warp, from: &Access, lane: usize) -> Agent {
         let thread = warp.number * LANES as u32 + lane as u32;
         let mbarriers = &mut self.state.mbarriers;
         let groups = match mbarriers.groups.get(&thread) {
@@ -191,36 +203,54 @@ impl Worker<'_> {
         };
         mbarriers.groups.insert(thread, groups);
         mbarriers.note_asker(groups.agent, from.at, thread);
-        let agent = Agent { number: groups.agent, time: groups.committed + 1 };
-        self.check_objects_in(warp, from, lane, at, length)?;
-        self.agent_access(warp, from, (at, length), ((warp.number, lane as u32), agent), Kind::Read)?;
-        let old = (at..at + length).map(|byte| read_shared(&self.state.shared, byte, 1) as u8);
-        let bytes: Vec<u8> = old.collect();
+        Agent { number: groups.agent, time: groups.committed + 1 }
+    }
+
+    /// Bytes go to a buffer, for a lane whose address is at hand; byte `n` of them lay at `home(n)` in shared memory.
+    pub(super) fn put_global(
+        &mut self,
+        (warp, to, lane): (&mut Warp, &Access, usize),
+        (buffer, offset): (usize, usize),
+        (bytes, home): (Vec<u8>, &dyn Fn(u32) -> u32),
+        reduce: Option<Atomic>,
+    ) -> Result<(), Box<Fault>> {
+        let memory = &self.context.memory.buffers[buffer];
+        let length = bytes.len() as u32;
         let bytes = match reduce {
             None => bytes,
             Some(atomic) => combined(&bytes, atomic, |n, width| memory.load(offset + n, width)),
         };
-        if memory.watch.is_some() {
+        let (first, whole) = self.whole_cells(offset as u64, length);
+        if memory.watch.is_some() && whole > 0 {
             if self.global_by_clocks() {
+                let skipped = first - offset as u64;
+                warp.scratch.addresses.0[lane] = warp.scratch.addresses.0[lane].wrapping_add(skipped);
                 let kind = if reduce.is_some() { Kind::Atomic } else { Kind::Write };
                 let target = Target::Global(buffer, memory);
-                let deed = Deed { keep: false, ..Deed::new(kind, length) };
+                let deed = Deed { keep: false, ..Deed::new(kind, whole) };
                 self.order_access(warp, to, 1 << lane, target, deed)?;
-                let deed = Deed { check: false, ..Deed::new(kind, length) };
+                let deed = Deed { check: false, ..Deed::new(kind, whole) };
                 self.order_access(warp, to, 1 << lane, target, deed)?;
             } else {
-                self.watch_bytes((warp, to, lane), memory, offset, &bytes)?;
+                let part = first as usize - offset..first as usize - offset + whole as usize;
+                self.watch_bytes((warp, to, lane), memory, first as usize, &bytes[part])?;
             }
         }
         self.state.writes += 1;
         (offset / 32..(offset + length as usize).div_ceil(32)).for_each(|sector| memory.touch_sector(sector));
-        for (n, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
-            memory.store(offset + 4 * n, 4, u32::from_le_bytes(*word).into());
+        if (offset | bytes.len()).is_multiple_of(4) {
+            for (n, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
+                memory.store(offset + 4 * n, 4, u32::from_le_bytes(*word).into());
+            }
+        } else {
+            for (n, byte) in bytes.iter().enumerate() {
+                memory.store(offset + n, 1, (*byte).into());
+            }
         }
         let grain = self.context.program.shared_grain;
-        let is_unwritten = |byte: u32| {
+        let is_unwritten = |n: u32| {
             let cells = &self.state.cells;
-            !cells.is_empty() && cells.write((at + byte) / grain).epoch() < self.state.first_epoch
+            !cells.is_empty() && cells.write(home(n) / grain).epoch() < self.state.first_epoch
         };
         let some = (0..length).step_by(grain.min(4) as usize).any(is_unwritten);
         if some || memory.written.get().is_some() {
@@ -231,7 +261,7 @@ impl Worker<'_> {
     }
 
     /// Bulk copies must not meet a barrier in shared memory either.
-    fn check_objects_in(
+    pub(super) fn check_objects_in(
         &self,
         warp: &Warp,
         access: &Access,

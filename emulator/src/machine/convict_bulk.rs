@@ -66,7 +66,7 @@ impl Worker<'_> {
         let message = format!(
             "phase {phase} of the mbarrier {} ends with {expected} bytes expected, and this copy of {} bytes is still under way",
             self.in_shared_words(place),
-            4 * load.words.len()
+            load.bytes()
         );
         let hint =
             "is what `expect_tx` names the bytes of all copies of a phase, and does it come before the last arrival?";

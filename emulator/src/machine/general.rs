@@ -5,7 +5,9 @@ use super::alu::set_predicate;
 use super::lanes::{LANES, each};
 use super::warp::Warp;
 use super::{float_meaning, integer_meaning, number_meaning};
-use crate::program::{CONST_WINDOW, File, General, LOCAL_WINDOW, SHARED_WINDOW, Slot, Window, in_window};
+use crate::program::{
+    CONST_WINDOW, File, General, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Slot, Window, in_window,
+};
 
 #[inline(never)]
 pub(super) fn execute(warp: &mut Warp, code: General, d: Slot, sources: [Slot; 4], mask: u32) {
@@ -85,6 +87,7 @@ fn in_space(window: Window, address: u64) -> bool {
         Window::Shared => inside(SHARED_WINDOW),
         Window::Local => inside(LOCAL_WINDOW),
         Window::Const => inside(CONST_WINDOW),
-        Window::Global => ![SHARED_WINDOW, LOCAL_WINDOW, CONST_WINDOW].into_iter().any(inside),
+        Window::Parameter => inside(PARAMETER_WINDOW),
+        Window::Global => ![SHARED_WINDOW, LOCAL_WINDOW, CONST_WINDOW, PARAMETER_WINDOW].into_iter().any(inside),
     }
 }

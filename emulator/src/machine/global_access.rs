@@ -6,7 +6,7 @@ use super::lanes::{FULL, LANES, PatternShape, each, for_each_lane, mask_where};
 use super::warp::{Scratch, Warp};
 use crate::access::{self, GlobalCost};
 use crate::global::{BufferMemory, locate};
-use crate::program::{Access, CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW, Space, in_window};
+use crate::program::{Access, CONST_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Space, in_window};
 use crate::{Fault, FaultKind};
 
 /// The patterns that an instruction showed last, by where in a sector their first lane stood.
@@ -142,12 +142,13 @@ impl Worker<'_> {
         let access = &self.context.program.accesses[index as usize];
         match access.space {
             Space::Local => return self.access_local(warp, index, mask, load),
-            Space::Parameter | Space::Constant => return self.load_constant(warp, index, mask),
+            Space::Parameter => return self.load_constant(warp, index, mask, true),
+            Space::Constant => return self.load_constant(warp, index, mask, false),
             _ => {}
         }
         let all = warp.scratch.addresses.0;
         let mut rest = mask;
-        for window in [SHARED_WINDOW, LOCAL_WINDOW, CONST_WINDOW] {
+        for window in [SHARED_WINDOW, LOCAL_WINDOW, CONST_WINDOW, PARAMETER_WINDOW] {
             let here = mask_where(|lane| in_window(all[lane], window)) & mask;
             rest &= !here;
             if here == 0 {
@@ -158,7 +159,7 @@ impl Worker<'_> {
                 (SHARED_WINDOW, true) => self.load_shared::<PLAIN>(warp, index, here)?,
                 (SHARED_WINDOW, false) => self.store_shared(warp, index, here)?,
                 (LOCAL_WINDOW, _) => self.access_local(warp, index, here, load)?,
-                _ => self.load_constant(warp, index, here)?,
+                _ => self.load_constant(warp, index, here, window == PARAMETER_WINDOW)?,
             }
         }
         if rest == 0 {

@@ -5,7 +5,7 @@ use super::lanes::{LANES, each};
 use super::print::little;
 use super::taint::bits;
 use super::warp::Warp;
-use crate::program::{Access, Space};
+use crate::program::Access;
 use crate::{Fault, FaultKind};
 
 impl Worker<'_> {
@@ -57,12 +57,19 @@ impl Worker<'_> {
         Ok(())
     }
 
-    pub(super) fn load_constant(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
+    /// Lanes load from the kernel's parameters, or from constant memory.
+    pub(super) fn load_constant(
+        &mut self,
+        warp: &mut Warp,
+        index: u32,
+        mask: u32,
+        parameters: bool,
+    ) -> Result<(), Box<Fault>> {
         let context = self.context;
         let access = &context.program.accesses[index as usize];
-        let (bytes, name) = match access.space {
-            Space::Parameter => (context.parameters.as_slice(), "the kernel's parameters"),
-            _ => (context.constants, "constant memory"),
+        let (bytes, name) = match parameters {
+            true => (context.parameters.as_slice(), "the kernel's parameters"),
+            false => (context.constants, "constant memory"),
         };
         let addresses = warp.scratch.addresses.0;
         self.check_bounds(warp, access, mask, |_| bytes.len() as u64, name)?;

@@ -44,11 +44,20 @@ pub(super) struct BulkLoad {
     pub barrier: u32,
     pub to: u32,
     pub words: Vec<u32>,
+    /// Which bytes of these, from their start on, it brings: where some begin, and how many they are.
+    pub pieces: Vec<(u32, u32)>,
     /// Bytes, from its start on, that nobody wrote at the source.
     pub unwritten: Vec<u32>,
     pub thread: u32,
     pub at: u32,
     pub to_index: u32,
+}
+
+impl BulkLoad {
+    /// Bytes that it brings.
+    pub fn bytes(&self) -> u32 {
+        self.pieces.iter().map(|(_, length)| length).sum()
+    }
 }
 
 /// The bulk copies of a thread that are in groups: its agent, and groups that it has committed.

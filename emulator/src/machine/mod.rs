@@ -7,7 +7,7 @@
 //! | races in shared memory, of kernels with whole barriers alone | `cells`: stamps | a row of lanes at a time, by `shared_access` |
 //! | the same in global memory | `watch`: stamps | lane by lane, where the launch writes the buffer |
 //! | both, of all other kernels | `ordered`, over the order model `order` | by one function, `order_access` |
-//! | copies and barriers that go on beside the threads | `mbarrier`, `bulk` and `landing`, as agents of `order` | where one is asked for, lands, or is waited for |
+//! | copies and barriers that go on beside the threads | `mbarrier`, `bulk`, `tensor_copy` and `landing`, as agents of `order` | where one is asked for, lands, or is waited for |
 //! | values that nobody wrote | `taint`, over `shadow` | before each instruction, once there is any |
 //! | counts | `tally` | a basic block at a time; of memory, an access's pattern at a time |
 //! | what a block accesses; what changes in a loop | `tracing`; `probe` | by copies of the interpreter, `TRACED` and `PROBED` |
@@ -36,6 +36,7 @@ mod convict;
 mod convict_bulk;
 mod convict_mbarrier;
 mod convict_race;
+mod convict_tensor;
 mod convict_wait;
 mod dispatch;
 mod exact;
@@ -69,6 +70,8 @@ mod shared_access;
 mod state;
 mod taint;
 mod tally;
+mod tensor_box;
+mod tensor_copy;
 mod tracing;
 mod turns;
 #[cfg(test)]

@@ -165,7 +165,8 @@ impl Decoder<'_> {
         let to_space = parts[1] == "to";
         let space = parts[1 + to_space as usize];
         let window = match space {
-            "global" | "param" => 0,
+            "global" => 0,
+            "param" | "param::entry" => PARAMETER_WINDOW,
             "shared" | "shared::cta" => SHARED_WINDOW,
             "local" => LOCAL_WINDOW,
             "const" => CONST_WINDOW,

@@ -12,6 +12,9 @@ impl Decoder<'_> {
     /// `cp.async.bulk` and `cp.reduce.async.bulk`.
     pub fn bulk_copy(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         match parts {
+            ["cp", "async", "bulk", "tensor", ..] | ["cp", "reduce", "async", "bulk", "tensor", ..] => {
+                self.tensor_copy(words, guard, parts)
+            }
             ["cp", "async", "bulk", "prefetch", ..] => {
                 self.push(Op::Nothing, guard, words, Some(Class::Move));
                 Ok(())

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::decode::Decoder;
 use super::grammar::{Count, Element, Form, Kind, Shape, Width, forms};
 use super::places::{Place, special};
+use super::tensor_forms::refused_mode;
 use crate::PtxError;
 use crate::ptx::{Instruction as Words, Operand, error};
 
@@ -41,6 +42,9 @@ impl<'a> Decoder<'a> {
             Ok(found) => Rc::new(found),
             Err(false) => return self.unknown(words),
             Err(true) => {
+                if let Some(why) = refused_mode(&opcode) {
+                    return error(words.line, format!("`{}` is not run: {why}", words.opcode));
+                }
                 let message = format!("`{}` is no form of `{}` that the emulator runs", words.opcode, opcode[0]);
                 return error(words.line, message);
             }
@@ -99,6 +103,7 @@ impl<'a> Decoder<'a> {
                 Operand::Address(..) => Ok(()),
                 _ => Err("must be an address in [ ]".into()),
             },
+            Shape::Tensor(rank) => self.tensor_fits(operand, form.kind(rank).0),
             Shape::Integer(from, to) => match operand {
                 Operand::Integer(n) if (from..=to).contains(n) => Ok(()),
                 Operand::Integer(n) => Err(format!("is {n}, and must be from {from} to {to}")),

@@ -91,12 +91,24 @@ pub(crate) enum Bulk {
     Load,
     /// From the first access (shared) to the second (global), or combined with what stands there. Reads the bytes' number.
     Store(Option<Atomic>),
+    /// A box of a tensor, of so many dimensions. Reads its coordinates. The first access is the tensor map.
+    Tensor(Tensor, u8),
     Commit,
     /// Waits for all but so many groups; `read`: until they have read.
     Wait {
         pending: u32,
         read: bool,
     },
+}
+
+/// Which way a box of a tensor goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Tensor {
+    /// To the second access (shared), telling the barrier at the third. `multicast`: in the blocks of the cluster that a last
+    /// operand names.
+    Load { multicast: bool },
+    /// From the second access (shared), or combined with what stands there, by elements of the tensor's type.
+    Store(Option<AtomicOp>),
 }
 
 /// What is done to a barrier in shared memory (`mbarrier`).

@@ -299,6 +299,7 @@ fn other_form(parts: &[&str]) -> Option<(General, Class)> {
                 "shared" | "shared::cta" | "shared::cluster" => Window::Shared,
                 "local" => Window::Local,
                 "const" => Window::Const,
+                "param" | "param::entry" => Window::Parameter,
                 _ => return None,
             };
             return Some((General::InSpace(window), Class::Compare));

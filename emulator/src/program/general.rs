@@ -240,6 +240,7 @@ pub(crate) enum Window {
     Shared,
     Local,
     Const,
+    Parameter,
 }
 
 /// A lane-wise instruction.

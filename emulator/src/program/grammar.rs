@@ -46,6 +46,8 @@ pub(super) enum Shape {
         needed: bool,
     },
     Address,
+    /// An address of a tensor map, with as many coordinates as a part says, `2d`.
+    Tensor(Kind),
     Integer(i128, i128),
     Anything,
     /// So many of another one, in braces; or any.
@@ -167,6 +169,9 @@ fn shape(word: &'static str) -> Shape {
         "[]" => return Shape::Address,
         "*" => return Shape::Anything,
         _ => {}
+    }
+    if let Some(rank) = word.strip_prefix("[{").and_then(|rest| rest.strip_suffix("}]")) {
+        return Shape::Tensor(type_of(rank));
     }
     if let Some(rest) = word.strip_prefix('=') {
         let (first, second) = rest.split_once('|').unwrap_or((rest, ""));

@@ -29,6 +29,7 @@ mod select;
 mod signature;
 mod simple;
 mod system;
+mod tensor_forms;
 mod warp_forms;
 mod wmma;
 
@@ -39,7 +40,7 @@ pub(crate) use alu::{Alu, File};
 pub(crate) use calls::{CallSite, Called, Piece, Signature, Target};
 pub(crate) use decode::decode;
 pub(crate) use extended::{
-    Accumulator, Arrive, Atomic, AtomicOp, Bulk, CopySize, Element, Extended, Extension, Mbarrier, Multiply,
+    Accumulator, Arrive, Atomic, AtomicOp, Bulk, CopySize, Element, Extended, Extension, Mbarrier, Multiply, Tensor,
 };
 pub(crate) use flow::successors;
 pub(crate) use general::{
@@ -59,6 +60,7 @@ pub(crate) type Slot = u32;
 pub(crate) const SHARED_WINDOW: u64 = 0x7f00_0000_0000_0000;
 pub(crate) const LOCAL_WINDOW: u64 = 0x7e00_0000_0000_0000;
 pub(crate) const CONST_WINDOW: u64 = 0x7d00_0000_0000_0000;
+pub(crate) const PARAMETER_WINDOW: u64 = 0x7c00_0000_0000_0000;
 const WINDOW_BYTES: u64 = 1 << 32;
 
 /// Whether a generic address lies in the window that begins at `window`.

@@ -2,7 +2,7 @@
 //! written need watching for races. Flow-insensitive, so it errs on the side of watching more.
 
 use super::operands::{Role, visit};
-use super::{Bulk, Extension, File, Op, Preset, Program, Slot, Space};
+use super::{Bulk, Extension, File, Op, Preset, Program, Slot, Space, Tensor};
 use crate::program::decode::PRESET;
 
 /// A value that came out of memory: it may be any pointer.
@@ -70,6 +70,12 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
                     let what = program.extended[index as usize].what;
                     if matches!(what, Extension::Atomic(_) | Extension::Bulk(Bulk::Store(_))) {
                         stored |= address;
+                    }
+                    // A tensor map may lead to any buffer whose address was given out.
+                    match what {
+                        Extension::Bulk(Bulk::Tensor(Tensor::Store(_), _)) => stored |= ANY,
+                        Extension::Bulk(Bulk::Tensor(Tensor::Load { .. }, _)) => loaded |= ANY,
+                        _ => {}
                     }
                 }
                 _ => {}

@@ -12,6 +12,7 @@
 //! | `<<T` | as `<T`, or a special register |
 //! | `p`, `=p` | a predicate, as `=u32|p` the second result; `=u32|p?` where it may be left out |
 //! | `[]` | an address |
+//! | `[{R}]` | the address of a tensor map, and in braces as many coordinates as the part `R` says: `2d` |
 //! | `{4}T` | a list of so many; `{+}T` of any number; `{}T` of any number, or one without braces |
 //! | `#1..9` | an integer from 1 to 9; `#` any |
 //! | `?…` | may be left out, with all that follow |
@@ -34,6 +35,8 @@ pub(super) const SETS: &[(&str, &str)] = &[
     ("PREFETCH", "L2::64B/L2::128B/L2::256B"),
     ("EVICT", "L1::evict_normal/L1::evict_unchanged/L1::evict_first/L1::evict_last/L1::no_allocate"),
     ("POLICY", "L2::evict_last/L2::evict_normal/L2::evict_first/L2::evict_unchanged"),
+    ("RANK", "1d/2d/3d/4d/5d"),
+    ("REDUCE", "add/min/max/inc/dec/and/or/xor"),
     ("HINT", "L2::cache_hint"),
     ("ANY", "b8/u8/s8/b16/u16/s16/b32/u32/s32/f32/b64/u64/s64/f64"),
 ];
@@ -273,6 +276,12 @@ pub(super) const ROWS: &[&str] = &[
     "cp .reduce .async .bulk global >shared::cta bulk_group ?HINT add noftz T:f16/bf16 sm_90 | [] [] u32 ?u64",
     "cp .reduce .async .bulk global >shared::cta bulk_group ?HINT inc/dec T:u32 sm_90 | [] [] u32 ?u64",
     "cp .reduce .async .bulk global >shared::cta bulk_group ?HINT min/max T:u32/s32/u64/s64/f16/bf16 sm_90 | [] [] u32 ?u64",
+    // Copies of boxes of tensors.
+    "cp .async .bulk .tensor R:RANK shared::cluster/shared::cta >global ?tile mbarrier::complete_tx::bytes ?HINT sm_90 | [] [{R}] [] ?u64",
+    "cp .async .bulk .tensor R:RANK shared::cluster >global ?tile mbarrier::complete_tx::bytes multicast::cluster ?HINT sm_90 | [] [{R}] [] u16 ?u64",
+    "cp .async .bulk .tensor R:RANK global >shared::cta ?tile bulk_group ?HINT sm_90 | [{R}] [] ?u64",
+    "cp .async .bulk .prefetch .tensor R:RANK L2 global ?tile ?HINT sm_90 | [{R}] ?u64",
+    "cp .reduce .async .bulk .tensor R:RANK global >shared::cta REDUCE ?tile bulk_group ?HINT sm_90 | [{R}] [] ?u64",
     // Barriers in memory.
     "mbarrier .init ?SHARED b64 | [] u32",
     "mbarrier .inval ?SHARED b64 | []",

@@ -164,6 +164,8 @@ pub(crate) enum Operand {
     F64(u64),
     /// `[base + offset]`; no base for an absolute address.
     Address(Option<String>, i64),
+    /// `[base, {c0, c1, …}]`: a place in a tensor, by its map and its coordinates.
+    Tensor(String, Vec<Operand>),
     /// `name + offset` outside brackets.
     Offset(String, i64),
     /// `{a, b, …}`, and the parenthesised lists of `call`.

@@ -73,6 +73,14 @@ impl Parser {
             }
             _ => None,
         };
+        if let Some(map) = &base
+            && self.accept(',')
+        {
+            self.expect('{')?;
+            let Operand::List(coordinates) = self.list('}')? else { return error(self.line(), "coordinates in { }") };
+            self.expect(']')?;
+            return Ok(Operand::Tensor(map.clone(), coordinates));
+        }
         let offset = if base.is_none() { self.constant_integer()? } else { self.offset()? };
         self.expect(']')?;
         Ok(Operand::Address(base, offset))

@@ -3,7 +3,7 @@
 use emulator::Schedule;
 
 use crate::harness::Arg::{Bytes, Floats, Int, Ints, Unwritten, Zeros};
-use crate::harness::{Arg, Case, Outcome, sources};
+use crate::harness::{Arg, Case, Map, Outcome, sources};
 
 const A: Arg = Floats("A", 64);
 const C32: Arg = Unwritten("C", 4 * 32);
@@ -12,6 +12,9 @@ const SUM: Arg = Unwritten("C", 4);
 
 const WARP: [u32; 2] = [32, 1];
 const TWO_WARPS: [u32; 2] = [64, 1];
+
+/// 16 x 16 floats, moved by 8 x 8.
+const MATRIX: Map = Map::floats(Floats("A", 256), &[16, 16], &[8, 8]);
 
 /// Element i of the last buffer, where A holds 0, 1, 2, …
 type Expected = fn(usize) -> f32;
@@ -130,6 +133,7 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("bulk_copied_through", 1, TWO_WARPS, &[A, C64]), |i| i as f32),
     (Case::new("bulk_reduce", 3, TWO_WARPS, &[A, Floats("C", 64)]), |i| (4 * i + 3) as f32),
     (Case::new("bulk_by_elected_lane", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("tensor_load", 1, TWO_WARPS, &[Arg::Map(&MATRIX), C64]), |i| (16 * (2 + i % 8) + 4 + i / 8) as f32),
     (Case::new("registers_moved", 1, [384, 1], &[A, C64]), |i| i as f32),
     (Case::new("registers_of_each_group", 1, [384, 1], &[A, C64]), |i| i as f32),
 ];

@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module, Report, Schedule};
+use emulator::{
+    Argument, Device, Dim3, Launch, LaunchError, Module, Report, Schedule, TensorElement, TensorFill,
+    TensorMapDescription, TensorSwizzle,
+};
 
 /// A kernel of the corpus and how it is launched.
 pub struct Case {
@@ -42,6 +45,49 @@ pub enum Arg {
     Null,
     /// A 32-bit integer.
     Int(i32),
+    /// A tensor map by value.
+    Map(&'static Map),
+    /// 128 bytes that are no tensor map.
+    NoMap,
+}
+
+/// A tensor map of a packed tensor in a buffer.
+pub struct Map {
+    /// What the buffer holds; where there is one of its name already, that one.
+    pub of: Arg,
+    pub element: TensorElement,
+    pub sizes: &'static [u64],
+    pub box_sizes: &'static [u32],
+    pub element_strides: &'static [u32],
+    pub swizzle: TensorSwizzle,
+    pub fill: TensorFill,
+}
+
+impl Map {
+    pub const fn new(of: Arg, element: TensorElement, sizes: &'static [u64], box_sizes: &'static [u32]) -> Map {
+        let (swizzle, fill) = (TensorSwizzle::None, TensorFill::Zeros);
+        Map { of, element, sizes, box_sizes, element_strides: &[1; 5], swizzle, fill }
+    }
+
+    pub const fn floats(of: Arg, sizes: &'static [u64], box_sizes: &'static [u32]) -> Map {
+        Map::new(of, TensorElement::F32, sizes, box_sizes)
+    }
+
+    fn upload(&self, device: &mut Device) -> Argument {
+        let name = self.of.name();
+        if device.named(name).is_none() {
+            self.of.upload(device);
+        }
+        let buffer = device.named(name).expect("it is there");
+        let address = device.address(buffer).expect("it is this device's");
+        TensorMapDescription::packed(self.element, address, self.sizes, self.box_sizes)
+            .element_strides(&self.element_strides[..self.sizes.len()])
+            .swizzle(self.swizzle)
+            .fill(self.fill)
+            .encode()
+            .expect("a map")
+            .into()
+    }
 }
 
 /// What became of a run.
@@ -95,9 +141,10 @@ impl Case {
             Err(other) => panic!("{}: {other}", self.name),
         };
         let last = self.arguments.iter().zip(&arguments).rfind(|(argument, _)| argument.bytes() > 0);
-        let Some((described, Argument::Buffer(buffer))) = last else { panic!("{}: no buffer", self.name) };
+        let Some((described, _)) = last else { panic!("{}: no buffer", self.name) };
+        let buffer = device.named(described.name()).expect("it is there");
         let mut bytes = vec![0; described.bytes()];
-        match device.read(*buffer, &mut bytes) {
+        match device.read(buffer, &mut bytes) {
             Ok(()) => (Outcome::Done(bytes), report),
             Err(error) => (Outcome::Unreadable(error.to_string()), report),
         }
@@ -110,7 +157,17 @@ impl Arg {
             Arg::Floats(_, n) | Arg::Ints(_, n) | Arg::Zeros(_, n) | Arg::Freed(_, n) => 4 * n,
             Arg::Doubles(_, n) => 8 * n,
             Arg::Bytes(_, n) | Arg::Unwritten(_, n) => n,
-            Arg::Null | Arg::Int(_) => 0,
+            Arg::Map(map) => map.of.bytes(),
+            Arg::Null | Arg::Int(_) | Arg::NoMap => 0,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Arg::Floats(name, _) | Arg::Ints(name, _) | Arg::Zeros(name, _) | Arg::Freed(name, _) => name,
+            Arg::Doubles(name, _) | Arg::Bytes(name, _) | Arg::Unwritten(name, _) => name,
+            Arg::Map(map) => map.of.name(),
+            Arg::Null | Arg::Int(_) | Arg::NoMap => "",
         }
     }
 
@@ -118,6 +175,8 @@ impl Arg {
         let (name, bytes): (&str, Vec<u8>) = match self {
             Arg::Null => return Argument::U64(0),
             Arg::Int(value) => return Argument::U32(value as u32),
+            Arg::Map(map) => return map.upload(device),
+            Arg::NoMap => return Argument::Bytes((0..128).collect()),
             Arg::Unwritten(name, n) => return Argument::Buffer(device.alloc(name, n)),
             Arg::Floats(name, n) | Arg::Freed(name, n) => {
                 (name, (0..n).flat_map(|i| (i as f32).to_le_bytes()).collect())

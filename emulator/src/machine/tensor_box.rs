@@ -1,0 +1,128 @@
+//! A box of a tensor, row by row: where each row lies in shared memory, and what of it in global memory.
+
+use std::ops::Range;
+
+use crate::program::{Atomic, AtomicOp, Format};
+use crate::{TensorElement, TensorFill, TensorMapDescription, TensorSwizzle};
+
+/// A box, by its tensor map and coordinates.
+pub(super) struct TensorBox {
+    pub map: TensorMapDescription,
+    /// Where the map is, in words.
+    pub name: String,
+    pub coordinates: Vec<i32>,
+}
+
+/// A row of a box.
+pub(super) struct Row {
+    /// Its place in the box, in bytes, as if nothing were swizzled.
+    pub start: u32,
+    /// What of it lies in the tensor: the address of the first such byte, and which bytes of the row they are.
+    pub inside: Option<(u64, Range<u32>)>,
+}
+
+impl TensorBox {
+    pub fn rows(&self) -> u32 {
+        (1..self.map.sizes.len()).map(|n| self.map.moved(n)).product()
+    }
+
+    pub fn row(&self, index: u32) -> Row {
+        let TensorMapDescription { element, address, sizes, strides, element_strides, .. } = &self.map;
+        let (mut rest, mut address, mut inside) = (index, *address, true);
+        for n in 1..sizes.len() {
+            let moved = self.map.moved(n);
+            let at = i64::from(self.coordinates[n]) + i64::from(rest % moved * element_strides[n]);
+            rest /= moved;
+            inside &= (0..sizes[n] as i64).contains(&at);
+            address = address.wrapping_add((at as u64).wrapping_mul(strides[n - 1]));
+        }
+        let (first, bytes) = (i64::from(self.coordinates[0]), i64::from(element.bytes()));
+        let (from, to) = (first.max(0), (first + i64::from(self.map.moved(0))).min(sizes[0] as i64));
+        let range = || ((from - first) * bytes) as u32..((to - first) * bytes) as u32;
+        let here = || (address.wrapping_add((from * bytes) as u64), range());
+        Row { start: index * self.map.row_bytes(), inside: (inside && from < to).then(here) }
+    }
+
+    /// What a box covers in shared memory from `at` on: offsets from there, and lengths. Chunks of a last line that is not full
+    /// have their places all over it.
+    pub fn pieces(&self, at: u32, bytes: u32) -> Vec<(u32, u32)> {
+        let whole = bytes - bytes % self.map.swizzle.span();
+        let mut pieces = Vec::new();
+        if whole > 0 {
+            pieces.push((0, whole));
+        }
+        pieces.extend((whole..bytes).step_by(16).map(|start| (self.place(at, start), 16)));
+        pieces
+    }
+
+    /// Where in shared memory a byte of the box lies, from `at` on.
+    pub fn place(&self, at: u32, byte: u32) -> u32 {
+        self.map.swizzle.place(at + byte) - at
+    }
+
+    pub fn is_swizzled(&self) -> bool {
+        self.map.swizzle != TensorSwizzle::None
+    }
+
+    /// What stands in a word of shared memory for elements outside the tensor.
+    pub fn fill(&self, word: usize) -> u32 {
+        match (self.map.fill, self.map.element.bytes()) {
+            (TensorFill::Zeros, _) => 0,
+            (_, 2) => 0x7fff_7fff,
+            (_, 8) if word.is_multiple_of(2) => u32::MAX,
+            _ => 0x7fff_ffff,
+        }
+    }
+
+    /// What becomes of words of the tensor on their way to shared memory.
+    pub fn convert(&self, words: &mut [u32]) {
+        use TensorElement::{F32Ftz, Tf32, Tf32Ftz};
+        let element = self.map.element;
+        if matches!(element, F32Ftz | Tf32Ftz) {
+            words.iter_mut().filter(|word| **word & 0x7f80_0000 == 0).for_each(|word| *word &= 0x8000_0000);
+        }
+        if matches!(element, Tf32 | Tf32Ftz) {
+            words.iter_mut().for_each(|word| *word = to_tf32(*word));
+        }
+    }
+
+    /// The operation of a copy that combines elements of the tensor, if there is one.
+    pub fn atomic(&self, op: AtomicOp) -> Option<Atomic> {
+        use AtomicOp::*;
+        use TensorElement::*;
+        let element = self.map.element;
+        let format = match element {
+            F16 => Some(Format::F16),
+            Bf16 => Some(Format::Bf16),
+            F32 | F32Ftz | Tf32 | Tf32Ftz => Some(Format::F32),
+            F64 => Some(Format::F64),
+            _ => None,
+        };
+        let whole = matches!(element, U32 | S32 | U64 | S64);
+        let is_one = match op {
+            Add => whole || format.is_some(),
+            Min | Max => whole || matches!(element, F16 | Bf16),
+            And | Or | Xor => whole,
+            Increment | Decrement => element == U32,
+            Exchange | CompareAndSwap => false,
+        };
+        let signed = matches!(element, S32 | S64);
+        let bits = 8 * element.bytes() as u8;
+        is_one.then(|| Atomic { op, bits, signed, float: format.map(|format| (format, false)) })
+    }
+
+    /// The box in words: `64 x 32 at (0, 128)`.
+    pub fn in_words(&self) -> String {
+        let sizes: Vec<String> = self.map.box_sizes.iter().map(u32::to_string).collect();
+        let coordinates: Vec<String> = self.coordinates.iter().map(i32::to_string).collect();
+        format!("{} at ({})", sizes.join(" x "), coordinates.join(", "))
+    }
+}
+
+/// A float of 32 bits, rounded to the nearest of the 19 bits of tf32.
+fn to_tf32(word: u32) -> u32 {
+    match word & 0x7fff_ffff {
+        0x7f80_0001.. => 0x7fff_ffff,
+        _ => (word + 0xfff + (word >> 13 & 1)) & 0xffff_e000,
+    }
+}

@@ -1,0 +1,342 @@
+//! Copies of boxes of tensors (`cp.async.bulk.tensor`), by tensor maps. To the order model, and to barriers, they are
+//! bulk copies: see `bulk`.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::async_copy::SourceUnderWay;
+use super::block::Worker;
+use super::global_access::verdict_on;
+use super::lanes::{LANES, each};
+use super::mbarrier::BulkLoad;
+use super::order::Kind;
+use super::shared_access::read_shared;
+use super::tensor_box::{Row, TensorBox};
+use super::warp::Warp;
+use crate::global::{BufferMemory, locate};
+use crate::program::{
+    Access, AtomicOp, CONST_WINDOW, Extended, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Tensor, in_window,
+};
+use crate::{Fault, FaultKind, TensorMap};
+
+/// Addresses of tensor maps are multiples of it.
+const MAP_UNIT: u64 = 64;
+/// Places of boxes in shared memory are multiples of it.
+const BOX_UNIT: u32 = 128;
+/// Words of the longest row: 256 elements of 8 bytes.
+const ROW: usize = 512;
+
+impl Worker<'_> {
+    /// Lanes ask for copies.
+    pub(super) fn tensor(
+        &mut self,
+        warp: &mut Warp,
+        extended: &Extended,
+        (tensor, rank): (Tensor, u8),
+        mask: u32,
+    ) -> Result<(), Box<Fault>> {
+        let (accesses, rank) = (&self.context.program.accesses, usize::from(rank));
+        for lane in each(mask) {
+            let read = |n: usize| extended.reads.get(n).map_or(0, |(file, slot)| warp.wide(*file, *slot, lane));
+            let coordinates = (0..rank).map(|n| read(n) as i32).collect();
+            let ranks = read(rank) as u32;
+            match (tensor, extended.accesses.as_slice()) {
+                (Tensor::Load { multicast }, &[map, to, barrier]) => {
+                    let [map, barrier] = [map, barrier].map(|index| &accesses[index as usize]);
+                    let tensor = self.tensor_box(warp, map, lane, coordinates)?;
+                    if multicast && !self.is_for_own_block(warp, map, lane, (&tensor, ranks))? {
+                        continue;
+                    }
+                    self.tensor_load(warp, (map, to, barrier), lane, &tensor)?;
+                }
+                (Tensor::Store(reduce), &[map, from]) => {
+                    let [map, from] = [map, from].map(|index| &accesses[index as usize]);
+                    let tensor = self.tensor_box(warp, map, lane, coordinates)?;
+                    self.tensor_store(warp, (from, map), lane, (&tensor, reduce))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a copy for blocks of these ranks in the cluster is for this one. (Here a cluster is one block.)
+    fn is_for_own_block(
+        &self,
+        warp: &Warp,
+        map: &Access,
+        lane: usize,
+        (tensor, ranks): (&TensorBox, u32),
+    ) -> Result<bool, Box<Fault>> {
+        let ranks = ranks & 0xffff;
+        match ranks >> 1 {
+            0 => Ok(ranks == 1),
+            others => {
+                let what = format!("is for rank {} of a cluster of 1 block", 1 + others.trailing_zeros());
+                Err(self.convict_tensor(warp, map, lane, FaultKind::OutOfBounds, (tensor, &what)))
+            }
+        }
+    }
+
+    /// The box that a lane names.
+    fn tensor_box(
+        &mut self,
+        warp: &mut Warp,
+        access: &Access,
+        lane: usize,
+        coordinates: Vec<i32>,
+    ) -> Result<TensorBox, Box<Fault>> {
+        warp.set_addresses(access, 1 << lane);
+        let address = warp.scratch.addresses.0[lane];
+        let (bytes, name) = self.map_bytes(warp, access, lane, address)?;
+        match TensorMap::from_bytes(bytes).description() {
+            Ok(map) if map.sizes.len() == coordinates.len() => Ok(TensorBox { map, name, coordinates }),
+            Ok(map) => {
+                let what = format!("is of {} dimensions, and the copy of {}", map.sizes.len(), coordinates.len());
+                Err(self.convict_map(warp, access, lane, FaultKind::Trap, (&name, &what)))
+            }
+            Err(error) => {
+                let what = format!("is none: {error}");
+                Err(self.convict_map(warp, access, lane, FaultKind::Trap, (&name, &what)))
+            }
+        }
+    }
+
+    /// The bytes of a tensor map, wherever it lies, and its place in words.
+    fn map_bytes(
+        &mut self,
+        warp: &mut Warp,
+        access: &Access,
+        lane: usize,
+        address: u64,
+    ) -> Result<([u8; 128], String), Box<Fault>> {
+        let context = self.context;
+        let part = |all: &[u8], at: usize| all.get(at..at + 128).and_then(|bytes| bytes.try_into().ok());
+        let (found, name): (Option<[u8; 128]>, String) = if in_window(address, PARAMETER_WINDOW) {
+            let at = (address - PARAMETER_WINDOW) as usize;
+            let is_it = |p: &crate::program::Parameter| (p.offset..p.offset + p.bytes).contains(&(at as u32));
+            let name = match context.program.parameters.iter().position(is_it) {
+                Some(index) => format!("parameter {index}"),
+                None => format!("the parameters at offset {at}"),
+            };
+            (part(&context.parameters, at), name)
+        } else if in_window(address, CONST_WINDOW) {
+            let at = (address - CONST_WINDOW) as usize;
+            (part(context.constants, at), format!("constant memory at offset {at}"))
+        } else if in_window(address, SHARED_WINDOW) || in_window(address, LOCAL_WINDOW) {
+            (None, format!("shared or local memory at address {address:#x}"))
+        } else {
+            let (buffer, offset) = locate(address);
+            match context.memory.buffers.get(buffer) {
+                None => (None, format!("no buffer at address {address:#x}")),
+                Some(memory) => {
+                    let name = format!("{} at offset {offset}", memory.name);
+                    let verdict = verdict_on(memory, offset, 128).filter(|(kind, _)| *kind != FaultKind::Misaligned);
+                    if let Some((kind, what)) = verdict {
+                        return Err(self.convict_map(warp, access, lane, kind, (&name, &format!("lies {what}"))));
+                    }
+                    self.check_map_written((warp, access, lane), memory, (offset as usize, &name))?;
+                    self.read_source(warp, access, lane, address, 128, true)?;
+                    let mut bytes = [0; 128];
+                    memory.read(offset as usize, &mut bytes);
+                    (Some(bytes), name)
+                }
+            }
+        };
+        let Some(bytes) = found else {
+            let what = "lies where no tensor map may be";
+            return Err(self.convict_map(warp, access, lane, FaultKind::OutOfBounds, (&name, what)));
+        };
+        if !address.is_multiple_of(MAP_UNIT) {
+            let what = format!("is at no multiple of {MAP_UNIT} bytes");
+            return Err(self.convict_map(warp, access, lane, FaultKind::Misaligned, (&name, &what)));
+        }
+        Ok((bytes, name))
+    }
+
+    fn check_map_written(
+        &self,
+        (warp, access, lane): (&Warp, &Access, usize),
+        memory: &BufferMemory,
+        (offset, name): (usize, &str),
+    ) -> Result<(), Box<Fault>> {
+        match memory.unwritten(offset, 128) {
+            Some((_, count)) if self.context.sanitize => {
+                let what = format!("has {count} bytes that nobody wrote");
+                Err(self.convict_map(warp, access, lane, FaultKind::Uninitialised, (name, &what)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where a lane's box lies in shared memory, and what of it it covers from there on.
+    fn tensor_place(
+        &mut self,
+        warp: &mut Warp,
+        access: &Access,
+        lane: usize,
+        tensor: &TensorBox,
+    ) -> Result<(u32, Vec<(u32, u32)>), Box<Fault>> {
+        let at = self.shared_offsets(warp, access, 1 << lane)?[lane];
+        if !at.is_multiple_of(BOX_UNIT) {
+            let what = format!("lies in {}, no multiple of {BOX_UNIT} bytes", self.in_shared_words(at));
+            return Err(self.convict_tensor(warp, access, lane, FaultKind::Misaligned, (tensor, &what)));
+        }
+        let (end, bytes) = (access.within.1.min(self.shared_bytes), tensor.map.box_bytes());
+        let pieces = match u64::from(at) + bytes <= end.into() {
+            true => tensor.pieces(at, bytes as u32),
+            false => Vec::new(),
+        };
+        if pieces.is_empty() || pieces.iter().any(|(start, length)| at + start + length > end) {
+            let what = format!("has {bytes} bytes, and runs past the end of {}", self.shared_in_words(access));
+            return Err(self.convict_tensor(warp, access, lane, FaultKind::OutOfBounds, (tensor, &what)));
+        }
+        Ok((at, pieces))
+    }
+
+    /// The buffer in which the bytes of a row lie, and where.
+    fn tensor_home(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: usize,
+        (tensor, index, row): (&TensorBox, u32, &(u64, std::ops::Range<u32>)),
+    ) -> Result<(usize, usize), Box<Fault>> {
+        let (address, length) = (row.0, row.1.len() as i64);
+        let (buffer, offset) = locate(address);
+        let (kind, what) = match self.context.memory.buffers.get(buffer) {
+            None => (FaultKind::OutOfBounds, format!("at address {address:#x}, which lies in no buffer")),
+            Some(memory) if !memory.freed && offset >= 0 && offset + length <= memory.bytes as i64 => {
+                return Ok((buffer, offset as usize));
+            }
+            Some(memory) => match verdict_on(memory, offset, length) {
+                Some(verdict) => verdict,
+                None => return Ok((buffer, offset as usize)),
+            },
+        };
+        let what = format!("has row {index}, {length} bytes, {what}");
+        Err(self.convict_tensor(warp, access, lane, kind, (tensor, &what)))
+    }
+
+    fn tensor_load(
+        &mut self,
+        warp: &mut Warp,
+        (map, to_index, barrier): (&Access, u32, &Access),
+        lane: usize,
+        tensor: &TensorBox,
+    ) -> Result<(), Box<Fault>> {
+        let to = &self.context.program.accesses[to_index as usize];
+        let place = self.shared_offsets(warp, barrier, 1 << lane)?[lane];
+        self.check_mbarrier(warp, barrier, 1 << lane, place)?;
+        self.check_fenced(warp, barrier, lane, place)?;
+        let (at, pieces) = self.tensor_place(warp, to, lane, tensor)?;
+        let end = pieces.iter().map(|(start, length)| start + length).max().unwrap_or(0);
+        let mut words: Vec<u32> = (0..end as usize / 4).map(|word| tensor.fill(word)).collect();
+        let (thread, block) = (warp.number * LANES as u32 + lane as u32, self.state.block);
+        let mut unwritten = Vec::new();
+        for index in 0..tensor.rows() {
+            let Row { start, inside: Some(row) } = tensor.row(index) else { continue };
+            let (buffer, offset) = self.tensor_home(warp, map, lane, (tensor, index, &row))?;
+            let memory = &self.context.memory.buffers[buffer];
+            let (address, range) = row;
+            let length = range.len();
+            if memory.watch.is_some() {
+                let (address, length) = self.whole_cells(address, length as u32);
+                self.read_source(warp, map, lane, address, length, true)?;
+                self.sources.push(SourceUnderWay {
+                    block,
+                    thread,
+                    at: map.at,
+                    buffer,
+                    offset,
+                    length: length as usize,
+                    to: at,
+                });
+            }
+            (offset / 32..(offset + length).div_ceil(32)).for_each(|sector| memory.touch_sector(sector));
+            if let Some(written) = memory.written.get() {
+                let missing = (0..length).filter(|n| written[offset + n].load(Relaxed) == 0);
+                unwritten.extend(missing.map(|n| tensor.place(at, start + range.start + n as u32)));
+            }
+            let first = start as usize / 4;
+            let bytes = tensor.map.row_bytes() as usize;
+            if !tensor.is_swizzled() {
+                read_row(memory, offset, tensor, range, &mut words[first..first + bytes / 4]);
+                continue;
+            }
+            let mut row: [u32; ROW] = std::array::from_fn(|word| tensor.fill(word));
+            read_row(memory, offset, tensor, range, &mut row[..bytes / 4]);
+            for (n, chunk) in row[..bytes / 4].chunks_exact(4).enumerate() {
+                let to = tensor.place(at, start + 16 * n as u32) as usize / 4;
+                words[to..to + 4].copy_from_slice(chunk);
+            }
+        }
+        let Some(agent) = self.agent_of_object(place) else { return Ok(()) };
+        self.state.mbarriers.note_asker(agent.number, to.at, thread);
+        for &(start, length) in &pieces {
+            self.check_objects_in(warp, to, lane, at + start, length)?;
+            self.agent_access(warp, to, (at + start, length), ((warp.number, lane as u32), agent), Kind::Write)?;
+        }
+        self.state.writes += 1;
+        let load = BulkLoad { barrier: place, to: at, words, pieces, unwritten, thread, at: to.at, to_index };
+        self.state.mbarriers.loads.push(load);
+        Ok(())
+    }
+
+    fn tensor_store(
+        &mut self,
+        warp: &mut Warp,
+        (from, map): (&Access, &Access),
+        lane: usize,
+        (tensor, reduce): (&TensorBox, Option<AtomicOp>),
+    ) -> Result<(), Box<Fault>> {
+        let atomic = reduce.and_then(|op| tensor.atomic(op));
+        if reduce.is_some() && atomic.is_none() {
+            let what = format!("combines elements of type {}, which this operation is not for", tensor.map.element);
+            return Err(self.convict_tensor(warp, map, lane, FaultKind::Trap, (tensor, &what)));
+        }
+        let (at, pieces) = self.tensor_place(warp, from, lane, tensor)?;
+        let agent = self.agent_of_groups(warp, from, lane);
+        for &(start, length) in &pieces {
+            self.check_objects_in(warp, from, lane, at + start, length)?;
+            self.agent_access(warp, from, (at + start, length), ((warp.number, lane as u32), agent), Kind::Read)?;
+        }
+        let mut to = map.clone();
+        if let Some(atomic) = atomic {
+            to.element_bytes = u32::from(atomic.bits) / 8;
+        }
+        for index in 0..tensor.rows() {
+            let Row { start, inside: Some(row) } = tensor.row(index) else { continue };
+            let home = self.tensor_home(warp, map, lane, (tensor, index, &row))?;
+            let (address, range) = row;
+            warp.scratch.addresses.0[lane] = address;
+            let place = |n: u32| at + tensor.place(at, start + range.start + n);
+            let bytes = (0..range.len() as u32).map(|n| read_shared(&self.state.shared, place(n), 1) as u8).collect();
+            self.put_global((warp, &to, lane), home, (bytes, &place), atomic)?;
+        }
+        Ok(())
+    }
+
+    /// The cells of global memory that bytes fill: what they share with others is nobody's.
+    pub(super) fn whole_cells(&self, start: u64, length: u32) -> (u64, u32) {
+        let grain = u64::from(self.context.program.global_grain);
+        let (first, end) = (start.next_multiple_of(grain), (start + u64::from(length)) / grain * grain);
+        (first, end.saturating_sub(first) as u32)
+    }
+}
+
+/// Reads what of a row lies in the tensor; the rest of the row stays.
+fn read_row(memory: &BufferMemory, offset: usize, tensor: &TensorBox, range: std::ops::Range<u32>, row: &mut [u32]) {
+    let (from, to) = (range.start as usize, range.end as usize);
+    if (offset | from | to).is_multiple_of(4) {
+        let words = &mut row[from / 4..to / 4];
+        memory.load_words(offset / 4, words);
+        tensor.convert(words);
+        return;
+    }
+    let mut bytes = vec![0; to - from];
+    memory.read(offset, &mut bytes);
+    for (at, byte) in (from..to).zip(bytes) {
+        let shift = at % 4 * 8;
+        row[at / 4] = row[at / 4] & !(0xff << shift) | u32::from(byte) << shift;
+    }
+}
