@@ -2,6 +2,9 @@
 
 use super::{MAX_RANK, TensorElement, TensorFill, TensorInterleave, TensorMapDescription, TensorSwizzle};
 
+/// Bytes that a box may have: all of an SM's shared memory.
+const MOST_BYTES: u64 = 228 << 10;
+
 /// Why a description is none of a map, or 128 bytes are none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -71,6 +74,14 @@ pub enum TensorMapError {
         bytes: u32,
         /// The swizzle's span in bytes.
         limit: u32,
+    },
+    /// A box that is too large.
+    #[error("a box of {bytes} bytes: a map takes at most {limit}; move it by several copies")]
+    Total {
+        /// Bytes of the box.
+        bytes: u64,
+        /// How many there may be.
+        limit: u64,
     },
     /// A step of 0, or one that is too long.
     #[error(
@@ -147,6 +158,10 @@ impl TensorMapDescription {
         let limit = self.swizzle.span();
         if self.swizzle != TensorSwizzle::None && bytes > limit {
             return Err(TensorMapError::Swizzle { bytes, limit });
+        }
+        let (bytes, limit) = (self.counted_bytes(), MOST_BYTES);
+        if bytes > limit {
+            return Err(TensorMapError::Total { bytes, limit });
         }
         if self.fill == TensorFill::Nan && !self.element.is_float() {
             return Err(TensorMapError::Fill { element: self.element });

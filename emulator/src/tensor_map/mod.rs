@@ -290,6 +290,12 @@ impl TensorMapDescription {
         Ok(TensorMap(bits::encode(self)))
     }
 
+    /// Bytes of a box, as the driver counts them: by whole steps, those of dimension 0 among them.
+    fn counted_bytes(&self) -> u64 {
+        let steps = self.box_sizes.iter().zip(&self.element_strides);
+        steps.fold(self.element.bytes().into(), |bytes, (size, step)| bytes.saturating_mul(u64::from(size / step)))
+    }
+
     /// Elements that a copy moves in a dimension.
     pub(crate) fn moved(&self, dimension: usize) -> u32 {
         match dimension {
