@@ -26,7 +26,7 @@ impl Worker<'_> {
             FaultKind::Uninitialised => "copy the map to the device before the launch",
             _ => "a tensor map is a parameter by value, or lies in constant or global memory",
         };
-        let message = format!("tensor copy by the tensor map in {name}, which {what}");
+        let message = format!("tensor copy by the tensor map {name}, which {what}");
         fault(kind, message, self.site_of(warp, lane as u32, access.at), hint)
     }
 
@@ -48,7 +48,7 @@ impl Worker<'_> {
             FaultKind::UseAfterFree => "free a buffer after the last launch that uses it",
             _ => "does the element type of the map have this operation?",
         };
-        let message = format!("tensor copy by {}: the box of {} {what}", tensor.name, tensor.in_words());
+        let message = format!("tensor copy by the map {}: the box of {} {what}", tensor.name, tensor.in_words());
         fault(kind, message, self.site_of(warp, lane as u32, access.at), hint)
     }
 }

@@ -14,9 +14,9 @@ use super::tensor_box::{Row, TensorBox};
 use super::warp::Warp;
 use crate::global::{BufferMemory, locate};
 use crate::program::{
-    Access, AtomicOp, CONST_WINDOW, Extended, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Tensor, in_window,
+    Access, AtomicOp, CONST_WINDOW, Extended, LOCAL_WINDOW, Order, PARAMETER_WINDOW, SHARED_WINDOW, Tensor, in_window,
 };
-use crate::{Fault, FaultKind, TensorMap};
+use crate::{Fault, FaultKind, TensorMap, TensorMapError};
 
 /// Addresses of tensor maps are multiples of it.
 const MAP_UNIT: u64 = 64;
@@ -72,7 +72,9 @@ impl Worker<'_> {
             0 => Ok(ranks == 1),
             others => {
                 let what = format!("is for rank {} of a cluster of 1 block", 1 + others.trailing_zeros());
-                Err(self.convict_tensor(warp, map, lane, FaultKind::OutOfBounds, (tensor, &what)))
+                let mut fault = self.convict_tensor(warp, map, lane, FaultKind::OutOfBounds, (tensor, &what));
+                fault.hint = Some("a multicast names blocks of its own cluster: bit n is for rank n".to_string());
+                Err(fault)
             }
         }
     }
@@ -95,7 +97,12 @@ impl Worker<'_> {
                 Err(self.convict_map(warp, access, lane, FaultKind::Trap, (&name, &what)))
             }
             Err(error) => {
-                let what = format!("is none: {error}");
+                let what = match error {
+                    _ if bytes == [0; 128] => "is none: all of its bytes are 0".to_string(),
+                    TensorMapError::NoMap { why } => format!("is none: {why}"),
+                    TensorMapError::Interleave => error.to_string().replacen("an", "is of an", 1),
+                    error => format!("is none, but would be of {error}"),
+                };
                 Err(self.convict_map(warp, access, lane, FaultKind::Trap, (&name, &what)))
             }
         }
@@ -115,27 +122,30 @@ impl Worker<'_> {
             let at = (address - PARAMETER_WINDOW) as usize;
             let is_it = |p: &crate::program::Parameter| (p.offset..p.offset + p.bytes).contains(&(at as u32));
             let name = match context.program.parameters.iter().position(is_it) {
-                Some(index) => format!("parameter {index}"),
-                None => format!("the parameters at offset {at}"),
+                Some(index) => format!("in parameter {index}"),
+                None => format!("in the parameters at offset {at}"),
             };
             (part(&context.parameters, at), name)
         } else if in_window(address, CONST_WINDOW) {
             let at = (address - CONST_WINDOW) as usize;
-            (part(context.constants, at), format!("constant memory at offset {at}"))
+            (part(context.constants, at), format!("in constant memory at offset {at}"))
         } else if in_window(address, SHARED_WINDOW) || in_window(address, LOCAL_WINDOW) {
-            (None, format!("shared or local memory at address {address:#x}"))
+            (None, format!("in shared or local memory"))
         } else {
             let (buffer, offset) = locate(address);
             match context.memory.buffers.get(buffer) {
-                None => (None, format!("no buffer at address {address:#x}")),
+                None => (None, format!("at address {address:#x}")),
                 Some(memory) => {
-                    let name = format!("{} at offset {offset}", memory.name);
+                    let name = format!("in {} at offset {offset}", memory.name);
                     let verdict = verdict_on(memory, offset, 128).filter(|(kind, _)| *kind != FaultKind::Misaligned);
                     if let Some((kind, what)) = verdict {
                         return Err(self.convict_map(warp, access, lane, kind, (&name, &format!("lies {what}"))));
                     }
                     self.check_map_written((warp, access, lane), memory, (offset as usize, &name))?;
-                    self.read_source(warp, access, lane, address, 128, true)?;
+                    if memory.watch.is_some() {
+                        let plain = Access { order: Order::Weak, ..access.clone() };
+                        self.read_source(warp, &plain, lane, address, 128, true)?;
+                    }
                     let mut bytes = [0; 128];
                     memory.read(offset as usize, &mut bytes);
                     (Some(bytes), name)
@@ -213,7 +223,7 @@ impl Worker<'_> {
                 None => return Ok((buffer, offset as usize)),
             },
         };
-        let what = format!("has row {index}, {length} bytes, {what}");
+        let what = format!("moves row {index}, {length} bytes {what}");
         Err(self.convict_tensor(warp, access, lane, kind, (tensor, &what)))
     }
 

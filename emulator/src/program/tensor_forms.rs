@@ -54,7 +54,8 @@ impl Decoder<'_> {
             false => Tensor::Store(reduction(parts)),
         };
         let mut extended = Extended::new(Extension::Bulk(Bulk::Tensor(what, rank)));
-        extended = extended.accessing(self.map_access(words, name)?);
+        let combines = matches!(what, Tensor::Store(Some(_)));
+        extended = extended.accessing(self.map_access(words, name, combines)?);
         extended = extended.accessing(self.bare_access(words, shared, Space::Shared, 8, 2)?);
         if load {
             extended = extended.accessing(self.bare_access(words, 2, Space::Shared, 8, 1)?);
@@ -70,7 +71,7 @@ impl Decoder<'_> {
     }
 
     /// The access by a tensor map. (Where elements are narrower than 4 bytes, races are looked for by whole words.)
-    fn map_access(&mut self, words: &Words, name: &str) -> Result<u32, PtxError> {
+    fn map_access(&mut self, words: &Words, name: &str, combines: bool) -> Result<u32, PtxError> {
         if self.register(name).is_none() && !matches!(self.find_place(name), Some(Place::Global(_))) {
             return error(
                 words.line,
@@ -86,7 +87,8 @@ impl Decoder<'_> {
             elements: 1,
             base,
             base_wide: file == File::D,
-            order: Order::Weak,
+            order: if combines { Order::Relaxed } else { Order::Weak },
+            scope: Scope::Gpu,
             ..Access::default()
         });
         Ok(self.accesses.len() as u32 - 1)

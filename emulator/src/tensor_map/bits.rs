@@ -116,13 +116,13 @@ pub(super) fn decode(bytes: &[u8; BYTES]) -> Result<TensorMapDescription, Tensor
     let no = |why| TensorMapError::NoMap { why };
     let rank = number(RANK) + 1;
     if rank > MAX_RANK {
-        return Err(no("they name more than 5 dimensions"));
+        return Err(no("its bytes name more than 5 dimensions"));
     }
     let is_it = |format: &&(TensorElement, u64, bool)| {
         format.1 == get(bytes, FORMAT) && u64::from(format.2) == get(bytes, ROUND)
     };
-    let (element, ..) = FORMATS.iter().find(is_it).ok_or(no("they name no type of elements"))?;
-    let interleave = *INTERLEAVES.get(number(INTERLEAVE)).ok_or(no("they name no layout"))?;
+    let (element, ..) = FORMATS.iter().find(is_it).ok_or(no("its bytes name no type of elements"))?;
+    let interleave = *INTERLEAVES.get(number(INTERLEAVE)).ok_or(no("its bytes name no layout"))?;
     Ok(TensorMapDescription {
         element: *element,
         address: get(bytes, ADDRESS),

@@ -103,7 +103,7 @@ pub enum TensorMapError {
     #[error("an interleaved tensor: the emulator runs maps without interleave alone; say the layout by strides")]
     Interleave,
     /// Bytes that are no map.
-    #[error("128 bytes that are no tensor map: {why}")]
+    #[error("no tensor map: {why}")]
     NoMap {
         /// What is wrong with them.
         why: &'static str,

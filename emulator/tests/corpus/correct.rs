@@ -1,6 +1,6 @@
 //! Correct kernels that look like wrong ones: none may be convicted, and each gives what it should.
 
-use emulator::Schedule;
+use emulator::{Schedule, TensorSwizzle};
 
 use crate::harness::Arg::{Bytes, Floats, Int, Ints, Unwritten, Zeros};
 use crate::harness::{Arg, Case, Map, Outcome, sources};
@@ -13,8 +13,18 @@ const SUM: Arg = Unwritten("C", 4);
 const WARP: [u32; 2] = [32, 1];
 const TWO_WARPS: [u32; 2] = [64, 1];
 
-/// 16 x 16 floats, moved by 8 x 8.
+/// 16 x 16 floats, moved by 8 x 8; the same as a result, and as another operand.
 const MATRIX: Map = Map::floats(Floats("A", 256), &[16, 16], &[8, 8]);
+const RESULT: Map = Map::floats(Floats("C", 256), &[16, 16], &[8, 8]);
+const OTHER: Map = Map::floats(Floats("B", 256), &[16, 16], &[8, 8]);
+/// 32 x 64 floats, moved by 8, 16 or 32 x 16.
+const ROWS_OF_32: Map = Map::floats(Floats("A", 2048), &[32, 64], &[8, 16]).swizzled(TensorSwizzle::B32);
+const ROWS_OF_64: Map = Map::floats(Floats("A", 2048), &[32, 64], &[16, 16]).swizzled(TensorSwizzle::B64);
+const ROWS_OF_128: Map = Map::floats(Floats("A", 3072), &[48, 64], &[32, 16]).swizzled(TensorSwizzle::B128);
+const OUT_OF_128: Map = Map::floats(Floats("C", 3072), &[48, 64], &[32, 16]).swizzled(TensorSwizzle::B128);
+/// 8 x 8 x 8 floats, moved by 8 x 4 x 2; by 8 x 8 x 6 of which every second row and every third plane.
+const CUBE: Map = Map::floats(Floats("A", 512), &[8, 8, 8], &[8, 4, 2]);
+const STEPS: Map = Map::floats(Floats("A", 512), &[8, 8, 8], &[8, 8, 6]).stepped(&[1, 2, 3]);
 
 /// Element i of the last buffer, where A holds 0, 1, 2, …
 type Expected = fn(usize) -> f32;
@@ -134,6 +144,49 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("bulk_reduce", 3, TWO_WARPS, &[A, Floats("C", 64)]), |i| (4 * i + 3) as f32),
     (Case::new("bulk_by_elected_lane", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
     (Case::new("tensor_load", 1, TWO_WARPS, &[Arg::Map(&MATRIX), C64]), |i| (16 * (2 + i % 8) + 4 + i / 8) as f32),
+    (Case::new("tensor_load_3d", 1, TWO_WARPS, &[Arg::Map(&CUBE), C64]), |i| {
+        (64 * (2 + i / 32) + 8 * (1 + i / 8 % 4) + i % 8) as f32
+    }),
+    (Case::new("tensor_load_edges", 1, TWO_WARPS, &[Arg::Map(&MATRIX), Unwritten("C", 512)]), |i| {
+        let (x, y) =
+            if i < 64 { (i as i32 % 8 - 4, i as i32 / 8 - 2) } else { (i as i32 % 8 + 12, i as i32 / 8 % 8 + 14) };
+        if (0..16).contains(&x) && (0..16).contains(&y) { (16 * y + x) as f32 } else { 0.0 }
+    }),
+    (Case::new("tensor_load_steps", 1, TWO_WARPS, &[Arg::Map(&STEPS), C64]), |i| {
+        let (x, y, z) = (i % 8, 1 + 2 * (i / 8 % 4), 1 + 3 * (i / 32));
+        if y < 8 && z < 8 { (64 * z + 8 * y + x) as f32 } else { 0.0 }
+    }),
+    (Case::new("tensor_load_map_in_global", 1, TWO_WARPS, &[Arg::MapInGlobal(&MATRIX), C64]), |i| {
+        (16 * (2 + i % 8) + 4 + i / 8) as f32
+    }),
+    (Case::new("tensor_load_multicast_to_itself", 1, TWO_WARPS, &[Arg::Map(&MATRIX), C64]), |i| {
+        (16 * (2 + i % 8) + 4 + i / 8) as f32
+    }),
+    (Case::new("tensor_swizzle_32", 1, TWO_WARPS, &[Arg::Map(&ROWS_OF_32), Unwritten("C", 512)]), |i| {
+        (32 * (8 + i / 8) + 4 + i % 8) as f32
+    }),
+    (Case::new("tensor_swizzle_64", 1, TWO_WARPS, &[Arg::Map(&ROWS_OF_64), Unwritten("C", 1024)]), |i| {
+        (32 * (8 + i / 16) + 8 + i % 16) as f32
+    }),
+    (Case::new("tensor_swizzle_128", 1, TWO_WARPS, &[Arg::Map(&ROWS_OF_128), Unwritten("C", 2048)]), |i| {
+        (48 * (8 + i / 32) + 16 + i % 32) as f32
+    }),
+    (Case::new("tensor_store", 1, TWO_WARPS, &[A, Arg::Map(&RESULT)]), |i| match (i % 16, i / 16) {
+        (x @ 12.., y @ 0..4) => 3.0 * (8 * (y + 4) + x - 12) as f32,
+        (x @ 4..12, y @ 0..8) => 2.0 * (8 * y + x - 4) as f32,
+        _ => i as f32,
+    }),
+    (Case::new("tensor_store_rounds", 1, TWO_WARPS, &[A, Arg::Map(&RESULT)]), |i| {
+        (8 * (i / 16 % 8) + i % 8 + i / 8 % 2 + 2 * (i / 128)) as f32
+    }),
+    (Case::new("tensor_reduce", 3, TWO_WARPS, &[A, Arg::Map(&RESULT)]), |i| match (i % 16, i / 16) {
+        (x @ 4..12, y @ 8..) => (i + 3 * (8 * (y - 8) + x - 4)) as f32,
+        _ => i as f32,
+    }),
+    (Case::new("tensor_copied_through", 1, WARP, &[Arg::Map(&ROWS_OF_128), Arg::Map(&OUT_OF_128)]), |i| i as f32),
+    (Case::new("tensor_ring", 1, [96, 1], &[Arg::Map(&MATRIX), Arg::Map(&OTHER), C64, Int(2)]), |i| {
+        (0..16).map(|k| (16 * (4 + i / 8) + k) as f32 * (16 * k + 2 + i % 8) as f32).sum()
+    }),
     (Case::new("registers_moved", 1, [384, 1], &[A, C64]), |i| i as f32),
     (Case::new("registers_of_each_group", 1, [384, 1], &[A, C64]), |i| i as f32),
 ];

@@ -4,11 +4,19 @@
 use emulator::{Dim3, Schedule};
 
 use crate::harness::Arg::{self, Doubles, Floats, Freed, Int, Ints, Null, Unwritten, Zeros};
-use crate::harness::{Case, Outcome, sources};
+use crate::harness::{Case, Map, Outcome, sources};
 
 const A: Arg = Floats("A", 64);
 const C: Arg = Floats("C", 64);
 const UNWRITTEN_C: Arg = Unwritten("C", 256);
+
+/// 16 x 16 floats, moved by 8 x 8.
+const MATRIX: Map = Map::floats(Floats("A", 256), &[16, 16], &[8, 8]);
+const RESULT: Map = Map::floats(Floats("C", 256), &[16, 16], &[8, 8]);
+const TOO_MANY_ROWS: Map = Map::floats(Floats("A", 200), &[16, 16], &[8, 8]);
+const CUBE: Map = Map::floats(Floats("A", 512), &[8, 8, 8], &[8, 4, 2]);
+const OF_FREED: Map = Map::floats(Freed("A", 256), &[16, 16], &[8, 8]);
+const OF_UNWRITTEN: Map = Map::floats(Unwritten("A", 1024), &[16, 16], &[8, 8]);
 
 /// One warp, two warps, an 8 × 8 block.
 const WARP: [u32; 2] = [32, 1];
@@ -172,6 +180,26 @@ pub const CASES: &[Case] = &[
     Case::new("out_of_bounds/bulk_past_the_end", 1, TWO_WARPS, &[A, C]),
     Case::new("out_of_bounds/bulk_past_the_tile", 1, TWO_WARPS, &[A, C]),
     Case::new("uninitialised/bulk_brings_unwritten", 1, TWO_WARPS, &[Unwritten("A", 256), C]),
+    Case::new("race/tensor_read_without_wait", 1, TWO_WARPS, &[Arg::Map(&MATRIX), C]),
+    Case::new("race/tensor_mbarrier_not_fenced", 1, TWO_WARPS, &[Arg::Map(&MATRIX), C]),
+    Case::new("race/tensor_store_without_proxy_fence", 1, TWO_WARPS, &[A, Arg::Map(&RESULT)]),
+    Case::new("race/tensor_source_overwritten", 1, TWO_WARPS, &[A, Arg::Map(&RESULT)]),
+    Case::new("race/tensor_stores_of_two_blocks", 2, TWO_WARPS, &[A, Arg::Map(&RESULT)]),
+    Case::new("race/tensor_over_what_is_read", 1, TWO_WARPS, &[Arg::Map(&MATRIX), C]),
+    Case::new("barrier/tensor_part_expected", 1, TWO_WARPS, &[Arg::Map(&MATRIX), C]),
+    Case::new("no_progress/tensor_bytes_of_two", 1, TWO_WARPS, &[Arg::Map(&MATRIX), C]),
+    Case::new("misaligned/tensor_destination", 1, TWO_WARPS, &[Arg::Map(&MATRIX), C]),
+    Case::new("misaligned/tensor_map_in_struct", 1, TWO_WARPS, &[Arg::MapInGlobal(&MATRIX), C]),
+    Case::new("out_of_bounds/tensor_larger_than_its_buffer", 1, TWO_WARPS, &[Arg::Map(&TOO_MANY_ROWS), C]),
+    Case::new("out_of_bounds/tensor_past_the_tile", 1, TWO_WARPS, &[Arg::Map(&MATRIX), C]),
+    Case::new("out_of_bounds/tensor_map_on_the_host", 1, TWO_WARPS, &[Null, C]),
+    Case::new("out_of_bounds/tensor_multicast_to_none", 1, TWO_WARPS, &[Arg::Map(&MATRIX), C]),
+    Case::new("trap/tensor_map_never_encoded", 1, TWO_WARPS, &[Arg::NoMap, C]),
+    Case::new("trap/tensor_map_of_three_dimensions", 1, TWO_WARPS, &[Arg::Map(&CUBE), C]),
+    Case::new("trap/tensor_reduce_of_floats", 1, TWO_WARPS, &[A, Arg::Map(&RESULT)]),
+    Case::new("use_after_free/tensor_of_freed", 1, TWO_WARPS, &[Arg::Map(&OF_FREED), C]),
+    Case::new("uninitialised/tensor_brings_unwritten", 1, TWO_WARPS, &[Arg::Map(&OF_UNWRITTEN), C]),
+    Case::new("uninitialised/tensor_map_unwritten", 1, TWO_WARPS, &[Unwritten("map", 128), C]),
     Case::new("trap/assertion", 1, WARP, &[A, C]),
     // Lab report 10 of the book's sources: m = 13, n = 7, k = 11 in blocks of 8 × 8.
     Case {

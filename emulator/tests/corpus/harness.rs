@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use emulator::{
-    Argument, Device, Dim3, Launch, LaunchError, Module, Report, Schedule, TensorElement, TensorFill,
+    Argument, Device, Dim3, Launch, LaunchError, Module, Report, Schedule, TensorElement, TensorFill, TensorMap,
     TensorMapDescription, TensorSwizzle,
 };
 
@@ -47,6 +47,8 @@ pub enum Arg {
     Int(i32),
     /// A tensor map by value.
     Map(&'static Map),
+    /// One that lies in global memory, twice.
+    MapInGlobal(&'static Map),
     /// 128 bytes that are no tensor map.
     NoMap,
 }
@@ -73,12 +75,19 @@ impl Map {
         Map::new(of, TensorElement::F32, sizes, box_sizes)
     }
 
-    fn upload(&self, device: &mut Device) -> Argument {
-        let name = self.of.name();
-        if device.named(name).is_none() {
-            self.of.upload(device);
-        }
-        let buffer = device.named(name).expect("it is there");
+    pub const fn swizzled(self, swizzle: TensorSwizzle) -> Map {
+        Map { swizzle, ..self }
+    }
+
+    pub const fn stepped(self, element_strides: &'static [u32]) -> Map {
+        Map { element_strides, ..self }
+    }
+
+    fn upload(&self, device: &mut Device) -> TensorMap {
+        let buffer = device.named(self.of.name()).unwrap_or_else(|| match self.of.upload(device) {
+            Argument::Buffer(buffer) => buffer,
+            other => panic!("a map of {other:?}"),
+        });
         let address = device.address(buffer).expect("it is this device's");
         TensorMapDescription::packed(self.element, address, self.sizes, self.box_sizes)
             .element_strides(&self.element_strides[..self.sizes.len()])
@@ -86,7 +95,6 @@ impl Map {
             .fill(self.fill)
             .encode()
             .expect("a map")
-            .into()
     }
 }
 
@@ -158,7 +166,7 @@ impl Arg {
             Arg::Doubles(_, n) => 8 * n,
             Arg::Bytes(_, n) | Arg::Unwritten(_, n) => n,
             Arg::Map(map) => map.of.bytes(),
-            Arg::Null | Arg::Int(_) | Arg::NoMap => 0,
+            Arg::Null | Arg::Int(_) | Arg::NoMap | Arg::MapInGlobal(_) => 0,
         }
     }
 
@@ -167,7 +175,7 @@ impl Arg {
             Arg::Floats(name, _) | Arg::Ints(name, _) | Arg::Zeros(name, _) | Arg::Freed(name, _) => name,
             Arg::Doubles(name, _) | Arg::Bytes(name, _) | Arg::Unwritten(name, _) => name,
             Arg::Map(map) => map.of.name(),
-            Arg::Null | Arg::Int(_) | Arg::NoMap => "",
+            Arg::Null | Arg::Int(_) | Arg::NoMap | Arg::MapInGlobal(_) => "",
         }
     }
 
@@ -175,8 +183,9 @@ impl Arg {
         let (name, bytes): (&str, Vec<u8>) = match self {
             Arg::Null => return Argument::U64(0),
             Arg::Int(value) => return Argument::U32(value as u32),
-            Arg::Map(map) => return map.upload(device),
-            Arg::NoMap => return Argument::Bytes((0..128).collect()),
+            Arg::Map(map) => return map.upload(device).into(),
+            Arg::MapInGlobal(map) => ("map", map.upload(device).bytes().repeat(2)),
+            Arg::NoMap => return Argument::Bytes(vec![0; 128]),
             Arg::Unwritten(name, n) => return Argument::Buffer(device.alloc(name, n)),
             Arg::Floats(name, n) | Arg::Freed(name, n) => {
                 (name, (0..n).flat_map(|i| (i as f32).to_le_bytes()).collect())

@@ -1,0 +1,38 @@
+// A box goes out in each round: the thread that sends it waits until it is read, and all others for that thread.
+
+struct alignas(64) TensorMap {
+    unsigned long long words[16];
+};
+
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+__device__ void fence_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+__device__ void store(const TensorMap& map, int x, int y, const void* from) {
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(x),
+                 "r"(y), "r"(at(from))
+                 : "memory");
+}
+
+__device__ void commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+
+__device__ void wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+
+__device__ void wait_all() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+
+extern "C" __global__ void kernel(const float* A, const __grid_constant__ TensorMap map) {
+    __shared__ __align__(128) float tile[8][8];
+    int t = threadIdx.x;
+    for (int round = 0; round < 4; ++round) {
+        if (t == 0) wait_read();
+        __syncthreads();
+        tile[t / 8][t % 8] = A[t] + round;
+        fence_proxy();
+        __syncthreads();
+        if (t == 0) {
+            store(map, 8 * (round % 2), 8 * (round / 2), tile);
+            commit();
+        }
+    }
+    if (t == 0) wait_all();
+}
