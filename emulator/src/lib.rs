@@ -15,6 +15,7 @@ pub mod isa;
 mod launch;
 mod machine;
 mod marks;
+mod matrix_descriptor;
 mod module;
 pub mod occupancy;
 mod printf;
@@ -34,6 +35,7 @@ pub use dim3::Dim3;
 pub use driver::{Buffer, Device};
 pub use error::{DeviceError, LaunchError, Refusal};
 pub use fault::{Fault, FaultKind, Site};
+pub use matrix_descriptor::{Major, MatrixDescriptor, Swizzle};
 pub use module::{Kernel, Module, Parameter, PtxError};
 pub use schedule::Schedule;
 pub use tensor_map::{

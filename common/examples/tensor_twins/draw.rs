@@ -48,7 +48,7 @@ impl Dice {
         (self.0 >> 32) as u32
     }
 
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         (u64::from(self.roll()) << 16 ^ u64::from(self.roll())) % limit
     }
 

@@ -1,22 +1,23 @@
 //! The forms of `mma.sync`, as kernels in which every warp multiplies once.
 
 use crate::draw::{Dice, Side};
+use crate::{Case, WARPS};
 
 /// One form.
 pub struct Form {
     /// As in the opcode, behind `mma.sync.aligned`.
-    pub name: String,
-    pub ptx: String,
+    name: String,
+    ptx: String,
     /// The oldest GPU that has it.
-    pub since: u32,
+    since: u32,
     m: usize,
-    pub k: usize,
+    k: usize,
     /// Types of A, B, and of C and D.
     types: [&'static str; 3],
 }
 
 /// Bits of a type.
-fn bits(kind: &str) -> usize {
+pub fn bits(kind: &str) -> usize {
     match kind {
         "bf16" => 16,
         "e4m3" | "e5m2" => 8,
@@ -72,7 +73,7 @@ pub fn forms() -> Vec<Form> {
     forms
 }
 
-fn list(letter: &str, count: usize) -> String {
+pub fn list(letter: &str, count: usize) -> String {
     let names: Vec<String> = (0..count).map(|n| format!("%{letter}{n}")).collect();
     format!("{{{}}}", names.join(", "))
 }
@@ -139,18 +140,42 @@ impl Form {
         let c = self.m * 8 / 32 / if self.types[2] == "f16" { 2 } else { 1 };
         [self.m * self.k / 32 / per, 8 * self.k / 32 / per, c]
     }
+}
 
-    /// Elements of D.
-    pub fn sums(&self) -> usize {
+impl Case for Form {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn ptx(&self) -> &str {
+        &self.ptx
+    }
+
+    fn runs_on(&self, architecture: u32) -> bool {
+        self.since <= architecture
+    }
+
+    fn products(&self, wanted: usize) -> usize {
+        wanted
+    }
+
+    fn in_a_block(&self) -> usize {
+        WARPS
+    }
+
+    fn k(&self) -> usize {
+        self.k
+    }
+
+    fn sums(&self) -> usize {
         self.m * 8
     }
 
-    pub fn sum_bytes(&self) -> usize {
+    fn sum_bytes(&self) -> usize {
         bits(self.types[2]) / 8
     }
 
-    /// The registers of all lanes, for so many products.
-    pub fn inputs(&self, dice: &mut Dice, products: usize) -> Vec<u8> {
+    fn inputs(&self, dice: &mut Dice, products: usize) -> Vec<u8> {
         let [a, b, c] = self.registers();
         let mut bytes = Vec::with_capacity(products * 32 * (a + b + c) * self.word_bytes());
         for product in 0..products {
@@ -170,8 +195,7 @@ impl Form {
         bytes
     }
 
-    /// What is added up in an element of D, the `n`th as it is stored, in words.
-    pub fn terms(&self, input: &[u8], product: usize, n: usize) -> String {
+    fn terms(&self, input: &[u8], product: usize, n: usize) -> String {
         let [a, b, c] = self.registers();
         let (words, bytes) = (a + b + c, self.word_bytes());
         let word = |lane: usize, n: usize| {

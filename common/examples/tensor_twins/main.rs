@@ -4,21 +4,43 @@
 //! cargo run --release -p common --example tensor_twins -- [products of each form] [words in a form's name …]
 //! ```
 //!
-//! Every form of `mma.sync` multiplies matrices drawn by chance from a seed that the table names: of all numbers, of
+//! Every form of `mma.sync` and of `wgmma.mma_async` multiplies matrices drawn by chance from a seed that the table names: of all numbers, of
 //! numbers with near exponents, of subnormal, huge and special ones. Without a GPU it says so, and does the emulator's half.
 
 mod draw;
 mod forms;
+mod groups;
 
 use std::time::Instant;
 
 use common::device::cuda::Gpu;
 use draw::{Dice, KINDS};
 use emulator::{Argument, Device, Launch, Module};
-use forms::{Form, forms};
+use forms::forms;
+use groups::group_forms;
 
 /// Warps of a thread block.
 const WARPS: usize = 4;
+
+/// A form of an instruction, as a kernel in which each warp or warpgroup executes it once.
+trait Case {
+    /// As in the opcode.
+    fn name(&self) -> &str;
+    fn ptx(&self) -> &str;
+    fn runs_on(&self, architecture: u32) -> bool;
+    /// How many products, of so many that are wanted of a small form.
+    fn products(&self, wanted: usize) -> usize;
+    /// Products of a thread block.
+    fn in_a_block(&self) -> usize;
+    fn k(&self) -> usize;
+    /// Elements of D.
+    fn sums(&self) -> usize;
+    fn sum_bytes(&self) -> usize;
+    /// What the threads get, for so many products.
+    fn inputs(&self, dice: &mut Dice, products: usize) -> Vec<u8>;
+    /// What is added up in an element of D, the `n`th as it is stored, in words.
+    fn terms(&self, input: &[u8], product: usize, n: usize) -> String;
+}
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,11 +59,13 @@ fn main() {
         "| form | seed | products | sums | differing | by kind | emulator, ns per multiply-add |\n|---|---|---|---|---|---|---|"
     );
     let (mut differing, mut refused, mut notes) = (0, 0, Vec::new());
-    for (n, form) in forms().iter().enumerate() {
-        if form.since > architecture || !wanted.iter().all(|word| form.name.contains(word.as_str())) {
+    let boxed = |form| Box::new(form) as Box<dyn Case>;
+    let groups = group_forms().into_iter().map(|form| Box::new(form) as Box<dyn Case>);
+    for (n, form) in forms().into_iter().map(boxed).chain(groups).enumerate() {
+        if !form.runs_on(architecture) || !wanted.iter().all(|word| form.name().contains(word.as_str())) {
             continue;
         }
-        let seed = 1000 + n as u64;
+        let (form, seed, products) = (&*form, 1000 + n as u64, form.products(products));
         match compare(gpu.as_ref().ok(), architecture, form, products, seed) {
             Ok(outcome) => {
                 differing += outcome.differing;
@@ -50,7 +74,7 @@ fn main() {
             }
             Err(error) => {
                 refused += 1;
-                println!("| {} | {seed} | {products} | – | – | {error} | |", form.name);
+                println!("| {} | {seed} | {products} | – | – | {error} | |", form.name());
             }
         }
     }
@@ -67,20 +91,26 @@ struct Outcome {
     first: Option<String>,
 }
 
-fn compare(gpu: Option<&Gpu>, architecture: u32, form: &Form, products: usize, seed: u64) -> Result<Outcome, String> {
+fn compare(
+    gpu: Option<&Gpu>,
+    architecture: u32,
+    form: &dyn Case,
+    products: usize,
+    seed: u64,
+) -> Result<Outcome, String> {
     let input = form.inputs(&mut Dice::new(seed), products);
-    let blocks = (products / WARPS) as u32;
+    let blocks = (products / form.in_a_block()) as u32;
     let output_bytes = products * form.sums() * form.sum_bytes();
     let start = Instant::now();
     let ours = emulate(form, architecture, blocks, &input, output_bytes)?;
     let seconds = start.elapsed().as_secs_f64();
     let sums = products * form.sums();
-    let nanoseconds = 1e9 * seconds / (sums * form.k) as f64;
-    let head = format!("| {} | {seed} | {products} | {sums} |", form.name);
+    let nanoseconds = 1e9 * seconds / (sums * form.k()) as f64;
+    let head = format!("| {} | {seed} | {products} | {sums} |", form.name());
     let Some(gpu) = gpu else {
         return Ok(Outcome { row: format!("{head} – | | {nanoseconds:.2} |"), differing: 0, first: None });
     };
-    let theirs = gpu.run_form(&form.ptx, (blocks, 32 * WARPS as u32), &input, output_bytes)?;
+    let theirs = gpu.run_form(form.ptx(), (blocks, 32 * WARPS as u32), &input, output_bytes)?;
     let bytes = form.sum_bytes();
     let (mut by_kind, mut first) = ([0usize; KINDS.len()], None);
     for (n, (ours, theirs)) in ours.chunks_exact(bytes).zip(theirs.chunks_exact(bytes)).enumerate() {
@@ -92,7 +122,7 @@ fn compare(gpu: Option<&Gpu>, architecture: u32, form: &Form, products: usize, s
                 let kind = KINDS[product % KINDS.len()];
                 let terms = form.terms(&input, product, n % form.sums());
                 let (ours, theirs) = (pattern(ours), pattern(theirs));
-                format!("{} ({kind}): {terms} is {theirs} on the GPU, {ours} here", form.name)
+                format!("{} ({kind}): {terms} is {theirs} on the GPU, {ours} here", form.name())
             });
         }
     }
@@ -102,9 +132,9 @@ fn compare(gpu: Option<&Gpu>, architecture: u32, form: &Form, products: usize, s
     Ok(Outcome { row: format!("{head} {differing} | {} | {nanoseconds:.2} |", kinds.join(", ")), differing, first })
 }
 
-fn emulate(form: &Form, architecture: u32, blocks: u32, input: &[u8], bytes: usize) -> Result<Vec<u8>, String> {
+fn emulate(form: &dyn Case, architecture: u32, blocks: u32, input: &[u8], bytes: usize) -> Result<Vec<u8>, String> {
     let say = |error: &dyn std::fmt::Display| error.to_string();
-    let kernel = Module::parse(&form.ptx).and_then(|module| module.kernel("form")).map_err(|error| say(&error))?;
+    let kernel = Module::parse(form.ptx()).and_then(|module| module.kernel("form")).map_err(|error| say(&error))?;
     let mut device = Device::new();
     let mut output = vec![0; bytes];
     let (from, to) = (device.alloc("in", input.len()), device.alloc("out", bytes));

@@ -119,6 +119,7 @@ impl Worker<'_> {
                             "all lanes of a warp come to the same barrier",
                         );
                     }
+                    Wait::Group => return self.convict_lonely_product(warp, block.end - 1),
                     Wait::No | Wait::Barrier(_) => {}
                 }
             }

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::block::{Pause, Worker};
+use super::group_product::{self, Product};
 use super::lanes::{LANES, Lanes};
 use super::warp::Warp;
 use crate::Fault;
@@ -81,6 +82,22 @@ pub(super) fn multiply(warp: &mut Warp, extended: &Extended, multiply: Multiply,
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
 fn multiply_avx2(warp: &mut Warp, extended: &Extended, multiply: Multiply, generation: Generation) {
     warp.multiply(extended, multiply, generation);
+}
+
+/// Multiplies the matrices of a warpgroup.
+pub(super) fn multiply_group(warps: &mut [Box<Warp>], extended: &Extended, product: &Product) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        // SAFETY: the CPU has the instructions that the function is compiled for.
+        return unsafe { multiply_group_avx2(warps, extended, product) };
+    }
+    group_product::multiply(warps, extended, product);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
+fn multiply_group_avx2(warps: &mut [Box<Warp>], extended: &Extended, product: &Product) {
+    group_product::multiply(warps, extended, product);
 }
 
 /// The instructions that a copy of the interpreter is compiled for: those of its target features alone…

@@ -36,6 +36,7 @@ impl Worker<'_> {
             }
             Extension::Mbarrier(deed) => return self.mbarrier(warp, extended, deed, mask),
             Extension::Bulk(bulk) => return self.bulk(warp, extended, bulk, mask),
+            Extension::Group(group) => return self.group(warp, group, (mask, at)),
             Extension::PendingCount => {
                 let ((from, token), (file, d)) = (extended.reads[0], extended.writes[0]);
                 let counts = std::array::from_fn(|lane| pending_count(warp.wide(from, token, lane)));

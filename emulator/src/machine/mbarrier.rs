@@ -35,6 +35,8 @@ pub(super) struct Mbarriers {
     pub loads: Vec<BulkLoad>,
     /// By thread, its bulk copies out of shared memory.
     pub groups: HashMap<u32, Groups>,
+    /// The agents of warpgroups, that read what they multiply.
+    warpgroups: HashMap<u32, u32>,
 }
 
 /// A bulk copy to shared memory.
@@ -124,6 +126,16 @@ impl Mbarriers {
     pub fn new_agent(&mut self) -> u32 {
         self.agents += 1;
         self.agents - 1
+    }
+
+    /// The agent of a warpgroup.
+    pub fn group_agent(&mut self, group: u32) -> u32 {
+        if let Some(agent) = self.warpgroups.get(&group) {
+            return *agent;
+        }
+        let agent = self.new_agent();
+        self.warpgroups.insert(group, agent);
+        agent
     }
 
     /// Notes who asked an agent for what an instruction does.

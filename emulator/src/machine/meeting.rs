@@ -36,6 +36,9 @@ impl Worker<'_> {
                 return Ok(false);
             }
         }
+        if is_product(self.context.program, &instruction) {
+            return self.reach_group(warp, path, on, (at, next));
+        }
         let members = warp.r[members(self.context.program, &instruction) as usize].0;
         let first = members[on.trailing_zeros() as usize & 31];
         // All of them name the lanes that are here.
@@ -154,6 +157,9 @@ impl Worker<'_> {
                 self.propagate_taint(warp, party.at, party.lanes)?;
             }
         }
+        if warp.group.is_some() {
+            parties.iter().try_for_each(|party| self.watch_flight(warp, party.at))?;
+        }
         match program.code[parties[0].at as usize].op {
             Op::Shuffle { .. } => {
                 let absent = warp.shuffle(program, parties);
@@ -175,6 +181,14 @@ fn members(program: &Program, instruction: &Instruction) -> Slot {
         Op::Shuffle { members, .. } | Op::Vote { members, .. } | Op::WarpSync { members } => members,
         Op::Extended(index) => program.extended[index as usize].reads.last().map_or(0, |(_, slot)| *slot),
         _ => 0,
+    }
+}
+
+/// Whether a warpgroup executes an instruction together.
+fn is_product(program: &Program, instruction: &Instruction) -> bool {
+    match instruction.op {
+        Op::Extended(index) => matches!(program.extended[index as usize].what, Extension::Group(_)),
+        _ => false,
     }
 }
 

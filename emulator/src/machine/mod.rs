@@ -8,6 +8,7 @@
 //! | the same in global memory | `watch`: stamps | lane by lane, where the launch writes the buffer |
 //! | both, of all other kernels | `ordered`, over the order model `order` | by one function, `order_access` |
 //! | copies and barriers that go on beside the threads | `mbarrier`, `bulk`, `tensor_copy` and `landing`, as agents of `order` | where one is asked for, lands, or is waited for |
+//! | registers that a product of a warpgroup uses | `in_flight` | before each instruction, where a kernel has such products |
 //! | values that nobody wrote | `taint`, over `shadow` | before each instruction, once there is any |
 //! | counts | `tally` | a basic block at a time; of memory, an access's pattern at a time |
 //! | what a block accesses; what changes in a loop | `tracing`; `probe` | by copies of the interpreter, `TRACED` and `PROBED` |
@@ -34,6 +35,7 @@ mod calls;
 mod cells;
 mod convict;
 mod convict_bulk;
+mod convict_group;
 mod convict_mbarrier;
 mod convict_race;
 mod convict_tensor;
@@ -45,6 +47,9 @@ mod float64;
 mod float_meaning;
 mod general;
 mod global_access;
+mod group;
+mod group_product;
+mod in_flight;
 mod integer_meaning;
 mod landing;
 mod lanes;

@@ -34,7 +34,7 @@ impl Warp {
         if multiply.accumulator == Accumulator::F64 {
             return self.multiply_f64(extended, &operands);
         }
-        let mut sums = self.sums(&operands);
+        let mut sums = self.sums(multiply.accumulator, c);
         match (multiply.a, multiply.b) {
             (Element::Float(a), Element::Float(b)) => {
                 let (k, half_sums) = (usize::from(multiply.k), multiply.accumulator == Accumulator::F16);
@@ -50,12 +50,12 @@ impl Warp {
                 let products = products_of_integers(&tile);
                 for (sums, products) in sums.iter_mut().zip(&products) {
                     for (sum, product) in sums.iter_mut().zip(products) {
-                        *sum = fitted(multiply, *sum, *product);
+                        *sum = fitted(multiply.saturate, *sum, *product);
                     }
                 }
             }
         }
-        self.set_sums(extended, multiply, &sums);
+        self.set_sums(multiply.accumulator, &extended.writes, &sums);
     }
 
     /// A lane's registers, 32 bits each.
@@ -98,11 +98,11 @@ impl Warp {
     }
 
     #[inline(always)]
-    fn sums(&self, operands: &Operands) -> Sums {
+    pub(super) fn sums(&self, accumulator: Accumulator, c: &[(File, Slot)]) -> Sums {
         let mut sums = Sums::default();
-        for (n, &register) in operands.c.iter().enumerate() {
+        for (n, &register) in c.iter().enumerate() {
             for (lane, &value) in self.narrow(register).iter().enumerate() {
-                match operands.multiply.accumulator {
+                match accumulator {
                     Accumulator::F16 => {
                         let row = &mut sums[lane / 4 + 8 * n];
                         (row[2 * (lane % 4)], row[2 * (lane % 4) + 1]) = (value & 0xffff, value >> 16);
@@ -115,11 +115,11 @@ impl Warp {
     }
 
     #[inline(always)]
-    fn set_sums(&mut self, extended: &Extended, multiply: Multiply, sums: &Sums) {
-        for (n, &(_, d)) in extended.writes.iter().enumerate() {
+    pub(super) fn set_sums(&mut self, accumulator: Accumulator, d: &[(File, Slot)], sums: &Sums) {
+        for (n, &(_, d)) in d.iter().enumerate() {
             let values = &mut self.r[d as usize].0;
             for lane in 0..LANES {
-                values[lane] = match multiply.accumulator {
+                values[lane] = match accumulator {
                     Accumulator::F16 => {
                         let row = &sums[lane / 4 + 8 * n];
                         row[2 * (lane % 4)] | row[2 * (lane % 4) + 1] << 16
@@ -218,9 +218,9 @@ fn multiply_add(a: u64, b: u64, c: u64) -> u64 {
     }
 }
 
-/// An integer sum in 32 bits.
-fn fitted(multiply: Multiply, c: u32, product: i32) -> u32 {
-    match multiply.saturate {
+/// An integer sum in 32 bits, that wraps or stops at the ends.
+pub(super) fn fitted(saturate: bool, c: u32, product: i32) -> u32 {
+    match saturate {
         true => into_range(i128::from(c as i32) + i128::from(product), 32, true) as u32,
         false => c.wrapping_add(product as u32),
     }

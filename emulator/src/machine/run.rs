@@ -42,7 +42,7 @@ impl Worker<'_> {
             let mut at = block.start;
             while at < block.stop {
                 let run = program.fma_runs[at as usize];
-                if run > 1 && warp.taint.is_none() {
+                if run > 1 && warp.taint.is_none() && warp.group.is_none() {
                     alu::fma_run::<CPU>(warp, &program.code[at as usize..(at + run) as usize], mask);
                     at += run;
                 } else {
@@ -110,6 +110,9 @@ impl Worker<'_> {
         }
         if warp.taint.is_some() {
             self.propagate_taint(warp, at, mask)?;
+        }
+        if warp.group.is_some() {
+            self.watch_flight(warp, at)?;
         }
         if CPU == TRACED {
             self.trace(warp, at, mask);

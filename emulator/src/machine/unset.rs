@@ -2,6 +2,7 @@
 //! takes from a lane that does not execute it. They are followed as unwritten memory is.
 
 use super::block::Worker;
+use super::in_flight::InFlight;
 use super::lanes::{LANES, Lanes, each};
 use super::meeting::Party;
 use super::shadow::{Origin, Place, Taint};
@@ -23,6 +24,9 @@ impl BlockState {
     /// Registers that some way through the kernel reads before it sets them hold zero, and nobody set them.
     pub(super) fn unset_registers(&mut self, context: &Context) {
         let program = context.program;
+        for warp in &mut self.warps {
+            warp.group = InFlight::of(program).filter(|_| context.sanitize);
+        }
         if program.unset.is_empty() {
             return;
         }

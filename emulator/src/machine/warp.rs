@@ -2,6 +2,7 @@
 
 use super::async_copy::Copies;
 use super::calls::Stack;
+use super::in_flight::InFlight;
 use super::lanes::{FULL, LANES, Lanes};
 use super::polls::Polls;
 use super::shadow::Taint;
@@ -33,6 +34,8 @@ pub(super) enum Wait {
     Gathering(u32),
     /// At a barrier of this number, other warps.
     Barrier(u32),
+    /// At a product of the warpgroup, its other warps.
+    Group,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -83,6 +86,8 @@ pub(crate) struct Warp {
     pub(super) stacks: Vec<Stack>,
     /// Uninitialised values in registers; absent until one is loaded.
     pub(super) taint: Option<Box<Taint>>,
+    /// Registers of products under way; absent where there are none, or nobody watches.
+    pub(super) group: Option<Box<InFlight>>,
     /// Asynchronous copies under way.
     pub(super) copies: Copies,
 }

@@ -9,10 +9,13 @@ use super::operands::{Role, visit, visit_exit};
 use super::{Access, Exit, Extended, File, Instruction, Preset, Program, Slot};
 use crate::program::decode::PRESET;
 
-/// Gives every register its slot and rewrites the program to use them.
-pub(super) fn allocate(program: &mut Program, counts: [u32; 3], presets: &[Vec<Preset>; 3]) {
+/// Gives every register its slot and rewrites the program to use them. Those 32-bit registers that are `apart` share theirs with
+/// none.
+pub(super) fn allocate(program: &mut Program, counts: [u32; 3], presets: &[Vec<Preset>; 3], apart: &[bool]) {
     let live_in = BlockSets::of(program, counts).live_in(program);
-    let ranges = live_ranges(program, counts, &live_in);
+    let mut ranges = live_ranges(program, counts, &live_in);
+    let alone = ranges[File::R as usize].iter_mut().zip(apart).filter(|(range, apart)| **apart && range.0 <= range.1);
+    alone.for_each(|(range, _)| *range = (0, u32::MAX - 1));
     let mut totals = [0; 3];
     let mut slots: [Vec<Slot>; 3] = Default::default();
     for file in 0..3 {
@@ -29,6 +32,11 @@ pub(super) fn allocate(program: &mut Program, counts: [u32; 3], presets: &[Vec<P
         visit_exit(&mut block.exit, &mut rename);
     }
     [program.registers32, program.registers64, program.predicates] = totals;
+    if !apart.is_empty() {
+        program.grouped.slots = vec![false; totals[File::R as usize] as usize];
+        let own = slots[File::R as usize].iter().zip(apart).filter(|(_, apart)| **apart);
+        own.for_each(|(slot, _)| program.grouped.slots[*slot as usize] = true);
+    }
     let alive = |block: u32| {
         let mut alive = Vec::new();
         live_in[block as usize].each(|register| {

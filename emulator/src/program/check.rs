@@ -23,6 +23,11 @@ impl<'a> Decoder<'a> {
                     let message = format!("`{opcode}` needs .target sm_{since}, and the module is for an older GPU");
                     wrong.get_or_insert(PtxError { line: words.line, message });
                 }
+                Ok(()) if form.row.only && !self.has_all_of(form.row.since) => {
+                    let (only, opcode) = (form.row.since, &words.opcode);
+                    let message = format!("`{opcode}` needs .target sm_{only}a, and the module is for other GPUs");
+                    wrong.get_or_insert(PtxError { line: words.line, message });
+                }
                 Ok(()) => return Ok(form.parts.clone()),
                 Err(message) => {
                     wrong.get_or_insert(PtxError { line: words.line, message });

@@ -131,6 +131,11 @@ impl<'a> Decoder<'a> {
         self.source.architecture
     }
 
+    /// Whether the module is for this GPU alone, and may use what no other has.
+    pub fn has_all_of(&self, architecture: u32) -> bool {
+        self.source.only && self.source.architecture == architecture
+    }
+
     pub fn new_label(&mut self) -> u32 {
         self.labels += 1;
         self.labels - 1
@@ -456,7 +461,9 @@ impl<'a> Decoder<'a> {
         program.blind_loads = needs::values(&program, self.counts);
         provenance::mark(&mut program, self.counts, &self.presets);
         owner::mark(&mut program, self.counts, &self.presets);
-        allocate::allocate(&mut program, self.counts, &self.presets);
+        let apart = grouped::registers(&program, self.counts[File::R as usize]);
+        program.grouped.touching = grouped::touching(&program, &apart);
+        allocate::allocate(&mut program, self.counts, &self.presets, &apart);
         program.fma_runs = fma_runs(&program);
         Ok(program)
     }

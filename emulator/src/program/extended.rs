@@ -59,6 +59,8 @@ pub(crate) enum Extension {
     Mbarrier(Mbarrier),
     /// A copy of so many bytes beside the threads.
     Bulk(Bulk),
+    /// What four warps multiply together, beside the threads.
+    Group(Group),
     /// Reads a state, writes how many arrivals it says are missing.
     PendingCount,
     /// `setmaxnreg`: from now on the warp has so many registers for each thread.
@@ -156,7 +158,7 @@ pub(crate) enum CopySize {
 impl Extension {
     /// Whether it is of what goes on beside the threads: barriers in shared memory, and bulk copies.
     pub fn is_asynchronous(self) -> bool {
-        matches!(self, Extension::Mbarrier(_) | Extension::Bulk(_))
+        matches!(self, Extension::Mbarrier(_) | Extension::Bulk(_) | Extension::Group(_))
     }
 }
 
@@ -193,6 +195,43 @@ pub(crate) struct Multiply {
     pub accumulator: Accumulator,
     /// `.satfinite` of integers: clamps instead of wrapping.
     pub saturate: bool,
+}
+
+/// `wgmma`: what a warpgroup's four warps do together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Group {
+    /// What was done to registers before it is there for products behind it.
+    Fence,
+    Commit,
+    /// Waits for all but so many groups of products.
+    Wait(u32),
+    /// Reads A, if that is in registers, a predicate that says whether to add to D, and D; the accesses are where A (if that is
+    /// not in registers) and B lie.
+    Multiply(GroupMultiply),
+}
+
+/// `wgmma.mma_async`: D = A × B, or D = A × B + D. A is 64×K, of which each warp has 16 rows, B is K×N.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct GroupMultiply {
+    pub n: u16,
+    pub k: u16,
+    pub a: Element,
+    pub b: Element,
+    pub accumulator: Accumulator,
+    pub saturate: bool,
+    /// A is.
+    pub in_registers: bool,
+    /// A and B are taken with the other sign.
+    pub negate: [bool; 2],
+    /// A and B lie along M and N.
+    pub transpose: [bool; 2],
+}
+
+impl GroupMultiply {
+    /// Registers of D.
+    pub fn sums(&self) -> usize {
+        usize::from(self.n) / if self.accumulator == Accumulator::F16 { 4 } else { 2 }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

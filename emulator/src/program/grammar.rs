@@ -12,6 +12,8 @@ pub(super) struct Row {
     pub operands: Vec<Shape>,
     /// The GPUs that have it: `sm_` this and newer.
     pub since: u32,
+    /// Or that one alone: `sm_90a`.
+    pub only: bool,
 }
 
 #[derive(Debug)]
@@ -102,16 +104,19 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         let (opcode, operands) = row.split_once('|').unwrap_or((row, ""));
         let mut words = opcode.split_whitespace();
         let mnemonic = words.next().unwrap_or_default();
-        let mut since = 0;
+        let (mut since, mut only) = (0, false);
         let mut parts = Vec::new();
         for word in words {
             match word.strip_prefix("sm_") {
-                Some(number) => since = number.parse().unwrap_or(0),
+                Some(number) => {
+                    only = number.ends_with('a');
+                    since = number.trim_end_matches('a').parse().unwrap_or(0);
+                }
                 None => parts.push(part(word)),
             }
         }
         let operands = operands.split_whitespace().flat_map(shapes).collect();
-        table.entry(mnemonic).or_default().push(Row { parts, operands, since });
+        table.entry(mnemonic).or_default().push(Row { parts, operands, since, only });
     }
     table
 });

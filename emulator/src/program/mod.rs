@@ -16,6 +16,8 @@ mod flow;
 mod forms;
 mod general;
 mod grammar;
+mod group_forms;
+mod grouped;
 mod mbarrier_forms;
 mod moves;
 mod needs;
@@ -40,12 +42,14 @@ pub(crate) use alu::{Alu, File};
 pub(crate) use calls::{CallSite, Called, Piece, Signature, Target};
 pub(crate) use decode::decode;
 pub(crate) use extended::{
-    Accumulator, Arrive, Atomic, AtomicOp, Bulk, CopySize, Element, Extended, Extension, Mbarrier, Multiply, Tensor,
+    Accumulator, Arrive, Atomic, AtomicOp, Bulk, CopySize, Element, Extended, Extension, Group, GroupMultiply,
+    Mbarrier, Multiply, Tensor,
 };
 pub(crate) use flow::successors;
 pub(crate) use general::{
     Clamp, Comparison, FloatOp, Format, General, IntegerOp, Mode, Number, Permute, Relation, Rounding, Test, Window,
 };
+pub(crate) use grouped::Grouped;
 pub(crate) use needs::Needs;
 pub(crate) use operands::{Role, registers};
 use order::Ordering;
@@ -78,6 +82,8 @@ pub(crate) struct Program {
     pub code: Vec<Instruction>,
     /// For each instruction, how many unguarded FMAs of its kind follow in a row, itself included.
     pub fma_runs: Vec<u32>,
+    /// Registers of products of warpgroups.
+    pub grouped: Grouped,
     /// What each instruction of `code` is, for counting and messages.
     pub info: Vec<Info>,
     /// The memory accesses that `Op::Access` and others refer to.
@@ -344,7 +350,10 @@ impl Op {
             Op::Shuffle { .. } | Op::Vote { .. } | Op::WarpSync { .. } => true,
             Op::Extended(index) => matches!(
                 extended[*index as usize].what,
-                Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect
+                Extension::Match { .. }
+                    | Extension::Reduce(..)
+                    | Extension::Elect
+                    | Extension::Group(Group::Multiply(_))
             ),
             _ => false,
         }

@@ -2,7 +2,8 @@
 //!
 //! A part of an opcode is a word, or a choice of words `a/b`, with `?` before it where it may be left out; `T:`, `U:`, `V:`
 //! and `W:` name the types that operands refer to. Parts may stand in any order, as for ptxas, but those with a
-//! dot before them, which belong to the mnemonic, and one with `>`, which stands somewhere behind the one before; a row says the order that the decoder reads. `sm_N` says from which GPUs on the form is there.
+//! dot before them, which belong to the mnemonic, and one with `>`, which stands somewhere behind the one before; a row says the order that the decoder reads. `sm_N` says from which GPUs on the form is there,
+//! `sm_Na` the one that alone has it.
 //!
 //! | operand | what it is |
 //! |---|---|
@@ -39,6 +40,49 @@ pub(super) const SETS: &[(&str, &str)] = &[
     ("REDUCE", "add/min/max/inc/dec/and/or/xor"),
     ("HINT", "L2::cache_hint"),
     ("ANY", "b8/u8/s8/b16/u16/s16/b32/u32/s32/f32/b64/u64/s64/f64"),
+    (
+        "GROUP16",
+        concat!(
+            "m64n8k16/m64n16k16/m64n24k16/m64n32k16/m64n40k16/m64n48k16/m64n56k16/m64n64k16/m64n72k16/",
+            "m64n80k16/m64n88k16/m64n96k16/m64n104k16/m64n112k16/m64n120k16/m64n128k16/m64n136k16/m64n144k16/",
+            "m64n152k16/m64n160k16/m64n168k16/m64n176k16/m64n184k16/m64n192k16/m64n200k16/m64n208k16/",
+            "m64n216k16/m64n224k16/m64n232k16/m64n240k16/m64n248k16/m64n256k16",
+        ),
+    ),
+    (
+        "GROUP8",
+        concat!(
+            "m64n8k8/m64n16k8/m64n24k8/m64n32k8/m64n40k8/m64n48k8/m64n56k8/m64n64k8/m64n72k8/m64n80k8/",
+            "m64n88k8/m64n96k8/m64n104k8/m64n112k8/m64n120k8/m64n128k8/m64n136k8/m64n144k8/m64n152k8/",
+            "m64n160k8/m64n168k8/m64n176k8/m64n184k8/m64n192k8/m64n200k8/m64n208k8/m64n216k8/m64n224k8/",
+            "m64n232k8/m64n240k8/m64n248k8/m64n256k8",
+        ),
+    ),
+    (
+        "GROUP32",
+        concat!(
+            "m64n8k32/m64n16k32/m64n24k32/m64n32k32/m64n40k32/m64n48k32/m64n56k32/m64n64k32/m64n72k32/",
+            "m64n80k32/m64n88k32/m64n96k32/m64n104k32/m64n112k32/m64n120k32/m64n128k32/m64n136k32/m64n144k32/",
+            "m64n152k32/m64n160k32/m64n168k32/m64n176k32/m64n184k32/m64n192k32/m64n200k32/m64n208k32/",
+            "m64n216k32/m64n224k32/m64n232k32/m64n240k32/m64n248k32/m64n256k32",
+        ),
+    ),
+    (
+        "GROUP_INT",
+        concat!(
+            "m64n8k32/m64n16k32/m64n24k32/m64n32k32/m64n48k32/m64n64k32/m64n80k32/m64n96k32/m64n112k32/",
+            "m64n128k32/m64n144k32/m64n160k32/m64n176k32/m64n192k32/m64n208k32/m64n224k32/m64n240k32/",
+            "m64n256k32",
+        ),
+    ),
+    (
+        "GROUP_BIT",
+        concat!(
+            "m64n8k256/m64n16k256/m64n24k256/m64n32k256/m64n48k256/m64n64k256/m64n80k256/m64n96k256/",
+            "m64n112k256/m64n128k256/m64n144k256/m64n160k256/m64n176k256/m64n192k256/m64n208k256/m64n224k256/",
+            "m64n240k256/m64n256k256",
+        ),
+    ),
 ];
 
 pub(super) const ROWS: &[&str] = &[
@@ -408,4 +452,24 @@ pub(super) const ROWS: &[&str] = &[
     "wmma mma sync aligned row/col row/col m16n16k8 f32 tf32 tf32 f32 | {8}=f32 {4}tf32 {4}tf32 {8}f32",
     "wmma mma sync aligned row/col row/col m16n16k16/m8n32k16/m32n8k16 ?satfinite s32 u8/s8 u8/s8 s32 | {8}=s32 {+}u32 {+}u32 {8}s32",
     "wmma mma sync aligned row/col row/col m8n8k4 ?rn f64 f64 f64 f64 | {2}=f64 {1}f64 {1}f64 {2}f64",
+    // A warpgroup's products.
+    "wgmma .fence sync ?aligned sm_90a |",
+    "wgmma .commit_group sync ?aligned sm_90a |",
+    "wgmma .wait_group sync ?aligned sm_90a | #0..2147483647",
+    "wgmma .mma_async sync ?aligned GROUP16 f16 f16 f16 sm_90a | {+}=f16x2 u64 u64 p #-1..1 #-1..1 #0..1 #0..1",
+    "wgmma .mma_async sync ?aligned GROUP16 f16 f16 f16 sm_90a | {+}=f16x2 {4}f16x2 u64 p #-1..1 #-1..1 #0..1",
+    "wgmma .mma_async sync ?aligned GROUP16 f32 f16 f16 sm_90a | {+}=f32 u64 u64 p #-1..1 #-1..1 #0..1 #0..1",
+    "wgmma .mma_async sync ?aligned GROUP16 f32 f16 f16 sm_90a | {+}=f32 {4}f16x2 u64 p #-1..1 #-1..1 #0..1",
+    "wgmma .mma_async sync ?aligned GROUP16 f32 bf16 bf16 sm_90a | {+}=f32 u64 u64 p #-1..1 #-1..1 #0..1 #0..1",
+    "wgmma .mma_async sync ?aligned GROUP16 f32 bf16 bf16 sm_90a | {+}=f32 {4}bf16x2 u64 p #-1..1 #-1..1 #0..1",
+    "wgmma .mma_async sync ?aligned GROUP8 f32 tf32 tf32 sm_90a | {+}=f32 u64 u64 p #-1..1 #-1..1",
+    "wgmma .mma_async sync ?aligned GROUP8 f32 tf32 tf32 sm_90a | {+}=f32 {4}b32 u64 p #-1..1 #-1..1",
+    "wgmma .mma_async sync ?aligned GROUP32 f16 e4m3/e5m2 e4m3/e5m2 sm_90a | {+}=f16x2 u64 u64 p #-1..1 #-1..1",
+    "wgmma .mma_async sync ?aligned GROUP32 f16 e4m3/e5m2 e4m3/e5m2 sm_90a | {+}=f16x2 {4}b32 u64 p #-1..1 #-1..1",
+    "wgmma .mma_async sync ?aligned GROUP32 f32 e4m3/e5m2 e4m3/e5m2 sm_90a | {+}=f32 u64 u64 p #-1..1 #-1..1",
+    "wgmma .mma_async sync ?aligned GROUP32 f32 e4m3/e5m2 e4m3/e5m2 sm_90a | {+}=f32 {4}b32 u64 p #-1..1 #-1..1",
+    "wgmma .mma_async sync ?aligned GROUP_INT ?satfinite s32 s8/u8 s8/u8 sm_90a | {+}=s32 u64 u64 p",
+    "wgmma .mma_async sync ?aligned GROUP_INT ?satfinite s32 s8/u8 s8/u8 sm_90a | {+}=s32 {4}b32 u64 p",
+    "wgmma .mma_async sync ?aligned GROUP_BIT s32 b1 b1 and popc sm_90a | {+}=s32 u64 u64 p",
+    "wgmma .mma_async sync ?aligned GROUP_BIT s32 b1 b1 and popc sm_90a | {+}=s32 {4}b32 u64 p",
 ];

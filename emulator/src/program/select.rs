@@ -55,6 +55,7 @@ impl Decoder<'_> {
             "ldmatrix" | "stmatrix" => self.matrix(words, guard, &parts),
             "mma" => self.multiply(words, guard, &parts),
             "wmma" => self.wmma(words, guard, &parts),
+            "wgmma" => self.group(words, guard, &parts),
             "match" | "redux" | "elect" => self.across(words, guard, &parts),
             "nanosleep" | "prefetch" | "prefetchu" | "discard" | "applypriority" | "pmevent" | "griddepcontrol" => {
                 self.push(Op::Nothing, guard, words, Some(Class::Move));

@@ -56,14 +56,14 @@ impl Parser {
         }
     }
 
-    /// After `.target`: `sm_90`, and what else it names.
-    pub(super) fn target(&mut self) -> Result<u32, PtxError> {
-        let mut architecture = 0;
+    /// After `.target`: `sm_90`, and what else it names. Whether it is `sm_90a`, too.
+    pub(super) fn target(&mut self) -> Result<(u32, bool), PtxError> {
+        let (mut architecture, mut only) = (0, false);
         loop {
             let line = self.line();
             let word = self.word()?;
             match word.strip_prefix("sm_").and_then(gpu) {
-                Some(number) => architecture = number,
+                Some(number) => (architecture, only) = (number, word.ends_with('a')),
                 _ if matches!(
                     word.as_str(),
                     "debug" | "texmode_unified" | "texmode_independent" | "map_f64_to_f32"
@@ -76,7 +76,7 @@ impl Parser {
         }
         match architecture {
             0 => error(self.line(), "`.target` names no GPU"),
-            known => Ok(known),
+            known => Ok((known, only)),
         }
     }
 

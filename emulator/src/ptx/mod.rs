@@ -25,6 +25,8 @@ pub(crate) fn error<T>(line: u32, message: impl Into<String>) -> Result<T, PtxEr
 pub(crate) struct Source {
     /// The GPU of `.target`: `sm_` this.
     pub architecture: u32,
+    /// And no other: `sm_90a`.
+    pub only: bool,
     pub functions: Vec<Function>,
     pub variables: Vec<Variable>,
     pub files: HashMap<u32, Arc<str>>,

@@ -53,7 +53,7 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
             }
             // Right behind the version stands the target.
             _ if after_version && word != ".target" => return error(line, "no `.target` directive behind `.version`"),
-            ".target" if source.architecture == 0 || fresh => source.architecture = parser.target()?,
+            ".target" if source.architecture == 0 || fresh => (source.architecture, source.only) = parser.target()?,
             _ if source.architecture == 0 => return error(line, "no `.target` directive behind `.version`"),
             ".address_size" if fresh => parser.address_size()?,
             ".pragma" => parser.pragma(true)?,

@@ -38,6 +38,13 @@ impl Rows {
         self.significands[row][term] = significand;
         self.exponents[row][term] = exponent;
     }
+
+    /// Eight elements of a row, from `term` on: significands and exponents.
+    #[inline(always)]
+    pub fn set_terms(&mut self, row: usize, term: usize, [significands, exponents]: [[i32; COLUMNS]; 2]) {
+        self.significands[row][term..term + COLUMNS].copy_from_slice(&significands);
+        self.exponents[row][term..term + COLUMNS].copy_from_slice(&exponents);
+    }
 }
 
 impl Columns {
@@ -49,6 +56,12 @@ impl Columns {
     pub fn set(&mut self, term: usize, column: usize, significand: i32, exponent: i32) {
         self.significands[term][column] = significand;
         self.exponents[term][column] = exponent;
+    }
+
+    /// A row of B: significands and exponents.
+    #[inline(always)]
+    pub fn set_row(&mut self, term: usize, [significands, exponents]: [[i32; COLUMNS]; 2]) {
+        (self.significands[term], self.exponents[term]) = (significands, exponents);
     }
 }
 

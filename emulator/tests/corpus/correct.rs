@@ -189,7 +189,15 @@ pub const CASES: &[(Case, Expected)] = &[
     }),
     (Case::new("registers_moved", 1, [384, 1], &[A, C64]), |i| i as f32),
     (Case::new("registers_of_each_group", 1, [384, 1], &[A, C64]), |i| i as f32),
+    (Case::new("group_product", 1, [128, 1], &[A, Unwritten("C", 4 * 64 * 16)]), |i| {
+        group_product(i, |row, k| row % 8 + k % 4, |column, k| column % 4 + k % 8)
+    }),
 ];
+
+/// Element i of the product of 64×64 by 64×16 elements.
+fn group_product(i: usize, a: impl Fn(usize, usize) -> usize, b: impl Fn(usize, usize) -> usize) -> f32 {
+    (0..64).map(|k| a(i / 16, k) * b(i % 16, k)).sum::<usize>() as f32
+}
 
 /// Byte i of the last buffer; `None` where it may be anything.
 type ExpectedByte = fn(usize) -> Option<u8>;

@@ -1,0 +1,111 @@
+//! From words to operations: `wgmma`, a warpgroup's products of matrices.
+
+use super::decode::Decoder;
+use super::extended::{Group, GroupMultiply};
+use super::select::operand;
+use super::*;
+use crate::ptx::{Instruction as Words, Operand, error};
+use crate::{Class, PtxError};
+
+impl Decoder<'_> {
+    /// `wgmma.mma_async`, and what orders and awaits it.
+    pub fn group(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let what = match *parts {
+            [_, "fence", ..] => Group::Fence,
+            [_, "commit_group", ..] => Group::Commit,
+            [_, "wait_group", ..] => {
+                let Operand::Integer(pending) = operand(words, 0)? else { return self.unknown(words) };
+                Group::Wait(u32::try_from(*pending).unwrap_or(u32::MAX))
+            }
+            [_, "mma_async", ..] => return self.group_multiply(words, guard, parts),
+            _ => return self.unknown(words),
+        };
+        self.extended(words, guard, Extended::new(Extension::Group(what)), Class::Barrier);
+        Ok(())
+    }
+
+    /// D, A (in registers, or where it lies), where B lies, whether D is added to, signs, and which way they lie.
+    fn group_multiply(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let Some(mut multiply) = group_form(parts) else { return self.unknown(words) };
+        let in_registers = matches!(operand(words, 1)?, Operand::List(_));
+        let flag = |n: usize, no: i128, yes: i128| match words.operands.get(n) {
+            None => Ok(false),
+            Some(Operand::Integer(value)) if *value == yes => Ok(true),
+            Some(Operand::Integer(value)) if *value == no => Ok(false),
+            Some(other) => error(
+                words.line,
+                format!("operand {} of `{}` is {other:?}, and must be {no} or {yes}", n + 1, words.opcode),
+            ),
+        };
+        multiply.in_registers = in_registers;
+        multiply.negate = [flag(4, 1, -1)?, flag(5, 1, -1)?];
+        multiply.transpose = match in_registers {
+            true => [false, flag(6, 0, 1)?],
+            false => [flag(6, 0, 1)?, flag(7, 0, 1)?],
+        };
+        let mut extended = Extended::new(Extension::Group(Group::Multiply(multiply)));
+        match operand(words, 1)? {
+            Operand::List(list) => {
+                for register in list {
+                    extended = extended.reading(File::R, self.source(register, File::R, words.line)?);
+                }
+            }
+            _ => extended = extended.accessing(self.described(words, 1)?),
+        }
+        extended = extended.accessing(self.described(words, 2)?);
+        extended = extended.reading(File::P, self.predicate(operand(words, 3)?, words)?);
+        let Operand::List(sums) = operand(words, 0)? else { return self.unknown(words) };
+        if sums.len() != multiply.sums() {
+            let (wanted, given) = (multiply.sums(), sums.len());
+            return error(words.line, format!("`{}` takes {wanted} registers here, and gets {given}", words.opcode));
+        }
+        for register in sums {
+            extended = extended.reading(File::R, self.source(register, File::R, words.line)?);
+        }
+        for register in sums {
+            extended = extended.writing(File::R, self.destination(register, File::R, words.line)?);
+        }
+        self.extended(words, guard, extended, Class::Tensor);
+        if let Some(info) = self.info.last_mut()
+            && multiply.accumulator != Accumulator::S32
+        {
+            info.flops_f32 = u32::from(multiply.n) * u32::from(multiply.k);
+        }
+        Ok(())
+    }
+
+    /// An access that the descriptor of operand `n` says.
+    fn described(&mut self, words: &Words, n: usize) -> Result<u32, PtxError> {
+        let base = self.source(operand(words, n)?, File::D, words.line)?;
+        self.accesses.push(Access {
+            space: Space::Shared,
+            element_bytes: 8,
+            elements: 2,
+            base,
+            base_wide: true,
+            ..Access::default()
+        });
+        Ok(self.accesses.len() as u32 - 1)
+    }
+}
+
+fn group_form(parts: &[&str]) -> Option<GroupMultiply> {
+    let shape = parts.iter().find_map(|part| part.strip_prefix("m64n"))?;
+    let (n, k) = shape.split_once('k')?;
+    let (n, k) = (n.parse().ok()?, k.parse().ok()?);
+    let mut types = parts
+        .iter()
+        .filter(|part| ["f16", "f32", "s32", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "b1"].contains(part));
+    let (sums, a, b) = (types.next()?, types.next()?, types.next()?);
+    Some(GroupMultiply {
+        n,
+        k,
+        a: Element::named(a, true)?,
+        b: Element::named(b, true)?,
+        accumulator: Accumulator::named(sums)?,
+        saturate: parts.contains(&"satfinite"),
+        in_registers: false,
+        negate: [false; 2],
+        transpose: [false; 2],
+    })
+}
