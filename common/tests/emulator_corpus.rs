@@ -15,6 +15,14 @@ const VERSION: &str = "13.0.88";
 const OPTIONS: [&str; 2] = ["-lineinfo", "--std=c++17"];
 /// What a source has that needs `sm_90`.
 const HOPPER: [&str; 6] = ["try_wait", "_tx", "cp.async.bulk", "fence.proxy", "fence.mbarrier", "relaxed.cta.shared"];
+/// Products for sm_90a: of each a file for every type of [`TYPES`], from this source with these macros.
+const HOPPER_FORMS: [(&str, &str, &[&str]); 4] = [
+    ("warpgroup", "warpgroup", &[]),
+    ("ring", "specialised", &["-DCLUSTER=1", "-DPERSISTENT=0"]),
+    ("cluster", "specialised", &["-DCLUSTER=2", "-DPERSISTENT=0"]),
+    ("persistent", "specialised", &["-DCLUSTER=1", "-DPERSISTENT=1"]),
+];
+const TYPES: [&str; 4] = ["bf16", "f16", "tf32", "e4m3"];
 const HEADER: &str = "// Made by `UPDATE_CORPUS=1 cargo test -p common --test emulator_corpus`: do not edit.\n";
 
 #[test]
@@ -33,12 +41,17 @@ fn the_corpus_is_what_the_compiler_makes_of_it() {
         Ok(compiler) => compiler,
         Err(why) => return skipped(&why),
     };
-    for source in sources {
-        let ptx = compile(compiler, root, source);
+    let hopper = root.join("emulator/tests/hopper");
+    let forms = HOPPER_FORMS.iter().flat_map(|form| TYPES.map(|of| (form, of))).map(|(&(name, source, macros), of)| {
+        let macros = macros.iter().map(|macro_| macro_.to_string()).chain([format!("-DTYPE_{of}")]);
+        (hopper.join(format!("{source}.cu")), hopper.join(format!("{name}-{of}.ptx")), macros.collect())
+    });
+    let alone = sources.into_iter().map(|source| (source.clone(), source.with_extension("ptx"), Vec::new()));
+    for (source, file, macros) in alone.chain(forms) {
+        let ptx = compile(compiler, root, &source, &macros);
         if nvrtc::version_in(&ptx).as_deref() != Some(VERSION) {
             return skipped(&format!("NVRTC is {}, and the corpus is by {VERSION}", compiler.version()));
         }
-        let file = source.with_extension("ptx");
         if std::env::var_os("UPDATE_CORPUS").is_some() {
             fs::write(&file, ptx).expect("the corpus can be written");
         } else if fs::read_to_string(&file).ok() != Some(ptx) {
@@ -47,10 +60,11 @@ fn the_corpus_is_what_the_compiler_makes_of_it() {
     }
 }
 
-fn compile(compiler: &dyn Compiler, root: &Path, source: &Path) -> String {
+fn compile(compiler: &dyn Compiler, root: &Path, source: &Path, macros: &[String]) -> String {
     let text = fs::read_to_string(source).expect("the source can be read");
     let path = source.strip_prefix(root).expect("it lies in the repository").to_str().expect("names are plain");
-    let options = [architecture(&text)].into_iter().chain(OPTIONS.map(String::from)).collect::<Vec<_>>();
+    let options = [architecture(&text)].into_iter().chain(OPTIONS.map(String::from)).chain(macros.iter().cloned());
+    let options: Vec<String> = options.collect();
     match compiler.ptx(&Source { path, text: &text }, &options) {
         Ok(ptx) => format!("{HEADER}{ptx}"),
         Err(log) => panic!("{path} does not compile:\n{log}"),

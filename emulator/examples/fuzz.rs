@@ -119,7 +119,8 @@ fn keep_text(folder: Option<&str>, n: u64, kind: &str, text: &str) {
 fn takes(ptxas: &str, text: &str) -> Result<(), String> {
     let file = std::env::temp_dir().join(format!("fuzz-{}.ptx", std::process::id()));
     std::fs::write(&file, text).map_err(|e| e.to_string())?;
-    let output = Command::new(ptxas).args(["-arch=sm_90", "-O0", "-o", "/dev/null"]).arg(&file).output();
+    let architecture = if text.contains(".target sm_90a") { "-arch=sm_90a" } else { "-arch=sm_90" };
+    let output = Command::new(ptxas).args([architecture, "-O0", "-o", "/dev/null"]).arg(&file).output();
     let output = output.map_err(|e| e.to_string())?;
     if output.status.success() {
         return Ok(());

@@ -37,7 +37,9 @@ impl Parser {
             }
             let word = self.word()?;
             if is_name(&word) && self.accept(':') {
-                self.labels.insert(word);
+                if !self.labels.insert(word.clone()) {
+                    return error(line, format!("the label `{word}` stands in two places"));
+                }
                 continue;
             }
             let most = match word.as_str() {
