@@ -56,6 +56,7 @@ impl Decoder<'_> {
             "mma" => self.multiply(words, guard, &parts),
             "wmma" => self.wmma(words, guard, &parts),
             "match" | "redux" | "elect" => self.across(words, guard, &parts),
+            "prefetch" if parts.contains(&"tensormap") => self.prefetch_map(words, guard, &parts),
             "nanosleep" | "prefetch" | "prefetchu" | "discard" | "applypriority" | "pmevent" | "griddepcontrol" => {
                 self.push(Op::Nothing, guard, words, Some(Class::Move));
                 Ok(())
