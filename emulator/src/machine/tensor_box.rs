@@ -15,7 +15,7 @@ pub(super) struct TensorBox {
 
 /// A row of a box.
 pub(super) struct Row {
-    /// Its place in the box, in bytes, as if nothing were swizzled.
+    /// Its place behind that of the box, in bytes, as if nothing were swizzled.
     pub start: u32,
     /// What of it lies in the tensor: the address of the first such byte, and which bytes of the row they are.
     pub inside: Option<(u64, Range<u32>)>,
@@ -40,19 +40,27 @@ impl TensorBox {
         let (from, to) = (first.max(0), (first + i64::from(self.map.moved(0))).min(sizes[0] as i64));
         let range = || ((from - first) * bytes) as u32..((to - first) * bytes) as u32;
         let here = || (address.wrapping_add((from * bytes) as u64), range());
-        Row { start: index * self.map.row_bytes(), inside: (inside && from < to).then(here) }
+        Row { start: index * self.pitch(), inside: (inside && from < to).then(here) }
     }
 
-    /// What a box covers in shared memory from `at` on: offsets from there, and lengths. Chunks of a last line that is not full
-    /// have their places all over it.
-    pub fn pieces(&self, at: u32, bytes: u32) -> Vec<(u32, u32)> {
-        let whole = bytes - bytes % self.map.swizzle.span();
-        let mut pieces = Vec::new();
-        if whole > 0 {
-            pieces.push((0, whole));
+    /// Bytes from a row to the next one in shared memory: under a swizzle its span, however short the rows are.
+    fn pitch(&self) -> u32 {
+        if self.is_swizzled() { self.map.swizzle.span() } else { self.map.row_bytes() }
+    }
+
+    /// Bytes of shared memory from the first to the last that the box may touch.
+    pub fn extent(&self) -> u64 {
+        self.map.box_bytes() / u64::from(self.map.row_bytes()) * u64::from(self.pitch())
+    }
+
+    /// What a box covers in shared memory from `at` on: offsets from there, and lengths.
+    pub fn pieces(&self, at: u32) -> Vec<(u32, u32)> {
+        let (rows, row, pitch) = (self.rows(), self.map.row_bytes(), self.pitch());
+        if row == pitch {
+            return vec![(0, rows * row)];
         }
-        pieces.extend((whole..bytes).step_by(16).map(|start| (self.place(at, start), 16)));
-        pieces
+        let chunks = (0..rows).flat_map(|index| (0..row).step_by(16).map(move |chunk| index * pitch + chunk));
+        chunks.map(|start| (self.place(at, start), 16)).collect()
     }
 
     /// Where in shared memory a byte of the box lies, from `at` on.
@@ -102,7 +110,7 @@ impl TensorBox {
         let is_one = match op {
             Add => whole || format.is_some(),
             Min | Max => whole || matches!(element, F16 | Bf16),
-            And | Or | Xor => whole,
+            And | Or | Xor => matches!(element, U32 | S32 | U64),
             Increment | Decrement => element == U32,
             Exchange | CompareAndSwap => false,
         };

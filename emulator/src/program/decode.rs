@@ -61,6 +61,8 @@ pub(super) struct Decoder<'a> {
     pub parameter_bytes: u64,
     pub shared: Vec<SharedVariable>,
     pub static_shared: u64,
+    /// What dynamic shared memory is aligned to.
+    pub dynamic_align: u64,
     pub local_bytes: u64,
     pub end_of_kernel: u32,
     /// Functions that are called, as far as they are known, and where.
@@ -106,6 +108,7 @@ impl<'a> Decoder<'a> {
             parameter_bytes: 0,
             shared: Vec::new(),
             static_shared: 0,
+            dynamic_align: 16,
             local_bytes: 0,
             end_of_kernel: 0,
             called: Vec::new(),
@@ -414,7 +417,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn finish(mut self, function: &'a Function, end: u32) -> Result<Program, PtxError> {
-        let dynamic_shared = self.static_shared.next_multiple_of(16);
+        let dynamic_shared = self.static_shared.next_multiple_of(self.dynamic_align);
         for variable in self.shared.iter_mut().filter(|v| v.bytes.is_none()) {
             variable.offset = dynamic_shared as u32;
         }

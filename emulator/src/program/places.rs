@@ -55,6 +55,7 @@ impl<'a> Decoder<'a> {
                 return error(0, format!("`{}` has no size", plain_name(&variable.name)));
             }
             "shared" if variable.bytes.is_none() => {
+                self.dynamic_align = self.dynamic_align.max(variable.align);
                 self.shared.push(SharedVariable { name: plain_name(&variable.name), offset: u32::MAX, bytes: None });
                 Place::Shared(u64::MAX)
             }

@@ -57,6 +57,7 @@ impl Decoder<'_> {
             "wmma" => self.wmma(words, guard, &parts),
             "wgmma" => self.group(words, guard, &parts),
             "match" | "redux" | "elect" => self.across(words, guard, &parts),
+            "prefetch" if parts.contains(&"tensormap") => self.prefetch_map(words, guard, &parts),
             "nanosleep" | "prefetch" | "prefetchu" | "discard" | "applypriority" | "pmevent" | "griddepcontrol" => {
                 self.push(Op::Nothing, guard, words, Some(Class::Move));
                 Ok(())

@@ -1,6 +1,7 @@
 //! From words to operations: copies of boxes of tensors, by tensor maps.
 
 use super::decode::Decoder;
+use super::grammar::Width;
 use super::places::Place;
 use super::select::operand;
 use super::*;
@@ -30,15 +31,18 @@ impl Decoder<'_> {
         if rank.strip_suffix('d').and_then(|digits| digits.parse().ok()) != Some(coordinates.len()) {
             return Err(format!("has {} coordinates, and must have those of {rank}", coordinates.len()));
         }
-        if let Some(kind) = self.register_kind(map)
-            && (kind == "pred" || !matches!(self.register_bits(map), Some(32 | 64)))
-        {
-            return Err(format!("cannot take its address from `{map}`, which is declared as .{kind}"));
+        if self.register_kind(map).is_some() {
+            let map = Operand::Name(map.clone());
+            self.register_fits(&map, "b64", Width::Exact, false)
+                .or_else(|_| self.register_fits(&map, "u32", Width::Exact, false))?;
         }
+        // (ptxas lets floats pass, and predicates, where a number stands beside them.)
         coordinates.iter().try_for_each(|coordinate| match coordinate {
             Operand::Integer(_) => Ok(()),
-            Operand::Name(name) if self.register_kind(name) == Some("f32") => Ok(()),
-            other => self.register_fits(other, "b32", super::grammar::Width::Exact, false),
+            Operand::Name(name) if name == "WARP_SZ" => Ok(()),
+            other => self
+                .register_fits(other, "s32", Width::Exact, false)
+                .or_else(|_| self.register_fits(other, "u32", Width::Exact, false)),
         })
     }
 
@@ -67,6 +71,20 @@ impl Decoder<'_> {
             extended = extended.reading(File::R, self.source(operand(words, 3)?, File::R, words.line)?);
         }
         self.extended(words, guard, extended, if load { Class::GlobalLoad } else { Class::GlobalStore });
+        Ok(())
+    }
+
+    /// `prefetch.tensormap`, which changes nothing.
+    pub fn prefetch_map(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let space = match parts[1] {
+            "param" => Space::Parameter,
+            "const" => Space::Constant,
+            _ => Space::Generic,
+        };
+        if let Operand::Address(base, _) = operand(words, 0)? {
+            self.check_address(base.as_deref(), space, words)?;
+        }
+        self.push(Op::Nothing, guard, words, Some(Class::Move));
         Ok(())
     }
 
