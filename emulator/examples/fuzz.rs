@@ -6,7 +6,7 @@
 //! ```
 //!
 //! `--record FILE` writes what `tests/mutants.rs` holds the emulator to, of the first COUNT mutants of some texts.
-//! `--files FOLDER` takes the files there as they are, and `--originals` those that are broken otherwise. `--reverse N` asks ptxas about every Nth text that the emulator refuses, too.
+//! `--only WORD` breaks those texts alone whose names have it. `--files FOLDER` takes the files there as they are, and `--originals` those that are broken otherwise. `--reverse N` asks ptxas about every Nth text that the emulator refuses, too.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -28,11 +28,14 @@ fn main() {
         (at < arguments.len()).then(|| arguments.remove(at))
     };
     let (ptxas, keep, files) = (option("--ptxas"), option("--keep"), option("--files"));
-    let record = option("--record");
+    let (record, only) = (option("--record"), option("--only"));
     let reverse: Option<u64> = option("--reverse").and_then(|n| n.parse().ok());
     let number = |n: usize, other: u64| arguments.get(n).and_then(|a| a.parse().ok()).unwrap_or(other);
     let (first, count) = (number(0, 0), number(1, 1000));
     let mut originals = originals();
+    if let Some(word) = only {
+        originals.retain(|(name, _)| name.contains(&word));
+    }
     let whole = arguments.iter().any(|a| a == "--originals") || files.is_some();
     if record.is_some() {
         originals = mutants::chosen(originals);
@@ -119,7 +122,8 @@ fn keep_text(folder: Option<&str>, n: u64, kind: &str, text: &str) {
 fn takes(ptxas: &str, text: &str) -> Result<(), String> {
     let file = std::env::temp_dir().join(format!("fuzz-{}.ptx", std::process::id()));
     std::fs::write(&file, text).map_err(|e| e.to_string())?;
-    let output = Command::new(ptxas).args(["-arch=sm_90", "-O0", "-o", "/dev/null"]).arg(&file).output();
+    let arch = if text.contains(".target sm_90a") { "-arch=sm_90a" } else { "-arch=sm_90" };
+    let output = Command::new(ptxas).args([arch, "-O0", "-o", "/dev/null"]).arg(&file).output();
     let output = output.map_err(|e| e.to_string())?;
     if output.status.success() {
         return Ok(());

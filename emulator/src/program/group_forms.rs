@@ -80,10 +80,10 @@ impl Decoder<'_> {
             extended = extended.writing(File::R, self.destination(register, File::R, words.line)?);
         }
         self.extended(words, guard, extended, Class::Tensor);
-        if let Some(info) = self.info.last_mut()
-            && multiply.accumulator != Accumulator::S32
-        {
-            info.flops_f32 = u32::from(multiply.n) * u32::from(multiply.k);
+        let (n, k) = (u32::from(multiply.n), u32::from(multiply.k));
+        if let Some(info) = self.info.last_mut() {
+            info.tensor = Some((multiply.a.counted(), 16 * n * k));
+            info.flops_f32 = if multiply.accumulator == Accumulator::S32 { 0 } else { n * k };
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use emulator::{Argument, Class, Device, Launch, Major, MatrixDescriptor, Module, Report, Swizzle};
+use emulator::{Argument, Class, Device, Launch, Major, MatrixDescriptor, Module, Report, Swizzle, TensorType};
 
 const STEP: usize = 64;
 /// Rows of a block's A and columns of its B.
@@ -68,6 +68,8 @@ fn a_large_product_of_warpgroups_is_right_and_soon_done() {
     check(size, &c, 37);
     // 4096 products of 64×256×16, by four warps each.
     assert_eq!(report.total.class(Class::Tensor).warp, 4 * 16 * 4 * 64);
+    let tensor = report.total.tensor(TensorType::Bf16);
+    assert_eq!((tensor.instructions, tensor.multiply_adds), (4 * 16 * 4 * 64, 1 << 30));
     assert_eq!(report.total.flops_f32, 2 << 30);
     assert!(seconds < 60.0, "{seconds} s");
 }
