@@ -1,5 +1,7 @@
 //! A whole product of matrices as Hopper does it: bulk copies, a ring of stages, warpgroups that multiply.
 
+mod products;
+
 use std::time::Instant;
 
 use emulator::{Argument, Class, Device, Launch, Major, MatrixDescriptor, Module, Report, Swizzle, TensorType};
