@@ -151,6 +151,7 @@ pub const CASES: &[(Case, Expected)] = &[
         (1 + i / 512) as f32 * group_sum(i % 512, 0, 0, 64)
     }),
     (Case::new("group_rows_that_nobody_wrote", 1, [128, 1], &[A, Unwritten("C", 1024)]), |i| group_sum(i, 0, 0, 64)),
+    (Case::new("group_operands_by_cp_async", 1, [128, 1], &[A, C512]), |i| group_sum(i, 0, 0, 64)),
     (Case::new("group_first_without_sums", 1, [128, 1], &[A, C512, Int(3)]), |i| 3.0 * group_sum(i, 0, 0, 64)),
 ];
 
