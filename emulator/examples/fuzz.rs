@@ -6,7 +6,7 @@
 //! ```
 //!
 //! `--record FILE` writes what `tests/mutants.rs` holds the emulator to, of the first COUNT mutants of some texts.
-//! `--files FOLDER` takes the files there as they are, and `--originals` those that are broken otherwise. `--reverse N` asks ptxas about every Nth text that the emulator refuses, too.
+//! `--only WORD` breaks those texts alone whose names have it. `--files FOLDER` takes the files there as they are, and `--originals` those that are broken otherwise. `--reverse N` asks ptxas about every Nth text that the emulator refuses, too.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -28,11 +28,14 @@ fn main() {
         (at < arguments.len()).then(|| arguments.remove(at))
     };
     let (ptxas, keep, files) = (option("--ptxas"), option("--keep"), option("--files"));
-    let record = option("--record");
+    let (record, only) = (option("--record"), option("--only"));
     let reverse: Option<u64> = option("--reverse").and_then(|n| n.parse().ok());
     let number = |n: usize, other: u64| arguments.get(n).and_then(|a| a.parse().ok()).unwrap_or(other);
     let (first, count) = (number(0, 0), number(1, 1000));
     let mut originals = originals();
+    if let Some(word) = only {
+        originals.retain(|(name, _)| name.contains(&word));
+    }
     let whole = arguments.iter().any(|a| a == "--originals") || files.is_some();
     if record.is_some() {
         originals = mutants::chosen(originals);

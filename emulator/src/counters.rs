@@ -81,6 +81,53 @@ pub struct ClassCount {
     pub thread: u64,
 }
 
+/// What tensor cores multiply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum TensorType {
+    /// f16.
+    F16,
+    /// bf16.
+    Bf16,
+    /// tf32.
+    Tf32,
+    /// e4m3 and e5m2.
+    Fp8,
+    /// f64.
+    F64,
+    /// Integers of 8 bits.
+    Int8,
+    /// Integers of 4 bits.
+    Int4,
+    /// Single bits.
+    Bit,
+}
+
+impl TensorType {
+    /// Every type, in the order of [`Counters::tensor`].
+    pub const ALL: [TensorType; 8] = [
+        TensorType::F16,
+        TensorType::Bf16,
+        TensorType::Tf32,
+        TensorType::Fp8,
+        TensorType::F64,
+        TensorType::Int8,
+        TensorType::Int4,
+        TensorType::Bit,
+    ];
+}
+
+/// What tensor cores did for one type. Held against no metric yet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct TensorCount {
+    /// Warp instructions: `mma`, `wmma.mma`, and `wgmma.mma_async`, which each warp of a warpgroup executes.
+    pub instructions: u64,
+    /// Multiply-adds of theirs. A warp of a warpgroup does a quarter of its product.
+    pub multiply_adds: u64,
+}
+
 /// Traffic between warps and global memory, for loads or for stores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -127,6 +174,10 @@ pub struct Counters {
     pub flops_f32: u64,
     /// Floating-point operations in f64: an FMA is two. As above, with DFMA, DADD and DMUL.
     pub flops_f64: u64,
+    /// What tensor cores did, by type, in the order of [`TensorType::ALL`]. What the operands of `wgmma` cost shared memory is
+    /// not counted.
+    #[serde(skip_serializing_if = "is_none")]
+    pub tensor: [TensorCount; TensorType::ALL.len()],
     /// Loads from global memory.
     pub global_load: GlobalCounters,
     /// Stores to global memory.
@@ -143,7 +194,17 @@ pub struct Counters {
     pub divergent_branches: u64,
 }
 
+/// Whether there were no products.
+fn is_none(counts: &[TensorCount; TensorType::ALL.len()]) -> bool {
+    counts.iter().all(|count| *count == TensorCount::default())
+}
+
 impl Counters {
+    /// What tensor cores did for one type.
+    pub fn tensor(&self, kind: TensorType) -> TensorCount {
+        self.tensor[kind as usize]
+    }
+
     /// The executions of one class.
     pub fn class(&self, class: Class) -> ClassCount {
         self.classes[class as usize]
@@ -199,8 +260,13 @@ impl Counters {
             warp: f(self.classes[i].warp, other.classes[i].warp),
             thread: f(self.classes[i].thread, other.classes[i].thread),
         };
+        let tensor = |i: usize| TensorCount {
+            instructions: f(self.tensor[i].instructions, other.tensor[i].instructions),
+            multiply_adds: f(self.tensor[i].multiply_adds, other.tensor[i].multiply_adds),
+        };
         Counters {
             classes: std::array::from_fn(class),
+            tensor: std::array::from_fn(tensor),
             flops_f32: f(self.flops_f32, other.flops_f32),
             flops_f64: f(self.flops_f64, other.flops_f64),
             global_load: global(&self.global_load, &other.global_load),

@@ -164,7 +164,7 @@ mod tests {
         // One step of K further, the start is within the pattern.
         let next = MatrixDescriptor { start: 0x420, ..TILE };
         assert_eq!(next.chunk(Major::K, 3, 0), 0x400 + 3 * 128 + ((2 ^ 3) << 4));
-        assert_eq!(next.element(Major::K, 3, 9, 16), 0x400 + 3 * 128 + ((3 ^ 3) << 4) + 2);
+        assert_eq!(next.element(Major::K, 2, 9, 16), 0x400 + 2 * 128 + ((3 ^ 2) << 4) + 2);
     }
 
     #[test]

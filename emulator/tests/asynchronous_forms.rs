@@ -61,3 +61,51 @@ fn what_is_refused_is_refused_by_name() {
         assert!(said.contains(why) && said.lines().count() == 1, "{instruction}: {said}");
     }
 }
+
+const GROUPS: &str = include_str!("data/group-forms.txt");
+
+/// `{f*8+0}` as eight registers from `f0` on.
+fn spelt_out(instruction: &str) -> String {
+    let mut words = String::new();
+    for (n, part) in instruction.split(['{', '}']).enumerate() {
+        let numbers = part.split_once('*').and_then(|(letter, rest)| Some((letter, rest.split_once('+')?)));
+        words += &match numbers.filter(|_| n % 2 == 1) {
+            Some((letter, (count, first))) => {
+                let (count, first): (u32, u32) = (count.parse().unwrap(), first.parse().unwrap());
+                let names: Vec<String> = (first..first + count).map(|number| format!("{letter}{number}")).collect();
+                format!("{{{}}}", names.join(", "))
+            }
+            None if n % 2 == 1 => format!("{{{part}}}"),
+            None => part.to_string(),
+        };
+    }
+    words
+}
+
+fn is_group_form_taken(target: &str, instruction: &str) -> bool {
+    let text = format!(
+        ".version 9.0\n.target {target}\n.address_size 64\n.visible .entry form()\n{{\n\
+         .reg .pred p<4>; .reg .b32 r<256>; .reg .b64 x<8>; .reg .f32 f<256>; .reg .f16x2 m<8>; .reg .s32 i<256>;\n\
+         .reg .f64 d<4>;\n{instruction}\nret;\n}}\n"
+    );
+    Module::parse(&text).and_then(|module| module.kernel("form").map(drop)).is_ok()
+}
+
+#[test]
+fn the_emulator_takes_the_products_of_warpgroups_that_ptxas_takes() {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for line in GROUPS.lines().filter(|line| !line.starts_with('#')) {
+        let Some((takes, instruction)) = line.split_once(' ') else { panic!("{line}") };
+        count += 1;
+        if is_group_form_taken("sm_90a", &spelt_out(instruction)) != (takes == "1") {
+            wrong.push(format!("`{instruction}` is {}", if takes == "1" { "refused" } else { "taken" }));
+        }
+        for other in ["sm_90", "sm_100a"] {
+            if is_group_form_taken(other, &spelt_out(instruction)) {
+                wrong.push(format!("`{instruction}` is taken for {other}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count > 400, "{count}");
+}

@@ -168,7 +168,7 @@ impl GroupForm {
             stores += &format!("st.global.{kind} [%out+{}], %d{n};\n", 4 * n);
         }
         self.ptx = format!(
-            ".version 8.0\n.target sm_90a\n.address_size 64\n\
+            ".version 8.4\n.target sm_90a\n.address_size 64\n\
              .visible .entry form(.param .u64 from, .param .u64 to)\n{{\n.shared .align 1024 .b8 image[{image}];\n\
              .reg .b64 %in, %out, %own, %at, %base, %desca, %descb;\n.reg .b32 %t, %x, %n, %s, %a<4>, %v<4>;\n\
              .reg .{kind} %d<{sums}>;\n.reg .pred %more, %yes, %no;\n\

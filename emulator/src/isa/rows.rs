@@ -102,6 +102,7 @@ pub const ROWS: &[Row] = &[
     row(&["multimem"], Isa(8, 1), 90, "multimem.ld_reduce.relaxed.gpu.global.add.u32 r0, [g0];"),
     only(&["setmaxnreg"], Isa(8, 0), 90, "setmaxnreg.inc.sync.aligned.u32 240;"),
     only(&["wgmma"], Isa(8, 0), 90, "wgmma.fence.sync.aligned;"),
+    only(&["wgmma", "s8", "u8"], Isa(8, 4), 90, "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8 {r0, r1, r2, r3}, x0, x1, p0;"),
     only(&["tensormap", "replace"], Isa(8, 3), 90, ""),
     // Blackwell
     row(&["f32x2"], Isa(8, 6), 100, "add.f32x2 x0, x1, x2;"),

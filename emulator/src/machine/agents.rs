@@ -40,20 +40,32 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let site = self.site_of(warp, lane, access.at);
         let what = self.in_shared_words(at);
-        let now = if kind == Kind::Read { "read by a bulk copy" } else { "written by a copy" };
+        let product = is_product(&site);
+        let now = match kind {
+            Kind::Read if product => "read by a product",
+            Kind::Read => "read by a bulk copy",
+            _ => "written by a copy",
+        };
         match conflict {
             Conflict::Unfenced(record) => {
                 let then = record.access();
                 let thread = then.warp * LANES as u32 + then.lanes.trailing_zeros();
                 let other = self.context.site(then.block.into(), thread, then.at);
                 let message = format!(
-                    "race on {what}: store by thread {} at {}, read by a bulk copy of thread {} at {}, no proxy fence between",
+                    "race on {what}: store by thread {} at {}, {now} of thread {} at {}, no proxy fence between",
                     other.thread,
                     place(&other),
                     site.thread,
                     place(&site)
                 );
-                let hint = "bulk copies see stores of threads only behind `fence.proxy.async`: each thread that stored executes one, then a barrier";
+                let hint = match product {
+                    true => {
+                        "products see stores of threads only behind `fence.proxy.async`: each thread that stored executes one, then a barrier"
+                    }
+                    false => {
+                        "bulk copies see stores of threads only behind `fence.proxy.async`: each thread that stored executes one, then a barrier"
+                    }
+                };
                 let mut fault = fault(FaultKind::Race, message, site, hint);
                 fault.other = Some(("the other party, a store:".to_string(), other));
                 fault
@@ -77,9 +89,15 @@ impl Worker<'_> {
                     if by_agent { "nothing tells that the first is done" } else { "nothing orders the two" }
                 );
                 let hint = match by_agent {
-                    true => self.agent_hint(then.kind),
+                    true => self.agent_hint(&clash),
                     false => {
                         "who has used this place says so first: a barrier, or an arrival that the copying thread waits for"
+                    }
+                };
+                let hint = match product && !by_agent {
+                    false => hint,
+                    true => {
+                        "who has filled this place says so first: a barrier, or an arrival that all four warps wait for"
                     }
                 };
                 let mut fault = fault(FaultKind::Race, message, site, hint);
@@ -94,12 +112,21 @@ impl Worker<'_> {
         let agent = self.clocks.as_ref()?.agent_of(clash)?;
         let then = clash.before.access();
         let thread = self.state.mbarriers.asker(agent, then.at).unwrap_or(0);
-        let verb = if then.kind == Kind::Read { "bulk copy from there" } else { "copy to there" };
-        Some((self.context.site(then.block.into(), thread, then.at), verb))
+        let site = self.context.site(then.block.into(), thread, then.at);
+        let verb = match then.kind {
+            Kind::Read if is_product(&site) => "product of what is there",
+            Kind::Read => "bulk copy from there",
+            _ => "copy to there",
+        };
+        Some((site, verb))
     }
 
-    pub(super) fn agent_hint(&self, before: Kind) -> &'static str {
-        match before {
+    pub(super) fn agent_hint(&self, clash: &super::order::Clash) -> &'static str {
+        let product = self.agent_site(clash).is_some_and(|(site, _)| is_product(&site));
+        match clash.before.access().kind {
+            Kind::Read if product => {
+                "a product reads until `wgmma.wait_group` has waited for its group, in a warp of its warpgroup that tells the others so"
+            }
             Kind::Read => {
                 "a bulk copy reads until its own thread has waited by `cp.async.bulk.wait_group.read`; a barrier behind that lets others write"
             }
@@ -108,4 +135,9 @@ impl Worker<'_> {
             }
         }
     }
+}
+
+/// Whether it is a product of a warpgroup.
+fn is_product(site: &Site) -> bool {
+    site.opcode.starts_with("wgmma")
 }

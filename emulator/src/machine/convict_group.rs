@@ -3,7 +3,7 @@
 use super::block::Worker;
 use super::convict::{fault, place};
 use super::group::GROUP;
-use super::warp::Warp;
+use super::warp::{State, Wait, Warp};
 use crate::program::Access;
 use crate::{Fault, FaultKind};
 
@@ -15,7 +15,7 @@ impl Worker<'_> {
     #[inline(never)]
     pub(super) fn convict_part_of_warp(&self, warp: &Warp, mask: u32, at: u32) -> Box<Fault> {
         let site = self.site_of(warp, mask.trailing_zeros() & 31, at);
-        let message = format!("`{}` by lanes {mask:#010x} of warp {} only", site.opcode, warp.number);
+        let message = format!("{} by lanes {mask:#010x} of warp {} only", site.opcode, warp.number);
         fault(FaultKind::Barrier, message, site, TOGETHER)
     }
 
@@ -25,14 +25,14 @@ impl Worker<'_> {
         let site = self.site_of(warp, 0, at);
         let (first, all) = (warp.number as usize / GROUP * GROUP, self.state.warps.len());
         let message =
-            format!("`{}` by a warpgroup of warps {first} to {}, in a block of {all} warps", site.opcode, first + 3);
+            format!("{} by a warpgroup of warps {first} to {}, in a block of {all} warps", site.opcode, first + 3);
         fault(FaultKind::Barrier, message, site, TOGETHER)
     }
 
     #[inline(never)]
     pub(super) fn convict_ended_warp(&self, warp: &Warp, at: u32, ended: u32) -> Box<Fault> {
         let site = self.site_of(warp, 0, at);
-        let message = format!("`{}` by warp {}, and warp {ended} of its warpgroup has ended", site.opcode, warp.number);
+        let message = format!("{} by warp {}, and warp {ended} of its warpgroup has ended", site.opcode, warp.number);
         fault(FaultKind::Barrier, message, site, TOGETHER)
     }
 
@@ -59,10 +59,12 @@ impl Worker<'_> {
         let first = warp.number as usize / GROUP * GROUP;
         let absent = |number: &usize| {
             let other = &self.state.warps[*number];
-            !other.paths.last().is_some_and(|path| path.wait == super::warp::Wait::Group)
+            !other.paths.last().is_some_and(|path| path.wait == Wait::Group)
         };
         let other = (first..first + GROUP).find(absent).unwrap_or(first);
-        let message = format!("`{}` waits for warp {other} of its warpgroup, which is elsewhere", site.opcode);
+        let ended = self.state.warps.get(other).is_some_and(|warp| warp.state == State::Done);
+        let how = if ended { "has ended" } else { "is elsewhere" };
+        let message = format!("{} waits for warp {other} of its warpgroup, which {how}", site.opcode);
         let mut fault = fault(FaultKind::Barrier, message, site, TOGETHER);
         let there = self.state.warps.get(other).and_then(|warp| self.where_it_waits(warp));
         fault.other = there.map(|site| ("it waits here:".to_string(), site));

@@ -50,8 +50,9 @@ impl Worker<'_> {
                 site.thread,
                 place(&site)
             );
-            let mut fault = fault(FaultKind::Race, message, site, self.agent_hint(then.kind));
-            fault.other = Some(("the other party, a copy:".to_string(), other));
+            let mut fault = fault(FaultKind::Race, message, site, self.agent_hint(clash));
+            let what = if verb.starts_with("product") { "a product" } else { "a copy" };
+            fault.other = Some((format!("the other party, {what}:"), other));
             return fault;
         }
         let missing = self.clocks.as_ref().map_or(Missing::Everything, |clocks| clocks.missing(clash, now));

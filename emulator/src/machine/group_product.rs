@@ -126,7 +126,7 @@ fn columns_of(form: GroupMultiply, lines: &[Line]) -> Columns {
 #[inline(always)]
 fn element(line: &Line, n: usize, per: usize) -> u32 {
     let bits = 32 / per;
-    line[n / per & 7] >> (n % per * bits) & (u32::MAX >> (32 - bits))
+    line[n / per % line.len()] >> (n % per * bits) & (u32::MAX >> (32 - bits))
 }
 
 #[inline(always)]

@@ -110,9 +110,9 @@ impl InFlight {
         Ok(())
     }
 
-    /// A plain move: what is known of `a` is known of `d`.
+    /// A plain move: what is known of `a` as an accumulator is known of `d`.
     fn moves(&mut self, d: Slot, a: Slot, at: u32) -> Result<(), Hazard> {
-        let flies = self.flies(a);
+        let flies = self.flies(a).filter(|used| used.sums);
         match self.flies(d) {
             Some(used) if flies.is_none() => {
                 return Err(if used.sums { Hazard::Sums(used.at) } else { Hazard::Factor(used.at) });

@@ -176,6 +176,11 @@ fn count(counters: &mut Counters, info: &Info, warps: u64, threads: u64) {
         entry.warp += warps;
         entry.thread += threads;
     }
+    if let Some((kind, multiply_adds)) = info.tensor {
+        let entry = &mut counters.tensor[kind as usize];
+        entry.instructions += if info.class.is_some() { warps } else { 0 };
+        entry.multiply_adds += warps * u64::from(multiply_adds);
+    }
     // Every `mma` of a `wmma` does its part of the work, though one of them counts as an instruction.
     counters.flops_f32 += threads * u64::from(info.flops_f32);
     counters.flops_f64 += threads * u64::from(info.flops_f64);

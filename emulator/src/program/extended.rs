@@ -2,6 +2,7 @@
 //! copies, matrices, barriers in memory, and what a warp does together.
 
 use super::{File, Format, IntegerOp, Number, Order, Slot};
+use crate::TensorType;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Extended {
@@ -268,6 +269,20 @@ impl Element {
                 Number::Float(Format::F32) | Number::Integer { .. } => None,
                 Number::Float(format) => Some(Element::Float(format)),
             },
+        }
+    }
+
+    /// Under which type products of it count.
+    pub fn counted(self) -> TensorType {
+        match self {
+            Element::Bit { .. } => TensorType::Bit,
+            Element::Integer { bits: 4, .. } => TensorType::Int4,
+            Element::Integer { .. } => TensorType::Int8,
+            Element::Float(Format::F16) => TensorType::F16,
+            Element::Float(Format::Bf16) => TensorType::Bf16,
+            Element::Float(Format::E4m3 | Format::E5m2) => TensorType::Fp8,
+            Element::Float(Format::F64) => TensorType::F64,
+            Element::Float(Format::Tf32 | Format::F32) => TensorType::Tf32,
         }
     }
 

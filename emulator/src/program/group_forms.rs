@@ -2,6 +2,7 @@
 
 use super::decode::Decoder;
 use super::extended::{Group, GroupMultiply};
+use super::grammar::Width;
 use super::select::operand;
 use super::*;
 use crate::ptx::{Instruction as Words, Operand, error};
@@ -46,7 +47,14 @@ impl Decoder<'_> {
         let mut extended = Extended::new(Extension::Group(Group::Multiply(multiply)));
         match operand(words, 1)? {
             Operand::List(list) => {
+                if list.len() != 4 {
+                    return error(
+                        words.line,
+                        format!("`{}` takes A in 4 registers, here are {}", words.opcode, list.len()),
+                    );
+                }
                 for register in list {
+                    self.must_be(words, register, "b32")?;
                     extended = extended.reading(File::R, self.source(register, File::R, words.line)?);
                 }
             }
@@ -60,23 +68,38 @@ impl Decoder<'_> {
             return error(words.line, format!("`{}` takes {wanted} registers here, and gets {given}", words.opcode));
         }
         for register in sums {
+            if let Operand::Name(name) = register
+                && multiply.accumulator == Accumulator::S32
+                && self.register_kind(name) == Some("f16x2")
+            {
+                return error(words.line, format!("`{}` with sums in `{name}`, of .f16x2", words.opcode));
+            }
             extended = extended.reading(File::R, self.source(register, File::R, words.line)?);
         }
         for register in sums {
             extended = extended.writing(File::R, self.destination(register, File::R, words.line)?);
         }
         self.extended(words, guard, extended, Class::Tensor);
-        if let Some(info) = self.info.last_mut()
-            && multiply.accumulator != Accumulator::S32
-        {
-            info.flops_f32 = u32::from(multiply.n) * u32::from(multiply.k);
+        let (n, k) = (u32::from(multiply.n), u32::from(multiply.k));
+        if let Some(info) = self.info.last_mut() {
+            info.tensor = Some((multiply.a.counted(), 16 * n * k));
+            info.flops_f32 = if multiply.accumulator == Accumulator::S32 { 0 } else { n * k };
         }
         Ok(())
     }
 
+    fn must_be(&self, words: &Words, register: &Operand, kind: &str) -> Result<(), PtxError> {
+        let fits = self.register_fits(register, kind, Width::Exact, false);
+        fits.or_else(|why| error(words.line, format!("an operand of `{}` {why}", words.opcode)))
+    }
+
     /// An access that the descriptor of operand `n` says.
     fn described(&mut self, words: &Words, n: usize) -> Result<u32, PtxError> {
-        let base = self.source(operand(words, n)?, File::D, words.line)?;
+        let given = operand(words, n)?;
+        if !matches!(given, Operand::Integer(_)) {
+            self.must_be(words, given, "u64")?;
+        }
+        let base = self.source(given, File::D, words.line)?;
         self.accesses.push(Access {
             space: Space::Shared,
             element_bytes: 8,

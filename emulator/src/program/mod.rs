@@ -55,7 +55,7 @@ pub(crate) use operands::{Role, registers};
 use order::Ordering;
 pub(crate) use order::{Order, Scope};
 
-use crate::Class;
+use crate::{Class, TensorType};
 
 /// Index of a register in its file, the same for every warp.
 pub(crate) type Slot = u32;
@@ -447,4 +447,6 @@ pub(crate) struct Info {
     pub class: Option<Class>,
     pub flops_f32: u32,
     pub flops_f64: u32,
+    /// What tensor cores multiply, and how often for a warp.
+    pub tensor: Option<(TensorType, u32)>,
 }

@@ -246,6 +246,7 @@ impl Decoder<'_> {
     ) {
         self.extended_if(words, guard, extended, class);
         if let Some(info) = self.info.last_mut() {
+            info.tensor = Some((multiply.a.counted(), 32 * multiply.flops() / 2));
             match multiply.accumulator {
                 Accumulator::F64 => info.flops_f64 = multiply.flops(),
                 Accumulator::S32 => {}

@@ -9,7 +9,7 @@
 //! | which GPU adds how many products at once, and cuts where | `generation` |
 //! | a whole tile of a warp | `tile` |
 //!
-//! Hopper's arithmetic was compared with a card; that of the others comes from published models.
+//! Hopper's arithmetic was compared with a card, of warps and of warpgroups; that of the others comes from published models.
 
 mod factor;
 mod fused;

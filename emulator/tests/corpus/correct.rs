@@ -8,6 +8,7 @@ use crate::harness::{Arg, Case, Map, Outcome, sources};
 const A: Arg = Floats("A", 64);
 const C32: Arg = Unwritten("C", 4 * 32);
 const C64: Arg = Unwritten("C", 4 * 64);
+const C512: Arg = Unwritten("C", 2048);
 const SUM: Arg = Unwritten("C", 4);
 
 const WARP: [u32; 2] = [32, 1];
@@ -192,11 +193,35 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("group_product", 1, [128, 1], &[A, Unwritten("C", 4 * 64 * 16)]), |i| {
         group_product(i, |row, k| row % 8 + k % 4, |column, k| column % 4 + k % 8)
     }),
+    (Case::new("group_own_rows", 1, [128, 1], &[A, C512]), |i| group_sum(i, 0, 0, 64)),
+    (Case::new("group_ring", 1, [160, 1], &[Floats("A", 600), C512, Int(5)]), |i| {
+        (0..5).map(|step| group_sum(i, 16 * step, 32 * step, 600)).sum()
+    }),
+    (Case::new("group_ring_one_in_flight", 1, [160, 1], &[Floats("A", 600), C512, Int(5)]), |i| {
+        (0..5).map(|step| group_sum(i, 16 * step, 32 * step, 600)).sum()
+    }),
+    (Case::new("group_a_in_registers", 1, [128, 1], &[A, C512]), |i| {
+        let a = |k: usize| 2 * ((i / 8 % 8 * 4 + k % 4) % 16 + i / 64 % 2 + k / 4 * 2) + 1;
+        (0..8).map(|k| a(k) * (k / 4 * 32 + i % 8 * 4 + k % 4)).sum::<usize>() as f32
+    }),
+    (Case::new("group_two_warpgroups", 1, [256, 1], &[A, Unwritten("C", 4096)]), |i| {
+        (1 + i / 512) as f32 * group_sum(i % 512, 0, 0, 64)
+    }),
+    (Case::new("group_rows_that_nobody_wrote", 1, [128, 1], &[A, Unwritten("C", 1024)]), |i| group_sum(i, 0, 0, 64)),
+    (Case::new("group_operands_by_cp_async", 1, [128, 1], &[A, C512]), |i| group_sum(i, 0, 0, 64)),
+    (Case::new("group_first_without_sums", 1, [128, 1], &[A, C512, Int(3)]), |i| 3.0 * group_sum(i, 0, 0, 64)),
 ];
 
 /// Element i of the product of 64×64 by 64×16 elements.
 fn group_product(i: usize, a: impl Fn(usize, usize) -> usize, b: impl Fn(usize, usize) -> usize) -> f32 {
     (0..64).map(|k| a(i / 16, k) * b(i % 16, k)).sum::<usize>() as f32
+}
+
+/// Element i of the product of 64×8 by 8×8 elements 0, 1, 2, …, which begin again after some, from `a` and from `b` on, in
+/// core matrices of 8 rows and 4 elements.
+fn group_sum(i: usize, a: usize, b: usize, after: usize) -> f32 {
+    let place = |row: usize, k: usize| row / 8 * 64 + k / 4 * 32 + row % 8 * 4 + k % 4;
+    (0..8).map(|k| (a + place(i / 8, k)) % after * (b + place(i % 8, k))).sum::<usize>() as f32
 }
 
 /// Byte i of the last buffer; `None` where it may be anything.

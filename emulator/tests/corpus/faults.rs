@@ -7,6 +7,7 @@ use crate::harness::Arg::{self, Doubles, Floats, Freed, Int, Ints, Null, Unwritt
 use crate::harness::{Case, Map, Outcome, sources};
 
 const A: Arg = Floats("A", 64);
+const GROUP_C: Arg = Unwritten("C", 2048);
 const C: Arg = Floats("C", 64);
 const UNWRITTEN_C: Arg = Unwritten("C", 256);
 
@@ -158,6 +159,31 @@ pub const CASES: &[Case] = &[
     Case::new("race/bulk_over_what_is_read", 1, TWO_WARPS, &[A, C]),
     Case::new("race/bulk_over_bulk", 1, TWO_WARPS, &[A, C]),
     Case::new("race/bulk_source_overwritten", 1, TWO_WARPS, &[A, C]),
+    Case::new("barrier/group_in_a_branch", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("barrier/group_of_different_operands", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("barrier/group_of_half_a_warp", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("barrier/group_of_three_warps", 1, [96, 1], &[A, GROUP_C]),
+    Case::new("barrier/group_of_two_products", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("barrier/group_waits_for_a_warp", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("misaligned/group_address_shifted_left", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("out_of_bounds/group_into_neighbour", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("out_of_bounds/group_past_the_end", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("race/group_a_overwritten", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("race/group_before_the_copy", 1, [128, 1], &[Floats("A", 512), GROUP_C]),
+    Case::new("race/group_fence_of_one_thread", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("race/group_never_fenced", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("race/group_not_committed", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("race/group_of_another_shape", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("race/group_one_warp_waits", 1, [128, 1], &[Floats("A", 512), GROUP_C]),
+    Case::new("race/group_operand_overwritten", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("race/group_stage_given_back_early", 1, [160, 1], &[Floats("A", 600), GROUP_C, Int(5)]),
+    Case::new("race/group_stage_of_the_last_given_back", 1, [160, 1], &[Floats("A", 600), GROUP_C, Int(5)]),
+    Case::new("race/group_sums_read_early", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("race/group_sums_scaled_after_fence", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("race/group_without_barrier", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("race/group_without_proxy_fence", 1, [128, 1], &[A, GROUP_C]),
+    Case::new("race/group_wrong_parity", 1, [128, 1], &[Floats("A", 512), GROUP_C]),
+    Case::new("uninitialised/group_of_unwritten", 1, [128, 1], &[A, GROUP_C]),
     Case::new("race/bulk_store_without_proxy_fence", 1, TWO_WARPS, &[A, C]),
     Case::new("race/bulk_store_fence_before_stores", 1, TWO_WARPS, &[A, C]),
     Case::new("race/bulk_store_fence_of_one_thread", 1, TWO_WARPS, &[A, C]),
