@@ -5,12 +5,19 @@ use super::extended::Bulk;
 use super::select::operand;
 use super::warp_forms::atomic_form;
 use super::*;
-use crate::ptx::{Instruction as Words, Operand};
+use crate::ptx::{Instruction as Words, Operand, error};
 use crate::{Class, PtxError};
 
 impl Decoder<'_> {
     /// `cp.async.bulk` and `cp.reduce.async.bulk`.
     pub fn bulk_copy(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let size = words.operands.get(if parts.contains(&"prefetch") { 1 } else { 2 });
+        if let Some(Operand::Integer(size)) = size
+            && !parts.contains(&"tensor")
+            && size % 16 != 0
+        {
+            return error(words.line, format!("`{}` of {size} bytes, which is no multiple of 16", words.opcode));
+        }
         match parts {
             ["cp", "async", "bulk", "tensor", ..] | ["cp", "reduce", "async", "bulk", "tensor", ..] => {
                 self.tensor_copy(words, guard, parts)

@@ -231,7 +231,16 @@ pub(super) const ROWS: &[&str] = &[
     "slct ?ftz T:b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64 U:f32 | =T T T U",
     // Moves and conversions.
     "mov T:b16/b32/b64/u16/u32/u64/s16/s32/s64/f32/f64/pred | *",
-    "cvt ?sat T:u8/s8/u16/s16/u32/s32/u64/s64 U:u8/s8/u16/s16/u32/s32/u64/s64 | >T <<U",
+    "cvt T:u8/s8/u16/s16/u32/s32/u64/s64 U:u8/s8/u16/s16/u32/s32/u64/s64 | >T <<U",
+    // Only where the target has not every value of the source.
+    "cvt sat T:u8 U:s8/u16/s16/u32/s32/u64/s64 | >T <<U",
+    "cvt sat T:s8 U:u8/u16/s16/u32/s32/u64/s64 | >T <<U",
+    "cvt sat T:u16 U:s8/s16/u32/s32/u64/s64 | >T <<U",
+    "cvt sat T:s16 U:u16/u32/s32/u64/s64 | >T <<U",
+    "cvt sat T:u32 U:s8/s16/s32/u64/s64 | >T <<U",
+    "cvt sat T:s32 U:u32/u64/s64 | >T <<U",
+    "cvt sat T:u64 U:s8/s16/s32/s64 | >T <<U",
+    "cvt sat T:s64 U:u64 | >T <<U",
     "cvt WHOLE ?ftz ?sat T:u8/s8/u16/s16/u32/s32/u64/s64 U:f16/f32/f64 | >T <U",
     "cvt WHOLE ?sat T:u8/s8/u16/s16/u32/s32/u64/s64 U:bf16 sm_90 | =T U",
     "cvt ROUND ?ftz ?sat T:f16/f32/f64 U:u8/s8/u16/s16/u32/s32/u64/s64 | >T <U",

@@ -161,14 +161,15 @@ impl Decoder<'_> {
         let to = self.bare_access(words, 0, Space::Shared, element, count)?;
         let given = words.operands.get(3).filter(|_| words.operands.len() - usize::from(hinted) > 3);
         match given {
-            None | Some(Operand::Integer(0..=16)) => {}
+            None => {}
+            Some(Operand::Integer(size)) if (0..=i128::from(bytes)).contains(size) => {}
             Some(Operand::Name(name) | Operand::Not(name)) => {
                 let kind = self.register_kind(name).unwrap_or_default();
                 if !matches!(kind, "pred" | "b32" | "u32" | "s32") {
                     return error(words.line, format!("`{}` takes a size of 32 bits or a predicate", words.opcode));
                 }
             }
-            Some(_) => return error(words.line, format!("`{}` takes a size of at most 16", words.opcode)),
+            Some(_) => return error(words.line, format!("`{}` of {bytes} bytes takes no more of them", words.opcode)),
         }
         let file = given.map(|operand| self.file_of(operand).unwrap_or(File::R));
         let copy = |size| Extension::CopyAsync { size, bypassing: cache == "cg" };
