@@ -63,7 +63,7 @@ fn architecture(text: &str) -> String {
     let number = match named {
         Some(rest) => rest.split(' ').next().unwrap_or(rest),
         None if text.contains("// exam: ") => "75",
-        None if text.contains("setmaxnreg") => "90a",
+        None if text.contains("setmaxnreg") || text.contains("tensormap.replace") => "90a",
         None if HOPPER.iter().any(|words| text.contains(words)) => "90",
         None if text.contains("cp.async") || text.contains("mbarrier") => "80",
         None => "75",

@@ -33,6 +33,8 @@ pub(super) struct Mbarriers {
     pub deferred: Vec<Deferred>,
     /// Bulk copies to shared memory that have not landed.
     pub loads: Vec<BulkLoad>,
+    /// Addresses of tensor maps of which somebody has acquired what was written there.
+    pub maps: Vec<u64>,
     /// By thread, its bulk copies out of shared memory.
     pub groups: HashMap<u32, Groups>,
 }

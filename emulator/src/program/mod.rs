@@ -40,7 +40,8 @@ pub(crate) use alu::{Alu, File};
 pub(crate) use calls::{CallSite, Called, Piece, Signature, Target};
 pub(crate) use decode::decode;
 pub(crate) use extended::{
-    Accumulator, Arrive, Atomic, AtomicOp, Bulk, CopySize, Element, Extended, Extension, Mbarrier, Multiply, Tensor,
+    Accumulator, Arrive, Atomic, AtomicOp, Bulk, CopySize, Element, Extended, Extension, MapDeed, Mbarrier, Multiply,
+    Tensor,
 };
 pub(crate) use flow::successors;
 pub(crate) use general::{
