@@ -156,3 +156,50 @@ fn to_tf32(word: u32) -> u32 {
         _ => (word + 0xfff + (word >> 13 & 1)) & 0xffff_e000,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn boxed(coordinates: &[i32], swizzle: TensorSwizzle, steps: &[u32]) -> TensorBox {
+        // 40 x 6 x 4 floats in rows of 176 bytes, moved by 8 x 4 x 3.
+        let map = TensorMapDescription::new(TensorElement::F32, 1 << 40, &[40, 6, 4], &[176, 1056], &[8, 4, 3]);
+        let map = map.swizzle(swizzle).element_strides(steps);
+        TensorBox { map, name: String::new(), coordinates: coordinates.to_vec() }
+    }
+
+    #[test]
+    fn rows_are_those_of_the_tensor_and_no_others() {
+        let tensor = boxed(&[36, -1, 2], TensorSwizzle::None, &[1, 1, 1]);
+        assert_eq!(tensor.rows(), 12);
+        let inside: Vec<u32> = (0..12).filter(|index| tensor.row(*index, false).inside.is_some()).collect();
+        assert_eq!(inside, [1, 2, 3, 5, 6, 7], "the row before the first and the plane behind the last are not");
+        assert_eq!(tensor.row(5, false).inside, Some(((1 << 40) + 36 * 4 + 3 * 1056, 0..16)));
+        assert_eq!(tensor.row(5, false).start, 5 * 32);
+        let stepped = boxed(&[0, 1, 0], TensorSwizzle::None, &[1, 3, 2]);
+        let starts: Vec<Option<u64>> = (0..4).map(|n| Some(stepped.row(n, false).inside?.0 - (1 << 40))).collect();
+        assert_eq!(starts, [Some(176), Some(176 * 4), Some(176 + 2112), Some(176 * 4 + 2112)]);
+    }
+
+    #[test]
+    fn a_store_ends_with_16_bytes() {
+        let map = TensorMapDescription::new(TensorElement::U8, 1 << 40, &[37], &[], &[64]);
+        let tensor = TensorBox { map, name: String::new(), coordinates: vec![0] };
+        assert_eq!([false, true].map(|store| tensor.row(0, store).inside.unwrap().1), [0..37, 0..48]);
+    }
+
+    #[test]
+    fn short_rows_lie_as_far_apart_as_the_swizzle_is_long() {
+        let tensor = boxed(&[0, 0, 0], TensorSwizzle::B64, &[1, 1, 3]);
+        assert_eq!(tensor.extent(), 4 * 64);
+        // (Bits 7 and 8 of the address change bits 4 and 5.)
+        assert_eq!(&tensor.pieces(128)[..6], [(16, 16), (0, 16), (80, 16), (64, 16), (160, 16), (176, 16)]);
+        assert_eq!(boxed(&[0, 0, 0], TensorSwizzle::B32, &[1, 1, 3]).pieces(0), [(0, 4 * 32)]);
+    }
+
+    #[test]
+    fn tf32_is_rounded_to_the_nearest() {
+        let rounded = [0x3f80_0fff, 0x3f80_1000, 0x3f80_3000, 0x7f7f_ffff, 0xffc0_0001, 0xff80_0000].map(to_tf32);
+        assert_eq!(rounded, [0x3f80_0000, 0x3f80_0000, 0x3f80_4000, 0x7f80_0000, 0x7fff_e000, 0xff80_0000]);
+    }
+}
