@@ -26,6 +26,9 @@ pub(super) struct TensorBox {
     pub coordinates: Vec<i32>,
 }
 
+/// Parts of shared memory: where they begin, and how many bytes they have.
+pub(super) type Pieces = Vec<(u32, u32)>;
+
 /// A row of a box.
 pub(super) struct Row {
     /// Its place behind that of the box, in bytes, as if nothing were swizzled.
@@ -81,7 +84,7 @@ impl TensorBox {
     }
 
     /// What a box covers in shared memory from `at` on: offsets from there, and lengths.
-    pub fn pieces(&self, at: u32) -> Vec<(u32, u32)> {
+    pub fn pieces(&self, at: u32) -> Pieces {
         let (rows, row, pitch) = (self.rows(), self.map.row_bytes(), self.pitch());
         if row == pitch {
             return vec![(0, rows * row)];

@@ -10,7 +10,7 @@ use super::lanes::{LANES, each};
 use super::mbarrier::BulkLoad;
 use super::order::Kind;
 use super::shared_access::read_shared;
-use super::tensor_box::{Row, TensorBox};
+use super::tensor_box::{Pieces, Row, TensorBox};
 use super::warp::Warp;
 use crate::global::{BufferMemory, locate};
 use crate::program::{
@@ -145,7 +145,7 @@ impl Worker<'_> {
             let at = (address - CONST_WINDOW) as usize;
             (part(context.constants, at), format!("in constant memory at offset {at}"))
         } else if in_window(address, SHARED_WINDOW) || in_window(address, LOCAL_WINDOW) {
-            (None, format!("in shared or local memory"))
+            (None, "in shared or local memory".to_string())
         } else {
             let (buffer, offset) = locate(address);
             match context.memory.buffers.get(buffer) {
@@ -201,7 +201,7 @@ impl Worker<'_> {
         access: &Access,
         lane: usize,
         tensor: &TensorBox,
-    ) -> Result<(u32, Vec<(u32, u32)>), Box<Fault>> {
+    ) -> Result<(u32, Pieces), Box<Fault>> {
         let at = self.shared_offsets(warp, access, 1 << lane)?[lane];
         if !at.is_multiple_of(BOX_UNIT) {
             let what = format!("lies in {}, no multiple of {BOX_UNIT} bytes", self.in_shared_words(at));
