@@ -77,7 +77,7 @@ fn architecture(text: &str) -> String {
     let number = match named {
         Some(rest) => rest.split(' ').next().unwrap_or(rest),
         None if text.contains("// exam: ") => "75",
-        None if text.contains("setmaxnreg") || text.contains("wgmma") => "90a",
+        None if ["setmaxnreg", "wgmma", "tensormap.replace"].iter().any(|words| text.contains(words)) => "90a",
         None if HOPPER.iter().any(|words| text.contains(words)) => "90",
         None if text.contains("cp.async") || text.contains("mbarrier") => "80",
         None => "75",

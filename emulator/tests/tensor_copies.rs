@@ -1,5 +1,5 @@
 //! Copies of boxes of tensors against what an H200 makes of them, byte by byte: all types, one to five dimensions, swizzles,
-//! steps, places off the tensor, loads, stores and reductions. `data/tensor-copies.cpp` makes the record, on a GPU.
+//! steps, boxes that hang over the tensor's edges, loads, stores and reductions. `data/tensor-copies.cpp` makes the record, on a GPU.
 
 use std::collections::HashMap;
 
@@ -97,22 +97,6 @@ impl<'a> Case<'a> {
         device.read(buffer, &mut after).map_err(|error| error.to_string())?;
         Ok(after)
     }
-
-    /// What the GPU left there: what was there before, and the bytes that changed. Nothing if the record has not all of them.
-    fn recorded(&self, line: &str) -> Option<Vec<u8>> {
-        let seed = self.number("seed");
-        let mut bytes = match self.mode {
-            0 => self.data(seed.wrapping_add(0x1000_0000), SHARED),
-            _ => self.data(seed, MEMORY),
-        };
-        for (at, changed) in line.split(' ').filter_map(|word| word.split_once(':')) {
-            let at: usize = at.parse().unwrap();
-            for n in 0..changed.len() / 2 {
-                bytes[at + n] = u8::from_str_radix(&changed[2 * n..2 * n + 2], 16).unwrap();
-            }
-        }
-        (format!("{:016x}", fnv(&bytes)) == self.words["hash"]).then_some(bytes)
-    }
 }
 
 fn hash32(x: u32) -> u32 {
@@ -176,11 +160,7 @@ fn copies_are_those_of_an_h200() {
             }
         };
         if format!("{:016x}", fnv(&got)) != case.words["hash"] {
-            let recorded = case.recorded(line).unwrap_or_else(|| got.clone());
-            let first = got.iter().zip(&recorded).position(|(got, wanted)| got != wanted);
-            let at = first.unwrap_or(0) / 4 * 4;
-            let (got, wanted) = (&got[at..at + 8], &recorded[at..at + 8]);
-            wrong.push(format!("{}\n    byte {first:?}: {got:02x?}, {wanted:02x?}", what.join(" ")));
+            wrong.push(format!("other bytes: {}", what.join(" ")));
         }
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));

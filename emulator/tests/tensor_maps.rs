@@ -1,8 +1,8 @@
 //! Tensor maps: the bytes are those that the driver writes, and what it refuses is refused.
 
 use emulator::{
-    Argument, TensorElement, TensorFill, TensorInterleave, TensorL2Promotion, TensorMap, TensorMapDescription,
-    TensorMapError, TensorSwizzle,
+    Argument, Device, Dim3, Launch, Module, TensorElement, TensorFill, TensorInterleave, TensorL2Promotion, TensorMap,
+    TensorMapDescription, TensorMapError, TensorSwizzle,
 };
 
 const RECORDED: &str = include_str!("data/tensor-maps.txt");
@@ -101,4 +101,71 @@ fn a_map_is_an_argument_of_128_bytes() {
     assert!(format!("{map:?}").contains("strides: [128]"), "{map:?}");
     let none = TensorMap::from_bytes([0xff; 128]);
     assert!(format!("{none:?}").contains("no tensor map"), "{none:?}");
+}
+
+/// One thread loads a row of 8 floats by the map whose generic address is in `x0`, and stores its first one; behind it, what a
+/// plain load finds at that address.
+fn kernel(parameters: &str, map: &str) -> Module {
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.const .align 64 .b8 constant[128];\n\
+         .visible .entry kernel({parameters})\n{{\n.shared .align 128 .b8 row[32];\n.shared .align 8 .b8 bar[8];\n\
+         .reg .pred p; .reg .b32 r<3>; .reg .b64 x<4>;\n\
+         ld.param.u64 x2, [out];\n{map}\n\
+         mov.u32 r0, row;\nmov.u32 r1, bar;\n\
+         mbarrier.init.shared.b64 [r1], 1;\nfence.mbarrier_init.release.cluster;\n\
+         mbarrier.arrive.expect_tx.shared.b64 _, [r1], 32;\n\
+         cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [r0], [x0, {{8}}], [r1];\n\
+         AGAIN:\nmbarrier.try_wait.parity.shared.b64 p, [r1], 0;\n@!p bra AGAIN;\n\
+         ld.shared.b32 r2, [r0];\nst.global.b32 [x2], r2;\nld.u64 x3, [x0];\nst.global.u64 [x2+8], x3;\nret;\n}}\n"
+    );
+    Module::parse(&text).unwrap()
+}
+
+#[test]
+fn a_map_may_be_a_parameter_or_lie_in_constant_or_in_global_memory() {
+    let mut device = Device::new();
+    let (a, map, out) = (device.alloc("A", 128), device.alloc("map", 128), device.alloc("out", 16));
+    let floats: Vec<u8> = (0..32).flat_map(|n| (n as f32).to_le_bytes()).collect();
+    device.write(a, &floats).unwrap();
+    let address = device.address(a).unwrap();
+    let bytes = TensorMapDescription::packed(TensorElement::F32, address, &[32], &[8]).encode().unwrap();
+    device.write(map, bytes.bytes()).unwrap();
+    let launch = Launch::new(Dim3::xy(1, 1), Dim3::xy(1, 1));
+    let ways = [
+        (
+            ".param .u64 out, .param .align 64 .b8 map[128]",
+            "mov.b64 x1, map; cvta.param.u64 x0, x1;",
+            vec![Argument::Buffer(out), bytes.into()],
+        ),
+        (".param .u64 out", "cvta.const.u64 x0, constant;", vec![Argument::Buffer(out)]),
+        (
+            ".param .u64 out, .param .u64 map",
+            "ld.param.u64 x0, [map];",
+            vec![Argument::Buffer(out), Argument::Buffer(map)],
+        ),
+    ];
+    for (parameters, generic, arguments) in ways {
+        let module = kernel(parameters, generic);
+        device.write_variable(&module, "constant", 0, bytes.bytes()).unwrap();
+        device.launch(&module.kernel("kernel").unwrap(), launch, &arguments).unwrap();
+        let mut found = [0; 16];
+        device.peek(out, 0, &mut found).unwrap();
+        assert_eq!(found[..4], 8f32.to_le_bytes(), "{generic}");
+        assert_eq!(found[8..], bytes.bytes()[..8], "{generic}");
+    }
+}
+
+#[test]
+fn nobody_writes_parameters_or_constants() {
+    for (space, variable) in [("param", "map"), ("const", "constant")] {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.const .align 64 .b8 constant[128];\n\
+             .visible .entry kernel(.param .align 64 .b8 map[128])\n{{\n.reg .b64 x<2>;\n\
+             mov.b64 x0, {variable};\ncvta.{space}.u64 x1, x0;\nst.u64 [x1], x0;\nret;\n}}\n"
+        );
+        let kernel = Module::parse(&text).unwrap().kernel("kernel").unwrap();
+        let launch = Launch::new(Dim3::xy(1, 1), Dim3::xy(1, 1));
+        let error = Device::new().launch(&kernel, launch, &[Argument::Bytes(vec![0; 128])]).unwrap_err().to_string();
+        assert!(error.contains("where nobody may write"), "{error}");
+    }
 }

@@ -192,6 +192,10 @@ pub(super) fn apply(atomic: Atomic, old: u64, [b, c]: [u64; 2], global: bool) ->
             evaluate(General::Float { op: FloatOp::Add, format, mode, packed }, [b, old, old, old])
         }
         (AtomicOp::Add, None) => integer(IntegerOp::Add),
+        (AtomicOp::Min | AtomicOp::Max, Some((format, packed))) => {
+            let op = if op == AtomicOp::Min { FloatOp::Min } else { FloatOp::Max };
+            evaluate(General::Float { op, format, mode: Mode::PLAIN, packed }, [b, old, old, old])
+        }
         (AtomicOp::Min, _) => integer(IntegerOp::Min),
         (AtomicOp::Max, _) => integer(IntegerOp::Max),
         (AtomicOp::And, _) => old & b,

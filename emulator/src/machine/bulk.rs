@@ -190,7 +190,7 @@ impl Worker<'_> {
         self.check_objects_in(warp, from, lane, at, length)?;
         self.agent_access(warp, from, (at, length), ((warp.number, lane as u32), agent), Kind::Read)?;
         let bytes = (at..at + length).map(|byte| read_shared(&self.state.shared, byte, 1) as u8).collect();
-        self.put_global((warp, to, lane), (buffer, offset), (bytes, &|n| at + n), reduce)
+        self.put_global((warp, to, lane), (buffer, offset), (bytes, Some(&|n| at + n)), reduce)
     }
 
     /// What stands for a lane's bulk copies out of shared memory since its last group.
@@ -206,12 +206,13 @@ impl Worker<'_> {
         Agent { number: groups.agent, time: groups.committed + 1 }
     }
 
-    /// Bytes go to a buffer, for a lane whose address is at hand; byte `n` of them lay at `home(n)` in shared memory.
+    /// Bytes go to a buffer, for a lane whose address is at hand; byte `n` of them lay at `home(n)` in shared memory, if
+    /// that is where they come from.
     pub(super) fn put_global(
         &mut self,
         (warp, to, lane): (&mut Warp, &Access, usize),
         (buffer, offset): (usize, usize),
-        (bytes, home): (Vec<u8>, &dyn Fn(u32) -> u32),
+        (bytes, home): (Vec<u8>, Option<&dyn Fn(u32) -> u32>),
         reduce: Option<Atomic>,
     ) -> Result<(), Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
@@ -250,7 +251,8 @@ impl Worker<'_> {
         let grain = self.context.program.shared_grain;
         let is_unwritten = |n: u32| {
             let cells = &self.state.cells;
-            !cells.is_empty() && cells.write(home(n) / grain).epoch() < self.state.first_epoch
+            let unwritten = |at: u32| cells.write(at / grain).epoch() < self.state.first_epoch;
+            !cells.is_empty() && home.is_some_and(|home| unwritten(home(n)))
         };
         let some = (0..length).step_by(grain.min(4) as usize).any(is_unwritten);
         if some || memory.written.get().is_some() {

@@ -8,7 +8,7 @@ use super::lanes::{LANES, mask_where};
 use super::mbarrier::pending_count;
 use super::warp::Warp;
 use crate::Fault;
-use crate::program::{Extension, File, Slot};
+use crate::program::{Extension, File, MapDeed, Slot};
 
 impl Worker<'_> {
     pub(super) fn extended(&mut self, warp: &mut Warp, index: u32, mask: u32, at: u32) -> Result<(), Box<Fault>> {
@@ -45,6 +45,12 @@ impl Worker<'_> {
             Extension::SetRegisters(count) => return self.set_registers(warp, mask, (count, at)),
             Extension::ProxyFence => self.proxy_fence(warp, mask),
             Extension::InitFence => self.fence_inits(warp, mask),
+            Extension::TensorMap(deed) => {
+                if let MapDeed::CopyOut(_) = deed {
+                    self.check_whole_warp(warp, mask, at)?;
+                }
+                return self.change_map(warp, extended, deed, mask);
+            }
             Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect => {
                 unreachable!("lanes meet for these at the end of a block")
             }

@@ -159,7 +159,12 @@ impl Worker<'_> {
                 (SHARED_WINDOW, true) => self.load_shared::<PLAIN>(warp, index, here)?,
                 (SHARED_WINDOW, false) => self.store_shared(warp, index, here)?,
                 (LOCAL_WINDOW, _) => self.access_local(warp, index, here, load)?,
-                _ => self.load_constant(warp, index, here, window == PARAMETER_WINDOW)?,
+                (_, true) => self.load_constant(warp, index, here, window == PARAMETER_WINDOW)?,
+                (_, false) => {
+                    let lane = here.trailing_zeros() as usize;
+                    let what = format!("at address {:#x}, where nobody may write", all[lane]);
+                    return Err(self.convict_access(warp, access, lane, FaultKind::OutOfBounds, &what));
+                }
             }
         }
         if rest == 0 {

@@ -10,6 +10,7 @@ use super::block::Worker;
 use super::lanes::{LANES, each, mask_where};
 use super::order::Agent;
 use super::ordered::parts;
+use super::tensor_box::Pieces;
 use super::warp::Warp;
 use crate::program::{Access, Arrive, Extended, Mbarrier as Deed, Order, SHARED_WINDOW, Space, in_window};
 use crate::{Fault, FaultKind};
@@ -33,6 +34,8 @@ pub(super) struct Mbarriers {
     pub deferred: Vec<Deferred>,
     /// Bulk copies to shared memory that have not landed.
     pub loads: Vec<BulkLoad>,
+    /// Addresses of tensor maps of which somebody has acquired what was written there.
+    pub maps: Vec<u64>,
     /// By thread, its bulk copies out of shared memory.
     pub groups: HashMap<u32, Groups>,
     /// The agents of warpgroups, that read what they multiply.
@@ -47,7 +50,7 @@ pub(super) struct BulkLoad {
     pub to: u32,
     pub words: Vec<u32>,
     /// Which bytes of these, from their start on, it brings: where some begin, and how many they are.
-    pub pieces: Vec<(u32, u32)>,
+    pub pieces: Pieces,
     /// Bytes, from its start on, that nobody wrote at the source.
     pub unwritten: Vec<u32>,
     pub thread: u32,

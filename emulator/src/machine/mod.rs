@@ -77,6 +77,7 @@ mod taint;
 mod tally;
 mod tensor_box;
 mod tensor_copy;
+mod tensor_map;
 mod tracing;
 mod turns;
 #[cfg(test)]

@@ -138,6 +138,9 @@ impl Worker<'_> {
         for cell in touches.cells((lanes, offset)) {
             let now = touches.of((lanes, offset), cell);
             let mut same = || {
+                if (deed.kind, deed.keep) != (Kind::Write, true) {
+                    return false;
+                }
                 let bytes = warp.stored_bytes(access, lanes.trailing_zeros() as usize);
                 let unchanged = |at: u32| {
                     let old = match target {
@@ -146,7 +149,7 @@ impl Worker<'_> {
                     };
                     bytes.get((at - offset) as usize) == Some(&old)
                 };
-                (deed.kind, deed.keep) == (Kind::Write, true) && (cell * grain..(cell + 1) * grain).all(unchanged)
+                (cell * grain..(cell + 1) * grain).all(unchanged)
             };
             if let Some(clash) = view.clash(cell, &now, &mut same) {
                 return Err(self.convict_clash(warp, access, target, cell * grain, (&clash, &now)));

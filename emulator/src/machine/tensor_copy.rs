@@ -10,7 +10,7 @@ use super::lanes::{LANES, each};
 use super::mbarrier::BulkLoad;
 use super::order::Kind;
 use super::shared_access::read_shared;
-use super::tensor_box::{Row, TensorBox};
+use super::tensor_box::{Pieces, Row, TensorBox};
 use super::warp::Warp;
 use crate::global::{BufferMemory, locate};
 use crate::program::{
@@ -22,6 +22,8 @@ use crate::{Fault, FaultKind, TensorMap, TensorMapError};
 const MAP_UNIT: u64 = 64;
 /// Places of boxes in shared memory are multiples of it.
 const BOX_UNIT: u32 = 128;
+/// Boxes begin, in dimension 0, at multiples of it.
+const CHUNK: i64 = 16;
 /// Words of the longest row: 256 elements of 8 bytes.
 const ROW: usize = 512;
 
@@ -91,7 +93,20 @@ impl Worker<'_> {
         let address = warp.scratch.addresses.0[lane];
         let (bytes, name) = self.map_bytes(warp, access, lane, address)?;
         match TensorMap::from_bytes(bytes).description() {
-            Ok(map) if map.sizes.len() == coordinates.len() => Ok(TensorBox { map, name, coordinates }),
+            Ok(map) if map.sizes.len() == coordinates.len() => {
+                let tensor = TensorBox { map, name, coordinates };
+                match tensor.first_byte() {
+                    first if first % CHUNK == 0 => Ok(tensor),
+                    first => {
+                        let what = format!("begins at byte {first} of the tensor's rows, no multiple of {CHUNK}");
+                        let mut fault =
+                            self.convict_tensor(warp, access, lane, FaultKind::Misaligned, (&tensor, &what));
+                        fault.hint =
+                            Some("the first coordinate, in bytes, is a multiple of 16: load a wider box".to_string());
+                        Err(fault)
+                    }
+                }
+            }
             Ok(map) => {
                 let what = format!("is of {} dimensions, and the copy of {}", map.sizes.len(), coordinates.len());
                 Err(self.convict_map(warp, access, lane, FaultKind::Trap, (&name, &what)))
@@ -130,7 +145,7 @@ impl Worker<'_> {
             let at = (address - CONST_WINDOW) as usize;
             (part(context.constants, at), format!("in constant memory at offset {at}"))
         } else if in_window(address, SHARED_WINDOW) || in_window(address, LOCAL_WINDOW) {
-            (None, format!("in shared or local memory"))
+            (None, "in shared or local memory".to_string())
         } else {
             let (buffer, offset) = locate(address);
             match context.memory.buffers.get(buffer) {
@@ -142,6 +157,7 @@ impl Worker<'_> {
                         return Err(self.convict_map(warp, access, lane, kind, (&name, &format!("lies {what}"))));
                     }
                     self.check_map_written((warp, access, lane), memory, (offset as usize, &name))?;
+                    self.check_map_fenced((warp, access, lane), (buffer, offset as usize, &name), address)?;
                     if memory.watch.is_some() {
                         let plain = Access { order: Order::Weak, ..access.clone() };
                         self.read_source(warp, &plain, lane, address, 128, true)?;
@@ -185,7 +201,7 @@ impl Worker<'_> {
         access: &Access,
         lane: usize,
         tensor: &TensorBox,
-    ) -> Result<(u32, Vec<(u32, u32)>), Box<Fault>> {
+    ) -> Result<(u32, Pieces), Box<Fault>> {
         let at = self.shared_offsets(warp, access, 1 << lane)?[lane];
         if !at.is_multiple_of(BOX_UNIT) {
             let what = format!("lies in {}, no multiple of {BOX_UNIT} bytes", self.in_shared_words(at));
@@ -238,11 +254,11 @@ impl Worker<'_> {
         self.check_fenced(warp, barrier, lane, place)?;
         let (at, pieces) = self.tensor_place(warp, to, lane, tensor)?;
         let end = pieces.iter().map(|(start, length)| start + length).max().unwrap_or(0);
-        let mut words: Vec<u32> = (0..end as usize / 4).map(|word| tensor.fill(word)).collect();
+        let mut words = vec![tensor.fill(); end as usize / 4];
         let (thread, block) = (warp.number * LANES as u32 + lane as u32, self.state.block);
         let mut unwritten = Vec::new();
         for index in 0..tensor.rows() {
-            let Row { start, inside: Some(row) } = tensor.row(index) else { continue };
+            let Row { start, inside: Some(row) } = tensor.row(index, false) else { continue };
             let (buffer, offset) = self.tensor_home(warp, map, lane, (tensor, index, &row))?;
             let memory = &self.context.memory.buffers[buffer];
             let (address, range) = row;
@@ -271,7 +287,7 @@ impl Worker<'_> {
                 read_row(memory, offset, tensor, range, &mut words[first..first + bytes / 4]);
                 continue;
             }
-            let mut row: [u32; ROW] = std::array::from_fn(|word| tensor.fill(word));
+            let mut row = [tensor.fill(); ROW];
             read_row(memory, offset, tensor, range, &mut row[..bytes / 4]);
             for (n, chunk) in row[..bytes / 4].chunks_exact(4).enumerate() {
                 let to = tensor.place(at, start + 16 * n as u32) as usize / 4;
@@ -302,6 +318,12 @@ impl Worker<'_> {
             let what = format!("combines elements of type {}, which this operation is not for", tensor.map.element);
             return Err(self.convict_tensor(warp, map, lane, FaultKind::Trap, (tensor, &what)));
         }
+        if let Some(dimension) = tensor.before() {
+            let what = format!("begins before the tensor in dimension {dimension}, which only that of a load may");
+            let mut fault = self.convict_tensor(warp, map, lane, FaultKind::OutOfBounds, (tensor, &what));
+            fault.hint = Some("a store may hang over the tensor's end, and not over its start".to_string());
+            return Err(fault);
+        }
         let (at, pieces) = self.tensor_place(warp, from, lane, tensor)?;
         let agent = self.agent_of_groups(warp, from, lane);
         for &(start, length) in &pieces {
@@ -313,13 +335,17 @@ impl Worker<'_> {
             to.element_bytes = u32::from(atomic.bits) / 8;
         }
         for index in 0..tensor.rows() {
-            let Row { start, inside: Some(row) } = tensor.row(index) else { continue };
-            let home = self.tensor_home(warp, map, lane, (tensor, index, &row))?;
+            let Row { start, inside: Some(row) } = tensor.row(index, true) else { continue };
+            // (What it writes behind the tensor may lie behind the buffer, too.)
+            let of_tensor = Row { inside: tensor.row(index, false).inside, start }.inside.unwrap_or(row.clone());
+            let home = self.tensor_home(warp, map, lane, (tensor, index, &of_tensor))?;
             let (address, range) = row;
+            let end = self.context.memory.buffers[home.0].bytes - home.1;
+            let range = range.start..range.end.min(range.start + end as u32);
             warp.scratch.addresses.0[lane] = address;
             let place = |n: u32| at + tensor.place(at, start + range.start + n);
             let bytes = (0..range.len() as u32).map(|n| read_shared(&self.state.shared, place(n), 1) as u8).collect();
-            self.put_global((warp, &to, lane), home, (bytes, &place), atomic)?;
+            self.put_global((warp, &to, lane), home, (bytes, Some(&place)), atomic)?;
         }
         Ok(())
     }

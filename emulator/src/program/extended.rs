@@ -1,8 +1,9 @@
 //! Instructions with more registers, or more to say, than `Op` has room for: atomics, asynchronous
 //! copies, matrices, barriers in memory, and what a warp does together.
 
-use super::{File, Format, IntegerOp, Number, Order, Slot};
+use super::{File, Format, IntegerOp, Number, Order, Scope, Slot};
 use crate::TensorType;
+use crate::tensor_map::MapField;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Extended {
@@ -70,6 +71,8 @@ pub(crate) enum Extension {
     ProxyFence,
     /// `fence.mbarrier_init`: the same of the thread's `mbarrier.init`.
     InitFence,
+    /// On the tensor map at the first access.
+    TensorMap(MapDeed),
     /// Reads a value and the members, writes the lanes that have the same (and whether all have).
     Match {
         all: bool,
@@ -112,6 +115,17 @@ pub(crate) enum Tensor {
     Load { multicast: bool },
     /// From the second access (shared), or combined with what stands there, by elements of the tensor's type.
     Store(Option<AtomicOp>),
+}
+
+/// What a kernel does to a tensor map.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum MapDeed {
+    /// `fence.proxy.tensormap::generic.acquire`: what was written there is there for copies behind it.
+    Acquire(Scope),
+    /// `tensormap.replace`: reads the field's new value.
+    Replace(MapField),
+    /// `tensormap.cp_fenceproxy`: copies it there from the second access (shared), and is a release.
+    CopyOut(Scope),
 }
 
 /// What is done to a barrier in shared memory (`mbarrier`).

@@ -2,7 +2,7 @@
 //! written need watching for races. Flow-insensitive, so it errs on the side of watching more.
 
 use super::operands::{Role, visit};
-use super::{Bulk, Extension, File, Op, Preset, Program, Slot, Space, Tensor};
+use super::{Bulk, Extension, File, MapDeed, Op, Preset, Program, Slot, Space, Tensor};
 use crate::program::decode::PRESET;
 
 /// A value that came out of memory: it may be any pointer.
@@ -68,7 +68,8 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
                 Op::Extended(index) => {
                     loaded |= address;
                     let what = program.extended[index as usize].what;
-                    if matches!(what, Extension::Atomic(_) | Extension::Bulk(Bulk::Store(_))) {
+                    let writes = matches!(what, Extension::TensorMap(MapDeed::Replace(_) | MapDeed::CopyOut(_)));
+                    if writes || matches!(what, Extension::Atomic(_) | Extension::Bulk(Bulk::Store(_))) {
                         stored |= address;
                     }
                     // A tensor map may lead to any buffer whose address was given out.

@@ -335,6 +335,16 @@ pub(super) const ROWS: &[&str] = &[
     "cp .async .bulk .tensor R:RANK global >shared::cta ?tile bulk_group ?HINT sm_90 | [{R}] [] ?u64",
     "cp .async .bulk .prefetch .tensor R:RANK L2 global ?tile ?HINT sm_90 | [{R}] ?u64",
     "cp .reduce .async .bulk .tensor R:RANK global >shared::cta REDUCE ?tile bulk_group ?HINT sm_90 | [{R}] [] ?u64",
+    // Tensor maps that a kernel changes.
+    "tensormap .replace .tile global_address ?global/shared::cta b1024 b64 sm_90 | [] b64",
+    "tensormap .replace .tile rank ?global/shared::cta b1024 b32 sm_90 | [] b32",
+    "tensormap .replace .tile box_dim/global_dim/element_stride ?global/shared::cta b1024 b32 sm_90 | [] #0..4 b32",
+    "tensormap .replace .tile global_stride ?global/shared::cta b1024 b64 sm_90 | [] #0..4 b64",
+    "tensormap .replace .tile elemtype ?global/shared::cta b1024 b32 sm_90 | [] #0..12",
+    "tensormap .replace .tile interleave_layout ?global/shared::cta b1024 b32 sm_90 | [] #0..2",
+    "tensormap .replace .tile swizzle_mode ?global/shared::cta b1024 b32 sm_90 | [] #0..3",
+    "tensormap .replace .tile fill_mode ?global/shared::cta b1024 b32 sm_90 | [] #0..1",
+    "tensormap .cp_fenceproxy global >shared::cta tensormap::generic release SCOPE sync aligned sm_90 | [] [] #128..128",
     // Barriers in memory.
     "mbarrier .init ?SHARED b64 | [] u32",
     "mbarrier .inval ?SHARED b64 | []",

@@ -52,6 +52,7 @@ impl Decoder<'_> {
                 Ok(())
             }
             "mbarrier" => self.mbarrier(words, guard, &parts),
+            "tensormap" => self.change_map(words, guard, &parts),
             "ldmatrix" | "stmatrix" => self.matrix(words, guard, &parts),
             "mma" => self.multiply(words, guard, &parts),
             "wmma" => self.wmma(words, guard, &parts),
@@ -163,6 +164,12 @@ impl Decoder<'_> {
             ["fence", "proxy", "async"] | ["fence", "proxy", "async", "shared::cta" | "shared::cluster"] => {
                 self.proxy_fence(words, guard, parts);
                 return Ok(());
+            }
+            ["fence", "proxy", "tensormap::generic", "release", scope] => {
+                Op::Fence { order: Order::Release, scope: Scope::named(scope).unwrap_or_default() }
+            }
+            ["fence", "proxy", "tensormap::generic", "acquire", scope] => {
+                return self.acquire_map(words, guard, Scope::named(scope).unwrap_or_default());
             }
             // All other memory is accessed in one way here, so there is nothing to bring in line.
             ["membar" | "fence", "proxy", ..] => Op::Nothing,

@@ -6,6 +6,7 @@ use super::places::Place;
 use super::select::operand;
 use super::*;
 use crate::ptx::{Instruction as Words, Operand, error};
+use crate::tensor_map::MapField;
 use crate::{Class, PtxError};
 
 /// What an opcode says that the emulator refuses by its name.
@@ -71,6 +72,54 @@ impl Decoder<'_> {
             extended = extended.reading(File::R, self.source(operand(words, 3)?, File::R, words.line)?);
         }
         self.extended(words, guard, extended, if load { Class::GlobalLoad } else { Class::GlobalStore });
+        Ok(())
+    }
+
+    /// `fence.proxy.tensormap::generic.acquire`.
+    pub fn acquire_map(&mut self, words: &Words, guard: Option<Guard>, scope: Scope) -> Result<(), PtxError> {
+        let map = self.bare_access(words, 0, Space::Global, 8, 2)?;
+        let extended = Extended::new(Extension::TensorMap(MapDeed::Acquire(scope))).accessing(map);
+        self.extended(words, guard, extended, Class::Barrier);
+        Ok(())
+    }
+
+    /// `tensormap.replace` and `tensormap.cp_fenceproxy`.
+    pub fn change_map(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let has = |word: &str| parts.contains(&word);
+        let space = match () {
+            _ if has("global") => Space::Global,
+            _ if has("shared::cta") => Space::Shared,
+            _ => Space::Generic,
+        };
+        let map = self.bare_access(words, 0, space, 8, 2)?;
+        if parts[1] == "cp_fenceproxy" {
+            let scope = parts.iter().find_map(|part| Scope::named(part)).unwrap_or_default();
+            let from = self.bare_access(words, 1, Space::Shared, 8, 2)?;
+            let what = Extension::TensorMap(MapDeed::CopyOut(scope));
+            let extended = Extended::new(what).accessing(map).accessing(from);
+            self.extended(words, guard, extended, Class::GlobalStore);
+            return Ok(());
+        }
+        let ordinal = match (words.operands.len(), operand(words, 1)?) {
+            (3, Operand::Integer(n)) => *n as u8,
+            _ => 0,
+        };
+        let field = match parts[3] {
+            "global_address" => MapField::Address,
+            "rank" => MapField::Rank,
+            "box_dim" => MapField::Box(ordinal),
+            "global_dim" => MapField::Size(ordinal),
+            "global_stride" => MapField::Stride(ordinal),
+            "element_stride" => MapField::Step(ordinal),
+            "elemtype" => MapField::Element,
+            "interleave_layout" => MapField::Interleave,
+            "swizzle_mode" => MapField::Swizzle,
+            _ => MapField::Fill,
+        };
+        let file = if has("b64") { File::D } else { File::R };
+        let value = self.source(operand(words, words.operands.len() - 1)?, file, words.line)?;
+        let what = Extension::TensorMap(MapDeed::Replace(field));
+        self.extended(words, guard, Extended::new(what).accessing(map).reading(file, value), Class::OtherMemory);
         Ok(())
     }
 

@@ -5,7 +5,7 @@
 //! of a pattern in shared memory.
 
 use super::{
-    BYTES, MAX_RANK, TensorElement, TensorFill, TensorInterleave, TensorL2Promotion, TensorMapDescription,
+    BYTES, MAX_RANK, MapField, TensorElement, TensorFill, TensorInterleave, TensorL2Promotion, TensorMapDescription,
     TensorMapError, TensorSwizzle,
 };
 
@@ -41,7 +41,7 @@ fn box_size(n: usize) -> Field {
     (440 + 8 * n as u32, 8)
 }
 
-/// What the types are as formats, and whether numbers are rounded to tf32.
+/// What the types are as formats, and whether numbers are rounded to tf32: in the order of `tensormap.replace`'s numbers.
 const FORMATS: [(TensorElement, u64, bool); 13] = [
     (TensorElement::U8, 0, false),
     (TensorElement::U16, 1, false),
@@ -63,8 +63,9 @@ const PROMOTIONS: [TensorL2Promotion; 4] =
     [TensorL2Promotion::None, TensorL2Promotion::B64, TensorL2Promotion::B128, TensorL2Promotion::B256];
 
 fn put(bytes: &mut [u8; BYTES], (start, bits): Field, value: u64) {
-    for n in (0..bits).filter(|n| value >> n & 1 == 1) {
-        bytes[((start + n) / 8) as usize] |= 1 << ((start + n) % 8);
+    for n in 0..bits {
+        let (byte, bit) = (&mut bytes[((start + n) / 8) as usize], (start + n) % 8);
+        *byte = *byte & !(1 << bit) | ((value >> n & 1) as u8) << bit;
     }
 }
 
@@ -135,4 +136,33 @@ pub(super) fn decode(bytes: &[u8; BYTES]) -> Result<TensorMapDescription, Tensor
         l2_promotion: PROMOTIONS[number(PROMOTION)],
         fill: if get(bytes, FILL) == 0 { TensorFill::Zeros } else { TensorFill::Nan },
     })
+}
+
+/// Puts the operand of `tensormap.replace` into a field. Only a number of dimensions is counted from 0 there.
+pub(super) fn replace(bytes: &mut [u8; BYTES], field: MapField, value: u64) {
+    let n = |n: u8| usize::from(n).min(MAX_RANK - 1);
+    let less = value.wrapping_sub(1);
+    match field {
+        MapField::Address => put(bytes, ADDRESS, value),
+        MapField::Rank => put(bytes, RANK, value),
+        MapField::Box(dimension) => put(bytes, box_size(n(dimension)), less),
+        MapField::Size(dimension) => put(bytes, size(n(dimension)), less),
+        MapField::Step(dimension) => put(bytes, element_stride(n(dimension)), less),
+        // (There is none of the last dimension.)
+        MapField::Stride(dimension) if usize::from(dimension) < MAX_RANK - 1 => {
+            let [low, high] = stride(dimension.into());
+            put(bytes, low, value >> 4 & 0xffff_ffff);
+            put(bytes, high, value >> 36);
+        }
+        MapField::Stride(_) => {}
+        MapField::Element => {
+            if let Some((_, format, round)) = FORMATS.get(value as usize) {
+                put(bytes, FORMAT, *format);
+                put(bytes, ROUND, (*round).into());
+            }
+        }
+        MapField::Interleave => put(bytes, INTERLEAVE, value),
+        MapField::Swizzle => put(bytes, SWIZZLE, value),
+        MapField::Fill => put(bytes, FILL, value),
+    }
 }

@@ -144,6 +144,21 @@ pub struct TensorMapDescription {
     pub fill: TensorFill,
 }
 
+/// A field that `tensormap.replace` names; some with the number of a dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MapField {
+    Address,
+    Rank,
+    Box(u8),
+    Size(u8),
+    Stride(u8),
+    Step(u8),
+    Element,
+    Interleave,
+    Swizzle,
+    Fill,
+}
+
 /// A tensor map: 128 bytes, an argument of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TensorMap([u8; BYTES]);
@@ -324,6 +339,11 @@ impl TensorMap {
     /// A map of bytes that somebody else made, the driver for instance. Whether they are one shows when it is used.
     pub fn from_bytes(bytes: [u8; BYTES]) -> TensorMap {
         TensorMap(bytes)
+    }
+
+    /// As `tensormap.replace` changes it: the value is that of its operand.
+    pub(crate) fn replace(&mut self, field: MapField, value: u64) {
+        bits::replace(&mut self.0, field, value);
     }
 
     /// What the bytes say; what is wrong with them, if they are no map.

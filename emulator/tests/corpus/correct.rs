@@ -173,7 +173,7 @@ pub const CASES: &[(Case, Expected)] = &[
         (48 * (8 + i / 32) + 16 + i % 32) as f32
     }),
     (Case::new("tensor_store", 1, TWO_WARPS, &[A, Arg::Map(&RESULT)]), |i| match (i % 16, i / 16) {
-        (x @ 12.., y @ 0..4) => 3.0 * (8 * (y + 4) + x - 12) as f32,
+        (x @ 12.., y @ 12..) => 3.0 * (8 * (y - 12) + x - 12) as f32,
         (x @ 4..12, y @ 0..8) => 2.0 * (8 * y + x - 4) as f32,
         _ => i as f32,
     }),
@@ -185,8 +185,20 @@ pub const CASES: &[(Case, Expected)] = &[
         _ => i as f32,
     }),
     (Case::new("tensor_copied_through", 1, WARP, &[Arg::Map(&ROWS_OF_128), Arg::Map(&OUT_OF_128)]), |i| i as f32),
+    (Case::new("tensor_map_copied", 1, TWO_WARPS, &[Arg::Map(&MATRIX), Unwritten("map", 128), C64]), |i| {
+        (16 * (2 + i % 8) + 4 + i / 8) as f32
+    }),
+    (
+        Case::new(
+            "tensor_map_replaced",
+            1,
+            TWO_WARPS,
+            &[Arg::Map(&MATRIX), Unwritten("map", 128), Floats("B", 96), C64],
+        ),
+        |i| if i % 8 < 4 { (16 * (2 + i % 8) + 4 + i / 8) as f32 } else { 0.0 },
+    ),
     (Case::new("tensor_ring", 1, [96, 1], &[Arg::Map(&MATRIX), Arg::Map(&OTHER), C64, Int(2)]), |i| {
-        (0..16).map(|k| (16 * (4 + i / 8) + k) as f32 * (16 * k + 2 + i % 8) as f32).sum()
+        (0..16).map(|k| (16 * (4 + i / 8) + k) as f32 * (16 * k + 4 + i % 8) as f32).sum()
     }),
     (Case::new("registers_moved", 1, [384, 1], &[A, C64]), |i| i as f32),
     (Case::new("registers_of_each_group", 1, [384, 1], &[A, C64]), |i| i as f32),

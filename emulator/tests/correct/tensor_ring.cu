@@ -54,7 +54,7 @@ extern "C" __global__ void kernel(const __grid_constant__ TensorMap a, const __g
             wait(empty[s], step / 2 % 2 ^ 1);
             arrive_and_expect(full[s], sizeof(as[s]) + sizeof(bs[s]));
             load(as[s], a, 8 * step, 4, full[s]);
-            load(bs[s], b, 2, 8 * step, full[s]);
+            load(bs[s], b, 4, 8 * step, full[s]);
         }
     } else if (t < 64) {
         float sum = 0;

@@ -27,7 +27,7 @@ extern "C" __global__ void kernel(const float* A, const __grid_constant__ Tensor
     __syncthreads();
     if (t == 0) {
         store(map, 4, 0, tile[0]);
-        store(map, 12, -4, tile[1]);
+        store(map, 12, 12, tile[1]);
         commit();
         wait_all();
     }

@@ -1,4 +1,4 @@
-// Two blocks store boxes that share a column.
+// Two blocks store boxes that share columns.
 
 struct alignas(64) TensorMap {
     unsigned long long words[16];
@@ -25,7 +25,7 @@ extern "C" __global__ void kernel(const float* A, const __grid_constant__ Tensor
     fence_proxy();
     __syncthreads();
     if (t == 0) {
-        store(map, 7 * blockIdx.x, 0, tile);
+        store(map, 4 * blockIdx.x, 0, tile);
         commit();
         wait_all();
     }
