@@ -82,6 +82,7 @@ extern "C" __global__ void kernel(const char* A, const char* B, float* C, int ac
     __syncthreads();
     if (group == 2) {
         if (t % 128 > 0) return;
+#pragma unroll 1
         for (int step = 0; step < steps; ++step) {
             int s = step % STAGES;
             unsigned stage = stages + s * (A_BYTES + B_BYTES);
@@ -93,6 +94,7 @@ extern "C" __global__ void kernel(const char* A, const char* B, float* C, int ac
         return;
     }
     float d[128] = {};
+#pragma unroll 1
     for (int step = 0; step < steps; ++step) {
         int s = step % STAGES;
         unsigned stage = stages + s * (A_BYTES + B_BYTES);
