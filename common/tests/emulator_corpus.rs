@@ -14,7 +14,8 @@ use harness::skipped;
 const VERSION: &str = "13.0.88";
 const OPTIONS: [&str; 2] = ["-lineinfo", "--std=c++17"];
 /// What a source has that needs `sm_90`.
-const HOPPER: [&str; 6] = ["try_wait", "_tx", "cp.async.bulk", "fence.proxy", "fence.mbarrier", "relaxed.cta.shared"];
+const HOPPER: [&str; 7] =
+    ["try_wait", "_tx", "cp.async.bulk", "fence.proxy", "fence.mbarrier", "relaxed.cta.shared", "cluster"];
 const HEADER: &str = "// Made by `UPDATE_CORPUS=1 cargo test -p common --test emulator_corpus`: do not edit.\n";
 
 #[test]

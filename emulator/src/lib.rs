@@ -3,6 +3,7 @@
 pub mod access;
 mod argument;
 pub mod bound;
+mod clusters;
 mod config;
 mod counters;
 mod dim3;

@@ -9,20 +9,20 @@ use crate::program::Access;
 use crate::{Fault, FaultKind, Site};
 
 impl Worker<'_> {
-    /// An agent reads or writes bytes of shared memory, for a lane that asked for it.
+    /// An agent of a block, `of`, reads or writes bytes of the shared memory at hand, for a lane that asked for it.
     pub(super) fn agent_access(
         &mut self,
         warp: &Warp,
         access: &Access,
         (start, length): (u32, u32),
-        (asker, agent): ((u32, u32), Agent),
+        (asker, of, agent): ((u32, u32), u64, Agent),
         kind: Kind,
     ) -> Result<(), Box<Fault>> {
         let grain = self.context.program.shared_grain;
         let block = self.state.block as u32;
         let Some(clocks) = &mut self.clocks else { return Ok(()) };
         let cells = start / grain..(start + length).div_ceil(grain);
-        match clocks.access_by_agent(block, cells, (asker, agent), (kind, access.at)) {
+        match clocks.access_by_agent((block, of as u32), cells, (asker, agent), (kind, access.at)) {
             Ok(()) => Ok(()),
             Err((cell, conflict)) => Err(self.convict_agent(warp, access, asker.1, (cell * grain, conflict), kind)),
         }
@@ -93,9 +93,16 @@ impl Worker<'_> {
     pub(super) fn agent_site(&self, clash: &super::order::Clash) -> Option<(Site, &'static str)> {
         let agent = self.clocks.as_ref()?.agent_of(clash)?;
         let then = clash.before.access();
-        let thread = self.state.mbarriers.asker(agent, then.at).unwrap_or(0);
+        let of = u64::from(then.block);
+        let elsewhere = || self.aside.iter().find(|state| state.owner == of);
+        let mbarriers = match self.state.owner == of {
+            true => Some(&self.state.mbarriers),
+            false => elsewhere().map(|state| &state.mbarriers),
+        };
+        let asker = mbarriers.and_then(|mbarriers| mbarriers.asker(agent, then.at));
+        let (block, thread) = asker.unwrap_or((of, 0));
         let verb = if then.kind == Kind::Read { "bulk copy from there" } else { "copy to there" };
-        Some((self.context.site(then.block.into(), thread, then.at), verb))
+        Some((self.context.site(block, thread, then.at), verb))
     }
 
     pub(super) fn agent_hint(&self, before: Kind) -> &'static str {

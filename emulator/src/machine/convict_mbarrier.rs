@@ -12,11 +12,11 @@ impl Worker<'_> {
     /// `full (shared memory) at offset 8`.
     pub(super) fn in_shared_words(&self, place: u32) -> String {
         let (name, offset) = self.shared_name(place);
-        format!("{name} (shared memory) at offset {offset}")
+        format!("{name} (shared memory{}) at offset {offset}", self.of_whom())
     }
 
-    fn event_site(&self, event: Event) -> Site {
-        self.context.site(self.state.block, event.thread, event.at)
+    pub(super) fn event_site(&self, event: Event) -> Site {
+        self.context.site(event.block, event.thread, event.at)
     }
 
     fn event_before(fault: &mut Box<Fault>, what: &str, site: Site) {

@@ -15,10 +15,7 @@ use crate::{Fault, FaultKind, Site};
 impl Worker<'_> {
     fn race_place(&self, target: Target, offset: u32) -> String {
         match target {
-            Target::Shared => {
-                let (name, offset) = self.shared_name(offset);
-                format!("{name} (shared memory) at offset {offset}")
-            }
+            Target::Shared => self.in_shared_words(offset),
             Target::Global(_, memory) => format!("{} at offset {offset}", memory.name),
         }
     }

@@ -166,7 +166,7 @@ impl Decoder<'_> {
         let space = parts[1 + to_space as usize];
         let window = match space {
             "global" | "param" => 0,
-            "shared" | "shared::cta" => SHARED_WINDOW,
+            "shared" | "shared::cta" | "shared::cluster" => SHARED_WINDOW,
             "local" => LOCAL_WINDOW,
             "const" => CONST_WINDOW,
             _ => return self.unknown(words),

@@ -416,7 +416,7 @@ impl<'a> Decoder<'a> {
         for list in &mut self.presets {
             for preset in list {
                 if let Preset::DynamicSharedBase(offset) = preset {
-                    *preset = Preset::Constant(dynamic_shared.wrapping_add(*offset as u64));
+                    *preset = Preset::SharedBase(dynamic_shared.wrapping_add(*offset as u64));
                 }
             }
         }

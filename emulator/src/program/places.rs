@@ -167,13 +167,16 @@ pub(super) fn special(name: &str) -> Option<Preset> {
         | "%reserved_smem_offset_1" => Some(Preset::Constant(0)),
         "%total_smem_size" | "%aggr_smem_size" => Some(Preset::SharedBytes),
         "%dynamic_smem_size" => Some(Preset::DynamicSharedBytes),
-        // One SM, one grid, and clusters of one thread block.
-        "%clusterid" => axis(tail).map(Preset::Ctaid),
-        "%nclusterid" => axis(tail).map(Preset::Nctaid),
-        "%cluster_nctaid" => axis(tail).map(|_| Preset::Constant(1)),
-        "%nsmid" | "%cluster_nctarank" => Some(Preset::Constant(1)),
-        "%cluster_ctaid" => axis(tail).map(|_| Preset::Constant(0)),
-        "%smid" | "%gridid" | "%cluster_ctarank" | "%is_explicit_cluster" => Some(Preset::Constant(0)),
+        "%clusterid" => axis(tail).map(Preset::ClusterId),
+        "%nclusterid" => axis(tail).map(Preset::NClusterId),
+        "%cluster_ctaid" => axis(tail).map(Preset::ClusterCtaid),
+        "%cluster_nctaid" => axis(tail).map(Preset::ClusterNctaid),
+        "%cluster_ctarank" => Some(Preset::ClusterRank),
+        "%cluster_nctarank" => Some(Preset::ClusterSize),
+        "%is_explicit_cluster" => Some(Preset::IsExplicitCluster),
+        // One SM, one grid.
+        "%nsmid" => Some(Preset::Constant(1)),
+        "%smid" | "%gridid" => Some(Preset::Constant(0)),
         _ => None,
     }
 }

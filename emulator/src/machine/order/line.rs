@@ -102,7 +102,10 @@ impl Line {
             })
         };
         match now.kind {
-            Kind::Read if known(write) && (known(read) || read.is_some_and(|read| read.warp == row.warp)) => {
+            Kind::Read
+                if known(write)
+                    && (known(read) || read.is_some_and(|read| (read.block, read.warp) == (row.block, row.warp))) =>
+            {
                 *read = Some(row);
             }
             Kind::Write if known(write) && known(read) => (*write, *read) = (Some(row), None),
