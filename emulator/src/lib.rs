@@ -29,7 +29,9 @@ mod workers;
 
 pub use argument::Argument;
 pub use config::Launch;
-pub use counters::{Class, ClassCount, Counters, GlobalCounters, LineCounters, Printed, Report, SharedCounters};
+pub use counters::{
+    Class, ClassCount, Counters, GlobalCounters, LineCounters, PeerCounters, Printed, Report, SharedCounters,
+};
 pub use dim3::Dim3;
 pub use driver::{Buffer, Device};
 pub use error::{DeviceError, LaunchError, Refusal};

@@ -8,6 +8,14 @@ use super::warp::Warp;
 use crate::program::Access;
 use crate::{Fault, FaultKind, Site};
 
+/// `thread (0,0)`, and its block where the other party is of another one.
+pub(super) fn who(site: &Site, other: &Site) -> String {
+    match site.block == other.block {
+        true => format!("thread {}", site.thread),
+        false => format!("block {}, thread {}", site.block, site.thread),
+    }
+}
+
 impl Worker<'_> {
     /// An agent of a block, `of`, reads or writes bytes of the shared memory at hand, for a lane that asked for it.
     pub(super) fn agent_access(
@@ -46,11 +54,10 @@ impl Worker<'_> {
                 let then = record.access();
                 let thread = then.warp * LANES as u32 + then.lanes.trailing_zeros();
                 let other = self.context.site(then.block.into(), thread, then.at);
+                let [before, after] = [who(&other, &site), who(&site, &other)];
                 let message = format!(
-                    "race on {what}: store by thread {} at {}, read by a bulk copy of thread {} at {}, no proxy fence between",
-                    other.thread,
+                    "race on {what}: store by {before} at {}, read by a bulk copy of {after} at {}, no proxy fence between",
                     place(&other),
-                    site.thread,
                     place(&site)
                 );
                 let hint = "bulk copies see stores of threads only behind `fence.proxy.async`: each thread that stored executes one, then a barrier";
@@ -68,15 +75,17 @@ impl Worker<'_> {
                     }
                 };
                 let by_agent = self.clocks.as_ref().is_some_and(|clocks| clocks.agent_of(&clash).is_some());
+                let [before, after] = [who(&other, &site), who(&site, &other)];
                 let message = format!(
-                    "race on {what}: {verb} by thread {} at {}, {now} of thread {} at {}, {}",
-                    other.thread,
+                    "race on {what}: {verb} by {before} at {}, {now} of {after} at {}, {}",
                     place(&other),
-                    site.thread,
                     place(&site),
                     if by_agent { "nothing tells that the first is done" } else { "nothing orders the two" }
                 );
                 let hint = match by_agent {
+                    true if then.kind != Kind::Read && kind == Kind::Write && self.context.unit() > 1 => {
+                        "a stage is given back by all who read it: each block of the cluster arrives at an mbarrier that the copying thread waits for"
+                    }
                     true => self.agent_hint(then.kind),
                     false => {
                         "who has used this place says so first: a barrier, or an arrival that the copying thread waits for"

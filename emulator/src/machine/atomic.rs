@@ -42,13 +42,15 @@ impl Worker<'_> {
             let mut missing = 0;
             let deed = |worker: &mut Self, warp: &mut Warp, lanes: u32| {
                 missing |= worker.atomic_shared(warp, extended, access, atomic, lanes, &mut old)?;
+                if worker.state.owner != worker.state.block {
+                    worker.tally.peers[extended.accesses[0] as usize].add_lanes(lanes);
+                }
                 Ok(())
             };
             let elsewhere = self.at_each_rank(warp, access, shared, deed)?.is_some();
             unwritten |= missing;
-            match elsewhere {
-                true => self.tally.peers[extended.accesses[0] as usize].add_lanes(shared),
-                false => unwritten |= self.atomic_shared(warp, extended, access, atomic, shared, &mut old)?,
+            if !elsewhere {
+                unwritten |= self.atomic_shared(warp, extended, access, atomic, shared, &mut old)?;
             }
         }
         if mask & !shared != 0 {

@@ -43,15 +43,10 @@ impl Worker<'_> {
         (mask, at): (u32, u32),
     ) -> Result<(), Box<Fault>> {
         let n = warp.number as usize;
-        if let Deed::Arrive { aligned: true, .. } | Deed::Wait { aligned: true } = deed
-            && mask != warp.live & !(warp.left & !mask)
-        {
-            return Err(self.convict_divergent_barrier(warp, mask, warp.live, at));
-        }
         let block = self.state.block as u32;
         let (barrier, rank) = self.cluster();
         match deed {
-            Deed::Arrive { relaxed, .. } => {
+            Deed::Arrive { relaxed } => {
                 let twice = barrier.owing[rank][n] & mask;
                 if twice != 0 {
                     let before = barrier.arrived[rank][n].1;
@@ -66,7 +61,7 @@ impl Worker<'_> {
                 self.state.writes += 1;
                 self.complete_cluster(warp);
             }
-            Deed::Wait { .. } => {
+            Deed::Wait => {
                 let without = mask & !barrier.owing[rank][n];
                 if without != 0 {
                     return Err(self.convict_cluster_wait(warp, (without, at)));

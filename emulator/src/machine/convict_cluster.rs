@@ -2,7 +2,7 @@
 
 use super::block::Worker;
 use super::convict::{fault, place as line, verb_of};
-use super::peers::Visit;
+use super::peers::thread_in;
 use super::probe::Stuck;
 use super::warp::Warp;
 use crate::program::{Access, Exit};
@@ -12,7 +12,7 @@ const STAY: &str = "behind the last access to a peer's shared memory comes a clu
 
 impl Worker<'_> {
     /// `block rank 1, thread (0,0,0)`.
-    fn of_rank(&self, site: &Site, block: u64) -> String {
+    pub(super) fn of_rank(&self, site: &Site, block: u64) -> String {
         format!("block rank {}, thread {}", self.rank_of_block(block), site.thread)
     }
 
@@ -38,14 +38,13 @@ impl Worker<'_> {
 
     /// A block has ended, and nothing told it of an access to its shared memory.
     #[inline(never)]
-    pub(super) fn convict_leaving(&self, visit: Visit, lane: u32) -> Box<Fault> {
-        let thread = self.thread_in(visit.warp, 1 << lane);
-        let site = self.context.site(visit.block, thread, visit.at);
+    pub(super) fn convict_leaving(&self, of: u64, thread: u32, at: u32) -> Box<Fault> {
+        let site = self.context.site(of, thread, at);
         let message = format!(
             "race on the shared memory of block rank {}: {} by {} at {}, and nothing keeps the block from leaving before",
             self.rank_of_block(self.state.block),
             Self::deed_of(&site),
-            self.of_rank(&site, visit.block),
+            self.of_rank(&site, of),
             line(&site)
         );
         let mut fault = fault(FaultKind::Race, message, site, STAY);
@@ -85,7 +84,8 @@ impl Worker<'_> {
     #[inline(never)]
     pub(super) fn convict_map(&self, warp: &Warp, lane: usize, at: u32, what: &str) -> Box<Fault> {
         let site = self.site_of(warp, lane as u32, at);
-        let message = format!("`{}` {what}", site.opcode);
+        let name = site.opcode.split('.').next().unwrap_or_default().to_string();
+        let message = format!("{name} {what}");
         let hint =
             "ranks go from 0 to `%cluster_nctarank` less one; is the launch in clusters as large as the kernel wants?";
         fault(FaultKind::OutOfBounds, message, site, hint)
@@ -101,7 +101,7 @@ impl Worker<'_> {
         (to, barrier): (u64, u64),
     ) -> Box<Fault> {
         let site = self.site_of(warp, lane as u32, access.at);
-        let message = format!("`{}` to block rank {to} with the mbarrier of block rank {barrier}", site.opcode);
+        let message = format!("a copy to block rank {to} tells the mbarrier of block rank {barrier}");
         fault(
             FaultKind::Barrier,
             message,
@@ -114,7 +114,7 @@ impl Worker<'_> {
     pub(super) fn convict_mask(&self, warp: &Warp, access: &Access, lane: usize, ranks: u32) -> Box<Fault> {
         let site = self.site_of(warp, lane as u32, access.at);
         let size = self.context.shape.cluster_size();
-        let message = format!("`{}` to the ranks of mask {ranks:#06x}, and the cluster has {size}", site.opcode);
+        let message = format!("multicast to the ranks of mask {ranks:#06x}, and the cluster has {size} blocks");
         fault(FaultKind::OutOfBounds, message, site, "a bit for each rank that the bytes go to, and for no other")
     }
 
@@ -167,11 +167,7 @@ impl Worker<'_> {
             let at = state.and_then(|state| self.where_warp_is(state, *warp));
             let at = at.or_else(|| {
                 let stuck = all.iter().find(|other| (other.block, other.warp) == (block, *warp))?;
-                Some(self.context.site(
-                    block,
-                    self.thread_in(*warp, *lanes),
-                    stuck.loads.example.map_or(stuck.at, |e| e.0),
-                ))
+                Some(self.context.site(block, thread_in(*warp, *lanes), stuck.loads.example.map_or(stuck.at, |e| e.0)))
             });
             if let Some(at) = at {
                 message += &format!(", at {}", line(&at));
@@ -196,7 +192,7 @@ impl Worker<'_> {
         let mut text = String::new();
         for other in others.iter().take(4) {
             let at = other.loads.example.map_or(other.at, |(at, ..)| at);
-            let site = self.context.site(other.block, self.thread_in(other.warp, 1 << other.lane), at);
+            let site = self.context.site(other.block, thread_in(other.warp, 1 << other.lane), at);
             let what = if other.waits_for_cluster() { "at the cluster barrier, " } else { "" };
             text += &format!("; {} waits {what}at {}", self.of_rank(&site, other.block), line(&site));
         }

@@ -66,7 +66,7 @@ impl Worker<'_> {
             Extension::SetRegisters(count) => return self.set_registers(warp, mask, (count, at)),
             Extension::ProxyFence => self.proxy_fence(warp, mask),
             Extension::InitFence => self.fence_inits(warp, mask),
-            Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect => {
+            Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect | Extension::Converge => {
                 unreachable!("lanes meet for these at the end of a block")
             }
             Extension::Print => return self.print(warp, extended, mask, at),

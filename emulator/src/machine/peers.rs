@@ -15,14 +15,17 @@ use super::warp::Warp;
 use crate::Fault;
 use crate::program::{Access, BLOCK_WINDOW, SHARED_WINDOW, Space};
 
-/// An access to a thread block's shared memory by lanes of another block: the last one of these lanes.
+/// An access to a thread block's shared memory by lanes of another block's warp: the last one of these lanes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Visit {
-    pub block: u64,
-    pub warp: u32,
     pub lanes: u32,
     pub at: u32,
     pub time: u32,
+}
+
+/// The number of the first of these lanes of a warp among the threads of its block.
+pub(super) fn thread_in(warp: u32, lanes: u32) -> u32 {
+    warp * LANES as u32 + lanes.trailing_zeros()
 }
 
 impl Worker<'_> {
@@ -136,12 +139,14 @@ impl Worker<'_> {
         if let Some(lane) = clocks.strangers(block as u32, (warp.number, lanes), peer as u32) {
             return Err(self.convict_stranger(warp, access, lane, rank));
         }
-        let visit = Visit { block, warp: warp.number, lanes, at: access.at, time };
-        let visits = &mut self.aside[place].visits;
-        let same = |known: &&mut Visit| (known.block, known.warp, known.lanes) == (block, warp.number, lanes);
-        match visits.iter_mut().find(same) {
-            Some(known) => *known = visit,
-            None => visits.push(visit),
+        let visits = self.aside[place].visits.entry((block, warp.number)).or_default();
+        visits.retain_mut(|known| {
+            known.lanes &= !lanes;
+            known.lanes != 0
+        });
+        match visits.iter_mut().find(|known| known.time == time) {
+            Some(known) => (known.lanes, known.at) = (known.lanes | lanes, access.at),
+            None => visits.push(Visit { lanes, at: access.at, time }),
         }
         Ok(())
     }
@@ -154,13 +159,14 @@ impl Worker<'_> {
         }
         let block = self.state.block;
         if let Some(clocks) = &mut self.clocks {
-            for index in 0..self.state.visits.len() {
-                let visit = self.state.visits[index];
-                if let Some(lane) =
-                    clocks.unnoticed(block as u32, (visit.block as u32, visit.warp, visit.lanes), visit.time)
-                {
-                    return Err(self.convict_leaving(visit, lane));
-                }
+            let visits =
+                self.state.visits.iter().flat_map(|(who, visits)| visits.iter().map(move |visit| (who, visit)));
+            let unnoticed = visits.into_iter().find_map(|(&(of, warp), visit)| {
+                let lane = clocks.unnoticed(block as u32, (of as u32, warp, visit.lanes), visit.time)?;
+                Some((of, thread_in(warp, 1 << lane), visit.at))
+            });
+            if let Some((of, thread, at)) = unnoticed {
+                return Err(self.convict_leaving(of, thread, at));
             }
         }
         let barrier = self.clusters.entry(block / size).or_default();
@@ -209,10 +215,5 @@ impl Worker<'_> {
         let peer = self.block_of_rank(u32::try_from(rank).ok()?);
         let state = self.aside.iter().find(|state| state.block == peer)?;
         Some((&state.shared, address % BLOCK_WINDOW))
-    }
-
-    /// The lanes of a warp that a block of this launch has.
-    pub(super) fn thread_in(&self, warp: u32, lanes: u32) -> u32 {
-        warp * LANES as u32 + lanes.trailing_zeros()
     }
 }

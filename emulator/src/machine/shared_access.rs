@@ -9,7 +9,7 @@ use super::ordered::{Deed, Target};
 use super::race::Stamp;
 use super::warp::{Scratch, Warp};
 use crate::access::{self, SharedCost};
-use crate::program::Access;
+use crate::program::{Access, BLOCK_WINDOW};
 use crate::{Fault, FaultKind};
 
 /// The pattern that an instruction showed last.
@@ -216,25 +216,35 @@ impl Worker<'_> {
     #[inline(never)]
     fn load_elsewhere<const CPU: u8>(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        let before = self.tally.shared[index as usize];
-        let load = |worker: &mut Self, warp: &mut Warp, lanes: u32| worker.load_shared::<CPU>(warp, index, lanes);
+        let load = |worker: &mut Self, warp: &mut Warp, lanes: u32| {
+            let before = worker.tally.shared[index as usize];
+            worker.load_shared::<CPU>(warp, index, lanes)?;
+            if worker.state.owner != worker.state.block {
+                worker.tally.leave_to_peers(index as usize, before);
+            }
+            Ok(())
+        };
         match self.at_each_rank(warp, access, mask, load)? {
-            Some(()) => self.tally.leave_to_peers(index as usize, before),
-            None => return Err(self.convict_shared_address(warp, access, mask)),
+            Some(()) => Ok(()),
+            None => Err(self.convict_shared_address(warp, access, mask)),
         }
-        Ok(())
     }
 
     #[inline(never)]
     fn store_elsewhere(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
-        let before = self.tally.shared[index as usize];
-        let store = |worker: &mut Self, warp: &mut Warp, lanes: u32| worker.store_shared(warp, index, lanes);
+        let store = |worker: &mut Self, warp: &mut Warp, lanes: u32| {
+            let before = worker.tally.shared[index as usize];
+            worker.store_shared(warp, index, lanes)?;
+            if worker.state.owner != worker.state.block {
+                worker.tally.leave_to_peers(index as usize, before);
+            }
+            Ok(())
+        };
         match self.at_each_rank(warp, access, mask, store)? {
-            Some(()) => self.tally.leave_to_peers(index as usize, before),
-            None => return Err(self.convict_shared_address(warp, access, mask)),
+            Some(()) => Ok(()),
+            None => Err(self.convict_shared_address(warp, access, mask)),
         }
-        Ok(())
     }
 
     /// The addresses as offsets. Says whether all lie within the shared memory at hand and are aligned.
@@ -267,6 +277,14 @@ impl Worker<'_> {
             let whose = self.of_whom();
             let what = format!("of {name} (shared memory{whose}) at offset {offset}, which is no multiple of {bytes}");
             return self.convict_access(warp, access, bad, FaultKind::Misaligned, &what);
+        }
+        let (all, size) = (address.wrapping_add(self.state.base), u64::from(self.context.shape.cluster_size()));
+        if size > 1 && all < size * BLOCK_WINDOW && !self.may_be_elsewhere(access) {
+            let what = format!(
+                "at address {all:#x}, which is of block rank {}, by an instruction for own shared memory",
+                all / BLOCK_WINDOW
+            );
+            return self.convict_access(warp, access, bad, FaultKind::OutOfBounds, &what);
         }
         let (side, offset) = match (address as i64) < start as i64 {
             true => ("before the start", address as i64 - start as i64),

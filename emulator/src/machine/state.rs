@@ -1,6 +1,8 @@
 //! All that a thread block is while it runs. A worker steps one at a time; one that waits for another block is put
 //! aside as it is, and gone on with later.
 
+use std::collections::BTreeMap;
+
 use super::barrier::Barriers;
 use super::cells::Cells;
 use super::lanes::LANES;
@@ -49,7 +51,7 @@ pub(crate) struct BlockState {
     /// Asynchronous copies of all warps that have not landed.
     pub(super) copies_under_way: u32,
     /// Accesses to its shared memory by other thread blocks.
-    pub(super) visits: Vec<Visit>,
+    pub(super) visits: BTreeMap<(u64, u32), Vec<Visit>>,
 }
 
 /// The number of no thread block.

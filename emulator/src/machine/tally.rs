@@ -149,6 +149,7 @@ impl Tally {
             Op::Extended(index) => {
                 let extended = &program.extended[index as usize];
                 match (extended.what, extended.accesses.as_slice()) {
+                    (Extension::Atomic(_), [access, ..]) => self.count_peers(counters, program, *access as usize),
                     (Extension::CopyAsync { .. }, [from, to]) => {
                         self.count_traffic(counters, program, *from as usize, true);
                         self.count_traffic(counters, program, *to as usize, false);
@@ -186,6 +187,14 @@ impl Tally {
         into.ideal_wavefronts += shared.ideal;
         into.bytes += shared.lanes * bytes;
         into.unique_bytes += shared.unique_bytes;
+        self.count_peers(counters, program, index);
+    }
+
+    /// What an access did in the shared memory of other thread blocks.
+    fn count_peers(&self, counters: &mut Counters, program: &Program, index: usize) {
+        let peers = self.peers[index];
+        counters.peer_shared.requests += peers.requests;
+        counters.peer_shared.bytes += peers.lanes * u64::from(program.accesses[index].bytes());
     }
 }
 

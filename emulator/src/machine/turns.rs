@@ -103,9 +103,13 @@ pub(crate) fn run_together(
             stuck.clear();
         } else if vain >= started && (order.len() == 0 || started + unit as usize > residency) {
             if stuck.len() == vain {
-                ring.at = worker.aside.iter().position(|state| state.block == stuck[0].block).unwrap_or(0);
+                // Who waits at the barrier of a cluster mostly waits for one who waits for something else.
+                let first = stuck.iter().position(|stuck| !stuck.waits_for_cluster()).unwrap_or(0);
+                ring.at = worker.aside.iter().position(|state| state.block == stuck[first].block).unwrap_or(0);
                 ring.resume(worker);
-                return Err(worker.convict_wait(stuck[0], &stuck, order.len() as u64 * unit));
+                // Who else of that block waits, and where.
+                worker.probe()?;
+                return Err(worker.convict_wait(stuck[first], &stuck, order.len() as u64 * unit));
             }
             (vain, rounds) = (0, rounds + 1);
             stuck.clear();

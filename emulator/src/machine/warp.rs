@@ -192,6 +192,11 @@ impl Shape {
         (at, Dim3 { x: block.x % x, y: block.y % y, z: block.z % z })
     }
 
+    /// Whether the thread blocks at two places are of one cluster that has several.
+    pub fn are_clustered(&self, a: Dim3, b: Dim3) -> bool {
+        self.cluster.count() > 1 && self.in_cluster(a).0 == self.in_cluster(b).0
+    }
+
     fn rank_at(&self, block: Dim3) -> u64 {
         let (Dim3 { x, y, .. }, within) = (self.cluster, self.in_cluster(block).1);
         u64::from(within.x + x * (within.y + y * within.z))

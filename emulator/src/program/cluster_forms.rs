@@ -10,14 +10,19 @@ use crate::{Class, PtxError};
 impl Decoder<'_> {
     /// `barrier.cluster.arrive` and `barrier.cluster.wait`: the latter a loop that asks, of which the first step counts.
     pub fn cluster_barrier(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
-        let aligned = parts.contains(&"aligned");
-        if parts.contains(&"arrive") {
-            let arrive = ClusterBarrier::Arrive { relaxed: parts.contains(&"relaxed"), aligned };
-            self.extended(words, guard, Extended::new(Extension::ClusterBarrier(arrive)), Class::Barrier);
-            return Ok(());
-        }
-        self.guarded(words, guard, |decoder| {
-            let wait = Extended::new(Extension::ClusterBarrier(ClusterBarrier::Wait { aligned }));
+        let arrives = parts.contains(&"arrive");
+        self.where_it_holds(words, guard, |decoder| {
+            if parts.contains(&"aligned") {
+                // The lanes of a warp that have not ended come together first.
+                let all = decoder.constant(File::R, u64::MAX);
+                decoder.uncounted(words, Extended::new(Extension::Converge).reading(File::R, all));
+            }
+            if arrives {
+                let arrive = ClusterBarrier::Arrive { relaxed: parts.contains(&"relaxed") };
+                decoder.extended(words, None, Extended::new(Extension::ClusterBarrier(arrive)), Class::Barrier);
+                return;
+            }
+            let wait = Extended::new(Extension::ClusterBarrier(ClusterBarrier::Wait));
             decoder.extended(words, None, wait, Class::Barrier);
             let (again, predicate) = (decoder.new_label(), decoder.temporary(File::P));
             decoder.items.push(flow::Item::Label(again));
@@ -29,10 +34,22 @@ impl Decoder<'_> {
         Ok(())
     }
 
+    /// Where the guard holds, goes through what `inside` appends, which counts as the instruction.
+    fn where_it_holds(&mut self, words: &Words, guard: Option<Guard>, inside: impl FnOnce(&mut Self)) {
+        let after = guard.map(|guard| {
+            let after = self.new_label();
+            let skip = Guard { negated: !guard.negated, ..guard };
+            self.push_end(flow::Proto::Branch(skip, after), words, None);
+            after
+        });
+        inside(self);
+        self.items.extend(after.map(flow::Item::Label));
+    }
+
     /// `mapa`.
     pub fn map_to_rank(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let (generic, file) = (!parts.contains(&"shared::cluster"), file_of(parts));
-        let from = self.shared_address(words, file, generic)?;
+        let from = self.shared_address(words, file)?;
         let rank = self.source(operand(words, 2)?, File::R, words.line)?;
         let d = self.destination(operand(words, 0)?, file, words.line)?;
         let extended = Extended::new(Extension::MapToRank { generic }).reading(file, from).reading(File::R, rank);
@@ -43,7 +60,7 @@ impl Decoder<'_> {
     /// `getctarank`.
     pub fn rank_of(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let (generic, file) = (!parts.contains(&"shared::cluster"), file_of(parts));
-        let from = self.shared_address(words, file, generic)?;
+        let from = self.shared_address(words, file)?;
         let d = self.destination(operand(words, 0)?, File::R, words.line)?;
         let extended = Extended::new(Extension::RankOf { generic }).reading(file, from).writing(File::R, d);
         self.extended(words, guard, extended, Class::Move);
@@ -51,12 +68,12 @@ impl Decoder<'_> {
     }
 
     /// The address that such an instruction reads: a register, or a variable in shared memory.
-    fn shared_address(&mut self, words: &Words, file: File, generic: bool) -> Result<Slot, PtxError> {
+    fn shared_address(&mut self, words: &Words, file: File) -> Result<Slot, PtxError> {
         let from = operand(words, 1)?;
         let no = |what: &str| error(words.line, format!("operand 2 of `{}` {what}", words.opcode));
         match from {
             Operand::Name(name) | Operand::Offset(name, _) if self.register_kind(name).is_none() => {
-                if generic || !matches!(self.find_place(name), Some(places::Place::Shared(_))) {
+                if !matches!(self.find_place(name), Some(places::Place::Shared(_))) {
                     return no(&format!("is `{name}`, and must be an address in shared memory"));
                 }
             }
@@ -66,6 +83,7 @@ impl Decoder<'_> {
                     return no(&why);
                 }
             }
+            Operand::Integer(_) => {}
             _ => return no("must be a register or a variable in shared memory"),
         }
         self.source(from, file, words.line)
@@ -107,11 +125,11 @@ impl Decoder<'_> {
             },
             _ => None,
         };
-        let space = if parts.contains(&"shared::cluster") { Space::Shared } else { Space::Generic };
+        let space = if parts.iter().any(|part| part.starts_with("shared")) { Space::Shared } else { Space::Generic };
         let to = self.bare_access(words, 0, space, bytes, list.len() as u32)?;
         let barrier = self.bare_access(words, 2, space, 8, 1)?;
         for index in [to, barrier] {
-            self.accesses[index as usize].of_cluster = true;
+            self.accesses[index as usize].of_cluster = space == Space::Generic || parts.contains(&"shared::cluster");
         }
         let what = Extension::Bulk(Bulk::Send { bytes, reduce });
         let mut extended = Extended::new(what).accessing(to).accessing(barrier);
@@ -125,5 +143,5 @@ impl Decoder<'_> {
 
 /// The file of the addresses of a type.
 fn file_of(parts: &[&str]) -> File {
-    if parts.contains(&"u64") { File::D } else { File::R }
+    if parts.contains(&"u64") || parts.contains(&"s64") { File::D } else { File::R }
 }

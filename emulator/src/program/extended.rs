@@ -84,6 +84,8 @@ pub(crate) enum Extension {
     Reduce(IntegerOp, bool),
     /// Reads the members, writes the lane chosen and whether it is this one.
     Elect,
+    /// Reads the members, who wait for each other and nothing else: before what a warp executes as a whole.
+    Converge,
     /// `vprintf`: reads the addresses of a format and of its arguments, writes their number.
     Print,
     /// `__assertfail`: reads what to say, and gives up.
@@ -147,9 +149,9 @@ pub(crate) enum Mbarrier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ClusterBarrier {
     /// `relaxed`: without a release.
-    Arrive { relaxed: bool, aligned: bool },
+    Arrive { relaxed: bool },
     /// Begins to wait.
-    Wait { aligned: bool },
+    Wait,
     /// Writes whether all have arrived.
     Test,
 }

@@ -360,7 +360,7 @@ impl Op {
             Op::Shuffle { .. } | Op::Vote { .. } | Op::WarpSync { .. } => true,
             Op::Extended(index) => matches!(
                 extended[*index as usize].what,
-                Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect
+                Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect | Extension::Converge
             ),
             _ => false,
         }

@@ -45,9 +45,16 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("cluster_through_global", 2, WARP, &[A, C64]), |i| ((1 - i / 32) * 32 + 32 - i % 32) as f32),
     (Case::new("cluster_flag", 2, WARP, &[A, C32]), |i| 31.0 - i as f32),
     (Case::new("cluster_flag_by_fences", 2, WARP, &[A, C32]), |i| 31.0 - i as f32),
+    (Case::new("cluster_relaxed_behind_fence", 2, WARP, &[A, C64]), |i| ((1 - i / 32) * 32 + 31 - i % 32) as f32),
+    (Case::new("cluster_leaves_behind_an_arrival", 2, WARP, &[A, C64]), |i| ((1 - i / 32) * 32 + 31 - i % 32) as f32),
+    (Case::new("cluster_own_rank", 2, TWO_WARPS, &[Floats("A", 128), Unwritten("C", 512)]), |i| {
+        (128 * (i / 64) + 63) as f32
+    }),
+    (Case::new("queue_of_tiles", 6, WARP, &[Floats("A", 640), Unwritten("C", 2560), Int(20)]), |i| 2.0 * i as f32),
+    (Case::new("cluster_queue", 6, WARP, &[Floats("A", 640), Unwritten("C", 2560), Int(10)]), |i| 2.0 * i as f32),
     (Case::new("cluster_addresses", 4, WARP, &[Unwritten("C", 16)]), |_| 8.0),
     (Case { grid: Dim3::xy(4, 2), ..Case::new("cluster_of_two_by_two", 8, WARP, &[C32_OF_EIGHT]) }, |i| {
-        4.0 * (20.0 * (i % 4 / 2) as f32) / 2.0 + 22.0
+        22.0 + 80.0 * (i % 4 / 2) as f32
     }),
     (Case::new("same_value_store", 2, TWO_WARPS, &[A, Unwritten("C", 4 * 129)]), |i| {
         if i == 128 { 7.0 } else { (i % 64) as f32 + 1.0 }

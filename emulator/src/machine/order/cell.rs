@@ -192,8 +192,7 @@ impl Cell {
                 _ => {
                     let base = threads.base(now.warp, lane as usize);
                     match base.known.unknown(then.block, then.warp, others, time) {
-                        // What has read has read, whether it was in order or not.
-                        unknown if unknown != 0 && then.kind == Kind::Read => {
+                        unknown if unknown != 0 && threads.will_be_over(then.kind, then.warp, now.kind) => {
                             base.over.unknown(then.block, then.warp, unknown, time)
                         }
                         unknown => unknown,

@@ -263,6 +263,10 @@ impl Clocks {
             true => Some(&self.present.threads),
             false => self.aside.get(&block).map(|block| &block.threads).or_else(|| ended(block)),
         };
+        let over = &self.present.threads.base(now.warp, clash.lane as usize).over;
+        if then.block != now.block && over.unknown(then.block, then.warp, 1 << clash.other, time) == 0 {
+            return Missing::Order;
+        }
         if then.block != now.block && (then.force == Force::Weak) != (now.force == Force::Weak) {
             return Missing::Strength;
         }

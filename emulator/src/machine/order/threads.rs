@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::super::lanes::{LANES, each};
 use super::Place;
 use super::agents::Phases;
-use super::cell::Force;
+use super::cell::{Force, Kind};
 use super::clock::{Clock, Past, Scoped};
 use crate::program::{Order, Scope};
 
@@ -83,6 +83,8 @@ pub(crate) enum Missing {
     Acquire,
     /// The other never made a fence or release after its access.
     Release,
+    /// It knows that the other's access is over, from what orders no memory between blocks.
+    Order,
     /// Fence, or access, of a scope that leaves the other out.
     Scope,
     /// One of the two is a plain access, the other is not: what threads use at once is none's plainly.
@@ -150,6 +152,11 @@ impl<'a> Judge<'a> {
 }
 
 impl Judge<'_> {
+    /// Whether a lane knows that all accesses of another warp at `time` are over.
+    pub fn is_over(&self, (warp, lane): (u32, u32), (block, other): (u32, u32), time: u32) -> bool {
+        time <= self.threads.base(warp, lane as usize).over.known_until(block, other)
+    }
+
     /// Whether a proxy fence that a lane knows of lies behind all accesses of another warp at `time`; an agent needs none.
     pub fn is_proxied(&self, (warp, lane): (u32, u32), (block, other): (u32, u32), time: u32) -> bool {
         let proxied = &self.threads.base(warp, lane as usize).proxied;
@@ -182,6 +189,12 @@ impl Threads {
     pub fn base(&self, warp: u32, lane: usize) -> &Past {
         let bases = &self.warps[warp as usize].bases;
         if let [all] = bases.as_slice() { all } else { &bases[lane] }
+    }
+
+    /// Whether it is enough for an access behind another one that the other is over, whether its writes are seen or not: it
+    /// has read, or it is a copy over which is written.
+    pub fn will_be_over(&self, before: Kind, warp: u32, now: Kind) -> bool {
+        before == Kind::Read || now != Kind::Read && warp >= self.warps()
     }
 
     /// What any of the threads knows of others.

@@ -30,5 +30,5 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) kernel(const float* A, floa
     cluster_sync();
     float got = load(peer(&value[t], rank ^ 1));
     cluster_sync();
-    C[blockIdx.x * 32 + t] = got;
+    C[blockIdx.x * 32 + t] = 2 * got;
 }
