@@ -81,6 +81,15 @@ impl Worker<'_> {
         fault(FaultKind::Race, message, site, hint)
     }
 
+    /// An instruction for own shared memory gets an address in a peer's.
+    #[inline(never)]
+    pub(super) fn convict_own_only(&self, warp: &Warp, access: &Access, lane: usize, what: &str) -> Box<Fault> {
+        let site = self.site_of(warp, lane as u32, access.at);
+        let message = format!("{} of {} bytes {what}", verb_of(&site.opcode), access.bytes());
+        let hint = "to a peer's shared memory go `.shared::cluster`, and generic addresses";
+        fault(FaultKind::OutOfBounds, message, site, hint)
+    }
+
     #[inline(never)]
     pub(super) fn convict_map(&self, warp: &Warp, lane: usize, at: u32, what: &str) -> Box<Fault> {
         let site = self.site_of(warp, lane as u32, at);

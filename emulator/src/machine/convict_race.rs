@@ -10,7 +10,7 @@ use super::ordered::Target;
 use super::warp::Warp;
 use crate::global::BufferMemory;
 use crate::marks::Moment;
-use crate::program::Access;
+use crate::program::{Access, Space};
 use crate::{Fault, FaultKind, Site};
 
 impl Worker<'_> {
@@ -58,10 +58,23 @@ impl Worker<'_> {
             Missing::Everything if same_block && then.warp != now.warp && self.context.program.needs.partial => {
                 Missing::Participation
             }
+            // Where there are no flags between blocks, none is missing a fence.
+            Missing::Release | Missing::Scope if !same_block && !self.has_flags(then.block, now.block) => {
+                Missing::Everything
+            }
             missing => missing,
         };
         let what = self.race_place(target, offset);
         self.race(&what, site, now.kind.verb(), self.other_site(clash), then.kind.verb(), missing)
+    }
+
+    /// Whether threads of two blocks may order each other by strong accesses.
+    fn has_flags(&self, a: u32, b: u32) -> bool {
+        let program = self.context.program;
+        let size = self.context.shape.cluster_size();
+        program.synchronises_globally
+            || a / size == b / size
+                && program.accesses.iter().any(|access| access.ordered() && access.space != Space::Global)
     }
 
     /// Lanes of one store write different values to one place.

@@ -284,7 +284,7 @@ impl Worker<'_> {
                 "at address {all:#x}, which is of block rank {}, by an instruction for own shared memory",
                 all / BLOCK_WINDOW
             );
-            return self.convict_access(warp, access, bad, FaultKind::OutOfBounds, &what);
+            return self.convict_own_only(warp, access, bad, &what);
         }
         let (side, offset) = match (address as i64) < start as i64 {
             true => ("before the start", address as i64 - start as i64),

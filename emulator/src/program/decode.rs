@@ -286,6 +286,9 @@ impl<'a> Decoder<'a> {
             return Ok(slot);
         }
         if let Some(preset) = special(name) {
+            if self.architecture() < 90 && name.contains("cluster") {
+                return error(line, format!("`{name}` needs .target sm_90, and the module is for an older GPU"));
+            }
             return Ok(self.preset(file, preset));
         }
         match self.find_place(name) {

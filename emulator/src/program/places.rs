@@ -146,6 +146,10 @@ pub(super) fn special_bits(name: &str) -> Option<u32> {
 pub(super) fn special(name: &str) -> Option<Preset> {
     let axis = |axis: &str| ["x", "y", "z"].iter().position(|a| *a == axis).map(|n| n as u8);
     let (head, tail) = name.split_once('.').unwrap_or((name, ""));
+    let axes = ["%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"];
+    if !axes.contains(&head) && head != name {
+        return None;
+    }
     match head {
         "%tid" => axis(tail).map(Preset::Tid),
         "%ntid" => axis(tail).map(Preset::Ntid),
