@@ -208,6 +208,12 @@ impl Worker<'_> {
                 Deed::Init => {}
                 Deed::Invalidate => self.invalidate(warp, access, (lanes, place))?,
                 Deed::Expect | Deed::Complete => {
+                    let block = self.state.block;
+                    if let Some(clocks) = self.clocks.as_mut().filter(|_| block != self.state.owner) {
+                        // Who sees the phase knows that this is over.
+                        let relaxed = (Order::Relaxed, Scope::Cta);
+                        clocks.arrive_in_memory(block as u32, place, (warp.number, lanes), relaxed);
+                    }
                     for lane in each(lanes) {
                         let bytes = given[lane] as u32 as i64;
                         let bytes = if deed == Deed::Expect { bytes } else { -bytes };

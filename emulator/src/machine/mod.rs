@@ -67,6 +67,7 @@ mod probe;
 mod race;
 mod registers;
 mod run;
+mod send;
 mod shadow;
 mod shared_access;
 mod state;

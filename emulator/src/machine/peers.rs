@@ -94,8 +94,21 @@ impl Worker<'_> {
         Ok(Some(()))
     }
 
-    /// Does something with the shared memory of one block at hand, for these lanes.
-    pub(super) fn at_rank<T>(
+    /// Lanes access the shared memory of one block, with that memory at hand.
+    fn at_rank<T>(
+        &mut self,
+        warp: &mut Warp,
+        access: &Access,
+        (rank, lanes): (u32, u32),
+        deed: impl FnOnce(&mut Self, &mut Warp, u32) -> Result<T, Box<Fault>>,
+    ) -> Result<T, Box<Fault>> {
+        self.note_visit(warp, access, (rank, lanes));
+        self.with_memory_of(warp, access, (rank, lanes), deed)
+    }
+
+    /// Does something with the shared memory of one block at hand that is no access of these lanes: of what they send, the
+    /// block's mbarrier tells.
+    pub(super) fn with_memory_of<T>(
         &mut self,
         warp: &mut Warp,
         access: &Access,
@@ -109,7 +122,11 @@ impl Worker<'_> {
         let Some(place) = self.aside.iter().position(|state| state.block == peer) else {
             return Err(self.convict_visit_of_left(warp, access, lanes, rank));
         };
-        self.note_visit(warp, access, lanes, (place, rank))?;
+        if let Some(clocks) = &mut self.clocks
+            && let Some(lane) = clocks.strangers(self.state.block as u32, (warp.number, lanes), peer as u32)
+        {
+            return Err(self.convict_stranger(warp, access, lane, rank));
+        }
         self.lend(place);
         let done = deed(self, warp, lanes);
         self.lend(place);
@@ -125,20 +142,12 @@ impl Worker<'_> {
         }
     }
 
-    /// Lanes are about to access a peer's shared memory: does the peer run, and will it wait?
-    fn note_visit(
-        &mut self,
-        warp: &Warp,
-        access: &Access,
-        lanes: u32,
-        (place, rank): (usize, u32),
-    ) -> Result<(), Box<Fault>> {
-        let (block, peer) = (self.state.block, self.aside[place].block);
-        let Some(clocks) = &mut self.clocks else { return Ok(()) };
+    /// Lanes are about to access a peer's shared memory: it must not leave before.
+    fn note_visit(&mut self, warp: &Warp, access: &Access, (rank, lanes): (u32, u32)) {
+        let (block, peer) = (self.state.block, self.block_of_rank(rank));
+        let place = self.aside.iter().position(|state| state.block == peer && peer != self.state.owner);
+        let (Some(clocks), Some(place)) = (&mut self.clocks, place) else { return };
         let time = clocks.time(block as u32, warp.number);
-        if let Some(lane) = clocks.strangers(block as u32, (warp.number, lanes), peer as u32) {
-            return Err(self.convict_stranger(warp, access, lane, rank));
-        }
         let visits = self.aside[place].visits.entry((block, warp.number)).or_default();
         visits.retain_mut(|known| {
             known.lanes &= !lanes;
@@ -148,7 +157,6 @@ impl Worker<'_> {
             Some(known) => (known.lanes, known.at) = (known.lanes | lanes, access.at),
             None => visits.push(Visit { lanes, at: access.at, time }),
         }
-        Ok(())
     }
 
     /// The present block has ended: does some thread of it know of all accesses to its memory?

@@ -91,7 +91,6 @@ impl Decoder<'_> {
 
     /// `isspacep` of shared memory: of the thread block's own, or of that of the whole cluster.
     pub fn is_shared(&mut self, words: &Words, guard: Option<Guard>, space: &str) -> Result<(), PtxError> {
-        self.check_cast(words, space)?;
         let a = self.source(operand(words, 1)?, File::D, words.line)?;
         let d = self.destination(operand(words, 0)?, File::P, words.line)?;
         let (start, bytes) = match space {

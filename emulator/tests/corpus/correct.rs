@@ -29,6 +29,10 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("cluster_multicast_to_2", 4, WARP, &[A, Unwritten("C", 512)]), |i| {
         (i / 64 * 32 + i % 32 + 100 * (i / 32 % 2)) as f32
     }),
+    (Case::new("cluster_leaves_behind_a_multicast", 4, WARP, &[A, Unwritten("C", 512)]), |i| {
+        (i / 64 * 32 + i % 32 + 100 * (i / 32 % 2)) as f32
+    }),
+    (Case::new("cluster_bytes_told_by_a_peer", 2, WARP, &[A, C64]), |i| ((1 - i / 32) * 32 + 31 - i % 32) as f32),
     (Case::new("cluster_multicast_to_4", 8, WARP, &[A, Unwritten("C", 1024)]), |i| {
         (i / 128 * 32 + i % 32 + 100 * (i / 32 % 4)) as f32
     }),
