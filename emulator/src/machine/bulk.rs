@@ -1,7 +1,7 @@
 //! Bulk copies (`cp.async.bulk`): one thread asks for many bytes, and they move beside the threads.
 //!
 //! What a copy reads or writes in shared memory is an agent's access (`order::agents`) from the moment that it is asked for:
-//! who has not seen its phase, or waited for its group, must not touch the place. A copy to shared memory lands
+//! who has not seen its phase, or waited for its group, must not touch the place. Where it goes in a cluster, `send` says. A copy to shared memory lands
 //! when somebody asks its barrier in vain (`mbarrier`).
 
 use std::sync::atomic::Ordering::Relaxed;

@@ -8,6 +8,7 @@
 //! | the same in global memory | `watch`: stamps | lane by lane, where the launch writes the buffer |
 //! | both, of all other kernels | `ordered`, over the order model `order` | by one function, `order_access` |
 //! | copies and barriers that go on beside the threads | `mbarrier`, `bulk` and `landing`, as agents of `order` | where one is asked for, lands, or is waited for |
+//! | who comes to another block's shared memory, and whether that has started or may leave | `peers`, over `order` | where an address lies elsewhere |
 //! | values that nobody wrote | `taint`, over `shadow` | before each instruction, once there is any |
 //! | counts | `tally` | a basic block at a time; of memory, an access's pattern at a time |
 //! | what a block accesses; what changes in a loop | `tracing`; `probe` | by copies of the interpreter, `TRACED` and `PROBED` |

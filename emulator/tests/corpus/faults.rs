@@ -34,6 +34,7 @@ pub const CASES: &[Case] = &[
     Case::new("race/cluster_block_barrier_between", 2, WARP, &[A, UNWRITTEN_C]),
     Case::new("race/cluster_fence_of_block_scope", 2, WARP, &[A, UNWRITTEN_C]),
     Case::new("race/cluster_leaves_too_early", 2, WARP, &[A, UNWRITTEN_C]),
+    Case::new("race/cluster_leaves_while_read", 2, WARP, &[A, UNWRITTEN_C]),
     Case::new("race/cluster_multicast_not_awaited", 2, WARP, &[A, UNWRITTEN_C]),
     Case::new("race/cluster_multicast_to_left_block", 2, WARP, &[A, UNWRITTEN_C]),
     Case::new("race/cluster_no_wait", 2, WARP, &[A, UNWRITTEN_C]),
