@@ -14,7 +14,8 @@ use harness::skipped;
 const VERSION: &str = "13.0.88";
 const OPTIONS: [&str; 2] = ["-lineinfo", "--std=c++17"];
 /// What a source has that needs `sm_90`.
-const HOPPER: [&str; 6] = ["try_wait", "_tx", "cp.async.bulk", "fence.proxy", "fence.mbarrier", "relaxed.cta.shared"];
+const HOPPER: [&str; 7] =
+    ["try_wait", "_tx", "cp.async.bulk", "fence.proxy", "fence.mbarrier", "relaxed.cta.shared", "cluster"];
 /// Products for sm_90a: of each a file for every type of [`TYPES`], from this source with these macros.
 const HOPPER_FORMS: [(&str, &str, &[&str]); 4] = [
     ("warpgroup", "warpgroup", &[]),

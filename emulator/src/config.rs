@@ -16,6 +16,8 @@ pub struct Launch {
     pub grid: Dim3,
     /// Threads in a block.
     pub block: Dim3,
+    /// Thread blocks in a cluster; without, as many as the kernel was compiled for (`__cluster_dims__`), or one.
+    pub cluster: Option<Dim3>,
     /// Bytes of dynamic shared memory per block.
     pub dynamic_shared: u32,
     /// Look for races and uninitialised memory.
@@ -42,6 +44,7 @@ impl Launch {
         Launch {
             grid: grid.into(),
             block: block.into(),
+            cluster: None,
             dynamic_shared: 0,
             sanitize: true,
             instruction_limit: Launch::INSTRUCTION_LIMIT,
@@ -49,6 +52,12 @@ impl Launch {
             resident_blocks: None,
             architecture: 90,
         }
+    }
+
+    /// In clusters of so many thread blocks, of which the grid has a whole number. Those of a cluster run at the same time,
+    /// and may access each other's shared memory. At most 8, and on sm_90 and later.
+    pub fn cluster(self, x: u32, y: u32, z: u32) -> Launch {
+        Launch { cluster: Some(Dim3 { x, y, z }), ..self }
     }
 
     /// With so many bytes of dynamic shared memory per block; 0 without.

@@ -162,6 +162,24 @@ pub struct SharedCounters {
     pub unique_bytes: u64,
 }
 
+/// Traffic between warps and the shared memory of other thread blocks of their cluster: loads, stores and atomics. Copies that
+/// go beside the threads are not counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct PeerCounters {
+    /// Requests: one for each warp instruction and block that its lanes access. Held against no metric.
+    pub requests: u64,
+    /// Bytes that the lanes asked for, each lane's counted. Held against no metric.
+    pub bytes: u64,
+}
+
+impl PeerCounters {
+    /// Whether there was none.
+    pub fn is_empty(&self) -> bool {
+        *self == PeerCounters::default()
+    }
+}
+
 /// Counts of a launch, or of the part of it that one source line is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -186,6 +204,9 @@ pub struct Counters {
     pub shared_load: SharedCounters,
     /// Stores to shared memory.
     pub shared_store: SharedCounters,
+    /// What went to the shared memory of other thread blocks of the cluster. It counts here, and not above.
+    #[serde(skip_serializing_if = "PeerCounters::is_empty")]
+    pub peer_shared: PeerCounters,
     /// Warp-level executions of block-wide barriers. Held against no metric: ncu reads none for them.
     pub barriers: u64,
     /// Warp-level executions of conditional branches. Equals no metric: ptxas turns short ones into predicates.
@@ -273,6 +294,10 @@ impl Counters {
             global_store: global(&self.global_store, &other.global_store),
             shared_load: shared(&self.shared_load, &other.shared_load),
             shared_store: shared(&self.shared_store, &other.shared_store),
+            peer_shared: PeerCounters {
+                requests: f(self.peer_shared.requests, other.peer_shared.requests),
+                bytes: f(self.peer_shared.bytes, other.peer_shared.bytes),
+            },
             barriers: f(self.barriers, other.barriers),
             branches: f(self.branches, other.branches),
             divergent_branches: f(self.divergent_branches, other.divergent_branches),

@@ -122,6 +122,48 @@ pub enum Refusal {
         /// The block.
         block: Dim3,
     },
+    /// A kernel that wants clusters, launched without.
+    #[error(
+        "{kernel} is compiled for clusters of a size that the launch names, and it names none\nhint: `Launch::cluster`"
+    )]
+    NoCluster {
+        /// Which kernel.
+        kernel: String,
+    },
+    /// Another cluster than the one that the kernel was compiled for.
+    #[error("clusters of {cluster} thread blocks, and {kernel} needs .reqnctapercluster {required}")]
+    RequiredCluster {
+        /// Which kernel.
+        kernel: String,
+        /// The cluster that the launch names.
+        cluster: Dim3,
+        /// The one that the kernel needs.
+        required: Dim3,
+    },
+    /// Clusters on a GPU that has none.
+    #[error("clusters of {cluster} thread blocks on sm_{architecture}: the first GPUs that have them are of sm_90")]
+    ClusterBefore {
+        /// The cluster.
+        cluster: Dim3,
+        /// The GPU.
+        architecture: u32,
+    },
+    /// Too many thread blocks in a cluster, or none.
+    #[error("clusters of {cluster} are {} thread blocks, of 1 to {limit} that a cluster may have", .cluster.count())]
+    ClusterSize {
+        /// The cluster.
+        cluster: Dim3,
+        /// How many there may be.
+        limit: u64,
+    },
+    /// A grid that clusters do not divide.
+    #[error("a grid of {grid} thread blocks is no whole number of clusters of {cluster}")]
+    ClusterGrid {
+        /// The grid.
+        grid: Dim3,
+        /// The cluster.
+        cluster: Dim3,
+    },
     /// More threads per block than any GPU has.
     #[error("{threads} threads per block are more than {limit}")]
     Threads {

@@ -2,11 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::clusters;
 use crate::global::BufferMemory;
-use crate::gpu::H200;
 use crate::machine::{Context, Pause, Shape, Tally, Worker, run_alone, run_block, run_together, trace_block};
 use crate::marks::{Owner, Use, Watch};
-use crate::occupancy::occupancy;
 use crate::program::Program;
 use crate::tensor::Generation;
 use crate::{
@@ -109,6 +108,7 @@ impl Device {
     ) -> Result<(Shape, Vec<u8>, Vec<Written>), LaunchError> {
         let program = &*kernel.program;
         check_shape(program, launch)?;
+        let (cluster, explicit) = clusters::shape(program, launch)?;
         let parameters = self.parameters(program, arguments)?;
         let variables = self.kernel_variables(kernel);
         for variable in &variables {
@@ -122,6 +122,8 @@ impl Device {
         let shape = Shape {
             grid: launch.grid,
             block: launch.block,
+            cluster,
+            explicit,
             dynamic_shared: launch.dynamic_shared,
             shared_bytes: shared_bytes(program, launch),
             globals,
@@ -158,7 +160,7 @@ impl Device {
             instruction_limit: launch.instruction_limit,
             schedule: launch.schedule,
             generation: Generation::of(launch.architecture),
-            residency: residency(&kernel.program, launch),
+            residency: clusters::residency(&kernel.program, launch, shape.cluster),
             thorough: pass.thorough,
             doubtful: AtomicBool::new(false),
             progress: &self.progress,
@@ -175,7 +177,7 @@ impl Device {
         pass: Pass,
     ) -> (Result<Tally, Box<Fault>>, bool) {
         let context = self.context(kernel, launch, shape, parameters, pass);
-        let blocks = launch.grid.count();
+        let units = context.units();
         if !pass.side_by_side {
             let mut worker = Worker::new(&context);
             let outcome = one_by_one(&mut worker, &mut run_block).map(|()| worker.tally);
@@ -186,11 +188,11 @@ impl Device {
             let mut worker = Worker::new(&context);
             let mut take = || {
                 let turn = next.fetch_add(1, Ordering::Relaxed);
-                (turn < blocks).then(|| context.turn(turn))
+                (turn < units).then(|| context.turn(turn))
             };
             let outcome = run_alone(&mut worker, &mut take, &mut run_block);
             if outcome.is_err() {
-                next.store(blocks, Ordering::Relaxed);
+                next.store(units, Ordering::Relaxed);
             }
             outcome.map(|()| worker.tally)
         };
@@ -198,7 +200,7 @@ impl Device {
             a.add(&b);
             a
         };
-        let times = (self.workers.count() as u64).min(blocks);
+        let times = (self.workers.count() as u64).min(units);
         let outcome = self.workers.run(times, work, add);
         (outcome.unwrap_or_else(|| Ok(Tally::new(&kernel.program))), context.doubtful.load(Ordering::Relaxed))
     }
@@ -318,18 +320,11 @@ fn one_by_one(
 ) -> Result<(), Box<Fault>> {
     let context = worker.context;
     // There are fewer than `u32` counts: `check_shape`.
-    let mut order = (0..context.shape.grid.count() as u32).map(|turn| context.turn(turn.into()));
+    let mut order = (0..context.units() as u32).map(|turn| context.turn(turn.into()));
     match context.program.synchronises_globally {
         true => run_together(worker, &mut order, step),
         false => run_alone(worker, &mut || order.next(), step),
     }
-}
-
-/// How many thread blocks of a launch the GPU holds at a time.
-fn residency(program: &Program, launch: &Launch) -> u64 {
-    let shared = program.static_shared + launch.dynamic_shared;
-    let fit = || occupancy(&H200, launch.block.count() as u32, 0, shared).blocks_per_sm * H200.sms;
-    launch.resident_blocks.unwrap_or_else(fit).max(1).into()
 }
 
 fn check_shape(program: &Program, launch: &Launch) -> Result<(), Refusal> {

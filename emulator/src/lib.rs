@@ -3,6 +3,7 @@
 pub mod access;
 mod argument;
 pub mod bound;
+mod clusters;
 mod config;
 mod counters;
 mod dim3;
@@ -31,7 +32,8 @@ mod workers;
 pub use argument::Argument;
 pub use config::Launch;
 pub use counters::{
-    Class, ClassCount, Counters, GlobalCounters, LineCounters, Printed, Report, SharedCounters, TensorCount, TensorType,
+    Class, ClassCount, Counters, GlobalCounters, LineCounters, PeerCounters, Printed, Report, SharedCounters,
+    TensorCount, TensorType,
 };
 pub use dim3::Dim3;
 pub use driver::{Buffer, Device};

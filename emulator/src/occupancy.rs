@@ -71,6 +71,26 @@ pub fn occupancy(gpu: &Gpu, threads: u32, registers: u32, shared: u32) -> Occupa
     }
 }
 
+/// GPCs of Hopper, in one of which a cluster lies. NVIDIA's H100 whitepaper: 8 GPCs, and 66 TPCs of 2 SMs each on the SXM5
+/// board, which the H200 shares. Which GPC has 8 TPCs and which 9 it does not say, and cards differ: here they are spread evenly.
+const GPCS: u32 = 8;
+const SMS_PER_TPC: u32 = 2;
+
+/// How many clusters of `size` such blocks are resident on the GPU at a time, all of a cluster's blocks on SMs of one GPC.
+/// Nothing where the GPU has no clusters, or its GPCs are not modelled: they are for Hopper.
+///
+/// A card of which more units are switched off in one GPC than in another may hold a cluster less, or more:
+/// `cudaOccupancyMaxActiveClusters` knows its card.
+pub fn cluster_occupancy(gpu: &Gpu, threads: u32, registers: u32, shared: u32, size: u32) -> Option<u32> {
+    if gpu.sm() != 90 || size == 0 {
+        return None;
+    }
+    let blocks = occupancy(gpu, threads, registers, shared).blocks_per_sm;
+    let tpcs = gpu.sms / SMS_PER_TPC;
+    let of = |gpc: u32| SMS_PER_TPC * (tpcs / GPCS + u32::from(gpc < tpcs % GPCS)) * blocks / size;
+    Some((0..GPCS).map(of).sum())
+}
+
 /// Partitions of the SM of every GPU but GP100.
 const QUARTERS: u32 = 4;
 

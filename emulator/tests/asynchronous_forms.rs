@@ -1,9 +1,10 @@
-//! Barriers in shared memory, bulk copies, also by tensor maps, and their fences: which forms there are, on which GPUs, as ptxas has it. Each line of
-//! `tests/data/asynchronous-forms.txt` says whether ptxas 13.0 takes an instruction for `sm_80`, and for `sm_90`.
+//! Barriers in shared memory, bulk copies, also by tensor maps, their fences, and what blocks of a cluster do together: which
+//! forms there are, on which GPUs, as ptxas has it. Each line of `tests/data/asynchronous-forms.txt` and of
+//! `cluster-forms.txt` says whether ptxas 13.0 takes an instruction for `sm_80`, and for `sm_90`.
 
 use emulator::{Module, PtxError};
 
-const FORMS: &str = include_str!("data/asynchronous-forms.txt");
+const FORMS: [&str; 2] = [include_str!("data/asynchronous-forms.txt"), include_str!("data/cluster-forms.txt")];
 
 fn is_taken(target: &str, instruction: &str) -> bool {
     parsed(target, instruction).is_ok()
@@ -14,7 +15,7 @@ fn parsed(target: &str, instruction: &str) -> Result<(), PtxError> {
         ".version 9.0\n.target {target}\n.address_size 64\n.const .align 64 .b8 cmap[128];\n\
          .global .align 64 .b8 gmap[128];\n.visible .entry form(.param .align 64 .b8 in[128])\n{{\n\
          .shared .align 128 .b8 s[1024];\n.reg .pred p<4>; .reg .b16 h<4>; .reg .b32 r<8>; .reg .b64 x<8>; .reg .f32 f<4>; .reg .s32 i<4>;\n\
-         .reg .u16 u<4>; .reg .s16 q<4>;\n\
+         .reg .f64 d<4>; .reg .u16 u<4>; .reg .s16 q<4>;\n\
          {instruction}\nret;\n}}\n"
     );
     Module::parse(&text).and_then(|module| module.kernel("form").map(drop))
@@ -23,23 +24,28 @@ fn parsed(target: &str, instruction: &str) -> Result<(), PtxError> {
 #[test]
 fn the_emulator_takes_what_ptxas_takes() {
     let (mut wrong, mut count) = (Vec::new(), 0);
-    let mut targets = &["sm_80", "sm_90"][..];
-    for line in FORMS.lines().skip(1) {
-        if line.starts_with('#') {
-            targets = &["sm_90a"];
-            continue;
-        }
-        let columns: Vec<&str> = line.splitn(targets.len() + 1, ' ').collect();
-        let (instruction, verdicts) = columns.split_last().expect("columns");
-        for (target, takes) in targets.iter().zip(verdicts) {
-            count += 1;
-            if is_taken(target, instruction) != (*takes == "1") {
-                wrong.push(format!("{target}: `{instruction}` is {}", if *takes == "1" { "refused" } else { "taken" }));
+    for table in FORMS {
+        let mut targets = &["sm_80", "sm_90"][..];
+        for line in table.lines().skip(1) {
+            if line.starts_with('#') {
+                targets = &["sm_90a"];
+                continue;
+            }
+            let columns: Vec<&str> = line.splitn(targets.len() + 1, ' ').collect();
+            let (instruction, verdicts) = columns.split_last().expect("columns");
+            for (target, takes) in targets.iter().zip(verdicts) {
+                count += 1;
+                if is_taken(target, instruction) != (*takes == "1") {
+                    wrong.push(format!(
+                        "{target}: `{instruction}` is {}",
+                        if *takes == "1" { "refused" } else { "taken" }
+                    ));
+                }
             }
         }
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(count > 200, "{count}");
+    assert!(count > 600, "{count}");
 }
 
 #[test]

@@ -8,21 +8,29 @@ use super::warp::Warp;
 use crate::program::Access;
 use crate::{Fault, FaultKind, Site};
 
+/// `thread (0,0)`, and its block where the other party is of another one.
+pub(super) fn who(site: &Site, other: &Site) -> String {
+    match site.block == other.block {
+        true => format!("thread {}", site.thread),
+        false => format!("block {}, thread {}", site.block, site.thread),
+    }
+}
+
 impl Worker<'_> {
-    /// An agent reads or writes bytes of shared memory, for a lane that asked for it.
+    /// An agent of a block, `of`, reads or writes bytes of the shared memory at hand, for a lane that asked for it.
     pub(super) fn agent_access(
         &mut self,
         warp: &Warp,
         access: &Access,
         (start, length): (u32, u32),
-        (asker, agent): ((u32, u32), Agent),
+        (asker, of, agent): ((u32, u32), u64, Agent),
         kind: Kind,
     ) -> Result<(), Box<Fault>> {
         let grain = self.context.program.shared_grain;
         let block = self.state.block as u32;
         let Some(clocks) = &mut self.clocks else { return Ok(()) };
         let cells = start / grain..(start + length).div_ceil(grain);
-        match clocks.access_by_agent(block, cells, (asker, agent), (kind, access.at)) {
+        match clocks.access_by_agent((block, of as u32), cells, (asker, agent), (kind, access.at)) {
             Ok(()) => Ok(()),
             Err((cell, conflict)) => Err(self.convict_agent(warp, access, asker.1, (cell * grain, conflict), kind)),
         }
@@ -51,11 +59,10 @@ impl Worker<'_> {
                 let then = record.access();
                 let thread = then.warp * LANES as u32 + then.lanes.trailing_zeros();
                 let other = self.context.site(then.block.into(), thread, then.at);
+                let [before, after] = [who(&other, &site), who(&site, &other)];
                 let message = format!(
-                    "race on {what}: store by thread {} at {}, {now} of thread {} at {}, no proxy fence between",
-                    other.thread,
+                    "race on {what}: store by {before} at {}, {now} of {after} at {}, no proxy fence between",
                     place(&other),
-                    site.thread,
                     place(&site)
                 );
                 let hint = match product {
@@ -80,15 +87,17 @@ impl Worker<'_> {
                     }
                 };
                 let by_agent = self.clocks.as_ref().is_some_and(|clocks| clocks.agent_of(&clash).is_some());
+                let [before, after] = [who(&other, &site), who(&site, &other)];
                 let message = format!(
-                    "race on {what}: {verb} by thread {} at {}, {now} of thread {} at {}, {}",
-                    other.thread,
+                    "race on {what}: {verb} by {before} at {}, {now} of {after} at {}, {}",
                     place(&other),
-                    site.thread,
                     place(&site),
                     if by_agent { "nothing tells that the first is done" } else { "nothing orders the two" }
                 );
                 let hint = match by_agent {
+                    true if then.kind != Kind::Read && kind == Kind::Write && self.context.unit() > 1 => {
+                        "a stage is given back by all who read it: each block of the cluster arrives at an mbarrier that the copying thread waits for"
+                    }
                     true => self.agent_hint(&clash),
                     false => {
                         "who has used this place says so first: a barrier, or an arrival that the copying thread waits for"
@@ -111,8 +120,15 @@ impl Worker<'_> {
     pub(super) fn agent_site(&self, clash: &super::order::Clash) -> Option<(Site, &'static str)> {
         let agent = self.clocks.as_ref()?.agent_of(clash)?;
         let then = clash.before.access();
-        let thread = self.state.mbarriers.asker(agent, then.at).unwrap_or(0);
-        let site = self.context.site(then.block.into(), thread, then.at);
+        let of = u64::from(then.block);
+        let elsewhere = || self.aside.iter().find(|state| state.owner == of);
+        let mbarriers = match self.state.owner == of {
+            true => Some(&self.state.mbarriers),
+            false => elsewhere().map(|state| &state.mbarriers),
+        };
+        let asker = mbarriers.and_then(|mbarriers| mbarriers.asker(agent, then.at));
+        let (block, thread) = asker.unwrap_or((of, 0));
+        let site = self.context.site(block, thread, then.at);
         let verb = match then.kind {
             Kind::Read if is_product(&site) => "product of what is there",
             Kind::Read => "bulk copy from there",

@@ -27,7 +27,7 @@ pub(super) struct Copies {
 }
 
 /// What a copy under way still reads of a buffer that the launch may write.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SourceUnderWay {
     pub block: u64,
     pub thread: u32,
@@ -324,8 +324,8 @@ impl Worker<'_> {
         }
         if let Some(agent) = agent {
             for lane in each(lanes) {
-                self.state.mbarriers.note_asker(agent.number, to.at, thread(lane));
-                let asked = ((warp.number, lane as u32), agent);
+                self.state.mbarriers.note_asker(agent.number, to.at, (self.state.block, thread(lane)));
+                let asked = ((warp.number, lane as u32), self.state.block, agent);
                 self.agent_access(warp, to, (copy.to[lane], copy.length), asked, Kind::Write)?;
             }
         } else if self.shared_by_clocks() {

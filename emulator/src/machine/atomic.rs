@@ -14,8 +14,8 @@ use super::warp::Warp;
 use crate::Fault;
 use crate::global::locate;
 use crate::program::{
-    Access, Atomic, AtomicOp, Extended, File, FloatOp, Format, General, IntegerOp, Mode, SHARED_WINDOW, Slot, Space,
-    in_window, single,
+    Access, Atomic, AtomicOp, BLOCK_WINDOW, Extended, File, FloatOp, Format, General, IntegerOp, Mode, SHARED_WINDOW,
+    Slot, Space, in_window, single,
 };
 
 impl Worker<'_> {
@@ -39,7 +39,19 @@ impl Worker<'_> {
         let mut unwritten = 0;
         if shared != 0 {
             warp.narrow_addresses(&addresses, shared, window);
-            unwritten |= self.atomic_shared(warp, extended, access, atomic, shared, &mut old)?;
+            let mut missing = 0;
+            let deed = |worker: &mut Self, warp: &mut Warp, lanes: u32| {
+                missing |= worker.atomic_shared(warp, extended, access, atomic, lanes, &mut old)?;
+                if worker.state.owner != worker.state.block {
+                    worker.tally.peers[extended.accesses[0] as usize].add_lanes(lanes);
+                }
+                Ok(())
+            };
+            let elsewhere = self.at_each_rank(warp, access, shared, deed)?.is_some();
+            unwritten |= missing;
+            if !elsewhere {
+                unwritten |= self.atomic_shared(warp, extended, access, atomic, shared, &mut old)?;
+            }
         }
         if mask & !shared != 0 {
             let global = mask & !shared;
@@ -53,7 +65,7 @@ impl Worker<'_> {
                 let view = Access { registers: single(d), elements: 1, wide: atomic.bits == 64, ..access.clone() };
                 let missing = |lane: usize| if unwritten >> lane & 1 == 1 { u32::MAX } else { 0 };
                 let place = |lane: usize, _| match shared >> lane & 1 {
-                    1 => Place::Shared(addresses[lane].wrapping_sub(window) as u32),
+                    1 => Place::Shared((addresses[lane].wrapping_sub(window) % BLOCK_WINDOW) as u32),
                     _ => {
                         let (buffer, offset) = locate(addresses[lane]);
                         Place::Global(buffer, offset as u64)

@@ -1,8 +1,10 @@
 //! A worker: steps thread blocks, whose warps take turns until each has ended.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::async_copy::SourceUnderWay;
+use super::cluster::ClusterBarrier;
 use super::global_access::GlobalCache;
 use super::lanes::LANES;
 use super::order::Clocks;
@@ -46,9 +48,26 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Which thread block has the `n`th turn, from 0; as well, which turn thread block `n` has.
+    /// Which thread block has the `n`th turn, from 0; as well, which turn thread block `n` has. Where those of a cluster start
+    /// together, which cluster.
     pub fn turn(&self, n: u64) -> u64 {
-        if self.schedule.turns_round() { self.shape.grid.count() - 1 - n } else { n }
+        if self.schedule.turns_round() { self.units() - 1 - n } else { n }
+    }
+
+    /// Which turn a thread block has: those of one cluster have theirs together.
+    pub fn turn_of(&self, block: u64) -> u64 {
+        let unit = self.unit();
+        self.turn(block / unit) * unit + block % unit
+    }
+
+    /// How many thread blocks start together: those of a cluster, where they may wait for each other.
+    pub fn unit(&self) -> u64 {
+        if self.program.needs.cluster { self.shape.cluster.count() } else { 1 }
+    }
+
+    /// How many times some start.
+    pub fn units(&self) -> u64 {
+        self.shape.grid.count() / self.unit()
     }
 
     /// A thread block has ended.
@@ -73,6 +92,13 @@ pub(crate) struct Worker<'a> {
     pub tally: Tally,
     /// The thread block that it steps.
     pub(super) state: BlockState,
+    /// Those that have started and wait for their turn, in the order in which they started; and room that others have left.
+    pub(super) aside: Vec<BlockState>,
+    pub(super) free: Vec<BlockState>,
+    /// The barriers of their clusters.
+    pub(super) clusters: HashMap<u64, ClusterBarrier>,
+    /// While something happens beside the threads, the thread block that asked for it.
+    pub(super) on_behalf: Option<u64>,
     pub(super) shared_bytes: u32,
     /// Where a warp's turn ends, in warp instructions of the thread block.
     pub(super) stop_at: u64,
@@ -107,11 +133,15 @@ impl<'a> Worker<'a> {
     pub fn new(context: &'a Context<'a>) -> Worker<'a> {
         let program = context.program;
         let warps = context.shape.block.count().div_ceil(LANES as u64) as u32;
-        let clocks = context.sanitize.then(|| Clocks::new(program, warps, context.thorough));
+        let clocks = context.sanitize.then(|| Clocks::new(program, warps, context.unit() as u32, context.thorough));
         Worker {
             context,
             tally: Tally::new(program),
             state: BlockState::new(context),
+            aside: Vec::new(),
+            free: Vec::new(),
+            clusters: HashMap::new(),
+            on_behalf: None,
             shared_bytes: context.shared_bytes(),
             stop_at: 0,
             clocks: clocks.flatten(),

@@ -1,7 +1,7 @@
 //! Bulk copies (`cp.async.bulk`): one thread asks for many bytes, and they move beside the threads.
 //!
 //! What a copy reads or writes in shared memory is an agent's access (`order::agents`) from the moment that it is asked for:
-//! who has not seen its phase, or waited for its group, must not touch the place. A copy to shared memory lands
+//! who has not seen its phase, or waited for its group, must not touch the place. Where it goes in a cluster, `send` says. A copy to shared memory lands
 //! when somebody asks its barrier in vain (`mbarrier`).
 
 use std::sync::atomic::Ordering::Relaxed;
@@ -39,11 +39,25 @@ impl Worker<'_> {
         };
         match (bulk, extended.accesses.as_slice()) {
             (Bulk::Tensor(tensor, rank), _) => return self.tensor(warp, extended, (tensor, rank), mask),
-            (Bulk::Load, &[from, to, barrier]) => {
+            (Bulk::Load | Bulk::Multicast, &[from, to, barrier]) => {
+                let ranks = extended.reads.get(1).filter(|_| bulk == Bulk::Multicast);
+                for lane in each(mask) {
+                    let length = bytes(warp, lane);
+                    let ranks = ranks.map(|&(file, slot)| warp.wide(file, slot, lane) as u32);
+                    let [from, barrier] = [from, barrier].map(|index| &accesses[index as usize]);
+                    self.bulk_load(warp, (from, to, barrier), (lane, length), ranks)?;
+                }
+            }
+            (Bulk::Exchange(reduce), &[from, to, barrier]) => {
                 for lane in each(mask) {
                     let length = bytes(warp, lane);
                     let [from, barrier] = [from, barrier].map(|index| &accesses[index as usize]);
-                    self.bulk_load(warp, (from, to, barrier), lane, length)?;
+                    self.bulk_exchange(warp, (from, to, barrier), (lane, length), reduce)?;
+                }
+            }
+            (Bulk::Send { bytes, reduce }, _) => {
+                for lane in each(mask) {
+                    self.send(warp, extended, lane, (bytes, reduce))?;
                 }
             }
             (Bulk::Store(reduce), &[from, to]) => {
@@ -77,13 +91,42 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Where a lane's bytes lie in shared memory: all within it, and in units.
-    fn bulk_offset(&self, warp: &mut Warp, access: &Access, lane: usize, length: u32) -> Result<u32, Box<Fault>> {
+    pub(super) fn check_length(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: usize,
+        length: u32,
+    ) -> Result<(), Box<Fault>> {
         if length == 0 || !length.is_multiple_of(UNIT) {
             let what = format!("of {length} bytes, which is no multiple of {UNIT}");
             return Err(self.convict_bulk(warp, access, lane, FaultKind::Misaligned, &what));
         }
-        let offset = self.shared_offsets(warp, access, 1 << lane)?[lane];
+        Ok(())
+    }
+
+    /// Where a lane's bytes lie in own shared memory: all within it, and in units.
+    pub(super) fn bulk_offset(
+        &self,
+        warp: &mut Warp,
+        access: &Access,
+        lane: usize,
+        length: u32,
+    ) -> Result<u32, Box<Fault>> {
+        self.check_length(warp, access, lane, length)?;
+        self.shared_addresses(warp, access, 1 << lane)?;
+        self.bulk_offset_at(warp, access, lane, length)
+    }
+
+    /// The same where the address is at hand.
+    pub(super) fn bulk_offset_at(
+        &self,
+        warp: &mut Warp,
+        access: &Access,
+        lane: usize,
+        length: u32,
+    ) -> Result<u32, Box<Fault>> {
+        let offset = self.offsets(warp, access, 1 << lane)?[lane];
         let end = access.within.1.min(self.shared_bytes);
         if offset.checked_add(length).is_none_or(|last| last > end) {
             let what = format!("of {length} bytes runs past the end of {}", self.shared_in_words(access));
@@ -118,57 +161,79 @@ impl Worker<'_> {
         }
     }
 
+    /// From global memory to shared memory: of one thread block, or of all that a mask of ranks names.
     fn bulk_load(
         &mut self,
         warp: &mut Warp,
         (from, to_index, barrier): (&Access, u32, &Access),
-        lane: usize,
-        length: u32,
+        (lane, length): (usize, u32),
+        ranks: Option<u32>,
     ) -> Result<(), Box<Fault>> {
         let to = &self.context.program.accesses[to_index as usize];
-        let place = self.shared_offsets(warp, barrier, 1 << lane)?[lane];
-        self.check_mbarrier(warp, barrier, 1 << lane, place)?;
-        self.check_fenced(warp, barrier, lane, place)?;
-        let at = self.bulk_offset(warp, to, lane, length)?;
+        let destinations = self.destinations(warp, (to, barrier), lane, ranks)?;
+        // Where all is wrong, the barrier is named first.
+        let mut places = Vec::with_capacity(destinations.len());
+        for destination in &destinations {
+            places.push(self.at_destination(warp, (to, barrier), lane, *destination, |worker, warp, place, _| {
+                worker.check_length(warp, to, lane, length)?;
+                let at = worker.bulk_offset_at(warp, to, lane, length)?;
+                worker.check_objects_in(warp, to, lane, at, length)?;
+                Ok((place, at))
+            })?);
+        }
         let (buffer, offset) = self.bulk_home(warp, from, lane, length)?;
         let memory = &self.context.memory.buffers[buffer];
         let (thread, block) = (warp.number * LANES as u32 + lane as u32, self.state.block);
         let address = warp.scratch.addresses.0[lane];
         self.read_source(warp, from, lane, address, length, true)?;
         (offset / 32..(offset + length as usize).div_ceil(32)).for_each(|sector| memory.touch_sector(sector));
-        let Some(agent) = self.agent_of_object(place) else { return Ok(()) };
-        self.state.mbarriers.note_asker(agent.number, to.at, thread);
-        self.check_objects_in(warp, to, lane, at, length)?;
-        self.agent_access(warp, to, (at, length), ((warp.number, lane as u32), agent), Kind::Write)?;
-        let words = (0..length as usize / 4).map(|n| memory.load_word(offset / 4 + n)).collect();
-        let unwritten = match memory.written.get() {
+        let words: Vec<u32> = (0..length as usize / 4).map(|n| memory.load_word(offset / 4 + n)).collect();
+        let unwritten: Vec<u32> = match memory.written.get() {
             Some(written) => (0..length).filter(|n| written[offset + *n as usize].load(Relaxed) == 0).collect(),
             None => Vec::new(),
         };
-        if memory.watch.is_some() {
-            let (at_from, length) = (from.at, length as usize);
-            self.sources.push(SourceUnderWay { block, thread, at: at_from, buffer, offset, length, to: at });
+        for (destination, (place, at)) in destinations.iter().zip(places) {
+            if memory.watch.is_some() {
+                let (at_from, length) = (from.at, length as usize);
+                self.sources.push(SourceUnderWay { block, thread, at: at_from, buffer, offset, length, to: at });
+            }
+            let (words, unwritten) = (words.clone(), unwritten.clone());
+            let load = BulkLoad::whole((place, at, words), None, unwritten, (block, thread, to.at, to_index));
+            self.send_bulk(warp, to, lane, (destination.rank, load), Kind::Write)?;
         }
-        self.state.writes += 1;
-        let pieces = vec![(0, length)];
-        let load = BulkLoad { barrier: place, to: at, words, pieces, unwritten, thread, at: to.at, to_index };
-        self.state.mbarriers.loads.push(load);
         Ok(())
     }
 
     /// A bulk copy to shared memory lands, and tells its barrier.
     pub(super) fn land_bulk(&mut self, load: &BulkLoad) -> Result<(), Box<Fault>> {
-        for &(start, length) in &load.pieces {
-            let (from, to) = (start as usize / 4, (load.to + start) as usize / 4);
-            let words = length as usize / 4;
-            self.state.shared[to..to + words].copy_from_slice(&load.words[from..from + words]);
-            self.mark_shared(load.to + start, length, Stamp::new(self.state.epoch, 0, load.at, load.thread));
+        if let Some(atomic) = load.reduce {
+            let start = load.to as usize / 4;
+            let words = &mut self.state.shared[start..start + load.words.len()];
+            let bytes: Vec<u8> = load.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let old = |n: usize, width: u32| read_shared(words, n as u32, width);
+            let new = combined(&bytes, atomic, old, false);
+            for (word, bytes) in words.iter_mut().zip(new.as_chunks::<4>().0) {
+                *word = u32::from_le_bytes(*bytes);
+            }
+        } else {
+            for &(start, length) in &load.pieces {
+                let (from, to) = (start as usize / 4, (load.to + start) as usize / 4);
+                let words = length as usize / 4;
+                self.state.shared[to..to + words].copy_from_slice(&load.words[from..from + words]);
+                // What comes of memory that nobody wrote is as good as unwritten.
+                self.mark_shared(load.to + start, length, Stamp::new(self.state.epoch, 0, load.at, load.thread));
+            }
         }
         for byte in &load.unwritten {
             self.mark_shared(load.to + byte, 1, Stamp::default());
         }
-        let landed = (self.state.block, load.thread, load.to);
-        self.sources.retain(|source| (source.block, source.thread, source.to) != landed);
+        let landed = (load.block, load.thread, load.to);
+        let mut left = load.sources;
+        self.sources.retain(|source| {
+            let is_it = left > 0 && (source.block, source.thread, source.to) == landed;
+            left -= usize::from(is_it);
+            !is_it
+        });
         self.state.writes += 1;
         self.seen.changed = true;
         let who = Box::new(Warp { number: load.thread / LANES as u32, ..Warp::default() });
@@ -188,7 +253,8 @@ impl Worker<'_> {
         let (buffer, offset) = self.bulk_home(warp, to, lane, length)?;
         let agent = self.agent_of_groups(warp, from, lane);
         self.check_objects_in(warp, from, lane, at, length)?;
-        self.agent_access(warp, from, (at, length), ((warp.number, lane as u32), agent), Kind::Read)?;
+        let asking = ((warp.number, lane as u32), self.state.block, agent);
+        self.agent_access(warp, from, (at, length), asking, Kind::Read)?;
         let bytes = (at..at + length).map(|byte| read_shared(&self.state.shared, byte, 1) as u8).collect();
         self.put_global((warp, to, lane), (buffer, offset), (bytes, Some(&|n| at + n)), reduce)
     }
@@ -202,7 +268,7 @@ impl Worker<'_> {
             None => Groups { agent: mbarriers.new_agent(), committed: 0 },
         };
         mbarriers.groups.insert(thread, groups);
-        mbarriers.note_asker(groups.agent, from.at, thread);
+        mbarriers.note_asker(groups.agent, from.at, (self.state.block, thread));
         Agent { number: groups.agent, time: groups.committed + 1 }
     }
 
@@ -219,7 +285,7 @@ impl Worker<'_> {
         let length = bytes.len() as u32;
         let bytes = match reduce {
             None => bytes,
-            Some(atomic) => combined(&bytes, atomic, |n, width| memory.load(offset + n, width)),
+            Some(atomic) => combined(&bytes, atomic, |n, width| memory.load(offset + n, width), true),
         };
         let (first, whole) = self.whole_cells(offset as u64, length);
         if memory.watch.is_some() && whole > 0 {
@@ -278,13 +344,13 @@ impl Worker<'_> {
     }
 }
 
-/// What bytes become that are combined, element by element, with those of memory.
-fn combined(bytes: &[u8], atomic: Atomic, old: impl Fn(usize, u32) -> u64) -> Vec<u8> {
+/// What bytes become that are combined, element by element, with those of memory: global memory, or shared.
+fn combined(bytes: &[u8], atomic: Atomic, old: impl Fn(usize, u32) -> u64, global: bool) -> Vec<u8> {
     let width = usize::from(atomic.bits) / 8;
     let element = |n: usize| {
         let mut value = [0; 8];
         value[..width].copy_from_slice(&bytes[n * width..(n + 1) * width]);
-        let new = apply(atomic, old(n * width, width as u32), [u64::from_le_bytes(value), 0], true);
+        let new = apply(atomic, old(n * width, width as u32), [u64::from_le_bytes(value), 0], global);
         new.to_le_bytes().into_iter().take(width)
     };
     (0..bytes.len() / width).flat_map(element).collect()

@@ -45,7 +45,7 @@ pub(super) fn fault(kind: FaultKind, message: String, site: Site, hint: &str) ->
 
 impl Worker<'_> {
     pub(super) fn site_of(&self, warp: &Warp, lane: u32, at: u32) -> Site {
-        self.context.site(self.state.block, warp.number * LANES as u32 + lane, at)
+        self.context.site(self.acting(), warp.number * LANES as u32 + lane, at)
     }
 
     /// A load or store outside memory, misaligned, or of freed memory.
@@ -92,10 +92,10 @@ impl Worker<'_> {
     pub(super) fn shared_in_words(&self, access: &Access) -> String {
         let (start, end) = access.within;
         if end <= self.shared_bytes {
-            return format!("{} (shared memory, {} bytes)", self.shared_name(start).0, end - start);
+            return format!("{} (shared memory{}, {} bytes)", self.shared_name(start).0, self.of_whom(), end - start);
         }
         let names: Vec<&str> = self.context.program.shared.iter().map(|variable| variable.name.as_str()).collect();
-        format!("shared memory ({} bytes: {})", self.shared_bytes, names.join(", "))
+        format!("shared memory{} ({} bytes: {})", self.of_whom(), self.shared_bytes, names.join(", "))
     }
 
     #[inline(never)]

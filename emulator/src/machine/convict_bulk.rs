@@ -2,7 +2,6 @@
 
 use super::block::Worker;
 use super::convict::{fault, place as line};
-use super::lanes::LANES;
 use super::mbarrier::BulkLoad;
 use super::warp::Warp;
 use crate::program::Access;
@@ -36,13 +35,12 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let Some(object) = self.state.mbarriers.live.get(&place) else { return Ok(()) };
         let (init, fenced, block) = (object.init, object.fenced, self.state.block as u32);
-        let then = (init.thread / LANES as u32, init.thread % LANES as u32, init.time);
         let Some(clocks) = self.clocks.as_mut().filter(|_| !fenced) else { return Ok(()) };
-        if clocks.is_proxied(block, (warp.number, lane as u32), then) {
+        if clocks.is_proxied(block, (warp.number, lane as u32), init.then()) {
             return Ok(());
         }
         let site = self.site_of(warp, lane as u32, access.at);
-        let other = self.context.site(self.state.block, init.thread, init.at);
+        let other = self.event_site(init);
         let message = format!(
             "race on the mbarrier {}: initialised by thread {} at {}, told by a bulk copy of thread {} at {}, no fence between",
             self.in_shared_words(place),
@@ -60,7 +58,7 @@ impl Worker<'_> {
     /// A phase ends while a bulk copy is under way that was to tell of it.
     #[inline(never)]
     pub(super) fn convict_left_out(&self, load: &BulkLoad, place: u32) -> Box<Fault> {
-        let site = self.context.site(self.state.block, load.thread, load.at);
+        let site = self.context.site(load.block, load.thread, load.at);
         let object = self.state.mbarriers.live.get(&place);
         let (phase, expected) = object.map_or((0, 0), |object| (object.phase, object.expected));
         let message = format!(
@@ -72,7 +70,7 @@ impl Worker<'_> {
             "is what `expect_tx` names the bytes of all copies of a phase, and does it come before the last arrival?";
         let mut fault = fault(FaultKind::Barrier, message, site, hint);
         if let Some(then) = object.and_then(|object| object.expectation.or(object.last)) {
-            let site = self.context.site(self.state.block, then.thread, then.at);
+            let site = self.event_site(then);
             fault.other = Some(("the last arrival, or expectation:".to_string(), site));
         }
         fault
@@ -81,7 +79,7 @@ impl Worker<'_> {
     /// All threads have left: no bulk copy to their shared memory may be under way.
     pub(super) fn check_left(&self) -> Result<(), Box<Fault>> {
         let Some(load) = self.state.mbarriers.loads.first().filter(|_| self.context.sanitize) else { return Ok(()) };
-        let site = self.context.site(self.state.block, load.thread, load.at);
+        let site = self.context.site(load.block, load.thread, load.at);
         let message = format!(
             "race on {}: the thread block has left while a bulk copy to there is under way",
             self.in_shared_words(load.to)

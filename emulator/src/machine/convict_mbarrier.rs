@@ -5,18 +5,20 @@ use super::convict::{fault, place as line};
 use super::mbarrier::Event;
 use super::probe::Stuck;
 use super::warp::{State, Warp};
-use crate::program::{Access, Extension, Mbarrier, Op};
+use crate::program::{Access, BLOCK_WINDOW, Extension, Mbarrier, Op};
 use crate::{Fault, FaultKind, Site};
+
+const AHEAD: &str = "behind `mbarrier.init` comes `fence.mbarrier_init.release.cluster`, then a cluster barrier: only behind that may other blocks use it";
 
 impl Worker<'_> {
     /// `full (shared memory) at offset 8`.
     pub(super) fn in_shared_words(&self, place: u32) -> String {
         let (name, offset) = self.shared_name(place);
-        format!("{name} (shared memory) at offset {offset}")
+        format!("{name} (shared memory{}) at offset {offset}", self.of_whom())
     }
 
-    fn event_site(&self, event: Event) -> Site {
-        self.context.site(self.state.block, event.thread, event.at)
+    pub(super) fn event_site(&self, event: Event) -> Site {
+        self.context.site(event.block, event.thread, event.at)
     }
 
     fn event_before(fault: &mut Box<Fault>, what: &str, site: Site) {
@@ -50,7 +52,10 @@ impl Worker<'_> {
             return fault;
         }
         let message = format!("use by `{}` of {name}, where no mbarrier was initialised", site.opcode);
-        let hint = "one thread calls `mbarrier.init` for it, and a `__syncthreads()` follows before the others use it";
+        let hint = match self.state.owner == self.state.block {
+            true => "one thread calls `mbarrier.init` for it, and a `__syncthreads()` follows before the others use it",
+            false => AHEAD,
+        };
         fault(FaultKind::Barrier, message, site, hint)
     }
 
@@ -81,15 +86,24 @@ impl Worker<'_> {
         init: Event,
     ) -> Box<Fault> {
         let (site, other) = (self.site_of(warp, lane, access.at), self.event_site(init));
+        let far = init.block != self.state.block;
+        let who = |site: &Site, block: u64| match far {
+            true => self.of_rank(site, block),
+            false => format!("thread {}", site.thread),
+        };
         let message = format!(
-            "the mbarrier {} is initialised by thread {} at {}, and used by thread {} at {}, with no barrier between",
+            "the mbarrier {} is initialised by {} at {}, and used by {} at {}, with no {}barrier between",
             self.in_shared_words(place),
-            other.thread,
+            who(&other, init.block),
             line(&other),
-            site.thread,
-            line(&site)
+            who(&site, self.state.block),
+            line(&site),
+            if far { "fence for it and cluster " } else { "" }
         );
-        let hint = "behind `mbarrier.init` comes a `__syncthreads()`, or the others may use what is none yet";
+        let hint = match far {
+            true => AHEAD,
+            false => "behind `mbarrier.init` comes a `__syncthreads()`, or the others may use what is none yet",
+        };
         let mut fault = fault(FaultKind::Barrier, message, site, hint);
         Self::event_before(&mut fault, "it is initialised here:", other);
         fault
@@ -218,7 +232,7 @@ impl Worker<'_> {
         let (at, lane, address) = stuck.loads.example?;
         let Op::Extended(index) = self.context.program.code[at as usize].op else { return None };
         match self.context.program.extended[index as usize].what {
-            Extension::Mbarrier(Mbarrier::Wait { .. }) => Some((at, lane, address as u32)),
+            Extension::Mbarrier(Mbarrier::Wait { .. }) => Some((at, lane, (address % BLOCK_WINDOW) as u32)),
             _ => None,
         }
     }
@@ -235,9 +249,12 @@ impl Worker<'_> {
         if object.expected > 0 || object.bytes != 0 {
             missing += &format!(", and {} of {} bytes", object.expected - object.bytes, object.expected);
         }
+        let who = match self.context.unit() {
+            1 => format!("thread {}", site.thread),
+            _ => self.of_rank(&site, self.state.block),
+        };
         let mut message = format!(
-            "deadlock: thread {} waits for phase {} of the mbarrier {}: {missing}, and nobody is left who could bring the rest",
-            site.thread,
+            "deadlock: {who} waits for phase {} of the mbarrier {}: {missing}, and nobody is left who could bring the rest",
             object.phase,
             self.in_shared_words(place)
         );

@@ -1,5 +1,6 @@
 //! Races put into words: the two parties, and what is missing between them.
 
+use super::agents::who;
 use super::async_copy::SourceUnderWay;
 use super::block::Worker;
 use super::convict::{fault, place, verb_of};
@@ -9,16 +10,13 @@ use super::ordered::Target;
 use super::warp::Warp;
 use crate::global::BufferMemory;
 use crate::marks::Moment;
-use crate::program::Access;
+use crate::program::{Access, Space};
 use crate::{Fault, FaultKind, Site};
 
 impl Worker<'_> {
     fn race_place(&self, target: Target, offset: u32) -> String {
         match target {
-            Target::Shared => {
-                let (name, offset) = self.shared_name(offset);
-                format!("{name} (shared memory) at offset {offset}")
-            }
+            Target::Shared => self.in_shared_words(offset),
             Target::Global(_, memory) => format!("{} at offset {offset}", memory.name),
         }
     }
@@ -42,12 +40,12 @@ impl Worker<'_> {
         let then = clash.before.access();
         if let Some((other, verb)) = self.agent_site(clash) {
             let message = format!(
-                "race on {}: {verb} by thread {} at {}, {} by thread {} at {}, nothing tells that the first is done",
+                "race on {}: {verb} by {} at {}, {} by {} at {}, nothing tells that the first is done",
                 self.race_place(target, offset),
-                other.thread,
+                who(&other, &site),
                 place(&other),
                 now.kind.verb(),
-                site.thread,
+                who(&site, &other),
                 place(&site)
             );
             let mut fault = fault(FaultKind::Race, message, site, self.agent_hint(clash));
@@ -61,10 +59,23 @@ impl Worker<'_> {
             Missing::Everything if same_block && then.warp != now.warp && self.context.program.needs.partial => {
                 Missing::Participation
             }
+            // Where there are no flags between blocks, none is missing a fence.
+            Missing::Release | Missing::Scope if !same_block && !self.has_flags(then.block, now.block) => {
+                Missing::Everything
+            }
             missing => missing,
         };
         let what = self.race_place(target, offset);
         self.race(&what, site, now.kind.verb(), self.other_site(clash), then.kind.verb(), missing)
+    }
+
+    /// Whether threads of two blocks may order each other by strong accesses.
+    fn has_flags(&self, a: u32, b: u32) -> bool {
+        let program = self.context.program;
+        let size = self.context.shape.cluster_size();
+        program.synchronises_globally
+            || a / size == b / size
+                && program.accesses.iter().any(|access| access.ordered() && access.space != Space::Global)
     }
 
     /// Lanes of one store write different values to one place.
@@ -196,6 +207,7 @@ impl Worker<'_> {
         missing: Missing,
     ) -> Box<Fault> {
         let same_block = site.block == other.block;
+        let same_cluster = !same_block && self.context.shape.are_clustered(site.block, other.block);
         let party = |verb: &str, site: &Site| match same_block {
             true => format!("{verb} by thread {} at {}", site.thread, place(site)),
             false => format!("{verb} by block {}, thread {} at {}", site.block, site.thread, place(site)),
@@ -206,10 +218,12 @@ impl Worker<'_> {
             Missing::Acquire => "no fence or acquire after the read that tells of the first",
             Missing::Release => "no fence or release after the first",
             Missing::Scope => "ordered for the threads of one block only",
+            Missing::Order => "what tells of the first does not order it: it is relaxed, or not of the cluster",
             Missing::Strength => "only one of the two is an atomic or volatile access",
             Missing::Participation => "no barrier between that both take part in",
             Missing::Everything if one_instruction => "one instruction, different values",
             Missing::Everything if same_block => "no barrier between",
+            Missing::Everything if same_cluster => "no cluster barrier between",
             Missing::Everything if self.context.program.synchronises_globally => "nothing orders the two",
             Missing::Everything => "nothing orders thread blocks",
         };
@@ -219,16 +233,28 @@ impl Worker<'_> {
             Missing::Acquire => {
                 "after a flag or counter was read, a `__threadfence()` comes before what it guards, and a barrier before other threads use it"
             }
+            Missing::Release if same_cluster => {
+                "between blocks of a cluster the write of a flag is a release of the cluster (`.release.cluster`), or behind a fence of it"
+            }
             Missing::Release => {
                 "before a flag or counter is written, a `__threadfence()` comes behind what it guards; a barrier puts other threads' writes before it"
             }
+            Missing::Scope if same_cluster => {
+                "between blocks of a cluster, both sides name `.cluster` or a wider scope: fences and accesses of `.cta` order the threads of one block"
+            }
             Missing::Scope => {
                 "threads of two blocks need `__threadfence()` and plain atomics: those with `_block` order the threads of one block"
+            }
+            Missing::Order => {
+                "between blocks of a cluster, an arrival or a write that tells is a release of the cluster (`.release.cluster`), and the wait an acquire of it: without a scope they are of one block"
             }
             Missing::Strength => {
                 "what several thread blocks use at once takes atomics or `volatile` on all sides; a plain access must be ordered by a flag"
             }
             Missing::Participation => "a named barrier orders only the threads that take part in it",
+            Missing::Everything if same_cluster => {
+                "between blocks of a cluster, a cluster barrier (`cluster.sync()`) comes between the two, with its arrival and its wait; `__syncthreads()` is of one block"
+            }
             Missing::Everything => match same_block {
                 true if why.starts_with("one") => {
                     "two threads write one place: does the index use every coordinate of the thread?"

@@ -26,8 +26,13 @@ impl Worker<'_> {
     /// A warp repeats itself, and nobody is left to change what it reads: not the blocks that are put aside, and not those
     /// that have not started.
     #[inline(never)]
-    pub(super) fn convict_wait(&self, stuck: Stuck, aside: &[&BlockState], unstarted: u64) -> Box<Fault> {
-        if let Some(fault) = self.stuck.iter().chain([&stuck]).find_map(|stuck| self.convict_phase(stuck)) {
+    pub(super) fn convict_wait(&self, stuck: Stuck, all: &[Stuck], unstarted: u64) -> Box<Fault> {
+        let own = || self.stuck.iter().filter(|other| other.block == stuck.block).chain([&stuck]);
+        if let Some(mut fault) = own().find_map(|stuck| self.convict_phase(stuck)) {
+            fault.message += &self.others_in_words(&stuck, all);
+            return fault;
+        }
+        if let Some(fault) = self.convict_cluster_deadlock(&stuck, all) {
             return fault;
         }
         let warp = &self.state.warps[stuck.warp as usize];
@@ -47,8 +52,9 @@ impl Worker<'_> {
         if waiting > 0 {
             message += &format!("; {waiting} other warps of its block wait at barriers");
         }
-        if aside.len() > 1 {
-            message += &format!("; {} thread blocks have started and wait", aside.len());
+        message += &self.others_in_words(&stuck, all);
+        if self.aside.len() > 1 {
+            message += &format!("; {} thread blocks have started and wait", self.aside.len());
         }
         if unstarted > 0 {
             message +=
@@ -78,6 +84,15 @@ impl Worker<'_> {
                 format!("{name} (shared memory) at offset {offset}")
             }
         }
+    }
+
+    /// The instruction at which a warp of a block waits, for the first lane that does.
+    pub(super) fn where_warp_is(&self, state: &BlockState, number: u32) -> Option<Site> {
+        let warp = state.warps.get(number as usize)?;
+        let path = warp.paths.iter().find(|path| path.wait != Wait::No)?;
+        let block = &self.context.program.blocks[path.block as usize];
+        let at = block.exit_info.unwrap_or(block.end.saturating_sub(1));
+        Some(self.context.site(state.block, number * LANES as u32 + (path.mask & warp.live).trailing_zeros(), at))
     }
 
     /// The instruction at which a warp waits, for the first lane that does.

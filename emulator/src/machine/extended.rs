@@ -4,7 +4,7 @@ use super::alu::set_predicate;
 use super::block::Worker;
 use super::dispatch;
 use super::global_access::Road;
-use super::lanes::{LANES, mask_where};
+use super::lanes::{LANES, each, mask_where};
 use super::mbarrier::pending_count;
 use super::warp::Warp;
 use crate::Fault;
@@ -34,6 +34,28 @@ impl Worker<'_> {
                 self.check_whole_warp(warp, mask, at)?;
                 dispatch::multiply(warp, extended, multiply, self.context.generation);
             }
+            Extension::MapToRank { generic } => {
+                let (&(file, from), &(_, rank)) = (&extended.reads[0], &extended.reads[1]);
+                let mut out = <[u64; LANES]>::default();
+                for lane in each(mask) {
+                    let (address, rank) = (warp.wide(file, from, lane), warp.wide(File::R, rank, lane));
+                    out[lane] = self.map_to_rank(warp, (lane, at), (address, rank, generic))?;
+                }
+                let (file, d) = extended.writes[0];
+                warp.set_wide(file, d, &out, mask);
+            }
+            Extension::RankOf { generic } => {
+                let (&(file, from), &(_, d)) = (&extended.reads[0], &extended.writes[0]);
+                let mut out = <[u64; LANES]>::default();
+                for lane in each(mask) {
+                    // The rank of an address is what `mapa` to that rank does not change.
+                    let address = warp.wide(file, from, lane);
+                    self.map_to_rank(warp, (lane, at), (address, 0, generic))?;
+                    out[lane] = address >> 24 & 0xff;
+                }
+                warp.set_wide(File::R, d, &out, mask);
+            }
+            Extension::ClusterBarrier(deed) => return self.cluster_barrier(warp, extended, deed, (mask, at)),
             Extension::Mbarrier(deed) => return self.mbarrier(warp, extended, deed, mask),
             Extension::Bulk(bulk) => return self.bulk(warp, extended, bulk, mask),
             Extension::Group(group) => return self.group(warp, group, (mask, at)),
@@ -51,7 +73,7 @@ impl Worker<'_> {
                 }
                 return self.change_map(warp, extended, deed, mask);
             }
-            Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect => {
+            Extension::Match { .. } | Extension::Reduce(..) | Extension::Elect | Extension::Converge => {
                 unreachable!("lanes meet for these at the end of a block")
             }
             Extension::Print => return self.print(warp, extended, mask, at),

@@ -84,7 +84,6 @@ pub(super) fn evaluate(code: General, [a, b, c, d]: [u64; 4]) -> u64 {
 fn in_space(window: Window, address: u64) -> bool {
     let inside = |start: u64| in_window(address, start);
     match window {
-        Window::Shared => inside(SHARED_WINDOW),
         Window::Local => inside(LOCAL_WINDOW),
         Window::Const => inside(CONST_WINDOW),
         Window::Parameter => inside(PARAMETER_WINDOW),

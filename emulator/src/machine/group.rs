@@ -276,16 +276,16 @@ impl Worker<'_> {
         let agent = Agent { number, time };
         let all = ranges(b.chunks.iter().copied());
         for access in a.iter().map(|a| a.access).chain([b.access]) {
-            self.state.mbarriers.note_asker(number, access.at, warps[0].number * LANES as u32);
+            self.state.mbarriers.note_asker(number, access.at, (self.state.block, warps[0].number * LANES as u32));
         }
         for (n, warp) in warps.iter().enumerate() {
             if let Some(a) = a {
                 for range in ranges(a.chunks_of(n)) {
-                    self.agent_access(warp, a.access, range, ((warp.number, 0), agent), Kind::Read)?;
+                    self.agent_access(warp, a.access, range, ((warp.number, 0), self.state.block, agent), Kind::Read)?;
                 }
             }
             for range in &all {
-                self.agent_access(warp, b.access, *range, ((warp.number, 0), agent), Kind::Read)?;
+                self.agent_access(warp, b.access, *range, ((warp.number, 0), self.state.block, agent), Kind::Read)?;
             }
         }
         Ok(())

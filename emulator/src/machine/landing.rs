@@ -17,7 +17,10 @@ impl Worker<'_> {
         }
         while let Some(n) = self.state.mbarriers.loads.iter().position(|load| load.barrier == place) {
             let load = self.state.mbarriers.loads.remove(n);
-            self.land_bulk(&load)?;
+            self.on_behalf = (load.block != self.state.block).then_some(load.block);
+            let landed = self.land_bulk(&load);
+            self.on_behalf = None;
+            landed?;
         }
         Ok(())
     }
@@ -66,7 +69,7 @@ impl Worker<'_> {
             return Err(self.convict_arrivals(who, access, deferred.lane as usize, deferred.place, 1));
         }
         object.pending -= 1;
-        object.last = Some(Event { thread, at: deferred.at, time: 0 });
+        object.last = Some(Event { block: self.state.block, thread, at: deferred.at, time: 0 });
         self.end_phase(who, access, (deferred.lane as usize, deferred.place))
     }
 

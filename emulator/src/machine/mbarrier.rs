@@ -8,11 +8,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::block::Worker;
 use super::lanes::{LANES, each, mask_where};
-use super::order::Agent;
+use super::order::{Agent, Then};
 use super::ordered::parts;
 use super::tensor_box::Pieces;
 use super::warp::Warp;
-use crate::program::{Access, Arrive, Extended, Mbarrier as Deed, Order, SHARED_WINDOW, Space, in_window};
+use crate::program::{
+    Access, Arrive, Atomic, Extended, Mbarrier as Deed, Order, SHARED_WINDOW, Scope, Space, in_window,
+};
 use crate::{Fault, FaultKind};
 
 /// The largest number of arrivals, and of bytes that are missing or too many.
@@ -28,8 +30,8 @@ pub(super) struct Mbarriers {
     pub dead: BTreeMap<u32, Event>,
     /// Agents so far.
     agents: u32,
-    /// The thread that asked an agent for what an instruction does.
-    askers: HashMap<(u32, u32), u32>,
+    /// The thread that asked an agent for what an instruction does, and its block.
+    askers: HashMap<(u32, u32), (u64, u32)>,
     /// Arrivals that wait for a thread's copies.
     pub deferred: Vec<Deferred>,
     /// Bulk copies to shared memory that have not landed.
@@ -51,14 +53,31 @@ pub(super) struct BulkLoad {
     pub words: Vec<u32>,
     /// Which bytes of these, from their start on, it brings: where some begin, and how many they are.
     pub pieces: Pieces,
+    /// How the words are combined with those that stand there, if they are.
+    pub reduce: Option<Atomic>,
     /// Bytes, from its start on, that nobody wrote at the source.
     pub unwritten: Vec<u32>,
+    /// How many places of global memory it reads, each of which is watched.
+    pub sources: usize,
+    /// Who asked for it: block, thread, instruction and access.
+    pub block: u64,
     pub thread: u32,
     pub at: u32,
     pub to_index: u32,
 }
 
 impl BulkLoad {
+    /// One of adjacent words, to a place of which a barrier is told; asked for by a block's thread at an instruction's access.
+    pub fn whole(
+        (barrier, to, words): (u32, u32, Vec<u32>),
+        reduce: Option<Atomic>,
+        unwritten: Vec<u32>,
+        (block, thread, at, to_index): (u64, u32, u32, u32),
+    ) -> BulkLoad {
+        let pieces = vec![(0, 4 * words.len() as u32)];
+        BulkLoad { barrier, to, words, pieces, reduce, unwritten, sources: 1, block, thread, at, to_index }
+    }
+
     /// Bytes that it brings.
     pub fn bytes(&self) -> u32 {
         self.pieces.iter().map(|(_, length)| length).sum()
@@ -75,6 +94,7 @@ pub(super) struct Groups {
 /// A thread at an instruction, and its time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Event {
+    pub block: u64,
     pub thread: u32,
     pub at: u32,
     pub time: u32,
@@ -142,12 +162,20 @@ impl Mbarriers {
     }
 
     /// Notes who asked an agent for what an instruction does.
-    pub fn note_asker(&mut self, agent: u32, at: u32, thread: u32) {
-        self.askers.insert((agent, at), thread);
+    pub fn note_asker(&mut self, agent: u32, at: u32, asker: (u64, u32)) {
+        self.askers.insert((agent, at), asker);
     }
 
-    pub fn asker(&self, agent: u32, at: u32) -> Option<u32> {
+    pub fn asker(&self, agent: u32, at: u32) -> Option<(u64, u32)> {
         self.askers.get(&(agent, at)).copied()
+    }
+}
+
+impl Event {
+    /// What the order model has of it.
+    pub fn then(self) -> Then {
+        let (warp, lane) = (self.thread / LANES as u32, self.thread % LANES as u32);
+        Then { block: self.block as u32, warp, lane, time: self.time }
     }
 }
 
@@ -173,35 +201,23 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let program = self.context.program;
         let access = &program.accesses[extended.accesses[0] as usize];
-        let offsets = self.shared_offsets(warp, access, mask)?;
         let given: [u64; LANES] = match extended.reads.first() {
             Some(&(file, slot)) => std::array::from_fn(|lane| warp.wide(file, slot, lane)),
             None => [1; LANES],
         };
         let mut out = <[u64; LANES]>::default();
-        for (lanes, place) in parts(&offsets, mask, true) {
-            if deed == Deed::Init {
-                self.init_mbarrier(warp, access, (lanes, place), &given)?;
-                continue;
-            }
-            self.check_mbarrier(warp, access, lanes, place)?;
-            match deed {
-                Deed::Init => {}
-                Deed::Invalidate => self.invalidate(warp, access, (lanes, place))?,
-                Deed::Expect | Deed::Complete => {
-                    for lane in each(lanes) {
-                        let bytes = given[lane] as u32 as i64;
-                        let bytes = if deed == Deed::Expect { bytes } else { -bytes };
-                        self.expect(warp, access, (lane, place), bytes)?;
-                    }
-                }
-                Deed::Arrive(arrive) => self.arrive_at(warp, access, (lanes, place), (arrive, &given), &mut out)?,
-                Deed::Wait { parity, order } => {
-                    self.test_phase(warp, access, (lanes, place), (parity, order, &given), &mut out)?;
-                }
-                Deed::AfterCopies { counts } => self.arrive_after_copies(warp, access, (lanes, place), counts),
+        if self.may_be_elsewhere(access) {
+            self.shared_addresses(warp, access, mask)?;
+            let at_peer = |worker: &mut Self, warp: &mut Warp, lanes: u32| {
+                let offsets = worker.offsets(warp, access, lanes)?;
+                worker.mbarrier_at(warp, access, deed, (&offsets, lanes), (&given, &mut out))
+            };
+            if self.at_each_rank(warp, access, mask, at_peer)?.is_some() {
+                return Ok(());
             }
         }
+        let offsets = self.shared_offsets(warp, access, mask)?;
+        self.mbarrier_at(warp, access, deed, (&offsets, mask), (&given, &mut out))?;
         if let Some(&(file, d)) = extended.writes.first() {
             warp.set_wide(file, d, &out, mask);
         }
@@ -211,13 +227,65 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Where lanes access shared memory, by whatever addresses.
+    /// The same at the shared memory at hand, where the lanes name barriers by these offsets.
+    fn mbarrier_at(
+        &mut self,
+        warp: &mut Warp,
+        access: &Access,
+        deed: Deed,
+        (offsets, mask): (&[u32; LANES], u32),
+        (given, out): (&[u64; LANES], &mut [u64; LANES]),
+    ) -> Result<(), Box<Fault>> {
+        for (lanes, place) in parts(offsets, mask, true) {
+            if deed == Deed::Init {
+                self.init_mbarrier(warp, access, (lanes, place), given)?;
+                continue;
+            }
+            self.check_mbarrier(warp, access, lanes, place)?;
+            match deed {
+                Deed::Init => {}
+                Deed::Invalidate => self.invalidate(warp, access, (lanes, place))?,
+                Deed::Expect | Deed::Complete => {
+                    let block = self.state.block;
+                    if let Some(clocks) = self.clocks.as_mut().filter(|_| block != self.state.owner) {
+                        // Who sees the phase knows that this is over.
+                        let relaxed = (Order::Relaxed, Scope::Cta);
+                        clocks.arrive_in_memory(block as u32, place, (warp.number, lanes), relaxed);
+                    }
+                    for lane in each(lanes) {
+                        let bytes = given[lane] as u32 as i64;
+                        let bytes = if deed == Deed::Expect { bytes } else { -bytes };
+                        self.expect(warp, access, (lane, place), bytes)?;
+                    }
+                }
+                Deed::Arrive(arrive) => self.arrive_at(warp, access, (lanes, place), (arrive, given), out)?,
+                Deed::Wait { parity, order, scope } => {
+                    self.test_phase(warp, access, (lanes, place), (parity, (order, scope), given), out)?;
+                }
+                Deed::AfterCopies { counts } => self.arrive_after_copies(warp, access, (lanes, place), counts),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an access may go to another block's shared memory.
+    pub(super) fn may_be_elsewhere(&self, access: &Access) -> bool {
+        self.context.shape.cluster_size() > 1 && (access.of_cluster || access.space == Space::Generic)
+    }
+
+    /// Where lanes access the shared memory at hand, by whatever addresses.
     pub(super) fn shared_offsets(
         &self,
         warp: &mut Warp,
         access: &Access,
         mask: u32,
     ) -> Result<[u32; LANES], Box<Fault>> {
+        self.shared_addresses(warp, access, mask)?;
+        self.offsets(warp, access, mask)
+    }
+
+    /// The addresses of lanes in shared memory.
+    pub(super) fn shared_addresses(&self, warp: &mut Warp, access: &Access, mask: u32) -> Result<(), Box<Fault>> {
         warp.set_addresses(access, mask);
         if access.space == Space::Generic {
             let all = warp.scratch.addresses.0;
@@ -228,13 +296,16 @@ impl Worker<'_> {
             }
             warp.narrow_addresses(&all, mask, SHARED_WINDOW);
         }
-        self.offsets(warp, access, mask)
+        Ok(())
     }
 
     pub(super) fn event(&mut self, warp: &Warp, lane: usize, at: u32) -> Event {
-        let block = self.state.block as u32;
-        let time = self.clocks.as_mut().map_or(0, |clocks| clocks.time(block, warp.number));
-        Event { thread: warp.number * LANES as u32 + lane as u32, at, time }
+        let block = self.acting();
+        let time = match &mut self.clocks {
+            Some(clocks) if self.on_behalf.is_none() => clocks.time(block as u32, warp.number),
+            _ => 0,
+        };
+        Event { block, thread: warp.number * LANES as u32 + lane as u32, at, time }
     }
 
     fn init_mbarrier(
@@ -301,15 +372,15 @@ impl Worker<'_> {
         let Some(object) = self.state.mbarriers.live.get_mut(&place) else {
             return Err(self.convict_no_object(warp, access, lane as usize, place));
         };
-        match object.users.iter_mut().find(|(_, user)| user.thread / LANES as u32 == warp.number) {
+        let own = |user: &Event| (user.block, user.thread / LANES as u32) == (now.block, warp.number);
+        match object.users.iter_mut().find(|(_, user)| own(user)) {
             Some(user) => *user = (lanes, now),
             None => object.users.push((lanes, now)),
         }
         let init = object.init;
-        let then = (init.thread / LANES as u32, init.thread % LANES as u32, init.time);
         let block = self.state.block as u32;
         let Some(clocks) = &mut self.clocks else { return Ok(()) };
-        match clocks.ignorant(block, (warp.number, lanes), then) {
+        match clocks.ignorant(block, (warp.number, lanes), init.then(), true) {
             0 => Ok(()),
             lanes => Err(self.convict_unknown_object(warp, access, lanes.trailing_zeros(), place, init)),
         }
@@ -328,10 +399,10 @@ impl Worker<'_> {
             let other = user.thread / LANES as u32;
             // One lane may speak for those that have met it: libraries do so.
             let unknown = |of: usize| {
-                let then = (other, of as u32, user.time);
-                clocks.ignorant(block, (warp.number, 1 << lane), then) != 0
+                let then = Then { lane: of as u32, ..user.then() };
+                clocks.ignorant(block, (warp.number, 1 << lane), then, false) != 0
             };
-            if other != warp.number && each(u32::MAX).all(unknown) {
+            if (user.block, other) != (self.state.block, warp.number) && each(u32::MAX).all(unknown) {
                 let thread = other * LANES as u32 + lanes.trailing_zeros();
                 return Err(self.convict_end_of_object(warp, access, lane, place, Event { thread, ..user }));
             }
@@ -393,7 +464,7 @@ impl Worker<'_> {
             return Err(self.convict_arrivals(warp, access, lane, place, all));
         }
         if let Some(clocks) = &mut self.clocks {
-            clocks.arrive_in_memory(block, place, (warp.number, lanes), arrive.order);
+            clocks.arrive_in_memory(block, place, (warp.number, lanes), (arrive.order, arrive.scope));
         }
         for lane in each(lanes) {
             let now = self.event(warp, lane, access.at);
@@ -461,7 +532,7 @@ impl Worker<'_> {
         warp: &mut Warp,
         access: &Access,
         (lanes, place): (u32, u32),
-        (parity, order, given): (bool, Order, &[u64; LANES]),
+        (parity, order, given): (bool, (Order, Scope), &[u64; LANES]),
         out: &mut [u64; LANES],
     ) -> Result<(), Box<Fault>> {
         let Some(object) = self.state.mbarriers.live.get(&place) else { return Ok(()) };
@@ -504,5 +575,8 @@ impl Worker<'_> {
         let own = |thread: u32| thread / LANES as u32 == warp.number && mask >> (thread % LANES as u32) & 1 == 1;
         let all = self.state.mbarriers.live.values_mut();
         all.filter(|object| own(object.init.thread)).for_each(|object| object.fenced = true);
+        if let Some(clocks) = &mut self.clocks {
+            clocks.fence_beginnings(self.state.block as u32, (warp.number, mask), warp.live);
+        }
     }
 }

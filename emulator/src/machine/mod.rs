@@ -9,6 +9,7 @@
 //! | both, of all other kernels | `ordered`, over the order model `order` | by one function, `order_access` |
 //! | copies and barriers that go on beside the threads | `mbarrier`, `bulk`, `tensor_copy` and `landing`, as agents of `order` | where one is asked for, lands, or is waited for |
 //! | registers that a product of a warpgroup uses | `in_flight` | before each instruction, where a kernel has such products |
+//! | who comes to another block's shared memory, and whether that has started or may leave | `peers`, over `order` | where an address lies elsewhere |
 //! | values that nobody wrote | `taint`, over `shadow` | before each instruction, once there is any |
 //! | counts | `tally` | a basic block at a time; of memory, an access's pattern at a time |
 //! | what a block accesses; what changes in a loop | `tracing`; `probe` | by copies of the interpreter, `TRACED` and `PROBED` |
@@ -33,8 +34,10 @@ mod block;
 mod bulk;
 mod calls;
 mod cells;
+mod cluster;
 mod convict;
 mod convict_bulk;
+mod convict_cluster;
 mod convict_group;
 mod convict_mbarrier;
 mod convict_race;
@@ -64,12 +67,14 @@ mod order;
 mod ordered;
 mod ordering;
 mod paths;
+mod peers;
 mod polls;
 mod print;
 mod probe;
 mod race;
 mod registers;
 mod run;
+mod send;
 mod shadow;
 mod shared_access;
 mod state;

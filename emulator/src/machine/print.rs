@@ -61,7 +61,7 @@ impl Worker<'_> {
             }
             let said: usize = self.tally.said.iter().map(|said| said.printed.text.len().max(1)).sum();
             if said < MOST {
-                let (turn, site) = (self.context.turn(self.block()), self.site_of(warp, lane as u32, at));
+                let (turn, site) = (self.context.turn_of(self.block()), self.site_of(warp, lane as u32, at));
                 self.tally.said.push(Said { turn, printed: Printed { text, site } });
             }
         }
@@ -98,7 +98,7 @@ impl Worker<'_> {
     fn bytes_at(&self, warp: &Warp, lane: usize, address: u64, bytes: u64) -> Option<u64> {
         let inside = |window: u64, size: u64| {
             let at = address.wrapping_sub(window);
-            Some(at).filter(|at| at + bytes <= size)
+            Some(at).filter(|at| at.checked_add(bytes).is_some_and(|end| end <= size))
         };
         let program = self.context.program;
         if in_window(address, LOCAL_WINDOW) {
@@ -106,7 +106,7 @@ impl Worker<'_> {
             return Some(little(warp.local.get(at as usize..)?.get(..bytes as usize)?));
         }
         if in_window(address, SHARED_WINDOW) {
-            let at = inside(SHARED_WINDOW, self.shared_bytes.into())?;
+            let at = inside(SHARED_WINDOW + self.state.base, self.shared_bytes.into())?;
             let byte = |at: u64| self.state.shared.get(at as usize / 4).map(|word| word >> (8 * (at % 4)) & 0xff);
             return (0..bytes).rev().try_fold(0, |value, n| Some(value << 8 | u64::from(byte(at + n)?)));
         }

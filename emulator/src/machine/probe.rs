@@ -12,7 +12,7 @@ use super::shared_access::read_shared;
 use super::warp::{Path, State, Warp};
 use crate::Fault;
 use crate::global::locate;
-use crate::program::{Access, Extension, Mbarrier, Op, SHARED_WINDOW, Space, in_window};
+use crate::program::{Access, ClusterBarrier, Extension, Mbarrier, Op, SHARED_WINDOW, Space, in_window};
 
 /// How many blocks of code a warp is run on in search of a state that comes again.
 const STEPS: u32 = 1 << 12;
@@ -46,6 +46,9 @@ pub(super) struct Loads {
     /// A barrier in shared memory, or the clock.
     pub barrier: bool,
     pub clock: bool,
+    /// The barrier of the cluster, or shared memory.
+    pub cluster: bool,
+    pub shared: bool,
     /// An instruction of these, a lane, and where it reads.
     pub example: Option<(u32, u32, u64)>,
 }
@@ -69,15 +72,17 @@ impl Loads {
             global: self.global | other.global,
             barrier: self.barrier | other.barrier,
             clock: self.clock | other.clock,
+            cluster: self.cluster | other.cluster,
+            shared: self.shared | other.shared,
             example,
         }
     }
 }
 
 impl Stuck {
-    /// Whether another thread block may set it free.
-    pub fn reads_global_memory(&self) -> bool {
-        self.loads.global
+    /// Whether it waits at the barrier of its cluster.
+    pub(super) fn waits_for_cluster(&self) -> bool {
+        self.loads.cluster && !self.loads.barrier
     }
 }
 
@@ -131,6 +136,13 @@ impl Worker<'_> {
         Ok(found)
     }
 
+    /// Whether another thread block may set a warp free that repeats itself.
+    pub(super) fn others_may_free(&self, stuck: &Stuck) -> bool {
+        let loads = stuck.loads;
+        loads.global && self.context.program.synchronises_globally
+            || self.context.unit() > 1 && (loads.cluster || loads.barrier || loads.shared)
+    }
+
     /// Whether a warp repeats itself, on all of its paths.
     fn probe_warp(&mut self, warp: &mut Warp) -> Result<Option<Stuck>, Box<Fault>> {
         let (mut lanes, mut loads) = (0, Loads::default());
@@ -144,7 +156,7 @@ impl Worker<'_> {
             if warp.choose_without(lanes) || warp.go_ahead() {
                 continue;
             }
-            if loads.clock && !loads.barrier {
+            if loads.clock && !loads.barrier && !loads.cluster {
                 return Ok(None);
             }
             let block = &self.context.program.blocks[path.block as usize];
@@ -196,6 +208,11 @@ impl Worker<'_> {
                         let loads = Loads { barrier: true, example, ..Loads::default() };
                         return self.seen.loads = self.seen.loads.and(loads);
                     }
+                    (Extension::ClusterBarrier(ClusterBarrier::Test), _) => {
+                        let loads = Loads { cluster: true, ..Loads::default() };
+                        return self.seen.loads = self.seen.loads.and(loads);
+                    }
+                    (Extension::MapToRank { .. } | Extension::RankOf { .. }, _) => return,
                     (Extension::Clock { .. }, _) if self.frozen.is_some() => return self.seen.loads.clock = true,
                     (
                         Extension::Multiply(_)
@@ -213,6 +230,7 @@ impl Worker<'_> {
         let pieces = self.pieces(warp, &program.accesses[access as usize], mask);
         if load {
             self.seen.loads.global |= pieces.iter().any(|piece| !piece.shared);
+            self.seen.loads.shared |= pieces.iter().any(|piece| piece.shared);
             let example = pieces.first().map(|piece| (at, piece.lane, piece.address));
             self.seen.loads.example = self.seen.loads.example.or(example);
         }
@@ -256,8 +274,9 @@ impl Worker<'_> {
             return None;
         }
         if shared {
-            let fits = address + u64::from(bytes) <= self.shared_bytes.into();
-            return fits.then(|| read_shared(&self.state.shared, address as u32, bytes));
+            let (words, at) = self.words_at(address)?;
+            let fits = at + u64::from(bytes) <= self.shared_bytes.into();
+            return fits.then(|| read_shared(words, at as u32, bytes));
         }
         let (buffer, offset) = locate(address);
         let memory = self.context.memory.buffers.get(buffer)?;

@@ -9,7 +9,7 @@ use super::ordered::{Deed, Target};
 use super::race::Stamp;
 use super::warp::{Scratch, Warp};
 use crate::access::{self, SharedCost};
-use crate::program::Access;
+use crate::program::{Access, BLOCK_WINDOW};
 use crate::{Fault, FaultKind};
 
 /// The pattern that an instruction showed last.
@@ -107,7 +107,7 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
         if !self.set_offsets(warp, access) {
-            return Err(self.convict_shared_address(warp, access, mask));
+            return self.load_elsewhere::<CPU>(warp, index, mask);
         }
         let stamp = self.stamp(warp, access.at);
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, true);
@@ -139,7 +139,7 @@ impl Worker<'_> {
     pub(super) fn store_shared(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
         let access = &self.context.program.accesses[index as usize];
         if !self.set_offsets(warp, access) {
-            return Err(self.convict_shared_address(warp, access, mask));
+            return self.store_elsewhere(warp, index, mask);
         }
         let (stamp, under_way) = (self.stamp(warp, access.at), self.epoch_under_way());
         self.state.writes += 1;
@@ -212,34 +212,79 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// The addresses as offsets. Says whether all lie within shared memory and are aligned.
+    /// A load of which not all addresses lie in the shared memory at hand: of other blocks' of the cluster, or a fault.
+    #[inline(never)]
+    fn load_elsewhere<const CPU: u8>(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
+        let access = &self.context.program.accesses[index as usize];
+        let load = |worker: &mut Self, warp: &mut Warp, lanes: u32| {
+            let before = worker.tally.shared[index as usize];
+            worker.load_shared::<CPU>(warp, index, lanes)?;
+            if worker.state.owner != worker.state.block {
+                worker.tally.leave_to_peers(index as usize, before);
+            }
+            Ok(())
+        };
+        match self.at_each_rank(warp, access, mask, load)? {
+            Some(()) => Ok(()),
+            None => Err(self.convict_shared_address(warp, access, mask)),
+        }
+    }
+
+    #[inline(never)]
+    fn store_elsewhere(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
+        let access = &self.context.program.accesses[index as usize];
+        let store = |worker: &mut Self, warp: &mut Warp, lanes: u32| {
+            let before = worker.tally.shared[index as usize];
+            worker.store_shared(warp, index, lanes)?;
+            if worker.state.owner != worker.state.block {
+                worker.tally.leave_to_peers(index as usize, before);
+            }
+            Ok(())
+        };
+        match self.at_each_rank(warp, access, mask, store)? {
+            Some(()) => Ok(()),
+            None => Err(self.convict_shared_address(warp, access, mask)),
+        }
+    }
+
+    /// The addresses as offsets. Says whether all lie within the shared memory at hand and are aligned.
     #[inline(always)]
     pub(super) fn set_offsets(&self, warp: &mut Warp, access: &Access) -> bool {
-        let bytes = u64::from(access.bytes());
-        let start = u64::from(access.within.0);
-        let room = u64::from(access.within.1.min(self.shared_bytes)).saturating_sub(start);
+        let (bytes, base) = (u64::from(access.bytes()), self.state.base);
+        let start = base + u64::from(access.within.0);
+        let room = (base + u64::from(access.within.1.min(self.shared_bytes))).saturating_sub(start);
         let limit = room.wrapping_sub(bytes);
         let (mut outside, mut low) = (room < bytes, 0);
         let Scratch { addresses, offsets } = &mut *warp.scratch;
         for lane in 0..LANES {
             outside |= addresses.0[lane].wrapping_sub(start) > limit;
             low |= addresses.0[lane];
-            offsets.0[lane] = addresses.0[lane] as u32;
+            offsets.0[lane] = addresses.0[lane].wrapping_sub(base) as u32;
         }
         !outside && low & (bytes - 1) == 0
     }
 
     #[inline(never)]
     pub(super) fn convict_shared_address(&self, warp: &Warp, access: &Access, mask: u32) -> Box<Fault> {
-        let (bytes, addresses) = (u64::from(access.bytes()), &warp.scratch.addresses.0);
+        let bytes = u64::from(access.bytes());
+        let addresses = warp.scratch.addresses.0.map(|address| address.wrapping_sub(self.state.base));
         let (start, end) = (u64::from(access.within.0), u64::from(access.within.1.min(self.shared_bytes)));
         let fits = |at: u64| at >= start && at.checked_add(bytes).is_some_and(|last| last <= end);
         let bad = each(mask).find(|&lane| !fits(addresses[lane]) || addresses[lane] % bytes != 0).unwrap_or(0);
         let address = addresses[bad];
         if fits(address) {
             let (name, offset) = self.shared_name(address as u32);
-            let what = format!("of {name} (shared memory) at offset {offset}, which is no multiple of {bytes}");
+            let whose = self.of_whom();
+            let what = format!("of {name} (shared memory{whose}) at offset {offset}, which is no multiple of {bytes}");
             return self.convict_access(warp, access, bad, FaultKind::Misaligned, &what);
+        }
+        let (all, size) = (address.wrapping_add(self.state.base), u64::from(self.context.shape.cluster_size()));
+        if size > 1 && all < size * BLOCK_WINDOW && !self.may_be_elsewhere(access) {
+            let what = format!(
+                "at address {all:#x}, which is of block rank {}, by an instruction for own shared memory",
+                all / BLOCK_WINDOW
+            );
+            return self.convict_own_only(warp, access, bad, &what);
         }
         let (side, offset) = match (address as i64) < start as i64 {
             true => ("before the start", address as i64 - start as i64),

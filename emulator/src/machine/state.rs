@@ -1,10 +1,13 @@
 //! All that a thread block is while it runs. A worker steps one at a time; one that waits for another block is put
 //! aside as it is, and gone on with later.
 
+use std::collections::BTreeMap;
+
 use super::barrier::Barriers;
 use super::cells::Cells;
 use super::lanes::LANES;
 use super::mbarrier::Mbarriers;
+use super::peers::Visit;
 use super::race::EPOCH_LIMIT;
 use super::registers::Registers;
 use super::warp::Warp;
@@ -14,6 +17,10 @@ use crate::machine::Context;
 pub(crate) struct BlockState {
     /// Its number in the grid.
     pub block: u64,
+    /// The thread block of which it has the shared memory: itself, unless another one's is lent to it; and where the
+    /// addresses of that begin.
+    pub(super) owner: u64,
+    pub(super) base: u64,
     /// (On the heap, so that one is taken out of the list by moving a pointer.)
     #[expect(clippy::vec_box, reason = "see above")]
     pub(super) warps: Vec<Box<Warp>>,
@@ -43,7 +50,12 @@ pub(crate) struct BlockState {
     pub(super) mbarriers: Mbarriers,
     /// Asynchronous copies of all warps that have not landed.
     pub(super) copies_under_way: u32,
+    /// Accesses to its shared memory by other thread blocks.
+    pub(super) visits: BTreeMap<(u64, u32), Vec<Visit>>,
 }
+
+/// The number of no thread block.
+pub(super) const NOBODY: u64 = u64::MAX;
 
 impl BlockState {
     /// Room for a thread block of the launch, which `start` makes a particular one.
@@ -54,10 +66,25 @@ impl BlockState {
         let cells = if context.sanitize { bytes.div_ceil(program.shared_grain) } else { 0 };
         BlockState {
             warps: (0..warps).map(|number| Box::new(Warp::new(program, number))).collect(),
+            block: NOBODY,
             shared: vec![u32::default(); bytes.div_ceil(4) as usize],
             cells: Cells::new(cells as usize),
             ..BlockState::default()
         }
+    }
+
+    /// Two thread blocks exchange their shared memory, and all that is known of it.
+    pub(super) fn exchange_memory(&mut self, other: &mut BlockState) {
+        use std::mem::swap;
+        swap(&mut self.owner, &mut other.owner);
+        swap(&mut self.base, &mut other.base);
+        swap(&mut self.shared, &mut other.shared);
+        swap(&mut self.cells, &mut other.cells);
+        swap(&mut self.epoch, &mut other.epoch);
+        swap(&mut self.first_epoch, &mut other.first_epoch);
+        swap(&mut self.mbarriers, &mut other.mbarriers);
+        swap(&mut self.copies_under_way, &mut other.copies_under_way);
+        swap(&mut self.visits, &mut other.visits);
     }
 
     /// A bit for each warp.
@@ -68,6 +95,9 @@ impl BlockState {
     /// Becomes thread block `block`, before its first instruction.
     pub fn start(&mut self, context: &Context, block: u64) {
         self.block = block;
+        self.owner = block;
+        self.base = context.shape.base_of(block % context.shape.cluster.count());
+        self.visits.clear();
         (self.executed, self.writes, self.moves, self.turns) = (0, 0, 0, 0);
         self.phase = 0;
         self.copies_under_way = 0;

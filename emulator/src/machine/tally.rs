@@ -25,6 +25,14 @@ pub(crate) struct Traffic {
     pub unique_bytes: u64,
 }
 
+impl Traffic {
+    /// One request by these lanes.
+    pub fn add_lanes(&mut self, lanes: u32) {
+        self.requests += 1;
+        self.lanes += u64::from(lanes.count_ones());
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     /// By basic block: how often warps and threads passed it.
@@ -35,6 +43,8 @@ pub(crate) struct Tally {
     /// By access, for its global and its shared part (a generic access may be either).
     pub global: Vec<Traffic>,
     pub shared: Vec<Traffic>,
+    /// The part in the shared memory of other thread blocks of the cluster.
+    pub peers: Vec<Traffic>,
     /// What was printed.
     pub said: Vec<Said>,
 }
@@ -47,6 +57,7 @@ impl Tally {
             idle_warps: vec![0; program.code.len()],
             global: vec![Traffic::default(); program.accesses.len()],
             shared: vec![Traffic::default(); program.accesses.len()],
+            peers: vec![Traffic::default(); program.accesses.len()],
             said: Vec::new(),
         }
     }
@@ -64,14 +75,22 @@ impl Tally {
         for (a, b) in self.idle_warps.iter_mut().zip(&other.idle_warps) {
             *a += b;
         }
-        let mine = self.global.iter_mut().chain(&mut self.shared);
-        for (a, b) in mine.zip(other.global.iter().chain(&other.shared)) {
+        let mine = self.global.iter_mut().chain(&mut self.shared).chain(&mut self.peers);
+        for (a, b) in mine.zip(other.global.iter().chain(&other.shared).chain(&other.peers)) {
             a.requests += b.requests;
             a.lanes += b.lanes;
             a.cost += b.cost;
             a.ideal += b.ideal;
             a.unique_bytes += b.unique_bytes;
         }
+    }
+
+    /// What an access did in the shared memory of other blocks since `before` counts apart.
+    pub fn leave_to_peers(&mut self, index: usize, before: Traffic) {
+        let now = std::mem::replace(&mut self.shared[index], before);
+        let peers = &mut self.peers[index];
+        peers.requests += now.requests - before.requests;
+        peers.lanes += now.lanes - before.lanes;
     }
 
     /// What was printed, in the order of the thread blocks' turns.
@@ -130,6 +149,7 @@ impl Tally {
             Op::Extended(index) => {
                 let extended = &program.extended[index as usize];
                 match (extended.what, extended.accesses.as_slice()) {
+                    (Extension::Atomic(_), [access, ..]) => self.count_peers(counters, program, *access as usize),
                     (Extension::CopyAsync { .. }, [from, to]) => {
                         self.count_traffic(counters, program, *from as usize, true);
                         self.count_traffic(counters, program, *to as usize, false);
@@ -167,6 +187,14 @@ impl Tally {
         into.ideal_wavefronts += shared.ideal;
         into.bytes += shared.lanes * bytes;
         into.unique_bytes += shared.unique_bytes;
+        self.count_peers(counters, program, index);
+    }
+
+    /// What an access did in the shared memory of other thread blocks.
+    fn count_peers(&self, counters: &mut Counters, program: &Program, index: usize) {
+        let peers = self.peers[index];
+        counters.peer_shared.requests += peers.requests;
+        counters.peer_shared.bytes += peers.lanes * u64::from(program.accesses[index].bytes());
     }
 }
 

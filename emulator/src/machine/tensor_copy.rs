@@ -45,10 +45,7 @@ impl Worker<'_> {
                 (Tensor::Load { multicast }, &[map, to, barrier]) => {
                     let [map, barrier] = [map, barrier].map(|index| &accesses[index as usize]);
                     let tensor = self.tensor_box(warp, map, lane, coordinates)?;
-                    if multicast && !self.is_for_own_block(warp, map, lane, (&tensor, ranks))? {
-                        continue;
-                    }
-                    self.tensor_load(warp, (map, to, barrier), lane, &tensor)?;
+                    self.tensor_load(warp, (map, to, barrier), (lane, multicast.then_some(ranks)), &tensor)?;
                 }
                 (Tensor::Store(reduce), &[map, from]) => {
                     let [map, from] = [map, from].map(|index| &accesses[index as usize]);
@@ -59,26 +56,6 @@ impl Worker<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Whether a copy for blocks of these ranks in the cluster is for this one. (Here a cluster is one block.)
-    fn is_for_own_block(
-        &self,
-        warp: &Warp,
-        map: &Access,
-        lane: usize,
-        (tensor, ranks): (&TensorBox, u32),
-    ) -> Result<bool, Box<Fault>> {
-        let ranks = ranks & 0xffff;
-        match ranks >> 1 {
-            0 => Ok(ranks == 1),
-            others => {
-                let what = format!("is for rank {} of a cluster of 1 block", 1 + others.trailing_zeros());
-                let mut fault = self.convict_tensor(warp, map, lane, FaultKind::OutOfBounds, (tensor, &what));
-                fault.hint = Some("a multicast names blocks of its own cluster: bit n is for rank n".to_string());
-                Err(fault)
-            }
-        }
     }
 
     /// The box that a lane names.
@@ -194,7 +171,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Where a lane's box lies in shared memory, and what of it it covers from there on.
+    /// Where a lane's box lies in shared memory, by the address at hand, and what of it it covers from there on.
     fn tensor_place(
         &mut self,
         warp: &mut Warp,
@@ -202,7 +179,7 @@ impl Worker<'_> {
         lane: usize,
         tensor: &TensorBox,
     ) -> Result<(u32, Pieces), Box<Fault>> {
-        let at = self.shared_offsets(warp, access, 1 << lane)?[lane];
+        let at = self.offsets(warp, access, 1 << lane)?[lane];
         if !at.is_multiple_of(BOX_UNIT) {
             let what = format!("lies in {}, no multiple of {BOX_UNIT} bytes", self.in_shared_words(at));
             return Err(self.convict_tensor(warp, access, lane, FaultKind::Misaligned, (tensor, &what)));
@@ -241,22 +218,33 @@ impl Worker<'_> {
         Err(self.convict_tensor(warp, access, lane, kind, (tensor, &what)))
     }
 
+    /// To the shared memory of one thread block, or of all that a mask of ranks names.
     fn tensor_load(
         &mut self,
         warp: &mut Warp,
         (map, to_index, barrier): (&Access, u32, &Access),
-        lane: usize,
+        (lane, ranks): (usize, Option<u32>),
         tensor: &TensorBox,
     ) -> Result<(), Box<Fault>> {
         let to = &self.context.program.accesses[to_index as usize];
-        let place = self.shared_offsets(warp, barrier, 1 << lane)?[lane];
-        self.check_mbarrier(warp, barrier, 1 << lane, place)?;
-        self.check_fenced(warp, barrier, lane, place)?;
-        let (at, pieces) = self.tensor_place(warp, to, lane, tensor)?;
+        let destinations = self.destinations(warp, (to, barrier), lane, ranks)?;
+        let mut places = Vec::with_capacity(destinations.len());
+        for destination in &destinations {
+            places.push(self.at_destination(warp, (to, barrier), lane, *destination, |worker, warp, place, _| {
+                let (at, pieces) = worker.tensor_place(warp, to, lane, tensor)?;
+                for &(start, length) in &pieces {
+                    worker.check_objects_in(warp, to, lane, at + start, length)?;
+                }
+                Ok((place, at, pieces))
+            })?);
+        }
+        let Some((_, at, pieces)) = places.first() else { return Ok(()) };
+        let at = *at;
         let end = pieces.iter().map(|(start, length)| start + length).max().unwrap_or(0);
         let mut words = vec![tensor.fill(); end as usize / 4];
         let (thread, block) = (warp.number * LANES as u32 + lane as u32, self.state.block);
         let mut unwritten = Vec::new();
+        let before = self.sources.len();
         for index in 0..tensor.rows() {
             let Row { start, inside: Some(row) } = tensor.row(index, false) else { continue };
             let (buffer, offset) = self.tensor_home(warp, map, lane, (tensor, index, &row))?;
@@ -294,15 +282,26 @@ impl Worker<'_> {
                 words[to..to + 4].copy_from_slice(chunk);
             }
         }
-        let Some(agent) = self.agent_of_object(place) else { return Ok(()) };
-        self.state.mbarriers.note_asker(agent.number, to.at, thread);
-        for &(start, length) in &pieces {
-            self.check_objects_in(warp, to, lane, at + start, length)?;
-            self.agent_access(warp, to, (at + start, length), ((warp.number, lane as u32), agent), Kind::Write)?;
+        let sources = self.sources.split_off(before);
+        for (destination, (barrier, at, pieces)) in destinations.iter().zip(places) {
+            self.sources.extend(sources.iter().cloned());
+            let (words, unwritten, sources) = (words.clone(), unwritten.clone(), sources.len());
+            let (reduce, at_instruction) = (None, to.at);
+            let load = BulkLoad {
+                barrier,
+                to: at,
+                words,
+                pieces,
+                reduce,
+                unwritten,
+                sources,
+                block,
+                thread,
+                at: at_instruction,
+                to_index,
+            };
+            self.send_bulk(warp, to, lane, (destination.rank, load), Kind::Write)?;
         }
-        self.state.writes += 1;
-        let load = BulkLoad { barrier: place, to: at, words, pieces, unwritten, thread, at: to.at, to_index };
-        self.state.mbarriers.loads.push(load);
         Ok(())
     }
 
@@ -324,11 +323,12 @@ impl Worker<'_> {
             fault.hint = Some("a store may hang over the tensor's end, and not over its start".to_string());
             return Err(fault);
         }
+        self.shared_addresses(warp, from, 1 << lane)?;
         let (at, pieces) = self.tensor_place(warp, from, lane, tensor)?;
-        let agent = self.agent_of_groups(warp, from, lane);
+        let asking = ((warp.number, lane as u32), self.state.block, self.agent_of_groups(warp, from, lane));
         for &(start, length) in &pieces {
             self.check_objects_in(warp, from, lane, at + start, length)?;
-            self.agent_access(warp, from, (at + start, length), ((warp.number, lane as u32), agent), Kind::Read)?;
+            self.agent_access(warp, from, (at + start, length), asking, Kind::Read)?;
         }
         let mut to = map.clone();
         if let Some(atomic) = atomic {

@@ -7,7 +7,7 @@ use super::block::Worker;
 use super::lanes::{LANES, each, mask_where};
 use super::warp::Warp;
 use crate::global::locate;
-use crate::program::{Extension, Op, SHARED_WINDOW, Space, in_window};
+use crate::program::{BLOCK_WINDOW, Extension, Op, SHARED_WINDOW, Space, in_window};
 use crate::trace::{AccessKind, LaneAccess, Memory, TracedAccess};
 
 impl Worker<'_> {
@@ -82,6 +82,7 @@ impl Worker<'_> {
     }
 
     fn in_shared(&self, warp: &Warp, lane: usize, address: u64) -> LaneAccess {
+        let address = address % BLOCK_WINDOW;
         let (array, offset) = self.shared_name(address as u32);
         LaneAccess { array: Arc::from(array), offset: offset.into(), ..self.lane_access(warp, lane, address) }
     }

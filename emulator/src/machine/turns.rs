@@ -7,7 +7,12 @@
 //! and behind the first comes the last. When all of them have had a turn in vain, each is looked at closely: if every
 //! warp repeats itself, they wait for each other for ever.
 //!
-//! Only blocks of a kernel with atomics or volatile accesses in global memory are put aside: others cannot wait.
+//! Only blocks of a kernel with atomics or volatile accesses in global memory are put aside, and those of a cluster that may
+//! meet: others cannot wait. Blocks of such a cluster start together, in the order of their ranks, and the last of them has
+//! the first turn; a cluster starts where a block would, if the GPU has room for all of it. Clusters that
+//! wait for no other run one after the other, or on several cores: each on one.
+//!
+//! This order depends on the launch alone, and not on how many cores there are.
 
 use super::block::{Pause, Worker};
 use super::probe::Stuck;
@@ -34,40 +39,47 @@ enum Turn {
     },
 }
 
-/// Runs thread blocks that wait for no other, one after the other, as `next` gives them.
+/// Runs thread blocks that wait for no other, or only for those of their cluster, one after the other, as `next` gives them.
 pub(crate) fn run_alone(
     worker: &mut Worker,
     next: &mut dyn FnMut() -> Option<u64>,
     step: Step,
 ) -> Result<(), Box<Fault>> {
-    while let Some(block) = next() {
-        worker.start(block);
+    let unit = worker.context.unit();
+    while let Some(number) = next() {
+        if unit > 1 {
+            run_together(worker, &mut [number].into_iter(), &mut *step)?;
+            continue;
+        }
+        worker.start(number);
         while !matches!(worker.take_turn(&mut *step, false)?, Turn::Ended) {}
     }
     Ok(())
 }
 
-/// Runs thread blocks that may wait for each other, in this order.
+/// Runs thread blocks that may wait for each other, in this order: of blocks, or of clusters that start together.
 pub(crate) fn run_together(
     worker: &mut Worker,
     order: &mut dyn ExactSizeIterator<Item = u64>,
     step: Step,
 ) -> Result<(), Box<Fault>> {
-    let mut ring = Ring { aside: Vec::new(), free: Vec::new(), at: 0 };
+    let mut ring = Ring { at: 0 };
+    let unit = worker.context.unit();
     // Turns in vain since the last progress, the warps that they showed to be stuck, and rounds of such turns.
     let (mut vain, mut stuck, mut rounds) = (0, Vec::new(), 0u32);
-    let residency = worker.context.residency.max(1) as usize;
+    let residency = worker.context.residency.max(unit) as usize;
     loop {
-        let short = worker.context.schedule == Schedule::ShortTurns && ring.aside.len() < residency.min(SHORT as usize);
-        let can_start = ring.aside.is_empty() || ring.aside.len() < residency;
-        if (ring.aside.is_empty() || vain > 0 || short)
+        let started = worker.aside.len();
+        let short = worker.context.schedule == Schedule::ShortTurns && started < residency.min(SHORT as usize);
+        let can_start = started == 0 || started + unit as usize <= residency;
+        if (started == 0 || vain > 0 || short)
             && can_start
-            && let Some(block) = order.next()
+            && let Some(number) = order.next()
         {
-            ring.start(worker, block);
+            ring.start(worker, number, unit);
             (vain, rounds) = (0, 0);
             stuck.clear();
-        } else if ring.aside.is_empty() {
+        } else if started == 0 {
             return Ok(());
         }
         ring.resume(worker);
@@ -85,15 +97,19 @@ pub(crate) fn run_together(
             }
         };
         ring.put_aside(worker, ended);
+        let started = worker.aside.len();
         if ended {
             (vain, rounds) = (0, 0);
             stuck.clear();
-        } else if vain >= ring.aside.len() && (order.len() == 0 || ring.aside.len() >= residency) {
+        } else if vain >= started && (order.len() == 0 || started + unit as usize > residency) {
             if stuck.len() == vain {
-                ring.at = ring.aside.iter().position(|state| state.block == stuck[0].block).unwrap_or(0);
+                // Who waits at the barrier of a cluster mostly waits for one who waits for something else.
+                let first = stuck.iter().position(|stuck| !stuck.waits_for_cluster()).unwrap_or(0);
+                ring.at = worker.aside.iter().position(|state| state.block == stuck[first].block).unwrap_or(0);
                 ring.resume(worker);
-                let waiting: Vec<&BlockState> = ring.aside.iter().collect();
-                return Err(worker.convict_wait(stuck[0], &waiting, order.len() as u64));
+                // Who else of that block waits, and where.
+                worker.probe()?;
+                return Err(worker.convict_wait(stuck[first], &stuck, order.len() as u64 * unit));
             }
             (vain, rounds) = (0, rounds + 1);
             stuck.clear();
@@ -101,49 +117,51 @@ pub(crate) fn run_together(
     }
 }
 
-/// Blocks that have started, in the order in which they did.
+/// Takes turns among the blocks that have started.
 struct Ring {
-    aside: Vec<BlockState>,
-    /// Room that blocks have left.
-    free: Vec<BlockState>,
     /// Whose turn it is.
     at: usize,
 }
 
 impl Ring {
-    /// A block starts; it has the next turn.
-    fn start(&mut self, worker: &mut Worker, block: u64) {
-        self.aside.push(self.free.pop().unwrap_or_else(|| BlockState::new(worker.context)));
-        self.at = self.aside.len() - 1;
-        self.resume(worker);
-        worker.start(block);
-        self.resume(worker);
+    /// A block starts, or all of a cluster; the last one has the next turn.
+    fn start(&mut self, worker: &mut Worker, number: u64, unit: u64) {
+        let round = worker.context.schedule.turns_round();
+        for n in 0..unit {
+            let rank = if round { unit - 1 - n } else { n };
+            let mut state = worker.free.pop().unwrap_or_else(|| BlockState::new(worker.context));
+            state.start(worker.context, number * unit + rank);
+            worker.aside.push(state);
+        }
+        self.at = worker.aside.len() - 1;
     }
 
     /// The worker gets the block whose turn it is, or gives it back. (Its own state stands there meanwhile.)
     fn resume(&mut self, worker: &mut Worker) {
-        std::mem::swap(&mut worker.state, &mut self.aside[self.at]);
+        std::mem::swap(&mut worker.state, &mut worker.aside[self.at]);
     }
 
     /// The block goes back where it was, or its room is free; the one that started before it is next.
     fn put_aside(&mut self, worker: &mut Worker, ended: bool) {
-        std::mem::swap(&mut worker.state, &mut self.aside[self.at]);
+        std::mem::swap(&mut worker.state, &mut worker.aside[self.at]);
         if ended {
-            self.free.push(self.aside.remove(self.at));
+            let state = worker.aside.remove(self.at);
+            worker.free.push(state);
         }
-        self.at = self.at.checked_sub(1).unwrap_or(self.aside.len().saturating_sub(1));
+        self.at = self.at.checked_sub(1).unwrap_or(worker.aside.len().saturating_sub(1));
     }
 }
 
 impl Worker<'_> {
     /// Steps the present block until it ends or makes no progress by itself. `closely`: looks whether it ever will.
     fn take_turn(&mut self, step: Step, closely: bool) -> Result<Turn, Box<Fault>> {
-        let others = self.context.program.synchronises_globally;
+        let others = self.context.program.synchronises_globally || self.context.unit() > 1;
         let (writes, moves, end) = (self.state.writes, self.state.moves, self.state.executed + PATIENCE);
         loop {
             let idle = match step(self)? {
                 Pause::Ended => {
                     self.check_left()?;
+                    self.leave_cluster()?;
                     self.check_registers()?;
                     self.note_end();
                     self.context.note_progress();
@@ -158,7 +176,7 @@ impl Worker<'_> {
             let short = self.context.schedule == Schedule::ShortTurns;
             if closely && idle || turns.is_power_of_two() && (!short || turns >= LONG) {
                 match self.probe()? {
-                    Some(stuck) if !(others && stuck.reads_global_memory()) => {
+                    Some(stuck) if !self.others_may_free(&stuck) => {
                         return Err(self.convict_wait(stuck, &[], 0));
                     }
                     Some(stuck) => return Ok(Turn::Stalled { progress: progress(self), stuck: Some(stuck) }),

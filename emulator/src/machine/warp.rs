@@ -7,7 +7,7 @@ use super::lanes::{FULL, LANES, Lanes};
 use super::polls::Polls;
 use super::shadow::Taint;
 use crate::Dim3;
-use crate::program::{Preset, Program, Slot};
+use crate::program::{BLOCK_WINDOW, Preset, Program, SHARED_WINDOW, Slot};
 
 /// A path that lanes take: from `block` until they meet the others at `meet`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -135,8 +135,8 @@ impl Warp {
         for &(slot, preset) in &program.preset64 {
             self.d[slot as usize] = Lanes(preset_values(preset, launch, block, first));
         }
-        for &(slot, value) in &program.preset_predicates {
-            self.p[slot as usize] = if value { FULL } else { 0 };
+        for &(slot, preset) in &program.preset_predicates {
+            self.p[slot as usize] = if preset_values(preset, launch, block, first)[0] != 0 { FULL } else { 0 };
         }
     }
 
@@ -152,6 +152,9 @@ impl Warp {
 pub(crate) struct Shape {
     pub grid: Dim3,
     pub block: Dim3,
+    /// Thread blocks of a cluster, and whether kernel or launch named it.
+    pub cluster: Dim3,
+    pub explicit: bool,
     pub dynamic_shared: u32,
     /// Bytes of all shared memory of a thread block.
     pub shared_bytes: u32,
@@ -165,9 +168,48 @@ impl Shape {
         unfold(linear.into(), self.block)
     }
 
-    /// The position of thread block `linear` in the grid.
-    pub fn block_at(&self, linear: u64) -> Dim3 {
-        unfold(linear, self.grid)
+    /// The position of thread block `number` in the grid. Numbers go cluster by cluster, and by rank within one.
+    pub fn block_at(&self, number: u64) -> Dim3 {
+        let size = self.cluster.count();
+        if size == 1 {
+            return unfold(number, self.grid);
+        }
+        let (at, within) = (unfold(number / size, self.clusters()), unfold(number % size, self.cluster));
+        let Dim3 { x, y, z } = self.cluster;
+        Dim3 { x: at.x * x + within.x, y: at.y * y + within.y, z: at.z * z + within.z }
+    }
+
+    /// Clusters of the grid.
+    pub fn clusters(&self) -> Dim3 {
+        let (grid, cluster) = (self.grid, self.cluster);
+        Dim3 { x: grid.x / cluster.x, y: grid.y / cluster.y, z: grid.z / cluster.z }
+    }
+
+    /// Thread blocks of a cluster.
+    pub fn cluster_size(&self) -> u32 {
+        self.cluster.count() as u32
+    }
+
+    /// The cluster of the thread block at a place in the grid, and its place there.
+    fn in_cluster(&self, block: Dim3) -> (Dim3, Dim3) {
+        let Dim3 { x, y, z } = self.cluster;
+        let at = Dim3 { x: block.x / x, y: block.y / y, z: block.z / z };
+        (at, Dim3 { x: block.x % x, y: block.y % y, z: block.z % z })
+    }
+
+    /// Whether the thread blocks at two places are of one cluster that has several.
+    pub fn are_clustered(&self, a: Dim3, b: Dim3) -> bool {
+        self.cluster.count() > 1 && self.in_cluster(a).0 == self.in_cluster(b).0
+    }
+
+    fn rank_at(&self, block: Dim3) -> u64 {
+        let (Dim3 { x, y, .. }, within) = (self.cluster, self.in_cluster(block).1);
+        u64::from(within.x + x * (within.y + y * within.z))
+    }
+
+    /// Where the addresses of a thread block's shared memory begin, by its rank.
+    pub fn base_of(&self, rank: u64) -> u64 {
+        rank * BLOCK_WINDOW
     }
 }
 
@@ -190,7 +232,18 @@ fn preset_values(preset: Preset, launch: &Shape, block: Dim3, first: u32) -> [u6
             });
         }
         Preset::Constant(bits) => bits,
-        Preset::SharedAddress { address, .. } => address,
+        Preset::SharedAddress { address, .. } | Preset::SharedBase(address) => {
+            address.wrapping_add(launch.base_of(launch.rank_at(block)))
+        }
+        Preset::SharedWindow => SHARED_WINDOW + launch.base_of(launch.rank_at(block)),
+        Preset::ClusterWindow => launch.base_of(launch.cluster.count()),
+        Preset::ClusterId(n) => axis(launch.in_cluster(block).0, n),
+        Preset::NClusterId(n) => axis(launch.clusters(), n),
+        Preset::ClusterCtaid(n) => axis(launch.in_cluster(block).1, n),
+        Preset::ClusterNctaid(n) => axis(launch.cluster, n),
+        Preset::ClusterRank => launch.rank_at(block),
+        Preset::ClusterSize => launch.cluster.count(),
+        Preset::IsExplicitCluster => launch.explicit.into(),
         Preset::Ntid(n) => axis(launch.block, n),
         Preset::Ctaid(n) => axis(block, n),
         Preset::Nctaid(n) => axis(launch.grid, n),

@@ -97,6 +97,7 @@ impl Warp {
         }
         for party in parties {
             let extended = extended(party);
+            let Some(&(file, d)) = extended.writes.first() else { continue };
             let mut out = values;
             let flag = match extended.what {
                 Extension::Match { all: whole } => match_lanes(&values, all, whole, &mut out),
@@ -110,7 +111,6 @@ impl Warp {
                     all & all.wrapping_neg()
                 }
             };
-            let (file, d) = extended.writes[0];
             self.set_wide(file, d, &out, party.lanes);
             if let Some((_, slot)) = extended.writes.get(1) {
                 set_predicate(self, *slot, flag, party.lanes);

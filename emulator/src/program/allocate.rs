@@ -59,8 +59,7 @@ pub(super) fn allocate(program: &mut Program, counts: [u32; 3], presets: &[Vec<P
     let numbered = |file: File| presets[file as usize].iter().enumerate().map(|(slot, p)| (slot as Slot, *p));
     program.preset32 = numbered(File::R).collect();
     program.preset64 = numbered(File::D).collect();
-    program.preset_predicates =
-        numbered(File::P).map(|(slot, p)| (slot, matches!(p, Preset::Constant(bits) if bits != 0))).collect();
+    program.preset_predicates = numbered(File::P).collect();
 }
 
 /// First and last position at which each register is alive; a block takes one position more than it

@@ -167,7 +167,7 @@ impl Decoder<'_> {
         let window = match space {
             "global" => 0,
             "param" | "param::entry" => PARAMETER_WINDOW,
-            "shared" | "shared::cta" => SHARED_WINDOW,
+            "shared" | "shared::cta" | "shared::cluster" => SHARED_WINDOW,
             "local" => LOCAL_WINDOW,
             "const" => CONST_WINDOW,
             _ => return self.unknown(words),

@@ -294,6 +294,9 @@ impl<'a> Decoder<'a> {
             return Ok(slot);
         }
         if let Some(preset) = special(name) {
+            if self.architecture() < 90 && name.contains("cluster") {
+                return error(line, format!("`{name}` needs .target sm_90, and the module is for an older GPU"));
+            }
             return Ok(self.preset(file, preset));
         }
         match self.find_place(name) {
@@ -425,7 +428,7 @@ impl<'a> Decoder<'a> {
         for list in &mut self.presets {
             for preset in list {
                 if let Preset::DynamicSharedBase(offset) = preset {
-                    *preset = Preset::Constant(dynamic_shared.wrapping_add(*offset as u64));
+                    *preset = Preset::SharedBase(dynamic_shared.wrapping_add(*offset as u64));
                 }
             }
         }

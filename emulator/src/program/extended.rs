@@ -67,6 +67,16 @@ pub(crate) enum Extension {
     PendingCount,
     /// `setmaxnreg`: from now on the warp has so many registers for each thread.
     SetRegisters(u32),
+    /// `mapa`: reads an address in shared memory and a rank, writes the same place's address in that block.
+    MapToRank {
+        generic: bool,
+    },
+    /// `getctarank`: reads an address in shared memory, writes the rank of its block.
+    RankOf {
+        generic: bool,
+    },
+    /// On the barrier of the cluster.
+    ClusterBarrier(ClusterBarrier),
     /// `fence.proxy.async`: what was done to shared memory before it is there for bulk copies behind it.
     ProxyFence,
     /// `fence.mbarrier_init`: the same of the thread's `mbarrier.init`.
@@ -80,6 +90,8 @@ pub(crate) enum Extension {
     Reduce(IntegerOp, bool),
     /// Reads the members, writes the lane chosen and whether it is this one.
     Elect,
+    /// Reads the members, who wait for each other and nothing else: before what a warp executes as a whole.
+    Converge,
     /// `vprintf`: reads the addresses of a format and of its arguments, writes their number.
     Print,
     /// `__assertfail`: reads what to say, and gives up.
@@ -100,6 +112,17 @@ pub(crate) enum Bulk {
     /// A box of a tensor, of so many dimensions. Reads its coordinates. The first access is the tensor map.
     Tensor(Tensor, u8),
     Commit,
+    /// The same with a mask of ranks, read last: to all of these blocks of the cluster.
+    Multicast,
+    /// From the first access (own shared memory) to the second (another block's), telling the barrier at the third there.
+    /// Reads the bytes' number.
+    Exchange(Option<Atomic>),
+    /// `st.async`, `red.async`: registers to the first access, telling the barrier at the second, both in one block's shared
+    /// memory. Reads the values, each of so many bytes.
+    Send {
+        bytes: u32,
+        reduce: Option<Atomic>,
+    },
     /// Waits for all but so many groups; `read`: until they have read.
     Wait {
         pending: u32,
@@ -141,13 +164,25 @@ pub(crate) enum Mbarrier {
     /// Reads a state or a parity, writes whether that phase is complete.
     Wait {
         parity: bool,
-        /// An acquire, or relaxed.
+        /// An acquire, or relaxed; for the threads of `scope`.
         order: Order,
+        scope: Scope,
     },
     /// `cp.async.mbarrier.arrive`: once the thread's copies have landed. `counts`: one more arrival is awaited for it.
     AfterCopies {
         counts: bool,
     },
+}
+
+/// What is done to the barrier of a cluster (`barrier.cluster`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClusterBarrier {
+    /// `relaxed`: without a release.
+    Arrive { relaxed: bool },
+    /// Begins to wait.
+    Wait,
+    /// Writes whether all have arrived.
+    Test,
 }
 
 /// An arrival: reads the number of arrivals or of expected bytes, if one is given; may write the state.
@@ -159,8 +194,9 @@ pub(crate) struct Arrive {
     pub drops: bool,
     /// Must not be the last.
     pub completes: bool,
-    /// A release, or relaxed.
+    /// A release, or relaxed; for the threads of `scope`.
     pub order: Order,
+    pub scope: Scope,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -174,6 +210,16 @@ impl Extension {
     /// Whether it is of what goes on beside the threads: barriers in shared memory, and bulk copies.
     pub fn is_asynchronous(self) -> bool {
         matches!(self, Extension::Mbarrier(_) | Extension::Bulk(_) | Extension::Group(_))
+    }
+
+    /// Whether it is of what thread blocks of a cluster do together.
+    pub fn is_of_clusters(self) -> bool {
+        matches!(
+            self,
+            Extension::MapToRank { .. }
+                | Extension::ClusterBarrier(_)
+                | Extension::Bulk(Bulk::Multicast | Bulk::Exchange(_) | Bulk::Send { .. })
+        )
     }
 }
 

@@ -296,7 +296,6 @@ fn other_form(parts: &[&str]) -> Option<(General, Class)> {
         ["isspacep", space] => {
             let window = match space {
                 "global" => Window::Global,
-                "shared" | "shared::cta" | "shared::cluster" => Window::Shared,
                 "local" => Window::Local,
                 "const" => Window::Const,
                 "param" | "param::entry" => Window::Parameter,

@@ -237,7 +237,6 @@ pub(crate) enum Test {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Window {
     Global,
-    Shared,
     Local,
     Const,
     Parameter,

@@ -246,8 +246,7 @@ impl Row {
 impl Form {
     /// The GPUs that have it: `sm_` this and newer.
     pub fn since(&self) -> u32 {
-        let accesses = matches!(self.parts[0], "ld" | "st" | "atom" | "red");
-        let of_clusters = accesses && self.parts.contains(&"shared::cluster");
+        let of_clusters = self.parts.iter().any(|part| matches!(*part, "cluster" | "shared::cluster"));
         if of_clusters { self.row.since.max(90) } else { self.row.since }
     }
 

@@ -12,6 +12,7 @@ impl Decoder<'_> {
     pub fn mbarrier(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let has = |word: &str| parts.contains(&word);
         let order = |default| parts.iter().find_map(|part| Order::named(part)).unwrap_or(default);
+        let scope = parts.iter().find_map(|part| Scope::named(part)).unwrap_or(Scope::Cta);
         let space = if parts.iter().any(|part| part.starts_with("shared")) { Space::Shared } else { Space::Generic };
         let line = words.line;
         if parts[1] == "pending_count" {
@@ -28,13 +29,17 @@ impl Decoder<'_> {
             "complete_tx" => (Mbarrier::Complete, 0),
             "arrive" | "arrive_drop" => {
                 let (expects, drops) = (has("expect_tx"), parts[1] == "arrive_drop");
-                let arrive = Arrive { expects, drops, completes: !has("noComplete"), order: order(Order::Release) };
+                let arrive =
+                    Arrive { expects, drops, completes: !has("noComplete"), order: order(Order::Release), scope };
                 (Mbarrier::Arrive(arrive), 1)
             }
-            "test_wait" | "try_wait" => (Mbarrier::Wait { parity: has("parity"), order: order(Order::Acquire) }, 1),
+            "test_wait" | "try_wait" => {
+                (Mbarrier::Wait { parity: has("parity"), order: order(Order::Acquire), scope }, 1)
+            }
             _ => return self.unknown(words),
         };
         let access = self.bare_access(words, place, space, 8, 1)?;
+        self.accesses[access as usize].of_cluster = has("shared::cluster");
         let mut extended = Extended::new(Extension::Mbarrier(what)).accessing(access);
         if let Some(given) = words.operands.get(place + 1) {
             let file = match what {

@@ -8,6 +8,7 @@ mod arithmetic;
 mod bulk_forms;
 mod calls;
 mod check;
+mod cluster_forms;
 mod compare;
 mod convert;
 mod decode;
@@ -42,8 +43,8 @@ pub(crate) use alu::{Alu, File};
 pub(crate) use calls::{CallSite, Called, Piece, Signature, Target};
 pub(crate) use decode::decode;
 pub(crate) use extended::{
-    Accumulator, Arrive, Atomic, AtomicOp, Bulk, CopySize, Element, Extended, Extension, Group, GroupMultiply,
-    MapDeed, Mbarrier, Multiply, Tensor,
+    Accumulator, Arrive, Atomic, AtomicOp, Bulk, ClusterBarrier, CopySize, Element, Extended, Extension, Group,
+    GroupMultiply, MapDeed, Mbarrier, Multiply, Tensor,
 };
 pub(crate) use flow::successors;
 pub(crate) use general::{
@@ -66,6 +67,8 @@ pub(crate) const LOCAL_WINDOW: u64 = 0x7e00_0000_0000_0000;
 pub(crate) const CONST_WINDOW: u64 = 0x7d00_0000_0000_0000;
 pub(crate) const PARAMETER_WINDOW: u64 = 0x7c00_0000_0000_0000;
 const WINDOW_BYTES: u64 = 1 << 32;
+/// Bytes of the addresses of one thread block's shared memory: the bits above are its rank in the cluster.
+pub(crate) const BLOCK_WINDOW: u64 = 1 << 24;
 
 /// Whether a generic address lies in the window that begins at `window`.
 #[inline(always)]
@@ -96,7 +99,7 @@ pub(crate) struct Program {
     /// Registers that hold a value from the start of every warp.
     pub preset32: Vec<(Slot, Preset)>,
     pub preset64: Vec<(Slot, Preset)>,
-    pub preset_predicates: Vec<(Slot, bool)>,
+    pub preset_predicates: Vec<(Slot, Preset)>,
     /// Registers that some way from the start reads before it sets them.
     pub unset: Vec<(File, Slot)>,
     /// What the kernel is bound to: the numbers of `maxntid`, `reqntid` and the like.
@@ -185,6 +188,20 @@ pub(crate) enum Preset {
     Ntid(u8),
     Ctaid(u8),
     Nctaid(u8),
+    /// `%clusterid`, `%nclusterid`, `%cluster_ctaid`, `%cluster_nctaid` in x, y, z.
+    ClusterId(u8),
+    NClusterId(u8),
+    ClusterCtaid(u8),
+    ClusterNctaid(u8),
+    ClusterRank,
+    ClusterSize,
+    IsExplicitCluster,
+    /// An address in the thread block's shared memory, of no particular variable.
+    SharedBase(u64),
+    /// Where the generic addresses of its shared memory begin.
+    SharedWindow,
+    /// Bytes of the addresses of all shared memory of its cluster.
+    ClusterWindow,
     LaneId,
     WarpId,
     NWarpId,
@@ -353,6 +370,7 @@ impl Op {
                 Extension::Match { .. }
                     | Extension::Reduce(..)
                     | Extension::Elect
+                    | Extension::Converge
                     | Extension::Group(Group::Multiply(_))
             ),
             _ => false,
@@ -411,6 +429,8 @@ pub(crate) struct Access {
     pub scope: Scope,
     /// `ld.global.nc`, `ldu`: of memory that nobody writes while the kernel runs.
     pub read_only: bool,
+    /// `.shared::cluster`: its address may be in another block's shared memory.
+    pub of_cluster: bool,
     /// Start and end in shared memory of the variable that the address derives from; of all of it where that is
     /// not known.
     pub within: (u32, u32),

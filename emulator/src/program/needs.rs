@@ -17,6 +17,8 @@ pub(crate) struct Needs {
     pub partial: bool,
     /// There are barriers in shared memory, or bulk copies.
     pub asynchronous: bool,
+    /// Thread blocks of a cluster may meet, or access each other's shared memory.
+    pub cluster: bool,
 }
 
 impl Needs {
@@ -42,10 +44,12 @@ impl Needs {
             ordered.chain(atomics).any(|access| access.space == space || access.space == Space::Generic)
         };
         let asynchronous = program.extended.iter().any(|extended| extended.what.is_asynchronous());
+        let cluster = program.extended.iter().any(|extended| extended.what.is_of_clusters())
+            || program.accesses.iter().any(|access| access.of_cluster);
         let some = partial || of_warps;
-        let shared = some || asynchronous || strong(Space::Shared);
+        let shared = some || asynchronous || cluster || strong(Space::Shared);
         let global = some || strong(Space::Global);
-        Needs { shared, global, any: shared || global, partial, asynchronous }
+        Needs { shared, global, any: shared || global, partial, asynchronous, cluster }
     }
 }
 

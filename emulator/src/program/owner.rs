@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use super::decode::PRESET;
 use super::operands::{Role, visit};
-use super::{File, Op, Preset, Program, SharedVariable, Slot};
+use super::{Extension, File, Op, Preset, Program, SharedVariable, Slot};
 
 /// What is known of a register: nothing, the one variable that its values derive from, or that they are several.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,7 +36,12 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
     };
     let (mut accesses, mut extended) = (program.accesses.clone(), program.extended.clone());
     // What a load brings may be any address: a register that holds such at times belongs to no one variable.
-    let is_load = |op: Op| matches!(op, Op::Load(_) | Op::Extended(_));
+    let maps = |index: u32| matches!(program.extended[index as usize].what, Extension::MapToRank { .. });
+    let is_load = |op: Op| match op {
+        Op::Load(_) => true,
+        Op::Extended(index) => !maps(index),
+        _ => false,
+    };
     let mut loaded = HashSet::new();
     for instruction in program.code.iter().filter(|instruction| is_load(instruction.op)) {
         visit(&mut instruction.clone(), &mut accesses, &mut extended, &mut |file, role, slot| {

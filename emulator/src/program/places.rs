@@ -147,6 +147,10 @@ pub(super) fn special_bits(name: &str) -> Option<u32> {
 pub(super) fn special(name: &str) -> Option<Preset> {
     let axis = |axis: &str| ["x", "y", "z"].iter().position(|a| *a == axis).map(|n| n as u8);
     let (head, tail) = name.split_once('.').unwrap_or((name, ""));
+    let axes = ["%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"];
+    if !axes.contains(&head) && head != name {
+        return None;
+    }
     match head {
         "%tid" => axis(tail).map(Preset::Tid),
         "%ntid" => axis(tail).map(Preset::Ntid),
@@ -168,13 +172,16 @@ pub(super) fn special(name: &str) -> Option<Preset> {
         | "%reserved_smem_offset_1" => Some(Preset::Constant(0)),
         "%total_smem_size" | "%aggr_smem_size" => Some(Preset::SharedBytes),
         "%dynamic_smem_size" => Some(Preset::DynamicSharedBytes),
-        // One SM, one grid, and clusters of one thread block.
-        "%clusterid" => axis(tail).map(Preset::Ctaid),
-        "%nclusterid" => axis(tail).map(Preset::Nctaid),
-        "%cluster_nctaid" => axis(tail).map(|_| Preset::Constant(1)),
-        "%nsmid" | "%cluster_nctarank" => Some(Preset::Constant(1)),
-        "%cluster_ctaid" => axis(tail).map(|_| Preset::Constant(0)),
-        "%smid" | "%gridid" | "%cluster_ctarank" | "%is_explicit_cluster" => Some(Preset::Constant(0)),
+        "%clusterid" => axis(tail).map(Preset::ClusterId),
+        "%nclusterid" => axis(tail).map(Preset::NClusterId),
+        "%cluster_ctaid" => axis(tail).map(Preset::ClusterCtaid),
+        "%cluster_nctaid" => axis(tail).map(Preset::ClusterNctaid),
+        "%cluster_ctarank" => Some(Preset::ClusterRank),
+        "%cluster_nctarank" => Some(Preset::ClusterSize),
+        "%is_explicit_cluster" => Some(Preset::IsExplicitCluster),
+        // One SM, one grid.
+        "%nsmid" => Some(Preset::Constant(1)),
+        "%smid" | "%gridid" => Some(Preset::Constant(0)),
         _ => None,
     }
 }

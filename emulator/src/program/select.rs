@@ -17,7 +17,7 @@ impl Decoder<'_> {
         let parts = self.checked(words)?;
         match parts[0] {
             "ld" | "ldu" => self.memory(words, guard, &parts, true),
-            "st" => self.memory(words, guard, &parts, false),
+            "st" if parts[1] != "async" => self.memory(words, guard, &parts, false),
             "bra" => self.branch(words, guard),
             "ret" => {
                 let end = self.end();
@@ -32,8 +32,13 @@ impl Decoder<'_> {
                 Ok(())
             }
             "call" => self.call(words, guard),
+            "barrier" if parts.contains(&"cluster") => self.cluster_barrier(words, guard, &parts),
+            "mapa" => self.map_to_rank(words, guard, &parts),
+            "getctarank" => self.rank_of(words, guard, &parts),
+            "isspacep" if parts[1].starts_with("shared") => self.is_shared(words, guard, parts[1]),
             "bar" | "barrier" => self.barrier(words, guard, &parts),
             "brx" => self.branch_indexed(words, guard),
+            "st" | "red" if parts[1] == "async" => self.send(words, guard, &parts),
             "atom" | "red" => self.atomic(words, guard, &parts),
             "cp" => self.copy_async(words, guard, &parts),
             "createpolicy" => {
@@ -194,13 +199,15 @@ impl Decoder<'_> {
     fn memory(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str], load: bool) -> Result<(), PtxError> {
         let mut space = Space::Generic;
         let (mut elements, mut ordering, mut read_only) = (1, Ordering::default(), parts[0] == "ldu");
+        let mut of_cluster = false;
         for part in &parts[1..parts.len() - 1] {
             if ordering.takes(part) {
                 continue;
             }
             match *part {
                 "global" => space = Space::Global,
-                "shared" | "shared::cta" | "shared::cluster" => space = Space::Shared,
+                "shared" | "shared::cta" => space = Space::Shared,
+                "shared::cluster" => (space, of_cluster) = (Space::Shared, true),
                 "local" => space = Space::Local,
                 "param" | "param::entry" | "param::func" => space = Space::Parameter,
                 "const" => space = Space::Constant,
@@ -274,6 +281,7 @@ impl Decoder<'_> {
             order,
             scope,
             read_only,
+            of_cluster,
             ..Access::default()
         });
         self.push(if load { Op::Load(index) } else { Op::Store(index) }, guard, words, Some(class));

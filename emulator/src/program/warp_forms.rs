@@ -12,6 +12,11 @@ impl Decoder<'_> {
         self.extended_if(words, guard, extended, Some(class));
     }
 
+    /// Appends a part of an instruction that another part counts for.
+    pub fn uncounted(&mut self, words: &Words, extended: Extended) {
+        self.extended_if(words, None, extended, None);
+    }
+
     /// Appends one that counts only if it has a class.
     fn extended_if(&mut self, words: &Words, guard: Option<Guard>, extended: Extended, class: Option<Class>) {
         for access in &extended.accesses {
@@ -48,12 +53,13 @@ impl Decoder<'_> {
     /// `atom` and `red`.
     pub fn atomic(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let returns = parts[0] == "atom";
-        let mut space = Space::Generic;
+        let (mut space, mut of_cluster) = (Space::Generic, false);
         let (mut rest, mut ordering, mut vector) = (Vec::new(), Ordering::default(), false);
         for part in &parts[1..] {
             match *part {
                 "global" => space = Space::Global,
-                "shared" | "shared::cta" | "shared::cluster" => space = Space::Shared,
+                "shared" | "shared::cta" => space = Space::Shared,
+                "shared::cluster" => (space, of_cluster) = (Space::Shared, true),
                 "noftz" | "L2::cache_hint" => {}
                 "v2" | "v4" | "v8" => vector = true,
                 part if ordering.takes(part) => {}
@@ -68,6 +74,7 @@ impl Decoder<'_> {
         let first = usize::from(returns);
         let access = self.bare_access(words, first, space, u32::from(atomic.bits) / 8, 1)?;
         (self.accesses[access as usize].order, self.accesses[access as usize].scope) = ordering.of_atomic();
+        self.accesses[access as usize].of_cluster = of_cluster;
         let file = if atomic.bits == 64 { File::D } else { File::R };
         let mut extended = Extended::new(Extension::Atomic(atomic)).accessing(access);
         let operands = if atomic.op == AtomicOp::CompareAndSwap { 2 } else { 1 };

@@ -1,12 +1,13 @@
 //! Correct kernels that look like wrong ones: none may be convicted, and each gives what it should.
 
-use emulator::{Schedule, TensorSwizzle};
+use emulator::{Dim3, Schedule, TensorSwizzle};
 
 use crate::harness::Arg::{Bytes, Floats, Int, Ints, Unwritten, Zeros};
 use crate::harness::{Arg, Case, Map, Outcome, sources};
 
 const A: Arg = Floats("A", 64);
 const C32: Arg = Unwritten("C", 4 * 32);
+const C32_OF_EIGHT: Arg = Unwritten("C", 32);
 const C64: Arg = Unwritten("C", 4 * 64);
 const C512: Arg = Unwritten("C", 2048);
 const SUM: Arg = Unwritten("C", 4);
@@ -31,6 +32,48 @@ const STEPS: Map = Map::floats(Floats("A", 512), &[8, 8, 8], &[8, 8, 6]).stepped
 type Expected = fn(usize) -> f32;
 
 pub const CASES: &[(Case, Expected)] = &[
+    (Case::new("cluster_neighbour", 4, WARP, &[Floats("A", 128), Unwritten("C", 4 * 128)]), |i| {
+        ((i / 32 ^ 1) * 32 + 31 - i % 32) as f32
+    }),
+    (Case::new("cluster_histogram", 4, TWO_WARPS, &[Ints("A", 256), C32]), |_| 8.0),
+    (Case::new("cluster_ring", 8, WARP, &[Floats("A", 256), Unwritten("C", 4 * 256)]), |i| {
+        let (cluster, rank) = (i / 128, i / 32 % 4);
+        (128 * cluster + (rank + 3) % 4 * 32 + 31 - i % 32) as f32
+    }),
+    (Case::new("cluster_multicast_to_2", 4, WARP, &[A, Unwritten("C", 512)]), |i| {
+        (i / 64 * 32 + i % 32 + 100 * (i / 32 % 2)) as f32
+    }),
+    (Case::new("cluster_leaves_behind_a_multicast", 4, WARP, &[A, Unwritten("C", 512)]), |i| {
+        (i / 64 * 32 + i % 32 + 100 * (i / 32 % 2)) as f32
+    }),
+    (Case::new("cluster_bytes_told_by_a_peer", 2, WARP, &[A, C64]), |i| ((1 - i / 32) * 32 + 31 - i % 32) as f32),
+    (Case::new("cluster_multicast_to_4", 8, WARP, &[A, Unwritten("C", 1024)]), |i| {
+        (i / 128 * 32 + i % 32 + 100 * (i / 32 % 4)) as f32
+    }),
+    (Case::new("cluster_st_async", 2, WARP, &[Floats("A", 128), C64]), |i| ((1 - i / 32) * 64 + 63 - i % 32) as f32),
+    (Case::new("cluster_red_async", 4, WARP, &[Ints("A", 128), SUM]), |_| 8128.0),
+    (Case::new("cluster_bulk_exchange", 2, WARP, &[A, C64]), |i| ((1 - i / 32) * 32 + 31 - i % 32) as f32),
+    (Case::new("cluster_last_barrier_relaxed", 2, WARP, &[A, C64]), |i| (2 * (i % 32) + i / 32) as f32),
+    (Case::new("cluster_stages", 2, TWO_WARPS, &[Floats("A", 320), C64, Int(5)]), |i| {
+        (1440 + 10 * (i % 32) + i / 32) as f32
+    }),
+    (Case::new("cluster_leaves_early", 4, WARP, &[Floats("A", 128), Unwritten("C", 512)]), |i| {
+        if i < 96 { ((i / 32 + 1) % 3 * 32 + i % 32) as f32 } else { 0.0 }
+    }),
+    (Case::new("cluster_through_global", 2, WARP, &[A, C64]), |i| ((1 - i / 32) * 32 + 32 - i % 32) as f32),
+    (Case::new("cluster_flag", 2, WARP, &[A, C32]), |i| 31.0 - i as f32),
+    (Case::new("cluster_flag_by_fences", 2, WARP, &[A, C32]), |i| 31.0 - i as f32),
+    (Case::new("cluster_relaxed_behind_fence", 2, WARP, &[A, C64]), |i| ((1 - i / 32) * 32 + 31 - i % 32) as f32),
+    (Case::new("cluster_leaves_behind_an_arrival", 2, WARP, &[A, C64]), |i| ((1 - i / 32) * 32 + 31 - i % 32) as f32),
+    (Case::new("cluster_own_rank", 2, TWO_WARPS, &[Floats("A", 128), Unwritten("C", 512)]), |i| {
+        (128 * (i / 64) + 63) as f32
+    }),
+    (Case::new("queue_of_tiles", 6, WARP, &[Floats("A", 640), Unwritten("C", 2560), Int(20)]), |i| 2.0 * i as f32),
+    (Case::new("cluster_queue", 6, WARP, &[Floats("A", 640), Unwritten("C", 2560), Int(10)]), |i| 2.0 * i as f32),
+    (Case::new("cluster_addresses", 4, WARP, &[Unwritten("C", 16)]), |_| 8.0),
+    (Case { grid: Dim3::xy(4, 2), ..Case::new("cluster_of_two_by_two", 8, WARP, &[C32_OF_EIGHT]) }, |i| {
+        22.0 + 80.0 * (i % 4 / 2) as f32
+    }),
     (Case::new("same_value_store", 2, TWO_WARPS, &[A, Unwritten("C", 4 * 129)]), |i| {
         if i == 128 { 7.0 } else { (i % 64) as f32 + 1.0 }
     }),

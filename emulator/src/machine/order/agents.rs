@@ -11,25 +11,37 @@ use super::cell::{Access, Clash, Force, Kind, Record};
 use super::clock::{Clock, Past};
 use super::line::LINE;
 use super::threads::{Handed, Judge, Threads, add};
-use super::{Block, Clocks, Place, View, cell_in, line_in};
-use crate::program::Order;
+use super::{Block, Clocks, View, cell_in, line_in};
+use crate::program::{Order, Scope};
 
 /// Agents that have a number of a warp of their own; others share it, and have one of its lanes each.
 const ALONE: u32 = 96;
 /// Agents that a thread block may have.
 const MOST: u32 = ALONE + 32 * 96;
 
-/// What a barrier in shared memory hands on: what those knew who arrived in the present phase, and in those before.
+/// What a barrier hands on: what those knew who arrived in the present phase, and in those before. Of a barrier in shared
+/// memory, `far` is of other thread blocks, which arrived for the threads of the cluster.
 #[derive(Debug, Default)]
 pub(in super::super) struct Phases {
-    gathering: Option<Past>,
-    complete: Option<Past>,
+    pub(super) gathering: Option<Past>,
+    pub(super) complete: Option<Past>,
+    far_gathering: Option<Past>,
+    far_complete: Option<Past>,
 }
 
 /// An agent and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Agent {
     pub number: u32,
+    pub time: u32,
+}
+
+/// What a lane did at a time.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct Then {
+    pub block: u32,
+    pub warp: u32,
+    pub lane: u32,
     pub time: u32,
 }
 
@@ -69,18 +81,24 @@ impl Clocks {
         self.threads(block).time(warp)
     }
 
-    /// Those of `lanes` that do not know what a lane of some warp did at a time.
-    pub fn ignorant(&mut self, block: u32, (warp, lanes): (u32, u32), (other, lane, time): (u32, u32, u32)) -> u32 {
+    /// Those of `lanes` that do not know what a lane of some warp, of whatever block, did at a time; that they know of a fence
+    /// for the beginnings of barriers behind it will do where `begins`.
+    pub fn ignorant(&mut self, block: u32, (warp, lanes): (u32, u32), then: Then, begins: bool) -> u32 {
+        let Then { block: of, warp: other, lane, time } = then;
         let threads = self.threads(block);
         let knows = |n: usize| {
-            (warp, n as u32) == (other, lane) || threads.base(warp, n).known.unknown(block, other, 1 << lane, time) == 0
+            let Past { known, begun, .. } = threads.base(warp, n);
+            (block, warp, n as u32) == (of, other, lane)
+                || known.unknown(of, other, 1 << lane, time) == 0
+                || begins && begun.unknown(of, other, 1 << lane, time) == 0
         };
         each(lanes).filter(|lane| !knows(*lane)).fold(0, |all, lane| all | 1 << lane)
     }
 
     /// Whether a proxy fence lies between what a lane did at a time and the present of another one.
-    pub fn is_proxied(&mut self, block: u32, (warp, lane): (u32, u32), (other, of, time): (u32, u32, u32)) -> bool {
-        self.threads(block).base(warp, lane as usize).proxied.unknown(block, other, 1 << of, time) == 0
+    pub fn is_proxied(&mut self, block: u32, (warp, lane): (u32, u32), then: Then) -> bool {
+        let proxied = &self.threads(block).base(warp, lane as usize).proxied;
+        proxied.unknown(then.block, then.warp, 1 << then.lane, then.time) == 0
     }
 
     /// Lanes execute a proxy fence; `live` have not ended.
@@ -106,47 +124,85 @@ impl Clocks {
         self.threads(block).phases.insert(place, Phases::default());
     }
 
-    /// Lanes arrive at the barrier at `place`.
-    pub fn arrive_in_memory(&mut self, block: u32, place: u32, (warp, lanes): (u32, u32), order: Order) {
+    /// Lanes arrive at the barrier at `place`, in the shared memory at hand. What another block's threads did is in order
+    /// for those who wait only if the arrival is for the cluster; that it is over they learn in any case.
+    pub fn arrive_in_memory(
+        &mut self,
+        block: u32,
+        place: u32,
+        (warp, lanes): (u32, u32),
+        (order, scope): (Order, Scope),
+    ) {
         let threads = self.threads(block);
+        let (far, word) = (threads.owner != block, threads.word(place));
+        let past = threads.past(warp, lanes);
+        if far {
+            let phases = threads.phases.entry(place).or_default();
+            add(&mut phases.gathering, Some(&past.without_order()));
+        }
         if order == Order::Relaxed {
             // What fences before it hand on.
             for lane in each(lanes) {
-                let handed = threads.handed(warp, lane, word(place), false, false);
-                add(&mut threads.phases.entry(place).or_default().gathering, handed.near.as_ref());
+                let force = if scope == Scope::Cta { Force::Near } else { Force::Cluster };
+                let handed = threads.handed(warp, lane, word, force, false);
+                let phases = threads.phases.entry(place).or_default();
+                match far {
+                    true => add(&mut phases.far_gathering, handed.cluster.as_ref()),
+                    false => add(&mut phases.gathering, handed.near.as_ref()),
+                }
             }
-            return;
+        } else if !far {
+            add(&mut threads.phases.entry(place).or_default().gathering, Some(&past));
+        } else if scope != Scope::Cta {
+            add(&mut threads.phases.entry(place).or_default().far_gathering, Some(&past));
         }
-        let past = threads.past(warp, lanes);
-        add(&mut threads.phases.entry(place).or_default().gathering, Some(&past));
-        threads.step(warp);
+        if far || order != Order::Relaxed {
+            threads.step(warp);
+        }
     }
 
-    /// A phase of the barrier at `place` is complete, and with it what `agent` did up to then.
+    /// A phase of the barrier at `place` is complete, and with it what `agent` of the block `of` did up to then.
     pub fn complete_phase(&mut self, block: u32, place: u32, agent: Option<Agent>) {
         let warps = self.warps;
-        let phases = self.threads(block).phases.entry(place).or_default();
-        let gathered = phases.gathering.take();
+        let threads = self.threads(block);
+        let owner = threads.owner;
+        let phases = threads.phases.entry(place).or_default();
+        let (gathered, far) = (phases.gathering.take(), phases.far_gathering.take());
         add(&mut phases.complete, gathered.as_ref());
+        add(&mut phases.far_complete, far.as_ref());
         if let Some(agent) = agent {
             let past = phases.complete.take().unwrap_or_default();
-            phases.complete = Some(with_agent(&past, block, agent, warps));
+            phases.complete = Some(with_agent(&past, owner, agent, warps));
         }
     }
 
     /// Lanes see that a phase of the barrier at `place` is complete; `live` have not ended.
-    pub fn observe_phase(&mut self, block: u32, place: u32, (warp, lanes): (u32, u32), live: u32, order: Order) {
+    pub fn observe_phase(
+        &mut self,
+        block: u32,
+        place: u32,
+        (warp, lanes): (u32, u32),
+        live: u32,
+        (order, scope): (Order, Scope),
+    ) {
         let threads = self.threads(block);
-        let Some(past) = threads.phases.get(&place).and_then(|phases| phases.complete.clone()) else { return };
+        let word = threads.word(place);
+        let Some(phases) = threads.phases.get(&place) else { return };
+        let far = phases.far_complete.clone();
+        let Some(past) = phases.complete.clone().or_else(|| far.as_ref().map(Past::without_order)) else { return };
         if order == Order::Relaxed {
             // A fence behind it takes it over.
             for lane in each(lanes) {
-                let found = Handed { wide: None, near: Some(past.clone()) };
-                threads.found(warp, lane, word(place), found, None, false);
+                let found = Handed { wide: None, cluster: far.clone(), near: Some(past.clone()) };
+                threads.found(warp, lane, word, found, None, false);
             }
             return;
         }
         learn(threads, (warp, lanes), live, &past);
+        if let Some(far) = far {
+            let far = if scope == Scope::Cta { far.without_order() } else { far };
+            learn(threads, (warp, lanes), live, &far);
+        }
     }
 
     /// Lanes learn that an agent has done all up to a time.
@@ -157,11 +213,11 @@ impl Clocks {
         learn(threads, (warp, lanes), live, &past);
     }
 
-    /// Checks and keeps an access of an agent to cells of shared memory; `asker` is the warp and the lane that asked for it.
-    /// Gives the cell that must not be accessed, and why.
+    /// Checks and keeps an access of an agent of the block `of` to cells of the shared memory at hand; `asker` is the warp
+    /// and the lane that asked for it, of the present block. Gives the cell that must not be accessed, and why.
     pub fn access_by_agent(
         &mut self,
-        block: u32,
+        (block, of): (u32, u32),
         cells: Range<u32>,
         (asker, agent): ((u32, u32), Agent),
         (kind, at): (Kind, u32),
@@ -171,8 +227,10 @@ impl Clocks {
         let Block { threads, shared, .. } = &mut self.present;
         let (warp, lanes) = agent.place(warps);
         let lanes = 1 << lanes.trailing_zeros();
-        let kept = Access { block, warp, lanes, at, kind, force: Force::Weak, extent: 0 };
-        let now = Access { warp: asker.0, lanes: 1 << asker.1, ..kept };
+        // Those that combine values do not race with each other.
+        let force = if kind == Kind::Atomic { Force::Cluster } else { Force::Weak };
+        let kept = Access { block: of, warp, lanes, at, kind, force, extent: 0 };
+        let now = Access { block, warp: asker.0, lanes: 1 << asker.1, ..kept };
         let mut cell = cells.start;
         while cell < cells.end {
             let (line, whole) = (cell / LINE as u32, cell.is_multiple_of(LINE as u32));
@@ -213,17 +271,13 @@ fn is_unfenced(threads: &Threads, record: &Record, asker: (u32, u32), warps: u32
             != 0
 }
 
-fn word(place: u32) -> Place {
-    Place { buffer: None, cell: place }
-}
-
 fn with_agent(past: &Past, block: u32, agent: Agent, warps: u32) -> Past {
     let (warp, lanes) = agent.place(warps);
     Past { known: past.known.with(block, [(warp, lanes, agent.time)].into_iter()), ..past.clone() }
 }
 
 /// Lanes learn what somebody knew.
-fn learn(threads: &mut Threads, (warp, lanes): (u32, u32), live: u32, past: &Past) {
+pub(super) fn learn(threads: &mut Threads, (warp, lanes): (u32, u32), live: u32, past: &Past) {
     if threads.is_uniform(warp) && lanes & live == live {
         let joined = threads.base(warp, 0).join(past);
         if !joined.is_same(threads.base(warp, 0)) {

@@ -21,11 +21,13 @@ pub(crate) enum Kind {
 }
 
 /// How an access counts where both are strong: two of one extent that are in each other's scope do not race.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Force {
     Weak,
     /// For the thread block.
     Near,
+    /// For the cluster.
+    Cluster,
     /// For the device.
     Wide,
 }
@@ -104,6 +106,8 @@ struct More {
 #[derive(Debug, Default)]
 struct HandedHere {
     wide: Option<Past>,
+    /// By number of the cluster.
+    clusters: Vec<(u32, Past)>,
     near: Vec<(u32, Past)>,
     /// What lies before sequentially consistent fences before it.
     fenced: Vec<(u32, Scoped)>,
@@ -119,12 +123,15 @@ pub(crate) struct Clash {
 }
 
 impl Access {
-    /// Whether two strong accesses name each other.
-    fn is_mutual(&self, other: &Access) -> bool {
-        self.force != Force::Weak
-            && other.force != Force::Weak
-            && self.extent == other.extent
-            && (self.block == other.block || self.force == Force::Wide && other.force == Force::Wide)
+    /// Whether two strong accesses name each other, where so many blocks are a cluster.
+    fn is_mutual(&self, other: &Access, size: u32) -> bool {
+        let meets = match self.force.min(other.force) {
+            Force::Weak => false,
+            Force::Near => self.block == other.block,
+            Force::Cluster => self.block / size == other.block / size,
+            Force::Wide => true,
+        };
+        self.extent == other.extent && meets
     }
 }
 
@@ -182,7 +189,15 @@ impl Cell {
             let others = if own_warp { then.lanes & !(1 << lane) } else { then.lanes };
             let unknown = match others {
                 0 => 0,
-                _ => threads.base(now.warp, lane as usize).known.unknown(then.block, then.warp, others, time),
+                _ => {
+                    let base = threads.base(now.warp, lane as usize);
+                    match base.known.unknown(then.block, then.warp, others, time) {
+                        unknown if unknown != 0 && threads.will_be_over(then.kind, then.warp, now.kind) => {
+                            base.over.unknown(then.block, then.warp, unknown, time)
+                        }
+                        unknown => unknown,
+                    }
+                }
             };
             if unknown != 0 && !self.was_observed(threads, before, now, lane) {
                 return Some((lane, unknown.trailing_zeros()));
@@ -206,7 +221,7 @@ impl Cell {
                     Kind::Write => false,
                 };
                 saw && read.chain == write.chain
-                    && read.access().is_mutual(&write.access())
+                    && read.access().is_mutual(&write.access(), threads.size)
                     && self.knows_any(threads, read, now, lane)
             })
     }
@@ -241,7 +256,7 @@ impl Cell {
         now: &Access,
         same: &mut dyn FnMut() -> bool,
     ) -> Option<Clash> {
-        if before.access().is_mutual(now) {
+        if before.access().is_mutual(now, threads.size) {
             return None;
         }
         let (lane, other) = self.unordered(threads, before, now)?;
@@ -307,7 +322,7 @@ impl Cell {
             Kind::Atomic => {
                 self.forget_before(threads, &now);
                 // It observed the writes of its row: what comes after it comes after them.
-                let seen = |r: &Record| r.writes() && r.chain == chain && r.access().is_mutual(&now);
+                let seen = |r: &Record| r.writes() && r.chain == chain && r.access().is_mutual(&now, threads.size);
                 self.retain(|record| !seen(record) || record.force != now.force);
                 if let Some(more) = &mut self.more {
                     more.place += 1;
@@ -327,7 +342,10 @@ impl Cell {
 
     /// Keeps a plain access of an agent that races with none.
     pub fn keep_of_agent(&mut self, now: Access, time: u32) {
-        if now.kind == Kind::Read {
+        if now.kind == Kind::Atomic {
+            let own = |r: &Record| (r.block, u32::from(r.warp), r.lanes) == (now.block, now.warp, now.lanes);
+            self.retain(|record| !(record.kind == Kind::Atomic && own(record) && record.at == now.at));
+        } else if now.kind == Kind::Read {
             let own = |r: &Record| (r.block, u32::from(r.warp), r.lanes) == (now.block, now.warp, now.lanes);
             self.retain(|record| !(record.kind == Kind::Read && own(record)));
         } else {
@@ -378,31 +396,41 @@ impl Cell {
         });
     }
 
-    /// What a strong access of thread block `block` finds handed on here, and what is in too narrow a scope for it.
-    pub fn found(&self, block: u32, force: Force) -> (Handed, Option<&Past>) {
+    /// What a strong access of thread block `block`, of a cluster of so many, finds handed on here, and what is in too
+    /// narrow a scope for it.
+    pub fn found(&self, (block, size): (u32, u32), force: Force) -> (Handed, Option<&Past>) {
         let Some(here) = self.handed_here() else { return (Handed::default(), None) };
         let near = here.near.iter().rfind(|(number, _)| *number == block).map(|(_, past)| past.clone());
         let wide = here.wide.clone().filter(|_| force == Force::Wide);
-        let missed = here.near.iter().rfind(|(number, _)| *number != block && wide.is_none());
-        (Handed { wide, near }, missed.map(|(_, past)| past))
+        let own = |(number, _): &&(u32, Past)| *number == block / size && force >= Force::Cluster;
+        let cluster = here.clusters.iter().rfind(own).map(|(_, past)| past.clone());
+        let none = wide.is_none() && cluster.is_none();
+        let missed = here.near.iter().rfind(|(number, _)| *number != block && none);
+        (Handed { wide, cluster, near }, missed.map(|(_, past)| past))
     }
 
     /// What lies before the sequentially consistent fences that lie before the present value, for thread block `block`.
     pub fn fenced(&self, block: u32, force: Force) -> Option<Scoped> {
         let here = self.handed_here()?;
         let near = here.fenced.iter().rfind(|(number, _)| *number == block).map(|(_, fenced)| fenced.near.clone());
-        let wide = Some(here.fenced_wide.clone()).filter(|wide| force == Force::Wide && !wide.is_empty());
+        let wide = Some(here.fenced_wide.clone()).filter(|wide| force >= Force::Cluster && !wide.is_empty());
         let some = near.is_some() || wide.is_some();
         some.then(|| Scoped { near: near.unwrap_or_default(), wide: wide.unwrap_or_default() })
     }
 
     /// A strong write of thread block `block` hands this on, in addition to what its row handed on before.
-    pub fn hand_on(&mut self, block: u32, handed: &Handed, fenced: &Scoped, force: Force) {
+    pub fn hand_on(&mut self, (block, size): (u32, u32), handed: &Handed, fenced: &Scoped, force: Force) {
         if handed.is_empty() && fenced.near.is_empty() {
             return;
         }
         let here = self.more.get_or_insert_default().handed.get_or_insert_default();
         add(&mut here.wide, handed.wide.as_ref());
+        if let Some(past) = &handed.cluster {
+            match here.clusters.iter_mut().rfind(|(number, _)| *number == block / size) {
+                Some((_, known)) => *known = known.join(past),
+                None => here.clusters.push((block / size, past.clone())),
+            }
+        }
         if let Some(near) = &handed.near {
             match here.near.iter_mut().rfind(|(number, _)| *number == block) {
                 Some((_, past)) => *past = past.join(near),
@@ -412,7 +440,7 @@ impl Cell {
         if fenced.near.is_empty() {
             return;
         }
-        if force == Force::Wide {
+        if force == Force::Wide || force == Force::Cluster && size > 1 {
             here.fenced_wide = Clock::join(&here.fenced_wide, &fenced.wide);
         }
         match here.fenced.iter_mut().rfind(|(number, _)| *number == block) {

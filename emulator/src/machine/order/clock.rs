@@ -110,6 +110,11 @@ impl Clock {
         }
     }
 
+    /// Whether anything of a thread block is known: that it has started, at least.
+    pub fn has(&self, block: u32) -> bool {
+        self.of_block(block).is_some()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
@@ -188,6 +193,10 @@ pub(crate) struct Past {
     pub seen: Scoped,
     /// What lies before the proxy fences that lie before: bulk copies see it.
     pub proxied: Rc<Clock>,
+    /// What was over before, though its writes may not be seen: what read has read.
+    pub over: Rc<Clock>,
+    /// What lies before fences for `mbarrier.init` that lie before: those barriers have begun.
+    pub begun: Rc<Clock>,
 }
 
 /// For fences whose scope is at least the thread block, and for those whose scope is the device.
@@ -222,7 +231,15 @@ impl Past {
             fenced: self.fenced.join(&other.fenced),
             seen: self.seen.join(&other.seen),
             proxied: Clock::join(&self.proxied, &other.proxied),
+            over: Clock::join(&self.over, &other.over),
+            begun: Clock::join(&self.begun, &other.begun),
         }
+    }
+
+    /// What of it is handed on without an order of memory: that it is over.
+    pub fn without_order(&self) -> Past {
+        let over = Clock::join(&self.over, &self.known);
+        Past { over, begun: self.begun.clone(), ..Past::default() }
     }
 
     pub fn is_same(&self, other: &Past) -> bool {
@@ -230,6 +247,8 @@ impl Past {
             && self.fenced.is_same(&other.fenced)
             && self.seen.is_same(&other.seen)
             && Rc::ptr_eq(&self.proxied, &other.proxied)
+            && Rc::ptr_eq(&self.over, &other.over)
+            && Rc::ptr_eq(&self.begun, &other.begun)
     }
 }
 

@@ -94,18 +94,26 @@ impl Line {
         let Line::Rows { write, read } = self else { return false };
         let side = Side { first: now.lanes.trailing_zeros() as u8, step: 1, shift: LINE.trailing_zeros() as u8 };
         let row = Row { block: now.block, warp: now.warp as u8, side, at: now.at, time };
-        let known = |before: &Option<Row>| {
+        let over = |kind: Kind, before: Row| {
+            let other = (before.block, u32::from(before.warp));
+            judge.threads.will_be_over(kind, other.1, now.kind) && judge.is_over(asker, other, before.time)
+        };
+        let known = |before: &Option<Row>, kind: Kind| {
             before.is_none_or(|before| {
                 let other = (before.block, u32::from(before.warp));
-                judge.knows_all(asker, other, before.time)
+                (judge.knows_all(asker, other, before.time) || over(kind, before))
                     && (now.kind != Kind::Read || judge.is_proxied(asker, other, before.time))
             })
         };
         match now.kind {
-            Kind::Read if known(write) && (known(read) || read.is_some_and(|read| read.warp == row.warp)) => {
+            Kind::Read
+                if known(write, Kind::Write)
+                    && (known(read, Kind::Read)
+                        || read.is_some_and(|read| (read.block, read.warp) == (row.block, row.warp))) =>
+            {
                 *read = Some(row);
             }
-            Kind::Write if known(write) && known(read) => (*write, *read) = (Some(row), None),
+            Kind::Write if known(write, Kind::Write) && known(read, Kind::Read) => (*write, *read) = (Some(row), None),
             _ => return false,
         }
         true
@@ -169,7 +177,7 @@ mod tests {
         };
         let (mut races, mut simple) = (0, 0);
         for _ in 0..2000 {
-            let mut threads = Threads::new(0, 2, &Past::default());
+            let mut threads = Threads::new(0, (2, 1), &Past::default());
             let (mut line, mut cells) = (Line::default(), Line::default());
             for at in 0..8 {
                 if chance(2) == 0 {

@@ -11,13 +11,15 @@
 mod agents;
 mod cell;
 mod clock;
+mod cluster;
 mod line;
 mod threads;
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-pub(super) use agents::{Agent, Conflict};
+use agents::Phases;
+pub(super) use agents::{Agent, Conflict, Then};
 use cell::Cell;
 pub(super) use cell::{Access, Clash, Force, Kind, Record};
 use clock::Past;
@@ -32,8 +34,9 @@ use crate::program::{self, Order, Program, Scope};
 /// A cell of memory: of a buffer, or of a thread block's shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
-    /// A buffer; none for shared memory.
+    /// A buffer; none for shared memory, which a thread block owns.
     buffer: Option<u32>,
+    owner: u32,
     cell: u32,
 }
 
@@ -51,13 +54,17 @@ pub(super) struct Clocks {
     pub shared: bool,
     pub global: bool,
     nothing: Past,
+    /// Warps of a thread block, and blocks of a cluster.
     warps: u32,
+    size: u32,
     /// The thread block that runs, and those that are put aside.
     present: Block,
     aside: HashMap<u32, Block>,
     ended: VecDeque<(u32, Threads)>,
     /// By number.
     buffers: Vec<Pages>,
+    /// The barriers of clusters, by number.
+    clusters: HashMap<u32, Phases>,
 }
 
 /// A thread block: what its threads know, and its shared memory.
@@ -72,8 +79,8 @@ struct Block {
 const NOBODY: u32 = u32::MAX;
 
 impl Block {
-    fn new(number: u32, warps: u32, nothing: &Past) -> Block {
-        Block { number, threads: Threads::new(number, warps, nothing), shared: Vec::new() }
+    fn new(number: u32, (warps, size): (u32, u32), nothing: &Past) -> Block {
+        Block { number, threads: Threads::new(number, (warps, size), nothing), shared: Vec::new() }
     }
 }
 
@@ -123,22 +130,22 @@ fn cell_in(pages: &mut Pages, cell: u32) -> &mut Cell {
 }
 
 impl Clocks {
-    /// What a launch of the program in blocks of so many warps needs; nothing where stamps will do. `thorough` asks for
-    /// all of it.
-    pub fn new(program: &Program, warps: u32, thorough: bool) -> Option<Box<Clocks>> {
+    /// What a launch of the program in blocks of so many warps, and clusters of so many blocks that may meet, needs; nothing
+    /// where stamps will do. `thorough` asks for all of it.
+    pub fn new(program: &Program, warps: u32, size: u32, thorough: bool) -> Option<Box<Clocks>> {
         let (shared, global) = (program.needs.shared || thorough, program.needs.global || thorough);
         (shared || global).then(|| {
             let nothing = Past::default();
-            let present = Block::new(NOBODY, 0, &nothing);
-            let (aside, ended, buffers) = (HashMap::new(), VecDeque::new(), Vec::new());
-            Box::new(Clocks { shared, global, nothing, warps, present, aside, ended, buffers })
+            let present = Block::new(NOBODY, (0, size), &nothing);
+            let (aside, ended, buffers, clusters) = (HashMap::new(), VecDeque::new(), Vec::new(), HashMap::new());
+            Box::new(Clocks { shared, global, nothing, warps, size, present, aside, ended, buffers, clusters })
         })
     }
 
     /// A thread block has ended.
     pub fn end(&mut self, block: u32) {
         let found = match self.present.number == block {
-            true => Some(std::mem::replace(&mut self.present, Block::new(NOBODY, 0, &self.nothing))),
+            true => Some(std::mem::replace(&mut self.present, Block::new(NOBODY, (0, self.size), &self.nothing))),
             false => self.aside.remove(&block),
         };
         if let Some(Block { threads, .. }) = found {
@@ -159,7 +166,8 @@ impl Clocks {
 
     #[cold]
     fn change(&mut self, block: u32) {
-        let next = self.aside.remove(&block).unwrap_or_else(|| Block::new(block, self.warps, &self.nothing));
+        let next =
+            self.aside.remove(&block).unwrap_or_else(|| Block::new(block, (self.warps, self.size), &self.nothing));
         let last = std::mem::replace(&mut self.present, next);
         if last.number != NOBODY {
             self.aside.insert(last.number, last);
@@ -239,7 +247,10 @@ impl Clocks {
             let (cell, now) = (cell_in(pages, number), access(number));
             match order {
                 Order::Weak => cell.keep(threads, now),
-                _ => keep_strong(threads, cell, Place { buffer, cell: number }, now, order),
+                _ => {
+                    let owner = if buffer.is_none() { threads.owner } else { 0 };
+                    keep_strong(threads, cell, Place { buffer, owner, cell: number }, now, order);
+                }
             }
         }
     }
@@ -252,6 +263,10 @@ impl Clocks {
             true => Some(&self.present.threads),
             false => self.aside.get(&block).map(|block| &block.threads).or_else(|| ended(block)),
         };
+        let over = &self.present.threads.base(now.warp, clash.lane as usize).over;
+        if then.block != now.block && over.unknown(then.block, then.warp, 1 << clash.other, time) == 0 {
+            return Missing::Order;
+        }
         if then.block != now.block && (then.force == Force::Weak) != (now.force == Force::Weak) {
             return Missing::Strength;
         }
@@ -283,7 +298,7 @@ fn keep_strong(threads: &mut Threads, cell: &mut Cell, place: Place, now: Access
     let acquire = matches!(order, Order::Acquire | Order::AcqRel);
     let release = matches!(order, Order::Release | Order::AcqRel);
     if now.kind != Kind::Write {
-        let (found, missed) = cell.found(now.block, now.force);
+        let (found, missed) = cell.found((now.block, threads.size), now.force);
         let fenced = cell.fenced(now.block, now.force);
         for lane in each(now.lanes) {
             threads.found(now.warp, lane, place, found.clone(), missed, acquire);
@@ -293,10 +308,9 @@ fn keep_strong(threads: &mut Threads, cell: &mut Cell, place: Place, now: Access
     cell.keep(threads, now);
     if now.kind != Kind::Read {
         for lane in each(now.lanes) {
-            let wide = now.force == Force::Wide;
             let fenced = threads.base(now.warp, lane).fenced.clone();
-            let handed = threads.handed(now.warp, lane, place, wide, release);
-            cell.hand_on(now.block, &handed, &fenced, now.force);
+            let handed = threads.handed(now.warp, lane, place, now.force, release);
+            cell.hand_on((now.block, threads.size), &handed, &fenced, now.force);
         }
     }
 }
@@ -306,6 +320,7 @@ pub(super) fn force(access: &program::Access) -> Force {
     match (access.order, access.scope) {
         (Order::Weak, _) => Force::Weak,
         (_, scope) if scope >= Scope::Gpu => Force::Wide,
+        (_, Scope::Cluster) => Force::Cluster,
         _ => Force::Near,
     }
 }

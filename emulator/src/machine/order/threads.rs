@@ -7,24 +7,32 @@ use std::rc::Rc;
 use super::super::lanes::{LANES, each};
 use super::Place;
 use super::agents::Phases;
+use super::cell::{Force, Kind};
 use super::clock::{Clock, Past, Scoped};
 use crate::program::{Order, Scope};
 
-/// A clock for threads of the device, and one for those of one thread block: what was handed on in so wide a scope.
+/// A clock for threads of the device, one for those of a cluster, and one for those of one thread block: what was handed on
+/// in so wide a scope. Without clusters, there is none for them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Handed {
     pub wide: Option<Past>,
+    pub cluster: Option<Past>,
     pub near: Option<Past>,
 }
 
 impl Handed {
     pub fn is_empty(&self) -> bool {
-        self.wide.is_none() && self.near.is_none()
+        self.wide.is_none() && self.cluster.is_none() && self.near.is_none()
     }
 
     fn add(&mut self, other: &Handed) {
         add(&mut self.wide, other.wide.as_ref());
+        add(&mut self.cluster, other.cluster.as_ref());
         add(&mut self.near, other.near.as_ref());
+    }
+
+    fn each(&self) -> impl Iterator<Item = &Past> {
+        self.near.iter().chain(&self.cluster).chain(&self.wide)
     }
 }
 
@@ -49,6 +57,7 @@ struct Fenced {
 #[derive(Debug, Default)]
 struct Lane {
     wide: Option<Fenced>,
+    cluster: Option<Fenced>,
     near: Option<Fenced>,
     /// What strong reads found, by place.
     pending: Vec<(Place, Handed)>,
@@ -74,6 +83,8 @@ pub(crate) enum Missing {
     Acquire,
     /// The other never made a fence or release after its access.
     Release,
+    /// It knows that the other's access is over, from what orders no memory between blocks.
+    Order,
     /// Fence, or access, of a scope that leaves the other out.
     Scope,
     /// One of the two is a plain access, the other is not: what threads use at once is none's plainly.
@@ -87,6 +98,9 @@ pub(crate) enum Missing {
 #[derive(Debug)]
 pub(super) struct Threads {
     pub(super) block: u32,
+    /// The thread block whose shared memory is at hand, and how many blocks there are in a cluster.
+    pub(super) owner: u32,
+    pub(super) size: u32,
     warps: Vec<WarpPast>,
     /// By barrier, in the phase that is not complete.
     arrived: Vec<(u32, Arrived)>,
@@ -138,6 +152,11 @@ impl<'a> Judge<'a> {
 }
 
 impl Judge<'_> {
+    /// Whether a lane knows that all accesses of another warp at `time` are over.
+    pub fn is_over(&self, (warp, lane): (u32, u32), (block, other): (u32, u32), time: u32) -> bool {
+        time <= self.threads.base(warp, lane as usize).over.known_until(block, other)
+    }
+
     /// Whether a proxy fence that a lane knows of lies behind all accesses of another warp at `time`; an agent needs none.
     pub fn is_proxied(&self, (warp, lane): (u32, u32), (block, other): (u32, u32), time: u32) -> bool {
         let proxied = &self.threads.base(warp, lane as usize).proxied;
@@ -146,10 +165,15 @@ impl Judge<'_> {
 }
 
 impl Threads {
-    pub fn new(block: u32, warps: u32, nothing: &Past) -> Threads {
+    pub fn new(block: u32, (warps, size): (u32, u32), nothing: &Past) -> Threads {
         let warp = |_| WarpPast { time: 1, bases: vec![nothing.clone()], lanes: None };
         let (warps, arrived) = ((0..warps).map(warp).collect(), Vec::new());
-        Threads { block, warps, arrived, phases: HashMap::new() }
+        Threads { block, owner: block, size, warps, arrived, phases: HashMap::new() }
+    }
+
+    /// What is at a place in the shared memory at hand.
+    pub(super) fn word(&self, place: u32) -> Place {
+        Place { buffer: None, owner: self.owner, cell: place }
     }
 
     pub fn time(&self, warp: u32) -> u32 {
@@ -165,6 +189,17 @@ impl Threads {
     pub fn base(&self, warp: u32, lane: usize) -> &Past {
         let bases = &self.warps[warp as usize].bases;
         if let [all] = bases.as_slice() { all } else { &bases[lane] }
+    }
+
+    /// Whether it is enough for an access behind another one that the other is over, whether its writes are seen or not: it
+    /// has read, or it is a copy over which is written.
+    pub fn will_be_over(&self, before: Kind, warp: u32, now: Kind) -> bool {
+        before == Kind::Read || now != Kind::Read && warp >= self.warps()
+    }
+
+    /// What any of the threads knows of others.
+    pub fn bases(&self) -> impl Iterator<Item = &Past> {
+        self.warps.iter().flat_map(|warp| &warp.bases)
     }
 
     pub fn is_uniform(&self, warp: u32) -> bool {
@@ -254,12 +289,15 @@ impl Threads {
     }
 
     pub fn fence(&mut self, warp: u32, lanes: u32, order: Order, scope: Scope) {
-        let wide = scope >= Scope::Gpu;
+        let (wide, in_cluster) = (scope >= Scope::Gpu, scope >= Scope::Cluster);
         for lane in each(lanes) {
             if order != Order::Release && self.warps[warp as usize].lanes.is_some() {
                 let mut found = Vec::new();
                 self.lane(warp, lane).pending.retain_mut(|(_, handed)| {
                     found.extend(handed.near.take());
+                    if in_cluster {
+                        found.extend(handed.cluster.take());
+                    }
                     if wide {
                         found.extend(handed.wide.take());
                     }
@@ -269,7 +307,8 @@ impl Threads {
             }
         }
         if order == Order::Sc {
-            self.fence_in_order(warp, lanes, wide);
+            // Between those of a block and of the device no difference is made: this orders too much, never too little.
+            self.fence_in_order(warp, lanes, wide || in_cluster && self.size > 1);
         }
         if order == Order::Acquire {
             return;
@@ -277,8 +316,12 @@ impl Threads {
         let time = self.time(warp);
         for lane in each(lanes) {
             let fenced = Fenced { base: self.base(warp, lane).clone(), time, made: None };
+            let clustered = in_cluster && self.size > 1;
             let state = self.lane(warp, lane);
             state.near = Some(fenced.clone());
+            if clustered {
+                state.cluster = Some(fenced.clone());
+            }
             if wide {
                 state.wide = Some(fenced);
             }
@@ -290,7 +333,8 @@ impl Threads {
     fn fence_in_order(&mut self, warp: u32, lanes: u32, wide: bool) {
         let time = self.time(warp);
         for lane in each(lanes) {
-            let Past { known, fenced, seen, proxied } = self.base(warp, lane);
+            let base = self.base(warp, lane).clone();
+            let Past { known, fenced, seen, .. } = &base;
             let mut known = Clock::join(known, &seen.near);
             if wide {
                 known = Clock::join(&known, &seen.wide);
@@ -300,7 +344,7 @@ impl Threads {
                 true => fenced.join(&Scoped { near: own.clone(), wide: own }),
                 false => Scoped { near: Clock::join(&fenced.near, &own), wide: fenced.wide.clone() },
             };
-            let past = Past { fenced, seen: seen.clone(), known, proxied: proxied.clone() };
+            let past = Past { fenced, known, ..base };
             self.set_base(warp, 1 << lane, u32::MAX, &past);
         }
     }
@@ -314,12 +358,15 @@ impl Threads {
         }
     }
 
-    /// What a strong write by a lane hands on; `release` if it is a release operation itself. After it, time goes on.
-    pub fn handed(&mut self, warp: u32, lane: usize, place: Place, wide: bool, release: bool) -> Handed {
+    /// What a strong write of some scope by a lane hands on; `release` if it is a release operation itself. After it, time
+    /// goes on.
+    pub fn handed(&mut self, warp: u32, lane: usize, place: Place, force: Force, release: bool) -> Handed {
         let mut handed = Handed::default();
+        let (wide, in_cluster) = (force == Force::Wide, force >= Force::Cluster && self.size > 1);
         if release {
             let now = self.past(warp, 1 << lane);
-            handed = Handed { wide: wide.then(|| now.clone()), near: Some(now) };
+            let in_cluster = in_cluster.then(|| now.clone());
+            handed = Handed { wide: wide.then(|| now.clone()), cluster: in_cluster, near: Some(now) };
             let state = self.lane(warp, lane);
             state.released.retain(|(known, _)| *known != place);
             state.released.push((place, handed.clone()));
@@ -341,10 +388,14 @@ impl Threads {
         if wide {
             handed.wide = make(&mut state.wide);
         }
+        if in_cluster {
+            handed.cluster = make(&mut state.cluster);
+        }
         handed.near = make(&mut state.near);
         if let Some((_, released)) = state.released.iter().find(|(known, _)| *known == place) {
             let released = released.clone();
-            handed.add(&Handed { wide: released.wide.filter(|_| wide), near: released.near });
+            let Handed { wide: far, cluster, near } = released;
+            handed.add(&Handed { wide: far.filter(|_| wide), cluster: cluster.filter(|_| in_cluster), near });
         }
         handed
     }
@@ -364,7 +415,7 @@ impl Threads {
                 all.extend(pending.iter().filter(|(known, _)| *known == place).map(|(_, handed)| handed.clone()));
                 pending.retain(|(known, _)| *known != place);
             }
-            for clock in all.into_iter().flat_map(|handed| [handed.near, handed.wide]).flatten() {
+            for clock in all.into_iter().flat_map(|handed| [handed.near, handed.cluster, handed.wide]).flatten() {
                 self.acquire(warp, lane, &clock);
             }
             return;
@@ -380,8 +431,7 @@ impl Threads {
     pub fn lacks(&self, block: u32, warp: u32, lane: u32, time: u32) -> Option<Missing> {
         let knows = |past: &Past| past.known.unknown(block, warp, 1 << lane, time) == 0;
         let lanes = || self.warps.iter().flat_map(|warp| warp.lanes.iter().flat_map(|lanes| lanes.iter()));
-        let pending =
-            |lane: &Lane| lane.pending.iter().any(|(_, handed)| handed.near.iter().chain(&handed.wide).any(knows));
+        let pending = |lane: &Lane| lane.pending.iter().any(|(_, handed)| handed.each().any(knows));
         if lanes().any(|lane| lane.too_narrow.iter().any(knows)) {
             return Some(Missing::Scope);
         }

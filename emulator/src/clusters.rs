@@ -1,0 +1,54 @@
+//! Clusters of a launch: their shape, and how many thread blocks the GPU holds with them.
+
+use crate::gpu::H200;
+use crate::occupancy::{cluster_occupancy, occupancy};
+use crate::program::Program;
+use crate::{Dim3, Launch, Refusal};
+
+/// Thread blocks that a cluster may have on every GPU that has clusters.
+const MOST: u64 = 8;
+/// The first GPUs that have them: `sm_` this.
+const SINCE: u32 = 90;
+
+/// Thread blocks of a cluster, and whether kernel or launch names it.
+pub(crate) fn shape(program: &Program, launch: &Launch) -> Result<(Dim3, bool), Refusal> {
+    let kernel = || program.name.clone();
+    let bound = |name: &str| {
+        let numbers = program.bounds.get(name)?;
+        Some([0, 1, 2].map(|n| numbers.get(n).copied().unwrap_or(1)))
+    };
+    let required = bound("reqnctapercluster").map(|[x, y, z]| Dim3 { x, y, z });
+    let Some(cluster) = launch.cluster.or(required) else {
+        if program.bounds.contains_key("explicitcluster") {
+            return Err(Refusal::NoCluster { kernel: kernel() });
+        }
+        return Ok((Dim3 { x: 1, y: 1, z: 1 }, false));
+    };
+    if let Some(required) = required.filter(|required| *required != cluster) {
+        return Err(Refusal::RequiredCluster { kernel: kernel(), cluster, required });
+    }
+    if launch.architecture < SINCE {
+        return Err(Refusal::ClusterBefore { cluster, architecture: launch.architecture });
+    }
+    let limit = bound("maxclusterrank").map_or(MOST, |[limit, ..]| MOST.min(limit.into()));
+    if cluster.count() == 0 || cluster.count() > limit {
+        return Err(Refusal::ClusterSize { cluster, limit });
+    }
+    let grid = launch.grid;
+    let whole = [(grid.x, cluster.x), (grid.y, cluster.y), (grid.z, cluster.z)];
+    if whole.iter().any(|(grid, cluster)| !grid.is_multiple_of(*cluster)) {
+        return Err(Refusal::ClusterGrid { grid, cluster });
+    }
+    Ok((cluster, true))
+}
+
+/// How many thread blocks of a launch the GPU holds at a time.
+pub(crate) fn residency(program: &Program, launch: &Launch, cluster: Dim3) -> u64 {
+    let shared = program.static_shared + launch.dynamic_shared;
+    let threads = launch.block.count() as u32;
+    let fit = || match cluster.count() as u32 {
+        1 => occupancy(&H200, threads, 0, shared).blocks_per_sm * H200.sms,
+        size => cluster_occupancy(&H200, threads, 0, shared, size).map_or(0, |clusters| clusters * size),
+    };
+    launch.resident_blocks.unwrap_or_else(fit).max(1).into()
+}

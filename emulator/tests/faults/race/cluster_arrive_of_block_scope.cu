@@ -1,0 +1,51 @@
+// A store to the peer and an arrival at its mbarrier that names no scope: it orders threads of one block only.
+
+__device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+__device__ unsigned peer(const void* p, unsigned rank) {
+    unsigned there;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(at(p)), "r"(rank));
+    return there;
+}
+
+__device__ void cluster_sync() {
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
+__device__ float load(unsigned there) {
+    float value;
+    asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(value) : "r"(there) : "memory");
+    return value;
+}
+
+__device__ void store(unsigned there, float value) {
+    asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(value) : "memory");
+}
+
+__device__ void init(unsigned long long& bar, int count) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at(&bar)), "r"(count) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+__device__ void wait(unsigned long long& bar, int parity) {
+    asm volatile(
+        "{\n.reg .pred done;\nAGAIN:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n@!done bra AGAIN;\n}" ::"r"(
+            at(&bar)),
+        "r"(parity)
+        : "memory");
+}
+
+extern "C" __global__ void __cluster_dims__(2, 1, 1) kernel(const float* A, float* C) {
+    __shared__ float value[32];
+    __shared__ unsigned long long full;
+    int t = threadIdx.x;
+    unsigned rank = __clusterRelativeBlockRank();
+    if (t == 0) init(full, 32);
+    cluster_sync();
+
+    store(peer(&value[t], rank ^ 1), A[blockIdx.x * 32 + t]);
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(peer(&full, rank ^ 1)) : "memory");
+    wait(full, 0);
+    C[blockIdx.x * 32 + t] = value[31 - t];
+    cluster_sync();
+}
