@@ -78,8 +78,10 @@ impl Worker<'_> {
             (Bulk::Wait { pending, read: _ }, _) => {
                 for lane in each(mask) {
                     let thread = warp.number * LANES as u32 + lane as u32;
-                    let Some(groups) = self.state.mbarriers.groups.get(&thread).copied() else { continue };
+                    let Some(groups) = self.state.mbarriers.groups.get_mut(&thread) else { continue };
                     let time = groups.committed.saturating_sub(pending);
+                    groups.waited = groups.waited.max(time);
+                    let groups = *groups;
                     if let Some(clocks) = self.clocks.as_mut().filter(|_| time > 0) {
                         let agent = Agent { number: groups.agent, time };
                         clocks.learn_of_agent(self.state.block as u32, (warp.number, 1 << lane), warp.live, agent);
@@ -263,10 +265,11 @@ impl Worker<'_> {
     pub(super) fn agent_of_groups(&mut self, warp: &Warp, from: &Access, lane: usize) -> Agent {
         let thread = warp.number * LANES as u32 + lane as u32;
         let mbarriers = &mut self.state.mbarriers;
-        let groups = match mbarriers.groups.get(&thread) {
+        let mut groups = match mbarriers.groups.get(&thread) {
             Some(groups) => *groups,
-            None => Groups { agent: mbarriers.new_agent(), committed: 0 },
+            None => Groups { agent: mbarriers.new_agent(), committed: 0, waited: 0, newest: (0, 0) },
         };
+        groups.newest = (groups.committed + 1, from.at);
         mbarriers.groups.insert(thread, groups);
         mbarriers.note_asker(groups.agent, from.at, (self.state.block, thread));
         Agent { number: groups.agent, time: groups.committed + 1 }

@@ -89,6 +89,10 @@ impl BulkLoad {
 pub(super) struct Groups {
     pub agent: u32,
     pub committed: u32,
+    /// The groups, counted from the first one, for which it has waited.
+    pub waited: u32,
+    /// The group of its newest copy, from 1, and the instruction.
+    pub newest: (u32, u32),
 }
 
 /// A thread at an instruction, and its time.
