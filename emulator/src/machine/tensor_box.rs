@@ -73,6 +73,22 @@ impl TensorBox {
         Row { start: index * self.pitch(), inside: (inside && from < to).then(here) }
     }
 
+    /// Sectors of 32 bytes that a copy moves between global memory and a block, as an H200 counts them: of each row those that
+    /// hold its bytes in the tensor, and for a load as many as the rest of the row fills.
+    pub fn sectors(&self, store: bool) -> u64 {
+        let row_bytes = u64::from(self.map.row_bytes());
+        let of_row = |index| match self.row(index, store).inside {
+            Some((address, range)) => {
+                let bytes = range.len() as u64;
+                let outside = if store { 0 } else { (row_bytes - bytes).div_ceil(32) };
+                (address + bytes).div_ceil(32) - address / 32 + outside
+            }
+            None if store => 0,
+            None => row_bytes.div_ceil(32),
+        };
+        (0..self.rows()).map(of_row).sum()
+    }
+
     /// Bytes from a row to the next one in shared memory: under a swizzle its span, however short the rows are.
     fn pitch(&self) -> u32 {
         if self.is_swizzled() { self.map.swizzle.span() } else { self.map.row_bytes() }
