@@ -1,5 +1,6 @@
-//! Barriers in shared memory, bulk copies, also by tensor maps, and their fences: which forms there are, on which GPUs, as ptxas has it. Each line of
-//! `tests/data/asynchronous-forms.txt` says whether ptxas 13.0 takes an instruction for `sm_80`, and for `sm_90`.
+//! Barriers in shared memory, bulk copies, also by tensor maps, and their fences: which forms there are, on which GPUs, as
+//! ptxas has it. Each line of `tests/data/asynchronous-forms.txt` says whether ptxas 13.0 takes an instruction for `sm_80`,
+//! and for `sm_90`; the last ones, for `sm_90a`.
 
 use emulator::{Module, PtxError};
 
