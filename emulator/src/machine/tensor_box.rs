@@ -2,11 +2,12 @@
 //!
 //! What the manual leaves open is here as an H200 does it, in 726 copies by chance (`tests/data/tensor-copies.txt`):
 //!
-//! - The first coordinate, in bytes, is a multiple of 16, and no coordinate of a store or reduction is negative: all others end
-//!   by an illegal instruction.
-//! - Under a swizzle, rows lie as far apart as its span is long, however short they are. Only the rows' own bytes count for
-//!   the barrier, and what is between them stays.
-//! - A store or reduction goes on to the end of the 16 bytes in which the tensor's row ends. A load fills to the element.
+//! - The first coordinate, in bytes, is a multiple of 16, and no coordinate of a store or reduction is negative: all
+//!   others end by an illegal instruction.
+//! - Under a swizzle, rows lie as far apart as its span is long, however short they are. Only the rows' own bytes
+//!   count for the barrier, and what is between them stays.
+//! - A store or reduction goes on to the end of the 16 bytes in which the tensor's row ends. A load fills to the
+//!   element.
 //! - NaN outside the tensor is 0x7ff7 in all types, also twice or four times side by side.
 //! - Types with flushing do not flush in copies; tf32 is rounded to the nearest, a NaN becomes 0x7fffe000.
 
