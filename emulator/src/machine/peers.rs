@@ -210,7 +210,7 @@ impl Worker<'_> {
                 format!("to block rank {rank}, and the cluster has {size} block{}", if size == 1 { "" } else { "s" });
             return Err(self.convict_map(warp, lane, at, &what));
         }
-        Ok(address & !(0xff * BLOCK_WINDOW) | rank * BLOCK_WINDOW)
+        Ok(address & !(0xff * BLOCK_WINDOW) | (rank * BLOCK_WINDOW))
     }
 
     /// The words of shared memory in which an address lies, of whatever block of the cluster, and the offset there.
