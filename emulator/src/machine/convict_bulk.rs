@@ -1,8 +1,8 @@
 //! What is wrong with bulk copies, put into words.
 
 use super::block::Worker;
+use super::bulk_load::BulkLoad;
 use super::convict::{fault, place as line};
-use super::mbarrier::BulkLoad;
 use super::warp::Warp;
 use crate::program::Access;
 use crate::{Fault, FaultKind};

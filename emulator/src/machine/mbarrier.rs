@@ -7,13 +7,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::block::Worker;
+use super::bulk_load::{BulkLoad, Groups};
 use super::lanes::{LANES, each};
 use super::order::{Agent, Then};
 use super::ordered::parts;
-use super::tensor_box::Pieces;
 use super::warp::Warp;
 use crate::Fault;
-use crate::program::{Access, Arrive, Atomic, Extended, Mbarrier as Deed, Order, Scope};
+use crate::program::{Access, Arrive, Extended, Mbarrier as Deed, Order, Scope};
 
 /// The largest number of arrivals, and of bytes that are missing or too many.
 pub(super) const MOST: u32 = (1 << 20) - 1;
@@ -40,57 +40,6 @@ pub(super) struct Mbarriers {
     pub groups: HashMap<u32, Groups>,
     /// The agents of warpgroups, that read what they multiply.
     warpgroups: HashMap<u32, u32>,
-}
-
-/// A bulk copy to shared memory.
-#[derive(Debug)]
-pub(super) struct BulkLoad {
-    /// The barrier that it tells.
-    pub barrier: u32,
-    pub to: u32,
-    pub words: Vec<u32>,
-    /// Which bytes of these, from their start on, it brings: where some begin, and how many they are.
-    pub pieces: Pieces,
-    /// How the words are combined with those that stand there, if they are.
-    pub reduce: Option<Atomic>,
-    /// Bytes, from its start on, that nobody wrote at the source.
-    pub unwritten: Vec<u32>,
-    /// How many places of global memory it reads, each of which is watched.
-    pub sources: usize,
-    /// Who asked for it: block, thread, instruction and access.
-    pub block: u64,
-    pub thread: u32,
-    pub at: u32,
-    pub to_index: u32,
-}
-
-impl BulkLoad {
-    /// One of adjacent words, to a place of which a barrier is told; asked for by a block's thread at an instruction's access.
-    pub fn whole(
-        (barrier, to, words): (u32, u32, Vec<u32>),
-        reduce: Option<Atomic>,
-        unwritten: Vec<u32>,
-        (block, thread, at, to_index): (u64, u32, u32, u32),
-    ) -> BulkLoad {
-        let pieces = vec![(0, 4 * words.len() as u32)];
-        BulkLoad { barrier, to, words, pieces, reduce, unwritten, sources: 1, block, thread, at, to_index }
-    }
-
-    /// Bytes that it brings.
-    pub fn bytes(&self) -> u32 {
-        self.pieces.iter().map(|(_, length)| length).sum()
-    }
-}
-
-/// The bulk copies of a thread that are in groups: its agent, and groups that it has committed.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Groups {
-    pub agent: u32,
-    pub committed: u32,
-    /// The groups, counted from the first one, for which it has waited.
-    pub waited: u32,
-    /// The group of its newest copy, from 1, and the instruction.
-    pub newest: (u32, u32),
 }
 
 /// A thread at an instruction, and its time.

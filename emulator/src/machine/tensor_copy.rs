@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::async_copy::SourceUnderWay;
 use super::block::Worker;
+use super::bulk_load::BulkLoad;
 use super::global_access::verdict_on;
 use super::lanes::{LANES, each};
-use super::mbarrier::BulkLoad;
 use super::order::Kind;
 use super::shared_access::read_shared;
 use super::tensor_box::{Pieces, Row, TensorBox};

@@ -176,7 +176,7 @@ impl Decoder<'_> {
                     return error(words.line, format!("`{}` takes a size of 32 bits or a predicate", words.opcode));
                 }
             }
-            Some(_) => return error(words.line, format!("`{}` of {bytes} bytes takes no more of them", words.opcode)),
+            Some(_) => return error(words.line, format!("`{}` takes a size of at most {bytes}", words.opcode)),
         }
         let file = given.map(|operand| self.file_of(operand).unwrap_or(File::R));
         let copy = |size| Extension::CopyAsync { size, bypassing: cache == "cg" };
