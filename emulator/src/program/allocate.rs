@@ -149,7 +149,7 @@ fn next_blocks(exit: &Exit) -> impl Iterator<Item = usize> + use<> {
     successors(exit).into_iter().flatten().map(|n| n as usize)
 }
 
-/// For each block: what it reads before it writes, and what it writes wholly.
+/// For each block: what it reads before it writes it wholly, and all that it reads or writes.
 struct BlockSets {
     reads: Vec<BitSet>,
     writes: Vec<BitSet>,
@@ -169,9 +169,7 @@ impl BlockSets {
                     if (!written || partial) && !writes.has(register) {
                         reads.add(register);
                     }
-                    if written && !partial {
-                        writes.add(register);
-                    }
+                    writes.add(register);
                 });
             }
             let partial = matches!(block.exit, Exit::Barrier { barrier, .. } if barrier.guard.is_some());
@@ -179,9 +177,7 @@ impl BlockSets {
                 if (!written || partial) && !writes.has(register) {
                     reads.add(register);
                 }
-                if written && !partial {
-                    writes.add(register);
-                }
+                writes.add(register);
             });
             sets.reads.push(reads);
             sets.writes.push(writes);

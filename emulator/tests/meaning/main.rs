@@ -8,6 +8,7 @@ mod dice;
 mod edges;
 mod elsewhere;
 mod flow;
+mod forms;
 mod fragments;
 mod litmus;
 mod matrices;
