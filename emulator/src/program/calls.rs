@@ -355,3 +355,35 @@ fn recursive(source: &Source) -> HashSet<&str> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_call_themselves_by_any_way_are_recursive() {
+        let function = |name: &str, calls: &[&str]| {
+            let calls: String = calls.iter().map(|called| format!("call {called};\n")).collect();
+            format!(".func {name}()\n{{\n{calls}ret;\n}}\n")
+        };
+        let known = ["self", "a", "b", "c", "leaf", "from", "to", "x", "y"];
+        let announced: String = known.iter().map(|name| format!(".func {name}();\n")).collect();
+        let bodies = [
+            function("self", &["self", "leaf"]),
+            function("a", &["b"]),
+            function("b", &["c", "leaf"]),
+            function("c", &["a"]),
+            function("leaf", &[]),
+            function("from", &["a", "x", "leaf"]),
+            function("to", &["leaf"]),
+            function("x", &["y"]),
+            function("y", &["to"]),
+        ]
+        .concat();
+        let text = format!(".version 8.6\n.target sm_90\n.address_size 64\n{announced}{bodies}");
+        let source = ptx::parse(&text).expect("it is right");
+        let mut found: Vec<&str> = recursive(&source).into_iter().collect();
+        found.sort_unstable();
+        assert_eq!(found, ["a", "b", "c", "self"]);
+    }
+}

@@ -42,7 +42,7 @@ impl Decoder<'_> {
         to: &str,
         from: &str,
     ) -> Result<(), PtxError> {
-        let Modifiers { mode, integral, rounded, rest } = Modifiers::of(modifiers);
+        let Modifiers { mode, integral, rest } = Modifiers::of(modifiers);
         if !rest.is_empty() {
             return self.unknown(words);
         }
@@ -61,15 +61,6 @@ impl Decoder<'_> {
             return self.general(words, guard, General::ConvertHalves { to, from, mode }, Class::Convert);
         }
         let (Some(to), Some(from)) = (Number::named(to), Number::named(from)) else { return self.unknown(words) };
-        let valid = match (to, from) {
-            (Number::Integer { .. }, Number::Float(_)) => integral,
-            (Number::Float(_), Number::Integer { .. }) => rounded && !integral,
-            (Number::Float(a), Number::Float(b)) => a == b || !integral,
-            (Number::Integer { .. }, Number::Integer { .. }) => !rounded,
-        };
-        if !valid {
-            return self.unknown(words);
-        }
         let register_bits = match operand(words, 0)? {
             Operand::Name(name) => self.register_bits(name).unwrap_or(to.bits()),
             _ => to.bits(),

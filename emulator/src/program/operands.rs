@@ -108,16 +108,12 @@ pub(super) fn visit_exit(exit: &mut Exit, visit: &mut dyn FnMut(File, Role, &mut
     }
 }
 
-/// The registers of an instruction of a decoded program.
+/// The registers of an instruction of a decoded program that is no load and no store.
 pub(crate) fn registers(program: &Program, at: u32) -> Vec<(File, Role, Slot)> {
     let mut instruction = program.code[at as usize];
     // Only what this instruction refers to is copied.
     let (mut accesses, mut extended) = (Vec::new(), Vec::new());
     match &mut instruction.op {
-        Op::Load(index) | Op::Store(index) => {
-            accesses.push(program.accesses[*index as usize].clone());
-            *index = 0;
-        }
         Op::Extended(index) => {
             let mut copy = program.extended[*index as usize].clone();
             for (n, access) in copy.accesses.iter_mut().enumerate() {

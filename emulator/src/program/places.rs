@@ -190,3 +190,24 @@ pub(super) fn plain_name(mangled: &str) -> String {
     };
     plain().unwrap_or_else(|| mangled.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::plain_name;
+
+    #[test]
+    fn a_name_is_the_one_that_a_person_gave() {
+        for (mangled, plain) in [
+            ("_ZZ10gemm_tiledE2As", "As"),
+            ("_ZZN3abc4EdgeEvE4tile", "tile"),
+            ("_Z3fibj", "fib"),
+            ("_Z11long_namedEfPf", "long_namedE"),
+            ("tile", "tile"),
+            ("_Z", "_Z"),
+            ("_Z9short", "_Z9short"),
+            ("_ZZ4none", "_ZZ4none"),
+        ] {
+            assert_eq!(plain_name(mangled), plain, "{mangled}");
+        }
+    }
+}

@@ -253,7 +253,7 @@ fn a_register_lives_through_all_rounds_of_a_loop() {
     let others: String =
         (30..60).map(|n| format!("add.u32 %r{n}, %r{}, %r3;\n", if n == 30 { 3 } else { n - 1 })).collect();
     let body = format!(
-        "{keeps}mov.u32 %r2, 0;\nmov.u32 %r3, 0;\nHEAD: {uses}setp.eq.u32 %p1, %r3, 2;\n@%p1 bra SIDE;\nNEXT: {others}add.u32 %r3, %r3, 1;\nsetp.eq.u32 %p2, %r3, 5;\n@%p2 bra DONE;\n\
+        "{keeps}mov.u32 %r2, 0;\nmov.u32 %r3, 0;\nHEAD: setp.eq.u32 %p1, %r3, 2;\n@%p1 bra SIDE;\nNEXT: {uses}{others}add.u32 %r3, %r3, 1;\nsetp.eq.u32 %p2, %r3, 5;\n@%p2 bra DONE;\n\
          bra LATCH;\nSIDE: add.u32 %r2, %r2, 1;\nbra NEXT;\nLATCH: {others}setp.ne.u32 %p3, %r59, 7777;\n@%p3 bra HEAD;\nDONE: st.global.u32 [%out], %r2;"
     );
     assert_eq!(Kernel::new(1, &body).words(1), [5 * (10..18).map(|n| 100 * n).sum::<u32>() + 1]);
@@ -300,7 +300,7 @@ fn lines_are_those_of_the_file_that_they_name() {
 fn pointers_lead_to_functions_that_nobody_calls_by_name() {
     // Neither takes or gives anything, nor has a frame; both leave the caller's registers alone.
     let functions = ".global .align 4 .b32 trail;\n\
-        .func ten()\n{ .reg .b32 %q<3>; ld.global.u32 %q1, [trail]; add.u32 %q1, %q1, 10; st.global.u32 [trail], %q1; ret; }\n\
+        .func ten()\n{ .reg .b32 %q<3>; .reg .b64 %w; ld.global.u32 %q1, [trail]; mov.u64 %w, 0; cvt.u32.u64 %q2, %w; add.u32 %q1, %q1, 10; add.u32 %q1, %q1, %q2; st.global.u32 [trail], %q1; ret; }\n\
         .func seven()\n{ .reg .b32 %q<3>; ld.global.u32 %q1, [trail]; mul.lo.u32 %q1, %q1, 7; st.global.u32 [trail], %q1; ret; }";
     let keeps: String = (20..40).map(|n| format!("mov.u64 %d{n}, {};\n", 3 * n)).collect();
     let sums: String = (20..40).map(|n| format!("add.u64 %d1, %d1, %d{n};\n")).collect();
@@ -370,4 +370,188 @@ fn a_table_has_places_up_to_its_limit() {
     let error =
         Module::parse(&text((1 << 18) + 1)).and_then(|module| module.kernel("k").map(drop)).expect_err("too many");
     assert!(error.message.contains("`T` has 262145 targets, of at most 262144"), "{}", error.message);
+}
+
+#[test]
+fn what_no_source_is_is_refused() {
+    // `_` is no source, and of a `mov` no destination either; a function's code is no memory; a fence is none of a copy's spaces.
+    let parse = |body: &str| {
+        let text = format!(
+            ".version 8.6\n.target sm_90\n.address_size 64\n.func (.param .b32 r) f (.param .b32 x, .param .b64 y) {{ st.param.b32 [r], 0; ret; }}\n.extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n.visible .entry k(.param .u64 a)\n{{ .reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %d<9>; .shared .align 16 .b8 tile[64];\n\
+             .param .b32 x; .param .b64 y; .param .b32 z; .param .b64 w;\n{body}\nret;\n}}\n"
+        );
+        let kernel = Module::parse(&text).and_then(|module| module.kernel("k").map(drop));
+        kernel.map_err(|error| (error.line, error.message))
+    };
+    for (right, wrong, why) in [
+        ("add.u32 %r1, %r2, %r3;", "add.u32 %r1, _, %r3;", "must be a register of type .u32"),
+        ("and.pred %p1, %p2, !%p3;", "and.pred %p1, %p2, !_;", "must be a register of type .pred"),
+        ("mov.u32 %r1, %r2;", "mov.u32 %r1, _;", "takes `_`, which is neither a register nor a variable"),
+        ("mov.u32 %r1, %r2;", "mov.u32 _, %r2;", "must be a register of type .u32"),
+        ("mov.pred %p1, !%p2;", "mov.pred %p1, !_;", "must be a register of type .pred"),
+        ("mov.pred %p1, !%p2;", "mov.u32 %r1, !%p2;", "must be"),
+        ("mov.b64 {%r1, _}, %d1;", "mov.b64 {%r1, _}, _;", "must be a register of type .b64"),
+        ("cvta.to.global.u64 %d1, %d2;", "cvta.to.global.u64 %d1, _;", "names `_`, which is no variable in .global"),
+        ("ld.global.u32 %r1, [%d1];", "ld.global.u32 %r1, [f];", "names `f`, which lies in another space"),
+        ("bar.sync 1, 0;", "bar.sync 1, -32;", "is for -32 threads"),
+        ("bar.sync 15;", "bar.sync WARP_SZ;", "barrier 32 of `bar.sync` is none of 0 to 15"),
+        ("cvt.rn.f32.s32 %f1, %r1;", "cvt.f32.s32 %f1, %r1;", "`cvt.f32.s32`"),
+        ("cvt.rn.f32.s32 %f1, %r1;", "cvt.rzi.f32.s32 %f1, %r1;", "`cvt.rzi.f32.s32`"),
+        (
+            "cp.async.ca.shared.global [tile], [%d1], 4;",
+            "cp.async.ca.global.shared [tile], [%d1], 4;",
+            "is no form of `cp`",
+        ),
+        ("bfe.u32 %r1, %r2, WARP_SZ, 1;", "bfe.f32 %r1, %r2, WARP_SZ, 1;", "is no form of `bfe`"),
+        (
+            "lop3.b32 %r1, %r2, %r3, %r4, WARP_SZ;",
+            "lop3.b32 %r1, %r2, %r3, %r4, %laneid;",
+            "must be an integer constant",
+        ),
+        ("call (z), f, (x, y);", "call (z), f, (x, x);", "argument 2 of the `call` of `f`"),
+        ("call (z), f, (x, y);", "call (z), f, (y, y);", "argument 1 of the `call` of `f`"),
+        ("call (z), f, (x, y);", "call (w), f, (x, y);", "argument 3 of the `call` of `f`"),
+        ("call (z), f, (5, y);", "call (5), f, (x, y);", ""),
+        ("call (z), vprintf, (y, w);", "call (z), vprintf, (x, w);", "argument 1 of the `call` of `vprintf`"),
+        ("call (z), vprintf, (y, w);", "call (y), vprintf, (y, w);", "argument 3 of the `call` of `vprintf`"),
+        ("T: .branchtargets A;\nA:", "T: .branchtargets A;\nT: .branchtargets A;\nA:", "twice"),
+    ] {
+        assert_eq!(parse(right), Ok(()), "`{right}`");
+        let Err((_, message)) = parse(wrong) else { panic!("`{wrong}` is wrong") };
+        assert!(message.contains(why), "`{wrong}`: {message}");
+    }
+}
+
+#[test]
+fn what_belongs_to_no_line_names_none() {
+    let parse = |declared: &str, within: &str| {
+        let text = format!(
+            ".version 8.6\n.target sm_90\n.address_size 64\n{declared}\n.visible .entry k()\n{{\n{within}\nret;\n}}\n"
+        );
+        let kernel = Module::parse(&text).and_then(|module| module.kernel("k").map(drop));
+        kernel.map_err(|error| (error.line, error.message))
+    };
+    for (declared, within, why) in [
+        (".extern .const .align 4 .b8 c[];", "", "has no size"),
+        (".extern .global .align 4 .b8 g[];", "", "has no size"),
+        (
+            ".const .u32 c = 5;\n.global .u64 g = c;",
+            "",
+            "begins with the address of `c`, which is no variable in global memory",
+        ),
+        (
+            ".const .u32 c = 5;",
+            ".global .u64 g = c;",
+            "begins with the address of `c`, which is no variable in global memory",
+        ),
+    ] {
+        let (line, message) = parse(declared, within).expect_err(declared);
+        assert!(line == 0 && message.contains(why), "{declared} {within}: {line}: {message}");
+    }
+}
+
+#[test]
+fn a_form_of_a_later_gpu_says_of_which() {
+    let parse = |target: &str, text: &str| {
+        let text = format!(
+            ".version 8.6\n.target {target}\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<9>; .reg .b64 %d<4>; .reg .b16 %h<4>; .shared .align 16 .b8 tile[64];\n{text}\nret;\n}}\n"
+        );
+        Module::parse(&text).and_then(|module| module.kernel("k").map(drop)).map_err(|error| error.message)
+    };
+    for (since, before, text) in
+        [("sm_90", "sm_80", "mul.bf16x2 %r1, %r2, %r3;"), ("sm_90", "sm_80", "set.lt.u32.bf16 %r1, %h1, %h2;")]
+    {
+        assert_eq!(parse(since, text), Ok(()), "{text}");
+        let message = parse(before, text).expect_err(text);
+        assert!(message.contains(&format!("needs .target {since}")), "{text}: {message}");
+    }
+}
+
+#[test]
+fn a_variable_within_a_kernel_may_begin_with_an_address_too() {
+    let body = ".global .u64 inner[2] = {two, one};\nld.global.u64 %d1, [inner];\nld.global.u64 %d2, [inner+8];\nld.u32 %r1, [%d1];\nld.u32 %r2, [%d2];\nst.global.u32 [%out], %r1;\nst.global.u32 [%out+4], %r2;";
+    let kernel = declared(".global .u32 one = 11;\n.global .u32 two = 22;", Kernel::new(1, body));
+    assert_eq!(kernel.words(2), [22, 11]);
+}
+
+#[test]
+fn a_pointer_that_goes_backwards_in_the_text_is_still_of_its_array() {
+    // `%r4` is a copy of what is set behind it.
+    let body = ".shared .align 4 .b8 one[64];\n.shared .align 4 .b8 other[64];\nmov.u32 %r5, 1;\nbra SET;\nUSE: mov.u32 %r4, %r3;\nst.shared.u32 [%r4+64], %r5;\nbra END;\nSET: mov.u32 %r3, one;\nbra USE;\nEND: mov.u32 %r6, other;";
+    let fault = Kernel::new(1, body).fault();
+    assert!(fault.message.contains("past the end of one (shared memory, 64 bytes) at offset 64"), "{fault}");
+}
+
+#[test]
+fn packed_halves_are_compared_into_numbers_of_sixteen_bits() {
+    let halves = "mov.b32 %r2, 0x3c004000;\nmov.b32 %r3, 0x40003c00;\nset.gt.u32.f16x2 %r1, %r2, %r3;\nset.lt.s32.f16x2 %r4, %r2, %r3;\nst.global.u32 [%out], %r1;\nst.global.u32 [%out+4], %r4;";
+    assert_eq!(Kernel::new(1, halves).words(2), [0xffff, 0xffff_0000]);
+}
+
+#[test]
+fn all_registers_of_a_fragment_may_be_looked_at() {
+    // The old format has eight for A, whatever they hold.
+    let names: Vec<String> = (10..18).map(|n| format!("%r{n}")).collect();
+    let uses: String = names.iter().map(|name| format!("setp.eq.u32 %p1, {name}, 12345;\n@%p1 trap;\n")).collect();
+    let body = format!("wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {{{}}}, [%in];\n{uses}", names.join(", "));
+    if let Err(fault) = Kernel::new(32, &body).run() {
+        panic!("{fault}");
+    }
+}
+
+#[test]
+fn a_count_of_bits_wraps_round() {
+    let body = "mov.b32 %r1, -1;\nmov.b32 %r2, 0x7fffffff;\nwmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 {%r3, %r4}, {%r1}, {%r1}, {%r2, %r2};\n\
+        mad.wide.u32 %d1, %t, 8, %out;\nst.global.v2.u32 [%d1], {%r3, %r4};";
+    assert_eq!(Kernel::new(32, body).words(64), [0x7fff_ffff + 128; 64]);
+}
+
+#[test]
+fn a_sum_of_another_type_keeps_its_place() {
+    // D of f16 from C of f32: element by element, each another number.
+    let registers = |letter: char, from: usize, count: usize| {
+        (from..from + count).map(|n| format!("%{letter}{n}")).collect::<Vec<_>>().join(", ")
+    };
+    let body = format!(
+        "wmma.load.c.sync.aligned.row.m16n16k16.global.f32 {{{c}}}, [%in];\nmov.b32 %r1, 0;\nwmma.mma.sync.aligned.row.col.m16n16k16.f16.f32 {{{d}}}, {{{z}}}, {{{z}}}, {{{c}}};\nwmma.store.d.sync.aligned.row.m16n16k16.global.f16 [%out], {{{d}}};",
+        c = registers('f', 0, 8),
+        d = registers('r', 20, 4),
+        z = ["%r1"; 8].join(", ")
+    );
+    let input: Vec<u8> = (0..256).flat_map(|n| (n as f32).to_bits().to_le_bytes()).chain([0; 3072]).collect();
+    let words = Kernel::new(32, &body).input(input).words(128);
+    let half = |n: u32| {
+        if n == 0 {
+            0
+        } else {
+            let e = 31 - n.leading_zeros();
+            (e + 15) << 10 | (n << (10 - e)) & 0x3ff
+        }
+    };
+    let wanted: Vec<u32> = (0..128).map(|n| half(2 * n + 1) << 16 | half(2 * n)).collect();
+    assert_eq!(words, wanted);
+}
+
+#[test]
+fn a_time_limit_is_a_number_that_somebody_set() {
+    let body = |hint: &str| {
+        format!(
+            "mov.u32 %r1, tile;\nmov.u32 %r2, 1;\nmbarrier.init.shared.b64 [%r1], %r2;\nmbarrier.arrive.shared.b64 %d1, [%r1];\n{hint}\nW: mbarrier.try_wait.shared.b64 %p1, [%r1], %d1, %r3;\n@!%p1 bra W;"
+        )
+    };
+    assert!(Kernel::new(1, &body("mov.u32 %r3, 1000;")).run().is_ok());
+    assert_eq!(Kernel::new(1, &body("ld.shared.u32 %r3, [tile+64];")).fault().kind, FaultKind::Uninitialised);
+}
+
+#[test]
+fn a_fence_of_barriers_is_none_of_what_copies_read() {
+    let body = |fence: &str| {
+        format!(
+            "mov.u32 %r1, tile;\nmov.u32 %r2, 7;\nst.shared.v4.u32 [%r1], {{%r2, %r2, %r2, %r2}};\n{fence}\ncp.async.bulk.global.shared::cta.bulk_group [%out], [%r1], 16;\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;"
+        )
+    };
+    assert!(Kernel::new(1, &body("fence.proxy.async;")).run().is_ok());
+    for fence in ["", "fence.mbarrier_init.release.cluster;"] {
+        assert_eq!(Kernel::new(1, &body(fence)).fault().kind, FaultKind::Race, "{fence}");
+    }
 }

@@ -2,7 +2,9 @@
 //! are made by chance; the same ones every time.
 
 mod accesses;
+mod afresh;
 mod alone;
+mod closely;
 mod corners;
 mod dice;
 mod edges;
