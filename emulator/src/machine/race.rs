@@ -10,6 +10,8 @@
 pub(crate) struct Stamp(pub u64);
 
 pub(crate) const EPOCH_LIMIT: u32 = 1 << 24;
+/// So many barriers of a warp, since the last one of the block, have stamps of their own.
+pub(crate) const WARP_EPOCH_LIMIT: u32 = 1 << 10;
 pub(crate) const INSTRUCTION_LIMIT: usize = 1 << 20;
 
 impl Stamp {

@@ -17,6 +17,8 @@ pub(crate) struct Needs {
     pub partial: bool,
     /// There are barriers in shared memory, or bulk copies.
     pub asynchronous: bool,
+    /// There are barriers of warps: stamps tell so many of them apart.
+    pub of_warps: bool,
 }
 
 impl Needs {
@@ -30,6 +32,7 @@ impl Needs {
             Op::WarpSync { members } => !all(members),
             _ => false,
         });
+        let any_of_warps = program.code.iter().any(|instruction| matches!(instruction.op, Op::WarpSync { .. }));
         let partial = program.blocks.iter().any(|block| match block.exit {
             Exit::Barrier { barrier, .. } => barrier.threads.is_some() || barrier.arrive_only,
             _ => false,
@@ -45,7 +48,7 @@ impl Needs {
         let some = partial || of_warps;
         let shared = some || asynchronous || strong(Space::Shared);
         let global = some || strong(Space::Global);
-        Needs { shared, global, any: shared || global, partial, asynchronous }
+        Needs { shared, global, any: shared || global, partial, asynchronous, of_warps: any_of_warps }
     }
 }
 

@@ -179,3 +179,21 @@ fn counts_are_the_same_on_any_number_of_cores() {
     assert_eq!(count(1), (24 * 5, 24 * (96 + 40)));
     (2..5).for_each(|cores| assert_eq!(count(cores), count(1), "{cores} cores"));
 }
+
+#[test]
+fn any_number_of_barriers_of_a_warp_orders_its_lanes() {
+    for rounds in [1u32, 2, 1023, 1024, 1025, 2048] {
+        let text = format!(
+            ".visible .entry k(.param .u64 out)\n{{\n.shared .align 4 .b32 row[32];\n{REGISTERS}mov.u32 %r1, row;\nmad.lo.u32 %r2, %t, 4, %r1;\nst.shared.u32 [%r2], %t;\nmov.u32 %r3, 0;\n\
+             L: bar.warp.sync -1;\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p1, %r3, {rounds};\n@%p1 bra L;\nxor.b32 %r4, %t, 1;\nmad.lo.u32 %r4, %r4, 4, %r1;\nld.shared.u32 %r5, [%r4];\nmul.wide.u32 %d3, %t, 4;\nadd.u64 %d3, %d3, %d1;\nst.global.u32 [%d3], %r5;\nret;\n}}\n"
+        );
+        for cores in [1, 2] {
+            let (_, words) = run(&text, Launch::new(1, 32), cores).unwrap_or_else(|fault| panic!("{rounds}: {fault}"));
+            assert_eq!(words[..32], (0..32).map(|t| t ^ 1).collect::<Vec<u32>>(), "{rounds}");
+        }
+        // Another warp is not ordered by them.
+        let wrong = text.replace("xor.b32 %r4, %t, 1;", "xor.b32 %r4, %t, 1;\nand.b32 %r4, %r4, 31;").replace("mov.u32 %t, %tid.x;", "mov.u32 %t, %tid.x;\nand.b32 %t, %t, 31;\nmov.u32 %r9, %tid.x;\nsetp.ge.u32 %p2, %r9, 32;\n@%p2 add.u32 %t, %t, 1;\nand.b32 %t, %t, 31;");
+        let fault = run(&wrong, Launch::new(1, 64), 1).expect_err("two warps have one row");
+        assert_eq!(fault.kind, FaultKind::Race, "{rounds}: {fault}");
+    }
+}
