@@ -311,3 +311,25 @@ fn a_reduction_of_many_bytes_goes_with_atomics_on_its_elements() {
         }
     }
 }
+
+#[test]
+fn lanes_that_wait_for_others_of_their_warp_let_them_go_ahead() {
+    // Lane 0 asks until another lane has set the flag, behind the place where the two would meet.
+    for (space, flag) in [("shared", "tile"), ("global", "%out+64")] {
+        for (kind, value, zero) in [("u32", "%r1", "%r3"), ("u64", "%d1", "%d3"), ("u8", "%r1", "%r3")] {
+            for sanitize in [true, false] {
+                let wide = if kind == "u64" { "u64" } else { "u32" };
+                let body = format!(
+                    "mov.u32 %r1, 0;\nmov.u64 %d1, 0;\nmov.u32 %r3, 0;\nmov.u64 %d3, 0;\nsetp.eq.u32 %p1, %t, 0;\n@%p1 st.volatile.{space}.{kind} [{flag}], {zero};\nbar.warp.sync -1;\n@!%p1 bra JOIN;\n\
+                     L: ld.volatile.{space}.{kind} {value}, [{flag}];\nsetp.eq.{wide} %p2, {value}, 0;\n@%p2 bra L;\n\
+                     JOIN: setp.eq.u32 %p3, %t, 1;\nmov.u32 %r3, 9;\nmov.u64 %d3, 9;\n@%p3 st.volatile.{space}.{kind} [{flag}], {zero};\n@%p1 st.global.u32 [%out], %r3;"
+                );
+                let kernel = Kernel { zeros: 4096, ..Kernel::new(32, &body) };
+                for schedule in Schedule::ALL {
+                    let kernel = kernel.clone().launch(Launch::new(1, 32).sanitize(sanitize).schedule(schedule));
+                    assert_eq!(kernel.words(1), [9], "{space} {kind} {sanitize} {schedule}");
+                }
+            }
+        }
+    }
+}

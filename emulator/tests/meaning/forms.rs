@@ -555,3 +555,35 @@ fn a_fence_of_barriers_is_none_of_what_copies_read() {
         assert_eq!(Kernel::new(1, &body(fence)).fault().kind, FaultKind::Race, "{fence}");
     }
 }
+
+#[test]
+fn a_nan_stays_one_where_numbers_stop_at_the_largest() {
+    // But for rounding away from zero, which takes it for a number beyond infinity.
+    for nan in ["0f7F802000", "0fFF802000", "0f7FFFFFFF"] {
+        let body = format!("mov.f32 %f1, {nan};\ncvt.rn.satfinite.tf32.f32 %r1, %f1;\nst.global.u32 [%out], %r1;");
+        let kernel = Kernel::new(1, &body);
+        let text = kernel.text.replace(".target sm_90", ".target sm_100");
+        let launch = kernel.launch.architecture(100);
+        let words = Kernel { text, launch, ..kernel }.words(1);
+        assert!(words[0] & 0x7fff_ffff > 0x7f80_0000, "{nan}: {:x}", words[0]);
+    }
+}
+
+#[test]
+fn sums_of_two_widths_are_counted_as_sums() {
+    for (text, flops) in [
+        ("fma.rn.f32.f16 %f2, %h1, %h1, %f1;", 2),
+        ("fma.rn.f32.bf16 %f2, %h1, %h1, %f1;", 2),
+        ("add.rn.f32.f16 %f2, %h1, %f1;", 1),
+        ("sub.rz.f32.f16 %f2, %h1, %f1;", 1),
+    ] {
+        let kernel = Kernel::new(
+            32,
+            &format!("mov.f32 %f1, 0f3F800000;\nmov.b16 %h1, 0x3c00;\n.loc 1 5 0\n{text}\n.loc 1 6 0\nmov.u32 %r1, 1;"),
+        );
+        let text = kernel.text.replace(".target sm_90", ".target sm_100");
+        let outcome = Kernel { text, launch: kernel.launch.architecture(100), ..kernel }.run().expect("it is right");
+        let counters = &outcome.report.lines.iter().find(|line| line.line == 5).expect("it ran").counters;
+        assert_eq!((counters.class(Class::FloatF32).warp, counters.flops_f32), (1, 32 * flops));
+    }
+}
