@@ -2,10 +2,10 @@
 
 use super::decode::Decoder;
 use super::extended::Bulk;
-use super::select::operand;
+use super::select::{integer, operand};
 use super::warp_forms::atomic_form;
 use super::*;
-use crate::ptx::{Instruction as Words, Operand};
+use crate::ptx::Instruction as Words;
 use crate::{Class, PtxError};
 
 impl Decoder<'_> {
@@ -21,8 +21,8 @@ impl Decoder<'_> {
                 Ok(())
             }
             ["cp", "async", "bulk", "wait_group", read @ ..] => {
-                let Operand::Integer(pending) = operand(words, 0)? else { return self.unknown(words) };
-                let pending = u32::try_from(*pending).unwrap_or(u32::MAX);
+                let Some(pending) = integer(operand(words, 0)?) else { return self.unknown(words) };
+                let pending = u32::try_from(pending).unwrap_or(u32::MAX);
                 let wait = Bulk::Wait { pending, read: !read.is_empty() };
                 self.extended(words, guard, Extended::new(Extension::Bulk(wait)), Class::Barrier);
                 Ok(())

@@ -43,11 +43,11 @@ impl Decoder<'_> {
                 Ok(())
             }
             "setmaxnreg" => {
-                let Operand::Integer(count) = operand(words, 0)? else { return self.unknown(words) };
+                let Some(count) = integer(operand(words, 0)?) else { return self.unknown(words) };
                 if count % 8 != 0 {
                     return error(words.line, format!("`{}` of {count}, which is no multiple of 8", words.opcode));
                 }
-                let extended = Extended::new(Extension::SetRegisters(*count as u32));
+                let extended = Extended::new(Extension::SetRegisters(count as u32));
                 self.extended(words, guard, extended, Class::Barrier);
                 Ok(())
             }
@@ -340,11 +340,7 @@ impl Decoder<'_> {
             }
             _ => return self.unknown(words),
         }
-        let id = match operand(words, first)? {
-            Operand::Integer(id) => Some(*id),
-            Operand::Name(name) if name == "WARP_SZ" => Some(32),
-            _ => None,
-        };
+        let id = integer(operand(words, first)?);
         if let Some(id) = id.filter(|id| !(0..16).contains(id)) {
             return error(line, format!("barrier {id} of `{}` is none of 0 to 15", words.opcode));
         }
@@ -417,6 +413,15 @@ impl Decoder<'_> {
         let members = self.source(operand(words, 2)?, File::R, words.line)?;
         self.push(Op::Vote { mode, d, predicate, negated, members }, guard, words, Some(Class::Move));
         Ok(())
+    }
+}
+
+/// The number of an operand that is a constant.
+pub(super) fn integer(operand: &Operand) -> Option<i128> {
+    match operand {
+        Operand::Integer(n) => Some(*n),
+        Operand::Name(name) if name == "WARP_SZ" => Some(32),
+        _ => None,
     }
 }
 

@@ -18,6 +18,7 @@ mod narrow;
 mod numbers;
 mod pointers;
 mod prints;
+mod refusals;
 mod registers;
 mod run;
 mod spaces;
