@@ -190,20 +190,21 @@ fn a_store_meets_the_one_copy_that_is_under_way() {
 }
 
 #[test]
-fn all_who_read_are_remembered_though_one_reads_again() {
-    // In short turns: one party reads, another one does, the first reads again and writes: it races with the other.
+fn all_who_read_are_remembered_though_a_neighbour_reads_again() {
+    // In short turns: a lane reads, another party does, then the lane's neighbour. Behind a barrier of the warp the lane
+    // writes: that is ordered behind the neighbour's reading, and not behind the other party's.
     let wait = |name: &str, rounds: u32| {
         format!("mov.u32 %r9, 0;\n{name}: add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p9, %r9, {rounds};\n@%p9 bra {name};\n")
     };
     for by_blocks in [true, false] {
         let party = if by_blocks { "mov.u32 %r8, %block;" } else { "shr.u32 %r8, %t, 5;" };
         let body = format!(
-            "{party}\nmov.u32 %r7, 3;\nand.b32 %r6, %t, 31;\nsetp.ne.u32 %p7, %r6, 0;\n@%p7 bra END;\nsetp.ne.u32 %p1, %r8, 0;\n@%p1 bra OTHER;\nld.global.u32 %r1, [%out];\n{}ld.global.u32 %r2, [%out];\nst.global.u32 [%out], %r7;\nbra END;\n\
-             OTHER: ld.global.u32 %r1, [%out];\n{}END:",
+            "{party}\nand.b32 %r6, %t, 31;\nsetp.eq.u32 %p3, %r6, 0;\nsetp.eq.u32 %p4, %r6, 1;\nsetp.ne.u32 %p1, %r8, 0;\n@%p1 bra OTHER;\n@%p3 ld.global.u32 %r1, [%out];\n{}@%p4 ld.global.u32 %r2, [%out];\n\
+             bar.warp.sync -1;\n@%p3 st.global.u32 [%out], %r9;\nbra END;\nOTHER: @%p3 ld.global.u32 %r1, [%out];\n{}END:",
             wait("A", 3000),
             wait("B", 9000)
         );
-        let launch = if by_blocks { Launch::new(2, 1) } else { Launch::new(1, 64) };
+        let launch = if by_blocks { Launch::new(2, 32) } else { Launch::new(1, 64) };
         for schedule in Schedule::ALL {
             let kernel = Kernel { zeros: 4096, ..Kernel::new(1, &body) }.launch(launch.schedule(schedule));
             assert_eq!(kernel.fault().kind, FaultKind::Race, "{by_blocks}, {schedule}");
