@@ -113,17 +113,14 @@ pub(crate) fn registers(program: &Program, at: u32) -> Vec<(File, Role, Slot)> {
     let mut instruction = program.code[at as usize];
     // Only what this instruction refers to is copied.
     let (mut accesses, mut extended) = (Vec::new(), Vec::new());
-    match &mut instruction.op {
-        Op::Extended(index) => {
-            let mut copy = program.extended[*index as usize].clone();
-            for (n, access) in copy.accesses.iter_mut().enumerate() {
-                accesses.push(program.accesses[*access as usize].clone());
-                *access = n as u32;
-            }
-            extended.push(copy);
-            *index = 0;
+    if let Op::Extended(index) = &mut instruction.op {
+        let mut copy = program.extended[*index as usize].clone();
+        for (n, access) in copy.accesses.iter_mut().enumerate() {
+            accesses.push(program.accesses[*access as usize].clone());
+            *access = n as u32;
         }
-        _ => {}
+        extended.push(copy);
+        *index = 0;
     }
     let mut list = Vec::new();
     visit(&mut instruction, &mut accesses, &mut extended, &mut |file, role, slot| list.push((file, role, *slot)));
