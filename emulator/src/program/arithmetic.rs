@@ -1,7 +1,7 @@
 //! Lane-wise instructions: mnemonic and type to operations.
 
 use super::decode::Decoder;
-use super::select::{integer, operand};
+use super::select::operand;
 use super::simple::simple;
 use super::*;
 use crate::ptx::{Instruction as Words, Operand, error};
@@ -194,8 +194,8 @@ impl Decoder<'_> {
         let a = self.source(operand(words, 1)?, File::R, line)?;
         let b = self.source(operand(words, 2)?, File::R, line)?;
         let c = self.source(operand(words, 3)?, File::R, line)?;
-        let Some(table) = integer(operand(words, 4)?) else { return self.unknown(words) };
-        self.push(Op::Lop3 { d, a, b, c, table: table as u8 }, guard, words, Some(Class::Integer));
+        let Operand::Integer(table) = operand(words, 4)? else { return self.unknown(words) };
+        self.push(Op::Lop3 { d, a, b, c, table: *table as u8 }, guard, words, Some(Class::Integer));
         let Some(test) = test else { return Ok(()) };
         let combine = match parts {
             ["lop3", "or", "b32"] => Alu::OrP,

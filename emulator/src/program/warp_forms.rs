@@ -1,7 +1,7 @@
 //! From words to operations: atomics, asynchronous copies, matrices, and instructions across a warp.
 
 use super::decode::Decoder;
-use super::select::{integer, operand};
+use super::select::operand;
 use super::*;
 use crate::ptx::{Instruction as Words, Operand, error};
 use crate::{Class, PtxError};
@@ -137,8 +137,8 @@ impl Decoder<'_> {
             ["cp", "async", "commit_group"] => simple(Extension::CommitCopies),
             ["cp", "async", "wait_all"] => simple(Extension::WaitCopies(None)),
             ["cp", "async", "wait_group"] => {
-                let Some(pending @ 0..=0xffff) = integer(operand(words, 0)?) else { return self.unknown(words) };
-                simple(Extension::WaitCopies(Some(pending as u32)))
+                let Operand::Integer(pending @ 0..=0xffff) = operand(words, 0)? else { return self.unknown(words) };
+                simple(Extension::WaitCopies(Some(*pending as u32)))
             }
             ["cp", "async", "ca" | "cg", "shared" | "shared::cta", "global", hints @ ..]
                 if hints.iter().all(|hint| hint.starts_with("L2::")) =>

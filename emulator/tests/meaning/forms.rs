@@ -49,10 +49,6 @@ fn names_stand_for_the_numbers_that_the_manual_gives_them() {
         ("mov.u32 %r1, WARP_SZ;", 32),
         ("add.u32 %r1, %t, WARP_SZ;", 32),
         ("mul.lo.u32 %r1, WARP_SZ, WARP_SZ;", 1024),
-        (
-            "mov.u32 %r2, 12;\nmov.u32 %r3, 10;\nlop3.b32 %r1, %r2, %r3, 6, WARP_SZ;\nlop3.b32 %r4, %r2, %r3, 6, 32;\nsub.u32 %r1, %r1, %r4;\ncp.async.wait_group WARP_SZ;",
-            0,
-        ),
         ("mov.u32 %r1, %reserved_smem_offset_begin;", 0),
         ("mov.u32 %r1, %reserved_smem_offset_0;", 0),
         ("mov.u32 %r1, %reserved_smem_offset_1;", 0),

@@ -59,11 +59,7 @@ fn what_no_source_is_is_refused() {
             "is no form of `cp`",
         ),
         ("bfe.u32 %r1, %r2, WARP_SZ, 1;", "bfe.f32 %r1, %r2, WARP_SZ, 1;", "is no form of `bfe`"),
-        (
-            "lop3.b32 %r1, %r2, %r3, %r4, WARP_SZ;",
-            "lop3.b32 %r1, %r2, %r3, %r4, %laneid;",
-            "must be an integer constant",
-        ),
+        ("lop3.b32 %r1, %r2, %r3, %r4, 96;", "lop3.b32 %r1, %r2, %r3, %r4, %laneid;", "must be an integer constant"),
         ("call (z), f, (x, y);", "call (z), f, (x, x);", "argument 2 of the `call` of `f`"),
         ("call (z), f, (x, y);", "call (z), f, (y, y);", "argument 1 of the `call` of `f`"),
         ("call (z), f, (x, y);", "call (w), f, (x, y);", "argument 3 of the `call` of `f`"),
