@@ -139,7 +139,7 @@ impl Worker<'_> {
         }
         for cell in cells(&self.state.cells, at, length, grain) {
             let before = self.state.cells.write(cell);
-            if before.conflicts(now) && !self.shared_by_clocks() {
+            if warp.is_unordered(before, now) && !self.shared_by_clocks() {
                 let place = cell * grain;
                 return Err(self.convict_shared_race(warp, access, lane as u32, place, (before, "store"), "load"));
             }
@@ -177,7 +177,7 @@ impl Worker<'_> {
                 return Err(self.convict_write_under_way(warp, access, lane as u32, cell * grain, write));
             }
             let parties = [(write, "store"), (first, "load"), (second, "load")];
-            if let Some(party) = parties.into_iter().find(|(before, _)| !by_clocks && before.conflicts(now)) {
+            if let Some(party) = parties.into_iter().find(|(before, _)| !by_clocks && warp.is_unordered(*before, now)) {
                 let place = cell * grain;
                 return Err(self.convict_shared_race(warp, access, lane as u32, place, party, "store"));
             }

@@ -2,7 +2,9 @@
 
 use super::barrier::Arrival;
 use super::block::Worker;
+use super::lanes::LANES;
 use super::meeting::Party;
+use super::race::{Stamp, WARP_EPOCHS};
 use super::warp::Warp;
 use crate::program::{Op, Order, Scope};
 
@@ -40,7 +42,7 @@ impl Worker<'_> {
 
     /// Lanes of a warp have met at `__syncwarp()`.
     pub(super) fn note_warp_sync(&mut self, warp: &mut Warp, parties: &[Party]) {
-        warp.epoch += 1;
+        warp.epoch = warp.epoch.saturating_add(1);
         if let Some(clocks) = &mut self.clocks {
             let existing = Warp::existing(warp.number, self.context.shape.block);
             let mut lanes = parties.iter().fold(0, |lanes, party| lanes | party.lanes);
@@ -66,5 +68,13 @@ impl Worker<'_> {
             clocks.end(block as u32);
         }
         self.sources.retain(|source| source.block != block);
+    }
+}
+
+impl Warp {
+    /// Whether nothing orders an earlier access before one of this warp. Stamps tell only so many of its own barriers apart:
+    /// where it has passed more of them since the last one of the block, its own lanes are given the benefit of the doubt.
+    pub(super) fn is_unordered(&self, before: Stamp, now: Stamp) -> bool {
+        before.conflicts(now) && (self.epoch < WARP_EPOCHS || before.thread() / LANES as u32 != self.number)
     }
 }

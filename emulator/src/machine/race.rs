@@ -10,12 +10,14 @@
 pub(crate) struct Stamp(pub u64);
 
 pub(crate) const EPOCH_LIMIT: u32 = 1 << 24;
+/// How many epochs of a warp are told apart.
+pub(crate) const WARP_EPOCHS: u32 = 1 << 10;
 pub(crate) const INSTRUCTION_LIMIT: usize = 1 << 20;
 
 impl Stamp {
     #[inline(always)]
     pub fn new(epoch: u32, warp_epoch: u32, at: u32, thread: u32) -> Stamp {
-        Stamp(u64::from(epoch) << 40 | u64::from(warp_epoch & 0x3ff) << 30 | u64::from(at) << 10 | u64::from(thread))
+        Stamp(u64::from(epoch) << 40 | u64::from(warp_epoch % WARP_EPOCHS) << 30 | u64::from(at) << 10 | u64::from(thread))
     }
 
     /// The same moment, in another thread.

@@ -202,7 +202,7 @@ impl Worker<'_> {
             let at = warp.scratch.offsets.0[lane];
             for cell in at / grain..(at + access.bytes()) / grain {
                 let write = self.state.cells.write(cell);
-                if write.conflicts(now) && !self.shared_by_clocks() {
+                if warp.is_unordered(write, now) && !self.shared_by_clocks() {
                     let with = (write, "store");
                     return Err(self.convict_shared_race(warp, access, lane as u32, cell * grain, with, "load"));
                 }
@@ -259,12 +259,12 @@ impl Worker<'_> {
             for offset in (0..access.bytes()).step_by(grain as usize) {
                 let at = addresses[lane] + offset;
                 let (write, reads) = (self.state.cells.write(at / grain), self.state.cells.reads(at / grain));
-                if let Some(read) = reads.iter().find(|read| read.conflicts(now)) {
+                if let Some(read) = reads.iter().find(|read| warp.is_unordered(**read, now)) {
                     return Err(self.convict_shared_race(warp, access, lane as u32, at, (*read, "load"), "store"));
                 }
                 let old = (0..grain).map(|n| read_shared(&self.state.shared, at + n, 1) as u8);
                 let same = old.eq(new[offset as usize..][..grain as usize].iter().copied());
-                if write.conflicts(now) && !same {
+                if warp.is_unordered(write, now) && !same {
                     return Err(self.convict_shared_race(warp, access, lane as u32, at, (write, "store"), "store"));
                 }
             }

@@ -53,7 +53,7 @@ impl Worker<'_> {
             let who = (warp, access, lane);
             self.meet(watch, cell, (who, (memory, at), now), "load")?;
             if let Some(write) = watch.writes.at(cell).get() {
-                if self.unordered(write, now) {
+                if self.unordered(warp, write, now) {
                     return Err(self.convict_global_race(who, (memory, at), (write, "store"), "load"));
                 }
                 if access.read_only {
@@ -116,14 +116,14 @@ impl Worker<'_> {
             let cell = at / grain;
             self.meet(watch, cell, (who, (memory, at), now), "store")?;
             if let Some(write) = watch.writes.at(cell).get()
-                && self.unordered(write, now)
+                && self.unordered(who.0, write, now)
                 && (0..grain).any(|n| memory.load(at + n, 1) as u8 != new[at - offset + n])
             {
                 return Err(self.convict_global_race(who, (memory, at), (write, "store"), "store"));
             }
             for read in watch.reads.iter().flat_map(|reads| reads.at(cell)) {
                 if let Some(read) = read.get()
-                    && self.unordered(read, now)
+                    && self.unordered(who.0, read, now)
                 {
                     return Err(self.convict_global_race(who, (memory, at), (read, "load"), "store"));
                 }
@@ -151,13 +151,13 @@ impl Worker<'_> {
     }
 
     /// Whether nothing puts an earlier access before the present one.
-    fn unordered(&self, before: Moment, now: Moment) -> bool {
+    fn unordered(&self, warp: &Warp, before: Moment, now: Moment) -> bool {
         if before.block != now.block {
             return true;
         }
         // Another instruction, or another warp; lanes of one store are compared by value.
         let (before, now) = (before.stamp, now.stamp);
-        before.conflicts(now) && (before.at() != now.at() || before.thread() / 32 != now.thread() / 32)
+        warp.is_unordered(before, now) && (before.at() != now.at() || before.thread() / 32 != now.thread() / 32)
     }
 
     fn colliding_lane(

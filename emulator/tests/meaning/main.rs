@@ -9,6 +9,8 @@ mod edges;
 mod elsewhere;
 mod flow;
 mod fragments;
+mod handing;
+mod landing;
 mod litmus;
 mod matrices;
 mod narrow;
