@@ -22,6 +22,7 @@ mod run;
 mod spaces;
 mod steps;
 mod texts;
+mod turns;
 mod unwritten;
 mod waits;
 mod ways;
