@@ -22,7 +22,8 @@ fn fault(threads: u32, body: &str) -> Box<Fault> {
     Kernel { zeros: 4096, ..Kernel::new(threads, body) }.fault()
 }
 
-const READER: &str = "ld.acquire.gpu.global.u32 %r2, [FLAG64];\nld.global.u32 %r3, [%out];\nst.global.u32 [%out+128], %r3;";
+const READER: &str =
+    "ld.acquire.gpu.global.u32 %r2, [FLAG64];\nld.global.u32 %r3, [%out];\nst.global.u32 [%out+128], %r3;";
 
 #[test]
 fn a_release_of_one_place_leaves_that_of_another_as_it_was() {
@@ -188,7 +189,8 @@ fn what_is_read_only_is_written_by_nobody_whoever_knows_of_it() {
         );
         let fault = fault(32, &body);
         assert_eq!((fault.kind, fault.site.lane), (FaultKind::Race, first), "{fault}");
-        let said = format!("race on out at offset {}: store by block (0,0), thread ({},0) at ", 256 + 4 * first, first ^ 1);
+        let said =
+            format!("race on out at offset {}: store by block (0,0), thread ({},0) at ", 256 + 4 * first, first ^ 1);
         assert!(fault.message.starts_with(&said), "{fault}");
     }
 }
@@ -221,12 +223,7 @@ fn a_race_says_what_is_wrong_with_two_accesses() {
         (add("cta"), add("gpu"), Some(scope), None),
         (add("gpu"), plain.to_string(), Some(strength), Some("no barrier between")),
         (plain.to_string(), add("gpu"), Some(strength), Some("no barrier between")),
-        (
-            "st.relaxed.gpu.global.u16 [FLAG64], %h1;".to_string(),
-            add("gpu"),
-            Some(scope),
-            Some("no barrier between"),
-        ),
+        ("st.relaxed.gpu.global.u16 [FLAG64], %h1;".to_string(), add("gpu"), Some(scope), Some("no barrier between")),
     ] {
         if let Some(wanted) = blocks {
             why(&by_blocks(&[&first, &second]), wanted);
@@ -256,15 +253,18 @@ fn a_race_says_what_a_thread_of_the_block_met() {
     why(&kernel(acquire), "nothing orders the two");
     why(&kernel(&format!("{relaxed}{acquire}")), "nothing orders the two");
     // A message that was meant for its writer's block; a wider fence comes too late.
-    let narrow = "st.global.u32 [%out], %r7;\nfence.acq_rel.cta;\nst.relaxed.gpu.global.u32 [FLAG64], %r1;\nfence.acq_rel.gpu;";
+    let narrow =
+        "st.global.u32 [%out], %r7;\nfence.acq_rel.cta;\nst.relaxed.gpu.global.u32 [FLAG64], %r1;\nfence.acq_rel.gpu;";
     why(&by_blocks(&[narrow, READER]), "ordered for the threads of one block only");
 }
 
 #[test]
 fn of_blocks_that_ended_the_last_ones_are_remembered() {
-    for (between, wanted) in
-        [(1, "no fence or release after the first"), (63, "no fence or release after the first"), (99, "nothing orders the two")]
-    {
+    for (between, wanted) in [
+        (1, "no fence or release after the first"),
+        (63, "no fence or release after the first"),
+        (99, "nothing orders the two"),
+    ] {
         let body = format!(
             "mov.u32 %r1, 1;\nred.global.add.u32 [%out+512], 1;\nsetp.eq.u32 %p1, %block, 0;\n@%p1 st.global.u32 [%out], %r1;\n@%p1 st.relaxed.gpu.global.u32 [%out+64], %r1;\n\
              setp.ne.u32 %p2, %block, {};\n@%p2 bra END;\nld.acquire.gpu.global.u32 %r2, [%out+64];\nld.global.u32 %r3, [%out];\nEND:",

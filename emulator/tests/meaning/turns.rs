@@ -76,7 +76,10 @@ fn a_block_that_waits_for_ever_is_named_with_its_own_place() {
             let fault = kernel(4, body).launch(Launch::new(blocks, 4).schedule(schedule)).fault();
             let block = fault.site.block.x;
             assert_eq!((fault.kind, fault.site.thread.x), (FaultKind::NoProgress, block), "{fault}");
-            assert!(fault.message.contains(&format!("a change of out at offset {}, and nobody", 64 + 4 * block)), "{fault}");
+            assert!(
+                fault.message.contains(&format!("a change of out at offset {}, and nobody", 64 + 4 * block)),
+                "{fault}"
+            );
         }
     }
 }
@@ -87,7 +90,10 @@ fn a_wait_within_a_block_says_no_more_than_it_knows() {
     let fault = fault(1, body);
     let said = "no progress: thread (0,0) waits for a change of tile (shared memory) at offset 12, and nobody is left who could make it";
     assert_eq!(fault.message, said, "{fault}");
-    assert!(fault.hint.as_deref().is_some_and(|hint| hint.starts_with("who sets it, and does he get there?")), "{fault}");
+    assert!(
+        fault.hint.as_deref().is_some_and(|hint| hint.starts_with("who sets it, and does he get there?")),
+        "{fault}"
+    );
 }
 
 #[test]
@@ -106,10 +112,12 @@ fn blocks_that_wait_for_a_while_and_then_for_ever_are_found() {
             for blocks in [2, 3] {
                 let fault = kernel(1, &body(counts, "")).launch(launch(blocks)).fault();
                 assert!(
-                    fault.kind == FaultKind::NoProgress && fault.message.contains("waits for a change of out at offset 64"),
+                    fault.kind == FaultKind::NoProgress
+                        && fault.message.contains("waits for a change of out at offset 64"),
                     "{schedule}, {counts}: {fault}"
                 );
-                let one = body(counts, "st.volatile.global.u32 [%out+64], %r1;").replace("st.global.u32 [%out], %r1;", "");
+                let one =
+                    body(counts, "st.volatile.global.u32 [%out+64], %r1;").replace("st.global.u32 [%out], %r1;", "");
                 if let Err(fault) = kernel(1, &one).launch(launch(blocks)).run() {
                     panic!("{schedule}, {counts}, {blocks} blocks: {fault}");
                 }
@@ -164,10 +172,15 @@ fn who_waits_elsewhere_is_named_with_his_instruction() {
     let fault_of_asks = fault(32, &body(asks, "-1"));
     let other = fault_of_asks.other.as_ref().map(|(what, site)| (what.as_str(), site.lane, site.opcode.as_str()));
     assert_eq!(other, Some(("another warp waits here:", 8, "bar.warp.sync")), "{fault_of_asks}");
-    let fault_of_waits = fault(32, &body("barrier.sync 3;", "0xff00ff00").replace("and.b32 %r2, %t, 24", "and.b32 %r2, %t, 28"));
+    let fault_of_waits =
+        fault(32, &body("barrier.sync 3;", "0xff00ff00").replace("and.b32 %r2, %t, 24", "and.b32 %r2, %t, 28"));
     let said = "warp barrier for lanes 0xff00ff00 reached by lanes 0x00000f00 only";
     assert!(fault_of_waits.message.starts_with(said), "{fault_of_waits}");
-    assert_eq!((fault_of_waits.site.lane, fault_of_waits.site.opcode.as_str()), (8, "bar.warp.sync"), "{fault_of_waits}");
+    assert_eq!(
+        (fault_of_waits.site.lane, fault_of_waits.site.opcode.as_str()),
+        (8, "bar.warp.sync"),
+        "{fault_of_waits}"
+    );
 }
 
 #[test]
@@ -193,7 +206,9 @@ fn lanes_that_wait_for_each_other_at_two_places_are_named() {
         ("redux.sync.min.u32 %r2, %t, -1;", "redux.sync.add.u32 %r2, %t, -1;"),
     ] {
         for schedule in Schedule::ALL {
-            let body = format!("mov.u64 %d1, 0;\n{halves}{b}\nbra END;\nA: {a}\nEND:\nmov.u32 %r5, 1;\nst.global.u32 [%out], %r5;");
+            let body = format!(
+                "mov.u64 %d1, 0;\n{halves}{b}\nbra END;\nA: {a}\nEND:\nmov.u32 %r5, 1;\nst.global.u32 [%out], %r5;"
+            );
             let body = body.replace("END:\nmov", "END: mov.u32 %r6, 1;\nbar.sync 0;\nmov");
             let fault = kernel(32, &body).launch(Launch::new(1, 32).schedule(schedule)).fault();
             assert_eq!(fault.kind, FaultKind::Barrier, "{a} {b}: {fault}");
@@ -297,7 +312,11 @@ fn where_a_loop_is_stands_in_the_message() {
         for limit in [u64::MAX, 100, 101, 102, 103, 104, 105, 106] {
             let limit = if limit == u64::MAX { Launch::INSTRUCTION_LIMIT } else { limit };
             let fault = kernel(1, text).launch(Launch::new(1, 1).instruction_limit(limit)).fault();
-            assert_eq!((fault.kind, fault.site.opcode.as_str()), (FaultKind::NoProgress, "bra"), "{text}, {limit}: {fault}");
+            assert_eq!(
+                (fault.kind, fault.site.opcode.as_str()),
+                (FaultKind::NoProgress, "bra"),
+                "{text}, {limit}: {fault}"
+            );
         }
     }
 }
@@ -311,7 +330,8 @@ fn an_endless_loop_is_that_of_the_lanes_that_are_in_it() {
     assert!(fault.message.starts_with("endless loop: thread (16,0)"), "{fault}");
     // What a lane has for itself alone, nobody changes.
     for load in ["ld.local.u32 %r2, [mine];", "ld.param.u64 %d1, [a];", "mov.u32 %r2, 0;\nst.shared.u32 [tile], %r2;"] {
-        let body = format!("mov.u32 %r2, 0;\nst.local.u32 [mine], %r2;\nL: {load}\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra L;");
+        let body =
+            format!("mov.u32 %r2, 0;\nst.local.u32 [mine], %r2;\nL: {load}\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra L;");
         let kernel = kernel(1, &body);
         let fault = kernel.launch(Launch::new(1, 1).instruction_limit(50_000_000)).fault();
         assert!(fault.kind == FaultKind::NoProgress && fault.message.starts_with("endless loop"), "{load}: {fault}");
@@ -354,7 +374,8 @@ fn a_wait_for_a_barrier_in_shared_memory_is_what_the_message_is_about() {
     let clock = wait.replacen("W: ", "W: mov.u32 %r4, %clock;\nadd.u32 %r4, %r4, 1;\nmov.u32 %r4, 0;\n", 1);
     for (split, threads) in [(32, 64), (16, 32)] {
         for (first, second) in [(wait, poll), (poll, wait), (&clock, poll), (poll, &clock)] {
-            let body = format!("{HALF}setp.ge.u32 %p1, %t, {split};\n@%p1 bra SECOND;\n{first}bra END;\nSECOND: {second}END:");
+            let body =
+                format!("{HALF}setp.ge.u32 %p1, %t, {split};\n@%p1 bra SECOND;\n{first}bra END;\nSECOND: {second}END:");
             let fault = fault(threads, &body);
             assert!(fault.kind != FaultKind::Race && fault.message.contains(said), "{body}: {fault}");
         }
@@ -383,7 +404,9 @@ fn any_number_of_warp_barriers_keeps_lanes_apart() {
                 "mov.u32 %r7, 0;\nB: {body}\nbar.sync 0;\nadd.u32 %r7, %r7, 1;\nsetp.lt.u32 %p3, %r7, 2;\n@%p3 bra B;\n\
                  setp.eq.u32 %p1, %t, 33;\n@%p1 st.{space}.u32 [{base}], %r1;\nsetp.eq.u32 %p1, %t, 34;\n@%p1 st.{space}.u32 [{base}], %t;"
             );
-            let racing = racing.replace("%t, 0;\n@", "%t, 0;\n@").replace("st.global.u32 [%out], %r2", "st.global.u32 [%out+512], %r2");
+            let racing = racing
+                .replace("%t, 0;\n@", "%t, 0;\n@")
+                .replace("st.global.u32 [%out], %r2", "st.global.u32 [%out+512], %r2");
             if rounds < 1024 {
                 let fault = fault(64, &racing);
                 assert_eq!((fault.kind, fault.site.thread.x), (FaultKind::Race, 34), "{rounds}, {space}: {fault}");
