@@ -193,17 +193,25 @@ fn what_is_read_only_is_written_by_nobody_whoever_knows_of_it() {
             format!("race on out at offset {}: store by block (0,0), thread ({},0) at ", 256 + 4 * first, first ^ 1);
         assert!(fault.message.starts_with(&said), "{fault}");
     }
+    // A row that one warp writes and another one reads.
+    let rows = "red.global.add.u32 [%out+2048], 1;\nmad.wide.u32 %d1, %t, 4, %out;\nsetp.lt.u32 %p1, %t, 32;\n@%p1 st.global.u32 [%d1+256], %t;\n\
+        bar.sync 0;\n@!%p1 ld.global.nc.u32 %r2, [%d1+128];";
+    let fault = fault(64, rows);
+    assert_eq!((fault.kind, fault.site.thread.x), (FaultKind::Race, 32), "{fault}");
 }
 
 #[test]
 fn a_volatile_value_that_nobody_looks_at_is_named_with_its_place() {
-    let body = "mov.u32 %r1, 3;\nsetp.eq.u32 %p1, %t, 0;\n@%p1 st.volatile.global.u32 [%out+256], %r1;\nsetp.eq.u32 %p2, %t, 40;\n\
-        @%p2 ld.volatile.global.u32 %r2, [%out+256];\n@%p2 st.global.u32 [%out+512], %r2;";
-    let fault = fault(64, body);
-    assert!(
-        fault.kind == FaultKind::Race && fault.message.starts_with("race on out at offset 256: store by thread (0,0)"),
-        "{fault}"
-    );
+    for (thread, why) in [(9, "lanes of one warp with no `__syncwarp()` between"), (40, "no barrier between")] {
+        let body = format!(
+            "mov.u32 %r1, 3;\nsetp.eq.u32 %p1, %t, 0;\n@%p1 st.volatile.global.u32 [%out+256], %r1;\nsetp.eq.u32 %p2, %t, {thread};\n\
+             @%p2 ld.volatile.global.u32 %r2, [%out+256];\n@%p2 st.global.u32 [%out+512], %r2;"
+        );
+        let fault = fault(64, &body);
+        let said = "race on out at offset 256: store by thread (0,0)";
+        assert!(fault.kind == FaultKind::Race && fault.message.starts_with(said), "{fault}");
+        assert!(fault.message.ends_with(why), "{fault}");
+    }
 }
 
 /// The end of the message of two steps' race.
