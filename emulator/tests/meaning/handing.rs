@@ -214,6 +214,15 @@ fn a_volatile_value_that_nobody_looks_at_is_named_with_its_place() {
     }
 }
 
+#[test]
+fn of_lanes_that_store_one_value_in_one_place_the_last_one_is_named() {
+    let body = "red.global.add.u32 [%out+2048], 1;\nmov.u32 %r1, 3;\nsetp.lt.u32 %p1, %t, 9;\n@%p1 st.global.u32 [%out+256], %r1;\n\
+        setp.eq.u32 %p1, %t, 40;\n@%p1 ld.global.u32 %r2, [%out+256];";
+    let fault = fault(64, body);
+    let said = "race on out at offset 256: store by thread (8,0) at ";
+    assert!(fault.kind == FaultKind::Race && fault.message.starts_with(said), "{fault}");
+}
+
 /// The end of the message of two steps' race.
 fn why(kernel: &Kernel, wanted: &str) {
     let fault = kernel.fault();
