@@ -462,14 +462,21 @@ fn any_number_of_warp_barriers_keeps_lanes_apart() {
             );
             assert_eq!(kernel(32, &body).words(1), [0], "{rounds}, {space}");
             // The barriers of the block begin the count anew, for each of its warps.
-            let racing = format!(
-                "mov.u32 %r7, 0;\nB: {body}\nbar.sync 0;\nadd.u32 %r7, %r7, 1;\nsetp.lt.u32 %p3, %r7, 2;\n@%p3 bra B;\n\
-                 setp.eq.u32 %p1, %t, 33;\n@%p1 st.{space}.u32 [{base}], %r1;\nsetp.eq.u32 %p1, %t, 34;\n@%p1 st.{space}.u32 [{base}], %t;"
-            );
-            let racing = racing.replace("st.global.u32 [%out], %r2", "st.global.u32 [%out+512], %r2");
-            if rounds < 1024 {
-                let fault = fault(64, &racing);
-                assert_eq!((fault.kind, fault.site.thread.x), (FaultKind::Race, 34), "{rounds}, {space}: {fault}");
+            for first in [3, 33] {
+                let racing = format!(
+                    "mov.u32 %r7, 0;\nB: {body}\nbar.sync 0;\nadd.u32 %r7, %r7, 1;\nsetp.lt.u32 %p3, %r7, 2;\n@%p3 bra B;\n\
+                     setp.eq.u32 %p1, %t, {first};\n@%p1 st.{space}.u32 [{base}], %r1;\nsetp.eq.u32 %p1, %t, {};\n@%p1 st.{space}.u32 [{base}], %t;",
+                    first + 1
+                );
+                let racing = racing.replace("st.global.u32 [%out], %r2", "st.global.u32 [%out+512], %r2");
+                if rounds < 1024 {
+                    let fault = fault(64, &racing);
+                    assert_eq!(
+                        (fault.kind, fault.site.thread.x),
+                        (FaultKind::Race, first + 1),
+                        "{rounds}, {space}: {fault}"
+                    );
+                }
             }
             let other = format!("{body}\nsetp.eq.u32 %p1, %t, 40;\n@%p1 st.{space}.u32 [{base}], %r1;");
             assert_eq!(fault(64, &other).kind, FaultKind::Race, "{rounds}, {space}: another warp");
