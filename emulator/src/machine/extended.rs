@@ -34,6 +34,10 @@ impl Worker<'_> {
                 self.check_whole_warp(warp, mask, at)?;
                 dispatch::multiply(warp, extended, multiply, self.context.generation);
             }
+            Extension::MultiplyQuads(multiply) => {
+                self.check_whole_warp(warp, mask, at)?;
+                warp.multiply_quads(extended, multiply, self.context.generation);
+            }
             Extension::Mbarrier(deed) => return self.mbarrier(warp, extended, deed, mask),
             Extension::Bulk(bulk) => return self.bulk(warp, extended, bulk, mask),
             Extension::Group(group) => return self.group(warp, group, (mask, at)),

@@ -67,6 +67,7 @@ mod paths;
 mod polls;
 mod print;
 mod probe;
+mod quads;
 mod race;
 mod registers;
 mod run;

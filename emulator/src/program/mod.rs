@@ -43,7 +43,7 @@ pub(crate) use calls::{CallSite, Called, Piece, Signature, Target};
 pub(crate) use decode::decode;
 pub(crate) use extended::{
     Accumulator, Arrive, Atomic, AtomicOp, Bulk, CopySize, Element, Extended, Extension, Group, GroupMultiply,
-    Mbarrier, Multiply, Tensor,
+    Mbarrier, Multiply, QuadMultiply, Tensor,
 };
 pub(crate) use flow::successors;
 pub(crate) use general::{
