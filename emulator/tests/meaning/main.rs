@@ -15,6 +15,7 @@ mod narrow;
 mod numbers;
 mod pointers;
 mod prints;
+mod quads;
 mod registers;
 mod run;
 mod spaces;
