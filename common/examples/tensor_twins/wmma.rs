@@ -43,7 +43,8 @@ impl Matrix {
         let (line, place) = if self.by_rows { (row, column) } else { (column, row) };
         let width = bits(self.kind);
         let bit = 8 * self.at + (line * self.stride + place) * width;
-        let whole = bytes[bit / 8..][..width.div_ceil(8)].iter().rev().fold(0u64, |all, byte| all << 8 | u64::from(*byte));
+        let whole =
+            bytes[bit / 8..][..width.div_ceil(8)].iter().rev().fold(0u64, |all, byte| all << 8 | u64::from(*byte));
         whole >> (bit % 8) & (u64::MAX >> (64 - width))
     }
 }
@@ -178,7 +179,8 @@ impl WmmaForm {
             Space::Shared => ("%own", format!("%own+{input_bytes}")),
             _ => ("%in", "%out".to_string()),
         };
-        let cast = if space == Space::Generic { "" } else { "cvta.to.global.u64 %in, %in;\ncvta.to.global.u64 %out, %out;\n" };
+        let cast =
+            if space == Space::Generic { "" } else { "cvta.to.global.u64 %in, %in;\ncvta.to.global.u64 %out, %out;\n" };
         let mut body = String::new();
         let copies = |words: usize, load: &str, store: &str| -> String {
             (0..words.div_ceil(32))
@@ -194,7 +196,9 @@ impl WmmaForm {
                 .collect()
         };
         if space == Space::Shared {
-            body += &copies(input_bytes / 4, "ld.global.b32", "st.shared.b32").replace("FROM", "%inl").replace("TO", "%ownl");
+            body += &copies(input_bytes / 4, "ld.global.b32", "st.shared.b32")
+                .replace("FROM", "%inl")
+                .replace("TO", "%ownl");
             body += "bar.warp.sync -1;\n";
         }
         for (which, matrix) in matrices.iter().enumerate().take(3) {
@@ -218,7 +222,9 @@ impl WmmaForm {
         if space == Space::Shared {
             body += "bar.warp.sync -1;\n";
             let own = format!("%ownl+{input_bytes}");
-            body += &copies(d_matrix.bytes() / 4, "ld.shared.b32", "st.global.b32").replace("FROM", &own).replace("TO", "%outl");
+            body += &copies(d_matrix.bytes() / 4, "ld.shared.b32", "st.global.b32")
+                .replace("FROM", &own)
+                .replace("TO", "%outl");
         }
         let ptx = format!(
             ".version 8.0\n.target sm_{}\n.address_size 64\n\
@@ -234,7 +240,8 @@ impl WmmaForm {
             WARPS * shared_bytes,
             d_matrix.bytes()
         );
-        let place = ["", "generic ", "shared "][[Space::Global, Space::Generic, Space::Shared].iter().position(|s| *s == space).unwrap_or(0)];
+        let place = ["", "generic ", "shared "]
+            [[Space::Global, Space::Generic, Space::Shared].iter().position(|s| *s == space).unwrap_or(0)];
         let name = format!("{opcode} {place}{}/{}", c_matrix.layout(), d_matrix.layout());
         WmmaForm { name, ptx, k, matrices, since }
     }
@@ -285,7 +292,9 @@ impl Case for WmmaForm {
                 let width = bits(matrix.kind);
                 for n in 0..matrix.lines() * matrix.stride {
                     let (element, bit) = (dice.element(matrix.kind, product, side), n * width);
-                    for (place, byte) in bytes[matrix.at + bit / 8..].iter_mut().zip(&element.to_le_bytes()[..width.div_ceil(8)]) {
+                    for (place, byte) in
+                        bytes[matrix.at + bit / 8..].iter_mut().zip(&element.to_le_bytes()[..width.div_ceil(8)])
+                    {
                         *place |= byte << (bit % 8);
                     }
                 }

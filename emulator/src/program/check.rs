@@ -304,7 +304,11 @@ fn refused_product(opcode: &[&str]) -> Option<&'static str> {
     match opcode[0] {
         "mma" if has(&["sp", "sp::ordered_metadata"]) => Some("products of sparse matrices are not"),
         "mma" if has(&["block_scale", "kind::f8f6f4"]) => Some("it needs .target sm_120a"),
-        "cvt" if has(&["ue8m0x2", "e2m1x2", "e2m3x2", "e3m2x2", "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4", "s2f6x2"]) => {
+        "cvt"
+            if has(&[
+                "ue8m0x2", "e2m1x2", "e2m3x2", "e3m2x2", "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4", "s2f6x2",
+            ]) =>
+        {
             Some("this conversion needs .target sm_100a")
         }
         "cvt" if has(&["rs"]) => Some("rounding by random bits needs .target sm_100a"),

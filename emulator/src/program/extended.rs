@@ -1,7 +1,7 @@
 //! Instructions with more registers, or more to say, than `Op` has room for: atomics, asynchronous
 //! copies, matrices, barriers in memory, and what a warp does together.
 
-use super::{File, Format, IntegerOp, Number, Rounding, Order, Slot};
+use super::{File, Format, IntegerOp, Number, Order, Rounding, Slot};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Extended {

@@ -239,12 +239,7 @@ impl Decoder<'_> {
     }
 
     /// `mma.sync.aligned.m8n8k4` of f16.
-    fn multiply_quads(
-        &mut self,
-        words: &Words,
-        guard: Option<Guard>,
-        multiply: QuadMultiply,
-    ) -> Result<(), PtxError> {
+    fn multiply_quads(&mut self, words: &Words, guard: Option<Guard>, multiply: QuadMultiply) -> Result<(), PtxError> {
         let [d, c] = multiply.registers();
         let mut extended = Extended::new(Extension::MultiplyQuads(multiply));
         for (n, count) in [(1, 2), (2, 2), (3, c)] {
@@ -385,7 +380,8 @@ fn quad_form(parts: &[&str]) -> Option<QuadMultiply> {
     let [d, c] = [d, c].map(Accumulator::named);
     let sums = [d?, c?];
     // C in f32 needs D in f32.
-    let known = matches!(sums, [Accumulator::F32, Accumulator::F16 | Accumulator::F32] | [Accumulator::F16, Accumulator::F16]);
+    let known =
+        matches!(sums, [Accumulator::F32, Accumulator::F16 | Accumulator::F32] | [Accumulator::F16, Accumulator::F16]);
     known.then_some(QuadMultiply { by_rows: [a == "row", b == "row"], sums })
 }
 

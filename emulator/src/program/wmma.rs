@@ -49,7 +49,15 @@ impl Cut {
     fn multiply(&self) -> Multiply {
         let m = if self.accumulator == Accumulator::F64 || self.is_packed() { 8 } else { 16 };
         let (a, b) = (self.element, self.element);
-        Multiply { m, k: self.k as u16, a, b, accumulator: self.accumulator, saturate: false, rounding: Rounding::Nearest }
+        Multiply {
+            m,
+            k: self.k as u16,
+            a,
+            b,
+            accumulator: self.accumulator,
+            saturate: false,
+            rounding: Rounding::Nearest,
+        }
     }
 
     /// Elements are narrower than a byte: a lane has one register of them, which lie side by side in memory.
@@ -100,8 +108,11 @@ impl Decoder<'_> {
             }
             ["wmma", "mma", "sync", "aligned", _, _, shape, ref kinds @ ..] => {
                 let modified = (parts.contains(&"satfinite"), rounding_in(parts));
-                let kinds: Vec<&str> =
-                    kinds.iter().copied().filter(|kind| !matches!(*kind, "satfinite" | "rn" | "rz" | "rm" | "rp")).collect();
+                let kinds: Vec<&str> = kinds
+                    .iter()
+                    .copied()
+                    .filter(|kind| !matches!(*kind, "satfinite" | "rn" | "rz" | "rm" | "rp"))
+                    .collect();
                 let (d, a, c) = match kinds[..] {
                     [d, c] => (d, "f16", c),
                     [d, a, b, c] if a == b => (d, a, c),
