@@ -215,6 +215,7 @@ impl Worker<'_> {
                     (Extension::Clock { .. }, _) if self.frozen.is_some() => return self.seen.loads.clock = true,
                     (
                         Extension::Multiply(_)
+                        | Extension::MultiplyQuads(_)
                         | Extension::CommitCopies
                         | Extension::PendingCount
                         | Extension::SetRegisters(_),

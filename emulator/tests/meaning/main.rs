@@ -20,6 +20,7 @@ mod narrow;
 mod numbers;
 mod pointers;
 mod prints;
+mod quads;
 mod refusals;
 mod registers;
 mod run;
