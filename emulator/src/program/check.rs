@@ -6,8 +6,9 @@ use std::rc::Rc;
 use super::decode::Decoder;
 use super::grammar::{Count, Element, Form, Kind, Shape, Width, forms};
 use super::places::{Place, special};
-use super::tensor_forms::refused_mode;
+use super::refused::refused;
 use crate::PtxError;
+use crate::isa::needs;
 use crate::ptx::{Instruction as Words, Operand, error};
 
 impl<'a> Decoder<'a> {
@@ -45,10 +46,12 @@ impl<'a> Decoder<'a> {
         let opcode: Vec<&str> = words.opcode.split('.').collect();
         let found = match forms(&opcode) {
             Ok(found) => Rc::new(found),
-            Err(false) => return self.unknown(words),
-            Err(true) => {
-                if let Some(why) = refused_mode(&opcode) {
-                    return error(words.line, format!("`{}` is not run: {why}", words.opcode));
+            Err(known) => {
+                if let Some(why) = refused(&opcode) {
+                    return error(words.line, format!("`{}`{} is not run: {why}", words.opcode, since(&opcode)));
+                }
+                if !known {
+                    return self.unknown(words);
                 }
                 let message = format!("`{}` is no form of `{}` that the emulator runs", words.opcode, opcode[0]);
                 return error(words.line, message);
@@ -295,5 +298,13 @@ fn positive(operand: &Operand) -> Operand {
     match operand {
         Operand::Not(name) => Operand::Name(name.clone()),
         other => other.clone(),
+    }
+}
+
+/// The PTX and the GPUs that an instruction needs, in brackets, where not all have it.
+fn since(opcode: &[&str]) -> String {
+    match needs(opcode) {
+        Some(needed) if needed.sm > 0 => format!(" (PTX {}, sm_{}{})", needed.isa, needed.sm, needed.suffix),
+        _ => String::new(),
     }
 }
