@@ -12,6 +12,7 @@ use emulator::isa::{Isa, ROWS, Row, Target};
 use harness::skipped;
 use rayon::prelude::*;
 
+#[allow(dead_code)]
 #[path = "../../emulator/tests/isa/table.rs"]
 mod table;
 
