@@ -12,6 +12,10 @@ use emulator::isa::{Isa, ROWS, Row, Target};
 use harness::skipped;
 use rayon::prelude::*;
 
+#[allow(dead_code)]
+#[path = "../../emulator/tests/isa/table.rs"]
+mod table;
+
 const ARCHITECTURES: [u32; 11] = [60, 61, 70, 75, 80, 86, 89, 90, 100, 103, 120];
 
 /// A ptxas, and what it knows.
@@ -173,5 +177,33 @@ fn disagreement(known: &Known, row: &Row) -> Option<String> {
     match lower.is_some_and(|lower| says(needed.isa, &lower).is_ok()) {
         true => what(&format!("needs no {target}")),
         false => None,
+    }
+}
+
+#[test]
+fn the_samples_of_all_instructions_are_what_ptxas_has() {
+    let before = |sm: u32| ARCHITECTURES.into_iter().rev().find(|&lower| lower < sm);
+    for Known { ptxas, isa, .. } in all() {
+        if isa < Isa(9, 0) {
+            continue;
+        }
+        let says = |target: Target, samples: &str| {
+            let machine = target.machine(target.sm.max(75)).to_string();
+            assembled(&ptxas, &table::module(target, samples), &machine)
+        };
+        let wrong: Vec<String> = table::rows()
+            .par_iter()
+            .filter_map(|row| {
+                let Target { sm, suffix } = row.target;
+                if let Err(error) = says(row.target, row.samples) {
+                    return Some(format!("{} for {}: {error}", row.samples, row.target));
+                }
+                // The row's target is the oldest one, above that of the oldest GPU that the newest ptxas knows.
+                let lower = if suffix.is_empty() { before(sm).filter(|_| sm > 75) } else { Some(sm) };
+                let taken = lower.is_some_and(|lower| says(Target::since(lower), row.samples).is_ok());
+                taken.then(|| format!("{} needs no {}", row.samples, row.target))
+            })
+            .collect();
+        assert!(wrong.is_empty(), "ptxas {}:\n{}", ptxas.version, wrong.join("\n"));
     }
 }

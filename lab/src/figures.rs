@@ -9,6 +9,7 @@ use clap::Args;
 use common::{Build, Dtype, Error, Shape};
 
 use crate::cards;
+use crate::instructions;
 use crate::lessons::{self, Waits};
 use crate::markdown::{MADE, markdown};
 use crate::measure::Record;
@@ -64,6 +65,7 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
         ("book/generated/ladder.md".to_string(), format!("{MADE}\n{}", ladder(&record))),
     ];
     files.push(("book/generated/cards.md".to_string(), cards::page(&read(root, "lab/data/cards.csv")?)?));
+    files.push(("book/generated/instructions.md".to_string(), instructions::page(&read(root, instructions::TABLE)?)?));
     files.extend(lessons::tables(&record, &Waits::from(&read(root, WAITS)?)?));
     let place = format!("on {}", record.gpu);
     for dtype in measured(&record) {

@@ -23,6 +23,7 @@ mod expression;
 mod figures;
 mod flags;
 mod gpus;
+mod instructions;
 mod lessons;
 mod markdown;
 mod measure;

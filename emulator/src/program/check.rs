@@ -6,8 +6,9 @@ use std::rc::Rc;
 use super::decode::Decoder;
 use super::grammar::{Count, Element, Form, Kind, Shape, Width, forms};
 use super::places::{Place, special};
-use super::tensor_forms::refused_mode;
+use super::refused::refused;
 use crate::PtxError;
+use crate::isa::needs;
 use crate::ptx::{Instruction as Words, Operand, error};
 
 impl<'a> Decoder<'a> {
@@ -45,10 +46,12 @@ impl<'a> Decoder<'a> {
         let opcode: Vec<&str> = words.opcode.split('.').collect();
         let found = match forms(&opcode) {
             Ok(found) => Rc::new(found),
-            Err(false) => return self.unknown(words),
-            Err(true) => {
-                if let Some(why) = refused_mode(&opcode).or_else(|| refused_product(&opcode)) {
-                    return error(words.line, format!("`{}` is not run: {why}", words.opcode));
+            Err(known) => {
+                if let Some(why) = refused(&opcode) {
+                    return error(words.line, format!("`{}`{} is not run: {why}", words.opcode, since(&opcode)));
+                }
+                if !known {
+                    return self.unknown(words);
                 }
                 let message = format!("`{}` is no form of `{}` that the emulator runs", words.opcode, opcode[0]);
                 return error(words.line, message);
@@ -298,21 +301,11 @@ fn positive(operand: &Operand) -> Operand {
     }
 }
 
-/// What an opcode of products and conversions says that the emulator refuses by its name.
-fn refused_product(opcode: &[&str]) -> Option<&'static str> {
-    let has = |words: &[&str]| opcode.iter().any(|word| words.contains(word));
-    match opcode[0] {
-        "mma" if has(&["sp", "sp::ordered_metadata"]) => Some("products of sparse matrices are not"),
-        "mma" if has(&["block_scale", "kind::f8f6f4"]) => Some("it needs .target sm_120a"),
-        "cvt"
-            if has(&[
-                "ue8m0x2", "e2m1x2", "e2m3x2", "e3m2x2", "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4", "s2f6x2",
-            ]) =>
-        {
-            Some("this conversion needs .target sm_100a")
-        }
-        "cvt" if has(&["rs"]) => Some("rounding by random bits needs .target sm_100a"),
-        _ => None,
+/// The PTX and the GPUs that an instruction needs, in brackets, where not all have it.
+fn since(opcode: &[&str]) -> String {
+    match needs(opcode) {
+        Some(needed) if needed.sm > 0 => format!(" (PTX {}, sm_{}{})", needed.isa, needed.sm, needed.suffix),
+        _ => String::new(),
     }
 }
 

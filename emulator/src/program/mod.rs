@@ -27,6 +27,7 @@ mod order;
 mod owner;
 mod places;
 mod provenance;
+mod refused;
 mod rows;
 mod select;
 mod signature;

@@ -407,7 +407,6 @@ pub(super) const ROWS: &[&str] = &[
     "ret ?uni |",
     "exit |",
     "trap |",
-    "brkpt |",
     "nanosleep u32 | u32",
     "pmevent | #0..15",
     "pmevent mask | #0..65535",

@@ -9,20 +9,6 @@ use crate::ptx::{Instruction as Words, Operand, error};
 use crate::tensor_map::MapField;
 use crate::{Class, PtxError};
 
-/// What an opcode says that the emulator refuses by its name.
-pub(super) fn refused_mode(opcode: &[&str]) -> Option<&'static str> {
-    let tensors = opcode.contains(&"tensor");
-    let has = |start: &str| tensors && opcode.iter().any(|word| word.starts_with(start));
-    match () {
-        _ if has("im2col") => Some("of tensor copies only those in tiled mode are, and this one is `.im2col`"),
-        _ if has("tile::gather4") || has("tile::scatter4") => {
-            Some("gathering and scattering rows of a tensor need .target sm_100")
-        }
-        _ if has("cta_group") => Some("`.cta_group` needs .target sm_100"),
-        _ => None,
-    }
-}
-
 impl Decoder<'_> {
     /// Whether an operand is a tensor map's address with as many coordinates as the form has: `2d`.
     pub fn tensor_fits(&self, operand: &Operand, rank: &str) -> Result<(), String> {
