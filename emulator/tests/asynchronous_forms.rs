@@ -55,19 +55,19 @@ fn what_is_refused_is_refused_by_name() {
     for (instruction, why) in [
         (
             format!("cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [r0], {coordinates}, [r3], {{h0}};"),
-            "only those in tiled mode are",
+            "boxes for convolutions",
         ),
         (
             format!("cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs.bulk_group {coordinates}, [r0];"),
-            "only those in tiled mode are",
+            "boxes for convolutions",
         ),
         (
             "cp.async.bulk.tensor.2d.shared::cluster.global.tile::gather4.mbarrier::complete_tx::bytes [r0], [x0, {r1, r2, r3, r4, r5}], [r3];".into(),
-            "need .target sm_100",
+            "an instruction of Blackwell",
         ),
         (
             "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::1 [r0], [x0, {r1}], [r3];".into(),
-            "needs .target sm_100",
+            "an instruction of Blackwell",
         ),
     ] {
         let said = parsed("sm_90", &instruction).unwrap_err().to_string();

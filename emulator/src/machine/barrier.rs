@@ -99,6 +99,8 @@ impl Worker<'_> {
                 return Err(self.convict_divergent_barrier(warp, on, warp.live, at));
             }
             warp.replace_path(&[Path { wait: Wait::Others(warp.live & !left), ..here }]);
+        } else if going.mask == 0 {
+            warp.replace_path(&[Path { wait: Wait::Gathering(id), ..here }]);
         } else {
             warp.replace_path(&[Path { wait: Wait::Gathering(id), ..here }, going]);
         }
@@ -223,13 +225,13 @@ impl Worker<'_> {
     }
 
     /// Once all live lanes of a warp are at one aligned barrier they go on as one path, and once they are at barriers of one
-    /// number it has arrived.
-    pub(super) fn gather(&mut self, warp: &mut Warp) -> Result<(), Box<Fault>> {
+    /// number it has arrived. Says whether either was so.
+    pub(super) fn gather(&mut self, warp: &mut Warp) -> Result<bool, Box<Fault>> {
         let gathers = |path: &&Path| matches!(path.wait, Wait::Others(_) | Wait::Gathering(_));
-        let Some(&top) = warp.paths.iter().rev().find(gathers) else { return Ok(()) };
+        let Some(&top) = warp.paths.iter().rev().find(gathers) else { return Ok(false) };
         let block = &self.context.program.blocks[top.block as usize];
         let (Exit::Barrier { barrier, next }, at) = (block.exit, block.exit_info.unwrap_or(0)) else {
-            return Ok(());
+            return Ok(false);
         };
         let here = |path: &Path| path.wait == top.wait && (path.block == top.block || !barrier.aligned);
         let lanes = warp.paths.iter().filter(|path| here(path)).fold(0, |lanes, path| lanes | path.mask) & warp.live;
@@ -240,10 +242,11 @@ impl Worker<'_> {
             return Err(self.convict_divergent_barrier(warp, lanes, warp.live | awaited, at));
         }
         if lanes != warp.live {
-            return Ok(());
+            return Ok(false);
         }
         if let Wait::Gathering(id) = top.wait {
-            return self.arrive_by_parts(warp, id, (barrier, at));
+            self.arrive_by_parts(warp, id, (barrier, at))?;
+            return Ok(true);
         }
         let calls = |path: &Path| warp.calls_of(path.mask & warp.live);
         let apart = |path: &Path| path.meet != top.meet || calls(path) != calls(&top);
@@ -253,7 +256,9 @@ impl Worker<'_> {
         warp.paths.retain(|path| !here(path));
         let whole = Path { mask: lanes, wait: Wait::No, ..top };
         warp.paths.push(whole);
-        self.reach_barrier(warp, whole, lanes, (barrier, at, next)).map(drop)
+        warp.drop_dead_paths();
+        self.reach_barrier(warp, whole, lanes, (barrier, at, next))?;
+        Ok(true)
     }
 
     /// A warp arrives whose lanes are at several instructions.

@@ -5,7 +5,6 @@ type Row = (&'static [&'static str], &'static str);
 
 const BLACKWELL: &str = "an instruction of Blackwell";
 const SPARSE: &str = "sparse matrices";
-const MAPS: &str = "tensor maps that a kernel changes";
 const WIDE: &str = "registers of 128 bits";
 
 /// The first that fits counts.
@@ -34,7 +33,7 @@ const ROWS: &[Row] = &[
     (&["atom|red", "min|max", "v2|v4|v8"], "vectors, but in sums"),
     (&["multimem"], "memory of several GPUs"),
     (&["cp", "tensor", "im2col|im2col_no_offs"], "boxes for convolutions"),
-    (&["tensormap"], MAPS),
+    (&["fence", "async::generic"], "proxy fences of one direction"),
     (&["alloca|stacksave|stackrestore"], "stack memory of a size that only the run knows"),
     (&["brkpt"], "stops for a debugger"),
     // Warps

@@ -46,11 +46,11 @@ fn what_later_gpus_have_is_refused_by_its_name() {
     for (instruction, why) in [
         (
             "mma.sp.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f0, %f1, %f2, %f3}, {%r0, %r1}, {%r2, %r3}, {%f0, %f1, %f2, %f3}, %r4, 0;",
-            "products of sparse matrices are not",
+            "sparse matrices",
         ),
-        ("cvt.rn.satfinite.e2m1x2.f32 %h0, %f0, %f1;", "this conversion needs .target sm_100a"),
-        ("cvt.rz.satfinite.ue8m0x2.f32 %h0, %f0, %f1;", "this conversion needs .target sm_100a"),
-        ("cvt.rs.f16x2.f32 %r0, %f0, %f1, %r1;", "rounding by random bits needs .target sm_100a"),
+        ("cvt.rn.satfinite.e2m1x2.f32 %h0, %f0, %f1;", "an instruction of Blackwell"),
+        ("cvt.rz.satfinite.ue8m0x2.f32 %h0, %f0, %f1;", "an instruction of Blackwell"),
+        ("cvt.rs.f16x2.f32 %r0, %f0, %f1, %r1;", "an instruction of Blackwell"),
     ] {
         let kernel = Kernel::new(32, instruction);
         let error = Module::parse(&kernel.text).and_then(|module| module.kernel("k")).map(drop).expect_err(instruction);
