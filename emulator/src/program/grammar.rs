@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::rows::{ROWS, SETS};
+use super::rows::ROWS;
+use super::sets::SETS;
 
 /// A form of an instruction.
 #[derive(Debug)]

@@ -95,7 +95,7 @@ fn numbers_of_sixteen_bits_have_their_sign() {
         ("min.u16 %h3, %h1, %h2;", |a, b| (a & 0xffff).min(b & 0xffff)),
         ("div.s16 %h3, %h1, %h2;", |a, b| if b == 0 { -1 } else { a / b }),
         ("rem.s16 %h3, %h1, %h2;", |a, b| if b == 0 { a } else { a % b }),
-        ("mul.hi.s16 %h3, %h1, %h2;", |a, b| a * b >> 16),
+        ("mul.hi.s16 %h3, %h1, %h2;", |a, b| (a * b) >> 16),
         ("sad.s16 %h3, %h1, %h2, %h1;", |a, b| (a - b).abs() + a),
     ];
     for (text, of) in forms {
