@@ -118,14 +118,44 @@ impl TensorType {
     ];
 }
 
-/// What tensor cores did for one type. Held against no metric yet.
+/// What tensor cores did for one type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TensorCount {
-    /// Warp instructions: `mma`, `wmma.mma`, and `wgmma.mma_async`, which each warp of a warpgroup executes.
+    /// Warp instructions: `mma`, `wmma.mma`, and `wgmma.mma_async`, which each warp of a warpgroup executes. Of `wgmma`, equals
+    /// `sm__inst_executed_pipe_tensor_op_gmma.sum`; ptxas makes several instructions of some `mma`.
     pub instructions: u64,
-    /// Multiply-adds of theirs. A warp of a warpgroup does a quarter of its product.
+    /// Multiply-adds of theirs. A warp of a warpgroup does a quarter of its product. Of `wgmma`, twice this equals
+    /// `sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum` and its like, by type.
     pub multiply_adds: u64,
+    /// Wavefronts of shared memory, 128 bytes each, for the operands that `wgmma` reads there. Equals
+    /// `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum` where A lies there, too; otherwise held against none.
+    pub operand_wavefronts: u64,
+}
+
+/// Copies that go beside the threads: `cp.async.bulk` and `cp.reduce.async.bulk`, with and without a tensor map. Those with a map,
+/// between global memory and own shared memory, equal the metrics; the others are counted in the same way, and held against none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct BulkCounters {
+    /// Copies from global memory that were asked for. Equals `sm__sass_inst_executed_op_tma_ld.sum`.
+    pub loads: u64,
+    /// Copies to global memory, and reductions. The former equal `sm__sass_inst_executed_op_tma_st.sum`.
+    pub stores: u64,
+    /// Bytes that came from global memory, in sectors of 32 bytes, for each row of a box: those that hold its bytes in the tensor, and
+    /// as many as are filled outside. With a multicast, once for each block. Equals
+    /// `l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum`; with a multicast only where rows begin with a sector.
+    pub bytes_read: u64,
+    /// Bytes that went to global memory, in sectors that hold any of them. Equals
+    /// `l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum`; reductions are held against none.
+    pub bytes_written: u64,
+}
+
+impl BulkCounters {
+    /// Whether there was none.
+    pub fn is_empty(&self) -> bool {
+        *self == BulkCounters::default()
+    }
 }
 
 /// Traffic between warps and global memory, for loads or for stores.
@@ -192,8 +222,7 @@ pub struct Counters {
     pub flops_f32: u64,
     /// Floating-point operations in f64: an FMA is two. As above, with DFMA, DADD and DMUL.
     pub flops_f64: u64,
-    /// What tensor cores did, by type, in the order of [`TensorType::ALL`]. What the operands of `wgmma` cost shared memory is
-    /// not counted.
+    /// What tensor cores did, by type, in the order of [`TensorType::ALL`].
     #[serde(skip_serializing_if = "is_none")]
     pub tensor: [TensorCount; TensorType::ALL.len()],
     /// Loads from global memory.
@@ -207,6 +236,9 @@ pub struct Counters {
     /// What went to the shared memory of other thread blocks of the cluster. It counts here, and not above.
     #[serde(skip_serializing_if = "PeerCounters::is_empty")]
     pub peer_shared: PeerCounters,
+    /// Bulk copies.
+    #[serde(skip_serializing_if = "BulkCounters::is_empty")]
+    pub bulk: BulkCounters,
     /// Warp-level executions of block-wide barriers. Held against no metric: ncu reads none for them.
     pub barriers: u64,
     /// Warp-level executions of conditional branches. Equals no metric: ptxas turns short ones into predicates.
@@ -284,6 +316,7 @@ impl Counters {
         let tensor = |i: usize| TensorCount {
             instructions: f(self.tensor[i].instructions, other.tensor[i].instructions),
             multiply_adds: f(self.tensor[i].multiply_adds, other.tensor[i].multiply_adds),
+            operand_wavefronts: f(self.tensor[i].operand_wavefronts, other.tensor[i].operand_wavefronts),
         };
         Counters {
             classes: std::array::from_fn(class),
@@ -297,6 +330,12 @@ impl Counters {
             peer_shared: PeerCounters {
                 requests: f(self.peer_shared.requests, other.peer_shared.requests),
                 bytes: f(self.peer_shared.bytes, other.peer_shared.bytes),
+            },
+            bulk: BulkCounters {
+                loads: f(self.bulk.loads, other.bulk.loads),
+                stores: f(self.bulk.stores, other.bulk.stores),
+                bytes_read: f(self.bulk.bytes_read, other.bulk.bytes_read),
+                bytes_written: f(self.bulk.bytes_written, other.bulk.bytes_written),
             },
             barriers: f(self.barriers, other.barriers),
             branches: f(self.branches, other.branches),

@@ -46,7 +46,7 @@ impl Device {
         let few = launch.grid.count() <= Owner::BLOCKS;
         let side_by_side = few && !program.synchronises_globally && self.workers.count() > 1;
         // Stamps may find a race that the order model knows to be none.
-        let judged_twice = launch.sanitize && program.needs.any;
+        let judged_twice = launch.sanitize && (program.needs.any || program.needs.of_warps);
         let mut passes = vec![Pass { side_by_side: false, thorough: false }];
         if side_by_side {
             passes.insert(0, Pass { side_by_side, thorough: false });
@@ -85,7 +85,7 @@ impl Device {
     ) -> Result<Trace, LaunchError> {
         let program = &*kernel.program;
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
-        let pass = Pass { side_by_side: false, thorough: program.needs.any };
+        let pass = Pass { side_by_side: false, thorough: program.needs.any || program.needs.of_warps };
         self.prepare(program, &launch, &written, pass);
         let context = self.context(kernel, &launch, &shape, &parameters, pass);
         let mut worker = Worker::new(&context);

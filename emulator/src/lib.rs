@@ -32,8 +32,8 @@ mod workers;
 pub use argument::Argument;
 pub use config::Launch;
 pub use counters::{
-    Class, ClassCount, Counters, GlobalCounters, LineCounters, PeerCounters, Printed, Report, SharedCounters,
-    TensorCount, TensorType,
+    BulkCounters, Class, ClassCount, Counters, GlobalCounters, LineCounters, PeerCounters, Printed, Report,
+    SharedCounters, TensorCount, TensorType,
 };
 pub use dim3::Dim3;
 pub use driver::{Buffer, Device};

@@ -167,6 +167,28 @@ mod tests {
         assert_eq!(next.element(Major::K, 2, 9, 16), 0x400 + 2 * 128 + ((3 ^ 2) << 4) + 2);
     }
 
+    /// Addresses worked out by hand, from layouts that an H200 was seen to have.
+    #[test]
+    fn chunks_lie_where_a_card_has_them() {
+        use Major::{K, Mn};
+        use Swizzle::{Bytes32, Bytes64, Bytes128, None};
+        for (swizzle, major, line, chunk, address) in [
+            (None, K, 9, 1, 0xd10),
+            (None, Mn, 9, 3, 0x1d10),
+            (Bytes32, K, 13, 1, 0xca0),
+            (Bytes32, Mn, 13, 3, 0xda0),
+            (Bytes64, K, 13, 1, 0xd70),
+            (Bytes64, Mn, 15, 6, 0xef0),
+            (Bytes128, K, 13, 1, 0xec0),
+            (Bytes128, Mn, 13, 10, 0xfd0),
+        ] {
+            let given = MatrixDescriptor { start: 0x400, leading: 0x100, stride: 0x800, base: 0, swizzle };
+            assert_eq!(given.chunk(major, line, chunk), address, "{swizzle:?}, {major:?}");
+        }
+        let behind = MatrixDescriptor { start: 0x480, base: 1, ..TILE };
+        assert_eq!([behind.chunk(K, 0, 0), behind.chunk(K, 3, 1)], [0x480, 0x620]);
+    }
+
     #[test]
     fn every_layout_names_each_chunk_once() {
         for swizzle in [Swizzle::None, Swizzle::Bytes128, Swizzle::Bytes64, Swizzle::Bytes32] {

@@ -1,6 +1,7 @@
 //! Barriers in shared memory, bulk copies, also by tensor maps, their fences, and what blocks of a cluster do together: which
 //! forms there are, on which GPUs, as ptxas has it. Each line of `tests/data/asynchronous-forms.txt` and of
-//! `cluster-forms.txt` says whether ptxas 13.0 takes an instruction for `sm_80`, and for `sm_90`.
+//! `cluster-forms.txt` says whether ptxas 13.0 takes an instruction for `sm_80`, and for `sm_90`; the last ones of the
+//! former, for `sm_90a`.
 
 use emulator::{Module, PtxError};
 

@@ -1,5 +1,6 @@
-//! Copies of boxes of tensors against what an H200 makes of them, byte by byte: all types, one to five dimensions, swizzles,
-//! steps, boxes that hang over the tensor's edges, loads, stores and reductions. `data/tensor-copies.cpp` makes the record, on a GPU.
+//! Copies of boxes of tensors against what an H200 makes of them, byte by byte: all types, one to five dimensions,
+//! swizzles, steps, boxes that hang over the tensor's edges, loads, stores and reductions. `data/tensor-copies.cpp`
+//! makes the record, on a GPU.
 
 use std::collections::HashMap;
 

@@ -103,8 +103,8 @@ fn a_map_is_an_argument_of_128_bytes() {
     assert!(format!("{none:?}").contains("no tensor map"), "{none:?}");
 }
 
-/// One thread loads a row of 8 floats by the map whose generic address is in `x0`, and stores its first one; behind it, what a
-/// plain load finds at that address.
+/// One thread loads a row of 8 floats by the map whose generic address is in `x0`, and stores its first one; behind
+/// it, what a plain load finds at that address.
 fn kernel(parameters: &str, map: &str) -> Module {
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.const .align 64 .b8 constant[128];\n\

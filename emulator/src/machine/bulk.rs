@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::async_copy::SourceUnderWay;
 use super::atomic::apply;
 use super::block::Worker;
+use super::bulk_load::{BulkLoad, Groups};
 use super::global_access::verdict_on;
 use super::lanes::{LANES, each};
-use super::mbarrier::{BulkLoad, Groups};
 use super::order::{Agent, Kind};
 use super::ordered::{Deed, Target};
 use super::race::Stamp;
@@ -60,11 +60,13 @@ impl Worker<'_> {
                     self.send(warp, extended, lane, (bytes, reduce))?;
                 }
             }
-            (Bulk::Store(reduce), &[from, to]) => {
+            (Bulk::Store(reduce), &[index, to]) => {
                 for lane in each(mask) {
                     let length = bytes(warp, lane);
-                    let [from, to] = [from, to].map(|index| &accesses[index as usize]);
-                    self.bulk_store(warp, (from, to), (lane, length), reduce)?;
+                    let [from, to] = [index, to].map(|index| &accesses[index as usize]);
+                    let offset = self.bulk_store(warp, (from, to), (lane, length), reduce)?;
+                    let sectors = (offset + length as usize).div_ceil(32) - offset / 32;
+                    self.tally.add_copy(index, sectors as u64);
                 }
             }
             (Bulk::Commit, _) => {
@@ -78,8 +80,10 @@ impl Worker<'_> {
             (Bulk::Wait { pending, read: _ }, _) => {
                 for lane in each(mask) {
                     let thread = warp.number * LANES as u32 + lane as u32;
-                    let Some(groups) = self.state.mbarriers.groups.get(&thread).copied() else { continue };
+                    let Some(groups) = self.state.mbarriers.groups.get_mut(&thread) else { continue };
                     let time = groups.committed.saturating_sub(pending);
+                    groups.waited = groups.waited.max(time);
+                    let groups = *groups;
                     if let Some(clocks) = self.clocks.as_mut().filter(|_| time > 0) {
                         let agent = Agent { number: groups.agent, time };
                         clocks.learn_of_agent(self.state.block as u32, (warp.number, 1 << lane), warp.live, agent);
@@ -187,6 +191,8 @@ impl Worker<'_> {
         let address = warp.scratch.addresses.0[lane];
         self.read_source(warp, from, lane, address, length, true)?;
         (offset / 32..(offset + length as usize).div_ceil(32)).for_each(|sector| memory.touch_sector(sector));
+        let sectors = (offset + length as usize).div_ceil(32) - offset / 32;
+        self.tally.add_copy(to_index, (destinations.len() * sectors) as u64);
         let words: Vec<u32> = (0..length as usize / 4).map(|n| memory.load_word(offset / 4 + n)).collect();
         let unwritten: Vec<u32> = match memory.written.get() {
             Some(written) => (0..length).filter(|n| written[offset + *n as usize].load(Relaxed) == 0).collect(),
@@ -242,13 +248,14 @@ impl Worker<'_> {
         self.expect(&who, access, (lane, load.barrier), -i64::from(load.bytes()))
     }
 
+    /// From shared memory to global memory, or combined with what stands there; returns where in the buffer.
     fn bulk_store(
         &mut self,
         warp: &mut Warp,
         (from, to): (&Access, &Access),
         (lane, length): (usize, u32),
         reduce: Option<Atomic>,
-    ) -> Result<(), Box<Fault>> {
+    ) -> Result<usize, Box<Fault>> {
         let at = self.bulk_offset(warp, from, lane, length)?;
         let (buffer, offset) = self.bulk_home(warp, to, lane, length)?;
         let agent = self.agent_of_groups(warp, from, lane);
@@ -256,17 +263,19 @@ impl Worker<'_> {
         let asking = ((warp.number, lane as u32), self.state.block, agent);
         self.agent_access(warp, from, (at, length), asking, Kind::Read)?;
         let bytes = (at..at + length).map(|byte| read_shared(&self.state.shared, byte, 1) as u8).collect();
-        self.put_global((warp, to, lane), (buffer, offset), (bytes, Some(&|n| at + n)), reduce)
+        self.put_global((warp, to, lane), (buffer, offset), (bytes, Some(&|n| at + n)), reduce)?;
+        Ok(offset)
     }
 
     /// What stands for a lane's bulk copies out of shared memory since its last group.
     pub(super) fn agent_of_groups(&mut self, warp: &Warp, from: &Access, lane: usize) -> Agent {
         let thread = warp.number * LANES as u32 + lane as u32;
         let mbarriers = &mut self.state.mbarriers;
-        let groups = match mbarriers.groups.get(&thread) {
+        let mut groups = match mbarriers.groups.get(&thread) {
             Some(groups) => *groups,
-            None => Groups { agent: mbarriers.new_agent(), committed: 0 },
+            None => Groups { agent: mbarriers.new_agent(), committed: 0, waited: 0, newest: (0, 0) },
         };
+        groups.newest = (groups.committed + 1, from.at);
         mbarriers.groups.insert(thread, groups);
         mbarriers.note_asker(groups.agent, from.at, (self.state.block, thread));
         Agent { number: groups.agent, time: groups.committed + 1 }

@@ -63,7 +63,7 @@ impl Warp {
         self.local_bytes = bytes.next_power_of_two();
         for (memory, byte) in [(&mut self.local, 0xff), (&mut self.local_written, 0)] {
             let mut grown = vec![byte; self.local_bytes * self.stacks.len()];
-            for lane in (0..self.stacks.len()).filter(|_| before != 0) {
+            for lane in 0..self.stacks.len() {
                 grown[lane * self.local_bytes..][..before].copy_from_slice(&memory[lane * before..][..before]);
             }
             *memory = grown;

@@ -220,4 +220,15 @@ mod tests {
             assert!(row.conflict_in_row(0, Stamp::new(5, 0, 2, 64)) && row.conflict(7, 1, Stamp::new(5, 0, 2, 64)));
         }
     }
+
+    #[test]
+    fn what_is_forgotten_is_nobodys() {
+        let mut cells = Cells::new(4);
+        cells.mark(1, 2, Stamp::new(3, 0, 1, 5));
+        cells.read(2, 1, Stamp::new(3, 1, 2, 6), 0);
+        cells.read(2, 1, Stamp::new(3, 1, 2, 40), 0);
+        cells.forget();
+        let nobody = Stamp::default();
+        assert!((0..4).all(|cell| cells.write(cell) == nobody && cells.reads(cell) == [nobody; 2]));
+    }
 }

@@ -3,7 +3,7 @@
 use super::block::{Context, Worker};
 use super::lanes::LANES;
 use super::order::Missing;
-use super::race::Stamp;
+use super::race::{Stamp, WARP_EPOCH_LIMIT};
 use super::shadow::{Origin, Place};
 use super::warp::Warp;
 use std::sync::atomic::Ordering::Relaxed;
@@ -111,13 +111,15 @@ impl Worker<'_> {
         let (name, offset) = self.shared_name(at);
         let what = format!("{name} (shared memory) at offset {offset}");
         let other = self.context.site(self.state.block, stamp.thread(), stamp.at());
-        self.doubt();
+        self.doubt(warp);
         self.race(&what, self.site_of(warp, lane, access.at), now, other, before, Missing::Everything)
     }
 
-    /// Stamps know whole barriers only: where threads may be ordered otherwise, what they find is not the last word.
-    fn doubt(&self) {
-        self.context.doubtful.store(self.context.program.needs.any, Relaxed);
+    /// Stamps know whole barriers only, and no more than so many of a warp: where threads may be ordered otherwise, what
+    /// they find is not the last word.
+    fn doubt(&self, warp: &Warp) {
+        let doubtful = self.context.program.needs.any || warp.epoch >= WARP_EPOCH_LIMIT;
+        self.context.doubtful.store(doubtful, Relaxed);
     }
 
     /// A write to bytes to which a copy is still under way.
@@ -165,7 +167,7 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let other = self.context.site(block.into(), stamp.thread(), stamp.at());
         let what = format!("{} at offset {offset}", memory.name);
-        self.doubt();
+        self.doubt(warp);
         self.race(&what, self.site_of(warp, lane as u32, access.at), now, other, before, Missing::Everything)
     }
 

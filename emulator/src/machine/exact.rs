@@ -228,3 +228,42 @@ pub(super) fn square_root(a: Exact) -> Exact {
     let root = a.magnitude.isqrt();
     Exact { magnitude: root | u128::from(root * root != a.magnitude), exponent: a.exponent / 2, ..a }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exact(magnitude: u128, exponent: i32) -> Exact {
+        Exact { negative: false, magnitude, exponent }
+    }
+
+    #[test]
+    fn a_magnitude_is_rounded_to_units_as_far_as_128_bits_reach() {
+        let nearest = |value, quantum| round_shift(value, quantum, Rounding::Nearest);
+        assert_eq!(nearest(exact(1, 127), 0), 1 << 127);
+        assert_eq!(nearest(exact(1, 128), 0), u128::MAX, "it does not fit");
+        assert_eq!(nearest(exact(3, 126), 0), 3 << 126);
+        assert_eq!(nearest(exact(5, 126), 0), u128::MAX, "it does not fit");
+        assert_eq!([nearest(exact(5, 0), 1), nearest(exact(7, 0), 1), nearest(exact(5, 0), 4)], [2, 4, 0]);
+        assert_eq!(nearest(exact(u128::MAX, 0), 128), 1, "just above a half");
+        assert_eq!(nearest(exact(1 << 127, 0), 128), 0, "a half, to the even");
+    }
+
+    #[test]
+    fn what_is_shifted_out_leaves_its_mark_in_the_lowest_bit() {
+        for (magnitude, by, kept) in
+            [(8, 0, 8), (8, 2, 2), (9, 2, 3), (10, 2, 3), (12, 2, 3), (1, 1, 1), (1, 200, 1), (0, 200, 0)]
+        {
+            assert_eq!(shift_down(exact(magnitude, 7), by), exact(kept, 7 + by as i32), "{magnitude} by {by}");
+        }
+    }
+
+    #[test]
+    fn sums_have_their_digits_at_the_top() {
+        for value in [exact(1, 0), exact(3, -9), exact(1 << 125, 4), exact(1 << 126, 4), exact(u128::MAX, 0)] {
+            assert_eq!(normalise(value).magnitude.leading_zeros(), 2, "{value:?}");
+        }
+        assert_eq!(normalise(exact(1, 0)), exact(1 << 125, -125));
+        assert_eq!(normalise(exact(0, 3)), exact(0, 3));
+    }
+}

@@ -124,7 +124,7 @@ impl Worker<'_> {
     /// A lane reads bytes that others must not be writing. Says whether nobody has written some of them.
     fn check_shared_read(
         &mut self,
-        warp: &mut Warp,
+        warp: &Warp,
         access: &Access,
         lane: usize,
         at: u32,
@@ -134,7 +134,6 @@ impl Worker<'_> {
         let now = stamp.of_thread(stamp.thread() + lane as u32);
         let mut unwritten = false;
         if self.shared_by_clocks() {
-            warp.scratch.offsets.0[lane] = at;
             self.order_access(warp, access, 1 << lane, Target::Shared, Deed::new(Kind::Read, length))?;
         }
         for cell in cells(&self.state.cells, at, length, grain) {
@@ -157,7 +156,7 @@ impl Worker<'_> {
     /// A lane is about to write bytes that others must not be using.
     pub(super) fn check_shared_write(
         &mut self,
-        warp: &mut Warp,
+        warp: &Warp,
         access: &Access,
         lane: usize,
         at: u32,
@@ -167,7 +166,6 @@ impl Worker<'_> {
         let now = stamp.of_thread(stamp.thread() + lane as u32);
         let by_clocks = self.shared_by_clocks();
         if by_clocks {
-            warp.scratch.offsets.0[lane] = at;
             let deed = Deed { keep: false, ..Deed::new(Kind::Write, length) };
             self.order_access(warp, access, 1 << lane, Target::Shared, deed)?;
         }

@@ -7,15 +7,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::block::Worker;
-use super::lanes::{LANES, each, mask_where};
+use super::bulk_load::{BulkLoad, Groups};
+use super::lanes::{LANES, each};
 use super::order::{Agent, Then};
 use super::ordered::parts;
-use super::tensor_box::Pieces;
 use super::warp::Warp;
-use crate::program::{
-    Access, Arrive, Atomic, Extended, Mbarrier as Deed, Order, SHARED_WINDOW, Scope, Space, in_window,
-};
-use crate::{Fault, FaultKind};
+use crate::Fault;
+use crate::program::{Access, Arrive, Extended, Mbarrier as Deed, Order, Scope};
 
 /// The largest number of arrivals, and of bytes that are missing or too many.
 pub(super) const MOST: u32 = (1 << 20) - 1;
@@ -42,53 +40,6 @@ pub(super) struct Mbarriers {
     pub groups: HashMap<u32, Groups>,
     /// The agents of warpgroups, that read what they multiply.
     warpgroups: HashMap<u32, u32>,
-}
-
-/// A bulk copy to shared memory.
-#[derive(Debug)]
-pub(super) struct BulkLoad {
-    /// The barrier that it tells.
-    pub barrier: u32,
-    pub to: u32,
-    pub words: Vec<u32>,
-    /// Which bytes of these, from their start on, it brings: where some begin, and how many they are.
-    pub pieces: Pieces,
-    /// How the words are combined with those that stand there, if they are.
-    pub reduce: Option<Atomic>,
-    /// Bytes, from its start on, that nobody wrote at the source.
-    pub unwritten: Vec<u32>,
-    /// How many places of global memory it reads, each of which is watched.
-    pub sources: usize,
-    /// Who asked for it: block, thread, instruction and access.
-    pub block: u64,
-    pub thread: u32,
-    pub at: u32,
-    pub to_index: u32,
-}
-
-impl BulkLoad {
-    /// One of adjacent words, to a place of which a barrier is told; asked for by a block's thread at an instruction's access.
-    pub fn whole(
-        (barrier, to, words): (u32, u32, Vec<u32>),
-        reduce: Option<Atomic>,
-        unwritten: Vec<u32>,
-        (block, thread, at, to_index): (u64, u32, u32, u32),
-    ) -> BulkLoad {
-        let pieces = vec![(0, 4 * words.len() as u32)];
-        BulkLoad { barrier, to, words, pieces, reduce, unwritten, sources: 1, block, thread, at, to_index }
-    }
-
-    /// Bytes that it brings.
-    pub fn bytes(&self) -> u32 {
-        self.pieces.iter().map(|(_, length)| length).sum()
-    }
-}
-
-/// The bulk copies of a thread that are in groups: its agent, and groups that it has committed.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Groups {
-    pub agent: u32,
-    pub committed: u32,
 }
 
 /// A thread at an instruction, and its time.
@@ -264,37 +215,6 @@ impl Worker<'_> {
                 }
                 Deed::AfterCopies { counts } => self.arrive_after_copies(warp, access, (lanes, place), counts),
             }
-        }
-        Ok(())
-    }
-
-    /// Whether an access may go to another block's shared memory.
-    pub(super) fn may_be_elsewhere(&self, access: &Access) -> bool {
-        self.context.shape.cluster_size() > 1 && (access.of_cluster || access.space == Space::Generic)
-    }
-
-    /// Where lanes access the shared memory at hand, by whatever addresses.
-    pub(super) fn shared_offsets(
-        &self,
-        warp: &mut Warp,
-        access: &Access,
-        mask: u32,
-    ) -> Result<[u32; LANES], Box<Fault>> {
-        self.shared_addresses(warp, access, mask)?;
-        self.offsets(warp, access, mask)
-    }
-
-    /// The addresses of lanes in shared memory.
-    pub(super) fn shared_addresses(&self, warp: &mut Warp, access: &Access, mask: u32) -> Result<(), Box<Fault>> {
-        warp.set_addresses(access, mask);
-        if access.space == Space::Generic {
-            let all = warp.scratch.addresses.0;
-            let away = mask & !mask_where(|lane| in_window(all[lane], SHARED_WINDOW));
-            if let Some(lane) = each(away).next() {
-                let what = format!("at address {:#x}, which is not in shared memory", all[lane]);
-                return Err(self.convict_access(warp, access, lane, FaultKind::OutOfBounds, &what));
-            }
-            warp.narrow_addresses(&all, mask, SHARED_WINDOW);
         }
         Ok(())
     }
@@ -561,22 +481,5 @@ impl Worker<'_> {
             self.land_at(warp, place)?;
         }
         Ok(())
-    }
-
-    /// Lanes execute `fence.proxy.async`.
-    pub(super) fn proxy_fence(&mut self, warp: &Warp, mask: u32) {
-        if let Some(clocks) = &mut self.clocks {
-            clocks.proxy_fence(self.state.block as u32, (warp.number, mask), warp.live);
-        }
-    }
-
-    /// Lanes execute `fence.mbarrier_init`.
-    pub(super) fn fence_inits(&mut self, warp: &Warp, mask: u32) {
-        let own = |thread: u32| thread / LANES as u32 == warp.number && mask >> (thread % LANES as u32) & 1 == 1;
-        let all = self.state.mbarriers.live.values_mut();
-        all.filter(|object| own(object.init.thread)).for_each(|object| object.fenced = true);
-        if let Some(clocks) = &mut self.clocks {
-            clocks.fence_beginnings(self.state.block as u32, (warp.number, mask), warp.live);
-        }
     }
 }

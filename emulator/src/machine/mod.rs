@@ -32,6 +32,7 @@ mod atomic;
 mod barrier;
 mod block;
 mod bulk;
+mod bulk_load;
 mod calls;
 mod cells;
 mod cluster;

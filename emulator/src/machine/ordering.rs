@@ -2,6 +2,7 @@
 
 use super::barrier::Arrival;
 use super::block::Worker;
+use super::lanes::LANES;
 use super::meeting::Party;
 use super::warp::Warp;
 use crate::program::{Op, Order, Scope};
@@ -56,6 +57,23 @@ impl Worker<'_> {
     pub(super) fn note_fence(&mut self, warp: &Warp, mask: u32, order: Order, scope: Scope) {
         if let Some(clocks) = &mut self.clocks {
             clocks.fence(self.state.block as u32, warp.number, mask, order, scope);
+        }
+    }
+
+    /// Lanes execute `fence.proxy.async`.
+    pub(super) fn proxy_fence(&mut self, warp: &Warp, mask: u32) {
+        if let Some(clocks) = &mut self.clocks {
+            clocks.proxy_fence(self.state.block as u32, (warp.number, mask), warp.live);
+        }
+    }
+
+    /// Lanes execute `fence.mbarrier_init`.
+    pub(super) fn fence_inits(&mut self, warp: &Warp, mask: u32) {
+        let own = |thread: u32| thread / LANES as u32 == warp.number && mask >> (thread % LANES as u32) & 1 == 1;
+        let all = self.state.mbarriers.live.values_mut();
+        all.filter(|object| own(object.init.thread)).for_each(|object| object.fenced = true);
+        if let Some(clocks) = &mut self.clocks {
+            clocks.fence_beginnings(self.state.block as u32, (warp.number, mask), warp.live);
         }
     }
 

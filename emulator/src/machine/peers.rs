@@ -12,8 +12,8 @@ use super::block::Worker;
 use super::lanes::{LANES, each, mask_where};
 use super::state::NOBODY;
 use super::warp::Warp;
-use crate::Fault;
-use crate::program::{Access, BLOCK_WINDOW, SHARED_WINDOW, Space};
+use crate::program::{Access, BLOCK_WINDOW, SHARED_WINDOW, Space, in_window};
+use crate::{Fault, FaultKind};
 
 /// An access to a thread block's shared memory by lanes of another block's warp: the last one of these lanes.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +43,37 @@ impl Worker<'_> {
     pub(super) fn block_of_rank(&self, rank: u32) -> u64 {
         let size = u64::from(self.context.shape.cluster_size());
         self.state.block / size * size + u64::from(rank)
+    }
+
+    /// Whether an access may go to another block's shared memory.
+    pub(super) fn may_be_elsewhere(&self, access: &Access) -> bool {
+        self.context.shape.cluster_size() > 1 && (access.of_cluster || access.space == Space::Generic)
+    }
+
+    /// Where lanes access the shared memory at hand, by whatever addresses.
+    pub(super) fn shared_offsets(
+        &self,
+        warp: &mut Warp,
+        access: &Access,
+        mask: u32,
+    ) -> Result<[u32; LANES], Box<Fault>> {
+        self.shared_addresses(warp, access, mask)?;
+        self.offsets(warp, access, mask)
+    }
+
+    /// The addresses of lanes in shared memory.
+    pub(super) fn shared_addresses(&self, warp: &mut Warp, access: &Access, mask: u32) -> Result<(), Box<Fault>> {
+        warp.set_addresses(access, mask);
+        if access.space == Space::Generic {
+            let all = warp.scratch.addresses.0;
+            let away = mask & !mask_where(|lane| in_window(all[lane], SHARED_WINDOW));
+            if let Some(lane) = each(away).next() {
+                let what = format!("at address {:#x}, which is not in shared memory", all[lane]);
+                return Err(self.convict_access(warp, access, lane, FaultKind::OutOfBounds, &what));
+            }
+            warp.narrow_addresses(&all, mask, SHARED_WINDOW);
+        }
+        Ok(())
     }
 
     /// ` of block rank 1`, where shared memory is another block's; nothing where it is the own one.
@@ -210,7 +241,7 @@ impl Worker<'_> {
                 format!("to block rank {rank}, and the cluster has {size} block{}", if size == 1 { "" } else { "s" });
             return Err(self.convict_rank(warp, lane, at, &what));
         }
-        Ok(address & !(0xff * BLOCK_WINDOW) | rank * BLOCK_WINDOW)
+        Ok(address & !(0xff * BLOCK_WINDOW) | (rank * BLOCK_WINDOW))
     }
 
     /// The words of shared memory in which an address lies, of whatever block of the cluster, and the offset there.

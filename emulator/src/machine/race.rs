@@ -10,6 +10,8 @@
 pub(crate) struct Stamp(pub u64);
 
 pub(crate) const EPOCH_LIMIT: u32 = 1 << 24;
+/// So many barriers of a warp, since the last one of the block, have stamps of their own.
+pub(crate) const WARP_EPOCH_LIMIT: u32 = 1 << 10;
 pub(crate) const INSTRUCTION_LIMIT: usize = 1 << 20;
 
 impl Stamp {
@@ -69,5 +71,20 @@ mod tests {
         assert!(!write.conflicts(Stamp::new(3, 1, 9, 6)), "a warp-level barrier between");
         assert!(!write.conflicts(Stamp::new(4, 0, 9, 6)), "a block-wide barrier between");
         assert_eq!((write.epoch(), write.at(), write.thread()), (3, 7, 5));
+    }
+
+    #[test]
+    fn each_part_of_a_stamp_has_a_place_of_its_own() {
+        let largest = [(1 << 24) - 1, 0x3ff, 0xf_ffff, 0x3ff];
+        for n in 0..4 {
+            let [epoch, warp_epoch, at, thread]: [u32; 4] =
+                std::array::from_fn(|m| if m == n { largest[m] } else { 0 });
+            let stamp = Stamp::new(epoch, warp_epoch, at, thread);
+            assert_eq!((stamp.epoch(), stamp.at(), stamp.thread()), (epoch, at, thread));
+        }
+        // As many barriers of the warp as are told apart: the next one looks like none.
+        let write = |passed| Stamp::new(3, passed, 7, 5);
+        assert!((1..1024).all(|passed| !write(0).conflicts(Stamp::new(3, passed, 9, 6))));
+        assert!(write(1024).conflicts(Stamp::new(3, 0, 9, 6)));
     }
 }

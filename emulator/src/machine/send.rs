@@ -5,8 +5,8 @@
 //! under way (`send_bulk`): an agent's access in the destination's memory, which lands there as any bulk copy does.
 
 use super::block::Worker;
+use super::bulk_load::BulkLoad;
 use super::lanes::{LANES, each};
-use super::mbarrier::BulkLoad;
 use super::order::{Agent, Kind};
 use super::warp::Warp;
 use crate::Fault;

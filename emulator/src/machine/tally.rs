@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::print::{MOST, Said};
-use crate::program::{Exit, Extension, Info, Op, Program, Space};
+use crate::program::{Bulk, Exit, Extension, Info, Op, Program, Space, Tensor};
 use crate::{Counters, LineCounters, Printed};
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -85,6 +85,13 @@ impl Tally {
         }
     }
 
+    /// A bulk copy of so many sectors of global memory.
+    pub fn add_copy(&mut self, shared: u32, sectors: u64) {
+        let copies = &mut self.global[shared as usize];
+        copies.requests += 1;
+        copies.cost += sectors;
+    }
+
     /// What an access did in the shared memory of other blocks since `before` counts apart.
     pub fn leave_to_peers(&mut self, index: usize, before: Traffic) {
         let now = std::mem::replace(&mut self.shared[index], before);
@@ -160,6 +167,23 @@ impl Tally {
                     (Extension::StoreMatrix { .. }, [to]) => {
                         self.count_traffic(counters, program, *to as usize, false);
                     }
+                    (Extension::Bulk(bulk), [first, second, ..]) => {
+                        // What is known of a copy is noted with the access to shared memory.
+                        let (index, load) = match bulk {
+                            Bulk::Load | Bulk::Multicast | Bulk::Tensor(Tensor::Load { .. }, _) => (*second, true),
+                            Bulk::Tensor(Tensor::Store(_), _) => (*second, false),
+                            Bulk::Store(_) => (*first, false),
+                            _ => return,
+                        };
+                        let copies = self.global[index as usize];
+                        let bulk = &mut counters.bulk;
+                        let (count, bytes) = match load {
+                            true => (&mut bulk.loads, &mut bulk.bytes_read),
+                            false => (&mut bulk.stores, &mut bulk.bytes_written),
+                        };
+                        *count += copies.requests;
+                        *bytes += 32 * copies.cost;
+                    }
                     _ => {}
                 }
                 return;
@@ -208,6 +232,8 @@ fn count(counters: &mut Counters, info: &Info, warps: u64, threads: u64) {
         let entry = &mut counters.tensor[kind as usize];
         entry.instructions += if info.class.is_some() { warps } else { 0 };
         entry.multiply_adds += warps * u64::from(multiply_adds);
+        // Four warps read the operands of their product together.
+        entry.operand_wavefronts += warps * u64::from(info.operand_bytes) / (4 * 128);
     }
     // Every `mma` of a `wmma` does its part of the work, though one of them counts as an instruction.
     counters.flops_f32 += threads * u64::from(info.flops_f32);

@@ -2,11 +2,12 @@
 //!
 //! What the manual leaves open is here as an H200 does it, in 726 copies by chance (`tests/data/tensor-copies.txt`):
 //!
-//! - The first coordinate, in bytes, is a multiple of 16, and no coordinate of a store or reduction is negative: all others end
-//!   by an illegal instruction.
-//! - Under a swizzle, rows lie as far apart as its span is long, however short they are. Only the rows' own bytes count for
-//!   the barrier, and what is between them stays.
-//! - A store or reduction goes on to the end of the 16 bytes in which the tensor's row ends. A load fills to the element.
+//! - The first coordinate, in bytes, is a multiple of 16, and no coordinate of a store or reduction is negative: all
+//!   others end by an illegal instruction.
+//! - Under a swizzle, rows lie as far apart as its span is long, however short they are. Only the rows' own bytes
+//!   count for the barrier, and what is between them stays.
+//! - A store or reduction goes on to the end of the 16 bytes in which the tensor's row ends. A load fills to the
+//!   element.
 //! - NaN outside the tensor is 0x7ff7 in all types, also twice or four times side by side.
 //! - Types with flushing do not flush in copies; tf32 is rounded to the nearest, a NaN becomes 0x7fffe000.
 
@@ -71,6 +72,22 @@ impl TensorBox {
         };
         let here = || (address.wrapping_add((from * bytes) as u64), range());
         Row { start: index * self.pitch(), inside: (inside && from < to).then(here) }
+    }
+
+    /// Sectors of 32 bytes that a copy moves between global memory and a block, as an H200 counts them: of each row those that
+    /// hold its bytes in the tensor, and for a load as many as the rest of the row fills.
+    pub fn sectors(&self, store: bool) -> u64 {
+        let row_bytes = u64::from(self.map.row_bytes());
+        let of_row = |index| match self.row(index, store).inside {
+            Some((address, range)) => {
+                let bytes = range.len() as u64;
+                let outside = if store { 0 } else { (row_bytes - bytes).div_ceil(32) };
+                (address + bytes).div_ceil(32) - address / 32 + outside
+            }
+            None if store => 0,
+            None => row_bytes.div_ceil(32),
+        };
+        (0..self.rows()).map(of_row).sum()
     }
 
     /// Bytes from a row to the next one in shared memory: under a swizzle its span, however short the rows are.

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::async_copy::SourceUnderWay;
 use super::block::Worker;
+use super::bulk_load::BulkLoad;
 use super::global_access::verdict_on;
 use super::lanes::{LANES, each};
-use super::mbarrier::BulkLoad;
 use super::order::Kind;
 use super::shared_access::read_shared;
 use super::tensor_box::{Pieces, Row, TensorBox};
@@ -46,11 +46,14 @@ impl Worker<'_> {
                     let [map, barrier] = [map, barrier].map(|index| &accesses[index as usize]);
                     let tensor = self.tensor_box(warp, map, lane, coordinates)?;
                     self.tensor_load(warp, (map, to, barrier), (lane, multicast.then_some(ranks)), &tensor)?;
+                    let blocks = if multicast { ranks.count_ones() } else { 1 };
+                    self.tally.add_copy(to, u64::from(blocks) * tensor.sectors(false));
                 }
-                (Tensor::Store(reduce), &[map, from]) => {
-                    let [map, from] = [map, from].map(|index| &accesses[index as usize]);
+                (Tensor::Store(reduce), &[map, index]) => {
+                    let [map, from] = [map, index].map(|index| &accesses[index as usize]);
                     let tensor = self.tensor_box(warp, map, lane, coordinates)?;
                     self.tensor_store(warp, (from, map), lane, (&tensor, reduce))?;
+                    self.tally.add_copy(index, tensor.sectors(true));
                 }
                 _ => {}
             }

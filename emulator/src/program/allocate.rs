@@ -156,7 +156,7 @@ fn next_blocks(exit: &Exit) -> impl Iterator<Item = usize> + use<> {
     successors(exit).into_iter().flatten().map(|n| n as usize)
 }
 
-/// For each block: what it reads before it writes, and what it writes wholly.
+/// For each block: what it reads before it writes it wholly, and all that it reads or writes.
 struct BlockSets {
     reads: Vec<BitSet>,
     writes: Vec<BitSet>,
@@ -176,9 +176,7 @@ impl BlockSets {
                     if (!written || partial) && !writes.has(register) {
                         reads.add(register);
                     }
-                    if written && !partial {
-                        writes.add(register);
-                    }
+                    writes.add(register);
                 });
             }
             let partial = matches!(block.exit, Exit::Barrier { barrier, .. } if barrier.guard.is_some());
@@ -186,9 +184,7 @@ impl BlockSets {
                 if (!written || partial) && !writes.has(register) {
                     reads.add(register);
                 }
-                if written && !partial {
-                    writes.add(register);
-                }
+                writes.add(register);
             });
             sets.reads.push(reads);
             sets.writes.push(writes);

@@ -29,14 +29,14 @@ impl Decoder<'_> {
         }
     }
 
-    /// Appends `code` with the instruction's operands. 16-bit operands are brought to 32 bits first, and the result back.
+    /// Appends `code` with the instruction's operands. A result of `narrow` instructions is cut to 16 bits.
     pub fn alu(
         &mut self,
         words: &Words,
         guard: Option<Guard>,
         code: Alu,
         class: Class,
-        narrow: Option<Alu>,
+        narrow: bool,
     ) -> Result<(), PtxError> {
         let signature = code.signature();
         if words.operands.len() != signature.len() {
@@ -51,14 +51,11 @@ impl Decoder<'_> {
                 File::P => self.predicate(&words.operands[n + 1], words)?,
                 _ => self.source(&words.operands[n + 1], *file, words.line)?,
             };
-            if narrow == Some(Alu::SignExtend16) && *file == File::R {
-                slots[n] = self.helper(words, Alu::SignExtend16, File::R, slots[n]);
-            }
         }
         let d = self.destination(&words.operands[0], signature[0], words.line)?;
         let [a, b, c] = slots;
         self.push(Op::Alu { code, d, a, b, c }, guard, words, Some(class));
-        if narrow.is_some() && signature[0] == File::R {
+        if narrow && signature[0] == File::R {
             self.push(Op::Alu { code: Alu::Trunc16, d, a: d, b: d, c: d }, guard, words, None);
         }
         Ok(())
@@ -215,14 +212,9 @@ impl Decoder<'_> {
     }
 }
 
-/// For 16-bit integer types: how operands become 32 bits wide (results are cut back to 16).
-fn narrow(kind: &str, mnemonic: &str) -> Option<Alu> {
-    match (kind, mnemonic) {
-        (_, "mul" | "mad") if kind.ends_with("16") => None,
-        ("s16", _) => Some(Alu::SignExtend16),
-        ("u16" | "b16", _) => Some(Alu::Trunc16),
-        _ => None,
-    }
+/// Whether an instruction's results are integers of 16 bits. None of those that are done with 32 asks for a sign.
+fn narrow(kind: &str, mnemonic: &str) -> bool {
+    matches!(kind, "s16" | "u16" | "b16") && !matches!(mnemonic, "mul" | "mad")
 }
 
 /// An immediate of a 16-bit instruction as its register would hold it.

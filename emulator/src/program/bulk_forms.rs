@@ -2,7 +2,7 @@
 
 use super::decode::Decoder;
 use super::extended::Bulk;
-use super::select::operand;
+use super::select::{integer, operand};
 use super::warp_forms::atomic_form;
 use super::*;
 use crate::ptx::{Instruction as Words, Operand, error};
@@ -31,8 +31,8 @@ impl Decoder<'_> {
                 Ok(())
             }
             ["cp", "async", "bulk", "wait_group", ref read @ ..] => {
-                let Operand::Integer(pending) = operand(words, 0)? else { return self.unknown(words) };
-                let pending = u32::try_from(*pending).unwrap_or(u32::MAX);
+                let Some(pending) = integer(operand(words, 0)?) else { return self.unknown(words) };
+                let pending = u32::try_from(pending).unwrap_or(u32::MAX);
                 let wait = Bulk::Wait { pending, read: !read.is_empty() };
                 self.extended(words, guard, Extended::new(Extension::Bulk(wait)), Class::Barrier);
                 Ok(())

@@ -2,7 +2,7 @@
 //! NVIDIA's compiler makes of a source without recursion and pointers to functions has no others. Recursive functions, and
 //! those that a pointer may name, are decoded once each, behind the kernel, and called: see `machine/calls.rs`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::decode::{Decoder, MAX_INSTRUCTIONS};
 use super::flow::{Item, Proto};
@@ -100,7 +100,7 @@ fn signature(returns: &[ptx::Variable], params: &[ptx::Variable]) -> Signature {
 fn layout<'v>(variables: impl Iterator<Item = &'v ptx::Variable>) -> (Vec<u64>, u64) {
     let mut end = 0u64;
     let offsets = variables.map(|variable| {
-        let at = end.next_multiple_of(variable.align.max(1));
+        let at = end.next_multiple_of(variable.align);
         end = at + variable.bytes.unwrap_or(0);
         at
     });
@@ -203,7 +203,6 @@ impl<'a> Decoder<'a> {
                         return error(words.line, message);
                     };
                     self.check_arguments(words, target, (&callee.params, &callee.returns), (arguments, result))?;
-                    self.draft(number, callee);
                     numbers.push(number);
                     first.get_or_insert(callee);
                 }
@@ -333,10 +332,8 @@ fn addressed(source: &Source) -> Vec<u32> {
     let words = source.variables.iter().chain(inner).flat_map(|variable| variable.init.chunks_exact(8));
     let begun = words.filter_map(|word| ptx::function_at(u64::from_le_bytes(word.try_into().unwrap_or_default())));
     let is_function = |number: &u32| source.functions.get(*number as usize).is_some_and(|function| !function.entry);
-    let numbers: HashSet<u32> = taken.chain(begun).filter(is_function).collect();
-    let mut numbers: Vec<u32> = numbers.into_iter().collect();
-    numbers.sort_unstable();
-    numbers
+    let numbers: BTreeSet<u32> = taken.chain(begun).filter(is_function).collect();
+    numbers.into_iter().collect()
 }
 
 /// The functions that call themselves, and those on ways between such: what is left once all are gone, time and again,
@@ -356,5 +353,37 @@ fn recursive(source: &Source) -> HashSet<&str> {
         if left.len() == before {
             return left.keys().map(|number| source.functions[*number as usize].name.as_str()).collect();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_call_themselves_by_any_way_are_recursive() {
+        let function = |name: &str, calls: &[&str]| {
+            let calls: String = calls.iter().map(|called| format!("call {called};\n")).collect();
+            format!(".func {name}()\n{{\n{calls}ret;\n}}\n")
+        };
+        let known = ["self", "a", "b", "c", "leaf", "from", "to", "x", "y"];
+        let announced: String = known.iter().map(|name| format!(".func {name}();\n")).collect();
+        let bodies = [
+            function("self", &["self", "leaf"]),
+            function("a", &["b"]),
+            function("b", &["c", "leaf"]),
+            function("c", &["a"]),
+            function("leaf", &[]),
+            function("from", &["a", "x", "leaf"]),
+            function("to", &["leaf"]),
+            function("x", &["y"]),
+            function("y", &["to"]),
+        ]
+        .concat();
+        let text = format!(".version 8.6\n.target sm_90\n.address_size 64\n{announced}{bodies}");
+        let source = ptx::parse(&text).expect("it is right");
+        let mut found: Vec<&str> = recursive(&source).into_iter().collect();
+        found.sort_unstable();
+        assert_eq!(found, ["a", "b", "c", "self"]);
     }
 }

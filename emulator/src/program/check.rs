@@ -297,3 +297,18 @@ fn positive(operand: &Operand) -> Operand {
         other => other.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_predicate_is_no_number_however_wide() {
+        for number in ["b32", "u16", "s64", "f32", "b8"] {
+            for width in [Width::Exact, Width::OrWider] {
+                assert!(!fits_type(number, "pred", width) && !fits_type("pred", number, width), "{number}");
+            }
+        }
+        assert!(fits_type("pred", "pred", Width::Exact) && fits_type("b64", "u32", Width::OrWider));
+    }
+}

@@ -41,9 +41,7 @@ impl Decoder<'_> {
         let halves = [self.temporary(File::P), self.temporary(File::P)];
         self.comparison(words, guard, parts, halves[0], packed.then_some(halves[1]))?;
         let combine = self.combination(words, parts, 3)?;
-        let Some(number) = Number::named(if packed && to == "b32" { "u16" } else { to }) else {
-            return self.unknown(words);
-        };
+        let Some(number) = Number::named(to) else { return self.unknown(words) };
         let code = General::Truth { to: number };
         let file = number.file();
         let d = self.destination(operand(words, 0)?, file, words.line)?;
@@ -128,7 +126,7 @@ impl Decoder<'_> {
         };
         let mut words = words.clone();
         words.operands = words.operands.iter().map(|operand| narrow_immediate(operand, kind)).collect();
-        self.alu(&words, guard, code, Class::Compare, None)
+        self.alu(&words, guard, code, Class::Compare, false)
     }
 }
 

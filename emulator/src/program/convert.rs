@@ -10,8 +10,7 @@ use crate::{Class, PtxError};
 impl Decoder<'_> {
     pub fn convert(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let [modifiers @ .., to, from] = parts else { return self.unknown(words) };
-        let narrow = bits(to).is_some_and(|bits| bits < 32);
-        let Some(steps) = conversion(modifiers, to, from).filter(|_| !narrow) else {
+        let Some(steps) = conversion(modifiers, to, from) else {
             return self.convert_general(words, guard, modifiers, to, from);
         };
         let Some(last) = steps.last() else {
@@ -43,7 +42,7 @@ impl Decoder<'_> {
         to: &str,
         from: &str,
     ) -> Result<(), PtxError> {
-        let Modifiers { mode, integral, rounded, rest } = Modifiers::of(modifiers);
+        let Modifiers { mode, integral, rest } = Modifiers::of(modifiers);
         if !rest.is_empty() {
             return self.unknown(words);
         }
@@ -62,15 +61,6 @@ impl Decoder<'_> {
             return self.general(words, guard, General::ConvertHalves { to, from, mode }, Class::Convert);
         }
         let (Some(to), Some(from)) = (Number::named(to), Number::named(from)) else { return self.unknown(words) };
-        let valid = match (to, from) {
-            (Number::Integer { .. }, Number::Float(_)) => integral,
-            (Number::Float(_), Number::Integer { .. }) => rounded && !integral,
-            (Number::Float(a), Number::Float(b)) => a == b || !integral,
-            (Number::Integer { .. }, Number::Integer { .. }) => !rounded,
-        };
-        if !valid {
-            return self.unknown(words);
-        }
         let register_bits = match operand(words, 0)? {
             Operand::Name(name) => self.register_bits(name).unwrap_or(to.bits()),
             _ => to.bits(),
@@ -154,16 +144,9 @@ fn conversion(modifiers: &[&str], to: &str, from: &str) -> Option<Vec<Alu>> {
                     steps.extend(widen(from));
                     steps.push(if from.starts_with('s') { ExtendS32 } else { ExtendU32 });
                 }
-                (narrow, 64) => {
-                    steps.push(Truncate64);
-                    steps.extend(cut(narrow));
-                }
-                (narrow, wide) => {
-                    steps.extend(widen(from));
-                    if narrow < wide || from.starts_with('s') {
-                        steps.extend(cut(narrow));
-                    }
-                }
+                (32, 64) => steps.push(Truncate64),
+                (32, _) => steps.extend(widen(from)),
+                _ => return None,
             }
         }
     }
@@ -184,15 +167,6 @@ fn widen(from: &str) -> Option<Alu> {
         "s16" => Some(Alu::SignExtend16),
         "u8" => Some(Alu::Trunc8),
         "u16" => Some(Alu::Trunc16),
-        _ => None,
-    }
-}
-
-/// 32 bits to a narrow integer.
-fn cut(bits: u32) -> Option<Alu> {
-    match bits {
-        8 => Some(Alu::Trunc8),
-        16 => Some(Alu::Trunc16),
         _ => None,
     }
 }

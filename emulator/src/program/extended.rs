@@ -133,8 +133,8 @@ pub(crate) enum Bulk {
 /// Which way a box of a tensor goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Tensor {
-    /// To the second access (shared), telling the barrier at the third. `multicast`: in the blocks of the cluster that a last
-    /// operand names.
+    /// To the second access (shared), telling the barrier at the third. `multicast`: in the blocks of the cluster
+    /// that a last operand names.
     Load { multicast: bool },
     /// From the second access (shared), or combined with what stands there, by elements of the tensor's type.
     Store(Option<AtomicOp>),

@@ -37,7 +37,7 @@ pub(super) fn blocks(
     info: &mut Vec<Info>,
     meets: &dyn Fn(u32) -> bool,
 ) -> Result<(Vec<Block>, Vec<u32>), PtxError> {
-    let starts = block_starts(&items, end, meets)?;
+    let starts = block_starts(&items, end, meets);
     let mut blocks: Vec<Block> = Vec::new();
     let mut code = 0;
     for item in items {
@@ -97,7 +97,7 @@ pub(super) fn blocks(
 }
 
 /// The block that each label starts. Every label, every end and every meeting closes the block before it.
-fn block_starts(items: &[Item], end: u32, meets: &dyn Fn(u32) -> bool) -> Result<HashMap<u32, u32>, PtxError> {
+fn block_starts(items: &[Item], end: u32, meets: &dyn Fn(u32) -> bool) -> HashMap<u32, u32> {
     let mut starts = HashMap::new();
     let mut block = 0;
     for item in items {
@@ -105,15 +105,13 @@ fn block_starts(items: &[Item], end: u32, meets: &dyn Fn(u32) -> bool) -> Result
             Item::Code(index) => block += u32::from(meets(*index)),
             Item::Label(label) => {
                 block += 1;
-                if starts.insert(*label, block).is_some() {
-                    return error(0, "a label is defined twice");
-                }
+                starts.insert(*label, block);
             }
             Item::End(..) => block += 1,
         }
     }
     starts.insert(end, block);
-    Ok(starts)
+    starts
 }
 
 /// The blocks that may come next.

@@ -10,14 +10,12 @@ pub(super) struct Modifiers<'a> {
     pub mode: Mode,
     /// `rni`, `rzi`, `rmi` or `rpi`.
     pub integral: bool,
-    /// A rounding is named.
-    pub rounded: bool,
     pub rest: Vec<&'a str>,
 }
 
 impl<'a> Modifiers<'a> {
     pub fn of(parts: &[&'a str]) -> Modifiers<'a> {
-        let mut found = Modifiers { mode: Mode::PLAIN, integral: false, rounded: false, rest: Vec::new() };
+        let mut found = Modifiers { mode: Mode::PLAIN, integral: false, rest: Vec::new() };
         for part in parts {
             let rounding = match *part {
                 "rn" | "rni" => Some(Rounding::Nearest),
@@ -31,7 +29,6 @@ impl<'a> Modifiers<'a> {
                 (Some(rounding), _) => {
                     found.mode.rounding = rounding;
                     found.integral = part.len() == 3 && part.ends_with('i');
-                    found.rounded = true;
                 }
                 (_, "ftz") => found.mode.flush = true,
                 (_, "sat") => found.mode.clamp = Clamp::Saturate,

@@ -204,8 +204,7 @@ fn type_of(word: &'static str) -> Kind {
 
 /// Whether a word of an opcode is a type: `s32`, `bf16x2`, `e4m3`.
 fn is_type(word: &str) -> bool {
-    let word =
-        if word.starts_with("e4m3") || word.starts_with("e5m2") { word.replacen("m", "", 1) } else { word.into() };
+    let word = if word.starts_with("e4m3") || word.starts_with("e5m2") { word.replace('m', "") } else { word.into() };
     let word = word.trim_start_matches('e');
     let digits = word.trim_start_matches(['b', 'f', 't', 's', 'u']);
     digits.trim_end_matches("x2").parse::<u32>().is_ok()

@@ -83,6 +83,8 @@ impl Decoder<'_> {
         let (n, k) = (u32::from(multiply.n), u32::from(multiply.k));
         if let Some(info) = self.info.last_mut() {
             info.tensor = Some((multiply.a.counted(), 16 * n * k));
+            let rows = if multiply.in_registers { n } else { 64 + n };
+            info.operand_bytes = rows * k * 4 / multiply.a.per_register() as u32;
             info.flops_f32 = if multiply.accumulator == Accumulator::S32 { 0 } else { n * k };
         }
         Ok(())

@@ -469,4 +469,6 @@ pub(crate) struct Info {
     pub flops_f64: u32,
     /// What tensor cores multiply, and how often for a warp.
     pub tensor: Option<(TensorType, u32)>,
+    /// Bytes of shared memory that a warpgroup's product reads as operands.
+    pub operand_bytes: u32,
 }

@@ -19,6 +19,8 @@ pub(crate) struct Needs {
     pub asynchronous: bool,
     /// Thread blocks of a cluster may meet, or access each other's shared memory.
     pub cluster: bool,
+    /// There are barriers of warps: stamps tell so many of them apart.
+    pub of_warps: bool,
 }
 
 impl Needs {
@@ -32,6 +34,7 @@ impl Needs {
             Op::WarpSync { members } => !all(members),
             _ => false,
         });
+        let any_of_warps = program.code.iter().any(|instruction| matches!(instruction.op, Op::WarpSync { .. }));
         let partial = program.blocks.iter().any(|block| match block.exit {
             Exit::Barrier { barrier, .. } => barrier.threads.is_some() || barrier.arrive_only,
             _ => false,
@@ -49,7 +52,7 @@ impl Needs {
         let some = partial || of_warps;
         let shared = some || asynchronous || cluster || strong(Space::Shared);
         let global = some || strong(Space::Global);
-        Needs { shared, global, any: shared || global, partial, asynchronous, cluster }
+        Needs { shared, global, any: shared || global, partial, asynchronous, cluster, of_warps: any_of_warps }
     }
 }
 

@@ -108,26 +108,19 @@ pub(super) fn visit_exit(exit: &mut Exit, visit: &mut dyn FnMut(File, Role, &mut
     }
 }
 
-/// The registers of an instruction of a decoded program.
+/// The registers of an instruction of a decoded program that is no load and no store.
 pub(crate) fn registers(program: &Program, at: u32) -> Vec<(File, Role, Slot)> {
     let mut instruction = program.code[at as usize];
     // Only what this instruction refers to is copied.
     let (mut accesses, mut extended) = (Vec::new(), Vec::new());
-    match &mut instruction.op {
-        Op::Load(index) | Op::Store(index) => {
-            accesses.push(program.accesses[*index as usize].clone());
-            *index = 0;
+    if let Op::Extended(index) = &mut instruction.op {
+        let mut copy = program.extended[*index as usize].clone();
+        for (n, access) in copy.accesses.iter_mut().enumerate() {
+            accesses.push(program.accesses[*access as usize].clone());
+            *access = n as u32;
         }
-        Op::Extended(index) => {
-            let mut copy = program.extended[*index as usize].clone();
-            for (n, access) in copy.accesses.iter_mut().enumerate() {
-                accesses.push(program.accesses[*access as usize].clone());
-                *access = n as u32;
-            }
-            extended.push(copy);
-            *index = 0;
-        }
-        _ => {}
+        extended.push(copy);
+        *index = 0;
     }
     let mut list = Vec::new();
     visit(&mut instruction, &mut accesses, &mut extended, &mut |file, role, slot| list.push((file, role, *slot)));

@@ -49,7 +49,7 @@ impl<'a> Decoder<'a> {
             let (name, space) = (plain_name(&variable.name), &variable.space);
             return error(0, format!("{name} has {bytes} bytes, and a variable in .{space} at most {limit}"));
         }
-        let align = |at: u64| at.next_multiple_of(variable.align.max(1));
+        let align = |at: u64| at.next_multiple_of(variable.align);
         Ok(match variable.space.as_str() {
             "const" | "local" | "global" if variable.bytes.is_none() => {
                 return error(0, format!("`{}` has no size", plain_name(&variable.name)));
@@ -79,9 +79,8 @@ impl<'a> Decoder<'a> {
             }
             "const" => {
                 let offset = align(self.constants.len() as u64);
-                self.constants.resize(offset as usize, 0);
-                self.constants.extend(&variable.init);
                 self.constants.resize((offset + bytes) as usize, 0);
+                self.constants[offset as usize..].iter_mut().zip(&variable.init).for_each(|(to, from)| *to = *from);
                 Place::Constant(offset)
             }
             "global" => {
@@ -116,7 +115,7 @@ impl<'a> Decoder<'a> {
                 format!("parameter {} has {bytes} bytes, of at most {MAX_PARAMETER_BYTES}", variable.name),
             );
         }
-        let offset = self.parameter_bytes.next_multiple_of(variable.align.max(1));
+        let offset = self.parameter_bytes.next_multiple_of(variable.align);
         self.parameter_bytes = offset + bytes;
         self.parameters.push(Parameter { offset: offset as u32, bytes: bytes as u32, ..Parameter::default() });
         self.module_places.insert(variable.name.clone(), Place::Parameter(offset));
@@ -198,4 +197,25 @@ pub(super) fn plain_name(mangled: &str) -> String {
         tail[digits..].get(..length).map(str::to_string)
     };
     plain().unwrap_or_else(|| mangled.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain_name;
+
+    #[test]
+    fn a_name_is_the_one_that_a_person_gave() {
+        for (mangled, plain) in [
+            ("_ZZ10gemm_tiledE2As", "As"),
+            ("_ZZN3abc4EdgeEvE4tile", "tile"),
+            ("_Z3fibj", "fib"),
+            ("_Z11long_namedEfPf", "long_namedE"),
+            ("tile", "tile"),
+            ("_Z", "_Z"),
+            ("_Z9short", "_Z9short"),
+            ("_ZZ4none", "_ZZ4none"),
+        ] {
+            assert_eq!(plain_name(mangled), plain, "{mangled}");
+        }
+    }
 }

@@ -48,11 +48,11 @@ impl Decoder<'_> {
                 Ok(())
             }
             "setmaxnreg" => {
-                let Operand::Integer(count) = operand(words, 0)? else { return self.unknown(words) };
+                let Some(count) = integer(operand(words, 0)?) else { return self.unknown(words) };
                 if count % 8 != 0 {
                     return error(words.line, format!("`{}` of {count}, which is no multiple of 8", words.opcode));
                 }
-                let extended = Extended::new(Extension::SetRegisters(*count as u32));
+                let extended = Extended::new(Extension::SetRegisters(count as u32));
                 self.extended(words, guard, extended, Class::Barrier);
                 Ok(())
             }
@@ -285,7 +285,7 @@ impl Decoder<'_> {
             ..Access::default()
         });
         self.push(if load { Op::Load(index) } else { Op::Store(index) }, guard, words, Some(class));
-        if load && signed && bits < 32 && file == File::R {
+        if load && signed {
             // A register of 16 bits keeps only those of the sign.
             for (slot, operand) in registers.iter().zip(list) {
                 if matches!(operand, Operand::Name(name) if self.register_bits(name) == Some(16)) {
@@ -337,11 +337,10 @@ impl Decoder<'_> {
         }
         let line = words.line;
         let aligned = parts[0] == "bar" || parts.contains(&"aligned");
-        let mut barrier = Barrier { id: 0, threads: None, arrive_only: false, aligned, guard, reduce: None };
-        let mut first = 0;
+        let (mut arrive_only, mut reduction, mut first) = (false, None, 0);
         match forms.as_slice() {
             ["sync"] => {}
-            ["arrive"] => barrier.arrive_only = true,
+            ["arrive"] => arrive_only = true,
             ["red", reduce] => {
                 first = 1;
                 let reduce = match *reduce {
@@ -354,19 +353,16 @@ impl Decoder<'_> {
                 let result = self.destination(operand(words, 0)?, result, line)?;
                 let last = &words.operands[words.operands.len() - 1];
                 let predicate = self.predicate(last, words)?;
-                barrier.reduce = Some((reduce, result, predicate));
+                reduction = Some((reduce, result, predicate));
             }
             _ => return self.unknown(words),
         }
-        let id = match operand(words, first)? {
-            Operand::Integer(id) => *id,
-            Operand::Name(name) if name == "WARP_SZ" => 32,
-            _ => 0,
-        };
-        if !(0..16).contains(&id) {
+        let id = integer(operand(words, first)?);
+        if let Some(id) = id.filter(|id| !(0..16).contains(id)) {
             return error(line, format!("barrier {id} of `{}` is none of 0 to 15", words.opcode));
         }
-        barrier.id = self.source(operand(words, first)?, File::R, line)?;
+        let id = self.source(operand(words, first)?, File::R, line)?;
+        let mut barrier = Barrier { id, threads: None, arrive_only, aligned, guard, reduce: reduction };
         let plain = words.operands.len() - barrier.reduce.is_some() as usize;
         if plain > first + 1
             && let Some(threads) = at(first + 1)
@@ -434,6 +430,15 @@ impl Decoder<'_> {
         let members = self.source(operand(words, 2)?, File::R, words.line)?;
         self.push(Op::Vote { mode, d, predicate, negated, members }, guard, words, Some(Class::Move));
         Ok(())
+    }
+}
+
+/// The number of an operand that is a constant.
+pub(super) fn integer(operand: &Operand) -> Option<i128> {
+    match operand {
+        Operand::Integer(n) => Some(*n),
+        Operand::Name(name) if name == "WARP_SZ" => Some(32),
+        _ => None,
     }
 }
 

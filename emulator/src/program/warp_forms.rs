@@ -176,7 +176,7 @@ impl Decoder<'_> {
                     return error(words.line, format!("`{}` takes a size of 32 bits or a predicate", words.opcode));
                 }
             }
-            Some(_) => return error(words.line, format!("`{}` of {bytes} bytes takes no more of them", words.opcode)),
+            Some(_) => return error(words.line, format!("`{}` takes a size of at most {bytes}", words.opcode)),
         }
         let file = given.map(|operand| self.file_of(operand).unwrap_or(File::R));
         let copy = |size| Extension::CopyAsync { size, bypassing: cache == "cg" };
@@ -351,6 +351,7 @@ pub(super) fn atomic_form(op: &str, kind: &str) -> Option<Atomic> {
     }
 }
 
+/// The form of one of the rows of `mma`.
 fn multiply_form(parts: &[&str]) -> Option<Multiply> {
     let ["mma", "sync", "aligned", shape, "row", "col", types @ ..] = parts else { return None };
     let (saturate, types) = match types {
@@ -361,27 +362,9 @@ fn multiply_form(parts: &[&str]) -> Option<Multiply> {
         [types @ .., op @ ("and" | "xor"), "popc"] => (*op == "and", types),
         types => (false, types),
     };
-    let [d, a, b, c] = types else { return None };
+    let [d, a, b, _] = types else { return None };
     let (a, b, accumulator) = (Element::named(a, and)?, Element::named(b, and)?, Accumulator::named(d)?);
     let (m, k) = shape.strip_prefix('m')?.split_once("n8k")?;
     let (m, k) = (m.parse().ok()?, k.parse().ok()?);
-    use Accumulator::{F16, F32, F64, S32};
-    use Element::{Bit, Float, Integer};
-    use Format::{Bf16, E4m3, E5m2, Tf32};
-    let known = match (m, k, a, accumulator) {
-        (16, 8 | 16, Float(Format::F16), F16 | F32) => a == b,
-        (16, 8 | 16, Float(Bf16), F32) => a == b,
-        (16, 4 | 8, Float(Tf32), F32) => a == b,
-        (16, 16 | 32, Float(E4m3 | E5m2), F16 | F32) => matches!(b, Float(E4m3 | E5m2)),
-        (8, 4, Float(Format::F64), F64) | (16, 4 | 8 | 16, Float(Format::F64), F64) => a == b,
-        (8, 16, Integer { bits: 8, .. }, S32) | (16, 16 | 32, Integer { bits: 8, .. }, S32) => {
-            matches!(b, Integer { bits: 8, .. })
-        }
-        (8, 32, Integer { bits: 4, .. }, S32) | (16, 32 | 64, Integer { bits: 4, .. }, S32) => {
-            matches!(b, Integer { bits: 4, .. })
-        }
-        (8, 128, Bit { .. }, S32) | (16, 128 | 256, Bit { .. }, S32) => a == b,
-        _ => false,
-    };
-    (known && c == d).then_some(Multiply { m, k, a, b, accumulator, saturate })
+    Some(Multiply { m, k, a, b, accumulator, saturate })
 }

@@ -31,18 +31,12 @@ struct Held {
 }
 
 impl Cut {
-    fn of(shape: &str, element: Element, accumulator: Accumulator) -> Option<Cut> {
-        let (flipped, tiles, k) = match shape {
-            "m16n16k16" => (false, [1, 2], 16),
-            "m32n8k16" => (false, [2, 1], 16),
-            "m8n32k16" => (true, [2, 1], 16),
-            "m16n16k8" => (false, [1, 2], 8),
-            "m8n8k4" => (false, [1, 1], 4),
-            "m8n8k32" => (false, [1, 1], 32),
-            "m8n8k128" => (false, [1, 1], 128),
-            _ => return None,
-        };
-        Some(Cut { flipped, tiles, k, element, accumulator })
+    /// Tiles are of 16 rows, or of all where there are 8, and of 8 columns.
+    fn of(shape: &str, element: Element, accumulator: Accumulator) -> Cut {
+        let [m, n, k] = extents(shape);
+        let flipped = n > m;
+        let [rows, columns] = if flipped { [n, m] } else { [m, n] };
+        Cut { flipped, tiles: [(rows / 16).max(1), columns / 8], k, element, accumulator }
     }
 
     fn multiply(&self) -> Multiply {
@@ -87,7 +81,11 @@ impl Decoder<'_> {
     pub fn wmma(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         match *parts {
             ["wmma", "load", which, "sync", "aligned", layout, shape, .., kind] => {
-                let which = ["a", "b", "c"].iter().position(|name| *name == which).unwrap_or(2);
+                let which = match which {
+                    "a" => 0,
+                    "b" => 1,
+                    _ => 2,
+                };
                 self.fragment(words, guard, parts, (which, layout, shape, kind), true)
             }
             ["wmma", "store", "d", "sync", "aligned", layout, shape, .., kind] => {
@@ -138,9 +136,8 @@ impl Decoder<'_> {
             (false, Some(element), _) => Cut::of(shape, element, Accumulator::F32),
             (true, _, Some(Accumulator::F64)) => Cut::of(shape, Element::Float(Format::F64), Accumulator::F64),
             (true, _, Some(accumulator)) => Cut::of(shape, Element::Float(Format::F16), accumulator),
-            _ => None,
+            _ => return self.unknown(words),
         };
-        let Some(cut) = cut else { return self.unknown(words) };
         let (list, address) = if load { (0, 1) } else { (1, 0) };
         let Operand::List(list) = operand(words, list)? else { return self.unknown(words) };
         let held = cut.held(which);
@@ -177,7 +174,7 @@ impl Decoder<'_> {
             None => {
                 let [m, n, k] = extents(shape);
                 let (rows, columns) = [(m, k), (k, n), (m, n)][which];
-                self.constant(File::R, if by_rows { columns } else { rows })
+                self.constant(File::R, if by_rows { columns } else { rows } as u64)
             }
         };
         let lane = self.preset(File::R, Preset::LaneId);
@@ -264,11 +261,10 @@ impl Decoder<'_> {
         &mut self,
         words: &Words,
         guard: Option<Guard>,
-        cut: Option<Cut>,
+        cut: Cut,
         saturate: bool,
         [d_type, c_type]: [Accumulator; 2],
     ) -> Result<(), PtxError> {
-        let Some(cut) = cut else { return self.unknown(words) };
         let multiply = Multiply { saturate, ..cut.multiply() };
         let mut lists = Vec::new();
         for (n, sums) in [(0, Some(d_type)), (1, None), (2, None), (3, Some(c_type))] {
@@ -333,10 +329,10 @@ impl Decoder<'_> {
             }
         }
         if narrow(d_type) {
-            for (register, pair) in d.iter().zip(ends.chunks_exact(2)) {
+            for (register, &[low, high]) in d.iter().zip(ends.as_chunks().0) {
                 let d = self.destination(register, results, words.line)?;
                 let code = General::ConvertPair { to: Format::F16, mode: Mode::PLAIN };
-                let sources = [pair[1], pair[0], pair[0], pair[0]];
+                let sources = [high, low, low, low];
                 self.push(Op::General { code, d, sources }, guard, words, None);
             }
         }
@@ -369,7 +365,7 @@ impl Decoder<'_> {
 }
 
 /// Rows and columns of D, and the extent along K.
-fn extents(shape: &str) -> [u64; 3] {
+fn extents(shape: &str) -> [usize; 3] {
     let mut numbers = shape.split(['m', 'n', 'k']).filter_map(|number| number.parse().ok());
-    [0; 3].map(|_: u64| numbers.next().unwrap_or(0))
+    [(); 3].map(|()| numbers.next().unwrap_or_default())
 }

@@ -292,6 +292,7 @@ impl Parser {
         let Some(Statement::Label(name)) = function.body.pop() else {
             return error(line, "`.branchtargets` without a label of its own");
         };
+        self.declare_label(&name)?;
         let mut targets = Vec::new();
         while !self.accept(';') {
             let target = self.word()?;

@@ -1,8 +1,8 @@
 //! A tensor map's 128 bytes: the fields, as the driver writes them.
 //!
-//! NVIDIA does not document them. They were found by asking `cuTensorMapEncodeTiled` for maps that differ in one argument, and
-//! `tests/data/tensor-maps.txt` has what it said. The last two fields say nothing that the others do not: bytes of a box, and
-//! of a pattern in shared memory.
+//! NVIDIA does not document them. They were found by asking `cuTensorMapEncodeTiled` for maps that differ in one
+//! argument, and `tests/data/tensor-maps.txt` has what it said. The last two fields say nothing that the others do
+//! not: bytes of a box, and of a pattern in shared memory.
 
 use super::{
     BYTES, MAX_RANK, MapField, TensorElement, TensorFill, TensorInterleave, TensorL2Promotion, TensorMapDescription,
@@ -41,7 +41,8 @@ fn box_size(n: usize) -> Field {
     (440 + 8 * n as u32, 8)
 }
 
-/// What the types are as formats, and whether numbers are rounded to tf32: in the order of `tensormap.replace`'s numbers.
+/// What the types are as formats, and whether numbers are rounded to tf32: in the order of `tensormap.replace`'s
+/// numbers.
 const FORMATS: [(TensorElement, u64, bool); 13] = [
     (TensorElement::U8, 0, false),
     (TensorElement::U16, 1, false),

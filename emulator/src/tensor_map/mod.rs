@@ -1,8 +1,8 @@
 //! Tensor maps: what a tensor in global memory looks like, and which box of it a tensor copy moves.
 //!
 //! A map is 128 bytes that the host makes and a kernel hands to `cp.async.bulk.tensor`, as a parameter
-//! (`const __grid_constant__ CUtensorMap`), in constant or in global memory. Here [`TensorMapDescription::encode`] makes
-//! them, with the checks of the driver's `cuTensorMapEncodeTiled`.
+//! (`const __grid_constant__ CUtensorMap`), in constant or in global memory. Here [`TensorMapDescription::encode`]
+//! makes them, with the checks of the driver's `cuTensorMapEncodeTiled`.
 
 mod bits;
 mod check;
@@ -42,11 +42,11 @@ pub enum TensorElement {
     F64,
     /// `CU_TENSOR_MAP_DATA_TYPE_BFLOAT16`.
     Bf16,
-    /// `CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ`: subnormal numbers become zeros on the way to shared memory.
+    /// `CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ`. (Loads and stores flush nothing, on an H200.)
     F32Ftz,
     /// `CU_TENSOR_MAP_DATA_TYPE_TFLOAT32`: rounded to tf32 on the way to shared memory.
     Tf32,
-    /// `CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ`: both.
+    /// `CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ`: the same.
     Tf32Ftz,
 }
 
@@ -104,7 +104,8 @@ pub enum TensorFill {
     Nan,
 }
 
-/// A tensor in global memory, and the box of it that one copy moves. Dimension 0 is the one whose elements lie side by side.
+/// A tensor in global memory, and the box of it that one copy moves. Dimension 0 is the one whose elements lie side
+/// by side.
 ///
 /// ```
 /// # use emulator::{Device, TensorElement, TensorMapDescription, TensorSwizzle};
@@ -222,8 +223,8 @@ impl fmt::Display for TensorElement {
 }
 
 impl TensorSwizzle {
-    /// Bytes within which chunks change their places, and those that a row of a box may have at most; without a swizzle, a
-    /// chunk, which stays where it is.
+    /// Bytes within which chunks change their places, and those that a row of a box may have at most; without a
+    /// swizzle, a chunk, which stays where it is.
     pub(crate) fn span(self) -> u32 {
         match self {
             TensorSwizzle::None => 16,

@@ -33,7 +33,7 @@ type Expected = fn(usize) -> f32;
 
 pub const CASES: &[(Case, Expected)] = &[
     (Case::new("cluster_neighbour", 4, WARP, &[Floats("A", 128), Unwritten("C", 4 * 128)]), |i| {
-        ((i / 32 ^ 1) * 32 + 31 - i % 32) as f32
+        (((i / 32) ^ 1) * 32 + 31 - i % 32) as f32
     }),
     (Case::new("cluster_histogram", 4, TWO_WARPS, &[Ints("A", 256), C32]), |_| 8.0),
     (Case::new("cluster_ring", 8, WARP, &[Floats("A", 256), Unwritten("C", 4 * 256)]), |i| {

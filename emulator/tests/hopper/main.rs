@@ -1,5 +1,6 @@
 //! Products by wgmma, tensor maps, mbarriers and clusters, compiled by NVRTC for sm_90a: each gives the bits of an H200.
 
+mod counters;
 mod mutants;
 mod product;
 
@@ -32,7 +33,12 @@ fn products_have_the_bits_of_an_h200() {
 }
 
 /// Mutants that are not caught, with the proof that no order that PTX permits differs.
-const SURVIVORS: [(&str, &str, &str); 0] = [];
+const SURVIVORS: [(&str, &str, &str); 1] = [(
+    "warpgroup",
+    "135: bar.sync dropped",
+    "The thread that asks for the next boxes has waited for its warpgroup's product, which its four warps issue together: each \
+     has seen this phase of the barrier before, and none reads the boxes after it.",
+)];
 
 #[test]
 fn wrong_versions_are_caught() {

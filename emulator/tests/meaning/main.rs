@@ -2,12 +2,15 @@
 //! are made by chance; the same ones every time.
 
 mod accesses;
+mod afresh;
 mod alone;
+mod closely;
 mod corners;
 mod dice;
 mod edges;
 mod elsewhere;
 mod flow;
+mod forms;
 mod fragments;
 mod litmus;
 mod matrices;
@@ -15,6 +18,7 @@ mod narrow;
 mod numbers;
 mod pointers;
 mod prints;
+mod refusals;
 mod registers;
 mod run;
 mod spaces;

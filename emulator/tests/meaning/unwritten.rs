@@ -373,3 +373,19 @@ fn a_copy_brings_what_nobody_wrote_byte_by_byte() {
         }
     }
 }
+
+#[test]
+fn a_conversion_moves_what_is_unwritten_and_no_more() {
+    for (body, expected) in [
+        ("shr.u32 %r1, %r10, 8;\ncvt.s32.s8 %r2, %r1;\ncvt.u64.u32 %d0, %r2;", Bytes(0x0f)),
+        ("cvt.s32.s16 %r2, %r10;\ncvt.u64.u32 %d0, %r2;", Bytes(0x0e)),
+        ("cvta.to.global.u64 %d0, %d10;", Bytes(0x86)),
+        ("cvta.global.u64 %d0, %d10;", Bytes(0x86)),
+    ] {
+        assert_eq!(becomes(body, true), expected, "{body}");
+    }
+    // One that is narrowed is a copy still, as a whole; what is computed with it is none.
+    let narrowed = becomes("cvt.u16.u32 %h1, %r10;\ncvt.u32.u16 %r0, %h1;", false);
+    assert!(matches!(narrowed, Bytes(bytes) if bytes != 0), "{narrowed:?}");
+    assert_eq!(becomes("mov.b32 %f1, %r10;\nadd.rz.f32 %f2, %f1, %f1;\nmov.b32 %r0, %f2;", false), Computed);
+}
