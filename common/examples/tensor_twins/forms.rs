@@ -70,6 +70,12 @@ pub fn forms() -> Vec<Form> {
             add(m, k, ["b1", "b1", "s32"], "", end, 80);
         }
     }
+    for middle in [".rn", ".rz", ".rm", ".rp"] {
+        add(8, 4, ["f64"; 3], middle, "", 80);
+        for k in [4, 8, 16] {
+            add(16, k, ["f64"; 3], middle, "", 90);
+        }
+    }
     forms
 }
 

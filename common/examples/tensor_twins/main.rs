@@ -1,15 +1,17 @@
 //! Products of small matrices on a GPU's tensor cores and on the emulator: whether all bits are equal.
 //!
 //! ```sh
-//! cargo run --release -p common --example tensor_twins -- [products of each form] [words in a form's name …]
+//! cargo run --release -p common --example tensor_twins -- [products of each form] [words in a form's name, or `one|another` …]
 //! ```
 //!
-//! Every form of `mma.sync` and of `wgmma.mma_async` multiplies matrices drawn by chance from a seed that the table names: of all numbers, of
+//! Every form of `mma.sync`, `wmma` and `wgmma.mma_async` multiplies matrices drawn by chance from a seed that the table names: of all numbers, of
 //! numbers with near exponents, of subnormal, huge and special ones. Without a GPU it says so, and does the emulator's half.
 
 mod draw;
 mod forms;
 mod groups;
+mod quads;
+mod wmma;
 
 use std::time::Instant;
 
@@ -18,6 +20,8 @@ use draw::{Dice, KINDS};
 use emulator::{Argument, Device, Launch, Module};
 use forms::forms;
 use groups::group_forms;
+use quads::quad_forms;
+use wmma::wmma_forms;
 
 /// Warps of a thread block.
 const WARPS: usize = 4;
@@ -61,8 +65,11 @@ fn main() {
     let (mut differing, mut refused, mut notes) = (0, 0, Vec::new());
     let boxed = |form| Box::new(form) as Box<dyn Case>;
     let groups = group_forms().into_iter().map(|form| Box::new(form) as Box<dyn Case>);
-    for (n, form) in forms().into_iter().map(boxed).chain(groups).enumerate() {
-        if !form.runs_on(architecture) || !wanted.iter().all(|word| form.name().contains(word.as_str())) {
+    let quads = quad_forms().into_iter().map(|form| Box::new(form) as Box<dyn Case>);
+    let whole = wmma_forms().into_iter().map(|form| Box::new(form) as Box<dyn Case>);
+    for (n, form) in forms().into_iter().map(boxed).chain(groups).chain(quads).chain(whole).enumerate() {
+        let named = |words: &String| words.split('|').any(|word| form.name().contains(word));
+        if !form.runs_on(architecture) || !wanted.iter().all(named) {
             continue;
         }
         let (form, seed, products) = (&*form, 1000 + n as u64, form.products(products));

@@ -33,6 +33,7 @@ pub const ROWS: &[Row] = &[
     row(&["atom|red", "f16|b16"], Isa(7, 0), 70, "atom.global.add.noftz.f16 h0, [g0], h1;"),
     row(&["cvt", "satfinite"], Isa(8, 1), 70, "cvt.rn.satfinite.f16.f32 h0, f0;"),
     // Turing
+    row(&["cvt", "pack"], Isa(7, 0), 75, "cvt.pack.sat.u8.s32.b32 r0, r1, r2, r3;"),
     row(&["mma", "m16n8k8|m8n8k16|m8n8k32|m8n8k128"], Isa(7, 0), 75,
         "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {r0, r1}, {r2}, {r3}, {r0, r1};"),
     row(&["ldmatrix"], Isa(7, 0), 75, "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {r0}, [a0];"),

@@ -106,7 +106,7 @@ impl Worker<'_> {
         let reading = mask & mask_where(|lane| sizes[lane] > 0);
         let whole = mask & mask_where(|lane| sizes[lane] == length);
         let watched = reading != 0 && self.check_source(warp, (from, from_index, road), (reading, whole), &sizes)?;
-        warp.set_addresses(from, mask);
+        // (Of lanes that read.)
         let sources = warp.scratch.addresses.0;
         warp.set_addresses(to, mask);
         let serial = warp.copies.issued;
@@ -168,16 +168,8 @@ impl Worker<'_> {
                 return Err(self.convict_access(warp, access, lane, kind, &what));
             }
         }
-        let mut home = None;
-        if whole != 0 {
-            warp.set_addresses(access, whole);
-            home = self.home(warp, access, whole)?;
-        }
-        if whole != reading {
-            // A copy of a part of its bytes costs what a whole one does.
-            warp.set_addresses(access, reading);
-            home = None;
-        }
+        let home = if whole == 0 { None } else { self.home(warp, access, whole)? };
+        // A copy of a part of its bytes costs what a whole one does.
         self.count_by(warp, access, index, reading, home, road);
         let buffers = &self.context.memory.buffers;
         let watched = match home {

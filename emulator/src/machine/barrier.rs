@@ -99,8 +99,6 @@ impl Worker<'_> {
                 return Err(self.convict_divergent_barrier(warp, on, warp.live, at));
             }
             warp.replace_path(&[Path { wait: Wait::Others(warp.live & !left), ..here }]);
-        } else if going.mask == 0 {
-            warp.replace_path(&[Path { wait: Wait::Gathering(id), ..here }]);
         } else {
             warp.replace_path(&[Path { wait: Wait::Gathering(id), ..here }, going]);
         }
@@ -225,13 +223,13 @@ impl Worker<'_> {
     }
 
     /// Once all live lanes of a warp are at one aligned barrier they go on as one path, and once they are at barriers of one
-    /// number it has arrived. Says whether either was so.
-    pub(super) fn gather(&mut self, warp: &mut Warp) -> Result<bool, Box<Fault>> {
+    /// number it has arrived.
+    pub(super) fn gather(&mut self, warp: &mut Warp) -> Result<(), Box<Fault>> {
         let gathers = |path: &&Path| matches!(path.wait, Wait::Others(_) | Wait::Gathering(_));
-        let Some(&top) = warp.paths.iter().rev().find(gathers) else { return Ok(false) };
+        let Some(&top) = warp.paths.iter().rev().find(gathers) else { return Ok(()) };
         let block = &self.context.program.blocks[top.block as usize];
         let (Exit::Barrier { barrier, next }, at) = (block.exit, block.exit_info.unwrap_or(0)) else {
-            return Ok(false);
+            return Ok(());
         };
         let here = |path: &Path| path.wait == top.wait && (path.block == top.block || !barrier.aligned);
         let lanes = warp.paths.iter().filter(|path| here(path)).fold(0, |lanes, path| lanes | path.mask) & warp.live;
@@ -242,11 +240,10 @@ impl Worker<'_> {
             return Err(self.convict_divergent_barrier(warp, lanes, warp.live | awaited, at));
         }
         if lanes != warp.live {
-            return Ok(false);
+            return Ok(());
         }
         if let Wait::Gathering(id) = top.wait {
-            self.arrive_by_parts(warp, id, (barrier, at))?;
-            return Ok(true);
+            return self.arrive_by_parts(warp, id, (barrier, at));
         }
         let calls = |path: &Path| warp.calls_of(path.mask & warp.live);
         let apart = |path: &Path| path.meet != top.meet || calls(path) != calls(&top);
@@ -256,9 +253,7 @@ impl Worker<'_> {
         warp.paths.retain(|path| !here(path));
         let whole = Path { mask: lanes, wait: Wait::No, ..top };
         warp.paths.push(whole);
-        warp.drop_dead_paths();
-        self.reach_barrier(warp, whole, lanes, (barrier, at, next))?;
-        Ok(true)
+        self.reach_barrier(warp, whole, lanes, (barrier, at, next)).map(drop)
     }
 
     /// A warp arrives whose lanes are at several instructions.

@@ -16,12 +16,13 @@ use crate::{Fault, FaultKind, Site};
 impl Context<'_> {
     /// One instruction as thread `thread` of thread block `block` executed it.
     pub(super) fn site(&self, block: u64, thread: u32, at: u32) -> Site {
-        let info = &self.program.info[at as usize];
-        let file = self.program.files.get(info.file as usize).filter(|_| info.line != 0);
+        // (A kernel may have no instruction at all.)
+        let info = self.program.info.get(at as usize);
+        let source = info.filter(|info| info.line != 0);
         Site {
-            source: file.map(|file| (file.clone(), info.line)),
-            ptx_line: info.ptx_line,
-            opcode: info.opcode.to_string(),
+            source: source.and_then(|info| Some((self.program.files.get(info.file as usize)?.clone(), info.line))),
+            ptx_line: info.map_or(0, |info| info.ptx_line),
+            opcode: info.map(|info| info.opcode.to_string()).unwrap_or_default(),
             block: self.shape.block_at(block),
             thread: self.shape.thread(thread),
             warp: thread / LANES as u32,

@@ -8,15 +8,21 @@ use super::probe::Stuck;
 use super::state::BlockState;
 use super::warp::{Path, State, Wait, Warp};
 use crate::global::locate;
-use crate::program::Space;
+use crate::program::{Block, Space};
 use crate::{Fault, FaultKind, Site};
 
 impl Worker<'_> {
+    /// The instruction to which a path comes next that is at the start of a block. Labels alone are blocks, too.
+    pub(super) fn comes_to(&self, block: u32) -> u32 {
+        let program = self.context.program;
+        let next = |block: &Block| if block.start < block.end { Some(block.start) } else { block.exit_info };
+        let last = program.code.len().saturating_sub(1) as u32;
+        program.blocks[block as usize..].iter().find_map(next).unwrap_or(last)
+    }
+
     #[inline(never)]
     pub(super) fn convict_stuck(&self, warp: &Warp, block: u32, mask: u32) -> Box<Fault> {
-        let block = &self.context.program.blocks[block as usize];
-        let at = if block.start < block.end { block.start } else { block.exit_info.unwrap_or(0) };
-        let site = self.site_of(warp, mask.trailing_zeros(), at);
+        let site = self.site_of(warp, mask.trailing_zeros(), self.comes_to(block));
         let limit = self.context.instruction_limit;
         let message = format!("no progress: the thread block executed more than {limit} warp instructions");
         let hint = "an endless loop, or a wait for what never comes? the limit can be raised";

@@ -56,6 +56,10 @@ impl Worker<'_> {
                 warp.set_wide(File::R, d, &out, mask);
             }
             Extension::ClusterBarrier(deed) => return self.cluster_barrier(warp, extended, deed, (mask, at)),
+            Extension::MultiplyQuads(multiply) => {
+                self.check_whole_warp(warp, mask, at)?;
+                warp.multiply_quads(extended, multiply, self.context.generation);
+            }
             Extension::Mbarrier(deed) => return self.mbarrier(warp, extended, deed, mask),
             Extension::Bulk(bulk) => return self.bulk(warp, extended, bulk, mask),
             Extension::Group(group) => return self.group(warp, group, (mask, at)),

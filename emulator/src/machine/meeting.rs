@@ -112,8 +112,8 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Lets lanes meet that waited for none but such as have ended by now. Says whether there were any.
-    fn settle(&mut self, warp: &mut Warp) -> Result<bool, Box<Fault>> {
+    /// Lets lanes meet that waited for none but such as have ended by now.
+    fn settle(&mut self, warp: &mut Warp) -> Result<(), Box<Fault>> {
         for index in 0..warp.paths.len() {
             let path = warp.paths[index];
             let Wait::Meeting(mask) = path.wait else { continue };
@@ -122,31 +122,22 @@ impl Worker<'_> {
             let lanes = there.iter().fold(0, |lanes, index| lanes | warp.paths[*index].mask);
             if mask & warp.live & !lanes == 0 {
                 self.meet_at_last(warp, &there, None)?;
-                return Ok(true);
             }
         }
-        Ok(false)
+        Ok(())
     }
 
-    /// Puts a path on top that can go on. Says whether there is one; if not, the warp waits, or has ended.
+    /// Of a warp of which lanes wait, puts a path on top that can go on. Says whether there is one; if not, the warp waits.
     #[inline(never)]
     pub(super) fn next_path(&mut self, warp: &mut Warp) -> Result<bool, Box<Fault>> {
-        loop {
-            warp.drop_dead_paths();
-            if warp.paths.is_empty() {
-                self.end_warp(warp);
-                return Ok(false);
-            }
-            if self.gather(warp)? || self.settle(warp)? {
-                continue;
-            }
-            if warp.choose_path(false) || warp.go_ahead() {
-                warp.state = State::Ready;
-                return Ok(true);
-            }
-            warp.state = State::Waiting;
-            return Ok(false);
+        warp.drop_dead_paths();
+        self.gather(warp)?;
+        self.settle(warp)?;
+        if warp.choose_path(false) || warp.go_ahead() {
+            return Ok(true);
         }
+        warp.state = State::Waiting;
+        Ok(false)
     }
 
     /// The parties execute their instructions together: all lanes that the mask names and that have not ended.

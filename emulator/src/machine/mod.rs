@@ -72,6 +72,7 @@ mod peers;
 mod polls;
 mod print;
 mod probe;
+mod quads;
 mod race;
 mod registers;
 mod run;

@@ -11,7 +11,7 @@ use super::float_meaning::compute;
 use super::lanes::{LANES, Lanes};
 use super::number_meaning::into_range;
 use super::warp::Warp;
-use crate::program::{Accumulator, Element, Extended, File, FloatOp, Format, Mode, Multiply, Slot};
+use crate::program::{Accumulator, Element, Extended, File, FloatOp, Format, Mode, Multiply, Rounding, Slot};
 use crate::tensor::{
     COLUMNS, Columns, Factor, Generation, Rows, Sums, Tile, Unit, half_of, product, products_of_integers,
 };
@@ -166,7 +166,7 @@ impl Warp {
                 let (row, column) = (lane / 4 + 8 * (n / 2), 2 * (lane % 4) + n % 2);
                 *sum = self.wide(c_file, c, lane);
                 for (a, b) in a[row].iter().zip(&b).take(k) {
-                    *sum = multiply_add(*a, b[column], *sum);
+                    *sum = multiply_add(operands.multiply.rounding, *a, b[column], *sum);
                 }
             }
             self.set_wide(file, d, &out, u32::MAX);
@@ -210,7 +210,10 @@ fn taken_apart(
 
 /// One step of a chain in f64; the patterns of NaNs are looked up where there are any.
 #[inline(always)]
-fn multiply_add(a: u64, b: u64, c: u64) -> u64 {
+fn multiply_add(rounding: Rounding, a: u64, b: u64, c: u64) -> u64 {
+    if rounding != Rounding::Nearest {
+        return compute(FloatOp::Fma, Format::F64, Mode { rounding, ..Mode::PLAIN }, [a, b, c]);
+    }
     let sum = f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c));
     match sum.is_nan() {
         true => compute(FloatOp::Fma, Format::F64, Mode::PLAIN, [a, b, c]),

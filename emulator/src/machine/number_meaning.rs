@@ -112,6 +112,12 @@ pub(super) fn convert_halves(to: Format, from: Format, mode: Mode, a: u64, b: u6
     half(a) << to.bits() | half(b)
 }
 
+/// `cvt.pack`: two numbers of 32 bits made to fit into `bits`, and `c` above them.
+pub(super) fn pack(bits: u8, signed: bool, [a, b, c]: [u64; 3]) -> u64 {
+    let fitting = |value: u64| into_range(i128::from(value as i32), bits, signed) as u64 & (u64::MAX >> (64 - bits));
+    (c << (2 * bits) | fitting(a) << bits | fitting(b)) & 0xffff_ffff
+}
+
 /// `setp` of one pair of values.
 pub(super) fn compare(test: Comparison, number: Number, ftz: bool, a: u64, b: u64) -> bool {
     let order = match number {

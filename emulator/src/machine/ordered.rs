@@ -110,7 +110,7 @@ impl Worker<'_> {
             && let Some(clocks) = &mut self.clocks
         {
             for part in parts() {
-                clocks.keep(buffer, touches.cells(part), access.order, |cell| touches.of(part, cell));
+                clocks.keep(buffer, touches.cells(part), access.order, touches.of(part.0));
             }
         }
         Ok(())
@@ -136,7 +136,7 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let grain = touches.grain;
         for cell in touches.cells((lanes, offset)) {
-            let now = touches.of((lanes, offset), cell);
+            let now = touches.of(lanes);
             let mut same = || {
                 if (deed.kind, deed.keep) != (Kind::Write, true) {
                     return false;
@@ -176,10 +176,8 @@ impl Worker<'_> {
     }
 
     fn is_blind(&self, access: &Access) -> bool {
-        match self.context.program.code[access.at as usize].op {
-            Op::Load(index) => self.context.program.blind_loads[index as usize],
-            _ => false,
-        }
+        let program = self.context.program;
+        matches!(program.code[access.at as usize].op, Op::Load(index) if program.blind_loads[index as usize])
     }
 
     /// Lanes of one store that write different values to one place.
@@ -276,9 +274,8 @@ impl Lines {
 struct Touches {
     now: Touch,
     grain: u32,
-    /// Bytes of each lane, and of an element.
+    /// Bytes of each lane.
     length: u32,
-    element: u32,
 }
 
 impl Touches {
@@ -288,8 +285,9 @@ impl Touches {
             Target::Shared => worker.context.program.shared_grain,
             Target::Global(..) => worker.context.program.global_grain,
         };
-        let now = Touch { block, warp, lanes: 0, at: access.at, kind, force, extent: 0 };
-        Touches { now, grain, length: deed.length, element: access.element_bytes.max(1) }
+        let extent = access.element_bytes.trailing_zeros() as u8;
+        let now = Touch { block, warp, lanes: 0, at: access.at, kind, force, extent };
+        Touches { now, grain, length: deed.length }
     }
 
     #[inline]
@@ -299,11 +297,8 @@ impl Touches {
     }
 
     #[inline]
-    fn of(&self, (lanes, offset): (u32, u32), cell: u32) -> Touch {
-        // Which part of an element the cell is: strong accesses of one element are of one extent. (Grain and element
-        // are powers of two.)
-        let within = ((cell * self.grain).saturating_sub(offset) & (self.element - 1)) >> self.grain.trailing_zeros();
-        Touch { lanes, extent: (within << 4 | self.element.trailing_zeros()) as u8, ..self.now }
+    fn of(&self, lanes: u32) -> Touch {
+        Touch { lanes, ..self.now }
     }
 }
 
@@ -317,7 +312,7 @@ mod tests {
         let force = Force::Weak;
         let now = Touch { block: 0, warp: 0, lanes: 0, at: 0, kind: Kind::Write, force, extent: 0 };
         let offsets = std::array::from_fn(|lane| offset(lane as u32));
-        let lines = Lines::of(&offsets, mask, &Touches { now, grain: 4, length, element: 4 })?;
+        let lines = Lines::of(&offsets, mask, &Touches { now, grain: 4, length })?;
         Some(lines.all().iter().map(|(line, side)| (*line, [side.first, side.step])).collect())
     }
 

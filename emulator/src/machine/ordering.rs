@@ -41,7 +41,7 @@ impl Worker<'_> {
 
     /// Lanes of a warp have met at `__syncwarp()`.
     pub(super) fn note_warp_sync(&mut self, warp: &mut Warp, parties: &[Party]) {
-        warp.epoch += 1;
+        warp.epoch = warp.epoch.saturating_add(1);
         if let Some(clocks) = &mut self.clocks {
             let existing = Warp::existing(warp.number, self.context.shape.block);
             let mut lanes = parties.iter().fold(0, |lanes, party| lanes | party.lanes);

@@ -159,8 +159,7 @@ impl Worker<'_> {
             if loads.clock && !loads.barrier && !loads.cluster {
                 return Ok(None);
             }
-            let block = &self.context.program.blocks[path.block as usize];
-            let at = if block.start < block.end { block.start } else { block.exit_info.unwrap_or(0) };
+            let at = self.comes_to(path.block);
             let lane = (path.mask & warp.live).trailing_zeros();
             return Ok(Some(Stuck { block: self.state.block, warp: warp.number, lane, at, loads }));
         }
@@ -216,6 +215,7 @@ impl Worker<'_> {
                     (Extension::Clock { .. }, _) if self.frozen.is_some() => return self.seen.loads.clock = true,
                     (
                         Extension::Multiply(_)
+                        | Extension::MultiplyQuads(_)
                         | Extension::CommitCopies
                         | Extension::PendingCount
                         | Extension::SetRegisters(_),

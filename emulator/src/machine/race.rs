@@ -17,7 +17,12 @@ pub(crate) const INSTRUCTION_LIMIT: usize = 1 << 20;
 impl Stamp {
     #[inline(always)]
     pub fn new(epoch: u32, warp_epoch: u32, at: u32, thread: u32) -> Stamp {
-        Stamp(u64::from(epoch) << 40 | u64::from(warp_epoch & 0x3ff) << 30 | u64::from(at) << 10 | u64::from(thread))
+        Stamp(
+            u64::from(epoch) << 40
+                | u64::from(warp_epoch % WARP_EPOCH_LIMIT) << 30
+                | u64::from(at) << 10
+                | u64::from(thread),
+        )
     }
 
     /// The same moment, in another thread.

@@ -47,7 +47,7 @@ impl<'a> Decoder<'a> {
             Ok(found) => Rc::new(found),
             Err(false) => return self.unknown(words),
             Err(true) => {
-                if let Some(why) = refused_mode(&opcode) {
+                if let Some(why) = refused_mode(&opcode).or_else(|| refused_product(&opcode)) {
                     return error(words.line, format!("`{}` is not run: {why}", words.opcode));
                 }
                 let message = format!("`{}` is no form of `{}` that the emulator runs", words.opcode, opcode[0]);
@@ -295,6 +295,24 @@ fn positive(operand: &Operand) -> Operand {
     match operand {
         Operand::Not(name) => Operand::Name(name.clone()),
         other => other.clone(),
+    }
+}
+
+/// What an opcode of products and conversions says that the emulator refuses by its name.
+fn refused_product(opcode: &[&str]) -> Option<&'static str> {
+    let has = |words: &[&str]| opcode.iter().any(|word| words.contains(word));
+    match opcode[0] {
+        "mma" if has(&["sp", "sp::ordered_metadata"]) => Some("products of sparse matrices are not"),
+        "mma" if has(&["block_scale", "kind::f8f6f4"]) => Some("it needs .target sm_120a"),
+        "cvt"
+            if has(&[
+                "ue8m0x2", "e2m1x2", "e2m3x2", "e3m2x2", "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4", "s2f6x2",
+            ]) =>
+        {
+            Some("this conversion needs .target sm_100a")
+        }
+        "cvt" if has(&["rs"]) => Some("rounding by random bits needs .target sm_100a"),
+        _ => None,
     }
 }
 

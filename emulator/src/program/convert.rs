@@ -10,6 +10,9 @@ use crate::{Class, PtxError};
 impl Decoder<'_> {
     pub fn convert(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let [modifiers @ .., to, from] = parts else { return self.unknown(words) };
+        if modifiers.first() == Some(&"pack") {
+            return self.pack(words, guard, parts);
+        }
         let Some(steps) = conversion(modifiers, to, from) else {
             return self.convert_general(words, guard, modifiers, to, from);
         };
@@ -71,6 +74,16 @@ impl Decoder<'_> {
         let d = self.destination(operand(words, 0)?, result, words.line)?;
         self.push(Op::General { code, d, sources: [a; 4] }, guard, words, Some(Class::Convert));
         Ok(())
+    }
+
+    /// `cvt.pack`.
+    fn pack(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        let (["pack", "sat", to @ ("u16" | "s16"), "s32"] | ["pack", "sat", to, "s32", "b32"]) = parts else {
+            return self.unknown(words);
+        };
+        let Some(bits @ (2 | 4 | 8 | 16)) = bits(to) else { return self.unknown(words) };
+        let code = General::Pack { bits: bits as u8, signed: to.starts_with('s') };
+        self.general(words, guard, code, Class::Convert)
     }
 
     /// The source of a conversion, of which a wider register holds more than is converted.

@@ -1,7 +1,7 @@
 //! Instructions with more registers, or more to say, than `Op` has room for: atomics, asynchronous
 //! copies, matrices, barriers in memory, and what a warp does together.
 
-use super::{File, Format, IntegerOp, Number, Order, Scope, Slot};
+use super::{File, Format, IntegerOp, Number, Order, Rounding, Scope, Slot};
 use crate::TensorType;
 use crate::tensor_map::MapField;
 
@@ -57,6 +57,7 @@ pub(crate) enum Extension {
         transpose: bool,
     },
     Multiply(Multiply),
+    MultiplyQuads(QuadMultiply),
     /// On the barrier in shared memory at the access.
     Mbarrier(Mbarrier),
     /// A copy of so many bytes beside the threads.
@@ -256,6 +257,27 @@ pub(crate) struct Multiply {
     pub accumulator: Accumulator,
     /// `.satfinite` of integers: clamps instead of wrapping.
     pub saturate: bool,
+    /// Of f64, after each step.
+    pub rounding: Rounding,
+}
+
+/// `mma.m8n8k4` of f16: four products of 8×4 with 4×8, each of eight lanes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct QuadMultiply {
+    /// Whether A and B lie by rows.
+    pub by_rows: [bool; 2],
+    /// Of D and of C: in f16 or f32.
+    pub sums: [Accumulator; 2],
+}
+
+impl QuadMultiply {
+    /// Registers of D and of C.
+    pub fn registers(&self) -> [usize; 2] {
+        self.sums.map(|sums| if sums == Accumulator::F16 { 4 } else { 8 })
+    }
+
+    /// Floating-point operations of one lane.
+    pub const FLOPS: u32 = 4 * 8 * 8 * 4 * 2 / 32;
 }
 
 /// `wgmma`: what a warpgroup's four warps do together.

@@ -321,6 +321,11 @@ pub(crate) enum General {
         signed_a: bool,
         signed_b: bool,
     },
+    /// `cvt.pack`: the first two made to fit, the first above the second, and the third above them.
+    Pack {
+        bits: u8,
+        signed: bool,
+    },
     Dot2 {
         signed_a: bool,
         signed_b: bool,

@@ -44,7 +44,7 @@ pub(crate) use calls::{CallSite, Called, Piece, Signature, Target};
 pub(crate) use decode::decode;
 pub(crate) use extended::{
     Accumulator, Arrive, Atomic, AtomicOp, Bulk, ClusterBarrier, CopySize, Element, Extended, Extension, Group,
-    GroupMultiply, MapDeed, Mbarrier, Multiply, Tensor,
+    GroupMultiply, MapDeed, Mbarrier, Multiply, QuadMultiply, Tensor,
 };
 pub(crate) use flow::successors;
 pub(crate) use general::{

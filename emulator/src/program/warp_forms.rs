@@ -227,6 +227,9 @@ impl Decoder<'_> {
 
     /// `mma.sync.aligned`: four lists of registers, for D, A, B and C.
     pub fn multiply(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
+        if let Some(multiply) = quad_form(parts) {
+            return self.multiply_quads(words, guard, multiply);
+        }
         let Some(multiply) = multiply_form(parts) else { return self.unknown(words) };
         let [a, b, c] = multiply.registers();
         let [inputs, results] = multiply.files();
@@ -240,6 +243,25 @@ impl Decoder<'_> {
             extended = extended.writing(results, self.destination(register, results, words.line)?);
         }
         self.tile(words, guard, extended, multiply, Some(Class::Tensor));
+        Ok(())
+    }
+
+    /// `mma.sync.aligned.m8n8k4` of f16.
+    fn multiply_quads(&mut self, words: &Words, guard: Option<Guard>, multiply: QuadMultiply) -> Result<(), PtxError> {
+        let [d, c] = multiply.registers();
+        let mut extended = Extended::new(Extension::MultiplyQuads(multiply));
+        for (n, count) in [(1, 2), (2, 2), (3, c)] {
+            for register in listed(operand(words, n)?, count, words)? {
+                extended = extended.reading(File::R, self.source(register, File::R, words.line)?);
+            }
+        }
+        for register in listed(operand(words, 0)?, d, words)? {
+            extended = extended.writing(File::R, self.destination(register, File::R, words.line)?);
+        }
+        self.extended(words, guard, extended, Class::Tensor);
+        if let Some(info) = self.info.last_mut() {
+            info.flops_f32 = QuadMultiply::FLOPS;
+        }
         Ok(())
     }
 
@@ -351,12 +373,38 @@ pub(super) fn atomic_form(op: &str, kind: &str) -> Option<Atomic> {
     }
 }
 
+/// How a product in f64 is rounded, after each step.
+pub(super) fn rounding_in(parts: &[&str]) -> Rounding {
+    let named = |part: &&str| match *part {
+        "rz" => Some(Rounding::Zero),
+        "rm" => Some(Rounding::Down),
+        "rp" => Some(Rounding::Up),
+        _ => None,
+    };
+    parts.iter().find_map(named).unwrap_or(Rounding::Nearest)
+}
+
+fn quad_form(parts: &[&str]) -> Option<QuadMultiply> {
+    let ["mma", "sync", "aligned", "m8n8k4", a, b, d, "f16", "f16", c] = *parts else { return None };
+    let [d, c] = [d, c].map(Accumulator::named);
+    let sums = [d?, c?];
+    // C in f32 needs D in f32.
+    let known =
+        matches!(sums, [Accumulator::F32, Accumulator::F16 | Accumulator::F32] | [Accumulator::F16, Accumulator::F16]);
+    known.then_some(QuadMultiply { by_rows: [a == "row", b == "row"], sums })
+}
+
 /// The form of one of the rows of `mma`.
 fn multiply_form(parts: &[&str]) -> Option<Multiply> {
     let ["mma", "sync", "aligned", shape, "row", "col", types @ ..] = parts else { return None };
     let (saturate, types) = match types {
         ["satfinite", types @ ..] => (true, types),
         types => (false, types),
+    };
+    let rounding = rounding_in(types);
+    let types = match types {
+        ["rn" | "rz" | "rm" | "rp", types @ ..] => types,
+        types => types,
     };
     let (and, types) = match types {
         [types @ .., op @ ("and" | "xor"), "popc"] => (*op == "and", types),
@@ -366,5 +414,5 @@ fn multiply_form(parts: &[&str]) -> Option<Multiply> {
     let (a, b, accumulator) = (Element::named(a, and)?, Element::named(b, and)?, Accumulator::named(d)?);
     let (m, k) = shape.strip_prefix('m')?.split_once("n8k")?;
     let (m, k) = (m.parse().ok()?, k.parse().ok()?);
-    Some(Multiply { m, k, a, b, accumulator, saturate })
+    Some(Multiply { m, k, a, b, accumulator, saturate, rounding })
 }

@@ -6,6 +6,7 @@
 
 use super::decode::Decoder;
 use super::select::operand;
+use super::warp_forms::rounding_in;
 use super::*;
 use crate::ptx::{Instruction as Words, Operand, error};
 use crate::{Class, PtxError};
@@ -42,7 +43,15 @@ impl Cut {
     fn multiply(&self) -> Multiply {
         let m = if self.accumulator == Accumulator::F64 || self.is_packed() { 8 } else { 16 };
         let (a, b) = (self.element, self.element);
-        Multiply { m, k: self.k as u16, a, b, accumulator: self.accumulator, saturate: false }
+        Multiply {
+            m,
+            k: self.k as u16,
+            a,
+            b,
+            accumulator: self.accumulator,
+            saturate: false,
+            rounding: Rounding::Nearest,
+        }
     }
 
     /// Elements are narrower than a byte: a lane has one register of them, which lie side by side in memory.
@@ -93,12 +102,15 @@ impl Decoder<'_> {
             }
             ["wmma", "mma", op @ ("xor" | "and"), "popc", "sync", "aligned", _, _, shape, ..] => {
                 let cut = Cut::of(shape, Element::Bit { and: op == "and" }, Accumulator::S32);
-                self.products(words, guard, cut, false, [Accumulator::S32; 2])
+                self.products(words, guard, cut, (false, Rounding::Nearest), [Accumulator::S32; 2])
             }
             ["wmma", "mma", "sync", "aligned", _, _, shape, ref kinds @ ..] => {
-                let kinds: Vec<&str> =
-                    kinds.iter().copied().filter(|kind| !matches!(*kind, "satfinite" | "rn")).collect();
-                let saturate = parts.contains(&"satfinite");
+                let modified = (parts.contains(&"satfinite"), rounding_in(parts));
+                let kinds: Vec<&str> = kinds
+                    .iter()
+                    .copied()
+                    .filter(|kind| !matches!(*kind, "satfinite" | "rn" | "rz" | "rm" | "rp"))
+                    .collect();
                 let (d, a, c) = match kinds[..] {
                     [d, c] => (d, "f16", c),
                     [d, a, b, c] if a == b => (d, a, c),
@@ -110,7 +122,7 @@ impl Decoder<'_> {
                 };
                 // Where C and D differ, the sums are f32.
                 let wide = if d == c { d } else { Accumulator::F32 };
-                self.products(words, guard, Cut::of(shape, element, wide), saturate, [d, c])
+                self.products(words, guard, Cut::of(shape, element, wide), modified, [d, c])
             }
             _ => self.unknown(words),
         }
@@ -262,10 +274,10 @@ impl Decoder<'_> {
         words: &Words,
         guard: Option<Guard>,
         cut: Cut,
-        saturate: bool,
+        (saturate, rounding): (bool, Rounding),
         [d_type, c_type]: [Accumulator; 2],
     ) -> Result<(), PtxError> {
-        let multiply = Multiply { saturate, ..cut.multiply() };
+        let multiply = Multiply { saturate, rounding, ..cut.multiply() };
         let mut lists = Vec::new();
         for (n, sums) in [(0, Some(d_type)), (1, None), (2, None), (3, Some(c_type))] {
             let Operand::List(list) = operand(words, n)? else { return self.unknown(words) };

@@ -92,7 +92,7 @@ fn message(place: Where, shared_flag: bool, writer: &str, reader: &str) -> Kerne
 
 const USE: &str = "setp.ne.u32 %p3, %r2, 1;\n@%p3 bra END;\nld.global.u32 %r3, [%out];\nst.global.u32 [%out+128], %r3;";
 
-fn is_race(kernel: &Kernel, text: &str) -> bool {
+pub fn is_race(kernel: &Kernel, text: &str) -> bool {
     match kernel.run() {
         Ok(outcome) => {
             assert_eq!(outcome.words(33)[32], 7, "the message was read\n{text}");
@@ -154,7 +154,7 @@ fn a_flag_that_either_side_accesses_plainly_is_a_race_itself() {
 }
 
 /// Steps by threads in this order: those of the first ten blocks of one thread each, which run one after the other.
-fn by_blocks(steps: &[&str]) -> Kernel {
+pub fn by_blocks(steps: &[&str]) -> Kernel {
     let mut body = String::from("mov.u32 %r1, 1;\nmov.u32 %r7, 7;\n");
     for (n, step) in steps.iter().enumerate() {
         body += &format!(

@@ -716,3 +716,176 @@ def narrow():
 
 
 narrow()
+
+
+def lanes_of(quad):
+    """The lanes of one of the four products of mma.m8n8k4."""
+    return [4 * quad + x % 4 + 16 * (x // 4) for x in range(8)]
+
+
+def products():
+    group = lambda x: "{" + ", ".join(x) + "}"
+    names = ["%a", "%b", "%c", "%e", "%f", "%g", "%h", "%i", "%j", "%k", "%l", "%m"]
+    results = ["%d"] + [f"%d{n}" for n in range(1, 8)]
+    halves_of = lambda words: [w >> s & 0xFFFF for w in words for s in (0, 16)]
+    paired = lambda x: [x[2 * n + 1] << 16 | x[2 * n] for n in range(len(x) // 2)]
+
+    def quads(a_layout, b_layout, d, c):
+        def place(kind, x, n):
+            return (x, n) if kind == "f16" else ((x & 1) + (n & 2) + 4 * (x // 4), (n & 4) + (x & 2) + (n & 1))
+        def reference(rows):
+            out = [None] * 32
+            for quad in range(4):
+                A, B, C = {}, {}, {}
+                for x, lane in enumerate(lanes_of(quad)):
+                    row = rows[lane]
+                    for n, bits in enumerate(halves_of(row[:2])):
+                        A[(x, n) if a_layout == "row" else (n + 4 * (x // 4), x % 4)] = value("f16", bits)
+                    for n, bits in enumerate(halves_of(row[2:4])):
+                        B[(n, x) if b_layout == "col" else (x % 4, n + 4 * (x // 4))] = value("f16", bits)
+                    for n, bits in enumerate(halves_of(row[4:]) if c == "f16" else row[4:]):
+                        C[place(c, x, n)] = value(c, bits)
+                for x, lane in enumerate(lanes_of(quad)):
+                    sums = []
+                    for n in range(8):
+                        i, j = place(d, x, n)
+                        sums.append(encode(d, C[i, j] + sum(A[i, t] * B[t, j] for t in range(4))))
+                    out[lane] = paired(sums) if d == "f16" else sums
+            return out
+        nc, nd = [4 if kind == "f16" else 8 for kind in (c, d)]
+        kinds = {"f16": "f16x2", "f32": "f32"}
+        opcode = f"mma.sync.aligned.m8n8k4.{a_layout}.{b_layout}.{d}.f16.f16.{c}"
+        form(opcode, ["f16x2:small"] * 4 + [kinds[c] + ":small"] * nc, [kinds[d]] * nd,
+             [f"{opcode} {group(results[:nd])}, {group(names[:2])}, {group(names[2:4])}, {group(names[4 : 4 + nc])};"],
+             reference, warp=True, target="sm_75")
+
+    for d, c in (("f16", "f16"), ("f32", "f16"), ("f32", "f32")):
+        for a_layout in ("row", "col"):
+            for b_layout in ("row", "col"):
+                quads(a_layout, b_layout, d, c)
+
+    # Patterns of numbers from 1 to 2, of either sign.
+    near_one = {"e4m3": (0x87878787, 0x38383838), "e5m2": (0x83838383, 0x3C3C3C3C)}
+
+    def narrow_mma(shape, a, b, acc, modifier="", end=""):
+        m, k = [int(x) for x in re.match(r"m(\d+)n8k(\d+)", shape).groups()]
+        width = {"s4": 4, "u4": 4, "b1": 1}.get(a, 8)
+        per = 32 // width
+        na, nb, nc = m * k // 32 // per, k * 8 // 32 // per, m * 8 // 32 // (2 if acc == "f16" else 1)
+        def element(kind, bits):
+            if kind in near_one:
+                keep, put = [x & 0xFF for x in near_one[kind]]
+                return value(kind, bits & keep | put)
+            return bits - (1 << width) if kind[0] == "s" and bits >> (width - 1) else bits
+        split = lambda word: [word >> (width * n) & ((1 << width) - 1) for n in range(per)]
+        def reference(rows):
+            A, B, C = {}, {}, {}
+            for lane, row in enumerate(rows):
+                g, t = lane // 4, lane % 4
+                for r in range(na):
+                    line, step = (g + 8 * (r % 2), r // 2) if m == 16 else (g, r)
+                    for e, bits in enumerate(split(row[r])):
+                        A[line, 4 * per * step + per * t + e] = element(a, bits)
+                for r in range(nb):
+                    for e, bits in enumerate(split(row[na + r])):
+                        B[4 * per * r + per * t + e, g] = element(b, bits)
+                sums = row[na + nb :]
+                for i, bits in enumerate(halves_of(sums) if acc == "f16" else sums):
+                    C[g + 8 * (i // 2), 2 * t + i % 2] = number("s32", bits) if acc == "s32" else value(acc, bits)
+            out = []
+            for lane in range(32):
+                g, t = lane // 4, lane % 4
+                sums = []
+                for i in range(m * 8 // 32):
+                    line, column = g + 8 * (i // 2), 2 * t + i % 2
+                    pairs = [(A[line, x], B[x, column]) for x in range(k)]
+                    if a == "b1":
+                        total = C[line, column] + sum(x & y if "and" in end else x ^ y for x, y in pairs)
+                    else:
+                        total = C[line, column] + sum(x * y for x, y in pairs)
+                    if "satfinite" in modifier:
+                        total = min(max(total, -(1 << 31)), (1 << 31) - 1)
+                    sums.append(total & 0xFFFFFFFF if acc == "s32" else encode(acc, Q(total)))
+                out.append(paired(sums) if acc == "f16" else sums)
+            return out
+        body = []
+        for name, kind in zip(names, [a] * na + [b] * nb):
+            if kind in near_one:
+                body += [f"and.b32 {name}, {name}, {near_one[kind][0]};", f"or.b32 {name}, {name}, {near_one[kind][1]};"]
+        opcode = f"mma.sync.aligned.{shape}.row.col{modifier}.{acc}.{a}.{b}.{acc}{end}"
+        body.append(f"{opcode} {group(results[:nc])}, {group(names[:na])}, {group(names[na : na + nb])}, "
+                    f"{group(names[na + nb : na + nb + nc])};")
+        kind = {"f16": "f16x2", "f32": "f32"}.get(acc)
+        form(opcode, ["b32"] * (na + nb) + [kind + ":small" if kind else "b32"] * nc, [kind or "s32"] * nc, body, reference,
+             warp=True, target="sm_89" if a in near_one else "sm_80", version="8.7" if a in near_one else "8.6")
+
+    for shape in ("m16n8k16", "m16n8k32"):
+        for acc in ("f16", "f32"):
+            for a in ("e4m3", "e5m2"):
+                for b in ("e4m3", "e5m2"):
+                    narrow_mma(shape, a, b, acc)
+    for shape in ("m8n8k16", "m16n8k16", "m16n8k32"):
+        narrow_mma(shape, "s8", "u8", "s32")
+        narrow_mma(shape, "u8", "s8", "s32", ".satfinite")
+    for shape in ("m8n8k32", "m16n8k32", "m16n8k64"):
+        for a, b, modifier in (("s4", "s4", ""), ("u4", "u4", ""), ("s4", "u4", ".satfinite"), ("u4", "s4", ".satfinite")):
+            narrow_mma(shape, a, b, "s32", modifier)
+    for shape in ("m8n8k128", "m16n8k128", "m16n8k256"):
+        for end in (".xor.popc", ".and.popc"):
+            narrow_mma(shape, "b1", "b1", "s32", "", end)
+
+    def rounded(shape, mode):
+        """A chain of fused multiply-adds, each of which is rounded."""
+        m, k = [int(x) for x in re.match(r"m(\d+)n8k(\d+)", shape).groups()]
+        na, nb, nc = m * k // 32, k // 4, m // 4
+        def reference(rows):
+            A, B = {}, {}
+            for lane, row in enumerate(rows):
+                g, t = lane // 4, lane % 4
+                for r in range(na):
+                    A[(g + 8 * (r % 2), 4 * (r // 2) + t) if m == 16 else (g, 4 * r + t)] = row[r]
+                for r in range(nb):
+                    B[4 * r + t, g] = row[na + r]
+            out = []
+            for lane, row in enumerate(rows):
+                g, t = lane // 4, lane % 4
+                sums = []
+                for i in range(nc):
+                    total = row[na + nb + i]
+                    for x in range(k):
+                        total = arithmetic("fma", "f64", [mode], [A[g + 8 * (i // 2), x], B[x, 2 * t + i % 2], total])
+                    sums.append(total)
+                out.append(sums)
+            return out
+        opcode = f"mma.sync.aligned.{shape}.row.col.{mode}.f64.f64.f64.f64"
+        form(opcode, ["f64"] * (na + nb + nc), ["f64"] * nc,
+             [f"{opcode} {group(results[:nc])}, {group(names[:na])}, {group(names[na : na + nb])}, "
+              f"{group(names[na + nb : na + nb + nc])};"], reference, warp=True, target="sm_80" if m == 8 else "sm_90")
+
+    for shape in ("m8n8k4", "m16n8k4", "m16n8k8"):
+        for mode in ROUNDINGS:
+            rounded(shape, mode)
+
+
+def packs():
+    """cvt.pack: two numbers made to fit, and what is above them."""
+    def reference(kind, width, a, b, c=0):
+        low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if kind[0] == "s" else (0, (1 << width) - 1)
+        a, b = [min(max(number("s32", x), low), high) & ((1 << width) - 1) for x in (a, b)]
+        return (c << 2 * width | a << width | b) & 0xFFFFFFFF
+
+    for kind in ("u16", "s16", "u8", "s8", "u4", "s4", "u2", "s2"):
+        width = int(kind[1:])
+        ins = ["s32", "s32"] if width == 16 else ["s32", "s32", "b32"]
+        opcode = f"cvt.pack.sat.{kind}.s32" + ("" if width == 16 else ".b32")
+        # Small ones, of which some fit, or all sizes.
+        body = ["and.b32 %t0, %a, 3;", "mad.lo.u32 %t0, %t0, 9, 0;", "shr.s32 %a, %a, %t0;", "shr.s32 %b, %b, %t0;"]
+        body.append(f"{opcode} %d, {', '.join(['%a', '%b', '%c'][: len(ins)])};")
+        def small_too(a, b, c=0, kind=kind, width=width):
+            by = 9 * (a & 3)
+            return [reference(kind, width, number("s32", a) >> by & 0xFFFFFFFF, number("s32", b) >> by & 0xFFFFFFFF, c)]
+        form(opcode, ins, ["b32"], body, small_too, count=96, target="sm_75")
+
+
+products()
+packs()

@@ -42,7 +42,7 @@ pub(crate) struct Access {
     pub at: u32,
     pub kind: Kind,
     pub force: Force,
-    /// Where in which element the cell lies.
+    /// How large its elements are. (Strong ones lie at multiples of that: those of one size and cell are the same.)
     pub extent: u8,
 }
 
@@ -212,18 +212,12 @@ impl Cell {
 
     /// Whether a strong read that observed a strong write lies before the present access: then the write does, too.
     fn was_observed(&self, threads: &Threads, write: &Record, now: &Access, lane: u32) -> bool {
-        write.is_strong()
-            && write.writes()
-            && self.records().any(|read| {
-                let saw = match read.kind {
-                    Kind::Read => read.place >= write.place,
-                    Kind::Atomic => read.place > write.place,
-                    Kind::Write => false,
-                };
-                saw && read.chain == write.chain
-                    && read.access().is_mutual(&write.access(), threads.size)
-                    && self.knows_any(threads, read, now, lane)
-            })
+        // (No other write has its place in its row, and it is not known itself.)
+        let saw = |read: &Record| {
+            let mutual = || read.access().is_mutual(&write.access(), threads.size);
+            read.chain == write.chain && read.place >= write.place && mutual()
+        };
+        write.writes() && self.records().any(|read| saw(read) && self.knows_any(threads, read, now, lane))
     }
 
     fn knows_any(&self, threads: &Threads, record: &Record, now: &Access, lane: u32) -> bool {
@@ -233,7 +227,7 @@ impl Cell {
             != then.lanes
     }
 
-    /// An earlier access that `now` races with. `same` says whether a write changes nothing.
+    /// An earlier access that `now` races with. `same` says whether it is a store that changes nothing.
     #[inline]
     pub fn clash(&self, judge: &Judge, now: &Access, same: &mut dyn FnMut() -> bool) -> Option<Clash> {
         let alone = now.lanes.is_power_of_two() || judge.threads.is_uniform(now.warp);
@@ -261,7 +255,7 @@ impl Cell {
         }
         let (lane, other) = self.unordered(threads, before, now)?;
         // Two stores of one value leave it whatever their order.
-        if now.kind == Kind::Write && before.kind == Kind::Write && same() {
+        if before.kind == Kind::Write && same() {
             return None;
         }
         Some(Clash { before: *before, other, lane })
@@ -301,14 +295,18 @@ impl Cell {
             }
             self.forget(|cell, r| plain(r) && cell.unordered(threads, r, &now).is_none());
         } else {
-            // Whoever races with what was here races with this.
-            self.few = [None; FEW];
-            if let Some(more) = &mut self.more {
-                more.records.clear();
-            }
-            self.begin_chain();
+            self.clear();
         }
         self.push(now, time);
+    }
+
+    /// Before a plain write: whoever races with what was here races with it.
+    fn clear(&mut self) {
+        self.few = [None; FEW];
+        if let Some(more) = &mut self.more {
+            more.records.clear();
+        }
+        self.begin_chain();
     }
 
     fn keep_strong(&mut self, threads: &Threads, now: Access, time: u32) {
@@ -349,11 +347,7 @@ impl Cell {
             let own = |r: &Record| (r.block, u32::from(r.warp), r.lanes) == (now.block, now.warp, now.lanes);
             self.retain(|record| !(record.kind == Kind::Read && own(record)));
         } else {
-            self.few = [None; FEW];
-            if let Some(more) = &mut self.more {
-                more.records.clear();
-            }
-            self.begin_chain();
+            self.clear();
         }
         self.push(now, time);
     }
@@ -449,3 +443,6 @@ impl Cell {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -241,10 +241,10 @@ impl Clocks {
     }
 
     /// Keeps an access that races with none.
-    pub fn keep(&mut self, buffer: Option<u32>, cells: Range<u32>, order: Order, access: impl Fn(u32) -> Access) {
+    pub fn keep(&mut self, buffer: Option<u32>, cells: Range<u32>, order: Order, now: Access) {
         let (threads, pages) = self.at(buffer);
         for number in cells {
-            let (cell, now) = (cell_in(pages, number), access(number));
+            let cell = cell_in(pages, number);
             match order {
                 Order::Weak => cell.keep(threads, now),
                 _ => {

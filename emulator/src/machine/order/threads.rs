@@ -401,28 +401,38 @@ impl Threads {
     }
 
     /// A strong read by a lane found what was handed on there. `missed` was handed on in too narrow a scope.
-    pub fn found(&mut self, warp: u32, lane: usize, place: Place, found: Handed, missed: Option<&Past>, acquire: bool) {
+    pub fn found(
+        &mut self,
+        warp: u32,
+        lane: usize,
+        place: Place,
+        mut found: Handed,
+        missed: Option<&Past>,
+        acquire: bool,
+    ) {
         if missed.is_some() {
             add(&mut self.lane(warp, lane).too_narrow, missed);
+        }
+        let known = |(known, _): &(Place, Handed)| *known == place;
+        if acquire {
+            // With what it read there before.
+            if let Some(lanes) = &mut self.warps[warp as usize].lanes {
+                let pending = &mut lanes[lane].pending;
+                if let Some(before) = pending.iter().position(known) {
+                    found.add(&pending.swap_remove(before).1);
+                }
+            }
+            for past in [found.near, found.cluster, found.wide].into_iter().flatten() {
+                self.acquire(warp, lane, &past);
+            }
+            return;
         }
         if found.is_empty() {
             return;
         }
-        if acquire {
-            let mut all = vec![found];
-            if self.warps[warp as usize].lanes.is_some() {
-                let pending = &mut self.lane(warp, lane).pending;
-                all.extend(pending.iter().filter(|(known, _)| *known == place).map(|(_, handed)| handed.clone()));
-                pending.retain(|(known, _)| *known != place);
-            }
-            for clock in all.into_iter().flat_map(|handed| [handed.near, handed.cluster, handed.wide]).flatten() {
-                self.acquire(warp, lane, &clock);
-            }
-            return;
-        }
         let pending = &mut self.lane(warp, lane).pending;
-        match pending.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, handed)) => handed.add(&found),
+        match pending.iter().position(known) {
+            Some(before) => pending[before].1.add(&found),
             None => pending.push((place, found)),
         }
     }
