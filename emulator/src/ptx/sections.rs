@@ -4,22 +4,14 @@ use super::error;
 use super::operands::show;
 use super::parse::Parser;
 use super::token::Token;
-use super::variables::{is_name, is_register_type};
+use super::variables::is_name;
 use crate::PtxError;
 
-/// `.debug_str`, and whatever else PTX has not given away.
+/// `.debug_str` and its like: compilers write no others, and most other words are taken, for opcodes have them.
 fn is_section(name: &str) -> bool {
     let name = name.strip_prefix('.').filter(|name| is_name(name));
-    name.is_some_and(|name| !is_register_type(name) && !DIRECTIVES.contains(&name))
+    name.is_some_and(|name| name.starts_with("debug_") || name.starts_with("nv"))
 }
-
-/// Words that PTX has given away, but for types.
-#[rustfmt::skip]
-const DIRECTIVES: &[&str] = &[
-    "address_size", "alias", "align", "branchtargets", "callprototype", "calltargets", "common", "const", "entry", "extern",
-    "file", "func", "global", "loc", "local", "maxnreg", "maxntid", "minnctapersm", "noreturn", "param", "pragma", "reg",
-    "reqntid", "section", "shared", "target", "version", "visible", "weak",
-];
 
 impl Parser {
     /// After `.section`: its name, and data of debuggers, which are read over.
