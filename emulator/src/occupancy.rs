@@ -79,8 +79,8 @@ const SMS_PER_TPC: u32 = 2;
 /// How many clusters of `size` such blocks are resident on the GPU at a time, all of a cluster's blocks on SMs of one GPC.
 /// Nothing where the GPU has no clusters, or its GPCs are not modelled: they are for Hopper.
 ///
-/// A card of which more units are switched off in one GPC than in another may hold a cluster less, or more:
-/// `cudaOccupancyMaxActiveClusters` knows its card.
+/// A card of which more units are switched off in one GPC than in another may hold a cluster less, or more: of blocks that fill
+/// an SM, one H200 holds 66, 30, 15 and 7 clusters of 2, 4, 8 and 16, by `cudaOccupancyMaxActiveClusters`, which knows its card.
 pub fn cluster_occupancy(gpu: &Gpu, threads: u32, registers: u32, shared: u32, size: u32) -> Option<u32> {
     if gpu.sm() != 90 || size == 0 {
         return None;

@@ -145,7 +145,7 @@ impl GroupForm {
         let kind = if self.types[2] == "f32" { "f32" } else { "b32" };
         let a = if self.in_registers { list("a", 4) } else { "%desca".into() };
         let whole = self.types[2] == "s32";
-        let mut last = format!("{}", if self.adds { "%yes" } else { "%no" });
+        let mut last = (if self.adds { "%yes" } else { "%no" }).to_string();
         if !whole {
             last += &format!(", {}, {}", self.signs[0], self.signs[1]);
         }

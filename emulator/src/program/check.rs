@@ -130,6 +130,14 @@ impl<'a> Decoder<'a> {
                 {
                     return Err(format!("must be a list of {count}"));
                 }
+                if let ([Operand::Integer(_) | Operand::F32(_) | Operand::F64(_)], Count::Any) = (list, count) {
+                    return Err("must be a register where it is alone in its list".into());
+                }
+                if let ([Operand::Name(name)], Count::Any) = (list, count)
+                    && name == "WARP_SZ"
+                {
+                    return Err("must be a register where it is alone in its list".into());
+                }
                 let sink = list.len() > 1 && list.iter().any(|o| !matches!(o, Operand::Name(name) if name == "_"));
                 let width = match element {
                     Element::Wider | Element::WiderDestination => Width::OrWider,

@@ -63,7 +63,8 @@ impl Copy {
     fn is_test(&self, file: &str) -> bool {
         let Some((folder, name)) = file.rsplit_once('/') else { return false };
         let declared = format!("#[cfg(test)]\nmod {};", name.trim_end_matches(".rs"));
-        self.sources.get(&format!("{folder}/mod.rs")).is_some_and(|parent| parent.contains(&declared))
+        let parents = [format!("{folder}/mod.rs"), format!("{folder}.rs")];
+        parents.iter().any(|parent| self.sources.get(parent).is_some_and(|text| text.contains(&declared)))
     }
 
     /// Writes the files with these mutants, by number, and returns where each came to stand.
