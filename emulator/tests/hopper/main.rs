@@ -32,6 +32,18 @@ fn products_have_the_bits_of_an_h200() {
     assert_eq!(compared, record.len(), "the record has other products, too");
 }
 
+#[test]
+fn results_and_counts_are_the_same_with_any_number_of_threads() {
+    for product in all().filter(|product| product.of.0 == "bf16" && product.shape[0] == 200) {
+        let run = |threads| product.run(&product.ptx(), Some(threads)).unwrap_or_else(|error| panic!("{error}"));
+        let (bytes, report) = run(1);
+        for threads in [2, 7] {
+            let (other, counts) = run(threads);
+            assert!(other == bytes && counts == report, "{} with {threads} threads", product.name());
+        }
+    }
+}
+
 /// Mutants that are not caught, with the proof that no order that PTX permits differs.
 const SURVIVORS: [(&str, &str, &str); 1] = [(
     "warpgroup",
