@@ -214,6 +214,14 @@ impl BufferMemory {
         }
     }
 
+    /// Touches the sectors of these bytes, and says how many they are.
+    pub fn touch(&self, offset: usize, bytes: usize) -> u64 {
+        let sectors = offset / 32..(offset + bytes).div_ceil(32);
+        let count = sectors.len() as u64;
+        sectors.for_each(|sector| self.touch_sector(sector));
+        count
+    }
+
     pub fn forget_touched(&mut self) {
         self.touched.iter_mut().for_each(|flag| *flag.get_mut() = 0);
     }

@@ -64,9 +64,8 @@ impl Worker<'_> {
                 for lane in each(mask) {
                     let length = bytes(warp, lane);
                     let [from, to] = [index, to].map(|index| &accesses[index as usize]);
-                    let offset = self.bulk_store(warp, (from, to), (lane, length), reduce)?;
-                    let sectors = (offset + length as usize).div_ceil(32) - offset / 32;
-                    self.tally.add_copy(index, sectors as u64);
+                    let sectors = self.bulk_store(warp, (from, to), (lane, length), reduce)?;
+                    self.tally.add_copy(index, sectors);
                 }
             }
             (Bulk::Commit, _) => {
@@ -80,10 +79,8 @@ impl Worker<'_> {
             (Bulk::Wait { pending, read: _ }, _) => {
                 for lane in each(mask) {
                     let thread = warp.number * LANES as u32 + lane as u32;
-                    let Some(groups) = self.state.mbarriers.groups.get_mut(&thread) else { continue };
+                    let Some(groups) = self.state.mbarriers.groups.get(&thread).copied() else { continue };
                     let time = groups.committed.saturating_sub(pending);
-                    groups.waited = groups.waited.max(time);
-                    let groups = *groups;
                     if let Some(clocks) = self.clocks.as_mut().filter(|_| time > 0) {
                         let agent = Agent { number: groups.agent, time };
                         clocks.learn_of_agent(self.state.block as u32, (warp.number, 1 << lane), warp.live, agent);
@@ -190,21 +187,22 @@ impl Worker<'_> {
         let (thread, block) = (warp.number * LANES as u32 + lane as u32, self.state.block);
         let address = warp.scratch.addresses.0[lane];
         self.read_source(warp, from, lane, address, length, true)?;
-        (offset / 32..(offset + length as usize).div_ceil(32)).for_each(|sector| memory.touch_sector(sector));
-        let sectors = (offset + length as usize).div_ceil(32) - offset / 32;
-        self.tally.add_copy(to_index, (destinations.len() * sectors) as u64);
+        let sectors = memory.touch(offset, length as usize);
+        self.tally.add_copy(to_index, destinations.len() as u64 * sectors);
         let words: Vec<u32> = (0..length as usize / 4).map(|n| memory.load_word(offset / 4 + n)).collect();
         let unwritten: Vec<u32> = match memory.written.get() {
             Some(written) => (0..length).filter(|n| written[offset + *n as usize].load(Relaxed) == 0).collect(),
             None => Vec::new(),
         };
         for (destination, (place, at)) in destinations.iter().zip(places) {
-            if memory.watch.is_some() {
+            let watched = memory.watch.is_some();
+            if watched {
                 let (at_from, length) = (from.at, length as usize);
                 self.sources.push(SourceUnderWay { block, thread, at: at_from, buffer, offset, length, to: at });
             }
             let (words, unwritten) = (words.clone(), unwritten.clone());
             let load = BulkLoad::whole((place, at, words), None, unwritten, (block, thread, to.at, to_index));
+            let load = BulkLoad { sources: watched.into(), ..load };
             self.send_bulk(warp, to, lane, (destination.rank, load), Kind::Write)?;
         }
         Ok(())
@@ -248,14 +246,14 @@ impl Worker<'_> {
         self.expect(&who, access, (lane, load.barrier), -i64::from(load.bytes()))
     }
 
-    /// From shared memory to global memory, or combined with what stands there; returns where in the buffer.
+    /// From shared memory to global memory, or combined with what stands there; returns how many sectors that are.
     fn bulk_store(
         &mut self,
         warp: &mut Warp,
         (from, to): (&Access, &Access),
         (lane, length): (usize, u32),
         reduce: Option<Atomic>,
-    ) -> Result<usize, Box<Fault>> {
+    ) -> Result<u64, Box<Fault>> {
         let at = self.bulk_offset(warp, from, lane, length)?;
         let (buffer, offset) = self.bulk_home(warp, to, lane, length)?;
         let agent = self.agent_of_groups(warp, from, lane);
@@ -263,25 +261,23 @@ impl Worker<'_> {
         let asking = ((warp.number, lane as u32), self.state.block, agent);
         self.agent_access(warp, from, (at, length), asking, Kind::Read)?;
         let bytes = (at..at + length).map(|byte| read_shared(&self.state.shared, byte, 1) as u8).collect();
-        self.put_global((warp, to, lane), (buffer, offset), (bytes, Some(&|n| at + n)), reduce)?;
-        Ok(offset)
+        self.put_global((warp, to, lane), (buffer, offset), (bytes, Some(&|n| at + n)), reduce)
     }
 
     /// What stands for a lane's bulk copies out of shared memory since its last group.
     pub(super) fn agent_of_groups(&mut self, warp: &Warp, from: &Access, lane: usize) -> Agent {
         let thread = warp.number * LANES as u32 + lane as u32;
         let mbarriers = &mut self.state.mbarriers;
-        let mut groups = match mbarriers.groups.get(&thread) {
+        let groups = match mbarriers.groups.get(&thread) {
             Some(groups) => *groups,
-            None => Groups { agent: mbarriers.new_agent(), committed: 0, waited: 0, newest: (0, 0) },
+            None => Groups { agent: mbarriers.new_agent(), committed: 0 },
         };
-        groups.newest = (groups.committed + 1, from.at);
         mbarriers.groups.insert(thread, groups);
         mbarriers.note_asker(groups.agent, from.at, (self.state.block, thread));
         Agent { number: groups.agent, time: groups.committed + 1 }
     }
 
-    /// Bytes go to a buffer, for a lane whose address is at hand; byte `n` of them lay at `home(n)` in shared memory, if
+    /// Bytes go to a buffer, and how many sectors these are, for a lane whose address is at hand; byte `n` of them lay at `home(n)` in shared memory, if
     /// that is where they come from.
     pub(super) fn put_global(
         &mut self,
@@ -289,7 +285,7 @@ impl Worker<'_> {
         (buffer, offset): (usize, usize),
         (bytes, home): (Vec<u8>, Option<&dyn Fn(u32) -> u32>),
         reduce: Option<Atomic>,
-    ) -> Result<(), Box<Fault>> {
+    ) -> Result<u64, Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
         let length = bytes.len() as u32;
         let bytes = match reduce {
@@ -313,7 +309,7 @@ impl Worker<'_> {
             }
         }
         self.state.writes += 1;
-        (offset / 32..(offset + length as usize).div_ceil(32)).for_each(|sector| memory.touch_sector(sector));
+        let sectors = memory.touch(offset, length as usize);
         if (offset | bytes.len()).is_multiple_of(4) {
             for (n, word) in bytes.as_chunks::<4>().0.iter().enumerate() {
                 memory.store(offset + 4 * n, 4, u32::from_le_bytes(*word).into());
@@ -334,7 +330,7 @@ impl Worker<'_> {
             let written = memory.all_written();
             (0..length).for_each(|n| written[offset + n as usize].store(u8::from(!is_unwritten(n)), Relaxed));
         }
-        Ok(())
+        Ok(sectors)
     }
 
     /// Bulk copies must not meet a barrier in shared memory either.

@@ -16,7 +16,7 @@ pub(super) struct BulkLoad {
     pub reduce: Option<Atomic>,
     /// Bytes, from its start on, that nobody wrote at the source.
     pub unwritten: Vec<u32>,
-    /// How many places of global memory it reads, each of which is watched.
+    /// How many watched places of global memory it reads.
     pub sources: usize,
     /// Who asked for it: block, thread, instruction and access.
     pub block: u64,
@@ -34,7 +34,7 @@ impl BulkLoad {
         (block, thread, at, to_index): (u64, u32, u32, u32),
     ) -> BulkLoad {
         let pieces = vec![(0, 4 * words.len() as u32)];
-        BulkLoad { barrier, to, words, pieces, reduce, unwritten, sources: 1, block, thread, at, to_index }
+        BulkLoad { barrier, to, words, pieces, reduce, unwritten, sources: 0, block, thread, at, to_index }
     }
 
     /// Bytes that it brings.
@@ -48,8 +48,4 @@ impl BulkLoad {
 pub(super) struct Groups {
     pub agent: u32,
     pub committed: u32,
-    /// The groups, counted from the first one, for which it has waited.
-    pub waited: u32,
-    /// The group of its newest copy, from 1, and the instruction.
-    pub newest: (u32, u32),
 }

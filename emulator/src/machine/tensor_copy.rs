@@ -267,7 +267,7 @@ impl Worker<'_> {
                     to: at,
                 });
             }
-            (offset / 32..(offset + length).div_ceil(32)).for_each(|sector| memory.touch_sector(sector));
+            memory.touch(offset, length);
             if let Some(written) = memory.written.get() {
                 let missing = (0..length).filter(|n| written[offset + n].load(Relaxed) == 0);
                 unwritten.extend(missing.map(|n| tensor.place(at, start + range.start + n as u32)));
@@ -289,20 +289,8 @@ impl Worker<'_> {
         for (destination, (barrier, at, pieces)) in destinations.iter().zip(places) {
             self.sources.extend(sources.iter().cloned());
             let (words, unwritten, sources) = (words.clone(), unwritten.clone(), sources.len());
-            let (reduce, at_instruction) = (None, to.at);
-            let load = BulkLoad {
-                barrier,
-                to: at,
-                words,
-                pieces,
-                reduce,
-                unwritten,
-                sources,
-                block,
-                thread,
-                at: at_instruction,
-                to_index,
-            };
+            let load = BulkLoad::whole((barrier, at, words), None, unwritten, (block, thread, to.at, to_index));
+            let load = BulkLoad { pieces, sources, ..load };
             self.send_bulk(warp, to, lane, (destination.rank, load), Kind::Write)?;
         }
         Ok(())

@@ -118,7 +118,7 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let at = match home {
             Home::Global(buffer, offset) => {
-                return self.put_global((warp, access, lane), (buffer, offset), (bytes.to_vec(), None), None);
+                return self.put_global((warp, access, lane), (buffer, offset), (bytes.to_vec(), None), None).map(drop);
             }
             Home::Shared(at) => at,
         };

@@ -130,12 +130,12 @@ impl<'a> Decoder<'a> {
                 {
                     return Err(format!("must be a list of {count}"));
                 }
-                if let ([Operand::Integer(_) | Operand::F32(_) | Operand::F64(_)], Count::Any) = (list, count) {
-                    return Err("must be a register where it is alone in its list".into());
-                }
-                if let ([Operand::Name(name)], Count::Any) = (list, count)
-                    && name == "WARP_SZ"
-                {
+                let constant = |operand: &Operand| match operand {
+                    Operand::Integer(_) | Operand::F32(_) | Operand::F64(_) => true,
+                    Operand::Name(name) => name == "WARP_SZ",
+                    _ => false,
+                };
+                if count == Count::Any && list.len() == 1 && constant(&list[0]) {
                     return Err("must be a register where it is alone in its list".into());
                 }
                 let sink = list.len() > 1 && list.iter().any(|o| !matches!(o, Operand::Name(name) if name == "_"));

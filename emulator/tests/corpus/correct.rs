@@ -181,6 +181,7 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("bulk_load_behind_another_barrier", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
     (Case::new("bulk_ring", 1, TWO_WARPS, &[Floats("A", 160), C32, Int(5)]), |i| (5 * (31 - i) + 32 * 10) as f32),
     (Case::new("bulk_store", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
+    (Case::new("bulk_store_left_under_way", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
     (Case::new("bulk_store_fenced_by_the_reader", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
     (Case::new("bulk_store_two_rounds", 1, TWO_WARPS, &[A, Unwritten("C", 512)]), |i| (i % 64 + i / 64) as f32),
     (Case::new("bulk_store_two_buffers", 1, TWO_WARPS, &[A, Unwritten("C", 1024)]), |i| (i % 64 + i / 64) as f32),

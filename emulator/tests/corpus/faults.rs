@@ -218,7 +218,6 @@ pub const CASES: &[Case] = &[
     Case::new("race/bulk_store_without_barrier", 1, TWO_WARPS, &[A, C]),
     Case::new("race/bulk_store_read_not_awaited", 1, TWO_WARPS, &[A, C]),
     Case::new("race/bulk_store_awaited_by_others", 1, TWO_WARPS, &[A, C]),
-    Case::new("race/bulk_store_left_under_way", 1, TWO_WARPS, &[A, C]),
     Case::new("race/bulk_store_no_barrier_behind_wait", 1, TWO_WARPS, &[A, C]),
     Case::new("race/bulk_store_not_committed", 1, TWO_WARPS, &[A, C]),
     Case::new("race/bulk_store_one_group_left", 1, TWO_WARPS, &[A, C]),

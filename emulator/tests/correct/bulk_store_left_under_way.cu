@@ -1,4 +1,4 @@
-// One thread copies a tile out, and leaves while the copy may still read it: another block may get this shared memory.
+// One thread copies a tile out, and leaves without a wait: the copy is done when the grid is. Libraries leave so.
 
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
