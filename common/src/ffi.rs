@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys};
+use emulator::{TensorElement, TensorMapDescription, TensorSwizzle};
 use libloading::Library;
 use rung::form::{Form, Layout};
-use rung::task::Operand;
+use rung::task::{Operand, mapped};
 use rung::{Dtype, Element, Shape};
 
 /// NVRTC, NVIDIA's run-time compiler, loaded.
@@ -176,31 +177,94 @@ pub(crate) fn assemble(context: &CudaContext, ptx: &str, optimization: u32) -> R
     }
 }
 
-/// Launches a kernel with its arguments, in its order, and A, B and C at these addresses.
+/// A kernel's arguments, in its order, with A, B and C at some addresses. Each has the room of a tensor map.
+#[derive(Debug)]
+pub(crate) struct Arguments(Vec<sys::CUtensorMap>);
+
+impl Arguments {
+    /// The arguments for matrices at these addresses; the driver makes the tensor maps.
+    pub(crate) fn new(operands: &[Operand], addresses: [u64; 3]) -> Result<Arguments, DriverError> {
+        let number = |value: u64| {
+            let mut slot = sys::CUtensorMap { opaque: [0; 16] };
+            // Little-endian, as every host of a CUDA GPU is: an argument of 32 bits is the first half of 64.
+            slot.opaque[0] = value;
+            slot
+        };
+        let argument = |operand: &Operand| {
+            Ok(match *operand {
+                Operand::A => number(addresses[0]),
+                Operand::B => number(addresses[1]),
+                Operand::C => number(addresses[2]),
+                Operand::U32(value) => number(value.into()),
+                Operand::U64(value) => number(value),
+                Operand::F32(value) => number(value.to_bits().into()),
+                Operand::F64(value) => number(value.to_bits()),
+                Operand::Mapped => number(mapped(operands, addresses).into()),
+                Operand::Map(map) => match map.description(map.role.of(addresses)) {
+                    Some(description) => tensor_map(&description)?,
+                    None => number(0),
+                },
+            })
+        };
+        operands.iter().map(argument).collect::<Result<_, _>>().map(Arguments)
+    }
+}
+
+/// A tensor map, made by the driver.
+fn tensor_map(description: &TensorMapDescription) -> Result<sys::CUtensorMap, DriverError> {
+    use sys::{CUtensorMapDataType_enum as Type, CUtensorMapL2promotion_enum as Promotion};
+    let element = match description.element {
+        TensorElement::U8 => Type::CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        TensorElement::F16 => Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+        TensorElement::Bf16 => Type::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+        TensorElement::F64 => Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+        TensorElement::F32 => Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+        _ => return Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_SUPPORTED)),
+    };
+    let swizzle = match description.swizzle {
+        TensorSwizzle::B32 => sys::CUtensorMapSwizzle_enum::CU_TENSOR_MAP_SWIZZLE_32B,
+        TensorSwizzle::B64 => sys::CUtensorMapSwizzle_enum::CU_TENSOR_MAP_SWIZZLE_64B,
+        TensorSwizzle::B128 => sys::CUtensorMapSwizzle_enum::CU_TENSOR_MAP_SWIZZLE_128B,
+        _ => sys::CUtensorMapSwizzle_enum::CU_TENSOR_MAP_SWIZZLE_NONE,
+    };
+    let TensorMapDescription { sizes, strides, box_sizes, element_strides, .. } = description;
+    let mut map = sys::CUtensorMap { opaque: [0; 16] };
+    // SAFETY: the signature is cuda.h's; there are as many sizes, box sizes and steps as dimensions, and one stride less; the address is
+    // only written down.
+    unsafe {
+        sys::cuTensorMapEncodeTiled(
+            &mut map,
+            element,
+            sizes.len() as u32,
+            description.address as *mut c_void,
+            sizes.as_ptr(),
+            strides.as_ptr(),
+            box_sizes.as_ptr(),
+            element_strides.as_ptr(),
+            sys::CUtensorMapInterleave_enum::CU_TENSOR_MAP_INTERLEAVE_NONE,
+            swizzle,
+            Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+            sys::CUtensorMapFloatOOBfill_enum::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        )
+        .result()?;
+    }
+    Ok(map)
+}
+
+/// Launches a kernel with its arguments.
 pub(crate) fn launch(
     stream: &CudaStream,
     function: &CudaFunction,
     config: LaunchConfig,
-    [a, b, c]: [u64; 3],
-    operands: impl Iterator<Item = Operand>,
+    Arguments(arguments): &Arguments,
 ) -> Result<(), DriverError> {
     stream.context().bind_to_thread()?;
-    // Little-endian, as every host of a CUDA GPU is: an argument of 32 bits is the first half of 64.
-    let value = |operand| match operand {
-        Operand::A => a,
-        Operand::B => b,
-        Operand::C => c,
-        Operand::U32(value) => value.into(),
-        Operand::U64(value) => value,
-        Operand::F32(value) => value.to_bits().into(),
-        Operand::F64(value) => value.to_bits(),
-    };
-    let mut values: Vec<u64> = operands.map(value).collect();
-    let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|value| ptr::from_mut(value).cast()).collect();
+    let mut pointers: Vec<*mut c_void> =
+        arguments.iter().map(|argument| ptr::from_ref(argument).cast_mut().cast()).collect();
     let LaunchConfig { grid_dim: (x, y, z), block_dim: (bx, by, bz), shared_mem_bytes: shared } = config;
     let (function, stream, none) = (function.cu_function(), stream.cu_stream(), ptr::null_mut());
-    // SAFETY: the signature is cuda.h's; a task's operands are as many as its kernel's parameters, each with room for 64 bits, and
-    // are copied before the call returns; that the kernel stays within its matrices is what the emulator and
+    // SAFETY: the signature is cuda.h's; a task's operands are as many as its kernel's parameters, each with room for the largest, and
+    // are read and copied before the call returns; that the kernel stays within its matrices is what the emulator and
     // compute-sanitizer check.
     unsafe { sys::cuLaunchKernel(function, x, y, z, bx, by, bz, shared, stream, pointers.as_mut_ptr(), none).result() }
 }

@@ -159,8 +159,8 @@ impl Handle {
         let size = T::ELEMENT.bytes() as u64;
         for number in 0..u64::from(batch.count) {
             let [a, b, c] = [(a, 0), (b, 1), (c, 2)].map(|(p, i): (u64, usize)| p + number * batch.strides[i] * size);
-            let launched =
-                ffi::launch(stream, &launch.function, launch.config, [a, b, c], launch.build.operands(&shape, form));
+            let arguments = ffi::Arguments::new(&launch.build.operands(&shape, form), [a, b, c]);
+            let launched = arguments.and_then(|a| ffi::launch(stream, &launch.function, launch.config, &a));
             launched.map_err(|e| failed("launching the kernel", e))?;
         }
         Ok(())

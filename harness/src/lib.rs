@@ -210,6 +210,12 @@ pub fn the_grid_is_what_the_level_declares(level: &'static Level) -> Result<(), 
                 Decomposition::DataParallel => tiles,
                 Decomposition::SplitK(parts) => tiles * u64::from(build.configuration.tiles[parts]),
                 Decomposition::StreamK(round) => tiles.next_multiple_of(u64::from(build.configuration.tiles[round])),
+                Decomposition::Persistent(most) => {
+                    let of = build.cluster().count();
+                    let down = u64::from(shape.m).div_ceil(u64::from(launch.tile.m) * of);
+                    let clusters = down * u64::from(shape.n.div_ceil(launch.tile.n));
+                    clusters.min(u64::from(build.configuration.tiles[most]) / of) * of
+                }
             };
             if launch.grid.count() != blocks {
                 return Err(format!("{build}, {shape}: {} blocks, and not {blocks}", launch.grid.count()));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use emulator::{Argument, Buffer, FaultKind, Launch, LaunchError, Module, Schedule};
+use emulator::{FaultKind, Launch, LaunchError, Module, Schedule};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +13,10 @@ use super::{awkward_shapes, compiler, form_of, skipped, whole_vectors};
 use rung::Build;
 use rung::Error;
 use rung::check::Check;
-use rung::emulated::argument;
+use rung::emulated::arguments;
 use rung::form::Form;
 use rung::kernel::{Compiler, Kernel};
 use rung::problem::{Fill, Problem};
-use rung::task::Operand;
 use rung::{Configuration, Level, Shape};
 
 /// Warp instructions of one thread block, after which a mutant counts as stuck.
@@ -373,7 +372,7 @@ fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form, before: [
         let before = before[at] * matrix.element().bytes();
         (device.alloc(name, before + matrix.bytes().len()), before as u64)
     });
-    let arguments: Vec<Argument> = task.operands.iter().map(|operand| within(operand, buffers)).collect();
+    let arguments = arguments(&task.operands, &mut device, buffers).ok()?;
     let how = Launch::new(task.launch.grid, task.launch.block)
         .instruction_limit(INSTRUCTION_LIMIT)
         .dynamic_shared(task.dynamic_shared);
@@ -396,15 +395,4 @@ fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form, before: [
         }
     }
     None
-}
-
-/// An operand, with the buffers of A, B and C and the bytes before the matrix in each.
-fn within(operand: &Operand, buffers: [(Buffer, u64); 3]) -> Argument {
-    match argument(operand, buffers.map(|(buffer, _)| buffer)) {
-        Argument::Buffer(buffer) => {
-            let before = buffers.iter().find(|(other, _)| *other == buffer).map_or(0, |(_, before)| *before);
-            Argument::Within(buffer, before)
-        }
-        other => other,
-    }
 }

@@ -176,7 +176,7 @@ impl Build {
     pub fn split(&self) -> u32 {
         match self.level.needs.decomposition {
             Decomposition::SplitK(parts) => self.configuration.tiles[parts],
-            Decomposition::DataParallel | Decomposition::StreamK(_) => 1,
+            _ => 1,
         }
     }
 
@@ -184,7 +184,7 @@ impl Build {
     pub fn round(&self) -> u32 {
         match self.level.needs.decomposition {
             Decomposition::StreamK(blocks) => self.configuration.tiles[blocks],
-            Decomposition::DataParallel | Decomposition::SplitK(_) => 1,
+            _ => 1,
         }
     }
 }

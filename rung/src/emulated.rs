@@ -1,14 +1,15 @@
 //! The product on the emulator: counts, faults, and no time.
 
-use emulator::{Argument, Buffer, DeviceError, FaultKind, Launch, LaunchError, Module, PtxError};
+use emulator::{Argument, Buffer, DeviceError, FaultKind, Launch, LaunchError, Module, PtxError, TensorMapError};
 
 use crate::error::Error;
 use crate::facts::{Extras, Facts, Ran};
 use crate::level::LaunchShape;
+use crate::mapped::{MAP_BYTES, Mapped, Role};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 use crate::source::Source;
-use crate::task::{Operand, Task};
+use crate::task::{Operand, Task, mapped};
 
 /// What reports call this device.
 pub const NAME: &str = "emulator";
@@ -31,7 +32,7 @@ pub fn launch(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> R
     };
     let [a, b, c] = [upload("A", &problem.a)?, upload("B", &problem.b)?, upload("C", &problem.c)?];
 
-    let arguments: Vec<Argument> = task.operands.iter().map(|operand| argument(operand, [a, b, c])).collect();
+    let arguments = arguments(&task.operands, &mut device, [a, b, c].map(|buffer| (buffer, 0)))?;
     let LaunchShape { grid, block, .. } = task.launch;
     let how = Launch::new(grid, block)
         .dynamic_shared(task.dynamic_shared)
@@ -49,17 +50,45 @@ pub fn launch(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> R
     // ANCHOR_END: launch
 }
 
-/// An operand as the emulator takes it, with the buffers of A, B and C.
-pub fn argument(operand: &Operand, [a, b, c]: [Buffer; 3]) -> Argument {
-    match *operand {
-        Operand::A => Argument::Buffer(a),
-        Operand::B => Argument::Buffer(b),
-        Operand::C => Argument::Buffer(c),
-        Operand::U32(value) => Argument::U32(value),
-        Operand::U64(value) => Argument::U64(value),
-        Operand::F32(value) => Argument::F32(value),
-        Operand::F64(value) => Argument::F64(value),
+/// Operands as the emulator takes them, with the buffers of A, B and C and the bytes before the matrix in each.
+///
+/// # Errors
+/// [`Error::Usage`] where a level's box is beyond a limit of tensor maps.
+pub fn arguments(
+    operands: &[Operand],
+    device: &mut emulator::Device,
+    places: [(Buffer, u64); 3],
+) -> Result<Vec<Argument>, Error> {
+    let mut addresses = [0; 3];
+    for (address, (buffer, before)) in addresses.iter_mut().zip(places) {
+        *address = device.address(buffer).map_err(refused)? + before;
     }
+    let matrix = |role: Role| match role.of(places) {
+        (buffer, 0) => Argument::Buffer(buffer),
+        (buffer, before) => Argument::Within(buffer, before),
+    };
+    let argument = |operand: &Operand| {
+        Ok(match *operand {
+            Operand::A => matrix(Role::A),
+            Operand::B => matrix(Role::B),
+            Operand::C => matrix(Role::C),
+            Operand::U32(value) => Argument::U32(value),
+            Operand::U64(value) => Argument::U64(value),
+            Operand::F32(value) => Argument::F32(value),
+            Operand::F64(value) => Argument::F64(value),
+            Operand::Mapped => Argument::U32(mapped(operands, addresses)),
+            Operand::Map(map) => match map.description(map.role.of(addresses)) {
+                Some(description) => description.encode().map_err(|error| no_map(&map, &error))?.into(),
+                None => Argument::Bytes(vec![0; MAP_BYTES]),
+            },
+        })
+    };
+    operands.iter().map(argument).collect()
+}
+
+fn no_map(map: &Mapped, error: &TensorMapError) -> Error {
+    let message = format!("there is no tensor map of {:?}: {error}", map.role);
+    Error::usage(message, "the level's `boxes` say what its copies move")
 }
 
 fn unknown_ptx(error: PtxError) -> Error {

@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::dtype::{Dtype, Sum};
 use crate::form::{Layout, Specialization};
+use crate::mapped::{Role, TensorBox, TensorSwizzle};
 pub use crate::shape::Shape;
 use crate::source::Source;
 
@@ -75,6 +76,11 @@ pub enum Parameter {
     Alpha,
     /// The factor of C, of the sums' type.
     Beta,
+    /// The tensor map of a matrix as it is stored, with the box of [`Needs::boxes`]: a `__grid_constant__` structure of 128 bytes.
+    Map(Role),
+    /// Which matrices have a map that describes them, an `int`: bit 0 stands for A, 1 for B, 2 for C. Rows that are no multiple of 16
+    /// bytes apart cannot be described.
+    Mapped,
 }
 
 impl Parameter {
@@ -97,6 +103,19 @@ impl Parameter {
         Parameter::Alpha,
         Parameter::Beta,
     ];
+
+    /// The plain product's, behind the tensor maps of A and B.
+    pub const MAPPED: &[Parameter] = &[
+        Parameter::Map(Role::A),
+        Parameter::Map(Role::B),
+        Parameter::Mapped,
+        Parameter::A,
+        Parameter::B,
+        Parameter::C,
+        Parameter::M,
+        Parameter::N,
+        Parameter::K,
+    ];
 }
 
 /// How the tiles of C are divided among thread blocks.
@@ -109,6 +128,9 @@ pub enum Decomposition {
     /// The grid is whole rounds of blocks, as many as the tile size of this name says; those of the last round share its tiles, so
     /// that each has as many steps along K. Stream-K.
     StreamK(&'static str),
+    /// The grid is at most as many blocks as the tile size of this name says, in whole clusters. A cluster has tiles below each other,
+    /// one for each block, and goes on to others.
+    Persistent(&'static str),
 }
 
 /// What a kernel asks of the compiler, of the launch and of its tests beyond the usual.
@@ -125,6 +147,8 @@ pub struct Needs {
     pub shared: fn(&Configuration) -> u32,
     /// The kernel's parameters, in its order.
     pub parameters: &'static [Parameter],
+    /// The boxes that its tensor copies move, of A, B and C as they are stored.
+    pub boxes: fn(&Configuration) -> [TensorBox; 3],
     /// How the tiles of C are divided among thread blocks.
     pub decomposition: Decomposition,
     /// Whether it copies by `cp.async`, which the hardware counts under names of its own.
@@ -142,6 +166,7 @@ impl Needs {
         cluster: |_| Dim3::ONE,
         shared: |_| 0,
         parameters: Parameter::PLAIN,
+        boxes: |_| [TensorBox { rows: 1, columns: 1, swizzle: TensorSwizzle::None }; 3],
         decomposition: Decomposition::DataParallel,
         asynchronous_copies: false,
         awkward: |_, _| Vec::new(),
@@ -314,7 +339,7 @@ impl Level {
 
     /// Whether it takes factors, leading dimensions, and B as N × K.
     pub fn takes_any_form(&self) -> bool {
-        self.needs.parameters == Parameter::ANY_FORM
+        Parameter::ANY_FORM.iter().all(|parameter| self.needs.parameters.contains(parameter))
     }
 
     /// The kernel's text and path.

@@ -5,6 +5,7 @@
 //! - [`shape`]: the sizes of a product, [`form`]: its factors, and how matrices lie in memory
 //! - [`dtype`]: the types of a product; [`element`]: of a matrix's elements; [`matrix`]: bytes with a type
 //! - [`build`]: a level in one configuration; [`plan`]: what it launches for a problem, [`task`]: all that a device needs
+//! - [`mapped`]: what tensor maps say of matrices
 //! - [`asked`]: names that a person or a program gives
 //! - [`problem`]: sizes and their limits, A and B
 //! - [`kernel`]: shipped PTX, and what is asked of a compiler where it is not
@@ -34,6 +35,7 @@ pub mod form;
 pub mod judge;
 pub mod kernel;
 pub mod level;
+pub mod mapped;
 pub mod matrix;
 pub mod plan;
 pub mod problem;
@@ -54,5 +56,6 @@ pub use error::Error;
 pub use level::{
     Configuration, Decomposition, LaunchShape, Level, Needs, Parameter, Shape, Tile, Tiles, Types, Variant,
 };
+pub use mapped::{Role, TensorBox, TensorSwizzle};
 pub use plan::Plan;
 pub use source::Source;

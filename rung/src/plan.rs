@@ -3,11 +3,13 @@
 use emulator::Dim3;
 
 use crate::build::Build;
+use crate::dtype::Dtype;
 use crate::element::Element;
 use crate::error::Error;
-use crate::form::Form;
+use crate::form::{Form, Layout};
 use crate::kernel::Kernel;
 use crate::level::{LaunchShape, Parameter, Shape};
+use crate::mapped::{Mapped, Role};
 use crate::problem::Limits;
 use crate::task::{Operand, Task};
 
@@ -34,13 +36,13 @@ impl Build {
     }
 
     /// The kernel's arguments for a problem that it can do, in its order.
-    pub fn operands(&self, shape: &Shape, form: &Form) -> impl Iterator<Item = Operand> {
+    pub fn operands(&self, shape: &Shape, form: &Form) -> Vec<Operand> {
         let (Shape { m, n, k }, Form { alpha, beta, .. }) = (*shape, *form);
         // Within the limits of an `int`, which a plan checks.
         let [lda, ldb, ldc] = form.leading(shape).map(|leading| leading as u32);
         let double = self.configuration.dtype.sum == Element::F64;
-        let factor = move |factor: f64| if double { Operand::F64(factor) } else { Operand::F32(factor as f32) };
-        self.level.needs.parameters.iter().map(move |parameter| match parameter {
+        let factor = |factor: f64| if double { Operand::F64(factor) } else { Operand::F32(factor as f32) };
+        let operand = |parameter: &Parameter| match parameter {
             Parameter::A => Operand::A,
             Parameter::B => Operand::B,
             Parameter::C => Operand::C,
@@ -52,7 +54,26 @@ impl Build {
             Parameter::Ldc => Operand::U32(ldc),
             Parameter::Alpha => factor(alpha),
             Parameter::Beta => factor(beta),
-        })
+            Parameter::Map(role) => Operand::Map(self.mapped(*role, shape, form)),
+            Parameter::Mapped => Operand::Mapped,
+        };
+        self.level.needs.parameters.iter().map(operand).collect()
+    }
+
+    /// A matrix as its tensor map is to say it.
+    fn mapped(&self, role: Role, shape: &Shape, form: &Form) -> Mapped {
+        let Shape { m, n, k } = *shape;
+        let b = if form.layout == Layout::Rows { (k, n) } else { (n, k) };
+        let (rows, columns) = role.of([(m, k), b, (m, n)]);
+        let Dtype { input, output, .. } = self.configuration.dtype;
+        Mapped {
+            role,
+            element: role.of([input, input, output]),
+            rows,
+            columns,
+            leading: role.of(form.leading(shape)),
+            tensor_box: role.of((self.level.needs.boxes)(&self.configuration)),
+        }
     }
 
     /// Its plan for a product in a form.
@@ -101,7 +122,7 @@ impl<'a> Plan<'a> {
             source: level.source(),
             launch: self.launch,
             dynamic_shared: self.build.dynamic_shared(),
-            operands: self.build.operands(&self.shape, &self.form).collect(),
+            operands: self.build.operands(&self.shape, &self.form),
             sum: level.sum(configuration.dtype),
         }
     }

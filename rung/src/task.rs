@@ -4,6 +4,7 @@ use crate::check::Method;
 use crate::dtype::Sum;
 use crate::kernel::Kernel;
 use crate::level::LaunchShape;
+use crate::mapped::Mapped;
 use crate::source::Source;
 
 /// A launch of a kernel: all that a device needs beside the matrices.
@@ -47,4 +48,16 @@ pub enum Operand {
     F32(f32),
     /// A double.
     F64(f64),
+    /// The tensor map of a matrix, 128 bytes; zeros where no map can describe it.
+    Map(Mapped),
+    /// A 32-bit integer: which of the matrices among these operands have a map that describes them. Bit 0 stands for A, 1 for B, 2 for C.
+    Mapped,
+}
+
+/// The value of [`Operand::Mapped`], for matrices at these addresses.
+pub fn mapped(operands: &[Operand], addresses: [u64; 3]) -> u32 {
+    operands.iter().fold(0, |mask, operand| match operand {
+        Operand::Map(map) if map.description(map.role.of(addresses)).is_some() => mask | 1 << map.role as u32,
+        _ => mask,
+    })
 }

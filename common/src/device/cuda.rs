@@ -135,9 +135,10 @@ impl Gpu {
         let config = config(&task.launch, task.dynamic_shared);
         // ANCHOR: launch
         let addresses = [&a, &b, &c].map(|matrix| DevicePtr::<u8>::device_ptr(matrix, &self.stream).0);
+        let arguments = ffi::Arguments::new(&task.operands, addresses);
+        let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
         let run = || {
-            let operands = task.operands.iter().copied();
-            let launched = ffi::launch(&self.stream, &function, config, addresses, operands);
+            let launched = ffi::launch(&self.stream, &function, config, &arguments);
             launched.map_err(|e| failed("running the kernel", e))
         };
         run()?;

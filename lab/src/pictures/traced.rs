@@ -3,7 +3,8 @@
 use common::device::Operand;
 use common::kernel::{Kernel, nvrtc};
 use common::{Build, Configuration, Dtype, Error, LaunchShape, Level, Shape};
-use emulator::{AccessKind, Argument, Device, Dim3, LaneAccess, Launch, Memory, Module, TracedAccess};
+use emulator::{AccessKind, Device, Dim3, LaneAccess, Launch, Memory, Module, TracedAccess};
+use rung::emulated;
 
 /// Bytes of an element: the pictures are of f32, but where they say so.
 pub const ELEMENT: u64 = 4;
@@ -67,19 +68,10 @@ pub fn trace(
     let mut zeros = |name: &str, rows: u32, columns: u32| {
         let zeros = vec![0; (ELEMENT * u64::from(rows) * u64::from(columns)) as usize];
         let buffer = device.alloc(name, zeros.len());
-        device.write(buffer, &zeros).map(|()| Argument::Buffer(buffer)).map_err(|e| fault(e.to_string()))
+        device.write(buffer, &zeros).map(|()| buffer).map_err(|e| fault(e.to_string()))
     };
     let (a, b, c) = (zeros("A", m, k)?, zeros("B", k, n)?, zeros("C", m, n)?);
-    let argument = |operand: &Operand| match *operand {
-        Operand::A => a.clone(),
-        Operand::B => b.clone(),
-        Operand::C => c.clone(),
-        Operand::U32(value) => Argument::U32(value),
-        Operand::U64(value) => Argument::U64(value),
-        Operand::F32(value) => Argument::F32(value),
-        Operand::F64(value) => Argument::F64(value),
-    };
-    let arguments: Vec<Argument> = operands.iter().map(argument).collect();
+    let arguments = emulated::arguments(operands, &mut device, [a, b, c].map(|buffer| (buffer, 0)))?;
     let trace = device.trace(&program, launch, &arguments, wanted).map_err(|e| fault(e.to_string()))?;
     Ok(trace.accesses)
 }
