@@ -1,0 +1,3 @@
+//! What every level must hold.
+
+harness::level_tests!(level12_warpgroup::LEVEL);

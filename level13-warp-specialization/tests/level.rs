@@ -1,0 +1,3 @@
+//! What every level must hold.
+
+harness::level_tests!(level13_warp_specialization::LEVEL);

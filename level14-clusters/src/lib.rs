@@ -1,0 +1,111 @@
+//! Level 14: clusters of persistent blocks.
+
+use rung::{
+    Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Role, Target, TensorBox, TensorSwizzle,
+    Tile, Types,
+};
+
+/// Tile sizes that are shipped, the default first.
+const TILES: &[&[u32]] = &[&[128, 256, 4, 2, 132], &[64, 128, 7, 2, 132], &[128, 64, 7, 1, 132]];
+/// Those for sums that stay f32.
+const WIDE: &[&[u32]] = &[TILES[0], TILES[1]];
+
+/// Sixteen products and the sum so far at once.
+const fn half(input: Element, output: Element) -> Types {
+    Types::usual(Dtype::of(input, Element::F32, output)).cut(16, 25, 24)
+}
+
+/// Elements of a step along K: 128 bytes.
+const BK: u32 = 64;
+
+/// The level: kernel, tile sizes, launch, and what is shipped compiled.
+pub static LEVEL: Level = Level {
+    number: 14,
+    name: "level14-clusters",
+    title: "clusters of persistent blocks",
+    idea: "neighbours fetch what they share once, and go on to the next tile while the last one leaves",
+    from: Some("level13-warp-specialization"),
+    path: "level14-clusters/kernel.cu",
+    source: include_str!("../kernel.cu"),
+    entry: "gemm_clusters",
+    variants: &[],
+    tiles: &[("BM", 128), ("BN", 256), ("STAGES", 4), ("CLUSTER", 2), ("BLOCKS", 132)],
+    types: &[
+        half(Element::Bf16, Element::Bf16).shipping(TILES),
+        half(Element::Bf16, Element::F32).shipping(WIDE),
+        half(Element::F16, Element::F16).shipping(TILES),
+        half(Element::F16, Element::F32).shipping(WIDE),
+    ],
+    shipped: &[],
+    space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[3, 4, 5, 6, 7, 8]), ("CLUSTER", &[1, 2])],
+    ptx: &[
+        include_str!("../ptx/128x256x4x2x132-bf16.ptx"),
+        include_str!("../ptx/64x128x7x2x132-bf16.ptx"),
+        include_str!("../ptx/128x64x7x1x132-bf16.ptx"),
+        include_str!("../ptx/128x256x4x2x132-bf16-f32.ptx"),
+        include_str!("../ptx/64x128x7x2x132-bf16-f32.ptx"),
+        include_str!("../ptx/128x256x4x2x132-bf16-nk.ptx"),
+        include_str!("../ptx/128x256x4x2x132-bf16-added.ptx"),
+        include_str!("../ptx/128x256x4x2x132-bf16-nk-added.ptx"),
+        include_str!("../ptx/128x256x4x2x132-bf16-f32-nk.ptx"),
+        include_str!("../ptx/128x256x4x2x132-bf16-f32-added.ptx"),
+        include_str!("../ptx/128x256x4x2x132-bf16-f32-nk-added.ptx"),
+        include_str!("../ptx/128x256x4x2x132-f16.ptx"),
+        include_str!("../ptx/64x128x7x2x132-f16.ptx"),
+        include_str!("../ptx/128x64x7x1x132-f16.ptx"),
+        include_str!("../ptx/128x256x4x2x132-f16-f32.ptx"),
+        include_str!("../ptx/64x128x7x2x132-f16-f32.ptx"),
+        include_str!("../ptx/128x256x4x2x132-f16-nk.ptx"),
+        include_str!("../ptx/128x256x4x2x132-f16-added.ptx"),
+        include_str!("../ptx/128x256x4x2x132-f16-nk-added.ptx"),
+        include_str!("../ptx/128x256x4x2x132-f16-f32-nk.ptx"),
+        include_str!("../ptx/128x256x4x2x132-f16-f32-added.ptx"),
+        include_str!("../ptx/128x256x4x2x132-f16-f32-nk-added.ptx"),
+    ],
+    // ANCHOR: launch
+    launch: |shape, tiles| {
+        let [bm, bn, cluster, blocks] = ["BM", "BN", "CLUSTER", "BLOCKS"].map(|name| tiles[name]);
+        let clusters = shape.n.div_ceil(bn).saturating_mul(shape.m.div_ceil(bm * cluster));
+        LaunchShape {
+            grid: Dim3::xy(clusters.min(blocks / cluster) * cluster, 1),
+            block: Dim3::xy((bm / 64 + 1) * 128, 1),
+            tile: Tile { m: bm, n: bn, k: BK },
+        }
+    },
+    // ANCHOR_END: launch
+    needs: Needs {
+        architecture: Target::only(90),
+        cluster: |tiles| Dim3::xy(tiles["CLUSTER"], 1),
+        parameters: &[
+            Parameter::Map(Role::A),
+            Parameter::Map(Role::B),
+            Parameter::Map(Role::C),
+            Parameter::Mapped,
+            Parameter::A,
+            Parameter::B,
+            Parameter::C,
+            Parameter::M,
+            Parameter::N,
+            Parameter::K,
+            Parameter::Lda,
+            Parameter::Ldb,
+            Parameter::Ldc,
+            Parameter::Alpha,
+            Parameter::Beta,
+        ],
+        decomposition: Decomposition::Persistent("BLOCKS"),
+        boxes: |c| {
+            let of = |rows, columns| TensorBox { rows, columns, swizzle: TensorSwizzle::B128 };
+            let b = match c.specialization.layout {
+                rung::form::Layout::Rows => BK,
+                rung::form::Layout::Columns => c.tiles["BN"] / c.tiles["CLUSTER"],
+            };
+            [of(c.tiles["BM"], BK), of(b, BK), of(64, 128 / c.dtype.output.bytes() as u32)]
+        },
+        shared: |c| {
+            let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
+            stages * ((bm + bn) * BK * 2 + 16) + bm / 64 * 2 * 64 * 128
+        },
+        ..Needs::USUAL
+    },
+};
