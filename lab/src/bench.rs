@@ -3,6 +3,7 @@
 
 use common::check::{Check, Method, Reference};
 use common::device::Device;
+use common::device::turns::{Contender, in_turns};
 use common::device::vendor::Vendor;
 use common::dtype::Sum;
 use common::kernel::{Kernel, nvrtc};
@@ -22,6 +23,9 @@ use crate::row::{Kind, Row};
 const COUNTED: u32 = 256;
 /// Products that the loop on one core sums at most: as many as 2048 x 2048 x 2048 has, half a minute's work.
 const SERIAL: u64 = 1 << 33;
+
+/// The fastest kernels of a problem that are timed again, in turns with cuBLAS.
+pub const RIVALS: usize = 4;
 
 /// A problem with its product.
 pub struct Bench<'a> {
@@ -172,6 +176,41 @@ impl<'a> Bench<'a> {
             }
         }
         Some(row)
+    }
+
+    /// Times cuBLAS and the fastest of these builds again, in turns, and puts what comes of it into their rows: of what is close, a
+    /// comparison of times that were taken one after the other says more of the card's warmth than of the kernels.
+    pub fn in_turns(&self, rows: &mut [Row], builds: &[Build]) -> Result<(), Error> {
+        let Device::Cuda(gpu) = self.device else { return Ok(()) };
+        let Ok(vendor) = Vendor::find(gpu) else { return Ok(()) };
+        let Some(first) = rows.iter().position(|row| row.is_vendor() && row.is_right()) else { return Ok(()) };
+        let build = |row: &Row| {
+            builds.iter().find(|b| row.kernel == b.name() && row.tiles == b.configuration.tiles.to_string())
+        };
+        let mut rivals: Vec<(usize, &Build)> = rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.is_right())
+            .filter_map(|(n, r)| Some((n, build(r)?)))
+            .collect();
+        rivals.sort_by(|(a, _), (b, _)| rows[*a].ms.unwrap_or(f64::MAX).total_cmp(&rows[*b].ms.unwrap_or(f64::MAX)));
+        rivals.truncate(RIVALS);
+        let mut places = vec![first];
+        let mut contenders = vec![Contender::vendor(gpu, &vendor, &self.problem)?];
+        for (place, build) in rivals {
+            let kernel = Kernel::obtain(build, self.options.gpu.sm(), nvrtc::find)?;
+            let plan = build.plan(self.problem.shape)?;
+            contenders.push(Contender::kernel(gpu, &plan.task(&kernel), &self.problem)?);
+            places.push(place);
+        }
+        for (place, timing) in places.into_iter().zip(in_turns(gpu, &contenders, &self.problem)?) {
+            rows[place].timing(&timing);
+        }
+        let vendors = rows[first].ms;
+        for row in rows {
+            row.of_vendor = vendors.and_then(|vendors| Some(vendors / row.ms?)).filter(|_| row.is_right());
+        }
+        Ok(())
     }
 
     /// The row of the plain triple loop on this machine's CPU; nothing for a problem that would take it minutes.

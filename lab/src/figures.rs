@@ -12,7 +12,7 @@ use crate::cards;
 use crate::instructions;
 use crate::lessons::{self, Waits};
 use crate::markdown::{MADE, markdown};
-use crate::measure::Record;
+use crate::measure::{Earlier, Record};
 use crate::output::print;
 use crate::pictures;
 use crate::plot::{Plot, picture};
@@ -223,16 +223,27 @@ fn fastest(rows: &[&Row]) -> String {
     markdown(&lines, 3)
 }
 
+/// Which types were measured in an earlier run, and when.
+fn earlier(record: &Record) -> String {
+    let of = |run: &Earlier| {
+        let dtypes: Vec<String> = run.dtypes.iter().map(Dtype::to_string).collect();
+        let day = run.date.split('T').next().unwrap_or_default();
+        format!(" ({} in another run, {day}, commit {})", dtypes.join(", "), run.commit)
+    };
+    record.earlier.iter().map(of).collect()
+}
+
 /// Where the numbers are from, so that they can be believed or not.
 fn origin(record: &Record) -> String {
     let known = |version: &Option<String>| version.clone().unwrap_or_else(|| "unknown".to_string());
     format!(
-        "{}, driver {}, CUDA {}, cuBLAS {}, {}; {}.\ncuBLAS: {}.\n",
+        "{}, driver {}, CUDA {}, cuBLAS {}, {}{}; {}.\ncuBLAS: {}.\n",
         record.gpu,
         known(&record.driver),
         known(&record.cuda),
         known(&record.cublas),
         record.date.split('T').next().unwrap_or_default(),
+        earlier(record),
         record.l2_policy,
         record.math
     )

@@ -1,6 +1,7 @@
 //! `lab measure`: all levels on a GPU, over sizes and shapes, with all that is needed to believe a row, in one file.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -25,7 +26,7 @@ const LARGE: u64 = 4096 * 4096 * 4096;
 /// All levels on a GPU, over sizes and shapes, into a file that says what is needed to believe it
 #[derive(Debug, Clone, Args)]
 pub struct Measure {
-    /// The file; or a folder, where the file is named after the GPU
+    /// The file; or a folder, where the file is named after the GPU. What it holds in other types is kept
     #[arg(long, value_name = "FILE", default_value = ".")]
     out: PathBuf,
     /// Element types
@@ -60,7 +61,21 @@ pub struct Record {
     pub date: String,
     pub command: String,
     pub complete: bool,
+    /// Earlier runs of which rows are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Earlier>,
     pub rows: Vec<Row>,
+}
+
+/// An earlier run on the same GPU, in other types.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Earlier {
+    pub dtypes: Vec<Dtype>,
+    pub commit: String,
+    pub date: String,
+    pub timing: String,
+    pub state_before: Option<String>,
+    pub state_after: Option<String>,
 }
 
 impl Record {
@@ -80,6 +95,7 @@ pub fn run(measure: &Measure) -> Result<ExitCode, Error> {
     let Device::Cuda(gpu) = &device else { return Err(Error::usage("no CUDA device", "measure on a GPU")) };
     let file = if measure.out.is_dir() { measure.out.join(file_name(gpu.name())) } else { measure.out.clone() };
     let mut record = start(gpu, measure);
+    keep_others(&mut record, &file, &measure.dtypes)?;
     save(&record, &file)?;
     let shapes = measure.at.shapes();
     for &dtype in &measure.dtypes {
@@ -104,7 +120,13 @@ fn point(device: &Device, shape: Shape, dtype: Dtype, record: &mut Record) -> Re
     let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
     let mut takers = builds(&LEVELS, dtype, true)?;
     takers.retain(|build| work <= LARGE || build.is_first_variant());
+    let mut rows = Vec::new();
     bench.rows(&takers, true, false, &mut |row| {
+        rows.push(row);
+        Ok(())
+    })?;
+    bench.in_turns(&mut rows, &takers)?;
+    for row in rows {
         record.ptx_by.extend(row.ptx_by.clone());
         record.ptx_by.sort();
         record.ptx_by.dedup();
@@ -112,8 +134,37 @@ fn point(device: &Device, shape: Shape, dtype: Dtype, record: &mut Record) -> Re
             record.cublas = row.kernel.strip_prefix("cuBLAS ").map(str::to_string);
         }
         record.rows.push(row);
-        Ok(())
-    })
+    }
+    Ok(())
+}
+
+/// What another run measured on the same GPU in types that this one leaves alone. A file that is there and no record is an error.
+fn keep_others(record: &mut Record, file: &Path, dtypes: &[Dtype]) -> Result<(), Error> {
+    let Ok(text) = fs::read_to_string(file) else { return Ok(()) };
+    let before: Record = serde_json::from_str(&text).map_err(|error| {
+        Error::usage(format!("{} is no record: {error}", file.display()), "name another file, or move this one away")
+    })?;
+    if before.gpu != record.gpu {
+        let message = format!("{} is the record of another GPU, {}", file.display(), before.gpu);
+        return Err(Error::usage(message, "name another file"));
+    }
+    let kept = |dtype: &Dtype| !dtypes.contains(dtype);
+    record.rows = before.rows.into_iter().filter(|row| kept(&row.dtype)).collect();
+    let mut held: Vec<Dtype> = record.rows.iter().map(|row| row.dtype).collect();
+    held.dedup();
+    if !held.is_empty() {
+        record.peaks.extend(before.peaks.into_iter().filter(|(dtype, _)| kept(dtype)));
+        record.ptx_by.extend(before.ptx_by);
+        record.earlier = before.earlier;
+        record.earlier.iter_mut().for_each(|run| run.dtypes.retain(|dtype| kept(dtype)));
+        let of_earlier = |dtype: &Dtype, earlier: &[Earlier]| earlier.iter().any(|run| run.dtypes.contains(dtype));
+        let dtypes: Vec<Dtype> = held.into_iter().filter(|dtype| !of_earlier(dtype, &record.earlier)).collect();
+        let (state_before, state_after) = (before.state_before, before.state_after);
+        let (commit, date, timing) = (before.commit, before.date, before.timing);
+        record.earlier.push(Earlier { dtypes, commit, date, timing, state_before, state_after });
+        record.earlier.retain(|run| !run.dtypes.is_empty());
+    }
+    Ok(())
 }
 
 fn start(gpu: &Gpu, measure: &Measure) -> Record {
@@ -141,6 +192,7 @@ fn start(gpu: &Gpu, measure: &Measure) -> Record {
         date: now(),
         command: "lab measure".to_string(),
         complete: false,
+        earlier: Vec::new(),
         rows: Vec::new(),
     }
 }

@@ -8,6 +8,8 @@ use std::time::SystemTime;
 use common::{Error, timing};
 use serde::Serialize;
 
+use crate::bench::RIVALS;
+
 /// Clocks, temperature and power, as `nvidia-smi` says them.
 pub fn state() -> Option<String> {
     nvidia_smi("clocks.sm,clocks.max.sm,clocks.mem,temperature.gpu,power.draw,power.limit,pstate")
@@ -49,10 +51,13 @@ pub fn now() -> String {
 /// How times were taken.
 pub fn timing() -> String {
     format!(
-        "single launches between CUDA events, after a warm-up of {} ms; at least {} launches; ms is the median, spread \
-         the distance of the 90th from the 10th percentile relative to it; inputs are random reals",
+        "single launches between CUDA events, after a warm-up of {} ms; at least {} launches; cuBLAS and the {} fastest \
+         kernels of a problem in turns, {} rounds; ms is the median, spread the distance of the 90th from the 10th \
+         percentile relative to it; inputs are random reals",
         timing::WARM_UP.as_millis(),
-        timing::BATCH
+        timing::BATCH,
+        RIVALS,
+        timing::ROUNDS
     )
 }
 

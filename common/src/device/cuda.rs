@@ -11,7 +11,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 use cudarc::driver::sys::cudaError_enum as Status;
-use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DevicePtr, DriverError, LaunchConfig};
+use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig};
 use rung::facts::{Facts, Ran, Resources};
 use rung::matrix::Matrix;
 use rung::problem::Problem;
@@ -128,27 +128,34 @@ impl Gpu {
         time: bool,
     ) -> Result<Ran, Error> {
         let resources = self.resources(&function, task, ptxas).map_err(|e| failed("asking for resources", e))?;
-        let upload =
-            |matrix: &Matrix| self.stream.clone_htod(matrix.bytes()).map_err(|e| failed("copying the matrices", e));
-        let [a, b, c] = [upload(&problem.a)?, upload(&problem.b)?, upload(&problem.c)?];
-
-        let config = config(&task.launch, task.dynamic_shared);
-        // ANCHOR: launch
-        let addresses = [&a, &b, &c].map(|matrix| DevicePtr::<u8>::device_ptr(matrix, &self.stream).0);
-        let arguments = ffi::Arguments::new(&task.operands, addresses);
-        let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
-        let run = || {
-            let launched = ffi::launch(&self.stream, &function, config, &arguments);
-            launched.map_err(|e| failed("running the kernel", e))
-        };
+        let operands = Operands::of(self, problem)?;
+        let run = self.launcher(&function, task, &operands)?;
         run()?;
         self.stream.synchronize().map_err(|e| failed("running the kernel", e))?;
-        let product = self.stream.clone_dtoh(&c).and_then(|c| self.stream.synchronize().map(|()| c));
-        let product = product.map_err(|e| failed("copying C back", e))?;
-        // ANCHOR_END: launch
+        let product = operands.product(self)?;
 
         let timing = if time { Some(self.times(&problem.shape, problem.dtype, run)?) } else { None };
         Ok(Ran { c: problem.c.with_bytes(product), facts: Facts::Cuda { resources, timing } })
+    }
+
+    /// What launches a kernel with these matrices, again and again.
+    pub(super) fn launcher<'a>(
+        &'a self,
+        function: &CudaFunction,
+        task: &Task,
+        operands: &Operands,
+    ) -> Result<impl Fn() -> Result<(), Error> + use<'a>, Error> {
+        self.allow_shared(function, task).map_err(|e| failed("asking for shared memory", e))?;
+        let function = function.clone();
+        // ANCHOR: launch
+        let config = config(&task.launch, task.dynamic_shared);
+        let arguments = ffi::Arguments::new(&task.operands, operands.addresses(self));
+        let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
+        Ok(move || {
+            let launched = ffi::launch(&self.stream, &function, config, &arguments);
+            launched.map_err(|e| failed("running the kernel", e))
+        })
+        // ANCHOR_END: launch
     }
 
     /// Times of single runs, each between two events. A batch is submitted before any of its times is
@@ -159,30 +166,33 @@ impl Gpu {
         dtype: Dtype,
         run: impl Fn() -> Result<(), Error>,
     ) -> Result<Timing, Error> {
-        let driver = |e: DriverError| failed("timing", e);
-        let event = || self.context.new_event(Some(CU_EVENT_DEFAULT)).map_err(driver);
         let began = Instant::now();
         while began.elapsed() < timing::WARM_UP {
             run()?;
-            self.stream.synchronize().map_err(driver)?;
+            self.stream.synchronize().map_err(|e| failed("timing", e))?;
         }
         let mut milliseconds = Vec::new();
-        // ANCHOR: times
         while timing::wants_more(&milliseconds) {
-            let mut batch = Vec::new();
-            for _ in 0..timing::BATCH {
-                let (start, end) = (event()?, event()?);
-                start.record(&self.stream).map_err(driver)?;
-                run()?;
-                end.record(&self.stream).map_err(driver)?;
-                batch.push((start, end));
-            }
-            for (start, end) in batch {
-                milliseconds.push(f64::from(start.elapsed_ms(&end).map_err(driver)?));
-            }
+            milliseconds.extend(self.timed(&run, timing::BATCH)?);
         }
-        // ANCHOR_END: times
         Ok(Timing::of(milliseconds, shape, self.peak(dtype)))
+    }
+
+    /// Milliseconds of so many runs.
+    pub(super) fn timed(&self, run: &dyn Fn() -> Result<(), Error>, runs: usize) -> Result<Vec<f64>, Error> {
+        let driver = |e: DriverError| failed("timing", e);
+        let event = || self.context.new_event(Some(CU_EVENT_DEFAULT)).map_err(driver);
+        // ANCHOR: times
+        let mut batch = Vec::new();
+        for _ in 0..runs {
+            let (start, end) = (event()?, event()?);
+            start.record(&self.stream).map_err(driver)?;
+            run()?;
+            end.record(&self.stream).map_err(driver)?;
+            batch.push((start, end));
+        }
+        batch.iter().map(|(start, end)| Ok(f64::from(start.elapsed_ms(end).map_err(driver)?))).collect()
+        // ANCHOR_END: times
     }
 
     /// What the kernel needs.
@@ -200,6 +210,34 @@ impl Gpu {
             warps_per_sm: blocks_per_sm * threads.div_ceil(32),
             max_warps_per_sm: max_threads as u32 / 32,
         })
+    }
+}
+
+/// A problem's matrices on a GPU.
+#[derive(Debug)]
+pub(super) struct Operands {
+    a: CudaSlice<u8>,
+    b: CudaSlice<u8>,
+    c: CudaSlice<u8>,
+}
+
+impl Operands {
+    /// Copies of them.
+    pub(super) fn of(gpu: &Gpu, problem: &Problem) -> Result<Operands, Error> {
+        let upload =
+            |matrix: &Matrix| gpu.stream.clone_htod(matrix.bytes()).map_err(|e| failed("copying the matrices", e));
+        Ok(Operands { a: upload(&problem.a)?, b: upload(&problem.b)?, c: upload(&problem.c)? })
+    }
+
+    /// Where A, B and C begin.
+    pub(super) fn addresses(&self, gpu: &Gpu) -> [u64; 3] {
+        [&self.a, &self.b, &self.c].map(|matrix| DevicePtr::<u8>::device_ptr(matrix, &gpu.stream).0)
+    }
+
+    /// C as it is now, when all is done that was submitted.
+    pub(super) fn product(&self, gpu: &Gpu) -> Result<Vec<u8>, Error> {
+        let product = gpu.stream.clone_dtoh(&self.c).and_then(|c| gpu.stream.synchronize().map(|()| c));
+        product.map_err(|e| failed("copying C back", e))
     }
 }
 

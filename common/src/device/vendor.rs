@@ -11,7 +11,7 @@ use rung::matrix::{Matrix, Scalar};
 use rung::problem::Problem;
 use rung::{Dtype, Error, Shape};
 
-use super::cuda::{Gpu, failed};
+use super::cuda::{Gpu, Operands, failed};
 use crate::ffi::Cublas;
 use crate::libraries::{files_starting_with, folders};
 use crate::timing::Timing;
@@ -77,21 +77,21 @@ impl<'a> Vendor<'a> {
         product.map_err(|why| Error::usage(why, "check sizes and leading dimensions"))
     }
 
+    /// The same, of matrices at these addresses.
+    pub(super) fn submit(&self, dtype: Dtype, shape: &Shape, form: &Form, matrices: [u64; 3]) -> Result<(), Error> {
+        let product = self.cublas.gemm(dtype, shape, form, matrices);
+        product.map_err(|why| Error::usage(why, "`--no-vendor` leaves cuBLAS out"))
+    }
+
     /// alpha·A·B + beta·C, and the times of repeated calls if asked for. What fp8 takes is not here: cuBLAS multiplies it by another call.
     pub fn multiply(&self, problem: &Problem, time: bool) -> Result<(Matrix, Option<Timing>), Error> {
-        let (gpu, stream) = (self.gpu, self.gpu.stream());
-        let upload = |matrix: &Matrix| stream.clone_htod(matrix.bytes()).map_err(|e| failed("copying the matrices", e));
-        let (a, b, c) = (upload(&problem.a)?, upload(&problem.b)?, upload(&problem.c)?);
-        let run = || {
-            let pointer = |matrix| DevicePtr::<u8>::device_ptr(matrix, stream).0;
-            let product =
-                self.cublas.gemm(problem.dtype, &problem.shape, &problem.form, [pointer(&a), pointer(&b), pointer(&c)]);
-            product.map_err(|why| Error::usage(why, "`--no-vendor` leaves cuBLAS out"))
-        };
+        let gpu = self.gpu;
+        let operands = Operands::of(gpu, problem)?;
+        let addresses = operands.addresses(gpu);
+        let run = || self.submit(problem.dtype, &problem.shape, &problem.form, addresses);
         run()?;
-        stream.synchronize().map_err(|e| failed("running cuBLAS", e))?;
-        let product = stream.clone_dtoh(&c).and_then(|c| stream.synchronize().map(|()| c));
-        let product = product.map_err(|e| failed("copying C back", e))?;
+        gpu.stream().synchronize().map_err(|e| failed("running cuBLAS", e))?;
+        let product = operands.product(gpu)?;
         let timing = if time { Some(gpu.times(&problem.shape, problem.dtype, run)?) } else { None };
         Ok((problem.c.with_bytes(product), timing))
     }
