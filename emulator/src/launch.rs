@@ -301,6 +301,7 @@ impl Device {
             lines,
             printed,
             unverified,
+            warnings: tally.warned.all(),
         }
     }
 }

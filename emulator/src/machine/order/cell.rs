@@ -167,6 +167,13 @@ impl Cell {
         self.records().filter(|record| record.writes()).max_by_key(|record| (record.chain, record.place))
     }
 
+    /// The accesses by which one of an agent may be doubtful: the last write behind which it reads, or the loads behind
+    /// which it writes.
+    pub fn doubtful(&self, now: Kind) -> impl Iterator<Item = &Record> {
+        let write = self.is_written().filter(|_| now == Kind::Read);
+        self.records().filter(move |record| now != Kind::Read && record.kind == Kind::Read).chain(write)
+    }
+
     fn handed_here(&self) -> Option<&HandedHere> {
         self.more.as_ref()?.handed.as_deref()
     }

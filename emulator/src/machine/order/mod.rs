@@ -19,7 +19,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use agents::Phases;
-pub(super) use agents::{Agent, Conflict, Then};
+pub(super) use agents::{Agent, Conflict, Doubts, Then};
 use cell::Cell;
 pub(super) use cell::{Access, Clash, Force, Kind, Record};
 use clock::Past;

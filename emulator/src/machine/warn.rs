@@ -1,0 +1,135 @@
+//! What is doubtful, noted and put into words. Of each pair of lines there is one warning: that of the first thread block,
+//! so that it does not depend on who runs which blocks.
+
+use std::collections::BTreeMap;
+
+use super::agents::{is_product, who};
+use super::block::Worker;
+use super::convict::place;
+use super::lanes::LANES;
+use super::mbarrier::Event;
+use super::order::Doubts;
+use super::warp::Warp;
+use crate::program::{Access, Program};
+use crate::{Site, Warning, WarningKind};
+
+/// By the lines of the second and of the first of the two.
+#[derive(Debug, Default)]
+pub(crate) struct Warned(BTreeMap<(Line, Line, WarningKind), Noted>);
+
+/// A file and a line; of PTX that names none, its own.
+type Line = (u32, u32);
+
+#[derive(Debug, Clone)]
+struct Noted {
+    /// The thread block that it is said of, by number.
+    block: u64,
+    /// The last that was counted.
+    last: Moment,
+    warning: Warning,
+}
+
+/// An instruction of a thread at one time: its block, how many warp instructions that had executed, the thread and the
+/// instruction.
+type Moment = (u64, u64, u32, u32);
+
+impl Warned {
+    pub fn add(&mut self, other: &Warned) {
+        for (key, noted) in &other.0 {
+            let Some(known) = self.0.get_mut(key) else {
+                self.0.insert(*key, noted.clone());
+                continue;
+            };
+            let count = known.warning.count + noted.warning.count;
+            if noted.block < known.block {
+                *known = noted.clone();
+            }
+            known.warning.count = count;
+        }
+    }
+
+    /// The warnings, by lines.
+    pub fn all(&self) -> Vec<Warning> {
+        self.0.values().take(Warning::MOST).map(|noted| noted.warning.clone()).collect()
+    }
+}
+
+fn line(program: &Program, at: u32) -> Line {
+    program.info.get(at as usize).map_or((u32::MAX, 0), |info| match info.line {
+        0 => (u32::MAX, info.ptx_line),
+        line => (info.file, line),
+    })
+}
+
+impl Worker<'_> {
+    /// An access of an agent, which a lane asked for, is doubtful.
+    #[cold]
+    pub(super) fn warn_of_doubts(&mut self, warp: &Warp, access: &Access, lane: u32, doubts: &Doubts) {
+        let grain = self.context.program.shared_grain;
+        for doubt in &doubts.0 {
+            let then = (u64::from(doubt.block), doubt.warp * LANES as u32 + doubt.lane, doubt.at);
+            let what = self.in_shared_words(doubt.cell * grain);
+            self.warn(doubt.kind, (warp, lane, access.at), then, &what);
+        }
+    }
+
+    /// A bulk copy tells a barrier of its own block, and no fence is behind its beginning.
+    #[cold]
+    pub(super) fn warn_of_init(&mut self, warp: &Warp, access: &Access, lane: usize, (at, init): (u32, Event)) {
+        let what = format!("the mbarrier {}", self.in_shared_words(at));
+        let then = (init.block, init.thread, init.at);
+        self.warn(WarningKind::UnfencedInit, (warp, lane as u32, access.at), then, &what);
+    }
+
+    fn warn(&mut self, kind: WarningKind, (warp, lane, at): (&Warp, u32, u32), then: (u64, u32, u32), what: &str) {
+        let program = self.context.program;
+        let (block, thread) = (self.acting(), warp.number * LANES as u32 + lane);
+        let now = (block, self.state.executed, thread, at);
+        let key = (line(program, at), line(program, then.2), kind);
+        let known = self.tally.warned.0.get_mut(&key).map(|known| {
+            known.warning.count += u64::from(known.last != now);
+            known.last = now;
+            (known.block, known.warning.count)
+        });
+        if known.is_some_and(|(first, _)| first <= block) {
+            return;
+        }
+        let (site, other) = (self.site_of(warp, lane, at), self.context.site(then.0, then.1, then.2));
+        let mut warning = in_words(kind, what, site, other);
+        warning.count = known.map_or(1, |(_, count)| count);
+        self.tally.warned.0.insert(key, Noted { block, last: now, warning });
+    }
+}
+
+fn in_words(kind: WarningKind, what: &str, site: Site, other: Site) -> Warning {
+    let [before, after] = [who(&other, &site), who(&site, &other)];
+    let [there, here] = [place(&other), place(&site)];
+    let product = is_product(&site);
+    let (message, party, hint) = match kind {
+        WarningKind::UnfencedReuse => (
+            format!(
+                "unfenced reuse of {what}: load by {before} at {there}, then written by a bulk copy of {after} at {here}, no proxy fence between"
+            ),
+            "the first of the two, a load:",
+            "some want `fence.proxy.async` behind the loads, before they are told of, or in the thread that copies; CUTLASS gives a stage back by an arrival alone",
+        ),
+        WarningKind::FenceOfTheReader => {
+            let reads = if product { "a product" } else { "a bulk copy" };
+            (
+                format!(
+                    "fence of the reader on {what}: store by {before} at {there}, then read by {reads} of {after} at {here}, the proxy fence between is of another thread than stored"
+                ),
+                "the first of the two, a store:",
+                "the usual order is store, `fence.proxy.async` by each thread that stored, then the barrier; a fence behind the barrier alone is said to be too late by some",
+            )
+        }
+        WarningKind::UnfencedInit => (
+            format!(
+                "unfenced init of {what}: initialised by {before} at {there}, told by a bulk copy of {after} at {here}, no fence between"
+            ),
+            "it is initialised here:",
+            "behind `mbarrier.init`, its thread executes `fence.mbarrier_init.release.cluster` or `fence.proxy.async`, then a barrier: so the manual and CUTLASS; Triton and ThunderKittens go without",
+        ),
+    };
+    Warning { kind, message, site, other: (party.to_string(), other), hint: hint.to_string(), count: 1 }
+}
