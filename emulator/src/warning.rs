@@ -74,11 +74,32 @@ impl Warning {
     /// Most warnings of a report: the first, by the lines of the second of the two.
     pub const MOST: usize = 32;
 
+    /// The message, and how often.
+    pub fn line(&self) -> String {
+        let times = if self.count > 1 { format!(" ({} times)", self.count) } else { String::new() };
+        format!("{}{times}", self.message)
+    }
+
     /// The warning as a person reads it, with the source lines that `source` finds by file and line.
     pub fn render(&self, source: &dyn Fn(&str, u32) -> Option<String>) -> String {
         let (what, other) = &self.other;
-        let times = if self.count > 1 { format!(" ({} times)", self.count) } else { String::new() };
-        written_out(&format!("{}{times}", self.message), &self.site, Some((what, other)), Some(&self.hint), source)
+        written_out(&self.line(), &self.site, Some((what, other)), Some(&self.hint), source)
+    }
+
+    /// Whether two are of one kind and of the same lines: the threads may depend on the order in which they ran.
+    pub fn is_like(&self, other: &Warning) -> bool {
+        let line = |site: &Site| (site.source.clone(), if site.source.is_none() { site.ptx_line } else { 0 });
+        let lines = |warning: &Warning| (warning.kind, line(&warning.site), line(&warning.other.1));
+        lines(self) == lines(other)
+    }
+
+    /// Adds to warnings those of another order of blocks and warps that are like none of them.
+    pub fn gather(all: &mut Vec<Warning>, more: &[Warning]) {
+        for warning in more {
+            if !all.iter().any(|known| known.is_like(warning)) {
+                all.push(warning.clone());
+            }
+        }
     }
 }
 

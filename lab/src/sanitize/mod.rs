@@ -32,7 +32,7 @@ use words::Words;
 /// Any kernel under the emulator's checks: races, bad addresses, memory that nobody wrote, barriers, endless loops
 ///
 /// Runs one or several launches on the CPU, in more than one order of their thread blocks, and says what is wrong, with the lines.
-/// Exit code 0: clean; 1: a fault, or something not as expected; 2: bad usage.
+/// Exit code 0: clean, with warnings of what the books do not agree about or without; 1: a fault, or something not as expected; 2: bad usage.
 ///
 /// An argument is a buffer (in:f32[4096]=random), a number (n:i32=4096, or 4096 as wide as the parameter), a buffer named
 /// before (in, or in+64 from its element 64 on), null, or a structure by value ({i32=3,f32=0.5,in}). A buffer holds zeros, ones,
@@ -144,7 +144,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     for order in Schedule::ALL {
         runs.push(execute::run(&plan, order, flags.instruction_limit)?);
     }
-    let faults = outcome::faults(&runs);
+    let (faults, warnings) = (outcome::faults(&runs), outcome::warnings(&runs));
     let differences = outcome::differences(&plan, &runs);
     let whole = runs.iter().find(|ran| ran.fault.is_none());
     let (mut buffers, mut expected, mut printed) = (Vec::new(), Vec::new(), Vec::new());
@@ -169,6 +169,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         launches,
         orders,
         faults,
+        warnings,
         unwritten,
         differences,
         buffers,
