@@ -114,6 +114,13 @@ fn argument(device: &mut Device, value: &Value, buffers: &[Option<Buffer>]) -> A
         let address = buffers[buffer].and_then(|buffer| device.address(buffer).ok()).unwrap_or_default();
         bytes[at..at + 8].copy_from_slice(&address.wrapping_add(offset).to_le_bytes());
     }
+    for (at, map) in &value.maps {
+        // That a map can be made of it was seen before; its buffer begins at a multiple of 16.
+        let address = buffers[map.buffer].and_then(|buffer| device.address(buffer).ok()).unwrap_or_default();
+        if let Some(map) = map.at(address) {
+            bytes[*at..at + map.bytes().len()].copy_from_slice(map.bytes());
+        }
+    }
     Argument::Bytes(bytes)
 }
 

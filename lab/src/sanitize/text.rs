@@ -38,7 +38,7 @@ pub fn text(outcome: &Outcome) -> String {
     for found in &outcome.warnings {
         let rendered = found.warning.render(&|file, line| lines.get(file, line));
         let which = which(outcome, found.launch);
-        let _ = writeln!(text, "\nwarning   {which}{}\nwarning: {}", names(&found.orders), rendered.trim_end());
+        let _ = writeln!(text, "\ndoubtful  {which}{}\nwarning: {}", names(&found.orders), rendered.trim_end());
     }
     for unwritten in &outcome.unwritten {
         let _ = writeln!(text, "\nerror: {}\nhint: {}", unwritten.line(), unwritten.hint());
