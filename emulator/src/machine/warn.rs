@@ -115,12 +115,13 @@ fn in_words(kind: WarningKind, what: &str, site: Site, other: Site) -> Warning {
         ),
         WarningKind::FenceOfTheReader => {
             let reads = if product { "a product" } else { "a bulk copy" };
+            let stores = if other.opcode.starts_with("cp.async") { "copy" } else { "store" };
             (
                 format!(
-                    "fence of the reader on {what}: store by {before} at {there}, then read by {reads} of {after} at {here}, the proxy fence between is of another thread than stored"
+                    "fence of the reader on {what}: {stores} by {before} at {there}, then read by {reads} of {after} at {here}, no proxy fence of the former before it told the latter"
                 ),
-                "the first of the two, a store:",
-                "the usual order is store, `fence.proxy.async` by each thread that stored, then the barrier; a fence behind the barrier alone is said to be too late by some",
+                "the first of the two:",
+                "CUTLASS has `fence.proxy.async` by each thread that stored, then the barrier; a fence behind the barrier alone, as Triton has it, some call too late",
             )
         }
         WarningKind::UnfencedInit => (

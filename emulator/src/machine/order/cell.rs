@@ -11,6 +11,8 @@ const MOST: usize = 48;
 const _: () = assert!(FEW + MOST <= u64::BITS as usize);
 /// Accesses for which there is room in the cell itself.
 const FEW: usize = 2;
+/// What `clusters::residency` says of memory rests on it.
+const _: () = assert!(size_of::<Cell>() <= 64 && size_of::<Record>() <= 28);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {

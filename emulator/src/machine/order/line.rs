@@ -7,6 +7,8 @@ use super::threads::Judge;
 
 /// Cells of a line.
 pub(crate) const LINE: usize = 16;
+/// What `clusters::residency` says of memory rests on it.
+const _: () = assert!(size_of::<Line>() <= 64);
 
 /// Lanes with as many cells each, one behind the other: the first lane, how far it is to the next, and the cells of
 /// each, as a power of two.

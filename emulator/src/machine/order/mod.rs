@@ -156,6 +156,12 @@ impl Clocks {
         }
     }
 
+    /// Thread blocks that have started and not ended, as far as they came to do something.
+    #[cfg(test)]
+    pub fn held(&self) -> usize {
+        self.aside.len() + usize::from(self.present.number != NOBODY)
+    }
+
     /// A thread block is about to do something.
     #[inline]
     pub fn enter(&mut self, block: u32) {
