@@ -134,3 +134,48 @@ fn in_words(kind: WarningKind, what: &str, site: Site, other: Site) -> Warning {
     };
     Warning { kind, message, site, other: (party.to_string(), other), hint: hint.to_string(), count: 1 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Dim3;
+
+    /// A warning of a thread block, at a line.
+    fn warned(parts: &[(u64, u32, u64)]) -> Warned {
+        let noted = |&(block, line, count): &(u64, u32, u64)| {
+            let at = Dim3::xy(block as u32, 0);
+            let site = Site {
+                source: None,
+                ptx_line: line,
+                opcode: String::new(),
+                block: at,
+                thread: Dim3::xy(0, 0),
+                warp: 0,
+                lane: 0,
+            };
+            let mut warning = in_words(WarningKind::UnfencedReuse, "tile", site.clone(), site);
+            warning.count = count;
+            let key = ((u32::MAX, line), (u32::MAX, line), WarningKind::UnfencedReuse);
+            (key, Noted { block, last: (block, 0, 0, line), warning })
+        };
+        Warned(parts.iter().map(noted).collect())
+    }
+
+    #[test]
+    fn whoever_ran_which_blocks_the_first_is_named_and_all_are_counted() {
+        let parts = [warned(&[(3, 7, 2), (0, 9, 1)]), warned(&[(1, 7, 5)]), warned(&[(2, 8, 1), (4, 9, 10)])];
+        for order in [[0, 1, 2], [1, 0, 2], [2, 1, 0], [1, 2, 0]] {
+            let mut all = Warned::default();
+            order.into_iter().for_each(|n: usize| all.add(&parts[n]));
+            let said: Vec<_> = all.all().iter().map(|w| (w.site.ptx_line, w.site.block.x, w.count)).collect();
+            assert_eq!(said, [(7, 1, 7), (8, 2, 1), (9, 0, 11)]);
+        }
+    }
+
+    #[test]
+    fn there_are_only_so_many() {
+        let all: Vec<_> = (0..100).map(|line| (0, line, 1)).collect();
+        let kept = warned(&all).all();
+        assert_eq!((kept.len(), kept.last().map(|w| w.site.ptx_line)), (Warning::MOST, Some(31)));
+    }
+}
