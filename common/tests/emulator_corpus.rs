@@ -30,7 +30,7 @@ const HEADER: &str = "// Made by `UPDATE_CORPUS=1 cargo test -p common --test em
 fn the_corpus_is_what_the_compiler_makes_of_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository");
     let mut files = Vec::new();
-    for folder in ["faults", "correct", "exam/right", "exam/wrong", "gemm"] {
+    for folder in ["faults", "correct", "warned", "exam/right", "exam/wrong", "gemm"] {
         files.extend(files_below(&root.join("emulator/tests").join(folder)));
     }
     let sources: Vec<&PathBuf> = files.iter().filter(|file| has_extension(file, "cu")).collect();

@@ -42,7 +42,22 @@ pub(crate) fn shape(program: &Program, launch: &Launch) -> Result<(Dim3, bool), 
     Ok((cluster, true))
 }
 
-/// How many thread blocks of a launch the GPU holds at a time.
+/// How many thread blocks of a launch the GPU holds at a time. No more are held here, however many the launch has
+/// (`launch::tests`); where blocks cannot wait for each other, one for each core.
+///
+/// Of a resident block are held
+/// - its registers, 128 bytes a warp for each of 32 bits and 256 for each of 64, and its shared memory;
+/// - where the launch is checked, 24 bytes for each cell of shared memory, which is as wide as the narrowest access (`cells`):
+///   of words, six times the shared memory;
+/// - where the order model watches shared memory (mbarriers, bulk copies, barriers of some warps, flags there), 64 bytes for a line
+///   of sixteen cells as long as whole lanes of a warp access it side by side, else 64 for each cell of it, and 28 for each
+///   further access that a later one may race with, 48 of them (`order::line`, `order::cell`): of words, in the usual case
+///   as much as the shared memory, and sixteen times as much where single lanes access it;
+/// - for each lane that has fenced by itself, some clocks, of 16 bytes for each block that it knows of: the one part that
+///   grows with the square of the number of blocks that meet (`order::clock`).
+///
+/// When a block ends, its room is the next one's. The order model keeps of it what its last accesses to global memory were,
+/// and for 64 blocks what their threads knew, for messages.
 pub(crate) fn residency(program: &Program, launch: &Launch, cluster: Dim3) -> u64 {
     let shared = program.static_shared + launch.dynamic_shared;
     let threads = launch.block.count() as u32;

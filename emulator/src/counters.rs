@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::{Dim3, Site};
+use crate::{Dim3, Site, Warning};
 
 /// What kind of work an instruction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -385,6 +385,10 @@ pub struct Report {
     /// What of the results nobody has compared with a card: sums of tensor cores of another generation than Hopper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unverified: Option<String>,
+    /// What is doubtful because the books do not agree, one for each pair of lines, in the order of the lines of the second
+    /// of the two; at most [`Warning::MOST`]. None, unless the launch was checked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 /// What one thread printed by one call of `printf`.
@@ -409,6 +413,7 @@ impl Report {
             lines: Vec::new(),
             printed: Vec::new(),
             unverified: None,
+            warnings: Vec::new(),
         }
     }
 }

@@ -113,17 +113,29 @@ pub struct Fault {
 impl Fault {
     /// The fault as a person reads it, with the source lines that `source` finds by file and line.
     pub fn render(&self, source: &dyn Fn(&str, u32) -> Option<String>) -> String {
-        let mut text = format!("{}\n", self.message);
-        text += &self.site.render(source);
-        if let Some((what, site)) = &self.other {
-            text += &format!("{what}\n");
-            text += &site.render(source);
-        }
-        if let Some(hint) = &self.hint {
-            text += &format!("hint: {hint}\n");
-        }
-        text
+        let other = self.other.as_ref().map(|(what, site)| (what.as_str(), site));
+        written_out(&self.message, &self.site, other, self.hint.as_deref(), source)
     }
+}
+
+/// A message with its places and its hint, line by line.
+pub(crate) fn written_out(
+    message: &str,
+    site: &Site,
+    other: Option<(&str, &Site)>,
+    hint: Option<&str>,
+    source: &dyn Fn(&str, u32) -> Option<String>,
+) -> String {
+    let mut text = format!("{message}\n");
+    text += &site.render(source);
+    if let Some((what, site)) = other {
+        text += &format!("{what}\n");
+        text += &site.render(source);
+    }
+    if let Some(hint) = hint {
+        text += &format!("hint: {hint}\n");
+    }
+    text
 }
 
 impl Site {

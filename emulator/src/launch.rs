@@ -1,5 +1,8 @@
 //! A launch: arguments laid out, thread blocks shared out over the cores, counts added up.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::clusters;
@@ -301,6 +304,7 @@ impl Device {
             lines,
             printed,
             unverified,
+            warnings: tally.warned.all(),
         }
     }
 }

@@ -27,6 +27,7 @@ mod schedule;
 mod tensor;
 mod tensor_map;
 mod trace;
+mod warning;
 mod workers;
 
 pub use argument::Argument;
@@ -47,3 +48,4 @@ pub use tensor_map::{
     TensorSwizzle,
 };
 pub use trace::{AccessKind, LaneAccess, Memory, Trace, TracedAccess};
+pub use warning::{Warning, WarningKind};

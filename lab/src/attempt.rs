@@ -16,6 +16,8 @@ use common::report::Report;
 use common::road::{self, Exam};
 use common::{Dim3, Error, LaunchShape, Shape, Source, Tile};
 
+use emulator::Warning;
+
 use crate::bench::Bench;
 use crate::candidate::{self, Candidate, File, options};
 use crate::compare::{against_vendor, head_and_rows};
@@ -113,8 +115,11 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitC
     let shape = shape(&attempt.sizes);
     let operands = fit(&attempt.args, &candidate.parameters, &shape)?;
     let (mut report, product) = report(attempt, candidate, device, shape, &operands)?;
-    match report.facts {
-        Facts::Emulator(_) if report.check.right => in_other_orders(attempt, candidate, shape, &operands, &product)?,
+    match &mut report.facts {
+        Facts::Emulator(counted) if report.check.right => {
+            let warnings = in_other_orders(attempt, candidate, shape, &operands, &product)?;
+            Warning::gather(&mut counted.warnings, &warnings);
+        }
         Facts::Emulator(_) => (),
         Facts::Cuda { .. } if attempt.no_verdict => {
             note(
@@ -152,20 +157,20 @@ fn conclude(report: &Report, operands: &Operands) -> Result<ExitCode, Error> {
     Ok(ExitCode::FAILURE)
 }
 
-/// What a kernel that is right with the first block first does in other orders; a fault there is an error.
+/// What a kernel that is right with the first block first does in other orders, and what is doubtful there; a fault is an
+/// error.
 fn in_other_orders(
     attempt: &Try,
     candidate: &Candidate,
     shape: Shape,
     operands: &Operands,
     product: &Matrix,
-) -> Result<(), Error> {
+) -> Result<Vec<Warning>, Error> {
     let (problem, extras) = (problem(attempt, shape, operands)?, attempt.how.options()?.extras);
     let task = task(attempt, candidate, shape, operands)?;
-    if let Some(differs) = judge::other_orders(&task, &problem, extras, product, of_blocks)? {
-        depends(&differs);
-    }
-    Ok(())
+    let others = judge::other_orders(&task, &problem, extras, product, of_blocks)?;
+    others.differs.iter().for_each(|differs| depends(differs));
+    Ok(others.warnings)
 }
 
 fn depends(differs: &str) {
@@ -179,7 +184,8 @@ fn beside_the_card(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result
     if small != shape && grid(&small)? == grid(&shape)? {
         let why =
             "the grid is the same for a smaller problem, and this one is large; `--backend emulator` takes its time";
-        return Ok(Judged { shape, orders: Vec::new(), verdict: Verdict::Unknown(why.to_string()), differs: None });
+        let verdict = Verdict::Unknown(why.to_string());
+        return Ok(Judged { shape, orders: Vec::new(), verdict, differs: None, warnings: Vec::new() });
     }
     let operands = fit(&attempt.args, &candidate.parameters, &small)?;
     let problem = problem(attempt, small, &operands)?;

@@ -21,6 +21,8 @@ fn kernels_are_judged() {
         ("transpose-square", 1),
         ("place-by-turn", 0),
         ("weighted-sum", 0),
+        ("tile-by-tma", 0),
+        ("stage-without-fence", 0),
     ] {
         let output = lab(&format!("sanitize lab/kernels/{kernel}.cu"));
         assert_eq!((output.code, output.stderr.as_str()), (code, ""), "{kernel}: {output:?}");
@@ -30,7 +32,7 @@ fn kernels_are_judged() {
 
 #[test]
 fn json_says_it_all() {
-    for kernel in ["scan-in-place", "place-by-turn"] {
+    for kernel in ["scan-in-place", "place-by-turn", "stage-without-fence"] {
         let output = lab(&format!("sanitize lab/kernels/{kernel}.cu --json"));
         serde_json::from_str::<Value>(&output.stdout).unwrap();
         insta::assert_snapshot!(format!("{kernel}-json"), output.stdout);
@@ -40,7 +42,7 @@ fn json_says_it_all() {
 /// What the standard demands of a log, as far as this program writes it.
 #[test]
 fn sarif_is_whole() {
-    for (kernel, results) in [("scan-in-place", 1), ("place-by-turn", 1), ("scan", 0)] {
+    for (kernel, results) in [("scan-in-place", 1), ("place-by-turn", 1), ("stage-without-fence", 1), ("scan", 0)] {
         let output = lab(&format!("sanitize lab/kernels/{kernel}.cu --sarif"));
         let log: Value = serde_json::from_str(&output.stdout).unwrap();
         assert_eq!(log["version"], "2.1.0");
@@ -157,6 +159,55 @@ fn what_cannot_be_run_is_refused_in_one_line() {
     ] {
         refused(words, answer);
     }
+}
+
+const TILE: &str = "sanitize lab/kernels/tile-by-tma.cu --set rows=44 --set columns=52";
+
+#[test]
+fn a_tensor_map_is_made_of_its_words_or_refused_in_one_line() {
+    let words = |map: &str| format!("{TILE} --arg {map} --arg out:f32[rows*columns] --arg rows --arg columns");
+    for (map, answer) in [
+        ("in:f32[2288]", "it has 8 bytes, and the parameter is 128 bytes of b8"),
+        (
+            "in:map(f32[44x52],box=16x64,swizzle=128)",
+            "a box whose rows have 256 bytes, and the swizzle takes at most 128",
+        ),
+        ("in:map(f32[44x50],box=16x32)", "a stride of 200 bytes in dimension 1: a map takes multiples of 16"),
+        ("in:map(f32[44x52],box=16x32,swizzle=256)", "swizzle=256: there is none, 32, 64, 128"),
+        ("in:map(f32[99999x99999],box=16x32,strides=399996)", "a stride of 399996 bytes in dimension 1"),
+        ("in:map(f32[99999x99996],box=16x32)", "the buffers take more than 1024 MiB"),
+        ("in:map(float[44x52],box=16x32)", "`float` is no type"),
+    ] {
+        refused(&words(map), answer);
+    }
+    // Rows of 64 floats, of which the tensor has 52; the pattern is another than the kernel's.
+    let wide =
+        lab(&words("in:map(f32[44x52],strides=256,box=16x32,swizzle=128)=range --print out[0..3] --expect out=0"));
+    assert!(wide.stdout.contains("[0] 0 64 128\n"), "{wide:?}");
+    let plain = lab(&words("in:map(f32[44x52],box=16x32)=range"));
+    assert!(plain.code == 1 && plain.stdout.contains("verdict   FAULT"), "{plain:?}");
+}
+
+/// The kernel's first two arguments are one buffer: a map of it, and a pointer to it, through which it writes nothing.
+#[test]
+fn a_buffer_may_be_a_map_and_a_pointer() {
+    let words = "sanitize lab/kernels/ptx/tile-by-tma.ptx --grid 1 --block 128";
+    let both = lab(&format!("{words} --arg in:map(f32[16x32],box=16x32,swizzle=128)=range --arg in --arg 0 --arg 0"));
+    assert!(both.code == 0 && both.stdout.contains("[0] 0 1 2 3 4 5 6 7"), "{both:?}");
+    let again = "--launch turn --arg in:f32[512]=range --arg in --arg 0 --arg 0";
+    refused(&format!("{words} {again}"), "it has 8 bytes, and the parameter is 128 bytes of b8");
+    // A later launch may have a map of what an earlier one wrote.
+    let first =
+        "--launch turn --arg in:map(f32[16x32],box=16x32,swizzle=128)=range --arg out:f32[512] --arg 16 --arg 32";
+    let second = "--launch turn --arg map(out[16x32],box=16x32,swizzle=128) --arg back:f32[512] --arg 16 --arg 32";
+    let twice = lab(&format!("{words} {first} {second} --expect back[0..3]={{0,2,4}}"));
+    assert!(twice.code == 0, "{twice:?}");
+    let larger = second.replace("16x32],box", "17x32],box");
+    refused(&format!("{words} {first} {larger}"), "the tensor takes 544 elements, and out has 512");
+    let filled = second.replace("swizzle=128)", "swizzle=128)=ones");
+    refused(&format!("{words} {first} {filled}"), "out has its content already");
+    let nameless = second.replace("map(out", "map(f32");
+    refused(&format!("{words} {first} {nameless}"), "a tensor in a new buffer needs a name, as in `a:map(…)`");
 }
 
 #[test]

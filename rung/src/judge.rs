@@ -1,12 +1,12 @@
 //! What the emulator says of a kernel: in every order of blocks and warps, and also where a GPU ran it.
 
-use emulator::Schedule;
+use emulator::{Schedule, Warning};
 use serde::Serialize;
 
 use crate::check::Check;
 use crate::emulated::{self, Watch};
 use crate::error::Error;
-use crate::facts::Extras;
+use crate::facts::{Extras, Facts, Ran};
 use crate::level::Shape;
 use crate::matrix::Matrix;
 use crate::problem::{Fill, Problem};
@@ -29,6 +29,18 @@ pub struct Judged {
     /// Whether the product depends on the order, and where it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
+    /// What is doubtful, because the books do not agree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+/// What the orders of blocks and warps behind the first one say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Others {
+    /// Where the product depends on the order, if it does.
+    pub differs: Option<String>,
+    /// What is doubtful there.
+    pub warnings: Vec<Warning>,
 }
 
 /// What came of it.
@@ -53,7 +65,14 @@ impl Judged {
     pub fn line(&self) -> String {
         let (orders, shape) = (self.orders.len(), &self.shape);
         match &self.verdict {
-            Verdict::Clean => format!("clean by the emulator, on {shape}, in {orders} orders of blocks and warps"),
+            Verdict::Clean => {
+                let warned = match self.warnings.len() {
+                    0 => String::new(),
+                    1 => "; one warning".to_string(),
+                    count => format!("; {count} warnings"),
+                };
+                format!("clean by the emulator, on {shape}, in {orders} orders of blocks and warps{warned}")
+            }
             Verdict::Wrong(_) => format!("WRONG by the emulator, on {shape}"),
             Verdict::Unknown(_) => "not by the emulator".to_string(),
         }
@@ -72,30 +91,44 @@ pub fn judge(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> Ju
     let outcome = emulated::launch(task, problem, first, watch).and_then(|ran| {
         let check = Check::of(problem, Fill::Reals, &ran.c, task.method());
         match check.right {
-            true => other_orders(task, problem, first, &ran.c, watch),
+            true => {
+                let mut others = other_orders(task, problem, first, &ran.c, watch)?;
+                let mut warnings = warnings(&ran);
+                Warning::gather(&mut warnings, &others.warnings);
+                others.warnings = warnings;
+                Ok(others)
+            }
             false => {
                 Err(Error::Fault(format!("the product is wrong in {} of {} elements", check.wrong, check.elements)))
             }
         }
     });
-    let (verdict, differs) = match outcome {
-        Ok(differs) => (Verdict::Clean, differs),
-        Err(Error::Fault(why)) => (Verdict::Wrong(why), None),
-        Err(why @ Error::Usage { .. }) => (Verdict::Unknown(why.to_string()), None),
+    let (verdict, others) = match outcome {
+        Ok(others) => (Verdict::Clean, others),
+        Err(Error::Fault(why)) => (Verdict::Wrong(why), Others::default()),
+        Err(why @ Error::Usage { .. }) => (Verdict::Unknown(why.to_string()), Others::default()),
     };
-    Judged { shape: problem.shape, orders: Schedule::ALL.to_vec(), verdict, differs }
+    let Others { differs, warnings } = others;
+    Judged { shape: problem.shape, orders: Schedule::ALL.to_vec(), verdict, differs, warnings }
+}
+
+fn warnings(ran: &Ran) -> Vec<Warning> {
+    match &ran.facts {
+        Facts::Emulator(report) => report.warnings.clone(),
+        Facts::Cuda { .. } => Vec::new(),
+    }
 }
 
 /// Runs a kernel that ran with the first block first once more in all other orders. A fault is an error; what differs
-/// from the `first` product is said.
+/// from the `first` product is said, and what is doubtful.
 pub fn other_orders(
     task: &Task,
     problem: &Problem,
     extras: Extras,
     first: &Matrix,
     watch: Watch,
-) -> Result<Option<String>, Error> {
-    let mut differs = None;
+) -> Result<Others, Error> {
+    let mut others = Others::default();
     for schedule in Schedule::ALL.into_iter().filter(|&schedule| schedule != Schedule::FirstFirst) {
         let ran =
             emulated::launch(task, problem, Extras { schedule, ..extras }, watch).map_err(|error| match error {
@@ -109,12 +142,13 @@ pub fn other_orders(
                 "the product is wrong in {wrong} of {elements} elements with {schedule}"
             )));
         }
-        differs = differs.or(first.first_difference(&ran.c).map(|(row, column)| {
+        Warning::gather(&mut others.warnings, &warnings(&ran));
+        others.differs = others.differs.or(first.first_difference(&ran.c).map(|(row, column)| {
             let [one, other] = [first, &ran.c].map(|product| product.at(row, column));
             format!("element ({row}, {column}) is {one} with {}, and {other} with {schedule}", Schedule::FirstFirst)
         }));
     }
-    Ok(differs)
+    Ok(others)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use emulator::Warning;
 use emulator::bound::{Assumptions, Bound, bound};
 use emulator::gpu::Gpu;
 use emulator::occupancy::{Occupancy, occupancy};
@@ -149,6 +150,7 @@ impl fmt::Display for Report {
         match &self.facts {
             Facts::Emulator(report) => {
                 self.verdict(f)?;
+                warnings(f, &report.warnings)?;
                 writeln!(f)?;
                 counters(f, &report.total)?;
                 report.unverified.iter().try_for_each(|what| line(f, "unverified", what))?;
@@ -158,7 +160,10 @@ impl fmt::Display for Report {
             Facts::Cuda { resources, timing } => {
                 gpu_resources(f, resources)?;
                 self.verdict(f)?;
-                self.judged.iter().try_for_each(|judged| line(f, "judged", judged.line()))?;
+                if let Some(judged) = &self.judged {
+                    line(f, "judged", judged.line())?;
+                    warnings(f, &judged.warnings)?;
+                }
                 timing.iter().try_for_each(|timing| times(f, timing, self.configuration.dtype.to_string()))?;
             }
         }
@@ -236,6 +241,11 @@ impl Report {
         }
         self.check.suggestion.iter().try_for_each(|s| line(f, "", s))
     }
+}
+
+/// What is doubtful, because the books do not agree.
+fn warnings(f: &mut fmt::Formatter<'_>, warnings: &[Warning]) -> fmt::Result {
+    warnings.iter().try_for_each(|warning| line(f, "warning", warning.line()))
 }
 
 fn line(f: &mut fmt::Formatter<'_>, name: &str, text: impl fmt::Display) -> fmt::Result {

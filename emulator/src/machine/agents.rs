@@ -3,7 +3,7 @@
 use super::block::Worker;
 use super::convict::{fault, place};
 use super::lanes::LANES;
-use super::order::{Agent, Conflict, Kind};
+use super::order::{Agent, Conflict, Doubts, Kind};
 use super::warp::Warp;
 use crate::program::Access;
 use crate::{Fault, FaultKind, Site};
@@ -28,10 +28,19 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let grain = self.context.program.shared_grain;
         let block = self.state.block as u32;
+        let opcode = self.context.program.info.get(access.at as usize).map_or("", |info| &info.opcode);
+        let by_proxy = ["cp.async.bulk", "cp.reduce.async.bulk", "wgmma"].iter().any(|start| opcode.starts_with(start));
         let Some(clocks) = &mut self.clocks else { return Ok(()) };
         let cells = start / grain..(start + length).div_ceil(grain);
-        match clocks.access_by_agent((block, of as u32), cells, (asker, agent), (kind, access.at)) {
-            Ok(()) => Ok(()),
+        let mut doubts = Doubts::default();
+        let doubtful = by_proxy.then_some(&mut doubts);
+        match clocks.access_by_agent((block, of as u32), cells, (asker, agent), (kind, access.at), doubtful) {
+            Ok(()) => {
+                if !doubts.0.is_empty() {
+                    self.warn_of_doubts(warp, access, asker.1, &doubts);
+                }
+                Ok(())
+            }
             Err((cell, conflict)) => Err(self.convict_agent(warp, access, asker.1, (cell * grain, conflict), kind)),
         }
     }
@@ -154,6 +163,6 @@ impl Worker<'_> {
 }
 
 /// Whether it is a product of a warpgroup.
-fn is_product(site: &Site) -> bool {
+pub(super) fn is_product(site: &Site) -> bool {
     site.opcode.starts_with("wgmma")
 }

@@ -1,5 +1,6 @@
 //! What is wrong with bulk copies, put into words.
 
+use super::agents::who;
 use super::block::Worker;
 use super::bulk_load::BulkLoad;
 use super::convict::{fault, place as line};
@@ -25,7 +26,7 @@ impl Worker<'_> {
         fault(kind, format!("bulk copy {what}"), self.site_of(warp, lane as u32, access.at), hint)
     }
 
-    /// A bulk copy is to tell a barrier whose beginning it may not see.
+    /// A bulk copy is to tell a barrier whose beginning it may not see: a warning, if it is of its own block.
     pub(super) fn check_fenced(
         &mut self,
         warp: &Warp,
@@ -39,14 +40,18 @@ impl Worker<'_> {
         if clocks.is_proxied(block, (warp.number, lane as u32), init.then()) {
             return Ok(());
         }
+        if init.block == self.acting() {
+            self.warn_of_init(warp, access, lane, (place, init));
+            return Ok(());
+        }
         let site = self.site_of(warp, lane as u32, access.at);
         let other = self.event_site(init);
         let message = format!(
-            "race on the mbarrier {}: initialised by thread {} at {}, told by a bulk copy of thread {} at {}, no fence between",
+            "race on the mbarrier {}: initialised by {} at {}, told by a bulk copy of {} at {}, no fence between",
             self.in_shared_words(place),
-            other.thread,
+            who(&other, &site),
             line(&other),
-            site.thread,
+            who(&site, &other),
             line(&site)
         );
         let hint = "behind `mbarrier.init`, its thread executes `fence.mbarrier_init.release.cluster` or `fence.proxy.async`, then a barrier";

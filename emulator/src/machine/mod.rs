@@ -11,6 +11,7 @@
 //! | registers that a product of a warpgroup uses | `in_flight` | before each instruction, where a kernel has such products |
 //! | who comes to another block's shared memory, and whether that has started or may leave | `peers`, over `order` | where an address lies elsewhere |
 //! | values that nobody wrote | `taint`, over `shadow` | before each instruction, once there is any |
+//! | what is doubtful of copies and products, where the books do not agree | `warn`, of what `order` says | where one is asked for |
 //! | counts | `tally` | a basic block at a time; of memory, an access's pattern at a time |
 //! | what a block accesses; what changes in a loop | `tracing`; `probe` | by copies of the interpreter, `TRACED` and `PROBED` |
 //!
@@ -91,6 +92,7 @@ mod turns;
 mod twins;
 mod under_way;
 mod unset;
+mod warn;
 mod warp;
 mod warp_wide;
 mod watch;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::print::{MOST, Said};
+use super::warn::Warned;
 use crate::program::{Bulk, Exit, Extension, Info, Op, Program, Space, Tensor};
 use crate::{Counters, LineCounters, Printed};
 
@@ -47,6 +48,8 @@ pub(crate) struct Tally {
     pub peers: Vec<Traffic>,
     /// What was printed.
     pub said: Vec<Said>,
+    /// What was doubtful.
+    pub warned: Warned,
 }
 
 impl Tally {
@@ -59,11 +62,13 @@ impl Tally {
             shared: vec![Traffic::default(); program.accesses.len()],
             peers: vec![Traffic::default(); program.accesses.len()],
             said: Vec::new(),
+            warned: Warned::default(),
         }
     }
 
     pub fn add(&mut self, other: &Tally) {
         self.said.extend(other.said.iter().cloned());
+        self.warned.add(&other.warned);
         for (a, b) in self.blocks.iter_mut().zip(&other.blocks) {
             a.warps += b.warps;
             a.threads += b.threads;

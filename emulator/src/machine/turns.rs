@@ -12,6 +12,8 @@
 //! the first turn; a cluster starts where a block would, if the GPU has room for all of it. Clusters that
 //! wait for no other run one after the other, or on several cores: each on one.
 //!
+//! What is held of those that have started, and how many these are, `clusters::residency` says.
+//!
 //! This order depends on the launch alone, and not on how many cores there are.
 
 use super::block::{Pause, Worker};
@@ -149,6 +151,15 @@ impl Ring {
             worker.free.push(state);
         }
         self.at = self.at.checked_sub(1).unwrap_or(worker.aside.len().saturating_sub(1));
+    }
+}
+
+#[cfg(test)]
+impl Worker<'_> {
+    /// Thread blocks that there is room for, its own among them, and those of which the order model knows the threads and the
+    /// shared memory.
+    pub fn held(&self) -> [usize; 2] {
+        [1 + self.aside.len() + self.free.len(), self.clocks.as_ref().map_or(0, |clocks| clocks.held())]
     }
 }
 

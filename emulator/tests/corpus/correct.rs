@@ -29,7 +29,7 @@ const CUBE: Map = Map::floats(Floats("A", 512), &[8, 8, 8], &[8, 4, 2]);
 const STEPS: Map = Map::floats(Floats("A", 512), &[8, 8, 8], &[8, 8, 6]).stepped(&[1, 2, 3]);
 
 /// Element i of the last buffer, where A holds 0, 1, 2, …
-type Expected = fn(usize) -> f32;
+pub type Expected = fn(usize) -> f32;
 
 pub const CASES: &[(Case, Expected)] = &[
     (Case::new("cluster_neighbour", 4, WARP, &[Floats("A", 128), Unwritten("C", 4 * 128)]), |i| {
@@ -177,12 +177,17 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("mbarrier_generic_address", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
     (Case::new("mbarrier_pending_count", 1, TWO_WARPS, &[A, C64]), |i| i as f32),
     (Case::new("bulk_load", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("bulk_load_fenced_for_proxies", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
     (Case::new("bulk_load_expected_late", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
     (Case::new("bulk_load_behind_another_barrier", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
     (Case::new("bulk_ring", 1, TWO_WARPS, &[Floats("A", 160), C32, Int(5)]), |i| (5 * (31 - i) + 32 * 10) as f32),
+    (Case::new("bulk_ring_fenced_by_the_loader", 1, TWO_WARPS, &[Floats("A", 160), C32, Int(5)]), |i| {
+        (5 * (31 - i) + 32 * 10) as f32
+    }),
     (Case::new("bulk_store", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
     (Case::new("bulk_store_left_under_way", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
-    (Case::new("bulk_store_fenced_by_the_reader", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
+    (Case::new("bulk_store_fenced_on_both_sides", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
+    (Case::new("bulk_store_of_own_stores", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
     (Case::new("bulk_store_two_rounds", 1, TWO_WARPS, &[A, Unwritten("C", 512)]), |i| (i % 64 + i / 64) as f32),
     (Case::new("bulk_store_two_buffers", 1, TWO_WARPS, &[A, Unwritten("C", 1024)]), |i| (i % 64 + i / 64) as f32),
     (Case::new("bulk_copied_through", 1, TWO_WARPS, &[A, C64]), |i| i as f32),
@@ -269,7 +274,7 @@ pub const CASES: &[(Case, Expected)] = &[
 ];
 
 /// Element i of the product of 64×64 by 64×16 elements.
-fn group_product(i: usize, a: impl Fn(usize, usize) -> usize, b: impl Fn(usize, usize) -> usize) -> f32 {
+pub fn group_product(i: usize, a: impl Fn(usize, usize) -> usize, b: impl Fn(usize, usize) -> usize) -> f32 {
     (0..64).map(|k| a(i / 16, k) * b(i % 16, k)).sum::<usize>() as f32
 }
 
@@ -299,9 +304,14 @@ pub const OF_BYTES: &[(Case, ExpectedByte)] = &[
 
 /// What the case gives in every order of blocks and warps.
 fn run(case: &Case) -> [Vec<u8>; 3] {
-    Schedule::ALL.map(|schedule| match case.run_in("correct", schedule) {
-        Outcome::Done(bytes) => bytes,
-        Outcome::Fault(_, text) | Outcome::Unreadable(text) => {
+    Schedule::ALL.map(|schedule| match case.report_in("correct", schedule) {
+        (Outcome::Done(bytes), Some(report)) => {
+            let warnings: Vec<String> = report.warnings.iter().map(|warning| warning.to_string()).collect();
+            assert!(warnings.is_empty(), "{} in the order {schedule:?}: {}", case.name, warnings.join("\n"));
+            bytes
+        }
+        (Outcome::Done(_), None) => panic!("{} has no report", case.name),
+        (Outcome::Fault(_, text) | Outcome::Unreadable(text), _) => {
             panic!("{} is convicted in the order {schedule:?}:\n{text}", case.name)
         }
     })

@@ -125,6 +125,11 @@ impl Case {
         self.launch(folder, Launch::new(self.grid, self.block).schedule(schedule), None).0
     }
 
+    /// The same, with its report.
+    pub fn report_in(&self, folder: &str, schedule: Schedule) -> (Outcome, Option<Report>) {
+        self.launch(folder, Launch::new(self.grid, self.block).schedule(schedule), None)
+    }
+
     /// All that there is to know of a run with so many threads, counts included.
     pub fn run_with(&self, folder: &str, threads: usize) -> (Outcome, Option<Report>) {
         self.launch(folder, Launch::new(self.grid, self.block), Some(threads))
@@ -228,7 +233,7 @@ fn manifest() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn source_line(file: &str, line: u32) -> Option<String> {
+pub fn source_line(file: &str, line: u32) -> Option<String> {
     let path: PathBuf = manifest().parent()?.join(file);
     fs::read_to_string(path).ok()?.lines().nth(line as usize - 1).map(str::to_string)
 }

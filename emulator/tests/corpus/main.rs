@@ -1,6 +1,7 @@
-//! The corpus of wrong kernels and of correct ones that look wrong.
+//! The corpus of wrong kernels, of correct ones that look wrong, and of those that the books do not agree about.
 
 mod correct;
 mod faults;
 mod harness;
 mod threads;
+mod warned;

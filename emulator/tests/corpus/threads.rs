@@ -1,12 +1,17 @@
 //! A verdict, its message, the results and all counts are the same, however many threads run the thread blocks.
 
 use crate::harness::Case;
-use crate::{correct, faults};
+use crate::{correct, faults, warned};
 
 #[test]
 fn correct_kernels_give_the_same_with_any_number_of_threads() {
     hold("correct", correct::CASES.iter().map(|(case, _)| case));
     hold("correct", correct::OF_BYTES.iter().map(|(case, _)| case));
+}
+
+#[test]
+fn warnings_are_the_same_with_any_number_of_threads() {
+    hold("warned", warned::CASES.iter().map(|(_, case, _)| case));
 }
 
 #[test]

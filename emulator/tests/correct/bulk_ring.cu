@@ -1,4 +1,5 @@
 // A ring of two stages: a thread of the first warp loads, the second warp reads, and one of its lanes gives a stage back.
+// Each reader has a proxy fence behind its reads.
 
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
@@ -32,6 +33,8 @@ __device__ void wait(unsigned long long& bar, int parity) {
         : "memory");
 }
 
+__device__ void fence_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
 extern "C" __global__ void kernel(const float* A, float* C, int steps) {
     __shared__ __align__(128) float stages[2][32];
     __shared__ unsigned long long full[2], empty[2];
@@ -57,6 +60,7 @@ extern "C" __global__ void kernel(const float* A, float* C, int steps) {
             int s = step % 2;
             wait(full[s], step / 2 % 2);
             sum += stages[s][63 - t];
+            fence_proxy();
             __syncwarp();
             if (t == 32) arrive(empty[s]);
         }

@@ -1,5 +1,6 @@
 // A ring of two stages in a cluster of two: each block fetches half a stage for both, and gives a stage back by an arrival at
-// both blocks' mbarriers that names no scope, as libraries do: it says that it has read.
+// both blocks' mbarriers that names no scope, as libraries do: it says that it has read,
+// and what it read before its proxy fence.
 
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
@@ -38,6 +39,8 @@ __device__ void multicast(void* to, const void* from, int bytes, unsigned long l
         : "memory");
 }
 
+__device__ void fence_proxy() { asm volatile("fence.proxy.async;" ::: "memory"); }
+
 extern "C" __global__ void __cluster_dims__(2, 1, 1) kernel(const float* A, float* C, int steps) {
     __shared__ __align__(16) float row[2][64];
     __shared__ unsigned long long full[2], empty[2];
@@ -67,6 +70,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) kernel(const float* A, floa
             int s = k % 2;
             wait(full[s], k / 2 & 1);
             sum += row[s][t - 32] + row[s][t];
+            fence_proxy();
             __syncwarp();
             if (t < 34) {
                 asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(peer(&empty[s], t - 32)) : "memory");

@@ -75,6 +75,7 @@ fn a_large_product_of_warpgroups_is_right_and_soon_done() {
     let seconds = start.elapsed().as_secs_f64();
     println!("1024×1024×1024 by wgmma with all checks: {seconds:.2} s");
     assert_eq!(first_wrong(size, &c, 37), None);
+    assert_eq!(report.warnings, []);
     // 4096 products of 64×256×16, by four warps each.
     assert_eq!(report.total.class(Class::Tensor).warp, 4 * 16 * 4 * 64);
     let tensor = report.total.tensor(TensorType::Bf16);

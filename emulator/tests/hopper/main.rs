@@ -24,7 +24,8 @@ fn products_have_the_bits_of_an_h200() {
     let mut compared = 0;
     for product in all() {
         let name = product.name();
-        let (bytes, _) = product.run(&product.ptx(), None).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (bytes, report) = product.run(&product.ptx(), None).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(report.warnings.is_empty(), "{name}: {}", report.warnings[0]);
         let (_, card) = record.iter().find(|(of, _)| *of == name).unwrap_or_else(|| panic!("no record of {name}"));
         assert_eq!(hash(&bytes), *card, "{name}");
         compared += 1;
@@ -58,9 +59,16 @@ const SURVIVORS: [(&str, &str, &str); 3] = [
 const LAST_STORE: &str =
     "Nobody writes the place again, and C is read behind the grid's end, which waits for all copies.";
 
+/// Mutants that run to the end, are right, and are warned of: the books do not agree whether they are wrong.
+const WARNED: [(&str, &str); 3] = [
+    ("warpgroup", "112: fence.mbarrier_init.release.cluster dropped"),
+    ("ring", "181: fence.mbarrier_init.release.cluster dropped"),
+    ("persistent", "181: fence.mbarrier_init.release.cluster dropped"),
+];
+
 #[test]
 fn wrong_versions_are_caught() {
-    let (mut caught, mut survive, mut unknown) = (0, Vec::new(), Vec::new());
+    let (mut caught, mut warned, mut survive, mut unknown) = (0, 0, Vec::new(), Vec::new());
     for product in all().filter(|product| product.of.0 == "bf16" && product.shape[0] == 256) {
         let ptx = product.ptx();
         let (right, _) = product.run(&ptx, None).unwrap_or_else(|error| panic!("{}: {error}", product.name()));
@@ -68,18 +76,24 @@ fn wrong_versions_are_caught() {
             let verdict = match product.run(&mutant.ptx, None) {
                 Err(text) => text.lines().next().unwrap_or_default().to_string(),
                 Ok((bytes, _)) if bytes != right => "wrong".to_string(),
-                Ok(_) => String::new(),
+                Ok((_, report)) => {
+                    report.warnings.first().map_or_else(String::new, |warning| format!("warned: {}", warning.message))
+                }
             };
             eprintln!("{} {} -> {verdict}", product.form.name, mutant.name);
             let known = SURVIVORS.iter().any(|(form, name, _)| (*form, *name) == (product.form.name, &mutant.name));
-            match (verdict.is_empty(), known) {
-                (true, true) => survive.push(mutant.name),
-                (false, false) => caught += 1,
+            let doubtful = WARNED.contains(&(product.form.name, &mutant.name));
+            match (verdict.as_str(), known, doubtful) {
+                ("", true, false) => survive.push(mutant.name),
+                (text, false, true) if text.starts_with("warned") => warned += 1,
+                (text, false, false) if !text.is_empty() && !text.starts_with("warned") => caught += 1,
                 _ => unknown.push(format!("{}: {}: `{verdict}`", product.form.name, mutant.name)),
             }
         }
     }
     assert!(unknown.is_empty(), "not as recorded:\n{}", unknown.join("\n"));
+    assert_eq!(warned, WARNED.len());
     assert!(caught > 90, "{caught} are caught");
-    assert!(20 * survive.len() <= caught, "{} of {} survive", survive.len(), caught + survive.len());
+    let all = caught + warned + survive.len();
+    assert!(20 * survive.len() <= caught, "{} of {all} survive, {warned} are warned of", survive.len());
 }

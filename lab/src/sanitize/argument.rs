@@ -8,11 +8,13 @@
 //! n:i32=4096               a number
 //! n=4096, or 4096, or n    a number as wide as the parameter; n alone is one given by --set
 //! null                     a pointer to nothing
+//! a:map(bf16[64x64],box=8x8)=random   a tensor map of a new buffer, see `map`; map(in[64x64],box=8x8) of one named before
 //! {i32=3,f32=0.5,in}       a structure by value, its members laid out as C does; s:{…} names it
 //! ```
 
 use super::content::Content;
 use super::element::Element;
+use super::map::{self, MapWords};
 use crate::expression::parts;
 
 /// A word of `--arg`, read.
@@ -24,6 +26,8 @@ pub enum Argument {
     Plain(String),
     /// A number of a certain type.
     Typed(Element, String),
+    /// A tensor map.
+    Map(MapWords),
     /// A structure.
     Structure(Vec<Argument>),
 }
@@ -47,6 +51,9 @@ pub fn parse(word: &str) -> Result<(Option<String>, Argument), String> {
     if word.starts_with('{') {
         return Ok((None, structure(word)?));
     }
+    if word.starts_with("map(") {
+        return Ok((None, Argument::Map(map::parse(word)?)));
+    }
     if let Some((name, rest)) = word.split_once(':')
         && is_name(name.trim())
     {
@@ -54,6 +61,9 @@ pub fn parse(word: &str) -> Result<(Option<String>, Argument), String> {
         let rest = rest.trim();
         if rest.starts_with('{') {
             return Ok((Some(name), structure(rest)?));
+        }
+        if rest.starts_with("map(") {
+            return Ok((Some(name), Argument::Map(map::parse(rest)?)));
         }
         if rest.contains('[') {
             let buffer = buffer(&name, rest)?;
@@ -97,6 +107,7 @@ fn structure(text: &str) -> Result<Argument, String> {
         let word = word.trim();
         match word.starts_with('{') {
             true => structure(word),
+            false if word.starts_with("map(") => Ok(Argument::Map(map::parse(word)?)),
             false if word.contains('=') => typed(word),
             false if word.is_empty() => Err(format!("`{text}` has an empty member")),
             false => Ok(Argument::Plain(word.to_string())),

@@ -1,7 +1,7 @@
 //! All launches of a plan, one after the other on the same buffers, in one order of thread blocks and warps.
 
 use common::Error;
-use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Printed, Schedule};
+use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Printed, Report, Schedule, Warning};
 
 use super::plan::{Plan, Planned, PlannedLaunch, Value};
 
@@ -12,6 +12,8 @@ pub struct Ran {
     pub order: Schedule,
     /// The fault, and the launch that it ended, from 0.
     pub fault: Option<(usize, Box<Fault>)>,
+    /// What was doubtful in the launches, each with the launch, from 0.
+    pub warnings: Vec<(usize, Warning)>,
     /// What the launches printed, each with the launch, from 0.
     pub printed: Vec<(usize, Printed)>,
     /// The buffers afterwards.
@@ -47,10 +49,13 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
         }
         buffers.push(Some(buffer));
     }
-    let (mut fault, mut printed) = (None, Vec::new());
+    let (mut fault, mut printed, mut warnings) = (None, Vec::new(), Vec::new());
     for (index, planned) in plan.launches.iter().enumerate() {
         match launch(&mut device, planned, &buffers, order, instruction_limit) {
-            Ok(said) => printed.extend(said.into_iter().map(|said| (index, said))),
+            Ok(report) => {
+                printed.extend(report.printed.into_iter().map(|said| (index, said)));
+                warnings.extend(report.warnings.into_iter().map(|warning| (index, warning)));
+            }
             Err(LaunchError::Fault(found)) => {
                 fault = Some((index, found));
                 break;
@@ -77,7 +82,7 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
         Ok(Contents { bytes, unwritten, first_unwritten })
     };
     let buffers = buffers.iter().zip(&plan.buffers).map(contents).collect::<Result<_, Error>>()?;
-    Ok(Ran { order, fault, printed, buffers })
+    Ok(Ran { order, fault, warnings, printed, buffers })
 }
 
 fn launch(
@@ -86,14 +91,14 @@ fn launch(
     buffers: &[Option<Buffer>],
     order: Schedule,
     instruction_limit: u64,
-) -> Result<Vec<Printed>, LaunchError> {
+) -> Result<Report, LaunchError> {
     let argument = |value| argument(device, value, buffers);
     let arguments: Vec<Argument> = planned.arguments.iter().map(argument).collect();
     let how = Launch::new(planned.grid, planned.block)
         .dynamic_shared(planned.shared)
         .instruction_limit(instruction_limit)
         .schedule(order);
-    device.launch(&planned.kernel, how, &arguments).map(|report| report.printed)
+    device.launch(&planned.kernel, how, &arguments)
 }
 
 fn argument(device: &mut Device, value: &Value, buffers: &[Option<Buffer>]) -> Argument {
@@ -108,6 +113,13 @@ fn argument(device: &mut Device, value: &Value, buffers: &[Option<Buffer>]) -> A
         // A buffer of this very device that is never freed has an address; constant memory has none, and a null pointer shows.
         let address = buffers[buffer].and_then(|buffer| device.address(buffer).ok()).unwrap_or_default();
         bytes[at..at + 8].copy_from_slice(&address.wrapping_add(offset).to_le_bytes());
+    }
+    for (at, map) in &value.maps {
+        // That a map can be made of it was seen before; its buffer begins at a multiple of 16.
+        let address = buffers[map.buffer].and_then(|buffer| device.address(buffer).ok()).unwrap_or_default();
+        if let Some(map) = map.at(address) {
+            bytes[*at..at + map.bytes().len()].copy_from_slice(map.bytes());
+        }
     }
     Argument::Bytes(bytes)
 }

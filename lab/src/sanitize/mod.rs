@@ -1,6 +1,6 @@
 //! `lab sanitize my_kernel.cu`: any kernel under the emulator's checks, in more than one order of its thread blocks.
 //!
-//! - [`words`]: the command's words, by launch; [`argument`], [`element`], [`content`]: what they mean
+//! - [`words`]: the command's words, by launch; [`argument`], [`element`], [`content`], [`map`]: what they mean
 //! - [`plan`]: buffers and launches; [`execute`]: they run, in one order
 //! - [`outcome`]: what all orders say; [`expect`]: what buffers hold
 //! - [`text`], [`sarif`]: how it is written
@@ -10,6 +10,7 @@ mod content;
 mod element;
 mod execute;
 mod expect;
+mod map;
 mod outcome;
 mod plan;
 mod sarif;
@@ -32,11 +33,14 @@ use words::Words;
 /// Any kernel under the emulator's checks: races, bad addresses, memory that nobody wrote, barriers, endless loops
 ///
 /// Runs one or several launches on the CPU, in more than one order of their thread blocks, and says what is wrong, with the lines.
-/// Exit code 0: clean; 1: a fault, or something not as expected; 2: bad usage.
+/// Exit code 0: clean, with warnings of what the books do not agree about or without; 1: a fault, or something not as expected; 2: bad usage.
 ///
 /// An argument is a buffer (in:f32[4096]=random), a number (n:i32=4096, or 4096 as wide as the parameter), a buffer named
 /// before (in, or in+64 from its element 64 on), null, or a structure by value ({i32=3,f32=0.5,in}). A buffer holds zeros, ones,
 /// range (0, 1, 2, …), random, random(LOW,HIGH), a number, {1,2,3}, or @FILE; without that, nothing that anybody has written.
+/// A tensor map by value is a:map(bf16[4096x4096],box=128x64,swizzle=128)=random: a buffer with a tensor of rows x columns, the last
+/// innermost, and the box that one copy moves, in the same order. swizzle: none 32 64 128; fill: zeros nan; strides: bytes, of all
+/// dimensions but the innermost; steps; l2: none 64 128 256. map(in[64x64],box=8x8) is one of a buffer that is named before.
 /// Types: i8 u8 i16 u16 i32 u32 i64 u64 e4m3 e5m2 f16 bf16 tf32 f32 f64.
 ///
 /// Several launches in a row work on the same buffers: `--launch NAME` begins one, and --grid, --block, --shared and --arg after it
@@ -144,7 +148,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     for order in Schedule::ALL {
         runs.push(execute::run(&plan, order, flags.instruction_limit)?);
     }
-    let faults = outcome::faults(&runs);
+    let (faults, warnings) = (outcome::faults(&runs), outcome::warnings(&runs));
     let differences = outcome::differences(&plan, &runs);
     let whole = runs.iter().find(|ran| ran.fault.is_none());
     let (mut buffers, mut expected, mut printed) = (Vec::new(), Vec::new(), Vec::new());
@@ -169,6 +173,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         launches,
         orders,
         faults,
+        warnings,
         unwritten,
         differences,
         buffers,

@@ -1,6 +1,6 @@
 //! What all orders together say of the launches.
 
-use emulator::{Fault, Printed, Schedule};
+use emulator::{Fault, Printed, Schedule, Warning};
 use serde::Serialize;
 
 use super::execute::{Contents, Ran};
@@ -20,6 +20,8 @@ pub struct Outcome {
     pub orders: Vec<Schedule>,
     /// What was wrong, each thing once.
     pub faults: Vec<Found>,
+    /// What is doubtful, because the books do not agree, each thing once. It changes no verdict.
+    pub warnings: Vec<Doubtful>,
     /// Buffers that keep bytes that nobody wrote.
     pub unwritten: Vec<Unwritten>,
     /// Buffers that hold something else after another order.
@@ -67,6 +69,18 @@ pub struct Found {
     /// The fault in the first of them.
     #[serde(flatten)]
     pub fault: Box<Fault>,
+}
+
+/// A warning, and where it showed.
+#[derive(Debug, Serialize)]
+pub struct Doubtful {
+    /// The launch, from 1.
+    pub launch: usize,
+    /// The orders that met it.
+    pub orders: Vec<Schedule>,
+    /// The warning in the first of them.
+    #[serde(flatten)]
+    pub warning: Warning,
 }
 
 /// A buffer that keeps bytes that nobody wrote.
@@ -168,6 +182,19 @@ pub fn faults(runs: &[Ran]) -> Vec<Found> {
         match found.iter_mut().find(same) {
             Some(known) => known.orders.push(ran.order),
             None => found.push(Found { launch, orders: vec![ran.order], fault: fault.clone() }),
+        }
+    }
+    found
+}
+
+/// The warnings of all orders, each once.
+pub fn warnings(runs: &[Ran]) -> Vec<Doubtful> {
+    let mut found: Vec<Doubtful> = Vec::new();
+    for (ran, (launch, warning)) in runs.iter().flat_map(|ran| ran.warnings.iter().map(move |warning| (ran, warning))) {
+        let launch = launch + 1;
+        match found.iter_mut().find(|known| known.launch == launch && known.warning.is_like(warning)) {
+            Some(known) => known.orders.push(ran.order),
+            None => found.push(Doubtful { launch, orders: vec![ran.order], warning: warning.clone() }),
         }
     }
     found

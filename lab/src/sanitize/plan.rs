@@ -8,6 +8,7 @@ use emulator::{Kernel, Module, Parameter};
 use super::argument::{self, Argument, NewBuffer};
 use super::content::Content;
 use super::element::Element;
+use super::map::{MapWords, PlannedMap};
 use super::words::{Launch, pair};
 use crate::candidate::pick;
 use crate::expression::{parts, value};
@@ -65,6 +66,8 @@ pub struct Value {
     pub bytes: Vec<u8>,
     /// Where a pointer lies, to which buffer, and how many bytes from its start.
     pub pointers: Vec<(usize, usize, u64)>,
+    /// Where a tensor map lies, and which one.
+    pub maps: Vec<(usize, PlannedMap)>,
     /// The largest alignment of its members.
     alignment: usize,
 }
@@ -140,13 +143,19 @@ impl Planner {
         }
         let mut values = Vec::new();
         for (index, (word, parameter)) in words.iter().zip(parameters).enumerate() {
-            let made = argument::parse(word).and_then(|(_, argument)| self.value(&argument, Some(parameter)));
+            let made = argument::parse(word).and_then(|(name, argument)| match argument {
+                Argument::Map(map) => self.map(name.as_deref(), &map),
+                argument => self.value(&argument, Some(parameter)),
+            });
             let value = made.and_then(|value| match value.bytes.len() as u64 == parameter.bytes {
                 true => Ok(value),
                 false => Err(format!("it has {} bytes, and the parameter is {}", value.bytes.len(), kind(parameter))),
             });
             let value = value.map_err(|why| {
-                let hint = "as in:f32[4096]=random, out:f32[16], n:i32=4096, 0.5 or a buffer's name";
+                let hint = match word.contains("map(") {
+                    true => "as a:map(bf16[4096x4096],box=128x64,swizzle=128)=random; the last size, dimension 0, is the innermost",
+                    false => "as in:f32[4096]=random, out:f32[16], n:i32=4096, 0.5 or a buffer's name",
+                };
                 Error::usage(format!("--arg {word} (parameter {index} of {entry}): {why}"), hint)
             })?;
             values.push(value);
@@ -163,6 +172,7 @@ impl Planner {
             }
             Argument::Typed(element, text) => Value::number(self.number(*element, text)?),
             Argument::Plain(text) => self.plain(text, parameter),
+            Argument::Map(map) => self.map(None, map),
             Argument::Structure(members) => {
                 let mut all = Value { alignment: 1, ..Value::default() };
                 for member in members {
@@ -174,6 +184,31 @@ impl Planner {
                 Ok(all)
             }
         }
+    }
+
+    /// A tensor map, and its buffer if that is a new one.
+    fn map(&mut self, name: Option<&str>, words: &MapWords) -> Result<Value, String> {
+        let known = words.known(|name| self.buffers.iter().position(|buffer| buffer.name == name));
+        let element = known.map_or_else(|| words.element(), |index| Ok(self.buffers[index].element))?;
+        let size = |text: &str| value(text, &|name| self.names.get(name).copied());
+        let (map, count) = words.plan(element, known.unwrap_or(self.buffers.len()), size)?;
+        match known {
+            Some(index) => {
+                let Planned { name, count: there, .. } = &self.buffers[index];
+                if words.content.is_some() {
+                    return Err(format!("{name} has its content already: leave it out here"));
+                }
+                if count > *there as u64 {
+                    return Err(format!("the tensor takes {count} elements, and {name} has {there}"));
+                }
+            }
+            None => {
+                let name = name.ok_or("a tensor in a new buffer needs a name, as in `a:map(…)`")?.to_string();
+                let (count, content) = (count.to_string(), words.content.clone());
+                self.add(&NewBuffer { name, element, count, content })?;
+            }
+        }
+        Ok(Value { bytes: vec![0; 128], maps: vec![(0, map)], alignment: 64, ..Value::default() })
     }
 
     fn plain(&mut self, text: &str, parameter: Option<&Parameter>) -> Result<Value, String> {
@@ -273,11 +308,11 @@ impl Planner {
 
 impl Value {
     fn number(bytes: Vec<u8>) -> Result<Value, String> {
-        Ok(Value { alignment: bytes.len(), bytes, pointers: Vec::new() })
+        Ok(Value { alignment: bytes.len(), bytes, ..Value::default() })
     }
 
     fn pointer(buffer: usize, offset: u64) -> Value {
-        Value { bytes: vec![0; 8], pointers: vec![(0, buffer, offset)], alignment: 8 }
+        Value { bytes: vec![0; 8], pointers: vec![(0, buffer, offset)], alignment: 8, ..Value::default() }
     }
 
     /// Puts a member behind, where C puts it.
@@ -286,6 +321,7 @@ impl Value {
         self.bytes.resize(at, 0);
         self.bytes.extend(member.bytes);
         self.pointers.extend(member.pointers.into_iter().map(|(place, buffer, offset)| (at + place, buffer, offset)));
+        self.maps.extend(member.maps.into_iter().map(|(place, map)| (at + place, map)));
         self.alignment = self.alignment.max(member.alignment);
     }
 }

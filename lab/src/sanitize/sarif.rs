@@ -1,9 +1,9 @@
 //! The outcome as SARIF 2.1.0, which code hosts and editors read.
 
-use emulator::{FaultKind, Site};
+use emulator::{FaultKind, Site, WarningKind};
 use serde_json::{Value, json};
 
-use super::outcome::{Found, Outcome};
+use super::outcome::{Doubtful, Found, Outcome};
 
 /// What no fault is, by its rule and what that says.
 const OTHERS: [(&str, &str); 3] = [
@@ -15,12 +15,14 @@ const OTHERS: [(&str, &str); 3] = [
 /// Every rule, by its name and what it says.
 fn rules() -> Vec<(String, &'static str)> {
     let faults = FaultKind::ALL.map(|kind| (rule(kind), kind.meaning()));
-    faults.into_iter().chain(OTHERS.map(|(id, text)| (id.to_string(), text))).collect()
+    let warnings = WarningKind::ALL.map(|kind| (rule(kind), kind.meaning()));
+    faults.into_iter().chain(warnings).chain(OTHERS.map(|(id, text)| (id.to_string(), text))).collect()
 }
 
 /// The log.
 pub fn sarif(outcome: &Outcome) -> Value {
     let mut results: Vec<Value> = outcome.faults.iter().map(|found| fault(outcome, found)).collect();
+    results.extend(outcome.warnings.iter().map(|found| warning(outcome, found)));
     results.extend(outcome.unwritten.iter().map(|unwritten| {
         let message = format!("{}\n{}", unwritten.line(), unwritten.hint());
         whole_file(outcome, "never-written", "error", &message)
@@ -52,13 +54,31 @@ pub fn sarif(outcome: &Outcome) -> Value {
 
 fn fault(outcome: &Outcome, found: &Found) -> Value {
     let fault = &found.fault;
-    let rule = rule(fault.kind);
     let mut text = fault.message.clone();
     if let Some(hint) = &fault.hint {
         text += &format!("\n{hint}");
     }
-    let related: Vec<Value> = fault
-        .other
+    let mut value = at_site(outcome, (&rule(fault.kind), "error"), &text, (&fault.site, fault.other.as_ref()));
+    value["properties"] = json!({ "launch": found.launch, "orders": found.orders });
+    value
+}
+
+fn warning(outcome: &Outcome, found: &Doubtful) -> Value {
+    let warning = &found.warning;
+    let text = format!("{}\n{}", warning.line(), warning.hint);
+    let mut value = at_site(outcome, (&rule(warning.kind), "warning"), &text, (&warning.site, Some(&warning.other)));
+    value["properties"] = json!({ "launch": found.launch, "orders": found.orders, "count": warning.count });
+    value
+}
+
+/// A result at a place, and at another one beside it.
+fn at_site(
+    outcome: &Outcome,
+    (rule, level): (&str, &str),
+    text: &str,
+    (site, other): (&Site, Option<&(String, Site)>),
+) -> Value {
+    let related: Vec<Value> = other
         .iter()
         .map(|(what, site)| {
             let mut place = location(outcome, site);
@@ -68,12 +88,11 @@ fn fault(outcome: &Outcome, found: &Found) -> Value {
         .collect();
     json!({
         "ruleId": rule,
-        "ruleIndex": index(&rule),
-        "level": "error",
+        "ruleIndex": index(rule),
+        "level": level,
         "message": { "text": text },
-        "locations": [location(outcome, &fault.site)],
+        "locations": [location(outcome, site)],
         "relatedLocations": related,
-        "properties": { "launch": found.launch, "orders": found.orders },
     })
 }
 
@@ -100,7 +119,7 @@ fn whole_file(outcome: &Outcome, rule: &str, level: &str, message: &str) -> Valu
     })
 }
 
-fn rule(kind: FaultKind) -> String {
+fn rule(kind: impl ToString) -> String {
     kind.to_string().replace(' ', "-")
 }
 

@@ -32,10 +32,13 @@ pub fn text(outcome: &Outcome) -> String {
     let lines = Lines::default();
     for found in &outcome.faults {
         let rendered = found.fault.render(&|file, line| lines.get(file, line));
-        let entry = outcome.launches.get(found.launch - 1).map_or("", |launch| launch.entry.as_str());
-        let which =
-            if outcome.launches.len() > 1 { format!("launch {} ({entry}), ", found.launch) } else { String::new() };
+        let which = which(outcome, found.launch);
         let _ = writeln!(text, "\nfault     {which}{}\nerror: {}", names(&found.orders), rendered.trim_end());
+    }
+    for found in &outcome.warnings {
+        let rendered = found.warning.render(&|file, line| lines.get(file, line));
+        let which = which(outcome, found.launch);
+        let _ = writeln!(text, "\ndoubtful  {which}{}\nwarning: {}", names(&found.orders), rendered.trim_end());
     }
     for unwritten in &outcome.unwritten {
         let _ = writeln!(text, "\nerror: {}\nhint: {}", unwritten.line(), unwritten.hint());
@@ -71,12 +74,20 @@ pub fn text(outcome: &Outcome) -> String {
             ),
         };
     }
-    let verdict = match outcome.verdict {
-        Verdict::Clean => "clean",
-        Verdict::Fault => "FAULT",
+    let verdict = match (outcome.verdict, outcome.warnings.len()) {
+        (Verdict::Clean, 0) => "clean".to_string(),
+        (Verdict::Clean, 1) => "clean, with one warning".to_string(),
+        (Verdict::Clean, count) => format!("clean, with {count} warnings"),
+        (Verdict::Fault, _) => "FAULT".to_string(),
     };
     let _ = writeln!(text, "\nverdict   {verdict}");
     text
+}
+
+/// The launch, where there are several.
+fn which(outcome: &Outcome, launch: usize) -> String {
+    let entry = outcome.launches.get(launch - 1).map_or("", |launch| launch.entry.as_str());
+    if outcome.launches.len() > 1 { format!("launch {launch} ({entry}), ") } else { String::new() }
 }
 
 fn names(orders: &[Schedule]) -> String {

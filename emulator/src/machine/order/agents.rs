@@ -8,10 +8,11 @@ use std::ops::Range;
 
 use super::super::lanes::each;
 use super::cell::{Access, Clash, Force, Kind, Record};
-use super::clock::{Clock, Past};
+use super::clock::Past;
 use super::line::LINE;
 use super::threads::{Handed, Judge, Threads, add};
 use super::{Block, Clocks, View, cell_in, line_in};
+use crate::WarningKind;
 use crate::program::{Order, Scope};
 
 /// Agents that have a number of a warp of their own; others share it, and have one of its lanes each.
@@ -51,6 +52,30 @@ pub(in super::super) enum Conflict {
     Race(Clash),
     /// No proxy fence lies behind this store, of one lane.
     Unfenced(Record),
+}
+
+/// An access of an agent that the books do not agree about: behind a lane's access to a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Doubt {
+    pub kind: WarningKind,
+    pub cell: u32,
+    pub block: u32,
+    pub warp: u32,
+    pub lane: u32,
+    pub at: u32,
+}
+
+/// Doubts of one access, of each pair of instructions one.
+#[derive(Debug, Default)]
+pub(in super::super) struct Doubts(pub Vec<Doubt>);
+
+impl Doubts {
+    pub(super) fn add(&mut self, doubt: Doubt) {
+        let same = |known: &Doubt| (known.kind, known.at, known.block) == (doubt.kind, doubt.at, doubt.block);
+        if !self.0.iter().any(same) {
+            self.0.push(doubt);
+        }
+    }
 }
 
 impl Agent {
@@ -97,22 +122,20 @@ impl Clocks {
 
     /// Whether a proxy fence lies between what a lane did at a time and the present of another one.
     pub fn is_proxied(&mut self, block: u32, (warp, lane): (u32, u32), then: Then) -> bool {
-        let proxied = &self.threads(block).base(warp, lane as usize).proxied;
+        let proxied = &self.threads(block).base(warp, lane as usize).proxied.any;
         proxied.unknown(then.block, then.warp, 1 << then.lane, then.time) == 0
     }
 
     /// Lanes execute a proxy fence; `live` have not ended.
     pub fn proxy_fence(&mut self, block: u32, (warp, lanes): (u32, u32), live: u32) {
         let threads = self.threads(block);
-        let own = threads.past(warp, lanes).known;
+        let (own, fence) = (threads.past(warp, lanes).known, (block, warp, lanes, threads.time(warp)));
         if threads.is_uniform(warp) && lanes & live == live {
-            let base = threads.base(warp, 0).clone();
-            let past = Past { proxied: Clock::join(&base.proxied, &own), ..base };
+            let past = threads.base(warp, 0).fenced_for_proxies(&own, fence);
             threads.set_base(warp, lanes, live, &past);
         } else {
             for lane in each(lanes) {
-                let base = threads.base(warp, lane).clone();
-                let past = Past { proxied: Clock::join(&base.proxied, &own), ..base };
+                let past = threads.base(warp, lane).fenced_for_proxies(&own, fence);
                 threads.set_base(warp, 1 << lane, u32::MAX, &past);
             }
         }
@@ -214,13 +237,15 @@ impl Clocks {
     }
 
     /// Checks and keeps an access of an agent of the block `of` to cells of the shared memory at hand; `asker` is the warp
-    /// and the lane that asked for it, of the present block. Gives the cell that must not be accessed, and why.
+    /// and the lane that asked for it, of the present block. Gives the cell that must not be accessed, and why; and what is
+    /// doubtful, of accesses by another proxy than the threads'.
     pub fn access_by_agent(
         &mut self,
         (block, of): (u32, u32),
         cells: Range<u32>,
         (asker, agent): ((u32, u32), Agent),
         (kind, at): (Kind, u32),
+        mut doubts: Option<&mut Doubts>,
     ) -> Result<(), (u32, Conflict)> {
         self.enter(block);
         let warps = self.warps;
@@ -238,7 +263,7 @@ impl Clocks {
             let row = (kept, agent.time);
             if whole
                 && end - cell == LINE as u32
-                && line_in(shared, line).keep_of_agent(&Judge::new(threads), asker, row)
+                && line_in(shared, line).keep_of_agent(&Judge::new(threads), asker, row, (cell, doubts.as_deref_mut()))
             {
                 cell = end;
                 continue;
@@ -255,6 +280,11 @@ impl Clocks {
                 {
                     return Err((number, Conflict::Unfenced(record)));
                 }
+                if let Some(doubts) = doubts.as_deref_mut() {
+                    for record in cell_in(shared, number).doubtful(kind) {
+                        doubt(threads, (record, number), asker, doubts);
+                    }
+                }
                 cell_in(shared, number).keep_of_agent(kept, agent.time);
             }
             cell = end;
@@ -266,9 +296,27 @@ impl Clocks {
 /// Whether no proxy fence lies behind a thread's store.
 fn is_unfenced(threads: &Threads, record: &Record, asker: (u32, u32), warps: u32) -> bool {
     let then = record.access();
-    then.warp < warps
-        && threads.base(asker.0, asker.1 as usize).proxied.unknown(then.block, then.warp, then.lanes, record.time())
-            != 0
+    let proxied = &threads.base(asker.0, asker.1 as usize).proxied.any;
+    then.warp < warps && proxied.unknown(then.block, then.warp, then.lanes, record.time()) != 0
+}
+
+/// What is doubtful of an agent's access behind a thread's: of one that reads, behind a store, that no fence of the thread
+/// itself lies between; of one that writes, behind a load, that none of anybody does.
+pub(super) fn doubt(threads: &Threads, (record, cell): (&Record, u32), asker: (u32, u32), doubts: &mut Doubts) {
+    let then = record.access();
+    if then.warp >= threads.warps() {
+        return;
+    }
+    let proxied = &threads.base(asker.0, asker.1 as usize).proxied;
+    let (kind, clock) = match then.kind {
+        Kind::Read => (WarningKind::UnfencedReuse, &proxied.over),
+        _ => (WarningKind::FenceOfTheReader, &proxied.own),
+    };
+    let lanes = clock.unknown(then.block, then.warp, then.lanes, record.time());
+    if lanes != 0 {
+        let (block, warp, lane, at) = (then.block, then.warp, lanes.trailing_zeros(), then.at);
+        doubts.add(Doubt { kind, cell, block, warp, lane, at });
+    }
 }
 
 fn with_agent(past: &Past, block: u32, agent: Agent, warps: u32) -> Past {

@@ -11,6 +11,8 @@ const MOST: usize = 48;
 const _: () = assert!(FEW + MOST <= u64::BITS as usize);
 /// Accesses for which there is room in the cell itself.
 const FEW: usize = 2;
+/// What `clusters::residency` says of memory rests on it.
+const _: () = assert!(size_of::<Cell>() <= 64 && size_of::<Record>() <= 28);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -165,6 +167,13 @@ impl Cell {
     /// The last write.
     pub fn is_written(&self) -> Option<&Record> {
         self.records().filter(|record| record.writes()).max_by_key(|record| (record.chain, record.place))
+    }
+
+    /// The accesses by which one of an agent may be doubtful: the last write behind which it reads, or the loads behind
+    /// which it writes.
+    pub fn doubtful(&self, now: Kind) -> impl Iterator<Item = &Record> {
+        let write = self.is_written().filter(|_| now == Kind::Read);
+        self.records().filter(move |record| now != Kind::Read && record.kind == Kind::Read).chain(write)
     }
 
     fn handed_here(&self) -> Option<&HandedHere> {

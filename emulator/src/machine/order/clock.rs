@@ -191,12 +191,56 @@ pub(crate) struct Past {
     pub fenced: Scoped,
     /// What lies before fences that come before its own next one, because it saw a write behind them.
     pub seen: Scoped,
-    /// What lies before the proxy fences that lie before: bulk copies see it.
-    pub proxied: Rc<Clock>,
+    /// What proxy fences lie behind.
+    pub proxied: Rc<Proxied>,
     /// What was over before, though its writes may not be seen: what read has read.
     pub over: Rc<Clock>,
     /// What lies before fences for `mbarrier.init` that lie before: those barriers have begun.
     pub begun: Rc<Clock>,
+}
+
+/// What lies before the proxy fences that lie before. (In one, because most kernels have none: they pay for one pointer.)
+#[derive(Debug, Default)]
+pub(crate) struct Proxied {
+    /// Whatever thread executed the fence: bulk copies see it.
+    pub any: Rc<Clock>,
+    /// What threads did before proxy fences of their own.
+    pub own: Rc<Clock>,
+    /// What was over, though its writes may not be seen: what read has read.
+    pub over: Rc<Clock>,
+}
+
+impl Proxied {
+    pub fn join(a: &Rc<Proxied>, b: &Rc<Proxied>) -> Rc<Proxied> {
+        if Rc::ptr_eq(a, b) {
+            return a.clone();
+        }
+        let joined = Proxied {
+            any: Clock::join(&a.any, &b.any),
+            own: Clock::join(&a.own, &b.own),
+            over: Clock::join(&a.over, &b.over),
+        };
+        let is = |other: &Rc<Proxied>| {
+            let pairs = [(&joined.any, &other.any), (&joined.own, &other.own), (&joined.over, &other.over)];
+            pairs.into_iter().all(|(a, b)| Rc::ptr_eq(a, b))
+        };
+        match (is(a), is(b)) {
+            (true, _) => a.clone(),
+            (_, true) => b.clone(),
+            _ => Rc::new(joined),
+        }
+    }
+}
+
+impl Past {
+    /// The same behind a proxy fence of lanes of a warp, which they execute at a time and know so much then.
+    pub fn fenced_for_proxies(&self, known: &Rc<Clock>, (block, warp, lanes, time): (u32, u32, u32, u32)) -> Past {
+        let before = &self.proxied;
+        let any = Clock::join(&before.any, known);
+        let own = before.own.with(block, [(warp, lanes, time)].into_iter());
+        let over = Clock::join(&Clock::join(&before.over, known), &self.over);
+        Past { proxied: Rc::new(Proxied { any, own, over }), ..self.clone() }
+    }
 }
 
 /// For fences whose scope is at least the thread block, and for those whose scope is the device.
@@ -230,7 +274,7 @@ impl Past {
             known: Clock::join(&self.known, &other.known),
             fenced: self.fenced.join(&other.fenced),
             seen: self.seen.join(&other.seen),
-            proxied: Clock::join(&self.proxied, &other.proxied),
+            proxied: Proxied::join(&self.proxied, &other.proxied),
             over: Clock::join(&self.over, &other.over),
             begun: Clock::join(&self.begun, &other.begun),
         }
@@ -239,7 +283,8 @@ impl Past {
     /// What of it is handed on without an order of memory: that it is over.
     pub fn without_order(&self) -> Past {
         let over = Clock::join(&self.over, &self.known);
-        Past { over, begun: self.begun.clone(), ..Past::default() }
+        let proxied = Rc::new(Proxied { over: self.proxied.over.clone(), ..Proxied::default() });
+        Past { over, begun: self.begun.clone(), proxied, ..Past::default() }
     }
 
     pub fn is_same(&self, other: &Past) -> bool {

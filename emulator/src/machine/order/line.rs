@@ -1,11 +1,14 @@
 //! Sixteen neighbouring cells. Where lanes of a warp access all of them with one instruction, side by side, and lie
 //! behind whoever was there before, one record stands for the sixteen; where not, each cell has its own.
 
+use super::agents::{Doubts, doubt};
 use super::cell::{Access, Cell, Kind, Record};
 use super::threads::Judge;
 
 /// Cells of a line.
 pub(crate) const LINE: usize = 16;
+/// What `clusters::residency` says of memory rests on it.
+const _: () = assert!(size_of::<Line>() <= 64);
 
 /// Lanes with as many cells each, one behind the other: the first lane, how far it is to the next, and the cells of
 /// each, as a power of two.
@@ -89,8 +92,14 @@ impl Line {
     }
 
     /// The same for an access of an agent, with its time, that `asker` asked for; a store that it reads has a proxy fence
-    /// behind it.
-    pub fn keep_of_agent(&mut self, judge: &Judge, asker: (u32, u32), (now, time): (Access, u32)) -> bool {
+    /// behind it. What is doubtful of it is said of the first cell, whose number is at hand.
+    pub fn keep_of_agent(
+        &mut self,
+        judge: &Judge,
+        asker: (u32, u32),
+        (now, time): (Access, u32),
+        (cell, doubts): (u32, Option<&mut Doubts>),
+    ) -> bool {
         let Line::Rows { write, read } = self else { return false };
         let side = Side { first: now.lanes.trailing_zeros() as u8, step: 1, shift: LINE.trailing_zeros() as u8 };
         let row = Row { block: now.block, warp: now.warp as u8, side, at: now.at, time };
@@ -105,6 +114,7 @@ impl Line {
                     && (now.kind != Kind::Read || judge.is_proxied(asker, other, before.time))
             })
         };
+        let (last_write, last_read) = (*write, *read);
         match now.kind {
             Kind::Read
                 if known(write, Kind::Write)
@@ -115,6 +125,12 @@ impl Line {
             }
             Kind::Write if known(write, Kind::Write) && known(read, Kind::Read) => (*write, *read) = (Some(row), None),
             _ => return false,
+        }
+        let before = if now.kind == Kind::Read { (Kind::Write, last_write) } else { (Kind::Read, last_read) };
+        if let ((kind, Some(row)), Some(doubts)) = (before, doubts) {
+            let lanes = row.side.lanes().fold(0, |lanes, lane| lanes | 1 << lane);
+            let record = Record::plain(kind, (row.block, row.warp, lanes), row.at, row.time);
+            doubt(judge.threads, (&record, cell), asker, doubts);
         }
         true
     }

@@ -19,7 +19,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use agents::Phases;
-pub(super) use agents::{Agent, Conflict, Then};
+pub(super) use agents::{Agent, Conflict, Doubts, Then};
 use cell::Cell;
 pub(super) use cell::{Access, Clash, Force, Kind, Record};
 use clock::Past;
@@ -154,6 +154,12 @@ impl Clocks {
             }
             self.ended.push_back((block, threads));
         }
+    }
+
+    /// Thread blocks that have started and not ended, as far as they came to do something.
+    #[cfg(test)]
+    pub fn held(&self) -> usize {
+        self.aside.len() + usize::from(self.present.number != NOBODY)
     }
 
     /// A thread block is about to do something.

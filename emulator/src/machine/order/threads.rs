@@ -159,7 +159,7 @@ impl Judge<'_> {
 
     /// Whether a proxy fence that a lane knows of lies behind all accesses of another warp at `time`; an agent needs none.
     pub fn is_proxied(&self, (warp, lane): (u32, u32), (block, other): (u32, u32), time: u32) -> bool {
-        let proxied = &self.threads.base(warp, lane as usize).proxied;
+        let proxied = &self.threads.base(warp, lane as usize).proxied.any;
         other >= self.threads.warps() || time <= proxied.known_until(block, other)
     }
 }
