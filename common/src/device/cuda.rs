@@ -128,11 +128,13 @@ impl Gpu {
         time: bool,
     ) -> Result<Ran, Error> {
         let resources = self.resources(&function, task, ptxas).map_err(|e| failed("asking for resources", e))?;
+        // ANCHOR: run
         let operands = Operands::of(self, problem)?;
         let run = self.launcher(&function, task, &operands)?;
         run()?;
         self.stream.synchronize().map_err(|e| failed("running the kernel", e))?;
         let product = operands.product(self)?;
+        // ANCHOR_END: run
 
         let timing = if time { Some(self.times(&problem.shape, problem.dtype, run)?) } else { None };
         Ok(Ran { c: problem.c.with_bytes(product), facts: Facts::Cuda { resources, timing } })
