@@ -11,16 +11,17 @@
 //! - Wavefronts are charged as counted, which holds where PTX and machine code have the same shared-memory accesses: with arrays
 //!   declared `__shared__ __align__(16)`. Of other arrays the assembler may merge accesses of 4 and 8 bytes to
 //!   wider ones with fewer wavefronts, and such a launch can beat its bound.
+//! - What is not known is not charged: how many copies TMA can begin in a clock, for which there is no figure to trust; whether what it
+//!   moves keeps the banks of shared memory from others; and tensor cores, where NVIDIA publishes no rate for the type.
 //! - The clock is the GPU's boost clock. A card that runs faster beats the bound by as much: set [`Gpu::boost_hz`]. The same
 //!   goes for [`Gpu::dram_bytes_per_s`].
-//!
-//! Matrix multiply-accumulate (`mma`) is charged for its issue slot only: the rate of the tensor cores is not modelled.
 
 use std::fmt;
 
 use serde::Serialize;
 
-use crate::counters::{Class, Report};
+use crate::TensorType;
+use crate::counters::{Class, Report, TensorCount};
 use crate::gpu::{Gpu, WARP};
 
 /// Bytes of a sector.
@@ -40,22 +41,38 @@ pub enum Unit {
     FmaF32,
     /// The pipes that execute `fma.f64`.
     FmaF64,
+    /// The tensor cores: multiply-adds of `mma` and `wgmma`, by type. All of them at the cores' rate, and those of `mma` at what `mma`
+    /// reaches of it.
+    Tensor,
     /// Global memory as an SM sees it: one request per clock, and sectors at the width of L1.
     L1,
-    /// The banks of shared memory: wavefronts.
+    /// The banks of shared memory: wavefronts, those of `wgmma`'s operands among them.
     Shared,
-    /// L2 to SMs: each sector of the footprint at least once, since L1 may keep it for later; each stored sector every
-    /// time, since L1 writes through.
+    /// The units of the SMs that make bulk copies, with and without tensor maps: bytes of global memory that come or go, at the width
+    /// of an SM's port to L2. With a multicast, each block's SM takes its own.
+    Tma,
+    /// L2 to SMs: each sector of the footprint at least once, since L1 may keep it for later; each sector of a bulk copy every time,
+    /// since it goes past L1, with a multicast once for all blocks; each stored sector every time, since L1 writes through.
     L2,
     /// DRAM: the part of the footprint that L2 cannot hold for the launch, see [`Assumptions::cold_l2`].
     Dram,
-    /// The schedulers: FMAs, memory accesses and barriers, each at least one slot.
+    /// The schedulers: FMAs, products of matrices, memory accesses, bulk copies and barriers, each at least one slot.
     Issue,
 }
 
 impl Unit {
     /// Every unit, in the order of [`Bound::units`].
-    pub const ALL: [Unit; 7] = [Unit::FmaF32, Unit::FmaF64, Unit::L1, Unit::Shared, Unit::L2, Unit::Dram, Unit::Issue];
+    pub const ALL: [Unit; 9] = [
+        Unit::FmaF32,
+        Unit::FmaF64,
+        Unit::Tensor,
+        Unit::L1,
+        Unit::Shared,
+        Unit::Tma,
+        Unit::L2,
+        Unit::Dram,
+        Unit::Issue,
+    ];
 }
 
 impl fmt::Display for Unit {
@@ -63,8 +80,10 @@ impl fmt::Display for Unit {
         f.write_str(match self {
             Unit::FmaF32 => "FMA pipe (f32)",
             Unit::FmaF64 => "FMA pipe (f64)",
+            Unit::Tensor => "tensor cores",
             Unit::L1 => "L1/LSU",
             Unit::Shared => "shared memory",
+            Unit::Tma => "TMA",
             Unit::L2 => "L2",
             Unit::Dram => "DRAM",
             Unit::Issue => "issue slots",
@@ -106,7 +125,9 @@ pub struct Bound {
 /// The least time that the work of `report` needs on `gpu`.
 pub fn bound(report: &Report, gpu: &Gpu, assume: Assumptions) -> Bound {
     let units = Unit::ALL.map(|unit| UnitTime { unit, seconds: seconds(unit, report, gpu, assume) });
-    let slowest = units.into_iter().reduce(|a, b| if b.seconds > a.seconds { b } else { a }).unwrap_or(units[0]);
+    // Units that need the same time, but for the rounding of numbers here: the first of them is named.
+    let longer = |a: UnitTime, b: UnitTime| if b.seconds > a.seconds * (1.0 + 1e-9) { b } else { a };
+    let slowest = units.into_iter().reduce(longer).unwrap_or(units[0]);
     Bound { seconds: slowest.seconds, bottleneck: slowest.unit, units }
 }
 
@@ -116,8 +137,10 @@ fn seconds(unit: Unit, report: &Report, gpu: &Gpu, assume: Assumptions) -> f64 {
     match unit {
         Unit::FmaF32 => busiest(fma_clocks(report, Class::FmaF32, gpu.rates.fma_f32)),
         Unit::FmaF64 => busiest(fma_clocks(report, Class::FmaF64, gpu.rates.fma_f64)),
+        Unit::Tensor => busiest(tensor_clocks(report, gpu)),
         Unit::L1 => busiest(l1_clocks(report, gpu)),
         Unit::Shared => busiest(shared_clocks(report, gpu)),
+        Unit::Tma => busiest(tma_clocks(report)),
         Unit::Issue => busiest(issued(report) as f64 / f64::from(gpu.rates.issue)),
         Unit::L2 => {
             let ports = SM_PORT * blocks(report).min(gpu.sms.into());
@@ -141,6 +164,28 @@ fn fma_clocks(report: &Report, class: Class, lanes_per_clock: u32) -> f64 {
     (report.total.class(class).warp * u64::from(WARP)) as f64 / f64::from(lanes_per_clock)
 }
 
+/// Nsight Compute knows three pipes of them, for f64, for integers and for the other types: each is looked at alone.
+fn tensor_clocks(report: &Report, gpu: &Gpu) -> f64 {
+    use TensorType::{Bf16, Bit, F16, F64, Fp8, Int4, Int8, Tf32};
+    let at = |count: u64, rate: Option<u32>| rate.map_or(0.0, |rate| count as f64 / f64::from(rate));
+    let pipe = |kinds: &[TensorType]| {
+        let clocks = kinds.iter().map(|&kind| {
+            let TensorCount { multiply_adds, group_multiply_adds, .. } = report.total.tensor(kind);
+            let of_warps = multiply_adds.saturating_sub(group_multiply_adds);
+            (at(multiply_adds, gpu.rates.tensor.of(kind)), at(of_warps, gpu.rates.mma.of(kind)))
+        });
+        let (all, of_warps) = clocks.fold((0.0, 0.0), |sum, clocks| (sum.0 + clocks.0, sum.1 + clocks.1));
+        f64::max(all, of_warps)
+    };
+    [&[F64][..], &[F16, Bf16, Tf32, Fp8], &[Int8, Int4, Bit]].map(pipe).into_iter().fold(0.0, f64::max)
+}
+
+/// The port has a way in and a way out.
+fn tma_clocks(report: &Report) -> f64 {
+    let bulk = &report.total.bulk;
+    bulk.bytes_read.max(bulk.bytes_written) as f64 / SM_PORT as f64
+}
+
 fn l1_clocks(report: &Report, gpu: &Gpu) -> f64 {
     let (load, store) = (&report.total.global_load, &report.total.global_store);
     let requests = load.requests + store.requests;
@@ -153,18 +198,24 @@ fn l1_clocks(report: &Report, gpu: &Gpu) -> f64 {
 fn shared_clocks(report: &Report, gpu: &Gpu) -> f64 {
     let (load, store) = (&report.total.shared_load, &report.total.shared_store);
     let width = u64::from(gpu.rates.l1_bytes);
-    let wavefronts = (load.wavefronts + store.wavefronts) * WAVEFRONT;
+    let operands: u64 = report.total.tensor.iter().map(|count| count.operand_wavefronts).sum();
+    let wavefronts = (load.wavefronts + store.wavefronts + operands) * WAVEFRONT;
     let unique_bytes = load.unique_bytes + store.unique_bytes;
     (wavefronts as f64 / width.max(WAVEFRONT) as f64).max(unique_bytes as f64 / width as f64)
 }
 
 fn l2_bytes(report: &Report) -> u64 {
-    report.footprint_bytes.max(report.total.global_store.sectors * SECTOR)
+    report.footprint_bytes.max(stored_bytes(report)).max(report.total.bulk.l2_bytes_read)
+}
+
+/// Bytes that go to L2, in whole sectors.
+fn stored_bytes(report: &Report) -> u64 {
+    report.total.global_store.sectors * SECTOR + report.total.bulk.bytes_written
 }
 
 /// Results may stay in L2 at the end, as far as it holds them, and so may inputs from before.
 fn dram_bytes(report: &Report, gpu: &Gpu, assume: Assumptions) -> u64 {
-    let stay = gpu.l2_bytes.min(report.total.global_store.sectors * SECTOR);
+    let stay = gpu.l2_bytes.min(stored_bytes(report));
     let were_there = if assume.cold_l2 { 0 } else { gpu.l2_bytes };
     report.footprint_bytes.saturating_sub(stay + were_there)
 }
@@ -180,6 +231,8 @@ fn issued(report: &Report) -> u64 {
         + warps(Class::Tensor)
         + total.global_load.requests
         + total.global_store.requests
+        + total.bulk.loads
+        + total.bulk.stores
         + shared(Class::SharedLoad, total.shared_load.bytes)
         + shared(Class::SharedStore, total.shared_store.bytes)
         + total.barriers
@@ -189,8 +242,8 @@ fn issued(report: &Report) -> u64 {
 mod tests {
     use super::*;
     use crate::Dim3;
-    use crate::counters::{Counters, GlobalCounters, SharedCounters};
-    use crate::gpu::{A100, H200, K80, T4};
+    use crate::counters::{BulkCounters, Counters, GlobalCounters, SharedCounters};
+    use crate::gpu::{A100, B200, H200, K80, T4};
 
     const EQUAL: Assumptions = Assumptions { equal_blocks: true, cold_l2: false };
     const COLD: Assumptions = Assumptions { equal_blocks: false, cold_l2: true };
@@ -214,7 +267,9 @@ mod tests {
     #[test]
     fn units_are_called_what_people_call_them() {
         let names = Unit::ALL.map(|unit| unit.to_string()).join(", ");
-        assert_eq!(names, "FMA pipe (f32), FMA pipe (f64), L1/LSU, shared memory, L2, DRAM, issue slots");
+        let expected =
+            "FMA pipe (f32), FMA pipe (f64), tensor cores, L1/LSU, shared memory, TMA, L2, DRAM, issue slots";
+        assert_eq!(names, expected);
     }
 
     #[test]
@@ -300,14 +355,104 @@ mod tests {
         let mut r = report(1000);
         r.footprint_bytes = 480_000_000;
         r.total.global_store.sectors = 1_000_000;
-        let dram = |r: &Report, assume| bound(r, &H200, assume).units[5];
+        let dram = |r: &Report, assume| {
+            let of_dram = |time: &UnitTime| time.unit == Unit::Dram;
+            bound(r, &H200, assume).units.into_iter().find(of_dram).expect("every unit has a time")
+        };
         assert_eq!(dram(&r, COLD), UnitTime { unit: Unit::Dram, seconds: 448e6 / 4.8e12 }, "results may stay");
         let held = (480_000_000 - 32_000_000 - 50 * 1024 * 1024) as f64;
         assert_eq!(dram(&r, NOTHING).seconds, held / 4.8e12, "inputs may have been there");
         r.total.global_store.sectors = 10_000_000;
         assert_eq!(dram(&r, COLD).seconds, (480_000_000 - 50 * 1024 * 1024) as f64 / 4.8e12, "results beyond L2");
+        r.total.global_store.sectors = 0;
+        r.total.bulk.bytes_written = 32_000_000;
+        assert_eq!(dram(&r, COLD).seconds, 448e6 / 4.8e12, "by bulk copies");
         r.footprint_bytes = 1_000_000;
         assert_eq!(dram(&r, NOTHING).seconds, 0.0);
+    }
+
+    /// Multiply-adds of the tensor cores: all of them, and those of `wgmma`.
+    fn multiplies(report: &mut Report, kind: TensorType, all: u64, by_groups: u64) {
+        let count = &mut report.total.tensor[kind as usize];
+        (count.multiply_adds, count.group_multiply_adds) = (all, by_groups);
+    }
+
+    #[test]
+    fn tensor_cores_by_hand() {
+        let tensor = |gpu: &Gpu, counts: &[(TensorType, u64, u64)]| {
+            let mut r = report(gpu.sms);
+            for &(kind, all, by_groups) in counts {
+                multiplies(&mut r, kind, u64::from(gpu.sms) * all, u64::from(gpu.sms) * by_groups);
+            }
+            clocks(&r, gpu, NOTHING, Unit::Tensor)
+        };
+        use TensorType::{Bf16, F16, F64, Fp8, Int8, Tf32};
+        assert_eq!(tensor(&H200, &[(Bf16, 2_048_000, 2_048_000)]), 1000.0, "wgmma");
+        assert_eq!(tensor(&H200, &[(Bf16, 1_366_000, 0)]), 1000.0, "mma reaches two thirds");
+        assert_eq!(tensor(&H200, &[(Tf32, 1_024_000, 1_024_000)]), 1000.0);
+        assert_eq!(tensor(&H200, &[(Tf32, 683_000, 0)]), 1000.0);
+        assert_eq!(tensor(&H200, &[(Fp8, 4_096_000, 4_096_000)]), 1000.0);
+        assert_eq!(tensor(&H200, &[(F64, 128_000, 0)]), 1000.0);
+        assert_eq!(tensor(&A100, &[(F16, 1_024_000, 0)]), 1000.0, "mma is all that there is");
+        // Both kinds, on the same cores: mma alone would take 500 clocks, both at the full rate 683.
+        assert_eq!(tensor(&H200, &[(Bf16, 683_000 + 716_000, 716_000)]), 683.105);
+        assert_eq!(tensor(&H200, &[(Bf16, 1_024_000, 1_024_000), (F16, 1_024_000, 1_024_000)]), 1000.0, "one pipe");
+        assert_eq!(tensor(&H200, &[(Bf16, 1_024_000, 1_024_000), (Int8, 2_048_000, 2_048_000)]), 500.0, "two pipes");
+        assert_eq!(tensor(&T4, &[(F64, 1_000_000, 0)]), 0.0, "no rate is known, and none is charged");
+        assert_eq!(tensor(&B200, &[(Bf16, 4_096_000, 0)]), 1000.0);
+    }
+
+    #[test]
+    fn operands_of_warpgroups_pass_the_banks() {
+        let mut r = report(1);
+        r.total.tensor[TensorType::Bf16 as usize].operand_wavefronts = 700;
+        r.total.shared_load.wavefronts = 50;
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Shared), 750.0);
+    }
+
+    #[test]
+    fn bulk_copies_by_hand() {
+        // Two blocks, to each of which a multicast brings the same 6400 bytes.
+        let mut r = report(2);
+        let bulk = BulkCounters { loads: 8, bytes_read: 12_800, l2_bytes_read: 6400, ..Default::default() };
+        r.total.bulk = bulk;
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Tma), 100.0, "64 bytes a clock for each");
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::L2), 50.0, "one read for both");
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Issue), 1.0, "an instruction each");
+        assert_eq!(bound(&r, &H200, NOTHING).bottleneck, Unit::Tma);
+        r.total.bulk.l2_bytes_read = 12_800;
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::L2), 100.0, "past L1: the same bytes again");
+        assert_eq!(bound(&r, &H200, NOTHING).bottleneck, Unit::Tma, "of two that need the same time, the first");
+        r.total.bulk.bytes_written = 25_600;
+        r.total.bulk.stores = 16;
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Tma), 200.0, "a way in and a way out");
+        r.total.global_store.sectors = 400;
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::L2), 300.0, "with what threads store");
+        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Issue), 3.0);
+        assert_eq!(clocks(&r, &H200, EQUAL, Unit::Tma), 200.0);
+        assert_eq!(clocks(&Report { grid: Dim3::xy(133, 1), ..r }, &H200, EQUAL, Unit::Tma), 6.015, "two of 133");
+    }
+
+    #[test]
+    fn no_loop_of_products_on_an_h200_was_faster_than_its_bound() {
+        // TFLOP/s of loops that do nothing else, the faster of random data and zeros.
+        let measured = [
+            (TensorType::Bf16, false, 650.0),
+            (TensorType::Tf32, false, 325.0),
+            (TensorType::F64, false, 66.0),
+            (TensorType::Bf16, true, 928.0),
+            (TensorType::Tf32, true, 486.0),
+            (TensorType::Fp8, true, 1778.0),
+        ];
+        for (kind, by_groups, tflops) in measured {
+            let mut r = report(132);
+            let all = 132_000_000_000;
+            multiplies(&mut r, kind, all, if by_groups { all } else { 0 });
+            let Bound { seconds, bottleneck, .. } = bound(&r, &H200, EQUAL);
+            assert_eq!(bottleneck, Unit::Tensor);
+            let most = 2.0 * all as f64 / seconds / 1e12;
+            assert!(tflops < most && most < 1.25 * tflops, "{kind:?} {by_groups}: {most}, and {tflops} measured");
+        }
     }
 
     #[test]
