@@ -295,10 +295,25 @@ impl Counters {
         }
     }
 
+    /// Sectors of global memory that the SMs ask for: by loads and stores of warps, and by bulk copies.
+    pub fn global_sectors(&self) -> u64 {
+        let bulk = self.bulk.bytes_read + self.bulk.bytes_written;
+        self.global_load.sectors + self.global_store.sectors + bulk / 32
+    }
+
+    /// Wavefronts of shared memory: of loads and stores, and of the operands that `wgmma` reads.
+    pub fn shared_wavefronts(&self) -> u64 {
+        self.shared_load.wavefronts + self.shared_store.wavefronts + self.operand_wavefronts()
+    }
+
+    /// Wavefronts of shared memory for the operands of `wgmma`, of all types.
+    pub fn operand_wavefronts(&self) -> u64 {
+        self.tensor.iter().map(|count| count.operand_wavefronts).sum()
+    }
+
     /// FLOPs per byte of the sectors (32 bytes each) that the SMs ask for; what L1 holds of them does not cross to L2.
     pub fn arithmetic_intensity(&self) -> f64 {
-        let bytes = 32 * (self.global_load.sectors + self.global_store.sectors);
-        self.flops() as f64 / bytes as f64
+        self.flops() as f64 / (32 * self.global_sectors()) as f64
     }
 }
 
