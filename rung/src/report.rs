@@ -360,3 +360,85 @@ fn times(f: &mut fmt::Formatter<'_>, timing: &Timing, dtype: String) -> fmt::Res
     }
     line(f, "policy", timing.policy)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use emulator::gpu::{A100, H200};
+    use emulator::{Counters, TensorType};
+
+    use super::*;
+    use crate::level::Tile;
+    use crate::{Dim3, Shape};
+
+    struct Shown(Counters);
+
+    impl fmt::Display for Shown {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            counters(f, &self.0)
+        }
+    }
+
+    #[test]
+    fn products_and_copies_beside_the_threads_have_lines_of_their_own() {
+        let mut total = Counters::default();
+        let plain = Shown(total.clone()).to_string();
+        let tensor = &mut total.tensor[TensorType::Bf16 as usize];
+        (tensor.instructions, tensor.multiply_adds, tensor.operand_wavefronts) = (8, 262_144, 96);
+        (total.bulk.loads, total.bulk.bytes_read, total.bulk.stores, total.bulk.bytes_written) = (4, 49_152, 1, 2048);
+        let text = Shown(total).to_string();
+        let new: Vec<String> = text
+            .lines()
+            .filter(|line| !plain.contains(line))
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(
+            new,
+            [
+                "work 0 FLOPs, 0 by FMA, 524,288 by tensor cores",
+                "intensity 0.00 FLOPs per byte of the sectors that the SMs ask for",
+                "bulk loads 4 1,536 384.00 - 49,152",
+                "bulk stores 1 64 64.00 - 2,048",
+                "requests wavefronts per request ideal bytes",
+                "shared loads 0 0 - - 0",
+                "shared stores 0 0 - - 0",
+                "of wgmma 8 96 12.00 - 12,288",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_launch_of_clusters_says_how_many_fit() {
+        let resources = Resources { registers: 168, spilled_bytes: 0, shared_bytes: 1024 };
+        let kernel = Kernel {
+            entry: "k".into(),
+            origin: Origin::Given,
+            compiler: "13.0.88".into(),
+            optimization: None,
+            resources: BTreeMap::from([(90, resources), (80, resources)]),
+            generations: Vec::new(),
+            options: Vec::new(),
+            ptx: String::new(),
+        };
+        let shape = Shape { m: 1024, n: 1024, k: 64 };
+        let launch =
+            LaunchShape { grid: Dim3::xy(64, 1), block: Dim3::xy(384, 1), tile: Tile { m: 128, n: 128, k: 64 } };
+        let mut work = emulator::Report::new(launch.grid, launch.block, Counters::default());
+        work.shared_bytes = 200 * 1024;
+        let of = |gpu, work: &emulator::Report| Modelled::of(gpu, &kernel, &shape, &launch, work).clusters;
+        assert_eq!(of(&H200, &work), None, "there are none");
+        work.cluster = Dim3::xy(2, 1);
+        let clusters = of(&H200, &work);
+        assert_eq!(clusters, Some(Clusters { blocks: 2, resident: 66 }));
+        assert_eq!(
+            clusters.map(|clusters| clusters.to_string()),
+            Some("66 of 2 blocks at a time on the whole GPU, or fewer where its parts differ".to_string())
+        );
+        work.cluster = Dim3::xy(2, 4);
+        assert_eq!(of(&H200, &work), Some(Clusters { blocks: 8, resident: 16 }));
+        work.shared_bytes = 100 * 1024;
+        assert_eq!(of(&H200, &work), Some(Clusters { blocks: 8, resident: 16 }), "registers leave one block an SM");
+        assert_eq!(of(&A100, &work), None, "which has no clusters");
+    }
+}
