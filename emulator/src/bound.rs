@@ -11,16 +11,17 @@
 //! - Wavefronts are charged as counted, which holds where PTX and machine code have the same shared-memory accesses: with arrays
 //!   declared `__shared__ __align__(16)`. Of other arrays the assembler may merge accesses of 4 and 8 bytes to
 //!   wider ones with fewer wavefronts, and such a launch can beat its bound.
+//! - What is not known is not charged: how many copies TMA can begin in a clock, for which there is no figure to trust; whether what it
+//!   moves keeps the banks of shared memory from others; and tensor cores, where NVIDIA publishes no rate for the type.
 //! - The clock is the GPU's boost clock. A card that runs faster beats the bound by as much: set [`Gpu::boost_hz`]. The same
 //!   goes for [`Gpu::dram_bytes_per_s`].
-//!
-//! Matrix multiply-accumulate (`mma`) is charged for its issue slot only: the rate of the tensor cores is not modelled.
 
 use std::fmt;
 
 use serde::Serialize;
 
-use crate::counters::{Class, Report};
+use crate::TensorType;
+use crate::counters::{Class, Report, TensorCount};
 use crate::gpu::{Gpu, WARP};
 
 /// Bytes of a sector.
@@ -40,22 +41,38 @@ pub enum Unit {
     FmaF32,
     /// The pipes that execute `fma.f64`.
     FmaF64,
+    /// The tensor cores: multiply-adds of `mma` and `wgmma`, by type. All of them at the cores' rate, and those of `mma` at what `mma`
+    /// reaches of it.
+    Tensor,
     /// Global memory as an SM sees it: one request per clock, and sectors at the width of L1.
     L1,
-    /// The banks of shared memory: wavefronts.
+    /// The banks of shared memory: wavefronts, those of `wgmma`'s operands among them.
     Shared,
-    /// L2 to SMs: each sector of the footprint at least once, since L1 may keep it for later; each stored sector every
-    /// time, since L1 writes through.
+    /// The units of the SMs that make bulk copies, with and without tensor maps: bytes of global memory that come or go, at the width
+    /// of an SM's port to L2. With a multicast, each block's SM takes its own.
+    Tma,
+    /// L2 to SMs: each sector of the footprint at least once, since L1 may keep it for later; each sector of a bulk copy every time,
+    /// since it goes past L1, with a multicast once for all blocks; each stored sector every time, since L1 writes through.
     L2,
     /// DRAM: the part of the footprint that L2 cannot hold for the launch, see [`Assumptions::cold_l2`].
     Dram,
-    /// The schedulers: FMAs, memory accesses and barriers, each at least one slot.
+    /// The schedulers: FMAs, products of matrices, memory accesses, bulk copies and barriers, each at least one slot.
     Issue,
 }
 
 impl Unit {
     /// Every unit, in the order of [`Bound::units`].
-    pub const ALL: [Unit; 7] = [Unit::FmaF32, Unit::FmaF64, Unit::L1, Unit::Shared, Unit::L2, Unit::Dram, Unit::Issue];
+    pub const ALL: [Unit; 9] = [
+        Unit::FmaF32,
+        Unit::FmaF64,
+        Unit::Tensor,
+        Unit::L1,
+        Unit::Shared,
+        Unit::Tma,
+        Unit::L2,
+        Unit::Dram,
+        Unit::Issue,
+    ];
 }
 
 impl fmt::Display for Unit {
@@ -63,8 +80,10 @@ impl fmt::Display for Unit {
         f.write_str(match self {
             Unit::FmaF32 => "FMA pipe (f32)",
             Unit::FmaF64 => "FMA pipe (f64)",
+            Unit::Tensor => "tensor cores",
             Unit::L1 => "L1/LSU",
             Unit::Shared => "shared memory",
+            Unit::Tma => "TMA",
             Unit::L2 => "L2",
             Unit::Dram => "DRAM",
             Unit::Issue => "issue slots",
@@ -106,7 +125,9 @@ pub struct Bound {
 /// The least time that the work of `report` needs on `gpu`.
 pub fn bound(report: &Report, gpu: &Gpu, assume: Assumptions) -> Bound {
     let units = Unit::ALL.map(|unit| UnitTime { unit, seconds: seconds(unit, report, gpu, assume) });
-    let slowest = units.into_iter().reduce(|a, b| if b.seconds > a.seconds { b } else { a }).unwrap_or(units[0]);
+    // Units that need the same time, but for the rounding of numbers here: the first of them is named.
+    let longer = |a: UnitTime, b: UnitTime| if b.seconds > a.seconds * (1.0 + 1e-9) { b } else { a };
+    let slowest = units.into_iter().reduce(longer).unwrap_or(units[0]);
     Bound { seconds: slowest.seconds, bottleneck: slowest.unit, units }
 }
 
@@ -116,8 +137,10 @@ fn seconds(unit: Unit, report: &Report, gpu: &Gpu, assume: Assumptions) -> f64 {
     match unit {
         Unit::FmaF32 => busiest(fma_clocks(report, Class::FmaF32, gpu.rates.fma_f32)),
         Unit::FmaF64 => busiest(fma_clocks(report, Class::FmaF64, gpu.rates.fma_f64)),
+        Unit::Tensor => busiest(tensor_clocks(report, gpu)),
         Unit::L1 => busiest(l1_clocks(report, gpu)),
         Unit::Shared => busiest(shared_clocks(report, gpu)),
+        Unit::Tma => busiest(tma_clocks(report)),
         Unit::Issue => busiest(issued(report) as f64 / f64::from(gpu.rates.issue)),
         Unit::L2 => {
             let ports = SM_PORT * blocks(report).min(gpu.sms.into());
@@ -141,6 +164,28 @@ fn fma_clocks(report: &Report, class: Class, lanes_per_clock: u32) -> f64 {
     (report.total.class(class).warp * u64::from(WARP)) as f64 / f64::from(lanes_per_clock)
 }
 
+/// Nsight Compute knows three pipes of them, for f64, for integers and for the other types: each is looked at alone.
+fn tensor_clocks(report: &Report, gpu: &Gpu) -> f64 {
+    use TensorType::{Bf16, Bit, F16, F64, Fp8, Int4, Int8, Tf32};
+    let at = |count: u64, rate: Option<u32>| rate.map_or(0.0, |rate| count as f64 / f64::from(rate));
+    let pipe = |kinds: &[TensorType]| {
+        let clocks = kinds.iter().map(|&kind| {
+            let TensorCount { multiply_adds, group_multiply_adds, .. } = report.total.tensor(kind);
+            let of_warps = multiply_adds.saturating_sub(group_multiply_adds);
+            (at(multiply_adds, gpu.rates.tensor.of(kind)), at(of_warps, gpu.rates.mma.of(kind)))
+        });
+        let (all, of_warps) = clocks.fold((0.0, 0.0), |sum, clocks| (sum.0 + clocks.0, sum.1 + clocks.1));
+        f64::max(all, of_warps)
+    };
+    [&[F64][..], &[F16, Bf16, Tf32, Fp8], &[Int8, Int4, Bit]].map(pipe).into_iter().fold(0.0, f64::max)
+}
+
+/// The port has a way in and a way out.
+fn tma_clocks(report: &Report) -> f64 {
+    let bulk = &report.total.bulk;
+    bulk.bytes_read.max(bulk.bytes_written) as f64 / SM_PORT as f64
+}
+
 fn l1_clocks(report: &Report, gpu: &Gpu) -> f64 {
     let (load, store) = (&report.total.global_load, &report.total.global_store);
     let requests = load.requests + store.requests;
@@ -153,18 +198,23 @@ fn l1_clocks(report: &Report, gpu: &Gpu) -> f64 {
 fn shared_clocks(report: &Report, gpu: &Gpu) -> f64 {
     let (load, store) = (&report.total.shared_load, &report.total.shared_store);
     let width = u64::from(gpu.rates.l1_bytes);
-    let wavefronts = (load.wavefronts + store.wavefronts) * WAVEFRONT;
+    let wavefronts = report.total.shared_wavefronts() * WAVEFRONT;
     let unique_bytes = load.unique_bytes + store.unique_bytes;
     (wavefronts as f64 / width.max(WAVEFRONT) as f64).max(unique_bytes as f64 / width as f64)
 }
 
 fn l2_bytes(report: &Report) -> u64 {
-    report.footprint_bytes.max(report.total.global_store.sectors * SECTOR)
+    report.footprint_bytes.max(stored_bytes(report)).max(report.total.bulk.l2_bytes_read)
+}
+
+/// Bytes that go to L2, in whole sectors.
+fn stored_bytes(report: &Report) -> u64 {
+    report.total.global_store.sectors * SECTOR + report.total.bulk.bytes_written
 }
 
 /// Results may stay in L2 at the end, as far as it holds them, and so may inputs from before.
 fn dram_bytes(report: &Report, gpu: &Gpu, assume: Assumptions) -> u64 {
-    let stay = gpu.l2_bytes.min(report.total.global_store.sectors * SECTOR);
+    let stay = gpu.l2_bytes.min(stored_bytes(report));
     let were_there = if assume.cold_l2 { 0 } else { gpu.l2_bytes };
     report.footprint_bytes.saturating_sub(stay + were_there)
 }
@@ -180,174 +230,12 @@ fn issued(report: &Report) -> u64 {
         + warps(Class::Tensor)
         + total.global_load.requests
         + total.global_store.requests
+        + total.bulk.loads
+        + total.bulk.stores
         + shared(Class::SharedLoad, total.shared_load.bytes)
         + shared(Class::SharedStore, total.shared_store.bytes)
         + total.barriers
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Dim3;
-    use crate::counters::{Counters, GlobalCounters, SharedCounters};
-    use crate::gpu::{A100, H200, K80, T4};
-
-    const EQUAL: Assumptions = Assumptions { equal_blocks: true, cold_l2: false };
-    const COLD: Assumptions = Assumptions { equal_blocks: false, cold_l2: true };
-    const NOTHING: Assumptions = Assumptions { equal_blocks: false, cold_l2: false };
-
-    fn report(blocks: u32) -> Report {
-        let (grid, block) = (Dim3::xy(blocks, 1), Dim3::xy(256, 1));
-        Report::new(grid, block, Counters::default())
-    }
-
-    fn executes(report: &mut Report, class: Class, warp: u64) {
-        report.total.classes[class as usize].warp = warp;
-    }
-
-    fn clocks(report: &Report, gpu: &Gpu, assume: Assumptions, unit: Unit) -> f64 {
-        let times = bound(report, gpu, assume).units;
-        let time = times.iter().find(|time| time.unit == unit).expect("every unit has a time");
-        (time.seconds * gpu.boost_hz * 1000.0).round() / 1000.0
-    }
-
-    #[test]
-    fn units_are_called_what_people_call_them() {
-        let names = Unit::ALL.map(|unit| unit.to_string()).join(", ");
-        assert_eq!(names, "FMA pipe (f32), FMA pipe (f64), L1/LSU, shared memory, L2, DRAM, issue slots");
-    }
-
-    #[test]
-    fn fma_pipes_by_hand() {
-        let mut r = report(132);
-        executes(&mut r, Class::FmaF32, 132 * 1000);
-        // An SM of an H200 does four warps' FMAs in a clock, and of its 1000 one scheduler issues 250.
-        assert_eq!(clocks(&r, &H200, NOTHING, Unit::FmaF32), 250.0);
-        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Issue), 250.0);
-        assert_eq!(bound(&r, &H200, NOTHING).bottleneck, Unit::FmaF32);
-        assert_eq!(bound(&r, &H200, NOTHING).seconds, 250.0 / 1.98e9);
-        executes(&mut r, Class::FmaF64, 132 * 1000);
-        assert_eq!(clocks(&r, &H200, NOTHING, Unit::FmaF64), 500.0);
-        assert_eq!(bound(&r, &H200, NOTHING).bottleneck, Unit::FmaF64);
-        // A T4 has two f64 lanes: 40 SMs, 3300 warps' FMAs each, 16 clocks apiece.
-        assert_eq!(clocks(&r, &T4, NOTHING, Unit::FmaF64), 52_800.0);
-    }
-
-    #[test]
-    fn few_blocks_use_few_sms() {
-        let fma_clocks = |blocks, assume| {
-            let mut r = report(blocks);
-            executes(&mut r, Class::FmaF32, u64::from(blocks) * 400);
-            clocks(&r, &H200, assume, Unit::FmaF32)
-        };
-        assert_eq!(fma_clocks(1, NOTHING), 100.0);
-        assert_eq!(fma_clocks(132, NOTHING), 100.0);
-        assert_eq!(fma_clocks(133, NOTHING), 100.758);
-        assert_eq!(fma_clocks(1, EQUAL), 100.0);
-        assert_eq!(fma_clocks(132, EQUAL), 100.0);
-        assert_eq!(fma_clocks(133, EQUAL), 200.0, "one SM has two");
-        assert_eq!(fma_clocks(264, EQUAL), 200.0);
-    }
-
-    #[test]
-    fn global_memory_by_hand() {
-        let mut r = report(108);
-        let loads = GlobalCounters { requests: 10_800, sectors: 10_800, ..Default::default() };
-        r.total.global_load = loads;
-        assert_eq!(clocks(&r, &A100, NOTHING, Unit::L1), 100.0, "one request a clock");
-        assert_eq!(clocks(&r, &A100, NOTHING, Unit::Issue), 25.0);
-        r.total.global_load.sectors = 32 * 10_800;
-        assert_eq!(clocks(&r, &A100, NOTHING, Unit::L1), 800.0, "four sectors a clock");
-        r.total.global_store = loads;
-        assert_eq!(clocks(&r, &A100, NOTHING, Unit::L1), 825.0);
-        assert_eq!(clocks(&r, &A100, NOTHING, Unit::L2), 67.5, "stores write through, 5120 bytes a clock");
-        r.footprint_bytes = 5_120_000;
-        assert_eq!(clocks(&r, &A100, NOTHING, Unit::L2), 1000.0, "the footprint passes once");
-        let one_block = Report { grid: Dim3::xy(1, 1), ..r };
-        assert_eq!(clocks(&one_block, &A100, NOTHING, Unit::L2), 80_000.0, "64 bytes a clock for one SM");
-    }
-
-    #[test]
-    fn shared_memory_by_hand() {
-        let mut r = report(1);
-        r.total.shared_load =
-            SharedCounters { requests: 100, wavefronts: 200, unique_bytes: 12_800, ..Default::default() };
-        r.total.shared_store =
-            SharedCounters { requests: 10, wavefronts: 10, unique_bytes: 1280, ..Default::default() };
-        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Shared), 210.0);
-        assert_eq!(clocks(&r, &K80, NOTHING, Unit::Shared), 105.0, "banks of 8 bytes may halve them");
-        assert_eq!(clocks(&r, &T4, NOTHING, Unit::Shared), 220.0, "14080 bytes, 64 a clock");
-    }
-
-    #[test]
-    fn shared_accesses_may_be_merged_before_they_are_issued() {
-        let mut r = report(1);
-        executes(&mut r, Class::SharedLoad, 100);
-        r.total.shared_load = SharedCounters { requests: 100, bytes: 100 * 128, ..Default::default() };
-        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Issue), 6.25, "25 accesses of 16 bytes, 4 schedulers");
-        r.total.shared_load.bytes = 100 * 512;
-        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Issue), 25.0, "as wide as can be");
-        r.total.shared_store.bytes = 100 * 512;
-        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Issue), 25.0, "copied by an instruction of another class");
-        executes(&mut r, Class::Integer, 1_000_000);
-        r.total.barriers = 4;
-        executes(&mut r, Class::Tensor, 4);
-        assert_eq!(clocks(&r, &H200, NOTHING, Unit::Issue), 27.0, "integer instructions are not sure to stay");
-    }
-
-    #[test]
-    fn dram_carries_what_l2_cannot_hold() {
-        let mut r = report(1000);
-        r.footprint_bytes = 480_000_000;
-        r.total.global_store.sectors = 1_000_000;
-        let dram = |r: &Report, assume| bound(r, &H200, assume).units[5];
-        assert_eq!(dram(&r, COLD), UnitTime { unit: Unit::Dram, seconds: 448e6 / 4.8e12 }, "results may stay");
-        let held = (480_000_000 - 32_000_000 - 50 * 1024 * 1024) as f64;
-        assert_eq!(dram(&r, NOTHING).seconds, held / 4.8e12, "inputs may have been there");
-        r.total.global_store.sectors = 10_000_000;
-        assert_eq!(dram(&r, COLD).seconds, (480_000_000 - 50 * 1024 * 1024) as f64 / 4.8e12, "results beyond L2");
-        r.footprint_bytes = 1_000_000;
-        assert_eq!(dram(&r, NOTHING).seconds, 0.0);
-    }
-
-    #[test]
-    fn no_work_takes_no_time() {
-        let empty = Report { grid: Dim3::xy(0, 0), ..report(1) };
-        assert_eq!(bound(&empty, &H200, EQUAL).seconds, 0.0);
-        assert_eq!(bound(&empty, &H200, NOTHING).seconds, 0.0);
-    }
-
-    /// TFLOP/s at most for a kernel whose warps do, for each FMA of a warp, this much; of 4096³ FMAs on an H200.
-    fn tflops(per_fma: impl Fn(&mut Counters, u64)) -> (f64, Unit) {
-        let mut r = report(128 * 128);
-        let fmas = 4096 * 4096 * 4096 / 32;
-        executes(&mut r, Class::FmaF32, fmas);
-        per_fma(&mut r.total, fmas);
-        r.footprint_bytes = 3 * 4096 * 4096 * 4;
-        let b = bound(&r, &H200, EQUAL);
-        (64.0 * fmas as f64 / b.seconds / 1e12, b.bottleneck)
-    }
-
-    #[test]
-    fn kernels_measured_on_an_h200_stay_below_their_bounds() {
-        // One element per thread: a broadcast of A (1 sector) and a row of B (4 sectors) for each FMA.
-        let (naive, unit) = tflops(|total, fmas| {
-            total.global_load = GlobalCounters { requests: 2 * fmas, sectors: 5 * fmas, ..Default::default() };
-        });
-        assert_eq!(unit, Unit::L1);
-        assert!(6.3 < naive && naive < 8.4, "{naive}");
-        // Tiles: a row of B (1 wavefront) for each FMA and a 16-byte broadcast of A (2 wavefronts) for every fourth.
-        let (tiled, unit) = tflops(|total, fmas| {
-            total.shared_load.wavefronts = fmas + fmas / 2;
-        });
-        assert_eq!(unit, Unit::Shared);
-        assert!(8.9 < tiled && tiled < 11.2, "{tiled}");
-        // 8 x 4 elements per thread: for each 128 FMAs, 8 loads of A and 4 of B, 16 bytes and 4 wavefronts each.
-        let (register, unit) = tflops(|total, fmas| {
-            total.classes[Class::SharedLoad as usize].warp = fmas * 3 / 32;
-            total.shared_load = SharedCounters { wavefronts: fmas * 12 / 32, bytes: fmas * 48, ..Default::default() };
-        });
-        assert_eq!(unit, Unit::Shared);
-        assert!(28.6 < register && register < 67.0, "{register}");
-    }
-}
+mod tests;

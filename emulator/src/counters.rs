@@ -128,6 +128,8 @@ pub struct TensorCount {
     /// Multiply-adds of theirs. A warp of a warpgroup does a quarter of its product. Of `wgmma`, twice this equals
     /// `sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32.sum` and its like, by type.
     pub multiply_adds: u64,
+    /// Those of them that `wgmma` does; the others are of `mma`, which Hopper's tensor cores do at a lower rate.
+    pub group_multiply_adds: u64,
     /// Wavefronts of shared memory, 128 bytes each, for the operands that `wgmma` reads there. Equals
     /// `l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum` where A lies there, too; otherwise held against none.
     pub operand_wavefronts: u64,
@@ -146,6 +148,8 @@ pub struct BulkCounters {
     /// as many as are filled outside. With a multicast, once for each block. Equals
     /// `l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum`; with a multicast only where rows begin with a sector.
     pub bytes_read: u64,
+    /// Bytes that L2 gave for them: `bytes_read`, but with a multicast once for all of its blocks. Held against no metric.
+    pub l2_bytes_read: u64,
     /// Bytes that went to global memory, in sectors that hold any of them. Equals
     /// `l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum`; reductions are held against none.
     pub bytes_written: u64,
@@ -252,6 +256,11 @@ fn is_none(counts: &[TensorCount; TensorType::ALL.len()]) -> bool {
     counts.iter().all(|count| *count == TensorCount::default())
 }
 
+/// Whether there are no clusters.
+fn is_one(cluster: &Dim3) -> bool {
+    cluster.count() == 1
+}
+
 impl Counters {
     /// What tensor cores did for one type.
     pub fn tensor(&self, kind: TensorType) -> TensorCount {
@@ -286,10 +295,25 @@ impl Counters {
         }
     }
 
+    /// Sectors of global memory that the SMs ask for: by loads and stores of warps, and by bulk copies.
+    pub fn global_sectors(&self) -> u64 {
+        let bulk = self.bulk.bytes_read + self.bulk.bytes_written;
+        self.global_load.sectors + self.global_store.sectors + bulk / 32
+    }
+
+    /// Wavefronts of shared memory: of loads and stores, and of the operands that `wgmma` reads.
+    pub fn shared_wavefronts(&self) -> u64 {
+        self.shared_load.wavefronts + self.shared_store.wavefronts + self.operand_wavefronts()
+    }
+
+    /// Wavefronts of shared memory for the operands of `wgmma`, of all types.
+    pub fn operand_wavefronts(&self) -> u64 {
+        self.tensor.iter().map(|count| count.operand_wavefronts).sum()
+    }
+
     /// FLOPs per byte of the sectors (32 bytes each) that the SMs ask for; what L1 holds of them does not cross to L2.
     pub fn arithmetic_intensity(&self) -> f64 {
-        let bytes = 32 * (self.global_load.sectors + self.global_store.sectors);
-        self.flops() as f64 / bytes as f64
+        self.flops() as f64 / (32 * self.global_sectors()) as f64
     }
 }
 
@@ -316,6 +340,7 @@ impl Counters {
         let tensor = |i: usize| TensorCount {
             instructions: f(self.tensor[i].instructions, other.tensor[i].instructions),
             multiply_adds: f(self.tensor[i].multiply_adds, other.tensor[i].multiply_adds),
+            group_multiply_adds: f(self.tensor[i].group_multiply_adds, other.tensor[i].group_multiply_adds),
             operand_wavefronts: f(self.tensor[i].operand_wavefronts, other.tensor[i].operand_wavefronts),
         };
         Counters {
@@ -335,6 +360,7 @@ impl Counters {
                 loads: f(self.bulk.loads, other.bulk.loads),
                 stores: f(self.bulk.stores, other.bulk.stores),
                 bytes_read: f(self.bulk.bytes_read, other.bulk.bytes_read),
+                l2_bytes_read: f(self.bulk.l2_bytes_read, other.bulk.l2_bytes_read),
                 bytes_written: f(self.bulk.bytes_written, other.bulk.bytes_written),
             },
             barriers: f(self.barriers, other.barriers),
@@ -370,6 +396,9 @@ pub struct Report {
     pub grid: Dim3,
     /// Threads in a block.
     pub block: Dim3,
+    /// Thread blocks in a cluster.
+    #[serde(skip_serializing_if = "is_one")]
+    pub cluster: Dim3,
     /// Bytes of shared memory per block, static and dynamic.
     pub shared_bytes: u32,
     /// Distinct bytes of global memory that the launch touched, in whole sectors of 32 bytes.
@@ -407,6 +436,7 @@ impl Report {
         Report {
             grid,
             block,
+            cluster: Dim3::xy(1, 1),
             shared_bytes: 0,
             footprint_bytes: 0,
             total,

@@ -6,6 +6,8 @@ pub use models::{A100, B200, GPUS, GTX_1080, H100, H200, K80, L20, P100, RTX_309
 
 use serde::Serialize;
 
+use crate::TensorType;
+
 /// Threads of a warp, on every GPU.
 pub const WARP: u32 = 32;
 
@@ -72,12 +74,56 @@ pub struct Rates {
     pub fma_f32: u32,
     /// Fused multiply-adds in f64 per clock and SM.
     pub fma_f64: u32,
+    /// What tensor cores do.
+    pub tensor: TensorRates,
+    /// What they do of it at most where each warp asks for its own products (`mma`): on Hopper less than where four warps together
+    /// do (`wgmma`).
+    pub mma: TensorRates,
     /// Warp instructions issued per clock and SM.
     pub issue: u32,
     /// Bytes per clock and SM out of shared memory, and out of L1.
     pub l1_bytes: u32,
     /// Bytes per clock out of the whole L2, at the SMs' clock: an upper limit, see [`GPUS`].
     pub l2_bytes: u32,
+}
+
+/// Multiply-adds of tensor cores per clock and SM, of dense matrices, by type; of several types of the sums, those with which they are
+/// the fastest. 0: the tensor cores do not take this type, there are none, or their rate is not published.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TensorRates {
+    /// f16.
+    pub f16: u32,
+    /// bf16.
+    pub bf16: u32,
+    /// tf32.
+    pub tf32: u32,
+    /// e4m3 and e5m2.
+    pub fp8: u32,
+    /// f64.
+    pub f64: u32,
+    /// Integers of 8 bits.
+    pub int8: u32,
+    /// Integers of 4 bits.
+    pub int4: u32,
+    /// Single bits.
+    pub bit: u32,
+}
+
+impl TensorRates {
+    /// The rate for a type, if it has one.
+    pub fn of(&self, kind: TensorType) -> Option<u32> {
+        let rate = match kind {
+            TensorType::F16 => self.f16,
+            TensorType::Bf16 => self.bf16,
+            TensorType::Tf32 => self.tf32,
+            TensorType::Fp8 => self.fp8,
+            TensorType::F64 => self.f64,
+            TensorType::Int8 => self.int8,
+            TensorType::Int4 => self.int4,
+            TensorType::Bit => self.bit,
+        };
+        Some(rate).filter(|rate| *rate > 0)
+    }
 }
 
 /// No GPU of this name is modelled.
@@ -112,6 +158,12 @@ impl Gpu {
     pub fn peak_flops_f64(&self) -> f64 {
         2.0 * f64::from(self.rates.fma_f64 * self.sms) * self.boost_hz
     }
+
+    /// Operations per second of the tensor cores at the boost clock, a multiply-add being two; nothing where no rate is known.
+    pub fn peak_flops_tensor(&self, kind: TensorType) -> Option<f64> {
+        let rate = self.rates.tensor.of(kind)?;
+        Some(2.0 * f64::from(rate * self.sms) * self.boost_hz)
+    }
 }
 
 fn plain(name: &str) -> String {
@@ -145,6 +197,68 @@ mod tests {
              hint: known are K80, P100, GTX 1080, V100, T4, A100, RTX 3090, RTX 4090, L20, H100, H200, B200, RTX 5090"
         );
         assert!(Gpu::named("").is_err());
+    }
+
+    #[test]
+    fn peaks_of_tensor_cores_are_those_of_the_vendors_data_sheets() {
+        use TensorType::*;
+        // Tera-operations per second as published, dense; and the clock in MHz, where it is not the card's highest.
+        let published: [(Gpu, Option<f64>, &[(TensorType, f64)]); 10] = [
+            (V100, None, &[(F16, 125.0)]),
+            (T4, None, &[(F16, 65.0), (Int8, 130.0), (Int4, 260.0)]),
+            (
+                A100,
+                None,
+                &[
+                    (F16, 312.0),
+                    (Bf16, 312.0),
+                    (Tf32, 156.0),
+                    (F64, 19.5),
+                    (Int8, 624.0),
+                    (Int4, 1248.0),
+                    (Bit, 4992.0),
+                ],
+            ),
+            (RTX_3090, None, &[(F16, 142.0), (Bf16, 71.0), (Tf32, 35.6), (Int8, 284.0), (Int4, 568.0)]),
+            (RTX_4090, None, &[(F16, 330.3), (Bf16, 165.2), (Tf32, 82.6), (Fp8, 660.6), (Int8, 660.6), (Int4, 1321.2)]),
+            (L20, None, &[(F16, 119.5), (Bf16, 119.5), (Tf32, 59.8), (Fp8, 239.0), (Int8, 239.0)]),
+            (H100, Some(1830.0), &[(F16, 989.4), (Bf16, 989.4), (Tf32, 494.7), (Fp8, 1978.9), (Int8, 1978.9)]),
+            (H200, Some(1980.0), &[(F64, 66.9)]),
+            // Published for eight, and for sparse matrices but for f64.
+            (
+                B200,
+                Some(1856.0),
+                &[
+                    (F16, 36e3 / 16.0),
+                    (Bf16, 36e3 / 16.0),
+                    (Tf32, 18e3 / 16.0),
+                    (Fp8, 72e3 / 16.0),
+                    (Int8, 72e3 / 16.0),
+                ],
+            ),
+            (RTX_5090, None, &[(F16, 419.0), (Bf16, 209.5), (Tf32, 104.8), (Fp8, 838.0), (Int8, 838.0)]),
+        ];
+        for (gpu, mhz, peaks) in published {
+            let gpu = Gpu { boost_hz: mhz.map_or(gpu.boost_hz, |mhz| mhz * 1e6), ..gpu };
+            for (kind, tera) in peaks {
+                let peak = gpu.peak_flops_tensor(*kind).expect("a rate") / 1e12;
+                assert!((peak / tera - 1.0).abs() < 0.02, "{} {kind:?}: {peak}", gpu.name);
+            }
+        }
+        for (gpu, kind) in [(GTX_1080, F16), (P100, F16), (V100, Bf16), (T4, F64), (A100, Fp8), (H200, Bit), (L20, F64)]
+        {
+            assert_eq!(gpu.peak_flops_tensor(kind), None, "{} {kind:?}", gpu.name);
+        }
+    }
+
+    #[test]
+    fn no_instruction_does_more_than_the_tensor_cores() {
+        for gpu in &GPUS {
+            for kind in TensorType::ALL {
+                let (mma, all) = (gpu.rates.mma.of(kind), gpu.rates.tensor.of(kind));
+                assert!(mma <= all && mma.is_some() == all.is_some(), "{} {kind:?}", gpu.name);
+            }
+        }
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Device {
             self.prepare(program, &launch, &written, *pass);
             let (outcome, doubtful) = self.run(kernel, &launch, &shape, &parameters, *pass);
             if outcome.is_ok() || n + 1 == passes.len() || !pass.side_by_side && !doubtful {
-                return self.finish(program, &launch, outcome);
+                return self.finish(program, &launch, shape.cluster, outcome);
             }
         }
         unreachable!("the last pass returns")
@@ -97,7 +97,7 @@ impl Device {
             false => run_block(worker),
         });
         let Worker { tally, traced: accesses, .. } = worker;
-        let report = self.finish(program, &launch, outcome.map(|()| tally))?;
+        let report = self.finish(program, &launch, shape.cluster, outcome.map(|()| tally))?;
         Ok(Trace { report, accesses })
     }
 
@@ -138,11 +138,12 @@ impl Device {
         &mut self,
         program: &Program,
         launch: &Launch,
+        cluster: Dim3,
         outcome: Result<Tally, Box<Fault>>,
     ) -> Result<Report, LaunchError> {
         self.memory.buffers.iter_mut().for_each(|buffer| buffer.watch = None);
         let tally = outcome.map_err(LaunchError::Fault)?;
-        Ok(self.report(program, launch, &tally))
+        Ok(self.report(program, launch, cluster, &tally))
     }
 
     fn context<'a>(
@@ -280,7 +281,7 @@ impl Device {
         }
     }
 
-    fn report(&self, program: &Program, launch: &Launch, tally: &Tally) -> Report {
+    fn report(&self, program: &Program, launch: &Launch, cluster: Dim3, tally: &Tally) -> Report {
         let lines = tally.lines(program);
         let mut total = Counters::default();
         for line in &lines {
@@ -298,6 +299,7 @@ impl Device {
         Report {
             grid: launch.grid,
             block: launch.block,
+            cluster,
             shared_bytes,
             footprint_bytes,
             total,

@@ -50,6 +50,7 @@ pub struct Occupancy {
 /// (static and dynamic) per block.
 ///
 /// Equal to NVIDIA's `cuda_occupancy.h` with the whole carve-out for shared memory and, above 48 KiB, the kernel opted in.
+/// Registers are given at the launch: `setmaxnreg`, which later moves them between the warps of a block, changes nothing here.
 /// Block-wide barriers, of which CUDA kernels rarely use more than one, are not counted as a resource. A launch of no
 /// threads does not fit.
 pub fn occupancy(gpu: &Gpu, threads: u32, registers: u32, shared: u32) -> Occupancy {

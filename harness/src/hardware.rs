@@ -141,8 +141,8 @@ const SPEED_OF_LIGHT: [&str; 4] = ["sm__throughput", "l1tex__throughput", "lts__
 /// The row that a unit belongs to.
 fn speed_of_light(unit: Unit) -> &'static str {
     match unit {
-        Unit::FmaF32 | Unit::FmaF64 | Unit::Issue => SPEED_OF_LIGHT[0],
-        Unit::L1 | Unit::Shared => SPEED_OF_LIGHT[1],
+        Unit::FmaF32 | Unit::FmaF64 | Unit::Tensor | Unit::Issue => SPEED_OF_LIGHT[0],
+        Unit::L1 | Unit::Shared | Unit::Tma => SPEED_OF_LIGHT[1],
         Unit::L2 => SPEED_OF_LIGHT[2],
         Unit::Dram => SPEED_OF_LIGHT[3],
     }

@@ -14,6 +14,7 @@ use common::report::Report;
 use common::road::{Exam, Options, run_level, run_obtained};
 use common::{Build, Dim3, Dtype, Element, Error, LaunchShape, Plan, Shape, Tile, serial};
 use common::{fit, form};
+use emulator::TensorType;
 use emulator::gpu::Gpu;
 
 use crate::output::note;
@@ -136,7 +137,7 @@ impl<'a> Bench<'a> {
     pub fn share_of_peak(&self, row: &mut Row) {
         if let Device::Emulator = self.device {
             let peak = peak(self.options.gpu, self.problem.dtype);
-            row.of_peak = row.gflops.map(|gflops| gflops / peak);
+            row.of_peak = row.gflops.zip(peak).map(|(gflops, peak)| gflops / peak);
         }
     }
 
@@ -242,11 +243,31 @@ fn whole(shape: &Shape) -> LaunchShape {
     LaunchShape { grid: Dim3::xy(1, 1), block: Dim3::xy(1, 1), tile: Tile { m, n, k } }
 }
 
-/// The modelled GPU's peak outside the tensor cores in 10⁹ operations per second.
-pub fn peak(gpu: &Gpu, dtype: Dtype) -> f64 {
-    match dtype.sum {
-        Element::F64 => gpu.peak_flops_f64() / 1e9,
-        _ => gpu.peak_flops_f32() / 1e9,
+/// The modelled GPU's peak in 10⁹ operations per second: in f32 and f64 outside the tensor cores, in other types that of the tensor
+/// cores, if they take the type.
+pub fn peak(gpu: &Gpu, dtype: Dtype) -> Option<f64> {
+    let flops = match dtype.input {
+        Element::F64 => Some(gpu.peak_flops_f64()),
+        Element::F32 => Some(gpu.peak_flops_f32()),
+        other => gpu.peak_flops_tensor(tensor_type(other)?),
+    };
+    flops.map(|flops| flops / 1e9)
+}
+
+/// The modelled GPU's peak of the tensor cores in 10⁹ operations per second, if they take the type.
+pub fn tensor_peak(gpu: &Gpu, dtype: Dtype) -> Option<f64> {
+    gpu.peak_flops_tensor(tensor_type(dtype.input)?).map(|flops| flops / 1e9)
+}
+
+/// What tensor cores multiply elements as, if they do.
+fn tensor_type(element: Element) -> Option<TensorType> {
+    match element {
+        Element::F32 => None,
+        Element::F64 => Some(TensorType::F64),
+        Element::Tf32 => Some(TensorType::Tf32),
+        Element::Bf16 => Some(TensorType::Bf16),
+        Element::F16 => Some(TensorType::F16),
+        Element::E4m3 | Element::E5m2 => Some(TensorType::Fp8),
     }
 }
 

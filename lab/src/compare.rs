@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use common::device::{Device, vendor};
-use common::{Build, Error, Level, Shape, timing};
+use common::{Build, Element, Error, Level, Shape, timing};
 use serde::Serialize;
 
 use crate::bench::{Bench, peak, place};
@@ -88,7 +88,7 @@ fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparis
     if !compare.no_cpu {
         rows.extend(bench.cpu());
     }
-    let modelled = matches!(device, Device::Emulator).then(|| peak(options.gpu, compare.how.dtype));
+    let modelled = matches!(device, Device::Emulator).then(|| peak(options.gpu, compare.how.dtype)).flatten();
     Ok(Comparison { place: place(device, &options), peak_gflops: modelled, rows })
 }
 
@@ -181,7 +181,11 @@ fn notes(comparison: &Comparison) -> String {
         notes.push(format!("counters and bottleneck are counted on the emulator at {at}"));
     }
     if let Some(peak) = comparison.peak_gflops {
-        notes.push(format!("peak: {} GFLOP/s at the boost clock, outside the tensor cores", number(peak)));
+        let units = match comparison.rows.first().map(|row| row.dtype.input) {
+            None | Some(Element::F32 | Element::F64) => "outside the tensor cores",
+            _ => "of the tensor cores",
+        };
+        notes.push(format!("peak: {} GFLOP/s at the boost clock, {units}", number(peak)));
     }
     if comparison.rows.iter().any(|row| row.ms_is == Kind::Cpu) {
         notes.push(

@@ -4,12 +4,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use common::Error;
+use emulator::TensorType;
 use emulator::gpu::{GPUS, Gpu};
 use emulator::occupancy::{Occupancy, occupancy};
 
 use crate::flags::modelled;
 use crate::output::{note, print};
-use crate::table::{number, table};
+use crate::table::{maybe, number, table};
 
 /// The GPUs that the emulator models
 #[derive(Debug, Clone, Args)]
@@ -55,6 +56,8 @@ pub fn list(gpus: &Gpus) -> Result<ExitCode, Error> {
         "MHz",
         "f32 GFLOP/s",
         "f64 GFLOP/s",
+        "f16 tensor",
+        "f64 tensor",
         "L2 MiB",
         "DRAM GB/s",
         "warps/SM",
@@ -70,6 +73,8 @@ pub fn list(gpus: &Gpus) -> Result<ExitCode, Error> {
             number(gpu.boost_hz / 1e6),
             number(gpu.peak_flops_f32() / 1e9),
             number(gpu.peak_flops_f64() / 1e9),
+            maybe(gpu.peak_flops_tensor(TensorType::F16).map(|flops| flops / 1e9)),
+            maybe(gpu.peak_flops_tensor(TensorType::F64).map(|flops| flops / 1e9)),
             number(gpu.l2_bytes as f64 / f64::from(1 << 20)),
             number(gpu.dram_bytes_per_s / 1e9),
             gpu.limits.warps_per_sm.to_string(),

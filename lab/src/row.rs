@@ -38,7 +38,7 @@ pub struct Row {
     pub launches: Option<usize>,
     /// 2·M·N·K operations in that time, in 10⁹ per second: of a bound, the most that is possible.
     pub gflops: Option<f64>,
-    /// The rate as a share of the GPU's peak in this type, outside the tensor cores.
+    /// The rate as a share of the GPU's peak in this type; in f32 and f64 outside the tensor cores.
     pub of_peak: Option<f64>,
     /// The rate as a share of cuBLAS's in the same run.
     pub of_vendor: Option<f64>,
@@ -203,8 +203,8 @@ impl Row {
         let Shape { m, n, k } = shape;
         let fmas = f64::from(m) * f64::from(n) * f64::from(k);
         let per_fma = |count: u64| Some(count as f64 / fmas);
-        self.sectors_per_fma = per_fma(total.global_load.sectors + total.global_store.sectors);
-        self.wavefronts_per_fma = per_fma(total.shared_load.wavefronts + total.shared_store.wavefronts);
+        self.sectors_per_fma = per_fma(total.global_sectors());
+        self.wavefronts_per_fma = per_fma(total.shared_wavefronts());
         self.wavefronts_per_request = wavefronts_per_request(total);
         self.intensity = Some(total.arithmetic_intensity()).filter(|i| i.is_finite());
     }

@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Write};
 
-use emulator::Warning;
 use emulator::bound::{Assumptions, Bound, bound};
 use emulator::gpu::Gpu;
-use emulator::occupancy::{Occupancy, occupancy};
+use emulator::occupancy::{Occupancy, cluster_occupancy, occupancy};
+use emulator::{TensorCount, Warning};
 use serde::Serialize;
 
 use crate::check::{Check, Sampling};
@@ -72,11 +72,24 @@ pub struct Modelled {
     pub ptxas: Option<String>,
     /// Blocks per SM and what limits them, if the resources are known.
     pub occupancy: Option<Occupancy>,
+    /// Clusters that are resident at a time, of a launch that has them, if the resources and the GPU's clusters are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clusters: Option<Clusters>,
     /// Other versions of ptxas by which more or fewer blocks fit, as far as the kernel's file records them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub otherwise: Vec<Otherwise>,
     /// The least time that the counted work needs there.
     pub bound: Bound,
+}
+
+/// Clusters of thread blocks, each on the SMs of one part of the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Clusters {
+    /// Blocks of a cluster.
+    pub blocks: u32,
+    /// Clusters that are resident on the GPU at a time, if its parts are alike. A card of which more is switched off in one part than
+    /// in another may hold fewer.
+    pub resident: u32,
 }
 
 /// What another version of ptxas makes of a kernel.
@@ -107,6 +120,11 @@ impl Modelled {
         let threads = launch.block.count() as u32;
         let fits = |registers, shared_bytes| occupancy(gpu, threads, registers, shared_bytes);
         let occupancy = resources.map(|r| fits(r.registers, r.shared_bytes));
+        let blocks = u32::try_from(work.cluster.count()).unwrap_or(u32::MAX);
+        let clusters = resources.filter(|_| blocks > 1).and_then(|r| {
+            let resident = cluster_occupancy(gpu, threads, r.registers, r.shared_bytes, blocks)?;
+            Some(Clusters { blocks, resident })
+        });
         let mut otherwise = Vec::new();
         if let (Some(here), Some(occupancy)) = (&resources, &occupancy) {
             for generation in &kernel.generations {
@@ -123,7 +141,7 @@ impl Modelled {
         let ptxas = resources.map(|_| kernel.compiler.clone());
         let equal_blocks = launch.has_equal_blocks(shape);
         let bound = bound(work, gpu, Assumptions { equal_blocks, cold_l2: false });
-        Modelled { gpu: gpu.name, architecture: gpu.sm(), resources, ptxas, occupancy, otherwise, bound }
+        Modelled { gpu: gpu.name, architecture: gpu.sm(), resources, ptxas, occupancy, clusters, otherwise, bound }
     }
 }
 
@@ -186,7 +204,9 @@ impl Report {
 
     /// What the modelled GPU would make of the launch: what it needs, how much of it fits, how fast it cannot be.
     fn modelled(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(Modelled { gpu, architecture, resources, ptxas, occupancy, otherwise, bound }) = &self.modelled else {
+        let Some(Modelled { gpu, architecture, resources, ptxas, occupancy, clusters, otherwise, bound }) =
+            &self.modelled
+        else {
             return Ok(());
         };
         line(f, "modelled", format!("{gpu} (sm_{architecture})"))?;
@@ -200,6 +220,7 @@ impl Report {
         let limited: Vec<String> = o.limited_by.iter().map(|resource| resource.to_string()).collect();
         let fits = format!("{} blocks = {} warps per SM, {:.0}%", o.blocks_per_sm, o.warps_per_sm, 100.0 * o.share);
         line(f, "occupancy", format!("{fits}, limited by {}", limited.join(" and ")))?;
+        clusters.iter().try_for_each(|clusters| line(f, "clusters", clusters))?;
         if let (Some(ptxas), false) = (ptxas, otherwise.is_empty()) {
             line(f, "", format!("by ptxas {ptxas}, and otherwise by"))?;
             for Otherwise { ptxas, registers, blocks_per_sm, .. } in otherwise {
@@ -253,7 +274,9 @@ fn line(f: &mut fmt::Formatter<'_>, name: &str, text: impl fmt::Display) -> fmt:
 }
 
 fn counters(f: &mut fmt::Formatter<'_>, total: &emulator::Counters) -> fmt::Result {
-    line(f, "work", format!("{} FLOPs, {} by FMA", count(total.flops()), count(2 * fmas(total))))?;
+    let products: u64 = total.tensor.iter().map(|count| count.multiply_adds).sum();
+    let of_cores = if products > 0 { format!(", {} by tensor cores", count(2 * products)) } else { String::new() };
+    line(f, "work", format!("{} FLOPs, {} by FMA{of_cores}", count(total.flops()), count(2 * fmas(total))))?;
     let (warp, thread) = (total.warp_instructions(), total.thread_instructions());
     line(f, "", format!("{} warp instructions, {} thread instructions", count(warp), count(thread)))?;
     line(f, "", format!("{} barriers (per warp)", count(total.barriers)))?;
@@ -271,7 +294,16 @@ fn counters(f: &mut fmt::Formatter<'_>, total: &emulator::Counters) -> fmt::Resu
         let cells = [count(g.requests), count(g.sectors), ratio(g.sectors, g.requests), ideal, count(g.bytes)];
         writeln!(f, "{}", row(name, cells))?;
     }
-    if total.shared_load.requests + total.shared_store.requests == 0 {
+    let bulk = &total.bulk;
+    for (name, copies, bytes) in
+        [("bulk loads", bulk.loads, bulk.bytes_read), ("bulk stores", bulk.stores, bulk.bytes_written)]
+    {
+        if copies > 0 {
+            let cells = [count(copies), count(bytes / 32), ratio(bytes / 32, copies), "-".to_string(), count(bytes)];
+            writeln!(f, "{}", row(name, cells))?;
+        }
+    }
+    if total.shared_load.requests + total.shared_store.requests + total.operand_wavefronts() == 0 {
         return Ok(());
     }
     writeln!(f, "\n{}", row("", ["requests", "wavefronts", "per request", "ideal", "bytes"].map(String::from)))?;
@@ -280,7 +312,21 @@ fn counters(f: &mut fmt::Formatter<'_>, total: &emulator::Counters) -> fmt::Resu
         let cells = [count(s.requests), count(s.wavefronts), ratio(s.wavefronts, s.requests), ideal, count(s.bytes)];
         writeln!(f, "{}", row(name, cells))?;
     }
+    if total.operand_wavefronts() > 0 {
+        let of_wgmma = |count: &&TensorCount| count.operand_wavefronts > 0;
+        let requests = total.tensor.iter().filter(of_wgmma).map(|count| count.instructions).sum();
+        let wavefronts = total.operand_wavefronts();
+        let [per_request, bytes] = [ratio(wavefronts, requests), count(128 * wavefronts)];
+        writeln!(f, "{}", row("of wgmma", [count(requests), count(wavefronts), per_request, "-".to_string(), bytes]))?;
+    }
     Ok(())
+}
+
+impl fmt::Display for Clusters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Clusters { blocks, resident } = self;
+        write!(f, "{resident} of {blocks} blocks at a time on the whole GPU, or fewer where its parts differ")
+    }
 }
 
 fn fmas(total: &emulator::Counters) -> u64 {
@@ -322,4 +368,86 @@ fn times(f: &mut fmt::Formatter<'_>, timing: &Timing, dtype: String) -> fmt::Res
         line(f, "peak", format!("{sms} SMs x {fma} FMA x 2 FLOPs x {clock} MHz, the highest clock"))?;
     }
     line(f, "policy", timing.policy)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use emulator::gpu::{A100, H200};
+    use emulator::{Counters, TensorType};
+
+    use super::*;
+    use crate::level::Tile;
+    use crate::{Dim3, Shape};
+
+    struct Shown(Counters);
+
+    impl fmt::Display for Shown {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            counters(f, &self.0)
+        }
+    }
+
+    #[test]
+    fn products_and_copies_beside_the_threads_have_lines_of_their_own() {
+        let mut total = Counters::default();
+        let plain = Shown(total.clone()).to_string();
+        let tensor = &mut total.tensor[TensorType::Bf16 as usize];
+        (tensor.instructions, tensor.multiply_adds, tensor.operand_wavefronts) = (8, 262_144, 96);
+        (total.bulk.loads, total.bulk.bytes_read, total.bulk.stores, total.bulk.bytes_written) = (4, 49_152, 1, 2048);
+        let text = Shown(total).to_string();
+        let new: Vec<String> = text
+            .lines()
+            .filter(|line| !plain.contains(line))
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert_eq!(
+            new,
+            [
+                "work 0 FLOPs, 0 by FMA, 524,288 by tensor cores",
+                "intensity 0.00 FLOPs per byte of the sectors that the SMs ask for",
+                "bulk loads 4 1,536 384.00 - 49,152",
+                "bulk stores 1 64 64.00 - 2,048",
+                "requests wavefronts per request ideal bytes",
+                "shared loads 0 0 - - 0",
+                "shared stores 0 0 - - 0",
+                "of wgmma 8 96 12.00 - 12,288",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_launch_of_clusters_says_how_many_fit() {
+        let resources = Resources { registers: 168, spilled_bytes: 0, shared_bytes: 1024 };
+        let kernel = Kernel {
+            entry: "k".into(),
+            origin: Origin::Given,
+            compiler: "13.0.88".into(),
+            optimization: None,
+            resources: BTreeMap::from([(90, resources), (80, resources)]),
+            generations: Vec::new(),
+            options: Vec::new(),
+            ptx: String::new(),
+        };
+        let shape = Shape { m: 1024, n: 1024, k: 64 };
+        let launch =
+            LaunchShape { grid: Dim3::xy(64, 1), block: Dim3::xy(384, 1), tile: Tile { m: 128, n: 128, k: 64 } };
+        let mut work = emulator::Report::new(launch.grid, launch.block, Counters::default());
+        work.shared_bytes = 200 * 1024;
+        let of = |gpu, work: &emulator::Report| Modelled::of(gpu, &kernel, &shape, &launch, work).clusters;
+        assert_eq!(of(&H200, &work), None, "there are none");
+        work.cluster = Dim3::xy(2, 1);
+        let clusters = of(&H200, &work);
+        assert_eq!(clusters, Some(Clusters { blocks: 2, resident: 66 }));
+        assert_eq!(
+            clusters.map(|clusters| clusters.to_string()),
+            Some("66 of 2 blocks at a time on the whole GPU, or fewer where its parts differ".to_string())
+        );
+        work.cluster = Dim3::xy(2, 4);
+        assert_eq!(of(&H200, &work), Some(Clusters { blocks: 8, resident: 16 }));
+        work.shared_bytes = 100 * 1024;
+        assert_eq!(of(&H200, &work), Some(Clusters { blocks: 8, resident: 16 }), "registers leave one block an SM");
+        assert_eq!(of(&A100, &work), None, "which has no clusters");
+    }
 }

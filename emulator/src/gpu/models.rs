@@ -1,6 +1,6 @@
 //! The modelled GPUs, and where each figure comes from.
 
-use super::{Gpu, Limits, Rates};
+use super::{Gpu, Limits, Rates, TensorRates};
 
 /// Every modelled GPU, oldest first.
 ///
@@ -12,6 +12,13 @@ use super::{Gpu, Limits, Rates};
 /// - Limits: the table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide. Allocation units
 ///   and reserved shared memory are not in that table; `tests/occupancy.rs` holds them against NVIDIA's `cuda_occupancy.h`.
 /// - FMA rates: the table "Throughput of Native Arithmetic Instructions" of the same guide.
+/// - Tensor cores: NVIDIA's peaks for dense matrices, from the same data sheets and white papers, divided by SMs, clock and 2. The clock
+///   is the boost clock, but for bf16 and its like on H100 and H200, where 989 TFLOP/s are 2,048 multiply-adds at 1,830 MHz. GeForce
+///   cards do products of f16 and fp8 with sums in f16 twice as fast as with sums in f32, and the former is the figure.
+/// - `mma` on Hopper: of its rate NVIDIA publishes nothing. Measured on an H200, loops of nothing but `mma` reach 650 TFLOP/s in bf16
+///   and 325 in tf32, at clocks up to 1,980 MHz: 61 to 66 % of what `wgmma` can do. Two thirds are taken, which no measurement
+///   exceeds. fp8 goes through as f16; of f64, which has no `wgmma`, 66 of 66.9 TFLOP/s are reached. 8-bit integers were not measured,
+///   and have the whole rate.
 /// - Issue: one warp instruction per clock for each of the SM's four schedulers; on Kepler two (GK110/GK210 white paper),
 ///   and on Pascal two, where a GP100 SM has two schedulers only (Pascal P100 and GeForce GTX 1080 white papers).
 /// - L1 and shared memory: 128 bytes per clock and SM, 32 banks of 4 bytes (CUDA C++ Programming Guide); 64 on Turing (the
@@ -41,7 +48,15 @@ pub const K80: Gpu = Gpu {
         shared_unit: 256,
         ..COMMON
     },
-    rates: Rates { fma_f32: 192, fma_f64: 64, issue: 8, l1_bytes: 256, l2_bytes: 13 * SM_PORT },
+    rates: Rates {
+        fma_f32: 192,
+        fma_f64: 64,
+        tensor: NO_TENSOR,
+        mma: NO_TENSOR,
+        issue: 8,
+        l1_bytes: 256,
+        l2_bytes: 13 * SM_PORT,
+    },
 };
 
 /// Tesla P100 with NVLink (Pascal P100 white paper and data sheet). Its SM has two halves where the others have quarters.
@@ -54,7 +69,15 @@ pub const P100: Gpu = Gpu {
     l2_bytes: 4 * MIB,
     dram_bytes_per_s: 732e9,
     limits: Limits { shared_per_sm: 64 * KIB, partitions: 2, ..PASCAL },
-    rates: Rates { fma_f32: 64, fma_f64: 32, issue: 4, l1_bytes: 128, l2_bytes: 56 * SM_PORT },
+    rates: Rates {
+        fma_f32: 64,
+        fma_f64: 32,
+        tensor: NO_TENSOR,
+        mma: NO_TENSOR,
+        issue: 4,
+        l1_bytes: 128,
+        l2_bytes: 56 * SM_PORT,
+    },
 };
 
 /// GeForce GTX 1080 (GeForce GTX 1080 white paper).
@@ -67,7 +90,15 @@ pub const GTX_1080: Gpu = Gpu {
     l2_bytes: 2 * MIB,
     dram_bytes_per_s: 320e9,
     limits: PASCAL,
-    rates: Rates { fma_f32: 128, fma_f64: 4, issue: 8, l1_bytes: 128, l2_bytes: 20 * SM_PORT },
+    rates: Rates {
+        fma_f32: 128,
+        fma_f64: 4,
+        tensor: NO_TENSOR,
+        mma: NO_TENSOR,
+        issue: 8,
+        l1_bytes: 128,
+        l2_bytes: 20 * SM_PORT,
+    },
 };
 
 /// Tesla V100 with NVLink (Volta white paper, V100 data sheet).
@@ -80,7 +111,15 @@ pub const V100: Gpu = Gpu {
     l2_bytes: 6 * MIB,
     dram_bytes_per_s: 900e9,
     limits: Limits { shared_per_block: 96 * KIB, ..PASCAL },
-    rates: Rates { fma_f32: 64, fma_f64: 32, issue: 4, l1_bytes: 128, l2_bytes: 80 * SM_PORT },
+    rates: Rates {
+        fma_f32: 64,
+        fma_f64: 32,
+        tensor: VOLTA,
+        mma: VOLTA,
+        issue: 4,
+        l1_bytes: 128,
+        l2_bytes: 80 * SM_PORT,
+    },
 };
 
 /// Tesla T4 (Turing white paper, T4 data sheet).
@@ -101,7 +140,15 @@ pub const T4: Gpu = Gpu {
         shared_unit: 256,
         ..COMMON
     },
-    rates: Rates { fma_f32: 64, fma_f64: 2, issue: 4, l1_bytes: 64, l2_bytes: 40 * SM_PORT },
+    rates: Rates {
+        fma_f32: 64,
+        fma_f64: 2,
+        tensor: TURING,
+        mma: TURING,
+        issue: 4,
+        l1_bytes: 64,
+        l2_bytes: 40 * SM_PORT,
+    },
 };
 
 /// A100 SXM with 80 GB (A100 white paper and data sheet). The 40 GB card differs in its bandwidth only: 1,555 GB/s.
@@ -120,7 +167,7 @@ pub const A100: Gpu = Gpu {
         shared_per_block: 163 * KIB,
         ..COMMON
     },
-    rates: Rates { fma_f32: 64, fma_f64: 32, issue: 4, l1_bytes: 128, l2_bytes: 5120 },
+    rates: Rates { fma_f32: 64, fma_f64: 32, tensor: AMPERE, mma: AMPERE, issue: 4, l1_bytes: 128, l2_bytes: 5120 },
 };
 
 /// GeForce RTX 3090 (GA102 white paper).
@@ -133,7 +180,15 @@ pub const RTX_3090: Gpu = Gpu {
     l2_bytes: 6 * MIB,
     dram_bytes_per_s: 936e9,
     limits: Limits { blocks_per_sm: 16, ..GEFORCE },
-    rates: Rates { fma_f32: 128, fma_f64: 2, issue: 4, l1_bytes: 128, l2_bytes: 82 * SM_PORT },
+    rates: Rates {
+        fma_f32: 128,
+        fma_f64: 2,
+        tensor: GA102,
+        mma: GA102,
+        issue: 4,
+        l1_bytes: 128,
+        l2_bytes: 82 * SM_PORT,
+    },
 };
 
 /// GeForce RTX 4090 (Ada white paper).
@@ -146,7 +201,7 @@ pub const RTX_4090: Gpu = Gpu {
     l2_bytes: 72 * MIB,
     dram_bytes_per_s: 1008e9,
     limits: GEFORCE,
-    rates: Rates { fma_f32: 128, fma_f64: 2, issue: 4, l1_bytes: 128, l2_bytes: 128 * SM_PORT },
+    rates: Rates { fma_f32: 128, fma_f64: 2, tensor: ADA, mma: ADA, issue: 4, l1_bytes: 128, l2_bytes: 128 * SM_PORT },
 };
 
 /// L20. NVIDIA publishes 59.8 TFLOP/s and 864 GB/s; SMs, clock and L2 size are as third parties list them (92, 2,520 MHz,
@@ -160,7 +215,15 @@ pub const L20: Gpu = Gpu {
     l2_bytes: 96 * MIB,
     dram_bytes_per_s: 864e9,
     limits: GEFORCE,
-    rates: Rates { fma_f32: 128, fma_f64: 2, issue: 4, l1_bytes: 128, l2_bytes: 92 * SM_PORT },
+    rates: Rates {
+        fma_f32: 128,
+        fma_f64: 2,
+        tensor: L20_TENSOR,
+        mma: L20_TENSOR,
+        issue: 4,
+        l1_bytes: 128,
+        l2_bytes: 92 * SM_PORT,
+    },
 };
 
 /// H100 SXM with 80 GB (H100 white paper and data sheet).
@@ -182,7 +245,15 @@ pub const H200: Gpu = Gpu {
         shared_per_block: 227 * KIB,
         ..COMMON
     },
-    rates: Rates { fma_f32: 128, fma_f64: 64, issue: 4, l1_bytes: 128, l2_bytes: 132 * SM_PORT },
+    rates: Rates {
+        fma_f32: 128,
+        fma_f64: 64,
+        tensor: HOPPER,
+        mma: HOPPER_MMA,
+        issue: 4,
+        l1_bytes: 128,
+        l2_bytes: 132 * SM_PORT,
+    },
 };
 
 /// B200 SXM, one of the eight GPUs of an HGX B200. NVIDIA publishes 75 TFLOP/s in f32, 37 in f64 and up to 8 TB/s (HGX B200 data
@@ -195,7 +266,7 @@ pub const B200: Gpu = Gpu {
     sms: 148,
     l2_bytes: 126 * MIB,
     dram_bytes_per_s: 8000e9,
-    rates: Rates { l2_bytes: 148 * SM_PORT, ..H200.rates },
+    rates: Rates { tensor: BLACKWELL, mma: BLACKWELL, l2_bytes: 148 * SM_PORT, ..H200.rates },
     ..H200
 };
 
@@ -209,8 +280,39 @@ pub const RTX_5090: Gpu = Gpu {
     l2_bytes: 96 * MIB,
     dram_bytes_per_s: 1792e9,
     limits: GEFORCE,
-    rates: Rates { fma_f32: 128, fma_f64: 2, issue: 4, l1_bytes: 128, l2_bytes: 170 * SM_PORT },
+    rates: Rates {
+        fma_f32: 128,
+        fma_f64: 2,
+        tensor: BLACKWELL_GEFORCE,
+        mma: BLACKWELL_GEFORCE,
+        issue: 4,
+        l1_bytes: 128,
+        l2_bytes: 170 * SM_PORT,
+    },
 };
+
+/// Of GPUs before Volta.
+const NO_TENSOR: TensorRates = TensorRates { f16: 0, bf16: 0, tf32: 0, fp8: 0, f64: 0, int8: 0, int4: 0, bit: 0 };
+const VOLTA: TensorRates = TensorRates { f16: 512, ..NO_TENSOR };
+const TURING: TensorRates = TensorRates { f16: 512, int8: 1024, int4: 2048, ..NO_TENSOR };
+/// GA100.
+const AMPERE: TensorRates =
+    TensorRates { f16: 1024, bf16: 1024, tf32: 512, f64: 64, int8: 2048, int4: 4096, bit: 16384, ..NO_TENSOR };
+/// GeForce of Ampere.
+const GA102: TensorRates = TensorRates { f16: 512, bf16: 256, tf32: 128, int8: 1024, int4: 2048, ..NO_TENSOR };
+/// GeForce of Ada.
+const ADA: TensorRates = TensorRates { fp8: 1024, ..GA102 };
+/// Sums in f16 are no faster there: NVIDIA publishes one figure for f16.
+const L20_TENSOR: TensorRates = TensorRates { f16: 256, bf16: 256, tf32: 128, fp8: 512, int8: 512, ..NO_TENSOR };
+const HOPPER: TensorRates =
+    TensorRates { f16: 2048, bf16: 2048, tf32: 1024, fp8: 4096, f64: 128, int8: 4096, ..NO_TENSOR };
+/// Two thirds, see [`GPUS`].
+const HOPPER_MMA: TensorRates = TensorRates { f16: 1366, bf16: 1366, tf32: 683, fp8: 1366, ..HOPPER };
+/// Of data centres. Its `mma` is not known to reach less.
+const BLACKWELL: TensorRates =
+    TensorRates { f16: 4096, bf16: 4096, tf32: 2048, fp8: 8192, f64: 64, int8: 8192, ..NO_TENSOR };
+/// GeForce of Blackwell, of which no rate for 4-bit integers is published.
+const BLACKWELL_GEFORCE: TensorRates = TensorRates { int4: 0, ..ADA };
 
 const KIB: u32 = 1024;
 const MIB: u64 = 1024 * 1024;

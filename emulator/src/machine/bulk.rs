@@ -65,7 +65,7 @@ impl Worker<'_> {
                     let length = bytes(warp, lane);
                     let [from, to] = [index, to].map(|index| &accesses[index as usize]);
                     let sectors = self.bulk_store(warp, (from, to), (lane, length), reduce)?;
-                    self.tally.add_copy(index, sectors);
+                    self.tally.add_copy(index, 1, sectors);
                 }
             }
             (Bulk::Commit, _) => {
@@ -188,7 +188,7 @@ impl Worker<'_> {
         let address = warp.scratch.addresses.0[lane];
         self.read_source(warp, from, lane, address, length, true)?;
         let sectors = memory.touch(offset, length as usize);
-        self.tally.add_copy(to_index, destinations.len() as u64 * sectors);
+        self.tally.add_copy(to_index, destinations.len() as u32, sectors);
         let words: Vec<u32> = (0..length as usize / 4).map(|n| memory.load_word(offset / 4 + n)).collect();
         let unwritten: Vec<u32> = match memory.written.get() {
             Some(written) => (0..length).filter(|n| written[offset + *n as usize].load(Relaxed) == 0).collect(),

@@ -22,6 +22,7 @@ pub(crate) struct Traffic {
     pub lanes: u64,
     /// Sectors of global memory, or wavefronts of shared memory.
     pub cost: u64,
+    /// The least that the same bytes could cost; of bulk copies, the sectors that L2 gives.
     pub ideal: u64,
     pub unique_bytes: u64,
 }
@@ -90,11 +91,12 @@ impl Tally {
         }
     }
 
-    /// A bulk copy of so many sectors of global memory.
-    pub fn add_copy(&mut self, shared: u32, sectors: u64) {
+    /// A bulk copy of so many sectors of global memory, to or from so many blocks.
+    pub fn add_copy(&mut self, shared: u32, blocks: u32, sectors: u64) {
         let copies = &mut self.global[shared as usize];
         copies.requests += 1;
-        copies.cost += sectors;
+        copies.cost += u64::from(blocks) * sectors;
+        copies.ideal += sectors;
     }
 
     /// What an access did in the shared memory of other blocks since `before` counts apart.
@@ -188,6 +190,7 @@ impl Tally {
                         };
                         *count += copies.requests;
                         *bytes += 32 * copies.cost;
+                        bulk.l2_bytes_read += if load { 32 * copies.ideal } else { 0 };
                     }
                     _ => {}
                 }
@@ -233,12 +236,16 @@ fn count(counters: &mut Counters, info: &Info, warps: u64, threads: u64) {
         entry.warp += warps;
         entry.thread += threads;
     }
-    if let Some((kind, multiply_adds)) = info.tensor {
-        let entry = &mut counters.tensor[kind as usize];
+    if let Some(product) = info.tensor {
+        let entry = &mut counters.tensor[product.kind as usize];
+        let multiply_adds = warps * u64::from(product.multiply_adds);
         entry.instructions += if info.class.is_some() { warps } else { 0 };
-        entry.multiply_adds += warps * u64::from(multiply_adds);
-        // Four warps read the operands of their product together.
-        entry.operand_wavefronts += warps * u64::from(info.operand_bytes) / (4 * 128);
+        entry.multiply_adds += multiply_adds;
+        if let Some(bytes) = product.group_operands {
+            entry.group_multiply_adds += multiply_adds;
+            // Four warps read the operands of their product together.
+            entry.operand_wavefronts += warps * u64::from(bytes) / (4 * 128);
+        }
     }
     // Every `mma` of a `wmma` does its part of the work, though one of them counts as an instruction.
     counters.flops_f32 += threads * u64::from(info.flops_f32);

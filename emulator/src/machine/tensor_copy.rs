@@ -47,13 +47,13 @@ impl Worker<'_> {
                     let tensor = self.tensor_box(warp, map, lane, coordinates)?;
                     self.tensor_load(warp, (map, to, barrier), (lane, multicast.then_some(ranks)), &tensor)?;
                     let blocks = if multicast { ranks.count_ones() } else { 1 };
-                    self.tally.add_copy(to, u64::from(blocks) * tensor.sectors(false));
+                    self.tally.add_copy(to, blocks, tensor.sectors(false));
                 }
                 (Tensor::Store(reduce), &[map, index]) => {
                     let [map, from] = [map, index].map(|index| &accesses[index as usize]);
                     let tensor = self.tensor_box(warp, map, lane, coordinates)?;
                     self.tensor_store(warp, (from, map), lane, (&tensor, reduce))?;
-                    self.tally.add_copy(index, tensor.sectors(true));
+                    self.tally.add_copy(index, 1, tensor.sectors(true));
                 }
                 _ => {}
             }

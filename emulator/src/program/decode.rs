@@ -377,17 +377,8 @@ impl<'a> Decoder<'a> {
     /// Appends an operation that no instruction is.
     pub fn push_bare(&mut self, op: Op, line: u32) {
         let opcode = self.opcodes.entry("mov.u64".into()).or_insert_with(|| Arc::from("mov.u64")).clone();
-        let info = Info {
-            ptx_line: line,
-            file: 0,
-            line: 0,
-            opcode,
-            class: None,
-            flops_f32: 0,
-            flops_f64: 0,
-            tensor: None,
-            operand_bytes: 0,
-        };
+        let info =
+            Info { ptx_line: line, file: 0, line: 0, opcode, class: None, flops_f32: 0, flops_f64: 0, tensor: None };
         self.append(op, None, info);
     }
 
@@ -423,17 +414,7 @@ impl<'a> Decoder<'a> {
         };
         let line = if file.is_some() { instruction.loc.1 } else { 0 };
         let file = file.unwrap_or(0) as u32;
-        Info {
-            ptx_line: instruction.line,
-            file,
-            line,
-            opcode,
-            class,
-            flops_f32,
-            flops_f64,
-            tensor: None,
-            operand_bytes: 0,
-        }
+        Info { ptx_line: instruction.line, file, line, opcode, class, flops_f32, flops_f64, tensor: None }
     }
 
     pub fn branch_targets(&self, table: &str) -> Option<&'a [String]> {

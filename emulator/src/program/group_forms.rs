@@ -82,9 +82,10 @@ impl Decoder<'_> {
         self.extended(words, guard, extended, Class::Tensor);
         let (n, k) = (u32::from(multiply.n), u32::from(multiply.k));
         if let Some(info) = self.info.last_mut() {
-            info.tensor = Some((multiply.a.counted(), 16 * n * k));
             let rows = if multiply.in_registers { n } else { 64 + n };
-            info.operand_bytes = rows * k * 4 / multiply.a.per_register() as u32;
+            let bytes = rows * k * 4 / multiply.a.per_register() as u32;
+            let kind = multiply.a.counted();
+            info.tensor = Some(Product { kind, multiply_adds: 16 * n * k, group_operands: Some(bytes) });
             info.flops_f32 = if multiply.accumulator == Accumulator::S32 { 0 } else { n * k };
         }
         Ok(())

@@ -470,8 +470,15 @@ pub(crate) struct Info {
     pub class: Option<Class>,
     pub flops_f32: u32,
     pub flops_f64: u32,
-    /// What tensor cores multiply, and how often for a warp.
-    pub tensor: Option<(TensorType, u32)>,
-    /// Bytes of shared memory that a warpgroup's product reads as operands.
-    pub operand_bytes: u32,
+    /// What it has tensor cores do.
+    pub tensor: Option<Product>,
+}
+
+/// What tensor cores do for a warp.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Product {
+    pub kind: TensorType,
+    pub multiply_adds: u32,
+    /// Of a product of a warpgroup, the bytes of shared memory that all its warps together read as operands.
+    pub group_operands: Option<u32>,
 }

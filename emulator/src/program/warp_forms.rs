@@ -276,7 +276,8 @@ impl Decoder<'_> {
     ) {
         self.extended_if(words, guard, extended, class);
         if let Some(info) = self.info.last_mut() {
-            info.tensor = Some((multiply.a.counted(), 32 * multiply.flops() / 2));
+            let (kind, multiply_adds) = (multiply.a.counted(), 32 * multiply.flops() / 2);
+            info.tensor = Some(Product { kind, multiply_adds, group_operands: None });
             match multiply.accumulator {
                 Accumulator::F64 => info.flops_f64 = multiply.flops(),
                 Accumulator::S32 => {}

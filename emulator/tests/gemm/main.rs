@@ -5,6 +5,8 @@ mod products;
 
 use std::time::Instant;
 
+use emulator::bound::{Assumptions, Unit, bound};
+use emulator::gpu::H200;
 use emulator::{
     Argument, Class, Device, Launch, Major, MatrixDescriptor, Module, Report, Schedule, Swizzle, TensorType,
 };
@@ -81,4 +83,9 @@ fn a_large_product_of_warpgroups_is_right_and_soon_done() {
     let tensor = report.total.tensor(TensorType::Bf16);
     assert_eq!((tensor.instructions, tensor.multiply_adds), (4 * 16 * 4 * 64, 1 << 30));
     assert_eq!(report.total.flops_f32, 2 << 30);
+    // 32 blocks, each with 128×256×1024 multiply-adds, 2048 of them a clock, and with 384×1024 elements, 32 of them a clock.
+    let bound = bound(&report, &H200, Assumptions { equal_blocks: true, cold_l2: false });
+    let clocks = |unit| bound.units.iter().find(|time| time.unit == unit).map(|time| time.seconds * H200.boost_hz);
+    assert_eq!((bound.bottleneck, clocks(Unit::Tensor).map(f64::round)), (Unit::Tensor, Some(16384.0)));
+    assert_eq!(clocks(Unit::Tma).map(f64::round), Some(12288.0));
 }

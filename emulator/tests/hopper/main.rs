@@ -1,5 +1,6 @@
 //! Products by wgmma, tensor maps, mbarriers and clusters, compiled by NVRTC for sm_90a: each gives the bits of an H200.
 
+mod bounds;
 mod counters;
 mod mutants;
 mod product;

@@ -4,6 +4,7 @@
 use emulator::gpu::Gpu;
 
 use super::{entry, height, name};
+use crate::bench;
 use crate::row::{Kind, Row};
 use crate::svg::{Anchor, Axis, Svg, series};
 use crate::table::number;
@@ -17,15 +18,22 @@ pub(super) fn draw(rows: &[&Row], place: &str) -> String {
     let points: Vec<(&&Row, f64, f64)> =
         rows.iter().filter_map(|row| Some((row, row.intensity?, row.gflops?))).collect();
     let gpu = Gpu::named(place.rsplit(' ').next().unwrap_or_default()).ok();
-    let peak = points.iter().find_map(|(row, _, gflops)| Some(gflops / row.of_peak?));
+    let dtype = rows[0].dtype;
+    let measured = points.iter().find_map(|(row, _, gflops)| Some(gflops / row.of_peak?));
+    let peak = measured.or_else(|| bench::peak(gpu?, dtype));
+    // A second roof, where some multiply on tensor cores what others do outside them.
+    let of_cores = gpu
+        .and_then(|gpu| bench::tensor_peak(gpu, dtype))
+        .filter(|roof| peak.is_some_and(|peak| *roof > 1.01 * peak && points.iter().any(|point| point.2 > peak)));
     let memory = gpu.map(|gpu| f64::from(gpu.rates.l1_bytes * gpu.sms) * gpu.boost_hz / 1e9);
     let bound = points.iter().any(|(row, _, _)| row.ms_is == Kind::Bound);
     let what = if bound { "roofline, rates at most by counted work" } else { "roofline" };
     let mut svg = Svg::new(1050.0, height(TOP, points.len()), &format!("{what}, {}, {place}", rows[0].dtype));
 
-    let knee = peak.zip(memory).map(|(peak, memory)| peak / memory);
+    let top = of_cores.or(peak);
+    let knee = top.zip(memory).map(|(top, memory)| top / memory);
     let x = Axis::over(points.iter().map(|p| p.1).chain(knee.map(|knee| 2.0 * knee)), LEFT, RIGHT);
-    let y = Axis::over(points.iter().map(|p| p.2).chain(peak.map(|peak| 1.05 * peak)), BOTTOM, TOP);
+    let y = Axis::over(points.iter().map(|p| p.2).chain(top.map(|top| 1.05 * top)), BOTTOM, TOP);
     for tick in x.ticks() {
         svg.line((x.at(tick), TOP), (x.at(tick), BOTTOM), "grid");
         svg.text(x.at(tick), BOTTOM + 18.0, &number(tick), "small", Anchor::Middle);
@@ -43,7 +51,9 @@ pub(super) fn draw(rows: &[&Row], place: &str) -> String {
         "small",
         Anchor::Middle,
     );
-    roofs(&mut svg, &x, &y, peak, memory);
+    let outside = if of_cores.is_some() { "peak outside the tensor cores" } else { "peak" };
+    let flat = [(outside, peak), ("tensor cores", of_cores)];
+    roofs(&mut svg, &x, &y, &flat.map(|(what, roof)| Some((what, roof?))), memory);
     for (index, (row, intensity, gflops)) in points.iter().enumerate() {
         let label = format!("{} {}: {} GFLOP/s", name(row), row.shape(), number(*gflops));
         svg.dot((x.at(*intensity), y.at(*gflops)), &series(index), &label);
@@ -52,12 +62,17 @@ pub(super) fn draw(rows: &[&Row], place: &str) -> String {
     svg.finish()
 }
 
-/// The peak, and the slope that the bandwidth of all L1 caches gives: every sector passes one of them.
-fn roofs(svg: &mut Svg, x: &Axis, y: &Axis, peak: Option<f64>, memory: Option<f64>) {
-    let Some(peak) = peak else { return };
-    svg.line((LEFT, y.at(peak)), (RIGHT, y.at(peak)), "mark");
-    svg.text(LEFT + 6.0, y.at(peak) - 5.0, &format!("peak {} GFLOP/s", number(peak)), "small", Anchor::Start);
-    let Some(memory) = memory else { return };
+/// The peaks, the highest last, and the slope that the bandwidth of all L1 caches gives: every sector passes one of them, or goes past
+/// them by a narrower way.
+fn roofs(svg: &mut Svg, x: &Axis, y: &Axis, flat: &[Option<(&str, f64)>], memory: Option<f64>) {
+    let mut highest = None;
+    for &(what, roof) in flat.iter().flatten() {
+        svg.line((LEFT, y.at(roof)), (RIGHT, y.at(roof)), "mark");
+        let text = format!("{what} {} GFLOP/s", number(roof));
+        svg.text(LEFT + 6.0, y.at(roof) - 5.0, &text, "small", Anchor::Start);
+        highest = Some(roof);
+    }
+    let (Some(peak), Some(memory)) = (highest, memory) else { return };
     let ticks = x.ticks();
     let (Some(&low), Some(&floor)) = (ticks.first(), y.ticks().first()) else { return };
     let start = low.max(floor / memory);

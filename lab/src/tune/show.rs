@@ -33,7 +33,7 @@ pub fn all(tune: &Tune, gpu: &'static Gpu, pruned: &[Pruned], rows: &mut Rows) -
                 row.verdict = "right".to_string();
                 row.time(ranked.bound.seconds * 1e3);
                 model(&mut row, &ranked);
-                row.of_peak = row.gflops.map(|gflops| gflops / peak(gpu, tune.how.dtype));
+                row.of_peak = row.gflops.zip(peak(gpu, tune.how.dtype)).map(|(gflops, peak)| gflops / peak);
                 at_shape.push(row);
             }
         }

@@ -55,6 +55,7 @@ impl Work {
         let elements = |rows: u32, columns: u32| u64::from(rows) * u64::from(columns);
         let mut report = Report::new(launch.grid, launch.block, short.total.zip(&long.total, extended));
         report.shared_bytes = short.shared_bytes;
+        report.cluster = short.cluster;
         let Dtype { input, output, .. } = build.configuration.dtype;
         let inputs = (elements(m, k) + elements(k, n)) * input.bytes() as u64;
         report.footprint_bytes = inputs + elements(m, n) * output.bytes() as u64;
