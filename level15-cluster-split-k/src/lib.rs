@@ -6,7 +6,7 @@ use rung::{
 };
 
 /// Tile sizes that are shipped, the default first.
-const TILES: &[&[u32]] = &[&[128, 256, 4, 2], &[64, 128, 8, 4], &[64, 64, 8, 8]];
+const TILES: &[&[u32]] = &[&[128, 256, 4, 2], &[64, 128, 8, 4], &[64, 64, 4, 8]];
 
 /// Sixteen products and the sum so far at once.
 const fn half(input: Element, output: Element) -> Types {
@@ -34,10 +34,10 @@ pub static LEVEL: Level = Level {
     ptx: &[
         include_str!("../ptx/128x256x4x2-bf16.ptx"),
         include_str!("../ptx/64x128x8x4-bf16.ptx"),
-        include_str!("../ptx/64x64x8x8-bf16.ptx"),
+        include_str!("../ptx/64x64x4x8-bf16.ptx"),
         include_str!("../ptx/128x256x4x2-f16.ptx"),
         include_str!("../ptx/64x128x8x4-f16.ptx"),
-        include_str!("../ptx/64x64x8x8-f16.ptx"),
+        include_str!("../ptx/64x64x4x8-f16.ptx"),
     ],
     // ANCHOR: launch
     launch: |shape, tiles| {
