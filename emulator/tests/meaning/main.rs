@@ -4,6 +4,7 @@
 mod accesses;
 mod afresh;
 mod alone;
+mod beside;
 mod closely;
 mod corners;
 mod dice;
