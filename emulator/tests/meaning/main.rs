@@ -6,6 +6,7 @@ mod afresh;
 mod alone;
 mod beside;
 mod closely;
+mod clustered;
 mod corners;
 mod dice;
 mod edges;

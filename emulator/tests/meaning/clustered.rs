@@ -1,0 +1,154 @@
+//! The order of threads of a cluster: messages in a scope that has both blocks or not, and what copies between blocks read.
+
+use emulator::{FaultKind, Launch, Schedule};
+
+use crate::run::Kernel;
+
+/// Whether it is convicted, and then of a race.
+fn is_race(kernel: &Kernel, what: &str) -> bool {
+    match kernel.run() {
+        Ok(_) => false,
+        Err(fault) => {
+            assert_eq!(fault.kind, FaultKind::Race, "{what}: {fault}");
+            true
+        }
+    }
+}
+
+const SCOPES: [&str; 3] = ["cta", "cluster", "gpu"];
+/// Ways to write a flag behind data, and to read it before them.
+const WRITES: [&str; 4] = [
+    "st.release.SCOPE.SPACE.u32 [FLAG], %r1;",
+    "fence.acq_rel.SCOPE;\nst.relaxed.SCOPE.SPACE.u32 [FLAG], %r1;",
+    "red.release.SCOPE.SPACE.add.u32 [FLAG], %r1;",
+    "fence.sc.SCOPE;\natom.relaxed.SCOPE.SPACE.exch.b32 %r9, [FLAG], %r1;",
+];
+const READS: [&str; 4] = [
+    "ld.acquire.SCOPE.SPACE.u32 %r2, [FLAG];",
+    "ld.relaxed.SCOPE.SPACE.u32 %r2, [FLAG];\nfence.acq_rel.SCOPE;",
+    "atom.acquire.SCOPE.SPACE.or.b32 %r2, [FLAG], 0;",
+    "ld.relaxed.SCOPE.SPACE.u32 %r2, [FLAG];\nfence.sc.SCOPE;",
+];
+
+/// Four blocks of one thread, in clusters of two.
+fn of_two(body: &str) -> Kernel {
+    Kernel { zeros: 4096, ..Kernel::new(0, body).launch(Launch::new(4, 1).cluster(2, 1, 1)) }
+}
+
+/// One block writes data and a flag; another waits for that, and reads them.
+fn message(write: &str, read: &str, (writer, reader): (u32, u32)) -> Kernel {
+    let body = format!(
+        "mov.u32 %r1, 1;\nmov.u32 %r7, 7;\nsetp.eq.u32 %p1, %block, {writer};\n@%p1 bra WRITE;\nsetp.eq.u32 %p1, %block, {reader};\n@%p1 bra READ;\nbra END;\n\
+         WRITE: st.global.u32 [%out], %r7;\n{write}\nbra END;\nREAD: {read}\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra READ;\n\
+         ld.global.u32 %r3, [%out];\nst.global.u32 [%out+128], %r3;\nEND:"
+    );
+    of_two(&body.replace("FLAG", "%out+64").replace("SPACE", "global"))
+}
+
+#[test]
+fn a_message_reaches_who_is_in_the_scope_of_both_sides() {
+    for (from, write) in SCOPES.iter().flat_map(|from| WRITES.map(|write| (from, write.replace("SCOPE", from)))) {
+        for (to, read) in SCOPES.iter().flat_map(|to| READS.map(|read| (to, read.replace("SCOPE", to)))) {
+            for (blocks, needed) in [((0, 1), "cluster"), ((3, 2), "cluster"), ((1, 2), "gpu")] {
+                let wide = |scope: &str| scope == "gpu" || scope == needed;
+                let race = is_race(&message(&write, &read, blocks), &format!("{write} {read} {blocks:?}"));
+                assert_eq!(race, !(wide(from) && wide(to)), "{write} {read} {blocks:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_of_atomics_hands_on_within_each_cluster() {
+    // All blocks count; a fence of the cluster lies before and behind.
+    for (scope, distance, race) in [("cluster", 1, false), ("cluster", 2, true), ("gpu", 2, false), ("cta", 1, true)] {
+        let body = format!(
+            "mul.wide.u32 %d1, %block, 4;\nadd.u64 %d1, %d1, %out;\nst.global.u32 [%d1+256], %block;\nfence.acq_rel.{scope};\nred.relaxed.gpu.global.add.u32 [%out+64], 1;\n\
+             W: ld.relaxed.gpu.global.u32 %r2, [%out+64];\nsetp.ne.u32 %p1, %r2, 4;\n@%p1 bra W;\nfence.acq_rel.{scope};\nxor.b32 %r3, %block, {distance};\n\
+             mul.wide.u32 %d2, %r3, 4;\nadd.u64 %d2, %d2, %out;\nld.global.u32 %r4, [%d2+256];\nst.global.u32 [%d1], %r4;"
+        );
+        for schedule in Schedule::ALL {
+            let kernel = of_two(&body);
+            let launch = kernel.launch.schedule(schedule);
+            let kernel = kernel.launch(launch);
+            assert_eq!(is_race(&kernel, scope), race, "{scope}, {distance}, {schedule}");
+            if !race {
+                assert_eq!(kernel.words(4), [0, 1, 2, 3].map(|n| n ^ distance), "{scope}, {schedule}");
+            }
+        }
+    }
+}
+
+/// The same by a flag in the reader's shared memory, by blocks of two clusters.
+fn flag_of_the_peer(write: &str, read: &str, writer: u32) -> Kernel {
+    let body = format!(
+        "mov.u32 %r1, 1;\nmov.u32 %r7, 7;\nmov.u32 %r8, 0;\nst.shared.u32 [tile+64], %r8;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n\
+         mul.wide.u32 %d1, %block, 4;\nadd.u64 %d1, %d1, %out;\nmov.u32 %r90, %cluster_ctarank;\nxor.b32 %r91, %r90, 1;\nmov.u32 %r92, tile;\nadd.u32 %r92, %r92, 64;\n\
+         setp.ne.u32 %p1, %r90, {writer};\n@%p1 bra READ;\nst.global.u32 [%d1], %r7;\nmapa.shared::cluster.u32 %r93, %r92, %r91;\n{}\nbra END;\n\
+         READ: {}\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra READ;\nld.global.u32 %r3, [%d1+{}];\nst.global.u32 [%d1+128], %r3;\nEND: barrier.cluster.arrive;\nbarrier.cluster.wait;",
+        write.replace("FLAG", "%r93").replace("SPACE", "shared::cluster"),
+        read.replace("FLAG", "%r92").replace("SPACE", "shared::cta"),
+        if writer == 0 { -4 } else { 4 }
+    );
+    of_two(&body)
+}
+
+#[test]
+fn a_flag_in_a_peers_memory_says_what_is_missing() {
+    let (store, load) = (WRITES[0], READS[0]);
+    let relaxed = |text: &str| text.replace("release", "relaxed").replace("acquire", "relaxed");
+    let near = "fence.acq_rel.cta;\nst.relaxed.SCOPE.SPACE.u32 [FLAG], %r1;";
+    for writer in [0, 1] {
+        for scope in ["cluster", "gpu"] {
+            let kernel = |write: &str, read: &str| {
+                flag_of_the_peer(&write.replace("SCOPE", scope), &read.replace("SCOPE", scope), writer)
+            };
+            for (write, read) in WRITES.into_iter().zip(READS) {
+                assert!(!is_race(&kernel(write, read), write), "{write} {read}");
+            }
+            for (write, read, why, hint) in [
+                (relaxed(store), load.to_string(), "no fence or release after the first", "(`.release.cluster`)"),
+                (near.to_string(), load.to_string(), "ordered for the threads of one block only", "both sides name `.cluster`"),
+                (store.to_string(), relaxed(load), "no fence or acquire after the read that tells of the first", "__threadfence()"),
+            ] {
+                let fault = kernel(&write, &read).fault();
+                assert!(fault.kind == FaultKind::Race && fault.message.ends_with(why), "{writer}, {write}: {fault}");
+                assert!(fault.hint.as_deref().is_some_and(|said| said.contains(hint)), "{writer}, {write}: {fault}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_copy_to_a_peer_reads_until_somebody_knows_that_it_is_done() {
+    // Thread `asker` of one block copies a row to the other, and stores over it; or another thread of its block does.
+    for (asker, from, over) in [(0, 1, 0), (5, 1, 5), (5, 0, 20), (31, 1, 0)] {
+        let body = |waits: &str| {
+            format!(
+                "mov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nmov.u32 %r1, 1;\nsetp.eq.u32 %p1, %t, 0;\n@%p1 mbarrier.init.shared.b64 [%r100], %r1;\n\
+                 @%p1 fence.mbarrier_init.release.cluster;\nst.shared.u32 [%r101+256], %t;\nfence.proxy.async;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n\
+                 mov.u32 %r90, %cluster_ctarank;\nsetp.eq.u32 %p6, %r90, {from};\n@%p6 bra SEND;\n\
+                 @%p1 mbarrier.arrive.expect_tx.shared.b64 %d1, [%r100], 128;\nW: mbarrier.try_wait.parity.shared.b64 %p5, [%r100], 0;\n@!%p5 bra W;\n\
+                 ld.shared.u32 %r3, [%r101+1024];\nmad.wide.u32 %d3, %t, 4, %out;\nst.global.u32 [%d3], %r3;\nbra JOIN;\n\
+                 SEND: mapa.shared::cluster.u32 %r102, %r100, {};\nadd.u32 %r103, %r102, 1024;\nadd.u32 %r104, %r100, 256;\nsetp.eq.u32 %p2, %t, {asker};\n\
+                 @%p2 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r103], [%r104], 128, [%r102];\nbar.warp.sync -1;\n{waits}\n\
+                 setp.eq.u32 %p3, %t, {over};\n@%p3 st.shared.u32 [tile+260], %r1;\nbra DONE;\nJOIN: barrier.cluster.arrive;\nbarrier.cluster.wait;\nbra END;\n\
+                 DONE: {}END:",
+                1 - from,
+                if waits.is_empty() { "barrier.cluster.arrive;\nbarrier.cluster.wait;\n" } else { "" }
+            )
+        };
+        let kernel = |waits: &str| {
+            let kernel = Kernel::new(0, &body(waits)).launch(Launch::new(2, 32).cluster(2, 1, 1));
+            Kernel { zeros: 4096, ..kernel }
+        };
+        // Behind the cluster's barrier, at which the other block comes when it has seen the bytes, it may.
+        let right = kernel("barrier.cluster.arrive;\nbarrier.cluster.wait;");
+        assert_eq!(right.words(32), (0..32).collect::<Vec<u32>>());
+        let fault = kernel("").fault();
+        let said = format!("race on tile (shared memory) at offset 260: bulk copy from there by thread ({asker},0) at ");
+        assert!(fault.kind == FaultKind::Race && fault.message.starts_with(&said), "{fault}");
+        let (_, site) = fault.other.as_ref().expect("two parties");
+        assert_eq!((site.block.x, site.thread.x, fault.site.thread.x), (from, asker, over), "{fault}");
+    }
+}
