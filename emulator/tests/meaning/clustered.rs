@@ -108,8 +108,18 @@ fn a_flag_in_a_peers_memory_says_what_is_missing() {
             }
             for (write, read, why, hint) in [
                 (relaxed(store), load.to_string(), "no fence or release after the first", "(`.release.cluster`)"),
-                (near.to_string(), load.to_string(), "ordered for the threads of one block only", "both sides name `.cluster`"),
-                (store.to_string(), relaxed(load), "no fence or acquire after the read that tells of the first", "__threadfence()"),
+                (
+                    near.to_string(),
+                    load.to_string(),
+                    "ordered for the threads of one block only",
+                    "both sides name `.cluster`",
+                ),
+                (
+                    store.to_string(),
+                    relaxed(load),
+                    "no fence or acquire after the read that tells of the first",
+                    "__threadfence()",
+                ),
             ] {
                 let fault = kernel(&write, &read).fault();
                 assert!(fault.kind == FaultKind::Race && fault.message.ends_with(why), "{writer}, {write}: {fault}");
@@ -146,8 +156,12 @@ fn a_copy_to_a_peer_reads_until_somebody_knows_that_it_is_done() {
         let right = kernel("barrier.cluster.arrive;\nbarrier.cluster.wait;");
         assert_eq!(right.words(32), (0..32).collect::<Vec<u32>>());
         let fault = kernel("").fault();
-        let said = format!("race on tile (shared memory) at offset 260: bulk copy from there by thread ({asker},0) at ");
+        let said =
+            format!("race on tile (shared memory) at offset 260: bulk copy from there by thread ({asker},0) at ");
         assert!(fault.kind == FaultKind::Race && fault.message.starts_with(&said), "{fault}");
+        assert!(
+            fault.hint.as_deref().is_some_and(|hint| hint.starts_with("a copy to a peer reads until its mbarrier's"))
+        );
         let (_, site) = fault.other.as_ref().expect("two parties");
         assert_eq!((site.block.x, site.thread.x, fault.site.thread.x), (from, asker, over), "{fault}");
     }

@@ -292,3 +292,27 @@ pub(super) fn learn(threads: &mut Threads, (warp, lanes): (u32, u32), live: u32,
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_agent_has_a_place_of_its_own_by_which_it_is_known() {
+        for warps in [1, 4, 32] {
+            let mut places = std::collections::HashSet::new();
+            for number in 0..MOST {
+                let (warp, lanes) = Agent { number, time: 1 }.place(warps);
+                assert!(warp >= warps && warp <= u8::MAX.into(), "{number}: {warp}");
+                assert_eq!(lanes == u32::MAX, number < ALONE, "{number}");
+                for lane in each(lanes).filter(|lane| number >= ALONE || *lane == 0) {
+                    assert!(places.insert((warp, lane)), "{number}");
+                    assert_eq!(Agent::of(warp, lane as u32, warps), Some(number));
+                }
+            }
+            assert_eq!(Agent::of(warps - 1, 3, warps), None, "a thread");
+            let last = Agent { number: MOST - 1, time: 1 }.place(warps);
+            assert_eq!(Agent { number: MOST + 7, time: 1 }.place(warps), last, "those beyond the last share its place");
+        }
+    }
+}
