@@ -166,3 +166,32 @@ fn a_copy_to_a_peer_reads_until_somebody_knows_that_it_is_done() {
         assert_eq!((site.block.x, site.thread.x, fault.site.thread.x), (from, asker, over), "{fault}");
     }
 }
+
+#[test]
+fn a_value_that_is_sent_to_be_added_races_with_what_a_thread_does_there() {
+    // Two threads send; a third one loads or stores a part of the place, or all of it, by whatever name.
+    let body = |usage: &str| {
+        format!(
+            "mov.u32 %r100, tile;\nmov.u32 %r1, 1;\nmov.u16 %h1, 1;\nmov.u32 %r2, 0;\nsetp.eq.u32 %p1, %t, 0;\n@%p1 mbarrier.init.shared.b64 [%r100], %r1;\n\
+             @%p1 fence.mbarrier_init.release.cluster;\n@%p1 st.shared.u32 [tile+64], %r2;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n\
+             mapa.shared::cluster.u32 %r101, %r100, 0;\nadd.u32 %r102, %r101, 64;\nsetp.lt.u32 %p2, %t, 2;\n@%p1 mbarrier.arrive.expect_tx.shared.b64 %d1, [%r100], 8;\n\
+             @%p2 red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r102], %r1, [%r101];\nsetp.eq.u32 %p3, %t, 40;\n@%p3 {usage}\n\
+             W: mbarrier.try_wait.parity.shared.b64 %p5, [%r100], 0;\n@!%p5 bra W;\nld.shared.u32 %r3, [tile+64];\nst.global.u32 [%out], %r3;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;"
+        )
+    };
+    let kernel = |usage: &str| Kernel { zeros: 4096, ..Kernel::new(64, &body(usage)) };
+    assert_eq!(kernel("ld.shared.u32 %r4, [tile+68];").words(1), [2]);
+    for usage in [
+        "ld.shared.u8 %r4, [tile+64];",
+        "ld.relaxed.cta.shared.u8 %r4, [tile+64];",
+        "ld.relaxed.cluster.shared.u16 %r4, [tile+66];",
+        "st.relaxed.cluster.shared.u8 [tile+67], %r1;",
+        "st.volatile.shared.u16 [tile+64], %h1;",
+        "st.shared.u32 [tile+64], %r1;",
+    ] {
+        let fault = kernel(usage).fault();
+        let mut parties = [fault.site.thread.x, fault.other.as_ref().expect("two parties").1.thread.x];
+        parties.sort_unstable();
+        assert!(fault.kind == FaultKind::Race && parties[0] < 2 && parties[1] == 40, "{usage}: {fault}");
+    }
+}

@@ -28,6 +28,7 @@ mod registers;
 mod run;
 mod spaces;
 mod steps;
+mod stuck;
 mod texts;
 mod turns;
 mod unwritten;

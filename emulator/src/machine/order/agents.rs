@@ -227,9 +227,9 @@ impl Clocks {
         let Block { threads, shared, .. } = &mut self.present;
         let (warp, lanes) = agent.place(warps);
         let lanes = 1 << lanes.trailing_zeros();
-        // Those that combine values do not race with each other.
+        // Those that combine values do not race with each other; with a thread's access, of whatever size, they do.
         let force = if kind == Kind::Atomic { Force::Cluster } else { Force::Weak };
-        let kept = Access { block: of, warp, lanes, at, kind, force, extent: 0 };
+        let kept = Access { block: of, warp, lanes, at, kind, force, extent: u8::MAX };
         let now = Access { block, warp: asker.0, lanes: 1 << asker.1, ..kept };
         let mut cell = cells.start;
         while cell < cells.end {
