@@ -195,3 +195,28 @@ fn a_value_that_is_sent_to_be_added_races_with_what_a_thread_does_there() {
         assert!(fault.kind == FaultKind::Race && parties[0] < 2 && parties[1] == 40, "{usage}: {fault}");
     }
 }
+
+#[test]
+fn a_barrier_that_is_made_again_tells_of_nothing_that_came_before() {
+    // Thread 0 stores and arrives; thread 32, which met it, makes another barrier of the place, of which thread 64 knows by what
+    // orders no memory; there thread 32 arrives, and thread 64 waits.
+    let body = |meet: &str, arrive: &str| {
+        format!(
+            "mov.u32 %r1, 1;\nmov.u32 %r7, 7;\nsetp.eq.u32 %p1, %t, 0;\nsetp.eq.u32 %p2, %t, 32;\nsetp.eq.u32 %p3, %t, 64;\n@%p1 mbarrier.init.shared.b64 [tile], %r1;\nbar.sync 0;\n\
+             @%p1 st.shared.u32 [tile+64], %r7;\n@%p1 mbarrier.arrive.shared.b64 %d1, [tile];\nsetp.lt.u32 %p4, %t, 64;\n@%p4 bar.sync 1, 64;\n\
+             @%p2 mbarrier.inval.shared.b64 [tile];\n@%p2 mbarrier.init.shared.b64 [tile], %r1;\n@%p2 fence.mbarrier_init.release.cluster;\n\
+             {meet}\nbarrier.cluster.wait.aligned;\n@%p2 {arrive}\n@!%p3 bra END;\nW: mbarrier.test_wait.parity.shared.b64 %p5, [tile], 0;\n@!%p5 bra W;\n\
+             ld.shared.u32 %r3, [tile+64];\nst.global.u32 [%out], %r3;\nEND:"
+        )
+    };
+    let run = |meet: &str, arrive: &str| Kernel { zeros: 4096, ..Kernel::new(96, &body(meet, arrive)) };
+    let (meet, arrive) =
+        ("barrier.cluster.arrive.aligned;", "mbarrier.arrive.release.cta.shared::cta.b64 %d1, [tile];");
+    let (relaxed, nothing) = ("barrier.cluster.arrive.relaxed.aligned;", arrive.replace("release", "relaxed"));
+    assert_eq!(run(meet, arrive).words(1), [7]);
+    assert_eq!(run(meet, &nothing).words(1), [7], "they met");
+    assert_eq!(run(relaxed, arrive).words(1), [7], "it was told");
+    let fault = run(relaxed, &nothing).fault();
+    let said = "race on tile (shared memory) at offset 64: store by thread (0,0) at ";
+    assert!(fault.kind == FaultKind::Race && fault.message.starts_with(said), "{fault}");
+}
