@@ -219,3 +219,128 @@ fn blocks_that_take_short_turns_copy_out_each_its_own() {
         assert_eq!(words, wanted, "{schedule}");
     }
 }
+
+#[test]
+fn a_copy_takes_its_own_bytes_and_leaves_those_beside_them() {
+    // Thread 40 uses a word before or behind what is copied, or the first or last one of it.
+    for (to, bytes) in [(256, 16), (272, 16), (256, 48), (304, 64), (320, 64), (256, 128), (272, 240)] {
+        for (usage, place) in ["st.shared.u32 [PLACE], %r1;", "ld.shared.u32 %r2, [PLACE];"]
+            .into_iter()
+            .flat_map(|usage| [to - 4, to, to + bytes - 4, to + bytes].map(|place| (usage, place)))
+        {
+            let rows =
+                "shl.b32 %r104, %t, 4;\nadd.u32 %r104, %r104, %r100;\nst.shared.v4.u32 [%r104+128], {%t, %t, %t, %t};";
+            let body = format!(
+                "{}{}setp.eq.u32 %p3, %t, 40;\n@%p3 {}\n{WAIT}",
+                begun(rows),
+                asks(5, to, bytes),
+                usage.replace("PLACE", &format!("tile+{place}"))
+            );
+            let inside = (to..to + bytes).contains(&place);
+            for schedule in Schedule::ALL {
+                match kernel(64, &body).launch(Launch::new(1, 64).schedule(schedule)).run() {
+                    Ok(_) => assert!(!inside, "{to}, {bytes}, {place}, {usage}"),
+                    Err(fault) => {
+                        assert!(inside && fault.kind == FaultKind::Race, "{to}, {bytes}, {place}, {usage}: {fault}");
+                        assert!(fault.message.contains(&format!(" at offset {place}: ")), "{place}: {fault}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_row_of_two_lines_is_looked_at_in_both() {
+    // Some lanes of warp 1 use a row over which thread 5 has bytes copied: the first of them is named.
+    for first in [0, 1, 15, 16, 17, 31] {
+        for (usage, name) in [("st.shared.u32 [%r101+128], %r1;", "store"), ("ld.shared.u32 %r2, [%r101+128];", "load")]
+        {
+            let body = format!(
+                "{}setp.ge.u32 %p3, %t, {};\n@%p3 {usage}\n{}{WAIT}",
+                begun("st.shared.u32 [%r101+256], %t;"),
+                32 + first,
+                asks(5, 256, 128)
+            );
+            let fault = kernel(64, &body).launch(Launch::new(1, 64).schedule(Schedule::LastFirst)).fault();
+            let said = format!(
+                "race on tile (shared memory) at offset {}: {name} by thread ({},0) at ",
+                256 + 4 * first,
+                32 + first
+            );
+            assert!(fault.kind == FaultKind::Race && fault.message.starts_with(&said), "{usage}: {fault}");
+        }
+    }
+}
+
+#[test]
+fn a_wait_that_is_relaxed_tells_nothing_before_a_fence() {
+    for (order, fence, race) in [
+        ("acquire.cta.", "", false),
+        ("relaxed.cta.", "", true),
+        ("relaxed.cta.", "fence.acq_rel.cta;", false),
+        ("relaxed.cta.", "fence.release.cta;", true),
+    ] {
+        let body = format!(
+            "{}setp.eq.u32 %p2, %t, 5;\nsetp.eq.u32 %p3, %t, 40;\n@%p2 st.shared.u32 [tile+64], %r1;\n@%p2 mbarrier.arrive.shared.b64 %d1, [tile];\n@!%p3 bra END;\n\
+             W: mbarrier.test_wait.parity.{order}shared::cta.b64 %p5, [tile], 0;\n@!%p5 bra W;\n{fence}\nld.shared.u32 %r3, [tile+64];\nst.global.u32 [%out], %r3;\nEND:",
+            begun("")
+        );
+        for schedule in Schedule::ALL {
+            match kernel(64, &body).launch(Launch::new(1, 64).schedule(schedule)).run() {
+                Ok(outcome) => assert!(!race && outcome.words(1) == [1], "{order}{fence}"),
+                Err(fault) => assert!(race && fault.kind == FaultKind::Race, "{order}{fence}: {fault}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_all_lanes_see_together_tells_none_what_his_neighbour_knew() {
+    // One lane of warp 1 has acquired a message of thread 5; then all wait for a barrier, or execute a fence for copies.
+    for (together, lane) in [(WAIT, 0), (WAIT, 7), ("fence.proxy.async;\n", 0), ("fence.proxy.async;\n", 31)] {
+        for (reader, race) in [(lane, false), ((lane + 1) % 32, true), ((lane + 20) % 32, true)] {
+            let body = format!(
+                "{}setp.eq.u32 %p2, %t, 5;\n@%p1 mbarrier.arrive.shared.b64 %d1, [%r100];\n@%p2 st.shared.u32 [tile+64], %r1;\n@%p2 st.release.cta.shared.u32 [tile+128], %r1;\n\
+                 setp.lt.u32 %p3, %t, 32;\n@%p3 bra END;\nsetp.eq.u32 %p4, %t, {};\n@%p4 ld.acquire.cta.shared.u32 %r3, [tile+128];\n{together}\
+                 setp.eq.u32 %p4, %t, {};\n@%p4 ld.shared.u32 %r3, [tile+64];\nEND:",
+                begun(""),
+                32 + lane,
+                32 + reader
+            );
+            match kernel(64, &body).run() {
+                Ok(_) => assert!(!race, "{together}, {lane}, {reader}"),
+                Err(fault) => {
+                    assert!(race && fault.kind == FaultKind::Race, "{together}, {lane}, {reader}: {fault}");
+                    assert_eq!((fault.site.thread.x, other(&fault)), (32 + reader, 5), "{fault}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn whichever_lanes_have_ended_what_they_did_is_known_behind_a_barrier() {
+    for ended in [0u32, 5, 31] {
+        let body = format!(
+            "red.shared.add.u32 [tile+2048], 1;\nsetp.eq.u32 %p1, %t, {ended};\n@%p1 st.shared.u32 [tile+64], %t;\n@%p1 ret;\nbar.sync 0;\nld.shared.u32 %r1, [tile+64];\n\
+             mad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r1;"
+        );
+        let body = format!(
+            "mov.u32 %r9, 0;\nsetp.eq.u32 %p2, %t, 32;\n@%p2 st.shared.u32 [tile+2048], %r9;\nbar.sync 0;\n{body}"
+        );
+        let words = kernel(64, &body).words(64);
+        assert!(words.iter().enumerate().all(|(t, word)| *word == if t == ended as usize { 0 } else { ended }));
+        // And of the warp's own, where the lanes that are left name it.
+        for first in [0, 16] {
+            let body = format!(
+                "setp.lt.u32 %p1, %t, 16;\nselp.u32 %r1, 0, 16, %p1;\nmov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nst.shared.u32 [%r101], %t;\n\
+                 setp.eq.u32 %p2, %r1, {first};\n@%p2 ret;\nmov.u32 %r5, -1;\nbar.warp.sync %r5;\nxor.b32 %r2, %t, 16;\nmad.lo.u32 %r102, %r2, 4, %r100;\n\
+                 ld.shared.u32 %r3, [%r102];\nmad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r3;"
+            );
+            let words = kernel(32, &body).words(32);
+            let wanted: Vec<u32> = (0..32).map(|t| if t / 16 * 16 == first { 0 } else { t ^ 16 }).collect();
+            assert_eq!(words, wanted, "{first}");
+        }
+    }
+}

@@ -198,11 +198,11 @@ fn a_value_that_is_sent_to_be_added_races_with_what_a_thread_does_there() {
 
 #[test]
 fn a_barrier_that_is_made_again_tells_of_nothing_that_came_before() {
-    // Thread 0 stores and arrives; thread 32, which met it, makes another barrier of the place, of which thread 64 knows by what
-    // orders no memory; there thread 32 arrives, and thread 64 waits.
+    // Thread 3 stores and arrives; thread 37, which met it, makes another barrier of the place, of which thread 69 knows by what
+    // orders no memory; there thread 37 arrives, and thread 69 waits.
     let body = |meet: &str, arrive: &str| {
         format!(
-            "mov.u32 %r1, 1;\nmov.u32 %r7, 7;\nsetp.eq.u32 %p1, %t, 0;\nsetp.eq.u32 %p2, %t, 32;\nsetp.eq.u32 %p3, %t, 64;\n@%p1 mbarrier.init.shared.b64 [tile], %r1;\nbar.sync 0;\n\
+            "mov.u32 %r1, 1;\nmov.u32 %r7, 7;\nsetp.eq.u32 %p1, %t, 3;\nsetp.eq.u32 %p2, %t, 37;\nsetp.eq.u32 %p3, %t, 69;\n@%p1 mbarrier.init.shared.b64 [tile], %r1;\nbar.sync 0;\n\
              @%p1 st.shared.u32 [tile+64], %r7;\n@%p1 mbarrier.arrive.shared.b64 %d1, [tile];\nsetp.lt.u32 %p4, %t, 64;\n@%p4 bar.sync 1, 64;\n\
              @%p2 mbarrier.inval.shared.b64 [tile];\n@%p2 mbarrier.init.shared.b64 [tile], %r1;\n@%p2 fence.mbarrier_init.release.cluster;\n\
              {meet}\nbarrier.cluster.wait.aligned;\n@%p2 {arrive}\n@!%p3 bra END;\nW: mbarrier.test_wait.parity.shared.b64 %p5, [tile], 0;\n@!%p5 bra W;\n\
@@ -217,6 +217,77 @@ fn a_barrier_that_is_made_again_tells_of_nothing_that_came_before() {
     assert_eq!(run(meet, &nothing).words(1), [7], "they met");
     assert_eq!(run(relaxed, arrive).words(1), [7], "it was told");
     let fault = run(relaxed, &nothing).fault();
-    let said = "race on tile (shared memory) at offset 64: store by thread (0,0) at ";
+    let said = "race on tile (shared memory) at offset 64: store by thread (3,0) at ";
     assert!(fault.kind == FaultKind::Race && fault.message.starts_with(said), "{fault}");
+}
+
+#[test]
+fn a_fence_orders_within_its_own_scope_however_wide_the_flags_is() {
+    let write = |fence: &str| format!("{fence}\nst.relaxed.gpu.global.u32 [%out+64], %r1;");
+    let read = |fence: &str| format!("ld.relaxed.gpu.global.u32 %r2, [%out+64];\n{fence}");
+    for (kind, from, to) in
+        ["acq_rel", "sc"].iter().flat_map(|kind| SCOPES.iter().flat_map(move |a| SCOPES.map(|b| (kind, *a, b))))
+    {
+        for (size, blocks) in [(1, (0, 1)), (2, (0, 1)), (2, (3, 2)), (2, (2, 1)), (4, (3, 0))] {
+            let [write, read] = [write(&format!("fence.{kind}.{from};")), read(&format!("fence.{kind}.{to};"))];
+            let kernel = message(&write, &read, blocks);
+            let launch = kernel.launch.cluster(size, 1, 1);
+            let needed = if blocks.0 / size == blocks.1 / size { "cluster" } else { "gpu" };
+            // (Of fences of the one order of all, those of a cluster may order too much.)
+            let wide =
+                |scope: &str| scope == "gpu" || scope == needed || *kind == "sc" && size > 1 && scope == "cluster";
+            let race = is_race(&kernel.launch(launch), kind);
+            assert_eq!(race, !(wide(from) && wide(to)), "{kind}, {from}, {to}, {blocks:?} in clusters of {size}");
+        }
+    }
+}
+
+#[test]
+fn a_fence_is_for_the_barriers_that_were_made_before_it() {
+    // Thread 37 makes one, of which thread 69 knows by what orders no memory.
+    let body = |steps: &str| {
+        format!(
+            "mov.u32 %r1, 1;\nsetp.eq.u32 %p2, %t, 37;\nsetp.eq.u32 %p4, %t, 38;\nsetp.eq.u32 %p3, %t, 69;\n{steps}\nbarrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;\n\
+             @%p3 mbarrier.arrive.shared.b64 %d1, [tile];"
+        )
+    };
+    let (init, fence) = ("@%p2 mbarrier.init.shared.b64 [tile], %r1;\n", "@%p2 fence.mbarrier_init.release.cluster;\n");
+    let run = |steps: &str| Kernel { zeros: 4096, ..Kernel::new(96, &body(steps)) }.run();
+    assert!(run(&format!("{init}{fence}")).is_ok());
+    for steps in [format!("{fence}{init}"), init.to_string(), format!("{init}{}", fence.replace("%p2", "%p4"))] {
+        let fault = run(&steps).err().unwrap_or_else(|| panic!("{steps}: it is not known"));
+        let said = "the mbarrier tile (shared memory) at offset 0 is initialised by thread (37,0) at ";
+        assert!(fault.kind == FaultKind::Barrier && fault.message.starts_with(said), "{steps}: {fault}");
+    }
+}
+
+#[test]
+fn a_block_may_not_leave_while_a_lane_of_a_peer_may_read_there() {
+    // One lane of block 1 reads a word of block 0, which waits for it at the cluster's barrier, or does not.
+    for lane in [0, 1, 17, 31] {
+        let body = |stays: &str| {
+            format!(
+                "mov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nst.shared.u32 [%r101], %t;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n\
+                 mov.u32 %r90, %cluster_ctarank;\nsetp.eq.u32 %p1, %r90, 0;\n@%p1 bra LEAVE;\nmapa.shared::cluster.u32 %r102, %r101, 0;\nsetp.ne.u32 %p2, %t, {lane};\n@%p2 bra LEAVE;\n\
+                 ld.shared::cluster.u32 %r3, [%r102];\nst.global.u32 [%out], %r3;\nLEAVE: {stays}"
+            )
+        };
+        let kernel = |stays: &str| {
+            let kernel = Kernel::new(0, &body(stays)).launch(Launch::new(2, 32).cluster(2, 1, 1));
+            Kernel { zeros: 4096, ..kernel }
+        };
+        for stays in
+            ["barrier.cluster.arrive;\nbarrier.cluster.wait;", "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;"]
+        {
+            assert_eq!(kernel(stays).words(1), [lane], "{stays}");
+        }
+        for schedule in Schedule::ALL {
+            let kernel = kernel("");
+            let launch = kernel.launch.schedule(schedule);
+            let fault = kernel.launch(launch).fault();
+            let said = "race on the shared memory of block rank 0: a load by block rank 1, thread ";
+            assert!(fault.kind == FaultKind::Race && fault.message.starts_with(said), "{schedule}: {fault}");
+            assert_eq!((fault.site.block.x, fault.site.lane), (1, lane), "{schedule}: {fault}");
+        }
+    }
 }
