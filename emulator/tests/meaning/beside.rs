@@ -105,7 +105,7 @@ fn whichever_lane_asks_for_a_copy_lies_behind_what_it_knows() {
 }
 
 #[test]
-fn one_lane_that_did_not_wait_may_not_read_what_its_neighbours_may() {
+fn one_lane_that_did_not_wait_may_not_use_what_its_neighbours_may() {
     for (lane, vector, bytes) in [0, 1, 5, 16, 31].into_iter().flat_map(|lane| [(lane, "u32", 4), (lane, "v4.u32", 16)])
     {
         let list = if bytes == 4 { "%r3" } else { "{%r3, %r4, %r5, %r6}" };
@@ -123,6 +123,11 @@ fn one_lane_that_did_not_wait_may_not_read_what_its_neighbours_may() {
         assert_eq!((fault.kind, fault.site.thread.x, other(&fault)), (FaultKind::Race, lane, 40), "{vector}: {fault}");
         let said = format!("race on tile (shared memory) at offset {}: copy to there by ", 1024 + lane * bytes);
         assert!(fault.message.starts_with(&said), "{fault}");
+        // Nor may it store there.
+        let store = threads(&body).replacen(&format!("ld.shared.{vector} {list}, [%r103+1024];"), &format!("mov.u32 %r3, 1;\nmov.u32 %r4, 1;\nmov.u32 %r5, 1;\nmov.u32 %r6, 1;\nst.shared.{vector} [%r103+1024], {list};"), 1);
+        let fault = kernel(64, &store).fault();
+        assert_eq!((fault.kind, fault.site.thread.x, other(&fault)), (FaultKind::Race, lane, 40), "{vector}: {fault}");
+        assert!(fault.site.opcode.starts_with("st.shared"), "{fault}");
     }
 }
 
@@ -209,14 +214,19 @@ fn the_thread_that_makes_a_barrier_has_a_fence_before_a_copy_tells_it() {
 
 #[test]
 fn blocks_that_take_short_turns_copy_out_each_its_own() {
-    // Wherever a turn ends: between a store and its fence, between that and the copy, or behind it.
-    let body = "mov.u32 %r100, tile;\nmov.u32 %r1, 0;\nmul.wide.u32 %d1, %block, 16;\nadd.u64 %d1, %d1, %out;\nL: add.u32 %r2, %r1, %block;\n\
-        st.shared.v4.u32 [%r100], {%r2, %r2, %r2, %r2};\nfence.proxy.async;\ncp.async.bulk.global.shared::cta.bulk_group [%d1], [%r100], 16;\n\
-        cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 300;\n@%p1 bra L;";
-    for schedule in Schedule::ALL {
-        let words = kernel(1, body).launch(Launch::new(3, 1).schedule(schedule)).words(12);
-        let wanted: Vec<u32> = (0..12).map(|n| 299 + n / 4).collect();
-        assert_eq!(words, wanted, "{schedule}");
+    // Wherever a turn ends: between a store and its fence, between that and the copy, or behind it. Every block has its own pace.
+    for rounds in 0..3 {
+        let body = format!(
+            "mov.u32 %r100, tile;\nmov.u32 %r1, 0;\nmul.wide.u32 %d1, %block, 16;\nadd.u64 %d1, %d1, %out;\nmad.lo.u32 %r5, %block, 3, {rounds};\nL: add.u32 %r2, %r1, %block;\n\
+             st.shared.v4.u32 [%r100], {{%r2, %r2, %r2, %r2}};\nfence.proxy.async;\ncp.async.bulk.global.shared::cta.bulk_group [%d1], [%r100], 16;\n\
+             cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nmov.u32 %r4, 0;\nM: add.u32 %r4, %r4, 1;\nsetp.le.u32 %p2, %r4, %r5;\n@%p2 bra M;\n\
+             add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 300;\n@%p1 bra L;"
+        );
+        for schedule in Schedule::ALL {
+            let words = kernel(1, &body).launch(Launch::new(3, 1).schedule(schedule)).words(12);
+            let wanted: Vec<u32> = (0..12).map(|n| 299 + n / 4).collect();
+            assert_eq!(words, wanted, "{schedule}");
+        }
     }
 }
 

@@ -291,3 +291,31 @@ fn a_block_may_not_leave_while_a_lane_of_a_peer_may_read_there() {
         }
     }
 }
+
+#[test]
+fn a_barrier_that_is_relaxed_tells_that_reads_are_over_and_shows_no_writes() {
+    // A thread of block 0 uses a word, and behind the cluster's barrier one of block 1 does.
+    for (thread, other) in [(0, 0), (0, 40), (5, 5), (37, 0), (63, 31)] {
+        for (before, now) in ["ld", "st", "red"].into_iter().flat_map(|a| ["ld", "st"].map(|b| (a, b))) {
+            let access = |name: &str| match name {
+                "ld" => "ld.global.u32 %r3, [%out+64];",
+                "st" => "st.global.u32 [%out+64], %block;",
+                _ => "red.relaxed.cta.global.add.u32 [%out+64], 1;",
+            };
+            let body = |meet: &str| {
+                format!(
+                    "setp.eq.u32 %p1, %block, 0;\nsetp.eq.u32 %p2, %t, {thread};\nand.pred %p3, %p1, %p2;\n@%p3 {}\nbarrier.cluster.arrive{meet}.aligned;\nbarrier.cluster.wait.aligned;\n\
+                     setp.eq.u32 %p2, %t, {other};\n@%p1 bra END;\n@%p2 {}\nEND:",
+                    access(before),
+                    access(now)
+                )
+            };
+            let kernel = |meet: &str| {
+                let kernel = Kernel::new(0, &body(meet)).launch(Launch::new(2, 64).cluster(2, 1, 1));
+                Kernel { zeros: 4096, ..kernel }
+            };
+            assert!(!is_race(&kernel(""), before) && !is_race(&kernel(".release"), before), "{before}, {now}");
+            assert_eq!(is_race(&kernel(".relaxed"), before), before != "ld", "{thread}, {other}: {before}, {now}");
+        }
+    }
+}

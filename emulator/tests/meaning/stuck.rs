@@ -228,3 +228,18 @@ fn lanes_that_come_without_the_others_of_their_warp_are_named() {
         assert_eq!((fault.site.warp, fault.site.lane), (0, from), "{fault}");
     }
 }
+
+#[test]
+fn warps_that_committed_unlike_numbers_of_groups_are_named() {
+    for (warp, more) in [(1, 1), (2, 2), (3, 1)] {
+        let body = format!(
+            "mov.f32 %f1, 0f00000000;\nmov.f32 %f2, %f1;\nmov.f32 %f3, %f1;\nmov.f32 %f4, %f1;\nmov.u64 %d1, 0;\nmov.u64 %d2, 0;\nshr.u32 %r1, %t, 5;\nsetp.ne.u32 %p1, %r1, {warp};\n\
+             wgmma.fence.sync.aligned;\nwgmma.commit_group.sync.aligned;\n@%p1 bra ALL;\n{}ALL: {PRODUCT}",
+            "wgmma.commit_group.sync.aligned;\n".repeat(more)
+        );
+        let fault = fault(128, &body);
+        assert_eq!((fault.kind, fault.site.lane), (FaultKind::Barrier, 0), "{fault}");
+        let said = format!("warp 0 has committed 1 groups of products, and warp {warp} of its warpgroup {}", 1 + more);
+        assert_eq!((fault.message, fault.site.warp), (said, 0));
+    }
+}
