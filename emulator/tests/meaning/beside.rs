@@ -110,12 +110,13 @@ fn one_lane_that_did_not_wait_may_not_use_what_its_neighbours_may() {
     {
         let list = if bytes == 4 { "%r3" } else { "{%r3, %r4, %r5, %r6}" };
         let body = format!(
-            "{}{}mad.lo.u32 %r103, %t, {bytes}, %r100;\nsetp.eq.u32 %p3, %t, {lane};\n@%p3 bra READ;\n{WAIT}READ: ld.shared.{vector} {list}, [%r103+1024];\n\
+            "{}{}mad.lo.u32 %r103, %t, {bytes}, %r100;\nsetp.eq.u32 %p3, %t, {lane};\n\
+             W: mbarrier.test_wait.parity.relaxed.cta.shared::cta.b64 %p5, [%r100], 0;\n@!%p5 bra W;\n@!%p3 mbarrier.test_wait.parity.acquire.cta.shared::cta.b64 %p6, [%r100], 0;\nREAD: ld.shared.{vector} {list}, [%r103+1024];\n\
              mad.wide.u32 %d3, %t, 4, %out;\nst.global.u32 [%d3], %r3;\nX: mbarrier.try_wait.parity.shared.b64 %p5, [%r100], 0;\n@!%p5 bra X;",
             begun(""),
             asks(40, 1024, 32 * bytes)
         );
-        let all_wait = body.replace(&format!("%t, {lane};\n@%p3 bra"), "%t, 99;\n@%p3 bra");
+        let all_wait = body.replace(&format!("%p3, %t, {lane};"), "%p3, %t, 99;");
         let wanted: Vec<u32> = (0..32).map(|n| 3 * n * bytes / 4).collect();
         let threads = |body: &str| body.replace("READ:", "READ: setp.ge.u32 %p4, %t, 32;\n@%p4 bra X;\n");
         assert_eq!(kernel(64, &threads(&all_wait)).words(32), wanted, "{vector}");
@@ -191,6 +192,8 @@ fn the_thread_that_makes_a_barrier_has_a_fence_before_a_copy_tells_it() {
             ("fence.mbarrier_init.release.cluster;", maker, true),
             ("fence.proxy.async;", (maker + 1) % 32, false),
             ("fence.mbarrier_init.release.cluster;", (maker + 1) % 32, false),
+            ("fence.mbarrier_init.release.cluster;", maker + 32, false),
+            ("fence.proxy.async;", maker + 32, false),
             ("", 0, false),
         ] {
             let fence = if fence.is_empty() { String::new() } else { format!("@%p3 {fence}\n") };
@@ -217,7 +220,7 @@ fn blocks_that_take_short_turns_copy_out_each_its_own() {
     // Wherever a turn ends: between a store and its fence, between that and the copy, or behind it. Every block has its own pace.
     for rounds in 0..3 {
         let body = format!(
-            "mov.u32 %r100, tile;\nmov.u32 %r1, 0;\nmul.wide.u32 %d1, %block, 16;\nadd.u64 %d1, %d1, %out;\nmad.lo.u32 %r5, %block, 3, {rounds};\nL: add.u32 %r2, %r1, %block;\n\
+            "mov.u32 %r100, tile;\nmov.u32 %r1, 0;\nmul.wide.u32 %d1, %block, 16;\nadd.u64 %d1, %d1, %out;\nmad.lo.u32 %r5, %block, 3, {rounds};\nld.acquire.gpu.global.u32 %r6, [%out+1024];\nL: add.u32 %r2, %r1, %block;\n\
              st.shared.v4.u32 [%r100], {{%r2, %r2, %r2, %r2}};\nfence.proxy.async;\ncp.async.bulk.global.shared::cta.bulk_group [%d1], [%r100], 16;\n\
              cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nmov.u32 %r4, 0;\nM: add.u32 %r4, %r4, 1;\nsetp.le.u32 %p2, %r4, %r5;\n@%p2 bra M;\n\
              add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 300;\n@%p1 bra L;"
@@ -351,6 +354,22 @@ fn whichever_lanes_have_ended_what_they_did_is_known_behind_a_barrier() {
             let words = kernel(32, &body).words(32);
             let wanted: Vec<u32> = (0..32).map(|t| if t / 16 * 16 == first { 0 } else { t ^ 16 }).collect();
             assert_eq!(words, wanted, "{first}");
+        }
+    }
+}
+
+#[test]
+fn of_two_rows_each_is_held_against_whoever_was_there() {
+    // A thread of warp 0 uses one word; then warp 1 stores two rows with one instruction.
+    for lane in 0..32 {
+        for usage in ["st.shared.u32 [PLACE], %t;", "ld.shared.u32 %r2, [PLACE];"] {
+            let body = format!(
+                "mov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nmov.u32 %r1, 77;\nst.shared.u32 [%r101+128], %t;\natom.shared.exch.b32 %r3, [tile+1024], 1;\nbar.sync 0;\n\
+                 setp.eq.u32 %p1, %t, 9;\n@%p1 {}\nsetp.ge.u32 %p2, %t, 32;\n@%p2 st.shared.u32 [%r101+128], %r1;",
+                usage.replace("PLACE", &format!("tile+{}", 256 + 4 * lane))
+            );
+            let fault = kernel(64, &body).fault();
+            assert_eq!((fault.kind, fault.site.thread.x, other(&fault)), (FaultKind::Race, 32 + lane, 9), "{fault}");
         }
     }
 }

@@ -103,6 +103,11 @@ fn a_flag_in_a_peers_memory_says_what_is_missing() {
             let kernel = |write: &str, read: &str| {
                 flag_of_the_peer(&write.replace("SCOPE", scope), &read.replace("SCOPE", scope), writer)
             };
+            // A release in own memory is none of what is written there in the peer's.
+            let elsewhere = format!("st.release.{scope}.shared::cta.u32 [%r92], %r1;\n{}", relaxed(store));
+            assert!(is_race(&kernel(&elsewhere, load), "elsewhere"), "{writer}, {scope}");
+            let there = format!("{store}\n{}", relaxed(store));
+            assert!(!is_race(&kernel(&there, load), "there"), "{writer}, {scope}");
             for (write, read) in WRITES.into_iter().zip(READS) {
                 assert!(!is_race(&kernel(write, read), write), "{write} {read}");
             }
@@ -317,5 +322,38 @@ fn a_barrier_that_is_relaxed_tells_that_reads_are_over_and_shows_no_writes() {
             assert!(!is_race(&kernel(""), before) && !is_race(&kernel(".release"), before), "{before}, {now}");
             assert_eq!(is_race(&kernel(".relaxed"), before), before != "ld", "{thread}, {other}: {before}, {now}");
         }
+    }
+}
+
+#[test]
+fn what_lies_before_a_fence_of_one_order_is_told_by_whom_its_thread_met() {
+    // Thread 3 stores and executes a fence; thread 40 meets it, and writes the flag that block 1 sees before a fence of its own.
+    for (fence, scope) in
+        ["cta", "cluster", "gpu"].iter().flat_map(|fence| ["cluster", "gpu"].map(|scope| (fence, scope)))
+    {
+        for (kind, last) in [("sc", "sc"), ("acq_rel", "sc"), ("sc", "acq_rel")] {
+            let body = format!(
+                "mov.u32 %r1, 1;\nmov.u32 %r7, 7;\nsetp.ne.u32 %p1, %block, 0;\n@%p1 bra READ;\nsetp.eq.u32 %p2, %t, 3;\nsetp.eq.u32 %p3, %t, 40;\n@%p2 st.global.u32 [%out], %r7;\n\
+                 @%p2 fence.{kind}.{fence};\nbar.sync 0;\n@%p3 st.relaxed.{scope}.global.u32 [%out+64], %r1;\nbra END;\n\
+                 READ: setp.ne.u32 %p2, %t, 37;\n@%p2 bra END;\nW: ld.relaxed.{scope}.global.u32 %r2, [%out+64];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra W;\n\
+                 fence.{last}.{fence};\nld.global.u32 %r3, [%out];\nst.global.u32 [%out+128], %r3;\nEND:"
+            );
+            let kernel = Kernel::new(0, &body).launch(Launch::new(2, 64).cluster(2, 1, 1));
+            let race = is_race(&Kernel { zeros: 4096, ..kernel }, kind);
+            assert_eq!(race, *fence == "cta" || (kind, last) != ("sc", "sc"), "{kind}, {last}, {fence}, {scope}");
+        }
+    }
+}
+
+#[test]
+fn a_race_of_two_blocks_is_no_matter_of_named_barriers() {
+    // One reads, the other one writes.
+    let body = "mov.u32 %r1, 64;\nbar.sync 1, %r1;\nsetp.eq.u32 %p1, %t, PLACE;\n@!%p1 bra END;\nsetp.eq.u32 %p2, %block, 0;\n@%p2 ld.global.u32 %r2, [%out];\n@!%p2 st.global.u32 [%out], %block;\nEND:";
+    for (thread, size) in [(0, 1), (40, 1), (5, 2)] {
+        let kernel = Kernel::new(0, &body.replace("PLACE", &thread.to_string()));
+        let kernel = kernel.launch(Launch::new(2, 64).cluster(size, 1, 1));
+        let fault = Kernel { zeros: 4096, ..kernel }.fault();
+        let why = if size == 1 { "nothing orders the two" } else { "no cluster barrier between" };
+        assert!(fault.kind == FaultKind::Race && fault.message.ends_with(why), "{fault}");
     }
 }

@@ -89,6 +89,29 @@ fn who_waits_in_a_later_phase_is_asked_for_his_parity() {
 }
 
 #[test]
+fn a_barrier_that_all_have_dropped_has_no_bytes_to_ask_for() {
+    let fault =
+        fault(32, &format!("{}@%p1 mbarrier.arrive_drop.shared.b64 %d1, [tile];\n{}", begun(1), wait("W", 0, 1)));
+    assert!(fault.message.contains("waits for phase 1 of the mbarrier tile"), "{fault}");
+    assert!(hint(&fault).starts_with("does everyone arrive"), "{fault}");
+}
+
+#[test]
+fn blocks_of_a_cluster_that_wait_for_values_are_named() {
+    for size in [2, 3] {
+        let body = "mov.u32 %r1, 0;\nsetp.eq.u32 %p1, %t, 5;\n@%p1 st.shared.u32 [tile+64], %r1;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n@!%p1 bra END;\n\
+            L: ld.volatile.shared.u32 %r2, [tile+64];\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra L;\nEND:";
+        let kernel = Kernel::new(0, body).launch(Launch::new(size, 32).cluster(size, 1, 1));
+        let fault = kernel.fault();
+        assert!(fault.message.starts_with("no progress: thread (5,0) waits for a change of tile"), "{fault}");
+        let said =
+            |rank: &u32| fault.message.contains(&format!("; block rank {rank}, thread (5,0) waits at PTX line "));
+        let named: Vec<u32> = (0..size).filter(said).collect();
+        assert!(named.len() as u32 == size - 1 && !named.contains(&fault.site.block.x), "{fault}");
+    }
+}
+
+#[test]
 fn others_are_named_with_the_phase_in_which_their_barriers_are() {
     // The second warp waits for another barrier, which is two phases further.
     let arrive = "@%p1 mbarrier.arrive.shared.b64 %d1, [tile+8];\n";
@@ -130,25 +153,36 @@ fn a_warp_at_a_barrier_is_named_with_its_first_lane_there() {
 
 #[test]
 fn four_warps_that_a_cluster_waits_for_are_named_and_the_rest_counted() {
-    // Lanes from `first` on of some warps of block 1 wait at a barrier of theirs, the other threads at the cluster's.
-    for (warps, first) in [(1, 0), (2, 0), (4, 0), (5, 0), (6, 0), (1, 31), (2, 8)] {
+    // Lanes from `first` on of some warps of one block wait at a barrier of theirs, the other threads at the cluster's.
+    for (warps, first, size, rank) in [
+        (1, 0, 2, 1),
+        (2, 0, 2, 0),
+        (4, 0, 2, 1),
+        (5, 0, 2, 1),
+        (6, 0, 2, 1),
+        (1, 31, 2, 1),
+        (2, 8, 2, 1),
+        (2, 0, 4, 0),
+        (2, 3, 4, 2),
+        (1, 0, 4, 3),
+    ] {
         let body = format!(
-            "mov.u32 %r90, %cluster_ctarank;\nsetp.eq.u32 %p1, %r90, 1;\nsetp.ge.u32 %p2, %t, 32;\nand.b32 %r91, %t, 31;\nsetp.ge.u32 %p3, %r91, {first};\nand.pred %p1, %p1, %p2;\n\
+            "mov.u32 %r90, %cluster_ctarank;\nsetp.eq.u32 %p1, %r90, {rank};\nsetp.ge.u32 %p2, %t, 32;\nand.b32 %r91, %t, 31;\nsetp.ge.u32 %p3, %r91, {first};\nand.pred %p1, %p1, %p2;\n\
              and.pred %p1, %p1, %p3;\n@%p1 bra AWAY;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nbra END;\nAWAY: barrier.sync 1, {0};\nEND:",
             32 * (warps + 1)
         );
-        let kernel = Kernel::new(0, &body).launch(Launch::new(2, 32 * (warps + 1)).cluster(2, 1, 1));
+        let kernel = Kernel::new(0, &body).launch(Launch::new(size, 32 * (warps + 1)).cluster(size, 1, 1));
         let fault = kernel.fault();
         assert_eq!(fault.kind, FaultKind::NoProgress, "{fault}");
         let (what, site) = fault.other.as_ref().expect("one of them is named");
-        assert_eq!((what.as_str(), site.block.x, site.thread.x), ("one of them is here:", 1, 32 + first), "{fault}");
+        assert_eq!((what.as_str(), site.block.x, site.thread.x), ("one of them is here:", rank, 32 + first), "{fault}");
         let missing = warps * (32 - first);
         let mut said = format!(
             " waits at the cluster barrier in phase 0, and {missing} thread{} will not arrive",
             if missing == 1 { "" } else { "s" }
         );
         for warp in 1..=warps.min(4) {
-            said += &format!("; block rank 1: {} of warp {warp}, at PTX line {}", 32 - first, site.ptx_line);
+            said += &format!("; block rank {rank}: {} of warp {warp}, at PTX line {}", 32 - first, site.ptx_line);
         }
         if warps > 4 {
             said += &format!("; {} more warps", warps - 4);
@@ -205,6 +239,7 @@ fn a_warpgroup_that_is_not_whole_is_named_by_its_warps() {
             let fault = fault(256, &body);
             assert_eq!(fault.kind, FaultKind::Barrier, "{away}, {instead}: {fault}");
             assert!(fault.site.warp == warp || how == "has ended", "{away}, {instead}: {fault}");
+            assert_eq!(fault.site.lane, 0, "{fault}");
             let named = match how {
                 "is elsewhere" => format!(" waits for warp {away} of its warpgroup, which is elsewhere"),
                 _ => format!("warp {away} of its warpgroup"),
@@ -241,5 +276,22 @@ fn warps_that_committed_unlike_numbers_of_groups_are_named() {
         assert_eq!((fault.kind, fault.site.lane), (FaultKind::Barrier, 0), "{fault}");
         let said = format!("warp 0 has committed 1 groups of products, and warp {warp} of its warpgroup {}", 1 + more);
         assert_eq!((fault.message, fault.site.warp), (said, 0));
+    }
+}
+
+#[test]
+fn warps_at_two_products_are_both_named() {
+    for warp in 0..4 {
+        let body = format!(
+            "mov.f32 %f1, 0f00000000;\nmov.f32 %f2, %f1;\nmov.f32 %f3, %f1;\nmov.f32 %f4, %f1;\nmov.u64 %d1, 0;\nmov.u64 %d2, 0;\nwgmma.fence.sync.aligned;\n\
+             shr.u32 %r1, %t, 5;\nsetp.eq.u32 %p1, %r1, {warp};\n@%p1 bra OTHER;\n{PRODUCT}\nbra END;\nOTHER: {PRODUCT}\nEND:"
+        );
+        let fault = fault(128, &body);
+        let other = &fault.other.as_ref().expect("another warp").1;
+        assert_eq!((fault.kind, fault.site.lane, other.lane), (FaultKind::Barrier, 0, 0), "{fault}");
+        assert!((fault.site.warp == warp) != (other.warp == warp), "{fault}");
+        let said = format!(", and warp {} of its warpgroup at PTX line {}", other.warp, other.ptx_line);
+        assert!(fault.message.ends_with(&said), "{fault}");
+        assert_eq!(other.thread.x, 32 * other.warp, "{fault}");
     }
 }

@@ -315,3 +315,14 @@ fn writes_hand_on_in_their_scope_and_for_clusters_where_there_are_some() {
         }
     }
 }
+
+#[test]
+fn with_a_plain_read_that_is_forgotten_no_write_goes() {
+    let mut scene = Scene::of(&[strong(Kind::Write, 1, 0), strong(Kind::Read, 3, 1)]);
+    scene.meet(&[1, 2]);
+    scene.keep(plain(Kind::Read, 2, 2));
+    (4..51).for_each(|warp| scene.keep(strong(Kind::Read, warp, warp)));
+    assert_eq!(scene.kept().len(), 50);
+    scene.keep(strong(Kind::Read, 51, 51));
+    assert_eq!(scene.kept(), [0, 1].into_iter().chain(4..52).collect::<Vec<u32>>());
+}
