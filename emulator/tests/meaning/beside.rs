@@ -221,8 +221,8 @@ fn blocks_that_take_short_turns_copy_out_each_its_own() {
     for rounds in 0..3 {
         let body = format!(
             "mov.u32 %r100, tile;\nmov.u32 %r1, 0;\nmul.wide.u32 %d1, %block, 16;\nadd.u64 %d1, %d1, %out;\nmad.lo.u32 %r5, %block, 3, {rounds};\nld.acquire.gpu.global.u32 %r6, [%out+1024];\nL: add.u32 %r2, %r1, %block;\n\
-             st.shared.v4.u32 [%r100], {{%r2, %r2, %r2, %r2}};\nfence.proxy.async;\ncp.async.bulk.global.shared::cta.bulk_group [%d1], [%r100], 16;\n\
-             cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nmov.u32 %r4, 0;\nM: add.u32 %r4, %r4, 1;\nsetp.le.u32 %p2, %r4, %r5;\n@%p2 bra M;\n\
+             st.shared.v4.u32 [%r100], {{%r2, %r2, %r2, %r2}};\nfence.proxy.async;\nmov.u32 %r4, 0;\nM: add.u32 %r4, %r4, 1;\nsetp.le.u32 %p2, %r4, %r5;\n@%p2 bra M;\ncp.async.bulk.global.shared::cta.bulk_group [%d1], [%r100], 16;\n\
+             cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n\
              add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 300;\n@%p1 bra L;"
         );
         for schedule in Schedule::ALL {

@@ -348,8 +348,8 @@ fn what_lies_before_a_fence_of_one_order_is_told_by_whom_its_thread_met() {
 #[test]
 fn a_race_of_two_blocks_is_no_matter_of_named_barriers() {
     // One reads, the other one writes.
-    let body = "mov.u32 %r1, 64;\nbar.sync 1, %r1;\nsetp.eq.u32 %p1, %t, PLACE;\n@!%p1 bra END;\nsetp.eq.u32 %p2, %block, 0;\n@%p2 ld.global.u32 %r2, [%out];\n@!%p2 st.global.u32 [%out], %block;\nEND:";
-    for (thread, size) in [(0, 1), (40, 1), (5, 2)] {
+    let body = "mov.u32 %r1, 64;\nbar.sync 1, %r1;\nmad.lo.u32 %r3, %block, 20, PLACE;\nsetp.eq.u32 %p1, %t, %r3;\n@!%p1 bra END;\nsetp.eq.u32 %p2, %block, 0;\n@%p2 ld.global.u32 %r2, [%out];\n@!%p2 st.global.u32 [%out], %block;\nEND:";
+    for (thread, size) in [(0, 1), (40, 1), (20, 1), (20, 2)] {
         let kernel = Kernel::new(0, &body.replace("PLACE", &thread.to_string()));
         let kernel = kernel.launch(Launch::new(2, 64).cluster(size, 1, 1));
         let fault = Kernel { zeros: 4096, ..kernel }.fault();
