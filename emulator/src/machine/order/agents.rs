@@ -358,7 +358,7 @@ mod tests {
             self.clocks.open(None, CELLS);
             let of = |cell: u32| Access { lanes: 1 << (u32::from(first) + cell - CELLS.start), ..now };
             let clash = CELLS.into_iter().find_map(|cell| self.clocks.view(None).clash(cell, &of(cell), &mut || false));
-            CELLS.into_iter().for_each(|cell| self.clocks.keep(None, cell..cell + 1, Order::Weak, of(cell)));
+            CELLS.for_each(|cell| self.clocks.keep(None, cell..cell + 1, Order::Weak, of(cell)));
             clash.map(|_| "race")
         }
 
