@@ -147,10 +147,13 @@ impl Worker<'_> {
     }
 
     pub(super) fn agent_hint(&self, clash: &super::order::Clash) -> &'static str {
-        let product = self.agent_site(clash).is_some_and(|(site, _)| is_product(&site));
+        let site = self.agent_site(clash).map(|(site, _)| site);
         match clash.before.access().kind {
-            Kind::Read if product => {
+            Kind::Read if site.as_ref().is_some_and(is_product) => {
                 "a product reads until `wgmma.wait_group` has waited for its group, in a warp of its warpgroup that tells the others so"
+            }
+            Kind::Read if site.is_some_and(|site| site.opcode.contains("mbarrier")) => {
+                "a copy to a peer reads until its mbarrier's phase is complete: the block that sees it says so before the source has another use"
             }
             Kind::Read => {
                 "a bulk copy reads until its own thread has waited by `cp.async.bulk.wait_group.read`; a barrier behind that lets others write"

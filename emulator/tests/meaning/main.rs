@@ -4,7 +4,9 @@
 mod accesses;
 mod afresh;
 mod alone;
+mod beside;
 mod closely;
+mod clustered;
 mod corners;
 mod dice;
 mod edges;
@@ -26,6 +28,7 @@ mod registers;
 mod run;
 mod spaces;
 mod steps;
+mod stuck;
 mod texts;
 mod turns;
 mod unwritten;
