@@ -119,8 +119,6 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let program = self.context.program;
         let call = &program.calls[site as usize];
-        // A probe does not follow what calls do to local memory.
-        self.seen.changed = true;
         let mut groups: Vec<(u32, u32)> = Vec::new();
         match (&call.target, pointer) {
             (Target::Function(function), _) => groups.push((*function, mask)),
@@ -218,7 +216,7 @@ impl Worker<'_> {
         let inner = self.end_of_caller(warp, lane, call);
         let end = inner + u64::from(function.frame);
         let saved = warp.stacks[lane].saved.len() + call.saved.len();
-        if end - u64::from(program.local_bytes) + 8 * saved as u64 > STACK.max(u64::from(function.frame) + 64) {
+        if end - u64::from(program.local_bytes).next_multiple_of(16) + 8 * saved as u64 > STACK.max(u64::from(function.frame) + 64) {
             return Err(self.convict_depth(warp, lane, at, index));
         }
         warp.grow_local(end as usize);

@@ -4,6 +4,7 @@
 mod accesses;
 mod afresh;
 mod alone;
+mod apart;
 mod closely;
 mod corners;
 mod dice;
@@ -21,8 +22,10 @@ mod numbers;
 mod pointers;
 mod prints;
 mod quads;
+mod readers;
 mod refusals;
 mod registers;
+mod rows;
 mod run;
 mod spaces;
 mod steps;

@@ -36,6 +36,10 @@ fn a_product_of_quads_is_rounded_after_each_step() {
     assert_eq!(f32::from_bits(sum(hopper, [ones, ones], c, false)), 134_217_728.0);
     let twos = [0x4000; 4];
     assert_eq!(f32::from_bits(sum(hopper, [twos, twos], c, false)), 134_217_744.0);
+    // Nothing at all, which leaves C as it is: the least number, and zero without its sign.
+    for (c, wanted) in [(0, 0), (1, 1), (0x8000_0000, 0), (0x8000_0001, 0x8000_0001)] {
+        assert_eq!(sum(hopper, [[0; 4], ones], c, false), wanted, "{c:#x}");
+    }
     // In halves: 1 and four times 2^-12, which only together are as much as the last place.
     let tiny = [0x0c00; 4];
     assert_eq!(sum(hopper, [tiny, ones], 0x3c00_3c00, true), 0x3c01_3c01);
