@@ -9,7 +9,7 @@ use super::lanes::each;
 use super::shadow::Taint;
 use super::shadow::{Origin, Place};
 use super::warp::{NOWHERE, Path, Wait, Warp};
-use crate::program::{CallSite, File, Piece, Signature, Slot, Target};
+use crate::program::{CallSite, FRAME, File, Piece, Signature, Slot, Target};
 use crate::ptx::function_at;
 use crate::{Fault, FaultKind};
 
@@ -191,7 +191,7 @@ impl Worker<'_> {
         let program = self.context.program;
         match call.caller {
             Some(caller) => self.frame(warp, lane) + u64::from(program.called[caller as usize].frame),
-            None => u64::from(program.local_bytes).next_multiple_of(16),
+            None => u64::from(program.local_bytes).next_multiple_of(FRAME),
         }
     }
 
@@ -216,7 +216,9 @@ impl Worker<'_> {
         let inner = self.end_of_caller(warp, lane, call);
         let end = inner + u64::from(function.frame);
         let saved = warp.stacks[lane].saved.len() + call.saved.len();
-        if end - u64::from(program.local_bytes).next_multiple_of(16) + 8 * saved as u64 > STACK.max(u64::from(function.frame) + 64) {
+        if end - u64::from(program.local_bytes).next_multiple_of(FRAME) + 8 * saved as u64
+            > STACK.max(u64::from(function.frame) + 64)
+        {
             return Err(self.convict_depth(warp, lane, at, index));
         }
         warp.grow_local(end as usize);

@@ -149,7 +149,34 @@ fn a_loop_that_only_calls_never_ends() {
     let body = "mov.u64 %d9, f;\nF: .callprototype _ (.param .b32 _);\n{\n.param .b32 x;\nst.param.b32 [x], %t;\nL: call %d9, (x), F;\nbra L;\n}";
     let launch = Launch::new(1, 40).instruction_limit(2_000_000_000);
     let fault = with(function, kernel(40, body).launch(launch)).fault();
-    assert_eq!(fault.kind, FaultKind::Stuck, "{fault}");
+    assert_eq!(fault.kind, FaultKind::NoProgress, "{fault}");
+}
+
+/// The lower lanes wait for the upper ones where both meet, go ahead, and tell them to come; these go `on` behind that.
+fn gone_ahead(ahead: &str, on: &str) -> String {
+    format!(
+        "mov.u32 %r5, 1;\nmov.u32 %r6, 0;\nsetp.lt.u32 %p1, %t, 16;\n@%p1 bra JOIN;\nL1: ld.volatile.global.u32 %r1, [%out+1024];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra L1;\n\
+         JOIN: @%p1 bra AHEAD;\n{on}\nbra END;\nAHEAD: st.volatile.global.u32 [%out+1024], %r5;\n\
+         L2: ld.volatile.global.u32 %r1, [%out+1028];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra L2;\n{ahead}\n\
+         END: mad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r1;"
+    )
+}
+
+#[test]
+fn lanes_that_went_ahead_wait_for_others_however_long_these_take() {
+    let tell = "st.volatile.global.u32 [%out+1028], %r5;";
+    let long = "L3: add.u32 %r6, %r6, 1;\nsetp.lt.u32 %p3, %r6, 100000;\n@%p3 bra L3;";
+    for schedule in [Schedule::FirstFirst, Schedule::LastFirst] {
+        let run = |ahead: &str, on: &str| {
+            kernel(32, &gone_ahead(ahead, on)).launch(Launch::new(1, 32).schedule(schedule)).run()
+        };
+        let outcome = run("", &format!("{long}\n{tell}")).unwrap_or_else(|fault| panic!("{schedule}: {fault}"));
+        assert_eq!(outcome.words(32), [1; 32]);
+        // To a barrier that the others cannot come to any more.
+        let fault = run("bar.sync 0;", &format!("{tell}\n{long}")).map(drop).expect_err("they do not come");
+        assert_eq!(fault.kind, FaultKind::Barrier, "{fault}");
+        assert!(fault.message.starts_with("barrier reached by only 16 of the 32 live threads"), "{fault}");
+    }
 }
 
 #[test]

@@ -23,6 +23,10 @@ fn a_table_has_places_up_to_its_limit() {
             ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<4>;\nT: .branchtargets {list};\nmov.u32 %r1, 1;\nbrx.idx %r1, T;\nA: ret;\n}}\n"
         )
     };
+    // Something else is wrong behind it, which is seen sooner than the kernel is whole.
+    let most = text(1 << 18).replace("A: ret;", "A: add.u32 %r1, _, %r1;");
+    let error = Module::parse(&most).and_then(|module| module.kernel("k").map(drop)).expect_err("`_` is no source");
+    assert!(error.message.contains("must be a register of type .u32"), "{}", error.message);
     let error =
         Module::parse(&text((1 << 18) + 1)).and_then(|module| module.kernel("k").map(drop)).expect_err("too many");
     assert!(error.message.contains("`T` has 262145 targets, of at most 262144"), "{}", error.message);

@@ -86,13 +86,40 @@ fn an_access_costs_what_it_costs_alone() {
         let mut sum = zero;
         for &shift in &shifts {
             let one = numbers(&cost(access, &[shift]));
-            for (sum, (one, zero)) in sum.0.as_flattened_mut().iter_mut().zip(one.0.as_flattened().iter().zip(zero.0.as_flattened())) {
+            for (sum, (one, zero)) in
+                sum.0.as_flattened_mut().iter_mut().zip(one.0.as_flattened().iter().zip(zero.0.as_flattened()))
+            {
                 *sum += one - zero;
             }
-            for (sum, (one, zero)) in sum.1.as_flattened_mut().iter_mut().zip(one.1.as_flattened().iter().zip(zero.1.as_flattened())) {
+            for (sum, (one, zero)) in
+                sum.1.as_flattened_mut().iter_mut().zip(one.1.as_flattened().iter().zip(zero.1.as_flattened()))
+            {
                 *sum += one - zero;
             }
         }
         assert_eq!(numbers(&cost(access, &shifts)), sum, "{access}");
+    }
+}
+
+#[test]
+fn an_asynchronous_copy_stores_as_a_store_does() {
+    // Lanes whose neighbours do nothing share a wavefront in a load, and in no store.
+    for (copy, store) in [
+        (
+            "cp.async.cg.shared.global [%r21], [%d4], 16;\ncp.async.wait_all;",
+            "st.shared.v4.u32 [%r21], {%r9, %r9, %r9, %r9};",
+        ),
+        ("cp.async.ca.shared.global [%r21], [%d4], 8;\ncp.async.wait_all;", "st.shared.v2.u32 [%r21], {%r9, %r9};"),
+        ("cp.async.ca.shared.global [%r21], [%d4], 4;\ncp.async.wait_all;", "st.shared.u32 [%r21], %r9;"),
+    ] {
+        for lanes in [1u32, 2, 3, 5, 0xf, 0x5555_5555, 0x3333_3333, 0xffff, u32::MAX] {
+            let some = |access: &str| {
+                let guard =
+                    format!("shr.u32 %r30, {lanes:#x}, %t;\nand.b32 %r30, %r30, 1;\nsetp.eq.u32 %p5, %r30, 1;\n@%p5 ");
+                let s = cost(&format!("{guard}{access}"), &[0]).shared_store;
+                [s.requests, s.wavefronts, s.ideal_wavefronts, s.unique_bytes, s.bytes]
+            };
+            assert_eq!(some(copy), some(store), "{copy} by {lanes:#x}");
+        }
     }
 }
