@@ -13,6 +13,7 @@ mod elsewhere;
 mod flow;
 mod forms;
 mod fragments;
+mod groups;
 mod handing;
 mod landing;
 mod litmus;

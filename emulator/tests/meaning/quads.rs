@@ -46,6 +46,15 @@ fn a_product_of_quads_is_rounded_after_each_step() {
 }
 
 #[test]
+fn a_product_of_quads_counts_its_operations() {
+    // Four products of 8 by 8 by 4 in a warp, two operations for each term.
+    let body = "mov.u32 %r1, 0;\nmov.f32 %f1, 0f00000000;\nmma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f10, %f11, %f12, %f13, %f14, %f15, %f16, %f17}, \
+        {%r1, %r1}, {%r1, %r1}, {%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1};";
+    let total = Kernel::new(64, body).run().expect("it is right").report.total;
+    assert_eq!((total.flops_f32, total.flops_f64), (2 * 4 * 8 * 8 * 4 * 2, 0));
+}
+
+#[test]
 fn what_later_gpus_have_is_refused_by_its_name() {
     for (instruction, why) in [
         (

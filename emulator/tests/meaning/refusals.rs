@@ -103,6 +103,8 @@ fn a_product_of_a_warpgroup_says_of_each_matrix_which_way_it_lies() {
         (halves, "%d0", "1, 1, 1, 0", true),
         (halves, "%d0", "1, 1, 2, 0", false),
         (halves, "%d0", "1, 1, 0, 2", false),
+        (halves, "{%r0, _, %r2, %r3}", "1, 1, 0", false),
+        (halves, "{%r0, %r1, %r2, %d3}", "1, 1, 0", false),
         (bytes, sums, "1, -1", true),
         (bytes, "%d0", "-1, 1", true),
         (bytes, "%d0", "0, 1", false),

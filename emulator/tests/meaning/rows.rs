@@ -15,7 +15,7 @@ const WAYS: [(&str, fn(u32) -> u32); 5] = [
 
 #[test]
 fn vectors_are_loaded_from_rows() {
-    let input: Vec<u8> = (0..4096u32).map(|n| (n * 37 >> 3) as u8 ^ n as u8).collect();
+    let input: Vec<u8> = (0..4096u32).map(|n| ((n * 37) >> 3) as u8 ^ n as u8).collect();
     for (bytes, letter) in [(1, 'h'), (2, 'h'), (4, 'r'), (8, 'd')] {
         for count in [1, 2, 4].into_iter().filter(|count| bytes * count <= 16) {
             let list: Vec<String> = (10..10 + count).map(|n| format!("%{letter}{n}")).collect();
