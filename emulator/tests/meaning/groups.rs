@@ -34,7 +34,7 @@ fn a_move_hides_no_use_of_a_sum() {
         assert_eq!(outcome.words(128), [2f32.to_bits(); 128], "{moves} moves");
         for (between, after, why) in [
             ("add.f32 IT, IT, IT;", "", "with no `wgmma.fence` between"),
-            ("", "add.f32 IT, IT, IT;", "before"),
+            ("", "add.f32 IT, IT, IT;", "no `wgmma.wait_group` between"),
         ] {
             let fault = product(moves, between, after).map(drop).expect_err("it is too late, or too soon");
             assert_eq!(fault.kind, FaultKind::Race, "{moves} moves: {fault}");
