@@ -408,7 +408,6 @@ fn an_instruction_reads_no_register_that_it_does_not_name() {
         "lop3.b32 %r3, %r1, %r2, %r1, 0x96;",
         "dp4a.u32.u32 %r3, %r1, %r2, %r1;",
         "dp2a.lo.s32.s32 %r3, %r1, %r2, %r1;",
-        "vadd.u32.u32.u32 %r3, %r1, %r2;",
         "fma.rn.f16x2 %r3, %r1, %r2, %r1;",
         "add.f16x2 %r3, %r1, %r2;",
         "neg.f16x2 %r3, %r1;",
