@@ -1,4 +1,4 @@
-//! Lanes that go apart: whose turn is next, code that lies out of the way of its loop, and who asks in vain.
+//! Lanes that go apart: whose turn is next, code that lies out of the way of its loop, who asks in vain, and for how long.
 
 use emulator::{FaultKind, Launch, Schedule};
 
@@ -202,5 +202,19 @@ fn values_outlive_a_way_back_by_two_jumps() {
     for schedule in Schedule::ALL {
         let kernel = without_end(kernel(1, &body)).launch(Launch::new(1, 1).schedule(schedule));
         assert_eq!(kernel.words(4), [4 * 107, wanted, 6, 4], "{schedule}");
+    }
+}
+
+#[test]
+fn a_limit_is_of_the_instructions_of_each_block() {
+    // Each piece of code counts its instructions and its end.
+    for (body, least) in [("", 2), ("ret;", 2), ("mov.u32 %r1, 1;", 3), ("mov.u32 %r1, 1;\nmov.u32 %r2, 1;\nret;", 4)] {
+        let text = format!(
+            ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<9>;\n{body}\n}}\n"
+        );
+        let kernel = emulator::Module::parse(&text).and_then(|module| module.kernel("k")).expect("it is right");
+        let run = |limit| emulator::Device::new().launch(&kernel, Launch::new(3, 1).instruction_limit(limit), &[]);
+        let found = (0..20).find(|limit| run(*limit).is_ok());
+        assert_eq!(found, Some(least), "`{body}`");
     }
 }

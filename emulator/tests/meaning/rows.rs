@@ -4,8 +4,10 @@ use emulator::Counters;
 
 use crate::run::Kernel;
 
-/// Where lane `t` is, of 32, in units of what a lane accesses.
-const WAYS: [(&str, fn(u32) -> u32); 5] = [
+/// Where lane `t` is, of 32, in units of what a lane accesses: in PTX, and here.
+type Way = (&'static str, fn(u32) -> u32);
+
+const WAYS: [Way; 5] = [
     ("mov.u32 %r1, %t;", |t| t),
     ("mov.u32 %r1, 0;", |_| 0),
     ("sub.u32 %r1, 31, %t;", |t| 31 - t),

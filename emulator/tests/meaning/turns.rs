@@ -485,20 +485,6 @@ fn any_number_of_warp_barriers_keeps_lanes_apart() {
 }
 
 #[test]
-fn a_limit_is_of_the_instructions_of_each_block() {
-    // Each piece of code counts its instructions and its end.
-    for (body, least) in [("", 2), ("ret;", 2), ("mov.u32 %r1, 1;", 3), ("mov.u32 %r1, 1;\nmov.u32 %r2, 1;\nret;", 4)] {
-        let text = format!(
-            ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<9>;\n{body}\n}}\n"
-        );
-        let kernel = emulator::Module::parse(&text).and_then(|module| module.kernel("k")).expect("it is right");
-        let run = |limit| emulator::Device::new().launch(&kernel, Launch::new(3, 1).instruction_limit(limit), &[]);
-        let found = (0..20).find(|limit| run(*limit).is_ok());
-        assert_eq!(found, Some(least), "`{body}`");
-    }
-}
-
-#[test]
 fn a_kernel_of_nothing_may_execute_nothing() {
     for (body, limit) in [("", 0), ("", 9), ("ret;", 0), ("L:", 0)] {
         let text = format!(".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n{body}\n}}\n");
