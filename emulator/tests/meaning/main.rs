@@ -4,6 +4,8 @@
 mod accesses;
 mod afresh;
 mod alone;
+mod between;
+mod bulks;
 mod closely;
 mod corners;
 mod dice;
@@ -16,6 +18,7 @@ mod handing;
 mod landing;
 mod litmus;
 mod matrices;
+mod mbarriers;
 mod narrow;
 mod numbers;
 mod pointers;
