@@ -32,6 +32,7 @@ fn what_a_block_does_for_its_peer_is_no_turn_in_vain() {
     // Block 0 asks for a while, and then does something for block 1, which waits for it and answers.
     let told = "mbarrier::complete_tx::bytes";
     let expects = "mbarrier.arrive.expect_tx.shared.b64 %d1, [tile+64], 16;\n";
+    let expects_word = "mbarrier.arrive.expect_tx.shared.b64 %d1, [tile+64], 4;\n";
     let full = wait("W", "tile+64");
     let flag = "W: ld.volatile.shared.u32 %r1, [tile+128];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra W;\n".to_string();
     let word = "W: ld.volatile.global.u32 %r1, [%out+64];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra W;\n".to_string();
@@ -39,7 +40,7 @@ fn what_a_block_does_for_its_peer_is_no_turn_in_vain() {
         ("", "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r60];".to_string(), &full),
         (expects, "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%r60], 16;".to_string(), &full),
         (expects, format!("st.async.shared::cluster.{told}.v4.u32 [%r62], {{%r70, %r70, %r70, %r70}}, [%r60];"), &full),
-        (expects.replace("16", "4").leak() as &str, format!("red.async.relaxed.cluster.shared::cluster.{told}.add.u32 [%r62], %r70, [%r60];"), &full),
+        (expects_word, format!("red.async.relaxed.cluster.shared::cluster.{told}.add.u32 [%r62], %r70, [%r60];"), &full),
         (expects, format!("cp.async.bulk.shared::cluster.shared::cta.{told} [%r62], [tile+256], 16, [%r60];"), &full),
         (expects, format!("cp.async.bulk.shared::cluster.global.{told} [%r62], [%in], 16, [%r60];"), &full),
         (expects, format!("mov.u16 %h1, 2;\ncp.async.bulk.shared::cluster.global.{told}.multicast::cluster [tile+128], [%in], 16, [tile+64], %h1;"), &full),

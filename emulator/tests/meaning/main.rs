@@ -5,6 +5,7 @@ mod accesses;
 mod afresh;
 mod alone;
 mod between;
+mod boxes;
 mod bulks;
 mod closely;
 mod corners;
