@@ -414,7 +414,7 @@ mod tests {
         fn copy(&mut self, agent: u32, lane: u32, kind: Kind, at: u32) -> Option<&'static str> {
             let (number, time) = self.agents[agent as usize];
             let asked = ((agent, lane), Agent { number, time });
-            match self.clocks.access_by_agent((0, 0), CELLS, asked, (kind, at)) {
+            match self.clocks.access_by_agent((0, 0), CELLS, asked, (kind, at), None) {
                 Ok(()) => None,
                 Err((_, Conflict::Race(_))) => Some("race"),
                 Err((_, Conflict::Unfenced(_))) => Some("no fence"),
