@@ -44,6 +44,12 @@ impl Worker<'_> {
         let site = self.site_of(warp, clash.lane, access.at);
         let then = clash.before.access();
         if let Some((other, verb)) = self.agent_site(clash) {
+            let strangers = other.block != site.block && !self.context.shape.are_clustered(other.block, site.block);
+            if strangers && matches!(target, Target::Global(..)) && !self.context.program.synchronises_globally {
+                // Whether the copy is done or not, nothing orders the two blocks.
+                let what = self.race_place(target, offset);
+                return self.race(&what, site, now.kind.verb(), other, then.kind.verb(), Missing::Everything);
+            }
             let message = format!(
                 "race on {}: {verb} by {} at {}, {} by {} at {}, nothing tells that the first is done",
                 self.race_place(target, offset),

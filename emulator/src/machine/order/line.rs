@@ -119,7 +119,9 @@ impl Line {
             Kind::Read
                 if known(write, Kind::Write)
                     && (known(read, Kind::Read)
-                        || read.is_some_and(|read| (read.block, read.warp) == (row.block, row.warp))) =>
+                        || read.is_some_and(|read| {
+                            (read.block, read.warp, read.side) == (row.block, row.warp, row.side)
+                        })) =>
             {
                 *read = Some(row);
             }
