@@ -3,7 +3,7 @@
 use super::block::Worker;
 use super::convict::{fault, place};
 use super::lanes::LANES;
-use super::order::{Agent, Conflict, Doubts, Kind};
+use super::order::{Access as Touch, Agent, Conflict, Doubts, Force, Kind};
 use super::warp::Warp;
 use crate::program::Access;
 use crate::{Fault, FaultKind, Site};
@@ -32,9 +32,12 @@ impl Worker<'_> {
         let by_proxy = ["cp.async.bulk", "cp.reduce.async.bulk", "wgmma"].iter().any(|start| opcode.starts_with(start));
         let Some(clocks) = &mut self.clocks else { return Ok(()) };
         let cells = start / grain..(start + length).div_ceil(grain);
+        // Those that combine values do not race with each other; with a thread's access, of whatever size, they do.
+        let force = if kind == Kind::Atomic { Force::Cluster } else { Force::Weak };
+        let now = Touch { block, warp: asker.0, lanes: 1 << asker.1, at: access.at, kind, force, extent: u8::MAX };
         let mut doubts = Doubts::default();
         let doubtful = by_proxy.then_some(&mut doubts);
-        match clocks.access_by_agent((block, of as u32), cells, (asker, agent), (kind, access.at), doubtful) {
+        match clocks.access_by_agent(&now, (of as u32, agent), (None, cells), doubtful) {
             Ok(()) => {
                 if !doubts.0.is_empty() {
                     self.warn_of_doubts(warp, access, asker.1, &doubts);
@@ -135,7 +138,9 @@ impl Worker<'_> {
             true => Some(&self.state.mbarriers),
             false => elsewhere().map(|state| &state.mbarriers),
         };
+        // (What is done to global memory is remembered behind the block's end.)
         let asker = mbarriers.and_then(|mbarriers| mbarriers.asker(agent, then.at));
+        let asker = asker.or_else(|| self.clocks.as_ref()?.asker((then.block, agent, then.at)));
         let (block, thread) = asker.unwrap_or((of, 0));
         let site = self.context.site(block, thread, then.at);
         let verb = match then.kind {

@@ -1,8 +1,9 @@
 //! Bulk copies (`cp.async.bulk`): one thread asks for many bytes, and they move beside the threads.
 //!
 //! What a copy reads or writes in shared memory is an agent's access (`order::agents`) from the moment that it is asked for:
-//! who has not seen its phase, or waited for its group, must not touch the place. Where it goes in a cluster, `send` says. A copy to shared memory lands
-//! when somebody asks its barrier in vain (`mbarrier`).
+//! who has not seen its phase, or waited for its group, must not touch the place. The same holds of global memory: see
+//! `agents_global`. Where it goes in a cluster, `send` says. A copy to shared memory lands when somebody asks its barrier
+//! in vain (`mbarrier`).
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -76,14 +77,17 @@ impl Worker<'_> {
                     }
                 }
             }
-            (Bulk::Wait { pending, read: _ }, _) => {
+            (Bulk::Wait { pending, read }, _) => {
                 for lane in each(mask) {
                     let thread = warp.number * LANES as u32 + lane as u32;
                     let Some(groups) = self.state.mbarriers.groups.get(&thread).copied() else { continue };
                     let time = groups.committed.saturating_sub(pending);
                     if let Some(clocks) = self.clocks.as_mut().filter(|_| time > 0) {
-                        let agent = Agent { number: groups.agent, time };
-                        clocks.learn_of_agent(self.state.block as u32, (warp.number, 1 << lane), warp.live, agent);
+                        // What has been read may not be written yet.
+                        for number in [Some(groups.agent), groups.writer.filter(|_| !read)].into_iter().flatten() {
+                            let agent = Agent { number, time };
+                            clocks.learn_of_agent(self.state.block as u32, (warp.number, 1 << lane), warp.live, agent);
+                        }
                     }
                 }
             }
@@ -175,18 +179,24 @@ impl Worker<'_> {
         // Where all is wrong, the barrier is named first.
         let mut places = Vec::with_capacity(destinations.len());
         for destination in &destinations {
-            places.push(self.at_destination(warp, (to, barrier), lane, *destination, |worker, warp, place, _| {
-                worker.check_length(warp, to, lane, length)?;
-                let at = worker.bulk_offset_at(warp, to, lane, length)?;
-                worker.check_objects_in(warp, to, lane, at, length)?;
-                Ok((place, at))
-            })?);
+            places.push(self.at_destination(
+                warp,
+                (to, barrier),
+                lane,
+                *destination,
+                |worker, warp, place, agent| {
+                    worker.check_length(warp, to, lane, length)?;
+                    let at = worker.bulk_offset_at(warp, to, lane, length)?;
+                    worker.check_objects_in(warp, to, lane, at, length)?;
+                    Ok((place, at, (worker.state.owner, agent)))
+                },
+            )?);
         }
         let (buffer, offset) = self.bulk_home(warp, from, lane, length)?;
         let memory = &self.context.memory.buffers[buffer];
         let (thread, block) = (warp.number * LANES as u32 + lane as u32, self.state.block);
         let address = warp.scratch.addresses.0[lane];
-        self.read_source(warp, from, lane, address, length, true)?;
+        self.agents_read_global(warp, from, lane, (address, length), places.iter().map(|(_, _, agent)| *agent))?;
         let sectors = memory.touch(offset, length as usize);
         self.tally.add_copy(to_index, destinations.len() as u32, sectors);
         let words: Vec<u32> = (0..length as usize / 4).map(|n| memory.load_word(offset / 4 + n)).collect();
@@ -194,7 +204,7 @@ impl Worker<'_> {
             Some(written) => (0..length).filter(|n| written[offset + *n as usize].load(Relaxed) == 0).collect(),
             None => Vec::new(),
         };
-        for (destination, (place, at)) in destinations.iter().zip(places) {
+        for (destination, (place, at, _)) in destinations.iter().zip(places) {
             let watched = memory.watch.is_some();
             if watched {
                 let (at_from, length) = (from.at, length as usize);
@@ -268,7 +278,7 @@ impl Worker<'_> {
         let mbarriers = &mut self.state.mbarriers;
         let groups = match mbarriers.groups.get(&thread) {
             Some(groups) => *groups,
-            None => Groups { agent: mbarriers.new_agent(), committed: 0 },
+            None => Groups { agent: mbarriers.new_agent(), writer: None, committed: 0 },
         };
         mbarriers.groups.insert(thread, groups);
         mbarriers.note_asker(groups.agent, from.at, (self.state.block, thread));
@@ -292,7 +302,11 @@ impl Worker<'_> {
         };
         let (first, whole) = self.whole_cells(offset as u64, length);
         if memory.watch.is_some() && whole > 0 {
-            if self.global_by_clocks() {
+            let part = first as usize - offset..first as usize - offset + whole as usize;
+            if home.is_some() {
+                let (kind, bytes) = (if reduce.is_some() { Kind::Atomic } else { Kind::Write }, &bytes[part]);
+                self.agent_writes_global((warp, to, lane), buffer, (first as usize, bytes), kind)?;
+            } else if self.global_by_clocks() {
                 let skipped = first - offset as u64;
                 warp.scratch.addresses.0[lane] = warp.scratch.addresses.0[lane].wrapping_add(skipped);
                 let kind = if reduce.is_some() { Kind::Atomic } else { Kind::Write };
@@ -302,7 +316,6 @@ impl Worker<'_> {
                 let deed = Deed { check: false, ..Deed::new(kind, whole) };
                 self.order_access(warp, to, 1 << lane, target, deed)?;
             } else {
-                let part = first as usize - offset..first as usize - offset + whole as usize;
                 self.watch_bytes((warp, to, lane), memory, first as usize, &bytes[part])?;
             }
         }

@@ -43,9 +43,12 @@ impl BulkLoad {
     }
 }
 
-/// The bulk copies of a thread that are in groups: its agent, and groups that it has committed.
+/// The bulk copies of a thread that are in groups: its agents, and groups that it has committed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Groups {
+    /// Reads shared memory.
     pub agent: u32,
+    /// Writes global memory, if that is watched.
+    pub writer: Option<u32>,
     pub committed: u32,
 }

@@ -5,13 +5,15 @@ use super::async_copy::SourceUnderWay;
 use super::block::Worker;
 use super::convict::{fault, place, verb_of};
 use super::lanes::LANES;
-use super::order::{Access as Touch, Clash, Missing};
+use super::order::{Access as Touch, Clash, Kind, Missing};
 use super::ordered::Target;
 use super::warp::Warp;
 use crate::global::BufferMemory;
 use crate::marks::Moment;
 use crate::program::{Access, Space};
 use crate::{Fault, FaultKind, Site};
+
+const READS_UNTIL_ITS_PHASE: &str = "a bulk copy reads its source until its phase of the mbarrier is complete: who stores there waits for that, or is told by who has";
 
 impl Worker<'_> {
     fn race_place(&self, target: Target, offset: u32) -> String {
@@ -22,6 +24,9 @@ impl Worker<'_> {
     }
 
     fn other_site(&self, clash: &Clash) -> Site {
+        if let Some((site, _)) = self.agent_site(clash) {
+            return site;
+        }
         let then = clash.before.access();
         self.context.site(then.block.into(), then.warp * LANES as u32 + clash.other, then.at)
     }
@@ -39,6 +44,12 @@ impl Worker<'_> {
         let site = self.site_of(warp, clash.lane, access.at);
         let then = clash.before.access();
         if let Some((other, verb)) = self.agent_site(clash) {
+            let strangers = other.block != site.block && !self.context.shape.are_clustered(other.block, site.block);
+            if strangers && matches!(target, Target::Global(..)) && !self.context.program.synchronises_globally {
+                // Whether the copy is done or not, nothing orders the two blocks.
+                let what = self.race_place(target, offset);
+                return self.race(&what, site, now.kind.verb(), other, then.kind.verb(), Missing::Everything);
+            }
             let message = format!(
                 "race on {}: {verb} by {} at {}, {} by {} at {}, nothing tells that the first is done",
                 self.race_place(target, offset),
@@ -48,7 +59,14 @@ impl Worker<'_> {
                 who(&site, &other),
                 place(&site)
             );
-            let mut fault = fault(FaultKind::Race, message, site, self.agent_hint(clash));
+            let hint = match (target, then.kind) {
+                (Target::Shared, _) => self.agent_hint(clash),
+                (_, Kind::Read) => READS_UNTIL_ITS_PHASE,
+                _ => {
+                    "a bulk copy has written once its own thread has waited by `cp.async.bulk.wait_group`, and not by `.read` alone; a barrier behind that tells others"
+                }
+            };
+            let mut fault = fault(FaultKind::Race, message, site, hint);
             let what = if verb.starts_with("product") { "a product" } else { "a copy" };
             fault.other = Some((format!("the other party, {what}:"), other));
             return fault;
@@ -191,7 +209,12 @@ impl Worker<'_> {
             site.thread,
             place(&site)
         );
-        let hint = "a copy reads its source until its thread has waited for it: `cp.async.wait_group`, then a barrier for others";
+        let hint = match other.opcode.starts_with("cp.async.bulk") {
+            true => READS_UNTIL_ITS_PHASE,
+            false => {
+                "a copy reads its source until its thread has waited for it: `cp.async.wait_group`, then a barrier for others"
+            }
+        };
         let mut fault = fault(FaultKind::Race, message, site, hint);
         fault.other = Some(("the other party, a copy:".to_string(), other));
         fault

@@ -27,6 +27,7 @@
 #![expect(clippy::needless_range_loop, reason = "a lane is an index into several arrays at once")]
 
 mod agents;
+mod agents_global;
 mod alu;
 mod async_copy;
 mod atomic;

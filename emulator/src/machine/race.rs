@@ -10,6 +10,8 @@
 pub(crate) struct Stamp(pub u64);
 
 pub(crate) const EPOCH_LIMIT: u32 = 1 << 24;
+/// No thread block comes to this epoch.
+const BESIDE: u32 = EPOCH_LIMIT - 1;
 /// So many barriers of a warp, since the last one of the block, have stamps of their own.
 pub(crate) const WARP_EPOCH_LIMIT: u32 = 1 << 10;
 pub(crate) const INSTRUCTION_LIMIT: usize = 1 << 20;
@@ -29,6 +31,15 @@ impl Stamp {
     #[inline(always)]
     pub fn of_thread(self, thread: u32) -> Stamp {
         Stamp(self.0 & !0x3ff | u64::from(thread))
+    }
+
+    /// The same for what goes on beside the threads, of which stamps do not know when it is over.
+    pub fn beside(self) -> Stamp {
+        Stamp(self.0 | u64::from(BESIDE) << 40)
+    }
+
+    pub fn is_beside(self) -> bool {
+        self.epoch() == BESIDE
     }
 
     #[inline(always)]
@@ -76,6 +87,8 @@ mod tests {
         assert!(!write.conflicts(Stamp::new(3, 1, 9, 6)), "a warp-level barrier between");
         assert!(!write.conflicts(Stamp::new(4, 0, 9, 6)), "a block-wide barrier between");
         assert_eq!((write.epoch(), write.at(), write.thread()), (3, 7, 5));
+        let copy = write.beside();
+        assert_eq!((write.is_beside(), copy.is_beside(), copy.at(), copy.thread()), (false, true, 7, 5));
     }
 
     #[test]

@@ -233,15 +233,21 @@ impl Worker<'_> {
         let destinations = self.destinations(warp, (to, barrier), lane, ranks)?;
         let mut places = Vec::with_capacity(destinations.len());
         for destination in &destinations {
-            places.push(self.at_destination(warp, (to, barrier), lane, *destination, |worker, warp, place, _| {
-                let (at, pieces) = worker.tensor_place(warp, to, lane, tensor)?;
-                for &(start, length) in &pieces {
-                    worker.check_objects_in(warp, to, lane, at + start, length)?;
-                }
-                Ok((place, at, pieces))
-            })?);
+            places.push(self.at_destination(
+                warp,
+                (to, barrier),
+                lane,
+                *destination,
+                |worker, warp, place, agent| {
+                    let (at, pieces) = worker.tensor_place(warp, to, lane, tensor)?;
+                    for &(start, length) in &pieces {
+                        worker.check_objects_in(warp, to, lane, at + start, length)?;
+                    }
+                    Ok((place, at, pieces, (worker.state.owner, agent)))
+                },
+            )?);
         }
-        let Some((_, at, pieces)) = places.first() else { return Ok(()) };
+        let Some((_, at, pieces, _)) = places.first() else { return Ok(()) };
         let at = *at;
         let end = pieces.iter().map(|(start, length)| start + length).max().unwrap_or(0);
         let mut words = vec![tensor.fill(); end as usize / 4];
@@ -256,7 +262,8 @@ impl Worker<'_> {
             let length = range.len();
             if memory.watch.is_some() {
                 let (address, length) = self.whole_cells(address, length as u32);
-                self.read_source(warp, map, lane, address, length, true)?;
+                let agents = places.iter().map(|(_, _, _, agent)| *agent);
+                self.agents_read_global(warp, map, lane, (address, length), agents)?;
                 self.sources.push(SourceUnderWay {
                     block,
                     thread,
@@ -286,7 +293,7 @@ impl Worker<'_> {
             }
         }
         let sources = self.sources.split_off(before);
-        for (destination, (barrier, at, pieces)) in destinations.iter().zip(places) {
+        for (destination, (barrier, at, pieces, _)) in destinations.iter().zip(places) {
             self.sources.extend(sources.iter().cloned());
             let (words, unwritten, sources) = (words.clone(), unwritten.clone(), sources.len());
             let load = BulkLoad::whole((barrier, at, words), None, unwritten, (block, thread, to.at, to_index));

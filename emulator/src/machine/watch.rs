@@ -2,6 +2,8 @@
 //! watched, cell by cell. Nothing orders thread blocks there, so two blocks that touch one cell, one of them writing, race.
 //! Kernels that have more are the order model's: see `order`.
 
+use std::ops::Range;
+
 use super::block::Worker;
 use super::lanes::each;
 use super::order::Kind;
@@ -44,7 +46,7 @@ impl Worker<'_> {
         access: &Access,
         lane: usize,
         memory: &BufferMemory,
-        bytes: std::ops::Range<usize>,
+        bytes: Range<usize>,
     ) -> Result<(), Box<Fault>> {
         let Some(watch) = &memory.watch else { return Ok(()) };
         let now = self.moment(warp, access, lane);
@@ -61,7 +63,8 @@ impl Worker<'_> {
                 }
             }
             if let Some([first, second]) = watch.reads.as_ref().map(|reads| reads.at(cell)) {
-                let here = |read: Moment| read.block == now.block && read.stamp.is_past(now.stamp);
+                let here =
+                    |read: Moment| read.block == now.block && read.stamp.is_past(now.stamp) && !read.stamp.is_beside();
                 match (first.get().filter(|read| !here(*read)), second.get().filter(|read| !here(*read))) {
                     (None, _) => first.set(now),
                     // Readers of two warps are kept: whoever writes, one of them is of another.
@@ -70,6 +73,41 @@ impl Worker<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// A copy that a lane asked for reads these bytes of watched memory: whoever writes there, races with it.
+    pub(super) fn watch_read_beside(
+        &self,
+        (warp, access, lane): (&Warp, &Access, usize),
+        memory: &BufferMemory,
+        bytes: Range<usize>,
+    ) -> Result<(), Box<Fault>> {
+        self.watch_lane(warp, access, lane, memory, bytes.clone())?;
+        let Some(watch) = &memory.watch else { return Ok(()) };
+        let now = self.moment(warp, access, lane);
+        let copy = Moment { stamp: now.stamp.beside(), ..now };
+        // The first of two readers stays if a copy is it, and is enough.
+        let of_cells =
+            |at: usize| watch.reads.iter().for_each(|reads| reads.at(at / watch.grain as usize)[0].set(copy));
+        bytes.step_by(watch.grain as usize).for_each(of_cells);
+        Ok(())
+    }
+
+    /// A copy that a lane asked for writes these bytes of watched memory: whoever comes there, races with it.
+    pub(super) fn watch_write_beside(
+        &self,
+        who: (&Warp, &Access, usize),
+        memory: &BufferMemory,
+        offset: usize,
+        new: &[u8],
+    ) -> Result<(), Box<Fault>> {
+        self.watch_bytes(who, memory, offset, new)?;
+        let Some(watch) = &memory.watch else { return Ok(()) };
+        let now = self.moment(who.0, who.1, who.2);
+        let copy = Moment { stamp: now.stamp.beside(), ..now };
+        let cells = (offset..offset + new.len()).step_by(watch.grain as usize).map(|at| at / watch.grain as usize);
+        cells.for_each(|cell| watch.writes.at(cell).set(copy));
         Ok(())
     }
 
@@ -152,7 +190,7 @@ impl Worker<'_> {
 
     /// Whether nothing puts an earlier access before the present one.
     fn unordered(&self, before: Moment, now: Moment) -> bool {
-        if before.block != now.block {
+        if before.block != now.block || before.stamp.is_beside() {
             return true;
         }
         // Another instruction, or another warp; lanes of one store are compared by value.

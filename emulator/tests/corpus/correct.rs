@@ -191,6 +191,13 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("bulk_store_two_rounds", 1, TWO_WARPS, &[A, Unwritten("C", 512)]), |i| (i % 64 + i / 64) as f32),
     (Case::new("bulk_store_two_buffers", 1, TWO_WARPS, &[A, Unwritten("C", 1024)]), |i| (i % 64 + i / 64) as f32),
     (Case::new("bulk_copied_through", 1, TWO_WARPS, &[A, C64]), |i| i as f32),
+    (Case::new("bulk_in_place", 2, TWO_WARPS, &[Floats("C", 128)]), |i| 2.0 * (i / 64 * 64 + 63 - i % 64) as f32),
+    (Case::new("bulk_in_place_told_by_a_barrier", 1, TWO_WARPS, &[Floats("C", 64)]), |i| 64.0 - i as f32),
+    (Case::new("bulk_in_place_by_rounds", 1, TWO_WARPS, &[Floats("C", 64)]), |i| 3.0 + i as f32),
+    (Case::new("bulk_store_read_back", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
+    (Case::new("tensor_in_place", 4, TWO_WARPS, &[Floats("C", 256), Arg::Map(&RESULT)]), |i| {
+        (16 * (i / 128 * 8 + i % 8) + i / 8 % 2 * 8 + i / 16 % 8) as f32
+    }),
     (Case::new("bulk_reduce", 3, TWO_WARPS, &[A, Floats("C", 64)]), |i| (4 * i + 3) as f32),
     (Case::new("bulk_by_elected_lane", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
     (Case::new("tensor_load", 1, TWO_WARPS, &[Arg::Map(&MATRIX), C64]), |i| (16 * (2 + i % 8) + 4 + i / 8) as f32),

@@ -11,7 +11,7 @@ use super::cell::{Access, Clash, Force, Kind, Record};
 use super::clock::Past;
 use super::line::LINE;
 use super::threads::{Handed, Judge, Threads, add};
-use super::{Block, Clocks, View, cell_in, line_in};
+use super::{Clocks, View, cell_in, line_in};
 use crate::WarningKind;
 use crate::program::{Order, Scope};
 
@@ -99,6 +99,16 @@ impl Clocks {
     /// The agent that made an access of which one lane is named, if it was no thread.
     pub fn agent_of(&self, clash: &Clash) -> Option<u32> {
         Agent::of(clash.before.access().warp, clash.other, self.warps)
+    }
+
+    /// Notes who asked an agent of a block for what an instruction does to global memory: the block may have ended when
+    /// somebody wants to know.
+    pub fn note_asker(&mut self, of: (u32, u32, u32), asker: (u64, u32)) {
+        self.askers.insert(of, asker);
+    }
+
+    pub fn asker(&self, of: (u32, u32, u32)) -> Option<(u64, u32)> {
+        self.askers.get(&of).copied()
     }
 
     /// The present time of a warp.
@@ -236,26 +246,24 @@ impl Clocks {
         learn(threads, (warp, lanes), live, &past);
     }
 
-    /// Checks and keeps an access of an agent of the block `of` to cells of the shared memory at hand; `asker` is the warp
-    /// and the lane that asked for it, of the present block. Gives the cell that must not be accessed, and why; and what is
-    /// doubtful, of accesses by another proxy than the threads'.
+    /// Checks and keeps an access of an agent of the block `of`, to cells of a buffer or of the shared memory at hand; `now`
+    /// is the access, as if the lane made it that asked for it. Gives the cell that must not be accessed, and why; and what
+    /// is doubtful, of accesses to shared memory by another proxy than the threads'.
     pub fn access_by_agent(
         &mut self,
-        (block, of): (u32, u32),
-        cells: Range<u32>,
-        (asker, agent): ((u32, u32), Agent),
-        (kind, at): (Kind, u32),
+        now: &Access,
+        (of, agent): (u32, Agent),
+        (buffer, cells): (Option<u32>, Range<u32>),
         mut doubts: Option<&mut Doubts>,
     ) -> Result<(), (u32, Conflict)> {
-        self.enter(block);
-        let warps = self.warps;
-        let Block { threads, shared, .. } = &mut self.present;
+        self.enter(now.block);
+        let (warps, kind, asker) = (self.warps, now.kind, (now.warp, now.lanes.trailing_zeros()));
+        let (threads, pages) = self.at(buffer);
+        let threads = &*threads;
         let (warp, lanes) = agent.place(warps);
-        let lanes = 1 << lanes.trailing_zeros();
-        // Those that combine values do not race with each other; with a thread's access, of whatever size, they do.
-        let force = if kind == Kind::Atomic { Force::Cluster } else { Force::Weak };
-        let kept = Access { block: of, warp, lanes, at, kind, force, extent: u8::MAX };
-        let now = Access { block, warp: asker.0, lanes: 1 << asker.1, ..kept };
+        let kept = Access { block: of, warp, lanes: 1 << lanes.trailing_zeros(), ..*now };
+        // Of global memory it is not asked what other proxies see.
+        let proxies = buffer.is_none();
         let mut cell = cells.start;
         while cell < cells.end {
             let (line, whole) = (cell / LINE as u32, cell.is_multiple_of(LINE as u32));
@@ -263,29 +271,35 @@ impl Clocks {
             let row = (kept, agent.time);
             if whole
                 && end - cell == LINE as u32
-                && line_in(shared, line).keep_of_agent(&Judge::new(threads), asker, row, (cell, doubts.as_deref_mut()))
+                && line_in(pages, line).keep_of_agent(
+                    &Judge::new(threads),
+                    asker,
+                    row,
+                    proxies.then_some((cell, doubts.as_deref_mut())),
+                )
             {
                 cell = end;
                 continue;
             }
-            line_in(shared, line).open();
+            line_in(pages, line).open();
             for number in cell..end {
-                let view = View { judge: Judge::new(threads), pages: Some(shared) };
-                if let Some(clash) = view.clash(number, &now, &mut || false) {
+                let view = View { judge: Judge::new(threads), pages: Some(pages) };
+                if let Some(clash) = view.clash(number, now, &mut || false) {
                     return Err((number, Conflict::Race(clash)));
                 }
                 let unfenced = |record: &Record| is_unfenced(threads, record, asker, warps);
-                if kind == Kind::Read
+                if proxies
+                    && kind == Kind::Read
                     && let Some(record) = view.written(number).filter(unfenced)
                 {
                     return Err((number, Conflict::Unfenced(record)));
                 }
                 if let Some(doubts) = doubts.as_deref_mut() {
-                    for record in cell_in(shared, number).doubtful(kind) {
+                    for record in cell_in(pages, number).doubtful(kind) {
                         doubt(threads, (record, number), asker, doubts);
                     }
                 }
-                cell_in(shared, number).keep_of_agent(kept, agent.time);
+                cell_in(pages, number).keep_of_agent(kept, agent.time);
             }
             cell = end;
         }
@@ -343,6 +357,7 @@ pub(super) fn learn(threads: &mut Threads, (warp, lanes): (u32, u32), live: u32,
 
 #[cfg(test)]
 mod tests {
+    use super::super::Block;
     use super::super::line::Side;
     use super::*;
 
@@ -389,6 +404,7 @@ mod tests {
                 ended,
                 buffers: Vec::new(),
                 clusters,
+                askers: Default::default(),
             };
             if by_cells {
                 clocks.open(None, CELLS);
@@ -413,8 +429,9 @@ mod tests {
         /// An agent accesses it, for a lane of its warp.
         fn copy(&mut self, agent: u32, lane: u32, kind: Kind, at: u32) -> Option<&'static str> {
             let (number, time) = self.agents[agent as usize];
-            let asked = ((agent, lane), Agent { number, time });
-            match self.clocks.access_by_agent((0, 0), CELLS, asked, (kind, at), None) {
+            let force = if kind == Kind::Atomic { Force::Cluster } else { Force::Weak };
+            let now = Access { block: 0, warp: agent, lanes: 1 << lane, at, kind, force, extent: u8::MAX };
+            match self.clocks.access_by_agent(&now, (0, Agent { number, time }), (None, CELLS), None) {
                 Ok(()) => None,
                 Err((_, Conflict::Race(_))) => Some("race"),
                 Err((_, Conflict::Unfenced(_))) => Some("no fence"),

@@ -352,6 +352,10 @@ impl Cell {
         if now.kind == Kind::Atomic {
             let own = |r: &Record| (r.block, u32::from(r.warp), r.lanes) == (now.block, now.warp, now.lanes);
             self.retain(|record| !(record.kind == Kind::Atomic && own(record) && record.at == now.at));
+            // (Who read before it has not seen it.)
+            if let Some(more) = &mut self.more {
+                more.place += 1;
+            }
         } else if now.kind == Kind::Read {
             let own = |r: &Record| (r.block, u32::from(r.warp), r.lanes) == (now.block, now.warp, now.lanes);
             self.retain(|record| !(record.kind == Kind::Read && own(record)));

@@ -91,14 +91,14 @@ impl Line {
         true
     }
 
-    /// The same for an access of an agent, with its time, that `asker` asked for; a store that it reads has a proxy fence
-    /// behind it. What is doubtful of it is said of the first cell, whose number is at hand.
+    /// The same for an access of an agent, with its time, that `asker` asked for. In shared memory a store that it reads has
+    /// a proxy fence behind it; what is doubtful of that is said of the first cell, whose number is at hand.
     pub fn keep_of_agent(
         &mut self,
         judge: &Judge,
         asker: (u32, u32),
         (now, time): (Access, u32),
-        (cell, doubts): (u32, Option<&mut Doubts>),
+        proxies: Option<(u32, Option<&mut Doubts>)>,
     ) -> bool {
         let Line::Rows { write, read } = self else { return false };
         let side = Side { first: now.lanes.trailing_zeros() as u8, step: 1, shift: LINE.trailing_zeros() as u8 };
@@ -111,7 +111,7 @@ impl Line {
             before.is_none_or(|before| {
                 let other = (before.block, u32::from(before.warp));
                 (judge.knows_all(asker, other, before.time) || over(kind, before))
-                    && (now.kind != Kind::Read || judge.is_proxied(asker, other, before.time))
+                    && (proxies.is_none() || now.kind != Kind::Read || judge.is_proxied(asker, other, before.time))
             })
         };
         let (last_write, last_read) = (*write, *read);
@@ -119,7 +119,9 @@ impl Line {
             Kind::Read
                 if known(write, Kind::Write)
                     && (known(read, Kind::Read)
-                        || read.is_some_and(|read| (read.block, read.warp) == (row.block, row.warp))) =>
+                        || read.is_some_and(|read| {
+                            (read.block, read.warp, read.side) == (row.block, row.warp, row.side)
+                        })) =>
             {
                 *read = Some(row);
             }
@@ -127,7 +129,7 @@ impl Line {
             _ => return false,
         }
         let before = if now.kind == Kind::Read { (Kind::Write, last_write) } else { (Kind::Read, last_read) };
-        if let ((kind, Some(row)), Some(doubts)) = (before, doubts) {
+        if let ((kind, Some(row)), Some((cell, Some(doubts)))) = (before, proxies) {
             let lanes = row.side.lanes().fold(0, |lanes, lane| lanes | 1 << lane);
             let record = Record::plain(kind, (row.block, row.warp, lanes), row.at, row.time);
             doubt(judge.threads, (&record, cell), asker, doubts);

@@ -65,6 +65,8 @@ pub(super) struct Clocks {
     buffers: Vec<Pages>,
     /// The barriers of clusters, by number.
     clusters: HashMap<u32, Phases>,
+    /// The thread that asked an agent of a block for what an instruction does to global memory, and its block.
+    askers: HashMap<(u32, u32, u32), (u64, u32)>,
 }
 
 /// A thread block: what its threads know, and its shared memory.
@@ -138,7 +140,8 @@ impl Clocks {
             let nothing = Past::default();
             let present = Block::new(NOBODY, (0, size), &nothing);
             let (aside, ended, buffers, clusters) = (HashMap::new(), VecDeque::new(), Vec::new(), HashMap::new());
-            Box::new(Clocks { shared, global, nothing, warps, size, present, aside, ended, buffers, clusters })
+            let askers = HashMap::new();
+            Box::new(Clocks { shared, global, nothing, warps, size, present, aside, ended, buffers, clusters, askers })
         })
     }
 
