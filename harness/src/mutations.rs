@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::mutants::{Mutant, mutants, rules};
 use super::{awkward_shapes, compiler, form_of, skipped, whole_vectors};
 use rung::Build;
-use rung::Error;
 use rung::check::Check;
 use rung::emulated::arguments;
 use rung::form::Form;
@@ -183,14 +182,11 @@ fn builds(level: &'static Level) -> Vec<Build> {
     builds
 }
 
-/// What of a build makes a mutant's run another one: variant and types. Where tensor maps say where matrices lie, types of the
-/// same sizes are one: the slow half of what these kernels do is the same in all.
-fn kind(build: &Build) -> (&'static str, Dtype, [usize; 2]) {
+/// What makes a build one of its own, in which each mutant runs: variant and types. Where tensor maps say where matrices lie, all
+/// types are one: the same copies, barriers and products, but for the last conversion.
+fn kind(build: &Build) -> (&'static str, Option<Dtype>) {
     let Configuration { dtype, variant, .. } = build.configuration;
-    let sizes = [dtype.input.bytes(), dtype.output.bytes()];
-    let alike = |other: &Dtype| [other.input.bytes(), other.output.bytes()] == sizes;
-    let first = if is_mapped(build.level) { build.level.dtypes().find(alike) } else { None };
-    (variant, first.unwrap_or(dtype), sizes)
+    (variant, Some(dtype).filter(|_| !is_mapped(build.level)))
 }
 
 /// Whether tensor maps are among a level's parameters.
@@ -227,8 +223,15 @@ fn shapes(build: &Build) -> Vec<Shape> {
         let own = (build.level.needs.awkward)(&build.configuration.tiles, &build.tile()).len();
         shapes.rotate_right(own);
     }
-    shapes.retain(|shape| shape.m * shape.n <= LARGEST);
+    let largest = if is_mapped(build.level) { LARGEST / 4 } else { LARGEST };
+    shapes.retain(|shape| shape.m * shape.n <= largest);
     shapes
+}
+
+/// How many of these shapes a build runs: all; but where tensor maps say where matrices lie, and the build is another than the first
+/// in which a mutant runs, the level's own and a few: its tiles are large, and its threads many.
+fn most_shapes(build: &Build, other: bool) -> usize {
+    if other && is_mapped(build.level) { 6 } else { usize::MAX }
 }
 
 /// Each mutant of a sample is caught, or among the survivors of the record.
@@ -268,7 +271,9 @@ fn right(level: &'static Level, compiler: &dyn Compiler) -> Result<Vec<Vec<Right
     let right: Vec<Vec<Right>> = builds(level)
         .iter()
         .map(|build| {
-            with_other_tiles(build).into_iter().map(|build| Right { build, kernel: OnceLock::new() }).collect()
+            let all = with_other_tiles(build).into_iter().enumerate();
+            all.map(|(at, build)| Right { shapes: most_shapes(&build, at > 0), build, kernel: OnceLock::new() })
+                .collect()
         })
         .collect();
     right.par_iter().try_for_each(|right| match right.first() {
@@ -328,6 +333,8 @@ impl Record {
 /// The kernel as it is, in a configuration, once a mutant asks for it.
 struct Right {
     build: Build,
+    /// How many shapes it runs.
+    shapes: usize,
     kernel: OnceLock<Result<Kernel, String>>,
 }
 
@@ -337,7 +344,7 @@ impl Right {
         if self.kernel.get().is_none() {
             // Two threads may do it at once, and one is too late: neither waits for the other, who may wait for it.
             let compiled = Kernel::compile(&self.build, &[], compiler).map_err(|error| error.to_string());
-            let right = compiled.and_then(|kernel| match caught(&self.build, &kernel) {
+            let right = compiled.and_then(|kernel| match self.caught(&kernel) {
                 Some(how) => Err(format!("the kernel itself is caught ({}): {how}", self.build.configuration)),
                 None => Ok(kernel),
             });
@@ -348,6 +355,17 @@ impl Right {
             None => Err("a kernel is not there though it has been made".to_string()),
         }
     }
+
+    /// How a run catches a kernel, if one does.
+    fn caught(&self, kernel: &Kernel) -> Option<String> {
+        let shapes = shapes(&self.build);
+        // Shapes whose rows are whole vectors take turns, and so do the others.
+        let turn = |at: usize| shapes[..at].iter().filter(|shape| is_even(shape) == is_even(&shapes[at])).count();
+        shapes.iter().enumerate().take(self.shapes).find_map(|(at, shape)| {
+            let (form, before) = form(&self.build, shape, turn(at));
+            caught_on(&self.build, kernel, *shape, form, before)
+        })
+    }
 }
 
 /// A build, and the same with all other tile sizes that are shipped, from the smallest tile of C on, then for other forms.
@@ -356,8 +374,12 @@ fn with_other_tiles(build: &Build) -> Vec<Build> {
     let mut all: Vec<Build> = build.level.all_shipped_builds().into_iter().map(crowded).collect();
     all.retain(|other| kind(other) == kind(build));
     if is_mapped(build.level) {
-        // A form does not need the largest tile, which most forms are shipped with.
+        // The smallest tile is enough for a form, and for other types.
         let tiles = &build.configuration.tiles;
+        all.retain(|other| {
+            let Configuration { dtype, specialization, .. } = &other.configuration;
+            *dtype == types || specialization.is_plain() && other.configuration.tiles == *tiles
+        });
         let forms = all.iter_mut().filter(|other| !other.configuration.specialization.is_plain());
         forms.for_each(|other| other.configuration.tiles = tiles.clone());
     }
@@ -387,9 +409,12 @@ fn outcome<'a>(
             continue;
         }
         let t0 = std::time::Instant::now();
-        let c = caught(build, &kernel);
+        let c = right.caught(&kernel);
         let t1 = t0.elapsed().as_secs_f32(); // TEMP
-        eprintln!("TEMP {t1:.1} s | {} | {} | {} | {} => {} | {c:?}", build.configuration, mutant.rule, mutant.line, mutant.before, mutant.after);
+        eprintln!(
+            "TEMP {t1:.1} s | {} | {} | {} | {} => {} | {c:?}",
+            build.configuration, mutant.rule, mutant.line, mutant.before, mutant.after
+        );
         match c {
             Some(how) => return Ok((Some(how), build)),
             None => survived = survived.or(Some(build)),
@@ -404,17 +429,6 @@ fn outcome<'a>(
 /// The lines of PTX that are no line information.
 fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
     ptx.lines().map(str::trim).filter(|line| !line.starts_with(".loc") && !line.starts_with("//") && !line.is_empty())
-}
-
-/// How a run in a configuration catches a kernel, if one does.
-fn caught(build: &Build, kernel: &Kernel) -> Option<String> {
-    let shapes = shapes(build);
-    // Shapes whose rows are whole vectors take turns, and so do the others.
-    let turn = |at: usize| shapes[..at].iter().filter(|shape| is_even(shape) == is_even(&shapes[at])).count();
-    shapes.iter().enumerate().find_map(|(at, shape)| {
-        let (form, before) = form(build, shape, turn(at));
-        caught_on(build, kernel, *shape, form, before)
-    })
 }
 
 /// Whether rows of C are whole vectors.
