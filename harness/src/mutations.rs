@@ -38,7 +38,8 @@ pub struct Record {
     /// The compiler's version.
     pub compiler: String,
     /// Tile sizes, element types and variants in which each mutant ran. Where nothing caught it there, or its code was the
-    /// kernel's own, it ran with all other tile sizes that are shipped, until one caught it.
+    /// kernel's own, it ran with all other tile sizes that are shipped, until one caught it. A kernel of tensor
+    /// maps runs in one combination of types, and in the others last; one whose blocks go on to other tiles has two clusters.
     pub configurations: Vec<String>,
     /// Problems that each mutant ran on, until one caught it.
     pub shapes: Vec<String>,

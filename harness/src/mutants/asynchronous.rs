@@ -38,10 +38,9 @@ pub fn waits(code: &str) -> Vec<Edit> {
 pub fn off_by_one(code: &str) -> Vec<Edit> {
     let mut edits = Vec::new();
     let mut off = |call: &str, which: &[usize], by: &[&str]| {
-        for &place in which {
-            for range in arguments(code, call).get(place).into_iter().cloned() {
-                edits.extend(by.iter().map(|by| (range.clone(), format!("({}){by}", &code[range.clone()]))));
-            }
+        let found = arguments(code, call);
+        for range in which.iter().filter_map(|&place| found.get(place)) {
+            edits.extend(by.iter().map(|by| (range.clone(), format!("({}){by}", &code[range.clone()]))));
         }
     };
     off("init(", &[1], &[" + 1", " - 1"]);
