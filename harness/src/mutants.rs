@@ -1,5 +1,7 @@
 //! Wrong versions of a kernel, made from its text by rule.
 
+mod asynchronous;
+
 use std::ops::Range;
 
 /// One wrong version.
@@ -26,6 +28,7 @@ const RULES: [Rule; 9] = [
     ("drop a barrier", |code| {
         let mut edits = replaced(code, "__syncthreads();", &[";"]);
         edits.extend(replaced(code, "asm volatile(\"cp.async.commit_group;\");", &[";"]));
+        edits.extend(asynchronous::left_out(code));
         edits
     }),
     ("drop or loosen a fence or a wait", |code| {
@@ -34,6 +37,7 @@ const RULES: [Rule; 9] = [
         if code.contains("cp.async.wait") {
             edits.push((code.len() - code.trim_start().len()..code.trim_end().len(), ";".to_string()));
         }
+        edits.extend(asynchronous::waits(code));
         edits
     }),
     ("loosen a comparison", |code| {
@@ -51,6 +55,7 @@ const RULES: [Rule; 9] = [
         edits.extend(replaced(code, "k0 += TILE", &["k0 += TILE + 1", "k0 += TILE - 1"]));
         edits.extend(replaced(code, "k0 += BK", &["k0 += BK + 1", "k0 += BK - 1"]));
         edits.extend(replaced(code, "left -= BK", &["left -= BK + 1", "left -= BK - 1"]));
+        edits.extend(asynchronous::off_by_one(code));
         edits
     }),
     ("leave the edge unfilled", leave_unfilled),
@@ -75,7 +80,9 @@ const RULES: [Rule; 9] = [
             ("p.alpha", "p.beta"),
             ("p.beta", "p.alpha"),
         ];
-        pairs.iter().flat_map(|(from, to)| replaced(code, from, &[to])).collect()
+        let mut edits: Vec<Edit> = pairs.iter().flat_map(|(from, to)| replaced(code, from, &[to])).collect();
+        edits.extend(asynchronous::mixed_up(code));
+        edits
     }),
 ];
 
@@ -147,12 +154,14 @@ fn shift_indices(code: &str) -> Vec<Edit> {
 /// Whether an array of shared memory is declared, or one that is a member of what lies there.
 fn is_shared(code: &str) -> bool {
     let is_member = code.trim_start().starts_with("T ") && code.contains("][") && !code.contains('=');
-    is_member || code.contains("__shared__") && !code.contains("extern")
+    let rings = ["Stage stages[", "Barrier full[", "Barrier empty[", "Out c["];
+    let is_ring = rings.iter().any(|start| code.trim_start().starts_with(start));
+    is_member || is_ring || code.contains("__shared__") && !code.contains("extern")
 }
 
 /// Whether another array is declared.
 fn is_local(code: &str) -> bool {
-    let starts = ["alignas", "Vector ", "T ", "using ", "__device__", "extern"];
+    let starts = ["alignas", "Vector ", "T ", "using ", "__device__", "extern", "char ", "Pair parts["];
     starts.iter().any(|start| code.trim_start().starts_with(start)) && !code.contains("](")
 }
 
@@ -172,6 +181,7 @@ fn drop_conditions(code: &str) -> Vec<Edit> {
     for (at, _) in code.match_indices("if (") {
         edits.push((at + 4..end_of(code, at + 4), "true".to_string()));
     }
+    edits.extend(asynchronous::conditions(code));
     edits
 }
 

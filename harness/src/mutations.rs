@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use emulator::{FaultKind, Launch, LaunchError, Module, Schedule};
 use rayon::prelude::*;
@@ -11,13 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::mutants::{Mutant, mutants, rules};
 use super::{awkward_shapes, compiler, form_of, skipped, whole_vectors};
 use rung::Build;
-use rung::Error;
 use rung::check::Check;
 use rung::emulated::arguments;
 use rung::form::Form;
 use rung::kernel::{Compiler, Kernel};
 use rung::problem::{Fill, Problem};
-use rung::{Configuration, Level, Shape};
+use rung::{Configuration, Decomposition, Dtype, Level, Parameter, Shape};
 
 /// Warp instructions of one thread block, after which a mutant counts as stuck.
 const INSTRUCTION_LIMIT: u64 = 10_000_000;
@@ -38,7 +38,8 @@ pub struct Record {
     /// The compiler's version.
     pub compiler: String,
     /// Tile sizes, element types and variants in which each mutant ran. Where nothing caught it there, or its code was the
-    /// kernel's own, it ran with all other tile sizes that are shipped, until one caught it.
+    /// kernel's own, it ran with all other tile sizes that are shipped, until one caught it. A kernel of tensor
+    /// maps runs in one combination of types, and in the others last; one whose blocks go on to other tiles has two clusters.
     pub configurations: Vec<String>,
     /// Problems that each mutant ran on, until one caught it.
     pub shapes: Vec<String>,
@@ -167,7 +168,42 @@ impl Survivor {
 fn builds(level: &'static Level) -> Vec<Build> {
     let shipped = level.shipped_builds();
     let smallest = shipped.iter().min_by_key(|build| area(build)).map(|build| build.configuration.tiles.clone());
-    shipped.into_iter().filter(|build| Some(&build.configuration.tiles) == smallest.as_ref()).collect()
+    let mut builds: Vec<Build> = shipped
+        .into_iter()
+        .filter(|build| Some(&build.configuration.tiles) == smallest.as_ref())
+        .map(crowded)
+        .collect();
+    let mut seen = Vec::new();
+    builds.retain(|build| {
+        let kind = kind(build);
+        let is_new = !seen.contains(&kind);
+        seen.push(kind);
+        is_new
+    });
+    builds
+}
+
+/// What makes a build one of its own, in which each mutant runs: variant and types. Where tensor maps say where matrices lie, all
+/// types are one: the same copies, barriers and products, but for the last conversion.
+fn kind(build: &Build) -> (&'static str, Option<Dtype>) {
+    let Configuration { dtype, variant, .. } = build.configuration;
+    (variant, Some(dtype).filter(|_| !is_mapped(build.level)))
+}
+
+/// Whether tensor maps are among a level's parameters.
+fn is_mapped(level: &Level) -> bool {
+    level.needs.parameters.iter().any(|parameter| matches!(parameter, Parameter::Map(_)))
+}
+
+/// A build whose blocks go through many tiles, also those of small shapes: where a grid has so many at most, it has two clusters.
+fn crowded(mut build: Build) -> Build {
+    let cluster = build.cluster().count() as u32;
+    if let Decomposition::Persistent(blocks) = build.level.needs.decomposition {
+        for (_, size) in build.configuration.tiles.0.iter_mut().filter(|(name, _)| *name == blocks) {
+            *size = 2 * cluster;
+        }
+    }
+    build
 }
 
 /// Elements of C that a block computes.
@@ -183,8 +219,20 @@ const LARGEST: u32 = 1 << 20;
 fn shapes(build: &Build) -> Vec<Shape> {
     let mut shapes = awkward_shapes(build);
     shapes.swap(0, 3);
-    shapes.retain(|shape| shape.m * shape.n <= LARGEST);
+    if is_mapped(build.level) {
+        // Those that are the level's own go round its rings, by maps.
+        let own = (build.level.needs.awkward)(&build.configuration.tiles, &build.tile()).len();
+        shapes.rotate_right(own);
+    }
+    let largest = if is_mapped(build.level) { LARGEST / 4 } else { LARGEST };
+    shapes.retain(|shape| shape.m * shape.n <= largest);
     shapes
+}
+
+/// How many of these shapes a build runs: all; but where tensor maps say where matrices lie, and the build is another than the first
+/// in which a mutant runs, the level's own and a few: its tiles are large, and its threads many.
+fn most_shapes(build: &Build, other: bool) -> usize {
+    if other && is_mapped(build.level) { 6 } else { usize::MAX }
 }
 
 /// Each mutant of a sample is caught, or among the survivors of the record.
@@ -192,16 +240,17 @@ fn sample_holds(level: &'static Level, compiler: &dyn Compiler, record: &Record)
     let stride = record.mutants.div_ceil(SAMPLE);
     let mutants = mutants(level.source);
     let right = right(level, compiler)?;
-    if right[0][0].kernel.compiler != record.compiler {
+    if version(&right, compiler)? != record.compiler {
         skipped(&format!("the record of mutants is by NVRTC {}", record.compiler));
         return Ok(());
     }
     let runs: Vec<(&Mutant, &[Right])> = pairs(&mutants, &right).into_iter().step_by(stride).collect();
     let survives = |(mutant, right): &(&Mutant, &[Right])| match outcome(level, mutant, right, compiler) {
-        (Some(_), _) => None,
-        (None, build) => Some((Survivor::new(level, mutant), build.configuration.to_string())),
+        Ok((Some(_), _)) => None,
+        Ok((None, build)) => Some(Ok((Survivor::new(level, mutant), build.configuration.to_string()))),
+        Err(error) => Some(Err(error)),
     };
-    for (survivor, configuration) in runs.par_iter().filter_map(survives).collect::<Vec<_>>() {
+    for (survivor, configuration) in runs.par_iter().filter_map(survives).collect::<Result<Vec<_>, String>>()? {
         let is_it = |known: &&Survivor| known.same_place(&survivor) && known.configurations.contains(&configuration);
         if !record.survivors.iter().any(|known| is_it(&known)) {
             return Err(format!(
@@ -220,18 +269,25 @@ fn pairs<'a>(mutants: &'a [Mutant], right: &'a [Vec<Right>]) -> Vec<(&'a Mutant,
 
 /// The kernel as it is, in every configuration and with all other tile sizes; it must not be caught.
 fn right(level: &'static Level, compiler: &dyn Compiler) -> Result<Vec<Vec<Right>>, String> {
-    let compiled = |build: &Build| -> Result<Vec<Right>, Error> {
-        let compile = |build: Build| Ok(Right { kernel: Kernel::compile(&build, &[], compiler)?, build });
-        with_other_tiles(build).into_iter().map(compile).collect()
-    };
-    let right: Vec<Vec<Right>> =
-        builds(level).iter().map(compiled).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-    for Right { build, kernel } in right.iter().flatten() {
-        if let Some(how) = caught(build, kernel) {
-            return Err(format!("{} itself is caught ({}): {how}", level.path, build.configuration));
-        }
-    }
+    let right: Vec<Vec<Right>> = builds(level)
+        .iter()
+        .map(|build| {
+            let all = with_other_tiles(build).into_iter().enumerate();
+            all.map(|(at, build)| Right { shapes: most_shapes(&build, at > 0), build, kernel: OnceLock::new() })
+                .collect()
+        })
+        .collect();
+    right.par_iter().try_for_each(|right| match right.first() {
+        Some(right) => right.kernel(compiler).map(|_| ()),
+        None => Ok(()),
+    })?;
     Ok(right)
+}
+
+/// The compiler's version.
+fn version(right: &[Vec<Right>], compiler: &dyn Compiler) -> Result<String, String> {
+    let first = right.iter().flatten().next().ok_or("no build of the level is shipped")?;
+    Ok(first.kernel(compiler)?.compiler.clone())
 }
 
 /// Compiles and runs every mutant in every configuration.
@@ -240,10 +296,10 @@ fn run(level: &'static Level, compiler: &dyn Compiler) -> Result<Record, String>
     let right = right(level, compiler)?;
     let runs = pairs(&mutants, &right);
     let outcomes: Vec<(Option<String>, &Build)> =
-        runs.par_iter().map(|(mutant, right)| outcome(level, mutant, right, compiler)).collect();
+        runs.par_iter().map(|(mutant, right)| outcome(level, mutant, right, compiler)).collect::<Result<_, _>>()?;
     let mut record = Record {
         made_by: format!("UPDATE_MUTATIONS=1 cargo test -p {} --test mutations", level.name),
-        compiler: right[0][0].kernel.compiler.clone(),
+        compiler: version(&right, compiler)?,
         configurations: builds.iter().map(|build| build.configuration.to_string()).collect(),
         shapes: shapes(&builds[0]).iter().map(Shape::to_string).collect(),
         mutants: runs.len(),
@@ -275,18 +331,63 @@ impl Record {
     }
 }
 
-/// The kernel as it is, in a configuration.
+/// The kernel as it is, in a configuration, once a mutant asks for it.
 struct Right {
     build: Build,
-    kernel: Kernel,
+    /// How many shapes it runs.
+    shapes: usize,
+    kernel: OnceLock<Result<Kernel, String>>,
+}
+
+impl Right {
+    /// Compiled, and caught by nothing.
+    fn kernel(&self, compiler: &dyn Compiler) -> Result<&Kernel, String> {
+        if self.kernel.get().is_none() {
+            // Two threads may do it at once, and one is too late: neither waits for the other, who may wait for it.
+            let compiled = Kernel::compile(&self.build, &[], compiler).map_err(|error| error.to_string());
+            let right = compiled.and_then(|kernel| match self.caught(&kernel) {
+                Some(how) => Err(format!("the kernel itself is caught ({}): {how}", self.build.configuration)),
+                None => Ok(kernel),
+            });
+            let _ = self.kernel.set(right);
+        }
+        match self.kernel.get() {
+            Some(kernel) => kernel.as_ref().map_err(Clone::clone),
+            None => Err("a kernel is not there though it has been made".to_string()),
+        }
+    }
+
+    /// How a run catches a kernel, if one does.
+    fn caught(&self, kernel: &Kernel) -> Option<String> {
+        let shapes = shapes(&self.build);
+        // Shapes whose rows are whole vectors take turns, and so do the others.
+        let turn = |at: usize| shapes[..at].iter().filter(|shape| is_even(shape) == is_even(&shapes[at])).count();
+        shapes.iter().enumerate().take(self.shapes).find_map(|(at, shape)| {
+            let (form, before) = form(&self.build, shape, turn(at));
+            caught_on(&self.build, kernel, *shape, form, before)
+        })
+    }
 }
 
 /// A build, and the same with all other tile sizes that are shipped, from the smallest tile of C on, then for other forms.
 fn with_other_tiles(build: &Build) -> Vec<Build> {
-    let kind = |build: &Build| (build.configuration.dtype, build.configuration.variant);
-    let mut all: Vec<Build> = build.level.all_shipped_builds();
+    let types = build.configuration.dtype;
+    let mut all: Vec<Build> = build.level.all_shipped_builds().into_iter().map(crowded).collect();
     all.retain(|other| kind(other) == kind(build));
-    all.sort_by_key(|other| (other != build, !other.configuration.specialization.is_plain(), area(other)));
+    if is_mapped(build.level) {
+        // The smallest tile is enough for a form, and for other types.
+        let tiles = &build.configuration.tiles;
+        all.retain(|other| {
+            let Configuration { dtype, specialization, .. } = &other.configuration;
+            *dtype == types || specialization.is_plain() && other.configuration.tiles == *tiles
+        });
+        let forms = all.iter_mut().filter(|other| !other.configuration.specialization.is_plain());
+        forms.for_each(|other| other.configuration.tiles = tiles.clone());
+    }
+    all.sort_by_key(|other| {
+        let Configuration { dtype, specialization, .. } = &other.configuration;
+        (other.configuration != build.configuration, *dtype != types, !specialization.is_plain(), area(other))
+    });
     all
 }
 
@@ -296,42 +397,32 @@ fn outcome<'a>(
     mutant: &Mutant,
     right: &'a [Right],
     compiler: &dyn Compiler,
-) -> (Option<String>, &'a Build) {
+) -> Result<(Option<String>, &'a Build), String> {
     let wrong: &Level =
         Box::leak(Box::new(Level { source: Box::leak(mutant.source.clone().into_boxed_str()), ..*level }));
     let mut survived = None;
-    for Right { build, kernel: right } in right {
+    for right in right {
+        let build = &right.build;
         let Ok(kernel) = Kernel::compile(&Build { level: wrong, ..build.clone() }, &[], compiler) else {
-            return (Some("refused by the compiler".to_string()), build);
+            return Ok((Some("refused by the compiler".to_string()), build));
         };
-        if instructions(&kernel.ptx).eq(instructions(&right.ptx)) {
+        if instructions(&kernel.ptx).eq(instructions(&right.kernel(compiler)?.ptx)) {
             continue;
         }
-        match caught(build, &kernel) {
-            Some(how) => return (Some(how), build),
+        match right.caught(&kernel) {
+            Some(how) => return Ok((Some(how), build)),
             None => survived = survived.or(Some(build)),
         }
     }
-    match survived {
+    Ok(match survived {
         Some(build) => (None, build),
         None => (Some(SAME_CODE.to_string()), &right[0].build),
-    }
+    })
 }
 
 /// The lines of PTX that are no line information.
 fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
     ptx.lines().map(str::trim).filter(|line| !line.starts_with(".loc") && !line.starts_with("//") && !line.is_empty())
-}
-
-/// How a run in a configuration catches a kernel, if one does.
-fn caught(build: &Build, kernel: &Kernel) -> Option<String> {
-    let shapes = shapes(build);
-    // Shapes whose rows are whole vectors take turns, and so do the others.
-    let turn = |at: usize| shapes[..at].iter().filter(|shape| is_even(shape) == is_even(&shapes[at])).count();
-    shapes.iter().enumerate().find_map(|(at, shape)| {
-        let (form, before) = form(build, shape, turn(at));
-        caught_on(build, kernel, *shape, form, before)
-    })
 }
 
 /// Whether rows of C are whole vectors.
@@ -366,6 +457,7 @@ fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form, before: [
     let problem = |seed| Problem::in_form(shape, build.configuration.dtype, form, Fill::Integers, seed).ok();
     let first = problem(1)?;
     let mut device = emulator::Device::new();
+    device.set_threads(Some(1));
     let matrices = [("A", &first.a), ("B", &first.b), ("C", &first.c)];
     let buffers = [0, 1, 2].map(|at| {
         let (name, matrix) = matrices[at];

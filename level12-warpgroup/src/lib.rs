@@ -1,6 +1,8 @@
 //! Level 12: asynchronous products of a warpgroup.
 
-use rung::{Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Target, TensorBox, TensorSwizzle, Tile, Types};
+use rung::{
+    Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Shape, Target, TensorBox, TensorSwizzle, Tile, Types,
+};
 
 /// Tile sizes that are shipped, the default first.
 const TILES: &[&[u32]] = &[&[128, 256, 4], &[128, 128, 6], &[64, 64, 4]];
@@ -58,6 +60,17 @@ pub static LEVEL: Level = Level {
         shared: |c| {
             let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
             stages * ((bm + bn) * BK * 2 + 8)
+        },
+        awkward: |tiles, tile| {
+            let ring = tiles["STAGES"];
+            vec![
+                // Described by maps, and ragged everywhere.
+                Shape { m: tile.m + 8, n: tile.n + 8, k: tile.k + 8 },
+                // Twice round the stages, and one step more.
+                Shape { m: tile.m, n: tile.n, k: (2 * ring + 1) * tile.k },
+                // One row of tiles more than a band has.
+                Shape { m: 16 * tile.m + 8, n: tile.n + 8, k: 8 },
+            ]
         },
         ..Needs::USUAL
     },

@@ -1,8 +1,8 @@
 //! Level 14: clusters of persistent blocks.
 
 use rung::{
-    Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Role, Target, TensorBox, TensorSwizzle,
-    Tile, Types,
+    Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Role, Shape, Target, TensorBox,
+    TensorSwizzle, Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -105,6 +105,18 @@ pub static LEVEL: Level = Level {
         shared: |c| {
             let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
             stages * ((bm + bn) * BK * 2 + 16) + bm / 64 * 2 * 64 * 128
+        },
+        awkward: |tiles, tile| {
+            let m = tile.m * tiles["CLUSTER"];
+            vec![
+                // Three rows and two columns of a cluster's tiles, ragged; the ring goes on from one to the next.
+                Shape { m: 2 * m + 8, n: tile.n + 8, k: 3 * tile.k + 8 },
+                Shape { m: m + 8, n: 2 * tile.n, k: 2 * tile.k },
+                // Twice round the stages, and one step more, in one tile.
+                Shape { m: m - 8, n: tile.n - 8, k: (2 * tiles["STAGES"] + 1) * tile.k },
+                // One row of tiles more than a band has.
+                Shape { m: 16 * tile.m + 8, n: tile.n + 8, k: 8 },
+            ]
         },
         ..Needs::USUAL
     },
