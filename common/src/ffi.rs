@@ -319,8 +319,9 @@ impl Cublas {
             let set_stream = self.get::<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>(c"cublasSetStream_v2")?;
             succeed("cublasSetStream", set_stream(self.handle, stream.cu_stream().cast()))?;
             let set_math = self.get::<unsafe extern "C" fn(Handle, c_int) -> c_int>(c"cublasSetMathMode")?;
-            // CUBLAS_DEFAULT_MATH: no TF32.
-            succeed("cublasSetMathMode", set_math(self.handle, 0))
+            // CUBLAS_DEFAULT_MATH, no TF32, and CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION: parts of a sum are added in its
+            // type, and not in C's.
+            succeed("cublasSetMathMode", set_math(self.handle, 16))
         }
     }
 

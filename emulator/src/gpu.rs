@@ -203,7 +203,8 @@ mod tests {
     fn peaks_of_tensor_cores_are_those_of_the_vendors_data_sheets() {
         use TensorType::*;
         // Tera-operations per second as published, dense; and the clock in MHz, where it is not the card's highest.
-        let published: [(Gpu, Option<f64>, &[(TensorType, f64)]); 10] = [
+        type Peaks = &'static [(TensorType, f64)];
+        let published: [(Gpu, Option<f64>, Peaks); 10] = [
             (V100, None, &[(F16, 125.0)]),
             (T4, None, &[(F16, 65.0), (Int8, 130.0), (Int4, 260.0)]),
             (

@@ -86,8 +86,9 @@ fn special_registers_say_where_a_block_is() {
     }
     body += "mov.pred %p1, %is_explicit_cluster;\nselp.u32 %r1, 1, 0, %p1;\nst.global.u32 [%out+56], %r1;";
     let text = kernel("", &body);
-    let (grid, cluster) = (Dim3 { x: 4, y: 6, z: 2 }, Dim3 { x: 2, y: 3, z: 1 });
-    for explicit in [true, false] {
+    let grid = Dim3 { x: 4, y: 6, z: 2 };
+    for (explicit, [x, y, z]) in [(true, [2, 3, 1]), (true, [1, 3, 2]), (true, [4, 1, 2]), (false, [1, 1, 1])] {
+        let cluster = Dim3 { x, y, z };
         let size = if explicit { cluster } else { Dim3 { x: 1, y: 1, z: 1 } };
         let launch = Launch::new(grid, 1);
         let launch = if explicit { launch.cluster(cluster.x, cluster.y, cluster.z) } else { launch };

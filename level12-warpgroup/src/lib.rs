@@ -18,7 +18,7 @@ pub static LEVEL: Level = Level {
     number: 12,
     name: "level12-warpgroup",
     title: "warpgroups and bulk copies",
-    idea: "one thread asks for whole tiles, and four warps multiply them where they lie, while they go on",
+    idea: "one thread asks for whole tiles, and four warps multiply them where they lie, by one instruction",
     from: Some("level11-tensor-core"),
     path: "level12-warpgroup/kernel.cu",
     source: include_str!("../kernel.cu"),

@@ -19,7 +19,7 @@ use crate::timing::Timing;
 /// What is said about the precision of cuBLAS's product.
 pub const MATH: &str = "cublasSgemm and cublasDgemm, CUBLAS_DEFAULT_MATH: no TF32; inputs, products and sums in the \
                         type itself (f64 on tensor cores where the GPU has them, and not emulated); in other types \
-                        cublasGemmEx with sums in f32";
+                        cublasGemmEx with sums in f32, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION";
 
 /// cuBLAS on a GPU.
 #[derive(Debug)]

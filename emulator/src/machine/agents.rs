@@ -32,9 +32,9 @@ impl Worker<'_> {
         let by_proxy = ["cp.async.bulk", "cp.reduce.async.bulk", "wgmma"].iter().any(|start| opcode.starts_with(start));
         let Some(clocks) = &mut self.clocks else { return Ok(()) };
         let cells = start / grain..(start + length).div_ceil(grain);
-        // Those that combine values do not race with each other.
+        // Those that combine values do not race with each other; with a thread's access, of whatever size, they do.
         let force = if kind == Kind::Atomic { Force::Cluster } else { Force::Weak };
-        let now = Touch { block, warp: asker.0, lanes: 1 << asker.1, at: access.at, kind, force, extent: 0 };
+        let now = Touch { block, warp: asker.0, lanes: 1 << asker.1, at: access.at, kind, force, extent: u8::MAX };
         let mut doubts = Doubts::default();
         let doubtful = by_proxy.then_some(&mut doubts);
         match clocks.access_by_agent(&now, (of as u32, agent), (None, cells), doubtful) {
@@ -152,10 +152,13 @@ impl Worker<'_> {
     }
 
     pub(super) fn agent_hint(&self, clash: &super::order::Clash) -> &'static str {
-        let product = self.agent_site(clash).is_some_and(|(site, _)| is_product(&site));
+        let site = self.agent_site(clash).map(|(site, _)| site);
         match clash.before.access().kind {
-            Kind::Read if product => {
+            Kind::Read if site.as_ref().is_some_and(is_product) => {
                 "a product reads until `wgmma.wait_group` has waited for its group, in a warp of its warpgroup that tells the others so"
+            }
+            Kind::Read if site.is_some_and(|site| site.opcode.contains("mbarrier")) => {
+                "a copy to a peer reads until its mbarrier's phase is complete: the block that sees it says so before the source has another use"
             }
             Kind::Read => {
                 "a bulk copy reads until its own thread has waited by `cp.async.bulk.wait_group.read`; a barrier behind that lets others write"

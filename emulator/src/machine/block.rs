@@ -133,7 +133,8 @@ impl<'a> Worker<'a> {
     pub fn new(context: &'a Context<'a>) -> Worker<'a> {
         let program = context.program;
         let warps = context.shape.block.count().div_ceil(LANES as u64) as u32;
-        let clocks = context.sanitize.then(|| Clocks::new(program, warps, context.unit() as u32, context.thorough));
+        let clocks =
+            context.sanitize.then(|| Clocks::new(program, warps, context.shape.cluster_size(), context.thorough));
         Worker {
             context,
             tally: Tally::new(program),

@@ -248,8 +248,6 @@ impl Worker<'_> {
             left -= usize::from(is_it);
             !is_it
         });
-        self.state.writes += 1;
-        self.seen.changed = true;
         let who = Box::new(Warp { number: load.thread / LANES as u32, ..Warp::default() });
         let access = &self.context.program.accesses[load.to_index as usize];
         let lane = load.thread as usize % LANES;

@@ -9,7 +9,7 @@ use super::lanes::each;
 use super::shadow::Taint;
 use super::shadow::{Origin, Place};
 use super::warp::{NOWHERE, Path, Wait, Warp};
-use crate::program::{CallSite, File, Piece, Signature, Slot, Target};
+use crate::program::{CallSite, FRAME, File, Piece, Signature, Slot, Target};
 use crate::ptx::function_at;
 use crate::{Fault, FaultKind};
 
@@ -119,8 +119,6 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let program = self.context.program;
         let call = &program.calls[site as usize];
-        // A probe does not follow what calls do to local memory.
-        self.seen.changed = true;
         let mut groups: Vec<(u32, u32)> = Vec::new();
         match (&call.target, pointer) {
             (Target::Function(function), _) => groups.push((*function, mask)),
@@ -193,7 +191,7 @@ impl Worker<'_> {
         let program = self.context.program;
         match call.caller {
             Some(caller) => self.frame(warp, lane) + u64::from(program.called[caller as usize].frame),
-            None => u64::from(program.local_bytes).next_multiple_of(16),
+            None => u64::from(program.local_bytes).next_multiple_of(FRAME),
         }
     }
 
@@ -218,7 +216,9 @@ impl Worker<'_> {
         let inner = self.end_of_caller(warp, lane, call);
         let end = inner + u64::from(function.frame);
         let saved = warp.stacks[lane].saved.len() + call.saved.len();
-        if end - u64::from(program.local_bytes) + 8 * saved as u64 > STACK.max(u64::from(function.frame) + 64) {
+        if end - u64::from(program.local_bytes).next_multiple_of(FRAME) + 8 * saved as u64
+            > STACK.max(u64::from(function.frame) + 64)
+        {
             return Err(self.convict_depth(warp, lane, at, index));
         }
         warp.grow_local(end as usize);

@@ -173,7 +173,7 @@ impl Worker<'_> {
                 true => Some(&self.state),
                 false => self.aside.iter().find(|state| state.block == block),
             };
-            let at = state.and_then(|state| self.where_warp_is(state, *warp));
+            let at = state.and_then(|state| self.where_it_waits(block, state.warps.get(*warp as usize)?));
             let at = at.or_else(|| {
                 let stuck = all.iter().find(|other| (other.block, other.warp) == (block, *warp))?;
                 Some(self.context.site(block, thread_in(*warp, *lanes), stuck.loads.example.map_or(stuck.at, |e| e.0)))

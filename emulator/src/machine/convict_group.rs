@@ -66,7 +66,7 @@ impl Worker<'_> {
         let how = if ended { "has ended" } else { "is elsewhere" };
         let message = format!("{} waits for warp {other} of its warpgroup, which {how}", site.opcode);
         let mut fault = fault(FaultKind::Barrier, message, site, TOGETHER);
-        let there = self.state.warps.get(other).and_then(|warp| self.where_it_waits(warp));
+        let there = self.state.warps.get(other).and_then(|warp| self.where_it_waits(self.state.block, warp));
         fault.other = there.map(|site| ("it waits here:".to_string(), site));
         fault
     }

@@ -295,7 +295,7 @@ impl Worker<'_> {
             .warps
             .iter()
             .find(|warp| warp.state == State::Waiting)
-            .and_then(|warp| self.where_it_waits(warp));
+            .and_then(|warp| self.where_it_waits(self.state.block, warp));
         if let Some(last) = object.last.map(|last| self.event_site(last)) {
             fault.other = Some(("the last arrival:".to_string(), last));
         }

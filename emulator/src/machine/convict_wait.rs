@@ -5,7 +5,6 @@ use super::block::Worker;
 use super::convict::{fault, place};
 use super::lanes::LANES;
 use super::probe::Stuck;
-use super::state::BlockState;
 use super::warp::{Path, State, Wait, Warp};
 use crate::global::locate;
 use crate::program::{Block, Space};
@@ -72,7 +71,7 @@ impl Worker<'_> {
                 "blocks that wait for each other must fit on the GPU together: a grid-wide barrier needs a smaller grid"
             }
         };
-        let other = self.state.warps.iter().find_map(|warp| self.where_it_waits(warp));
+        let other = self.state.warps.iter().find_map(|warp| self.where_it_waits(self.state.block, warp));
         let mut fault = fault(FaultKind::NoProgress, message, site, hint);
         fault.other = other.map(|site| ("another warp waits here:".to_string(), site));
         fault
@@ -92,21 +91,13 @@ impl Worker<'_> {
         }
     }
 
-    /// The instruction at which a warp of a block waits, for the first lane that does.
-    pub(super) fn where_warp_is(&self, state: &BlockState, number: u32) -> Option<Site> {
-        let warp = state.warps.get(number as usize)?;
+    /// The instruction at which a warp of a thread block waits, for the first lane that does.
+    pub(super) fn where_it_waits(&self, block: u64, warp: &Warp) -> Option<Site> {
         let path = warp.paths.iter().find(|path| path.wait != Wait::No)?;
-        let block = &self.context.program.blocks[path.block as usize];
-        let at = block.exit_info.unwrap_or(block.end.saturating_sub(1));
-        Some(self.context.site(state.block, number * LANES as u32 + (path.mask & warp.live).trailing_zeros(), at))
-    }
-
-    /// The instruction at which a warp waits, for the first lane that does.
-    pub(super) fn where_it_waits(&self, warp: &Warp) -> Option<Site> {
-        let path = warp.paths.iter().find(|path| path.wait != Wait::No)?;
-        let block = &self.context.program.blocks[path.block as usize];
-        let at = block.exit_info.unwrap_or(block.end.saturating_sub(1));
-        Some(self.site_of(warp, (path.mask & warp.live).trailing_zeros(), at))
+        let code = &self.context.program.blocks[path.block as usize];
+        let at = code.exit_info.unwrap_or(code.end.saturating_sub(1));
+        let lane = (path.mask & warp.live).trailing_zeros();
+        Some(self.context.site(block, warp.number * LANES as u32 + lane, at))
     }
 
     /// All warps of the block that have not ended wait for each other.

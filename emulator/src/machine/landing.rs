@@ -42,7 +42,6 @@ impl Worker<'_> {
             }
         }
         self.state.writes += 1;
-        self.seen.changed = true;
     }
 
     /// The copies of a lane have landed for which an arrival waited. `warp` is the one that runs, and not in the list.

@@ -24,7 +24,7 @@ const BYTES: u32 = 8;
 #[derive(Debug, Default)]
 pub(super) struct Mbarriers {
     pub live: BTreeMap<u32, Mbarrier>,
-    /// Where there were some, and who made an end of them.
+    /// Where some have ended, and who made an end of the last one there.
     pub dead: BTreeMap<u32, Event>,
     /// Agents so far.
     agents: u32,
@@ -269,9 +269,7 @@ impl Worker<'_> {
                 users: Vec::new(),
             };
             self.state.mbarriers.live.insert(place, object);
-            self.state.mbarriers.dead.remove(&place);
             self.state.writes += 1;
-            self.seen.changed = true;
             if let Some(clocks) = &mut self.clocks {
                 clocks.begin_phases(self.state.block as u32, place);
             }
@@ -331,7 +329,6 @@ impl Worker<'_> {
         self.state.mbarriers.live.remove(&place);
         self.state.mbarriers.dead.insert(place, now);
         self.state.writes += 1;
-        self.seen.changed = true;
         Ok(())
     }
 
@@ -413,7 +410,6 @@ impl Worker<'_> {
             object.count -= if arrive.drops { count.min(object.count) } else { 0 };
             object.last = Some(now);
             self.state.writes += 1;
-            self.seen.changed = true;
             self.end_phase(warp, access, (lane, place))?;
         }
         Ok(())

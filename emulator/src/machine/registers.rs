@@ -81,7 +81,7 @@ impl Worker<'_> {
                 return Err(fault(FaultKind::Barrier, message, here, hint));
             }
             all += group[some].count * (group.len() * LANES) as u32;
-            last = Some((first + some, group[some].at));
+            last = Some((first, group[some].at));
         }
         match last {
             Some((warp, at)) if all > POOL => {

@@ -92,6 +92,17 @@ impl BlockState {
         u32::MAX >> (LANES - self.warps.len())
     }
 
+    /// What is known of shared memory lies before all epochs that follow.
+    fn begin_epochs(&mut self) {
+        if self.epoch + 1 >= EPOCH_LIMIT / 2 {
+            self.cells.forget();
+            self.epoch = 0;
+        }
+        // In the epoch before the first, nothing runs: copies under way have it.
+        self.epoch += 2;
+        self.first_epoch = self.epoch;
+    }
+
     /// Becomes thread block `block`, before its first instruction.
     pub fn start(&mut self, context: &Context, block: u64) {
         self.block = block;
@@ -106,13 +117,7 @@ impl BlockState {
         if context.program.needs.asynchronous {
             self.mbarriers = Mbarriers::default();
         }
-        if self.epoch + 1 >= EPOCH_LIMIT / 2 {
-            self.cells.forget();
-            self.epoch = 0;
-        }
-        // In the epoch before the first, nothing runs: copies under way have it.
-        self.epoch += 2;
-        self.first_epoch = self.epoch;
+        self.begin_epochs();
         // What nobody wrote reads as NaN.
         self.shared.fill(u32::MAX);
         let at = context.shape.block_at(block);
@@ -121,5 +126,24 @@ impl BlockState {
             warp.start(context.program, &context.shape, at);
         }
         self.unset_registers(context);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::race::Stamp;
+    use super::*;
+
+    #[test]
+    fn what_lies_before_a_block_is_forgotten_in_time() {
+        // Epochs go on from block to block, as far as half of all that a stamp tells apart, and begin anew then.
+        let half = EPOCH_LIMIT / 2;
+        for (before, first) in [(0, 2), (9, 11), (half - 2, half), (half - 1, 2), (half + 5, 2), (EPOCH_LIMIT - 1, 2)] {
+            let mut state = BlockState { cells: Cells::new(3), epoch: before, ..BlockState::default() };
+            state.cells.mark(1, 1, Stamp::new(before, 0, 7, 3));
+            state.begin_epochs();
+            assert_eq!((state.epoch, state.first_epoch), (first, first), "{before}");
+            assert!((0..3).all(|cell| state.cells.write(cell).epoch() < first), "{before}");
+        }
     }
 }

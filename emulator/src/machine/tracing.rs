@@ -47,9 +47,6 @@ impl Worker<'_> {
     fn note(&mut self, warp: &mut Warp, index: u32, mask: u32, kind: AccessKind, bytes: Option<u32>) {
         let program = self.context.program;
         let access = &program.accesses[index as usize];
-        if mask == 0 || matches!(access.space, Space::Local | Space::Parameter | Space::Constant) {
-            return;
-        }
         warp.set_addresses(access, mask);
         let addresses = warp.scratch.addresses.0;
         let in_window = mask_where(|lane| in_window(addresses[lane], SHARED_WINDOW));

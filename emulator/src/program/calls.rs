@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 32;
 const MANY: usize = MAX_INSTRUCTIONS / 4;
 
 /// Bytes of which every frame is a multiple.
-const FRAME: u64 = 16;
+pub(crate) const FRAME: u64 = 16;
 
 /// A function that is called.
 #[derive(Debug)]

@@ -304,9 +304,9 @@ impl<'a> Decoder<'a> {
             Some(Place::Global(index)) => Ok(self.preset(file, Preset::Global(index, offset))),
             Some(Place::Shared(u64::MAX)) => Ok(self.preset(file, Preset::DynamicSharedBase(offset))),
             Some(Place::Shared(at)) => {
-                let variable = self.shared.iter().position(|v| u64::from(v.offset) == at && v.bytes != Some(0));
+                let variable = self.shared.iter().position(|v| u64::from(v.offset) == at).unwrap_or_default();
                 let address = at.wrapping_add(offset as u64);
-                Ok(self.preset(file, Preset::SharedAddress { variable: variable.unwrap_or(0) as u32, address }))
+                Ok(self.preset(file, Preset::SharedAddress { variable: variable as u32, address }))
             }
             Some(Place::Local(at) | Place::Constant(at) | Place::Parameter(at)) => {
                 Ok(self.constant(file, at.wrapping_add(offset as u64)))

@@ -43,7 +43,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use alu::{Alu, File};
-pub(crate) use calls::{CallSite, Called, Piece, Signature, Target};
+pub(crate) use calls::{CallSite, Called, FRAME, Piece, Signature, Target};
 pub(crate) use decode::decode;
 pub(crate) use extended::{
     Accumulator, Arrive, Atomic, AtomicOp, Bulk, ClusterBarrier, CopySize, Element, Extended, Extension, Group,

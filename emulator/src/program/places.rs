@@ -83,7 +83,7 @@ impl<'a> Decoder<'a> {
                 self.constants[offset as usize..].iter_mut().zip(&variable.init).for_each(|(to, from)| *to = *from);
                 Place::Constant(offset)
             }
-            "global" => {
+            _ => {
                 let init = variable.init.clone();
                 let mut addresses = Vec::new();
                 for (offset, name, plus) in &variable.addresses {
@@ -103,12 +103,11 @@ impl<'a> Decoder<'a> {
                 self.globals.push(GlobalVariable { name: plain_name(&variable.name), bytes, init, addresses });
                 Place::Global(self.globals.len() as u32 - 1)
             }
-            other => return error(0, format!("variables in .{other} are not supported")),
         })
     }
 
     pub fn parameter(&mut self, variable: &ptx::Variable) -> Result<(), PtxError> {
-        let bytes = variable.bytes.unwrap_or(8);
+        let bytes = variable.bytes.unwrap_or_default();
         if bytes > MAX_PARAMETER_BYTES || variable.align > MAX_PARAMETER_BYTES {
             return error(
                 0,

@@ -54,6 +54,7 @@ impl Parser {
             }
         };
         let Some(element) = element else { return error(line, format!("variable `{name}` has no type")) };
+        // An array of no elements is one whose size is not given.
         let mut bytes = Some(element);
         while self.accept('[') {
             let extent = if self.is(']') { None } else { Some(self.integer()?) };
@@ -61,7 +62,7 @@ impl Parser {
                 None => None,
                 Some((element, extent)) => match u64::try_from(extent).ok().and_then(|n| element.checked_mul(n)) {
                     None => return error(line, format!("an array of {extent} elements")),
-                    total => total,
+                    total => total.filter(|total| *total > 0),
                 },
             };
             self.expect(']')?;
@@ -72,6 +73,9 @@ impl Parser {
         }
         if let Some(bytes) = bytes.filter(|bytes| init.len() as u64 > *bytes) {
             return error(line, format!("{} bytes initialise `{name}`, which has {bytes}", init.len()));
+        }
+        if listed == Listed::OfKernel && bytes.is_none() {
+            return error(line, format!("parameter `{name}` of a kernel has no size"));
         }
         if listed == Listed::No {
             self.expect(';')?;

@@ -131,6 +131,7 @@ fn warps_of_a_warpgroup_set_their_registers_alike() {
         &["registers set to 48 by warp 4, and to 40 by warp 5 of the same warpgroup"],
     );
     convicted(384, &only(9, &dec(40), ""), 288, &["by warp 9 once, and by warp 8 of the same warpgroup never"]);
+    convicted(384, &only(8, "", &dec(40)), 288, &["by warp 9 once, and by warp 8 of the same warpgroup never"]);
     let twice = format!("{}\n{}", dec(48), dec(40));
     convicted(256, &only(7, &dec(40), &twice), 128, &["by warp 4 2 times, and by warp 7 of the same warpgroup once"]);
     // Another warpgroup may do otherwise, or nothing.

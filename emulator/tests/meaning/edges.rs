@@ -346,6 +346,13 @@ fn a_value_that_chooses_a_branch_has_been_looked_at() {
     for look in looks {
         run(look).unwrap_or_else(|fault| panic!("{look}: {fault}"));
     }
+    // One that goes nowhere surprises nobody, whatever is computed from it.
+    for (look, right) in
+        [("", true), ("add.u32 %r3, %r2, 1;\nmul.lo.u32 %r4, %r3, %r2;", true), ("add.u32 %r7, %r2, 1;", false)]
+    {
+        let text = body(look).replace("[%out+4], %r2", "[%out+4], %r7").replacen("setp", "mov.u32 %r7, 3;\nsetp", 1);
+        assert_eq!(kernel(33, &text).run().is_ok(), right, "{look}");
+    }
 }
 
 #[test]

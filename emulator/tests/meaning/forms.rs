@@ -155,6 +155,9 @@ fn what_is_flushed_is_zero_where_it_is_compared() {
         ("mov.pred %p2, %p15;\nmov.pred %p1, !%p15;", 0),
         ("mov.pred %p1, %p15;", 1),
         ("cvt.f32.f32 %f2, 0f00000001;\nmov.b32 %r2, %f2;\nsetp.eq.u32 %p1, %r2, 1;", 1),
+        // The very bits, whatever number they are.
+        ("cvt.f32.f32 %f2, 0fFF800001;\nmov.b32 %r2, %f2;\nsetp.eq.u32 %p1, %r2, 0xFF800001;", 1),
+        ("cvt.f64.f64 %e2, 0dFFF0000000000001;\nmov.b64 %d2, %e2;\nsetp.eq.u64 %p1, %d2, 0xFFF0000000000001;", 1),
         ("cvt.f64.f64 %e2, 0dBFF8000000000001;\nmov.b64 %d2, %e2;\nsetp.eq.u64 %p1, %d2, 0xBFF8000000000001;", 1),
     ] {
         let body = format!(

@@ -31,6 +31,10 @@ fn a_release_of_one_place_leaves_that_of_another_as_it_was() {
         st.relaxed.gpu.global.u32 [FLAG64], %r7;";
     assert!(!is_race(&by_blocks(&[writer, READER]), "the later write hands on the release of its place"));
     assert!(!is_race(&by_blocks(&[writer, &READER.replace("64", "72")]), "the other place"));
+    // Of two releases of one place, the later one is handed on.
+    let twice = "st.release.gpu.global.u32 [FLAG64], %r1;\nst.global.u32 [%out], %r7;\nst.release.gpu.global.u32 [FLAG64], %r1;\n\
+        st.relaxed.gpu.global.u32 [FLAG64], %r7;";
+    assert!(!is_race(&by_blocks(&[twice, READER]), "released twice"));
     // The same for the threads of a block.
     let near = "st.global.u32 [%out], %r7;\nst.release.cta.global.u32 [FLAG64], %r1;\nst.relaxed.cta.global.u32 [FLAG64], %r7;";
     assert!(!is_race(&by_warps(&[near, &READER.replace(".gpu", ".cta")]), near));
@@ -51,17 +55,17 @@ fn every_counter_of_a_blocks_row_hands_on_its_part() {
 
 #[test]
 fn lanes_that_meet_learn_from_each_other_alone() {
-    // Lane 0 of the second block has acquired the message; lanes 1 and 2 meet, with it or without.
-    for (mask, race) in [(7, false), (6, true)] {
+    // A lane of the second block has acquired the message; lanes 1 and 2 meet, with it or without.
+    for (lane, mask, race) in [(0, 7, false), (0, 6, true), (31, 0x8000_0006u32, false), (31, 6, true), (31, 7, true)] {
         let body = format!(
             "mov.u32 %r1, 1;\nmov.u32 %r7, 7;\nmov.u32 %r20, {mask};\nsetp.ne.u32 %p1, %block, 0;\n@%p1 bra READ;\nsetp.eq.u32 %p2, %t, 5;\n\
              @%p2 st.global.u32 [%out], %r7;\n@%p2 st.release.gpu.global.u32 [%out+64], %r1;\nbra END;\n\
-             READ: setp.eq.u32 %p2, %t, 0;\n@%p2 ld.acquire.gpu.global.u32 %r2, [%out+64];\nshr.u32 %r21, %r20, %t;\nand.b32 %r21, %r21, 1;\n\
+             READ: setp.eq.u32 %p2, %t, {lane};\n@%p2 ld.acquire.gpu.global.u32 %r2, [%out+64];\nshr.u32 %r21, %r20, %t;\nand.b32 %r21, %r21, 1;\n\
              setp.eq.u32 %p3, %r21, 0;\n@%p3 bra END;\nbar.warp.sync %r20;\nsetp.eq.u32 %p2, %t, 2;\n@!%p2 bra END;\n\
              ld.global.u32 %r3, [%out];\nst.global.u32 [%out+128], %r3;\nEND:"
         );
         let kernel = Kernel { zeros: 4096, ..Kernel::new(0, &body).launch(Launch::new(2, 32)) };
-        assert_eq!(is_race(&kernel, &body), race, "lanes {mask:#b} meet");
+        assert_eq!(is_race(&kernel, &body), race, "lane {lane}, lanes {mask:#b} meet");
     }
 }
 

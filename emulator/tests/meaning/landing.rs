@@ -154,3 +154,42 @@ fn copies_of_a_part_may_come_from_another_buffer() {
     let wanted: Vec<u32> = (0..32).map(|t| if t < 16 { 0 } else { 100 + 4 * (t - 16) }).collect();
     assert_eq!(outcome.words(544)[512..], wanted);
 }
+
+#[test]
+fn a_copy_within_shared_memory_begins_at_a_multiple_of_sixteen() {
+    // Words 256 to 319 of the tile have their numbers; eight of them go, or are added, to words 512 and so on, which are 1000.
+    let body = |copy: &str, from: u32, to: u32| {
+        let set: String = (0..16)
+            .map(|n| {
+                let at = 1024 + 16 * n;
+                let words: String = (0..4).map(|k| format!("mov.u32 %r{}, {};\n", 10 + k, at / 4 + k)).collect();
+                format!("{words}st.shared.v4.u32 [%r1+{at}], {{%r10, %r11, %r12, %r13}};\n")
+            })
+            .collect();
+        let begun: String = (0..10).map(|n| format!("st.shared.u32 [%r1+{}], %r3;\n", 2048 + 4 * n)).collect();
+        let loaded: String = (0..10)
+            .map(|n| format!("ld.shared.u32 %r9, [%r1+{}];\nst.global.u32 [%out+{}], %r9;\n", 2048 + 4 * n, 4 * n))
+            .collect();
+        format!(
+            "mov.u32 %r1, tile;\nmov.u32 %r3, 1;\nmbarrier.init.shared.b64 [%r1], %r3;\nmov.u32 %r3, 1000;\n{set}{begun}fence.mbarrier_init.release.cluster;\n\
+             fence.proxy.async;\nmbarrier.arrive.expect_tx.shared.b64 %d1, [%r1], 32;\nadd.u32 %r2, %r1, {};\nadd.u32 %r4, %r1, {};\n\
+             {copy} [%r2], [%r4], 32, [%r1];\nW: mbarrier.try_wait.shared.b64 %p1, [%r1], %d1;\n@!%p1 bra W;\n{loaded}",
+            2048 + to,
+            1024 + from
+        )
+    };
+    let copies = [
+        ("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", 0),
+        ("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32", 1000),
+    ];
+    for (copy, before) in copies {
+        for from in (0..=160).step_by(16) {
+            let words = Kernel::new(1, &body(copy, from, 0)).words(10);
+            let wanted: Vec<u32> = (0..10).map(|n| if n < 8 { before + 256 + from / 4 + n } else { 1000 }).collect();
+            assert_eq!(words, wanted, "{copy} {from}");
+        }
+        for (from, to) in [(4, 0), (8, 0), (24, 0), (0, 8), (0, 4), (16, 24), (18, 0), (36, 0)] {
+            assert_eq!(Kernel::new(1, &body(copy, from, to)).fault().kind, FaultKind::Misaligned, "{copy} {from} {to}");
+        }
+    }
+}

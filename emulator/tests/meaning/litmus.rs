@@ -390,6 +390,7 @@ fn a_race_of_two_blocks_says_what_would_order_them() {
             ("@%p1 st.release.gpu.global.u32 [%out+64], %r1;", relaxed, told),
             ("@%p2 fence.acq_rel.gpu;\nFLAG", acquire, release),
             ("@%p3 fence.acq_rel.gpu;\nFLAG", acquire, release),
+            ("@%p2 st.release.gpu.global.u32 [%out+64], %r1;", relaxed, release),
             ("@%p1 st.release.gpu.global.u32 [%out+512], %r1;", acquire, everything),
             ("@%p1 st.release.cta.global.u32 [%out+512], %r1;", acquire, scope),
             ("@%p2 st.release.gpu.global.u32 [%out+512], %r1;", acquire, release),

@@ -36,9 +36,22 @@ fn a_product_of_quads_is_rounded_after_each_step() {
     assert_eq!(f32::from_bits(sum(hopper, [ones, ones], c, false)), 134_217_728.0);
     let twos = [0x4000; 4];
     assert_eq!(f32::from_bits(sum(hopper, [twos, twos], c, false)), 134_217_744.0);
+    // Nothing at all, which leaves C as it is: the least number, and zero without its sign.
+    for (c, wanted) in [(0, 0), (1, 1), (0x8000_0000, 0), (0x8000_0001, 0x8000_0001)] {
+        assert_eq!(sum(hopper, [[0; 4], ones], c, false), wanted, "{c:#x}");
+    }
     // In halves: 1 and four times 2^-12, which only together are as much as the last place.
     let tiny = [0x0c00; 4];
     assert_eq!(sum(hopper, [tiny, ones], 0x3c00_3c00, true), 0x3c01_3c01);
+}
+
+#[test]
+fn a_product_of_quads_counts_its_operations() {
+    // Four products of 8 by 8 by 4 in a warp, two operations for each term.
+    let body = "mov.u32 %r1, 0;\nmov.f32 %f1, 0f00000000;\nmma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f10, %f11, %f12, %f13, %f14, %f15, %f16, %f17}, \
+        {%r1, %r1}, {%r1, %r1}, {%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1};";
+    let total = Kernel::new(64, body).run().expect("it is right").report.total;
+    assert_eq!((total.flops_f32, total.flops_f64), (2 * 4 * 8 * 8 * 4 * 2, 0));
 }
 
 #[test]

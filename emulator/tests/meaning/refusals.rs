@@ -23,6 +23,10 @@ fn a_table_has_places_up_to_its_limit() {
             ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<4>;\nT: .branchtargets {list};\nmov.u32 %r1, 1;\nbrx.idx %r1, T;\nA: ret;\n}}\n"
         )
     };
+    // Something else is wrong behind it, which is seen sooner than the kernel is whole.
+    let most = text(1 << 18).replace("A: ret;", "A: add.u32 %r1, _, %r1;");
+    let error = Module::parse(&most).and_then(|module| module.kernel("k").map(drop)).expect_err("`_` is no source");
+    assert!(error.message.contains("must be a register of type .u32"), "{}", error.message);
     let error =
         Module::parse(&text((1 << 18) + 1)).and_then(|module| module.kernel("k").map(drop)).expect_err("too many");
     assert!(error.message.contains("`T` has 262145 targets, of at most 262144"), "{}", error.message);
@@ -47,6 +51,10 @@ fn what_no_source_is_is_refused() {
         ("mov.pred %p1, !%p2;", "mov.pred %p1, !_;", "must be a register of type .pred"),
         ("mov.pred %p1, !%p2;", "mov.u32 %r1, !%p2;", "must be"),
         ("mov.b64 {%r1, _}, %d1;", "mov.b64 {%r1, _}, _;", "must be a register of type .b64"),
+        ("mov.b32 {%h1, %h2}, %r1;", "mov.u32 {%h1, %h2}, %r1;", "must be a register of type .u32"),
+        ("mov.b32 %r1, {%h1, %h2};", "mov.s32 %r1, {%h1, %h2};", "must be a register of type .s32"),
+        ("mov.b64 {%r1, %r2}, %d1;", "mov.u64 {%r1, %r2}, %d1;", "must be a register of type .u64"),
+        ("mov.b64 {%r1, %r2}, %d1;", "mov.b64 {%r1, %r2}, {%r3, %r4};", "must be a register of type .b64"),
         ("cvta.to.global.u64 %d1, %d2;", "cvta.to.global.u64 %d1, _;", "names `_`, which is no variable in .global"),
         ("ld.global.u32 %r1, [%d1];", "ld.global.u32 %r1, [f];", "names `f`, which lies in another space"),
         ("bar.sync 1, 0;", "bar.sync 1, -32;", "is for -32 threads"),
@@ -63,7 +71,7 @@ fn what_no_source_is_is_refused() {
         ("call (z), f, (x, y);", "call (z), f, (x, x);", "argument 2 of the `call` of `f`"),
         ("call (z), f, (x, y);", "call (z), f, (y, y);", "argument 1 of the `call` of `f`"),
         ("call (z), f, (x, y);", "call (w), f, (x, y);", "argument 3 of the `call` of `f`"),
-        ("call (z), f, (5, y);", "call (5), f, (x, y);", ""),
+        ("call (z), f, (5, y);", "call (5), f, (x, y);", "argument 3 of the `call` of `f` is neither a register nor"),
         ("call (z), vprintf, (y, w);", "call (z), vprintf, (x, w);", "argument 1 of the `call` of `vprintf`"),
         ("call (z), vprintf, (y, w);", "call (y), vprintf, (y, w);", "argument 3 of the `call` of `vprintf`"),
         ("T: .branchtargets A;\nA:", "T: .branchtargets A;\nT: .branchtargets A;\nA:", "twice"),
@@ -71,6 +79,72 @@ fn what_no_source_is_is_refused() {
         assert_eq!(parse(right), Ok(()), "`{right}`");
         let Err((_, message)) = parse(wrong) else { panic!("`{wrong}` is wrong") };
         assert!(message.contains(why), "`{wrong}`: {message}");
+    }
+}
+
+#[test]
+fn a_product_of_a_warpgroup_says_of_each_matrix_which_way_it_lies() {
+    let parse = |kind: &str, operands: &str| {
+        let text = format!(
+            ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<9>; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %d<9>;\n\
+             wgmma.mma_async.sync.aligned.m64n8k{kind} {{%f0, %f1, %f2, %f3}}, {operands};\nret;\n}}\n"
+        );
+        Module::parse(&text).and_then(|module| module.kernel("k").map(drop)).map_err(|error| error.message)
+    };
+    let (sums, halves, bytes) = ("{%r0, %r1, %r2, %r3}", "16.f32.bf16.bf16", "32.f32.e4m3.e4m3");
+    for (kind, a, flags, right) in [
+        (halves, sums, "1, 1, 0", true),
+        (halves, sums, "-1, 1, 1", true),
+        (halves, sums, "1, 1, 2", false),
+        (halves, sums, "1, 1, -1", false),
+        (halves, sums, "1, 0, 1", false),
+        (halves, sums, "2, 1, 1", false),
+        (halves, "%d0", "1, -1, 0, 1", true),
+        (halves, "%d0", "1, 1, 1, 0", true),
+        (halves, "%d0", "1, 1, 2, 0", false),
+        (halves, "%d0", "1, 1, 0, 2", false),
+        (halves, "{%r0, _, %r2, %r3}", "1, 1, 0", false),
+        (halves, "{%r0, %r1, %r2, %d3}", "1, 1, 0", false),
+        (bytes, sums, "1, -1", true),
+        (bytes, "%d0", "-1, 1", true),
+        (bytes, "%d0", "0, 1", false),
+    ] {
+        let outcome = parse(kind, &format!("{a}, %d1, %p1, {flags}"));
+        assert_eq!(outcome.is_ok(), right, "{kind} {a} {flags}: {outcome:?}");
+    }
+}
+
+#[test]
+fn what_has_no_elements_has_no_size() {
+    let parse = |outside: &str, parameters: &str, within: &str| {
+        let text = format!(
+            ".version 8.6\n.target sm_90\n.address_size 64\n{outside}\n.visible .entry k({parameters})\n{{\n.reg .b32 %r<9>;\n{within}\nret;\n}}\n"
+        );
+        Module::parse(&text).and_then(|module| module.kernel("k").map(drop)).map_err(|error| error.message)
+    };
+    for right in [
+        [".shared .b8 e[1];", "", "mov.u32 %r1, e;"],
+        [".extern .shared .b8 e[0];", "", "mov.u32 %r1, e;"],
+        [".extern .shared .b8 e[];", "", "mov.u32 %r1, e;"],
+        ["", ".param .b8 a[1], .param .b32 b", "ld.param.u32 %r1, [b];"],
+        [".func f(.param .b32 q, .param .b8 a[]) { ret; }", "", ""],
+        [".func f(.param .b8 a[0]) { ret; }", "", ""],
+    ] {
+        let [outside, parameters, within] = right;
+        assert_eq!(parse(outside, parameters, within), Ok(()), "{right:?}");
+    }
+    for wrong in [
+        [".shared .b8 e[0];", "", "mov.u32 %r1, e;"],
+        [".shared .b8 e[];", "", "mov.u32 %r1, e;"],
+        ["", "", ".shared .b8 e[0];"],
+        ["", "", ".local .b32 e[2][0];"],
+        ["", ".param .b8 a[]", ""],
+        ["", ".param .b32 b, .param .b8 a[0]", ""],
+        ["", ".param .b8 a[0], .param .b32 b", ""],
+    ] {
+        let [outside, parameters, within] = wrong;
+        let message = parse(outside, parameters, within).expect_err(outside);
+        assert!(message.contains("has no size"), "{wrong:?}: {message}");
     }
 }
 

@@ -248,3 +248,14 @@ fn a_signed_byte_fills_a_register_of_sixteen_bits_and_no_more() {
         assert_eq!(Kernel::new(1, &body).words(2), [wanted, wanted], "{kind}");
     }
 }
+
+#[test]
+fn a_block_alone_is_the_whole_of_its_cluster() {
+    // No launch names a cluster: the block's own addresses are of rank 0, and there is no other.
+    let body = "mov.u32 %r1, tile;\nmapa.shared::cluster.u32 %r2, %r1, 0;\ngetctarank.shared::cluster.u32 %r3, %r2;\ncvt.u64.u32 %d1, %r1;\ncvta.shared.u64 %d1, %d1;\n\
+        getctarank.u64 %r4, %d1;\nmapa.u64 %d2, %d1, 0;\nsub.u64 %d2, %d2, %d1;\ncvt.u32.u64 %r5, %d2;\nsub.u32 %r2, %r2, %r1;\n\
+        st.global.v4.u32 [%out], {%r2, %r3, %r4, %r5};";
+    assert_eq!(Kernel::new(1, body).words(4), [0; 4]);
+    let fault = Kernel::new(1, &body.replace("%r1, 0;", "%r1, 1;")).fault();
+    assert!(fault.message.contains("to block rank 1, and the cluster has 1 block"), "{fault}");
+}

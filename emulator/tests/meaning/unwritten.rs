@@ -389,3 +389,49 @@ fn a_conversion_moves_what_is_unwritten_and_no_more() {
     assert!(matches!(narrowed, Bytes(bytes) if bytes != 0), "{narrowed:?}");
     assert_eq!(becomes("mov.b32 %f1, %r10;\nadd.rz.f32 %f2, %f1, %f1;\nmov.b32 %r0, %f2;", false), Computed);
 }
+
+#[test]
+fn an_instruction_reads_no_register_that_it_does_not_name() {
+    for instruction in [
+        "cvt.pack.sat.u16.s32 %r3, %r1, %r2;",
+        "cvt.pack.sat.s8.s32.b32 %r3, %r1, %r2, %r2;",
+        "cvt.rn.f16x2.f32 %r3, %f1, %f2;",
+        "cvt.rna.tf32.f32 %r3, %f1;",
+        "bfind.u32 %r3, %r1;",
+        "brev.b32 %r3, %r1;",
+        "clz.b32 %r3, %r1;",
+        "popc.b64 %r3, %d1;",
+        "sad.s32 %r3, %r1, %r2, %r1;",
+        "mul24.lo.u32 %r3, %r1, %r2;",
+        "bfi.b32 %r3, %r1, %r2, 3, 4;",
+        "bfe.s32 %r3, %r1, 3, 4;",
+        "lop3.b32 %r3, %r1, %r2, %r1, 0x96;",
+        "dp4a.u32.u32 %r3, %r1, %r2, %r1;",
+        "dp2a.lo.s32.s32 %r3, %r1, %r2, %r1;",
+        "fma.rn.f16x2 %r3, %r1, %r2, %r1;",
+        "add.f16x2 %r3, %r1, %r2;",
+        "neg.f16x2 %r3, %r1;",
+        "tanh.approx.f32 %f3, %f1;\nmov.b32 %r3, %f3;",
+        "sqrt.rn.f32 %f3, %f1;\nmov.b32 %r3, %f3;",
+        "copysign.f32 %f3, %f1, %f2;\nmov.b32 %r3, %f3;",
+        "testp.finite.f32 %p1, %f1;\nselp.u32 %r3, 1, 0, %p1;",
+        "slct.u32.s32 %r3, %r1, %r2, %r1;",
+        "set.lt.u32.f32 %r3, %f1, %f2;",
+        "setp.lt.and.u32 %p2|%p3, %r1, %r2, %p1;\nselp.u32 %r3, 1, 0, %p3;",
+        "fns.b32 %r3, %r1, %r2, 1;",
+        "szext.wrap.u32 %r3, %r1, %r2;",
+        "bmsk.clamp.b32 %r3, %r1, %r2;",
+        "shf.l.wrap.b32 %r3, %r1, %r2, %r1;",
+        "prmt.b32.f4e %r3, %r1, %r2, %r1;",
+    ] {
+        // Those that come first in their files, and one of each that comes last, nobody set.
+        let body = format!(
+            "mov.u32 %r1, 9;\nmov.u32 %r2, 5;\nmov.f32 %f1, 0f3F800000;\nmov.f32 %f2, 0f40000000;\nmov.u64 %d1, 77;\nsetp.eq.u32 %p1, %t, 0;\n\
+             {instruction}\nst.global.u32 [%out], %r3;\nmov.u32 %r103, %r102;\nmov.u64 %d103, %d102;"
+        );
+        let kernel = Kernel::new(1, &body);
+        let first = "mov.u32 %r101, %r100;\nmov.u64 %d101, %d100;\nmov.pred %p15, %p14;\nld.param.u64 %in, [a];";
+        let text = kernel.text.replacen("ld.param.u64 %in, [a];", first, 1);
+        Kernel { text, ..kernel }.run().map(drop).unwrap_or_else(|fault| panic!("{instruction}: {fault}"));
+    }
+}

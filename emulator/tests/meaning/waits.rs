@@ -469,3 +469,27 @@ fn who_ends_later_is_waited_for_no_more() {
         }
     }
 }
+
+#[test]
+fn a_barrier_that_was_complete_begins_with_nobody() {
+    // Of one number in turn: counts, waits, and reductions of other lanes.
+    let count =
+        |lanes: u32, register: u32| format!("setp.lt.u32 %p2, %t, {lanes};\nbar.red.popc.u32 %r{register}, 3, %p2;\n");
+    let body = count(41, 1)
+        + &count(7, 2)
+        + "bar.sync 3;\n"
+        + &count(64, 3)
+        + "bar.sync 3;\nbar.red.and.pred %p3, 3, %p2;\nselp.u32 %r4, 1, 0, %p3;\n"
+        + "mad.lo.u32 %r5, %r1, 100, %r2;\nmad.lo.u32 %r5, %r5, 100, %r3;\nmad.lo.u32 %r5, %r5, 10, %r4;\nmad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r5;";
+    assert_eq!(words(64, &body, 64), [4_107_641; 64]);
+    // Who waits elsewhere meanwhile goes on when that is complete.
+    let body = "setp.lt.u32 %p1, %t, 32;\nmov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nbar.sync 1;\nbar.sync 1;\nst.shared.u32 [%r101], %t;\n@%p1 bra FIRST;\n\
+        bar.sync 1, 64;\nbar.sync 1, 64;\nbra JOIN;\nFIRST: setp.lt.u32 %p2, %t, 16;\nbar.sync 1, 64;\nbar.sync 1, 64;\nJOIN: bar.sync 2;\nxor.b32 %r2, %t, 64;\n\
+        setp.lt.u32 %p3, %r2, 96;\nmov.u32 %r3, 7;\n@%p3 mad.lo.u32 %r102, %r2, 4, %r100;\n@%p3 ld.shared.u32 %r3, [%r102];\nmad.wide.u32 %d1, %t, 4, %out;\nst.global.u32 [%d1], %r3;";
+    let of_three = body.replace(
+        "bar.sync 1, 64;\nbar.sync 1, 64;\nbra JOIN;",
+        "setp.ge.u32 %p4, %t, 64;\n@%p4 bra JOIN;\nbar.sync 1, 64;\nbar.sync 1, 64;\nbra JOIN;",
+    );
+    let wanted: Vec<u32> = (0..96u32).map(|t| if t ^ 64 < 96 { t ^ 64 } else { 7 }).collect();
+    assert_eq!(words(96, &of_three, 96), wanted);
+}

@@ -84,3 +84,29 @@ fn roofs(svg: &mut Svg, x: &Axis, y: &Axis, flat: &[Option<(&str, f64)>], memory
         svg.text(x.at(at) + 8.0, y.at(at * memory) + 16.0, &text, "small", Anchor::Start);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::{Dtype, Shape};
+
+    fn drawn(dtype: Dtype, gflops: f64, of_peak: Option<f64>) -> String {
+        let shape = Shape { m: 4096, n: 4096, k: 4096 };
+        let mut row = Row::new("k".into(), String::new(), dtype, shape, Kind::Measured);
+        (row.intensity, row.gflops, row.of_peak) = (Some(80.0), Some(gflops), of_peak);
+        draw(&[&row], "on NVIDIA H200")
+    }
+
+    #[test]
+    fn types_of_tensor_cores_have_their_roof() {
+        assert!(drawn(Dtype::BF16, 400e3, None).contains(">peak 1070531 GFLOP/s<"));
+        assert!(drawn(Dtype::TF32, 200e3, None).contains(">peak 535265 GFLOP/s<"));
+        let f32 = drawn(Dtype::F32, 50e3, Some(50.0 / 66.908));
+        assert!(f32.contains(">peak 66908 GFLOP/s<") && !f32.contains("tensor cores"));
+        let outside = drawn(Dtype::F64, 20e3, Some(20.0 / 33.454));
+        assert!(outside.contains(">peak 33454 GFLOP/s<") && !outside.contains("tensor cores"));
+        let both = drawn(Dtype::F64, 58e3, Some(58.0 / 33.454));
+        assert!(both.contains(">peak outside the tensor cores 33454 GFLOP/s<"));
+        assert!(both.contains(">tensor cores 66908 GFLOP/s<"));
+    }
+}

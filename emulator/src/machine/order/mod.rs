@@ -132,7 +132,7 @@ fn cell_in(pages: &mut Pages, cell: u32) -> &mut Cell {
 }
 
 impl Clocks {
-    /// What a launch of the program in blocks of so many warps, and clusters of so many blocks that may meet, needs; nothing
+    /// What a launch of the program in blocks of so many warps, and clusters of so many blocks, needs; nothing
     /// where stamps will do. `thorough` asks for all of it.
     pub fn new(program: &Program, warps: u32, size: u32, thorough: bool) -> Option<Box<Clocks>> {
         let (shared, global) = (program.needs.shared || thorough, program.needs.global || thorough);

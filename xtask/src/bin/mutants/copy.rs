@@ -49,7 +49,7 @@ impl Copy {
     pub fn mutants(&self) -> Result<(Vec<Mutant>, usize)> {
         let (mut all, mut left_out) = (Vec::new(), 0);
         for (file, text) in &self.sources {
-            if self.is_test(file) {
+            if is_test(&self.sources, file) {
                 continue;
             }
             let (here, out) = mutants(file, text).with_context(|| format!("cannot read {file}"))?;
@@ -57,14 +57,6 @@ impl Copy {
             left_out += out;
         }
         Ok((all, left_out))
-    }
-
-    /// Whether a file is a module for tests only, as its parent says.
-    fn is_test(&self, file: &str) -> bool {
-        let Some((folder, name)) = file.rsplit_once('/') else { return false };
-        let declared = format!("#[cfg(test)]\nmod {};", name.trim_end_matches(".rs"));
-        let parents = [format!("{folder}/mod.rs"), format!("{folder}.rs")];
-        parents.iter().any(|parent| self.sources.get(parent).is_some_and(|text| text.contains(&declared)))
     }
 
     /// Writes the files with these mutants, by number, and returns where each came to stand.
@@ -93,6 +85,18 @@ impl Copy {
     }
 }
 
+/// Whether a file is a module for tests only, or lies within one, as its parents say.
+fn is_test(sources: &BTreeMap<String, String>, file: &str) -> bool {
+    let module = file.trim_end_matches(".rs").trim_end_matches("/mod");
+    let Some((folder, name)) = module.rsplit_once('/') else { return false };
+    let declared = format!("#[cfg(test)]\nmod {name};");
+    let parents = [format!("{folder}/mod.rs"), format!("{folder}.rs")];
+    parents
+        .iter()
+        .filter_map(|parent| sources.get(parent).map(|text| (parent, text)))
+        .any(|(parent, text)| text.contains(&declared) || is_test(sources, parent))
+}
+
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -101,4 +105,27 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         return Ok(());
     }
     fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_for_tests_are_told_from_code_wherever_they_lie() {
+        let declared = "mod code;\n#[cfg(test)]\nmod tests;\nmod testsuite;\n";
+        let parents =
+            ["a/mod.rs", "a/code.rs", "a/tests.rs", "a/tests/deep.rs", "a/other/mod.rs", "a/other/tests/mod.rs"];
+        let sources =
+            parents.map(|file| (file.to_string(), if file.contains("tests") { "mod deep;" } else { declared }));
+        let sources = sources.map(|(file, text)| (file, text.to_string())).into();
+        for file in
+            ["a/tests.rs", "a/code/tests.rs", "a/tests/deep.rs", "a/other/tests/mod.rs", "a/other/tests/deep.rs"]
+        {
+            assert!(is_test(&sources, file), "{file}");
+        }
+        for file in ["a/mod.rs", "a/code.rs", "a/testsuite.rs", "a/code/testsuite.rs", "a/other/mod.rs", "tests.rs"] {
+            assert!(!is_test(&sources, file), "{file}");
+        }
+    }
 }

@@ -1,7 +1,9 @@
 //! What is kept of a cell, and whom a later access is held against.
 
+use super::super::Place;
 use super::super::threads::Judge;
 use super::*;
+use crate::program::{Order, Scope};
 
 const ALL: u32 = u32::MAX;
 
@@ -235,4 +237,92 @@ fn all_writers_of_a_row_hand_on_and_each_block_has_its_own() {
         let fenced = cell.fenced(block, Force::Near).expect("somebody of the block fenced");
         assert_eq!([0, 1, 2].map(|warp| fenced.near.unknown(0, warp, ALL, 1) == 0), known, "block {block}");
     }
+}
+
+#[test]
+fn of_copies_that_combine_the_last_stands_for_its_instruction() {
+    let mut scene = Scene::new();
+    let mut combines = |(agent, lanes, at): (u32, u32, u32), time| {
+        let now = Access { force: Force::Cluster, lanes, ..plain(Kind::Atomic, agent, at) };
+        assert!(scene.clash(Access { warp: 0, ..now }).is_none(), "{at}: they do not race with each other");
+        scene.cell.keep_of_agent(now, time);
+    };
+    for (n, who) in [(64, 1, 0), (65, 1, 0), (64, 2, 0), (64, 1, 1), (64, 1, 0)].into_iter().enumerate() {
+        combines(who, n as u32 + 1);
+    }
+    let mut times: Vec<u32> = scene.cell.records().map(|record| record.time).collect();
+    times.sort_unstable();
+    assert_eq!(times, [2, 3, 4, 5], "another agent, lane or instruction is another one");
+    let mut scene = Scene::of(&[plain(Kind::Read, 0, 0)]);
+    scene.cell.keep_of_agent(plain(Kind::Atomic, 64, 0), 1);
+    assert_eq!(scene.cell.records().count(), 2, "a read stays");
+}
+
+#[test]
+fn what_is_handed_on_in_a_cluster_is_found_by_its_blocks_alone() {
+    let threads = Threads::new(3, (4, 2), &Past::default());
+    let handed = |warp| Handed { wide: None, cluster: Some(threads.past(warp, ALL)), near: None };
+    let mut cell = Cell::default();
+    for (block, warp) in [(3, 0), (7, 1), (2, 2)] {
+        cell.hand_on((block, 2), &handed(warp), &Scoped::default(), Force::Cluster);
+    }
+    let knows = |past: &Past, warp: u32| past.known.unknown(3, warp, ALL, 1) == 0;
+    for (block, wanted) in [(2, [true, false, true]), (3, [true, false, true]), (6, [false, true, false])] {
+        for force in [Force::Cluster, Force::Wide] {
+            let found = cell.found((block, 2), force).0.cluster.expect("somebody of the cluster handed on");
+            assert_eq!([0, 1, 2].map(|warp| knows(&found, warp)), wanted, "block {block}");
+        }
+        assert!(cell.found((block, 2), Force::Near).0.is_empty(), "who asks for the block's");
+    }
+    for block in [0, 1, 4, 5, 8] {
+        assert!(cell.found((block, 2), Force::Cluster).0.is_empty(), "block {block}");
+    }
+}
+
+#[test]
+fn two_strong_accesses_name_each_other_in_the_narrower_scope() {
+    let by = |block, force| Access { block, force, ..strong(Kind::Write, 0, 0) };
+    let forces = [Force::Weak, Force::Near, Force::Cluster, Force::Wide];
+    for (a, b) in forces.into_iter().flat_map(|a| forces.map(|b| (a, b))) {
+        for (other, least) in [(4, Force::Near), (5, Force::Cluster), (6, Force::Wide), (3, Force::Wide)] {
+            let mutual = by(4, a).is_mutual(&by(other, b), 2);
+            assert_eq!(mutual, a.min(b) >= least, "{a:?} of block 4, {b:?} of {other}");
+            assert!(!by(4, a).is_mutual(&Access { extent: 3, ..by(other, b) }, 2), "of another size");
+        }
+    }
+}
+
+#[test]
+fn writes_hand_on_in_their_scope_and_for_clusters_where_there_are_some() {
+    let place = Place { buffer: None, owner: 0, cell: 0 };
+    let scopes = [(Force::Near, Scope::Cta), (Force::Cluster, Scope::Cluster), (Force::Wide, Scope::Gpu)];
+    for size in [1, 2] {
+        for (force, _) in scopes {
+            let wanted = [force == Force::Wide, force >= Force::Cluster && size > 1, true];
+            let given = |handed: &Handed| [handed.wide.is_some(), handed.cluster.is_some(), handed.near.is_some()];
+            let mut threads = Threads::new(0, (1, size), &Past::default());
+            assert_eq!(given(&threads.handed(0, 3, place, force, true)), wanted, "a release, {force:?}");
+            assert_eq!(given(&threads.handed(0, 3, place, force, false)), wanted, "behind it, {force:?}");
+            assert!(threads.handed(0, 4, place, force, false).is_empty(), "by another lane");
+            for (fenced, scope) in scopes {
+                let mut threads = Threads::new(0, (1, size), &Past::default());
+                threads.fence(0, 1 << 3, Order::AcqRel, scope);
+                let least = fenced.min(force);
+                let wanted = [least == Force::Wide, least >= Force::Cluster && size > 1, true];
+                assert_eq!(given(&threads.handed(0, 3, place, force, false)), wanted, "{fenced:?}, {force:?}, {size}");
+                assert!(threads.handed(0, 4, place, force, false).is_empty(), "by another lane");
+            }
+        }
+    }
+}
+
+#[test]
+fn with_a_plain_read_that_is_forgotten_no_write_goes() {
+    let mut scene = Scene::of(&[strong(Kind::Write, 1, 0), strong(Kind::Read, 3, 1)]);
+    scene.meet(&[1, 2]);
+    scene.keep(plain(Kind::Read, 2, 2));
+    (4..51).for_each(|warp| scene.keep(strong(Kind::Read, warp, warp)));
+    assert_eq!(scene.kept().len(), 50);
+    scene.keep(strong(Kind::Read, 51, 51));
+    assert_eq!(scene.kept(), [0, 1].into_iter().chain(4..52).collect::<Vec<u32>>());
 }

@@ -1,0 +1,114 @@
+//! Thread blocks of a cluster that wait for each other: whatever one does for another, both get on.
+
+use emulator::{FaultKind, Launch, Schedule};
+
+use crate::run::Kernel;
+
+fn kernel(body: &str, launch: Launch) -> Kernel {
+    let input: Vec<u8> = (0..1024u32).flat_map(|n| (n + 500).to_le_bytes()).collect();
+    Kernel { zeros: 4096, ..Kernel::new(1, body).input(input) }.launch(launch)
+}
+
+const SYNC: &str = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
+
+/// `%r60` and `%r61` are the barriers `tile+64` and `tile+72` of the other block, `%r62` is its `tile+128`.
+fn peers(count: u32) -> String {
+    format!(
+        "mov.u32 %r70, 0;\nst.volatile.shared.u32 [tile+128], %r70;\nst.shared.u32 [tile+132], %r70;\nst.shared.u32 [tile+136], %r70;\nst.shared.u32 [tile+140], %r70;\n\
+         mov.u32 %r70, 12;\nst.shared.v4.u32 [tile+256], {{%r70, %r70, %r70, %r70}};\n\
+         mbarrier.init.shared.b64 [tile+64], {count};\nmbarrier.init.shared.b64 [tile+72], 1;\nfence.mbarrier_init.release.cluster;\nfence.proxy.async;\n\
+         xor.b32 %r71, %block, 1;\nmapa.shared::cluster.u32 %r60, tile, %r71;\nadd.u32 %r61, %r60, 72;\nadd.u32 %r62, %r60, 128;\nadd.u32 %r60, %r60, 64;\n"
+    )
+}
+
+fn wait(label: &str, place: &str) -> String {
+    format!(
+        "{label}: mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64 %p2, [{place}], 0;\n@!%p2 bra {label};\n"
+    )
+}
+
+#[test]
+fn what_a_block_does_for_its_peer_is_no_turn_in_vain() {
+    // Block 0 asks for a while, and then does something for block 1, which waits for it and answers.
+    let told = "mbarrier::complete_tx::bytes";
+    let expects = "mbarrier.arrive.expect_tx.shared.b64 %d1, [tile+64], 16;\n";
+    let expects_word = "mbarrier.arrive.expect_tx.shared.b64 %d1, [tile+64], 4;\n";
+    let full = wait("W", "tile+64");
+    let flag = "W: ld.volatile.shared.u32 %r1, [tile+128];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra W;\n".to_string();
+    let word = "W: ld.volatile.global.u32 %r1, [%out+64];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra W;\n".to_string();
+    let deeds = [
+        ("", "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r60];".to_string(), &full),
+        (expects, "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%r60], 16;".to_string(), &full),
+        (expects, format!("st.async.shared::cluster.{told}.v4.u32 [%r62], {{%r70, %r70, %r70, %r70}}, [%r60];"), &full),
+        (expects_word, format!("red.async.relaxed.cluster.shared::cluster.{told}.add.u32 [%r62], %r70, [%r60];"), &full),
+        (expects, format!("cp.async.bulk.shared::cluster.shared::cta.{told} [%r62], [tile+256], 16, [%r60];"), &full),
+        (expects, format!("cp.async.bulk.shared::cluster.global.{told} [%r62], [%in], 16, [%r60];"), &full),
+        (expects, format!("mov.u16 %h1, 2;\ncp.async.bulk.shared::cluster.global.{told}.multicast::cluster [tile+128], [%in], 16, [tile+64], %h1;"), &full),
+        ("", "st.volatile.shared::cluster.u32 [%r62], %r70;".to_string(), &flag),
+        ("", "red.relaxed.cluster.shared::cluster.add.u32 [%r62], %r70;".to_string(), &flag),
+        ("", "st.volatile.global.u32 [%out+64], %r70;".to_string(), &word),
+        ("", "red.global.add.u32 [%out+64], %r70;".to_string(), &word),
+        ("", "atom.global.exch.b32 %r1, [%out+64], %r70;".to_string(), &word),
+        ("", "cp.async.bulk.global.shared::cta.bulk_group [%out+64], [tile+256], 16;\ncp.async.bulk.commit_group;".to_string(), &word),
+        ("", "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%out+64], [tile+256], 16;\ncp.async.bulk.commit_group;".to_string(), &word),
+    ];
+    for (before, deed, waits) in deeds {
+        // So many looks end a turn, or do not.
+        for looks in [1, 16, 17, 18, 34] {
+            let body = format!(
+                "{}{before}{SYNC}mov.u32 %r3, 0;\nsetp.eq.u32 %p3, %block, 1;\n@%p3 bra SECOND;\n\
+                 L: mbarrier.test_wait.parity.shared.b64 %p2, [tile+72], 0;\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p2, %r3, {looks};\n@%p2 bra L;\n{deed}\n{}bra END;\n\
+                 SECOND: {waits}mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r61];\nEND: {SYNC}mov.u32 %r5, 7;\nmad.wide.u32 %d5, %block, 4, %out;\nst.global.u32 [%d5], %r5;",
+                peers(1),
+                wait("V", "tile+72")
+            );
+            for schedule in Schedule::ALL {
+                let launch = Launch::new(2, 1).cluster(2, 1, 1).schedule(schedule);
+                // (What a bulk store writes is not to be polled.)
+                let launch = launch.sanitize(!deed.contains("bulk_group") && !deed.contains("volatile.shared"));
+                assert_eq!(kernel(&body, launch).words(2), [7, 7], "{schedule}, {looks} looks: {deed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_has_waited_may_send_whatever_its_neighbours_know() {
+    // Thread 5 waits for the cluster before the others do, and sends at once.
+    let told = "mbarrier::complete_tx::bytes";
+    let sends = [
+        format!("st.async.shared::cluster.{told}.u32 [%r62], %r70, [%r60];"),
+        format!("red.async.relaxed.cluster.shared::cluster.{told}.add.u32 [%r62], %r70, [%r60];"),
+        "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%r60], 4;".to_string(),
+    ];
+    for thread in [0, 5, 31] {
+        for send in &sends {
+            let one = format!("setp.eq.u32 %p1, %t, {thread};\n");
+            let peers: String = peers(1)
+                .lines()
+                .map(|line| {
+                    match line.starts_with("mbarrier.init") || line.starts_with("fence") || line.starts_with("st.") {
+                        true => format!("@%p4 {line}\n"),
+                        false => format!("{line}\n"),
+                    }
+                })
+                .collect();
+            let body = |waits: &str| {
+                format!(
+                    "setp.eq.u32 %p4, %t, 9;\n{peers}@%p4 mbarrier.arrive.expect_tx.shared.b64 %d1, [tile+64], 4;\nbar.sync 0;\nbarrier.cluster.arrive;\n{one}@!%p1 bra REST;\n{waits}{send}\nbra JOIN;\n\
+                     REST: barrier.cluster.wait;\nJOIN: {}{SYNC}mov.u32 %r5, 7;\n@%p1 mad.wide.u32 %d5, %block, 4, %out;\n@%p1 st.global.u32 [%d5], %r5;",
+                    wait("W", "tile+64")
+                )
+            };
+            for schedule in Schedule::ALL {
+                let launch = Launch::new(2, 32).cluster(2, 1, 1).schedule(schedule);
+                assert_eq!(kernel(&body("barrier.cluster.wait;\n"), launch).words(2), [7, 7], "{schedule}: {send}");
+                // Who has not waited does not know whether the other has started.
+                let late = body("").replace("JOIN:", "JOIN: @%p1 barrier.cluster.wait;\n");
+                let fault = kernel(&late, launch).fault();
+                assert!(fault.kind == FaultKind::Race || fault.kind == FaultKind::Barrier, "{schedule}: {fault}");
+                assert_eq!(fault.site.thread.x, thread, "{schedule}: {fault}");
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Level 15: split-K in a cluster.
+
+use rung::{
+    Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Target, TensorBox, TensorSwizzle, Tile,
+    Types,
+};
+
+/// Tile sizes that are shipped, the default first.
+const TILES: &[&[u32]] = &[&[128, 256, 4, 2], &[64, 128, 8, 4], &[64, 64, 4, 8]];
+
+/// Sixteen products and the sum so far at once.
+const fn half(input: Element, output: Element) -> Types {
+    Types::usual(Dtype::of(input, Element::F32, output)).cut(16, 25, 24)
+}
+
+/// Elements of a step along K: 128 bytes.
+const BK: u32 = 64;
+
+/// The level: kernel, tile sizes, launch, and what is shipped compiled.
+pub static LEVEL: Level = Level {
+    number: 15,
+    name: "level15-cluster-split-k",
+    title: "split-K in a cluster",
+    idea: "the blocks of a cluster share out K, and add up their sums in each other's shared memory",
+    from: Some("level13-warp-specialization"),
+    path: "level15-cluster-split-k/kernel.cu",
+    source: include_str!("../kernel.cu"),
+    entry: "gemm_cluster_split",
+    variants: &[],
+    tiles: &[("BM", 128), ("BN", 256), ("STAGES", 4), ("PARTS", 2)],
+    types: &[half(Element::Bf16, Element::Bf16).shipping(TILES), half(Element::F16, Element::F16).shipping(TILES)],
+    shipped: &[],
+    space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[3, 4, 6, 8]), ("PARTS", &[2, 4, 8])],
+    ptx: &[
+        include_str!("../ptx/128x256x4x2-bf16.ptx"),
+        include_str!("../ptx/64x128x8x4-bf16.ptx"),
+        include_str!("../ptx/64x64x4x8-bf16.ptx"),
+        include_str!("../ptx/128x256x4x2-f16.ptx"),
+        include_str!("../ptx/64x128x8x4-f16.ptx"),
+        include_str!("../ptx/64x64x4x8-f16.ptx"),
+    ],
+    // ANCHOR: launch
+    launch: |shape, tiles| {
+        let [bm, bn, parts] = ["BM", "BN", "PARTS"].map(|name| tiles[name]);
+        LaunchShape {
+            grid: Dim3::xy(shape.n.div_ceil(bn).saturating_mul(shape.m.div_ceil(bm)).saturating_mul(parts), 1),
+            block: Dim3::xy((bm / 64 + 1) * 128, 1),
+            tile: Tile { m: bm, n: bn, k: BK },
+        }
+    },
+    // ANCHOR_END: launch
+    needs: Needs {
+        architecture: Target::only(90),
+        parameters: Parameter::MAPPED,
+        cluster: |tiles| Dim3::xy(tiles["PARTS"], 1),
+        decomposition: Decomposition::SplitK("PARTS"),
+        // ANCHOR: boxes
+        boxes: |c| {
+            let of = |rows| TensorBox { rows, columns: 64, swizzle: TensorSwizzle::B128 };
+            [of(c.tiles["BM"]), of(BK), of(64)]
+        },
+        // ANCHOR_END: boxes
+        shared: |c| {
+            let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
+            stages * ((bm + bn) * BK * 2 + 16)
+        },
+        ..Needs::USUAL
+    },
+};
