@@ -156,3 +156,22 @@ fn a_warp_multiplies_its_own_rows_whichever_way_they_lie() {
         }
     }
 }
+
+#[test]
+fn whether_a_product_is_added_somebody_has_to_say() {
+    // A in registers; the predicate comes from what nobody wrote.
+    let body = "mov.u32 %r1, 0x3c003c00;\nmov.u32 %r100, tile;\nsetp.lt.u32 %p1, %t, 16;\nmad.lo.u32 %r101, %t, 16, %r100;\n@%p1 st.shared.v4.u32 [%r101+2048], {%r1, %r1, %r1, %r1};\n\
+         fence.proxy.async;\nbar.sync 0;\nld.shared.u32 %r8, [tile+3000];\nsetp.ne.u32 %p3, %r8, 5;\n\
+         mov.f32 %f0, 0f00000000;\nmov.f32 %f1, %f0;\nmov.f32 %f2, %f0;\nmov.f32 %f3, %f0;\nwgmma.fence.sync.aligned;\n\
+         shr.u32 %r6, %r100, 4;\ncvt.u64.u32 %d1, %r6;\nadd.u64 %d3, %d1, 128;\nor.b64 %d3, %d3, 68720001024;\n\
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, {%r1, %r1, %r1, %r1}, %d3, %p3, 1, 1, 0;\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n\
+         add.f32 %f0, %f0, %f1;\ncvt.rzi.u32.f32 %r7, %f0;\nmad.wide.u32 %d4, %t, 4, %out;\nst.global.u32 [%d4], %r7;";
+    let kernel = Kernel { zeros: 4096, ..Kernel::new(128, body) };
+    let text = kernel.text.replacen(".target sm_90\n", ".target sm_90a\n", 1);
+    let written =
+        text.replacen("ld.shared.u32 %r8", "@%p1 st.shared.u32 [tile+3000], %r1;\nbar.sync 0;\nld.shared.u32 %r8", 1);
+    let fault = Kernel { text, ..kernel.clone() }.fault();
+    assert_eq!((fault.kind, fault.site.lane), (FaultKind::Uninitialised, 0), "{fault}");
+    assert!(fault.message.contains("tile (shared memory) at offset 3000, which nobody wrote"), "{fault}");
+    assert_eq!(Kernel { text: written, ..kernel }.words(128), [32; 128]);
+}
