@@ -160,7 +160,8 @@ fn whole_box(sheet: &mut Sheet, place: impl Fn(u32) -> u32) {
 
 /// The bits of a byte's place in a box.
 fn bits(sheet: &mut Sheet) {
-    let parts = [("10 to 12: row / 8", 3, "o"), ("7 to 9: row mod 8", 3, "b"), ("4 to 6: chunk", 3, "a"), ("0 to 3", 4, "n")];
+    let parts =
+        [("10 to 12: row / 8", 3, "o"), ("7 to 9: row mod 8", 3, "b"), ("4 to 6: chunk", 3, "a"), ("0 to 3", 4, "n")];
     let (y, side) = (456.0, 40.0);
     sheet.text((MARGIN, y - 18.0), "The bits of a byte's address in the box", "bold", Anchor::Start);
     let (mut x, mut bit) = (MARGIN, 13);
@@ -184,13 +185,8 @@ pub fn descriptors() -> Result<Sheet, Error> {
     let stage = Stage::filled()?;
     let [a, b] = stage.starts();
     // As in the kernel: 16 columns of A are 32 bytes further on, 16 rows of B 16 lines.
-    let of_a = MatrixDescriptor {
-        start: a + PRODUCT * 32,
-        leading: 16,
-        stride: LINES,
-        base: 0,
-        swizzle: Swizzle::Bytes128,
-    };
+    let of_a =
+        MatrixDescriptor { start: a + PRODUCT * 32, leading: 16, stride: LINES, base: 0, swizzle: Swizzle::Bytes128 };
     let of_b = MatrixDescriptor { start: b + PRODUCT * 16 * LINE, leading: BOX, ..of_a };
     let in_a: BTreeSet<u32> = (0..64).flat_map(|row| (0..2).map(move |c| of_a.chunk(Major::K, row, c))).collect();
     let in_b: BTreeSet<u32> = (0..16).flat_map(|k| (0..16).map(move |c| of_b.chunk(Major::Mn, k, c))).collect();
