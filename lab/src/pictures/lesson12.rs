@@ -136,7 +136,12 @@ fn panel(sheet: &mut Sheet, x: f64, name: &str, place: impl Fn(u32, u32) -> u32)
     let banks = Matrix { x, y: memory.area().bottom() + 14.0, rows: 1, columns: 8, side: SIDE };
     for (column, count) in met.into_iter().enumerate() {
         let area = banks.element(0, column as u32);
-        sheet.area(area, if count == 0 { "o" } else { if count == 1 { "C" } else { "X" } });
+        let class = match count {
+            0 => "o",
+            1 => "C",
+            _ => "X",
+        };
+        sheet.area(area, class);
         sheet.label(area, &count.to_string(), if count == 0 { "small" } else { "small bold white" });
     }
     let most = met.into_iter().max().unwrap_or_default();
