@@ -9,6 +9,7 @@ mod grid;
 mod lesson0;
 mod lesson10;
 mod lesson11;
+mod lesson12;
 mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
@@ -30,7 +31,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 17] = [
+const PICTURES: [Picture; 19] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -48,6 +49,8 @@ const PICTURES: [Picture; 17] = [
     ("lesson10-shares", lesson10::draw),
     ("lesson11-fragments", lesson11::fragments),
     ("lesson11-ldmatrix", lesson11::load_matrix),
+    ("lesson12-swizzle", lesson12::swizzle),
+    ("lesson12-descriptors", lesson12::descriptors),
 ];
 
 /// Every picture's path in the repository, and its text.
