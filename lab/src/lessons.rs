@@ -23,6 +23,8 @@ const BANDS: &str = "level8-rasterization";
 const SPLIT: &str = "level9-split-k";
 const STREAM: &str = "level10-stream-k";
 const TENSOR: &str = "level11-tensor-core";
+const GROUPS: &str = "level12-warpgroup";
+const SPECIALIZED: &str = "level13-warp-specialization";
 const VENDOR: &str = "cuBLAS";
 /// The square sizes of the lessons' tables.
 const SIZES: [u32; 4] = [128, 512, 1024, 4096];
@@ -62,7 +64,7 @@ fn first_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     ]
 }
 
-/// Of lessons 4 to 11.
+/// Of lessons 4 to 13.
 fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     let lines = |kernels: &[(&str, &str)]| -> Vec<Vec<String>> {
         kernels.iter().map(|(kernel, tiles)| rates(record, kernel, tiles)).collect()
@@ -94,6 +96,7 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
         file("lesson10", at_shapes(record, Dtype::F32, &rounds, &[of(BANDS), of(STREAM), of(VENDOR)].concat())),
         file("lesson10-waits", waits.table(&pairs(&[BANDS, STREAM], &["--size 3000", "--size 4096"]))),
         file("lesson11", on_tensor_cores(record)),
+        file("lesson13", in_bf16(record, &[GROUPS, SPECIALIZED])),
     ]
 }
 
@@ -104,6 +107,13 @@ fn on_tensor_cores(record: &Record) -> String {
         at_shapes(record, dtype, &ON_TENSOR_CORES.map(square), &[of(BANDS), of(TENSOR), of(VENDOR)].concat())
     };
     [Dtype::BF16, Dtype::TF32, Dtype::F64].map(table).join("\n")
+}
+
+/// These levels beside cuBLAS, in bf16.
+fn in_bf16(record: &Record, levels: &[&str]) -> String {
+    let of = |level: &&str| configurations(record, Dtype::BF16, level);
+    let kernels: Vec<(String, String)> = levels.iter().chain(&[VENDOR]).flat_map(of).collect();
+    at_shapes(record, Dtype::BF16, &ON_WARPGROUPS.map(square), &kernels)
 }
 
 /// What the record has of a level in these types: kernels and tile sizes, in its order. Of a level that is not measured yet, what it
@@ -157,6 +167,9 @@ const ROUNDS: [u32; 5] = [1024, 2048, 3000, 4096, 8192];
 
 /// Sizes from few tiles to many rounds.
 const ON_TENSOR_CORES: [u32; 5] = [256, 512, 1024, 4096, 8192];
+
+/// From few tiles to as many as power allows.
+const ON_WARPGROUPS: [u32; 5] = [512, 1024, 2048, 4096, 8192];
 
 fn square(size: u32) -> Shape {
     Shape { m: size, n: size, k: size }

@@ -39,7 +39,8 @@ pub fn draw() -> Result<Sheet, Error> {
         y = stage_row(&mut sheet, y, stage, &times, last);
     }
     y = workers(&mut sheet, y + 4.0, &times) + 18.0;
-    y = sheet.legend((MARGIN, y), "a", "the stage is being filled; below, the producer asks for the copies");
+    y = sheet.legend((MARGIN, y), "o", "the stage is empty");
+    y = sheet.legend((MARGIN, y), "a", "it is being filled; below, the producer asks for the copies");
     y = sheet.legend((MARGIN, y), "b", "it is full, and nobody reads it yet");
     y = sheet.legend((MARGIN, y), "c", "it is read; below, a warpgroup's products");
     y = sheet.legend((MARGIN, y), "x", "the producer waits for an empty stage");
