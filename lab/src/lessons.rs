@@ -24,6 +24,7 @@ const SPLIT: &str = "level9-split-k";
 const STREAM: &str = "level10-stream-k";
 const TENSOR: &str = "level11-tensor-core";
 const WARPGROUP: &str = "level12-warpgroup";
+const SPECIALIZED: &str = "level13-warp-specialization";
 const VENDOR: &str = "cuBLAS";
 /// The square sizes of the lessons' tables.
 const SIZES: [u32; 4] = [128, 512, 1024, 4096];
@@ -63,7 +64,7 @@ fn first_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     ]
 }
 
-/// Of lessons 4 to 12.
+/// Of lessons 4 to 13.
 fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     let lines = |kernels: &[(&str, &str)]| -> Vec<Vec<String>> {
         kernels.iter().map(|(kernel, tiles)| rates(record, kernel, tiles)).collect()
@@ -96,6 +97,7 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
         file("lesson10-waits", waits.table(&pairs(&[BANDS, STREAM], &["--size 3000", "--size 4096"]))),
         file("lesson11", on_tensor_cores(record)),
         file("lesson12", on_warpgroups(record, &[TENSOR, WARPGROUP, VENDOR])),
+        file("lesson13", on_warpgroups(record, &[WARPGROUP, SPECIALIZED, VENDOR])),
     ]
 }
 

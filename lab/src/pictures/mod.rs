@@ -10,6 +10,7 @@ mod lesson0;
 mod lesson10;
 mod lesson11;
 mod lesson12;
+mod lesson13;
 mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
@@ -31,7 +32,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 19] = [
+const PICTURES: [Picture; 20] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -51,6 +52,7 @@ const PICTURES: [Picture; 19] = [
     ("lesson11-ldmatrix", lesson11::load_matrix),
     ("lesson12-swizzle", lesson12::swizzle),
     ("lesson12-descriptors", lesson12::descriptors),
+    ("lesson13-ring", lesson13::draw),
 ];
 
 /// Every picture's path in the repository, and its text.
