@@ -285,8 +285,10 @@ fn a_copy_reads_its_source_until_it_has_landed() {
         // (Where the copy lands before the store, nothing tells the two apart from such as are in order.)
         assert_eq!(outcomes.iter().any(Result::is_err), at != 12 && at != 48, "at {at}");
         for fault in outcomes.into_iter().filter_map(Result::err) {
-            let said = "race on out at offset 16: copy by thread (5,0) at ";
-            assert!(fault.kind == FaultKind::Race && fault.message.starts_with(said), "at {at}: {fault}");
+            let of_copy = fault.message.contains("copy by thread (5,0) at ")
+                || fault.message.contains("bulk copy from there by thread (5,0) at ");
+            assert!(fault.kind == FaultKind::Race && of_copy, "at {at}: {fault}");
+            assert!(fault.message.starts_with("race on out at offset 16: "), "at {at}: {fault}");
         }
     }
 }
@@ -373,7 +375,8 @@ fn stores_of_two_blocks_to_one_place_are_a_race() {
                     Err(fault) => {
                         assert!(!right && fault.kind == FaultKind::Race, "{schedule}: {fault}\n{body}");
                         let combines = !other.is_empty() && body.contains("cp.reduce");
-                        assert!(!combines || fault.message.contains("atomic by "), "{schedule}: {fault}\n{body}");
+                        let said = ["atomic by ", "copy to there by "].iter().any(|who| fault.message.contains(who));
+                        assert!(!combines || said, "{schedule}: {fault}\n{body}");
                         assert!(body.contains("cp.reduce") || !fault.message.contains("atomic"), "{fault}");
                     }
                 }
