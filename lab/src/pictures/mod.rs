@@ -9,6 +9,7 @@ mod grid;
 mod lesson0;
 mod lesson10;
 mod lesson11;
+mod lesson14;
 mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
@@ -30,7 +31,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 17] = [
+const PICTURES: [Picture; 18] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -48,6 +49,7 @@ const PICTURES: [Picture; 17] = [
     ("lesson10-shares", lesson10::draw),
     ("lesson11-fragments", lesson11::fragments),
     ("lesson11-ldmatrix", lesson11::load_matrix),
+    ("lesson14-cluster", lesson14::draw),
 ];
 
 /// Every picture's path in the repository, and its text.
