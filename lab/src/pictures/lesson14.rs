@@ -80,7 +80,7 @@ fn copies() -> Result<Vec<Copy>, Error> {
     let of_b = (0..SIZES[1] / BOX).map(|n| (n / share, TILE_A + u64::from(n) * BOX_B, true));
     let expected: Vec<(u32, u64, bool)> = [(0, 0, false), (1, 0, false)].into_iter().chain(of_b).collect();
     if found != expected {
-        return Err(unlike("the blocks of a cluster fetch other boxes"));
+        return Err(unlike(&format!("the blocks of a cluster fetch other boxes: {found:?}")));
     }
     Ok(copies)
 }
