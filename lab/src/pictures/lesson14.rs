@@ -141,7 +141,7 @@ fn stage(sheet: &mut Sheet, copies: &[Copy], block: u32, top: f64) {
         let rows = copy.block * SIZES[0];
         let text = match copy.box_of_b() {
             Some(n) => format!("B{n}: {} KB", bytes / 1024),
-            None => format!("A, rows {rows} to {}: {} KB", rows + SIZES[0] - 1, bytes / 1024),
+            None => format!("A, row {rows} on: {} KB", bytes / 1024),
         };
         sheet.label(area, &text, copy.text());
     }
