@@ -1,8 +1,8 @@
 //! Level 15: split-K in a cluster.
 
 use rung::{
-    Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Target, TensorBox, TensorSwizzle, Tile,
-    Types,
+    Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Shape, Target, TensorBox, TensorSwizzle,
+    Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -63,6 +63,16 @@ pub static LEVEL: Level = Level {
         shared: |c| {
             let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
             stages * ((bm + bn) * BK * 2 + 16)
+        },
+        // The ring of every part goes round, twice and once and a bit.
+        awkward: |tiles, tile| {
+            let round = tiles["PARTS"] * tiles["STAGES"] * BK;
+            let shape = |m, n, k| Shape { m, n, k };
+            vec![
+                shape(tile.m, tile.n, 2 * round + 8),
+                shape(tile.m + 8, tile.n + 8, round + tiles["PARTS"] * BK + 8),
+                shape(7, 9, round + 65),
+            ]
         },
         ..Needs::USUAL
     },

@@ -193,9 +193,12 @@ impl Worker<'_> {
         length: u32,
         check: bool,
     ) -> Result<(), Box<Fault>> {
+        if length == 0 {
+            return Ok(());
+        }
         let (buffer, offset) = locate(source);
         let memory = &self.context.memory.buffers[buffer];
-        if memory.watch.is_none() || length == 0 {
+        if memory.watch.is_none() {
             return Ok(());
         }
         if !self.global_by_clocks() {
