@@ -44,6 +44,7 @@ fn what_a_block_does_for_its_peer_is_no_turn_in_vain() {
         (expects, format!("cp.async.bulk.shared::cluster.shared::cta.{told} [%r62], [tile+256], 16, [%r60];"), &full),
         (expects, format!("cp.async.bulk.shared::cluster.global.{told} [%r62], [%in], 16, [%r60];"), &full),
         (expects, format!("mov.u16 %h1, 2;\ncp.async.bulk.shared::cluster.global.{told}.multicast::cluster [tile+128], [%in], 16, [tile+64], %h1;"), &full),
+        (expects, format!("mov.u16 %h1, 2;\ncp.async.bulk.shared::cluster.global.{told}.multicast::cluster [tile+128], [%out+1024], 16, [tile+64], %h1;"), &full),
         ("", "st.volatile.shared::cluster.u32 [%r62], %r70;".to_string(), &flag),
         ("", "red.relaxed.cluster.shared::cluster.add.u32 [%r62], %r70;".to_string(), &flag),
         ("", "st.volatile.global.u32 [%out+64], %r70;".to_string(), &word),
@@ -136,6 +137,25 @@ fn a_thread_that_has_waited_may_send_whatever_its_neighbours_know() {
                 assert!(fault.kind == FaultKind::Race || fault.kind == FaultKind::Barrier, "{schedule}: {fault}");
                 assert_eq!(fault.site.thread.x, thread, "{schedule}: {fault}");
             }
+        }
+    }
+}
+
+#[test]
+fn blocks_that_ask_each_other_for_ever_are_found() {
+    // Each asks for a word of the other, by what might change it and does not.
+    let asks = [
+        "atom.shared::cluster.or.b32 %r1, [%r62], 0;",
+        "atom.shared::cluster.cas.b32 %r1, [%r62], 5, 6;",
+        "ld.volatile.shared::cluster.u32 %r1, [%r62];",
+    ];
+    for (ask, size) in asks.iter().flat_map(|ask| [2, 4].map(|size| (ask, size))) {
+        let body = format!("{}{SYNC}W: {ask}\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra W;\n{SYNC}", peers(1));
+        for schedule in Schedule::ALL {
+            let launch = Launch::new(size, 1).cluster(size, 1, 1).schedule(schedule).instruction_limit(3_000_000);
+            let fault = kernel(&body, launch).fault();
+            assert!(fault.kind == FaultKind::NoProgress, "{schedule}, {ask}: {fault}");
+            assert!(!fault.message.contains("executed more than"), "{schedule}, {ask}: {fault}");
         }
     }
 }
