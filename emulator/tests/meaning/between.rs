@@ -44,7 +44,7 @@ fn what_a_block_does_for_its_peer_is_no_turn_in_vain() {
         (expects, format!("cp.async.bulk.shared::cluster.shared::cta.{told} [%r62], [tile+256], 16, [%r60];"), &full),
         (expects, format!("cp.async.bulk.shared::cluster.global.{told} [%r62], [%in], 16, [%r60];"), &full),
         (expects, format!("mov.u16 %h1, 2;\ncp.async.bulk.shared::cluster.global.{told}.multicast::cluster [tile+128], [%in], 16, [tile+64], %h1;"), &full),
-        (expects, format!("mov.u16 %h1, 2;\ncp.async.bulk.shared::cluster.global.{told}.multicast::cluster [tile+128], [%out+1024], 16, [tile+64], %h1;"), &full),
+        (expects, format!("mov.u16 %h1, 3;\ncp.async.bulk.shared::cluster.global.{told}.multicast::cluster [tile+128], [%out+1024], 16, [tile+64], %h1;\n{}", wait("X", "tile+64")), &full),
         ("", "st.volatile.shared::cluster.u32 [%r62], %r70;".to_string(), &flag),
         ("", "red.relaxed.cluster.shared::cluster.add.u32 [%r62], %r70;".to_string(), &flag),
         ("", "st.volatile.global.u32 [%out+64], %r70;".to_string(), &word),
