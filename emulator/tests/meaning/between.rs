@@ -44,6 +44,7 @@ fn what_a_block_does_for_its_peer_is_no_turn_in_vain() {
         (expects, format!("cp.async.bulk.shared::cluster.shared::cta.{told} [%r62], [tile+256], 16, [%r60];"), &full),
         (expects, format!("cp.async.bulk.shared::cluster.global.{told} [%r62], [%in], 16, [%r60];"), &full),
         (expects, format!("mov.u16 %h1, 2;\ncp.async.bulk.shared::cluster.global.{told}.multicast::cluster [tile+128], [%in], 16, [tile+64], %h1;"), &full),
+        (expects, format!("mov.u16 %h1, 3;\ncp.async.bulk.shared::cluster.global.{told}.multicast::cluster [tile+128], [%out+1024], 16, [tile+64], %h1;\n{}", wait("X", "tile+64")), &full),
         ("", "st.volatile.shared::cluster.u32 [%r62], %r70;".to_string(), &flag),
         ("", "red.relaxed.cluster.shared::cluster.add.u32 [%r62], %r70;".to_string(), &flag),
         ("", "st.volatile.global.u32 [%out+64], %r70;".to_string(), &word),
@@ -79,8 +80,8 @@ fn what_a_block_does_for_its_peer_is_no_turn_in_vain() {
         }
     }
     for (before, deed, waits) in deeds {
-        // So many looks end a turn, or do not.
-        for looks in [1, 16, 17, 18, 34] {
+        // So many looks end a turn, or do not, or a close look.
+        for looks in [1, 16, 17, 18, 34, 4112, 4113, 4114] {
             let body = format!(
                 "{}{before}{SYNC}mov.u32 %r3, 0;\nsetp.eq.u32 %p3, %block, 1;\n@%p3 bra SECOND;\n\
                  L: mbarrier.test_wait.parity.shared.b64 %p2, [tile+72], 0;\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p2, %r3, {looks};\n@%p2 bra L;\n{deed}\n{}bra END;\n\
@@ -88,8 +89,8 @@ fn what_a_block_does_for_its_peer_is_no_turn_in_vain() {
                 peers(1),
                 wait("V", "tile+72")
             );
-            for schedule in Schedule::ALL {
-                let launch = Launch::new(2, 1).cluster(2, 1, 1).schedule(schedule);
+            for schedule in if looks < 4000 { &Schedule::ALL[..] } else { &[Schedule::FirstFirst] } {
+                let launch = Launch::new(2, 1).cluster(2, 1, 1).schedule(*schedule);
                 // (What a bulk store writes is not to be polled.)
                 let polled = deed.contains("bulk_group") && !deed.contains("+512") || deed.contains("volatile.shared");
                 let launch = launch.sanitize(!polled);
@@ -136,6 +137,49 @@ fn a_thread_that_has_waited_may_send_whatever_its_neighbours_know() {
                 assert!(fault.kind == FaultKind::Race || fault.kind == FaultKind::Barrier, "{schedule}: {fault}");
                 assert_eq!(fault.site.thread.x, thread, "{schedule}: {fault}");
             }
+        }
+    }
+}
+
+#[test]
+fn blocks_that_ask_each_other_for_ever_are_found() {
+    // Each asks for a word of the other, by what might change it and does not.
+    let asks = [
+        "atom.shared::cluster.or.b32 %r1, [%r62], 0;",
+        "atom.shared::cluster.cas.b32 %r1, [%r62], 5, 6;",
+        "ld.volatile.shared::cluster.u32 %r1, [%r62];",
+    ];
+    for (ask, size) in asks.iter().flat_map(|ask| [2, 4].map(|size| (ask, size))) {
+        let body = format!("{}{SYNC}W: {ask}\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra W;\n{SYNC}", peers(1));
+        for schedule in Schedule::ALL {
+            let launch = Launch::new(size, 1).cluster(size, 1, 1).schedule(schedule).instruction_limit(3_000_000);
+            let fault = kernel(&body, launch).fault();
+            assert!(fault.kind == FaultKind::NoProgress, "{schedule}, {ask}: {fault}");
+            assert!(!fault.message.contains("executed more than"), "{schedule}, {ask}: {fault}");
+        }
+    }
+}
+
+#[test]
+fn a_block_may_not_leave_while_any_lane_reads_its_memory() {
+    // Lanes of block 0 read there one after the other, at times of their own; the first of them is named.
+    for (first, second) in [(0, 5), (5, 0), (0, 31), (31, 1)] {
+        let read = |lane: u32| {
+            format!("setp.eq.u32 %p1, %t, {lane};\n@%p1 ld.shared::cluster.u32 %r1, [%r62];\nbar.warp.sync -1;\n")
+        };
+        let body = format!(
+            "setp.eq.u32 %p4, %t, 9;\nmov.u32 %r70, 0;\n@%p4 st.shared.u32 [tile+128], %r70;\nxor.b32 %r71, %block, 1;\nmapa.shared::cluster.u32 %r62, tile, %r71;\nadd.u32 %r62, %r62, 128;\n\
+             {SYNC}setp.eq.u32 %p3, %block, 1;\n@%p3 bra END;\n{}{}END:",
+            read(first),
+            read(second)
+        );
+        for schedule in Schedule::ALL {
+            let launch = Launch::new(2, 32).cluster(2, 1, 1).schedule(schedule);
+            let fault = kernel(&body, launch).fault();
+            assert_eq!(fault.kind, FaultKind::Race, "{schedule}: {fault}");
+            assert!(schedule != Schedule::FirstFirst || fault.site.thread.x == first, "{fault}");
+            let right = body.replace("END:", &format!("END: {SYNC}"));
+            assert!(kernel(&right, launch).run().is_ok(), "{schedule}");
         }
     }
 }

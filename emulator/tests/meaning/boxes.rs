@@ -90,6 +90,23 @@ fn a_row_is_stored_to_its_last_byte() {
 }
 
 #[test]
+fn a_row_is_loaded_to_its_last_byte() {
+    // Behind it come zeros.
+    for columns in 1..=32u8 {
+        let copy = by(
+            37,
+            "ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [tile+128];\nst.global.v4.u32 [%out+96], {%r1, %r2, %r3, %r4};",
+        );
+        for column in [0, 16] {
+            let body = format!("{FULL}{}{WAIT}{copy}", by(37, &load(128, column, 1)));
+            let bytes = run(&body, Launch::new(1, 64), columns.into(), 128).unwrap_or_else(|fault| panic!("{fault}"));
+            let inside = |n: u8| if column as u8 + n < columns { 32 + column as u8 + n } else { 0 };
+            assert_eq!(bytes[96..112], (0..16).map(inside).collect::<Vec<u8>>(), "{columns} columns from {column} on");
+        }
+    }
+}
+
+#[test]
 fn a_box_is_of_what_was_written_before() {
     // Another block, or another thread, writes into the box or beside it; nothing orders the two, or a barrier does.
     let write = |thread: u32, at: u32| {

@@ -87,6 +87,8 @@ fn whoever_asks_for_copies_has_them_made() {
             assert!(bytes[64..80].iter().chain(&bytes[112..512]).chain(&bytes[528..]).all(|byte| *byte == 0));
             // Sectors 0 and 1 of `in`; of `out` 0, 2, 3 and 16.
             assert_eq!(outcome.report.footprint_bytes, 6 * 32);
+            let bulk = &outcome.report.total.bulk;
+            assert_eq!((bulk.loads, bulk.stores, bulk.bytes_read, bulk.bytes_written), (1, 2, 64, 96), "by sectors");
         }
     }
 }

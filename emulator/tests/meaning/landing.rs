@@ -193,3 +193,15 @@ fn a_copy_within_shared_memory_begins_at_a_multiple_of_sixteen() {
         }
     }
 }
+
+#[test]
+fn a_copy_may_ignore_its_source() {
+    // Odd lanes do: they read nothing, not even beyond the buffer.
+    let body = "mov.u32 %r100, tile;\nmad.lo.u32 %r100, %t, 16, %r100;\nand.b32 %r1, %t, 1;\nsetp.eq.u32 %p1, %r1, 1;\nmad.wide.u32 %d1, %t, 16, %in;\n\
+        @%p1 add.u64 %d1, %d1, 4096;\ncp.async.ca.shared.global [%r100], [%d1], 16, %p1;\ncp.async.wait_all;\n\
+        ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%r100];\nmad.wide.u32 %d3, %t, 16, %out;\nst.global.v4.u32 [%d3], {%r4, %r5, %r6, %r7};";
+    let input: Vec<u8> = (0..1024u32).flat_map(|n| (n * 0x0001_0101 + 0x1234_5601).to_le_bytes()).collect();
+    let words = kernel(32, body).input(input).words(128);
+    let wanted: Vec<u32> = (0..128).map(|n| if n / 4 % 2 == 1 { 0 } else { n * 0x0001_0101 + 0x1234_5601 }).collect();
+    assert_eq!(words, wanted);
+}

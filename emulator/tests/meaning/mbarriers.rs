@@ -354,3 +354,35 @@ fn a_read_while_a_copy_lands_is_found_when_somebody_asks() {
         assert_eq!(fault.kind, FaultKind::Race, "{schedule}: {fault}");
     }
 }
+
+#[test]
+fn a_copy_of_one_lane_lands_whatever_its_neighbours_wait_for() {
+    // Two lanes copy; the copies of one have landed, by its wait or by an arrival, before the other one waits.
+    for (first, second) in [(5, 0), (0, 5), (31, 0), (1, 31)] {
+        let copy = |lane: u32, and: &str| by(lane, &format!("cp.async.ca.shared.global [%r101], [%d1], 4;\n{and}"));
+        let noinc = "cp.async.mbarrier.arrive.noinc.shared.b64 [tile+2048];";
+        for (and, lands) in [
+            ("", by(first, "cp.async.wait_all;")),
+            (
+                noinc,
+                "bar.sync 0;\n".to_string()
+                    + &by(40, "mbarrier.test_wait.parity.shared.b64 %p2, [tile+2048], 0;")
+                    + "bar.sync 0;\n",
+            ),
+        ] {
+            let body = format!(
+                "mov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 4, %r100;\nmad.wide.u32 %d1, %t, 4, %in;\nmad.wide.u32 %d2, %t, 4, %out;\n{}bar.sync 0;\n{}{}{lands}{}",
+                by(1, "mbarrier.init.shared.b64 [tile+2048], 1;"),
+                copy(first, and),
+                copy(second, ""),
+                by(
+                    second,
+                    "cp.async.wait_all;\nld.shared.u32 %r1, [%r101];\nadd.u32 %r1, %r1, 1;\nst.global.u32 [%d2], %r1;"
+                ),
+            );
+            let input: Vec<u8> = (0..64u32).flat_map(|n| (n + 500).to_le_bytes()).collect();
+            let words = kernel(64, &body).input(input).words(64);
+            assert_eq!(words[second as usize], 501 + second, "{first}, {second}: {and}");
+        }
+    }
+}
