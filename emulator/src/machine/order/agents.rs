@@ -452,6 +452,38 @@ mod tests {
     }
 
     #[test]
+    fn what_is_in_order_is_kept_in_one() {
+        let mut scene = Scene::new(false);
+        let is_one = |scene: &mut Scene| line_in(scene.clocks.at(None).1, 1).cells().is_empty();
+        for round in 0..4 {
+            for (warp, first, kind) in [(0, 0, Kind::Write), (0, 16, Kind::Read), (1, 16, Kind::Read)] {
+                scene.meet();
+                assert_eq!((scene.row(warp, first, kind, round), is_one(&mut scene)), (None, true), "{round}, {warp}");
+            }
+            scene.clocks.proxy_fence(0, (1, u32::MAX), u32::MAX);
+            scene.meet();
+            for (agent, lane, kind) in
+                [(0, 5, Kind::Read), (0, 9, Kind::Read), (1, 3, Kind::Write), (1, 31, Kind::Read)]
+            {
+                let said = (scene.copy(agent, lane, kind, 10 + round), is_one(&mut scene));
+                assert_eq!(said, (None, true), "{round}, agent {agent}");
+                scene.wait(agent);
+                scene.meet();
+            }
+            // Behind its own reads, too, that nobody waits for in between.
+            for at in 20..23 {
+                assert_eq!((scene.copy(0, 7, Kind::Read, at), is_one(&mut scene)), (None, true), "{round}");
+            }
+            scene.wait(0);
+            scene.meet();
+        }
+        // Two agents that read at once are two records.
+        assert_eq!(scene.copy(0, 5, Kind::Read, 30), None);
+        assert_eq!(scene.copy(1, 5, Kind::Read, 31), None);
+        assert!(!is_one(&mut scene));
+    }
+
+    #[test]
     fn copies_and_rows_meet_by_lines_as_they_do_by_cells() {
         let mut state = 1_u32;
         let mut chance = move |n: u32| {
