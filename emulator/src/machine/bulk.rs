@@ -318,7 +318,7 @@ impl Worker<'_> {
                 self.watch_bytes((warp, to, lane), memory, first as usize, &bytes[part])?;
             }
         }
-        self.state.writes += 1;
+        self.state.wrote();
         let sectors = memory.touch(offset, length as usize);
         if (offset | bytes.len()).is_multiple_of(4) {
             for (n, word) in bytes.as_chunks::<4>().0.iter().enumerate() {

@@ -143,7 +143,7 @@ impl Worker<'_> {
             return self.store_elsewhere(warp, index, mask);
         }
         let (stamp, under_way) = (self.stamp(warp, access.at), self.epoch_under_way());
-        self.state.writes += 1;
+        self.state.wrote();
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
         count(&mut self.tally.shared[index as usize], pattern, mask);
         let shape = pattern.shape;

@@ -135,7 +135,7 @@ impl Worker<'_> {
         }
         let stamp = self.stamp(warp, access.at);
         self.mark_shared(at, BYTES, stamp.of_thread(stamp.thread() + lane as u32));
-        self.state.writes += 1;
+        self.state.wrote();
         Ok(())
     }
 

@@ -16,7 +16,7 @@ pub(super) fn allocate(program: &mut Program, counts: [u32; 3], presets: &[Vec<P
     let mut ranges = live_ranges(program, counts, &live_in);
     let alone = ranges[File::R as usize].iter_mut().zip(apart).filter(|(range, apart)| **apart && range.0 <= range.1);
     alone.for_each(|(range, _)| *range = (0, u32::MAX - 1));
-    let mut totals = [0; 3];
+    let mut totals: [u32; 3] = Default::default();
     let mut slots: [Vec<Slot>; 3] = Default::default();
     for file in 0..3 {
         let first = presets[file].len() as u32;

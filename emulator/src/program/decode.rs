@@ -101,7 +101,7 @@ impl<'a> Decoder<'a> {
             accesses: Vec::new(),
             extended: Vec::new(),
             items: Vec::new(),
-            counts: [0; 3],
+            counts: Default::default(),
             presets: [Vec::new(), Vec::new(), Vec::new()],
             module_places: HashMap::new(),
             labels: 0,
