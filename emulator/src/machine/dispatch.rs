@@ -64,10 +64,9 @@ pub(crate) fn trace_block(worker: &mut Worker) -> Result<Pause, Box<Fault>> {
 /// Runs a warp to where its turn ends, and notes what memory it reads and changes.
 pub(super) fn step_probed(worker: &mut Worker, warp: &mut Warp) -> Result<bool, Box<Fault>> {
     #[cfg(target_arch = "x86_64")]
-    match has_avx2() {
+    if has_avx2() {
         // SAFETY: the CPU has the instructions that the function is compiled for.
-        true => return unsafe { step_probed_avx2(worker, warp) },
-        false => {}
+        return unsafe { step_probed_avx2(worker, warp) };
     }
     worker.run_warp::<PROBED>(warp)
 }
@@ -81,10 +80,9 @@ fn step_probed_avx2(worker: &mut Worker, warp: &mut Warp) -> Result<bool, Box<Fa
 /// Multiplies the matrices of a warp.
 pub(super) fn multiply(warp: &mut Warp, extended: &Extended, multiply: Multiply, generation: Generation) {
     #[cfg(target_arch = "x86_64")]
-    match has_avx2() {
+    if has_avx2() {
         // SAFETY: the CPU has the instructions that the function is compiled for.
-        true => return unsafe { multiply_avx2(warp, extended, multiply, generation) },
-        false => {}
+        return unsafe { multiply_avx2(warp, extended, multiply, generation) };
     }
     warp.multiply(extended, multiply, generation);
 }
@@ -98,10 +96,9 @@ fn multiply_avx2(warp: &mut Warp, extended: &Extended, multiply: Multiply, gener
 /// Multiplies the matrices of a warpgroup.
 pub(super) fn multiply_group(warps: &mut [Box<Warp>], extended: &Extended, product: &Product) {
     #[cfg(target_arch = "x86_64")]
-    match has_avx2() {
+    if has_avx2() {
         // SAFETY: the CPU has the instructions that the function is compiled for.
-        true => return unsafe { multiply_group_avx2(warps, extended, product) },
-        false => {}
+        return unsafe { multiply_group_avx2(warps, extended, product) };
     }
     group_product::multiply(warps, extended, product);
 }
