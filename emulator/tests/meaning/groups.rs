@@ -277,6 +277,7 @@ fn registers_of_a_product_are_its_own_until_it_is_waited_for() {
         assert_eq!(fault.kind, FaultKind::Race, "{steps:?}: {fault}");
         assert!(fault.message.contains(what) && fault.message.contains(now), "{steps:?}: {fault}");
         assert!(fault.message.starts_with("race on registers of warp "), "{steps:?}: {fault}");
+        assert_eq!(fault.site.lane, 0, "a warp is named by its first lane: {fault}");
         let other =
             fault.other.as_ref().map(|(what, site)| (what.as_str(), site.opcode.starts_with("wgmma.mma_async")));
         assert_eq!(other, Some(("the product:", true)), "{steps:?}: {fault}");

@@ -97,15 +97,40 @@ fn each_map_that_was_changed_is_acquired_by_itself_in_any_order() {
 
 #[test]
 fn who_wrote_a_map_is_the_thread_that_did() {
-    for thread in [0, 3, 31, 32, 45] {
+    // By whole barriers alone, and with atomics besides.
+    for (thread, also) in [0, 3, 31, 32, 45]
+        .into_iter()
+        .flat_map(|thread| ["", "red.global.add.u32 [%out+200], 1;"].map(|also| (thread, also)))
+    {
         let body = format!(
-            "setp.ne.u32 %p2, %t, {thread};\n@%p2 bra READY;\n{}READY: bar.sync 0;\nsetp.ne.u32 %p2, %t, 7;\n@%p2 bra END;\n{BEGIN}{}{WAIT}END:",
+            "setp.ne.u32 %p2, %t, {thread};\n@%p2 bra READY;\n{}READY: bar.sync 0;\nsetp.ne.u32 %p2, %t, 7;\n@%p2 bra END;\n{BEGIN}{}{WAIT}END:{also}",
             replace(3, ".global"),
             load(3, 0)
         );
         let fault = run(64, &body).expect_err("nobody acquired it");
         let other = fault.other.as_ref().expect("two parties").1.thread.x;
         assert_eq!((fault.kind, fault.site.thread.x, other), (FaultKind::Race, 7, thread), "{fault}");
+    }
+}
+
+#[test]
+fn what_lies_beside_a_map_may_be_written_meanwhile() {
+    // Thread 32 writes a word before the map, within it, or behind it.
+    for (at, also) in
+        [124, 128, 252, 256].into_iter().flat_map(|at| ["", "red.global.add.u32 [%out+200], 1;"].map(|also| (at, also)))
+    {
+        let body = format!(
+            "setp.eq.u32 %p3, %t, 32;\n@%p3 st.global.u32 [%in+{at}], %t;\nsetp.ne.u32 %p2, %t, 7;\n@%p2 bra END;\n\
+             add.u64 %d4, %in, 2048;\n{BEGIN}{}{WAIT}END:{also}",
+            load(1, 0).replace("mov.u32 %r1, 0;", "mov.u32 %r1, 4;")
+        );
+        let body = body.replace(", 64;\n", ", 16;\n");
+        let outcome = run(64, &body);
+        let within = (128..256).contains(&at);
+        match outcome {
+            Ok(_) => assert!(!within, "{at}"),
+            Err(fault) => assert!(within && fault.kind == FaultKind::Race, "{at}: {fault}"),
+        }
     }
 }
 

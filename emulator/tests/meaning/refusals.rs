@@ -221,3 +221,22 @@ fn a_form_of_a_later_gpu_says_of_which() {
         assert!(message.contains(&format!("needs .target {since}")), "{text}: {message}");
     }
 }
+
+#[test]
+fn bits_may_be_given_as_a_float_of_their_width() {
+    // As ptxas has it.
+    for (text, right) in [
+        ("and.b64 %d1, %d1, 0d3FF0000000000000;", true),
+        ("and.b64 %d1, %d1, 0f3F800000;", false),
+        ("and.b32 %r1, %r1, 0f3F800000;", true),
+        ("and.b32 %r1, %r1, 0d3FF0000000000000;", false),
+        ("mov.b64 %d1, 0d3FF0000000000000;", true),
+        ("mov.b32 %r1, 0d3FF0000000000000;", false),
+        ("selp.b64 %d1, %d1, 0d3FF0000000000000, %p1;", true),
+    ] {
+        let text = format!(
+            ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %d<9>;\n{text}\nret;\n}}\n"
+        );
+        assert_eq!(Module::parse(&text).and_then(|module| module.kernel("k").map(drop)).is_ok(), right, "{text}");
+    }
+}
