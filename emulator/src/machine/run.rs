@@ -77,12 +77,17 @@ impl Worker<'_> {
                     }
                 }
                 Exit::Barrier { barrier, next } => {
-                    if self.reach_barrier(warp, warp.path(), mask, (barrier, block.exit_info.unwrap_or(0), next))? {
+                    if self.reach_barrier(
+                        warp,
+                        warp.path(),
+                        mask,
+                        (barrier, block.exit_info.unwrap_or_default(), next),
+                    )? {
                         return Ok(true);
                     }
                 }
                 Exit::Call { site, pointer, next } => {
-                    let at = block.exit_info.unwrap_or(0);
+                    let at = block.exit_info.unwrap_or_default();
                     warp.advance(next);
                     self.call(warp, mask, (site, pointer, at))?;
                 }
