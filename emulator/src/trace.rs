@@ -36,7 +36,7 @@ pub struct TracedAccess {
     pub memory: Memory,
     /// What is done there.
     pub kind: AccessKind,
-    /// Bytes that each lane accesses; for `ldmatrix` and `stmatrix` the bytes of a row, 16.
+    /// Bytes that each lane accesses; for `ldmatrix` and `stmatrix` the bytes of a row, 16; 0 for a copy of a tensor's box.
     pub bytes: u32,
     /// The lanes that take part, from 0 up, and where.
     pub lanes: Vec<LaneAccess>,
@@ -103,10 +103,10 @@ impl TracedAccess {
         (self.memory == Memory::Global).then(|| access::global(&addresses, mask, self.bytes))
     }
 
-    /// What a load or store costs on shared memory; nothing for one on global memory, for an atomic, and for rows of
-    /// matrices.
+    /// What a load or store costs on shared memory; nothing for one on global memory, for an atomic, for rows of matrices,
+    /// and for a tensor's box.
     pub fn shared_cost(&self) -> Option<SharedCost> {
-        if self.memory == Memory::Global || self.opcode.contains("matrix") {
+        if self.memory == Memory::Global || self.opcode.contains("matrix") || self.bytes == 0 {
             return None;
         }
         let (addresses, mask) = self.addresses();

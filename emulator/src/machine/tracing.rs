@@ -7,7 +7,7 @@ use super::block::Worker;
 use super::lanes::{LANES, each, mask_where};
 use super::warp::Warp;
 use crate::global::locate;
-use crate::program::{BLOCK_WINDOW, Extension, Op, SHARED_WINDOW, Space, in_window};
+use crate::program::{BLOCK_WINDOW, Bulk, Extension, Op, SHARED_WINDOW, Space, Tensor, in_window};
 use crate::trace::{AccessKind, LaneAccess, Memory, TracedAccess};
 
 impl Worker<'_> {
@@ -36,6 +36,12 @@ impl Worker<'_> {
                     (Extension::StoreMatrix { .. }, &[to]) => {
                         let (mask, bytes) = rows(extended.reads.len());
                         self.note(warp, to, mask, AccessKind::Store, bytes);
+                    }
+                    // A copy of a box: where in shared memory. How much, and where from, its tensor map says.
+                    (Extension::Bulk(Bulk::Tensor(tensor, _)), &[_, place, ..]) => {
+                        let load = matches!(tensor, Tensor::Load { .. });
+                        let kind = if load { AccessKind::Store } else { AccessKind::Load };
+                        self.note(warp, place, mask, kind, Some(0));
                     }
                     _ => {}
                 }
