@@ -12,8 +12,8 @@ use crate::{Dim3, Report};
 pub struct Trace {
     /// What an untraced launch reports, of the whole grid.
     pub report: Report,
-    /// The accesses: block after block in the grid's order, and in a block as its warps took their turns. The turns are
-    /// the emulator's; between two barriers a GPU may choose others.
+    /// The accesses: block after block in the grid's order, and in a block as its warps took their turns; blocks that may wait
+    /// for each other take turns as well. The turns are the emulator's; between two barriers a GPU may choose others.
     pub accesses: Vec<TracedAccess>,
 }
 
@@ -52,6 +52,8 @@ pub struct LaneAccess {
     pub thread: Dim3,
     /// The buffer, or the shared variable: `A`, `As`.
     pub array: Arc<str>,
+    /// In shared memory, the rank of the block whose memory it is, in its cluster; else 0.
+    pub rank: u32,
     /// Bytes from the array's start.
     pub offset: u64,
     /// The address: in global memory, where sectors begin at multiples of 32; or in the block's shared memory, where the

@@ -85,9 +85,9 @@ impl Worker<'_> {
     }
 
     fn in_shared(&self, warp: &Warp, lane: usize, address: u64) -> LaneAccess {
-        let address = address % BLOCK_WINDOW;
+        let (rank, address) = ((address / BLOCK_WINDOW) as u32, address % BLOCK_WINDOW);
         let (array, offset) = self.shared_name(address as u32);
-        LaneAccess { array: Arc::from(array), offset: offset.into(), ..self.lane_access(warp, lane, address) }
+        LaneAccess { array: Arc::from(array), offset: offset.into(), rank, ..self.lane_access(warp, lane, address) }
     }
 
     /// Nothing where the address lies in no buffer: in a window of local or constant memory, or at fault.
@@ -99,6 +99,6 @@ impl Worker<'_> {
 
     fn lane_access(&self, warp: &Warp, lane: usize, address: u64) -> LaneAccess {
         let thread = self.context.shape.thread(warp.number * LANES as u32 + lane as u32);
-        LaneAccess { lane: lane as u32, thread, array: Arc::from(""), offset: 0, address }
+        LaneAccess { lane: lane as u32, thread, array: Arc::from(""), rank: 0, offset: 0, address }
     }
 }
