@@ -12,6 +12,7 @@ mod lesson11;
 mod lesson12;
 mod lesson13;
 mod lesson14;
+mod lesson15;
 mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
@@ -33,7 +34,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 21] = [
+const PICTURES: [Picture; 22] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -55,6 +56,7 @@ const PICTURES: [Picture; 21] = [
     ("lesson12-descriptors", lesson12::descriptors),
     ("lesson13-ring", lesson13::draw),
     ("lesson14-cluster", lesson14::draw),
+    ("lesson15-sums", lesson15::draw),
 ];
 
 /// Every picture's path in the repository, and its text.
