@@ -195,6 +195,7 @@ const CLUSTERS: &str = "
 .reg .b16 %both;
 .reg .pred %first, %done;
 mov.b64 %map, map;
+cvta.param.u64 %map, %map;
 mov.u32 %t, %tid.x;
 mov.u32 %rank, %cluster_ctarank;
 xor.b32 %other, %rank, 1;
