@@ -240,10 +240,12 @@ fn every_block_of_a_cluster_is_traced() {
         let data = device.alloc("data", 4 * 128);
         device.write(data, &[0; 4 * 128]).expect("it has this size");
         let address = device.address(data).expect("it is there");
-        let map = TensorMapDescription::new(TensorElement::U32, address, &[128], &[], &[32]).encode().expect("it is right");
+        let map =
+            TensorMapDescription::new(TensorElement::U32, address, &[128], &[], &[32]).encode().expect("it is right");
         let launch = Launch::new(4, 32 * warps);
         for wanted in [&[0, 1, 2, 3][..], &[0], &[3]] {
-            let trace = device.trace(&kernel, launch, &[map.into()], |block| wanted.contains(&block.x)).expect("it is right");
+            let trace =
+                device.trace(&kernel, launch, &[map.into()], |block| wanted.contains(&block.x)).expect("it is right");
             let mut found: Vec<String> = trace.accesses.iter().map(of_cluster).collect();
             found.sort();
             let copy = |block: u32| {
@@ -268,5 +270,8 @@ fn every_block_of_a_cluster_is_traced() {
 fn of_cluster(access: &TracedAccess) -> String {
     let what = if access.opcode.contains("multicast") { "multicast".into() } else { access.kind.to_string() };
     let (block, warp, count, first) = (access.block.x, access.warp, access.lanes.len(), &access.lanes[0]);
-    format!("block {block}, warp {warp}: {what}, {count} lanes from {}+{} of rank {}", first.array, first.offset, first.rank)
+    format!(
+        "block {block}, warp {warp}: {what}, {count} lanes from {}+{} of rank {}",
+        first.array, first.offset, first.rank
+    )
 }

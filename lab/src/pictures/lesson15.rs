@@ -67,7 +67,8 @@ type Reads = Vec<(u32, u32)>;
 
 fn reads(accesses: &[TracedAccess]) -> Result<Vec<Reads>, Error> {
     let mut reads = vec![Reads::new(); PARTS as usize];
-    let of_peers = |access: &&TracedAccess| access.memory == Memory::Shared && access.opcode.starts_with("ld.shared::cluster");
+    let of_peers =
+        |access: &&TracedAccess| access.memory == Memory::Shared && access.opcode.starts_with("ld.shared::cluster");
     // All four warps do the same, each for its rows.
     for access in accesses.iter().filter(of_peers).filter(|access| access.warp == 0) {
         let first = access.lanes.first().ok_or_else(|| unlike("no lane reads"))?;
