@@ -120,7 +120,7 @@ impl Worker<'_> {
         if warp.group.is_some() {
             self.watch_flight(warp, at)?;
         }
-        if CPU == TRACED {
+        if CPU == TRACED || CPU == PROBED && self.tracing {
             self.trace(warp, at, mask);
         }
         if CPU == PROBED {
