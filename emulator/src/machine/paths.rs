@@ -14,6 +14,11 @@ impl Warp {
         }
     }
 
+    /// The present path of a warp that runs.
+    pub(super) fn path(&self) -> Path {
+        self.paths[self.paths.len() - 1]
+    }
+
     /// Splits the present path in two that meet at `meet`; the second runs first. Lanes that go straight to
     /// the kernel's end, end.
     pub(super) fn diverge(&mut self, program: &Program, sides: [(u32, u32); 2], meet: u32) {
