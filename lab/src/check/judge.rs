@@ -10,7 +10,7 @@ use common::report::Report;
 use common::road::{Exam, Options, run_obtained};
 use common::{Build, Error, Level};
 
-use super::reading::{read, shown};
+use super::reading::{Number, read, shown};
 use super::tables::{Condition, Ending, Kernel};
 
 /// A line of the answer: a condition, and what became of it.
@@ -146,10 +146,10 @@ impl Condition {
         }
         let name = self.read.as_deref().unwrap_or_default();
         let limit = match (self.at_least, self.at_most) {
-            (Some(least), Some(most)) if least == most => format!("must be {least}"),
-            (Some(least), Some(most)) => format!("from {least} to {most}"),
-            (Some(least), None) => format!("at least {least}"),
-            (_, most) => format!("at most {}", most.unwrap_or(0.0)),
+            (Some(least), Some(most)) if least == most => format!("must be {}", limit(least)),
+            (Some(least), Some(most)) => format!("from {} to {}", limit(least), limit(most)),
+            (Some(least), None) => format!("at least {}", limit(least)),
+            (_, most) => format!("at most {}", limit(most.unwrap_or(0.0))),
         };
         let name_shown = shown(name);
         match read(&ran.text, name) {
@@ -158,7 +158,15 @@ impl Condition {
                 let high = self.at_most.is_none_or(|most| number.value <= most);
                 Line { met: low && high, text: format!("{name_shown} is {number}, {limit}") }
             }
+            None if ran.ending == Ending::Right => {
+                Line { met: false, text: format!("{name_shown}: there are none, {limit}") }
+            }
             None => Line { met: false, text: format!("{name_shown} {limit}; not counted: {}", ran.why()) },
         }
     }
+}
+
+/// A limit as reports write numbers: with two decimals, if it is no whole number.
+fn limit(value: f64) -> Number {
+    Number { value, digits: if value.fract() == 0.0 { 0 } else { 2 } }
 }

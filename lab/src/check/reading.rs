@@ -72,17 +72,23 @@ fn among_words(text: &str, before: &str, after: &str) -> Option<Number> {
     })
 }
 
-/// Where the numbers of a line begin and end.
+/// Where the numbers of a line begin and end. A comma is part of one before three digits: `1,024` is, `(2,0)` are two.
 fn numbers(line: &str) -> Vec<(usize, usize)> {
-    let mut found: Vec<(usize, usize)> = Vec::new();
-    for (at, character) in line.char_indices().filter(|(_, c)| c.is_ascii_digit() || ".,".contains(*c)) {
-        match found.last_mut() {
-            Some((_, end)) if *end == at => *end += 1,
-            _ if character.is_ascii_digit() => found.push((at, at + 1)),
-            _ => (),
+    let digits = |from: usize| line[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = line[at..].find(|c: char| c.is_ascii_digit()).map(|offset| at + offset) {
+        let mut end = start + digits(start);
+        while line[end..].starts_with(',') && digits(end + 1) == 3 {
+            end += 4;
         }
+        if line[end..].starts_with('.') && digits(end + 1) > 0 {
+            end += 1 + digits(end + 1);
+        }
+        found.push((start, end));
+        at = end;
     }
-    found.iter().map(|&(start, end)| (start, start + line[start..end].trim_end_matches(['.', ',']).len())).collect()
+    found
 }
 
 /// The number in a row and a column. Columns are two blanks or more apart.
@@ -123,6 +129,16 @@ mod tests {
         assert_eq!(value("shared loads: sectors"), None);
         assert_eq!(value("bulk loads: bytes"), None);
         assert_eq!(value("no name"), None);
+    }
+
+    #[test]
+    fn a_pair_is_two_numbers() {
+        let line = "   |  block (3,0), thread (2,0), warp 0, lane 2   ld.global.f32\nless than 0.45 µs: end 7.";
+        let value = |name: &str| read(line, name).map(|number| number.value);
+        assert_eq!(value("thread (#,0), warp"), Some(2.0));
+        assert_eq!(value("block (#,0)"), Some(3.0));
+        assert_eq!(value("less than # µs"), Some(0.45));
+        assert_eq!(value("end #"), Some(7.0));
     }
 
     #[test]
