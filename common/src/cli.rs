@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Parser, ValueEnum};
 use emulator::gpu::Gpu;
 use rung::form::{Form, Layout};
@@ -108,7 +109,12 @@ impl Arguments {
     pub fn from_words<I: IntoIterator<Item = String>>(level: &Level, words: I) -> Result<Arguments, clap::Error> {
         let program = std::iter::once(level.name.to_string());
         let command = <Arguments as clap::CommandFactory>::command().about(about(level));
-        let mut matches = command.try_get_matches_from(program.chain(words))?;
+        let words: Vec<String> = words.into_iter().collect();
+        let apart = set_apart(&words);
+        let mut matches = command.try_get_matches_from(program.chain(words)).map_err(|error| match apart {
+            Some(what) if error.kind() == ErrorKind::UnknownArgument => clap::Error::raw(ErrorKind::InvalidValue, what),
+            _ => error,
+        })?;
         <Arguments as clap::FromArgMatches>::from_arg_matches_mut(&mut matches)
     }
 
@@ -162,6 +168,14 @@ fn about(level: &Level) -> String {
         text += &format!("\nvariants (--variant): {}", variants.join(", "));
     }
     text
+}
+
+/// What is to be said where a tile size's value is a word of its own: `--define BM 64`.
+fn set_apart(words: &[String]) -> Option<String> {
+    words.windows(3).find(|three| three[0] == "--define" && !three[1].contains('=')).map(|three| {
+        let (name, value) = (&three[1], &three[2]);
+        format!("`--define {name} {value}`: write NAME=VALUE, `--define {name}={value}`\n")
+    })
 }
 
 fn parse_define(define: &str) -> Result<(&str, u32), Error> {

@@ -102,6 +102,52 @@ fn every_shipped_file_assembles() {
     }
 }
 
+/// What ptxas says when a kernel gets less than it asks for: products one after the other, `setmaxnreg` ignored, a wait put in.
+fn complaints(said: &str) -> Vec<&str> {
+    let words = ["Potential Performance Loss", "ignored", "injected", "serialized", "warning"];
+    said.lines().filter(|line| words.iter().any(|word| line.contains(word))).collect()
+}
+
+#[test]
+fn kernels_for_hopper_alone_get_what_they_ask_for() {
+    let files = shipped();
+    let of_hopper: Vec<(&PathBuf, &str, Target)> = files
+        .iter()
+        .filter_map(|(file, ptx)| Some((file, ptx.as_str(), declared(ptx)?.1)))
+        .filter(|(_, _, target)| !target.suffix.is_empty())
+        .collect();
+    assert!(of_hopper.len() > 20, "only {} files: are they where they were?", of_hopper.len());
+    // Without its number of threads, a kernel's registers are not known at its entry.
+    let (_, moves, target) = of_hopper.iter().find(|(_, ptx, _)| ptx.contains("setmaxnreg")).expect("level 13 has it");
+    let lines: Vec<&str> = moves.lines().filter(|line| !line.starts_with(".maxntid")).collect();
+    let unbounded = lines.join("\n");
+    for Known { ptxas, .. } in all() {
+        // An older one may not know better; what is shipped has registers by the compiler's own.
+        let own: Vec<_> = of_hopper.iter().filter(|(_, ptx, _)| compiler(ptx) == ptxas.version).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let says = |ptx: &str, target: &Target| assembled(&ptxas, ptx, &target.to_string()).expect("it assembles");
+        let found = says(&unbounded, target);
+        assert!(!complaints(&found).is_empty(), "ptxas {} would say nothing: {found}", ptxas.version);
+        let slow: Vec<String> = own
+            .par_iter()
+            .flat_map_iter(|(file, ptx, target)| {
+                let said = says(ptx, target);
+                let lines = complaints(&said).into_iter().map(|line| format!("{}: {line}", file.display()));
+                lines.collect::<Vec<_>>()
+            })
+            .collect();
+        assert!(slow.is_empty(), "ptxas {}:\n{}", ptxas.version, slow.join("\n"));
+        eprintln!("ptxas {}: {} kernels for Hopper alone", ptxas.version, own.len());
+    }
+}
+
+/// The version of the compiler that made a shipped file.
+fn compiler(ptx: &str) -> String {
+    Header::of(ptx).expect("what is shipped has a header").compiler.to_string()
+}
+
 #[test]
 fn headers_say_what_the_compilers_own_ptxas_says() {
     for Known { ptxas, .. } in all() {

@@ -92,9 +92,9 @@ impl Device {
         self.prepare(program, &launch, &written, pass);
         let context = self.context(kernel, &launch, &shape, &parameters, pass);
         let mut worker = Worker::new(&context);
-        let outcome = one_by_one(&mut worker, &mut |worker| match wanted(shape.block_at(worker.block())) {
-            true => trace_block(worker),
-            false => run_block(worker),
+        let outcome = one_by_one(&mut worker, &mut |worker| {
+            worker.tracing = wanted(shape.block_at(worker.block()));
+            if worker.tracing { trace_block(worker) } else { run_block(worker) }
         });
         let Worker { tally, traced: accesses, .. } = worker;
         let report = self.finish(program, &launch, shape.cluster, outcome.map(|()| tally))?;

@@ -12,8 +12,8 @@ use crate::{Dim3, Report};
 pub struct Trace {
     /// What an untraced launch reports, of the whole grid.
     pub report: Report,
-    /// The accesses: block after block in the grid's order, and in a block as its warps took their turns. The turns are
-    /// the emulator's; between two barriers a GPU may choose others.
+    /// The accesses: block after block in the grid's order, and in a block as its warps took their turns; blocks that may wait
+    /// for each other take turns as well. The turns are the emulator's; between two barriers a GPU may choose others.
     pub accesses: Vec<TracedAccess>,
 }
 
@@ -36,7 +36,7 @@ pub struct TracedAccess {
     pub memory: Memory,
     /// What is done there.
     pub kind: AccessKind,
-    /// Bytes that each lane accesses; for `ldmatrix` and `stmatrix` the bytes of a row, 16.
+    /// Bytes that each lane accesses; for `ldmatrix` and `stmatrix` the bytes of a row, 16; 0 for a copy of a tensor's box.
     pub bytes: u32,
     /// The lanes that take part, from 0 up, and where.
     pub lanes: Vec<LaneAccess>,
@@ -52,6 +52,8 @@ pub struct LaneAccess {
     pub thread: Dim3,
     /// The buffer, or the shared variable: `A`, `As`.
     pub array: Arc<str>,
+    /// In shared memory, the rank of the block whose memory it is, in its cluster; else 0.
+    pub rank: u32,
     /// Bytes from the array's start.
     pub offset: u64,
     /// The address: in global memory, where sectors begin at multiples of 32; or in the block's shared memory, where the
@@ -103,10 +105,10 @@ impl TracedAccess {
         (self.memory == Memory::Global).then(|| access::global(&addresses, mask, self.bytes))
     }
 
-    /// What a load or store costs on shared memory; nothing for one on global memory, for an atomic, and for rows of
-    /// matrices.
+    /// What a load or store costs on shared memory; nothing for one on global memory, for an atomic, for rows of matrices,
+    /// and for a tensor's box.
     pub fn shared_cost(&self) -> Option<SharedCost> {
-        if self.memory == Memory::Global || self.opcode.contains("matrix") {
+        if self.memory == Memory::Global || self.opcode.contains("matrix") || self.bytes == 0 {
             return None;
         }
         let (addresses, mask) = self.addresses();

@@ -1,7 +1,8 @@
 //! A trace shows what the kernel accesses: held against a kernel whose accesses are plain to see, and against the counters.
 
 use emulator::{
-    AccessKind, Argument, Counters, Device, Dim3, FaultKind, Launch, LaunchError, Memory, Module, Trace, TracedAccess,
+    AccessKind, Argument, Counters, Device, Dim3, FaultKind, Launch, LaunchError, Memory, Module, TensorElement,
+    TensorMapDescription, Trace, TracedAccess,
 };
 
 /// Each of 32 threads of a block moves the word `in[32 * block + t]` to `tile[t]`, and `tile[31 - t]` to
@@ -177,4 +178,100 @@ fn a_generic_access_is_traced_where_it_goes() {
     assert_eq!((shared.memory, global.memory), (Memory::Shared, Memory::Global));
     assert_eq!((shared.lanes[1].lane, shared.lanes[1].address), (2, 16 + 8), "pad comes before tile");
     assert_eq!(global.lanes[1].address, global.lanes[0].address + 8);
+}
+
+/// Two clusters of two blocks. Each block copies 32 words to both blocks of its cluster, waits for its own and for those of the
+/// other, and reads from the other block what came from there.
+const CLUSTERS: &str = "
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128]) .explicitcluster .reqnctapercluster 2, 1, 1
+{
+.shared .align 128 .b8 tile[256];
+.shared .align 8 .b8 full[8];
+.reg .b32 %rank, %other, %col, %to, %bar, %t, %r<4>;
+.reg .b64 %map;
+.reg .b16 %both;
+.reg .pred %first, %done;
+mov.b64 %map, map;
+cvta.param.u64 %map, %map;
+mov.u32 %t, %tid.x;
+mov.u32 %rank, %cluster_ctarank;
+xor.b32 %other, %rank, 1;
+mov.u32 %col, %ctaid.x;
+shl.b32 %col, %col, 5;
+mov.u32 %to, tile;
+mov.u32 %bar, full;
+setp.eq.u32 %first, %t, 0;
+@%first mbarrier.init.shared.b64 [%bar], 1;
+@%first fence.mbarrier_init.release.cluster;
+barrier.cluster.arrive.aligned;
+barrier.cluster.wait.aligned;
+@!%first bra WAIT;
+mov.u16 %both, 3;
+shl.b32 %r0, %rank, 7;
+add.u32 %r0, %r0, %to;
+mbarrier.arrive.expect_tx.shared.b64 _, [%bar], 256;
+cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%r0], [%map, {%col}], [%bar], %both;
+WAIT:
+mbarrier.try_wait.parity.shared.b64 %done, [%bar], 0;
+@!%done bra WAIT;
+barrier.cluster.arrive.aligned;
+barrier.cluster.wait.aligned;
+and.b32 %r1, %t, 31;
+shl.b32 %r1, %r1, 2;
+add.u32 %r1, %r1, %to;
+shl.b32 %r2, %other, 7;
+add.u32 %r1, %r1, %r2;
+mapa.shared::cluster.u32 %r1, %r1, %other;
+ld.shared::cluster.u32 %r3, [%r1];
+barrier.cluster.arrive.aligned;
+barrier.cluster.wait.aligned;
+ret;
+}";
+
+/// A warp that waits for its cluster is stepped on by a look whether it ever will go on: what it accesses then is traced, too.
+#[test]
+fn every_block_of_a_cluster_is_traced() {
+    let kernel = Module::parse(CLUSTERS).and_then(|module| module.kernel("k")).expect("the kernel is right");
+    for warps in [1, 2, 5] {
+        let mut device = Device::new();
+        let data = device.alloc("data", 4 * 128);
+        device.write(data, &[0; 4 * 128]).expect("it has this size");
+        let address = device.address(data).expect("it is there");
+        let map =
+            TensorMapDescription::new(TensorElement::U32, address, &[128], &[], &[32]).encode().expect("it is right");
+        let launch = Launch::new(4, 32 * warps);
+        for wanted in [&[0, 1, 2, 3][..], &[0], &[3]] {
+            let trace =
+                device.trace(&kernel, launch, &[map.into()], |block| wanted.contains(&block.x)).expect("it is right");
+            let mut found: Vec<String> = trace.accesses.iter().map(of_cluster).collect();
+            found.sort();
+            let copy = |block: u32| {
+                let at = 128 * (block % 2);
+                format!("block {block}, warp 0: multicast, 1 lanes from tile+{at} of rank {}", block % 2)
+            };
+            let load = |block: u32, warp: u32| {
+                let (other, at) = (1 - block % 2, 128 * (1 - block % 2));
+                format!("block {block}, warp {warp}: load, 32 lanes from tile+{at} of rank {other}")
+            };
+            let of_block = |block: &u32| {
+                let block = *block;
+                std::iter::once(copy(block)).chain((0..warps).map(move |warp| load(block, warp)))
+            };
+            let mut expected: Vec<String> = wanted.iter().flat_map(of_block).collect();
+            expected.sort();
+            assert_eq!(found, expected, "{warps} warps, blocks {wanted:?}");
+        }
+    }
+}
+
+fn of_cluster(access: &TracedAccess) -> String {
+    let what = if access.opcode.contains("multicast") { "multicast".into() } else { access.kind.to_string() };
+    let (block, warp, count, first) = (access.block.x, access.warp, access.lanes.len(), &access.lanes[0]);
+    format!(
+        "block {block}, warp {warp}: {what}, {count} lanes from {}+{} of rank {}",
+        first.array, first.offset, first.rank
+    )
 }

@@ -33,6 +33,7 @@ fn cases(level: &'static Level) -> Vec<(String, &'static str)> {
         ("--define NOPE=8", "no tile size `NOPE`"),
         (&format!("--define {tile}"), "there is no `=`"),
         (&format!("--define {tile}="), "is no tile size"),
+        (&format!("--define {tile} 8"), "write NAME=VALUE"),
         (&format!("--define {tile}=many"), "`many` is no tile size"),
         (&format!("--define {tile}=0"), "0 is out of range"),
         (&format!("--define {tile}=-3"), "`-3` is no tile size"),

@@ -25,6 +25,8 @@ const STREAM: &str = "level10-stream-k";
 const TENSOR: &str = "level11-tensor-core";
 const WARPGROUP: &str = "level12-warpgroup";
 const SPECIALIZED: &str = "level13-warp-specialization";
+const CLUSTERS: &str = "level14-clusters";
+const CLUSTER_SPLIT: &str = "level15-cluster-split-k";
 const VENDOR: &str = "cuBLAS";
 /// The square sizes of the lessons' tables.
 const SIZES: [u32; 4] = [128, 512, 1024, 4096];
@@ -64,7 +66,7 @@ fn first_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     ]
 }
 
-/// Of lessons 4 to 13.
+/// Of lessons 4 to 15.
 fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     let lines = |kernels: &[(&str, &str)]| -> Vec<Vec<String>> {
         kernels.iter().map(|(kernel, tiles)| rates(record, kernel, tiles)).collect()
@@ -98,6 +100,8 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
         file("lesson11", on_tensor_cores(record)),
         file("lesson12", on_warpgroups(record, &[TENSOR, WARPGROUP, VENDOR])),
         file("lesson13", on_warpgroups(record, &[WARPGROUP, SPECIALIZED, VENDOR])),
+        file("lesson14", in_clusters(record)),
+        file("lesson15", few_tiles(record)),
     ]
 }
 
@@ -115,6 +119,22 @@ fn on_warpgroups(record: &Record, levels: &[&str]) -> String {
     let table = |dtype| {
         let of = |level: &&str| configurations(record, dtype, level);
         at_shapes(record, dtype, &ON_WARPGROUPS.map(square), &levels.iter().flat_map(of).collect::<Vec<_>>())
+    };
+    [Dtype::BF16, Dtype::F16].map(table).join("\n")
+}
+
+/// Level 14 beside those that it stands on, and cuBLAS.
+fn in_clusters(record: &Record) -> String {
+    let levels = [TENSOR, WARPGROUP, SPECIALIZED, CLUSTERS, VENDOR];
+    let kernels = levels.map(|level| configurations(record, Dtype::BF16, level)).concat();
+    at_shapes(record, Dtype::BF16, &IN_CLUSTERS, &kernels)
+}
+
+/// Level 15 beside levels 13 and 14, and cuBLAS, in bf16 and in f16.
+fn few_tiles(record: &Record) -> String {
+    let table = |dtype| {
+        let of = |level| configurations(record, dtype, level);
+        at_shapes(record, dtype, &FEW_TILES_OF_HOPPER, &[SPECIALIZED, CLUSTERS, CLUSTER_SPLIT, VENDOR].map(of).concat())
     };
     [Dtype::BF16, Dtype::F16].map(table).join("\n")
 }
@@ -173,6 +193,27 @@ const ON_TENSOR_CORES: [u32; 5] = [256, 512, 1024, 4096, 8192];
 
 /// From launches of a few microseconds to such as are bound by power; in between, 2048, whose large tiles are one round.
 const ON_WARPGROUPS: [u32; 5] = [512, 1024, 2048, 4096, 8192];
+
+/// Few tiles, whole rounds and others, and a long K.
+const IN_CLUSTERS: [Shape; 7] = [
+    Shape { m: 512, n: 512, k: 512 },
+    Shape { m: 1024, n: 1024, k: 1024 },
+    Shape { m: 2048, n: 2048, k: 2048 },
+    Shape { m: 3000, n: 3000, k: 3000 },
+    Shape { m: 4096, n: 4096, k: 4096 },
+    Shape { m: 8192, n: 8192, k: 8192 },
+    Shape { m: 128, n: 128, k: 16384 },
+];
+
+/// Few tiles and a long K, of several forms; and squares, where K is no longer than C is wide.
+const FEW_TILES_OF_HOPPER: [Shape; 6] = [
+    Shape { m: 128, n: 128, k: 16384 },
+    Shape { m: 512, n: 4096, k: 11008 },
+    Shape { m: 16, n: 4096, k: 4096 },
+    Shape { m: 512, n: 512, k: 512 },
+    Shape { m: 1024, n: 1024, k: 1024 },
+    Shape { m: 2048, n: 2048, k: 2048 },
+];
 
 fn square(size: u32) -> Shape {
     Shape { m: size, n: size, k: size }

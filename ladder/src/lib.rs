@@ -17,8 +17,34 @@ fn find(word: &str) -> Result<&'static Level, Error> {
     LEVELS.iter().find(is_meant).copied().ok_or_else(|| {
         let known: Vec<&str> = LEVELS.iter().map(|level| level.name).collect();
         let last = LEVELS.len() - 1;
-        Error::usage(format!("there is no level `{word}`"), format!("known are 0 to {last}, or {}", known.join(", ")))
+        let all = format!("known are 0 to {last}, or {}", known.join(", "));
+        let hint = suggested(word).map_or(all.clone(), |level| format!("you may mean {}; {all}", level.name));
+        Error::usage(format!("there is no level `{word}`"), hint)
     })
+}
+
+/// The level that a word may mean: its folder's name as far as it goes, or the words of its name.
+fn suggested(word: &str) -> Option<&'static Level> {
+    let word = word.to_lowercase().replace(['_', ' '], "-");
+    let of = |level: &&&Level| {
+        let idea = level.name.split_once('-').map_or("", |(_, idea)| idea);
+        [format!("level{}", level.number), format!("level-{}", level.number), idea.to_string()].contains(&word)
+    };
+    let begins = |level: &&&Level| !word.is_empty() && level.name.starts_with(&word);
+    LEVELS.iter().find(of).or_else(|| LEVELS.iter().find(begins)).copied()
+}
+
+/// What the programs of this workspace are, and how each is run: what `cargo run` alone prints.
+pub fn programs() -> String {
+    let width = LEVELS.iter().map(|level| level.name.len()).max().unwrap_or(0);
+    let row = |name: &str, what: &str| format!("  cargo run -p {name:<width$}  {what}\n");
+    let levels: String = LEVELS.iter().map(|level| row(level.name, level.title)).collect();
+    format!(
+        "Each level is a program: it multiplies two matrices, checks the product, and says what its kernel did.\n\n{levels}\n\
+         All levels side by side, and a kernel of your own:\n\n{}\n\
+         `-- --help` behind a command lists its flags. The book is in book/src, and begins with introduction.md.\n",
+        row("lab", "`-- compare`, `-- try`, `-- sanitize`, and more")
+    )
 }
 
 /// Every combination of types that one of the levels multiplies.
@@ -83,11 +109,26 @@ mod tests {
     }
 
     #[test]
+    fn the_list_of_programs_has_every_level_with_its_idea() {
+        let text = programs();
+        for level in LEVELS {
+            assert!(text.contains(&format!("cargo run -p {}", level.name)) && text.contains(level.title), "{text}");
+        }
+        assert!(text.contains("cargo run -p lab "), "{text}");
+    }
+
+    #[test]
     fn a_level_is_found_by_number_or_name_and_types_that_nobody_multiplies_are_refused() {
         let found = levels(&["2".to_string(), "level0-naive".to_string()]).unwrap();
         assert_eq!(found.iter().map(|level| level.number).collect::<Vec<_>>(), [2, 0]);
         let unknown = levels(&["99".to_string()]).unwrap_err().to_string();
         assert!(unknown.starts_with("there is no level `99`\nhint: known are 0 to "), "{unknown}");
+        for word in ["level2", "Level 2", "register", "level2-reg"] {
+            let unknown = levels(&[word.to_string()]).unwrap_err().to_string();
+            assert!(unknown.contains("\nhint: you may mean level2-register; known are 0 to "), "{unknown}");
+        }
+        assert_eq!(suggested("level1").map(|level| level.number), Some(1), "and not level 10");
+        assert!(suggested("").is_none());
         let e5m2 = "e5m2".parse().unwrap();
         let refused = builds(&[LEVELS[0]], e5m2, false).unwrap_err().to_string();
         assert_eq!(refused, "none of these levels multiplies e5m2\nhint: there are f64, f32");

@@ -8,7 +8,7 @@ pub static LEVEL: Level = Level {
     name: "level4-vectorized",
     title: "vectorized memory access",
     idea: "memory is moved 16 bytes at a time; padding and order keep the wide accesses free of bank conflicts",
-    from: Some("level3-double-buffer"),
+    from: Some("level2-register"),
     path: "level4-vectorized/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_vectorized",

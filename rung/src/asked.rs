@@ -61,7 +61,7 @@ fn find_variant(level: &Level, name: &str) -> Result<&'static str, Error> {
 
 /// What is said of a definition, `TILE=8`, that is no tile size.
 pub fn no_tile_size(define: &str, what: &str) -> Error {
-    let hint = format!("a tile size is a whole number from 1 to {LARGEST_TILE}, for instance `--define TILE=8`");
+    let hint = format!("write NAME=VALUE, a whole number from 1 to {LARGEST_TILE}, for instance `--define TILE=8`");
     Error::usage(format!("`--define {define}`: {what}"), hint)
 }
 

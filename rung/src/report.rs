@@ -18,6 +18,9 @@ pub use crate::text::LARGEST_PRINTED;
 use crate::text::{count, matrices, ratio};
 use crate::timing::Timing;
 
+/// Where the words of a report are explained: its last line.
+const WORDS: &str = "explained one by one in book/src/counters.md";
+
 /// What a run found out.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
@@ -188,7 +191,8 @@ impl fmt::Display for Report {
         for text in self.matrices.iter().map(|three| matrices(&self.shape, three)).chain(self.annotated.clone()) {
             write!(f, "\n{text}")?;
         }
-        Ok(())
+        writeln!(f)?;
+        line(f, "words", WORDS)
     }
 }
 
@@ -240,7 +244,7 @@ impl Report {
         let Check { right, elements, wrong, worst, sampling, .. } = &self.check;
         let elements = count(*elements as u64);
         if *right {
-            let share = format!("the largest error is {:.2}% of its bound", worst * 100.0);
+            let share = format!("the largest error is {:.2}% of its tolerance", worst * 100.0);
             line(f, "check", format!("right: {elements} elements, {share}"))?;
         } else {
             line(f, "check", format!("WRONG: {} of {elements} elements", count(*wrong as u64)))?;
@@ -252,8 +256,8 @@ impl Report {
                 format!("by {products} random products, and {rows} rows and {columns} columns element by element"),
             )?;
             let certain = match *certain <= 1.0 {
-                true => "more than its bound".to_string(),
-                false => format!("{certain:.1} times its bound"),
+                true => "more than its tolerance".to_string(),
+                false => format!("{certain:.1} times its tolerance"),
             };
             line(f, "", format!("a single element off by {certain} is found, wherever it is"))?;
         }

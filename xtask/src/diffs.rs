@@ -1,4 +1,6 @@
 //! `cargo x diffs`: what is new in each level's kernel, as a diff from the level that it starts from.
+//!
+//! It is for a reader: the opening comments, the book's anchors and the diff's own heads are left out.
 
 use std::fs;
 use std::process::ExitCode;
@@ -69,7 +71,27 @@ fn all() -> Result<Vec<(String, String)>> {
 fn between((old_path, old): &(String, String), (new_path, new): &(String, String)) -> (String, String) {
     let number = |path: &str| path.split('-').next().unwrap_or_default().trim_start_matches("level").to_string();
     let name = format!("level{}-{}.diff", number(old_path), number(new_path));
-    (name, text::diff(old, new, old_path, new_path))
+    (name, shown(&text::diff(&code(old), &code(new), old_path, new_path)))
+}
+
+/// A kernel without its opening comment and without anchors.
+fn code(kernel: &str) -> String {
+    let lines = kernel.lines().skip_while(|line| line.starts_with("//") || line.is_empty());
+    let lines = lines.filter(|line| !line.trim_start().starts_with("// ANCHOR"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// A diff without the files' names; where lines are left out, a line with three dots.
+fn shown(diff: &str) -> String {
+    let mut text = String::new();
+    for line in diff.lines().skip(2) {
+        match line.starts_with("@@ ") {
+            true if text.is_empty() => {}
+            true => text.push_str(" ...\n"),
+            false => text += &format!("{line}\n"),
+        }
+    }
+    text
 }
 
 #[cfg(test)]
@@ -89,6 +111,18 @@ mod tests {
         let kernel = |path: &str, text: &str| (path.to_string(), text.to_string());
         let (name, diff) = between(&kernel("level9-a/kernel.cu", "x\n"), &kernel("level10-b/kernel.cu", "y\n"));
         assert_eq!(name, "level9-10.diff");
-        assert_eq!(diff, "--- level9-a/kernel.cu\n+++ level10-b/kernel.cu\n@@ -1 +1 @@\n-x\n+y\n");
+        assert_eq!(diff, "-x\n+y\n");
+    }
+
+    #[test]
+    fn a_diff_is_of_the_code_alone() {
+        let middle = "same\n".repeat(10);
+        let kernel = |level: u32, line: &str| {
+            let text = format!("// Level {level}: a.\n\n{line}\n{middle}    // ANCHOR: m{level}\n{line}\n// why\n");
+            (format!("level{level}-a/kernel.cu"), text)
+        };
+        let (_, diff) = between(&kernel(0, "x"), &kernel(1, "y"));
+        let same = " same\n".repeat(3);
+        assert_eq!(diff, format!("-x\n+y\n{same} ...\n{same}-x\n+y\n // why\n"));
     }
 }

@@ -4,6 +4,7 @@
 //! output. Nothing is filtered: the emulator is deterministic, and where a machine would give another text (it has no
 //! NVRTC, or another one), the file is left out, with a line that says so.
 
+mod annotated;
 mod copy;
 mod session;
 
@@ -56,6 +57,9 @@ pub fn passes(check: bool, pattern: &str) -> Result<bool> {
                 println!("{file}");
             }
         }
+    }
+    for file in &files {
+        all_well &= annotated::passes(file, check)?;
     }
     if !all_well {
         eprintln!("error: outputs have changed\nhint: if that is right, `cargo x outputs` writes them again");

@@ -241,7 +241,7 @@ fn compare(warp: &mut Warp, code: Alu, s: Slots, mask: u32) {
         Eq64 => pdd(warp, s, mask, |a, b| a == b),
         Ne64 => pdd(warp, s, mask, |a, b| a != b),
         LtS64 => pdd(warp, s, mask, |a, b| (a as i64) < b as i64),
-        LeS64 => pdd(warp, s, mask, |a, b| a as i64 <= b as i64),
+        LeS64 => pdd(warp, s, mask, |a, b| (a as i64) <= b as i64),
         LtU64 => pdd(warp, s, mask, |a, b| a < b),
         LeU64 => pdd(warp, s, mask, |a, b| a <= b),
         EqF32 => prr(warp, s, mask, |a, b| f32(a) == f32(b)),

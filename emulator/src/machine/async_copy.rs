@@ -307,7 +307,7 @@ impl Worker<'_> {
             }
         }
         self.state.copies_under_way -= lanes.count_ones();
-        self.state.writes += 1;
+        self.state.wrote();
         let words = copy.length as usize / 4;
         for lane in each(lanes) {
             let (at, start) = (copy.to[lane], copy.to[lane] as usize / 4);

@@ -180,7 +180,7 @@ impl Worker<'_> {
 }
 
 fn operands(warp: &Warp, extended: &Extended, lane: usize) -> [u64; 2] {
-    let value = |n: usize| extended.reads.get(n).map_or(0, |(file, slot)| warp.wide(*file, *slot, lane));
+    let value = |n: usize| extended.reads.get(n).map(|(file, slot)| warp.wide(*file, *slot, lane)).unwrap_or_default();
     [value(0), value(1)]
 }
 

@@ -114,6 +114,8 @@ pub(crate) struct Worker<'a> {
     pub(super) frozen: Option<u64>,
     /// What a probe saw.
     pub(super) seen: Seen,
+    /// Whether the present thread block is traced: a probe steps warps on, and notes what they access then.
+    pub tracing: bool,
     /// What traced thread blocks accessed.
     pub traced: Vec<TracedAccess>,
 }
@@ -152,6 +154,7 @@ impl<'a> Worker<'a> {
             stuck: Vec::new(),
             frozen: None,
             seen: Seen::default(),
+            tracing: false,
             traced: Vec::new(),
         }
     }

@@ -309,17 +309,16 @@ impl Worker<'_> {
             } else if self.global_by_clocks() {
                 let skipped = first - offset as u64;
                 warp.scratch.addresses.0[lane] = warp.scratch.addresses.0[lane].wrapping_add(skipped);
-                let kind = if reduce.is_some() { Kind::Atomic } else { Kind::Write };
                 let target = Target::Global(buffer, memory);
-                let deed = Deed { keep: false, ..Deed::new(kind, whole) };
+                let deed = Deed { keep: false, ..Deed::new(Kind::Write, whole) };
                 self.order_access(warp, to, 1 << lane, target, deed)?;
-                let deed = Deed { check: false, ..Deed::new(kind, whole) };
+                let deed = Deed { check: false, ..Deed::new(Kind::Write, whole) };
                 self.order_access(warp, to, 1 << lane, target, deed)?;
             } else {
                 self.watch_bytes((warp, to, lane), memory, first as usize, &bytes[part])?;
             }
         }
-        self.state.writes += 1;
+        self.state.wrote();
         let sectors = memory.touch(offset, length as usize);
         if (offset | bytes.len()).is_multiple_of(4) {
             for (n, word) in bytes.as_chunks::<4>().0.iter().enumerate() {

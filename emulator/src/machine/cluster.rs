@@ -58,7 +58,7 @@ impl Worker<'_> {
                 if let Some(clocks) = &mut self.clocks {
                     clocks.arrive_in_cluster(block, (warp.number, mask), relaxed);
                 }
-                self.state.writes += 1;
+                self.state.wrote();
                 self.complete_cluster(warp);
             }
             Deed::Wait => {

@@ -21,7 +21,7 @@ impl Context<'_> {
         let source = info.filter(|info| info.line != 0);
         Site {
             source: source.and_then(|info| Some((self.program.files.get(info.file as usize)?.clone(), info.line))),
-            ptx_line: info.map_or(0, |info| info.ptx_line),
+            ptx_line: info.map(|info| info.ptx_line).unwrap_or_default(),
             opcode: info.map(|info| info.opcode.to_string()).unwrap_or_default(),
             block: self.shape.block_at(block),
             thread: self.shape.thread(thread),
@@ -174,7 +174,7 @@ impl Worker<'_> {
 
     #[inline(never)]
     pub(super) fn convict_trap(&self, warp: &Warp, at: Option<u32>, mask: u32) -> Box<Fault> {
-        let site = self.site_of(warp, mask.trailing_zeros(), at.unwrap_or(0));
+        let site = self.site_of(warp, mask.trailing_zeros(), at.unwrap_or_default());
         fault(
             FaultKind::Trap,
             "the kernel executed `trap`".into(),

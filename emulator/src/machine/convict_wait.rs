@@ -107,7 +107,7 @@ impl Worker<'_> {
         for warp in waiting() {
             for path in &warp.paths {
                 let block = &self.context.program.blocks[path.block as usize];
-                let (lanes, at) = (path.mask & warp.live, block.exit_info.unwrap_or(0));
+                let (lanes, at) = (path.mask & warp.live, block.exit_info.unwrap_or_default());
                 match path.wait {
                     Wait::Meeting(mask) => {
                         let at = block.end - 1;
@@ -161,7 +161,7 @@ impl Worker<'_> {
             "barrier {id} is never complete: it is for {wanted}, {arrived} have arrived, {elsewhere} wait at another barrier"
         );
         let site = |(warp, _, path): &(&Warp, u32, Path)| {
-            let at = self.context.program.blocks[path.block as usize].exit_info.unwrap_or(0);
+            let at = self.context.program.blocks[path.block as usize].exit_info.unwrap_or_default();
             self.site_of(warp, warp.live.trailing_zeros(), at)
         };
         let hint = "does the barrier's thread count fit the block, and does every one of them reach this barrier?";

@@ -17,22 +17,31 @@ use crate::tensor::Generation;
 /// Steps the worker's thread block until it ends or pauses.
 pub(crate) fn run_block(worker: &mut Worker) -> Result<Pause, Box<Fault>> {
     #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("fma")
-        {
-            // SAFETY: the CPU has the instructions that the function is compiled for.
-            return unsafe { run_avx512(worker) };
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // SAFETY: as above.
-            return unsafe { run_avx2(worker) };
-        }
+    match (has_avx512(), has_avx2()) {
+        // SAFETY: the CPU has the instructions that the function is compiled for.
+        (true, true) => return unsafe { run_avx512(worker) },
+        // SAFETY: as above.
+        (false, true) => return unsafe { run_avx2(worker) },
+        _ => {}
     }
     worker.run::<PLAIN>()
+}
+
+/// Whether this CPU has all that functions for AVX2 are compiled for.
+#[cfg(target_arch = "x86_64")]
+fn has_avx2() -> bool {
+    let has = [is_x86_feature_detected!("avx2"), is_x86_feature_detected!("fma")];
+    let with_it = [is_x86_feature_detected!("bmi1"), is_x86_feature_detected!("bmi2")];
+    let counts = [is_x86_feature_detected!("popcnt"), is_x86_feature_detected!("lzcnt")];
+    [has, with_it, counts].as_flattened().iter().all(|has| *has)
+}
+
+/// Whether it has what those for AVX-512 are compiled for besides.
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    let has = [is_x86_feature_detected!("avx512f"), is_x86_feature_detected!("avx512bw")];
+    let more = [is_x86_feature_detected!("avx512dq"), is_x86_feature_detected!("avx512vl")];
+    [has, more].as_flattened().iter().all(|has| *has)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -55,7 +64,7 @@ pub(crate) fn trace_block(worker: &mut Worker) -> Result<Pause, Box<Fault>> {
 /// Runs a warp to where its turn ends, and notes what memory it reads and changes.
 pub(super) fn step_probed(worker: &mut Worker, warp: &mut Warp) -> Result<bool, Box<Fault>> {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+    if has_avx2() {
         // SAFETY: the CPU has the instructions that the function is compiled for.
         return unsafe { step_probed_avx2(worker, warp) };
     }
@@ -71,7 +80,7 @@ fn step_probed_avx2(worker: &mut Worker, warp: &mut Warp) -> Result<bool, Box<Fa
 /// Multiplies the matrices of a warp.
 pub(super) fn multiply(warp: &mut Warp, extended: &Extended, multiply: Multiply, generation: Generation) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+    if has_avx2() {
         // SAFETY: the CPU has the instructions that the function is compiled for.
         return unsafe { multiply_avx2(warp, extended, multiply, generation) };
     }
@@ -87,7 +96,7 @@ fn multiply_avx2(warp: &mut Warp, extended: &Extended, multiply: Multiply, gener
 /// Multiplies the matrices of a warpgroup.
 pub(super) fn multiply_group(warps: &mut [Box<Warp>], extended: &Extended, product: &Product) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+    if has_avx2() {
         // SAFETY: the CPU has the instructions that the function is compiled for.
         return unsafe { multiply_group_avx2(warps, extended, product) };
     }

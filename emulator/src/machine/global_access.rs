@@ -353,7 +353,7 @@ impl Worker<'_> {
     #[inline(always)]
     fn store_to(&mut self, warp: &mut Warp, access: &Access, buffer: usize, mask: u32) -> Result<(), Box<Fault>> {
         let memory = &self.context.memory.buffers[buffer];
-        self.state.writes += 1;
+        self.state.wrote();
         if memory.watch.is_some() {
             self.watch_write(warp, access, buffer, mask)?;
         }
@@ -454,7 +454,7 @@ impl Warp {
 
     /// All bytes that a lane stores.
     pub(super) fn stored_bytes(&self, access: &Access, lane: usize) -> [u8; 32] {
-        let mut bytes = [0; 32];
+        let mut bytes = <[u8; 32]>::default();
         let size = access.element_bytes as usize;
         for element in 0..access.elements {
             let value = self.stored(access, element, lane).to_le_bytes();

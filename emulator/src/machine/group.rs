@@ -317,7 +317,7 @@ impl Worker<'_> {
         let rows = a.map_or_else(Vec::new, missing);
         let columns = missing(b);
         let (first, per) = (a.is_none().then_some(4), extended.writes.len());
-        let a_registers = &extended.reads[..first.unwrap_or(0)];
+        let a_registers = &extended.reads[..first.unwrap_or_default()];
         for (n, warp) in warps.iter_mut().enumerate() {
             if rows.is_empty() && columns.is_empty() && warp.taint.is_none() {
                 continue;
@@ -328,7 +328,7 @@ impl Worker<'_> {
             let mut of_row = [None; ROWS];
             let mut of_column = vec![None; b.count as usize];
             for &(row, at) in rows.iter().filter(|(row, _)| row / ROWS == n) {
-                let at_access = a.map_or(0, |a| a.access.at);
+                let at_access = a.map(|a| a.access.at).unwrap_or_default();
                 of_row[row % ROWS] = Some(taint.note(Origin { place: Place::Shared(at), at: at_access, lane: 0 }));
             }
             for &(column, at) in &columns {
@@ -369,7 +369,7 @@ impl Worker<'_> {
         (extended, form): (&Extended, GroupMultiply),
         at: u32,
     ) -> Result<(), Box<Fault>> {
-        let of = |warp: &Warp| warp.group.as_ref().map_or(0, |flight| flight.committed);
+        let of = |warp: &Warp| warp.group.as_ref().map(|flight| flight.committed).unwrap_or_default();
         let committed = of(&warps[0]);
         if let Some(other) = warps.iter().find(|warp| of(warp) != committed) {
             return Err(self.convict_groups(&warps[0], at, (committed, other.number, of(other))));

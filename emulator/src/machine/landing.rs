@@ -41,7 +41,7 @@ impl Worker<'_> {
                 object.pending += 1;
             }
         }
-        self.state.writes += 1;
+        self.state.wrote();
     }
 
     /// The copies of a lane have landed for which an arrival waited. `warp` is the one that runs, and not in the list.
@@ -57,7 +57,7 @@ impl Worker<'_> {
             self.state.warps[deferred.warp as usize] = other;
             landed?;
         }
-        self.state.writes += 1;
+        self.state.wrote();
         self.seen.changed = true;
         let access = self.context.program.accesses.iter().find(|access| access.at == deferred.at);
         let (Some(access), Some(object)) = (access, self.state.mbarriers.live.get_mut(&deferred.place)) else {

@@ -71,3 +71,38 @@ impl PatternShape {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_is_that_of_all_lanes() {
+        let of = |mask: u32, bytes: u32, at: &dyn Fn(u64) -> u64| {
+            PatternShape::of(mask, &std::array::from_fn(|lane| at(lane as u64)), bytes)
+        };
+        for bytes in [1, 2, 4, 8, 16] {
+            assert_eq!(of(FULL, bytes, &|_| 0), PatternShape::Uniform);
+            assert_eq!(of(FULL, bytes, &|lane| lane * u64::from(bytes)), PatternShape::Row);
+            for other in 1..32 {
+                let uniform_but = |lane: u64| u64::from(lane == other);
+                assert_eq!(of(FULL, bytes, &uniform_but), PatternShape::Other, "lane {other}");
+                let row_but = |lane: u64| lane * u64::from(bytes) + 64 * u64::from(lane == other);
+                assert_eq!(of(FULL, bytes, &row_but), PatternShape::Other, "lane {other}");
+                assert_eq!(of(!(1 << other), bytes, &|_| 0), PatternShape::Other);
+                assert_eq!(of(!(1 << other), bytes, &|lane| lane * u64::from(bytes)), PatternShape::Other);
+            }
+            assert_eq!(of(FULL, bytes, &|lane| lane * u64::from(2 * bytes)), PatternShape::Other);
+        }
+    }
+
+    #[test]
+    fn lanes_of_a_mask_are_counted_up() {
+        for mask in [0, 1, 0x8000_0000, 0x8000_0001, 0x00f0_0a05, FULL] {
+            let wanted: Vec<usize> = (0..LANES).filter(|lane| mask >> lane & 1 == 1).collect();
+            assert_eq!(each(mask).collect::<Vec<_>>(), wanted);
+            assert_eq!(mask_where(|lane| wanted.contains(&lane)), mask);
+        }
+        assert_eq!(for_each_lane(|lane| 3 * lane), std::array::from_fn(|lane| 3 * lane));
+    }
+}

@@ -46,7 +46,7 @@ impl Worker<'_> {
             warp.set_wide(file, d, &out, u32::MAX);
         }
         if unwritten || warp.taint.is_some() {
-            let mut registers = [0; 4];
+            let mut registers: [_; 4] = Default::default();
             registers.iter_mut().zip(&extended.writes).for_each(|(slot, (_, d))| *slot = *d);
             let view = Access { registers, element_bytes: 4, elements: matrices as u32, ..access.clone() };
             let at = |lane: usize, byte: u32| {
@@ -69,7 +69,7 @@ impl Worker<'_> {
         let access = &self.context.program.accesses[index as usize];
         let matrices = extended.reads.len();
         let rows = self.rows(warp, access, matrices)?;
-        self.state.writes += 1;
+        self.state.wrote();
         self.count_shared(index, 8 * matrices as u32, access::ldmatrix(&rows, matrices as u32));
         for (matrix, &(_, slot)) in extended.reads.iter().enumerate() {
             for lane in 0..LANES {

@@ -269,7 +269,7 @@ impl Worker<'_> {
                 users: Vec::new(),
             };
             self.state.mbarriers.live.insert(place, object);
-            self.state.writes += 1;
+            self.state.wrote();
             if let Some(clocks) = &mut self.clocks {
                 clocks.begin_phases(self.state.block as u32, place);
             }
@@ -328,7 +328,7 @@ impl Worker<'_> {
         let now = self.event(warp, lane as usize, access.at);
         self.state.mbarriers.live.remove(&place);
         self.state.mbarriers.dead.insert(place, now);
-        self.state.writes += 1;
+        self.state.wrote();
         Ok(())
     }
 
@@ -358,7 +358,7 @@ impl Worker<'_> {
                 "is the number of bytes that of one stage?",
             ));
         }
-        self.state.writes += 1;
+        self.state.wrote();
         self.seen.changed = true;
         self.end_phase(warp, access, (lane, place))
     }
@@ -409,7 +409,7 @@ impl Worker<'_> {
             object.pending -= count;
             object.count -= if arrive.drops { count.min(object.count) } else { 0 };
             object.last = Some(now);
-            self.state.writes += 1;
+            self.state.wrote();
             self.end_phase(warp, access, (lane, place))?;
         }
         Ok(())

@@ -12,7 +12,7 @@ const PATIENCE: u32 = 16;
 /// What the warp's last ordered accesses gave.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Polls {
-    last: [(u32, u64); 4],
+    last: [(u32, Vec<u64>); 4],
     in_vain: u32,
     /// Writes of the thread block so far, when it asked last.
     writes: u64,
@@ -22,11 +22,9 @@ impl Worker<'_> {
     /// An ordered load, or an atomic that changed nothing, gave `values`.
     #[inline(never)]
     pub(super) fn polled(&mut self, warp: &mut Warp, at: u32, values: impl Iterator<Item = u64>) {
-        let mix = |hash: u64, value: u64| (hash ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23);
-        let now = (at, values.fold(1, mix));
         let last = &mut warp.polls.last[at as usize % 4];
-        let again = *last == now && warp.polls.writes == self.state.writes;
-        *last = now;
+        let before = std::mem::replace(last, (at, values.collect()));
+        let again = *last == before && warp.polls.writes == self.state.writes;
         warp.polls.writes = self.state.writes;
         warp.polls.in_vain = if again { warp.polls.in_vain + 1 } else { 0 };
         if warp.polls.in_vain >= PATIENCE {

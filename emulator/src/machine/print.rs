@@ -40,7 +40,7 @@ impl Worker<'_> {
                 let value = self.bytes_at(warp, lane, place, bytes);
                 missing |= value.is_none();
                 place = place.wrapping_add(bytes);
-                value.unwrap_or(0)
+                value.unwrap_or_default()
             });
             for piece in pieces {
                 counts[lane] += u64::from(piece.value != Value::None);
@@ -74,7 +74,8 @@ impl Worker<'_> {
     /// `__assertfail`: reads the addresses of message and file, the line, and the address of the function's name.
     pub(super) fn assertion(&mut self, warp: &Warp, extended: &Extended, mask: u32, at: u32) -> Box<Fault> {
         let lane = mask.trailing_zeros() as usize;
-        let value = |n: usize| extended.reads.get(n).map_or(0, |(file, slot)| warp.wide(*file, *slot, lane));
+        let value =
+            |n: usize| extended.reads.get(n).map(|(file, slot)| warp.wide(*file, *slot, lane)).unwrap_or_default();
         let text = |n: usize| self.text(warp, lane, value(n)).unwrap_or("?".into());
         let what = format!("assertion `{}` failed in {}, {}:{}", text(0), text(3), text(1), value(2) as u32);
         let mut fault = self.convict_call(warp, lane, at, &what);

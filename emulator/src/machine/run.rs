@@ -77,12 +77,17 @@ impl Worker<'_> {
                     }
                 }
                 Exit::Barrier { barrier, next } => {
-                    if self.reach_barrier(warp, warp.path(), mask, (barrier, block.exit_info.unwrap_or(0), next))? {
+                    if self.reach_barrier(
+                        warp,
+                        warp.path(),
+                        mask,
+                        (barrier, block.exit_info.unwrap_or_default(), next),
+                    )? {
                         return Ok(true);
                     }
                 }
                 Exit::Call { site, pointer, next } => {
-                    let at = block.exit_info.unwrap_or(0);
+                    let at = block.exit_info.unwrap_or_default();
                     warp.advance(next);
                     self.call(warp, mask, (site, pointer, at))?;
                 }
@@ -115,7 +120,7 @@ impl Worker<'_> {
         if warp.group.is_some() {
             self.watch_flight(warp, at)?;
         }
-        if CPU == TRACED {
+        if CPU == TRACED || CPU == PROBED && self.tracing {
             self.trace(warp, at, mask);
         }
         if CPU == PROBED {

@@ -104,7 +104,7 @@ impl Worker<'_> {
             worker.state.mbarriers.loads.push(load);
             Ok(())
         })?;
-        self.state.writes += 1;
+        self.state.wrote();
         Ok(())
     }
 

@@ -154,8 +154,10 @@ impl Taint {
             let parts = sources.iter().map(|&(file, slot)| (self.of_lane(file, slot, lane), file, slot));
             let tainted: Vec<_> = parts.filter(|((bytes, computed), ..)| *bytes != 0 || *computed).collect();
             let computed = tainted.iter().any(|((_, computed), ..)| *computed);
-            let origin =
-                tainted.first().map_or(0, |(_, file, slot)| self.files[*file as usize][*slot as usize].origin[lane]);
+            let origin = tainted
+                .first()
+                .map(|(_, file, slot)| self.files[*file as usize][*slot as usize].origin[lane])
+                .unwrap_or_default();
             let bytes = |file| if file == File::D { 0xff } else { 0xf };
             for &(file, slot) in results {
                 let bytes = if tainted.is_empty() || computed { 0 } else { bytes(file) };

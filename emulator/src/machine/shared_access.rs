@@ -93,7 +93,7 @@ fn new_pattern(access: &Access, mask: u32, addresses: &[u32; LANES], load: bool)
     }
     let shape = PatternShape::of(mask, &relative, bytes);
     let few = mask == u32::MAX && places.len() <= FEW_PLACES;
-    let place_of = relative.map(|r| places.iter().position(|place| place.relative == r).unwrap_or(0) as u32);
+    let place_of = relative.map(|r| places.iter().position(|place| place.relative == r).unwrap_or_default() as u32);
     Pattern { mask, phase: first & 3, bytes, relative, cost, places, place_of, few, shape }
 }
 
@@ -119,7 +119,8 @@ impl Worker<'_> {
             }
             return Ok(());
         }
-        let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
+        // (Lanes that do not run have the place of the first one that does.)
+        let first = warp.scratch.offsets.0[0];
         let shift = self.context.program.shared_grain.trailing_zeros();
         let suspicious = read_cells(&mut self.state.cells, pattern, first, shift, stamp, self.state.first_epoch);
         read_words::<CPU>(&self.state.shared, warp, access, pattern, mask);
@@ -142,12 +143,12 @@ impl Worker<'_> {
             return self.store_elsewhere(warp, index, mask);
         }
         let (stamp, under_way) = (self.stamp(warp, access.at), self.epoch_under_way());
-        self.state.writes += 1;
+        self.state.wrote();
         let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
         count(&mut self.tally.shared[index as usize], pattern, mask);
         let shape = pattern.shape;
         if !self.state.cells.is_empty() {
-            let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
+            let first = warp.scratch.offsets.0[0];
             let shift = self.context.program.shared_grain.trailing_zeros();
             let lost =
                 self.state.copies_under_way > 0 && meets_copy(&self.state.cells, pattern, first, shift, under_way);
@@ -270,7 +271,7 @@ impl Worker<'_> {
         let addresses = warp.scratch.addresses.0.map(|address| address.wrapping_sub(self.state.base));
         let (start, end) = (u64::from(access.within.0), u64::from(access.within.1.min(self.shared_bytes)));
         let fits = |at: u64| at >= start && at.checked_add(bytes).is_some_and(|last| last <= end);
-        let bad = each(mask).find(|&lane| !fits(addresses[lane]) || addresses[lane] % bytes != 0).unwrap_or(0);
+        let bad = each(mask).find(|&lane| !fits(addresses[lane]) || addresses[lane] % bytes != 0).unwrap_or_default();
         let address = addresses[bad];
         if fits(address) {
             let (name, offset) = self.shared_name(address as u32);

@@ -87,6 +87,12 @@ impl BlockState {
         swap(&mut self.visits, &mut other.visits);
     }
 
+    /// A store or the like may have changed memory.
+    #[inline(always)]
+    pub(super) fn wrote(&mut self) {
+        self.writes += 1;
+    }
+
     /// A bit for each warp.
     pub(super) fn all_warps(&self) -> u32 {
         u32::MAX >> (LANES - self.warps.len())

@@ -81,7 +81,7 @@ impl Worker<'_> {
         mask: u32,
         at: Option<u32>,
     ) -> Result<(), Box<Fault>> {
-        self.check_guard(warp, predicate, mask, at.unwrap_or(0))
+        self.check_guard(warp, predicate, mask, at.unwrap_or_default())
     }
 
     #[inline(never)]

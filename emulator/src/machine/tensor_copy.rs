@@ -38,7 +38,8 @@ impl Worker<'_> {
     ) -> Result<(), Box<Fault>> {
         let (accesses, rank) = (&self.context.program.accesses, usize::from(rank));
         for lane in each(mask) {
-            let read = |n: usize| extended.reads.get(n).map_or(0, |(file, slot)| warp.wide(*file, *slot, lane));
+            let read =
+                |n: usize| extended.reads.get(n).map(|(file, slot)| warp.wide(*file, *slot, lane)).unwrap_or_default();
             let coordinates = (0..rank).map(|n| read(n) as i32).collect();
             let ranks = read(rank) as u32;
             match (tensor, extended.accesses.as_slice()) {
@@ -249,7 +250,7 @@ impl Worker<'_> {
         }
         let Some((_, at, pieces, _)) = places.first() else { return Ok(()) };
         let at = *at;
-        let end = pieces.iter().map(|(start, length)| start + length).max().unwrap_or(0);
+        let end = pieces.iter().map(|(start, length)| start + length).max().unwrap_or_default();
         let mut words = vec![tensor.fill(); end as usize / 4];
         let (thread, block) = (warp.number * LANES as u32 + lane as u32, self.state.block);
         let mut unwritten = Vec::new();

@@ -44,7 +44,8 @@ impl Worker<'_> {
             }
             MapDeed::Replace(field) => {
                 for lane in each(mask) {
-                    let value = extended.reads.first().map_or(0, |(file, slot)| warp.wide(*file, *slot, lane));
+                    let value =
+                        extended.reads.first().map(|(file, slot)| warp.wide(*file, *slot, lane)).unwrap_or_default();
                     let home = self.map_home(warp, map, lane)?;
                     let mut bytes = TensorMap::from_bytes(self.map_bytes_at(home));
                     bytes.replace(field, value);
@@ -134,7 +135,7 @@ impl Worker<'_> {
         }
         let stamp = self.stamp(warp, access.at);
         self.mark_shared(at, BYTES, stamp.of_thread(stamp.thread() + lane as u32));
-        self.state.writes += 1;
+        self.state.wrote();
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use super::block::Worker;
 use super::lanes::{LANES, each, mask_where};
 use super::warp::Warp;
 use crate::global::locate;
-use crate::program::{BLOCK_WINDOW, Extension, Op, SHARED_WINDOW, Space, in_window};
+use crate::program::{BLOCK_WINDOW, Bulk, Extension, Op, SHARED_WINDOW, Space, Tensor, in_window};
 use crate::trace::{AccessKind, LaneAccess, Memory, TracedAccess};
 
 impl Worker<'_> {
@@ -36,6 +36,12 @@ impl Worker<'_> {
                     (Extension::StoreMatrix { .. }, &[to]) => {
                         let (mask, bytes) = rows(extended.reads.len());
                         self.note(warp, to, mask, AccessKind::Store, bytes);
+                    }
+                    // A copy of a box: where in shared memory. How much, and where from, its tensor map says.
+                    (Extension::Bulk(Bulk::Tensor(tensor, _)), &[_, place, ..]) => {
+                        let load = matches!(tensor, Tensor::Load { .. });
+                        let kind = if load { AccessKind::Store } else { AccessKind::Load };
+                        self.note(warp, place, mask, kind, Some(0));
                     }
                     _ => {}
                 }
@@ -79,9 +85,9 @@ impl Worker<'_> {
     }
 
     fn in_shared(&self, warp: &Warp, lane: usize, address: u64) -> LaneAccess {
-        let address = address % BLOCK_WINDOW;
+        let (rank, address) = ((address / BLOCK_WINDOW) as u32, address % BLOCK_WINDOW);
         let (array, offset) = self.shared_name(address as u32);
-        LaneAccess { array: Arc::from(array), offset: offset.into(), ..self.lane_access(warp, lane, address) }
+        LaneAccess { array: Arc::from(array), offset: offset.into(), rank, ..self.lane_access(warp, lane, address) }
     }
 
     /// Nothing where the address lies in no buffer: in a window of local or constant memory, or at fault.
@@ -93,6 +99,6 @@ impl Worker<'_> {
 
     fn lane_access(&self, warp: &Warp, lane: usize, address: u64) -> LaneAccess {
         let thread = self.context.shape.thread(warp.number * LANES as u32 + lane as u32);
-        LaneAccess { lane: lane as u32, thread, array: Arc::from(""), offset: 0, address }
+        LaneAccess { lane: lane as u32, thread, array: Arc::from(""), rank: 0, offset: 0, address }
     }
 }

@@ -106,8 +106,8 @@ pub(crate) fn run_together(
         } else if vain >= started && (order.len() == 0 || started + unit as usize > residency) {
             if stuck.len() == vain {
                 // Who waits at the barrier of a cluster mostly waits for one who waits for something else.
-                let first = stuck.iter().position(|stuck| !stuck.waits_for_cluster()).unwrap_or(0);
-                ring.at = worker.aside.iter().position(|state| state.block == stuck[first].block).unwrap_or(0);
+                let first = stuck.iter().position(|stuck| !stuck.waits_for_cluster()).unwrap_or_default();
+                ring.at = worker.aside.iter().position(|state| state.block == stuck[first].block).unwrap_or_default();
                 ring.resume(worker);
                 // Who else of that block waits, and where.
                 worker.probe()?;
@@ -159,7 +159,7 @@ impl Worker<'_> {
     /// Thread blocks that there is room for, its own among them, and those of which the order model knows the threads and the
     /// shared memory.
     pub fn held(&self) -> [usize; 2] {
-        [1 + self.aside.len() + self.free.len(), self.clocks.as_ref().map_or(0, |clocks| clocks.held())]
+        [1 + self.aside.len() + self.free.len(), self.clocks.as_ref().map(|clocks| clocks.held()).unwrap_or_default()]
     }
 }
 

@@ -132,5 +132,5 @@ fn match_lanes(values: &[u64; LANES], all: u32, whole: bool, out: &mut [u64; LAN
 
 fn reduce(values: &[u64; LANES], all: u32, op: IntegerOp, signed: bool) -> u64 {
     let code = General::Integer { op, bits: 32, signed };
-    each(all).map(|lane| values[lane]).reduce(|a, b| evaluate(code, [a, b, b, b])).unwrap_or(0)
+    each(all).map(|lane| values[lane]).reduce(|a, b| evaluate(code, [a, b, b, b])).unwrap_or_default()
 }

@@ -16,7 +16,7 @@ pub(super) fn allocate(program: &mut Program, counts: [u32; 3], presets: &[Vec<P
     let mut ranges = live_ranges(program, counts, &live_in);
     let alone = ranges[File::R as usize].iter_mut().zip(apart).filter(|(range, apart)| **apart && range.0 <= range.1);
     alone.for_each(|(range, _)| *range = (0, u32::MAX - 1));
-    let mut totals = [0; 3];
+    let mut totals: [u32; 3] = Default::default();
     let mut slots: [Vec<Slot>; 3] = Default::default();
     for file in 0..3 {
         let first = presets[file].len() as u32;
@@ -55,7 +55,7 @@ pub(super) fn allocate(program: &mut Program, counts: [u32; 3], presets: &[Vec<P
         }
     }
     let frame = presets[File::D as usize].iter().position(|preset| *preset == Preset::Frame);
-    program.frame = frame.unwrap_or(0) as Slot;
+    program.frame = frame.unwrap_or_default() as Slot;
     let numbered = |file: File| presets[file as usize].iter().enumerate().map(|(slot, p)| (slot as Slot, *p));
     program.preset32 = numbered(File::R).collect();
     program.preset64 = numbered(File::D).collect();
@@ -242,6 +242,110 @@ impl BitSet {
                 visit(word * 64 + bits.trailing_zeros() as usize);
                 bits &= bits - 1;
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Module;
+
+    fn dice() -> impl FnMut(u32) -> u32 {
+        let mut state = 7_u32;
+        move |n| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) % n
+        }
+    }
+
+    #[test]
+    fn as_many_slots_are_used_as_registers_are_alive_at_once() {
+        let mut chance = dice();
+        for first in [0, 3] {
+            for _ in 0..200 {
+                let count = 1 + chance(40);
+                let any =
+                    |start: u32, length: u32| if length == 0 { (u32::MAX, 0) } else { (start, start + length - 1) };
+                let ranges: Ranges = (0..count).map(|_| any(chance(60), chance(12))).collect();
+                let (slots, total) = linear_scan(&ranges, first);
+                let alive =
+                    |at: u32| (0..ranges.len()).filter(|r| (ranges[*r].0..=ranges[*r].1).contains(&at)).collect();
+                let most = (0..80).map(|at| -> Vec<usize> { alive(at) }).map(|alive| alive.len()).max().unwrap_or(0);
+                assert_eq!(total, first + (most as u32).max(1), "{ranges:?}");
+                for at in 0..80 {
+                    let here: Vec<Slot> = alive(at).into_iter().map(|register| slots[register]).collect();
+                    let distinct: std::collections::HashSet<Slot> = here.iter().copied().collect();
+                    assert_eq!(distinct.len(), here.len(), "{ranges:?}: {slots:?}");
+                    assert!(here.iter().all(|slot| (first..total).contains(slot)), "{ranges:?}: {slots:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sets_and_flat_numbers_are_what_they_stand_for() {
+        let mut chance = dice();
+        for _ in 0..50 {
+            let (mut sets, mut lists) = ([1, 2, 3].map(|_| BitSet::new(150)), [1, 2, 3].map(|_| vec![false; 150]));
+            for _ in 0..60 {
+                let (which, n) = (chance(3) as usize, chance(150) as usize);
+                sets[which].add(n);
+                lists[which][n] = true;
+            }
+            let [mut mine, other, but] = sets;
+            let joined: Vec<bool> = (0..150).map(|n| lists[0][n] || lists[1][n] && !lists[2][n]).collect();
+            assert_eq!(mine.add_all_but(&other, &but), joined != lists[0]);
+            assert!((0..150).all(|n| mine.has(n) == joined[n]));
+            assert!(!mine.add_all_but(&other, &but), "nothing is new");
+            let mut members = Vec::new();
+            mine.each(|n| members.push(n));
+            assert_eq!(members, (0..150).filter(|n| joined[*n]).collect::<Vec<_>>());
+        }
+        let counts = [3, 0, 2];
+        let all = [(File::R, 0), (File::R, 1), (File::R, 2), (File::P, 0), (File::P, 1)];
+        for (flat, (file, slot)) in all.into_iter().enumerate() {
+            assert_eq!(flatten(file, slot, counts), flat);
+            assert_eq!(unflatten(flat, counts), (file as usize, slot as usize));
+        }
+    }
+
+    /// The registers that a kernel has of each file.
+    fn registers(body: &str) -> [u32; 3] {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a)\n{{\n.reg .pred %p<99>; .reg .b32 %r<99>; .reg .b64 %d<99>;\n\
+             ld.param.u64 %d0, [a];\n{body}\nret;\n}}\n"
+        );
+        let kernel = Module::parse(&text).and_then(|module| module.kernel("k"));
+        let program = kernel.unwrap_or_else(|error| panic!("{error}\n{text}")).program;
+        [program.registers32, program.registers64, program.predicates]
+    }
+
+    #[test]
+    fn who_is_not_alive_together_shares_a_slot() {
+        let chain = |n: usize| -> String {
+            let set = "mov.u32 %r1, %tid.x;\nmov.u64 %d1, %d0;\nsetp.eq.u32 %p1, %r1, 5;\n".to_string();
+            let step = |n: usize| {
+                format!(
+                    "add.u32 %r{}, %r{n}, %r{n};\nadd.u64 %d{}, %d{n}, %d{n};\nnot.pred %p{}, %p{n};\n",
+                    n + 1,
+                    n + 1,
+                    n + 1
+                )
+            };
+            let use_it = format!("@%p{} st.global.u32 [%d{}], %r{};\n", n + 1, n + 1, n + 1);
+            set + &(1..=n).map(step).collect::<String>() + &use_it
+        };
+        assert_eq!(registers(&chain(2)), registers(&chain(60)));
+        let together = |n: usize| -> String {
+            let set = |n: usize| {
+                format!("ld.global.u32 %r{n}, [%d0];\nld.global.u64 %d{n}, [%d0];\nsetp.eq.u32 %p{n}, %r{n}, 5;\n")
+            };
+            let use_it = |n: usize| format!("@%p{n} st.global.u32 [%d{n}], %r{n};\n");
+            (1..=n).map(set).collect::<String>() + &(1..=n).map(use_it).collect::<String>()
+        };
+        for n in [3, 10, 40] {
+            assert_eq!(registers(&together(n + 1)), registers(&together(n)).map(|count| count + 1), "{n}");
         }
     }
 }

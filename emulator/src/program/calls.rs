@@ -92,7 +92,7 @@ impl Draft<'_> {
 }
 
 fn signature(returns: &[ptx::Variable], params: &[ptx::Variable]) -> Signature {
-    let sizes = |list: &[ptx::Variable]| list.iter().map(|v| v.bytes.unwrap_or(0)).collect();
+    let sizes = |list: &[ptx::Variable]| list.iter().map(|v| v.bytes.unwrap_or_default()).collect();
     Signature { results: sizes(returns), arguments: sizes(params) }
 }
 
@@ -101,7 +101,7 @@ fn layout<'v>(variables: impl Iterator<Item = &'v ptx::Variable>) -> (Vec<u64>, 
     let mut end = 0u64;
     let offsets = variables.map(|variable| {
         let at = end.next_multiple_of(variable.align);
-        end = at + variable.bytes.unwrap_or(0);
+        end = at + variable.bytes.unwrap_or_default();
         at
     });
     (offsets.collect(), end)
@@ -244,7 +244,7 @@ impl<'a> Decoder<'a> {
                 true => self.brought_back(formal, actual, &mut kept)?,
             };
             if let Place::Local(outside) | Place::Frame(outside) = place {
-                pieces.push(Piece { outside, inside, bytes: formal.bytes.unwrap_or(0) });
+                pieces.push(Piece { outside, inside, bytes: formal.bytes.unwrap_or_default() });
             }
         }
         let results = pieces.split_off(params.len());

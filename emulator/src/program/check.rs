@@ -263,7 +263,7 @@ pub(super) fn class_of(kind: &str) -> (Class, u32) {
         "f16x2" | "u16x2" | "s16x2" => return (Class::Packed, 32),
         "bf16x2" | "tf32" => return (Class::Brain, 32),
         "bf16" | "e4m3x2" | "e5m2x2" => return (Class::Brain, 16),
-        _ => kind.trim_start_matches(|c: char| c.is_ascii_alphabetic()).parse().unwrap_or(0),
+        _ => kind.trim_start_matches(|c: char| c.is_ascii_alphabetic()).parse().unwrap_or_default(),
     };
     match kind.as_bytes().first() {
         Some(b'b') => (Class::Bits, bits),

@@ -107,7 +107,7 @@ impl Decoder<'_> {
     /// `st.async` and `red.async`.
     pub fn send(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) -> Result<(), PtxError> {
         let kind = parts[parts.len() - 1];
-        let bytes = kind[1..].parse::<u32>().unwrap_or(32) / 8;
+        let bytes = kind[1..].parse::<u32>().unwrap_or_default() / 8;
         let file = if bytes == 8 { File::D } else { File::R };
         let list = match operand(words, 1)? {
             Operand::List(list) => list.as_slice(),

@@ -118,7 +118,7 @@ fn conversion(modifiers: &[&str], to: &str, from: &str) -> Option<Vec<Alu>> {
             _ => return None,
         },
         (true, false) => {
-            if rounding != "rn" && !(rounding.is_empty() && to == "f64") {
+            if rounding != "rn" {
                 return None;
             }
             steps.extend(widen(from));
@@ -197,4 +197,53 @@ fn round_to_integer(rounding: &str, kind: &str) -> Option<Alu> {
         ("rpi", "f64") => CeilF64,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOATS: [&str; 2] = ["f32", "f64"];
+    const NARROW: [&str; 4] = ["s8", "s16", "u8", "u16"];
+
+    /// How many fast steps a conversion takes, if it is done by them; those by narrow integers have one more.
+    fn steps(rounding: &str, to: &str, from: &str) -> Option<usize> {
+        let (to_float, from_float) = (FLOATS.contains(&to), FLOATS.contains(&from));
+        let narrow = usize::from(NARROW.contains(&from));
+        let integral = ["rni", "rzi", "rmi", "rpi"].contains(&rounding);
+        let bits = |kind: &str| kind[1..].parse::<u32>().ok();
+        match (to_float, from_float) {
+            _ if [to, from].contains(&"bf16") || [to, from].contains(&"f16") => None,
+            (true, true) => match (to, from, rounding) {
+                ("f64", "f32", "") | ("f32", "f64", "rn") => Some(1),
+                _ if to != from => None,
+                (.., "") => Some(0),
+                _ => integral.then_some(1),
+            },
+            (true, false) => (rounding == "rn").then_some(1 + narrow),
+            (false, true) => (integral && bits(to) > Some(16)).then_some(2),
+            (false, false) => match (rounding, bits(to), bits(from)) {
+                ("", Some(64), Some(64)) | ("", Some(32), Some(32)) => Some(0),
+                ("", Some(64), _) => Some(1 + narrow),
+                ("", Some(32), Some(64)) => Some(1),
+                ("", Some(32), _) => Some(narrow),
+                _ => None,
+            },
+        }
+    }
+
+    #[test]
+    fn common_ones_are_done_in_fast_steps() {
+        let kinds = ["s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"];
+        for (to, from) in kinds.iter().flat_map(|to| kinds.map(|from| (*to, from))) {
+            for rounding in ["", "rn", "rz", "rm", "rni", "rzi", "rmi", "rpi"] {
+                let modifiers: &[&str] = if rounding.is_empty() { &[] } else { &[rounding] };
+                let found = conversion(modifiers, to, from);
+                let wanted = steps(rounding, to, from);
+                assert_eq!(found.as_ref().map(Vec::len), wanted, "cvt.{rounding}.{to}.{from}: {found:?}");
+            }
+            assert_eq!(conversion(&["rn", "ftz"], to, from), None);
+            assert_eq!(conversion(&["rni", "sat"], to, from), None);
+        }
+    }
 }

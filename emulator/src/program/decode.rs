@@ -101,7 +101,7 @@ impl<'a> Decoder<'a> {
             accesses: Vec::new(),
             extended: Vec::new(),
             items: Vec::new(),
-            counts: [0; 3],
+            counts: Default::default(),
             presets: [Vec::new(), Vec::new(), Vec::new()],
             module_places: HashMap::new(),
             labels: 0,
@@ -413,7 +413,7 @@ impl<'a> Decoder<'a> {
             _ => (0, 0),
         };
         let line = if file.is_some() { instruction.loc.1 } else { 0 };
-        let file = file.unwrap_or(0) as u32;
+        let file = file.unwrap_or_default() as u32;
         Info { ptx_line: instruction.line, file, line, opcode, class, flops_f32, flops_f64, tensor: None }
     }
 

@@ -42,7 +42,7 @@ pub(super) fn blocks(
     let mut code = 0;
     for item in items {
         // A block begins where the one before it ends.
-        let start = blocks.last().map_or(0, |before| before.end);
+        let start = blocks.last().map(|before| before.end).unwrap_or_default();
         let next = blocks.len() as u32 + 1;
         match item {
             Item::Code(index) => {
@@ -55,7 +55,7 @@ pub(super) fn blocks(
                 blocks.push(Block { start, stop: code, end: code, exit: Exit::Jump(next), exit_info: None });
             }
             Item::End(proto, about) => {
-                let line = about.as_ref().map_or(0, |i| i.ptx_line);
+                let line = about.as_ref().map(|i| i.ptx_line).unwrap_or_default();
                 let find = |label: u32| match starts.get(&label) {
                     Some(block) => Ok(*block),
                     None => error(line, "this branch leads to a label that is not defined"),

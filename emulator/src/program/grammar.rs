@@ -111,7 +111,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
             match word.strip_prefix("sm_") {
                 Some(number) => {
                     only = number.ends_with('a');
-                    since = number.trim_end_matches('a').parse().unwrap_or(0);
+                    since = number.trim_end_matches('a').parse().unwrap_or_default();
                 }
                 None => parts.push(part(word)),
             }
@@ -163,7 +163,7 @@ fn shape(word: &'static str) -> Shape {
         let count = match count {
             "" => Count::AnyOrBare,
             "+" => Count::Any,
-            number => Count::Exactly(number.parse().unwrap_or(0)),
+            number => Count::Exactly(number.parse().unwrap_or_default()),
         };
         return Shape::List(count, element, type_of(kind));
     }

@@ -131,7 +131,7 @@ fn group_form(parts: &[&str]) -> Option<GroupMultiply> {
         accumulator: Accumulator::named(sums)?,
         saturate: parts.contains(&"satfinite"),
         in_registers: false,
-        negate: [false; 2],
-        transpose: [false; 2],
+        negate: Default::default(),
+        transpose: Default::default(),
     })
 }

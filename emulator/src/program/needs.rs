@@ -114,3 +114,82 @@ pub(super) fn values(program: &Program, counts: [u32; 3]) -> Vec<bool> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Module;
+
+    fn program(body: &str) -> crate::module::Kernel {
+        let text = format!(
+            ".version 8.6\n.target sm_90a\n.address_size 64\n.shared .align 16 .b8 tile[64];\n.visible .entry k(.param .u64 a)\n{{\n\
+             .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %d<9>;\nld.param.u64 %d0, [a];\nmov.u32 %r0, %tid.x;\n{body}\nret;\n}}\n"
+        );
+        Module::parse(&text).and_then(|module| module.kernel("k")).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    #[test]
+    fn what_whole_barriers_order_asks_for_no_more() {
+        // What is asked for: of shared memory, of global memory; some threads, asynchronous, clusters, warps.
+        for (body, wanted) in [
+            ("st.shared.u32 [tile], %r0;\nbar.sync 0;\nld.shared.u32 %r1, [tile];", ""),
+            ("st.global.u32 [%d0], %r0;\nst.u32 [%d0], %r0;\nbarrier.cta.sync 1;", ""),
+            ("bar.warp.sync -1;", "w"),
+            ("bar.warp.sync 0xffffffff;", "w"),
+            ("bar.warp.sync 0x7fffffff;", "sgw"),
+            ("bar.warp.sync %r0;", "sgw"),
+            ("bar.sync 1, 64;", "sgp"),
+            ("bar.arrive 1, 64;", "sgp"),
+            ("bar.sync 1;\nbar.red.popc.u32 %r1, 2, 1;", ""),
+            ("atom.shared.add.u32 %r1, [tile], 1;", "s"),
+            ("red.shared.add.u32 [tile], 1;", "s"),
+            ("atom.global.add.u32 %r1, [%d0], 1;", "g"),
+            ("red.global.add.u32 [%d0], 1;", "g"),
+            ("atom.add.u32 %r1, [%d0], 1;", "sg"),
+            ("ld.volatile.shared.u32 %r1, [tile];", "s"),
+            ("ld.relaxed.gpu.global.u32 %r1, [%d0];", "g"),
+            ("st.release.gpu.u32 [%d0], %r0;", "sg"),
+            ("mbarrier.init.shared.b64 [tile], 1;", "sa"),
+            ("cp.async.bulk.commit_group;", "sa"),
+            ("barrier.cluster.arrive;\nbarrier.cluster.wait;", "sc"),
+            ("ld.shared::cluster.u32 %r1, [%r0];", "sc"),
+            ("st.shared::cta.u32 [%r0], %r0;", ""),
+            ("atom.shared::cta.add.u32 %r1, [%r0], 1;", "s"),
+            ("atom.shared::cluster.add.u32 %r1, [%r0], 1;", "sc"),
+        ] {
+            let needs = program(body).program.needs;
+            let told = [
+                (needs.shared, 's'),
+                (needs.global, 'g'),
+                (needs.partial, 'p'),
+                (needs.asynchronous, 'a'),
+                (needs.cluster, 'c'),
+                (needs.of_warps, 'w'),
+            ];
+            let told: String = told.iter().filter(|(asked, _)| *asked).map(|(_, letter)| *letter).collect();
+            assert_eq!(told, wanted, "{body}");
+            assert_eq!(needs.any, needs.shared || needs.global, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_one_that_goes_to_memory_and_decides_nothing() {
+        for (body, wanted) in [
+            ("ld.global.u32 %r1, [%d0];\nst.global.u32 [%d0+4], %r1;", true),
+            ("ld.global.u32 %r1, [%d0];\nadd.u32 %r2, %r1, 1;\nst.global.u32 [%d0+4], %r2;", true),
+            ("ld.global.v2.u32 {%r1, %r2}, [%d0];\nst.global.u32 [%d0+8], %r2;", true),
+            ("ld.global.u64 %d1, [%d0];\nst.global.u64 [%d0+8], %d1;", true),
+            ("ld.global.u32 %r1, [%d0];\nshfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;", true),
+            ("ld.global.u32 %r1, [%d0];", false),
+            ("ld.global.u32 %r1, [%d0];\nsetp.eq.u32 %p1, %r1, 4;\n@%p1 bra A;\nA: st.global.u32 [%d0+4], %r1;", false),
+            ("ld.global.u32 %r1, [%d0];\nsetp.eq.u32 %p1, %r1, 4;\nst.global.u32 [%d0+4], %r1;", false),
+            ("ld.global.u64 %d1, [%d0];\nst.global.u32 [%d1], %r0;", false),
+            ("ld.global.u64 %d1, [%d0];\nst.global.u64 [%d1], %d1;", false),
+            (
+                "ld.global.u32 %r1, [%d0];\nL: add.u32 %r2, %r2, %r3;\nmov.u32 %r3, %r1;\nsetp.lt.u32 %p1, %r0, 4;\n@%p1 bra L;\nst.global.u32 [%d0+4], %r2;",
+                true,
+            ),
+        ] {
+            assert_eq!(program(body).program.blind_loads.contains(&true), wanted, "{body}");
+        }
+    }
+}

@@ -39,7 +39,7 @@ impl<'a> Decoder<'a> {
 
     /// Lays out a variable in its space.
     pub fn place(&mut self, variable: &ptx::Variable) -> Result<Place, PtxError> {
-        let bytes = variable.bytes.unwrap_or(0);
+        let bytes = variable.bytes.unwrap_or_default();
         let limit = match variable.space.as_str() {
             "shared" | "local" | "param" => 1 << 20,
             "const" => 1 << 16,

@@ -93,3 +93,93 @@ impl IntegerOp {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the manual says of an operation's operands: the result's width and those of the sources, where `w` is 64 bits for the
+    /// forms of 64 bits, else 32; `r` is 32 bits, `d` 64, `p` a predicate.
+    fn manual(op: IntegerOp) -> &'static str {
+        use IntegerOp::*;
+        match op {
+            Abs | Neg | Not | CNot | Brev => "w w",
+            Popc | Clz | Bfind | BfindShift => "r w",
+            Shl | Shr => "w wr",
+            MadLo | MadHi | MadHiSaturate | Mad24Lo | Mad24Hi | Mad24HiSaturate | Sad => "w www",
+            FindNth => "r rrr",
+            Bfe => "w wrr",
+            Bfi => "w wwrr",
+            AddCarry | SubBorrow => "w wwp",
+            CarryOfAdd | BorrowOfSub => "p wwp",
+            MadLoCarry | MadHiCarry => "w wwwp",
+            CarryOfMadLo | CarryOfMadHi => "p wwwp",
+            _ => "w ww",
+        }
+    }
+
+    #[test]
+    fn operands_are_as_wide_as_the_manual_says() {
+        use IntegerOp::*;
+        let ops = [
+            Abs,
+            Neg,
+            Not,
+            CNot,
+            Brev,
+            Popc,
+            Clz,
+            Bfind,
+            BfindShift,
+            Shl,
+            Shr,
+            MadLo,
+            MadHi,
+            MadHiSaturate,
+            Mad24Lo,
+            Mad24Hi,
+            Mad24HiSaturate,
+            Sad,
+            Bfe,
+            Bfi,
+            AddCarry,
+            SubBorrow,
+            CarryOfAdd,
+            BorrowOfSub,
+            MadLoCarry,
+            MadHiCarry,
+            CarryOfMadLo,
+            CarryOfMadHi,
+            Add,
+            Sub,
+            MulLo,
+            MulHi,
+            Div,
+            Rem,
+            Min,
+            Max,
+            And,
+            Or,
+            Xor,
+        ];
+        let letter = |file: File| ["r", "d", "p"][file as usize];
+        let said = |(result, sources): (File, &[File])| {
+            format!("{} {}", letter(result), sources.iter().map(|file| letter(*file)).collect::<String>())
+        };
+        for op in ops {
+            for (bits, wide) in [(16, "r"), (32, "r"), (64, "d")] {
+                let found = said(General::Integer { op, bits, signed: true }.signature());
+                assert_eq!(found, manual(op).replace('w', wide), "{op:?} of {bits} bits");
+            }
+        }
+        for (op, bits, wanted) in [
+            (MulWide, 16, "r rr"),
+            (MulWide, 32, "d rr"),
+            (MadWide, 16, "r rrr"),
+            (MadWide, 32, "d rrd"),
+            (FindNth, 32, "r rrr"),
+        ] {
+            assert_eq!(said(General::Integer { op, bits, signed: false }.signature()), wanted, "{op:?} of {bits} bits");
+        }
+    }
+}

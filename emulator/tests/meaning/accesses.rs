@@ -247,4 +247,12 @@ fn an_access_is_counted_anew_where_it_begins_elsewhere_in_a_word_or_sector() {
     // Where a word begins, 0 and 127 lie in words of two banks; elsewhere both lie in the same bank.
     assert_eq!(line(5).shared_load.wavefronts, 2 + 2 * 6);
     assert_eq!(line(6).global_load.sectors, 1 + 2 * 7);
+    // The first word of all, from its first byte and then from each of the others: 129 bytes on lies another word of the same bank,
+    // until it is that of the next bank.
+    let body = "mov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 8, %r100;\nst.shared.v2.u32 [%r101], {%t, %t};\nbar.sync 0;\n\
+        setp.eq.u32 %p1, %t, 0;\nselp.u32 %r3, 0, 129, %p1;\nadd.u32 %r3, %r3, %r100;\nmov.u32 %r5, 0;\nL:\n.loc 1 5 0\nld.shared.u8 %r6, [%r3];\n.loc 1 7 0\n\
+        add.u32 %r3, %r3, 3;\nadd.u32 %r5, %r5, 3;\nsetp.lt.u32 %p2, %r5, 6;\n@%p2 bra L;";
+    let report = Kernel::new(32, body).run().unwrap_or_else(|fault| panic!("{fault}")).report;
+    let line = |number: u32| &report.lines.iter().find(|line| line.line == number).expect("it ran").counters;
+    assert_eq!(line(5).shared_load.wavefronts, 2 + 1);
 }

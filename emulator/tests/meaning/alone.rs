@@ -362,3 +362,71 @@ fn a_row_races_with_whoever_was_in_one_of_its_words() {
         }
     }
 }
+
+#[test]
+fn where_the_first_lanes_do_nothing_the_others_meet_all_the_same() {
+    // One lane of each of two warps accesses a word; the others name another place, and do not go there.
+    let body = |lane: u32, first: &str, second: &str| {
+        format!(
+            "mov.u32 %r100, tile;\nmov.u32 %r1, 1;\nmad.lo.u32 %r101, %t, 4, %r100;\nst.shared.u32 [%r101+1024], %r1;\nst.shared.u32 [%r101], %r1;\nbar.sync 0;\nand.b32 %r2, %t, 31;\nsetp.eq.u32 %p1, %r2, {lane};\n\
+             selp.u32 %r3, 64, 1024, %p1;\nadd.u32 %r3, %r3, %r100;\nsetp.lt.u32 %p2, %t, 32;\n@!%p2 bra SECOND;\n@%p1 {first}\nbra END;\nSECOND:\n@%p1 {second}\nEND:\nbar.sync 0;\nst.global.u32 [%out], %r1;"
+        )
+    };
+    let (load, store) = ("ld.shared.u32 %r4, [%r3];", "st.shared.u32 [%r3], %t;");
+    let copy = "cp.async.ca.shared.global [%r3], [%in], 4;";
+    for lane in [0, 1, 5, 31] {
+        for (first, second, race) in [
+            (load, load, false),
+            (load, store, true),
+            (store, load, true),
+            (store, store, true),
+            (copy, store, true),
+            (store, copy, true),
+        ] {
+            for schedule in [Schedule::FirstFirst, Schedule::LastFirst] {
+                let kernel = Kernel { zeros: 4096, ..Kernel::new(64, &body(lane, first, second)) };
+                let outcome = kernel.launch(Launch::new(1, 64).schedule(schedule)).run();
+                match outcome {
+                    Ok(_) => assert!(!race, "{lane}: {first} {second} {schedule}"),
+                    Err(fault) => {
+                        assert!(race && fault.kind == FaultKind::Race, "{lane}: {first} {second} {schedule}: {fault}");
+                        assert!(fault.message.contains("at offset 64"), "{lane}: {first} {second}: {fault}");
+                        assert_eq!(fault.site.lane, lane, "{first} {second}: {fault}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn one_instruction_of_one_warp_is_told_from_two() {
+    // By whole barriers alone, and with atomics besides.
+    for (place, also) in [
+        ("shared.u32 [tile]", ""),
+        ("global.u32 [%out]", ""),
+        ("shared.u32 [tile]", "red.shared.add.u32 [tile+64], 1;"),
+        ("global.u32 [%out]", "red.global.add.u32 [%out+64], 1;"),
+    ] {
+        let store = format!("@%p1 st.{place}, %t;\n");
+        let (kind, at) = place.split_once(' ').expect("two words");
+        let load = format!("@%p1 ld.{kind} %r9, {at};\n");
+        let by = |thread: u32, deed: &str| format!("setp.eq.u32 %p1, %t, {thread};\n{deed}");
+        let one = "one instruction, different values";
+        for (steps, why) in [
+            (format!("setp.lt.u32 %p1, %t, 2;\n{store}"), one),
+            (format!("and.b32 %r1, %t, 24;\nsetp.eq.u32 %p1, %r1, 24;\n{store}"), one),
+            (by(0, &store) + &by(1, &store), "no barrier between"),
+            (by(31, &store) + &by(3, &store), "no barrier between"),
+            (format!("and.b32 %r1, %t, 31;\nsetp.eq.u32 %p1, %r1, 0;\n{store}"), "no barrier between"),
+            (by(0, &store) + &by(1, &load), "no barrier between"),
+            (by(7, &load) + &by(6, &store), "no barrier between"),
+        ] {
+            let before = "st.shared.u32 [tile+64], %t;\nmov.u32 %r2, 3;\nsetp.eq.u32 %p2, %t, 9;\n@%p2 st.shared.u32 [tile], %r2;\nbar.sync 0;\n";
+            let before = before.replacen("st.shared.u32 [tile+64], %t;\n", "@%p3 st.shared.u32 [tile+64], %t;\n", 1);
+            let body = format!("setp.eq.u32 %p3, %t, 9;\n{before}{steps}{also}");
+            let fault = Kernel { zeros: 4096, ..Kernel::new(64, &body) }.fault();
+            assert!(fault.kind == FaultKind::Race && fault.message.ends_with(why), "{place} {also} {steps}: {fault}");
+        }
+    }
+}

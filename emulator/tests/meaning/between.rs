@@ -183,3 +183,33 @@ fn a_block_may_not_leave_while_any_lane_reads_its_memory() {
         }
     }
 }
+
+#[test]
+fn what_is_sent_arrives_whole() {
+    // Of 4 to 32 bytes, each of them another one.
+    let told = "mbarrier::complete_tx::bytes";
+    for (kind, list, bytes) in [
+        ("b32", "%r20", 4),
+        ("s32", "%r21", 4),
+        ("b64", "%d20", 8),
+        ("u64", "%d21", 8),
+        ("v2.u32", "{%r20, %r21}", 8),
+        ("v4.b32", "{%r20, %r21, %r22, %r23}", 16),
+        ("v2.s64", "{%d20, %d21}", 16),
+    ] {
+        let words = (0..4u32).map(|n| 0x0101_0101 * (4 * n + 1) + 0x0302_0100).collect::<Vec<_>>();
+        let first = if list == "%r21" || list == "%d21" { bytes as usize / 4 } else { 0 };
+        let set: String = (0..4).map(|n| format!("mov.u32 %r2{n}, {};\n", words[n])).collect();
+        let body = format!(
+            "{}{set}mov.b64 %d20, {{%r20, %r21}};\nmov.b64 %d21, {{%r22, %r23}};\nmbarrier.arrive.expect_tx.shared.b64 _, [tile+72], {bytes};\n{SYNC}\
+             st.async.shared::cluster.{told}.{kind} [%r62+0], {list}, [%r61];\n{}ld.shared.v4.u32 {{%r1, %r2, %r3, %r4}}, [tile+128];\nmad.wide.u32 %d1, %block, 16, %out;\n\
+             st.global.v4.u32 [%d1], {{%r1, %r2, %r3, %r4}};\n{SYNC}",
+            peers(1),
+            wait("W", "tile+72")
+        );
+        let kernel = kernel(&body, Launch::new(2, 1).cluster(2, 1, 1));
+        let mut wanted = [0; 4];
+        wanted[..bytes as usize / 4].copy_from_slice(&words[first..first + bytes as usize / 4]);
+        assert_eq!(kernel.words(8), [wanted, wanted].concat(), "{kind} {list}");
+    }
+}

@@ -368,3 +368,25 @@ fn lanes_that_ended_came_to_every_barrier_of_their_warp() {
         assert_eq!(Kernel::new(32, &without).fault().kind, FaultKind::Race, "`{partial}`");
     }
 }
+
+#[test]
+fn a_copy_may_read_less_than_it_writes_or_nothing() {
+    for (bytes, cache) in [(4, "ca"), (8, "ca"), (16, "ca"), (16, "cg")] {
+        for size in 0..=bytes {
+            let body = format!(
+                "cp.async.{cache}.shared.global [tile+16], [%in+32], {bytes}, {size};\ncp.async.wait_all;\nld.shared.u32 %r1, [tile+16];\nst.global.u32 [%out], %r1;\n\
+                 ld.shared.u32 %r1, [tile+{}];\nst.global.u32 [%out+4], %r1;",
+                12 + bytes
+            );
+            let input: Vec<u8> = (0..4096).map(|n| n as u8).collect();
+            let words = Kernel::new(1, &body).input(input).words(2);
+            let word = |at: u32| (0..4).map(|n| if at + n < size { (32 + at + n) << (8 * n) } else { 0 }).sum::<u32>();
+            assert_eq!(words, [word(0), word(bytes - 4)], "{bytes}, {size}");
+        }
+        let body = format!("cp.async.{cache}.shared.global [tile+16], [%in+32], {bytes}, {};", bytes + 1);
+        let text = Kernel::new(1, &body).text;
+        let error =
+            emulator::Module::parse(&text).and_then(|module| module.kernel("k").map(drop)).expect_err("too many");
+        assert!(error.to_string().contains(&format!("takes a size of at most {bytes}")), "{error}");
+    }
+}

@@ -304,3 +304,24 @@ fn the_nth_set_bit_is_found_from_a_place_up_or_down() {
     }
     check(&cases);
 }
+
+#[test]
+fn the_least_normal_number_is_not_flushed() {
+    // Of 2^-14, the least normal half, made by products, sums and conversions; and of half of it.
+    let (small, half, least, one) = (0x2000, 0x1c00, 0x0400, 0x3c00);
+    check(&[
+        (of_bits(16, "mul.ftz.f16", &[small, small]), least),
+        (of_bits(16, "mul.f16", &[small, small]), least),
+        (of_bits(16, "mul.ftz.f16", &[0x8000 | small, small]), 0x8000 | least),
+        (of_bits(16, "mul.ftz.f16", &[small, half]), 0),
+        (of_bits(16, "mul.ftz.f16", &[0x8000 | small, half]), 0x8000),
+        (of_bits(16, "mul.f16", &[small, half]), least / 2),
+        (of_bits(16, "mul.ftz.f16", &[least, one]), least),
+        (of_bits(16, "mul.ftz.f16", &[least - 1, one]), 0),
+        (of_bits(16, "add.ftz.f16", &[least, 0]), least),
+        (of_bits(16, "fma.rn.ftz.f16", &[small, small, 0]), least),
+        (of_bits(32, "mul.ftz.f32", &[0x2000_0000, 0x2000_0000]), 0x0080_0000),
+        (of_bits(32, "mul.ftz.f32", &[0x2000_0000, 0x1f80_0000]), 0),
+        (of_bits(32, "mul.f32", &[0x2000_0000, 0x1f80_0000]), 0x0040_0000),
+    ]);
+}

@@ -83,6 +83,35 @@ fn what_no_source_is_is_refused() {
 }
 
 #[test]
+fn a_bulk_copy_is_of_a_multiple_of_16_bytes() {
+    let parse = |copy: &str| {
+        let text = format!(
+            ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<9>; .reg .b64 %d<9>;\n{copy}\nret;\n}}\n"
+        );
+        Module::parse(&text).and_then(|module| module.kernel("k").map(drop)).map_err(|error| error.message)
+    };
+    for bytes in [0, 8, 15, 16, 17, 24, 32, 4096] {
+        for copy in [
+            format!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r0], [%d0], {bytes}, [%r1];"),
+            format!(
+                "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r0], [%r2], {bytes}, [%r1];"
+            ),
+            format!("cp.async.bulk.global.shared::cta.bulk_group [%d0], [%r0], {bytes};"),
+            format!("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d0], [%r0], {bytes};"),
+            format!("cp.async.bulk.prefetch.L2.global [%d0], {bytes};"),
+        ] {
+            match parse(&copy) {
+                Ok(()) => assert!(bytes % 16 == 0, "{copy}"),
+                Err(why) => assert!(bytes % 16 != 0 && why.ends_with("which is no multiple of 16"), "{copy}: {why}"),
+            }
+        }
+        // Coordinates are no sizes.
+        let tensor = format!("cp.async.bulk.prefetch.tensor.1d.L2.global [%d0, {{{bytes}}}];");
+        assert_eq!(parse(&tensor), Ok(()));
+    }
+}
+
+#[test]
 fn a_product_of_a_warpgroup_says_of_each_matrix_which_way_it_lies() {
     let parse = |kind: &str, operands: &str| {
         let text = format!(
@@ -190,5 +219,24 @@ fn a_form_of_a_later_gpu_says_of_which() {
         assert_eq!(parse(since, text), Ok(()), "{text}");
         let message = parse(before, text).expect_err(text);
         assert!(message.contains(&format!("needs .target {since}")), "{text}: {message}");
+    }
+}
+
+#[test]
+fn bits_may_be_given_as_a_float_of_their_width() {
+    // As ptxas has it.
+    for (text, right) in [
+        ("and.b64 %d1, %d1, 0d3FF0000000000000;", true),
+        ("and.b64 %d1, %d1, 0f3F800000;", false),
+        ("and.b32 %r1, %r1, 0f3F800000;", true),
+        ("and.b32 %r1, %r1, 0d3FF0000000000000;", false),
+        ("mov.b64 %d1, 0d3FF0000000000000;", true),
+        ("mov.b32 %r1, 0d3FF0000000000000;", false),
+        ("selp.b64 %d1, %d1, 0d3FF0000000000000, %p1;", true),
+    ] {
+        let text = format!(
+            ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %d<9>;\n{text}\nret;\n}}\n"
+        );
+        assert_eq!(Module::parse(&text).and_then(|module| module.kernel("k").map(drop)).is_ok(), right, "{text}");
     }
 }

@@ -103,6 +103,8 @@ fn copies_keep_their_bytes() {
         ("bfe.u32 %r0, %r10, 8, 16;", Bytes(0b0011)),
         ("bfe.u32 %r0, %r10, 16, 16;", Bytes(0b0001)),
         ("bfe.u32 %r0, %r10, 24, 8;", Bytes(0)),
+        ("bfe.u32 %r0, %r10, 4, 8;", Bytes(0b1111)),
+        ("bfe.u32 %r0, %r10, 8, 4;", Bytes(0b1111)),
         ("bfe.u32 %r0, %r10, 0, 32;", Bytes(LOW)),
         ("bfe.u32 %r0, %r10, 0, 64;", Bytes(LOW)),
         ("bfe.u32 %r0, %r11, 8, 72;", Bytes(0b0100)),

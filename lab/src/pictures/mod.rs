@@ -11,6 +11,8 @@ mod lesson10;
 mod lesson11;
 mod lesson12;
 mod lesson13;
+mod lesson14;
+mod lesson15;
 mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
@@ -32,7 +34,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 20] = [
+const PICTURES: [Picture; 22] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -53,6 +55,8 @@ const PICTURES: [Picture; 20] = [
     ("lesson12-swizzle", lesson12::swizzle),
     ("lesson12-descriptors", lesson12::descriptors),
     ("lesson13-ring", lesson13::draw),
+    ("lesson14-cluster", lesson14::draw),
+    ("lesson15-sums", lesson15::draw),
 ];
 
 /// Every picture's path in the repository, and its text.

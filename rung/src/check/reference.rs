@@ -1,7 +1,7 @@
 //! What C is compared with: the product in f64, whole where the problem is small, and else in part.
 //!
 //! The sums run in the order of the definition, without fused multiply-adds, so that they have the same bits on
-//! every machine: reports show an error's share of its bound, and are compared letter by letter. That is why no library's product
+//! every machine: reports show an error's share of its tolerance, and are compared letter by letter. That is why no library's product
 //! stands here, whose order depends on the CPU.
 
 use std::borrow::Cow;

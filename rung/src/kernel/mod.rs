@@ -20,8 +20,7 @@ use crate::level::Needs;
 use crate::source::Source;
 
 /// What the one command to get NVRTC is.
-pub const INSTALL: &str =
-    "`pip install nvidia-cuda-nvrtc`, in a virtual environment that is active, installs the compiler (no GPU needed)";
+pub const INSTALL: &str = "`pip install nvidia-cuda-nvrtc==13.0.88`, in a virtual environment that is active, installs the compiler (no GPU needed)";
 
 /// The option that names the architecture.
 const ARCHITECTURE: &str = "--gpu-architecture=";

@@ -1,16 +1,25 @@
-//! The README names the two commands of the project, and its table shows every level once, in order.
+//! The README names the two commands of the project, shows what the first one prints, and its table shows every level once, in order.
 
 use super::tree::{Finding, Tree, numbered};
 use crate::ci::TEST_COMMAND;
 
 const README: &str = "README.md";
+const OUTPUT: &str = "book/outputs/introduction/run.txt";
 const RUN_COMMAND: &str = "cargo run -p level2-register";
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let text = tree.text(README).unwrap_or_default();
     let mut findings = commands(text);
+    findings.extend(printed(tree, text));
     findings.extend(table(tree, text));
     findings
+}
+
+/// What the first command prints is what the book shows of it.
+fn printed(tree: &Tree, text: &str) -> Option<Finding> {
+    let (_, output) = tree.text(OUTPUT)?.split_once('\n')?;
+    let is_shown = text.contains(&format!("```console\n{}\n```", output.trim_end()));
+    (!is_shown).then(|| Finding::new(README, 1, format!("no block shows what {OUTPUT} says")))
 }
 
 /// Each of the two commands stands alone on a line.
@@ -63,6 +72,18 @@ mod tests {
     #[test]
     fn a_whole_readme_passes() {
         assert!(on(&format!("{COMMANDS}{ROW_0}{ROW_1}")).is_empty());
+    }
+
+    #[test]
+    fn what_the_first_command_prints() {
+        let output = (super::OUTPUT, "$ cargo run -p level2-register\na report\n\nits words\n");
+        let on = |shown: &str| {
+            let readme = format!("{COMMANDS}{shown}{ROW_0}{ROW_1}");
+            printed(check, [("README.md", &*readme), output, LEVELS[0], LEVELS[1]])
+        };
+        assert!(on("```console\na report\n\nits words\n```\n").is_empty());
+        let expected = "README.md:1: no block shows what book/outputs/introduction/run.txt says";
+        assert_eq!(on("```console\na report\n```\n"), [expected]);
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Clock {
         match self.of_block(block).and_then(|times| times.warps.get(warp as usize)) {
             None => 0,
             Some(WarpTimes::All(known)) => *known,
-            Some(WarpTimes::Each(known)) => known.iter().copied().min().unwrap_or(0),
+            Some(WarpTimes::Each(known)) => known.iter().copied().min().unwrap_or_default(),
         }
     }
 

@@ -73,8 +73,13 @@ fn load(root: &Path) -> Result<MDBook> {
 }
 
 fn load_with(root: &Path, mut config: Config) -> Result<MDBook> {
-    config.set("output.html.additional-js", ["theme/languages.js"])?;
-    config.set("output.html.additional-css", ["theme/pages.css", "theme/languages.css"])?;
+    // What book.toml names, and the links between the languages.
+    for (key, file) in [("additional-js", "theme/languages.js"), ("additional-css", "theme/languages.css")] {
+        let key = format!("output.html.{key}");
+        let mut files: Vec<String> = config.get(&key)?.unwrap_or_default();
+        files.push(file.to_string());
+        config.set(&key, files)?;
+    }
     MDBook::load_with_config(root, config)
 }
 
