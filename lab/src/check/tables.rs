@@ -15,7 +15,7 @@ macro_rules! lesson {
 }
 
 /// The tables, lesson by lesson, each with the skeleton of its kernel.
-static LESSONS: [(&str, &str); 14] = [
+static LESSONS: [(&str, &str); 16] = [
     lesson!(0),
     lesson!(1),
     lesson!(2),
@@ -30,6 +30,8 @@ static LESSONS: [(&str, &str); 14] = [
     lesson!(11),
     lesson!(12),
     lesson!(13),
+    lesson!(14),
+    lesson!(15),
 ];
 
 /// A lesson's exercises.
