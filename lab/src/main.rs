@@ -8,6 +8,7 @@
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks
+//! - [`check`]: what a reader of the book did, against what an exercise asks
 //! - [`gpus`]: the modelled GPUs, and what fits on them; [`cards`]: what every level needs on each architecture
 //! - [`ladder`]: the levels, [`bench`]: a problem on which they run, [`row`]: what comes of it
 //! - [`flags`], [`table`], [`output`], [`provenance`]: what the commands share
@@ -18,6 +19,7 @@ mod attempt;
 mod bench;
 mod candidate;
 mod cards;
+mod check;
 mod compare;
 mod expression;
 mod figures;
@@ -66,6 +68,8 @@ enum Command {
     Occupancy(gpus::Fit),
     Tune(tune::Tune),
     Cards(cards::Cards),
+    Check(check::Check),
+    Start(check::start::Start),
 }
 
 fn main() -> ExitCode {
@@ -76,6 +80,8 @@ fn main() -> ExitCode {
     };
     let done = match &lab.command {
         Command::Cards(cards) => cards::run(cards),
+        Command::Check(check) => check::run(check),
+        Command::Start(start) => check::start::run(start),
         Command::Compare(compare) => compare::run(compare),
         Command::Figures(figures) => figures::run(figures),
         Command::Gpus(gpus) => gpus::list(gpus),
