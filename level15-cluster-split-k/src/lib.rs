@@ -62,7 +62,8 @@ pub static LEVEL: Level = Level {
         // ANCHOR_END: boxes
         shared: |c| {
             let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
-            stages * ((bm + bn) * BK * 2 + 16)
+            // The sums lie where the stages were.
+            (stages * (bm + bn) * BK * 2).max(bm * bn * 4) + stages * 16
         },
         // The ring of every part goes round, twice and once and a bit.
         awkward: |tiles, tile| {
