@@ -190,8 +190,44 @@ pub fn explain(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
-    let text = error.to_string();
-    let paragraph: Vec<&str> = text.lines().take_while(|l| !l.trim().is_empty()).map(str::trim).collect();
-    eprintln!("{}\nhint: `--help` lists the flags and their values", paragraph.join(" "));
+    eprintln!("{}", in_two_lines(&error.to_string()));
     ExitCode::from(2)
+}
+
+/// An error's first paragraph, and below it a hint: that of the value's own reader, or clap's name for what it resembles.
+fn in_two_lines(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim);
+    let mut said: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+    let own = said.iter().position(|line| line.starts_with("hint: ")).map(|first| said.split_off(first).join(" "));
+    let similar = lines.filter_map(|line| line.strip_prefix("tip: ")).find(|tip| tip.contains("similar"));
+    let hint = own.or_else(|| similar.map(|tip| format!("hint: {tip}; `--help` lists all flags")));
+    format!("{}\n{}", said.join(" "), hint.as_deref().unwrap_or("hint: `--help` lists the flags and their values"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_two_lines;
+
+    #[test]
+    fn an_error_is_one_line_and_its_hint_another() {
+        let usual = "hint: `--help` lists the flags and their values";
+        let cases = [
+            ("error: no such thing\n\nUsage: x\n", format!("error: no such thing\n{usual}")),
+            ("error: too few:\n  <A>\n  <B>\n\nUsage: x\n", format!("error: too few: <A> <B>\n{usual}")),
+            ("error: `f65` is no type\nhint: there are f32\nand f64\n\nFor more\n", {
+                "error: `f65` is no type\nhint: there are f32 and f64".to_string()
+            }),
+            ("error: unexpected '--sise'\n\n  tip: a similar argument exists: '--size'\n\nUsage: x\n", {
+                "error: unexpected '--sise'\nhint: a similar argument exists: '--size'; `--help` lists all flags"
+                    .to_string()
+            }),
+            (
+                "error: unexpected '-3'\n\n  tip: to pass '-3' as a value, use '-- -3'\n",
+                format!("error: unexpected '-3'\n{usual}"),
+            ),
+        ];
+        for (text, said) in cases {
+            assert_eq!(in_two_lines(text), said);
+        }
+    }
 }

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::clusters;
 use crate::global::BufferMemory;
-use crate::machine::{Context, Pause, Shape, Tally, Worker, run_alone, run_block, run_together, trace_block};
+use crate::machine::{Context, Pause, Recorder, Shape, Tally, Worker, run_alone, run_block, run_together, trace_block};
 use crate::marks::{Owner, Use, Watch};
 use crate::program::Program;
+use crate::stream::Stream;
 use crate::tensor::Generation;
 use crate::{
     Argument, Buffer, Class, Counters, Device, Dim3, Fault, Kernel, Launch, LaunchError, Refusal, Report, Trace,
@@ -42,7 +43,8 @@ impl Device {
     ///
     /// The result is the same whatever the number of cores: if thread blocks ran side by side and one met
     /// a fault, or a cell that another writes, memory goes back to what it was and the blocks run once more one
-    /// by one, so that the fault is the first in the order of the grid, or in the opposite one if the launch asks for it.
+    /// by one, so that the fault is the first in the order of the grid, or in the opposite one if the launch asks for
+    /// it.
     pub fn launch(&mut self, kernel: &Kernel, launch: Launch, arguments: &[Argument]) -> Result<Report, LaunchError> {
         let program = &*kernel.program;
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
@@ -75,7 +77,8 @@ impl Device {
         unreachable!("the last pass returns")
     }
 
-    /// Runs a kernel as [`Device::launch`] does, and notes every access to global and shared memory by the thread blocks
+    /// Runs a kernel as [`Device::launch`] does, and notes every access to global and shared memory by the thread
+    /// blocks
     /// for which `wanted` holds.
     ///
     /// Thread blocks run one by one, and a note takes some kilobytes: it is for small problems, or few blocks.
@@ -101,7 +104,48 @@ impl Device {
         Ok(Trace { report, accesses })
     }
 
-    /// All that a launch needs before its first thread block: what the blocks have in common, the parameters' bytes, and
+    /// Runs thread blocks of a kernel, and notes each warp instruction that those execute for which `wanted` holds.
+    /// The others do
+    /// not run, unless blocks may wait for each other; so memory does not hold the launch's results afterwards.
+    ///
+    /// A note takes 8 bytes, and more for accesses to memory: it is for few blocks.
+    pub fn record(
+        &mut self,
+        kernel: &Kernel,
+        launch: Launch,
+        arguments: &[Argument],
+        wanted: impl Fn(Dim3) -> bool,
+    ) -> Result<Stream, LaunchError> {
+        let program = &*kernel.program;
+        let launch = Launch { sanitize: false, ..launch };
+        let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
+        let pass = Pass { side_by_side: false, thorough: false };
+        self.prepare(program, &launch, &written, pass);
+        let context = self.context(kernel, &launch, &shape, &parameters, pass);
+        let mut worker = Worker::new(&context);
+        worker.recorder = Some(Box::new(Recorder::new(program)));
+        let mut step = |worker: &mut Worker| match wanted(shape.block_at(worker.block())) {
+            true => {
+                worker.record_block();
+                trace_block(worker)
+            }
+            false => run_block(worker),
+        };
+        let outcome = match program.synchronises_globally || context.unit() > 1 {
+            true => one_by_one(&mut worker, &mut step),
+            false => {
+                let mut some = (0..context.units()).filter(|&block| wanted(shape.block_at(block)));
+                run_alone(&mut worker, &mut || some.next(), &mut step)
+            }
+        };
+        let Worker { tally, recorder, .. } = worker;
+        let report = self.finish(program, &launch, shape.cluster, outcome.map(|()| tally))?;
+        let stream = recorder.map(|recorder| recorder.stream).unwrap_or_default();
+        Ok(Stream { report: Some(Box::new(report)), ..stream })
+    }
+
+    /// All that a launch needs before its first thread block: what the blocks have in common, the parameters' bytes,
+    /// and
     /// the buffers that it may write.
     fn ready(
         &mut self,

@@ -24,6 +24,7 @@ mod program;
 mod progress;
 mod ptx;
 mod schedule;
+pub mod stream;
 mod tensor;
 mod tensor_map;
 mod trace;
@@ -47,5 +48,5 @@ pub use tensor_map::{
     TensorElement, TensorFill, TensorInterleave, TensorL2Promotion, TensorMap, TensorMapDescription, TensorMapError,
     TensorSwizzle,
 };
-pub use trace::{AccessKind, LaneAccess, Memory, Trace, TracedAccess};
+pub use trace::{AccessKind, GlobalBytes, LaneAccess, Memory, Touched, TouchedRow, Trace, TracedAccess};
 pub use warning::{Warning, WarningKind};

@@ -36,10 +36,52 @@ pub struct TracedAccess {
     pub memory: Memory,
     /// What is done there.
     pub kind: AccessKind,
-    /// Bytes that each lane accesses; for `ldmatrix` and `stmatrix` the bytes of a row, 16; 0 for a copy of a tensor's box.
+    /// Bytes that each lane accesses; for `ldmatrix` and `stmatrix` the bytes of a row, 16; 0 where `touched` says it.
     pub bytes: u32,
     /// The lanes that take part, from 0 up, and where.
     pub lanes: Vec<LaneAccess>,
+    /// What it touches, if that is not `bytes` from each lane's address on.
+    pub touched: Touched,
+}
+
+/// What an access touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Touched {
+    /// `bytes` from each lane's address on.
+    Lanes,
+    /// The rows of a box of a tensor that is copied, of each lane that asks for one.
+    Box(Vec<TouchedRow>),
+    /// A copy of a box, of which only the place in shared memory is known: its tensor map is no parameter of the kernel.
+    Unknown,
+    /// What a warp reads of A in a product of its warpgroup: sixteen rows, or as many columns of all of its lines along M.
+    A(Vec<TouchedRow>),
+    /// And of B, which all four warps read: columns, or lines along N.
+    B(Vec<TouchedRow>),
+}
+
+/// A row of a box or a line of an operand, in chunks of 16 bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TouchedRow {
+    /// The addresses of its chunks in shared memory, in the row's order: what a swizzle has made of them.
+    pub chunks: Vec<u32>,
+    /// What of it a copy reads or writes in global memory; nothing outside the tensor, and of a product's operands.
+    pub global: Option<GlobalBytes>,
+}
+
+/// Bytes of global memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GlobalBytes {
+    /// The buffer.
+    pub array: Arc<str>,
+    /// Bytes from its start.
+    pub offset: i64,
+    /// The address of the first byte.
+    pub address: u64,
+    /// How many there are.
+    pub bytes: u32,
 }
 
 /// What one lane accesses.
@@ -105,14 +147,17 @@ impl TracedAccess {
         (self.memory == Memory::Global).then(|| access::global(&addresses, mask, self.bytes))
     }
 
-    /// What a load or store costs on shared memory; nothing for one on global memory, for an atomic, for rows of matrices,
-    /// and for a tensor's box.
+    /// What a load or store costs on shared memory; nothing for one on global memory, for an atomic, for a tensor's box and for
+    /// operands of a product.
     pub fn shared_cost(&self) -> Option<SharedCost> {
-        if self.memory == Memory::Global || self.opcode.contains("matrix") || self.bytes == 0 {
+        if self.memory == Memory::Global || self.bytes == 0 {
             return None;
         }
         let (addresses, mask) = self.addresses();
         let addresses = addresses.map(|address| address as u32);
+        if self.opcode.contains("matrix") {
+            return Some(access::ldmatrix(&addresses, self.lanes.len() as u32 / 8));
+        }
         match self.kind {
             AccessKind::Load => Some(access::shared_load(&addresses, mask, self.bytes)),
             AccessKind::Store => Some(access::shared_store(&addresses, mask, self.bytes)),

@@ -9,7 +9,10 @@
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks
 //! - [`check`]: what a reader of the book did, against what an exercise asks
+//!   (in the reader's language, [`words`])
+//! - [`variants`]: the exercises' kernels, compiled for the book's pages
 //! - [`gpus`]: the modelled GPUs, and what fits on them; [`cards`]: what every level needs on each architecture
+//! - [`waits`]: what warps wait for, by a model, beside what Nsight Compute read; [`timeline`]: a picture of it
 //! - [`ladder`]: the levels, [`bench`]: a problem on which they run, [`row`]: what comes of it
 //! - [`flags`], [`table`], [`output`], [`provenance`]: what the commands share
 
@@ -40,7 +43,11 @@ mod sanitize;
 mod svg;
 mod sweep;
 mod table;
+mod timeline;
 mod tune;
+mod variants;
+mod waits;
+mod words;
 
 use std::env;
 use std::process::ExitCode;
@@ -70,6 +77,9 @@ enum Command {
     Cards(cards::Cards),
     Check(check::Check),
     Start(check::start::Start),
+    #[command(hide = true)]
+    Variants(variants::Variants),
+    Waits(waits::Waits),
 }
 
 fn main() -> ExitCode {
@@ -90,10 +100,16 @@ fn main() -> ExitCode {
         Command::Sanitize(sanitize) => sanitize::run(sanitize, &words[1..]),
         Command::Sweep(sweep) => sweep::run(sweep),
         Command::Tune(tune) => tune::run(tune, &words),
+        Command::Variants(variants) => variants::run(variants),
+        Command::Waits(waits) => waits::run(waits),
         Command::Try(attempt) => attempt::run(attempt, &words[1..]),
     };
     done.unwrap_or_else(|error| {
-        output::note(&format!("error: {error}"));
+        // The words are English, but where the command speaks another language.
+        output::note(&match &error {
+            common::Error::Usage { message, hint } => words::say("error: {0}\nhint: {1}", &[message, hint]),
+            common::Error::Fault(text) => format!("error: {text}"),
+        });
         ExitCode::from(error.exit_code())
     })
 }

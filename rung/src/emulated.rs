@@ -1,6 +1,8 @@
 //! The product on the emulator: counts, faults, and no time.
 
-use emulator::{Argument, Buffer, DeviceError, FaultKind, Launch, LaunchError, Module, PtxError, TensorMapError};
+use emulator::{
+    Argument, Buffer, DeviceError, Dim3, Launch, LaunchError, Module, PtxError, TensorMapError, TracedAccess,
+};
 
 use crate::error::Error;
 use crate::facts::{Extras, Facts, Ran};
@@ -20,8 +22,44 @@ pub type Watch = fn(&mut emulator::Device);
 /// Nothing else.
 pub fn unwatched(_: &mut emulator::Device) {}
 
+/// What a kernel's launch needs.
+struct Ready {
+    program: emulator::Kernel,
+    device: emulator::Device,
+    c: Buffer,
+    how: Launch,
+    arguments: Vec<Argument>,
+}
+
 /// Runs the kernel on the CPU.
 pub fn launch(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> Result<Ran, Error> {
+    let Ready { program, mut device, c, how, arguments } = ready(task, problem, extras)?;
+    watch(&mut device);
+    // ANCHOR: launch
+    let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;
+
+    let mut bytes = vec![0; problem.c.bytes().len()];
+    device.read(c, &mut bytes).map_err(|error| Error::Fault(error.to_string()))?;
+    Ok(Ran { c: problem.c.with_bytes(bytes), facts: Facts::Emulator(Box::new(report)) })
+    // ANCHOR_END: launch
+}
+
+/// Runs the kernel, and notes what the thread blocks that are wanted access.
+///
+/// # Errors
+/// As [`launch`].
+pub fn traced(
+    task: &Task,
+    problem: &Problem,
+    extras: Extras,
+    wanted: impl Fn(Dim3) -> bool,
+) -> Result<Vec<TracedAccess>, Error> {
+    let Ready { program, mut device, how, arguments, .. } = ready(task, problem, extras)?;
+    let trace = device.trace(&program, how, &arguments, wanted);
+    trace.map(|trace| trace.accesses).map_err(|error| explain(&task.source, error))
+}
+
+fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error> {
     let kernel = task.kernel;
     let program = Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)).map_err(unknown_ptx)?;
     let mut device = emulator::Device::new();
@@ -31,7 +69,6 @@ pub fn launch(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> R
         Ok(buffer)
     };
     let [a, b, c] = [upload("A", &problem.a)?, upload("B", &problem.b)?, upload("C", &problem.c)?];
-
     let arguments = arguments(&task.operands, &mut device, [a, b, c].map(|buffer| (buffer, 0)))?;
     let LaunchShape { grid, block, .. } = task.launch;
     let how = Launch::new(grid, block)
@@ -40,14 +77,7 @@ pub fn launch(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> R
         .instruction_limit(extras.instruction_limit)
         .schedule(extras.schedule)
         .architecture(extras.architecture);
-    watch(&mut device);
-    // ANCHOR: launch
-    let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;
-
-    let mut bytes = vec![0; problem.c.bytes().len()];
-    device.read(c, &mut bytes).map_err(|error| Error::Fault(error.to_string()))?;
-    Ok(Ran { c: problem.c.with_bytes(bytes), facts: Facts::Emulator(Box::new(report)) })
-    // ANCHOR_END: launch
+    Ok(Ready { program, device, c, how, arguments })
 }
 
 /// Operands as the emulator takes them, with the buffers of A, B and C and the bytes before the matrix in each.
@@ -60,8 +90,11 @@ pub fn arguments(
     places: [(Buffer, u64); 3],
 ) -> Result<Vec<Argument>, Error> {
     let mut addresses = [0; 3];
-    for (address, (buffer, before)) in addresses.iter_mut().zip(places) {
-        *address = device.address(buffer).map_err(refused)? + before;
+    // Who asks for an address has the buffer watched, since any pointer may then lead there: so only maps ask.
+    if operands.iter().any(|operand| matches!(operand, Operand::Map(_))) {
+        for (address, (buffer, before)) in addresses.iter_mut().zip(places) {
+            *address = device.address(buffer).map_err(refused)? + before;
+        }
     }
     let matrix = |role: Role| match role.of(places) {
         (buffer, 0) => Argument::Buffer(buffer),
@@ -106,8 +139,9 @@ fn explain(source: &Source, error: LaunchError) -> Error {
             Error::usage(format!("the emulator refuses the launch: {why}"), "check tile sizes and problem")
         }
         LaunchError::Fault(mut fault) => {
-            if fault.kind == FaultKind::NoProgress {
-                fault.hint = fault.hint.map(|hint| hint + ": `--instruction-limit`");
+            // A limit is raised by a flag.
+            if let Some(hint) = fault.hint.as_mut().filter(|hint| hint.ends_with("the limit can be raised")) {
+                hint.push_str(": `--instruction-limit`");
             }
             Error::Fault(fault.render(&|file, line| source.line(file, line)).trim_end().to_string())
         }

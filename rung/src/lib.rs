@@ -8,6 +8,7 @@
 //! - [`mapped`]: what tensor maps say of matrices
 //! - [`asked`]: names that a person or a program gives
 //! - [`problem`]: sizes and their limits, A and B
+//! - [`mod@change`]: what a diff makes of a kernel's text
 //! - [`kernel`]: shipped PTX, and what is asked of a compiler where it is not
 //! - [`fit`]: whether a GPU can run a kernel, and which tile sizes, if not the default ones
 //! - [`emulated`]: the product on the emulator; [`facts`]: what a device knows of a launch
@@ -24,6 +25,7 @@ pub mod annotate;
 pub mod asked;
 pub mod build;
 pub mod candidate;
+pub mod change;
 pub mod check;
 pub mod dtype;
 pub mod element;
@@ -59,3 +61,8 @@ pub use level::{
 pub use mapped::{Role, TensorBox, TensorSwizzle};
 pub use plan::Plan;
 pub use source::Source;
+
+/// The PTX that a level ships, in a program. A WebAssembly module has none of it: there, the page brings the one file that is to run.
+pub const fn beside(files: &'static [&'static str]) -> &'static [&'static str] {
+    if cfg!(target_arch = "wasm32") { &[] } else { files }
+}

@@ -5,4 +5,4 @@ pub mod ptxas;
 mod write;
 
 pub use rung::kernel::*;
-pub use write::{ptx_file, write_ptx};
+pub use write::{Record, build_file, ptx_file, write_ptx};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use rung::kernel::{Compiler, Generation, Header, INSTALL, Judge, Kernel, lower, options, shipped_file};
-use rung::{Error, Level, Source};
+use rung::{Build, Error, Level, Source};
 
 use super::nvrtc;
 use super::ptxas::Ptxas;
@@ -17,6 +17,15 @@ const ARCHITECTURES: [u32; 6] = [75, 80, 86, 89, 90, 120];
 /// Those by other versions.
 const OTHERS: [u32; 4] = [75, 80, 89, 90];
 
+/// Whose word a shipped file has on record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Record {
+    /// That of every ptxas at hand: a driver may load the file, and has a ptxas of its own.
+    All,
+    /// That of the compiler's own version: only the emulator runs it.
+    Own,
+}
+
 /// Compiles every shipped configuration and writes it to the level's `ptx` folder, which lies under
 /// the working directory. Returns the number of files.
 pub fn write_ptx(level: &'static Level) -> anyhow::Result<usize> {
@@ -24,15 +33,19 @@ pub fn write_ptx(level: &'static Level) -> anyhow::Result<usize> {
     let folder = Path::new(level.name).join("ptx");
     let builds = level.all_shipped_builds();
     for build in &builds {
-        let kernel = Kernel::compile(build, &[], compiler)?;
         let path = folder.join(build.configuration.file_name());
-        let options = options(build);
         let before = fs::read_to_string(&path).unwrap_or_default();
-        let text = text(&level.source(), &options, kernel, compiler, &before)?;
+        let text = build_file(build, compiler, &before, Record::All)?;
         fs::write(&path, text)
             .with_context(|| format!("cannot write {} (is this the repository's root?)", path.display()))?;
     }
     Ok(builds.len())
+}
+
+/// What a shipped file of a build holds. `before` is what the file held.
+pub fn build_file(build: &Build, compiler: &dyn Compiler, before: &str, record: Record) -> Result<String, Error> {
+    let kernel = Kernel::compile(build, &[], compiler)?;
+    text(&build.level.source(), &options(build), kernel, compiler, before, record)
 }
 
 /// What a shipped file of any source holds: its PTX, after a header that says what it was made from. `before` is what the
@@ -40,7 +53,7 @@ pub fn write_ptx(level: &'static Level) -> anyhow::Result<usize> {
 pub fn ptx_file(source: &Source, options: &[String], compiler: &dyn Compiler, before: &str) -> Result<String, Error> {
     let hint = "only what compiles can be shipped".to_string();
     let kernel = Kernel::from_source(source, "", options, &[], compiler, hint)?;
-    text(source, options, kernel, compiler, before)
+    text(source, options, kernel, compiler, before, Record::All)
 }
 
 /// The file of a kernel as the compiler made it: lowered, with what every ptxas at hand makes of that.
@@ -53,6 +66,7 @@ fn text(
     kernel: Kernel,
     compiler: &dyn Compiler,
     before: &str,
+    record: Record,
 ) -> Result<String, Error> {
     let lowered = lower::lowest(&kernel.ptx);
     let kernel = Kernel { ptx: lowered.ptx, ..kernel };
@@ -68,7 +82,7 @@ fn text(
         let own = ptxas.version == kernel.compiler;
         if own && resources.is_empty() {
             resources = ptxas.needs(&kernel.ptx, &ARCHITECTURES, kernel.optimization, &name).map_err(fix)?;
-        } else if !own && generations.iter().all(|known| known.version != ptxas.version) {
+        } else if record == Record::All && !own && generations.iter().all(|known| known.version != ptxas.version) {
             let resources = ptxas.needs(&kernel.ptx, &OTHERS, kernel.optimization, &name).map_err(fix)?;
             generations.push(Generation { version: ptxas.version, resources });
         }

@@ -299,9 +299,12 @@ impl Worker<'_> {
         let thread = |lane: usize| stamp.thread() + lane as u32;
         if !self.sources.is_empty() {
             let block = self.state.block;
+            self.sources.retain(|source| {
+                let lane = source.thread.wrapping_sub(stamp.thread()) as usize;
+                let landed = source.block == block && lane < LANES && lanes >> lane & 1 == 1;
+                !(landed && source.to == copy.to[lane])
+            });
             for lane in each(lanes) {
-                let landed = (block, thread(lane), copy.to[lane]);
-                self.sources.retain(|source| (source.block, source.thread, source.to) != landed);
                 // It read until now.
                 self.read_source(warp, from, lane, copy.sources[lane], copy.read[lane], false)?;
             }

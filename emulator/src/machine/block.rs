@@ -9,6 +9,7 @@ use super::global_access::GlobalCache;
 use super::lanes::LANES;
 use super::order::Clocks;
 use super::probe::{Seen, Stuck};
+use super::recording::Recorder;
 use super::shared_access::SharedCache;
 use super::state::BlockState;
 use super::tally::Tally;
@@ -118,6 +119,8 @@ pub(crate) struct Worker<'a> {
     pub tracing: bool,
     /// What traced thread blocks accessed.
     pub traced: Vec<TracedAccess>,
+    /// What recorded thread blocks executed.
+    pub recorder: Option<Box<Recorder>>,
 }
 
 /// Why a worker stops stepping a block.
@@ -156,6 +159,7 @@ impl<'a> Worker<'a> {
             seen: Seen::default(),
             tracing: false,
             traced: Vec::new(),
+            recorder: None,
         }
     }
 

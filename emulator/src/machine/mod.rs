@@ -13,7 +13,7 @@
 //! | values that nobody wrote | `taint`, over `shadow` | before each instruction, once there is any |
 //! | what is doubtful of copies and products, where the books do not agree | `warn`, of what `order` says | where one is asked for |
 //! | counts | `tally` | a basic block at a time; of memory, an access's pattern at a time |
-//! | what a block accesses; what changes in a loop | `tracing`; `probe` | by copies of the interpreter, `TRACED` and `PROBED` |
+//! | what a block accesses; what changes in a loop | `tracing` and `touching`, `recording`; `probe` | by copies of the interpreter, `TRACED` and `PROBED` |
 //!
 //! They are no implementations of one interface, and that is on purpose. Each is asked at another grain: counting looks at
 //! patterns of whole accesses that repeat themselves, stamps are compared for 32 lanes by a few vector instructions in the
@@ -76,6 +76,7 @@ mod print;
 mod probe;
 mod quads;
 mod race;
+mod recording;
 mod registers;
 mod run;
 mod send;
@@ -87,6 +88,7 @@ mod tally;
 mod tensor_box;
 mod tensor_copy;
 mod tensor_map;
+mod touching;
 mod tracing;
 mod turns;
 #[cfg(test)]
@@ -101,6 +103,7 @@ mod watch;
 pub(crate) use block::{Context, Pause, Worker};
 pub(crate) use dispatch::{run_block, trace_block};
 pub(crate) use race::{INSTRUCTION_LIMIT, Stamp};
+pub(crate) use recording::Recorder;
 pub(crate) use tally::Tally;
 pub(crate) use turns::{run_alone, run_together};
 pub(crate) use warp::Shape;

@@ -43,13 +43,16 @@ impl Worker<'_> {
             let mut at = block.start;
             while at < block.stop {
                 let run = program.fma_runs[at as usize];
-                if run > 1 && warp.taint.is_none() && warp.group.is_none() {
+                if CPU != TRACED && run > 1 && warp.taint.is_none() && warp.group.is_none() {
                     alu::fma_run::<CPU>(warp, &program.code[at as usize..(at + run) as usize], mask);
                     at += run;
                 } else {
                     self.step::<CPU>(warp, at, mask)?;
                     at += 1;
                 }
+            }
+            if CPU == TRACED {
+                self.record_exit(warp, place);
             }
             match block.exit {
                 Exit::Jump(next) => warp.advance(next),
@@ -72,6 +75,9 @@ impl Worker<'_> {
                     }
                 }
                 Exit::Meeting(next) => {
+                    if CPU == TRACED || CPU == PROBED && self.tracing {
+                        self.trace_meeting(warp, block.end - 1, mask);
+                    }
                     if self.reach_meeting(warp, warp.path(), mask, next)? {
                         return Ok(true);
                     }
@@ -111,6 +117,9 @@ impl Worker<'_> {
         if let Some(guard) = instruction.guard {
             mask = self.guarded(warp, guard, mask, at)?;
             if mask == 0 {
+                if CPU == TRACED {
+                    self.record(warp, at, 0);
+                }
                 return Ok(());
             }
         }
@@ -119,6 +128,9 @@ impl Worker<'_> {
         }
         if warp.group.is_some() {
             self.watch_flight(warp, at)?;
+        }
+        if CPU == TRACED {
+            self.record(warp, at, mask);
         }
         if CPU == TRACED || CPU == PROBED && self.tracing {
             self.trace(warp, at, mask);

@@ -280,11 +280,10 @@ impl Worker<'_> {
             return self.convict_access(warp, access, bad, FaultKind::Misaligned, &what);
         }
         let (all, size) = (address.wrapping_add(self.state.base), u64::from(self.context.shape.cluster_size()));
-        if size > 1 && all < size * BLOCK_WINDOW && !self.may_be_elsewhere(access) {
-            let what = format!(
-                "at address {all:#x}, which is of block rank {}, by an instruction for own shared memory",
-                all / BLOCK_WINDOW
-            );
+        let rank = all / BLOCK_WINDOW;
+        if rank < size && rank != self.state.base / BLOCK_WINDOW && !self.may_be_elsewhere(access) {
+            let what =
+                format!("at address {all:#x}, which is of block rank {rank}, by an instruction for own shared memory");
             return self.convict_own_only(warp, access, bad, &what);
         }
         let (side, offset) = match (address as i64) < start as i64 {

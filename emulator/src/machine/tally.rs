@@ -190,7 +190,9 @@ impl Tally {
                         };
                         *count += copies.requests;
                         *bytes += 32 * copies.cost;
-                        bulk.l2_bytes_read += if load { 32 * copies.ideal } else { 0 };
+                        if load {
+                            bulk.l2_bytes_read += 32 * copies.ideal;
+                        }
                     }
                     _ => {}
                 }

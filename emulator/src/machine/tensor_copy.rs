@@ -96,7 +96,7 @@ impl Worker<'_> {
                 let what = match error {
                     _ if bytes == [0; 128] => "is none: all of its bytes are 0".to_string(),
                     TensorMapError::NoMap { why } => format!("is none: {why}"),
-                    TensorMapError::Interleave => error.to_string().replacen("an", "is of an", 1),
+                    TensorMapError::Interleave => format!("is of {error}"),
                     error => format!("is none, but would be of {error}"),
                 };
                 Err(self.convict_map(warp, access, lane, FaultKind::Trap, (&name, &what)))
@@ -283,11 +283,11 @@ impl Worker<'_> {
             let first = start as usize / 4;
             let bytes = tensor.map.row_bytes() as usize;
             if !tensor.is_swizzled() {
-                read_row(memory, offset, tensor, range, &mut words[first..first + bytes / 4]);
+                read_row(memory, offset, tensor, range, &mut words[first..]);
                 continue;
             }
             let mut row = [tensor.fill(); ROW];
-            read_row(memory, offset, tensor, range, &mut row[..bytes / 4]);
+            read_row(memory, offset, tensor, range, &mut row);
             for (n, chunk) in row[..bytes / 4].chunks_exact(4).enumerate() {
                 let to = tensor.place(at, start + 16 * n as u32) as usize / 4;
                 words[to..to + 4].copy_from_slice(chunk);
@@ -338,10 +338,8 @@ impl Worker<'_> {
             // (What it writes behind the tensor may lie behind the buffer, too.)
             let of_tensor = Row { inside: tensor.row(index, false).inside, start }.inside.unwrap_or(row.clone());
             let home = self.tensor_home(warp, map, lane, (tensor, index, &of_tensor))?;
-            let (address, range) = row;
-            let end = self.context.memory.buffers[home.0].bytes - home.1;
+            let (range, end) = (row.1, self.context.memory.buffers[home.0].bytes - home.1);
             let range = range.start..range.end.min(range.start + end as u32);
-            warp.scratch.addresses.0[lane] = address;
             let place = |n: u32| at + tensor.place(at, start + range.start + n);
             let bytes = (0..range.len() as u32).map(|n| read_shared(&self.state.shared, place(n), 1) as u8).collect();
             self.put_global((warp, &to, lane), home, (bytes, Some(&place)), atomic)?;

@@ -7,13 +7,16 @@ use super::block::Worker;
 use super::lanes::{LANES, each, mask_where};
 use super::warp::Warp;
 use crate::global::locate;
-use crate::program::{BLOCK_WINDOW, Bulk, Extension, Op, SHARED_WINDOW, Space, Tensor, in_window};
-use crate::trace::{AccessKind, LaneAccess, Memory, TracedAccess};
+use crate::program::{BLOCK_WINDOW, Bulk, Extension, Group, Op, SHARED_WINDOW, Space, Tensor, in_window};
+use crate::trace::{AccessKind, LaneAccess, Memory, Touched, TracedAccess};
 
 impl Worker<'_> {
     /// Notes what instruction `at` accesses, if it does. Addresses may still prove to be wrong: then the launch ends
     /// with a fault, and nobody sees the notes.
     pub(super) fn trace(&mut self, warp: &mut Warp, at: u32, mask: u32) {
+        if self.recorder.is_some() {
+            return;
+        }
         match self.context.program.code[at as usize].op {
             Op::Load(index) => self.note(warp, index, mask, AccessKind::Load, None),
             Op::Store(index) => self.note(warp, index, mask, AccessKind::Store, None),
@@ -38,15 +41,33 @@ impl Worker<'_> {
                         self.note(warp, to, mask, AccessKind::Store, bytes);
                     }
                     // A copy of a box: where in shared memory. How much, and where from, its tensor map says.
-                    (Extension::Bulk(Bulk::Tensor(tensor, _)), &[_, place, ..]) => {
+                    (Extension::Bulk(Bulk::Tensor(tensor, rank)), &[_, place, ..]) => {
                         let load = matches!(tensor, Tensor::Load { .. });
                         let kind = if load { AccessKind::Store } else { AccessKind::Load };
-                        self.note(warp, place, mask, kind, Some(0));
+                        for lane in each(mask) {
+                            let touched = self.touched_box(warp, extended, (lane, rank, !load));
+                            self.note(warp, place, 1 << lane, kind, Some(0));
+                            self.traced.last_mut().into_iter().for_each(|access| access.touched = touched.clone());
+                        }
+                    }
+                    (Extension::Group(Group::Multiply(form)), _) => {
+                        for (index, touched) in self.touched_operands(warp, extended, form) {
+                            self.note_operand(warp, index, touched);
+                        }
                     }
                     _ => {}
                 }
             }
             _ => {}
+        }
+    }
+
+    /// The same of an instruction at which lanes meet, for those whose guard holds.
+    pub(super) fn trace_meeting(&mut self, warp: &mut Warp, at: u32, mask: u32) {
+        let guard = self.context.program.code[at as usize].guard;
+        let on = guard.map_or(mask, |guard| mask & warp.predicate(guard.predicate, guard.negated));
+        if on != 0 {
+            self.trace(warp, at, on);
         }
     }
 
@@ -61,18 +82,11 @@ impl Worker<'_> {
             Space::Generic => (mask & in_window, SHARED_WINDOW),
             _ => (0, 0),
         };
-        let info = &program.info[access.at as usize];
-        let file = program.files.get(info.file as usize).filter(|_| info.line > 0);
         let mut traced = TracedAccess {
-            source: file.map(|file| (file.clone(), info.line)),
-            opcode: info.opcode.clone(),
-            block: self.context.shape.block_at(self.state.block),
-            warp: warp.number,
-            phase: self.state.phase,
-            memory: Memory::Shared,
             kind,
             bytes: bytes.unwrap_or_else(|| access.bytes()),
             lanes: each(shared).map(|lane| self.in_shared(warp, lane, addresses[lane] - start)).collect(),
+            ..self.to_shared(warp, access.at)
         };
         let global = each(mask & !shared).filter_map(|lane| self.in_global(warp, lane, addresses[lane])).collect();
         if shared != 0 {
@@ -81,6 +95,34 @@ impl Worker<'_> {
         (traced.memory, traced.lanes) = (Memory::Global, global);
         if !traced.lanes.is_empty() {
             self.traced.push(traced);
+        }
+    }
+
+    /// An operand of a product, by the place of its first chunk, as lane 0 names it.
+    fn note_operand(&mut self, warp: &Warp, index: u32, touched: Touched) {
+        let (Touched::A(rows) | Touched::B(rows)) = &touched else { return };
+        let Some(&first) = rows.first().and_then(|row| row.chunks.first()) else { return };
+        let at = self.context.program.accesses[index as usize].at;
+        let lanes = vec![self.in_shared(warp, 0, first.into())];
+        self.traced.push(TracedAccess { lanes, touched, ..self.to_shared(warp, at) });
+    }
+
+    /// What instruction `at` reads of shared memory: as yet nothing.
+    fn to_shared(&self, warp: &Warp, at: u32) -> TracedAccess {
+        let program = self.context.program;
+        let info = &program.info[at as usize];
+        let file = program.files.get(info.file as usize).filter(|_| info.line > 0);
+        TracedAccess {
+            source: file.map(|file| (file.clone(), info.line)),
+            opcode: info.opcode.clone(),
+            block: self.context.shape.block_at(self.state.block),
+            warp: warp.number,
+            phase: self.state.phase,
+            memory: Memory::Shared,
+            kind: AccessKind::Load,
+            bytes: 0,
+            lanes: Vec::new(),
+            touched: Touched::Lanes,
         }
     }
 

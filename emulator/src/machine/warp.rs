@@ -197,9 +197,9 @@ impl Shape {
         (at, Dim3 { x: block.x % x, y: block.y % y, z: block.z % z })
     }
 
-    /// Whether the thread blocks at two places are of one cluster that has several.
+    /// Whether two thread blocks, at places of their own, are of one cluster.
     pub fn are_clustered(&self, a: Dim3, b: Dim3) -> bool {
-        self.cluster.count() > 1 && self.in_cluster(a).0 == self.in_cluster(b).0
+        self.in_cluster(a).0 == self.in_cluster(b).0
     }
 
     fn rank_at(&self, block: Dim3) -> u64 {

@@ -224,3 +224,52 @@ pub(super) fn narrow_immediate(operand: &Operand, kind: &str) -> Operand {
         other => other.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Module;
+    use crate::program::{Alu, Op};
+
+    /// The operations of a kernel that has one instruction.
+    fn operations(instruction: &str) -> Vec<Op> {
+        let text = format!(
+            ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .f32 %f<9>; .reg .f64 %e<9>;\n{instruction}\nret;\n}}\n"
+        );
+        let kernel = Module::parse(&text).and_then(|module| module.kernel("k"));
+        let kernel = kernel.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        kernel.program.code.iter().map(|instruction| instruction.op).collect()
+    }
+
+    #[test]
+    fn to_the_nearest_and_approximate_are_the_plain_operations() {
+        use Alu::*;
+        for (opcodes, operands, code) in [
+            ("add add.rn", 2, AddF32),
+            ("sub sub.rn", 2, SubF32),
+            ("mul mul.rn", 2, MulF32),
+            ("fma.rn", 3, FmaF32),
+            ("div.rn div.approx div.full", 2, DivF32),
+            ("sqrt.rn sqrt.approx", 1, SqrtF32),
+            ("rcp.rn rcp.approx", 1, RcpF32),
+            ("rsqrt.approx", 1, RsqrtF32),
+            ("sin.approx", 1, SinF32),
+            ("cos.approx", 1, CosF32),
+            ("ex2.approx", 1, Ex2F32),
+            ("lg2.approx", 1, Lg2F32),
+            ("add add.rn", 2, AddF64),
+            ("fma.rn", 3, FmaF64),
+            ("div.rn", 2, DivF64),
+            ("sqrt.rn", 1, SqrtF64),
+            ("rcp.rn", 1, RcpF64),
+        ] {
+            let (kind, file) = if format!("{code:?}").ends_with("64") { ("f64", 'e') } else { ("f32", 'f') };
+            for opcode in opcodes.split(' ') {
+                let sources: Vec<String> = (1..=operands).map(|n| format!("%{file}{n}")).collect();
+                let found = operations(&format!("{opcode}.{kind} %{file}0, {};", sources.join(", ")));
+                assert!(matches!(found[..], [Op::Alu { code: is, .. }] if is == code), "{opcode}.{kind}: {found:?}");
+            }
+        }
+        let general = operations("add.rz.f32 %f0, %f1, %f2;");
+        assert!(matches!(general[..], [Op::General { .. }]), "{general:?}");
+    }
+}

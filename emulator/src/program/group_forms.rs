@@ -135,3 +135,61 @@ fn group_form(parts: &[&str]) -> Option<GroupMultiply> {
         transpose: Default::default(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Module, TensorType};
+
+    #[test]
+    fn forms_say_what_they_multiply_and_what_it_counts_for() {
+        let integer = |signed| Element::Integer { bits: 8, signed };
+        let (bit, half) = (Element::Bit { and: true }, Element::Float(Format::F16));
+        let (e4m3, e5m2) = (Element::Float(Format::E4m3), Element::Float(Format::E5m2));
+        for (types, k, [a, b], counted, sums) in [
+            ("f32.f16.f16", 16, [half; 2], TensorType::F16, 8),
+            ("f16.f16.f16", 16, [half; 2], TensorType::F16, 4),
+            ("f32.bf16.bf16", 16, [Element::Float(Format::Bf16); 2], TensorType::Bf16, 8),
+            ("f32.tf32.tf32", 8, [Element::Float(Format::Tf32); 2], TensorType::Tf32, 8),
+            ("f32.e4m3.e5m2", 32, [e4m3, e5m2], TensorType::Fp8, 8),
+            ("f16.e5m2.e4m3", 32, [e5m2, e4m3], TensorType::Fp8, 4),
+            ("s32.s8.u8", 32, [integer(true), integer(false)], TensorType::Int8, 8),
+            ("s32.u8.s8", 32, [integer(false), integer(true)], TensorType::Int8, 8),
+            ("s32.b1.b1", 256, [bit; 2], TensorType::Bit, 8),
+        ] {
+            for in_registers in [false, true] {
+                let whole = types.starts_with("s32");
+                let list: Vec<String> = (0..sums).map(|n| format!("%r{n}")).collect();
+                let signs = match types {
+                    _ if whole => "",
+                    "f32.tf32.tf32" | "f32.e4m3.e5m2" | "f16.e5m2.e4m3" => ", 1, 1",
+                    _ if in_registers => ", 1, 1, 0",
+                    _ => ", 1, 1, 0, 0",
+                };
+                let text = format!(
+                    ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %d<9>;\n\
+                     wgmma.mma_async.sync.aligned.m64n16k{k}.{types}{} {{{}}}, {}, %d1, %p1{signs};\nret;\n}}\n",
+                    if types.contains("b1") { ".and.popc" } else { "" },
+                    list.join(", "),
+                    if in_registers { "{%r10, %r11, %r12, %r13}" } else { "%d0" }
+                );
+                let kernel = Module::parse(&text).and_then(|module| module.kernel("k"));
+                let program = kernel.unwrap_or_else(|error| panic!("{error}\n{text}")).program;
+                let form = program.extended.iter().find_map(|extended| match extended.what {
+                    Extension::Group(Group::Multiply(form)) => Some(form),
+                    _ => None,
+                });
+                let form = form.expect("it is one");
+                assert_eq!((form.a, form.b, form.n, u32::from(form.k)), (a, b, 16, k), "{types}");
+                let info = program.info.iter().find(|info| info.tensor.is_some()).expect("it is counted");
+                let product = info.tensor.expect("it is counted");
+                assert_eq!((product.kind, product.multiply_adds), (counted, 64 * 16 * k / 4), "{types}");
+                // (Each thread of 128 does its part of the multiplications and additions.)
+                assert_eq!(info.flops_f32, if whole { 0 } else { 64 * 16 * k * 2 / 128 }, "{types}");
+                // A line of K has 32 bytes.
+                let lines = if in_registers { 16 } else { 64 + 16 };
+                assert_eq!(product.group_operands, Some(32 * lines), "{types}");
+            }
+        }
+    }
+}

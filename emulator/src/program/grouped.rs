@@ -55,3 +55,34 @@ pub(super) fn touching(program: &Program, registers: &[bool]) -> Vec<bool> {
     };
     if registers.is_empty() { Vec::new() } else { program.code.iter().map(touches).collect() }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Module;
+
+    #[test]
+    fn registers_are_those_of_products_and_what_they_are_moved_from_and_to() {
+        // So many registers of their own, and so many instructions that use them, for products of four sums, A in registers or not.
+        for (a, sums, of_a) in [("{%r10, %r11, %r12, %r13}", 4, 4), ("%d1", 4, 0)] {
+            for moves in 0..3 {
+                let chain: String = (0..moves)
+                    .map(|n| format!("mov.f32 %f{}, %f{};\n", 20 + n, if n == 0 { 0 } else { 19 + n }))
+                    .collect();
+                let last = if moves == 0 { 0 } else { 19 + moves };
+                let text = format!(
+                    ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 a)\n{{\n.reg .pred %p<9>; .reg .b32 %r<20>; .reg .f32 %f<40>; .reg .b64 %d<9>;\n\
+                     ld.param.u64 %d0, [a];\nmov.u32 %r0, %tid.x;\nadd.u32 %r1, %r0, %r0;\nmov.u32 %r2, %r1;\nst.global.u32 [%d0], %r2;\n\
+                     wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{%f0, %f1, %f2, %f3}}, {a}, %d1, 1, 1, 1{}, 0;\n\
+                     {chain}add.f32 %f39, %f{last}, %f{last};\nst.global.f32 [%d0], %f39;\nret;\n}}\n",
+                    if of_a == 0 { ", 0" } else { "" }
+                );
+                let kernel = Module::parse(&text).and_then(|module| module.kernel("k"));
+                let program = kernel.unwrap_or_else(|error| panic!("{error}\n{text}")).program;
+                let grouped = &program.grouped;
+                let count = |flags: &[bool]| flags.iter().filter(|flag| **flag).count();
+                assert_eq!(count(&grouped.slots), sums + of_a + moves, "{a}, {moves}");
+                assert_eq!(count(&grouped.touching), moves + 1, "{a}, {moves}");
+            }
+        }
+    }
+}

@@ -100,3 +100,66 @@ fn parameter_bit(program: &Program, offset: u64) -> u64 {
         program.parameters.iter().position(|p| (u64::from(p.offset)..u64::from(p.offset + p.bytes)).contains(&offset));
     at.map_or(ANY, |index| 1 << index.min(LAST))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Module;
+    use crate::module::Kernel;
+
+    fn kernel(parameters: usize, body: &str) -> Kernel {
+        let list: Vec<String> = (0..parameters).map(|n| format!(".param .u64 a{n}")).collect();
+        let loads: String = (0..parameters).map(|n| format!("ld.param.u64 %a{n}, [a{n}];\n")).collect();
+        let text = format!(
+            ".version 8.6\n.target sm_90\n.address_size 64\n.global .align 8 .b8 v[64];\n.shared .align 16 .b8 tile[64];\n\
+             .visible .entry k({})\n{{\n.reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %d<9>, %a<{parameters}>;\n{loads}mov.u32 %r0, %tid.x;\nsetp.eq.u32 %p1, %r0, 3;\n{body}\nret;\n}}\n",
+            list.join(", ")
+        );
+        Module::parse(&text).and_then(|module| module.kernel("k")).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    fn letters(loaded: bool, stored: bool) -> String {
+        [(loaded, 'l'), (stored, 's')].iter().filter(|(is, _)| *is).map(|(_, letter)| *letter).collect()
+    }
+
+    #[test]
+    fn what_is_loaded_and_stored_through_whom() {
+        // Through each of three parameters, and through variables.
+        for (body, wanted) in [
+            ("ld.global.u32 %r1, [%a0];", ["l", "", "", ""]),
+            ("st.global.u32 [%a1], %r0;", ["", "s", "", ""]),
+            ("st.global.u64 [%a1], %a0;", ["", "s", "", ""]),
+            ("add.u64 %d1, %a0, 4;\nld.u32 %r1, [%d1];\nst.u32 [%a2+8], %r1;", ["l", "", "s", ""]),
+            ("selp.b64 %d1, %a0, %a1, %p1;\n@%p1 ld.global.u32 %r1, [%d1];", ["l", "l", "", ""]),
+            ("L: ld.global.u32 %r1, [%d1];\nmov.u64 %d1, %d2;\nmov.u64 %d2, %a2;\n@%p1 bra L;", ["", "", "l", ""]),
+            ("ld.global.u32 %r1, [v];", ["", "", "", "l"]),
+            ("st.global.u32 [v+4], %r0;", ["", "", "", "s"]),
+            ("mov.u64 %d1, v;\nadd.u64 %d1, %d1, 8;\nst.global.u32 [%d1], %r0;", ["", "", "", "s"]),
+            ("mov.u64 %d1, v;\nselp.b64 %d1, %d1, %a1, %p1;\nld.global.u32 %r1, [%d1];", ["", "l", "", "l"]),
+            ("atom.global.add.u32 %r1, [%a1], 1;", ["", "ls", "", ""]),
+            ("red.global.add.u32 [%a2], 1;", ["", "", "ls", ""]),
+            ("cp.async.ca.shared.global [tile], [%a0], 4;", ["l", "", "", ""]),
+            (
+                "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%a0], 16, [tile+32];",
+                ["l", "", "", ""],
+            ),
+            // A value out of memory may be any pointer.
+            ("ld.global.u64 %d1, [%a0];\nst.global.u32 [%d1], %r0;", ["ls", "s", "s", "s"]),
+            ("ld.shared.u64 %d1, [tile];\nld.global.u32 %r1, [%d1];", ["l", "l", "l", "l"]),
+            ("st.shared.u32 [tile], %r0;\nld.shared.u32 %r1, [tile];", ["", "", "", ""]),
+        ] {
+            let program = kernel(3, body).program;
+            let through = program.parameters.iter().map(|p| letters(p.loaded_through, p.stored_through));
+            let told: Vec<String> = through.chain([letters(program.globals_loaded, program.globals_stored)]).collect();
+            assert_eq!(told, wanted, "{body}");
+        }
+    }
+
+    #[test]
+    fn of_many_parameters_the_last_ones_are_told_together() {
+        for (through, wanted) in [(0, 0..1), (60, 60..61), (61, 61..70), (62, 61..70), (69, 61..70)] {
+            let program = kernel(70, &format!("ld.global.u32 %r1, [%a{through}];")).program;
+            let told: Vec<usize> = (0..70).filter(|n| program.parameters[*n].loaded_through).collect();
+            assert_eq!(told, wanted.collect::<Vec<usize>>(), "{through}");
+        }
+    }
+}

@@ -89,6 +89,7 @@ fn whoever_asks_for_copies_has_them_made() {
             assert_eq!(outcome.report.footprint_bytes, 6 * 32);
             let bulk = &outcome.report.total.bulk;
             assert_eq!((bulk.loads, bulk.stores, bulk.bytes_read, bulk.bytes_written), (1, 2, 64, 96), "by sectors");
+            assert_eq!(bulk.l2_bytes_read, 64, "of what is read alone");
         }
     }
 }

@@ -357,3 +357,95 @@ fn a_race_of_two_blocks_is_no_matter_of_named_barriers() {
         assert!(fault.kind == FaultKind::Race && fault.message.ends_with(why), "{fault}");
     }
 }
+
+#[test]
+fn what_two_combine_beside_the_threads_is_no_race_and_what_two_copy_is() {
+    // Threads 0 and 40 send ones to one place, or to two, and each tells a barrier of its own.
+    let body = |send: &str, bytes: u32, other: u32| {
+        format!(
+            "mov.u32 %r100, tile;\nmov.u32 %r1, 1;\nmov.u32 %r2, 0;\nsetp.eq.u32 %p1, %t, 0;\nsetp.eq.u32 %p2, %t, 40;\nor.pred %p3, %p1, %p2;\nselp.u32 %r5, 8, 0, %p2;\nselp.u32 %r6, {other}, 64, %p2;\nadd.u32 %r105, %r100, %r5;\n\
+             @%p3 mbarrier.init.shared.b64 [%r105], %r1;\n@%p3 fence.mbarrier_init.release.cluster;\n@%p1 st.shared.v4.u32 [tile+64], {{%r2, %r2, %r2, %r2}};\n@%p1 st.shared.v4.u32 [tile+128], {{%r2, %r2, %r2, %r2}};\n\
+             @%p1 st.shared.v4.u32 [tile+512], {{%r1, %r1, %r1, %r1}};\n@%p1 fence.proxy.async;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n\
+             mapa.shared::cluster.u32 %r101, %r105, 0;\nmapa.shared::cluster.u32 %r102, %r100, 0;\nadd.u32 %r102, %r102, %r6;\nadd.u32 %r104, %r100, 512;\n\
+             @%p3 mbarrier.arrive.expect_tx.shared.b64 %d1, [%r105], {bytes};\n@%p3 {send}\n\
+             V: mbarrier.try_wait.parity.shared.b64 %p5, [%r100], 0;\n@!%p5 bra V;\nW: mbarrier.try_wait.parity.shared.b64 %p5, [%r100+8], 0;\n@!%p5 bra W;\n\
+             ld.shared.u32 %r3, [tile+64];\nld.shared.u32 %r4, [tile+128];\nadd.u32 %r3, %r3, %r4;\nst.global.u32 [%out], %r3;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;"
+        )
+    };
+    for (send, bytes, combines) in [
+        ("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r102], %r1, [%r101];", 4, false),
+        (
+            "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r102], %r1, [%r101];",
+            4,
+            true,
+        ),
+        (
+            "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r102], [%r104], 16, [%r101];",
+            16,
+            false,
+        ),
+        (
+            "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%r102], [%r104], 16, [%r101];",
+            16,
+            true,
+        ),
+    ] {
+        for other in [64, 128] {
+            for schedule in Schedule::ALL {
+                let kernel = Kernel { zeros: 4096, ..Kernel::new(64, &body(send, bytes, other)) };
+                let kernel = kernel.launch(Launch::new(1, 64).schedule(schedule));
+                let race = other == 64 && !combines;
+                assert_eq!(is_race(&kernel, send), race, "{send}, {other}, {schedule}");
+                if !race {
+                    assert_eq!(kernel.words(1), [2], "{send}, {other}, {schedule}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_peers_memory_holds_counts_by_the_peers_own_barriers() {
+    // In each cluster one block passes many barriers, the other one few. Then each reads a word of the other's, which all blocks
+    // have written, or those of the first cluster alone.
+    for busy in [0, 1] {
+        let kernel = |writers: u32| {
+            let body = format!(
+                "mov.u32 %r1, 7;\nmov.u32 %r100, tile;\nmov.u32 %r90, %cluster_ctarank;\nxor.b32 %r91, %r90, 1;\nsetp.ne.u32 %p1, %r90, {busy};\n@%p1 bra QUIET;\n{}\
+                 QUIET: setp.lt.u32 %p2, %block, {writers};\n@%p2 st.shared.u32 [tile+64], %r1;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n\
+                 mapa.shared::cluster.u32 %r102, %r100, %r91;\nld.shared::cluster.u32 %r3, [%r102+64];\nmul.wide.u32 %d1, %block, 4;\nadd.u64 %d1, %d1, %out;\nst.global.u32 [%d1], %r3;\n\
+                 barrier.cluster.arrive;\nbarrier.cluster.wait;",
+                "bar.sync 0;\n".repeat(20)
+            );
+            Kernel::new(0, &body).launch(Launch::new(32, 1).cluster(2, 1, 1))
+        };
+        assert_eq!(kernel(32).words(32), [7; 32], "{busy}");
+        let outcome = kernel(2).run().expect("bytes that nobody wrote may be stored as they are");
+        assert!(outcome.bytes[..8].iter().all(Option::is_some), "{busy}");
+        assert!(outcome.bytes[8..128].iter().all(Option::is_none), "{busy}: of an earlier block");
+    }
+}
+
+#[test]
+fn flags_within_clusters_are_none_between_them() {
+    // Rank 0 tells rank 1 of its start, by a flag in shared memory; then two blocks of two clusters, or of one, store to one word.
+    let body = |a: u32, b: u32| {
+        format!(
+            "mov.u32 %r1, 1;\nmov.u32 %r8, 0;\nst.shared.u32 [tile+64], %r8;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nmov.u32 %r90, %cluster_ctarank;\nmov.u32 %r92, tile;\n\
+             mapa.shared::cluster.u32 %r93, %r92, 1;\nsetp.eq.u32 %p1, %block, {a};\nsetp.eq.u32 %p2, %block, {b};\nor.pred %p3, %p1, %p2;\n\
+             setp.ne.u32 %p4, %r90, 0;\n@%p4 bra WAIT;\n@%p3 st.global.u32 [%out], %block;\nst.relaxed.cluster.shared::cluster.u32 [%r93+64], %r1;\nbra END;\n\
+             WAIT: ld.acquire.cluster.shared::cta.u32 %r2, [%r92+64];\nsetp.eq.u32 %p5, %r2, 0;\n@%p5 bra WAIT;\n@%p3 st.global.u32 [%out], %block;\nEND: barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;"
+        )
+    };
+    for (a, b, why) in [
+        (0, 1, "no fence or release after the first"),
+        (2, 3, "no fence or release after the first"),
+        (0, 2, "nothing orders thread blocks"),
+        (1, 3, "nothing orders thread blocks"),
+        (0, 3, "nothing orders thread blocks"),
+        (1, 2, "nothing orders thread blocks"),
+    ] {
+        let fault = of_two(&body(a, b)).fault();
+        assert!(fault.kind == FaultKind::Race && fault.message.ends_with(why), "{a}, {b}: {fault}");
+    }
+}

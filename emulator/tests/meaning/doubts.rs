@@ -8,9 +8,9 @@ use crate::run::Kernel;
 /// bytes of each.
 const ROWS: [(u32, u32, u32); 7] = [(0, 1, 4), (16, 1, 4), (3, 1, 4), (4, 1, 16), (4, 2, 16), (1, 7, 16), (9, 1, 8)];
 
-/// What the threads of warp `warp` do there, if a fence is executed by those of them whose `%p4` is not set; then thread 40 has it copied,
+/// What the threads of warp `warp` do there, if a fence is executed by those of them whose `%p4` is not set; then thread `copier` has it copied,
 /// in or out.
-fn kernel(warp: u32, (first, step, bytes): (u32, u32, u32), store: bool, but: Option<u32>) -> Kernel {
+fn kernel((warp, copier): (u32, u32), (first, step, bytes): (u32, u32, u32), store: bool, but: Option<u32>) -> Kernel {
     let kind = ["", "v2.", "v4."][bytes.ilog2() as usize - 2];
     let list = ["%r5", "{%r5, %r5}", "{%r5, %r5, %r5, %r5}"][bytes.ilog2() as usize - 2];
     let vector = format!("{kind}u32");
@@ -48,7 +48,7 @@ fn kernel(warp: u32, (first, step, bytes): (u32, u32, u32), store: bool, but: Op
     // The one who copies has a fence where it stored.
     let late = if store { "@%p3 fence.proxy.async;\n" } else { "" };
     let body = format!(
-        "mov.u32 %r100, tile;\nmov.u32 %r5, 7;\nsetp.eq.u32 %p3, %t, 40;\n@%p3 mbarrier.init.shared.b64 [tile], 1;\n@%p3 fence.mbarrier_init.release.cluster;\n\
+        "mov.u32 %r100, tile;\nmov.u32 %r5, 7;\nsetp.eq.u32 %p3, %t, {copier};\n@%p3 mbarrier.init.shared.b64 [tile], 1;\n@%p3 fence.mbarrier_init.release.cluster;\n\
          {mine}{before}bar.sync 0;\n{used}{fence}bar.sync 0;\n{late}{copy}"
     );
     Kernel { zeros: 4096, ..Kernel::new(64, &body) }
@@ -56,14 +56,14 @@ fn kernel(warp: u32, (first, step, bytes): (u32, u32, u32), store: bool, but: Op
 
 #[test]
 fn of_lanes_side_by_side_the_first_without_a_fence_is_named() {
-    for (warp, row) in [0, 1].into_iter().flat_map(|warp| ROWS.map(|row| (warp, row))) {
+    for ((warp, copier), row) in [(0, 40), (1, 40), (0, 5)].into_iter().flat_map(|who| ROWS.map(|row| (who, row))) {
         let lanes: Vec<u32> = (0..64 / row.2).map(|n| 32 * warp + row.0 + n * row.1).collect();
         let last = lanes[lanes.len() - 1];
         for (store, but) in [false, true]
             .into_iter()
             .flat_map(|store| [None, Some(lanes[0]), Some(lanes[1]), Some(last)].map(|but| (store, but)))
         {
-            let kernel = kernel(warp, row, store, but);
+            let kernel = kernel((warp, copier), row, store, but);
             for schedule in [Schedule::FirstFirst, Schedule::ShortTurns] {
                 let outcome = kernel.clone().launch(Launch::new(1, 64).schedule(schedule)).run();
                 let report =
@@ -75,11 +75,11 @@ fn of_lanes_side_by_side_the_first_without_a_fence_is_named() {
                     .collect();
                 let kind = if store { WarningKind::FenceOfTheReader } else { WarningKind::UnfencedReuse };
                 // (Who copies out has a fence of its own.)
-                let doubtful = but.filter(|thread| !store || *thread != 40);
+                let doubtful = but.filter(|thread| !store || *thread != copier);
                 let wanted: Vec<_> = doubtful.map(|thread| (kind, 1, thread)).into_iter().collect();
                 assert_eq!(warned, wanted, "{warp}, {row:?}, {store}, {schedule}: {:?}", report.warnings);
                 for warning in &report.warnings {
-                    assert_eq!(warning.site.thread.x, 40, "{}", warning.message);
+                    assert_eq!(warning.site.thread.x, copier, "{}", warning.message);
                     let (deed, thread) = (if store { "store" } else { "load" }, warning.other.1.thread);
                     assert!(warning.message.contains(&format!("{deed} by thread {thread} at ")), "{}", warning.message);
                 }

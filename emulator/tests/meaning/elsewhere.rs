@@ -169,3 +169,13 @@ fn threads_that_ended_came_to_no_barrier_of_some_threads() {
         assert_eq!(fault.kind, FaultKind::Race, "{barrier}: {fault}");
     }
 }
+
+#[test]
+fn the_clock_goes_on_behind_a_look_for_endless_loops() {
+    // (While such a look goes on, it stands still.)
+    let body = "mov.u32 %r1, 0;\nmov.u32 %r5, 0;\nmov.u32 %r2, %clock;\nL: mov.u32 %r3, %clock;\nsetp.ne.u32 %p1, %r3, %r2;\n@%p1 add.u32 %r5, %r5, 1;\nmov.u32 %r2, %r3;\n\
+        add.u32 %r1, %r1, 1;\nsetp.lt.u32 %p2, %r1, 10000;\n@%p2 bra L;\nst.global.u32 [%out], %r5;";
+    let kernel = Kernel::new(1, body).launch(Launch::new(1, 1).schedule(Schedule::ShortTurns));
+    let steps = kernel.words(1)[0];
+    assert!(steps > 150, "{steps}");
+}

@@ -43,6 +43,30 @@ fn a_move_hides_no_use_of_a_sum() {
     }
 }
 
+#[test]
+fn lanes_that_meet_use_registers_as_others_do() {
+    for moves in 0..2 {
+        for meet in [
+            "shfl.sync.bfly.b32 IT, IT, 1, 31, -1;",
+            "shfl.sync.idx.b32 IT, %r2, 0, 31, -1;",
+            "shfl.sync.up.b32 %r9|%p5, IT, 1, 0, -1;",
+        ] {
+            for (between, after, why) in
+                [(meet, "", "with no `wgmma.fence` between"), ("", meet, "no `wgmma.wait_group` between")]
+            {
+                let fault = product(moves, between, after).map(drop).expect_err("it is too late, or too soon");
+                assert_eq!(fault.kind, FaultKind::Race, "{meet}, {moves} moves: {fault}");
+                assert!(fault.message.contains(why), "{meet}, {moves} moves: {fault}");
+            }
+        }
+        // What touches none of them may lie between.
+        let other = "shfl.sync.bfly.b32 %r9, %r2, 1, 31, -1;";
+        for (between, after) in [(other, ""), ("", other)] {
+            product(moves, between, after).unwrap_or_else(|fault| panic!("{moves} moves: {fault}"));
+        }
+    }
+}
+
 /// A product of 64 by 16 by 16, of A at `tile` and B at `tile+2048`, in chunks of 16 bytes.
 #[derive(Debug, Clone, Copy)]
 struct Form {
@@ -171,13 +195,11 @@ fn a_sum_is_computed_from_its_row_its_column_and_what_stood_there() {
         for (pairs, in_registers) in [(false, false), (true, false), (true, true), (false, true)] {
             for missing in words.into_iter().chain(of_a).chain(of_d) {
                 number += 1;
-                let form = Form {
-                    pairs,
-                    in_registers,
-                    across: [across[0] && !in_registers, across[1]],
-                    adds: number % 2 == 0,
-                };
-                if !matches!(missing, Missing::OfD(..)) && number % 3 != 0 {
+                // (Another third of them, and the other half, in each round.)
+                let turn = number + number / 18;
+                let form =
+                    Form { pairs, in_registers, across: [across[0] && !in_registers, across[1]], adds: turn % 2 == 0 };
+                if !matches!(missing, Missing::OfD(..)) && turn % 3 != 0 {
                     continue;
                 }
                 let kernel = form.kernel(missing, |thread, sum| !form.is_tainted(missing, thread, sum));
@@ -191,9 +213,14 @@ fn a_sum_is_computed_from_its_row_its_column_and_what_stood_there() {
                     let at = (fault.kind, fault.site.thread.x as usize);
                     assert_eq!(at, (FaultKind::Uninitialised, which.0), "{form:?}, {missing:?}: {fault}");
                     if let Missing::Word(word) = missing {
-                        let other = fault.other.as_ref().map(|(_, site)| site.opcode.clone()).unwrap_or_default();
+                        // The product's warp is named by its first lane.
+                        let other =
+                            fault.other.as_ref().map(|(_, site)| (site.thread.x as usize, site.opcode.as_ref()));
                         let named = fault.message.contains(&format!("offset {}", 4 * word));
-                        assert!(named && other.starts_with("wgmma"), "{form:?}, {missing:?}: {fault}");
+                        let product = other.is_some_and(|(first, opcode): (usize, &str)| {
+                            first == which.0 / 32 * 32 && opcode.starts_with("wgmma")
+                        });
+                        assert!(named && product, "{form:?}, {missing:?}: {fault}");
                     }
                 }
             }
@@ -291,5 +318,73 @@ fn registers_of_a_product_are_its_own_until_it_is_waited_for() {
     ] {
         let fault = products(&steps).map(drop).expect_err("it is not ordered");
         assert!(fault.kind == FaultKind::Race && fault.message.contains(what), "{steps:?}: {fault}");
+    }
+}
+
+/// A product by the second of two warpgroups, with both operands at these places of `tile`; before it, thread `thread` of that does
+/// something of its own.
+fn by_the_second(places: [u32; 2], thread: u32, own: &str) -> Result<Outcome, Box<Fault>> {
+    let at = |place: u32| u64::from(place / 16) | 8 << 16 | 16 << 32;
+    let body = format!(
+        "mov.u32 %r1, tile;\nmad.lo.u32 %r1, %t, 16, %r1;\nmov.u32 %r2, 0;\nst.shared.v4.u32 [%r1], {{%r2, %r2, %r2, %r2}};\nfence.proxy.async;\nbar.sync 0;\n\
+         setp.lt.u32 %p1, %t, 128;\n@%p1 bra END;\nmov.b64 %d1, {};\nmov.b64 %d3, {};\nsetp.eq.u32 %p2, %r2, 0;\nmov.f32 %f0, 0f40000000;\nmov.f32 %f1, %f0;\nmov.f32 %f2, %f0;\nmov.f32 %f3, %f0;\n\
+         sub.u32 %r3, %t, 128;\nsetp.eq.u32 %p3, %r3, {thread};\nshr.u32 %r4, %r3, 5;\nsetp.eq.u32 %p4, %r4, {};\n{own}\nwgmma.fence.sync.aligned;\n\
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {{%f0, %f1, %f2, %f3}}, %d1, %d3, %p2, 1, 1, 0, 0;\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n\
+         mad.wide.u32 %d2, %r3, 4, %out;\nst.global.f32 [%d2], %f3;\nEND:",
+        at(places[0]),
+        at(places[1]),
+        thread / 32
+    );
+    let kernel = Kernel::new(256, &body);
+    Kernel { text: kernel.text.replacen("sm_90\n", "sm_90a\n", 1), ..kernel }.run()
+}
+
+#[test]
+fn what_a_warpgroup_says_of_a_product_all_of_its_threads_say() {
+    let added = by_the_second([0, 2048], 0, "").unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!(added.words(128), [2f32.to_bits(); 128]);
+    let unlike = "setp.ne.u32 %p2, %r2, 0;";
+    assert_eq!(by_the_second([0, 0], 0, unlike).unwrap_or_else(|fault| panic!("{fault}")).words(128), [0; 128]);
+    for thread in [0, 1, 5, 31, 32, 33, 64, 96, 127] {
+        for (own, what) in [
+            ("@%p3 add.u64 %d1, %d1, 1;", "where A lies"),
+            ("@%p3 add.u64 %d3, %d3, 1;", "where B lies"),
+            ("@%p3 setp.ne.u32 %p2, %r2, 0;", "whether to add to D"),
+        ] {
+            let fault = by_the_second([0, 0], thread, own).map(drop).expect_err("one of them is alone");
+            // Where the first one is alone, the second one is named.
+            let named = 128 + thread.max(1);
+            assert_eq!((fault.kind, fault.site.thread.x), (FaultKind::Barrier, named), "{own}: {fault}");
+            let said = format!("threads of a warpgroup say differently {what}: thread ({named},0) and the first");
+            assert_eq!(fault.message, said);
+        }
+    }
+    for warp in 0..4u32 {
+        let own = "@%p4 wgmma.commit_group.sync.aligned;";
+        let fault = by_the_second([0, 0], 32 * warp, own).map(drop).expect_err("one of them has a group more");
+        let (own, other, theirs) = if warp == 0 { (1, 5, 0) } else { (0, 4 + warp, 1) };
+        let said = format!("warp 4 has committed {own} groups of products, and warp {other} of its warpgroup {theirs}");
+        assert_eq!((fault.kind, fault.message, fault.site.thread.x), (FaultKind::Barrier, said, 128));
+    }
+}
+
+#[test]
+fn the_operands_of_a_product_lie_in_shared_memory() {
+    // A has 2048 bytes, B has 256.
+    assert!(by_the_second([2048, 3840], 0, "").is_ok());
+    for (places, operand, line) in [([2064, 0], "A (start 2064", 63), ([0, 3856], "B (start 3856", 7)] {
+        let fault = by_the_second(places, 0, "").map(drop).expect_err("it runs past the end");
+        let said = format!(
+            "{operand}, leading 128, stride 256 bytes, no swizzle): its chunk 1 of line {line} lies at offset 4096, outside "
+        );
+        assert!(fault.kind == FaultKind::OutOfBounds && fault.message.contains(&said), "{fault}");
+        assert_eq!(fault.site.thread.x, 128, "{fault}");
+    }
+    for (register, operand) in [("%d1", "A"), ("%d3", "B")] {
+        let own = format!("or.b64 {register}, {register}, 0x8000;");
+        let fault = by_the_second([0, 0], 0, &own).map(drop).expect_err("no field has this bit");
+        let said = format!("{operand}'s descriptor 0x0000001000088000 has bits set that belong to no field");
+        assert!(fault.kind == FaultKind::Misaligned && fault.message.contains(&said), "{fault}");
+        assert_eq!(fault.site.thread.x, 128, "{fault}");
     }
 }

@@ -205,3 +205,30 @@ fn a_copy_may_ignore_its_source() {
     let wanted: Vec<u32> = (0..128).map(|n| if n / 4 % 2 == 1 { 0 } else { n * 0x0001_0101 + 0x1234_5601 }).collect();
     assert_eq!(words, wanted);
 }
+
+#[test]
+fn a_copy_reads_as_many_bytes_as_it_is_asked_for() {
+    // Thread 3 copies so many of 8 bytes, thread 5 none, from where no buffer is; then thread 40 stores a byte.
+    for (bytes, early) in (0..=8u32).flat_map(|bytes| [false, true].map(|early| (bytes, early))) {
+        let order = match early {
+            true => "bar.arrive 1, 64;\ncp.async.wait_all;",
+            false => "cp.async.wait_all;\nbar.arrive 1, 64;",
+        };
+        for at in [0, bytes.saturating_sub(1), bytes] {
+            let body = format!(
+                "mov.u32 %r1, 3;\nmov.u32 %r100, tile;\nmad.lo.u32 %r101, %t, 8, %r100;\nsetp.eq.u32 %p1, %t, 3;\nsetp.eq.u32 %p4, %t, 5;\nor.pred %p4, %p4, %p1;\n\
+                 selp.u32 %r20, {bytes}, 0, %p1;\nadd.u64 %d7, %out, 16;\nselp.b64 %d8, %d7, 4096, %p1;\nsetp.eq.u32 %p2, %t, 40;\nsetp.ge.u32 %p3, %t, 32;\n@%p3 bra OTHER;\n\
+                 @%p4 cp.async.ca.shared.global [%r101], [%d8], 8, %r20;\n{order}\nbra END;\nOTHER: bar.sync 1, 64;\n@%p2 st.global.u8 [%out+{}], %r1;\nEND:",
+                16 + at
+            );
+            let race = early && at < bytes;
+            match kernel(64, &body).run() {
+                Ok(_) => assert!(!race, "{bytes} bytes, {at}"),
+                Err(fault) => {
+                    let said = format!("race on out at offset {}: load by thread (3,0)", 16 + at);
+                    assert!(race && fault.message.starts_with(&said), "{bytes} bytes, {at}: {fault}");
+                }
+            }
+        }
+    }
+}

@@ -134,6 +134,47 @@ fn a_message_passes_if_it_is_released_and_acquired_in_scopes_that_have_both() {
 }
 
 #[test]
+fn fences_for_tensor_maps_release_and_acquire_as_their_names_say() {
+    let mut fences = vec![(String::new(), "", "")];
+    for scope in SCOPES {
+        fences.push((format!("fence.proxy.tensormap::generic.release.{scope};\n"), "release", scope));
+        fences.push((format!("fence.proxy.tensormap::generic.acquire.{scope} [%in], 128;\n"), "acquire", scope));
+    }
+    for place in [Where::Lane, Where::Warp, Where::Block] {
+        for (write_fence, write, of_writer) in &fences {
+            for (read_fence, read, of_reader) in &fences {
+                let writer = format!("{write_fence}st.relaxed.gpu.SPACE.u32 [FLAG], %r1;");
+                let reader = format!("ld.relaxed.gpu.SPACE.u32 %r2, [FLAG];\n{read_fence}{USE}");
+                let text = format!("{place:?}\n{writer}\n--\n{reader}");
+                let passes =
+                    *write == "release" && *read == "acquire" && reaches(of_writer, place) && reaches(of_reader, place);
+                assert_eq!(is_race(&message(place, false, &writer, &reader), &text), !passes, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_map_that_is_copied_out_releases_what_each_lane_wrote_before() {
+    const COPY: &str = "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.SCOPE.sync.aligned [%d1], [tile+128], 128;\n";
+    for (copy, passes) in [("", false), (&COPY.replace("SCOPE", "cta"), false), (&COPY.replace("SCOPE", "gpu"), true)] {
+        for lane in [0, 5, 31] {
+            // A lane of block 0 writes the message, and the flag behind the copy; a thread of block 1 reads both.
+            let zeros: String = (0..8)
+                .map(|n| format!("st.shared.v4.u32 [tile+{}], {{%r0, %r0, %r0, %r0}};\n", 128 + 16 * n))
+                .collect();
+            let body = format!(
+                "mov.u32 %r0, 0;\nmov.u32 %r1, 1;\nmov.u32 %r7, 7;\nadd.u64 %d1, %out, 1024;\nsetp.eq.u32 %p1, %t, {lane};\nsetp.eq.u32 %p4, %block, 1;\n\
+                 @%p4 bra READER;\nsetp.ne.u32 %p6, %t, 0;\n@%p6 bra FILLED;\n{zeros}FILLED: bar.sync 0;\n@%p1 st.global.u32 [%out], %r7;\n{copy}@%p1 st.relaxed.gpu.global.u32 [%out+64], %r1;\nbra END;\n\
+                 READER: @!%p1 bra END;\nld.relaxed.gpu.global.u32 %r2, [%out+64];\nfence.acq_rel.gpu;\n{USE}\nEND:"
+            );
+            let kernel = Kernel { zeros: 4096, ..Kernel::new(0, &body).launch(Launch::new(2, 32)) };
+            assert_eq!(is_race(&kernel, &body), !passes, "{body}");
+        }
+    }
+}
+
+#[test]
 fn a_flag_that_either_side_accesses_plainly_is_a_race_itself() {
     for place in [Where::Warp, Where::Block] {
         let fence = "fence.acq_rel.gpu;\n";

@@ -205,3 +205,30 @@ fn what_is_no_map_is_said_by_its_bytes() {
         assert_eq!(fault.message.contains("all of its bytes are 0"), bytes == 0, "{fault}");
     }
 }
+
+#[test]
+fn a_map_that_lies_askew_or_runs_past_the_end_is_named_as_one() {
+    // 4096 bytes are in `in` and in `tile`; the other map, where there are two, lies well.
+    let copy = "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned";
+    for (at, kind, why) in [
+        (16, FaultKind::Misaligned, "is at no multiple of 64 bytes"),
+        (48, FaultKind::Misaligned, "is at no multiple of 64 bytes"),
+        (4096 - 64, FaultKind::OutOfBounds, "has 128 bytes, and only 64 are there"),
+    ] {
+        for (deed, place) in [
+            (format!("{copy} [%d2], [tile+{at}], 128;"), "in tile (shared memory)"),
+            (format!("{copy} [%d4], [tile], 128;"), "in in"),
+            (
+                format!("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [tile+{at}], %d2;"),
+                "in tile (shared memory)",
+            ),
+            ("tensormap.replace.tile.global_address.global.b1024.b64 [%d4], %d2;".to_string(), "in in"),
+            ("tensormap.replace.tile.global_address.b1024.b64 [%d4], %d2;".to_string(), "in in"),
+        ] {
+            let body = format!("add.u64 %d2, %in, 0;\nadd.u64 %d4, %in, {at};\n{deed}");
+            let fault = run(32, &body).expect_err("no map may lie there");
+            let said = format!("{place} at offset {at}, which {why}");
+            assert!(fault.kind == kind && fault.message.contains(&said), "{deed}: {fault}");
+        }
+    }
+}

@@ -386,3 +386,29 @@ fn a_copy_of_one_lane_lands_whatever_its_neighbours_wait_for() {
         }
     }
 }
+
+#[test]
+fn an_arrival_for_copies_comes_when_those_before_it_are_waited_for() {
+    // Two copies in groups of their own; the arrival is between them, or behind both. The barrier is asked twice.
+    let copy = |n: u32| {
+        format!("cp.async.ca.shared.global [tile+{}], [%in+{}], 4;\n", 128 + 4 * n, 4 * n) + "cp.async.commit_group;\n"
+    };
+    let arrive = "cp.async.mbarrier.arrive.noinc.shared.b64 [tile+64];\n";
+    for (between, wait, wanted) in [
+        (true, "cp.async.wait_group 0;\n", 0b111),
+        (true, "cp.async.wait_group 1;\n", 0b111),
+        (true, "cp.async.wait_group 2;\n", 0b101),
+        (true, "cp.async.wait_all;\n", 0b111),
+        (true, "", 0b101),
+        (false, "cp.async.wait_group 0;\n", 0b111),
+        (false, "cp.async.wait_group 1;\n", 0b101),
+        (false, "cp.async.wait_all;\n", 0b111),
+    ] {
+        let steps = match between {
+            true => copy(0) + arrive + &copy(1),
+            false => copy(0) + &copy(1) + arrive,
+        };
+        let body = format!("{steps}{wait}{}{}cp.async.wait_all;\n", parity(0), parity(0));
+        assert_eq!(answers(1, &body), wanted, "{between}, {wait}");
+    }
+}

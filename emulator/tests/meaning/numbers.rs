@@ -325,3 +325,26 @@ fn the_least_normal_number_is_not_flushed() {
         (of_bits(32, "mul.f32", &[0x2000_0000, 0x1f80_0000]), 0x0040_0000),
     ]);
 }
+
+#[test]
+fn approximations_keep_subnormal_numbers_unless_they_are_flushed() {
+    const LEAST: u64 = 0x0080_0000;
+    const MINUS_130: u64 = 0xc302_0000;
+    let (one, infinite, below) = (0x3f80_0000, 0x7f80_0000, 0x8000_0000);
+    check(&[
+        // 2^-130 is a sixteenth of the least normal number.
+        (of_bits(32, "ex2.approx.f32", &[MINUS_130]), LEAST / 16),
+        (of_bits(32, "ex2.approx.ftz.f32", &[MINUS_130]), 0),
+        (of_bits(32, "ex2.approx.f32", &[1]), one),
+        (of_bits(32, "ex2.approx.ftz.f32", &[1]), one),
+        // The logarithm of 2^-130; and of what counts as zero.
+        (of_bits(32, "lg2.approx.f32", &[LEAST / 16]), MINUS_130),
+        (of_bits(32, "lg2.approx.ftz.f32", &[LEAST / 16]), below | infinite),
+        // A quarter of it is 2^-128, whose root is 2^-64.
+        (of_bits(32, "rsqrt.approx.f32", &[LEAST / 4]), 0x5f80_0000),
+        (of_bits(32, "rsqrt.approx.ftz.f32", &[LEAST / 4]), infinite),
+        (of_bits(32, "rsqrt.approx.ftz.f32", &[below | (LEAST / 4)]), below | infinite),
+        (of_bits(32, "sin.approx.ftz.f32", &[below | (LEAST / 2)]), below),
+        (of_bits(32, "cos.approx.ftz.f32", &[LEAST / 2]), one),
+    ]);
+}

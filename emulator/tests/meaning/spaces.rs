@@ -259,3 +259,70 @@ fn a_block_alone_is_the_whole_of_its_cluster() {
     let fault = Kernel::new(1, &body.replace("%r1, 0;", "%r1, 1;")).fault();
     assert!(fault.message.contains("to block rank 1, and the cluster has 1 block"), "{fault}");
 }
+
+#[test]
+fn an_address_of_a_peer_is_told_from_one_of_nobody() {
+    // Addresses of a block's shared memory begin at its rank, times 16 MiB.
+    const WINDOW: u32 = 1 << 24;
+    for (size, address, said) in [
+        (1, WINDOW, "past the end of"),
+        (2, WINDOW - 4, "past the end of"),
+        (2, WINDOW, "which is of block rank 1, by an instruction for own shared memory"),
+        (2, 2 * WINDOW - 4, "which is of block rank 1, by an instruction for own shared memory"),
+        (2, 2 * WINDOW, "past the end of"),
+        (4, 3 * WINDOW + 8, "which is of block rank 3, by an instruction for own shared memory"),
+        (4, 4 * WINDOW, "past the end of"),
+    ] {
+        for access in ["ld.shared.u32 %r2, [%r1];", "st.shared.u32 [%r1], %r1;"] {
+            let body = format!(
+                "mov.u32 %r1, {address};\nsetp.eq.u32 %p1, %block, 0;\n@%p1 {access}\nbarrier.cluster.arrive;\nbarrier.cluster.wait;"
+            );
+            let kernel = Kernel::new(0, &body).launch(Launch::new(size, 1).cluster(size, 1, 1));
+            let fault = kernel.fault();
+            let right = fault.kind == FaultKind::OutOfBounds && fault.message.contains(said);
+            assert!(right, "{size}, {address:#x}, {access}: {fault}");
+        }
+    }
+}
+
+#[test]
+fn who_sends_to_a_wrong_place_or_barrier_is_named() {
+    for thread in [0, 5, 31, 37] {
+        for (send, bytes) in [
+            ("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r102], %r1, [%r101];", 4),
+            (
+                "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r102], %r1, [%r101];",
+                4,
+            ),
+            (
+                "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r102], [%r104], 16, [%r101];",
+                16,
+            ),
+            ("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r102], [%in], 16, [%r101];", 16),
+        ] {
+            for (barrier, place, kind) in [
+                (72, 512, None),
+                (68, 512, Some(FaultKind::Misaligned)),
+                (4096, 512, Some(FaultKind::OutOfBounds)),
+                (1 << 25, 512, Some(FaultKind::OutOfBounds)),
+                (80, 512, Some(FaultKind::Barrier)),
+                (72, 514, Some(FaultKind::Misaligned)),
+                (72, 4096, Some(FaultKind::OutOfBounds)),
+                (72, 1 << 25, Some(FaultKind::OutOfBounds)),
+                (72, 72, Some(if bytes == 16 { FaultKind::Misaligned } else { FaultKind::Barrier })),
+                (72, 64, (bytes == 16).then_some(FaultKind::Barrier)),
+            ] {
+                let body = format!(
+                    "mov.u32 %r100, tile;\nmov.u32 %r1, 1;\nsetp.eq.u32 %p1, %t, {thread};\n@%p1 mbarrier.init.shared.b64 [%r100+72], %r1;\n@%p1 fence.mbarrier_init.release.cluster;\n\
+                     @%p1 st.shared.v4.u32 [tile+1024], {{%r1, %r1, %r1, %r1}};\n@%p1 st.shared.u32 [tile+64], %r1;\n@%p1 st.shared.u32 [tile+512], %r1;\n@%p1 fence.proxy.async;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n\
+                     mapa.shared::cluster.u32 %r101, %r100, 0;\nadd.u32 %r102, %r101, {place};\nadd.u32 %r101, %r101, {barrier};\nadd.u32 %r104, %r100, 1024;\n\
+                     @%p1 mbarrier.arrive.expect_tx.shared.b64 %d1, [tile+72], {bytes};\n@%p1 {send}\nW: mbarrier.try_wait.parity.shared.b64 %p5, [tile+72], 0;\n@!%p5 bra W;"
+                );
+                let found = Kernel { zeros: 4096, ..Kernel::new(64, &body) }.run().err();
+                let told = found.as_ref().map(|fault| (fault.kind, fault.site.thread.x));
+                let why = found.as_ref().map_or(String::new(), |fault| fault.to_string());
+                assert_eq!(told, kind.map(|kind| (kind, thread)), "{send}, {barrier}, {place}: {why}");
+            }
+        }
+    }
+}

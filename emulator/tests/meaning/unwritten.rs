@@ -437,3 +437,38 @@ fn an_instruction_reads_no_register_that_it_does_not_name() {
         Kernel { text, ..kernel }.run().map(drop).unwrap_or_else(|fault| panic!("{instruction}: {fault}"));
     }
 }
+
+#[test]
+fn what_is_sent_keeps_its_bytes() {
+    // To the block's own memory, which may be a peer's; from there it is loaded again, from so many bytes on.
+    let sent = |before: &str, kind: &str, bytes: u32, value: &str, from: u32, wide: bool| {
+        format!(
+            "{before}setp.eq.u32 %p2, %t, 0;\n@%p2 mbarrier.init.shared.b64 [tile+2048], 1;\n@%p2 fence.mbarrier_init.release.cluster;\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n\
+             mapa.shared::cluster.u32 %r103, %r101, 0;\nmad.lo.u32 %r104, %t, 16, %r103;\n@%p2 mbarrier.arrive.expect_tx.shared.b64 %d20, [tile+2048], {};\n\
+             st.async.shared::cluster.mbarrier::complete_tx::bytes.{kind} [%r104+1024], {value}, [%r103+2048];\nW: mbarrier.try_wait.parity.shared.b64 %p3, [tile+2048], 0;\n@!%p3 bra W;\n\
+             ld.shared.{} [%r100+{}];",
+            32 * bytes,
+            if wide { "u64 %d0," } else { "u32 %r0," },
+            1024 + from
+        )
+    };
+    for (before, kind, bytes, value, from, expected) in [
+        ("", "u32", 4, "%r10", 0, LOW),
+        ("", "u32", 4, "%r11", 0, HIGH),
+        ("", "u64", 8, "%d10", 0, LOW | HIGH << 4),
+        ("", "v2.u32", 8, "{%r11, %r10}", 0, HIGH | LOW << 4),
+        ("", "v4.u32", 16, "{%r11, %t, %r10, %r11}", 0, HIGH),
+        ("", "v4.u32", 16, "{%r11, %t, %r10, %r11}", 8, LOW | HIGH << 4),
+        ("", "v2.u64", 16, "{%d101, %d10}", 0, 0),
+        ("", "v2.u64", 16, "{%d101, %d10}", 8, LOW | HIGH << 4),
+        ("add.u32 %r9, %r10, 1;\n", "u32", 4, "%r9", 0, 0b1111),
+        ("add.u32 %r9, %r10, 1;\n", "v2.u32", 8, "{%t, %r9}", 0, 0b1111_0000),
+    ] {
+        let wide = bytes > 4;
+        assert_eq!(
+            becomes(&sent(before, kind, bytes, value, from, wide), wide),
+            Bytes(expected),
+            "{kind}, {value}, {from}"
+        );
+    }
+}

@@ -95,6 +95,19 @@ impl Kernel {
         // ANCHOR_END: obtain
     }
 
+    /// The build's kernel from the text of a file: as shipped, if it is whole and made from this source, the level's or a change of
+    /// it; else as PTX of somebody's own.
+    pub fn brought(build: &Build, source: &str, file: &str) -> Kernel {
+        let level = build.level;
+        match Header::verify(file, source, &options(build)) {
+            Ok((header, ptx)) => {
+                let (entry, optimization) = (level.entry.to_string(), level.needs.optimization);
+                Kernel { entry, optimization, ..Kernel::shipped(header, ptx) }
+            }
+            Err(_) => Kernel::given(file.to_string(), level.entry),
+        }
+    }
+
     /// PTX from a file with a header; its entry is still to be named.
     pub fn shipped(header: Header, ptx: &str) -> Kernel {
         let Header { compiler, resources, generations, options, .. } = header;

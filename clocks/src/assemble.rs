@@ -1,0 +1,434 @@
+//! From PTX to what an SM issues: a guess at what the assembler makes of it.
+//!
+//! Machine code is not what PTX says, instruction by instruction. What is known to differ is done here, and no more:
+//!
+//! - Moves, casts of addresses and loads of parameters cost nothing: the assembler renames registers and reads
+//!   constants in place.
+//! - A product or shift that only an addition needs is one instruction with it; so are comparisons that are combined.
+//! - A branch over a few instructions becomes a guard of these.
+//! - Between two barriers, or two turns of a loop, instructions come in the order that hides latencies the best, as
+//!   far as the
+//!   registers reach: loads first, then what needs them.
+
+use std::collections::HashMap;
+
+use emulator::Class;
+use emulator::stream::{Code, Executed, Register, Stream};
+
+use crate::figures::Figures;
+
+/// What an instruction keeps busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The multiply-adds of f32.
+    Fma,
+    /// Integers, logic, comparisons, and the rest of f32.
+    Alu,
+    /// Arithmetic in f64.
+    Fp64,
+    /// Special functions, and what else is slow and rare.
+    Special,
+    /// The tensor cores.
+    Tensor,
+    /// A load from shared memory…
+    SharedLoad,
+    /// … a store there.
+    SharedStore,
+    /// A load from global memory…
+    GlobalLoad,
+    /// … a store there.
+    GlobalStore,
+    /// A copy from global to shared memory.
+    Copy,
+    /// The end of a group of copies.
+    Commit,
+    /// A wait for all but so many groups.
+    Wait(u32),
+    /// A barrier of the block.
+    Barrier,
+    /// A branch.
+    Branch,
+}
+
+/// What a warp issues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Op {
+    /// What it keeps busy.
+    pub kind: Kind,
+    /// The warp's instructions, by number, whose results it needs.
+    pub needs: Vec<u32>,
+    /// Into the stream's touches, for memory.
+    pub touch: u32,
+    /// Into the stream's code.
+    pub code: u32,
+}
+
+/// What comes of an instruction of PTX.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Made {
+    /// Nothing: its result is what it reads.
+    Nothing,
+    /// So many instructions.
+    Some(Kind, u32),
+    /// One that an addition takes in.
+    Factor(Kind),
+}
+
+fn made(code: &Code) -> Made {
+    use Kind::*;
+    let op = &*code.opcode;
+    let starts = |word: &str| op.starts_with(word);
+    match code.class {
+        _ if op.ends_with(".pred") && !starts("mov") && !starts("setp") => Made::Nothing,
+        _ if starts("cp.async.commit") => Made::Some(Commit, 1),
+        _ if starts("cp.async.wait") => Made::Some(Wait(code.pending.unwrap_or(0)), 1),
+        _ if starts("cp.async") => Made::Some(Copy, 1),
+        Some(Class::FmaF32) => Made::Some(Fma, 1),
+        Some(Class::FloatF32) => match starts("div") || starts("rcp") || starts("sqrt") || starts("ex2") {
+            true => Made::Some(Special, 1),
+            false => Made::Some(Fma, 1),
+        },
+        Some(Class::FmaF64 | Class::FloatF64) => Made::Some(Fp64, 1),
+        Some(Class::Tensor) => Made::Some(Tensor, 1),
+        Some(Class::Integer) => match op {
+            _ if starts("mul.wide") || starts("shl.b32") || starts("mul.lo.s32") => Made::Factor(Alu),
+            _ if starts("div") || starts("rem") => Made::Some(Alu, 16),
+            _ => Made::Some(Alu, 1),
+        },
+        Some(Class::Compare) => Made::Some(Alu, 1),
+        Some(Class::Convert) => match op.contains("f64") || op.contains("f32") {
+            true => Made::Some(Special, 1),
+            false => Made::Nothing,
+        },
+        Some(Class::Move) => match starts("shfl") || starts("vote") {
+            true => Made::Some(Special, 1),
+            false => Made::Nothing,
+        },
+        Some(Class::GlobalLoad) => Made::Some(GlobalLoad, 1),
+        Some(Class::GlobalStore | Class::Atomic) => Made::Some(GlobalStore, 1),
+        Some(Class::SharedLoad) => Made::Some(SharedLoad, 1),
+        Some(Class::SharedStore) => Made::Some(SharedStore, 1),
+        Some(Class::OtherMemory) => Made::Nothing,
+        Some(Class::Branch) if starts("ret") || starts("exit") => Made::Some(Branch, 1),
+        Some(Class::Branch) => {
+            if code.back {
+                Made::Some(Branch, 1)
+            } else {
+                Made::Nothing
+            }
+        }
+        Some(Class::Barrier) if starts("bar") => Made::Some(Barrier, 1),
+        Some(Class::Barrier) => Made::Nothing,
+        Some(_) | None => Made::Nothing,
+    }
+}
+
+/// An instruction before it has its place.
+struct Node {
+    kind: Kind,
+    needs: Vec<u32>,
+    touch: u32,
+    code: u32,
+    /// 32-bit registers that it writes.
+    width: u32,
+    /// Predicates that it writes.
+    predicates: u32,
+    /// It is part of another instruction.
+    dropped: bool,
+    /// An addition may take it in.
+    factor: bool,
+}
+
+/// What one warp issues, in order.
+pub fn assemble(stream: &Stream, warp: &[Executed], registers: u32, figures: &Figures) -> Vec<Op> {
+    let made: Vec<Made> = stream.code.iter().map(made).collect();
+    let mut nodes: Vec<Node> = Vec::with_capacity(warp.len());
+    let mut uses: Vec<u32> = Vec::with_capacity(warp.len());
+    let mut writers: HashMap<Register, Vec<u32>> = HashMap::new();
+    // The predicates of the last branch that became a guard.
+    let mut guard: Vec<u32> = Vec::new();
+    for executed in warp {
+        let code = &stream.code[executed.code as usize];
+        let mut needs: Vec<u32> = Vec::new();
+        for register in &code.reads {
+            for &writer in writers.get(register).map(Vec::as_slice).unwrap_or_default() {
+                if !needs.contains(&writer) {
+                    needs.push(writer);
+                }
+            }
+        }
+        let (kind, times, factor) = match made[executed.code as usize] {
+            Made::Nothing => {
+                if code.class == Some(Class::Branch) {
+                    guard = needs;
+                    continue;
+                }
+                for register in &code.writes {
+                    writers.insert(*register, needs.clone());
+                }
+                continue;
+            }
+            Made::Some(kind, times) => (kind, times, false),
+            Made::Factor(kind) => (kind, 1, true),
+        };
+        let adds =
+            code.opcode.starts_with("add.s") || code.opcode.starts_with("mad.") || code.opcode.starts_with("add.u");
+        let mut times = times;
+        // What an addition takes in.
+        if adds {
+            let taken = needs.iter().copied().find(|&n| nodes[n as usize].factor && uses[n as usize] == 0);
+            if let Some(taken) = taken {
+                nodes[taken as usize].dropped = true;
+                needs.retain(|n| *n != taken);
+                let more = nodes[taken as usize].needs.clone();
+                needs.extend(more);
+                times = 1;
+            }
+        }
+        if matches!(kind, Kind::GlobalLoad | Kind::GlobalStore | Kind::Copy | Kind::SharedStore) {
+            needs.append(&mut guard);
+        }
+        needs.sort_unstable();
+        needs.dedup();
+        for &need in &needs {
+            uses[need as usize] += 1;
+        }
+        let wide = |register: &Register| if register.0 & 3 == 1 { 2 } else { u32::from(register.0 & 3 == 0) };
+        let data = matches!(kind, Kind::Fma | Kind::Fp64 | Kind::Tensor | Kind::GlobalLoad | Kind::SharedLoad);
+        let width = if data { code.writes.iter().map(wide).sum() } else { 0 };
+        let predicates = code.writes.iter().filter(|register| register.0 & 3 == 2).count() as u32;
+        for n in 0..times {
+            let last = n + 1 == times;
+            let number = nodes.len() as u32;
+            let needs = if n == 0 { needs.clone() } else { vec![number - 1] };
+            nodes.push(Node {
+                kind,
+                needs,
+                touch: if last { executed.touch } else { Executed::NOTHING },
+                code: executed.code,
+                width: if last { width } else { 0 },
+                dropped: false,
+                factor,
+                predicates: if last { predicates } else { 0 },
+            });
+            uses.push(0);
+        }
+        for register in &code.writes {
+            writers.insert(*register, vec![nodes.len() as u32 - 1]);
+        }
+    }
+    for (node, uses) in nodes.iter_mut().zip(uses) {
+        if uses == 0 {
+            (node.width, node.predicates) = (0, 0);
+        }
+    }
+    unroll(&mut nodes);
+    place(&nodes, registers, figures)
+}
+
+/// Turns of a short loop that become one.
+const UNROLLED: usize = 4;
+/// Instructions of a loop that is short.
+const SHORT: usize = 48;
+
+/// Takes the branches between turns of short loops away.
+fn unroll(nodes: &mut [Node]) {
+    let (mut since, mut turns) = (0, 1);
+    for node in nodes {
+        match node.kind {
+            Kind::Barrier => (since, turns) = (0, 1),
+            Kind::Branch if since <= SHORT && turns < UNROLLED => {
+                node.dropped = true;
+                (since, turns) = (0, turns + 1);
+            }
+            Kind::Branch => (since, turns) = (0, 1),
+            _ if node.dropped => {}
+            _ => since += 1,
+        }
+    }
+}
+
+/// Puts the instructions into order, region by region, and numbers them anew.
+fn place(nodes: &[Node], registers: u32, figures: &Figures) -> Vec<Op> {
+    let mut last_use = vec![0u32; nodes.len()];
+    for (number, node) in nodes.iter().enumerate().filter(|(_, node)| !node.dropped) {
+        for &need in &node.needs {
+            last_use[need as usize] = number as u32;
+        }
+    }
+    let ends = |node: &Node| !node.dropped && ends_region(node.kind);
+    let mut order: Vec<u32> = Vec::with_capacity(nodes.len());
+    let mut live = 0;
+    let mut start = 0;
+    while start < nodes.len() {
+        let end = (start..nodes.len()).find(|&n| ends(&nodes[n])).map_or(nodes.len(), |n| n + 1);
+        region(nodes, &last_use, (start, end), registers, figures, &mut order, &mut live);
+        start = end;
+    }
+    let mut at = vec![u32::MAX; nodes.len()];
+    for (place, &number) in order.iter().enumerate() {
+        at[number as usize] = place as u32;
+    }
+    let op = |&number: &u32| {
+        let node = &nodes[number as usize];
+        let mut needs: Vec<u32> = node.needs.iter().map(|&need| at[need as usize]).filter(|&n| n != u32::MAX).collect();
+        needs.sort_unstable();
+        needs.dedup();
+        Op { kind: node.kind, needs, touch: node.touch, code: node.code }
+    };
+    order.iter().map(op).collect()
+}
+
+/// Registers for addresses, counters and the like, which are computed anew where they are short.
+const ADDRESSES: u32 = 24;
+
+/// Predicates that a warp has for its conditions.
+const PREDICATES: i64 = 6;
+
+/// Clocks that the assembler takes a result to need.
+fn assumed(kind: Kind, figures: &Figures) -> u32 {
+    match kind {
+        Kind::GlobalLoad => figures.assumed,
+        Kind::SharedLoad => figures.shared,
+        Kind::Special | Kind::Tensor => 20,
+        Kind::Fp64 => figures.fp64_latency,
+        _ => figures.fixed,
+    }
+}
+
+fn region(
+    nodes: &[Node],
+    last_use: &[u32],
+    (start, end): (usize, usize),
+    registers: u32,
+    figures: &Figures,
+    order: &mut Vec<u32>,
+    live: &mut i64,
+) {
+    let count = end - start;
+    let inside = |need: u32| (need as usize >= start).then(|| need as usize - start);
+    let mut followers: Vec<Vec<u32>> = vec![Vec::new(); count];
+    let mut missing = vec![0u32; count];
+    let mut readers: HashMap<u32, u32> = HashMap::new();
+    let mut last_fence: Option<usize> = None;
+    let mut last_store: Option<usize> = None;
+    for n in 0..count {
+        let node = &nodes[start + n];
+        if node.dropped {
+            continue;
+        }
+        let mut befores: Vec<usize> = node.needs.iter().filter_map(|&need| inside(need)).collect();
+        for &need in &node.needs {
+            *readers.entry(need).or_default() += 1;
+        }
+        // Stores and loads of shared memory keep their order, and so do copies and their groups.
+        match node.kind {
+            Kind::SharedStore => {
+                befores.extend(last_store);
+                last_store = Some(n);
+            }
+            Kind::SharedLoad => befores.extend(last_store),
+            Kind::Copy | Kind::Commit | Kind::Wait(_) => {
+                befores.extend(last_fence);
+                last_fence = Some(n);
+            }
+            Kind::Barrier | Kind::Branch => befores.extend(0..n),
+            _ => {}
+        }
+        befores.sort_unstable();
+        befores.dedup();
+        befores.retain(|&b| !nodes[start + b].dropped);
+        missing[n] = befores.len() as u32;
+        for before in befores {
+            followers[before].push(n as u32);
+        }
+    }
+    // The longest way to the region's end.
+    let mut height = vec![0u32; count];
+    for n in (0..count).rev() {
+        let own = assumed(nodes[start + n].kind, figures);
+        let far = followers[n]
+            .iter()
+            .filter(|&&f| !ends_region(nodes[start + f as usize].kind))
+            .map(|&f| height[f as usize])
+            .max();
+        height[n] = own + far.unwrap_or(0);
+    }
+    let mut ready_at = vec![0u64; count];
+    let mut ready: Vec<u32> =
+        (0..count as u32).filter(|&n| missing[n as usize] == 0 && !nodes[start + n as usize].dropped).collect();
+    let (mut clock, mut predicates) = (0u64, 0i64);
+    let budget = i64::from(registers - ADDRESSES.min(registers / 4));
+    let mut placed = vec![false; count];
+    // Before this one all are placed.
+    let mut first = 0;
+    // Predicates of other regions are computed anew, or wait in registers.
+    let own = |n: u32| match n as usize >= start && (last_use[n as usize] as usize) < end {
+        true => i64::from(nodes[n as usize].predicates),
+        false => 0,
+    };
+    let freed = |n: u32, readers: &HashMap<u32, u32>| -> (i64, i64) {
+        let node = &nodes[start + n as usize];
+        let dead = |need: &&u32| readers.get(need) == Some(&1) && (last_use[**need as usize] as usize) < end;
+        let of = |need: &u32| (i64::from(nodes[*need as usize].width), own(*need));
+        node.needs.iter().filter(dead).map(of).fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))
+    };
+    while !ready.is_empty() {
+        let grows = |n: u32, readers: &HashMap<u32, u32>| {
+            let (node, freed) = (&nodes[start + n as usize], freed(n, readers));
+            (i64::from(node.width) - freed.0, own(start as u32 + n) - freed.1)
+        };
+        let fits = |n: &&u32| {
+            let grows = grows(**n, &readers);
+            (*live + grows.0 <= budget || grows.0 <= 0) && (predicates + grows.1 <= PREDICATES || grows.1 <= 0)
+        };
+        while first < count && (placed[first] || nodes[start + first].dropped) {
+            first += 1;
+        }
+        let near = |n: &&u32| {
+            let far = matches!(nodes[start + **n as usize].kind, Kind::GlobalLoad | Kind::Copy | Kind::Alu);
+            far || **n as usize <= first + figures.ahead
+        };
+        let best = |now: bool| {
+            let mut best: Option<u32> = None;
+            for n in ready.iter().filter(near).filter(fits).filter(|n| !now || ready_at[**n as usize] <= clock) {
+                let better = |other: u32| {
+                    let key = |n: u32| {
+                        if now { (u64::MAX - u64::from(height[n as usize]), n) } else { (ready_at[n as usize], n) }
+                    };
+                    key(*n) < key(other)
+                };
+                if best.is_none_or(better) {
+                    best = Some(*n);
+                }
+            }
+            best
+        };
+        let chosen = best(true).or_else(|| best(false)).unwrap_or_else(|| *ready.iter().min().unwrap_or(&0));
+        ready.retain(|n| *n != chosen);
+        clock = clock.max(ready_at[chosen as usize]) + 1;
+        let more = grows(chosen, &readers);
+        (*live, predicates) = (*live + more.0, predicates + more.1);
+        let node = &nodes[start + chosen as usize];
+        placed[chosen as usize] = true;
+        for need in &node.needs {
+            if let Some(count) = readers.get_mut(need) {
+                *count -= 1;
+            }
+        }
+        order.push(start as u32 + chosen);
+        let done = clock - 1 + u64::from(assumed(node.kind, figures));
+        for &follower in &followers[chosen as usize] {
+            let f = follower as usize;
+            ready_at[f] = ready_at[f].max(if ends_region(nodes[start + f].kind) { clock } else { done });
+            missing[f] -= 1;
+            if missing[f] == 0 {
+                ready.push(follower);
+            }
+        }
+    }
+}
+
+fn ends_region(kind: Kind) -> bool {
+    matches!(kind, Kind::Barrier | Kind::Branch)
+}

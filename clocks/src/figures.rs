@@ -1,0 +1,115 @@
+//! The clocks and widths of an SM, with the source of each.
+
+/// What the model knows of a GPU's SM.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figures {
+    /// The GPU's name, as the emulator's models have it.
+    pub gpu: &'static str,
+    /// Warp schedulers, each of which issues one instruction a clock at most.
+    pub schedulers: usize,
+    /// Clocks from an FMA, or from an integer instruction, to one that needs its result.
+    pub fixed: u32,
+    /// Clocks that one of them keeps its pipe: 32 lanes ÷ lanes of a scheduler's pipe.
+    pub fma: u32,
+    /// The same of integers, logic and comparisons.
+    pub alu: u32,
+    /// The same of multiply-adds in f64.
+    pub fp64: u32,
+    /// Clocks from a multiply-add in f64 to its result.
+    pub fp64_latency: u32,
+    /// Clocks from a load from shared memory to its use, where nothing else is under way.
+    pub shared: u32,
+    /// The same from global memory, where L1 has it…
+    pub l1: u32,
+    /// … and where it has not, while all SMs ask for more.
+    pub far: u32,
+    /// What the assembler takes a load from global memory to need.
+    pub assumed: u32,
+    /// How many instructions a load from shared memory, or what needs it, comes before its place in PTX at most. Loads
+    /// from global memory, and what they need, come from anywhere between two barriers.
+    pub ahead: usize,
+    /// Instructions on shared memory of a scheduler that wait for their turn.
+    pub shared_queue: usize,
+    /// The same on global memory.
+    pub global_queue: usize,
+    /// Clocks from an instruction that is no multiply-add to the warp's next one.
+    pub pause: u32,
+    /// Instructions that a warp issues one after the other, if it can, before others have their turn.
+    pub patience: u32,
+    /// Sectors of 32 bytes from L2 per clock to one SM, while all SMs ask.
+    pub l2_sectors: f64,
+    /// Clocks until the warps go on when the last one has come to a barrier.
+    pub barrier: u32,
+    /// Clocks from a branch back to the instruction behind it.
+    pub branch: u32,
+    /// Of 100 FMAs, how many wait a clock for the banks of the register file.
+    pub bank_conflicts: u32,
+}
+
+/// H200, at any clock.
+///
+/// - `schedulers`, `fma`, `alu`, `fp64`: the rates of NVIDIA's programming guide, for compute capability 9.0.
+/// - `fixed`, `fp64_latency`, `shared`, `l1`, `assumed`: of the order that published microbenchmarks of Hopper give; not
+///   measured here.
+/// - Fitted to the record of waits, and to nothing else: those of [`FITTED`], by hand to all launches together. They are no
+///   latencies of the hardware: fits to two thirds of the record find others, and `lab waits --held-out` says how good
+///   these are for the rest.
+pub const H200: Figures = Figures {
+    gpu: "H200",
+    schedulers: 4,
+    fixed: 4,
+    fma: 1,
+    alu: 2,
+    fp64: 2,
+    fp64_latency: 8,
+    shared: 29,
+    l1: 34,
+    far: 800,
+    assumed: 262,
+    ahead: 8,
+    shared_queue: 4,
+    global_queue: 96,
+    patience: 8,
+    pause: 3,
+    l2_sectors: 1.3,
+    barrier: 20,
+    branch: 8,
+    bank_conflicts: 12,
+};
+
+/// A figure that is fitted.
+pub struct Fitted {
+    /// Its name.
+    pub name: &'static str,
+    /// What a fit tries; it begins with the first.
+    pub values: &'static [f64],
+    /// Puts a value in.
+    pub set: fn(&mut Figures, f64),
+    /// What it is.
+    pub get: fn(&Figures) -> f64,
+}
+
+macro_rules! fitted {
+    ($($name:ident: $kind:ty = $values:expr),* $(,)?) => {
+        [$(Fitted {
+            name: stringify!($name),
+            values: &$values,
+            set: |figures, value| figures.$name = value as $kind,
+            get: |figures| figures.$name as f64,
+        }),*]
+    };
+}
+
+/// The figures that are fitted to the record of waits: none is tuned to a level or to a launch.
+pub const FITTED: [Fitted; 10] = fitted! {
+    far: u32 = [400.0, 600.0, 800.0, 1000.0, 1200.0],
+    ahead: usize = [4.0, 8.0, 16.0],
+    shared_queue: usize = [2.0, 4.0, 8.0, 16.0],
+    global_queue: usize = [32.0, 64.0, 96.0],
+    pause: u32 = [1.0, 2.0, 3.0, 4.0],
+    patience: u32 = [1.0, 4.0, 8.0, 16.0],
+    l2_sectors: f64 = [1.0, 1.3, 1.6, 2.0],
+    barrier: u32 = [10.0, 20.0, 30.0],
+    branch: u32 = [4.0, 8.0, 16.0],
+    bank_conflicts: u32 = [0.0, 12.0, 24.0],
+};
