@@ -1,6 +1,13 @@
 // The button that copies a console block copies its commands alone, without the `$` and what they print.
 (() => {
     "use strict";
+    // All words of this script.
+    const words = {
+        en: { copied: "Copied!" },
+        "zh-CN": { copied: "已复制！" },
+    };
+    const T = words[document.documentElement.lang] ?? words.en;
+
     // The commands of a block, one a line; nothing if it has none.
     const commands = (code) => code.textContent.split("\n").filter((line) => line.startsWith("$ "))
         .map((line) => line.slice(2)).join("\n");
@@ -24,6 +31,6 @@
         const text = code ? commands(code) : "";
         if (text === "" || !copy(text)) return;
         event.stopImmediatePropagation();
-        button.title = "Copied!";
+        button.title = T.copied;
     }, true);
 })();

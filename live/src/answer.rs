@@ -12,6 +12,7 @@ use rung::{Error, asked};
 use serde::Serialize;
 
 use crate::Request;
+use crate::steps::steps;
 
 /// A run that came to its end.
 #[derive(Debug, Serialize)]
@@ -24,6 +25,9 @@ struct Answer {
     note: Option<String>,
     /// The kernel's text with counters in the margin, if asked for.
     annotated: Option<String>,
+    /// The kernel's text after the change, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
     /// The elements of C, row by row, each as its bits in hexadecimal, if asked for.
     bits: Option<Vec<String>>,
 }
@@ -32,6 +36,9 @@ struct Answer {
 #[derive(Debug, Serialize)]
 struct Failure {
     error: Why,
+    /// The kernel's text after the change, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -45,37 +52,67 @@ struct Why {
 }
 
 /// Multiplies as the request says, and gives the answer as JSON: an object with `report`, `text`, `note`, `annotated` and `bits`, or
-/// one with `error`, which has `kind`, `message` and `hint`.
+/// one with `error`, which has `kind`, `message` and `hint`; both with `source`, where the request has a change.
 pub fn multiply(request: &str) -> String {
-    let answer = Request::parse(request).and_then(|request| run(&request));
-    let text = match answer {
-        Ok(answer) => serde_json::to_string(&answer),
-        Err(error) => serde_json::to_string(&Failure { error: why(error) }),
+    let text = match Request::parse(request).and_then(Request::with_its_change) {
+        Ok(request) => match request.step {
+            Some(step) => told(run(&request, |trial| steps(trial, step)), &request),
+            None => told(run(&request, |trial| judged(trial, &request)), &request),
+        },
+        Err(error) => serde_json::to_string(&Failure { error: why(error), source: None }),
     };
     // A report is numbers and texts, which JSON has.
     text.unwrap_or_default()
 }
 
-fn run(request: &Request) -> Result<Answer, Error> {
+fn told<T: Serialize>(answer: Result<T, Error>, request: &Request) -> serde_json::Result<String> {
+    match answer {
+        Ok(answer) => serde_json::to_string(&answer),
+        Err(error) => serde_json::to_string(&Failure { error: why(error), source: request.changed_source() }),
+    }
+}
+
+/// What a request comes to: a kernel, and the problem that it is to do.
+pub struct Trial<'a> {
+    pub candidate: Candidate<'a>,
+    pub problem: &'a Problem,
+    pub options: Options,
+    note: Option<String>,
+}
+
+/// Prepares what was asked for, and hands it on.
+fn run<T>(request: &Request, then: impl Fn(&Trial) -> Result<T, Error>) -> Result<T, Error> {
     let (shape, gpu) = (request.shape()?, asked::gpu(&request.gpu)?);
     let level = ladder::levels(std::slice::from_ref(&request.level))?[0];
     let tiles: Vec<(&str, u32)> = request.tiles.iter().map(|(name, &size)| (name.as_str(), size)).collect();
     let wanted = asked::build(level, request.dtype, request.variant.as_deref(), &tiles)?;
-    let (build, note) = match tiles.is_empty() {
+    let (build, note) = match tiles.is_empty() && request.ptx.is_none() {
         true => fit::fitting(wanted, &Card::modelled(gpu))?,
         false => (wanted, None),
     };
     let plan = build.plan(shape)?;
     let problem = Problem::new(shape, request.dtype, Fill::Reals, request.seed)?;
-    let kernel = Kernel::obtain(&build, gpu.sm(), nowhere)?;
+    let kernel = match &request.ptx {
+        Some(file) => Kernel::brought(&build, request.source.as_deref().unwrap_or(level.source), file),
+        None => Kernel::obtain(&build, gpu.sm(), nowhere)?,
+    };
     let mut extras = Extras::new(false, request.sanitize);
     extras.instruction_limit = request.instruction_limit.unwrap_or(extras.instruction_limit);
     let options = Options { gpu, extras, annotate: request.annotate, matrices: false };
-    let exam = Exam { problem: &problem, seed: request.seed, reference: None };
-    let (mut report, c) = Candidate::of(&plan, &kernel).run(exam, &options, unwatched)?;
+    let mut candidate = Candidate::of(&plan, &kernel);
+    if let Some(text) = &request.source {
+        candidate.task.source.text = text;
+    }
+    then(&Trial { candidate, problem: &problem, options, note })
+}
+
+fn judged(trial: &Trial, request: &Request) -> Result<Answer, Error> {
+    let exam = Exam { problem: trial.problem, seed: request.seed, reference: None };
+    let (mut report, c) = trial.candidate.run(exam, &trial.options, unwatched)?;
     let annotated = report.annotated.take();
     let bits = request.bits.then(|| bits(&c));
-    Ok(Answer { text: report.to_string(), report, note, annotated, bits })
+    let source = request.changed_source();
+    Ok(Answer { text: report.to_string(), report, note: trial.note.clone(), annotated, source, bits })
 }
 
 /// A page has no compiler.
@@ -129,6 +166,24 @@ mod tests {
             assert!(error["message"].as_str().is_some_and(|text| text.contains(message)), "{request}: {answer}");
             assert!(error["kind"] == "usage" && error["hint"].is_string(), "{request}: {answer}");
         }
+    }
+
+    #[test]
+    fn a_change_of_the_kernel_is_the_text_whose_lines_are_named() {
+        let first = ladder::LEVELS[0].source.lines().next().unwrap();
+        let diff = format!("@@ -1,1 +1,3 @@\n+//\n+//\n {first}\n");
+        let request = json!({"level": "0", "m": 2, "n": 3, "k": 4, "annotate": true, "change": diff});
+        let changed = answer(request.clone());
+        assert_eq!(changed["source"].as_str().unwrap(), format!("//\n//\n{}", ladder::LEVELS[0].source));
+        let plain = answer(json!({"level": "0", "m": 2, "n": 3, "k": 4, "annotate": true}));
+        assert!(plain["source"].is_null() && plain["annotated"] != changed["annotated"]);
+        let mut stuck = request.clone();
+        stuck["instruction_limit"] = 5.into();
+        let stuck = answer(stuck);
+        assert_eq!((&stuck["error"]["kind"], &stuck["source"]), (&json!("fault"), &changed["source"]));
+        let mut unfit = request;
+        unfit["change"] = "@@ -1,1 +1,0 @@\n-// Level 99\n".into();
+        assert!(answer(unfit)["error"]["message"].as_str().unwrap().contains("does not stand there"));
     }
 
     #[test]

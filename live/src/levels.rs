@@ -1,5 +1,6 @@
 //! What a page may ask for.
 
+use emulator::gpu::GPUS;
 use rung::{Build, Dtype, Level, Tiles};
 use serde::Serialize;
 
@@ -18,6 +19,8 @@ struct Rung {
     /// Names of its variants; none where it has one form only.
     variants: Vec<&'static str>,
     dtypes: Vec<Dtype>,
+    /// The GPUs that can be modelled, as a request names them.
+    gpus: Vec<&'static str>,
     /// What is shipped compiled, and so can run.
     shipped: Vec<Shipped>,
 }
@@ -28,6 +31,8 @@ struct Shipped {
     dtype: Dtype,
     variant: &'static str,
     tiles: Tiles,
+    /// The file of its PTX, in the level's folder `ptx`.
+    file: String,
     /// Whether it runs where nothing is said.
     default: bool,
 }
@@ -44,14 +49,15 @@ impl Rung {
         let Level { number, name, title, idea, from, path, source, .. } = *level;
         let variants = level.variants.iter().map(|variant| variant.name).collect();
         let shipped = level.shipped_builds().into_iter().map(Shipped::of).collect();
-        Rung { number, name, title, idea, from, path, source, variants, dtypes: level.dtypes().collect(), shipped }
+        let (dtypes, gpus) = (level.dtypes().collect(), GPUS.iter().map(|gpu| gpu.name).collect());
+        Rung { number, name, title, idea, from, path, source, variants, dtypes, gpus, shipped }
     }
 }
 
 impl Shipped {
     fn of(build: Build) -> Shipped {
-        let default = build.is_default();
+        let (default, file) = (build.is_default(), build.configuration.file_name());
         let rung::Configuration { dtype, variant, tiles, .. } = build.configuration;
-        Shipped { dtype, variant, tiles, default }
+        Shipped { dtype, variant, tiles, file, default }
     }
 }

@@ -10,7 +10,8 @@ mod answer;
 pub mod exports;
 mod levels;
 mod request;
+mod steps;
 
 pub use answer::multiply;
 pub use levels::levels;
-pub use request::Request;
+pub use request::{Request, Step};

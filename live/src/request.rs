@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rung::change::changed;
 use rung::{Dtype, Error, Shape};
 use serde::Deserialize;
 
@@ -40,8 +41,30 @@ pub struct Request {
     /// Whether the elements of C are wanted, as bits.
     #[serde(default)]
     pub bits: bool,
+    /// The text of a PTX file: a shipped one, which the module has not in it, or one's own with the level's parameters and launch.
+    pub ptx: Option<String>,
+    /// The kernel's text, where it is not the level's own: faults and counters name its lines.
+    pub source: Option<String>,
+    /// A change of the kernel's text, a unified diff: `ptx` is that of the changed kernel, and faults and counters name its lines.
+    pub change: Option<String>,
+    /// What one warp accesses is wanted, in place of a report.
+    pub step: Option<Step>,
     /// Warp instructions after which a thread block counts as stuck, if not the emulator's own number.
     pub instruction_limit: Option<u64>,
+}
+
+/// Whose accesses are wanted, and where.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// The thread block: x, y, z.
+    #[serde(default)]
+    pub block: [u32; 3],
+    /// The warp in it.
+    #[serde(default)]
+    pub warp: u32,
+    /// The line of the kernel's text; nothing for all.
+    pub line: Option<u32>,
 }
 
 impl Request {
@@ -54,6 +77,23 @@ impl Request {
             let least = "{\"level\": \"2\", \"m\": 100, \"n\": 70, \"k\": 50}";
             Error::usage(format!("this is no request: {error}"), format!("the least one is {least}"))
         })
+    }
+
+    /// The request with the kernel's text after its change, if it has one.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], where the change is none of the level's text, or there is no such level.
+    pub fn with_its_change(mut self) -> Result<Request, Error> {
+        if let Some(change) = &self.change {
+            let level = ladder::levels(std::slice::from_ref(&self.level))?[0];
+            self.source = Some(changed(self.source.as_deref().unwrap_or(level.source), change)?);
+        }
+        Ok(self)
+    }
+
+    /// The kernel's text, if a change has made it.
+    pub fn changed_source(&self) -> Option<String> {
+        self.source.clone().filter(|_| self.change.is_some())
     }
 
     /// The problem's sizes.

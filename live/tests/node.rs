@@ -1,8 +1,6 @@
 //! The module runs in Node as the levels run here: the same elements of C, bit by bit, and the same counters.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+mod page;
 
 use common::device::Device;
 use common::kernel::nvrtc;
@@ -10,54 +8,36 @@ use common::road::{Candidate, Exam, Options, run_and_keep};
 use rung::facts::Extras;
 use rung::kernel::Kernel;
 use rung::problem::{Fill, Problem};
-use rung::{Shape, asked};
+use rung::{Build, Shape, asked};
 use serde_json::{Value, json};
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository").to_path_buf()
+use page::{answers, difference, module, root};
+
+/// The same request with the shipped PTX, which the module does not have in it.
+fn with_ptx(request: &Value) -> Value {
+    let mut request = request.clone();
+    let build = build(&request);
+    let file = root().join(build.level.name).join("ptx").join(build.configuration.file_name());
+    request["ptx"] = std::fs::read_to_string(file).expect("it is shipped").into();
+    request
 }
 
-/// The module, made now; or why there is none.
-fn module() -> Result<PathBuf, String> {
-    if Command::new("node").arg("--version").output().is_err() {
-        return Err("no WebAssembly here: Node is not installed".to_string());
-    }
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let made = Command::new(cargo).args(["x", "wasm"]).current_dir(root()).output().expect("cargo starts");
-    let said = String::from_utf8_lossy(&made.stderr).into_owned();
-    match said.lines().find(|line| line.contains("there is no standard library for wasm32")) {
-        Some(why) => Err(format!("no WebAssembly here: {}", why.trim_start_matches("error: "))),
-        None if made.status.success() => Ok(root().join("target/live/live.wasm")),
-        None => panic!("`cargo x wasm` fails:\n{said}"),
-    }
-}
-
-/// What Node answers to requests, one a line.
-fn answers(module: &Path, requests: &[String]) -> Vec<Value> {
-    let mut node = Command::new("node");
-    let piped = node.arg("live/run.mjs").arg(module).current_dir(root()).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut running = piped.spawn().expect("node starts");
-    let mut input = running.stdin.take().expect("it is piped");
-    input.write_all((requests.join("\n") + "\n").as_bytes()).expect("node reads");
-    drop(input);
-    let output = running.wait_with_output().expect("node ends");
-    assert!(output.status.success(), "node ends with {:?}", output.status);
-    let text = String::from_utf8(output.stdout).expect("JSON is UTF-8");
-    let answers: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    assert_eq!(answers.len(), requests.len(), "{text}");
-    answers
-}
-
-/// The report and the elements of C, as bits, of a run here: on the way that `cargo run -p` goes, on all cores.
-fn here(request: &Value) -> (Value, Vec<String>) {
+/// The build that a request names.
+fn build(request: &Value) -> Build {
     let text = |name: &str| request[name].as_str();
-    let size = |name: &str| u32::try_from(request[name].as_u64().unwrap()).unwrap();
     let level = ladder::levels(&[text("level").unwrap().to_string()]).unwrap()[0];
     let tiles = request["tiles"].as_object().cloned().unwrap_or_default();
     let tiles: Vec<(&str, u32)> =
         tiles.iter().map(|(name, size)| (name.as_str(), size.as_u64().unwrap() as u32)).collect();
     let dtype = text("dtype").unwrap_or("f32").parse().unwrap();
-    let build = asked::build(level, dtype, text("variant"), &tiles).unwrap();
+    asked::build(level, dtype, text("variant"), &tiles).unwrap()
+}
+
+/// The report and the elements of C, as bits, of a run here: on the way that `cargo run -p` goes, on all cores.
+fn here(request: &Value) -> (Value, Vec<String>) {
+    let size = |name: &str| u32::try_from(request[name].as_u64().unwrap()).unwrap();
+    let build = build(request);
+    let dtype = build.configuration.dtype;
     let plan = build.plan(Shape { m: size("m"), n: size("n"), k: size("k") }).unwrap();
     let seed = request["seed"].as_u64().unwrap_or(1);
     let problem = Problem::new(plan.shape, dtype, Fill::Reals, seed).unwrap();
@@ -69,22 +49,6 @@ fn here(request: &Value) -> (Value, Vec<String>) {
     let size = c.element().bytes();
     let bits = c.bytes().chunks(size).map(|bytes| bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect());
     (serde_json::from_str(&report.json()).unwrap(), bits.collect())
-}
-
-/// Where two values differ first, and how.
-fn difference(one: &Value, other: &Value) -> Option<String> {
-    let at =
-        |place: String, (one, other): (&Value, &Value)| difference(one, other).map(|rest| format!("/{place}{rest}"));
-    match (one, other) {
-        (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
-            a.iter().zip(b.values()).find_map(|((name, a), b)| at(name.clone(), (a, b)))
-        }
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            a.iter().zip(b).enumerate().find_map(|(index, pair)| at(index.to_string(), pair))
-        }
-        _ if one == other => None,
-        _ => Some(format!(": {one} in Node, {other} here")),
-    }
 }
 
 #[test]
@@ -109,7 +73,7 @@ fn node_computes_and_counts_as_this_machine_does() {
     let texts: Vec<String> = requests
         .iter()
         .map(|request| {
-            let mut request = request.clone();
+            let mut request = with_ptx(request);
             request["bits"] = true.into();
             request.to_string()
         })
@@ -133,9 +97,9 @@ fn node_answers_what_it_cannot_run_and_goes_on() {
     let requests = [
         json!({"level": "99", "m": 1, "n": 1, "k": 1}).to_string(),
         json!({"level": "0", "m": 60_000, "n": 1, "k": 60_000}).to_string(),
-        json!({"level": "2", "m": 8, "n": 8, "k": 8, "instruction_limit": 5}).to_string(),
+        with_ptx(&json!({"level": "2", "m": 8, "n": 8, "k": 8, "instruction_limit": 5})).to_string(),
         String::new(),
-        json!({"level": "0", "m": 3, "n": 2, "k": 1}).to_string(),
+        with_ptx(&json!({"level": "0", "m": 3, "n": 2, "k": 1})).to_string(),
     ];
     let answers = answers(&module, &requests);
     assert_eq!(answers[0]["error"]["message"], "there is no level `99`");
@@ -145,4 +109,51 @@ fn node_answers_what_it_cannot_run_and_goes_on() {
     assert_eq!(levels.len(), ladder::LEVELS.len());
     assert_eq!(json!(answers[3]), serde_json::from_str::<Value>(&live::levels()).unwrap());
     assert_eq!(answers[4]["report"]["check"]["right"], true);
+}
+
+/// A size off the tile in every direction, and yet more than one tile of most configurations.
+fn small(build: &Build) -> Value {
+    let configuration = &build.configuration;
+    let tile = build.plan(Shape { m: 1, n: 1, k: 1 }).unwrap().launch.tile;
+    let tiles: serde_json::Map<String, Value> =
+        configuration.tiles.0.iter().map(|&(name, size)| (name.to_string(), size.into())).collect();
+    let (m, n, k) = (tile.m / 2 + 3, tile.n / 2 + 5, tile.k + 1);
+    let mut request =
+        json!({"level": build.level.name, "m": m, "n": n, "k": k, "dtype": configuration.dtype.to_string()});
+    request["tiles"] = tiles.into();
+    if !configuration.variant.is_empty() {
+        request["variant"] = configuration.variant.into();
+    }
+    request
+}
+
+#[test]
+fn every_shipped_configuration_is_the_same_in_node_and_so_are_a_warps_steps() {
+    let module = match module() {
+        Ok(module) => module,
+        Err(why) => return harness::skipped(&why),
+    };
+    let builds = ladder::LEVELS.iter().flat_map(|level| level.shipped_builds());
+    let mut requests: Vec<Value> = Vec::new();
+    for build in builds {
+        let mut request = with_ptx(&small(&build));
+        request["bits"] = true.into();
+        let mut step = request.clone();
+        step["step"] = json!({"warp": 0});
+        requests.push(request);
+        if build.is_default() {
+            requests.push(step);
+        }
+    }
+    let texts: Vec<String> = requests.iter().map(Value::to_string).collect();
+    let mut traced = 0;
+    for (request, answer) in requests.iter().zip(answers(&module, &texts)) {
+        let native: Value = serde_json::from_str(&live::multiply(&request.to_string())).unwrap();
+        let who = format!("{} {} {}", request["level"], request["dtype"], request["tiles"]);
+        assert!(native["error"].is_null(), "{who}: {}", native["error"]);
+        assert_eq!(difference(&answer, &native), None, "{who}");
+        assert!(request["step"].is_object() || native["report"]["check"]["right"] == true, "{who}");
+        traced += native["found"].as_u64().unwrap_or(0);
+    }
+    assert!(traced > 0, "no step is compared");
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use crate::shell;
+use crate::{shell, wasm};
 
 /// This crate's program that links mdBook, and the one that drives Chromium; the first time, cargo compiles them.
 const BUILD: &str = "--quiet --locked --package xtask --features book --bin book";
@@ -16,7 +16,7 @@ pub fn run(check: bool, screenshots: Option<&Path>) -> Result<ExitCode> {
     if check {
         return Ok(shell::exit_code(passes()?));
     }
-    let built = shell::cargo(&format!("run {BUILD}"))?;
+    let built = wasm::if_possible()? && shell::cargo(&format!("run {BUILD}"))?;
     let Some(folder) = screenshots.filter(|_| built) else { return Ok(shell::exit_code(built)) };
     let folder = std::path::absolute(folder).with_context(|| format!("cannot find {}", folder.display()))?;
     let shown = shell::cargo_and(&format!("run {LOOK} -- --screenshots"), &folder.to_string_lossy())?;
@@ -25,7 +25,8 @@ pub fn run(check: bool, screenshots: Option<&Path>) -> Result<ExitCode> {
 
 /// Tests both programs, builds the book without changing a file that is tracked, and looks at every page in Chromium.
 pub fn passes() -> Result<bool> {
-    Ok(shell::cargo(&format!("test {BUILD}"))?
+    Ok(wasm::if_possible()?
+        && shell::cargo(&format!("test {BUILD}"))?
         && shell::cargo(&format!("run {BUILD} -- --check"))?
         && shell::cargo(&format!("test {LOOK}"))?
         && shell::cargo(&format!("run {LOOK}"))?)

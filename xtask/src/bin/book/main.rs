@@ -6,10 +6,16 @@
 
 #![forbid(unsafe_code)]
 
+mod bench;
 mod catalog;
+mod controls;
+mod generated;
+mod latin;
 mod links;
+mod pictures;
 #[path = "../../po.rs"]
 mod po;
+mod questions;
 mod translate;
 
 use std::fs;
@@ -21,6 +27,8 @@ use clap::Parser;
 use mdbook_driver::MDBook;
 use mdbook_driver::config::Config;
 use polib_i18n::catalog::Catalog;
+
+use questions::Exercise;
 
 /// Builds the book
 #[derive(Parser)]
@@ -44,26 +52,40 @@ fn main() -> ExitCode {
 
 /// Builds every language; returns whether nothing is wrong with them.
 fn run(root: &Path, check: bool) -> Result<bool> {
-    let english = load(root)?;
-    let template = catalog::template(&english)?;
+    let mut english = load(root)?;
+    let exercises = questions::read(root)?;
+    let mut template = catalog::template(&english)?;
+    generated::add(&mut template, &english.book, root)?;
+    pictures::add(&mut template, root)?;
+    controls::add(&mut template);
     let mut stale = catalog::put(&root.join("po/messages.pot"), &template, check)?;
+    questions::mark(&mut english.book, &exercises)?;
+    questions::fill(&mut english.book, &exercises, None);
     english.build()?;
+    let mut wrong = questions::put(&root.join("book"), &exercises, None)?;
     println!("book/book/index.html");
+    bench::put(root)?;
     for language in languages(root)? {
         let file = root.join(format!("po/{language}.po"));
-        let catalog = catalog::merge(&catalog::read(&file)?, &template)?;
+        let mut catalog = catalog::merge(&catalog::read(&file)?, &template)?;
         stale |= catalog::put(&file, &catalog, check)?;
-        build_translation(root, &language, catalog)?;
+        let said = catalog::read(&root.join(format!("../lab/po/{language}.po")))?;
+        let folder = root.join("book").join(&language);
+        build_translation(root, &language, &mut catalog, &exercises, &said)?;
+        pictures::translate(root, &folder, &catalog)?;
+        controls::translate(&folder, &catalog)?;
+        wrong.extend(latin::found(&folder, &catalog)?);
+        wrong.extend(questions::put(&folder, &exercises, Some(&said))?);
         println!("book/book/{language}/index.html");
     }
     if stale && check {
         eprintln!("error: template or translations are not up to date\nhint: `cargo x book` writes them");
     }
-    let dead = links::dead(&root.join("book"))?;
-    for link in &dead {
-        println!("{link}");
+    wrong.extend(links::dead(&root.join("book"))?);
+    for what in &wrong {
+        println!("{what}");
     }
-    Ok(dead.is_empty() && !(stale && check))
+    Ok(wrong.is_empty() && !(stale && check))
 }
 
 /// The book as it is read from disk, with what only this program adds: links from each page to the same page in the other
@@ -73,23 +95,33 @@ fn load(root: &Path) -> Result<MDBook> {
 }
 
 fn load_with(root: &Path, mut config: Config) -> Result<MDBook> {
-    // What book.toml names, and the links between the languages.
-    for (key, file) in [("additional-js", "theme/languages.js"), ("additional-css", "theme/languages.css")] {
+    // What book.toml names, the links between the languages, the lessons' benches and the fields of their questions.
+    for (key, names) in [("additional-js", "js"), ("additional-css", "css")] {
         let key = format!("output.html.{key}");
         let mut files: Vec<String> = config.get(&key)?.unwrap_or_default();
-        files.push(file.to_string());
+        files.extend(["languages", "bench", "predict"].map(|page| format!("theme/{page}.{names}")));
         config.set(&key, files)?;
     }
     MDBook::load_with_config(root, config)
 }
 
-fn build_translation(root: &Path, language: &str, mut catalog: Catalog) -> Result<()> {
+/// `said` has the questions' texts, which are those of `lab check`.
+fn build_translation(
+    root: &Path,
+    language: &str,
+    catalog: &mut Catalog,
+    exercises: &[Exercise],
+    said: &Catalog,
+) -> Result<()> {
     let mut config = Config::from_disk(root.join("book.toml"))?;
     config.book.language = Some(language.to_string());
-    config.book.title = config.book.title.map(|title| catalog::translated(&catalog, &title).unwrap_or(title));
+    config.book.title = config.book.title.map(|title| catalog::translated(catalog, &title).unwrap_or(title));
     config.build.build_dir = PathBuf::from("book").join(language);
     let mut book = load_with(root, config)?;
-    translate::book(&mut book.book, &mut catalog)?;
+    questions::mark(&mut book.book, exercises)?;
+    translate::book(&mut book.book, catalog)?;
+    questions::fill(&mut book.book, exercises, Some(said));
+    generated::translate(&mut book.book, root, catalog)?;
     book.build()
 }
 

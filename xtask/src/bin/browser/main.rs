@@ -2,10 +2,14 @@
 //!
 //! On each page: nothing is wider than the page (code and tables scroll within their own box), every picture is there, no
 //! request fails, nothing complains in the console, and each link to another language leads to a page. In each language, the
-//! search finds a word. A program of its own behind the feature `browser`: the workspace's builds and tests never compile it.
+//! search finds a word. Each lesson's bench is worked through, in a page that comes from a static host. A program of its own behind the feature `browser`: the workspace's builds and tests never compile it.
 
 #![forbid(unsafe_code)]
 
+mod bench;
+mod native;
+mod reading;
+mod server;
 mod window;
 
 use std::fs;
@@ -15,12 +19,17 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 
+use bench::Benches;
+use native::Native;
+use server::Server;
 use window::Window;
 
 /// Widths in CSS pixels: a desk's window, and a phone's.
 const WIDTHS: [u32; 2] = [1280, 390];
 /// mdBook's themes that stand for light and dark.
 const THEMES: [&str; 2] = ["light", "navy"];
+/// Of so many pages there is a word while it runs.
+const PROGRESS: usize = 10;
 /// A word that the introduction has in every language.
 const SEARCHED: &str = "PTX";
 /// What mdBook makes beside the pages: the first page again, all pages in one for a printer, and parts.
@@ -32,6 +41,12 @@ struct Cli {
     /// Write a picture of each page into this folder
     #[arg(long, value_name = "DIR")]
     screenshots: Option<PathBuf>,
+    /// Only pages whose path contains this: lesson2.html, zh-CN/
+    #[arg(default_value = "")]
+    pattern: String,
+    /// Only the lessons' benches
+    #[arg(long)]
+    benches: bool,
 }
 
 fn main() -> ExitCode {
@@ -39,8 +54,7 @@ fn main() -> ExitCode {
         println!("skipped: no Chromium");
         return ExitCode::SUCCESS;
     };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../book/book");
-    match run(chromium, &folder, Cli::parse().screenshots.as_deref()) {
+    match run(chromium, &Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &Cli::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -50,18 +64,42 @@ fn main() -> ExitCode {
     }
 }
 
-/// Looks at every page in every way; returns whether nothing is wrong.
-fn run(chromium: PathBuf, folder: &Path, screenshots: Option<&Path>) -> Result<bool> {
+/// Looks at every page in every way, and works through the benches; returns whether nothing is wrong.
+fn run(chromium: PathBuf, root: &Path, cli: &Cli) -> Result<bool> {
+    let folder = root.join("book/book");
     let folder = &folder.canonicalize().with_context(|| format!("cannot find {}", folder.display()))?;
-    let url = |page: &str| format!("file://{}/{page}", folder.display());
     let window = Window::open(chromium)?;
-    let pages = pages(folder)?;
+    let mut pages = pages(folder)?;
+    pages.retain(|page| page.contains(&cli.pattern));
     ensure!(!pages.is_empty(), "no page in {}\nhint: `cargo x book` builds it", folder.display());
     let mut wrong = Vec::new();
-    for page in &pages {
+    if !cli.benches {
+        wrong.append(&mut looks(&window, folder, &pages, cli.screenshots.as_deref())?);
+    }
+    if bench::has_module(folder) {
+        let (server, native) = (Server::start(folder)?, Native::start(root)?);
+        let mut benches = Benches::new(&window, &server, native, cli.screenshots.as_deref());
+        benches.run(&pages);
+        eprintln!("browser: {}", benches.figures());
+        wrong.append(&mut benches.wrong);
+    } else {
+        println!("skipped: no module for the benches");
+    }
+    for what in &wrong {
+        println!("{what}");
+    }
+    eprintln!("browser: {} pages, {} findings", pages.len(), wrong.len());
+    Ok(wrong.is_empty())
+}
+
+/// Looks at every page in every way, opened from its file; returns what is wrong.
+fn looks(window: &Window, folder: &Path, pages: &[String], screenshots: Option<&Path>) -> Result<Vec<String>> {
+    let url = |page: &str| format!("file://{}/{page}", folder.display());
+    let mut wrong = Vec::new();
+    for (index, page) in pages.iter().enumerate() {
         for width in WIDTHS {
             window.open_page(&url(page), width).with_context(|| format!("{page} at {width} px"))?;
-            wrong.extend(languages(&window)?.into_iter().map(|what| format!("{page}: {what}")));
+            wrong.extend(languages(window)?.into_iter().map(|what| format!("{page}: {what}")));
             for theme in THEMES {
                 let place = format!("{page} at {width} px, {theme}");
                 let found = window.look(theme).with_context(|| place.clone())?;
@@ -73,6 +111,9 @@ fn run(chromium: PathBuf, folder: &Path, screenshots: Option<&Path>) -> Result<b
                 }
             }
         }
+        if (index + 1) % PROGRESS == 0 || index + 1 == pages.len() {
+            eprintln!("browser: {} of {} pages, {} findings", index + 1, pages.len(), wrong.len());
+        }
     }
     for page in pages.iter().filter(|page| page.ends_with("introduction.html")) {
         for width in WIDTHS {
@@ -80,12 +121,7 @@ fn run(chromium: PathBuf, folder: &Path, screenshots: Option<&Path>) -> Result<b
             wrong.extend(found.map(|what| format!("{page} at {width} px: {what}")));
         }
     }
-    for what in &wrong {
-        println!("{what}");
-    }
-    let looks = pages.len() * WIDTHS.len() * THEMES.len();
-    eprintln!("browser: {} pages, {looks} looks, {} findings", pages.len(), wrong.len());
-    Ok(wrong.is_empty())
+    Ok(wrong)
 }
 
 /// What is wrong with the links to the other languages, on the page that is open.

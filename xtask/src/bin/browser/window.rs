@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use headless_chrome::protocol::cdp::types::Event;
-use headless_chrome::protocol::cdp::{Emulation, Log, Page, Runtime};
+use headless_chrome::protocol::cdp::{Emulation, Log, Page, Runtime, Target};
 use headless_chrome::{Browser, LaunchOptions, Tab};
 
 /// Finds what is wrong with the layout of the page on which it runs; one finding a line.
@@ -14,6 +14,7 @@ const INSPECT: &str = include_str!("inspect.js");
 /// In CSS pixels: of a window, and the longest page that becomes a picture.
 const HEIGHT: u32 = 900;
 const LONGEST: u32 = 12_000;
+const PART: u32 = 2600;
 
 /// How long a page may take to come.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -50,7 +51,7 @@ impl Window {
 
     /// Opens a page.
     pub fn open_page(&self, url: &str, width: u32) -> Result<()> {
-        self.resize(width, HEIGHT)?;
+        self.resize(width)?;
         // The crate's own wait goes on until the network has been silent for a while; and what is asked of the page
         // before stays without an answer. So the window is asked again and again.
         self.tab.navigate_to(url)?;
@@ -96,13 +97,33 @@ impl Window {
     /// The whole page that is open, as PNG.
     pub fn picture(&self, width: u32) -> Result<Vec<u8>> {
         let height = self.text("String(document.documentElement.scrollHeight)")?.parse().unwrap_or(HEIGHT);
-        self.resize(width, height.min(LONGEST))?;
+        self.resize_to(width, height.min(LONGEST))?;
         let picture = self.tab.capture_screenshot(Page::CaptureScreenshotFormatOption::Png, None, None, true)?;
-        self.resize(width, HEIGHT)?;
+        self.resize(width)?;
         Ok(picture)
     }
 
-    fn resize(&self, width: u32, height: u32) -> Result<()> {
+    /// What `selector` finds on the page that is open, and what follows it, as PNG.
+    pub fn picture_of(&self, selector: &str, width: u32) -> Result<Vec<u8>> {
+        self.resize_to(width, PART)?;
+        self.text(&format!("document.querySelector('{selector}').scrollIntoView(), ''"))?;
+        let picture = self.tab.capture_screenshot(Page::CaptureScreenshotFormatOption::Png, None, None, true)?;
+        self.resize(width)?;
+        Ok(picture)
+    }
+
+    /// How many workers the pages have that are open.
+    pub fn workers(&self) -> Result<usize> {
+        let targets = self.tab.call_method(Target::GetTargets { filter: None })?.target_infos;
+        Ok(targets.iter().filter(|target| target.Type == "worker").count())
+    }
+
+    /// Gives the window this width.
+    pub fn resize(&self, width: u32) -> Result<()> {
+        self.resize_to(width, HEIGHT)
+    }
+
+    fn resize_to(&self, width: u32, height: u32) -> Result<()> {
         self.tab.call_method(Emulation::SetDeviceMetricsOverride {
             width,
             height,
@@ -123,7 +144,7 @@ impl Window {
     }
 
     /// The text that an expression, or what it promises, comes to.
-    fn text(&self, expression: &str) -> Result<String> {
+    pub fn text(&self, expression: &str) -> Result<String> {
         let value = self.tab.evaluate(expression, true)?;
         let text = value.value.as_ref().and_then(|value| value.as_str()).map(str::to_string);
         text.with_context(|| format!("no text came back: {:?}", value.description))

@@ -1,0 +1,96 @@
+//! `lab variants`: the kernels of the exercises, right and wrong, as PTX, for the benches of the book's pages.
+//!
+//! `book/variants/list.json` names them. Each is a level's kernel and a change of it, in one configuration. `cargo x ptx` runs this
+//! command; it writes `book/variants/ID.ptx`, by NVRTC.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use common::kernel::{INSTALL, Record, build_file, nvrtc};
+use common::{Dtype, Error, Level};
+use ladder::LEVELS;
+use rung::change::changed;
+use rung::{Build, asked};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::output::note;
+
+/// The folder of the list and of the PTX.
+const FOLDER: &str = "book/variants";
+
+/// Write the PTX of the exercises' kernels for the book's pages: book/variants (needs NVRTC)
+#[derive(Debug, Clone, Args)]
+pub struct Variants {
+    /// Only those whose name begins so: 12.
+    #[arg(value_name = "NAME", default_value = "")]
+    only: String,
+}
+
+/// A kernel that a page may run in the place of a level's own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Variant {
+    /// The file's name: the lesson's number, a point, a word.
+    id: String,
+    /// What a reader chooses it by.
+    #[serde(rename = "name")]
+    _name: String,
+    /// The same in the book's other language.
+    #[serde(rename = "zh-CN")]
+    _chinese: String,
+    /// The lesson, which is its level's number.
+    lesson: usize,
+    /// The change of the level's kernel, in `book`.
+    change: PathBuf,
+    dtype: Dtype,
+    /// Tile sizes that are not the default ones.
+    #[serde(default)]
+    tiles: BTreeMap<String, u32>,
+    /// M, N and K of a problem on which it does what it is there for.
+    #[serde(rename = "size")]
+    _size: [u32; 3],
+    /// What comes of that: the tests hold it to this.
+    #[serde(rename = "ends")]
+    _ends: Value,
+}
+
+/// Runs the command.
+pub fn run(variants: &Variants) -> Result<ExitCode, Error> {
+    let folder = Path::new(FOLDER);
+    let list: Vec<Variant> = serde_json::from_str(&read(&folder.join("list.json"))?)
+        .map_err(|error| Error::usage(format!("{FOLDER}/list.json: {error}"), "its other rows show how"))?;
+    let compiler = nvrtc::find().map_err(|why| Error::usage(why, INSTALL))?;
+    for variant in list.iter().filter(|variant| variant.id.starts_with(&variants.only)) {
+        let file = folder.join(format!("{}.ptx", variant.id));
+        let before = fs::read_to_string(&file).unwrap_or_default();
+        let text = build_file(&variant.build()?, compiler, &before, Record::Own)?;
+        let written = fs::write(&file, text);
+        written.map_err(|error| Error::usage(format!("cannot write {}: {error}", file.display()), ROOT))?;
+        note(&format!("{} written", file.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+const ROOT: &str = "run this at the root of the repository";
+
+fn read(path: &Path) -> Result<String, Error> {
+    fs::read_to_string(path).map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display()), ROOT))
+}
+
+impl Variant {
+    /// The level with the change in its kernel, in this configuration.
+    fn build(&self) -> Result<Build, Error> {
+        let level = LEVELS.get(self.lesson).ok_or_else(|| {
+            Error::usage(format!("{}: there is no level {}", self.id, self.lesson), "`lesson` is a level's number")
+        })?;
+        let source = changed(level.source, &read(&Path::new("book").join(&self.change))?)?;
+        // Once for each row of the list.
+        let level: &'static Level = Box::leak(Box::new(Level { source: source.leak(), ..**level }));
+        let tiles: Vec<(&str, u32)> = self.tiles.iter().map(|(name, &size)| (name.as_str(), size)).collect();
+        asked::build(level, self.dtype, None, &tiles)
+    }
+}

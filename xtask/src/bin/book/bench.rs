@@ -1,0 +1,49 @@
+//! What the bench of each lesson loads: the module, compressed, its JavaScript, the PTX that the levels ship, and the exercises'
+//! kernels: their list, their PTX, and the changes of the levels' kernels that they are.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// Puts it into `bench/` of the built book. Without a module, the page says that there is none.
+pub fn put(book: &Path) -> Result<()> {
+    let (root, to) = (book.join(".."), book.join("book/bench"));
+    fs::create_dir_all(&to).with_context(|| format!("cannot make {}", to.display()))?;
+    for name in ["ladder.mjs", "worker.mjs"] {
+        copy(&root.join("live").join(name), &to.join(name))?;
+    }
+    for entry in fs::read_dir(&root)? {
+        let level = entry?.path();
+        let Some(name) = level.file_name().filter(|_| level.join("kernel.cu").is_file()) else { continue };
+        fs::create_dir_all(to.join(name))?;
+        for file in fs::read_dir(level.join("ptx"))? {
+            let file = file?;
+            copy(&file.path(), &to.join(name).join(file.file_name()))?;
+        }
+    }
+    for folder in ["variants", "exercises", "checks/nearly"] {
+        fs::create_dir_all(to.join(folder))?;
+        for file in fs::read_dir(book.join(folder))? {
+            let file = file?;
+            copy(&file.path(), &to.join(folder).join(file.file_name()))?;
+        }
+    }
+    let module = root.join("target/live/live.wasm");
+    let Ok(module) = fs::read(&module) else {
+        println!("note: no module for the lessons' benches: `cargo x wasm` makes it");
+        return Ok(());
+    };
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(&module)?;
+    let packed = packed.finish()?;
+    println!("book/book/bench/live.wasm.gz: {} bytes", packed.len());
+    fs::write(to.join("live.wasm.gz"), packed).context("cannot write the module")
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::copy(from, to).map(drop).with_context(|| format!("cannot copy {}", from.display()))
+}
