@@ -39,9 +39,13 @@ fn every_exercise_of_the_book_has_a_check_and_every_lesson_a_kernel_to_write() {
             page.split("## Exercises").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap_or_default();
         let numbers = exercises.lines().filter_map(|line| line.strip_prefix("**")?.split_once(".**")?.0.parse().ok());
         asked.extend(numbers.map(|number: u32| format!("{lesson}.{number}")));
-        asked.insert(format!("{lesson}.write"));
+        asked.extend(["predict", "write"].map(|name| format!("{lesson}.{name}")));
     }
-    let number = |id: &str| id.trim_end_matches(|c: char| c.is_ascii_lowercase() && !id.ends_with("write")).to_string();
+    // `3.2a` is a part of 3.2; `3.write` is none of `3.`.
+    let number = |id: &str| {
+        let part = id.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        if part.ends_with('.') { id.to_string() } else { part.to_string() }
+    };
     let checked: BTreeSet<String> = exercises().iter().map(|(_, exercise)| number(text(&exercise["id"]))).collect();
     assert!(asked.len() >= 14 * 4, "{asked:?}");
     assert_eq!(asked, checked);
@@ -151,6 +155,21 @@ fn what_was_done_is_noted() {
     let list = check("");
     assert!(list.stdout.contains("\n1.1       done "), "{list:?}");
     assert!(list.stdout.contains("\n1 of "), "{list:?}");
+}
+
+#[test]
+fn the_language_is_the_environments_or_the_one_that_is_named() {
+    let record = scratch("language").join("done.txt");
+    let chinese = "练习 1.2：去掉一步中的第二个屏障\n正确    运行如何结束？：fault\n已答对\n";
+    let words = format!("check 1.2 --answer fault --record {}", record.display());
+    let named = lab(&format!("{words} --language zh-CN"));
+    assert!(named.code == 0 && named.stdout.starts_with(chinese), "{named:?}");
+    let of_environment = command(&words).env("LC_ALL", "zh_CN.UTF-8").output().unwrap();
+    assert!(String::from_utf8_lossy(&of_environment.stdout).starts_with(chinese), "{of_environment:?}");
+    let refused = lab("start 99 --language zh-CN");
+    assert_eq!(refused.stderr, "错误：第 99 课没有骨架\n提示：`lab check` 列出现有的内容\n");
+    let english = command(&format!("{words} --language en")).env("LC_ALL", "zh_CN.UTF-8").output().unwrap();
+    assert!(String::from_utf8_lossy(&english.stdout).starts_with("exercise 1.2: "), "{english:?}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub static LEVEL: Level = Level {
     types: &Types::USUAL,
     shipped: &[&[8], &[16], &[32]],
     space: &[("BLOCK", &[4, 8, 16, 32])],
-    ptx: &[
+    ptx: rung::beside(&[
         include_str!("../ptx/coalesced-8-f32.ptx"),
         include_str!("../ptx/coalesced-8-f64.ptx"),
         include_str!("../ptx/coalesced-16-f32.ptx"),
@@ -32,7 +32,7 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/uncoalesced-16-f64.ptx"),
         include_str!("../ptx/uncoalesced-32-f32.ptx"),
         include_str!("../ptx/uncoalesced-32-f64.ptx"),
-    ],
+    ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
         let block = tiles["BLOCK"];

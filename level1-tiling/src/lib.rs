@@ -17,14 +17,14 @@ pub static LEVEL: Level = Level {
     types: &Types::USUAL,
     shipped: &[&[8], &[16], &[32]],
     space: &[("TILE", &[4, 8, 16, 32])],
-    ptx: &[
+    ptx: rung::beside(&[
         include_str!("../ptx/8-f32.ptx"),
         include_str!("../ptx/8-f64.ptx"),
         include_str!("../ptx/16-f32.ptx"),
         include_str!("../ptx/16-f64.ptx"),
         include_str!("../ptx/32-f32.ptx"),
         include_str!("../ptx/32-f64.ptx"),
-    ],
+    ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
         let tile = tiles["TILE"];

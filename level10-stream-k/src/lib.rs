@@ -44,7 +44,7 @@ pub static LEVEL: Level = Level {
         ("STAGES", &[3, 4]),
         ("BLOCKS", &[132, 264, 396]),
     ],
-    ptx: &[
+    ptx: rung::beside(&[
         include_str!("../ptx/128x256x8x64x64x8x16x4x132-f32.ptx"),
         include_str!("../ptx/128x256x8x64x64x8x16x4x132-f64.ptx"),
         include_str!("../ptx/64x128x8x32x64x8x8x4x264-f32.ptx"),
@@ -55,7 +55,7 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/64x128x8x32x64x8x8x4x264-f64-nk.ptx"),
         include_str!("../ptx/64x128x8x32x64x8x8x4x264-f64-added.ptx"),
         include_str!("../ptx/64x128x8x32x64x8x8x4x264-f64-nk-added.ptx"),
-    ],
+    ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn, blocks] = ["BM", "BN", "BK", "WM", "WN", "BLOCKS"].map(|name| tiles[name]);

@@ -45,7 +45,7 @@ pub static LEVEL: Level = Level {
         ("WN", &[32, 64]),
         ("STAGES", &[3, 4]),
     ],
-    ptx: &[
+    ptx: rung::beside(&[
         include_str!("../ptx/128x256x32x64x64x4-bf16.ptx"),
         include_str!("../ptx/64x128x32x32x64x4-bf16.ptx"),
         include_str!("../ptx/64x64x64x32x32x3-bf16.ptx"),
@@ -61,7 +61,7 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/128x128x16x32x64x4-f64.ptx"),
         include_str!("../ptx/64x128x16x32x32x4-f64.ptx"),
         include_str!("../ptx/64x64x16x32x32x4-f64.ptx"),
-    ],
+    ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn] = ["BM", "BN", "BK", "WM", "WN"].map(|name| tiles[name]);

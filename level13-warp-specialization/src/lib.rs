@@ -30,14 +30,14 @@ pub static LEVEL: Level = Level {
     types: &[half(Element::Bf16, Element::Bf16).shipping(TILES), half(Element::F16, Element::F16).shipping(TILES)],
     shipped: &[],
     space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[2, 3, 4, 5, 6, 8])],
-    ptx: &[
+    ptx: rung::beside(&[
         include_str!("../ptx/128x256x4-bf16.ptx"),
         include_str!("../ptx/64x128x8-bf16.ptx"),
         include_str!("../ptx/64x64x4-bf16.ptx"),
         include_str!("../ptx/128x256x4-f16.ptx"),
         include_str!("../ptx/64x128x8-f16.ptx"),
         include_str!("../ptx/64x64x4-f16.ptx"),
-    ],
+    ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn] = ["BM", "BN"].map(|name| tiles[name]);

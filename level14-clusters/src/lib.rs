@@ -38,7 +38,7 @@ pub static LEVEL: Level = Level {
     ],
     shipped: &[],
     space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[3, 4, 5, 6, 7, 8]), ("CLUSTER", &[1, 2])],
-    ptx: &[
+    ptx: rung::beside(&[
         include_str!("../ptx/128x256x4x2x132-bf16.ptx"),
         include_str!("../ptx/64x128x7x2x132-bf16.ptx"),
         include_str!("../ptx/128x64x7x1x132-bf16.ptx"),
@@ -61,7 +61,7 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/128x256x4x2x132-f16-f32-nk.ptx"),
         include_str!("../ptx/128x256x4x2x132-f16-f32-added.ptx"),
         include_str!("../ptx/128x256x4x2x132-f16-f32-nk-added.ptx"),
-    ],
+    ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, cluster, blocks] = ["BM", "BN", "CLUSTER", "BLOCKS"].map(|name| tiles[name]);

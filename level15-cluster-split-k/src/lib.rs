@@ -31,14 +31,14 @@ pub static LEVEL: Level = Level {
     types: &[half(Element::Bf16, Element::Bf16).shipping(TILES), half(Element::F16, Element::F16).shipping(TILES)],
     shipped: &[],
     space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[3, 4, 6, 8]), ("PARTS", &[2, 4, 8])],
-    ptx: &[
+    ptx: rung::beside(&[
         include_str!("../ptx/128x256x4x2-bf16.ptx"),
         include_str!("../ptx/64x128x8x4-bf16.ptx"),
         include_str!("../ptx/64x64x4x8-bf16.ptx"),
         include_str!("../ptx/128x256x4x2-f16.ptx"),
         include_str!("../ptx/64x128x8x4-f16.ptx"),
         include_str!("../ptx/64x64x4x8-f16.ptx"),
-    ],
+    ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, parts] = ["BM", "BN", "PARTS"].map(|name| tiles[name]);

@@ -24,14 +24,14 @@ pub static LEVEL: Level = Level {
         ("TM", &[2, 4, 8]),
         ("TN", &[2, 4, 8]),
     ],
-    ptx: &[
+    ptx: rung::beside(&[
         include_str!("../ptx/32x32x32x8x4-f32.ptx"),
         include_str!("../ptx/32x32x32x8x4-f64.ptx"),
         include_str!("../ptx/64x64x8x8x4-f32.ptx"),
         include_str!("../ptx/64x64x8x8x4-f64.ptx"),
         include_str!("../ptx/128x128x8x8x8-f32.ptx"),
         include_str!("../ptx/128x128x8x8x8-f64.ptx"),
-    ],
+    ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, tm, tn] = ["BM", "BN", "BK", "TM", "TN"].map(|name| tiles[name]);

@@ -20,7 +20,7 @@ pub static LEVEL: Level = Level {
     types: &Types::USUAL,
     shipped: &[&[128, 128, 8, 8, 8], &[64, 64, 8, 8, 4], &[32, 32, 8, 4, 4]],
     space: &[("BM", &[32, 64, 128]), ("BN", &[32, 64, 128]), ("BK", &[8, 16]), ("TM", &[4, 8]), ("TN", &[4, 8])],
-    ptx: &[
+    ptx: rung::beside(&[
         include_str!("../ptx/spread-128x128x8x8x8-f32.ptx"),
         include_str!("../ptx/spread-128x128x8x8x8-f64.ptx"),
         include_str!("../ptx/spread-64x64x8x8x4-f32.ptx"),
@@ -33,7 +33,7 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/conflicts-64x64x8x8x4-f64.ptx"),
         include_str!("../ptx/conflicts-32x32x8x4x4-f32.ptx"),
         include_str!("../ptx/conflicts-32x32x8x4x4-f64.ptx"),
-    ],
+    ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, tm, tn] = ["BM", "BN", "BK", "TM", "TN"].map(|name| tiles[name]);

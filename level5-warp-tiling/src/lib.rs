@@ -25,12 +25,12 @@ pub static LEVEL: Level = Level {
         ("TM", &[4, 8]),
         ("TN", &[4, 8]),
     ],
-    ptx: &[
+    ptx: rung::beside(&[
         include_str!("../ptx/128x128x8x32x64x8x8-f32.ptx"),
         include_str!("../ptx/128x128x8x32x64x8x8-f64.ptx"),
         include_str!("../ptx/64x64x16x32x32x4x8-f32.ptx"),
         include_str!("../ptx/64x64x16x32x32x4x8-f64.ptx"),
-    ],
+    ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn] = ["BM", "BN", "BK", "WM", "WN"].map(|name| tiles[name]);

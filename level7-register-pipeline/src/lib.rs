@@ -34,7 +34,7 @@ pub static LEVEL: Level = Level {
         ("TN", &[4, 8, 16]),
         ("STAGES", &[2, 3, 4]),
     ],
-    ptx: &[
+    ptx: rung::beside(&[
         include_str!("../ptx/shuffled-128x256x8x64x64x8x16x4-f32.ptx"),
         include_str!("../ptx/shuffled-128x256x8x64x64x8x16x4-f64.ptx"),
         include_str!("../ptx/shuffled-64x128x8x32x64x8x8x4-f32.ptx"),
@@ -47,7 +47,7 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/direct-64x128x8x32x64x8x8x4-f64.ptx"),
         include_str!("../ptx/direct-64x64x8x32x32x4x8x4-f32.ptx"),
         include_str!("../ptx/direct-64x64x8x32x32x4x8x4-f64.ptx"),
-    ],
+    ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn] = ["BM", "BN", "BK", "WM", "WN"].map(|name| tiles[name]);

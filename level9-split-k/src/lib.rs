@@ -51,7 +51,7 @@ pub static LEVEL: Level = Level {
         ("STAGES", &[2, 3, 4]),
         ("SPLIT", &[1, 16]),
     ],
-    ptx: &[
+    ptx: rung::beside(&[
         include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f32.ptx"),
         include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f64.ptx"),
         include_str!("../ptx/16x32x64x16x32x16x4x4x3x1-f32.ptx"),
@@ -71,7 +71,7 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/64x128x8x32x64x8x8x8x4x1-f64-nk.ptx"),
         include_str!("../ptx/64x128x8x32x64x8x8x8x4x1-f64-added.ptx"),
         include_str!("../ptx/64x128x8x32x64x8x8x8x4x1-f64-nk-added.ptx"),
-    ],
+    ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn, wk] = ["BM", "BN", "BK", "WM", "WN", "WK"].map(|name| tiles[name]);

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use common::Error;
 
+use crate::words::say;
+
 /// Where a reader's own kernels lie.
 pub const FOLDER: &str = "mine";
 
@@ -31,7 +33,8 @@ impl Done {
         self.0.push(format!("{id} {what}"));
         let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
         folder.and_then(|()| fs::write(path, self.0.join("\n") + "\n")).map_err(|error| {
-            Error::usage(format!("cannot write {}: {error}", path.display()), "it holds what was done; make its folder")
+            let message = say("cannot write {0}: {1}", &[&path.display(), &error]);
+            Error::usage(message, say("it holds what was done; make its folder", &[]))
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A kernel against what an exercise asks of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::cli::Arguments;
 use common::device::{Device, Extras};
@@ -8,10 +8,18 @@ use common::kernel::{INSTALL, Kernel as Compiled, nvrtc};
 use common::problem::{Fill, Problem};
 use common::report::Report;
 use common::road::{Exam, Options, run_obtained};
-use common::{Build, Error, Level};
+use common::{Build, Dim3, Error, Level, Plan};
+use emulator::{AccessKind, Memory};
+use rung::emulated::traced;
 
 use super::reading::{Number, read, shown};
 use super::tables::{Condition, Ending, Kernel};
+use crate::words::say;
+
+/// Where a kernel cannot be compiled.
+fn no_compiler() -> String {
+    say("this kernel is not the shipped one, and there is no compiler, NVRTC, to make PTX of it", &[])
+}
 
 /// A line of the answer: a condition, and what became of it.
 #[derive(Debug)]
@@ -36,13 +44,15 @@ pub fn judge(level: &'static Level, kernel: &Kernel) -> Result<Vec<Line>, Error>
     let needs = |condition: &Condition| {
         condition.read.as_ref().is_some_and(|name| name.contains("registers") || name.contains("memory"))
     };
-    let mut runs = Runs { level, resources: kernel.conditions.iter().any(needs), compiled: BTreeMap::new() };
+    let asks = |words: &str| kernel.conditions.iter().any(|c| c.read.as_ref().is_some_and(|name| name.contains(words)));
+    let (resources, order) = (kernel.conditions.iter().any(needs), asks(FIRST));
+    let mut runs = Runs { level, resources, order, compiled: BTreeMap::new() };
     let mut lines = Vec::new();
     for words in &kernel.right {
         let ran = runs.run(words)?;
         let text = match ran.ending {
-            Ending::Right => format!("right product: {words}"),
-            _ => format!("right product: {words}: {}", ran.why()),
+            Ending::Right => say("right product: {0}", &[words]),
+            _ => say("right product: {0}: {1}", &[words, &ran.why()]),
         };
         lines.push(Line { met: ran.ending == Ending::Right, text });
     }
@@ -55,6 +65,8 @@ struct Runs {
     level: &'static Level,
     /// Whether it matters how many registers it needs, which takes the compiler long.
     resources: bool,
+    /// Whether it matters in what order blocks take their tiles.
+    order: bool,
     /// By configuration: what it was compiled to.
     compiled: BTreeMap<String, Compiled>,
 }
@@ -62,13 +74,13 @@ struct Runs {
 impl Runs {
     fn run(&mut self, words: &str) -> Result<Ran, Error> {
         match self.report(words) {
-            Ok(report) => {
-                let text = format!("{report}{}", beside(&report));
+            Ok((report, order)) => {
+                let text = format!("{report}{}{order}", beside(&report));
                 Ok(Ran { ending: Ending::of(&text), text, ptx: report.kernel.ptx })
             }
             Err(Error::Fault(text)) => Ok(Ran { ending: Ending::Fault, text, ptx: String::new() }),
             // Nothing that the kernel could be blamed for.
-            Err(error) if error.to_string().contains("there is no compiler") => Err(error),
+            Err(error) if error.to_string().contains(&no_compiler()) => Err(error),
             Err(Error::Usage { message, .. }) => Ok(Ran { ending: Ending::Refused, text: message, ptx: String::new() }),
         }
     }
@@ -78,18 +90,17 @@ impl Runs {
         if let Ok(shipped) = Compiled::obtain(build, architecture, nvrtc::nowhere) {
             return Ok(shipped);
         }
-        let compiler = nvrtc::find().map_err(|_| {
-            let what = "this kernel is not the shipped one, and there is no compiler, NVRTC, to make PTX of it";
-            Error::usage(what, format!("{INSTALL}; answers, `--answer`, need none"))
-        })?;
+        let compiler = nvrtc::find()
+            .map_err(|_| Error::usage(no_compiler(), say("{0}; answers, `--answer`, need none", &[&INSTALL])))?;
         let architectures = if self.resources { vec![architecture] } else { Vec::new() };
         Compiled::compile(build, &architectures, compiler)
     }
 
-    fn report(&mut self, words: &str) -> Result<Report, Error> {
+    /// The report, and what follows from a trace of the launch.
+    fn report(&mut self, words: &str) -> Result<(Report, String), Error> {
         let split = words.split_whitespace().map(str::to_string);
         let arguments = Arguments::from_words(self.level, split)
-            .map_err(|error| Error::usage(error.to_string(), "the table of the lesson's checks is wrong"))?;
+            .map_err(|error| Error::usage(error.to_string(), say("the table of the lesson's checks is wrong", &[])))?;
         let build = arguments.build(self.level)?;
         let plan = build.plan(arguments.shape())?;
         let gpu = arguments.modelled_gpu()?;
@@ -101,8 +112,37 @@ impl Runs {
         let problem = Problem::new(arguments.shape(), build.configuration.dtype, Fill::Reals, arguments.seed)?;
         let exam = Exam { problem: &problem, seed: arguments.seed, reference: None };
         let options = Options { gpu, extras: Extras::new(false, true), annotate: false, matrices: false };
-        run_obtained(&plan, &self.compiled[&configuration], &Device::Emulator, exam, &options)
+        let compiled = &self.compiled[&configuration];
+        let report = run_obtained(&plan, compiled, &Device::Emulator, exam, &options)?;
+        let order = if self.order { in_order(&plan, compiled, &problem)? } else { String::new() };
+        Ok((report, order))
     }
+}
+
+/// Blocks that start together, as far as a check looks.
+const TOGETHER: u64 = 32;
+/// What a condition on the order of blocks reads.
+const FIRST: &str = "rows and columns for the first";
+
+/// How much of A and B the first blocks ask L2 for: rows of A and columns of B, told by the elements of C that they store.
+fn in_order(plan: &Plan, compiled: &Compiled, problem: &Problem) -> Result<String, Error> {
+    let task = plan.task(compiled);
+    let grid = task.launch.grid;
+    let first = |block: Dim3| {
+        let [x, y, z] = [block.x, block.y, block.z].map(u64::from);
+        x + u64::from(grid.x) * (y + u64::from(grid.y) * z) < TOGETHER
+    };
+    let accesses = traced(&task, problem, Extras::new(false, true), first)?;
+    let bytes = problem.dtype.output.bytes() as u64;
+    let columns = u64::from(problem.shape.n);
+    let stores = accesses.iter().filter(|access| access.kind == AccessKind::Store && access.memory == Memory::Global);
+    let (mut down, mut across) = (BTreeSet::new(), BTreeSet::new());
+    for (access, lane) in stores.flat_map(|access| access.lanes.iter().map(move |lane| (access, lane))) {
+        let element = lane.offset / bytes;
+        down.insert(element / columns);
+        across.extend((0..u64::from(access.bytes) / bytes).map(|more| element % columns + more));
+    }
+    Ok(format!("            {} {FIRST} {TOGETHER} blocks\n", Number::whole((down.len() + across.len()) as u64)))
 }
 
 /// What follows from a report's numbers.
@@ -127,41 +167,51 @@ impl Ran {
 impl Condition {
     fn line(&self, ran: &Ran) -> Line {
         if let Some(ending) = self.ending {
-            let how = if ran.ending == ending { String::new() } else { format!(": {}", ran.why()) };
-            let text = format!("the run ends {}, must end {}{how}", ran.ending.word(), ending.word());
-            return Line { met: ran.ending == ending, text };
+            let met = ran.ending == ending;
+            let ends = [ran.ending.word(), ending.word()];
+            let text = match met {
+                true => say("the run ends `{0}`, as it must", &[&ends[0]]),
+                false => say("the run ends `{0}`, must end `{1}`: {2}", &[&ends[0], &ends[1], &ran.why()]),
+            };
+            return Line { met, text };
         }
         if let Some(words) = &self.says {
             let met = ran.text.contains(words.as_str());
             let text = match met {
-                true => format!("says `{words}`"),
-                false => format!("must say `{words}`, and says: {}", ran.why()),
+                true => say("says `{0}`", &[words]),
+                false => say("must say `{0}`, and says: {1}", &[words, &ran.why()]),
             };
             return Line { met, text };
         }
         if let Some(instruction) = &self.instruction {
             let met = ran.ptx.contains(instruction.as_str());
-            let text = format!("{} `{instruction}`", if met { "executes" } else { "must execute" });
+            let text = match met {
+                true => say("executes `{0}`", &[instruction]),
+                false => say("must execute `{0}`", &[instruction]),
+            };
             return Line { met, text };
         }
         let name = self.read.as_deref().unwrap_or_default();
         let limit = match (self.at_least, self.at_most) {
-            (Some(least), Some(most)) if least == most => format!("must be {}", limit(least)),
-            (Some(least), Some(most)) => format!("from {} to {}", limit(least), limit(most)),
-            (Some(least), None) => format!("at least {}", limit(least)),
-            (_, most) => format!("at most {}", limit(most.unwrap_or(0.0))),
+            (Some(least), Some(most)) if least == most => say("must be {0}", &[&limit(least)]),
+            (Some(least), Some(most)) => say("from {0} to {1}", &[&limit(least), &limit(most)]),
+            (Some(least), None) => say("at least {0}", &[&limit(least)]),
+            (_, most) => say("at most {0}", &[&limit(most.unwrap_or(0.0))]),
         };
         let name_shown = shown(name);
         match read(&ran.text, name) {
             Some(number) => {
                 let low = self.at_least.is_none_or(|least| number.value >= least);
                 let high = self.at_most.is_none_or(|most| number.value <= most);
-                Line { met: low && high, text: format!("{name_shown} is {number}, {limit}") }
+                Line { met: low && high, text: say("{0} is {1}, {2}", &[&name_shown, &number, &limit]) }
             }
             None if ran.ending == Ending::Right => {
-                Line { met: false, text: format!("{name_shown}: there are none, {limit}") }
+                Line { met: false, text: say("{0}: there are none, {1}", &[&name_shown, &limit]) }
             }
-            None => Line { met: false, text: format!("{name_shown} {limit}; not counted: {}", ran.why()) },
+            None => {
+                let text = say("{0} {1}; not counted: {2}", &[&name_shown, &limit, &ran.why()]);
+                Line { met: false, text }
+            }
         }
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! - [`tables`]: the exercises as data; [`reading`]: numbers by the names that reports have for them
 //! - [`judge`]: kernels; [`question`]: answers; [`done`]: what was done
+//! - [`book`]: the questions as the built book asks them
 //! - [`start`]: the kernel of a lesson, to be written
 
+pub mod book;
 mod done;
 mod judge;
 mod question;
@@ -22,6 +24,7 @@ use ladder::LEVELS;
 use self::done::{Done, FOLDER};
 use self::tables::{Exercise, Kernel, Lesson, lessons};
 use crate::output::{note, print};
+use crate::words::{self, Language, say};
 
 /// The exercises of the book: is yours solved, and what is still missing?
 ///
@@ -43,6 +46,9 @@ pub struct Check {
     /// The file that holds what was done [default: mine/done.txt]
     #[arg(long, value_name = "FILE", hide = true)]
     record: Option<PathBuf>,
+    /// The language of the messages [default: the environment's]
+    #[arg(long, value_name = "LANGUAGE")]
+    language: Option<Language>,
 }
 
 const ANSWERED: &str = "answered";
@@ -50,7 +56,9 @@ const SOLVED: &str = "solved";
 
 /// Runs the command.
 pub fn run(check: &Check) -> Result<ExitCode, Error> {
-    let lessons = lessons().map_err(|error| Error::usage(format!("a table of checks: {error}"), "see book/checks"))?;
+    words::speak(check.language);
+    let lessons = lessons()
+        .map_err(|error| Error::usage(say("a table of checks: {0}", &[&error]), say("see `book/checks`", &[])))?;
     let record = check.record.clone().unwrap_or_else(|| Path::new(FOLDER).join("done.txt"));
     let done = Done::read(&record);
     let Some(id) = &check.exercise else {
@@ -79,16 +87,16 @@ fn find<'a>(lessons: &'a [Lesson], id: &str) -> Result<(usize, &'a Exercise), Er
         let all = || lessons.iter().flat_map(|lesson| &lesson.exercises);
         let near: Vec<&str> = all().map(|one| one.id.as_str()).filter(|one| one.starts_with(id)).collect();
         let hint = match near.as_slice() {
-            [] => "`lab check` lists the exercises".to_string(),
-            near => format!("there are {}", near.join(", ")),
+            [] => say("`lab check` lists the exercises", &[]),
+            near => say("there are {0}", &[&near.join(", ")]),
         };
-        Error::usage(format!("there is no exercise `{id}`"), hint)
+        Error::usage(say("there is no exercise `{0}`", &[&id]), hint)
     })
 }
 
 /// All exercises, with what is done.
 fn list(lessons: &[Lesson], done: &Done) -> String {
-    let mut text = "exercise  answers   kernel    \n".to_string();
+    let mut text = say("exercise  answers   kernel    \n", &[]);
     let (mut has, mut all) = (0, 0);
     for lesson in lessons {
         for Exercise { id, asks, questions, kernel } in &lesson.exercises {
@@ -96,54 +104,76 @@ fn list(lessons: &[Lesson], done: &Done) -> String {
                 all += u32::from(is);
                 has += u32::from(is && done.has(id, what));
                 match (is, done.has(id, what)) {
-                    (false, _) => "",
-                    (_, true) => "done",
-                    _ => "-",
+                    (false, _) => String::new(),
+                    (_, true) => say("done", &[]),
+                    _ => "-".to_string(),
                 }
             };
             let (answers, kernel) = (state(!questions.is_empty(), ANSWERED), state(kernel.is_some(), SOLVED));
-            text += &format!("{id:<9} {answers:<9} {kernel:<9} {asks}\n");
+            text += &format!("{id:<9} {} {} {}\n", wide(&answers), wide(&kernel), say(asks, &[]));
         }
     }
-    text + &format!("\n{has} of {all} done; `lab check 1.1` judges one, `lab start 1` begins 1.write\n")
+    text + &say("\n{0} of {1} done; `lab check 1.1` judges one, `lab start 1` begins 1.write\n", &[&has, &all])
+}
+
+/// A word in a column of nine cells; a Chinese character takes two.
+fn wide(word: &str) -> String {
+    let cells: usize = word.chars().map(|c| if c.is_ascii() { 1 } else { 2 }).sum();
+    format!("{word}{}", " ".repeat(9usize.saturating_sub(cells)))
+}
+
+/// Every text of the tables.
+#[cfg(test)]
+pub fn texts() -> std::collections::BTreeSet<String> {
+    let mut texts = std::collections::BTreeSet::new();
+    for exercise in lessons().unwrap_or_default().into_iter().flat_map(|lesson| lesson.exercises) {
+        texts.extend(exercise.questions.into_iter().flat_map(|question| [question.ask, question.hint]));
+        texts.extend(exercise.kernel.map(|kernel| kernel.hint));
+        texts.insert(exercise.asks);
+    }
+    texts
 }
 
 /// What is to be answered.
 fn questions(exercise: &Exercise) -> Result<String, Error> {
-    let mut text = format!("exercise {}: {}\n", exercise.id, exercise.asks);
+    let mut text = head(exercise);
     for (place, question) in exercise.questions.iter().enumerate() {
-        text += &format!("  {}. {} ({})\n", place + 1, question.ask, question.truth(Path::new(""))?.form());
+        let (ask, form) = (say(&question.ask, &[]), question.truth(Path::new(""))?.form());
+        text += &say("  {0}. {1} ({2})\n", &[&(place + 1), &ask, &form]);
     }
-    Ok(text
-        + &format!("not answered yet: lab check {} --answer{}\n", exercise.id, " …".repeat(exercise.questions.len())))
+    let places = " …".repeat(exercise.questions.len());
+    Ok(text + &say("not answered yet: lab check {0} --answer{1}\n", &[&exercise.id, &places]))
+}
+
+fn head(exercise: &Exercise) -> String {
+    say("exercise {0}: {1}\n", &[&exercise.id, &say(&exercise.asks, &[])])
 }
 
 /// Judges answers, and says which are right.
 fn answered(exercise: &Exercise, answers: &[String]) -> Result<bool, Error> {
     let (id, asked) = (&exercise.id, exercise.questions.len());
     if asked == 0 {
-        return Err(Error::usage(
-            format!("{id} asks for no answer"),
-            format!("it asks for a kernel: `lab check {id}`"),
-        ));
+        let hint = say("it asks for a kernel: `lab check {0}`", &[id]);
+        return Err(Error::usage(say("{0} asks for no answer", &[id]), hint));
     }
     if answers.len() != asked {
-        let message = format!("{id} asks for {asked} answers, and here are {}", answers.len());
+        let message = say("{0} asks for {1} answers, and here are {2}", &[id, &asked, &answers.len()]);
         return Err(Error::usage(message, questions(exercise)?.replace('\n', " ").trim().to_string()));
     }
-    let mut text = format!("exercise {id}: {}\n", exercise.asks);
+    let mut text = head(exercise);
     let mut all = true;
     for (question, answer) in exercise.questions.iter().zip(answers) {
         let right = question.truth(Path::new(""))?.judge(answer)?;
         all &= right;
-        text += &format!("{} {}: {answer}\n", if right { "right  " } else { "wrong  " }, question.ask);
+        let values: [&dyn std::fmt::Display; 2] = [&say(&question.ask, &[]), answer];
+        text += &if right { say("right   {0}: {1}\n", &values) } else { say("wrong   {0}: {1}\n", &values) };
         if !right {
-            text += &format!("         hint: {}\n", question.hint);
+            text += &say("         hint: {0}\n", &[&say(&question.hint, &[])]);
         }
     }
-    text += if all { "answered\n" } else { "not answered yet\n" };
+    text += &if all { say("answered\n", &[]) } else { say("not answered yet\n", &[]) };
     if all && exercise.kernel.is_some() {
-        text += &format!("then the kernel: lab check {id}\n");
+        text += &say("then the kernel: lab check {0}\n", &[id]);
     }
     print(&text)?;
     Ok(all)
@@ -154,37 +184,39 @@ fn judged(lesson: usize, exercise: &Exercise, kernel: &Kernel, file: Option<&Pat
     let (level, path) = theirs(lesson, kernel, file)?;
     let lines = judge::judge(level, kernel)?;
     let missing = lines.iter().filter(|line| !line.met).count();
-    let mut text = format!("exercise {}: {}\nkernel   {path}, {}\n", exercise.id, exercise.asks, kernel.run);
+    let mut text = head(exercise) + &say("kernel   {0}, {1}\n", &[&path, &kernel.run]);
     for line in &lines {
-        text += &format!("{} {}\n", if line.met { "met     " } else { "not met " }, line.text);
+        let of = [&line.text as &dyn std::fmt::Display];
+        text += &if line.met { say("met      {0}\n", &of) } else { say("not met  {0}\n", &of) };
     }
     match missing {
-        0 => text += "solved\n",
+        0 => text += &say("solved\n", &[]),
         _ => {
-            text += &format!("not solved yet: {missing} of {} conditions not met\n", lines.len());
-            text += &format!("hint: {}\n", kernel.hint);
+            text += &say("not solved yet: {0} of {1} conditions not met\n", &[&missing, &lines.len()]);
+            text += &say("hint: {0}\n", &[&say(&kernel.hint, &[])]);
         }
     }
     print(&text)?;
     if missing == 0 && !exercise.questions.is_empty() {
-        note(&format!("its questions: lab check {} --answer …", exercise.id));
+        note(&say("its questions: lab check {0} --answer …", &[&exercise.id]));
     }
     Ok(missing == 0)
 }
 
 /// The level with the reader's kernel in it, and where that lies.
 fn theirs(lesson: usize, kernel: &Kernel, file: Option<&Path>) -> Result<(&'static Level, String), Error> {
-    let level = LEVELS
-        .get(lesson)
-        .copied()
-        .ok_or_else(|| Error::usage(format!("there is no level {lesson}"), "`lab check` lists the exercises"))?;
+    let level = LEVELS.get(lesson).copied().ok_or_else(|| {
+        let hint = say("`lab check` lists the exercises", &[]);
+        Error::usage(say("there is no level {0}", &[&lesson]), hint)
+    })?;
     let (path, hint) = match (file, kernel.written) {
-        (Some(file), _) => (file.to_path_buf(), "FILE is a kernel in CUDA C++".to_string()),
-        (None, true) => (start::place(lesson), format!("`lab start {lesson}` makes it; write the kernel there")),
-        (None, false) => (PathBuf::from(level.path), "run this at the root of the repository".to_string()),
+        (Some(file), _) => (file.to_path_buf(), say("FILE is a kernel in CUDA C++", &[])),
+        (None, true) => (start::place(lesson), say("`lab start {0}` makes it; write the kernel there", &[&lesson])),
+        (None, false) => (PathBuf::from(level.path), say("run this at the root of the repository", &[])),
     };
     let name = path.display().to_string();
-    let text = fs::read_to_string(&path).map_err(|error| Error::usage(format!("cannot read {name}: {error}"), hint))?;
+    let unread = |error| Error::usage(say("cannot read {0}: {1}", &[&name, &error]), hint);
+    let text = fs::read_to_string(&path).map_err(unread)?;
     // Once for each run of the program.
     let level = Level { source: leaked(text), path: leaked(name.clone()), ..*level };
     Ok((Box::leak(Box::new(level)), name))

@@ -18,6 +18,15 @@ impl Number {
         Number { value: value as f64, digits: 0 }
     }
 
+    /// A number with as few digits as it has, and four at most.
+    pub fn shortest(value: f64) -> Number {
+        let is_exact = |digits: &usize| {
+            let scaled = value * 10f64.powi(*digits as i32);
+            (scaled - scaled.round()).abs() < 1e-6
+        };
+        Number { value, digits: (0..4).find(is_exact).unwrap_or(4) }
+    }
+
     /// A number as a person or a report writes it: `1,024`, `16.50`, `75.4%`.
     pub fn parse(word: &str) -> Option<Number> {
         let plain = word.trim_end_matches('%').replace(',', "");
@@ -149,6 +158,7 @@ mod tests {
         assert_eq!(Number::parse("131,072"), Some(Number::whole(131_072)));
         assert_eq!(Number::whole(4_194_240).to_string(), "4,194,240");
         assert_eq!(Number { value: 1234.5, digits: 2 }.to_string(), "1,234.50");
+        assert_eq!([6.0, 0.375, 0.1875, 4.25].map(|value| Number::shortest(value).digits), [0, 3, 4, 2]);
         assert_eq!([Number::parse("nan"), Number::parse("-"), Number::parse("")], [None; 3]);
     }
 }

@@ -11,6 +11,7 @@ use common::Error;
 use super::done::FOLDER;
 use super::tables::skeleton;
 use crate::output::print;
+use crate::words::{self, Language, say};
 
 /// A lesson's kernel with the idea left out: the file in which you write it
 #[derive(Debug, Clone, Args)]
@@ -21,6 +22,9 @@ pub struct Start {
     /// The file to write [default: mine/lessonN.cu]; one that is there is never overwritten
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
+    /// The language of the messages [default: the environment's]
+    #[arg(long, value_name = "LANGUAGE")]
+    language: Option<Language>,
 }
 
 /// Where a lesson's kernel is written.
@@ -30,9 +34,13 @@ pub fn place(lesson: usize) -> PathBuf {
 
 /// Runs the command.
 pub fn run(start: &Start) -> Result<ExitCode, Error> {
+    words::speak(start.language);
     let lesson = start.lesson;
     let text = skeleton(lesson).ok_or_else(|| {
-        Error::usage(format!("there is no skeleton for lesson {lesson}"), "`lab check` lists what there is")
+        Error::usage(
+            say("there is no skeleton for lesson {0}", &[&lesson]),
+            say("`lab check` lists what there is", &[]),
+        )
     })?;
     let (path, named) = match &start.file {
         Some(file) => (file.clone(), format!(" {}", file.display())),
@@ -42,13 +50,15 @@ pub fn run(start: &Start) -> Result<ExitCode, Error> {
     let file = folder.and_then(|()| fs::OpenOptions::new().write(true).create_new(true).open(&path));
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            Error::usage(format!("{} is there already", path.display()), "go on with it, move it, or name another file")
+            let hint = say("go on with it, move it, or name another file", &[]);
+            Error::usage(say("{0} is there already", &[&path.display()]), hint)
         }
-        _ => Error::usage(format!("cannot write {}: {error}", path.display()), "name another file"),
+        _ => {
+            let message = say("cannot write {0}: {1}", &[&path.display(), &error]);
+            Error::usage(message, say("name another file", &[]))
+        }
     })?;
-    print(&format!(
-        "{} written: write what `TODO` says\nthen: cargo run -p lab -- check {lesson}.write{named}\n",
-        path.display()
-    ))?;
+    let values: [&dyn std::fmt::Display; 3] = [&path.display(), &lesson, &named];
+    print(&say("{0} written: write what `TODO` says\nthen: cargo run -p lab -- check {1}.write{2}\n", &values))?;
     Ok(ExitCode::SUCCESS)
 }

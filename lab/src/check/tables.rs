@@ -48,7 +48,7 @@ pub struct Lesson {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exercise {
-    /// `3.2`, or `3.2a`; `3.write` for the lesson's kernel.
+    /// `3.2`, or `3.2a`; `3.predict` for what the lesson asks before its run, `3.write` for its kernel.
     pub id: String,
     /// What is asked, in a few words.
     pub asks: String,
@@ -73,12 +73,18 @@ pub struct Question {
     pub read: Option<String>,
     /// The number is how much more this other output has of it.
     pub beyond: Option<String>,
+    /// The number is how many times as large as in this other output.
+    pub over: Option<String>,
     /// The answer is a word: does the number rise, fall or stay, from this output to the other?
     pub versus: Option<String>,
     /// The answer is a word: how the run ended.
     pub ending: bool,
     /// The number as a calculation; the lesson's text has it.
     pub compute: Option<String>,
+    /// What that is divided by.
+    pub per: Option<String>,
+    /// The answer is yes or no; the lesson's text says why.
+    pub yes: Option<bool>,
 }
 
 /// What a kernel must do, and the kernels that the tests judge.
