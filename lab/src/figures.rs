@@ -9,6 +9,7 @@ use clap::Args;
 use common::{Build, Dtype, Error, Shape};
 
 use crate::cards;
+use crate::check;
 use crate::instructions;
 use crate::lessons::{self, Waits};
 use crate::markdown::{MADE, markdown};
@@ -66,6 +67,7 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
     ];
     files.push(("book/generated/cards.md".to_string(), cards::page(&read(root, "lab/data/cards.csv")?)?));
     files.push(("book/generated/instructions.md".to_string(), instructions::page(&read(root, instructions::TABLE)?)?));
+    files.push((check::book::FILE.to_string(), check::book::questions(root)?));
     files.extend(lessons::tables(&record, &Waits::from(&read(root, WAITS)?)?));
     let place = format!("on {}", record.gpu);
     for dtype in measured(&record) {

@@ -1,4 +1,4 @@
-//! `cargo x ptx`: regenerates the PTX that every level ships.
+//! `cargo x ptx`: regenerates the PTX that every level ships, that of the lab's kernels, and that of the pages' variants.
 
 use std::fs;
 use std::process::ExitCode;
@@ -32,6 +32,10 @@ pub fn run() -> Result<ExitCode> {
             eprintln!("error: the PTX of {kernel} was not written");
             return Ok(ExitCode::FAILURE);
         }
+    }
+    if !shell::cargo_with("run --quiet --package lab -- variants", &ptxas)? {
+        eprintln!("error: the PTX of book/variants was not written");
+        return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
 }

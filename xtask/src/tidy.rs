@@ -21,6 +21,7 @@ mod summary;
 mod translations;
 mod tree;
 mod unsafe_code;
+mod words;
 
 use std::process::ExitCode;
 
@@ -43,6 +44,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     summary::check,
     links::check,
     translations::check,
+    words::check,
     paths::check,
     lints::check,
     unsafe_code::check,

@@ -20,7 +20,8 @@ pub fn root() -> &'static Path {
 
 pub fn command(words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
-    command.current_dir(root()).args(words.split_whitespace()).stdin(Stdio::null());
+    // Whatever language the machine speaks.
+    command.env("LC_ALL", "C").current_dir(root()).args(words.split_whitespace()).stdin(Stdio::null());
     command
 }
 
