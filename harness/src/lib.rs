@@ -25,7 +25,7 @@ use rung::kernel::{Compiler, Kernel, Origin, shipped};
 use rung::matrix::Matrix;
 use rung::problem::{Fill, Problem};
 use rung::report::Report;
-use rung::{Build, Decomposition, Dim3, Dtype, Error, Level, Tiles};
+use rung::{Build, Decomposition, Dim3, Dtype, Error, Level, Neighbours, Tiles};
 pub use usage::bad_usage_is_one_clear_line;
 
 /// The problem of the snapshots: off every tile in every direction.
@@ -210,10 +210,14 @@ pub fn the_grid_is_what_the_level_declares(level: &'static Level) -> Result<(), 
                 Decomposition::DataParallel => tiles,
                 Decomposition::SplitK(parts) => tiles * u64::from(build.configuration.tiles[parts]),
                 Decomposition::StreamK(round) => tiles.next_multiple_of(u64::from(build.configuration.tiles[round])),
-                Decomposition::Persistent(most) => {
+                Decomposition::Persistent(most, neighbours) => {
                     let of = build.cluster().count();
-                    let down = u64::from(shape.m).div_ceil(u64::from(launch.tile.m) * of);
-                    let clusters = down * u64::from(shape.n.div_ceil(launch.tile.n));
+                    let (below, beside) = match neighbours {
+                        Neighbours::Below => (of, 1),
+                        Neighbours::Beside => (1, of),
+                    };
+                    let down = u64::from(shape.m).div_ceil(u64::from(launch.tile.m) * below);
+                    let clusters = down * u64::from(shape.n).div_ceil(u64::from(launch.tile.n) * beside);
                     clusters.min(u64::from(build.configuration.tiles[most]) / of) * of
                 }
             };

@@ -1,8 +1,8 @@
 //! Level 14: clusters of persistent blocks.
 
 use rung::{
-    Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Role, Shape, Target, TensorBox,
-    TensorSwizzle, Tile, Types,
+    Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape, Target,
+    TensorBox, TensorSwizzle, Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -93,7 +93,7 @@ pub static LEVEL: Level = Level {
             Parameter::Alpha,
             Parameter::Beta,
         ],
-        decomposition: Decomposition::Persistent("BLOCKS"),
+        decomposition: Decomposition::Persistent("BLOCKS", Neighbours::Below),
         boxes: |c| {
             let of = |rows, columns| TensorBox { rows, columns, swizzle: TensorSwizzle::B128 };
             let b = match c.specialization.layout {

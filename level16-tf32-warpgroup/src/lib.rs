@@ -1,8 +1,8 @@
 //! Level 16: tf32 by warpgroups.
 
 use rung::{
-    Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Role, Shape, Target, TensorBox, TensorSwizzle, Tile,
-    Types,
+    Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape, Target, TensorBox,
+    TensorSwizzle, Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -56,7 +56,7 @@ pub static LEVEL: Level = Level {
             Parameter::N,
             Parameter::K,
         ],
-        decomposition: Decomposition::Persistent("BLOCKS"),
+        decomposition: Decomposition::Persistent("BLOCKS", Neighbours::Beside),
         // ANCHOR: boxes
         boxes: |c| {
             let of = |rows| TensorBox { rows, columns: WIDE, swizzle: TensorSwizzle::B128 };

@@ -128,9 +128,18 @@ pub enum Decomposition {
     /// The grid is whole rounds of blocks, as many as the tile size of this name says; those of the last round share its tiles, so
     /// that each has as many steps along K. Stream-K.
     StreamK(&'static str),
-    /// The grid is at most as many blocks as the tile size of this name says, in whole clusters. A cluster has tiles below each other,
-    /// one for each block, and goes on to others.
-    Persistent(&'static str),
+    /// The grid is at most as many blocks as the tile size of this name says, in whole clusters. A cluster has neighbouring tiles, one
+    /// for each block, and goes on to others.
+    Persistent(&'static str, Neighbours),
+}
+
+/// How the tiles of a cluster's blocks lie to each other in C.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Neighbours {
+    /// One below the other: they need the same columns of B.
+    Below,
+    /// Side by side: they need the same rows of A.
+    Beside,
 }
 
 /// What a kernel asks of the compiler, of the launch and of its tests beyond the usual.

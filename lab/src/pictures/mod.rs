@@ -13,6 +13,7 @@ mod lesson12;
 mod lesson13;
 mod lesson14;
 mod lesson15;
+mod lesson16;
 mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
@@ -34,7 +35,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 22] = [
+const PICTURES: [Picture; 23] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -57,6 +58,7 @@ const PICTURES: [Picture; 22] = [
     ("lesson13-ring", lesson13::draw),
     ("lesson14-cluster", lesson14::draw),
     ("lesson15-sums", lesson15::draw),
+    ("lesson16-banks", lesson16::draw),
 ];
 
 /// Every picture's path in the repository, and its text.
