@@ -27,6 +27,7 @@ const WARPGROUP: &str = "level12-warpgroup";
 const SPECIALIZED: &str = "level13-warp-specialization";
 const CLUSTERS: &str = "level14-clusters";
 const CLUSTER_SPLIT: &str = "level15-cluster-split-k";
+const TF32: &str = "level16-tf32-warpgroup";
 const VENDOR: &str = "cuBLAS";
 /// The square sizes of the lessons' tables.
 const SIZES: [u32; 4] = [128, 512, 1024, 4096];
@@ -66,7 +67,7 @@ fn first_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     ]
 }
 
-/// Of lessons 4 to 15.
+/// Of lessons 4 to 16.
 fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     let lines = |kernels: &[(&str, &str)]| -> Vec<Vec<String>> {
         kernels.iter().map(|(kernel, tiles)| rates(record, kernel, tiles)).collect()
@@ -102,6 +103,7 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
         file("lesson13", on_warpgroups(record, &[WARPGROUP, SPECIALIZED, VENDOR])),
         file("lesson14", in_clusters(record)),
         file("lesson15", few_tiles(record)),
+        file("lesson16", in_tf32(record)),
     ]
 }
 
@@ -137,6 +139,12 @@ fn few_tiles(record: &Record) -> String {
         at_shapes(record, dtype, &FEW_TILES_OF_HOPPER, &[SPECIALIZED, CLUSTERS, CLUSTER_SPLIT, VENDOR].map(of).concat())
     };
     [Dtype::BF16, Dtype::F16].map(table).join("\n")
+}
+
+/// Level 16 beside level 11, and cuBLAS, in tf32.
+fn in_tf32(record: &Record) -> String {
+    let kernels = [TENSOR, TF32, VENDOR].map(|level| configurations(record, Dtype::TF32, level)).concat();
+    at_shapes(record, Dtype::TF32, &IN_TF32, &kernels)
 }
 
 /// What the record has of a level in these types: kernels and tile sizes, in its order. Of a level that is not measured yet, what it
@@ -213,6 +221,18 @@ const FEW_TILES_OF_HOPPER: [Shape; 6] = [
     Shape { m: 512, n: 512, k: 512 },
     Shape { m: 1024, n: 1024, k: 1024 },
     Shape { m: 2048, n: 2048, k: 2048 },
+];
+
+/// Squares, and layers of a transformer.
+const IN_TF32: [Shape; 8] = [
+    Shape { m: 512, n: 512, k: 512 },
+    Shape { m: 1024, n: 1024, k: 1024 },
+    Shape { m: 2048, n: 2048, k: 2048 },
+    Shape { m: 4096, n: 4096, k: 4096 },
+    Shape { m: 8192, n: 8192, k: 8192 },
+    Shape { m: 16384, n: 16384, k: 16384 },
+    Shape { m: 512, n: 4096, k: 11008 },
+    Shape { m: 4096, n: 1024, k: 4096 },
 ];
 
 fn square(size: u32) -> Shape {
