@@ -6,7 +6,7 @@ use rung::{
 };
 
 /// Tile sizes that are shipped, the default first.
-const TILES: &[&[u32]] = &[&[256, 128, 4, 2, 132], &[128, 64, 7, 2, 132]];
+const TILES: &[&[u32]] = &[&[256, 128, 4, 2, 132], &[128, 64, 8, 2, 132], &[64, 64, 8, 1, 132], &[128, 128, 6, 2, 132]];
 
 /// Elements of a row of a box: 128 bytes. So many are a step along K.
 const WIDE: u32 = 32;
@@ -28,7 +28,9 @@ pub static LEVEL: Level = Level {
     space: &[("BM", &[64, 128, 256]), ("BN", &[64, 128, 192]), ("STAGES", &[3, 4, 5, 6, 7, 8]), ("CLUSTER", &[1, 2])],
     ptx: rung::beside(&[
         include_str!("../ptx/256x128x4x2x132-tf32.ptx"),
-        include_str!("../ptx/128x64x7x2x132-tf32.ptx"),
+        include_str!("../ptx/128x64x8x2x132-tf32.ptx"),
+        include_str!("../ptx/64x64x8x1x132-tf32.ptx"),
+        include_str!("../ptx/128x128x6x2x132-tf32.ptx"),
     ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
