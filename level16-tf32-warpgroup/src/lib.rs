@@ -79,8 +79,6 @@ pub static LEVEL: Level = Level {
                 Shape { m: tile.m - 8, n: n - 8, k: (2 * tiles["STAGES"] + 1) * tile.k },
                 // One row of tiles more than a band has.
                 Shape { m: 8 * tile.m + 8, n: tile.n + 8, k: 8 },
-                // An even number of columns, of which no map describes the rows.
-                Shape { m: 9, n: 70, k: 5 },
             ]
         },
         ..Needs::USUAL
