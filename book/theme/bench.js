@@ -9,7 +9,8 @@
             open: "Run this level in the page",
             what: "The emulator runs in your browser, on the CPU. Nothing is sent anywhere.",
             loading: "Loading …",
-            missing: "The bench is not there: the book was built without the WebAssembly module, or was opened from a file, not from a server.",
+            missing: "The bench is not there: the book was built without the WebAssembly module.",
+            opened: "This page was opened from a file, and from there a browser runs nothing. Start a server in the book's folder, python3 -m http.server, and open http://localhost:8000/.",
             level: "Level", configuration: "Configuration", kernel: "Kernel", shipped: "as shipped", own: "PTX of your own",
             dtype: "Element type",
             gpu: "Modelled GPU", checks: "Look for races and uninitialised memory", run: "Run", stop: "Stop",
@@ -36,7 +37,8 @@
             open: "在本页运行这一级",
             what: "模拟器在您的浏览器中用 CPU 运行，不会发送任何数据。",
             loading: "正在加载……",
-            missing: "运行台不可用：构建本书时没有 WebAssembly 模块，或者本页是从文件而不是从服务器打开的。",
+            missing: "运行台不可用：构建本书时没有 WebAssembly 模块。",
+            opened: "本页是从文件打开的，浏览器在这种情况下不运行任何程序。请在本书的文件夹中启动服务器 python3 -m http.server，然后打开 http://localhost:8000/。",
             level: "级", configuration: "配置", kernel: "内核", shipped: "随书版本", own: "自己的 PTX",
             dtype: "元素类型",
             gpu: "模拟的 GPU", checks: "检查数据竞争和未初始化的内存", run: "运行", stop: "停止",
@@ -120,9 +122,9 @@
     }
 
     opening.onclick = async () => {
+        if (location.protocol === "file:") { status.textContent = T.opened; return; }
         opening.disabled = true;
         status.textContent = T.loading;
-        if (location.protocol === "file:") { status.textContent = T.missing; return; }
         const { answer, failed } = await ask({});
         if (!answer) { status.textContent = `${T.missing} (${failed})`; opening.disabled = false; return; }
         const others = await variants();
@@ -243,19 +245,23 @@
     const changed = (change) => make("details", { className: "bench-diff" }, make("summary", {}, T.change),
         pre(change.slice(change.indexOf("@@"))));
 
+    // A source's lines with their numbers, without the marks of the parts that the book shows.
+    const numbered = (source) => source.trimEnd().split("\n").map((code, index) => [index + 1, code])
+        .filter(([, code]) => !/^\s*\/\/ ANCHOR/.test(code));
+
     // A fault names lines of the source, the first the place itself, another the other side.
     function wrong({ kind, message, hint }, source) {
         const parts = [make("h3", {}, kind === "fault" ? T.fault : T.error), pre(message)];
         if (hint) parts.push(make("p", {}, `${T.hint}: ${hint}`));
         const lines = new Set([...message.matchAll(/kernel\.cu:(\d+)/g)].map((found) => Number(found[1])));
         if (lines.size > 0) {
-            const rows = source.split("\n").map((code, index) => make("tr", { className: lines.has(index + 1) ? "bench-fault" : "" },
-                make("td", {}, String(index + 1)), make("td", {}, make("code", {}, code))));
+            const rows = numbered(source).map(([line, code]) => make("tr", { className: lines.has(line) ? "bench-fault" : "" },
+                make("td", {}, String(line)), make("td", {}, make("code", {}, code))));
             const box = make("div", { className: "bench-lines", tabIndex: 0 }, make("table", {}, make("tbody", {}, ...rows)));
             parts.push(box);
             requestAnimationFrame(() => {
                 const marked = box.querySelector(".bench-fault");
-                box.scrollTop = marked.offsetTop - box.clientHeight / 2;
+                if (marked) box.scrollTop = marked.offsetTop - box.clientHeight / 2;
             });
         }
         return parts;
@@ -304,8 +310,8 @@
             const found = /^(.{6}) (.{14}) (.{15}) +(\d+) \|/.exec(text);
             if (found) counted.set(Number(found[4]), found.slice(1, 4).map((part) => part.trim()));
         }
-        const rows = source.split("\n").map((code, index) => {
-            const line = index + 1, [share, sectors, wavefronts] = counted.get(line) ?? ["", "", ""];
+        const rows = numbered(source).map(([line, code]) => {
+            const [share, sectors, wavefronts] = counted.get(line) ?? ["", "", ""];
             const isProduct = products.has(line), isCopy = copies.has(line);
             const isAccess = sectors || wavefronts || isProduct || isCopy;
             const nothing = say(isProduct ? T.registers : T.none, line);
@@ -321,7 +327,7 @@
         const lines = make("div", { className: "bench-lines", tabIndex: 0 },
             make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
         // What is above the first line with counters is comment, mostly.
-        const first = rows[Math.min(...counted.keys()) - 1];
+        const first = rows.find((row) => row.cells[1].textContent);
         requestAnimationFrame(() => { if (first) lines.scrollTop = first.offsetTop - 2 * first.offsetHeight; });
         return make("div", {}, lines, stepping);
     }

@@ -1,5 +1,6 @@
 //! The product on the emulator: counts, faults, and no time.
 
+use emulator::stream::Stream;
 use emulator::{
     Argument, Buffer, DeviceError, Dim3, Launch, LaunchError, Module, PtxError, TensorMapError, TracedAccess,
 };
@@ -57,6 +58,20 @@ pub fn traced(
     let Ready { program, mut device, how, arguments, .. } = ready(task, problem, extras)?;
     let trace = device.trace(&program, how, &arguments, wanted);
     trace.map(|trace| trace.accesses).map_err(|error| explain(&task.source, error))
+}
+
+/// Runs the thread blocks that are wanted, and notes each instruction that their warps execute.
+///
+/// # Errors
+/// As [`launch`].
+pub fn recorded(
+    task: &Task,
+    problem: &Problem,
+    extras: Extras,
+    wanted: impl Fn(Dim3) -> bool,
+) -> Result<Stream, Error> {
+    let Ready { program, mut device, how, arguments, .. } = ready(task, problem, extras)?;
+    device.record(&program, how, &arguments, wanted).map_err(|error| explain(&task.source, error))
 }
 
 fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error> {
