@@ -140,7 +140,8 @@ fn no_map(map: &Mapped, error: &TensorMapError) -> Error {
 }
 
 fn unknown_ptx(error: PtxError) -> Error {
-    Error::usage(format!("the emulator cannot run this kernel: {error}"), "a CUDA GPU can: `--backend cuda`")
+    let hint = "is the PTX whole? what the emulator does not know, a CUDA GPU may: `--backend cuda`";
+    Error::usage(format!("the emulator cannot run this kernel: {error}"), hint)
 }
 
 fn refused(error: DeviceError) -> Error {

@@ -166,9 +166,11 @@ fn beside(report: &Report) -> String {
     let text = report.to_string();
     let Some(barriers) = read(&text, "# barriers (per warp)") else { return String::new() };
     let launch = &report.launch;
-    let warps = launch.grid.count() * launch.block.count().div_ceil(32);
+    let blocks = launch.grid.count();
+    let warps = blocks * launch.block.count().div_ceil(32);
     let steps = u64::from(report.shape.k.div_ceil(launch.tile.k));
-    format!("\n            {:.2} barriers a step\n", barriers.value / (warps * steps) as f64)
+    let a_step = barriers.value / (warps * steps) as f64;
+    format!("\n            {a_step:.2} barriers a step\n            {} blocks in the grid\n", Number::whole(blocks))
 }
 
 /// Reasons that stand in a line already.
