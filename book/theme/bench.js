@@ -173,9 +173,9 @@
                 .map((other) => [other.id, other[document.documentElement.lang] ?? other.name]);
             fill(kernel, [["", T.shipped], ...others, ["own", T.own]]);
             fileLabel.hidden = true;
-            // The default size runs in a moment, and shows more than one block.
+            // The default size runs in a moment, and shows more than one block, and of wide tiles more than one step.
             const wide = one().number > 10;
-            [m.value, n.value, k.value] = wide ? [256, 256, 64] : [64, 64, 64];
+            [m.value, n.value, k.value] = wide ? [256, 256, 256] : [64, 64, 64];
         };
         for (const [name, control] of Object.entries({ level, dtype, configuration, m, n, k, gpu, kernel, file, checks })) control.name = name;
         choose();
@@ -332,8 +332,8 @@
         const head = [T.line, T.instructions, T.sectors, T.wavefronts, T.code].map((text) => make("th", {}, text));
         const lines = make("div", { className: "bench-lines", tabIndex: 0 },
             make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
-        // What is above the first line with counters is comment, mostly.
-        const first = rows.find((row) => row.cells[1].textContent);
+        // The first line that can be chosen, or has counters: what is above is comment and helpers, mostly.
+        const first = rows.find((row) => row.querySelector("button")) ?? rows.find((row) => row.cells[1].textContent);
         requestAnimationFrame(() => { if (first) lines.scrollTop = first.offsetTop - 2 * first.offsetHeight; });
         return make("div", {}, lines, stepping);
     }

@@ -152,7 +152,7 @@ impl<'a> Benches<'a> {
     /// What the page has in its form at first.
     fn small(&self, lesson: usize) -> Value {
         match lesson > 10 {
-            true => json!({"m": 256, "n": 256, "k": 64}),
+            true => json!({"m": 256, "n": 256, "k": 256}),
             false => json!({"m": 64, "n": 64, "k": 64}),
         }
     }
