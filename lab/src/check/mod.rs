@@ -114,7 +114,10 @@ fn list(lessons: &[Lesson], done: &Done) -> String {
             text += &format!("{id:<9} {} {} {}\n", wide(&answers), wide(&kernel), say(asks, &[]));
         }
     }
-    text + &say("\n{0} of {1} done\n`cargo run -p lab -- check 1.1` judges one, `cargo run -p lab -- start 1` begins 1.write\n", &[&has, &all])
+    text + &say(
+        "\n{0} of {1} done\n`cargo run -p lab -- check 1.1` judges one, `cargo run -p lab -- start 1` begins 1.write\n",
+        &[&has, &all],
+    )
 }
 
 /// A word in a column of nine cells; a Chinese character takes two.
@@ -212,7 +215,9 @@ fn theirs(lesson: usize, kernel: &Kernel, file: Option<&Path>) -> Result<(&'stat
     })?;
     let (path, hint) = match (file, kernel.written) {
         (Some(file), _) => (file.to_path_buf(), say("FILE is a kernel in CUDA C++", &[])),
-        (None, true) => (start::place(lesson), say("`cargo run -p lab -- start {0}` makes it; write the kernel there", &[&lesson])),
+        (None, true) => {
+            (start::place(lesson), say("`cargo run -p lab -- start {0}` makes it; write the kernel there", &[&lesson]))
+        }
         (None, false) => (PathBuf::from(level.path), say("run this at the root of the repository", &[])),
     };
     let name = path.display().to_string();
