@@ -113,7 +113,7 @@ mod tests {
             ("The `x` picture", "图 `x`", ""),
             ("One.", "一。", ""),
             ("Two.", "二。", "fuzzy"),
-            ("A *fine* word.", "一个*好*词。", ""),
+            ("A _fine_ word.", "一个*好*词。", ""),
             ("Hint", "提示", ""),
         ] {
             catalog.append_or_update(message(text, translation, flags));
