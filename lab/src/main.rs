@@ -5,6 +5,7 @@
 //! - [`plot`]: pictures of measurements, [`svg`]: how they are written; [`pictures`]: those of the book
 //! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it, [`lessons`]:
 //!   lesson by lesson, [`markdown`]: as tables
+//! - [`survey`]: all shipped configurations on shapes drawn from a seed, on a GPU
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks
@@ -40,6 +41,7 @@ mod plot;
 mod provenance;
 mod row;
 mod sanitize;
+mod survey;
 mod svg;
 mod sweep;
 mod table;
@@ -68,6 +70,7 @@ enum Command {
     Sanitize(sanitize::Sanitize),
     Sweep(sweep::Sweep),
     Try(attempt::Try),
+    Survey(survey::Command),
     Measure(measure::Measure),
     #[command(hide = true)]
     Figures(figures::Figures),
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
         Command::Occupancy(fit) => gpus::fit(fit),
         Command::Measure(measure) => measure::run(measure),
         Command::Sanitize(sanitize) => sanitize::run(sanitize, &words[1..]),
+        Command::Survey(survey) => survey::run(survey, &words),
         Command::Sweep(sweep) => sweep::run(sweep),
         Command::Tune(tune) => tune::run(tune, &words),
         Command::Variants(variants) => variants::run(variants),

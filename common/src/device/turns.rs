@@ -1,18 +1,55 @@
 //! Several programs timed in turns: a card that has grown warm, or that is at its power limit, is as slow for one as for the next.
 
-use rung::Error;
 use rung::problem::Problem;
 use rung::task::Task;
+use rung::{Dtype, Error, Shape};
 
 use super::cuda::{Gpu, Operands, Unloaded};
 use super::vendor::Vendor;
 use crate::kernel::nvrtc;
-use crate::timing::{self, Timing};
+use crate::timing::Timing;
 
 /// What is launched again and again, with matrices of its own on the GPU.
 pub struct Contender<'a>(Box<dyn Fn() -> Result<(), Error> + 'a>);
 
+/// How long contenders are timed.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// Rounds, in each of which every contender has a turn.
+    pub rounds: usize,
+    /// Milliseconds that a turn is to take.
+    pub turn_ms: f64,
+    /// Launches that a turn has at least and at most.
+    pub launches: [usize; 2],
+}
+
+impl Pace {
+    /// For a record that compares a few kernels at a few shapes.
+    pub const THOROUGH: Pace = Pace { rounds: 12, turn_ms: 4.0, launches: [3, 20] };
+    /// For a record of hundreds of shapes.
+    pub const QUICK: Pace = Pace { rounds: 6, turn_ms: 1.0, launches: [2, 10] };
+
+    /// Launches of a turn of which one takes so many milliseconds.
+    pub fn in_a_turn(&self, milliseconds: f64) -> usize {
+        let [least, most] = self.launches;
+        ((self.turn_ms / milliseconds.max(1e-3)) as usize).clamp(least, most)
+    }
+}
+
 impl<'a> Contender<'a> {
+    /// What is submitted by a call.
+    pub(super) fn new(submit: impl Fn() -> Result<(), Error> + 'a) -> Contender<'a> {
+        Contender(Box::new(submit))
+    }
+
+    /// Milliseconds of so many launches, one after the other.
+    ///
+    /// # Errors
+    /// The first that a launch gives.
+    pub fn timed(&self, gpu: &Gpu, launches: usize) -> Result<Vec<f64>, Error> {
+        gpu.timed(&self.0, launches)
+    }
+
     /// A kernel.
     ///
     /// # Errors
@@ -41,16 +78,31 @@ impl<'a> Contender<'a> {
 ///
 /// # Errors
 /// The first that a launch gives.
-pub fn in_turns(gpu: &Gpu, contenders: &[Contender], problem: &Problem) -> Result<Vec<Timing>, Error> {
+pub fn in_turns(
+    gpu: &Gpu,
+    contenders: &[&Contender],
+    (shape, dtype): (Shape, Dtype),
+    pace: Pace,
+) -> Result<Vec<Timing>, Error> {
     let mut times = vec![Vec::new(); contenders.len()];
-    for round in 0..timing::ROUNDS {
+    for round in 0..pace.rounds {
         let order: Vec<usize> = (0..contenders.len()).collect();
         let turns: Vec<usize> = if round % 2 == 0 { order } else { order.into_iter().rev().collect() };
         for turn in turns {
-            let Contender(run) = &contenders[turn];
-            let one = gpu.timed(run, 2)?[1];
-            times[turn].extend(gpu.timed(run, timing::in_a_turn(one))?);
+            let one = contenders[turn].timed(gpu, 2)?[1];
+            times[turn].extend(contenders[turn].timed(gpu, pace.in_a_turn(one))?);
         }
     }
-    Ok(times.into_iter().map(|times| Timing::of(times, &problem.shape, gpu.peak(problem.dtype))).collect())
+    Ok(times.into_iter().map(|times| Timing::of(times, &shape, gpu.peak(dtype))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_a_few_milliseconds() {
+        assert_eq!([0.0, 0.01, 0.5, 2.0, 100.0].map(|ms| Pace::THOROUGH.in_a_turn(ms)), [20, 20, 8, 3, 3]);
+        assert_eq!([0.0, 0.01, 0.5, 2.0, 100.0].map(|ms| Pace::QUICK.in_a_turn(ms)), [10, 10, 2, 2, 2]);
+    }
 }
