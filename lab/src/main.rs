@@ -5,7 +5,8 @@
 //! - [`plot`]: pictures of measurements, [`svg`]: how they are written; [`pictures`]: those of the book
 //! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it, [`lessons`]:
 //!   lesson by lesson, [`markdown`]: as tables
-//! - [`survey`]: all shipped configurations on shapes drawn from a seed, on a GPU
+//! - [`survey`]: all shipped configurations on shapes drawn from a seed, on a GPU;
+//!   [`calibrate`]: predicted times, fitted to that, and how far they are off
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks
@@ -21,6 +22,7 @@
 
 mod attempt;
 mod bench;
+mod calibrate;
 mod candidate;
 mod cards;
 mod check;
@@ -71,6 +73,7 @@ enum Command {
     Sweep(sweep::Sweep),
     Try(attempt::Try),
     Survey(survey::Command),
+    Calibrate(calibrate::Calibrate),
     Measure(measure::Measure),
     #[command(hide = true)]
     Figures(figures::Figures),
@@ -92,6 +95,7 @@ fn main() -> ExitCode {
         Err(error) => return common::cli::explain(&error),
     };
     let done = match &lab.command {
+        Command::Calibrate(calibrate) => calibrate::run(calibrate),
         Command::Cards(cards) => cards::run(cards),
         Command::Check(check) => check::run(check),
         Command::Start(start) => check::start::run(start),

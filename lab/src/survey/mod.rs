@@ -9,12 +9,13 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use common::choice::best;
+use common::choice::Chooser;
 use common::cli::Backend;
 use common::device::cuda::Gpu;
 use common::device::survey::Survey as Ground;
 use common::device::turns::{Contender, Pace, in_turns};
 use common::device::{Device, vendor};
+use common::form::Form;
 use common::timing::L2_POLICY;
 use common::{Build, Dtype, Error, Shape};
 use ladder::{LEVELS, builds};
@@ -82,16 +83,18 @@ pub fn run(command: &Command, words: &[String]) -> Result<ExitCode, Error> {
     let names = takers.iter().map(record::name).collect();
     let head = head(gpu, &ground, command, words);
     Survey { head, dtype: command.dtype, names, lines: Vec::new() }.begin(&file)?;
+    let chooser = Chooser::new(&LEVELS, gpu.architecture(), gpu.multiprocessors());
     warm_up(gpu, &ground, &takers)?;
     let (mut done, mut wrong) = (0, 0);
     for &shape in &drawn {
         if began.elapsed().as_secs() >= command.seconds {
             break;
         }
-        let chosen = best(&LEVELS, &device, &shape, command.dtype);
+        let chosen = chooser.best(&shape, command.dtype, &Form::PLAIN);
         let cells = measured(gpu, &ground, &takers, chosen.as_ref(), (shape, command.dtype))?;
-        for (name, cell) in [&"cuBLAS".to_string()].into_iter().chain(takers.iter().map(record::name).collect::<Vec<_>>().iter()).zip(&cells) {
+        for (place, cell) in cells.iter().enumerate() {
             if let Cell::Failed(why) = cell {
+                let name = if place == 0 { "cuBLAS".to_string() } else { takers[place - 1].to_string() };
                 note(&format!("{name} {shape}: {why}"));
                 wrong += 1;
             }
@@ -267,9 +270,10 @@ impl<'a> Judge<'a> {
         let rows = self.ground.rows(self.shape, &self.rows)?;
         let is_near = |a: f64, b: f64| (a - b).abs() <= self.tolerance[0] + self.tolerance[1] * a.abs().max(b.abs());
         let sampled = self.samples.iter().all(|&(place, column, exact)| is_near(rows[place][column as usize], exact));
-        let compared = self.right.as_ref().is_none_or(|right| {
-            right.iter().flatten().zip(rows.iter().flatten()).all(|(&a, &b)| is_near(a, b))
-        });
+        let compared = self
+            .right
+            .as_ref()
+            .is_none_or(|right| right.iter().flatten().zip(rows.iter().flatten()).all(|(&a, &b)| is_near(a, b)));
         if !sampled || !compared || rows.iter().flatten().any(|value| value.is_nan()) {
             return Ok(Err("wrong".to_string()));
         }

@@ -83,6 +83,16 @@ impl Cell {
 }
 
 impl Line {
+    /// cuBLAS's microseconds.
+    pub fn vendor(&self) -> Option<f64> {
+        self.cells.first().and_then(Cell::microseconds)
+    }
+
+    /// What the builds did.
+    pub fn builds(&self) -> &[Cell] {
+        self.cells.get(1..).unwrap_or_default()
+    }
+
     /// As it stands in the file.
     fn text(&self) -> String {
         let Shape { m, n, k } = self.shape;
