@@ -1,6 +1,6 @@
 //! The tests of a level, written once: each level's `tests` names itself, and no more.
 
-/// What every level must hold: `harness::level_tests!(level0_naive::LEVEL);` is a level's whole `tests/level.rs`.
+/// What every level must hold: `harness::level_tests!(level0_naive::LEVEL);` in a level's `tests/level.rs`.
 /// The crate that calls it needs `insta` and `proptest`.
 #[macro_export]
 macro_rules! level_tests {
@@ -93,18 +93,15 @@ macro_rules! level_tests {
 }
 
 /// Every wrong version of the kernel is caught, or explained: `harness::mutation_tests!(level0_naive::LEVEL, without: ["drop a
-/// barrier"]);` is a level's whole `tests/mutations.rs`, with the record `tests/mutations.json` beside it. It names the rules
-/// that find nothing in the kernel.
+/// barrier"]);` beside it in `tests/level.rs`, with the record `tests/mutations.json`. It names the rules that find nothing in the kernel.
 #[macro_export]
 macro_rules! mutation_tests {
     ($level:path, without: $without:expr) => {
-        use $level as LEVEL;
-
         #[test]
         fn every_mutant_is_caught_or_explained() {
             let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mutations.json");
             let record = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mutations.json"));
-            $crate::mutations::record_holds(&LEVEL, &$without, record, &file).unwrap();
+            $crate::mutations::record_holds(&$level, &$without, record, &file).unwrap();
         }
     };
 }

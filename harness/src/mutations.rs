@@ -298,7 +298,7 @@ fn run(level: &'static Level, compiler: &dyn Compiler) -> Result<Record, String>
     let outcomes: Vec<(Option<String>, &Build)> =
         runs.par_iter().map(|(mutant, right)| outcome(level, mutant, right, compiler)).collect::<Result<_, _>>()?;
     let mut record = Record {
-        made_by: format!("UPDATE_MUTATIONS=1 cargo test -p {} --test mutations", level.name),
+        made_by: format!("UPDATE_MUTATIONS=1 cargo test -p {} --test level every_mutant", level.name),
         compiler: version(&right, compiler)?,
         configurations: builds.iter().map(|build| build.configuration.to_string()).collect(),
         shapes: shapes(&builds[0]).iter().map(Shape::to_string).collect(),

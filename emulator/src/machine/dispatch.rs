@@ -11,7 +11,9 @@ use super::group_product::{self, Product};
 use super::lanes::{LANES, Lanes};
 use super::warp::Warp;
 use crate::Fault;
-use crate::program::{Extended, Instruction, Multiply, Op};
+#[cfg(target_arch = "x86_64")]
+use crate::program::Op;
+use crate::program::{Extended, Instruction, Multiply};
 use crate::tensor::Generation;
 
 /// Steps the worker's thread block until it ends or pauses.

@@ -1,3 +1,0 @@
-//! Every wrong version of the kernel is caught, or explained.
-
-harness::mutation_tests!(level2_register::LEVEL, without: ["drop or loosen a fence or a wait"]);
