@@ -109,7 +109,7 @@ impl Chooser {
         for (place, candidate) in self.candidates.iter().enumerate() {
             let Some(numbers) = &candidate.numbers else { continue };
             if of_type(place) && !ranked[..known].iter().any(|&(other, _)| level(other) == level(place)) {
-                ranked.push((place, numbers.microseconds(&candidate.build, self.sms, shape)));
+                ranked.push((place, numbers.cautious(&candidate.build, self.sms, shape)));
             }
         }
         ranked

@@ -11,24 +11,27 @@ use serde::{Deserialize, Serialize};
 /// The files that `lab calibrate` made, one for each GPU that was measured.
 const FILES: [&str; 1] = [include_str!("../tuned/nvidia-h200-times.json")];
 
-/// What a launch's time is made of, in the order of [`terms`].
-pub const TERMS: [&str; 12] = [
+/// What a launch's time is made of, in the order of [`terms`]. Ragged: rows are no whole vectors of 16 bytes.
+pub const TERMS: [&str; 15] = [
     "a launch",
     "a round of blocks",
-    "a step along K of a block, one SM's blocks one after the other",
-    "a step along K of a round of blocks",
-    "the third, where rows of B are not whole vectors of 16 bytes",
-    "the fourth, where rows of B are not whole vectors of 16 bytes",
+    "a step along K of the blocks of an SM, one after the other",
+    "the same, where B is ragged",
+    "the same, where A is ragged",
     "10^6 bytes of A and B",
     "10^6 bytes of C",
-    "10^6 bytes of A, B and C beyond what the L2 cache keeps",
-    "a block, one SM's blocks one after the other",
-    "10^6 bytes of tiles of A and B that blocks copy",
+    "the same, where C is ragged",
     "10^6 bytes of sums of parts of K",
+    "a launch that splits K",
+    "a block that adds a part of a tile to those of others, one after the other",
+    "10^6 bytes of A, B and C beyond what the L2 cache keeps",
+    "10^6 bytes of tiles of A and B that blocks copy",
+    "a round of blocks, where C is ragged",
+    "a step along K of a round of blocks",
 ];
 
-/// Bytes of A, B and C that stay in the L2 cache from one launch to the next, about: less than its size, as it keeps other things, too.
-const KEPT: f64 = 40e6;
+/// 10⁶ bytes of A, B and C that stay in the L2 cache from one launch to the next, about: less than its size, 50 · 10⁶ on an H200.
+const KEPT: f64 = 40.0;
 
 /// What one GPU's times are predicted from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,6 +82,11 @@ pub struct Numbers {
     pub tiles: String,
     /// Blocks that one SM of this GPU holds.
     pub blocks_per_sm: u32,
+    /// Fewer blocks than that on an SM take as long for a step as so many: they wait more, and hide less.
+    pub side_by_side: f64,
+    /// How far predictions at shapes that nothing was fitted to are off: the root of the mean square of relative errors, each
+    /// counted as 0.5 at most.
+    pub error: f64,
     /// Microseconds of each of [`TERMS`], none negative.
     pub microseconds: [f64; TERMS.len()],
 }
@@ -90,56 +98,70 @@ pub fn models() -> &'static [Model] {
     READ.get_or_init(|| FILES.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
 }
 
-/// How much of each of [`TERMS`] a launch has, on a GPU with so many SMs that hold so many of its blocks each.
-pub fn terms(build: &Build, blocks_per_sm: u32, sms: u32, shape: &Shape) -> [f64; TERMS.len()] {
+/// How much of each of [`TERMS`] a launch has, on a GPU with so many SMs that hold so many of its blocks each, of which `side_by_side`
+/// take as long for a step as fewer.
+pub fn terms(build: &Build, blocks_per_sm: u32, side_by_side: f64, sms: u32, shape: &Shape) -> [f64; TERMS.len()] {
     let Shape { m, n, k } = *shape;
     let (launch, dtype) = (build.launch(shape), build.configuration.dtype);
     let tile = launch.tile;
     let (tiles, parts) = (launch.tiles(shape), u64::from(build.parts(shape)));
-    let steps = u64::from(k.div_ceil(tile.k));
-    let (sms, room) = (u64::from(sms), u64::from(sms) * u64::from(blocks_per_sm.max(1)));
-    let blocks = tiles * parts;
-    // Full rounds, and the blocks of the last one spread evenly.
-    let in_turn = (blocks / room * u64::from(blocks_per_sm.max(1)) + (blocks % room).div_ceil(sms)) as f64;
-    let rounds = blocks.div_ceil(room) as f64;
-    let of_a_block = steps.div_ceil(parts) as f64;
-    let [work, serial, rounds, in_turn] = match build.level.needs.decomposition {
+    let all_steps = u64::from(k.div_ceil(tile.k));
+    let (sms, held) = (u64::from(sms.max(1)), u64::from(blocks_per_sm.max(1)));
+    let [rounds, work, sharers] = match build.level.needs.decomposition {
         Decomposition::StreamK(size) => {
-            let size = u64::from(build.configuration.tiles[size]) as f64;
-            let (tiles, steps) = (tiles as f64, steps as f64);
-            [tiles / sms as f64 * steps, tiles / size * steps, (tiles / size).ceil(), tiles / sms as f64]
+            // Whole rounds, then what is left of the tiles, shared out evenly.
+            let size = u64::from(build.configuration.tiles[size]);
+            let (whole, rest) = (tiles / size, tiles % size);
+            let each = (rest * all_steps).div_ceil(size);
+            let an_sm = (size as f64 / sms as f64).max(1.0);
+            let sharers = if rest > 0 { all_steps.div_ceil(each) } else { 0 };
+            [whole as f64 + f64::from(rest > 0), (whole * all_steps + each) as f64 * an_sm, sharers as f64]
         }
-        _ => [in_turn * of_a_block, rounds * of_a_block, rounds, in_turn],
+        _ => {
+            let blocks = tiles * parts;
+            let (full, rest) = (blocks / (sms * held), blocks % (sms * held));
+            let last = if rest > 0 { (rest.div_ceil(sms) as f64).max(side_by_side) } else { 0.0 };
+            let in_turn = full as f64 * (held as f64).max(side_by_side) + last;
+            [full as f64 + f64::from(rest > 0), all_steps.div_ceil(parts) as f64 * in_turn, 0.0]
+        }
     };
     let (input, output) = (dtype.input.bytes() as f64, dtype.output.bytes() as f64);
     let elements = |rows: u32, columns: u32| f64::from(rows) * f64::from(columns);
-    let (inputs, c) = ((elements(m, k) + elements(k, n)) * input, elements(m, n) * output);
-    let vector = 16 / dtype.input.bytes() as u32;
-    let ragged = if n.is_multiple_of(vector) { 0.0 } else { 1.0 };
-    let copied = (tiles * steps * u64::from(tile.m + tile.n) * u64::from(tile.k)) as f64 * input;
-    let sums = if parts > 1 { (tiles * parts * u64::from(tile.m) * u64::from(tile.n)) as f64 * input } else { 0.0 };
-    let beyond = (inputs + c - KEPT).max(0.0);
+    let (inputs, c) = ((elements(m, k) + elements(k, n)) * input / 1e6, elements(m, n) * output / 1e6);
+    let ragged = |columns: u32| f64::from(!columns.is_multiple_of(16 / dtype.input.bytes() as u32));
+    let split = f64::from(parts > 1);
+    let sums = split * (tiles * parts * u64::from(tile.m) * u64::from(tile.n)) as f64 * input / 1e6;
+    let copied = (tiles * all_steps * u64::from(tile.m + tile.n) * u64::from(tile.k)) as f64 * input / 1e6;
     [
         1.0,
         rounds,
         work,
-        serial,
-        work * ragged,
-        serial * ragged,
-        inputs / 1e6,
-        c / 1e6,
-        beyond / 1e6,
-        in_turn,
-        copied / 1e6,
-        sums / 1e6,
+        work * ragged(n),
+        work * ragged(k),
+        inputs,
+        c,
+        c * ragged(n),
+        sums,
+        split,
+        sharers,
+        (inputs + c - KEPT).max(0.0),
+        copied,
+        rounds * ragged(n),
+        rounds * all_steps as f64 / parts as f64,
     ]
 }
 
 impl Numbers {
     /// Microseconds that a launch is predicted to take, on a GPU with so many SMs.
     pub fn microseconds(&self, build: &Build, sms: u32, shape: &Shape) -> f64 {
-        let terms = terms(build, self.blocks_per_sm, sms, shape);
+        let terms = terms(build, self.blocks_per_sm, self.side_by_side, sms, shape);
         self.microseconds.iter().zip(terms).map(|(one, count)| one * count).sum()
+    }
+
+    /// The same with half the error of such predictions on top, by which configurations are ranked: of two that are predicted alike the
+    /// one is taken of which more is known.
+    pub fn cautious(&self, build: &Build, sms: u32, shape: &Shape) -> f64 {
+        self.microseconds(build, sms, shape) * (1.0 + self.error / 2.0)
     }
 
     /// What they are the numbers of: type, level, variant, tile sizes.

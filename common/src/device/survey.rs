@@ -11,10 +11,11 @@ use rung::problem::{Fill, Problem};
 use rung::{Build, Dtype, Error, Shape};
 
 use super::cuda::{Gpu, config, failed};
-use super::turns::Contender;
+use super::turns::{Contender, Pace, Pause, take_turns};
 use super::vendor::Vendor;
 use crate::ffi;
 use crate::kernel::nvrtc;
+use crate::timing::Timing;
 
 /// A problem of which A and B are the pattern that is repeated on the GPU: of prime sizes, so that no shape repeats it row by row.
 const PATTERN: Shape = Shape { m: 1009, n: 1013, k: 997 };
@@ -32,6 +33,7 @@ pub struct Survey<'a> {
     /// What C is filled with before a launch: NaN in every type.
     poison: CudaSlice<u8>,
     kernels: Vec<(Build, CudaFunction)>,
+    pause: Pause,
 }
 
 impl<'a> Survey<'a> {
@@ -78,6 +80,7 @@ impl<'a> Survey<'a> {
             c: RefCell::new(stream.clone_htod(&poison).map_err(copying)?),
             poison: stream.clone_htod(&poison).map_err(copying)?,
             kernels,
+            pause: Pause::new(gpu)?,
         };
         Ok((survey, refused))
     }
@@ -112,6 +115,14 @@ impl<'a> Survey<'a> {
         Ok(Some(Contender::new(move || {
             ffi::launch(stream, &function, config, &arguments).map_err(|e| failed("running the kernel", e))
         })))
+    }
+
+    /// Times of all in turns, short launches behind a pause: all of a turn are submitted before the first one starts.
+    ///
+    /// # Errors
+    /// The first that a launch gives.
+    pub fn in_turns(&self, contenders: &[&Contender], shape: Shape, pace: Pace) -> Result<Vec<Timing>, Error> {
+        take_turns(self.gpu, contenders, (shape, self.dtype), pace, Some(&self.pause))
     }
 
     /// Fills C of this shape with NaN.

@@ -18,6 +18,27 @@ pub struct Judged {
     choices: Vec<Choice>,
 }
 
+/// A column's predictions.
+pub struct Predicted {
+    /// Its place among the builds.
+    column: usize,
+    /// For each line.
+    times: Vec<Option<f64>>,
+    /// As [`common::predict::Numbers::error`] has it.
+    pub error: f64,
+}
+
+impl Predicted {
+    /// These, with their error by the survey.
+    pub fn new(survey: &Survey, column: usize, times: Vec<Option<f64>>) -> Predicted {
+        let both = survey.lines.iter().zip(&times);
+        let errors = both.filter_map(|(line, time)| Some((*time)? / line.builds()[column].microseconds()? - 1.0));
+        let squares: Vec<f64> = errors.map(|error| error.clamp(-0.5, 0.5).powi(2)).collect();
+        let error = (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt();
+        Predicted { column, times, error }
+    }
+}
+
 /// What is chosen at a shape. Times are in microseconds.
 struct Choice {
     shape: Shape,
@@ -42,9 +63,9 @@ pub fn shipped(survey: &Survey, model: &Model) -> Judged {
         let numbers = model.configurations.iter().find(|numbers| numbers.name() == name(build));
         let Some(numbers) = numbers else { continue };
         let predict = |shape: &Shape| Some(numbers.microseconds(build, model.sms, shape));
-        columns.push((column, survey.lines.iter().map(|line| predict(&line.shape)).collect()));
+        columns.push(Predicted::new(survey, column, survey.lines.iter().map(|line| predict(&line.shape)).collect()));
     }
-    let mut judged = Judged::new(survey, columns, "as this program predicts and chooses");
+    let mut judged = Judged::new(survey, &columns, "as this program predicts and chooses");
     // The choice is the library's own, by whatever it knows.
     let chooser = Chooser::new(&LEVELS, model.architecture, model.sms);
     judged.choices.clear();
@@ -88,19 +109,21 @@ impl Choice {
 }
 
 impl Judged {
-    /// From columns of predictions: each a column's place among the builds, and a prediction for each line.
-    pub fn new(survey: &Survey, columns: Vec<(usize, Vec<Option<f64>>)>, how: &str) -> Judged {
+    /// Of columns of predictions.
+    pub fn new(survey: &Survey, columns: &[Predicted], how: &str) -> Judged {
         let (mut errors, mut choices) = (Vec::new(), Vec::new());
         for (place, line) in survey.lines.iter().enumerate() {
             let least = line.builds().iter().filter_map(|cell| cell.microseconds()).fold(f64::INFINITY, f64::min);
             let mut fastest: Option<(usize, f64)> = None;
-            for (column, predictions) in &columns {
-                let (Some(time), Some(predicted)) = (line.builds()[*column].microseconds(), predictions[place]) else {
+            for Predicted { column, times, error } in columns {
+                let (Some(time), Some(predicted)) = (line.builds()[*column].microseconds(), times[place]) else {
                     continue;
                 };
                 errors.push(((predicted / time - 1.0).abs(), time <= 2.0 * least));
-                if fastest.is_none_or(|(_, least)| predicted < least) {
-                    fastest = Some((*column, predicted));
+                // As `Numbers::cautious` has it.
+                let cautious = predicted * (1.0 + error / 2.0);
+                if fastest.is_none_or(|(_, least)| cautious < least) {
+                    fastest = Some((*column, cautious));
                 }
             }
             choices.extend(fastest.and_then(|(column, _)| Choice::of(survey, line.shape, column)));

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use crate::output::{note, print};
 use crate::provenance::{file_name, save};
 use crate::survey::record::Survey;
-use judge::Judged;
+use judge::{Judged, Predicted};
 
 /// Fit predicted times to surveys, or judge the choice by them
 #[derive(Debug, Clone, Args)]
@@ -38,6 +38,8 @@ pub struct Calibrate {
 pub const KEPT: &str = "book/measurements";
 /// Parts of the shapes; each is predicted by what is fitted to the others.
 const FOLDS: usize = 5;
+/// What [`Numbers::side_by_side`] may be.
+const SIDE_BY_SIDE: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0];
 /// Shapes that a configuration must have been measured at.
 const LEAST: usize = 20;
 
@@ -108,9 +110,15 @@ pub fn model(surveys: &[Survey]) -> Result<(Model, Vec<Judged>), Error> {
     let mut all = Vec::new();
     for survey in surveys {
         let taken = taken(survey, architecture);
-        let judged = crossed(survey, &taken, sms);
-        let numbers = taken.par_iter().map(|taken| taken.numbers(sms, survey, |_| true)).collect::<Vec<_>>();
+        let predicted = crossed(survey, &taken, sms);
+        let whole = |(taken, predicted): (&Taken, &Predicted)| {
+            let numbers = taken.numbers(sms, survey, |_| true)?;
+            Some(Numbers { error: rounded(predicted.error), ..numbers })
+        };
+        let numbers: Vec<_> = taken.par_iter().zip(&predicted).map(whole).collect();
         model.configurations.extend(numbers.into_iter().flatten());
+        let how = "at shapes that nothing was fitted to: each fifth by what is fitted to the others";
+        let judged = Judged::new(survey, &predicted, how);
         model.errors.push(judged.off(survey));
         let words =
             ["type", "date", "commit", "driver", "command"].map(|name| format!("{name} {}", said(survey, name)));
@@ -150,8 +158,13 @@ impl Taken {
         if times.len() < LEAST {
             return None;
         }
-        let terms: Vec<[f64; TERMS.len()]> =
-            shapes.iter().map(|shape| terms(&self.build, self.blocks_per_sm, sms, shape)).collect();
+        let of = |side_by_side: f64| -> Vec<[f64; TERMS.len()]> {
+            let terms = |shape| terms(&self.build, self.blocks_per_sm, side_by_side, sms, shape);
+            shapes.iter().map(terms).collect()
+        };
+        let possible = SIDE_BY_SIDE.into_iter().filter(|&blocks| blocks <= f64::from(self.blocks_per_sm));
+        let fits = possible.map(|side_by_side| (side_by_side, fit::fit(&of(side_by_side), &times)));
+        let (side_by_side, (microseconds, _)) = fits.min_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b))?;
         let configuration = &self.build.configuration;
         Some(Numbers {
             dtype: configuration.dtype,
@@ -159,7 +172,9 @@ impl Taken {
             variant: configuration.variant.to_string(),
             tiles: configuration.tiles.to_string(),
             blocks_per_sm: self.blocks_per_sm,
-            microseconds: fit::fit(&terms, &times).map(rounded),
+            side_by_side,
+            error: 0.0,
+            microseconds: microseconds.map(rounded),
         })
     }
 }
@@ -170,20 +185,45 @@ fn rounded(value: f64) -> f64 {
 }
 
 /// Each fifth of the shapes as predicted by what is fitted to the others.
-fn crossed(survey: &Survey, taken: &[Taken], sms: u32) -> Judged {
-    let columns: Vec<Vec<Option<f64>>> = taken
-        .par_iter()
-        .map(|taken| {
-            let mut predicted = vec![None; survey.lines.len()];
-            for fold in 0..FOLDS {
-                let Some(numbers) = taken.numbers(sms, survey, |line| line % FOLDS != fold) else { continue };
-                for (line, predicted) in predicted.iter_mut().enumerate().skip(fold).step_by(FOLDS) {
-                    *predicted = Some(numbers.microseconds(&taken.build, sms, &survey.lines[line].shape));
-                }
+fn crossed(survey: &Survey, taken: &[Taken], sms: u32) -> Vec<Predicted> {
+    let predicted = |taken: &Taken| {
+        let mut times = vec![None; survey.lines.len()];
+        for fold in 0..FOLDS {
+            let Some(numbers) = taken.numbers(sms, survey, |line| line % FOLDS != fold) else { continue };
+            for (line, time) in times.iter_mut().enumerate().skip(fold).step_by(FOLDS) {
+                *time = Some(numbers.microseconds(&taken.build, sms, &survey.lines[line].shape));
             }
-            predicted
-        })
-        .collect();
-    let columns = taken.iter().map(|taken| taken.column).zip(columns).collect();
-    Judged::new(survey, columns, "at shapes that nothing was fitted to: fitted to the others, fifth by fifth")
+        }
+        Predicted::new(survey, taken.column, times)
+    };
+    taken.par_iter().map(predicted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::Dtype;
+
+    #[test]
+    fn what_is_shipped_is_what_the_surveys_give() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let files = kept(&root.join(KEPT)).unwrap();
+        let surveys: Vec<Survey> = files.iter().map(|file| Survey::read(file).unwrap()).collect();
+        let (fresh, _) = model(&surveys).unwrap();
+        let shipped = models().iter().find(|model| model.gpu == fresh.gpu).unwrap();
+        assert_eq!(shipped.records, fresh.records, "`lab calibrate` makes it anew");
+        assert_eq!(shipped.errors.len(), fresh.errors.len());
+        for (old, new) in shipped.configurations.iter().zip(&fresh.configurations) {
+            assert_eq!(old, new, "`lab calibrate` makes it anew");
+        }
+        assert_eq!(shipped.configurations.len(), fresh.configurations.len());
+    }
+
+    #[test]
+    fn choices_cost_little_where_nothing_was_fitted() {
+        let errors = models().iter().flat_map(|model| &model.errors);
+        for off in errors.filter(|off| [Dtype::F32, Dtype::F64].contains(&off.dtype)) {
+            assert!(off.chosen > 0.98 && off.median < 0.05, "{off:?}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use common::choice::Chooser;
 use common::cli::Backend;
 use common::device::cuda::Gpu;
 use common::device::survey::Survey as Ground;
-use common::device::turns::{Contender, Pace, in_turns};
+use common::device::turns::{Contender, Pace};
 use common::device::{Device, vendor};
 use common::form::Form;
 use common::timing::L2_POLICY;
@@ -127,7 +127,7 @@ fn head(gpu: &Gpu, ground: &Ground, command: &Command, words: &[String]) -> Vec<
     let [least, most] = ALONE.launches;
     let Pace { rounds, turn_ms, launches: [few, many] } = Pace::QUICK;
     let timing = format!(
-        "single launches between CUDA events after one that does not count; {least} to {most} launches, {} ms; one launch \
+        "single launches between CUDA events, all submitted before the first one starts, after two that do not count; {least} to {most} launches, {} ms; one launch \
          where it is {SLOW} times as slow as the fastest before and longer than {LONG_MS} ms; then cuBLAS, the \
          {RIVALS} fastest and the chosen one in turns, {rounds} rounds of {few} to {many} launches, {turn_ms} ms; medians",
         ALONE.turn_ms
@@ -206,7 +206,7 @@ fn measured(
             continue;
         }
         let long = first > SLOW * fastest && first > LONG_MS;
-        let time = if long { first } else { alone(gpu, contender)? };
+        let time = if long { first } else { alone(ground, contender, shape)? };
         fastest = fastest.min(time);
         cells.push(Cell::Time(1e3 * time));
     }
@@ -219,18 +219,15 @@ fn measured(
     order.extend(cells[0].microseconds().map(|_| 0));
     order.retain(|&i| cells[i].microseconds().is_some());
     let rivals: Vec<&Contender> = order.iter().filter_map(|&i| contenders[i].as_ref()).collect();
-    for (place, timing) in order.into_iter().zip(in_turns(gpu, &rivals, (shape, dtype), Pace::QUICK)?) {
+    for (place, timing) in order.into_iter().zip(ground.in_turns(&rivals, shape, Pace::QUICK)?) {
         cells[place] = Cell::Time(1e3 * timing.median_ms);
     }
     Ok(cells)
 }
 
 /// The median of launches one after the other, in milliseconds.
-fn alone(gpu: &Gpu, contender: &Contender) -> Result<f64, Error> {
-    let one = contender.timed(gpu, 1)?[0];
-    let mut times = contender.timed(gpu, ALONE.in_a_turn(one))?;
-    times.sort_by(f64::total_cmp);
-    Ok(times[times.len() / 2])
+fn alone(ground: &Ground, contender: &Contender, shape: Shape) -> Result<f64, Error> {
+    Ok(ground.in_turns(&[contender], shape, ALONE)?[0].median_ms)
 }
 
 /// What products of a shape must be, as far as a few rows say it.
