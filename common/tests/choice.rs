@@ -120,7 +120,8 @@ fn the_model_of_the_nearest_architecture_counts() {
 
 #[test]
 fn a_later_run_replaces_what_it_measured_again() {
-    let mut record = record(90, vec![entry(128, "level1-tiling", "TILE=16", 0.01), entry(256, "level1-tiling", "TILE=8", 9.0)]);
+    let mut record =
+        record(90, vec![entry(128, "level1-tiling", "TILE=16", 0.01), entry(256, "level1-tiling", "TILE=8", 9.0)]);
     record.add(run("tomorrow", vec![entry(128, "level1-tiling", "TILE=32", 0.03)]));
     assert_eq!(record.runs.iter().map(|run| run.best.len()).collect::<Vec<_>>(), [1, 1]);
     record.add(run("after that", vec![entry(256, "level1-tiling", "TILE=32", 0.03)]));
