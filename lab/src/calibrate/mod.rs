@@ -36,6 +36,8 @@ pub struct Calibrate {
 
 /// Where surveys are kept.
 pub const KEPT: &str = "book/measurements";
+/// How the names of those end that were made to judge a choice, after it was frozen: nothing is fitted to them.
+pub const JUDGING: &str = "-judge.csv";
 /// Parts of the shapes; each is predicted by what is fitted to the others.
 const FOLDS: usize = 5;
 /// What [`Numbers::side_by_side`] may be.
@@ -78,7 +80,7 @@ fn kept(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|file| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        name.contains("-shapes-") && name.ends_with(".csv")
+        name.contains("-shapes-") && name.ends_with(".csv") && !name.ends_with(JUDGING)
     });
     files.sort();
     Ok(files)
