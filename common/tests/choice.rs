@@ -86,7 +86,11 @@ fn the_least_predicted_time_decides_among_the_levels_asked_for() {
 fn what_was_measured_at_the_very_shape_counts_more_than_what_is_predicted_of_its_level() {
     let models = [model(90)];
     let slow = record(90, vec![entry(128, "level1-tiling", "TILE=16", 0.5)]);
-    assert_eq!(chosen(&models, std::slice::from_ref(&slow), &LADDER, SMALL), large(), "level 2 is predicted to be faster");
+    assert_eq!(
+        chosen(&models, std::slice::from_ref(&slow), &LADDER, SMALL),
+        large(),
+        "level 2 is predicted to be faster"
+    );
     assert_eq!(chosen(&models, &[slow], &LADDER, shape(127, 128, 128)), Some((1, vec![16])), "another shape");
     let elsewhere = record(80, vec![entry(128, "level1-tiling", "TILE=16", 0.5)]);
     assert_eq!(chosen(&models, &[elsewhere], &LADDER, SMALL), Some((1, vec![16])), "another architecture");
