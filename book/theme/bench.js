@@ -9,12 +9,13 @@
             open: "Run this level in the page",
             what: "The emulator runs in your browser, on the CPU. Nothing is sent anywhere.",
             loading: "Loading …",
-            missing: "The bench is not there: the book was built without the WebAssembly module, or was opened from a file, not from a server.",
+            missing: "The bench is not there: the book was built without the WebAssembly module.",
+            opened: "This page was opened from a file, and from there a browser runs nothing. Start a server in the book's folder, python3 -m http.server, and open the address that it prints.",
             level: "Level", configuration: "Configuration", kernel: "Kernel", shipped: "as shipped", own: "PTX of your own",
             dtype: "Element type",
             gpu: "Modelled GPU", checks: "Look for races and uninitialised memory", run: "Run", stop: "Stop",
             file: "PTX file with this level's parameters", running: "Running …", stopped: "Stopped.", done: "Done in {0} s.",
-            report: "Report", changed: "What changed since the last run", counter: "Counter", before: "before", now: "now",
+            report: "Report", changed: "What changed since the last run, {0}", counter: "Counter", before: "before", now: "now",
             same: "No counter has changed.", lines: "kernel.cu with its counters", line: "Line", instructions: "instr.",
             sectors: "sectors/req.", wavefronts: "wavefronts/req.", code: "Code",
             pick: "Choose a line with accesses to see what a warp's lanes touch there.",
@@ -22,7 +23,7 @@
             step: "Step through a warp", block: "Block", warp: "Warp", previous: "Previous", next: "Next", show: "Show",
             execution: "Execution {0} of {1}", none: "This warp accesses nothing on line {0}.",
             global: "{0} sectors of 32 bytes; {1} at least", shared: "{0} wavefronts; {1} at least", sector: "Sector", bank: "Bank",
-            lane: "Lane", address: "Address", place: "Place",
+            phase: "barriers before it: {0}", lane: "Lane", address: "Address", place: "Place",
             change: "What this kernel changes in kernel.cu",
             box: "A box of {0} rows by {1} bytes: {2} sectors of 32 bytes in global memory",
             operand: "What this warp reads of {0} for one product of its warpgroup: {1} rows of {2} chunks of 16 bytes",
@@ -36,12 +37,13 @@
             open: "在本页运行这一级",
             what: "模拟器在您的浏览器中用 CPU 运行，不会发送任何数据。",
             loading: "正在加载……",
-            missing: "运行台不可用：构建本书时没有 WebAssembly 模块，或者本页是从文件而不是从服务器打开的。",
+            missing: "运行台不可用：构建本书时没有 WebAssembly 模块。",
+            opened: "本页是从文件打开的，浏览器在这种情况下不运行任何程序。请在本书的文件夹中启动服务器 python3 -m http.server，然后打开它显示的地址。",
             level: "级", configuration: "配置", kernel: "内核", shipped: "随书版本", own: "自己的 PTX",
             dtype: "元素类型",
             gpu: "模拟的 GPU", checks: "检查数据竞争和未初始化的内存", run: "运行", stop: "停止",
             file: "与该级参数相同的 PTX 文件", running: "正在运行……", stopped: "已停止。", done: "用时 {0} 秒，已完成。",
-            report: "报告", changed: "与上一次运行相比的变化", counter: "计数器", before: "之前", now: "现在",
+            report: "报告", changed: "与上一次运行（{0}）相比的变化", counter: "计数器", before: "之前", now: "现在",
             same: "没有计数器发生变化。", lines: "kernel.cu 及其计数器", line: "行", instructions: "指令",
             sectors: "扇区/请求", wavefronts: "wavefront/请求", code: "代码",
             pick: "选择一个有内存访问的行，查看一个线程束 (warp) 的各个通道 (lane) 在那里访问什么。",
@@ -49,7 +51,7 @@
             step: "逐步查看一个线程束 (warp)", block: "线程块", warp: "线程束 (warp)", previous: "上一次", next: "下一次", show: "显示",
             execution: "第 {0} 次执行，共 {1} 次", none: "这个线程束 (warp) 在第 {0} 行没有访问内存。",
             global: "{0} 个 32 字节的扇区；至少需要 {1} 个", shared: "{0} 个 wavefront；至少需要 {1} 个", sector: "扇区", bank: "bank",
-            lane: "通道 (lane)", address: "地址", place: "位置",
+            phase: "在它之前的屏障：{0}", lane: "通道 (lane)", address: "地址", place: "位置",
             change: "这个内核对 kernel.cu 的改动",
             box: "{0} 行、每行 {1} 字节的方框 (box)：全局内存中的 {2} 个 32 字节扇区",
             operand: "这个线程束 (warp) 为其 warpgroup 的一次乘法从 {0} 中读取的内容：{1} 行，每行 {2} 个 16 字节的块",
@@ -120,9 +122,9 @@
     }
 
     opening.onclick = async () => {
+        if (location.protocol === "file:") { status.textContent = T.opened; return; }
         opening.disabled = true;
         status.textContent = T.loading;
-        if (location.protocol === "file:") { status.textContent = T.missing; return; }
         const { answer, failed } = await ask({});
         if (!answer) { status.textContent = `${T.missing} (${failed})`; opening.disabled = false; return; }
         const others = await variants();
@@ -131,7 +133,12 @@
     };
 
     function build(levels, variants) {
-        const level = select(levels.map((one) => [one.number, `${one.number}: ${one.title}`]));
+        // The lessons' titles in the page's language stand in the list of pages.
+        const title = ({ number, title }) => {
+            const listed = document.querySelector(`.sidebar a[href$="lesson${number}.html"]`)?.textContent ?? "";
+            return `${number}: ${/[:：] *(.+)/.exec(listed)?.[1] ?? title}`;
+        };
+        const level = select(levels.map((one) => [one.number, title(one)]));
         level.value = lesson[1];
         const [m, n, k] = [..."mnk"].map(() =>
             make("input", { type: "number", min: "1", max: "4096", value: "64", required: true }));
@@ -166,9 +173,9 @@
                 .map((other) => [other.id, other[document.documentElement.lang] ?? other.name]);
             fill(kernel, [["", T.shipped], ...others, ["own", T.own]]);
             fileLabel.hidden = true;
-            // The default size runs in a moment, and shows more than one block.
+            // The default size runs in a moment, and shows more than one block, and of wide tiles more than one step.
             const wide = one().number > 10;
-            [m.value, n.value, k.value] = wide ? [256, 256, 64] : [64, 64, 64];
+            [m.value, n.value, k.value] = wide ? [256, 256, 256] : [64, 64, 64];
         };
         for (const [name, control] of Object.entries({ level, dtype, configuration, m, n, k, gpu, kernel, file, checks })) control.name = name;
         choose();
@@ -211,6 +218,7 @@
             };
             if (shipped.variant) request.variant = shipped.variant;
             const message = { request };
+            const name = `${request.m} × ${request.n} × ${request.k}, ${kernel.selectedOptions[0].textContent}`;
             const other = variant();
             if (kernel.value === "own") {
                 if (!text) { status.textContent = T.noFile; return; }
@@ -232,30 +240,34 @@
             const source = answer.source ?? one().source;
             result.replaceChildren(...(change ? [changed(change)] : []),
                 ...(answer.error ? wrong(answer.error, source) : right(answer, previous, message, source)));
-            if (!answer.error) previous = answer;
+            if (!answer.error) previous = { ...answer, name };
         };
         form.requestSubmit();
     }
 
-    const pre = (text) => make("pre", { tabIndex: 0 }, text);
+    const pre = (text, kind = "report") => make("pre", { tabIndex: 0, className: `bench-${kind}` }, text);
 
     // Of a diff, what stands behind the names of the files.
     const changed = (change) => make("details", { className: "bench-diff" }, make("summary", {}, T.change),
         pre(change.slice(change.indexOf("@@"))));
 
+    // A source's lines with their numbers, without the marks of the parts that the book shows.
+    const numbered = (source) => source.trimEnd().split("\n").map((code, index) => [index + 1, code])
+        .filter(([, code]) => !/^\s*\/\/ ANCHOR/.test(code));
+
     // A fault names lines of the source, the first the place itself, another the other side.
     function wrong({ kind, message, hint }, source) {
-        const parts = [make("h3", {}, kind === "fault" ? T.fault : T.error), pre(message)];
+        const parts = [make("h3", {}, kind === "fault" ? T.fault : T.error), pre(message, kind)];
         if (hint) parts.push(make("p", {}, `${T.hint}: ${hint}`));
         const lines = new Set([...message.matchAll(/kernel\.cu:(\d+)/g)].map((found) => Number(found[1])));
         if (lines.size > 0) {
-            const rows = source.split("\n").map((code, index) => make("tr", { className: lines.has(index + 1) ? "bench-fault" : "" },
-                make("td", {}, String(index + 1)), make("td", {}, make("code", {}, code))));
-            const box = make("div", { className: "bench-lines", tabIndex: 0 }, make("table", {}, make("tbody", {}, ...rows)));
+            const rows = new Map(numbered(source).map(([line, code]) => [line, make("tr", { className: lines.has(line) ? "bench-fault" : "" },
+                make("td", {}, String(line)), make("td", {}, make("code", {}, code)))]));
+            const box = make("div", { className: "bench-lines", tabIndex: 0 }, make("table", {}, make("tbody", {}, ...rows.values())));
             parts.push(box);
             requestAnimationFrame(() => {
-                const marked = box.querySelector(".bench-fault");
-                box.scrollTop = marked.offsetTop - box.clientHeight / 2;
+                const marked = rows.get(lines.values().next().value);
+                if (marked) box.scrollTop = marked.offsetTop - box.clientHeight / 2;
             });
         }
         return parts;
@@ -263,7 +275,7 @@
 
     function right(answer, previous, message, source) {
         const parts = [make("h3", {}, T.report), pre((answer.note ? `${answer.note}\n` : "") + answer.text)];
-        if (previous) parts.push(make("h3", {}, T.changed), changes(previous, answer));
+        if (previous) parts.push(make("h3", {}, say(T.changed, previous.name)), changes(previous, answer));
         parts.push(make("h3", {}, T.lines), make("p", {}, T.pick), heat(answer, message, source));
         return parts;
     }
@@ -304,8 +316,8 @@
             const found = /^(.{6}) (.{14}) (.{15}) +(\d+) \|/.exec(text);
             if (found) counted.set(Number(found[4]), found.slice(1, 4).map((part) => part.trim()));
         }
-        const rows = source.split("\n").map((code, index) => {
-            const line = index + 1, [share, sectors, wavefronts] = counted.get(line) ?? ["", "", ""];
+        const rows = numbered(source).map(([line, code]) => {
+            const [share, sectors, wavefronts] = counted.get(line) ?? ["", "", ""];
             const isProduct = products.has(line), isCopy = copies.has(line);
             const isAccess = sectors || wavefronts || isProduct || isCopy;
             const nothing = say(isProduct ? T.registers : T.none, line);
@@ -320,8 +332,8 @@
         const head = [T.line, T.instructions, T.sectors, T.wavefronts, T.code].map((text) => make("th", {}, text));
         const lines = make("div", { className: "bench-lines", tabIndex: 0 },
             make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
-        // What is above the first line with counters is comment, mostly.
-        const first = rows[Math.min(...counted.keys()) - 1];
+        // The first line that can be chosen, or has counters: what is above is comment and helpers, mostly.
+        const first = rows.find((row) => row.querySelector("button")) ?? rows.find((row) => row.cells[1].textContent);
         requestAnimationFrame(() => { if (first) lines.scrollTop = first.offsetTop - 2 * first.offsetHeight; });
         return make("div", {}, lines, stepping);
     }
@@ -374,7 +386,7 @@
             back.disabled = at === 0;
             on.disabled = at + 1 === executions.length;
             title.textContent = say(T.execution, at + 1, found);
-            if (touched) { picture.replaceChildren(make("p", {}, make("code", {}, opcode), ` (${phase})`), ...rowsOf(touched)); return; }
+            if (touched) { picture.replaceChildren(make("p", {}, make("code", {}, opcode), ` (${say(T.phase, phase)})`), ...rowsOf(touched)); return; }
             const price = cost ? `: ${say(memory === "global" ? T.global : T.shared, ...cost)}` : "";
             // Each lane's bytes, by sector of 32 bytes, or by bank of 4.
             const isGlobal = memory === "global", groups = new Map();
@@ -395,7 +407,7 @@
                     make("b", {}, `${isGlobal ? T.sector : T.bank} ${isGlobal ? `+${group - first}` : group}`),
                     make("span", {}, members.map(([lane]) => lane).join(" ")));
             });
-            picture.replaceChildren(make("p", {}, make("code", {}, opcode), ` (${phase})${price}`),
+            picture.replaceChildren(make("p", {}, make("code", {}, opcode), ` (${say(T.phase, phase)})${price}`),
                 make("ol", { className: "bench-cells" }, ...cells),
                 table([T.lane, T.place, T.address], lanes.map(([lane, array, offset, address]) =>
                     [lane, `${array} + ${offset}`, `0x${address.toString(16)}`]), "bench-lanes"));

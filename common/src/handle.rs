@@ -9,7 +9,7 @@ use rung::kernel::Kernel;
 use rung::matrix::Scalar;
 use rung::{Build, Dtype, Error, Level, Shape};
 
-use crate::choice::best_in;
+use crate::choice::Chooser;
 use crate::device::cuda::{Gpu, config, failed};
 use crate::ffi;
 use crate::kernel::nvrtc;
@@ -46,7 +46,7 @@ const REMEMBERED: usize = 4096;
 #[derive(Debug)]
 pub struct Handle {
     gpu: Gpu,
-    levels: &'static [&'static Level],
+    chooser: Chooser,
     ready: RwLock<Ready>,
 }
 
@@ -99,7 +99,8 @@ impl Handle {
         let gpu = Gpu::find().map_err(|why| {
             Error::usage(format!("no CUDA device: {why}"), "`multiply` runs the same kernels on the emulator")
         })?;
-        Ok(Handle { gpu, levels, ready: RwLock::default() })
+        let chooser = Chooser::new(levels, gpu.architecture(), gpu.multiprocessors());
+        Ok(Handle { gpu, chooser, ready: RwLock::default() })
     }
 
     /// The GPU's context, of which the caller's streams and matrices are.
@@ -210,11 +211,10 @@ impl Handle {
     /// Chooses the build, and loads its kernel, unless this stream has it already.
     fn resolve(&self, ready: &mut Ready, stream: &Arc<CudaStream>, key: &Key, form: &Form) -> Result<Launch, Error> {
         let Key { dtype, shape, .. } = *key;
-        let build = best_in(self.levels, self.gpu.architecture(), self.gpu.multiprocessors(), &shape, dtype, form)
-            .ok_or_else(|| {
-                let message = format!("no level computes {form} in {dtype} on {}", self.gpu.name());
-                Error::usage(message, "levels that take any form need a GPU of sm_80, or NVRTC for what is not shipped")
-            })?;
+        let build = self.chooser.best(&shape, dtype, form).ok_or_else(|| {
+            let message = format!("no level computes {form} in {dtype} on {}", self.gpu.name());
+            Error::usage(message, "levels that take any form need a GPU of sm_80, or NVRTC for what is not shipped")
+        })?;
         let plan = build.plan_in(shape, *form)?;
         let known = ready.kernels.iter().find(|(other, on, _)| *other == build && on.cu_stream() == stream.cu_stream());
         let function = match known {

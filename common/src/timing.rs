@@ -13,17 +13,6 @@ const MOST_LAUNCHES: usize = 200;
 /// Milliseconds after which the least number of launches is enough.
 const ENOUGH_MS: f64 = 100.0;
 
-/// Rounds in which contenders are timed in turns.
-pub const ROUNDS: usize = 12;
-/// Milliseconds that a turn is to take, and launches that it has at least and at most.
-const TURN: (f64, usize, usize) = (4.0, 3, 20);
-
-/// Launches of a turn of which one takes so many milliseconds.
-pub fn in_a_turn(milliseconds: f64) -> usize {
-    let (turn, least, most) = TURN;
-    ((turn / milliseconds.max(1e-3)) as usize).clamp(least, most)
-}
-
 /// Whether to measure another batch of launches.
 pub fn wants_more(milliseconds: &[f64]) -> bool {
     let launches = milliseconds.len();
@@ -33,11 +22,6 @@ pub fn wants_more(milliseconds: &[f64]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_turn_is_a_few_milliseconds() {
-        assert_eq!([0.0, 0.01, 0.5, 2.0, 100.0].map(in_a_turn), [20, 20, 8, 3, 3]);
-    }
 
     #[test]
     fn short_launches_are_measured_more_often() {

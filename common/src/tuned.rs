@@ -67,21 +67,6 @@ pub struct Best {
     pub cublas_ms: Option<f64>,
 }
 
-/// How far apart two shapes are: the distance of their places in space, where a doubling of M, of N or of K is one step along
-/// its axis. So the shapes that were measured divide all others into classes, each those that are nearest to it:
-///
-/// ```
-/// use common::{Shape, tuned::distance};
-///
-/// let [asked, square, flat] = [(300, 4000, 64), (1024, 1024, 1024), (128, 8192, 128)].map(|(m, n, k)| Shape { m, n, k });
-/// assert!(distance(&asked, &flat) < distance(&asked, &square));
-/// ```
-pub fn distance(a: &Shape, b: &Shape) -> f64 {
-    let steps = |a: u32, b: u32| (f64::from(a) / f64::from(b)).log2();
-    let [m, n, k] = [steps(a.m, b.m), steps(a.n, b.n), steps(a.k, b.k)];
-    (m * m + n * n + k * k).sqrt()
-}
-
 /// The records that come with this crate.
 pub fn records() -> &'static [Record] {
     static READ: OnceLock<Vec<Record>> = OnceLock::new();
@@ -105,16 +90,6 @@ impl Record {
     /// Everything on record.
     pub fn best(&self) -> impl Iterator<Item = &Best> {
         self.runs.iter().flat_map(|run| &run.best)
-    }
-
-    /// What was the fastest with these levels, from the shape that is nearest to this one to the one that is farthest; at one
-    /// shape the fastest first.
-    pub fn nearest(&self, levels: &[&'static Level], dtype: Dtype, shape: &Shape) -> Vec<Build> {
-        let mut found: Vec<&Best> = self.best().filter(|best| best.dtype == dtype).collect();
-        let far = |best: &Best| distance(&best.shape(), shape);
-        found.sort_by(|a, b| far(a).total_cmp(&far(b)).then(a.ms.total_cmp(&b.ms)));
-        let of_a_level = |best: &Best| levels.iter().find_map(|level| best.build(level));
-        found.into_iter().filter_map(of_a_level).collect()
     }
 
     /// Adds a run. What it measured replaces what earlier runs say of the same shapes, element types and levels.

@@ -1,10 +1,11 @@
-//! What the record says is what runs: the nearest shape, among the levels asked for, if it can run.
+//! What is predicted to be the fastest is what runs, of the levels asked for, if it can run; where a shape was measured, what was.
 
-use common::choice::{best, by_record, by_tile};
+use common::choice::{Chooser, best, by_tile};
 use common::device::Device;
-use common::form::Form;
+use common::form::{Form, Layout};
 use common::kernel::nvrtc::nowhere;
-use common::tuned::{Best, Record, Run, distance, records};
+use common::predict::{Model, Numbers, TERMS, models};
+use common::tuned::{Best, Record, Run, records};
 use common::{Dtype, Level, Shape};
 
 const LADDER: [&Level; 2] = [&level1_tiling::LEVEL, &level2_register::LEVEL];
@@ -28,85 +29,107 @@ fn record(architecture: u32, best: Vec<Best>) -> Record {
     Record { gpu: "a GPU".into(), architecture, runs: vec![run("today", best)] }
 }
 
-/// The level's number and the tile sizes that these records choose, on a machine without a compiler.
-fn chosen(records: &[Record], levels: &[&'static Level], shape: Shape, architecture: u32) -> Option<(u32, Vec<u32>)> {
-    let build = by_record(records, levels, architecture, &shape, Dtype::F32, &Form::PLAIN, nowhere)?;
+/// A configuration that takes so many microseconds for a launch, and so many for a step of the blocks of an SM.
+fn numbers(level: &str, tiles: &str, [launch, step]: [f64; 2]) -> Numbers {
+    let mut microseconds = [0.0; TERMS.len()];
+    (microseconds[0], microseconds[2]) = (launch, step);
+    let (level, variant, tiles) = (level.to_string(), String::new(), tiles.to_string());
+    let (blocks_per_sm, side_by_side, error) = (1, 1.0, 0.0);
+    Numbers { dtype: Dtype::F32, level, variant, tiles, blocks_per_sm, side_by_side, error, microseconds }
+}
+
+/// A small tile that begins at once, and a large one that does more in a step.
+fn model(architecture: u32) -> Model {
+    Model {
+        gpu: "a GPU".into(),
+        architecture,
+        sms: 132,
+        command: String::new(),
+        records: Vec::new(),
+        errors: Vec::new(),
+        configurations: vec![
+            numbers("level1-tiling", "TILE=16", [2.0, 1.0]),
+            numbers("level2-register", "BM=128 BN=128 BK=8 TM=8 TN=8", [10.0, 4.0]),
+        ],
+    }
+}
+
+/// The level's number and the tile sizes that these choose, on a machine without a compiler.
+fn chosen(models: &[Model], records: &[Record], levels: &[&'static Level], shape: Shape) -> Option<(u32, Vec<u32>)> {
+    let chooser = Chooser::of(models, records, levels, (90, 132), nowhere);
+    let build = chooser.best(&shape, Dtype::F32, &Form::PLAIN)?;
     Some((build.level.number, build.configuration.tiles.sizes()))
 }
 
-fn two_sizes() -> Vec<Best> {
-    vec![
-        entry(128, "level1-tiling", "TILE=16", 0.01),
-        entry(128, "level2-register", "BM=32 BN=32 BK=32 TM=8 TN=4", 0.02),
-        entry(4096, "level1-tiling", "TILE=32", 9.0),
-        entry(4096, "level2-register", "BM=128 BN=128 BK=8 TM=8 TN=8", 4.0),
-    ]
+const LARGE: (u32, [u32; 5]) = (2, [128, 128, 8, 8, 8]);
+
+fn large() -> Option<(u32, Vec<u32>)> {
+    Some((LARGE.0, LARGE.1.to_vec()))
 }
 
 #[test]
-fn the_nearest_shape_decides_and_then_the_time() {
-    let records = [record(90, two_sizes())];
-    assert_eq!(chosen(&records, &LADDER, SMALL, 90), Some((1, vec![16])));
-    assert_eq!(
-        chosen(&records, &LADDER, shape(700, 700, 700), 90),
-        Some((1, vec![16])),
-        "less than half way to 4096, in doublings"
-    );
-    assert_eq!(chosen(&records, &LADDER, shape(750, 750, 750), 90), Some((2, vec![128, 128, 8, 8, 8])));
-    assert_eq!(chosen(&records, &LADDER, shape(1, 1, 1), 90), Some((1, vec![16])));
-    assert_eq!(
-        chosen(&records, &LADDER[1..], SMALL, 90),
-        Some((2, vec![32, 32, 32, 8, 4])),
-        "only level 2 is asked for"
-    );
-    assert_eq!(chosen(&records, &[], SMALL, 90), None);
-    assert_eq!(chosen(&[], &LADDER, SMALL, 90), None);
+fn the_least_predicted_time_decides_among_the_levels_asked_for() {
+    let models = [model(90)];
+    assert_eq!(chosen(&models, &[], &LADDER, SMALL), Some((1, vec![16])));
+    assert_eq!(chosen(&models, &[], &LADDER, shape(4096, 4096, 4096)), large());
+    assert_eq!(chosen(&models, &[], &LADDER, shape(1, 1, 1)), Some((1, vec![16])));
+    assert_eq!(chosen(&models, &[], &LADDER[1..], SMALL), large(), "only level 2 is asked for");
+    assert_eq!(chosen(&models, &[], &[], SMALL), None);
+    // Of two that are predicted alike, the one of which more is known.
+    let mut unsure = model(90);
+    unsure.configurations[1].microseconds = unsure.configurations[0].microseconds;
+    unsure.configurations[0].error = 0.2;
+    assert_eq!(chosen(&[unsure], &[], &LADDER, shape(1, 1, 1)), large());
 }
 
 #[test]
-fn distances_are_in_doublings() {
-    assert_eq!(distance(&SMALL, &SMALL), 0.0);
-    assert_eq!(distance(&SMALL, &shape(128, 128, 1024)), 3.0);
-    assert_eq!(distance(&SMALL, &shape(64, 128, 128)), 1.0);
-    assert_eq!(distance(&shape(1, 8, 16), &shape(8, 128, 16)), 5.0);
+fn what_was_measured_at_the_very_shape_counts_more_than_what_is_predicted_of_its_level() {
+    let models = [model(90)];
+    let slow = record(90, vec![entry(128, "level1-tiling", "TILE=16", 0.5)]);
+    assert_eq!(
+        chosen(&models, std::slice::from_ref(&slow), &LADDER, SMALL),
+        large(),
+        "level 2 is predicted to be faster"
+    );
+    assert_eq!(chosen(&models, &[slow], &LADDER, shape(127, 128, 128)), Some((1, vec![16])), "another shape");
+    let elsewhere = record(80, vec![entry(128, "level1-tiling", "TILE=16", 0.5)]);
+    assert_eq!(chosen(&models, &[elsewhere], &LADDER, SMALL), Some((1, vec![16])), "another architecture");
+    let other = record(90, vec![entry(128, "level1-tiling", "TILE=8", 0.0001)]);
+    assert_eq!(chosen(&models, &[other], &LADDER, SMALL), Some((1, vec![8])), "tile sizes that nothing predicts");
 }
 
 #[test]
 fn what_cannot_run_is_passed_over() {
-    for (level, tiles) in [
-        ("level9-magic", "TILE=8"),
-        ("level1-tiling", "TILE=24"),
-        ("level1-tiling", "BLOCK=16"),
-        ("level1-tiling", "TILE=16 MORE=1"),
-        ("level1-tiling", "TILE=many"),
-        ("level1-tiling", ""),
-    ] {
-        let mut entries = two_sizes();
-        entries.insert(0, entry(128, level, tiles, 0.001));
-        assert_eq!(chosen(&[record(90, entries)], &LADDER, SMALL, 90), Some((1, vec![16])), "{level} {tiles}");
+    for (level, tiles) in [("level9-magic", "TILE=8"), ("level1-tiling", "TILE=24"), ("level1-tiling", "TILE=many")] {
+        let mut model = model(90);
+        model.configurations.insert(0, numbers(level, tiles, [0.0, 0.0]));
+        let records = [record(90, vec![entry(128, level, tiles, 1e-6)])];
+        assert_ne!(chosen(&[model], &records, &LADDER, SMALL).unwrap().1, [24], "{level} {tiles}");
     }
     // 16 rows a block would be more than 65535 blocks along y.
-    let tall = shape(2_000_000, 8, 8);
-    assert_eq!(chosen(&[record(90, two_sizes())], &LADDER, tall, 90), Some((2, vec![32, 32, 32, 8, 4])));
+    assert_eq!(chosen(&[model(90)], &[], &LADDER, shape(2_000_000, 8, 8)), large());
+    // Levels 1 and 2 take the plain product alone.
+    let chooser = Chooser::of(&[model(90)], &[], &LADDER, (90, 132), nowhere);
+    let turned = Form { layout: Layout::Columns, ..Form::PLAIN };
+    assert_eq!(chooser.best(&SMALL, Dtype::F32, &turned), None);
 }
 
 #[test]
-fn the_record_of_the_nearest_architecture_counts() {
-    let records = [record(75, vec![entry(128, "level1-tiling", "TILE=8", 1.0)]), record(90, two_sizes())];
-    assert_eq!(chosen(&records, &LADDER, SMALL, 75), Some((1, vec![8])));
-    assert_eq!(chosen(&records, &LADDER, SMALL, 80), Some((1, vec![8])));
-    assert_eq!(chosen(&records, &LADDER, SMALL, 120), Some((1, vec![16])));
-    assert_eq!(chosen(&records, &LADDER[1..], SMALL, 75), Some((2, vec![32, 32, 32, 8, 4])), "75 has no level 2");
+fn the_model_of_the_nearest_architecture_counts() {
+    let mut other = model(75);
+    other.configurations.truncate(1);
+    assert_eq!(chosen(&[other.clone(), model(90)], &[], &LADDER, shape(4096, 4096, 4096)), large());
+    assert_eq!(chosen(&[other], &[], &LADDER, shape(4096, 4096, 4096)), Some((1, vec![16])), "75 has no level 2");
 }
 
 #[test]
 fn a_later_run_replaces_what_it_measured_again() {
-    let mut record = record(90, two_sizes());
+    let mut record =
+        record(90, vec![entry(128, "level1-tiling", "TILE=16", 0.01), entry(256, "level1-tiling", "TILE=8", 9.0)]);
     record.add(run("tomorrow", vec![entry(128, "level1-tiling", "TILE=32", 0.03)]));
-    assert_eq!(record.runs.iter().map(|run| run.best.len()).collect::<Vec<_>>(), [3, 1]);
-    assert_eq!(chosen(&[record.clone()], &LADDER, SMALL, 90), Some((2, vec![32, 32, 32, 8, 4])));
-    record.add(run("after that", two_sizes()));
-    assert_eq!(record.runs.iter().map(|run| run.date.as_str()).collect::<Vec<_>>(), ["after that"]);
+    assert_eq!(record.runs.iter().map(|run| run.best.len()).collect::<Vec<_>>(), [1, 1]);
+    record.add(run("after that", vec![entry(256, "level1-tiling", "TILE=32", 0.03)]));
+    assert_eq!(record.runs.iter().map(|run| run.date.as_str()).collect::<Vec<_>>(), ["tomorrow", "after that"]);
 }
 
 #[test]
@@ -114,7 +137,14 @@ fn every_record_is_read() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tuned");
     let mut gpus = Vec::new();
     for file in std::fs::read_dir(folder).unwrap() {
-        let record: Record = serde_json::from_str(&std::fs::read_to_string(file.unwrap().path()).unwrap()).unwrap();
+        let path = file.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        if path.file_name().unwrap().to_string_lossy().ends_with("-times.json") {
+            let model: Model = serde_json::from_str(&text).unwrap();
+            assert!(models().contains(&model) && !model.configurations.is_empty(), "{path:?}");
+            continue;
+        }
+        let record: Record = serde_json::from_str(&text).unwrap();
         assert!(record.best().count() > 0, "{} says nothing", record.gpu);
         gpus.push(record.gpu);
     }
@@ -136,6 +166,6 @@ fn without_a_record_a_large_problem_gets_a_large_tile_and_a_small_one_many_block
 
 #[test]
 fn the_emulator_is_the_gpu_that_it_models() {
-    let of_the_record = by_record(records(), &LADDER, 90, &SMALL, Dtype::F64, &Form::PLAIN, nowhere).unwrap();
-    assert_eq!(best(&LADDER, &Device::Emulator, &SMALL, Dtype::F64).unwrap(), of_the_record);
+    let of_an_h200 = Chooser::new(&LADDER, 90, 132).best(&SMALL, Dtype::F64, &Form::PLAIN).unwrap();
+    assert_eq!(best(&LADDER, &Device::Emulator, &SMALL, Dtype::F64).unwrap(), of_an_h200);
 }

@@ -9,7 +9,7 @@ use crate::ptx::{self, Source};
 
 /// PTX that cannot be run: what is wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("PTX line {line}: {message}")]
+#[error("PTX{}: {message}", if *line > 0 { format!(" line {line}") } else { String::new() })]
 #[non_exhaustive]
 pub struct PtxError {
     /// Line in the PTX text, from 1; 0 when the text as a whole is meant.

@@ -208,7 +208,7 @@ pub fn the_grid_is_what_the_level_declares(level: &'static Level) -> Result<(), 
             let tiles = launch.tiles(&shape);
             let blocks = match level.needs.decomposition {
                 Decomposition::DataParallel => tiles,
-                Decomposition::SplitK(parts) => tiles * u64::from(build.configuration.tiles[parts]),
+                Decomposition::SplitK { parts, .. } => tiles * u64::from(build.configuration.tiles[parts]),
                 Decomposition::StreamK(round) => tiles.next_multiple_of(u64::from(build.configuration.tiles[round])),
                 Decomposition::Persistent(most, neighbours) => {
                     let of = build.cluster().count();

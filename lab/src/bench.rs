@@ -3,7 +3,7 @@
 
 use common::check::{Check, Method, Reference};
 use common::device::Device;
-use common::device::turns::{Contender, in_turns};
+use common::device::turns::{Contender, Pace, in_turns};
 use common::device::vendor::Vendor;
 use common::dtype::Sum;
 use common::kernel::{Kernel, nvrtc};
@@ -204,7 +204,9 @@ impl<'a> Bench<'a> {
             contenders.push(Contender::kernel(gpu, &plan.task(&kernel), &self.problem)?);
             places.push(place);
         }
-        for (place, timing) in places.into_iter().zip(in_turns(gpu, &contenders, &self.problem)?) {
+        let of = (self.problem.shape, self.problem.dtype);
+        let times = in_turns(gpu, &contenders.iter().collect::<Vec<_>>(), of, Pace::THOROUGH)?;
+        for (place, timing) in places.into_iter().zip(times) {
             rows[place].timing(&timing);
         }
         let vendors = rows[first].ms;

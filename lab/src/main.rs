@@ -5,6 +5,8 @@
 //! - [`plot`]: pictures of measurements, [`svg`]: how they are written; [`pictures`]: those of the book
 //! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it, [`lessons`]:
 //!   lesson by lesson, [`markdown`]: as tables
+//! - [`survey`]: all shipped configurations on shapes drawn from a seed, on a GPU;
+//!   [`calibrate`]: predicted times, fitted to that, and how far they are off
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks
@@ -20,6 +22,7 @@
 
 mod attempt;
 mod bench;
+mod calibrate;
 mod candidate;
 mod cards;
 mod check;
@@ -40,6 +43,7 @@ mod plot;
 mod provenance;
 mod row;
 mod sanitize;
+mod survey;
 mod svg;
 mod sweep;
 mod table;
@@ -68,6 +72,8 @@ enum Command {
     Sanitize(sanitize::Sanitize),
     Sweep(sweep::Sweep),
     Try(attempt::Try),
+    Survey(survey::Command),
+    Calibrate(calibrate::Calibrate),
     Measure(measure::Measure),
     #[command(hide = true)]
     Figures(figures::Figures),
@@ -89,6 +95,7 @@ fn main() -> ExitCode {
         Err(error) => return common::cli::explain(&error),
     };
     let done = match &lab.command {
+        Command::Calibrate(calibrate) => calibrate::run(calibrate),
         Command::Cards(cards) => cards::run(cards),
         Command::Check(check) => check::run(check),
         Command::Start(start) => check::start::run(start),
@@ -98,6 +105,7 @@ fn main() -> ExitCode {
         Command::Occupancy(fit) => gpus::fit(fit),
         Command::Measure(measure) => measure::run(measure),
         Command::Sanitize(sanitize) => sanitize::run(sanitize, &words[1..]),
+        Command::Survey(survey) => survey::run(survey, &words),
         Command::Sweep(sweep) => sweep::run(sweep),
         Command::Tune(tune) => tune::run(tune, &words),
         Command::Variants(variants) => variants::run(variants),

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
+use common::device::turns::Pace;
 use common::{Error, timing};
 use serde::Serialize;
 
@@ -57,7 +58,7 @@ pub fn timing() -> String {
         timing::WARM_UP.as_millis(),
         timing::BATCH,
         RIVALS,
-        timing::ROUNDS
+        Pace::THOROUGH.rounds
     )
 }
 

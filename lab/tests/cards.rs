@@ -2,12 +2,13 @@
 
 mod lab;
 
-use common::choice::by_record;
+use common::choice::Chooser;
 use common::cli::Arguments;
 use common::device::Device;
 use common::fit::{Card, fitting, misfit};
 use common::form::Form;
 use common::kernel::nvrtc::nowhere;
+use common::predict::models;
 use common::tuned::records;
 use common::{Dtype, Error, Level, Shape, Types, execute};
 use emulator::gpu::GPUS;
@@ -74,7 +75,8 @@ fn what_the_library_chooses_fits_every_gpu() {
     let shapes = shapes.map(|[m, n, k]| Shape { m, n, k });
     for (gpu, shape) in GPUS.iter().flat_map(|gpu| shapes.map(|shape| (gpu, shape))) {
         for dtype in [Dtype::F32, Dtype::F64] {
-            let build = by_record(records(), &LEVELS, gpu.sm(), &shape, dtype, &Form::PLAIN, nowhere).unwrap();
+            let chooser = Chooser::of(models(), records(), &LEVELS, (gpu.sm(), gpu.sms), nowhere);
+            let build = chooser.best(&shape, dtype, &Form::PLAIN).unwrap();
             let why = misfit(&build, &Card::of_architecture(gpu.sm()));
             assert_eq!(why, None, "{} at {shape}: {build}", gpu.name);
             assert!(build.level.number <= 5 || gpu.sm() >= 80, "{} at {shape}: {build}", gpu.name);

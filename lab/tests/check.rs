@@ -167,7 +167,7 @@ fn the_language_is_the_environments_or_the_one_that_is_named() {
     let of_environment = command(&words).env("LC_ALL", "zh_CN.UTF-8").output().unwrap();
     assert!(String::from_utf8_lossy(&of_environment.stdout).starts_with(chinese), "{of_environment:?}");
     let refused = lab("start 99 --language zh-CN");
-    assert_eq!(refused.stderr, "错误：第 99 课没有骨架\n提示：`lab check` 列出现有的内容\n");
+    assert_eq!(refused.stderr, "错误：第 99 课没有骨架\n提示：`cargo run -p lab -- check` 列出现有的内容\n");
     let english = command(&format!("{words} --language en")).env("LC_ALL", "zh_CN.UTF-8").output().unwrap();
     assert!(String::from_utf8_lossy(&english.stdout).starts_with("exercise 1.2: "), "{english:?}");
 }

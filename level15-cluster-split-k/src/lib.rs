@@ -53,7 +53,7 @@ pub static LEVEL: Level = Level {
         architecture: Target::only(90),
         parameters: Parameter::MAPPED,
         cluster: |tiles| Dim3::xy(tiles["PARTS"], 1),
-        decomposition: Decomposition::SplitK("PARTS"),
+        decomposition: Decomposition::SplitK { parts: "PARTS", room: None },
         // ANCHOR: boxes
         boxes: |c| {
             let of = |rows| TensorBox { rows, columns: 64, swizzle: TensorSwizzle::B128 };

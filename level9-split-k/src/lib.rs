@@ -95,7 +95,7 @@ pub static LEVEL: Level = Level {
             (stages * bk * ((bm + bn) * bytes + pad)).max(bk / wk * bm * (bn * bytes + 16))
         },
         parameters: Parameter::ANY_FORM,
-        decomposition: Decomposition::SplitK("SPLIT"),
+        decomposition: Decomposition::SplitK { parts: "SPLIT", room: Some(1 << 22) },
         awkward: |tiles, tile| {
             let shape = |m, n, k| Shape { m, n, k };
             match tiles["SPLIT"] {

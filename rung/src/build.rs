@@ -175,8 +175,20 @@ impl Build {
     /// Thread blocks that share a tile of C, along K; 1 where each has its own, or where some share them as the work falls.
     pub fn split(&self) -> u32 {
         match self.level.needs.decomposition {
-            Decomposition::SplitK(parts) => self.configuration.tiles[parts],
+            Decomposition::SplitK { parts, .. } => self.configuration.tiles[parts],
             _ => 1,
+        }
+    }
+
+    /// The same at a shape: 1, too, where the sums of all parts have no room.
+    pub fn parts(&self, shape: &Shape) -> u32 {
+        let split = self.split();
+        let launch = self.launch(shape);
+        let tile = launch.tile;
+        let sums = launch.tiles(shape) * u64::from(split) * u64::from(tile.m) * u64::from(tile.n);
+        match self.level.needs.decomposition {
+            Decomposition::SplitK { room: Some(room), .. } if sums > room => 1,
+            _ => split,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The product on the emulator: counts, faults, and no time.
 
+use emulator::stream::Stream;
 use emulator::{
     Argument, Buffer, DeviceError, Dim3, Launch, LaunchError, Module, PtxError, TensorMapError, TracedAccess,
 };
@@ -57,6 +58,20 @@ pub fn traced(
     let Ready { program, mut device, how, arguments, .. } = ready(task, problem, extras)?;
     let trace = device.trace(&program, how, &arguments, wanted);
     trace.map(|trace| trace.accesses).map_err(|error| explain(&task.source, error))
+}
+
+/// Runs the thread blocks that are wanted, and notes each instruction that their warps execute.
+///
+/// # Errors
+/// As [`launch`].
+pub fn recorded(
+    task: &Task,
+    problem: &Problem,
+    extras: Extras,
+    wanted: impl Fn(Dim3) -> bool,
+) -> Result<Stream, Error> {
+    let Ready { program, mut device, how, arguments, .. } = ready(task, problem, extras)?;
+    device.record(&program, how, &arguments, wanted).map_err(|error| explain(&task.source, error))
 }
 
 fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error> {
@@ -125,7 +140,8 @@ fn no_map(map: &Mapped, error: &TensorMapError) -> Error {
 }
 
 fn unknown_ptx(error: PtxError) -> Error {
-    Error::usage(format!("the emulator cannot run this kernel: {error}"), "a CUDA GPU can: `--backend cuda`")
+    let hint = "is the PTX whole? what the emulator does not know, a CUDA GPU may: `--backend cuda`";
+    Error::usage(format!("the emulator cannot run this kernel: {error}"), hint)
 }
 
 fn refused(error: DeviceError) -> Error {

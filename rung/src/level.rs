@@ -124,7 +124,13 @@ pub enum Decomposition {
     /// Each block has a tile of its own: data-parallel.
     DataParallel,
     /// Some blocks share a tile, each with a part of K: as many as the tile size of this name says. Split-K.
-    SplitK(&'static str),
+    SplitK {
+        /// The tile size's name.
+        parts: &'static str,
+        /// Elements that the sums of all parts may have in memory, all tiles of C together; where they are more, one block does a
+        /// whole tile, and the others leave at once. Nothing, where there is room for any.
+        room: Option<u64>,
+    },
     /// The grid is whole rounds of blocks, as many as the tile size of this name says; those of the last round share its tiles, so
     /// that each has as many steps along K. Stream-K.
     StreamK(&'static str),

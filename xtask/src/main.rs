@@ -84,6 +84,9 @@ enum Command {
         /// Only these levels, and the rows of the others as they are
         #[arg(long, value_delimiter = ',', value_name = "LIST")]
         levels: Vec<String>,
+        /// Only the default tiles, at these sizes: what a model was not fitted to
+        #[arg(long, value_delimiter = ',', value_name = "LIST")]
+        sizes: Vec<u32>,
     },
     /// Run the commands whose output the book shows, and write what they show
     Outputs {
@@ -130,7 +133,7 @@ fn main() -> ExitCode {
         Command::Bundle => bundle::run(),
         Command::Wasm => wasm::run(),
         Command::Ncu { binaries, out, levels } => ncu::counters(&binaries, &out, &levels),
-        Command::NcuWaits { binaries, out, levels } => ncu::where_time_goes(&binaries, &out, &levels),
+        Command::NcuWaits { binaries, out, levels, sizes } => ncu::where_time_goes(&binaries, &out, &levels, &sizes),
         Command::Outputs { check, pattern } => outputs::run(check, &pattern),
         Command::Diffs { check } => diffs::run(check),
         Command::Mutants { words } => mutants::run(&words),

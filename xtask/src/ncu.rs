@@ -66,14 +66,15 @@ type Case = (String, String);
 /// In each level's folder, what is read beside its defaults.
 const OWN: &str = "ncu.txt";
 
-/// The levels' default tiles at sizes that leave most of the GPU empty, fill it once, and fill it many times over; and what each
-/// level asks for beside that.
+/// The levels' default tiles at sizes.
+fn at(levels: &[String], sizes: &[u32]) -> Vec<Case> {
+    let of = |size: &u32| levels.iter().map(|level| (level.clone(), format!("--size {size}"))).collect::<Vec<_>>();
+    sizes.iter().flat_map(of).collect()
+}
+
+/// Sizes that leave most of the GPU empty, fill it once, and fill it many times over; and what each level asks for beside that.
 fn waits(levels: &[String]) -> Result<Vec<Case>> {
-    let sizes = [128, 1024, 4096];
-    let mut cases: Vec<Case> = sizes
-        .iter()
-        .flat_map(|size| levels.iter().map(move |level| (level.clone(), format!("--size {size}"))))
-        .collect();
+    let mut cases = at(levels, &[128, 1024, 4096]);
     for level in levels {
         cases.extend(own(level, "waits")?.into_iter().map(|arguments| (level.clone(), arguments)));
     }
@@ -114,9 +115,14 @@ pub fn counters(binaries: &Path, out: &Path, levels: &[String]) -> Result<ExitCo
     record(binaries, out, "cargo x ncu", &only(levels, cases)?, &METRICS)
 }
 
-/// Records what the book says about time: where it goes.
-pub fn where_time_goes(binaries: &Path, out: &Path, levels: &[String]) -> Result<ExitCode> {
-    record(binaries, out, "cargo x ncu-waits", &only(levels, waits)?, &WAITS)
+/// Records what the book says about time: where it goes; or, at sizes that are given, what its model is judged by.
+pub fn where_time_goes(binaries: &Path, out: &Path, levels: &[String], sizes: &[u32]) -> Result<ExitCode> {
+    if sizes.is_empty() {
+        return record(binaries, out, "cargo x ncu-waits", &only(levels, waits)?, &WAITS);
+    }
+    let list: Vec<String> = sizes.iter().map(u32::to_string).collect();
+    let command = format!("cargo x ncu-waits --sizes {}", list.join(","));
+    record(binaries, out, &command, &only(levels, |levels| Ok(at(levels, sizes)))?, &WAITS)
 }
 
 /// The cases of some levels; of all, if none is named.

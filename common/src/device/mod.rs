@@ -1,6 +1,7 @@
 //! Where a kernel runs: a CUDA GPU, or the emulator.
 
 pub mod cuda;
+pub mod survey;
 pub mod turns;
 pub mod vendor;
 

@@ -1,18 +1,101 @@
 //! Several programs timed in turns: a card that has grown warm, or that is at its power limit, is as slow for one as for the next.
 
-use rung::Error;
+use cudarc::driver::{CudaFunction, LaunchConfig};
+use cudarc::nvrtc::Ptx;
 use rung::problem::Problem;
-use rung::task::Task;
+use rung::task::{Operand, Task};
+use rung::{Dtype, Error, Shape};
 
-use super::cuda::{Gpu, Operands, Unloaded};
+use super::cuda::{Gpu, Operands, Unloaded, failed};
 use super::vendor::Vendor;
+use crate::ffi;
 use crate::kernel::nvrtc;
-use crate::timing::{self, Timing};
+use crate::timing::Timing;
 
 /// What is launched again and again, with matrices of its own on the GPU.
 pub struct Contender<'a>(Box<dyn Fn() -> Result<(), Error> + 'a>);
 
+/// Launches shorter than so many milliseconds come behind a pause of the GPU, of so many nanoseconds for each. Until it ends, the host
+/// has submitted all of them; else their times would be those of submitting.
+const SHORT: (f64, u64) = (0.05, 25_000);
+/// That pause.
+const PAUSE: &str = "
+.version 6.0
+.target sm_60
+.address_size 64
+.visible .entry pause(.param .u64 nanoseconds) {
+  .reg .u64 %start, %now, %long;
+  .reg .pred %more;
+  ld.param.u64 %long, [nanoseconds];
+  mov.u64 %start, %globaltimer;
+AGAIN:
+  mov.u64 %now, %globaltimer;
+  sub.u64 %now, %now, %start;
+  setp.lt.u64 %more, %now, %long;
+  @%more bra AGAIN;
+  ret;
+}
+";
+
+/// A kernel of one thread that lets time pass.
+pub(super) struct Pause(CudaFunction);
+
+impl Pause {
+    pub(super) fn new(gpu: &Gpu) -> Result<Pause, Error> {
+        let pause = gpu.context().load_module(Ptx::from_src(PAUSE)).and_then(|module| module.load_function("pause"));
+        pause.map(Pause).map_err(|e| failed("loading the pause", e))
+    }
+
+    /// Before so many launches of which one takes so many milliseconds.
+    fn before(&self, gpu: &Gpu, launches: usize, one: f64) -> Result<(), Error> {
+        if one >= SHORT.0 {
+            return Ok(());
+        }
+        let one_thread = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
+        let arguments = ffi::Arguments::new(&[Operand::U64(SHORT.1 * launches as u64)], [0; 3]);
+        let paused = arguments.and_then(|arguments| ffi::launch(gpu.stream(), &self.0, one_thread, &arguments));
+        paused.map_err(|e| failed("pausing", e))
+    }
+}
+
+/// How long contenders are timed.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// Rounds, in each of which every contender has a turn.
+    pub rounds: usize,
+    /// Milliseconds that a turn is to take.
+    pub turn_ms: f64,
+    /// Launches that a turn has at least and at most.
+    pub launches: [usize; 2],
+}
+
+impl Pace {
+    /// For a record that compares a few kernels at a few shapes.
+    pub const THOROUGH: Pace = Pace { rounds: 12, turn_ms: 4.0, launches: [3, 20] };
+    /// For a record of hundreds of shapes.
+    pub const QUICK: Pace = Pace { rounds: 6, turn_ms: 1.0, launches: [2, 10] };
+
+    /// Launches of a turn of which one takes so many milliseconds.
+    pub fn in_a_turn(&self, milliseconds: f64) -> usize {
+        let [least, most] = self.launches;
+        ((self.turn_ms / milliseconds.max(1e-3)) as usize).clamp(least, most)
+    }
+}
+
 impl<'a> Contender<'a> {
+    /// What is submitted by a call.
+    pub(super) fn new(submit: impl Fn() -> Result<(), Error> + 'a) -> Contender<'a> {
+        Contender(Box::new(submit))
+    }
+
+    /// Milliseconds of so many launches, one after the other.
+    ///
+    /// # Errors
+    /// The first that a launch gives.
+    pub fn timed(&self, gpu: &Gpu, launches: usize) -> Result<Vec<f64>, Error> {
+        gpu.timed(&self.0, launches)
+    }
+
     /// A kernel.
     ///
     /// # Errors
@@ -36,21 +119,47 @@ impl<'a> Contender<'a> {
     }
 }
 
+/// Times of all, one after the other as the host submits them.
+///
+/// # Errors
+/// The first that a launch gives.
+pub fn in_turns(gpu: &Gpu, contenders: &[&Contender], of: (Shape, Dtype), pace: Pace) -> Result<Vec<Timing>, Error> {
+    take_turns(gpu, contenders, of, pace, None)
+}
+
 /// Times of all, in rounds: in each one every contender has its turn, forwards and backwards by turns, with a launch that does not count
 /// before those that do.
 ///
 /// # Errors
 /// The first that a launch gives.
-pub fn in_turns(gpu: &Gpu, contenders: &[Contender], problem: &Problem) -> Result<Vec<Timing>, Error> {
+pub(super) fn take_turns(
+    gpu: &Gpu,
+    contenders: &[&Contender],
+    (shape, dtype): (Shape, Dtype),
+    pace: Pace,
+    pause: Option<&Pause>,
+) -> Result<Vec<Timing>, Error> {
     let mut times = vec![Vec::new(); contenders.len()];
-    for round in 0..timing::ROUNDS {
+    for round in 0..pace.rounds {
         let order: Vec<usize> = (0..contenders.len()).collect();
         let turns: Vec<usize> = if round % 2 == 0 { order } else { order.into_iter().rev().collect() };
         for turn in turns {
-            let Contender(run) = &contenders[turn];
-            let one = gpu.timed(run, 2)?[1];
-            times[turn].extend(gpu.timed(run, timing::in_a_turn(one))?);
+            let one = contenders[turn].timed(gpu, 2)?[1];
+            let launches = pace.in_a_turn(one);
+            pause.map_or(Ok(()), |pause| pause.before(gpu, launches, one))?;
+            times[turn].extend(contenders[turn].timed(gpu, launches)?);
         }
     }
-    Ok(times.into_iter().map(|times| Timing::of(times, &problem.shape, gpu.peak(problem.dtype))).collect())
+    Ok(times.into_iter().map(|times| Timing::of(times, &shape, gpu.peak(dtype))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_a_few_milliseconds() {
+        assert_eq!([0.0, 0.01, 0.5, 2.0, 100.0].map(|ms| Pace::THOROUGH.in_a_turn(ms)), [20, 20, 8, 3, 3]);
+        assert_eq!([0.0, 0.01, 0.5, 2.0, 100.0].map(|ms| Pace::QUICK.in_a_turn(ms)), [10, 10, 2, 2, 2]);
+    }
 }

@@ -10,8 +10,9 @@ use common::report::Report;
 use common::road::{Exam, Options, run_obtained};
 use common::{Build, Dim3, Error, Level, Plan};
 use emulator::{AccessKind, Memory};
-use rung::emulated::traced;
+use rung::emulated::{recorded, traced};
 
+use super::distance::{DISTANCE, distance};
 use super::reading::{Number, read, shown};
 use super::tables::{Condition, Ending, Kernel};
 use crate::words::say;
@@ -45,19 +46,19 @@ pub fn judge(level: &'static Level, kernel: &Kernel) -> Result<Vec<Line>, Error>
         condition.read.as_ref().is_some_and(|name| name.contains("registers") || name.contains("memory"))
     };
     let asks = |words: &str| kernel.conditions.iter().any(|c| c.read.as_ref().is_some_and(|name| name.contains(words)));
-    let (resources, order) = (kernel.conditions.iter().any(needs), asks(FIRST));
-    let mut runs = Runs { level, resources, order, compiled: BTreeMap::new() };
-    let mut lines = Vec::new();
+    let (resources, order, distance) = (kernel.conditions.iter().any(needs), asks(FIRST), asks(DISTANCE));
+    let mut runs = Runs { level, resources, order, distance, compiled: BTreeMap::new() };
+    let (mut lines, mut told) = (Vec::new(), Told::default());
     for words in &kernel.right {
         let ran = runs.run(words)?;
         let text = match ran.ending {
             Ending::Right => say("right product: {0}", &[words]),
-            _ => say("right product: {0}: {1}", &[words, &ran.why()]),
+            _ => say("right product: {0}: {1}", &[words, &told.once(ran.why())]),
         };
         lines.push(Line { met: ran.ending == Ending::Right, text });
     }
     let ran = runs.run(&kernel.run)?;
-    lines.extend(kernel.conditions.iter().map(|condition| condition.line(&ran)));
+    lines.extend(kernel.conditions.iter().map(|condition| condition.line(&ran, &mut told)));
     Ok(lines)
 }
 
@@ -67,6 +68,8 @@ struct Runs {
     resources: bool,
     /// Whether it matters in what order blocks take their tiles.
     order: bool,
+    /// Whether it matters how far loads stand from what uses them.
+    distance: bool,
     /// By configuration: what it was compiled to.
     compiled: BTreeMap<String, Compiled>,
 }
@@ -74,8 +77,8 @@ struct Runs {
 impl Runs {
     fn run(&mut self, words: &str) -> Result<Ran, Error> {
         match self.report(words) {
-            Ok((report, order)) => {
-                let text = format!("{report}{}{order}", beside(&report));
+            Ok((report, more)) => {
+                let text = format!("{report}{}{more}", beside(&report));
                 Ok(Ran { ending: Ending::of(&text), text, ptx: report.kernel.ptx })
             }
             Err(Error::Fault(text)) => Ok(Ran { ending: Ending::Fault, text, ptx: String::new() }),
@@ -96,7 +99,7 @@ impl Runs {
         Compiled::compile(build, &architectures, compiler)
     }
 
-    /// The report, and what follows from a trace of the launch.
+    /// The report, and what follows from a trace or a record of the launch.
     fn report(&mut self, words: &str) -> Result<(Report, String), Error> {
         let split = words.split_whitespace().map(str::to_string);
         let arguments = Arguments::from_words(self.level, split)
@@ -114,8 +117,14 @@ impl Runs {
         let options = Options { gpu, extras: Extras::new(false, true), annotate: false, matrices: false };
         let compiled = &self.compiled[&configuration];
         let report = run_obtained(&plan, compiled, &Device::Emulator, exam, &options)?;
-        let order = if self.order { in_order(&plan, compiled, &problem)? } else { String::new() };
-        Ok((report, order))
+        let mut more = String::new();
+        if self.order {
+            more += &in_order(&plan, compiled, &problem)?;
+        }
+        if self.distance {
+            more += &apart(&plan, compiled, &problem)?;
+        }
+        Ok((report, more))
     }
 }
 
@@ -145,14 +154,37 @@ fn in_order(plan: &Plan, compiled: &Compiled, problem: &Problem) -> Result<Strin
     Ok(format!("            {} {FIRST} {TOGETHER} blocks\n", Number::whole((down.len() + across.len()) as u64)))
 }
 
+/// How far the first block's loads from shared memory stand from what uses them.
+fn apart(plan: &Plan, compiled: &Compiled, problem: &Problem) -> Result<String, Error> {
+    let first = |block: Dim3| (block.x, block.y, block.z) == (0, 0, 0);
+    let stream = recorded(&plan.task(compiled), problem, Extras::new(false, false), first)?;
+    Ok(distance(&stream).map_or_else(String::new, |apart| format!("            {} {DISTANCE}\n", Number::whole(apart))))
+}
+
 /// What follows from a report's numbers.
 fn beside(report: &Report) -> String {
     let text = report.to_string();
     let Some(barriers) = read(&text, "# barriers (per warp)") else { return String::new() };
     let launch = &report.launch;
-    let warps = launch.grid.count() * launch.block.count().div_ceil(32);
+    let blocks = launch.grid.count();
+    let warps = blocks * launch.block.count().div_ceil(32);
     let steps = u64::from(report.shape.k.div_ceil(launch.tile.k));
-    format!("\n            {:.2} barriers a step\n", barriers.value / (warps * steps) as f64)
+    let a_step = barriers.value / (warps * steps) as f64;
+    format!("\n            {a_step:.2} barriers a step\n            {} blocks in the grid\n", Number::whole(blocks))
+}
+
+/// Reasons that stand in a line already.
+#[derive(Default)]
+struct Told(BTreeSet<String>);
+
+impl Told {
+    /// The reason, or that it stands above.
+    fn once(&mut self, why: &str) -> String {
+        match self.0.insert(why.to_string()) {
+            true => why.to_string(),
+            false => say("as above", &[]),
+        }
+    }
 }
 
 impl Ran {
@@ -165,13 +197,13 @@ impl Ran {
 }
 
 impl Condition {
-    fn line(&self, ran: &Ran) -> Line {
+    fn line(&self, ran: &Ran, told: &mut Told) -> Line {
         if let Some(ending) = self.ending {
             let met = ran.ending == ending;
             let ends = [ran.ending.word(), ending.word()];
             let text = match met {
                 true => say("the run ends `{0}`, as it must", &[&ends[0]]),
-                false => say("the run ends `{0}`, must end `{1}`: {2}", &[&ends[0], &ends[1], &ran.why()]),
+                false => say("the run ends `{0}`, must end `{1}`: {2}", &[&ends[0], &ends[1], &told.once(ran.why())]),
             };
             return Line { met, text };
         }
@@ -179,7 +211,7 @@ impl Condition {
             let met = ran.text.contains(words.as_str());
             let text = match met {
                 true => say("says `{0}`", &[words]),
-                false => say("must say `{0}`, and says: {1}", &[words, &ran.why()]),
+                false => say("must say `{0}`, and says: {1}", &[words, &told.once(ran.why())]),
             };
             return Line { met, text };
         }
@@ -209,7 +241,7 @@ impl Condition {
                 Line { met: false, text: say("{0}: there are none, {1}", &[&name_shown, &limit]) }
             }
             None => {
-                let text = say("{0} {1}; not counted: {2}", &[&name_shown, &limit, &ran.why()]);
+                let text = say("{0} {1}; not counted: {2}", &[&name_shown, &limit, &told.once(ran.why())]);
                 Line { met: false, text }
             }
         }

@@ -1,11 +1,12 @@
 //! `lab check 1.3`: what a reader did, against what the exercise asks.
 //!
 //! - [`tables`]: the exercises as data; [`reading`]: numbers by the names that reports have for them
-//! - [`judge`]: kernels; [`question`]: answers; [`done`]: what was done
+//! - [`judge`]: kernels, [`distance`]: of loads from their use; [`question`]: answers; [`done`]: what was done
 //! - [`book`]: the questions as the built book asks them
 //! - [`start`]: the kernel of a lesson, to be written
 
 pub mod book;
+mod distance;
 mod done;
 mod judge;
 mod question;
@@ -87,7 +88,7 @@ fn find<'a>(lessons: &'a [Lesson], id: &str) -> Result<(usize, &'a Exercise), Er
         let all = || lessons.iter().flat_map(|lesson| &lesson.exercises);
         let near: Vec<&str> = all().map(|one| one.id.as_str()).filter(|one| one.starts_with(id)).collect();
         let hint = match near.as_slice() {
-            [] => say("`lab check` lists the exercises", &[]),
+            [] => say("`cargo run -p lab -- check` lists the exercises", &[]),
             near => say("there are {0}", &[&near.join(", ")]),
         };
         Error::usage(say("there is no exercise `{0}`", &[&id]), hint)
@@ -113,7 +114,10 @@ fn list(lessons: &[Lesson], done: &Done) -> String {
             text += &format!("{id:<9} {} {} {}\n", wide(&answers), wide(&kernel), say(asks, &[]));
         }
     }
-    text + &say("\n{0} of {1} done; `lab check 1.1` judges one, `lab start 1` begins 1.write\n", &[&has, &all])
+    text + &say(
+        "\n{0} of {1} done\n`cargo run -p lab -- check 1.1` judges one, `cargo run -p lab -- start 1` begins 1.write\n",
+        &[&has, &all],
+    )
 }
 
 /// A word in a column of nine cells; a Chinese character takes two.
@@ -142,7 +146,7 @@ fn questions(exercise: &Exercise) -> Result<String, Error> {
         text += &say("  {0}. {1} ({2})\n", &[&(place + 1), &ask, &form]);
     }
     let places = " …".repeat(exercise.questions.len());
-    Ok(text + &say("not answered yet: lab check {0} --answer{1}\n", &[&exercise.id, &places]))
+    Ok(text + &say("not answered yet: cargo run -p lab -- check {0} --answer{1}\n", &[&exercise.id, &places]))
 }
 
 fn head(exercise: &Exercise) -> String {
@@ -153,7 +157,7 @@ fn head(exercise: &Exercise) -> String {
 fn answered(exercise: &Exercise, answers: &[String]) -> Result<bool, Error> {
     let (id, asked) = (&exercise.id, exercise.questions.len());
     if asked == 0 {
-        let hint = say("it asks for a kernel: `lab check {0}`", &[id]);
+        let hint = say("it asks for a kernel: `cargo run -p lab -- check {0}`", &[id]);
         return Err(Error::usage(say("{0} asks for no answer", &[id]), hint));
     }
     if answers.len() != asked {
@@ -173,7 +177,7 @@ fn answered(exercise: &Exercise, answers: &[String]) -> Result<bool, Error> {
     }
     text += &if all { say("answered\n", &[]) } else { say("not answered yet\n", &[]) };
     if all && exercise.kernel.is_some() {
-        text += &say("then the kernel: lab check {0}\n", &[id]);
+        text += &say("then the kernel: cargo run -p lab -- check {0}\n", &[id]);
     }
     print(&text)?;
     Ok(all)
@@ -198,7 +202,7 @@ fn judged(lesson: usize, exercise: &Exercise, kernel: &Kernel, file: Option<&Pat
     }
     print(&text)?;
     if missing == 0 && !exercise.questions.is_empty() {
-        note(&say("its questions: lab check {0} --answer …", &[&exercise.id]));
+        note(&say("its questions: cargo run -p lab -- check {0} --answer …", &[&exercise.id]));
     }
     Ok(missing == 0)
 }
@@ -206,12 +210,14 @@ fn judged(lesson: usize, exercise: &Exercise, kernel: &Kernel, file: Option<&Pat
 /// The level with the reader's kernel in it, and where that lies.
 fn theirs(lesson: usize, kernel: &Kernel, file: Option<&Path>) -> Result<(&'static Level, String), Error> {
     let level = LEVELS.get(lesson).copied().ok_or_else(|| {
-        let hint = say("`lab check` lists the exercises", &[]);
+        let hint = say("`cargo run -p lab -- check` lists the exercises", &[]);
         Error::usage(say("there is no level {0}", &[&lesson]), hint)
     })?;
     let (path, hint) = match (file, kernel.written) {
         (Some(file), _) => (file.to_path_buf(), say("FILE is a kernel in CUDA C++", &[])),
-        (None, true) => (start::place(lesson), say("`lab start {0}` makes it; write the kernel there", &[&lesson])),
+        (None, true) => {
+            (start::place(lesson), say("`cargo run -p lab -- start {0}` makes it; write the kernel there", &[&lesson]))
+        }
         (None, false) => (PathBuf::from(level.path), say("run this at the root of the repository", &[])),
     };
     let name = path.display().to_string();

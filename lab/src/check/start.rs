@@ -39,7 +39,7 @@ pub fn run(start: &Start) -> Result<ExitCode, Error> {
     let text = skeleton(lesson).ok_or_else(|| {
         Error::usage(
             say("there is no skeleton for lesson {0}", &[&lesson]),
-            say("`lab check` lists what there is", &[]),
+            say("`cargo run -p lab -- check` lists what there is", &[]),
         )
     })?;
     let (path, named) = match &start.file {

@@ -183,7 +183,11 @@ mod tests {
     fn fields_stand_before_the_first_folded_part() {
         let number = json!({"ask": "how `many` < 3?", "hint": "h", "value": 2.5, "digits": 2});
         let word = json!({"ask": "does it?", "hint": "h", "word": "yes", "words": ["yes", "no"]});
-        let all = [exercise("1.predict", &[word.clone()]), exercise("1.2a", &[number]), exercise("1.2b", &[word])];
+        let all = [
+            exercise("1.predict", std::slice::from_ref(&word)),
+            exercise("1.2a", &[number]),
+            exercise("1.2b", &[word]),
+        ];
         let mut book = book_of(PAGE);
         mark(&mut book, &all).unwrap();
         fill(&mut book, &all, None);

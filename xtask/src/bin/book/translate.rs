@@ -4,6 +4,7 @@ use anyhow::Result;
 use mdbook_driver::book::{Book, BookItem};
 use mdbook_i18n_helpers::gettext;
 use polib_i18n::catalog::Catalog;
+use polib_i18n::message::{MessageMutView, MessageView};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use regex_lite::{Captures, Regex};
 
@@ -22,8 +23,29 @@ pub fn book(book: &mut Book, catalog: &mut Catalog) -> Result<()> {
             chapter.content = summary.replace_all(&content, translated).into_owned();
         }
     });
+    for mut message in catalog.messages_mut() {
+        let text = emphasised(message.msgstr().unwrap_or_default());
+        message.set_msgstr(text)?;
+    }
     gettext::add_stripped_summary_translations(catalog);
     gettext::translate_book(catalog, book)
+}
+
+/// A text with its emphasis as HTML. A translated page is written anew, with `_` around what is emphasised; between letters,
+/// and Chinese has no spaces, that is no emphasis.
+fn emphasised(text: &str) -> String {
+    let mut marks = Vec::new();
+    for (event, range) in Parser::new(text).into_offset_iter() {
+        if event == Event::Start(Tag::Emphasis) {
+            marks.extend([(range.start, "<em>"), (range.end - 1, "</em>")]);
+        }
+    }
+    marks.sort_unstable();
+    let mut text = text.to_string();
+    for (at, mark) in marks.into_iter().rev() {
+        text.replace_range(at..=at, mark);
+    }
+    text
 }
 
 /// Writes each heading's name in links beside it, `## Goal {#goal}`, so that links lead there in every language.
@@ -85,11 +107,15 @@ mod tests {
 
     #[test]
     fn a_page_is_translated_and_its_links_still_lead_there() {
-        let page = "## The `x` picture\n\nOne.\n\nTwo.\n\n```console\n{{#include ../outputs/a.txt}}\n```\n\n<details>\n<summary>Hint</summary>\n\nOne.\n\n</details>\n";
+        let page = "## The `x` picture\n\nOne.\n\nTwo.\n\nA *fine* word.\n\n```console\n{{#include ../outputs/a.txt}}\n```\n\n<details>\n<summary>Hint</summary>\n\nOne.\n\n</details>\n";
         let mut catalog = Catalog::new(CatalogMetadata::new());
-        for (text, translation, flags) in
-            [("The `x` picture", "图 `x`", ""), ("One.", "一。", ""), ("Two.", "二。", "fuzzy"), ("Hint", "提示", "")]
-        {
+        for (text, translation, flags) in [
+            ("The `x` picture", "图 `x`", ""),
+            ("One.", "一。", ""),
+            ("Two.", "二。", "fuzzy"),
+            ("A _fine_ word.", "一个*好*词。", ""),
+            ("Hint", "提示", ""),
+        ] {
             catalog.append_or_update(message(text, translation, flags));
         }
         let mut all = Book::new();
@@ -103,6 +129,7 @@ mod tests {
                 "## 图 `x` { #the-x-picture }",
                 "一。",
                 "Two.",
+                "一个<em>好</em>词。",
                 "```console",
                 "{{#include ../outputs/a.txt}}",
                 "```",

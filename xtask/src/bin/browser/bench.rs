@@ -152,7 +152,7 @@ impl<'a> Benches<'a> {
     /// What the page has in its form at first.
     fn small(&self, lesson: usize) -> Value {
         match lesson > 10 {
-            true => json!({"m": 256, "n": 256, "k": 64}),
+            true => json!({"m": 256, "n": 256, "k": 256}),
             false => json!({"m": 64, "n": 64, "k": 64}),
         }
     }
@@ -212,6 +212,8 @@ impl<'a> Benches<'a> {
         });
         let is_right = native["report"]["check"]["right"] == true;
         self.must(is_right, what, || format!("is not right: {}", native["error"]));
+        let marks = rows(&shown["lines"]).into_iter().filter(|row| row.iter().any(|cell| cell.contains("// ANCHOR")));
+        self.must(marks.count() == 0, what, || "the book's marks stand in the source".to_string());
         let (in_page, here) = (page_lines(shown), native_lines(text(&native, "annotated")));
         self.must(!here.is_empty() && in_page == here, &format!("{what}: the kernel's counters differ"), || {
             let other = in_page.iter().zip(&here).find(|(a, b)| a != b);

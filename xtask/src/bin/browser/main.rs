@@ -115,6 +115,9 @@ fn looks(window: &Window, folder: &Path, pages: &[String], screenshots: Option<&
             eprintln!("browser: {} of {} pages, {} findings", index + 1, pages.len(), wrong.len());
         }
     }
+    for page in pages.iter().filter(|page| page.ends_with("lesson1.html")) {
+        wrong.extend(from_a_file(window, &url(page))?.map(|what| format!("{page}: {what}")));
+    }
     for page in pages.iter().filter(|page| page.ends_with("introduction.html")) {
         for width in WIDTHS {
             let found = window.search(&url(page), width, SEARCHED).with_context(|| format!("{page}: search"))?;
@@ -122,6 +125,14 @@ fn looks(window: &Window, folder: &Path, pages: &[String], screenshots: Option<&
         }
     }
     Ok(wrong)
+}
+
+/// What is wrong where a bench is opened in a page that comes from a file, and so has no worker: it must say what to do.
+fn from_a_file(window: &Window, url: &str) -> Result<Option<String>> {
+    window.open_page(url, WIDTHS[0])?;
+    window.text("document.querySelector('.bench-open').click(); ''")?;
+    let said = window.text("document.querySelector('.bench-status').textContent")?;
+    Ok((!said.contains("python3 -m http.server")).then(|| format!("opened from a file, the bench says `{said}`")))
 }
 
 /// What is wrong with the links to the other languages, on the page that is open.

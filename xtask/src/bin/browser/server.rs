@@ -1,13 +1,18 @@
-//! A static host: the files of one folder over HTTP, with no header but what each such host sends.
+//! A static host: the files of one folder over HTTP, with no header but what each such host sends. Of a packed file, hosts say
+//! that the answer is packed, or say nothing; so does this one, in turn.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result};
+
+/// Whether the next packed file is said to be packed.
+static SAYS_PACKED: AtomicBool = AtomicBool::new(false);
 
 /// Serves until the program ends.
 pub struct Server {
@@ -49,8 +54,14 @@ fn answer(mut stream: &TcpStream, folder: &Path, log: &Mutex<Vec<(String, u64)>>
         return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     };
     let (kind, length) = (kind(&file), bytes.len());
-    let head =
-        format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    let is_packed = file.extension().is_some_and(|name| name == "gz");
+    let encoding = match is_packed && SAYS_PACKED.fetch_not(Ordering::Relaxed) {
+        true => "Content-Encoding: gzip\r\n",
+        false => "",
+    };
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{encoding}Content-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
     // Noted before the last byte goes: who has all of it finds it noted.
     let name = file.strip_prefix(folder).unwrap_or(&file).to_string_lossy().into_owned();
     log.lock().unwrap_or_else(PoisonError::into_inner).push((name, length as u64));
@@ -92,6 +103,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("xtask-server-{}", std::process::id()));
         fs::create_dir_all(folder.join("in")).unwrap();
         fs::write(folder.join("in/a.mjs"), "text").unwrap();
+        fs::write(folder.join("in/a.gz"), "packed").unwrap();
         fs::write(folder.join("secret"), "secret").unwrap();
         let server = Server::start(&folder.join("in")).unwrap();
         let get = |line: &str| {
@@ -111,6 +123,8 @@ mod tests {
         }
         assert_eq!(server.sent(), vec![("a.mjs".to_string(), 4); 2]);
         assert!(server.sent().is_empty());
+        let says = [(); 4].map(|()| get("GET /a.gz").contains("\r\nContent-Encoding: gzip\r\n"));
+        assert_eq!(says, [false, true, false, true]);
         fs::remove_dir_all(&folder).unwrap();
     }
 }

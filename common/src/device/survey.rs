@@ -1,0 +1,163 @@
+//! Many problems on one GPU, one after the other: kernels are loaded once, and the matrices are the first elements of what lies there.
+
+use std::cell::RefCell;
+
+use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, DriverError};
+use rayon::prelude::*;
+use rung::form::Form;
+use rung::kernel::Kernel;
+use rung::matrix::Matrix;
+use rung::problem::{Fill, Problem};
+use rung::{Build, Dtype, Error, Shape};
+
+use super::cuda::{Gpu, config, failed};
+use super::turns::{Contender, Pace, Pause, take_turns};
+use super::vendor::Vendor;
+use crate::ffi;
+use crate::kernel::nvrtc;
+use crate::timing::Timing;
+
+/// A problem of which A and B are the pattern that is repeated on the GPU: of prime sizes, so that no shape repeats it row by row.
+const PATTERN: Shape = Shape { m: 1009, n: 1013, k: 997 };
+
+/// A GPU with matrices that serve every problem of a type up to a size, and with kernels.
+pub struct Survey<'a> {
+    gpu: &'a Gpu,
+    vendor: Option<Vendor<'a>>,
+    dtype: Dtype,
+    /// What A and B repeat.
+    patterns: [Vec<f64>; 2],
+    a: CudaSlice<u8>,
+    b: CudaSlice<u8>,
+    c: RefCell<CudaSlice<u8>>,
+    /// What C is filled with before a launch: NaN in every type.
+    poison: CudaSlice<u8>,
+    kernels: Vec<(Build, CudaFunction)>,
+    pause: Pause,
+}
+
+impl<'a> Survey<'a> {
+    /// Room for matrices of so many elements each, and these builds' kernels, loaded on all cores of the host. A kernel that the
+    /// GPU does not take is left out, and its error is the second part.
+    ///
+    /// # Errors
+    /// Where the GPU has no room.
+    pub fn new(
+        gpu: &'a Gpu,
+        dtype: Dtype,
+        elements: usize,
+        builds: &[Build],
+        seed: u64,
+    ) -> Result<(Survey<'a>, Vec<(Build, Error)>), Error> {
+        let problem = Problem::new(PATTERN, dtype, Fill::Reals, seed)?;
+        let copying = |error| failed("copying the matrices", error);
+        let stream = gpu.stream();
+        let repeated = |matrix: &Matrix| {
+            let bytes: Vec<u8> =
+                matrix.bytes().iter().copied().cycle().take(elements * matrix.element().bytes()).collect();
+            stream.clone_htod(&bytes).map_err(copying)
+        };
+        let poison = vec![0xff; elements * dtype.output.bytes()];
+        let ready = |build: &Build| {
+            let plan = build.plan(PATTERN)?;
+            gpu.ready(&plan.task(&Kernel::obtain(build, gpu.architecture(), nvrtc::find)?))
+        };
+        let (mut kernels, mut refused) = (Vec::new(), Vec::new());
+        let loaded: Vec<_> = builds.par_iter().map(|build| (build.clone(), ready(build))).collect();
+        for (build, function) in loaded {
+            match function {
+                Ok(function) => kernels.push((build, function)),
+                Err(error) => refused.push((build, error)),
+            }
+        }
+        let survey = Survey {
+            gpu,
+            vendor: Vendor::find(gpu).ok(),
+            dtype,
+            patterns: [problem.a.values(), problem.b.values()],
+            a: repeated(&problem.a)?,
+            b: repeated(&problem.b)?,
+            c: RefCell::new(stream.clone_htod(&poison).map_err(copying)?),
+            poison: stream.clone_htod(&poison).map_err(copying)?,
+            kernels,
+            pause: Pause::new(gpu)?,
+        };
+        Ok((survey, refused))
+    }
+
+    /// cuBLAS's version, if it is there.
+    pub fn vendor_version(&self) -> Option<String> {
+        self.vendor.as_ref().map(Vendor::version)
+    }
+
+    fn addresses(&self) -> [u64; 3] {
+        let c = self.c.borrow();
+        [&self.a, &self.b, &*c].map(|matrix| DevicePtr::<u8>::device_ptr(matrix, self.gpu.stream()).0)
+    }
+
+    /// cuBLAS on a shape, if it is there.
+    pub fn vendor(&self, shape: Shape) -> Option<Contender<'_>> {
+        let (vendor, dtype, addresses) = (self.vendor.as_ref()?, self.dtype, self.addresses());
+        Some(Contender::new(move || vendor.submit(dtype, &shape, &Form::PLAIN, addresses)))
+    }
+
+    /// A build on a shape; nothing where it cannot, or is not loaded.
+    ///
+    /// # Errors
+    /// Where the driver makes no tensor map.
+    pub fn kernel(&self, build: &Build, shape: Shape) -> Result<Option<Contender<'_>>, Error> {
+        let Some((_, function)) = self.kernels.iter().find(|(other, _)| other == build) else { return Ok(None) };
+        let Ok(plan) = build.plan(shape) else { return Ok(None) };
+        let config = config(&plan.launch, build.dynamic_shared());
+        let arguments = ffi::Arguments::new(&build.operands(&shape, &Form::PLAIN), self.addresses());
+        let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
+        let (stream, function) = (self.gpu.stream(), function.clone());
+        Ok(Some(Contender::new(move || {
+            ffi::launch(stream, &function, config, &arguments).map_err(|e| failed("running the kernel", e))
+        })))
+    }
+
+    /// Times of all in turns, short launches behind a pause: all of a turn are submitted before the first one starts.
+    ///
+    /// # Errors
+    /// The first that a launch gives.
+    pub fn in_turns(&self, contenders: &[&Contender], shape: Shape, pace: Pace) -> Result<Vec<Timing>, Error> {
+        take_turns(self.gpu, contenders, (shape, self.dtype), pace, Some(&self.pause))
+    }
+
+    /// Fills C of this shape with NaN.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn poison(&self, shape: Shape) -> Result<(), Error> {
+        let bytes = shape.m as usize * shape.n as usize * self.dtype.output.bytes();
+        let copied =
+            self.gpu.stream().memcpy_dtod(&self.poison.slice(0..bytes), &mut self.c.borrow_mut().slice_mut(0..bytes));
+        copied.map_err(|e| failed("filling C", e))
+    }
+
+    /// These rows of C of this shape, when all is done that was submitted.
+    ///
+    /// # Errors
+    /// What the driver says, of a launch before, too.
+    pub fn rows(&self, shape: Shape, rows: &[u32]) -> Result<Vec<Vec<f64>>, Error> {
+        let (element, columns, stream) = (self.dtype.output, shape.n as usize, self.gpu.stream());
+        let size = columns * element.bytes();
+        let read = |&row: &u32| {
+            let bytes = stream.clone_dtoh(&self.c.borrow().slice(row as usize * size..(row as usize + 1) * size))?;
+            stream.synchronize()?;
+            let mut values = vec![0.0; columns];
+            element.read(&bytes, &mut values);
+            Ok(values)
+        };
+        rows.iter().map(read).collect::<Result<_, DriverError>>().map_err(|e| failed("running the kernel", e))
+    }
+
+    /// What an element of the product of this shape is, before any rounding.
+    pub fn exact(&self, shape: Shape, row: u32, column: u32) -> f64 {
+        let [a, b] = &self.patterns;
+        let (n, k) = (shape.n as usize, shape.k as usize);
+        let (first, column) = (row as usize * k, column as usize);
+        (0..k).map(|i| a[(first + i) % a.len()] * b[(i * n + column) % b.len()]).sum()
+    }
+}

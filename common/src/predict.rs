@@ -1,0 +1,184 @@
+//! Predicted times: a few numbers for each shipped configuration, fitted by `lab calibrate` to what was measured on a GPU.
+//!
+//! A prediction is no measurement and no bound: it is what launches of this configuration took elsewhere, extended by how much of each kind of
+//! work this shape has. Launches far from all others on record may be predicted badly: so it is with products of one column of A and one row
+//! of B, where K is 1. How far such predictions were off, at shapes that their numbers were not fitted to, is on record beside them.
+//!
+//! The numbers of the H200 were judged at shapes whose seed was drawn after they were frozen: 250 in f32 and in f64, 150 in bf16. The
+//! fastest shipped configuration's time, relative to that of the chosen one, was 0.985 (f32), 0.989 (f64) and 0.984 (bf16), a
+//! geometric mean, and 0.57, 0.81 and 0.62 at worst. `lab calibrate --judge book/measurements/nvidia-h200-shapes-f32-judge.csv`
+//! lists where.
+
+use std::sync::OnceLock;
+
+use rung::{Build, Decomposition, Dtype, Shape};
+use serde::{Deserialize, Serialize};
+
+/// The files that `lab calibrate` made, one for each GPU that was measured.
+const FILES: [&str; 1] = [include_str!("../tuned/nvidia-h200-times.json")];
+
+/// What a launch's time is made of, in the order of [`terms`]. Ragged: rows are no whole vectors of 16 bytes.
+pub const TERMS: [&str; 15] = [
+    "a launch",
+    "a round of blocks",
+    "a step along K of the blocks of an SM, one after the other",
+    "the same, where B is ragged",
+    "the same, where A is ragged",
+    "10^6 bytes of A and B",
+    "10^6 bytes of C",
+    "the same, where C is ragged",
+    "10^6 bytes of sums of parts of K",
+    "a launch that splits K",
+    "a block that adds a part of a tile to those of others, one after the other",
+    "10^6 bytes of A, B and C beyond what the L2 cache keeps",
+    "10^6 bytes of tiles of A and B that blocks copy",
+    "a round of blocks, where C is ragged",
+    "a step along K of a round of blocks",
+];
+
+/// 10⁶ bytes of A, B and C that stay in the L2 cache from one launch to the next, about: less than its size, 50 · 10⁶ on an H200.
+const KEPT: f64 = 40.0;
+
+/// What one GPU's times are predicted from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    /// The GPU, as its driver names it.
+    pub gpu: String,
+    /// Its architecture: 90 is `sm_90`.
+    pub architecture: u32,
+    /// Its streaming multiprocessors.
+    pub sms: u32,
+    /// The command that made this from the records.
+    pub command: String,
+    /// The records: files of `lab survey`, with what they say of themselves.
+    pub records: Vec<String>,
+    /// For each type of element, how far predictions and choices were off.
+    pub errors: Vec<Off>,
+    /// The configurations.
+    pub configurations: Vec<Numbers>,
+}
+
+/// How far predictions of a type were off, at shapes to which they were not fitted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Off {
+    /// Element type.
+    pub dtype: Dtype,
+    /// Shapes on record.
+    pub shapes: usize,
+    /// The median of the relative errors of all predicted times.
+    pub median: f64,
+    /// Of the configurations that took at most twice as long as the fastest.
+    pub median_of_the_fast: f64,
+    /// The time of the fastest, relative to that of the chosen one: the geometric mean.
+    pub chosen: f64,
+    /// The same at the shape where it is the least.
+    pub chosen_at_worst: f64,
+}
+
+/// A configuration, and what its times are made of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Numbers {
+    /// Element type.
+    pub dtype: Dtype,
+    /// The level's crate.
+    pub level: String,
+    /// The variant's name; empty where the level has none.
+    pub variant: String,
+    /// Tile sizes: `BM=32 BN=32`.
+    pub tiles: String,
+    /// Blocks that one SM of this GPU holds.
+    pub blocks_per_sm: u32,
+    /// Fewer blocks than that on an SM take as long for a step as so many: they wait more, and hide less.
+    pub side_by_side: f64,
+    /// How far predictions at shapes that nothing was fitted to are off: the root of the mean square of relative errors, each
+    /// counted as 0.5 at most.
+    pub error: f64,
+    /// Microseconds of each of [`TERMS`], none negative.
+    pub microseconds: [f64; TERMS.len()],
+}
+
+/// The models that come with this crate.
+pub fn models() -> &'static [Model] {
+    static READ: OnceLock<Vec<Model>> = OnceLock::new();
+    // A test reads each file: what cannot be read here was not shipped.
+    READ.get_or_init(|| FILES.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
+}
+
+/// How much of each of [`TERMS`] a launch has, on a GPU with so many SMs that hold so many of its blocks each, of which `side_by_side`
+/// take as long for a step as fewer.
+pub fn terms(build: &Build, blocks_per_sm: u32, side_by_side: f64, sms: u32, shape: &Shape) -> [f64; TERMS.len()] {
+    let Shape { m, n, k } = *shape;
+    let (launch, dtype) = (build.launch(shape), build.configuration.dtype);
+    let tile = launch.tile;
+    let (tiles, parts) = (launch.tiles(shape), u64::from(build.parts(shape)));
+    let all_steps = u64::from(k.div_ceil(tile.k));
+    let (sms, held) = (u64::from(sms.max(1)), u64::from(blocks_per_sm.max(1)));
+    let [rounds, work, sharers] = match build.level.needs.decomposition {
+        Decomposition::StreamK(size) => {
+            // Whole rounds, then what is left of the tiles, shared out evenly.
+            let size = u64::from(build.configuration.tiles[size]);
+            let (whole, rest) = (tiles / size, tiles % size);
+            let each = (rest * all_steps).div_ceil(size);
+            let an_sm = (size as f64 / sms as f64).max(1.0);
+            let sharers = if rest > 0 { all_steps.div_ceil(each) } else { 0 };
+            [whole as f64 + f64::from(rest > 0), (whole * all_steps + each) as f64 * an_sm, sharers as f64]
+        }
+        _ => {
+            let blocks = tiles * parts;
+            let (full, rest) = (blocks / (sms * held), blocks % (sms * held));
+            let last = if rest > 0 { (rest.div_ceil(sms) as f64).max(side_by_side) } else { 0.0 };
+            let in_turn = full as f64 * (held as f64).max(side_by_side) + last;
+            [full as f64 + f64::from(rest > 0), all_steps.div_ceil(parts) as f64 * in_turn, 0.0]
+        }
+    };
+    let (input, output) = (dtype.input.bytes() as f64, dtype.output.bytes() as f64);
+    let elements = |rows: u32, columns: u32| f64::from(rows) * f64::from(columns);
+    let (inputs, c) = ((elements(m, k) + elements(k, n)) * input / 1e6, elements(m, n) * output / 1e6);
+    let ragged = |columns: u32| f64::from(!columns.is_multiple_of(16 / dtype.input.bytes() as u32));
+    let split = f64::from(parts > 1);
+    let sums = split * (tiles * parts * u64::from(tile.m) * u64::from(tile.n)) as f64 * input / 1e6;
+    let copied = (tiles * all_steps * u64::from(tile.m + tile.n) * u64::from(tile.k)) as f64 * input / 1e6;
+    [
+        1.0,
+        rounds,
+        work,
+        work * ragged(n),
+        work * ragged(k),
+        inputs,
+        c,
+        c * ragged(n),
+        sums,
+        split,
+        sharers,
+        (inputs + c - KEPT).max(0.0),
+        copied,
+        rounds * ragged(n),
+        rounds * all_steps as f64 / parts as f64,
+    ]
+}
+
+impl Numbers {
+    /// Microseconds that a launch is predicted to take, on a GPU with so many SMs.
+    pub fn microseconds(&self, build: &Build, sms: u32, shape: &Shape) -> f64 {
+        let terms = terms(build, self.blocks_per_sm, self.side_by_side, sms, shape);
+        self.microseconds.iter().zip(terms).map(|(one, count)| one * count).sum()
+    }
+
+    /// The same with half the error of such predictions on top, by which configurations are ranked: of two that are predicted alike the
+    /// one is taken of which more is known.
+    pub fn cautious(&self, build: &Build, sms: u32, shape: &Shape) -> f64 {
+        self.microseconds(build, sms, shape) * (1.0 + self.error / 2.0)
+    }
+
+    /// What they are the numbers of: type, level, variant, tile sizes.
+    pub fn name(&self) -> (Dtype, String, String, String) {
+        (self.dtype, self.level.clone(), self.variant.clone(), self.tiles.clone())
+    }
+}
+
+/// What a configuration is called, as its [`Numbers`] call it: type, level, variant, tile sizes.
+pub fn name(build: &Build) -> (Dtype, String, String, String) {
+    let configuration = &build.configuration;
+    let variant = configuration.variant.to_string();
+    (configuration.dtype, build.level.name.to_string(), variant, configuration.tiles.to_string())
+}

@@ -1,0 +1,58 @@
+//! Numbers, none negative, that make the relative errors of predictions small.
+
+/// Sweeps over all numbers at most, and the relative change of the error below which they have settled.
+const SWEEPS: usize = 20_000;
+const SETTLED: f64 = 1e-12;
+
+/// The numbers x for which `terms · x` comes the nearest to the times, relative to these, and the sum of the squares of the relative
+/// errors that are left: non-negative least squares by coordinate descent, where each number in turn becomes the best one while the
+/// others stay, and never less than 0.
+pub fn fit<const N: usize>(terms: &[[f64; N]], times: &[f64]) -> ([f64; N], f64) {
+    let (mut square, mut target) = ([[0.0; N]; N], [0.0; N]);
+    for (row, time) in terms.iter().zip(times) {
+        for i in 0..N {
+            target[i] += row[i] / time;
+            for j in 0..N {
+                square[i][j] += row[i] / time * (row[j] / time);
+            }
+        }
+    }
+    let mut x = [0.0; N];
+    for _ in 0..SWEEPS {
+        let mut gained = 0.0;
+        for i in 0..N {
+            if square[i][i] > 0.0 {
+                let others: f64 = (0..N).filter(|&j| j != i).map(|j| square[i][j] * x[j]).sum();
+                let better = ((target[i] - others) / square[i][i]).max(0.0);
+                gained += square[i][i] * (better - x[i]) * (better - x[i]);
+                x[i] = better;
+            }
+        }
+        if gained < SETTLED * times.len() as f64 {
+            break;
+        }
+    }
+    let left = terms.iter().zip(times).map(|(row, time)| (sum(row, &x) / time - 1.0).powi(2)).sum();
+    (x, left)
+}
+
+/// The product of a row with the numbers.
+pub fn sum<const N: usize>(row: &[f64; N], x: &[f64; N]) -> f64 {
+    row.iter().zip(x).map(|(a, b)| a * b).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_made_the_times_are_found_and_none_is_negative() {
+        let terms: Vec<[f64; 3]> = (0..40).map(|i| [1.0, f64::from(i % 7), f64::from(i * i % 11)]).collect();
+        let times: Vec<f64> = terms.iter().map(|row| sum(row, &[2.0, 0.5, 0.0])).collect();
+        let (found, left) = fit(&terms, &times);
+        assert!(left < 1e-9, "{left}");
+        assert!(found.iter().zip([2.0, 0.5, 0.0]).all(|(a, b)| (a - b).abs() < 1e-4), "{found:?}");
+        let falling: Vec<f64> = (0..40).map(|i| 100.0 - f64::from(i % 7)).collect();
+        assert!(fit(&terms, &falling).0.iter().all(|&x| x >= 0.0));
+    }
+}

@@ -1,0 +1,231 @@
+//! `lab calibrate`: from surveys to the numbers that times are predicted from, and how far predictions and choices are off.
+
+mod fit;
+mod judge;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use common::kernel::shipped;
+use common::predict::{Model, Numbers, TERMS, models, terms};
+use common::{Build, Error, Shape};
+use emulator::gpu::GPUS;
+use emulator::occupancy::occupancy;
+use rayon::prelude::*;
+
+use crate::output::{note, print};
+use crate::provenance::{file_name, save};
+use crate::survey::record::Survey;
+use judge::{Judged, Predicted};
+
+/// Fit predicted times to surveys, or judge the choice by them
+#[derive(Debug, Clone, Args)]
+pub struct Calibrate {
+    /// Surveys of one GPU, one for each type, made by `lab survey` [default: those in book/measurements]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Judge what this program predicts and chooses by these surveys, and fit nothing
+    #[arg(long)]
+    judge: bool,
+    /// The file that is written; or a folder, where it is named after the GPU [default: common/tuned]
+    #[arg(long, value_name = "FILE", default_value = "common/tuned", hide_default_value = true)]
+    out: PathBuf,
+}
+
+/// Where surveys are kept.
+pub const KEPT: &str = "book/measurements";
+/// How the names of those end that were made to judge a choice, after it was frozen: nothing is fitted to them.
+pub const JUDGING: &str = "-judge.csv";
+/// Parts of the shapes; each is predicted by what is fitted to the others.
+const FOLDS: usize = 5;
+/// What [`Numbers::side_by_side`] may be.
+const SIDE_BY_SIDE: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0];
+/// Shapes that a configuration must have been measured at.
+const LEAST: usize = 20;
+
+/// Runs the command.
+pub fn run(calibrate: &Calibrate) -> Result<ExitCode, Error> {
+    let files = if calibrate.files.is_empty() { kept(Path::new(KEPT))? } else { calibrate.files.clone() };
+    let surveys = files.iter().map(|file| Survey::read(file)).collect::<Result<Vec<_>, _>>()?;
+    if calibrate.judge {
+        for survey in &surveys {
+            let name = survey.said("gpu").unwrap_or_default();
+            let model = models().iter().find(|model| model.gpu == name).ok_or_else(|| {
+                Error::usage(format!("no times are predicted for {name}"), "`lab calibrate` fits them to surveys")
+            })?;
+            print(&judge::shipped(survey, model).text(survey, true))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (model, judged) = model(&surveys)?;
+    for (survey, judged) in surveys.iter().zip(&judged) {
+        print(&judged.text(survey, false))?;
+    }
+    let out = match calibrate.out.is_dir() {
+        true => calibrate.out.join(file_name(&model.gpu).replace(".json", "-times.json")),
+        false => calibrate.out.clone(),
+    };
+    save(&model, &out)?;
+    note(&format!("{} configurations, in {}", model.configurations.len(), out.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The surveys in a folder, by name.
+fn kept(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = fs::read_dir(folder).map_err(|error| {
+        Error::usage(format!("cannot list {}: {error}", folder.display()), "name the files of `lab survey`")
+    })?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.contains("-shapes-") && name.ends_with(".csv") && !name.ends_with(JUDGING)
+    });
+    files.sort();
+    Ok(files)
+}
+
+/// What is fitted to these surveys, and, of each, how it does at shapes that it was not fitted to.
+pub fn model(surveys: &[Survey]) -> Result<(Model, Vec<Judged>), Error> {
+    let first = surveys.first().ok_or_else(|| Error::usage("there is no survey", "`lab survey` makes them"))?;
+    let said = |survey: &Survey, name: &str| survey.said(name).unwrap_or_default().to_string();
+    let number = |name: &str| {
+        let text = said(first, name);
+        text.parse::<u32>()
+            .map_err(|_| Error::usage(format!("a survey's {name} is `{text}`, no number"), "survey anew"))
+    };
+    let (gpu, architecture, sms) = (said(first, "gpu"), number("architecture")?, number("sms")?);
+    if let Some(other) = surveys.iter().find(|survey| said(survey, "gpu") != gpu) {
+        let message = format!("a survey is of {}, another one of {gpu}", said(other, "gpu"));
+        return Err(Error::usage(message, "calibrate one GPU at a time"));
+    }
+    let mut model = Model {
+        gpu,
+        architecture,
+        sms,
+        command: "lab calibrate".to_string(),
+        records: Vec::new(),
+        errors: Vec::new(),
+        configurations: Vec::new(),
+    };
+    let mut all = Vec::new();
+    for survey in surveys {
+        let taken = taken(survey, architecture);
+        let predicted = crossed(survey, &taken, sms);
+        let whole = |(taken, predicted): (&Taken, &Predicted)| {
+            let numbers = taken.numbers(sms, survey, |_| true)?;
+            Some(Numbers { error: rounded(predicted.error), ..numbers })
+        };
+        let numbers: Vec<_> = taken.par_iter().zip(&predicted).map(whole).collect();
+        model.configurations.extend(numbers.into_iter().flatten());
+        let how = "at shapes that nothing was fitted to: each fifth by what is fitted to the others";
+        let judged = Judged::new(survey, &predicted, how);
+        model.errors.push(judged.off(survey));
+        let words =
+            ["type", "date", "commit", "driver", "command"].map(|name| format!("{name} {}", said(survey, name)));
+        model.records.push(words.join(", "));
+        all.push(judged);
+    }
+    Ok((model, all))
+}
+
+/// A column of a survey that a level still ships.
+struct Taken {
+    column: usize,
+    build: Build,
+    blocks_per_sm: u32,
+}
+
+/// The columns of a survey that can be predicted: shipped, and known to fit on an SM.
+fn taken(survey: &Survey, architecture: u32) -> Vec<Taken> {
+    let gpu = GPUS.iter().find(|gpu| gpu.sm() == architecture);
+    let builds = survey.builds().into_iter().enumerate();
+    let take = |(column, build): (usize, Option<Build>)| {
+        let build = build?;
+        let needs = *shipped(&build).ok()?.0.resources.get(&architecture)?;
+        let shared = needs.shared_bytes + build.dynamic_shared();
+        let blocks_per_sm = occupancy(gpu?, build.threads(), needs.registers, shared).blocks_per_sm;
+        (blocks_per_sm > 0).then_some(Taken { column, build, blocks_per_sm })
+    };
+    builds.filter_map(take).collect()
+}
+
+impl Taken {
+    /// What is fitted to the lines that count; nothing where they are too few.
+    fn numbers(&self, sms: u32, survey: &Survey, counts: impl Fn(usize) -> bool) -> Option<Numbers> {
+        let lines = survey.lines.iter().enumerate().filter(|(line, _)| counts(*line));
+        let timed = lines.filter_map(|(_, line)| Some((line.shape, line.builds()[self.column].microseconds()?)));
+        let (shapes, times): (Vec<Shape>, Vec<f64>) = timed.unzip();
+        if times.len() < LEAST {
+            return None;
+        }
+        let of = |side_by_side: f64| -> Vec<[f64; TERMS.len()]> {
+            let terms = |shape| terms(&self.build, self.blocks_per_sm, side_by_side, sms, shape);
+            shapes.iter().map(terms).collect()
+        };
+        let possible = SIDE_BY_SIDE.into_iter().filter(|&blocks| blocks <= f64::from(self.blocks_per_sm));
+        let fits = possible.map(|side_by_side| (side_by_side, fit::fit(&of(side_by_side), &times)));
+        let (side_by_side, (microseconds, _)) = fits.min_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b))?;
+        let configuration = &self.build.configuration;
+        Some(Numbers {
+            dtype: configuration.dtype,
+            level: self.build.level.name.to_string(),
+            variant: configuration.variant.to_string(),
+            tiles: configuration.tiles.to_string(),
+            blocks_per_sm: self.blocks_per_sm,
+            side_by_side,
+            error: 0.0,
+            microseconds: microseconds.map(rounded),
+        })
+    }
+}
+
+/// With four significant digits, which is more than is known.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// Each fifth of the shapes as predicted by what is fitted to the others.
+fn crossed(survey: &Survey, taken: &[Taken], sms: u32) -> Vec<Predicted> {
+    let predicted = |taken: &Taken| {
+        let mut times = vec![None; survey.lines.len()];
+        for fold in 0..FOLDS {
+            let Some(numbers) = taken.numbers(sms, survey, |line| line % FOLDS != fold) else { continue };
+            for (line, time) in times.iter_mut().enumerate().skip(fold).step_by(FOLDS) {
+                *time = Some(numbers.microseconds(&taken.build, sms, &survey.lines[line].shape));
+            }
+        }
+        Predicted::new(survey, taken.column, times)
+    };
+    taken.par_iter().map(predicted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use common::Dtype;
+
+    #[test]
+    fn what_is_shipped_is_what_the_surveys_give() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let files = kept(&root.join(KEPT)).unwrap();
+        let surveys: Vec<Survey> = files.iter().map(|file| Survey::read(file).unwrap()).collect();
+        let (fresh, _) = model(&surveys).unwrap();
+        let shipped = models().iter().find(|model| model.gpu == fresh.gpu).unwrap();
+        assert_eq!(shipped.records, fresh.records, "`lab calibrate` makes it anew");
+        assert_eq!(shipped.errors.len(), fresh.errors.len());
+        for (old, new) in shipped.configurations.iter().zip(&fresh.configurations) {
+            assert_eq!(old, new, "`lab calibrate` makes it anew");
+        }
+        assert_eq!(shipped.configurations.len(), fresh.configurations.len());
+    }
+
+    #[test]
+    fn choices_cost_little_where_nothing_was_fitted() {
+        let errors = models().iter().flat_map(|model| &model.errors);
+        for off in errors.filter(|off| [Dtype::F32, Dtype::F64].contains(&off.dtype)) {
+            assert!(off.chosen > 0.98 && off.median < 0.05, "{off:?}");
+        }
+    }
+}

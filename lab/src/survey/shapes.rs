@@ -1,0 +1,52 @@
+//! Shapes drawn from a seed.
+
+use common::Shape;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+
+/// The largest size.
+pub const MOST: u32 = 8192;
+
+/// So many shapes, each size log-uniform from 1 to [`MOST`]: as many between 1 and 2 as between 4096 and 8192. The first, the third and
+/// so on are aligned: sizes are rounded down to multiples of 16, or of 4, where they are not smaller. Of the others all sizes are odd.
+pub fn shapes(count: usize, seed: u64) -> Vec<Shape> {
+    let mut random = ChaCha12Rng::seed_from_u64(seed);
+    let mut shape = |number: usize| {
+        let of = if random.random_bool(0.5) { 16 } else { 4 };
+        let mut size = || {
+            let size = f64::from(MOST + 1).powf(random.random_range(0.0..1.0)) as u32;
+            let size = size.clamp(1, MOST);
+            match number % 2 {
+                0 if size >= of => size - size % of,
+                0 => size,
+                _ => (size - 1) | 1,
+            }
+        };
+        Shape { m: size(), n: size(), k: size() }
+    };
+    (0..count).map(&mut shape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_are_aligned_half_are_odd_and_all_magnitudes_come() {
+        let shapes = shapes(2000, 7);
+        let sizes = |start: usize| shapes.iter().skip(start).step_by(2).flat_map(|s| [s.m, s.n, s.k]);
+        assert!(sizes(1).all(|size| size % 2 == 1));
+        assert!(sizes(0).all(|size| size < 16 || size % 4 == 0));
+        for magnitude in 0..13 {
+            let share = sizes(1).filter(|size| size.ilog2() == magnitude).count() as f64 / 3000.0;
+            assert!((0.055..0.1).contains(&share), "{share} of the sizes are around 2^{magnitude}");
+        }
+        assert!(shapes.iter().all(|s| [s.m, s.n, s.k].iter().all(|&size| (1..=MOST).contains(&size))));
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_shapes_and_another_one_others() {
+        assert_eq!(shapes(9, 1), shapes(20, 1)[..9]);
+        assert_ne!(shapes(9, 1), shapes(9, 2));
+    }
+}
