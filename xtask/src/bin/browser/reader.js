@@ -44,9 +44,9 @@ window.reader = (() => {
             canRun: Boolean(one(".bench-run")) && !one(".bench-run").disabled,
             canStop: Boolean(one(".bench-stop")) && !one(".bench-stop").disabled,
             report: text(all(".bench-result > pre").at(-1)), changes: cells(".bench-changes tbody tr"),
-            lines: cells(".bench-lines tbody tr"), marked: cells(".bench-fault"),
+            lines: cells(".bench-lines tbody tr"), marked: cells("tr.bench-fault"),
             buttons: all(".bench-lines td:first-child button").map(text),
-            seen: all(".bench-fault").filter((row) => {
+            seen: all("tr.bench-fault").filter((row) => {
                 const box = row.closest(".bench-lines").getBoundingClientRect(), { top, bottom } = row.getBoundingClientRect();
                 return top >= box.top && bottom <= box.bottom;
             }).length,
