@@ -33,7 +33,7 @@ pub struct Cards {
     /// Print the record as comma-separated values
     #[arg(long, conflicts_with = "sm")]
     csv: bool,
-    /// Make the record again, each architecture by the newest ptxas that knows it
+    /// Make the record again, each architecture by the newest ptxas that knows it; rows of kernels that have not changed are kept
     #[arg(long, conflicts_with_all = ["sm", "csv"])]
     make: bool,
     /// A ptxas that makes it (repeatable) [default: those of CUDA, of the active Python and of the path]
@@ -51,7 +51,7 @@ pub fn run(cards: &Cards) -> Result<ExitCode, Error> {
             [] => ptxas::all(),
             files => files.iter().map(|file| ptxas::open(file)).collect::<Result<_, Error>>()?,
         };
-        let text = record::make(assemblers)?;
+        let text = record::make(assemblers, RECORD)?;
         fs::write(&cards.out, text).map_err(|error| {
             Error::usage(format!("cannot write {}: {error}", cards.out.display()), "run it at the repository's root")
         })?;

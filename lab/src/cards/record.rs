@@ -51,6 +51,15 @@ impl Row {
         self.blocks_per_sm > 0
     }
 
+    /// Whether it is about this configuration with the source that is shipped now.
+    fn is_of(&self, (build, sm): &Item) -> bool {
+        let configuration = &build.configuration;
+        let names =
+            (build.level.name, configuration.variant, configuration.dtype, configuration.tiles.to_string(), *sm);
+        let own = (&*self.level, &*self.variant, self.dtype, self.tiles.clone(), self.sm);
+        names == own && shipped(build).is_ok_and(|(header, _)| header.source.starts_with(&self.source))
+    }
+
     /// Level and variant, as tables name them.
     pub fn name(&self) -> String {
         format!("{} {}", self.level, self.variant).trim_end().to_string()
@@ -120,11 +129,21 @@ fn fill(row: &mut Row, build: &Build, gpu: &Gpu, resources: Resources) {
     row.limited_by = limited.join(" and ");
 }
 
-/// The whole record, as its file has it.
-pub fn make(mut assemblers: Vec<Ptxas>) -> Result<String, Error> {
+/// The whole record, as its file has it. Of `before`, a record by the same assemblers, those rows are kept whose source is
+/// the same still.
+pub fn make(mut assemblers: Vec<Ptxas>, before: &str) -> Result<String, Error> {
     assemblers.sort_by_key(|ptxas| std::cmp::Reverse(numbers(&ptxas.version)));
-    let made: Vec<(Row, String)> =
-        items().par_iter().map(|item| row(item, &assemblers)).collect::<Result<_, Error>>()?;
+    let same = assemblers.iter().map(|ptxas| &*ptxas.version).eq(compilers(before).iter().map(|(version, _)| *version));
+    let kept = if same { read(before)? } else { Vec::new() };
+    let kept = |item: &Item| {
+        let row = kept.iter().find(|row| row.is_of(item))?;
+        let by = compilers(before)
+            .into_iter()
+            .find(|(_, list)| list.split(", ").any(|sm| sm == format!("sm_{}", row.sm)))?;
+        Some((row.clone(), by.0.to_string()))
+    };
+    let again = |item: &Item| kept(item).map_or_else(|| row(item, &assemblers), Ok);
+    let made: Vec<(Row, String)> = items().par_iter().map(again).collect::<Result<_, Error>>()?;
     let mut text = "# Made by `lab cards --make`: registers, spills, shared memory and occupancy of every shipped configuration.\n".to_string();
     for ptxas in &assemblers {
         let own = |sm: &&u32| made.iter().any(|(row, version)| row.sm == **sm && *version == ptxas.version);
