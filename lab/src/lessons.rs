@@ -223,8 +223,8 @@ const FEW_TILES_OF_HOPPER: [Shape; 6] = [
     Shape { m: 2048, n: 2048, k: 2048 },
 ];
 
-/// Squares, and layers of a transformer.
-const IN_TF32: [Shape; 8] = [
+/// Squares, layers of a transformer, few tiles, and rows that no map describes.
+const IN_TF32: [Shape; 10] = [
     Shape { m: 512, n: 512, k: 512 },
     Shape { m: 1024, n: 1024, k: 1024 },
     Shape { m: 2048, n: 2048, k: 2048 },
@@ -233,6 +233,8 @@ const IN_TF32: [Shape; 8] = [
     Shape { m: 16384, n: 16384, k: 16384 },
     Shape { m: 512, n: 4096, k: 11008 },
     Shape { m: 4096, n: 1024, k: 4096 },
+    Shape { m: 128, n: 128, k: 16384 },
+    Shape { m: 2049, n: 4097, k: 1023 },
 ];
 
 fn square(size: u32) -> Shape {
