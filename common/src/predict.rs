@@ -63,7 +63,7 @@ pub struct Model {
 pub struct Off {
     /// Element type.
     pub dtype: Dtype,
-    /// Shapes on record.
+    /// Shapes at which that was found out; where a survey was made for it after the numbers were frozen, those of that survey.
     pub shapes: usize,
     /// The median of the relative errors of all predicted times.
     pub median: f64,
@@ -155,6 +155,14 @@ pub fn terms(build: &Build, blocks_per_sm: u32, side_by_side: f64, sms: u32, sha
         rounds * ragged(n),
         rounds * all_steps as f64 / parts as f64,
     ]
+}
+
+impl Model {
+    /// What a configuration's times are predicted from, where it was measured.
+    pub fn of(&self, build: &Build) -> Option<&Numbers> {
+        let name = name(build);
+        self.configurations.iter().find(|numbers| numbers.name() == name)
+    }
 }
 
 impl Numbers {

@@ -18,6 +18,7 @@ use emulator::TensorType;
 use emulator::gpu::Gpu;
 
 use crate::output::note;
+use crate::predict;
 use crate::row::{Kind, Row};
 
 /// The largest size at which kernels that run on a GPU are counted on the emulator.
@@ -91,8 +92,10 @@ impl<'a> Bench<'a> {
         let build = &self.fitting(build);
         let run = |plan: &Plan| run_level(plan, self.device, self.exam(), &self.options, nvrtc::find);
         let mut row = self.judged(build, run);
-        if let (Device::Cuda(_), true) = (self.device, row.ms.is_some()) {
-            self.count_small(build, &mut row);
+        match self.device {
+            Device::Cuda(_) if row.ms.is_some() => self.count_small(build, &mut row),
+            Device::Cuda(_) => {}
+            Device::Emulator => row.predicted_ms = predict::milliseconds(self.options.gpu, build, &self.problem.shape),
         }
         row
     }

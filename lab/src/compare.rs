@@ -11,6 +11,7 @@ use crate::bench::{Bench, peak, place};
 use crate::flags::{How, Sizes};
 use crate::output::{note, print};
 use crate::plot;
+use crate::predict;
 use crate::row::{Kind, Row};
 use crate::table::{maybe, number, percent, table};
 use ladder::{builds, levels};
@@ -127,17 +128,22 @@ fn text(comparison: &Comparison, shape: Shape, compare: &Compare) -> String {
 pub fn head_and_rows(rows: &[Row]) -> String {
     let bound = rows.iter().any(|row| row.ms_is == Kind::Bound);
     let times = if bound { ["at least µs", "at most GFLOP/s"] } else { ["ms", "GFLOP/s"] };
-    let mut head = vec!["", "check", times[0], times[1], "step"];
+    let predicted = rows.iter().any(|row| row.predicted_ms.is_some());
+    let mut head = vec!["", "check"];
+    if predicted {
+        head.push("predicted µs");
+    }
+    head.extend([times[0], times[1], "step"]);
     if !bound {
         head.push("of cuBLAS");
     }
     head.extend(["of peak", "sectors/FMA", "wavefronts/FMA", "FLOPs/byte", "occupancy", "bottleneck"]);
     let mut lines = vec![head.iter().map(|word| word.to_string()).collect()];
-    lines.extend(rows.iter().map(|row| cells(row, bound)));
+    lines.extend(rows.iter().map(|row| cells(row, bound, predicted)));
     table(&lines)
 }
 
-fn cells(row: &Row, bound: bool) -> Vec<String> {
+fn cells(row: &Row, bound: bool, predicted: bool) -> Vec<String> {
     let check = row.verdict.split(':').next().unwrap_or_default().to_string();
     let name = if row.tiles.is_empty() { row.kernel.clone() } else { format!("{}, {}", row.kernel, row.tiles) };
     let step = row.step.map_or_else(|| "-".to_string(), |step| format!("{step:.2}x"));
@@ -148,7 +154,11 @@ fn cells(row: &Row, bound: bool) -> Vec<String> {
         // In a column of microseconds, of bounds: say that it is neither.
         Kind::Cpu => format!("{} ms", maybe(row.ms)),
     };
-    let mut cells = vec![name, check, time, maybe(row.gflops), step];
+    let mut cells = vec![name, check];
+    if predicted {
+        cells.push(maybe(row.predicted_ms.map(|ms| 1e3 * ms)));
+    }
+    cells.extend([time, maybe(row.gflops), step]);
     if !bound {
         cells.push(percent(row.of_vendor));
     }
@@ -169,8 +179,9 @@ fn notes(comparison: &Comparison) -> String {
     let mut notes = Vec::new();
     if bound {
         notes.push(
-            "times are bounds from counted work: no launch on the modelled GPU is faster; none was measured".into(),
+            "at least: a bound from counted work: no launch on the modelled GPU is faster; step is by it; none was measured".into(),
         );
+        notes.extend(predict::explained(&comparison.rows));
     } else {
         notes.push(format!("times are medians of at least {} launches; {}", timing::BATCH, timing::L2_POLICY));
     }

@@ -6,7 +6,7 @@
 //! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it, [`lessons`]:
 //!   lesson by lesson, [`markdown`]: as tables
 //! - [`survey`]: all shipped configurations on shapes drawn from a seed, on a GPU;
-//!   [`calibrate`]: predicted times, fitted to that, and how far they are off
+//!   [`calibrate`]: predicted times, fitted to that, and how far they are off; [`predict`]: what they are
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks
@@ -40,6 +40,7 @@ mod output;
 mod pictures;
 mod pivot;
 mod plot;
+mod predict;
 mod provenance;
 mod row;
 mod sanitize;
@@ -74,6 +75,7 @@ enum Command {
     Try(attempt::Try),
     Survey(survey::Command),
     Calibrate(calibrate::Calibrate),
+    Predict(predict::Predict),
     Measure(measure::Measure),
     #[command(hide = true)]
     Figures(figures::Figures),
@@ -104,6 +106,7 @@ fn main() -> ExitCode {
         Command::Gpus(gpus) => gpus::list(gpus),
         Command::Occupancy(fit) => gpus::fit(fit),
         Command::Measure(measure) => measure::run(measure),
+        Command::Predict(predict) => predict::run(predict),
         Command::Sanitize(sanitize) => sanitize::run(sanitize, &words[1..]),
         Command::Survey(survey) => survey::run(survey, &words),
         Command::Sweep(sweep) => sweep::run(sweep),

@@ -6,7 +6,7 @@ use common::Error;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::row::{Kind, Row};
-use crate::table::{maybe, percent};
+use crate::table::{maybe, number, percent};
 
 /// Writes to stdout, and flushes.
 pub fn print(text: &str) -> Result<(), Error> {
@@ -123,8 +123,13 @@ fn line(row: &Row) -> String {
         Kind::Bound => format!("at least {:>9} ms", maybe(row.ms)),
         Kind::Measured | Kind::Cpu => format!("{:>18} ms", maybe(row.ms)),
     };
+    let predicted = row.predicted_ms.map_or_else(String::new, |ms| format!("  predicted {:>9} ms", number(ms)));
     let spread = row.spread.map_or_else(String::new, |spread| format!(" ±{}", percent(Some(spread / 2.0))));
     let growth = row.growth.map_or_else(String::new, |growth| format!("  {growth:.2}x as long"));
     let shape = row.shape().to_string();
-    format!("{shape:>16}  {name:<52} {time}{spread}  {:>9} GFLOP/s  {}{growth}", maybe(row.gflops), row.verdict)
+    format!(
+        "{shape:>16}  {name:<52} {time}{predicted}{spread}  {:>9} GFLOP/s  {}{growth}",
+        maybe(row.gflops),
+        row.verdict
+    )
 }

@@ -22,6 +22,9 @@ pub enum Over {
 pub fn tables(rows: &[Row], over: Over) -> String {
     let unit = if rows.iter().any(|row| row.ms_is == Kind::Bound) { "at least ms (CPU: ms)" } else { "ms" };
     let mut text = format!("\n{}", pivot(rows, over, unit, |row| maybe(row.ms)));
+    if rows.iter().any(|row| row.predicted_ms.is_some()) {
+        text += &format!("\n{}", pivot(rows, over, "predicted ms", |row| maybe(row.predicted_ms)));
+    }
     if over == Over::Size && rows.iter().any(|row| row.growth.is_some()) {
         let growth = |row: &Row| row.growth.map_or_else(|| "-".to_string(), |growth| format!("{growth:.2}x"));
         text += &format!("\n{}", pivot(rows, over, "growth", growth));

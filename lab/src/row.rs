@@ -66,6 +66,9 @@ pub struct Row {
     pub spilled_bytes: Option<u32>,
     /// The least time that the modelled GPU needs, in milliseconds, beside a measured one.
     pub bound_ms: Option<f64>,
+    /// Milliseconds that the modelled GPU is predicted to take, by what was measured on such a GPU at other shapes.
+    #[serde(default)]
+    pub predicted_ms: Option<f64>,
     /// The place among a level's candidates, before any is measured.
     pub rank: Option<usize>,
     /// The unit that needs the most time, by the counts.
@@ -121,6 +124,7 @@ impl Row {
             shared_bytes: None,
             spilled_bytes: None,
             bound_ms: None,
+            predicted_ms: None,
             rank: None,
             bottleneck: None,
             ptx_by: None,

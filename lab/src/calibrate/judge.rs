@@ -3,7 +3,7 @@
 use common::Shape;
 use common::choice::Chooser;
 use common::form::Form;
-use common::predict::{Model, Off, name};
+use common::predict::{Model, Off};
 use ladder::LEVELS;
 
 use crate::survey::record::Survey;
@@ -54,18 +54,23 @@ const LISTED: usize = 10;
 /// From this size of M and of N on, a C is no vector and no neighbour of one.
 const THIN: u32 = 16;
 
-/// What this program predicts and chooses, by a survey that it was not fitted to.
-pub fn shipped(survey: &Survey, model: &Model) -> Judged {
+/// What a model's numbers predict and choose, by a survey that they were not fitted to.
+pub fn by_numbers(survey: &Survey, model: &Model) -> Judged {
     let builds = survey.builds();
     let mut columns = Vec::new();
     for (column, build) in builds.iter().enumerate() {
         let Some(build) = build else { continue };
-        let numbers = model.configurations.iter().find(|numbers| numbers.name() == name(build));
-        let Some(numbers) = numbers else { continue };
+        let Some(numbers) = model.of(build) else { continue };
         let predict = |shape: &Shape| Some(numbers.microseconds(build, model.sms, shape));
         columns.push(Predicted::new(survey, column, survey.lines.iter().map(|line| predict(&line.shape)).collect()));
     }
-    let mut judged = Judged::new(survey, &columns, "as this program predicts and chooses");
+    Judged::new(survey, &columns, "as this program predicts and chooses")
+}
+
+/// The same of what this program has, by a survey that it was not fitted to.
+pub fn shipped(survey: &Survey, model: &Model) -> Judged {
+    let builds = survey.builds();
+    let mut judged = by_numbers(survey, model);
     // The choice is the library's own, by whatever it knows.
     let chooser = Chooser::new(&LEVELS, model.architecture, model.sms);
     judged.choices.clear();
