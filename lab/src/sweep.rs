@@ -22,14 +22,13 @@ pub struct Sweep {
     /// What changes: size (square), block (8, 16, 32, with and without shared memory), tile (all that are shipped), shape
     #[arg(long, value_enum, hide_possible_values = true, default_value = "size")]
     pub over: Over,
-    /// The sizes of a sweep over sizes
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "128,256,512,1024,2048",
+    /// The sizes of a sweep over sizes [default: 128,256,512,1024,2048]
+    #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
-    pub sizes: Vec<u32>,
-    /// The shapes of a sweep over shapes, MxNxK
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = shape,
-          default_value = "1024x1024x64,64x1024x1024,1024x64x1024,2048x256x128,255x513x129")]
-    pub shapes: Vec<Shape>,
+    pub sizes: Option<Vec<u32>>,
+    /// The shapes of a sweep over shapes, MxNxK [default: flat, deep, tall, wide and odd ones]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = shape)]
+    pub shapes: Option<Vec<Shape>>,
     #[command(flatten)]
     pub at: Sizes,
     #[command(flatten)]
@@ -53,6 +52,11 @@ pub struct Sweep {
     pub plot: plot::Flags,
 }
 
+/// The sizes of a sweep over sizes, where none are said.
+const SIZES: [u32; 5] = [128, 256, 512, 1024, 2048];
+/// The shapes of a sweep over shapes, M, N, K, where none are said: flat, deep, tall, wide, and odd in every size.
+const SHAPES: [[u32; 3]; 5] = [[1024, 1024, 64], [64, 1024, 1024], [1024, 64, 1024], [2048, 256, 128], [255, 513, 129]];
+
 /// A problem, and who runs on it.
 struct Point {
     shape: Shape,
@@ -62,6 +66,7 @@ struct Point {
 /// Runs the command. A wrong product ends in exit code 1.
 pub fn run(sweep: &Sweep) -> Result<ExitCode, Error> {
     plot::check(&sweep.plot)?;
+    heard(sweep)?;
     let device = sweep.how.device(false)?;
     let form = Form::of(sweep.csv, sweep.json);
     let mut rows = Rows::new(Box::new(std::io::stdout()), form)?;
@@ -82,6 +87,32 @@ pub fn run(sweep: &Sweep) -> Result<ExitCode, Error> {
     }
     let wrong = rows.all().iter().any(Row::is_bad);
     Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Refuses sizes that this sweep would not look at.
+fn heard(sweep: &Sweep) -> Result<(), Error> {
+    let at = &sweep.at;
+    let (over, takes) = match sweep.over {
+        Over::Size => ("sizes", "--sizes"),
+        Over::Shape => ("shapes", "--shapes"),
+        Over::Block => ("blocks", "--size, or --m, --n and --k"),
+        Over::Tile => ("tiles", "--size, or --m, --n and --k"),
+    };
+    let one = matches!(sweep.over, Over::Block | Over::Tile);
+    let unheard = [
+        ("--sizes", sweep.sizes.is_some() && sweep.over != Over::Size),
+        ("--shapes", sweep.shapes.is_some() && sweep.over != Over::Shape),
+        ("--size", at.size.is_some() && !one),
+        ("--m", at.m.is_some() && !one),
+        ("--n", at.n.is_some() && !one),
+        ("--k", at.k.is_some() && !one),
+    ];
+    match unheard.iter().find(|(_, unheard)| *unheard) {
+        Some((flag, _)) => {
+            Err(Error::usage(format!("a sweep over {over} does not take {flag}"), format!("it takes {takes}")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// All points, row by row.
@@ -105,8 +136,14 @@ fn points(sweep: &Sweep) -> Result<Vec<Point>, Error> {
     takers.retain(Build::is_first_variant);
     let point = |shape| Point { shape, builds: takers.clone() };
     Ok(match sweep.over {
-        Over::Size => sweep.sizes.iter().map(|&size| point(Shape { m: size, n: size, k: size })).collect(),
-        Over::Shape => sweep.shapes.iter().copied().map(point).collect(),
+        Over::Size => {
+            let sizes = sweep.sizes.as_deref().unwrap_or(&SIZES);
+            sizes.iter().map(|&size| point(Shape { m: size, n: size, k: size })).collect()
+        }
+        Over::Shape => match &sweep.shapes {
+            Some(shapes) => shapes.iter().copied().map(point).collect(),
+            None => SHAPES.map(|[m, n, k]| point(Shape { m, n, k })).into(),
+        },
         Over::Block | Over::Tile => vec![point(sweep.at.shape(512))],
     })
 }

@@ -184,7 +184,10 @@ fn a_kernel_is_started_once() {
     refused("start 99", "no skeleton for lesson 99");
     refused("check 99.1", "no exercise `99.1`");
     refused("check 3.2", "there are 3.2a, 3.2b");
-    refused("check 1.1 --answer 1 2", "asks for 4 answers, and here are 2");
+    refused(
+        "check 1.1 --answer 1 2",
+        "answers to 1.1: 2 given, 4 asked for\nhint: `cargo run -p lab -- check 1.1` prints the questions\n",
+    );
     refused("check 1.1 --answer 1 2 3 many", "`many` is no answer");
     refused("check 1.write absent.cu", "cannot read absent.cu");
 }

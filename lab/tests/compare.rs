@@ -121,6 +121,12 @@ fn bad_usage_is_one_clear_line() {
         ("sweep --sizes 8,x", "x"),
         ("sweep --over shape --shapes 8x8", "MxNxK"),
         ("sweep --over shape --shapes 8x0x8", "MxNxK"),
+        (
+            "sweep --over tile --sizes 128",
+            "over tiles does not take --sizes\nhint: it takes --size, or --m, --n and --k\n",
+        ),
+        ("sweep --over size --shapes 8x8x8", "over sizes does not take --shapes\nhint: it takes --sizes\n"),
+        ("sweep --over shape --k 8", "over shapes does not take --k\nhint: it takes --shapes\n"),
         ("sweep --csv --json", "cannot be used with"),
         ("occupancy", "--threads"),
         ("occupancy --threads x", "x"),

@@ -161,8 +161,8 @@ fn answered(exercise: &Exercise, answers: &[String]) -> Result<bool, Error> {
         return Err(Error::usage(say("{0} asks for no answer", &[id]), hint));
     }
     if answers.len() != asked {
-        let message = say("{0} asks for {1} answers, and here are {2}", &[id, &asked, &answers.len()]);
-        return Err(Error::usage(message, questions(exercise)?.replace('\n', " ").trim().to_string()));
+        let hint = say("`cargo run -p lab -- check {0}` prints the questions", &[id]);
+        return Err(Error::usage(say("answers to {0}: {1} given, {2} asked for", &[id, &answers.len(), &asked]), hint));
     }
     let mut text = head(exercise);
     let mut all = true;
