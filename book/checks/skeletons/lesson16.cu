@@ -73,7 +73,7 @@ __device__ void arrive_at(Barrier& barrier, int rank) {
     asm volatile("{\n"
                  ".reg .b32 there;\n"
                  "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
                  "}" ::"r"(shared(&barrier)), "r"(rank) : "memory");
 }
 

@@ -36,7 +36,7 @@ pub fn draw() -> Result<Sheet, Error> {
     let accesses = some_accesses(&build, SHAPE, |block| block == Dim3 { x: 0, y: 0, z: 0 })?;
     let reads = reads(&accesses)?;
     let mut sheet = Sheet::new(
-        770.0,
+        786.0,
         "A warp's part of 8 rows of B",
         "Left 8 rows of a box of B, by columns, two neighbours in a cell, with the lanes of warp 0 that read them: lane 4 g + t reads \
          rows t and t + 4. Right the same cells where they lie in shared memory: the lanes 0 to 15 of one load, and 16 to 31, have all 32 \
