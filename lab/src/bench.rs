@@ -18,7 +18,7 @@ use emulator::TensorType;
 use emulator::gpu::Gpu;
 
 use crate::output::note;
-use crate::predict;
+use crate::predicted;
 use crate::row::{Kind, Row};
 
 /// The largest size at which kernels that run on a GPU are counted on the emulator.
@@ -95,7 +95,9 @@ impl<'a> Bench<'a> {
         match self.device {
             Device::Cuda(_) if row.ms.is_some() => self.count_small(build, &mut row),
             Device::Cuda(_) => {}
-            Device::Emulator => row.predicted_ms = predict::milliseconds(self.options.gpu, build, &self.problem.shape),
+            Device::Emulator => {
+                row.predicted_ms = predicted::milliseconds(self.options.gpu, build, &self.problem.shape)
+            }
         }
         row
     }

@@ -11,7 +11,7 @@ use crate::bench::{Bench, peak, place};
 use crate::flags::{How, Sizes};
 use crate::output::{note, print};
 use crate::plot;
-use crate::predict;
+use crate::predicted;
 use crate::row::{Kind, Row};
 use crate::table::{maybe, number, percent, table};
 use ladder::{builds, levels};
@@ -181,7 +181,7 @@ fn notes(comparison: &Comparison) -> String {
         notes.push(
             "at least: a bound from counted work: no launch on the modelled GPU is faster; step is by it; none was measured".into(),
         );
-        notes.extend(predict::explained(&comparison.rows));
+        notes.extend(predicted::explained(&comparison.rows));
     } else {
         notes.push(format!("times are medians of at least {} launches; {}", timing::BATCH, timing::L2_POLICY));
     }

@@ -6,7 +6,8 @@
 //! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it, [`lessons`]:
 //!   lesson by lesson, [`markdown`]: as tables
 //! - [`survey`]: all shipped configurations on shapes drawn from a seed, on a GPU;
-//!   [`calibrate`]: predicted times, fitted to that, and how far they are off; [`predict`]: what they are
+//!   [`calibrate`]: predicted times, fitted to that, and how far they are off; [`predict`]: what they are,
+//!   [`predicted`]: in other tables
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks
@@ -41,6 +42,7 @@ mod pictures;
 mod pivot;
 mod plot;
 mod predict;
+mod predicted;
 mod provenance;
 mod row;
 mod sanitize;

@@ -54,7 +54,7 @@ pub fn draw() -> Result<Sheet, Error> {
     let width = SIDE * f64::from(LINE / PAIR);
     let (left, right) = (MARGIN + 52.0, MARGIN + 52.0 + width + 22.0);
     panel(&mut sheet, left, ("by columns", "column 0", "column 31"), &reads, |read| {
-        let chunk = read.place / 2 ^ read.row;
+        let chunk = (read.place / 2) ^ read.row;
         chunk * 2 + read.place % 2
     });
     panel(&mut sheet, right, ("in shared memory", "bank 0", "bank 31"), &reads, |read| read.place);
