@@ -90,14 +90,16 @@ impl Tally {
         if all > 0.0 { self.of(why) / all } else { 0.0 }
     }
 
-    /// What the tally of a longer run is, if each step costs what it costs between `short` and `long`; `beyond` is how
-    /// many times that
-    /// stretch comes behind `short`.
-    pub fn extended(short: &Tally, long: &Tally, beyond: f64) -> Tally {
+    /// The sum of tallies, each as many times as it counts. Some may count less than not at all: of a longer run, each step of
+    /// which costs what it costs between a short and a long one.
+    pub fn weighed(parts: impl IntoIterator<Item = (f64, Tally)>) -> Tally {
         let mut out = Tally::default();
-        for (n, clocks) in out.0.iter_mut().enumerate() {
-            *clocks = (short.0[n] + (long.0[n] - short.0[n]) * beyond).max(0.0);
+        for (weight, tally) in parts {
+            for (sum, clocks) in out.0.iter_mut().zip(tally.0) {
+                *sum += weight * clocks;
+            }
         }
+        out.0.iter_mut().for_each(|sum| *sum = sum.max(0.0));
         out
     }
 }

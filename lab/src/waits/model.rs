@@ -25,11 +25,32 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Of all SMs, each as full as it gets.
+    /// Of the fullest SM.
     pub fn of(build: &Build, shape: Shape) -> Result<Recorded, Error> {
-        let kernel = Kernel::obtain(build, 90, nvrtc::find)?;
-        let registers = kernel.resources.get(&90).map_or(255, |resources| resources.registers);
-        Ok(Recorded { stream: recorded(build, &kernel, shape, registers)?, registers })
+        let kernel = obtained(build)?;
+        Recorded::on(build, &kernel, shape, 0)
+    }
+
+    /// Of an SM of each kind, with the share that are of it. The first blocks are dealt to the SMs in turn: where not all
+    /// SMs get as many and each has room for what it gets, some hold one more than the others.
+    pub fn of_each_kind(build: &Build, shape: Shape) -> Result<Vec<(f64, Recorded)>, Error> {
+        let kernel = obtained(build)?;
+        let (sms, fit) = (u64::from(gpu()?.sms), fit(build, &kernel, build.plan(shape)?.task(&kernel).dynamic_shared)?);
+        let blocks = build.plan(shape)?.launch.grid.count();
+        let fuller = blocks % sms;
+        if blocks < sms || blocks > sms * fit || fuller == 0 {
+            return Ok(vec![(1.0, Recorded::on(build, &kernel, shape, 0)?)]);
+        }
+        let share = fuller as f64 / sms as f64;
+        Ok(vec![
+            (share, Recorded::on(build, &kernel, shape, 0)?),
+            (1.0 - share, Recorded::on(build, &kernel, shape, fuller)?),
+        ])
+    }
+
+    /// Of this SM.
+    fn on(build: &Build, kernel: &Kernel, shape: Shape, sm: u64) -> Result<Recorded, Error> {
+        Ok(Recorded { stream: recorded(build, kernel, shape, sm)?, registers: registers(kernel) })
     }
 
     /// What their warps issue.
@@ -43,52 +64,74 @@ impl Recorded {
     }
 }
 
-/// A launch, recorded in one length along K, or in two.
-pub struct Lengths {
-    /// One for each.
-    pub recorded: Vec<Recorded>,
-    /// How many times the difference comes on top of the first.
-    beyond: f64,
-}
+/// A launch: the runs from which the model puts it together, each with how much it counts.
+///
+/// Along K it is recorded in one length or in two, and the difference of these comes on top of the first as often as K
+/// asks. Where SMs hold two numbers of blocks, one SM of each kind runs, and counts as often as there are such.
+pub struct Runs(Vec<(f64, Recorded)>);
 
-impl Lengths {
-    /// Runs them.
-    pub fn of(read: &Read) -> Result<Lengths, Error> {
+impl Runs {
+    /// Records them.
+    pub fn of(read: &Read) -> Result<Runs, Error> {
         let (build, shape) = launch_of(read)?;
-        let of = |k: u32| Recorded::of(&build, Shape { k, ..shape });
-        if shape.k <= LENGTHS[1] {
-            return Ok(Lengths { recorded: vec![of(shape.k)?], beyond: 0.0 });
+        let lengths = if shape.k <= LENGTHS[1] {
+            vec![(1.0, shape.k)]
+        } else {
+            let beyond = f64::from(shape.k - LENGTHS[0]) / f64::from(LENGTHS[1] - LENGTHS[0]);
+            vec![(1.0 - beyond, LENGTHS[0]), (beyond, LENGTHS[1])]
+        };
+        let mut runs = Vec::new();
+        for (weight, k) in lengths {
+            let each = Recorded::of_each_kind(&build, Shape { k, ..shape })?;
+            runs.extend(each.into_iter().map(|(share, recorded)| (weight * share, recorded)));
         }
-        let beyond = f64::from(shape.k - LENGTHS[0]) / f64::from(LENGTHS[1] - LENGTHS[0]);
-        Ok(Lengths { recorded: LENGTHS.into_iter().map(of).collect::<Result<_, _>>()?, beyond })
+        Ok(Runs(runs))
     }
 
     /// What their warps issue.
     pub fn assembled(&self, figures: &Figures) -> Vec<Vec<Block>> {
-        self.recorded.iter().map(|recorded| recorded.assembled(figures)).collect()
+        self.0.iter().map(|(_, recorded)| recorded.assembled(figures)).collect()
     }
 
     /// The model's shares.
     pub fn shares(&self, assembled: &[Vec<Block>], figures: &Figures) -> Shares {
-        let each = self.recorded.iter().zip(assembled);
-        let tallies: Vec<Tally> =
-            each.map(|(recorded, blocks)| recorded.run(blocks, figures, How::default()).tally).collect();
-        let tally = match tallies.as_slice() {
-            [short, long] => Tally::extended(short, long, self.beyond),
-            one => one.first().copied().unwrap_or_default(),
+        let run = |((weight, recorded), blocks): (&(f64, Recorded), &Vec<Block>)| {
+            (*weight, recorded.run(blocks, figures, How::default()).tally)
         };
+        let tally = Tally::weighed(self.0.iter().zip(assembled).map(run));
         GROUPS.map(|(_, whys)| whys.iter().map(|&why| tally.share(why)).sum())
     }
 }
 
 /// The model's shares of a launch.
 pub fn modelled(read: &Read) -> Result<Shares, Error> {
-    let lengths = Lengths::of(read)?;
-    Ok(lengths.shares(&lengths.assembled(FIGURES), FIGURES))
+    let runs = Runs::of(read)?;
+    Ok(runs.shares(&runs.assembled(FIGURES), FIGURES))
+}
+
+/// The modelled GPU.
+fn gpu() -> Result<&'static Gpu, Error> {
+    Gpu::named(FIGURES.gpu).map_err(|error| Error::usage(error.to_string(), "`lab gpus` lists them"))
+}
+
+/// The kernel for it.
+fn obtained(build: &Build) -> Result<Kernel, Error> {
+    Kernel::obtain(build, 90, nvrtc::find)
+}
+
+/// Registers of a thread.
+fn registers(kernel: &Kernel) -> u32 {
+    kernel.resources.get(&90).map_or(255, |resources| resources.registers)
+}
+
+/// Blocks for which an SM has room, with so many bytes of dynamic shared memory each.
+fn fit(build: &Build, kernel: &Kernel, dynamic: u32) -> Result<u64, Error> {
+    let shared = dynamic.max(kernel.resources.get(&90).map_or(0, |resources| resources.shared_bytes));
+    Ok(occupancy(gpu()?, build.threads(), registers(kernel), shared).blocks_per_sm.max(1).into())
 }
 
 /// Runs the blocks that live on one SM together. A and B hold zeros.
-fn recorded(build: &Build, kernel: &Kernel, shape: Shape, registers: u32) -> Result<Stream, Error> {
+fn recorded(build: &Build, kernel: &Kernel, shape: Shape, sm: u64) -> Result<Stream, Error> {
     let plan = build.plan(shape)?;
     let task = plan.task(kernel);
     let fault = |what: String| Error::Fault(format!("{}, for a model of time: {what}", build.level.entry));
@@ -104,15 +147,12 @@ fn recorded(build: &Build, kernel: &Kernel, shape: Shape, registers: u32) -> Res
     let places =
         [zeros("A", m, k, input.bytes())?, zeros("B", k, n, input.bytes())?, zeros("C", m, n, output.bytes())?];
     let arguments = emulated::arguments(&task.operands, &mut device, places)?;
-    let gpu = Gpu::named(FIGURES.gpu).map_err(|error| Error::usage(error.to_string(), "`lab gpus` lists them"))?;
+    let (sms, fit) = (u64::from(gpu()?.sms), fit(build, kernel, task.dynamic_shared)?);
     let grid = plan.launch.grid;
-    let shared = task.dynamic_shared.max(kernel.resources.get(&90).map_or(0, |resources| resources.shared_bytes));
-    let fit = u64::from(occupancy(gpu, build.threads(), registers, shared).blocks_per_sm.max(1));
-    let resident = fit.min(grid.count().div_ceil(gpu.sms.into()));
     let place = |block: Dim3| {
         (u64::from(block.z) * u64::from(grid.y) + u64::from(block.y)) * u64::from(grid.x) + u64::from(block.x)
     };
-    let here = |block: Dim3| place(block) % u64::from(gpu.sms) == 0 && place(block) / u64::from(gpu.sms) < resident;
+    let here = |block: Dim3| place(block) % sms == sm && place(block) / sms < fit;
     let launch = Launch::new(grid, plan.launch.block).dynamic_shared(task.dynamic_shared);
     device.record(&program, launch, &arguments, here).map_err(|e| fault(e.to_string()))
 }

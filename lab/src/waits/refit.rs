@@ -9,7 +9,7 @@ use clocks::sm::Block;
 use common::Error;
 use rayon::prelude::*;
 
-use super::model::{FIGURES, Lengths};
+use super::model::{FIGURES, Runs};
 use super::record::{Read, Shares, number};
 use super::{fits, two_largest};
 use crate::output::{note, progress};
@@ -32,8 +32,8 @@ pub fn held_out(launches: &[Read]) -> Result<Held, Error> {
     let fold = |read: &Read| number(&read.level).unwrap_or(0) % FOLDS;
     let bar = progress(0);
     bar.set_message("recorded");
-    let lengths: Vec<Lengths> = launches.iter().map(Lengths::of).collect::<Result<_, _>>()?;
-    let mut bench = Bench { launches, lengths, ahead: usize::MAX, assembled: Vec::new(), known: Vec::new() };
+    let runs: Vec<Runs> = launches.iter().map(Runs::of).collect::<Result<_, _>>()?;
+    let mut bench = Bench { launches, runs, ahead: usize::MAX, assembled: Vec::new(), known: Vec::new() };
     let mut held = Held { shares: vec![Shares::default(); launches.len()], figures: Vec::new() };
     for left_out in 0..FOLDS {
         bar.set_message(format!("fitted without a third of the levels, {} of {FOLDS}", left_out + 1));
@@ -63,7 +63,7 @@ pub fn held_out(launches: &[Read]) -> Result<Held, Error> {
 /// Launches that are run again and again.
 struct Bench<'a> {
     launches: &'a [Read],
-    lengths: Vec<Lengths>,
+    runs: Vec<Runs>,
     /// What they issue, by the assembler that looks so far ahead.
     ahead: usize,
     assembled: Vec<Vec<Vec<Block>>>,
@@ -117,10 +117,10 @@ impl Bench<'_> {
         };
         let missing: Vec<usize> = launches.iter().copied().filter(|&n| known(n, &self.known).is_none()).collect();
         if !missing.is_empty() && self.ahead != figures.ahead {
-            self.assembled = self.lengths.par_iter().map(|lengths| lengths.assembled(figures)).collect();
+            self.assembled = self.runs.par_iter().map(|runs| runs.assembled(figures)).collect();
             self.ahead = figures.ahead;
         }
-        let of = |n: usize| (*figures, n, self.lengths[n].shares(&self.assembled[n], figures));
+        let of = |n: usize| (*figures, n, self.runs[n].shares(&self.assembled[n], figures));
         let more: Vec<_> = missing.into_par_iter().map(of).collect();
         self.known.extend(more);
         launches.iter().map(|&n| known(n, &self.known).unwrap_or_default()).collect()
