@@ -90,8 +90,8 @@ impl Tally {
         if all > 0.0 { self.of(why) / all } else { 0.0 }
     }
 
-    /// The sum of tallies, each as many times as it counts. Some may count less than not at all: of a longer run, each step of
-    /// which costs what it costs between a short and a long one.
+    /// The sum of tallies, each times its weight. Weights may be negative: a run twice as long as `long`, which is twice as
+    /// long as `short`, is −2 times `short` and 3 times `long`, if each step costs what it costs between the two.
     pub fn weighed(parts: impl IntoIterator<Item = (f64, Tally)>) -> Tally {
         let mut out = Tally::default();
         for (weight, tally) in parts {

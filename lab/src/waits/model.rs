@@ -31,12 +31,13 @@ impl Recorded {
         Recorded::on(build, &kernel, shape, 0)
     }
 
-    /// Of an SM of each kind, with the share that are of it. The first blocks are dealt to the SMs in turn: where not all
-    /// SMs get as many and each has room for what it gets, some hold one more than the others.
+    /// Of an SM of each kind, with the share of SMs that are of this kind. Blocks are dealt to the SMs in turn: where all
+    /// fit at once and the SMs do not divide their number, some SMs hold one block more than the others.
     pub fn of_each_kind(build: &Build, shape: Shape) -> Result<Vec<(f64, Recorded)>, Error> {
         let kernel = obtained(build)?;
-        let (sms, fit) = (u64::from(gpu()?.sms), fit(build, &kernel, build.plan(shape)?.task(&kernel).dynamic_shared)?);
-        let blocks = build.plan(shape)?.launch.grid.count();
+        let plan = build.plan(shape)?;
+        let (sms, fit) = (u64::from(gpu()?.sms), fit(build, &kernel, plan.task(&kernel).dynamic_shared)?);
+        let blocks = plan.launch.grid.count();
         let fuller = blocks % sms;
         if blocks < sms || blocks > sms * fit || fuller == 0 {
             return Ok(vec![(1.0, Recorded::on(build, &kernel, shape, 0)?)]);
@@ -48,7 +49,7 @@ impl Recorded {
         ])
     }
 
-    /// Of this SM.
+    /// Of the SM with this number.
     fn on(build: &Build, kernel: &Kernel, shape: Shape, sm: u64) -> Result<Recorded, Error> {
         Ok(Recorded { stream: recorded(build, kernel, shape, sm)?, registers: registers(kernel) })
     }
