@@ -27,7 +27,7 @@ use crate::flags;
 use crate::output::note;
 use crate::provenance::{commit, file_name, now, nvidia_smi, state};
 use record::{Cell, Line, Survey};
-use shapes::{MOST, shapes};
+use shapes::{MOST, Range, shapes};
 
 /// Every shipped configuration on shapes drawn from a seed, on a GPU, into a file
 #[derive(Debug, Clone, Args)]
@@ -41,8 +41,14 @@ pub struct Command {
     /// Seed of the shapes
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// The least size, in place of 1
+    #[arg(long, value_name = "SIZE", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
+    least: u32,
+    /// K, M or N of each shape, in turn, is at most this: thin products
+    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
+    thin: Option<u32>,
     /// These shapes, MxNxK, in place of drawn ones
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = flags::shape, conflicts_with_all = ["count", "seed"])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = flags::shape, conflicts_with_all = ["count", "seed", "least", "thin"])]
     shapes: Vec<Shape>,
     /// Begin no shape after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
@@ -70,7 +76,9 @@ pub fn run(command: &Command, words: &[String]) -> Result<ExitCode, Error> {
     let (device, _) = Device::pick(Backend::Cuda, false)?;
     let Device::Cuda(gpu) = &device else { return Err(Error::usage("no CUDA device", "measure on a GPU")) };
     let takers = builds(&LEVELS, command.dtype, true)?;
-    let drawn = if command.shapes.is_empty() { shapes(command.count, command.seed) } else { command.shapes.clone() };
+    let range = Range { least: command.least, thin: command.thin };
+    let drawn =
+        if command.shapes.is_empty() { shapes(command.count, command.seed, range) } else { command.shapes.clone() };
     let side = |size: fn(&Shape) -> u32| drawn.iter().map(size).max().unwrap_or(1).max(MOST) as usize;
     let elements = side(|s| s.m).max(side(|s| s.k)) * side(|s| s.n).max(side(|s| s.k));
     let (ground, refused) = Ground::new(gpu, command.dtype, elements, &takers, 1)?;

@@ -7,23 +7,34 @@ use rand_chacha::ChaCha12Rng;
 /// The largest size.
 pub const MOST: u32 = 8192;
 
-/// So many shapes, each size log-uniform from 1 to [`MOST`]: as many between 1 and 2 as between 4096 and 8192. The first, the third and
-/// so on are aligned: sizes are rounded down to multiples of 16, or of 4, where they are not smaller. Of the others all sizes are odd,
-/// rounded down.
-pub fn shapes(count: usize, seed: u64) -> Vec<Shape> {
+/// Where shapes are drawn from.
+#[derive(Debug, Clone, Copy)]
+pub struct Range {
+    /// The least size.
+    pub least: u32,
+    /// One size of each shape, K, M and N in turn, is at most this.
+    pub thin: Option<u32>,
+}
+
+/// So many shapes, each size log-uniform from the least to [`MOST`]: as many between 1 and 2 as between 4096 and 8192. The first, the
+/// third and so on are aligned: sizes are rounded down to multiples of 16, or of 4, where they are not smaller. Of the others all
+/// sizes are odd, rounded down.
+pub fn shapes(count: usize, seed: u64, range: Range) -> Vec<Shape> {
     let mut random = ChaCha12Rng::seed_from_u64(seed);
     let mut shape = |number: usize| {
         let of = if random.random_bool(0.5) { 16 } else { 4 };
-        let mut size = || {
-            let size = f64::from(MOST + 1).powf(random.random_range(0.0..1.0)) as u32;
-            let size = size.clamp(1, MOST);
+        let mut size = |side: usize| {
+            let most = range.thin.filter(|_| number / 2 % 3 == side).unwrap_or(MOST).max(range.least);
+            let [low, high] = [range.least, most + 1].map(f64::from);
+            let size = (low * (high / low).powf(random.random_range(0.0..1.0))) as u32;
+            let size = size.clamp(range.least, most);
             match number % 2 {
                 0 if size >= of => size - size % of,
                 0 => size,
                 _ => (size - 1) | 1,
             }
         };
-        Shape { m: size(), n: size(), k: size() }
+        Shape { m: size(1), n: size(2), k: size(0) }
     };
     (0..count).map(&mut shape).collect()
 }
@@ -32,9 +43,11 @@ pub fn shapes(count: usize, seed: u64) -> Vec<Shape> {
 mod tests {
     use super::*;
 
+    const ALL: Range = Range { least: 1, thin: None };
+
     #[test]
     fn half_are_aligned_half_are_odd_and_all_magnitudes_come() {
-        let shapes = shapes(2000, 7);
+        let shapes = shapes(2000, 7, ALL);
         let sizes = |start: usize| shapes.iter().skip(start).step_by(2).flat_map(|s| [s.m, s.n, s.k]);
         assert!(sizes(1).all(|size| size % 2 == 1));
         assert!(sizes(0).all(|size| size < 16 || size % 4 == 0));
@@ -49,7 +62,20 @@ mod tests {
 
     #[test]
     fn a_seed_gives_the_same_shapes_and_another_one_others() {
-        assert_eq!(shapes(9, 1), shapes(20, 1)[..9]);
-        assert_ne!(shapes(9, 1), shapes(9, 2));
+        assert_eq!(shapes(9, 1, ALL), shapes(20, 1, ALL)[..9]);
+        assert_ne!(shapes(9, 1, ALL), shapes(9, 2, ALL));
+    }
+
+    #[test]
+    fn of_thin_shapes_each_size_is_small_in_turn_and_none_is_below_the_least() {
+        let thin = shapes(600, 3, Range { least: 1, thin: Some(8) });
+        for (number, shape) in thin.iter().enumerate() {
+            let size = [shape.k, shape.m, shape.n][number / 2 % 3];
+            assert!(size <= 8, "{shape}");
+        }
+        assert!(thin.iter().any(|shape| shape.k == 1 && shape.m > 1000));
+        // Odd ones are rounded down, to no less than 255; aligned ones to 256.
+        let large = shapes(600, 3, Range { least: 256, thin: None });
+        assert!(large.iter().all(|s| [s.m, s.n, s.k].iter().all(|&size| (255..=MOST).contains(&size))));
     }
 }
