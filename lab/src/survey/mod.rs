@@ -47,8 +47,11 @@ pub struct Command {
     /// K, M or N of each shape, in turn, is at most this: thin products
     #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
     thin: Option<u32>,
+    /// All sizes are rounded down to multiples of this: rows begin at the same place of a cache's sets
+    #[arg(long, value_name = "SIZE", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
+    multiple: Option<u32>,
     /// These shapes, MxNxK, in place of drawn ones
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = flags::shape, conflicts_with_all = ["count", "seed", "least", "thin"])]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = flags::shape, conflicts_with_all = ["count", "seed", "least", "thin", "multiple"])]
     shapes: Vec<Shape>,
     /// Begin no shape after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
@@ -76,7 +79,7 @@ pub fn run(command: &Command, words: &[String]) -> Result<ExitCode, Error> {
     let (device, _) = Device::pick(Backend::Cuda, false)?;
     let Device::Cuda(gpu) = &device else { return Err(Error::usage("no CUDA device", "measure on a GPU")) };
     let takers = builds(&LEVELS, command.dtype, true)?;
-    let range = Range { least: command.least, thin: command.thin };
+    let range = Range { least: command.least, thin: command.thin, multiple: command.multiple };
     let drawn =
         if command.shapes.is_empty() { shapes(command.count, command.seed, range) } else { command.shapes.clone() };
     let side = |size: fn(&Shape) -> u32| drawn.iter().map(size).max().unwrap_or(1).max(MOST) as usize;

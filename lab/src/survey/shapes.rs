@@ -14,24 +14,25 @@ pub struct Range {
     pub least: u32,
     /// One size of each shape, K, M and N in turn, is at most this.
     pub thin: Option<u32>,
+    /// All sizes are rounded down to multiples of this, where they are not smaller.
+    pub multiple: Option<u32>,
 }
 
 /// So many shapes, each size log-uniform from the least to [`MOST`]: as many between 1 and 2 as between 4096 and 8192. The first, the
 /// third and so on are aligned: sizes are rounded down to multiples of 16, or of 4, where they are not smaller. Of the others all
-/// sizes are odd, rounded down.
+/// sizes are odd, rounded down. A range with a multiple has neither.
 pub fn shapes(count: usize, seed: u64, range: Range) -> Vec<Shape> {
     let mut random = ChaCha12Rng::seed_from_u64(seed);
     let mut shape = |number: usize| {
-        let of = if random.random_bool(0.5) { 16 } else { 4 };
+        let of: u32 = if random.random_bool(0.5) { 16 } else { 4 };
         let mut size = |side: usize| {
             let most = range.thin.filter(|_| number / 2 % 3 == side).unwrap_or(MOST).max(range.least);
             let [low, high] = [range.least, most + 1].map(f64::from);
             let size = (low * (high / low).powf(random.random_range(0.0..1.0))) as u32;
             let size = size.clamp(range.least, most);
-            match number % 2 {
-                0 if size >= of => size - size % of,
-                0 => size,
-                _ => (size - 1) | 1,
+            match (number % 2, range.multiple) {
+                (1, None) => (size - 1) | 1,
+                (_, of_all) => Some(size - size % of_all.unwrap_or(of)).filter(|&whole| whole > 0).unwrap_or(size),
             }
         };
         Shape { m: size(1), n: size(2), k: size(0) }
@@ -43,7 +44,7 @@ pub fn shapes(count: usize, seed: u64, range: Range) -> Vec<Shape> {
 mod tests {
     use super::*;
 
-    const ALL: Range = Range { least: 1, thin: None };
+    const ALL: Range = Range { least: 1, thin: None, multiple: None };
 
     #[test]
     fn half_are_aligned_half_are_odd_and_all_magnitudes_come() {
@@ -68,14 +69,17 @@ mod tests {
 
     #[test]
     fn of_thin_shapes_each_size_is_small_in_turn_and_none_is_below_the_least() {
-        let thin = shapes(600, 3, Range { least: 1, thin: Some(8) });
+        let thin = shapes(600, 3, Range { thin: Some(8), ..ALL });
         for (number, shape) in thin.iter().enumerate() {
             let size = [shape.k, shape.m, shape.n][number / 2 % 3];
             assert!(size <= 8, "{shape}");
         }
         assert!(thin.iter().any(|shape| shape.k == 1 && shape.m > 1000));
         // Odd ones are rounded down, to no less than 255; aligned ones to 256.
-        let large = shapes(600, 3, Range { least: 256, thin: None });
+        let large_range = Range { least: 256, ..ALL };
+        let large = shapes(600, 3, large_range);
         assert!(large.iter().all(|s| [s.m, s.n, s.k].iter().all(|&size| (255..=MOST).contains(&size))));
+        let even = shapes(600, 3, Range { multiple: Some(256), ..large_range });
+        assert!(even.iter().all(|s| [s.m, s.n, s.k].iter().all(|&size| size >= 256 && size % 256 == 0)));
     }
 }
