@@ -99,14 +99,22 @@ __device__ void load_matrix(Part* to, const T* row) {
 }
 
 // Copies a vector of a row to shared memory, of which `left` elements are inside the matrix; beyond
-// the edge stand zeros. Aligned, it is asynchronous.
+// the edge stand zeros. It is asynchronous if the row is ALIGNED; else element by element, if one
+// has at least 4 bytes.
 template <bool ALIGNED>
 __device__ void copy(T* to, const T* from, int left) {
+    unsigned shared = __cvta_generic_to_shared(to);
     if constexpr (ALIGNED) {
-        unsigned shared = __cvta_generic_to_shared(to);
         int bytes = left > 0 ? 16 : 0;
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                      ::"r"(shared), "l"(from), "r"(bytes) : "memory");
+    } else if constexpr (sizeof(T) >= 4) {
+        for (int i = 0; i < V; ++i) {
+            int bytes = i < left ? sizeof(T) : 0;
+            asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
+                         ::"r"(shared + i * (int)sizeof(T)), "l"(from + i), "n"(sizeof(T)),
+                           "r"(bytes) : "memory");
+        }
     } else {
         Vector v = {};
         for (int i = 0; i < V; ++i)

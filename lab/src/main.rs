@@ -8,6 +8,7 @@
 //! - [`survey`]: all shipped configurations on shapes drawn from a seed, on a GPU;
 //!   [`calibrate`]: predicted times, fitted to that, and how far they are off; [`predict`]: what they are,
 //!   [`predicted`]: in other tables
+//! - [`accuracy`]: how far products are from the one in f64
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
 //! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks
@@ -21,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accuracy;
 mod attempt;
 mod bench;
 mod calibrate;
@@ -76,6 +78,7 @@ enum Command {
     Sweep(sweep::Sweep),
     Try(attempt::Try),
     Survey(survey::Command),
+    Accuracy(accuracy::Accuracy),
     Calibrate(calibrate::Calibrate),
     Predict(predict::Predict),
     Measure(measure::Measure),
@@ -99,6 +102,7 @@ fn main() -> ExitCode {
         Err(error) => return common::cli::explain(&error),
     };
     let done = match &lab.command {
+        Command::Accuracy(accuracy) => accuracy::run(accuracy),
         Command::Calibrate(calibrate) => calibrate::run(calibrate),
         Command::Cards(cards) => cards::run(cards),
         Command::Check(check) => check::run(check),

@@ -9,7 +9,13 @@ const WIDE: &[&[u32]] = &[HALF[0], HALF[1]];
 /// And of 32: a row of a tile has half as many.
 const TF32: &[&[u32]] = &[&[128, 256, 32, 64, 64, 3], &[64, 128, 32, 32, 64, 3]];
 /// And of 64.
-const F64: &[&[u32]] = &[&[128, 128, 16, 32, 64, 4], &[64, 128, 16, 32, 32, 4], &[64, 64, 16, 32, 32, 4]];
+const F64: &[&[u32]] = &[
+    &[128, 128, 16, 32, 64, 4],
+    &[64, 128, 16, 32, 32, 4],
+    &[64, 64, 16, 32, 32, 4],
+    &[32, 64, 16, 16, 16, 4],
+    &[32, 32, 32, 16, 16, 4],
+];
 
 /// Inputs of 16 bits: sixteen products and the sum so far at once.
 const fn half(input: Element, output: Element) -> Types {
@@ -38,11 +44,11 @@ pub static LEVEL: Level = Level {
     ],
     shipped: &[],
     space: &[
-        ("BM", &[64, 128]),
-        ("BN", &[64, 128, 256]),
+        ("BM", &[32, 64, 128]),
+        ("BN", &[32, 64, 128, 256]),
         ("BK", &[16, 32, 64]),
-        ("WM", &[32, 64]),
-        ("WN", &[32, 64]),
+        ("WM", &[16, 32, 64]),
+        ("WN", &[16, 32, 64]),
         ("STAGES", &[3, 4]),
     ],
     ptx: rung::beside(&[
@@ -61,6 +67,8 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/128x128x16x32x64x4-f64.ptx"),
         include_str!("../ptx/64x128x16x32x32x4-f64.ptx"),
         include_str!("../ptx/64x64x16x32x32x4-f64.ptx"),
+        include_str!("../ptx/32x64x16x16x16x4-f64.ptx"),
+        include_str!("../ptx/32x32x32x16x16x4-f64.ptx"),
     ]),
     // ANCHOR: launch
     launch: |shape, tiles| {

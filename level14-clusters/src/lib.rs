@@ -6,7 +6,13 @@ use rung::{
 };
 
 /// Tile sizes that are shipped, the default first.
-const TILES: &[&[u32]] = &[&[128, 256, 4, 2, 132], &[64, 128, 7, 2, 132], &[128, 64, 7, 1, 132]];
+const TILES: &[&[u32]] = &[
+    &[128, 256, 4, 2, 132],
+    &[64, 128, 7, 2, 132],
+    &[128, 64, 7, 1, 132],
+    &[128, 128, 6, 2, 132],
+    &[192, 128, 4, 2, 132],
+];
 /// Those for sums that stay f32.
 const WIDE: &[&[u32]] = &[TILES[0], TILES[1]];
 
@@ -42,6 +48,8 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/128x256x4x2x132-bf16.ptx"),
         include_str!("../ptx/64x128x7x2x132-bf16.ptx"),
         include_str!("../ptx/128x64x7x1x132-bf16.ptx"),
+        include_str!("../ptx/128x128x6x2x132-bf16.ptx"),
+        include_str!("../ptx/192x128x4x2x132-bf16.ptx"),
         include_str!("../ptx/128x256x4x2x132-bf16-f32.ptx"),
         include_str!("../ptx/64x128x7x2x132-bf16-f32.ptx"),
         include_str!("../ptx/128x256x4x2x132-bf16-nk.ptx"),
@@ -53,6 +61,8 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/128x256x4x2x132-f16.ptx"),
         include_str!("../ptx/64x128x7x2x132-f16.ptx"),
         include_str!("../ptx/128x64x7x1x132-f16.ptx"),
+        include_str!("../ptx/128x128x6x2x132-f16.ptx"),
+        include_str!("../ptx/192x128x4x2x132-f16.ptx"),
         include_str!("../ptx/128x256x4x2x132-f16-f32.ptx"),
         include_str!("../ptx/64x128x7x2x132-f16-f32.ptx"),
         include_str!("../ptx/128x256x4x2x132-f16-nk.ptx"),

@@ -6,7 +6,7 @@ use rung::{
 };
 
 /// Tile sizes that are shipped, the default first.
-const TILES: &[&[u32]] = &[&[128, 256, 4, 2], &[64, 128, 8, 4], &[64, 64, 4, 8]];
+const TILES: &[&[u32]] = &[&[128, 256, 4, 2], &[64, 256, 5, 4], &[64, 128, 8, 4], &[64, 64, 4, 8]];
 
 /// Sixteen products and the sum so far at once.
 const fn half(input: Element, output: Element) -> Types {
@@ -30,12 +30,14 @@ pub static LEVEL: Level = Level {
     tiles: &[("BM", 128), ("BN", 256), ("STAGES", 4), ("PARTS", 2)],
     types: &[half(Element::Bf16, Element::Bf16).shipping(TILES), half(Element::F16, Element::F16).shipping(TILES)],
     shipped: &[],
-    space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[3, 4, 6, 8]), ("PARTS", &[2, 4, 8])],
+    space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[3, 4, 5, 6, 8]), ("PARTS", &[2, 4, 8])],
     ptx: rung::beside(&[
         include_str!("../ptx/128x256x4x2-bf16.ptx"),
+        include_str!("../ptx/64x256x5x4-bf16.ptx"),
         include_str!("../ptx/64x128x8x4-bf16.ptx"),
         include_str!("../ptx/64x64x4x8-bf16.ptx"),
         include_str!("../ptx/128x256x4x2-f16.ptx"),
+        include_str!("../ptx/64x256x5x4-f16.ptx"),
         include_str!("../ptx/64x128x8x4-f16.ptx"),
         include_str!("../ptx/64x64x4x8-f16.ptx"),
     ]),
