@@ -11,33 +11,52 @@
 
 use std::sync::OnceLock;
 
-use rung::{Build, Decomposition, Dtype, Shape};
+use rung::{Build, Decomposition, Dtype, Neighbours, Shape};
 use serde::{Deserialize, Serialize};
 
 /// The files that `lab calibrate` made, one for each GPU that was measured.
 const FILES: [&str; 1] = [include_str!("../tuned/nvidia-h200-times.json")];
 
-/// What a launch's time is made of, in the order of [`terms`]. Ragged: rows are no whole vectors of 16 bytes.
-pub const TERMS: [&str; 15] = [
+/// What a launch's time is made of, in the order of [`terms`]. Ragged: rows are no whole vectors of 16 bytes, and kernels copy them
+/// otherwise. Far: where A and B are more than half of the L2 cache keeps, parts of them come from its other half.
+pub const TERMS: [&str; 28] = [
     "a launch",
     "a round of blocks",
-    "a step along K of the blocks of an SM, one after the other",
+    "a step along K of the blocks of an SM, one after the other, where A and B are whole vectors",
     "the same, where B is ragged",
     "the same, where A is ragged",
+    "the same, where both are",
+    "a step along K of a round of blocks, where A and B are whole vectors",
+    "the same, where B is ragged",
+    "the same, where A is ragged",
+    "the same, where both are",
+    "the same as the four, where data is far",
+    "the same, where data is far and A or B is ragged",
+    "a round of blocks, where C is ragged",
     "10^6 bytes of A and B",
     "10^6 bytes of C",
     "the same, where C is ragged",
+    "10^6 bytes of A, B and C beyond what the L2 cache keeps",
+    "10^6 bytes of tiles of A and B that blocks copy",
+    "the same, where data is far",
+    "the same, of what is ragged",
+    "the same, of what is ragged and far",
+    "the same, whose rows begin in the middle of a line",
+    "the same, whose rows begin in the middle of a sector",
     "10^6 bytes of sums of parts of K",
     "a launch that splits K",
     "a block that adds a part of a tile to those of others, one after the other",
-    "10^6 bytes of A, B and C beyond what the L2 cache keeps",
-    "10^6 bytes of tiles of A and B that blocks copy",
-    "a round of blocks, where C is ragged",
-    "a step along K of a round of blocks",
+    "a step along K of the blocks of an SM, where all rows of A begin in the same bank of L1",
+    "the same, where they begin in one of two banks",
 ];
 
 /// 10⁶ bytes of A, B and C that stay in the L2 cache from one launch to the next, about: less than its size, 50 · 10⁶ on an H200.
 const KEPT: f64 = 40.0;
+/// 10⁶ bytes of A and B from which on parts of them are far, and from which on all of what an SM asks for may be: about.
+const FAR: [f64; 2] = [20.0, 40.0];
+/// Bytes of a line and of a sector.
+const LINE: u64 = 128;
+const SECTOR: u64 = 32;
 
 /// What one GPU's times are predicted from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -110,7 +129,17 @@ pub fn terms(build: &Build, blocks_per_sm: u32, side_by_side: f64, sms: u32, sha
     let Shape { m, n, k } = *shape;
     let (launch, dtype) = (build.launch(shape), build.configuration.dtype);
     let tile = launch.tile;
-    let (tiles, parts) = (launch.tiles(shape), u64::from(build.parts(shape)));
+    let parts = u64::from(build.parts(shape));
+    let tiles = match build.level.needs.decomposition {
+        // Whole clusters: some of their blocks may have no tile.
+        Decomposition::Persistent(_, side) => {
+            let cluster = build.cluster().count() as u32;
+            let [down, across] = if side == Neighbours::Below { [cluster, 1] } else { [1, cluster] };
+            let whole = |size: u32, tile: u32, of: u32| u64::from(size.div_ceil(tile * of)) * u64::from(of);
+            whole(m, tile.m, down) * whole(n, tile.n, across)
+        }
+        _ => launch.tiles(shape),
+    };
     let all_steps = u64::from(k.div_ceil(tile.k));
     let (sms, held) = (u64::from(sms.max(1)), u64::from(blocks_per_sm.max(1)));
     let [rounds, work, sharers] = match build.level.needs.decomposition {
@@ -132,28 +161,59 @@ pub fn terms(build: &Build, blocks_per_sm: u32, side_by_side: f64, sms: u32, sha
         }
     };
     let (input, output) = (dtype.input.bytes() as f64, dtype.output.bytes() as f64);
-    let elements = |rows: u32, columns: u32| f64::from(rows) * f64::from(columns);
+    let elements = |rows: u64, columns: u64| (rows * columns) as f64;
+    let [m, n, k] = [m, n, k].map(u64::from);
     let (inputs, c) = ((elements(m, k) + elements(k, n)) * input / 1e6, elements(m, n) * output / 1e6);
-    let ragged = |columns: u32| f64::from(!columns.is_multiple_of(16 / dtype.input.bytes() as u32));
-    let split = f64::from(parts > 1);
-    let sums = split * (tiles * parts * u64::from(tile.m) * u64::from(tile.n)) as f64 * input / 1e6;
-    let copied = (tiles * all_steps * u64::from(tile.m + tile.n) * u64::from(tile.k)) as f64 * input / 1e6;
+    // Rows of A and of B, in bytes.
+    let [of_a, of_b] = [k, n].map(|columns| columns * dtype.input.bytes() as u64);
+    let is = |truth: bool| f64::from(u8::from(truth));
+    let [a_ragged, b_ragged] = [of_a, of_b].map(|row| is(row % 16 != 0));
+    let paths = [
+        (1.0 - a_ragged) * (1.0 - b_ragged),
+        (1.0 - a_ragged) * b_ragged,
+        a_ragged * (1.0 - b_ragged),
+        a_ragged * b_ragged,
+    ];
+    let far = ((inputs - FAR[0]) / (FAR[1] - FAR[0])).clamp(0.0, 1.0);
+    let steps = rounds * all_steps as f64 / parts as f64;
+    // Bytes that blocks copy.
+    let copied = |side: u32| (tiles * all_steps * u64::from(side) * u64::from(tile.k)) as f64 * input / 1e6;
+    let [a_copied, b_copied] = [copied(tile.m), copied(tile.n)];
+    let ragged_copied = a_copied * a_ragged + b_copied * b_ragged;
+    let amiss = |of: u64| {
+        let [a_amiss, b_amiss] = [of_a, of_b].map(|row| is(row % of != 0));
+        a_copied * a_amiss * (1.0 - a_ragged) + b_copied * b_amiss * (1.0 - b_ragged)
+    };
+    let split = is(parts > 1);
     [
         1.0,
         rounds,
-        work,
-        work * ragged(n),
-        work * ragged(k),
+        work * paths[0],
+        work * paths[1],
+        work * paths[2],
+        work * paths[3],
+        steps * paths[0],
+        steps * paths[1],
+        steps * paths[2],
+        steps * paths[3],
+        steps * far,
+        steps * far * (1.0 - paths[0]),
+        rounds * b_ragged,
         inputs,
         c,
-        c * ragged(n),
-        sums,
+        c * b_ragged,
+        (inputs + c - KEPT).max(0.0),
+        a_copied + b_copied,
+        (a_copied + b_copied) * far,
+        ragged_copied,
+        ragged_copied * far,
+        amiss(LINE),
+        amiss(SECTOR),
+        split * (tiles * parts * u64::from(tile.m) * u64::from(tile.n)) as f64 * input / 1e6,
         split,
         sharers,
-        (inputs + c - KEPT).max(0.0),
-        copied,
-        rounds * ragged(n),
-        rounds * all_steps as f64 / parts as f64,
+        work * is(of_a % LINE == 0),
+        work * is(of_a % LINE == LINE / 2),
     ]
 }
 

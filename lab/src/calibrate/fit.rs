@@ -1,23 +1,41 @@
 //! Numbers, none negative, that make the relative errors of predictions small.
 
 /// Sweeps over all numbers at most, and the relative change of the error below which they have settled.
-const SWEEPS: usize = 20_000;
-const SETTLED: f64 = 1e-12;
+const SWEEPS: usize = 5_000;
+const SETTLED: f64 = 1e-10;
+/// Fits in which what was far off counts less than before, and the error below which all count alike.
+const AGAIN: usize = 2;
+const NEAR: f64 = 0.05;
 
 /// The numbers x for which `terms · x` comes the nearest to the times, relative to these, and the sum of the squares of the relative
 /// errors that are left: non-negative least squares by coordinate descent, where each number in turn becomes the best one while the
 /// others stay, and never less than 0.
 pub fn fit<const N: usize>(terms: &[[f64; N]], times: &[f64]) -> ([f64; N], f64) {
+    let x = weighed(terms, times, &vec![1.0; times.len()], [0.0; N]);
+    let left = terms.iter().zip(times).map(|(row, time)| (sum(row, &x) / time - 1.0).powi(2)).sum();
+    (x, left)
+}
+
+/// From those numbers to those that make relative errors small rather than their squares: what no term explains has less of a say.
+pub fn refit<const N: usize>(terms: &[[f64; N]], times: &[f64], from: [f64; N]) -> [f64; N] {
+    (0..AGAIN).fold(from, |x, _| {
+        let weight = |(row, time): (&[f64; N], &f64)| 1.0 / (sum(row, &x) / time - 1.0).abs().max(NEAR);
+        let weights: Vec<f64> = terms.iter().zip(times).map(weight).collect();
+        weighed(terms, times, &weights, x)
+    })
+}
+
+fn weighed<const N: usize>(terms: &[[f64; N]], times: &[f64], weights: &[f64], from: [f64; N]) -> [f64; N] {
     let (mut square, mut target) = ([[0.0; N]; N], [0.0; N]);
-    for (row, time) in terms.iter().zip(times) {
+    for ((row, time), weight) in terms.iter().zip(times).zip(weights) {
         for i in 0..N {
-            target[i] += row[i] / time;
+            target[i] += weight * row[i] / time;
             for j in 0..N {
-                square[i][j] += row[i] / time * (row[j] / time);
+                square[i][j] += weight * row[i] / time * (row[j] / time);
             }
         }
     }
-    let mut x = [0.0; N];
+    let mut x = from;
     for _ in 0..SWEEPS {
         let mut gained = 0.0;
         for i in 0..N {
@@ -32,8 +50,7 @@ pub fn fit<const N: usize>(terms: &[[f64; N]], times: &[f64]) -> ([f64; N], f64)
             break;
         }
     }
-    let left = terms.iter().zip(times).map(|(row, time)| (sum(row, &x) / time - 1.0).powi(2)).sum();
-    (x, left)
+    x
 }
 
 /// The product of a row with the numbers.

@@ -23,7 +23,7 @@ use judge::{Judged, Predicted};
 /// Fit predicted times to surveys, or judge the choice by them
 #[derive(Debug, Clone, Args)]
 pub struct Calibrate {
-    /// Surveys of one GPU, one for each type, made by `lab survey` [default: those in book/measurements]
+    /// Surveys of one GPU, any number for each type, made by `lab survey` [default: those in book/measurements]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Judge what this program predicts and chooses by these surveys, and fit nothing
@@ -61,6 +61,7 @@ pub fn run(calibrate: &Calibrate) -> Result<ExitCode, Error> {
     }
     let unseen = judging(&files)?;
     let (model, judged) = model(&surveys, &unseen)?;
+    let surveys = Survey::joined(&surveys);
     for (survey, judged) in surveys.iter().zip(&judged) {
         print(&judged.text(survey, false))?;
     }
@@ -117,8 +118,13 @@ pub fn model(surveys: &[Survey], unseen: &[Survey]) -> Result<(Model, Vec<Judged
         errors: Vec::new(),
         configurations: Vec::new(),
     };
-    let mut all = Vec::new();
     for survey in surveys {
+        let words =
+            ["type", "date", "commit", "driver", "command"].map(|name| format!("{name} {}", said(survey, name)));
+        model.records.push(words.join(", "));
+    }
+    let mut all = Vec::new();
+    for survey in &Survey::joined(surveys) {
         let taken = taken(survey, architecture);
         let predicted = crossed(survey, &taken, sms);
         let whole = |(taken, predicted): (&Taken, &Predicted)| {
@@ -132,9 +138,6 @@ pub fn model(surveys: &[Survey], unseen: &[Survey]) -> Result<(Model, Vec<Judged
         let other = unseen.iter().find(|other| other.dtype == survey.dtype && said(other, "gpu") == model.gpu);
         let off = other.map(|other| judge::by_numbers(other, &model).off(other));
         model.errors.push(off.unwrap_or_else(|| judged.off(survey)));
-        let words =
-            ["type", "date", "commit", "driver", "command"].map(|name| format!("{name} {}", said(survey, name)));
-        model.records.push(words.join(", "));
         all.push(judged);
     }
     Ok((model, all))
@@ -177,6 +180,7 @@ impl Taken {
         let possible = SIDE_BY_SIDE.into_iter().filter(|&blocks| blocks <= f64::from(self.blocks_per_sm));
         let fits = possible.map(|side_by_side| (side_by_side, fit::fit(&of(side_by_side), &times)));
         let (side_by_side, (microseconds, _)) = fits.min_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b))?;
+        let microseconds = fit::refit(&of(side_by_side), &times, microseconds);
         let configuration = &self.build.configuration;
         Some(Numbers {
             dtype: configuration.dtype,

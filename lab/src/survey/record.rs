@@ -17,6 +17,8 @@ use ladder::LEVELS;
 
 /// What cuBLAS's column is called.
 const VENDOR: &str = "cuBLAS";
+/// In a head, a level whose kernel has changed since: its columns say nothing any more.
+const SUPERSEDED: &str = "superseded";
 
 /// What a kernel did at a shape.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,8 +157,40 @@ impl Survey {
                 _ => Err(format!("line {} is no shape with {} times", number + 1, columns.len() - 3)),
             }
         };
-        let lines = lines.map(line).collect::<Result<_, _>>()?;
-        Ok(Survey { head, dtype, names: columns[4..].iter().map(|name| name.to_string()).collect(), lines })
+        let mut lines: Vec<Line> = lines.map(line).collect::<Result<_, _>>()?;
+        let names: Vec<String> = columns[4..].iter().map(|name| name.to_string()).collect();
+        let superseded = head.iter().filter(|(name, _)| name == SUPERSEDED).map(|(_, level)| format!("{level} "));
+        for level in superseded {
+            for (column, _) in names.iter().enumerate().filter(|(_, name)| name.starts_with(&level)) {
+                lines.iter_mut().for_each(|line| line.cells[column + 1] = Cell::Absent);
+            }
+        }
+        Ok(Survey { head, dtype, names, lines })
+    }
+
+    /// All surveys of a type as one, in the order in which the types come: with the head of the type's first, and the columns of all.
+    pub fn joined(surveys: &[Survey]) -> Vec<Survey> {
+        let mut all: Vec<Survey> = Vec::new();
+        for survey in surveys {
+            let Some(known) = all.iter_mut().find(|known| known.dtype == survey.dtype) else {
+                all.push(survey.clone());
+                continue;
+            };
+            known
+                .names
+                .extend(survey.names.iter().filter(|name| !known.names.contains(name)).cloned().collect::<Vec<_>>());
+            known.lines.iter_mut().for_each(|line| line.cells.resize(known.names.len() + 1, Cell::Absent));
+            let places: Vec<Option<usize>> =
+                known.names.iter().map(|name| survey.names.iter().position(|other| other == name)).collect();
+            known.lines.extend(survey.lines.iter().map(|line| {
+                let of = |place: &Option<usize>| place.map_or(Cell::Absent, |place| line.cells[place + 1].clone());
+                Line {
+                    shape: line.shape,
+                    cells: [line.cells[0].clone()].into_iter().chain(places.iter().map(of)).collect(),
+                }
+            }));
+        }
+        all
     }
 
     /// A word of the head.
@@ -219,6 +253,19 @@ mod tests {
         assert_eq!(builds[0].as_ref().map(name).as_deref(), Some("level1-tiling 16"));
         assert_eq!(builds[1], None, "no level ships it");
         fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn surveys_of_a_type_are_joined_by_their_columns_without_those_of_kernels_that_changed() {
+        let text = |head: &str, names: &str, line: &str| format!("# type: f32\n{head}m,n,k,cuBLAS,{names}\n{line}\n");
+        let old = Survey::of(&text("# superseded: level11\n", "level1 8,level11 16", "1,2,3,9,4,5")).unwrap();
+        let new = Survey::of(&text("", "level11 16,level2 32", "4,5,6,8,2,1")).unwrap();
+        let joined = Survey::joined(&[old, new]);
+        assert_eq!(joined.len(), 1);
+        assert_eq!(joined[0].names, ["level1 8", "level11 16", "level2 32"]);
+        let (time, none) = (Cell::Time, Cell::Absent);
+        assert_eq!(joined[0].lines[0].cells, [time(9.0), time(4.0), none.clone(), none.clone()]);
+        assert_eq!(joined[0].lines[1].cells, [time(8.0), none, time(2.0), time(1.0)]);
     }
 
     #[test]
