@@ -160,6 +160,9 @@ pub fn terms(build: &Build, blocks_per_sm: u32, side_by_side: f64, sms: u32, sha
             [full as f64 + f64::from(rest > 0), all_steps.div_ceil(parts) as f64 * in_turn, 0.0]
         }
     };
+    // Threads outside C have nothing to do where a block has no tiles to fill.
+    let inside = f64::from(m.min(tile.m)) / f64::from(tile.m) * f64::from(n.min(tile.n)) / f64::from(tile.n);
+    let work = if tile.k == 1 { work * inside } else { work };
     let (input, output) = (dtype.input.bytes() as f64, dtype.output.bytes() as f64);
     let elements = |rows: u64, columns: u64| (rows * columns) as f64;
     let [m, n, k] = [m, n, k].map(u64::from);
