@@ -1,13 +1,13 @@
 //! Predicted times: a few numbers for each shipped configuration, fitted by `lab calibrate` to what was measured on a GPU.
 //!
 //! A prediction is no measurement and no bound: it is what launches of this configuration took elsewhere, extended by how much of each kind of
-//! work this shape has. Launches far from all others on record may be predicted badly: so it is with products of one column of A and one row
-//! of B, where K is 1. How far such predictions were off, at shapes that their numbers were not fitted to, is on record beside them.
+//! work this shape has. Launches far from all others on record may be predicted badly. How far predictions were off, at shapes that
+//! their numbers were not fitted to, is on record beside them.
 //!
-//! The numbers of the H200 were judged at shapes whose seed was drawn after they were frozen: 250 in f32 and in f64, 150 in bf16. The
-//! fastest shipped configuration's time, relative to that of the chosen one, was 0.985 (f32), 0.989 (f64) and 0.984 (bf16), a
-//! geometric mean, and 0.57, 0.81 and 0.62 at worst. `lab calibrate --judge book/measurements/nvidia-h200-shapes-f32-judge.csv`
-//! lists where.
+//! The numbers of the H200 are fitted to surveys of some thousand shapes. At others, `nvidia-h200-shapes-TYPE-judge.csv` in
+//! `book/measurements`, the time of the fastest shipped configuration, relative to that of the chosen one, is 0.988 (f32), 0.992 (f64),
+//! 0.987 (bf16) and 0.999 (tf32), a geometric mean, and 0.81, 0.83, 0.79 and 0.89 at worst: `lab calibrate --judge` with a file lists
+//! where. Nothing was fitted to them, but they were known when it was decided what a time is made of.
 
 use std::sync::OnceLock;
 

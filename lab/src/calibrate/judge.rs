@@ -142,11 +142,15 @@ impl Judged {
         Off {
             dtype: survey.dtype,
             shapes: survey.lines.len(),
-            median: rounded(median(self.errors.iter().map(|(error, _)| *error))),
+            median: rounded(median(self.all())),
             median_of_the_fast: rounded(median(self.fast())),
             chosen: rounded(mean(self.choices.iter().map(Choice::of_best))),
             chosen_at_worst: rounded(least(self.choices.iter().map(Choice::of_best))),
         }
+    }
+
+    fn all(&self) -> impl Iterator<Item = f64> {
+        self.errors.iter().map(|(error, _)| *error)
     }
 
     fn fast(&self) -> impl Iterator<Item = f64> {
@@ -162,14 +166,16 @@ impl Judged {
         });
         let both = thin.iter().chain(&wide).copied();
         let mut text = format!(
-            "{}, {} shapes on {}, {}\n  relative error of predicted times: median {:.1} %; of what is at most twice as slow as the \
-             fastest {:.1} %, {:.1} % of it within 15 %\n  fastest ÷ chosen: geometric mean {:.3}, least {:.3}\n  cuBLAS ÷ chosen: \
+            "{}, {} shapes on {}, {}\n  relative error of predicted times: median {:.1} %, mean {:.1} %, {:.1} % of them within 15 %; of \
+             what is at most twice as slow as the fastest median {:.1} %, {:.1} % of it within 15 %\n  fastest ÷ chosen: geometric mean {:.3}, least {:.3}\n  cuBLAS ÷ chosen: \
              geometric mean {:.3}, least {:.3} where M and N are at least {THIN}, and {:.3} elsewhere\n",
             survey.dtype,
             off.shapes,
             survey.said("gpu").unwrap_or_default(),
             self.how,
             100.0 * off.median,
+            100.0 * self.all().sum::<f64>() / self.errors.len().max(1) as f64,
+            100.0 * share(self.all(), 0.15),
             100.0 * off.median_of_the_fast,
             100.0 * share(self.fast(), 0.15),
             off.chosen,
