@@ -17,8 +17,7 @@
 //                  TRANSPOSED         1 if B is stored as N x K
 //                  ADDED              1 if beta is not 0
 //                  map_a              boxes of BM x 128 of A, whose rows of 128 bytes lie swizzled
-//                  map_b              of 128 / CLUSTER x 128 of B, or of BN / CLUSTER x 128 of the
-//                                     stored one
+//                  map_b              of 128 x 128 of B, or of BN / CLUSTER x 128 of the stored one
 //                  map_c              of 64 rows of 128 bytes of C
 //                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, C
 
@@ -34,6 +33,9 @@ struct alignas(64) TensorMap {
 };
 using Barrier = unsigned long long;
 constexpr int BK = 128;  // one step along K: a row of a box has 128 bytes
+// Blocks that fetch B for each other. What a block transposes, it fetches for itself: the others
+// could not know when its threads have left a stage, but by a fence of all memories.
+constexpr int SHARERS = TRANSPOSED ? CLUSTER : 1;
 constexpr int WIDE = 128 / sizeof(Out);  // columns of a box of C
 // Columns of a product of a warpgroup: of 256, no thread could hold its sums twice.
 constexpr int WIDTH = PROMOTED && BN == 256 ? 128 : BN;
@@ -61,8 +63,8 @@ static_assert(BM % 64 == 0 && BM <= 192,
 static_assert(BN == 128 || BN == 256,
               "BN must be 128 or 256: so many columns has a product of a warpgroup, or two have");
 static_assert(BM < 192 || BN < 256, "BM = 192 leaves too few registers for BN = 256");
-static_assert(BN % (8 * CLUSTER) == 0 && BK % (8 * CLUSTER) == 0,
-              "CLUSTER must divide 16: each block fetches whole groups of 8 rows of B");
+static_assert(BN % (8 * CLUSTER) == 0,
+              "CLUSTER must divide BN / 8: each block fetches whole groups of 8 rows of B");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
@@ -342,7 +344,7 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
         for (int i = 0; i < STAGES; ++i) {
             init(s.landed[i], 1);
             init(s.full[i], !by_maps ? 128 : TRANSPOSED ? 1 : 1 + 96);
-            init(s.empty[i], GROUPS * CLUSTER);
+            init(s.empty[i], GROUPS * SHARERS);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -381,10 +383,8 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
                     arrive_and_expect(full, sizeof(stage.a));
                     load_box(stage.a, map_a, row0, k, full);
                     arrive_and_expect(landed, sizeof(stage.b));
-                    int row = rank * (BK / CLUSTER);
                     for (int n = 0; n < BN; n += 128)
-                        load_box_for_all(stage.b + n * BK + row * 128, map_b, k + row, col0 + n,
-                                         landed);
+                        load_box(stage.b + n * BK, map_b, k, col0 + n, landed);
                 } else {
                     copy_box<BM, false>(stage.a, A, row0, k, M, K, lda);
                     copy_box<BN, !TRANSPOSED>(stage.b, B, col0, k, N, K, ldb);
@@ -406,8 +406,8 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
         go_to(tile);
         // ANCHOR: mainloop
         auto give_back = [&](int at) {  // to every block that fills a part of it
-            if (tid < CLUSTER)
-                arrive_at(s.empty[at], tid);
+            if (tid < SHARERS)
+                arrive_at(s.empty[at], TRANSPOSED ? tid : rank);
         };
 #if PROMOTED
         #pragma unroll

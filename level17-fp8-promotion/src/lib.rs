@@ -81,7 +81,7 @@ pub static LEVEL: Level = Level {
         boxes: |c| {
             let of = |rows, columns| TensorBox { rows, columns, swizzle: TensorSwizzle::B128 };
             let b = match c.specialization.layout {
-                Layout::Rows => BK / c.tiles["CLUSTER"],
+                Layout::Rows => BK,
                 Layout::Columns => c.tiles["BN"] / c.tiles["CLUSTER"],
             };
             [of(c.tiles["BM"], BK), of(b, BK), of(64, 128 / c.dtype.output.bytes() as u32)]
