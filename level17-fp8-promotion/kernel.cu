@@ -172,28 +172,42 @@ __device__ void copy_box(T* to, const T* from, int row, int col, int rows, int c
 }
 
 // ANCHOR: transpose
-// Transposes 128 x 128 bytes where they lie, as 8 x 8 squares of 16 x 16. A warp takes two squares
-// at a time that change places, or two on the diagonal: the squares of 32 turns are all 64.
+// Transposes 128 x 128 bytes where they lie, as 8 x 8 squares of 16 x 16. A warp takes four pairs
+// of squares at a time, of those so far from the diagonal; a pair changes places, but for the first
+// four, which lie on it. Eight turns are all.
 __device__ void transpose_box(T* box, int turn, int lane) {
-    int i = (turn + 4) % 8;
-    int j = (i + (turn + 4) / 8) % 8;
-    bool second = lane / 16;  // the lanes' addresses are of rows of four matrices, two of a square
-    int k = second ? (i == j ? i ^ 4 : j) : i;
-    int n = second ? (i == j ? i ^ 4 : i) : j;
-    int half = lane / 8 % 2;
+    int apart = (turn + 1) / 2;
+    bool second = lane / 16;  // the lanes give rows of four matrices: two of each square
     int row = lane % 8;
-    // Of 16 rows of B, the first matrix has the first two of each four, the second one the others:
-    // then a thread holds four neighbours along K, of two columns.
-    unsigned from = shared(box + swizzled(16 * k + row / 2 * 4 + row % 2 + 2 * half, 16 * n));
-    unsigned x[4];
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(from) : "memory");
+    // Of 16 rows of B, one matrix has the first two of each four, and the other one the rest: then
+    // a thread holds four neighbours along K, of two columns. But the last four rows of each matrix
+    // are the other one's, here and where they go: so eight rows lie in all banks.
+    int half = lane / 8 % 2 ^ row / 4;
+    unsigned first = (lane < 16 ? 0x6420 : 0x7531) ^ (lane % 4 < 2 ? 0 : 0x4444);
+    unsigned to[4];
+    unsigned x[4][4];
+    #pragma unroll
+    for (int pair = 0; pair < 4; ++pair) {
+        int i = (turn + 1) % 2 * 4 + pair;
+        int j = (i + apart) % 8;
+        int k = second ? (apart ? j : i ^ 4) : i;
+        int n = second ? (apart ? i : i ^ 4) : j;
+        int from = swizzled(16 * k + row / 2 * 4 + row % 2 + 2 * half, 16 * n);
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(x[pair][0]), "=r"(x[pair][1]), "=r"(x[pair][2]), "=r"(x[pair][3])
+                     : "r"(shared(box + from)) : "memory");
+        to[pair] = shared(box + swizzled(16 * n + 2 * row + half, 16 * k));
+    }
     __syncwarp();  // all rows have been read
-    unsigned to = shared(box + swizzled(16 * n + 2 * row + half, 16 * k));
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-                 ::"r"(to), "r"(__byte_perm(x[0], x[1], 0x6420)),
-                   "r"(__byte_perm(x[0], x[1], 0x7531)), "r"(__byte_perm(x[2], x[3], 0x6420)),
-                   "r"(__byte_perm(x[2], x[3], 0x7531)) : "memory");
+    #pragma unroll
+    for (int pair = 0; pair < 4; ++pair) {
+        const unsigned(&r)[4] = x[pair];
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+                     ::"r"(to[pair]), "r"(__byte_perm(r[0], r[1], first)),
+                       "r"(__byte_perm(r[0], r[1], first ^ 0x1111)),
+                       "r"(__byte_perm(r[2], r[3], first)),
+                       "r"(__byte_perm(r[2], r[3], first ^ 0x1111)) : "memory");
+    }
 }
 // ANCHOR_END: transpose
 
@@ -366,9 +380,8 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
                 int k = step * BK;
                 if (transposes) {
                     wait(landed, ring.parity);
-                    #pragma unroll 2
-                    for (int turn = tid / 32 - 1; turn < BN / 128 * 32; turn += 3)
-                        transpose_box(stage.b + turn / 32 * 128 * BK, turn % 32, tid % 32);
+                    for (int turn = tid / 32 - 1; turn < BN / 128 * 8; turn += 3)
+                        transpose_box(stage.b + turn / 8 * 128 * BK, turn % 8, tid % 32);
                     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma sees it
                     arrive(full);
                     continue;

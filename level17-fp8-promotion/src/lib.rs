@@ -94,12 +94,12 @@ pub static LEVEL: Level = Level {
             let m = tile.m * tiles["CLUSTER"];
             vec![
                 // Three rows and two columns of a cluster's tiles, ragged; the ring goes on from one to the next.
-                Shape { m: 2 * m + 8, n: tile.n + 8, k: 3 * tile.k + 8 },
-                Shape { m: m + 8, n: 2 * tile.n, k: 2 * tile.k },
+                Shape { m: 2 * m + 16, n: tile.n + 16, k: 3 * tile.k + 16 },
+                Shape { m: m + 16, n: 2 * tile.n, k: 2 * tile.k },
                 // Twice round the stages, and one step more, in one tile.
-                Shape { m: m - 8, n: tile.n - 8, k: (2 * tiles["STAGES"] + 1) * tile.k },
+                Shape { m: m - 16, n: tile.n - 16, k: (2 * tiles["STAGES"] + 1) * tile.k },
                 // One row of tiles more than a band has.
-                Shape { m: 16 * tile.m + 8, n: tile.n + 8, k: 8 },
+                Shape { m: 16 * tile.m + 16, n: tile.n + 16, k: 16 },
             ]
         },
         ..Needs::USUAL
