@@ -60,11 +60,9 @@ constexpr int GOT = SHARE < 240 ? SHARE : 240;
 constexpr int BAND = 16 / CLUSTER;  // rows of tiles that clusters go through together
 static_assert(BM % 64 == 0 && BM <= 192,
               "BM must be 64, 128 or 192: 64 rows for each of at most three warpgroups");
-static_assert(BN == 128 || BN == 256,
-              "BN must be 128 or 256: so many columns has a product of a warpgroup, or two have");
+static_assert(BN == 128 || BN == 256, "BN must be 128 or 256: the columns of one product or two");
 static_assert(BM < 192 || BN < 256, "BM = 192 leaves too few registers for BN = 256");
-static_assert(BN % (8 * CLUSTER) == 0,
-              "CLUSTER must divide BN / 8: each block fetches whole groups of 8 rows of B");
+static_assert(BN % (8 * CLUSTER) == 0, "CLUSTER must divide BN / 8: 8 rows are swizzled together");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
@@ -183,7 +181,7 @@ __device__ void transpose_box(T* box, int turn, int lane) {
     // a thread holds four neighbours along K, of two columns. But the last four rows of each matrix
     // are the other one's, here and where they go: so eight rows lie in all banks.
     int half = lane / 8 % 2 ^ row / 4;
-    unsigned first = (lane < 16 ? 0x6420 : 0x7531) ^ (lane % 4 < 2 ? 0 : 0x4444);
+    unsigned order = (lane < 16 ? 0x6420 : 0x7531) ^ (lane % 4 < 2 ? 0 : 0x4444);
     unsigned to[4];
     unsigned x[4][4];
     #pragma unroll
@@ -203,10 +201,10 @@ __device__ void transpose_box(T* box, int turn, int lane) {
     for (int pair = 0; pair < 4; ++pair) {
         const unsigned(&r)[4] = x[pair];
         asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-                     ::"r"(to[pair]), "r"(__byte_perm(r[0], r[1], first)),
-                       "r"(__byte_perm(r[0], r[1], first ^ 0x1111)),
-                       "r"(__byte_perm(r[2], r[3], first)),
-                       "r"(__byte_perm(r[2], r[3], first ^ 0x1111)) : "memory");
+                     ::"r"(to[pair]), "r"(__byte_perm(r[0], r[1], order)),
+                       "r"(__byte_perm(r[0], r[1], order ^ 0x1111)),
+                       "r"(__byte_perm(r[2], r[3], order)),
+                       "r"(__byte_perm(r[2], r[3], order ^ 0x1111)) : "memory");
     }
 }
 // ANCHOR_END: transpose
@@ -255,14 +253,6 @@ __device__ void multiply(float (&c)[WIDTH / 8][4], unsigned long long a, unsigne
                  "{" R64 "}, %64, %65, add, 1, 1;\n}"
                  : S32(0), S32(8) : "l"(a), "l"(b), "r"(add));
 #endif
-}
-
-// Until all products have been made; nobody reads the sums before.
-__device__ void wait_for(float (&c)[WIDTH / 8][4]) {
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-    #pragma unroll
-    for (int i = 0; i < WIDTH / 8; ++i)
-        asm volatile("" : S4(i)::"memory");
 }
 
 // Two neighbours of a row of C.
@@ -369,17 +359,15 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(KEPT));
         bool fetches = !by_maps || tid == 0;
         bool transposes = by_maps && !TRANSPOSED && tid >= 32;
-        for (int tile = first; tile < across * down; tile += stride) {
-            if (!fetches && !transposes)
-                break;
+        int end = fetches || transposes ? across * down : 0;
+        for (int tile = first; tile < end; tile += stride) {
             go_to(tile);
             for (int step = 0; step < steps; ++step, ring.next()) {
                 Stage& stage = s.stages[ring.at];
                 Barrier& full = s.full[ring.at];
-                Barrier& landed = s.landed[ring.at];
                 int k = step * BK;
                 if (transposes) {
-                    wait(landed, ring.parity);
+                    wait(s.landed[ring.at], ring.parity);
                     for (int turn = tid / 32 - 1; turn < BN / 128 * 8; turn += 3)
                         transpose_box(stage.b + turn / 8 * 128 * BK, turn % 8, tid % 32);
                     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma sees it
@@ -395,9 +383,9 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
                 } else if (by_maps) {
                     arrive_and_expect(full, sizeof(stage.a));
                     load_box(stage.a, map_a, row0, k, full);
-                    arrive_and_expect(landed, sizeof(stage.b));
+                    arrive_and_expect(s.landed[ring.at], sizeof(stage.b));
                     for (int n = 0; n < BN; n += 128)
-                        load_box(stage.b + n * BK, map_b, k, col0 + n, landed);
+                        load_box(stage.b + n * BK, map_b, k, col0 + n, s.landed[ring.at]);
                 } else {
                     copy_box<BM, false>(stage.a, A, row0, k, M, K, lda);
                     copy_box<BN, !TRANSPOSED>(stage.b, B, col0, k, N, K, ldb);
@@ -422,52 +410,47 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
             if (tid < SHARERS)
                 arrive_at(s.empty[at], TRANSPOSED ? tid : rank);
         };
-#if PROMOTED
         #pragma unroll
-        for (int i = 0; i < BN / 8 * 4; ++i)
+        for (int i = 0; PROMOTED && i < BN / 2; ++i)
             acc[i / 4][i % 4] = 0;
+        int before = 0;  // the stage of the step before
         for (int step = 0; step < steps; ++step, ring.next()) {
             Stage& stage = s.stages[ring.at];
             unsigned long long a = descriptor(stage.a + group * 64 * BK);
             wait(s.full[ring.at], ring.parity);
             #pragma unroll
             for (int n = 0; n < BN; n += WIDTH) {
-                unsigned long long b = descriptor(stage.b + n * BK);
                 float sums[WIDTH / 8][4];
+                auto& c = PROMOTED ? sums : (float(&)[WIDTH / 8][4])acc[n / 8];
+                unsigned long long b = descriptor(stage.b + n * BK);
                 asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
                 #pragma unroll
                 for (int k = 0; k < BK / 32; ++k)  // 32 columns, in 32 bytes
-                    multiply(sums, a + k * 2, b + k * 2, k);
+                    multiply(c, a + k * 2, b + k * 2, PROMOTED ? k : step + k);
                 asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-                wait_for(sums);
+                if (!PROMOTED)
+                    continue;
+                asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
                 if (n + WIDTH == BN)
                     give_back(ring.at);
                 #pragma unroll
-                for (int i = 0; i < WIDTH / 8 * 4; ++i)
+                for (int i = 0; i < WIDTH / 2; ++i) {
+                    asm volatile("" : "+f"(sums[i / 4][i % 4]));  // not before the wait
                     acc[n / 8 + i / 4][i % 4] += sums[i / 4][i % 4];
+                }
             }
-        }
-#else
-        int before = 0;  // the stage of the step before
-        for (int step = 0; step < steps; ++step, ring.next()) {
-            Stage& stage = s.stages[ring.at];
-            unsigned long long a = descriptor(stage.a + group * 64 * BK);
-            unsigned long long b = descriptor(stage.b);
-            wait(s.full[ring.at], ring.parity);
-            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-            #pragma unroll
-            for (int k = 0; k < BK / 32; ++k)  // 32 columns, in 32 bytes
-                multiply(acc, a + k * 2, b + k * 2, step + k);
-            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+            if (PROMOTED)
+                continue;
             // All products but those have been made: this warpgroup is done with the stage before.
             asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
             if (step > 0)
                 give_back(before);
             before = ring.at;
         }
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-        give_back(before);
-#endif
+        if (!PROMOTED) {
+            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+            give_back(before);
+        }
         // ANCHOR_END: mainloop
         // ANCHOR: epilogue
         #pragma unroll

@@ -13,8 +13,6 @@ use libloading::Library;
 use rung::form::{Form, Layout};
 use rung::{Dtype, Element, Shape};
 
-use crate::arguments::Arguments;
-
 /// NVRTC, NVIDIA's run-time compiler, loaded.
 #[derive(Debug)]
 pub(crate) struct Nvrtc {
@@ -224,7 +222,7 @@ pub(crate) fn launch(
     stream: &CudaStream,
     function: &CudaFunction,
     config: LaunchConfig,
-    Arguments(arguments): &Arguments,
+    arguments: &[sys::CUtensorMap],
 ) -> Result<(), DriverError> {
     stream.context().bind_to_thread()?;
     let mut pointers: Vec<*mut c_void> =

@@ -162,7 +162,7 @@ impl Handle {
         for number in 0..u64::from(batch.count) {
             let [a, b, c] = [(a, 0), (b, 1), (c, 2)].map(|(p, i): (u64, usize)| p + number * batch.strides[i] * size);
             let arguments = Arguments::new(&launch.build.operands(&shape, form), [a, b, c]);
-            let launched = arguments.and_then(|a| ffi::launch(stream, &launch.function, launch.config, &a));
+            let launched = arguments.and_then(|a| ffi::launch(stream, &launch.function, launch.config, &a.0));
             launched.map_err(|e| failed("launching the kernel", e))?;
         }
         Ok(())

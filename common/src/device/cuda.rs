@@ -155,7 +155,7 @@ impl Gpu {
         let arguments = Arguments::new(&task.operands, operands.addresses(self));
         let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
         Ok(move || {
-            let launched = ffi::launch(&self.stream, &function, config, &arguments);
+            let launched = ffi::launch(&self.stream, &function, config, &arguments.0);
             launched.map_err(|e| failed("running the kernel", e))
         })
         // ANCHOR_END: launch

@@ -114,7 +114,7 @@ impl<'a> Survey<'a> {
         let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
         let (stream, function) = (self.gpu.stream(), function.clone());
         Ok(Some(Contender::new(move || {
-            ffi::launch(stream, &function, config, &arguments).map_err(|e| failed("running the kernel", e))
+            ffi::launch(stream, &function, config, &arguments.0).map_err(|e| failed("running the kernel", e))
         })))
     }
 
