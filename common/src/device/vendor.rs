@@ -25,13 +25,15 @@ pub const MATH: &str = "cublasSgemm and cublasDgemm, CUBLAS_DEFAULT_MATH: no TF3
                         N x K by cublasLtMatmul, scales of 1, the fastest of its heuristics' eight best with \
                         CUBLASLT_MATMUL_DESC_FAST_ACCUM and of eight without it";
 
+type Product = (Dtype, Shape, Form);
+
 /// cuBLAS on a GPU.
 #[derive(Debug)]
 pub struct Vendor<'a> {
     gpu: &'a Gpu,
     cublas: Cublas,
     /// The latest product of fp8, and the algorithm that is the fastest for it.
-    light: RefCell<Option<((Dtype, Shape, Form), Light)>>,
+    light: RefCell<Option<(Product, Light)>>,
 }
 
 impl<'a> Vendor<'a> {
