@@ -60,6 +60,8 @@ impl Dtype {
     pub const BF16: Dtype = Dtype::of(Element::Bf16, Element::F32, Element::Bf16);
     /// Inputs and C in f16, summed in f32.
     pub const F16: Dtype = Dtype::of(Element::F16, Element::F32, Element::F16);
+    /// Inputs in e4m3, summed in f32, C in bf16.
+    pub const E4M3: Dtype = Dtype::of(Element::E4m3, Element::F32, Element::Bf16);
 
     /// Every combination that has a name, the widest first.
     pub const ALL: [(&'static str, Dtype); 11] = [
@@ -70,7 +72,7 @@ impl Dtype {
         ("bf16-f32", Dtype::of(Element::Bf16, Element::F32, Element::F32)),
         ("f16", Dtype::F16),
         ("f16-f32", Dtype::of(Element::F16, Element::F32, Element::F32)),
-        ("e4m3", Dtype::of(Element::E4m3, Element::F32, Element::Bf16)),
+        ("e4m3", Dtype::E4M3),
         ("e4m3-f32", Dtype::of(Element::E4m3, Element::F32, Element::F32)),
         ("e5m2", Dtype::of(Element::E5m2, Element::F32, Element::Bf16)),
         ("e5m2-f32", Dtype::of(Element::E5m2, Element::F32, Element::F32)),

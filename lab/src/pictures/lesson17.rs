@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use common::{Dtype, Element, Error, Shape};
+use common::{Dtype, Error, Shape};
 use emulator::{AccessKind, Dim3, Memory, TracedAccess};
 use ladder::level17_fp8_promotion::LEVEL;
 
@@ -12,7 +12,6 @@ use crate::svg::Anchor;
 
 /// BM, BN, STAGES, CLUSTER, BLOCKS.
 const SIZES: [u32; 5] = [128, 256, 4, 2, 132];
-const FP8: Dtype = Dtype::of(Element::E4m3, Element::F32, Element::Bf16);
 /// A cluster's tiles, one step.
 const SHAPE: Shape = Shape { m: SIZES[0] * SIZES[3], n: SIZES[1], k: 128 };
 /// Bytes: of a row of a box, of a chunk.
@@ -34,7 +33,7 @@ struct Read {
 }
 
 pub fn draw() -> Result<Sheet, Error> {
-    let build = build_of(&LEVEL, FP8, "promoted", &SIZES)?;
+    let build = build_of(&LEVEL, Dtype::E4M3, "promoted", &SIZES)?;
     let accesses = some_accesses(&build, SHAPE, |block| block == Dim3 { x: 0, y: 0, z: 0 })?;
     let reads = reads(&accesses)?;
     let mut sheet = Sheet::new(
