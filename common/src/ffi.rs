@@ -11,7 +11,6 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverErr
 use emulator::{TensorElement, TensorMapDescription, TensorSwizzle};
 use libloading::Library;
 use rung::form::{Form, Layout};
-use rung::task::{Operand, mapped};
 use rung::{Dtype, Element, Shape};
 
 /// NVRTC, NVIDIA's run-time compiler, loaded.
@@ -177,41 +176,8 @@ pub(crate) fn assemble(context: &CudaContext, ptx: &str, optimization: u32) -> R
     }
 }
 
-/// A kernel's arguments, in its order, with A, B and C at some addresses. Each has the room of a tensor map.
-#[derive(Debug)]
-pub(crate) struct Arguments(Vec<sys::CUtensorMap>);
-
-impl Arguments {
-    /// The arguments for matrices at these addresses; the driver makes the tensor maps.
-    pub(crate) fn new(operands: &[Operand], addresses: [u64; 3]) -> Result<Arguments, DriverError> {
-        let number = |value: u64| {
-            let mut slot = sys::CUtensorMap { opaque: [0; 16] };
-            // Little-endian, as every host of a CUDA GPU is: an argument of 32 bits is the first half of 64.
-            slot.opaque[0] = value;
-            slot
-        };
-        let argument = |operand: &Operand| {
-            Ok(match *operand {
-                Operand::A => number(addresses[0]),
-                Operand::B => number(addresses[1]),
-                Operand::C => number(addresses[2]),
-                Operand::U32(value) => number(value.into()),
-                Operand::U64(value) => number(value),
-                Operand::F32(value) => number(value.to_bits().into()),
-                Operand::F64(value) => number(value.to_bits()),
-                Operand::Mapped => number(mapped(operands, addresses).into()),
-                Operand::Map(map) => match map.description(map.role.of(addresses)) {
-                    Some(description) => tensor_map(&description)?,
-                    None => number(0),
-                },
-            })
-        };
-        operands.iter().map(argument).collect::<Result<_, _>>().map(Arguments)
-    }
-}
-
 /// A tensor map, made by the driver.
-fn tensor_map(description: &TensorMapDescription) -> Result<sys::CUtensorMap, DriverError> {
+pub(crate) fn tensor_map(description: &TensorMapDescription) -> Result<sys::CUtensorMap, DriverError> {
     use sys::{CUtensorMapDataType_enum as Type, CUtensorMapL2promotion_enum as Promotion};
     let element = match description.element {
         TensorElement::U8 => Type::CU_TENSOR_MAP_DATA_TYPE_UINT8,
@@ -256,7 +222,7 @@ pub(crate) fn launch(
     stream: &CudaStream,
     function: &CudaFunction,
     config: LaunchConfig,
-    Arguments(arguments): &Arguments,
+    arguments: &[sys::CUtensorMap],
 ) -> Result<(), DriverError> {
     stream.context().bind_to_thread()?;
     let mut pointers: Vec<*mut c_void> =
@@ -290,6 +256,8 @@ pub(crate) fn launch_form(
 pub(crate) struct Cublas {
     library: Library,
     handle: Handle,
+    stream: Handle,
+    workspace: u64,
     // cuBLAS needs it, and gets it from here if it is already there.
     _light: Option<Library>,
 }
@@ -305,7 +273,8 @@ impl Cublas {
             light.and_then(|light| Ok((Library::new(library)?, light)))
         };
         let (library, light) = loaded.map_err(|e| (false, e.to_string()))?;
-        let mut cublas = Cublas { library, handle: ptr::null_mut(), _light: light };
+        let (handle, on) = (ptr::null_mut(), stream.cu_stream().cast());
+        let mut cublas = Cublas { library, handle, stream: on, workspace: 0, _light: light };
         cublas.prepare(stream).map_err(|why| (true, why))?;
         Ok(cublas)
     }
@@ -317,7 +286,8 @@ impl Cublas {
             let create = self.get::<unsafe extern "C" fn(*mut Handle) -> c_int>(c"cublasCreate_v2")?;
             succeed("cublasCreate", create(&mut self.handle))?;
             let set_stream = self.get::<unsafe extern "C" fn(Handle, *mut c_void) -> c_int>(c"cublasSetStream_v2")?;
-            succeed("cublasSetStream", set_stream(self.handle, stream.cu_stream().cast()))?;
+            succeed("cublasSetStream", set_stream(self.handle, self.stream))?;
+            sys::cuMemAlloc_v2(&mut self.workspace, WORKSPACE).result().map_err(|e| format!("{:?}", e.0))?;
             let set_math = self.get::<unsafe extern "C" fn(Handle, c_int) -> c_int>(c"cublasSetMathMode")?;
             // CUBLAS_DEFAULT_MATH, no TF32, and CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION: parts of a sum are added in its
             // type, and not in C's.
@@ -380,6 +350,59 @@ impl Cublas {
         }
     }
 
+    /// The algorithms that cuBLASLt would try first for a product of e4m3 with B as N × K, whose sums the tensor cores make along all
+    /// of K if `fast`. What is created here is small, and is kept as long as the process.
+    pub(crate) fn light(&self, dtype: Dtype, shape: &Shape, form: &Form, fast: bool) -> Result<Vec<Light>, String> {
+        let (m, n, k) = (u64::from(shape.m), u64::from(shape.n), u64::from(shape.k));
+        let leading = form.leading(shape);
+        let output = if dtype.output == Element::F32 { 0 } else { 14 };
+        // As of `gemm`: Cᵀ = Bᵀ·Aᵀ, column by column; CUDA_R_8F_E4M3.
+        let sizes = [(28, k, n, leading[1]), (28, k, m, leading[0]), (output, n, m, leading[2])];
+        let (transposed, fast) = (1 as c_int, i8::from(fast));
+        let (mut call, mut layouts, mut preference) = (ptr::null_mut(), [ptr::null_mut(); 3], ptr::null_mut());
+        let (mut found, mut count) = ([Heuristic::default(); 8], 0);
+        // SAFETY: the signatures are cublasLt.h's, and so are the attributes' numbers and sizes; a handle of cuBLAS is one of
+        // cuBLASLt, too; at most as many heuristics are written as there is room for.
+        unsafe {
+            let create =
+                self.get::<unsafe extern "C" fn(*mut Handle, c_int, c_int) -> c_int>(c"cublasLtMatmulDescCreate");
+            let set = self.get::<SetAttribute>(c"cublasLtMatmulDescSetAttribute")?;
+            succeed("cublasLtMatmulDescCreate", create?(&mut call, 68, 0))?; // CUBLAS_COMPUTE_32F, factors in f32
+            succeed("TRANSA", set(call, 3, (&raw const transposed).cast(), 4))?;
+            succeed("FAST_ACCUM", set(call, 25, (&raw const fast).cast(), 1))?;
+            let layout = self.get::<CreateLayout>(c"cublasLtMatrixLayoutCreate")?;
+            for (to, (element, rows, columns, leading)) in layouts.iter_mut().zip(sizes) {
+                succeed("cublasLtMatrixLayoutCreate", layout(to, element, rows, columns, leading as i64))?;
+            }
+            let [b, a, c] = layouts;
+            let create = self.get::<unsafe extern "C" fn(*mut Handle) -> c_int>(c"cublasLtMatmulPreferenceCreate")?;
+            succeed("cublasLtMatmulPreferenceCreate", create(&mut preference))?;
+            let set = self.get::<SetAttribute>(c"cublasLtMatmulPreferenceSetAttribute")?;
+            succeed("MAX_WORKSPACE_BYTES", set(preference, 1, (&raw const WORKSPACE).cast(), 8))?;
+            let ask = self.get::<GetHeuristic>(c"cublasLtMatmulAlgoGetHeuristic")?;
+            let status = ask(self.handle, call, b, a, c, c, preference, 8, found.as_mut_ptr(), &mut count);
+            succeed("cublasLtMatmulAlgoGetHeuristic", status)?;
+        }
+        let light = |found: &Heuristic| Light { call, layouts, algorithm: found.algorithm };
+        Ok(found.iter().take(count as usize).map(light).collect())
+    }
+
+    /// C = alpha·A·Bᵀ + beta·C by one of them.
+    pub(crate) fn light_gemm(&self, light: &Light, form: &Form, [a, b, c]: [u64; 3]) -> Result<(), String> {
+        let [of_b, of_a, of_c] = light.layouts;
+        let (alpha, beta) = (form.alpha as f32, form.beta as f32);
+        // SAFETY: the signature is cublasLt.h's; the matrices are those that it was prepared for; the workspace is of this size.
+        unsafe {
+            let multiply = self.get::<LightGemm>(c"cublasLtMatmul")?;
+            #[rustfmt::skip]
+            let status = multiply(
+                self.handle, light.call, &alpha, b, of_b, a, of_a, &beta, c, of_c, c, of_c,
+                &light.algorithm, self.workspace, WORKSPACE, self.stream,
+            );
+            succeed("cublasLtMatmul", status)
+        }
+    }
+
     /// A function of the library. The caller gives it its true type.
     unsafe fn get<F: Copy>(&self, name: &CStr) -> Result<F, String> {
         // SAFETY: forwarded to the caller.
@@ -388,43 +411,50 @@ impl Cublas {
     }
 }
 
-type Gemm<T> = unsafe extern "C" fn(
-    Handle,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-    *const T,
-    *const T,
-    c_int,
-    *const T,
-    c_int,
-    *const T,
-    *mut T,
-    c_int,
+/// Bytes of memory that cuBLASLt may use beside the matrices.
+static WORKSPACE: usize = 64 << 20;
+
+/// An algorithm of cuBLASLt for some product.
+#[derive(Debug)]
+pub(crate) struct Light {
+    call: Handle,
+    layouts: [Handle; 3],
+    algorithm: [u64; 8],
+}
+
+/// cublasLtMatmulHeuristicResult_t.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+struct Heuristic {
+    algorithm: [u64; 8],
+    workspace: usize,
+    status: c_int,
+    waves: f32,
+    reserved: [c_int; 4],
+}
+
+type SetAttribute = unsafe extern "C" fn(Handle, c_int, *const c_void, usize) -> c_int;
+type CreateLayout = unsafe extern "C" fn(*mut Handle, c_int, u64, u64, i64) -> c_int;
+#[rustfmt::skip]
+type GetHeuristic = unsafe extern "C" fn(
+    Handle, Handle, Handle, Handle, Handle, Handle, Handle, c_int, *mut Heuristic, *mut c_int,
+) -> c_int;
+#[rustfmt::skip]
+type LightGemm = unsafe extern "C" fn(
+    Handle, Handle, *const f32, u64, Handle, u64, Handle, *const f32, u64, Handle, u64, Handle,
+    *const [u64; 8], u64, usize, Handle,
 ) -> c_int;
 
+#[rustfmt::skip]
+type Gemm<T> = unsafe extern "C" fn(
+    Handle, c_int, c_int, c_int, c_int, c_int,
+    *const T, *const T, c_int, *const T, c_int, *const T, *mut T, c_int,
+) -> c_int;
+#[rustfmt::skip]
 type GemmEx = unsafe extern "C" fn(
-    Handle,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
-    *const c_void,
-    *const c_void,
-    c_int,
-    c_int,
-    *const c_void,
-    c_int,
-    c_int,
-    *const c_void,
-    *mut c_void,
-    c_int,
-    c_int,
-    c_int,
-    c_int,
+    Handle, c_int, c_int, c_int, c_int, c_int,
+    *const c_void, *const c_void, c_int, c_int, *const c_void, c_int, c_int,
+    *const c_void, *mut c_void, c_int, c_int, c_int, c_int,
 ) -> c_int;
 
 /// The number of a type in library_types.h, if cuBLAS's `gemm` takes it.
@@ -444,12 +474,14 @@ fn succeed(what: &str, status: c_int) -> Result<(), String> {
 
 impl Drop for Cublas {
     fn drop(&mut self) {
-        // SAFETY: cublasDestroy_v2(handle) takes a handle that is used no more.
+        // SAFETY: cublasDestroy_v2(handle) takes a handle that is used no more, and so is the workspace, which is 0 where there is none.
         unsafe {
             let destroy = self.get::<unsafe extern "C" fn(Handle) -> c_int>(c"cublasDestroy_v2");
             if let (Ok(destroy), false) = (destroy, self.handle.is_null()) {
                 destroy(self.handle);
             }
+            // Nothing is to be done about a driver that refuses.
+            let _ = sys::cuMemFree_v2(self.workspace);
         }
     }
 }

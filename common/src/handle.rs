@@ -9,6 +9,7 @@ use rung::kernel::Kernel;
 use rung::matrix::Scalar;
 use rung::{Build, Dtype, Error, Level, Shape};
 
+use crate::arguments::Arguments;
 use crate::choice::Chooser;
 use crate::device::cuda::{Gpu, config, failed};
 use crate::ffi;
@@ -160,8 +161,8 @@ impl Handle {
         let size = T::ELEMENT.bytes() as u64;
         for number in 0..u64::from(batch.count) {
             let [a, b, c] = [(a, 0), (b, 1), (c, 2)].map(|(p, i): (u64, usize)| p + number * batch.strides[i] * size);
-            let arguments = ffi::Arguments::new(&launch.build.operands(&shape, form), [a, b, c]);
-            let launched = arguments.and_then(|a| ffi::launch(stream, &launch.function, launch.config, &a));
+            let arguments = Arguments::new(&launch.build.operands(&shape, form), [a, b, c]);
+            let launched = arguments.and_then(|a| ffi::launch(stream, &launch.function, launch.config, &a.0));
             launched.map_err(|e| failed("launching the kernel", e))?;
         }
         Ok(())

@@ -14,6 +14,7 @@
 //! - [`serial`]: the same product on one core of the CPU, as a baseline
 //! - [`progress`]: a word about what lasts long
 
+mod arguments;
 pub mod choice;
 pub mod cli;
 pub mod device;

@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use super::skipped;
 use common::device::cuda::Gpu;
-use rung::{Level, Shape};
+use rung::{Dtype, Level, Shape};
 
 /// What a user may get wrong, and a part of the line that must answer.
 fn cases(level: &'static Level) -> Vec<(String, &'static str)> {
@@ -16,6 +16,8 @@ fn cases(level: &'static Level) -> Vec<(String, &'static str)> {
     let tall_is_refused = build.launch(&Shape { m, n: 1, k: 1 }).grid.y > 65_535;
     // With a wide tile, C itself is too large before the grid is too tall.
     let tall_is_too_large = u64::from(m) * u64::from(build.tile().n) > i32::MAX as u64;
+    let other = Dtype::ALL.into_iter().map(|(_, dtype)| dtype).rfind(|dtype| level.dtypes().all(|own| own != *dtype));
+    let other = other.map_or("none", Dtype::name);
     let cases = [
         ("--size 0", "0 is not in 1..="),
         ("--m -5", "unexpected argument"),
@@ -25,7 +27,7 @@ fn cases(level: &'static Level) -> Vec<(String, &'static str)> {
         (&tall, if tall_is_too_large { "C has 2147483648 elements" } else { "65536 blocks along y" }),
         ("--size 8 --m 8", "cannot be used with"),
         ("--dtype f31", "no element type"),
-        ("--dtype e5m2", "does not multiply e5m2"),
+        (&format!("--dtype {other}"), "does not multiply "),
         ("--variant nonesuch", "no variant `nonesuch`"),
         ("--gpu voodoo", "voodoo"),
         ("--backend tpu", "tpu"),

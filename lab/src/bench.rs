@@ -6,6 +6,8 @@ use common::device::Device;
 use common::device::turns::{Contender, Pace, in_turns};
 use common::device::vendor::Vendor;
 use common::dtype::Sum;
+use common::fit;
+use common::form::Form;
 use common::kernel::{Kernel, nvrtc};
 use common::matrix::Matrix;
 use common::problem::{Fill, Limits, Problem};
@@ -13,7 +15,6 @@ use common::progress::step;
 use common::report::Report;
 use common::road::{Exam, Options, run_level, run_obtained};
 use common::{Build, Dim3, Dtype, Element, Error, LaunchShape, Plan, Shape, Tile, serial};
-use common::{fit, form};
 use emulator::TensorType;
 use emulator::gpu::Gpu;
 
@@ -47,8 +48,9 @@ impl<'a> Bench<'a> {
         seed: u64,
         options: Options,
     ) -> Result<Bench<'a>, Error> {
-        Limits::of_launch(&whole(&shape), dtype, &shape, &form::Form::PLAIN).check()?;
-        let problem = step("filling A and B", || Problem::new(shape, dtype, Fill::Reals, seed))?;
+        let form = Form::usual(dtype);
+        Limits::of_launch(&whole(&shape), dtype, &shape, &form).check()?;
+        let problem = step("filling A and B", || Problem::in_form(shape, dtype, form, Fill::Reals, seed))?;
         let reference = step("computing what the product must be", || Reference::of(&problem));
         Ok(Bench { device, options, seed, problem, reference })
     }
@@ -128,7 +130,9 @@ impl<'a> Bench<'a> {
     fn judged(&self, build: &Build, run: impl FnOnce(&Plan) -> Result<Report, Error>) -> Row {
         let (shape, tiles) = (self.problem.shape, build.configuration.tiles.to_string());
         let mut row = Row::new(build.name(), tiles, self.problem.dtype, shape, self.kind());
-        match build.plan(shape).and_then(|plan| run(&plan)) {
+        let build = build.clone().in_form(&self.problem.form);
+        let ran = build.and_then(|build| build.plan_in(shape, self.problem.form).and_then(|plan| run(&plan)));
+        match ran {
             Ok(report) => {
                 row.fill(&report);
                 self.share_of_peak(&mut row);
@@ -154,9 +158,11 @@ impl<'a> Bench<'a> {
         if small != self.problem.shape && build.round() > 1 {
             return;
         }
-        let counted = Problem::new(small, self.problem.dtype, Fill::Reals, self.seed).and_then(|problem| {
+        let Problem { dtype, form, .. } = self.problem;
+        let counted = Problem::in_form(small, dtype, form, Fill::Reals, self.seed).and_then(|problem| {
             let exam = Exam { problem: &problem, seed: self.seed, reference: None };
-            run_level(&build.plan(small)?, &Device::Emulator, exam, &self.options, nvrtc::find)
+            let build = build.clone().in_form(&form)?;
+            run_level(&build.plan_in(small, form)?, &Device::Emulator, exam, &self.options, nvrtc::find)
         });
         if let Ok(report) = counted {
             row.count(&report);
@@ -204,8 +210,9 @@ impl<'a> Bench<'a> {
         let mut places = vec![first];
         let mut contenders = vec![Contender::vendor(gpu, &vendor, &self.problem)?];
         for (place, build) in rivals {
-            let kernel = Kernel::obtain(build, self.options.gpu.sm(), nvrtc::find)?;
-            let plan = build.plan(self.problem.shape)?;
+            let build = build.clone().in_form(&self.problem.form)?;
+            let kernel = Kernel::obtain(&build, self.options.gpu.sm(), nvrtc::find)?;
+            let plan = build.plan_in(self.problem.shape, self.problem.form)?;
             contenders.push(Contender::kernel(gpu, &plan.task(&kernel), &self.problem)?);
             places.push(place);
         }

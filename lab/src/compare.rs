@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use common::device::{Device, vendor};
+use common::form::Form;
 use common::{Build, Element, Error, Level, Shape, timing};
 use serde::Serialize;
 
@@ -114,7 +115,8 @@ fn text(comparison: &Comparison, shape: Shape, compare: &Compare) -> String {
     let Shape { m, n, k } = shape;
     let (dtype, seed) = (compare.how.dtype, compare.how.seed);
     let mut text = format!(
-        "C ({m} x {n}) = A ({m} x {k}) * B ({k} x {n}), {dtype}, seed {seed}; {}\n\n{}",
+        "C ({m} x {n}) = A ({m} x {k}) * B ({k} x {n}{}), {dtype}, seed {seed}; {}\n\n{}",
+        if Form::usual(dtype) == Form::PLAIN { "" } else { ", stored as N x K" },
         comparison.place,
         head_and_rows(&comparison.rows)
     );

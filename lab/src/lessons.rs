@@ -28,6 +28,7 @@ const SPECIALIZED: &str = "level13-warp-specialization";
 const CLUSTERS: &str = "level14-clusters";
 const CLUSTER_SPLIT: &str = "level15-cluster-split-k";
 const TF32: &str = "level16-tf32-warpgroup";
+const FP8: &str = "level17-fp8-promotion";
 const VENDOR: &str = "cuBLAS";
 /// The square sizes of the lessons' tables.
 const SIZES: [u32; 4] = [128, 512, 1024, 4096];
@@ -67,7 +68,7 @@ fn first_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     ]
 }
 
-/// Of lessons 4 to 16.
+/// Of lessons 4 to 17.
 fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     let lines = |kernels: &[(&str, &str)]| -> Vec<Vec<String>> {
         kernels.iter().map(|(kernel, tiles)| rates(record, kernel, tiles)).collect()
@@ -104,6 +105,7 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
         file("lesson14", in_clusters(record)),
         file("lesson15", few_tiles(record)),
         file("lesson16", in_tf32(record)),
+        file("lesson17", in_fp8(record)),
     ]
 }
 
@@ -145,6 +147,12 @@ fn few_tiles(record: &Record) -> String {
 fn in_tf32(record: &Record) -> String {
     let kernels = [TENSOR, TF32, VENDOR].map(|level| configurations(record, Dtype::TF32, level)).concat();
     at_shapes(record, Dtype::TF32, &IN_TF32, &kernels)
+}
+
+/// Level 17, and cuBLAS, in e4m3.
+fn in_fp8(record: &Record) -> String {
+    let kernels = [FP8, VENDOR].map(|level| configurations(record, Dtype::E4M3, level)).concat();
+    at_shapes(record, Dtype::E4M3, &[512, 1024, 2048, 4096, 8192, 16384].map(square), &kernels)
 }
 
 /// What the record has of a level in these types: kernels and tile sizes, in its order. Of a level that is not measured yet, what it

@@ -12,8 +12,8 @@ pub static LEVEL: Level = Level {
     source: include_str!("../kernel.cu"),
     entry: "gemm_naive",
     variants: &[
-        Variant { name: "coalesced", defines: &[("COALESCED", 1)] },
-        Variant { name: "uncoalesced", defines: &[("COALESCED", 0)] },
+        Variant { name: "coalesced", defines: &[("COALESCED", 1)], sum: None },
+        Variant { name: "uncoalesced", defines: &[("COALESCED", 0)], sum: None },
     ],
     tiles: &[("BLOCK", 16)],
     types: &Types::USUAL,

@@ -13,8 +13,8 @@ pub static LEVEL: Level = Level {
     source: include_str!("../kernel.cu"),
     entry: "gemm_vectorized",
     variants: &[
-        Variant { name: "spread", defines: &[("CONFLICTS", 0)] },
-        Variant { name: "conflicts", defines: &[("CONFLICTS", 1)] },
+        Variant { name: "spread", defines: &[("CONFLICTS", 0)], sum: None },
+        Variant { name: "conflicts", defines: &[("CONFLICTS", 1)], sum: None },
     ],
     tiles: &[("BM", 128), ("BN", 128), ("BK", 8), ("TM", 8), ("TN", 8)],
     types: &Types::USUAL,

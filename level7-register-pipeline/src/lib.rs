@@ -14,8 +14,8 @@ pub static LEVEL: Level = Level {
     source: include_str!("../kernel.cu"),
     entry: "gemm_register_pipeline",
     variants: &[
-        Variant { name: "shuffled", defines: &[("SHUFFLED", 1)] },
-        Variant { name: "direct", defines: &[("SHUFFLED", 0)] },
+        Variant { name: "shuffled", defines: &[("SHUFFLED", 1)], sum: None },
+        Variant { name: "direct", defines: &[("SHUFFLED", 0)], sum: None },
     ],
     tiles: &[("BM", 128), ("BN", 256), ("BK", 8), ("WM", 64), ("WN", 64), ("TM", 8), ("TN", 16), ("STAGES", 4)],
     types: &[

@@ -40,9 +40,10 @@ impl Level {
     pub fn all_shipped_builds(&'static self) -> Vec<Build> {
         let mut builds = self.shipped_builds();
         if self.takes_any_form() {
-            for dtype in self.dtypes() {
+            for (variant, dtype) in self.variant_names().into_iter().flat_map(|v| self.dtypes().map(move |d| (v, d))) {
                 let others = Specialization::ALL.into_iter().filter(|one| !one.is_plain());
-                builds.extend(others.map(|one| self.default_build(dtype).specialized(one)));
+                let tiles = self.default_build(dtype).configuration.tiles;
+                builds.extend(others.map(|one| self.build(dtype, variant, tiles.clone()).specialized(one)));
             }
         }
         builds

@@ -35,6 +35,18 @@ pub enum Sum {
         /// Significant bits of the result.
         precision: i32,
     },
+    /// By tensor cores in the same way, but only so many products, beginning at 0; such sums are added in the sum's type, each time
+    /// rounded to the nearest number.
+    Promoted {
+        /// As of [`Sum::Cut`].
+        terms: u32,
+        /// As of [`Sum::Cut`].
+        bits: u32,
+        /// As of [`Sum::Cut`].
+        precision: i32,
+        /// Products of which tensor cores make the sum.
+        every: u32,
+    },
 }
 
 impl Dtype {
@@ -48,6 +60,8 @@ impl Dtype {
     pub const BF16: Dtype = Dtype::of(Element::Bf16, Element::F32, Element::Bf16);
     /// Inputs and C in f16, summed in f32.
     pub const F16: Dtype = Dtype::of(Element::F16, Element::F32, Element::F16);
+    /// Inputs in e4m3, summed in f32, C in bf16.
+    pub const E4M3: Dtype = Dtype::of(Element::E4m3, Element::F32, Element::Bf16);
 
     /// Every combination that has a name, the widest first.
     pub const ALL: [(&'static str, Dtype); 11] = [
@@ -58,7 +72,7 @@ impl Dtype {
         ("bf16-f32", Dtype::of(Element::Bf16, Element::F32, Element::F32)),
         ("f16", Dtype::F16),
         ("f16-f32", Dtype::of(Element::F16, Element::F32, Element::F32)),
-        ("e4m3", Dtype::of(Element::E4m3, Element::F32, Element::Bf16)),
+        ("e4m3", Dtype::E4M3),
         ("e4m3-f32", Dtype::of(Element::E4m3, Element::F32, Element::F32)),
         ("e5m2", Dtype::of(Element::E5m2, Element::F32, Element::Bf16)),
         ("e5m2-f32", Dtype::of(Element::E5m2, Element::F32, Element::F32)),
@@ -111,11 +125,16 @@ impl Dtype {
         let unit = self.sum.unit_roundoff();
         // Two more roundings are granted for a product rounded on its own and for the magnitude's own error.
         let steps = f64::from(k) + 2.0;
+        let cut = |k: u32, terms: u32, bits: u32, precision: i32| {
+            let terms_cut = f64::from(terms + 1) * 2.0f64.powi(-(bits as i32));
+            (f64::from(k.div_ceil(terms)) + 2.0) * (terms_cut + 2.0f64.powi(1 - precision))
+        };
         let of_the_sum = match sum {
             Sum::Rounded => gamma(steps, unit),
-            Sum::Cut { terms, bits, precision } => {
-                let terms_cut = f64::from(terms + 1) * 2.0f64.powi(-(bits as i32));
-                (f64::from(k.div_ceil(terms)) + 2.0) * (terms_cut + 2.0f64.powi(1 - precision))
+            Sum::Cut { terms, bits, precision } => cut(k, terms, bits, precision),
+            Sum::Promoted { terms, bits, precision, every } => {
+                // What is cut off makes no part larger than the sum of its absolute values.
+                cut(k.min(every), terms, bits, precision) + gamma(f64::from(k.div_ceil(every)) + 2.0, unit)
             }
         };
         let relative = of_the_sum + gamma(steps, f64::EPSILON / 2.0);
@@ -181,6 +200,10 @@ mod tests {
         assert!(relative(Dtype::F32, Sum::Rounded, 200) > relative(Dtype::F32, Sum::Rounded, 100));
         assert!(relative(Dtype::F64, Sum::Rounded, 4096) < 1e-12);
         assert!(relative(Dtype::BF16, tensor, 4096) < relative(Dtype::BF16, eight_bits, 4096));
+        let promoted = Sum::Promoted { terms: 32, bits: 13, precision: 14, every: 128 };
+        assert!(relative(Dtype::BF16, promoted, 4096) < relative(Dtype::BF16, eight_bits, 4096) / 20.0);
+        assert!(relative(Dtype::BF16, promoted, 4096) < 1.01 * relative(Dtype::BF16, eight_bits, 128));
+        assert!(relative(Dtype::BF16, promoted, 4096) > relative(Dtype::BF16, promoted, 128));
         assert_eq!(Dtype::F32.bound(Sum::Rounded, 10)[1..], [0.0, 0.0]);
         assert_eq!(Dtype::BF16.bound(tensor, 10)[1], 2f64.powi(-8));
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::dtype::Dtype;
 use crate::error::Error;
 use crate::shape::Shape;
 
@@ -34,6 +35,13 @@ pub struct Form {
 impl Form {
     /// A·B, row-major and without padding.
     pub const PLAIN: Form = Form { alpha: 1.0, beta: 0.0, layout: Layout::Rows, padding: [0; 3] };
+
+    /// The form in which products of a type are measured: A·B as it is; in fp8 with B stored as N × K, as tensor cores take it, and
+    /// cuBLASLt.
+    pub fn usual(dtype: Dtype) -> Form {
+        let layout = if dtype.input.bytes() == 1 { Layout::Columns } else { Layout::Rows };
+        Form { layout, ..Form::PLAIN }
+    }
 
     /// The same with rows so many elements apart, in A, B and C as they are stored, for a product of these sizes.
     ///

@@ -217,6 +217,16 @@ impl Types {
         Types { sum: Sum::Cut { terms, bits, precision }, ..self }
     }
 
+    /// The same, where the sums of so many products are added by FADD.
+    pub const fn promoted(self, every: u32) -> Types {
+        match self.sum {
+            Sum::Cut { terms, bits, precision } => {
+                Types { sum: Sum::Promoted { terms, bits, precision, every }, ..self }
+            }
+            _ => self,
+        }
+    }
+
     /// `f32`, then `f64`.
     pub const USUAL: [Types; 2] = [Types::usual(Dtype::F32), Types::usual(Dtype::F64)];
 }
@@ -228,6 +238,8 @@ pub struct Variant {
     pub name: &'static str,
     /// The macros that make it.
     pub defines: &'static [(&'static str, u32)],
+    /// How it sums products, where that is not as its types say.
+    pub sum: Option<Sum>,
 }
 
 /// What a level asks of the device for one product.
@@ -330,9 +342,11 @@ impl Level {
         self.types.iter().map(|types| types.dtype)
     }
 
-    /// How it sums products of these types.
-    pub fn sum(&self, dtype: Dtype) -> Sum {
-        self.types.iter().find(|types| types.dtype == dtype).map_or(Sum::Rounded, |types| types.sum)
+    /// How a configuration sums products.
+    pub fn sum(&self, configuration: &Configuration) -> Sum {
+        let types = self.types.iter().find(|types| types.dtype == configuration.dtype);
+        let variant = self.variants.iter().find(|variant| variant.name == configuration.variant);
+        variant.and_then(|variant| variant.sum).or(types.map(|types| types.sum)).unwrap_or(Sum::Rounded)
     }
 
     /// The variants' names, the default first; where there are none, one that is empty.

@@ -123,7 +123,7 @@ impl<'a> Plan<'a> {
             launch: self.launch,
             dynamic_shared: self.build.dynamic_shared(),
             operands: self.build.operands(&self.shape, &self.form),
-            sum: level.sum(configuration.dtype),
+            sum: level.sum(configuration),
         }
     }
 }

@@ -206,18 +206,19 @@ fn exponent(value: f64) -> i32 {
 }
 
 /// The product as tensor cores sum it, from their published description: some products and the sum so far at once, every term cut
-/// below the largest, and the result cut, too.
-fn multiply_by_cuts(problem: &Problem, [terms, bits, precision]: [i32; 3]) -> Matrix {
+/// below the largest, and the result cut, too. Such sums of `every` products are added in f32.
+fn multiply_by_cuts(problem: &Problem, [terms, bits, precision]: [i32; 3], every: usize) -> Matrix {
     let (mut c, k) = (problem.c.clone(), problem.shape.k as usize);
     for (row, col) in (0..c.rows()).flat_map(|row| (0..problem.c.columns()).map(move |col| (row, col))) {
         let products: Vec<f64> = (0..k).map(|p| problem.a.at(row, p) * problem.b_at(p, col)).collect();
-        let sum = products.chunks(terms as usize).fold(0.0, |sum, products| {
+        let add = |sum: f64, products: &[f64]| {
             let all = || products.iter().chain([&sum]).filter(|term| **term != 0.0);
             let Some(largest) = all().map(|term| exponent(*term)).max() else { return 0.0 };
             let sum: f64 = all().map(|term| cut(*term, largest - bits)).sum();
             if sum == 0.0 { 0.0 } else { cut(sum, exponent(sum) + 1 - precision) }
-        });
-        c.set(row, col, sum);
+        };
+        let parts = products.chunks(every).map(|part| part.chunks(terms as usize).fold(0.0, add));
+        c.set(row, col, parts.fold(0f32, |sum, part| sum + part as f32).into());
     }
     c
 }
@@ -230,7 +231,7 @@ fn a_sum_that_is_cut_is_within_its_own_bound_and_beyond_that_of_rounding() {
         let sum = Sum::Cut { terms: terms as u32, bits: bits as u32, precision };
         for k in [1, 33, 1000, 40_000] {
             let problem = Problem::new(Shape { m: 3, n: 5, k }, dtype, Fill::Reals, 5).unwrap();
-            let c = multiply_by_cuts(&problem, [terms, bits, precision]);
+            let c = multiply_by_cuts(&problem, [terms, bits, precision], k as usize);
             let by = |sum| Check::of(&problem, Fill::Reals, &c, Method { sum, ..method(8) });
             let own = by(sum);
             assert!(own.right && own.worst.is_finite(), "{name}, k = {k}: {own:?}");
@@ -239,6 +240,28 @@ fn a_sum_that_is_cut_is_within_its_own_bound_and_beyond_that_of_rounding() {
                 assert!(!by(Sum::Rounded).right, "{:?}", by(Sum::Rounded));
             }
         }
+    }
+}
+
+#[test]
+fn a_promoted_sum_is_within_its_own_bound_and_one_that_is_not_promoted_beyond_it() {
+    let dtype: Dtype = "e4m3-f32".parse().unwrap();
+    let sum = Sum::Promoted { terms: 32, bits: 13, precision: 14, every: 128 };
+    for k in [1, 33, 129, 1000, 40_000] {
+        let mut problem = Problem::new(Shape { m: 3, n: 5, k }, dtype, Fill::Reals, 5).unwrap();
+        // Of one sign, so that what is cut off does not even out.
+        for matrix in [&mut problem.a, &mut problem.b] {
+            let (rows, columns) = (matrix.rows(), matrix.columns());
+            for (row, col) in (0..rows).flat_map(|row| (0..columns).map(move |col| (row, col))) {
+                matrix.set(row, col, matrix.at(row, col).abs());
+            }
+        }
+        let by = |every: usize| {
+            let c = multiply_by_cuts(&problem, [32, 13, 14], every);
+            Check::of(&problem, Fill::Reals, &c, Method { sum, ..method(8) })
+        };
+        assert!(by(128).right, "k = {k}: {:?}", by(128));
+        assert_eq!(by(k as usize).right, k < 10_000, "k = {k}: {:?}", by(k as usize));
     }
 }
 

@@ -18,6 +18,7 @@ use rung::problem::Problem;
 use rung::task::Task;
 use rung::{Dtype, Error, LaunchShape, Shape};
 
+use crate::arguments::Arguments;
 use crate::ffi;
 use crate::kernel::nvrtc;
 use crate::timing::{self, Peak, Timing};
@@ -151,10 +152,10 @@ impl Gpu {
         let function = function.clone();
         // ANCHOR: launch
         let config = config(&task.launch, task.dynamic_shared);
-        let arguments = ffi::Arguments::new(&task.operands, operands.addresses(self));
+        let arguments = Arguments::new(&task.operands, operands.addresses(self));
         let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
         Ok(move || {
-            let launched = ffi::launch(&self.stream, &function, config, &arguments);
+            let launched = ffi::launch(&self.stream, &function, config, &arguments.0);
             launched.map_err(|e| failed("running the kernel", e))
         })
         // ANCHOR_END: launch

@@ -13,6 +13,7 @@ use rung::{Build, Dtype, Error, Shape};
 use super::cuda::{Gpu, config, failed};
 use super::turns::{Contender, Pace, Pause, take_turns};
 use super::vendor::Vendor;
+use crate::arguments::Arguments;
 use crate::ffi;
 use crate::kernel::nvrtc;
 use crate::timing::Timing;
@@ -109,11 +110,11 @@ impl<'a> Survey<'a> {
         let Some((_, function)) = self.kernels.iter().find(|(other, _)| other == build) else { return Ok(None) };
         let Ok(plan) = build.plan(shape) else { return Ok(None) };
         let config = config(&plan.launch, build.dynamic_shared());
-        let arguments = ffi::Arguments::new(&build.operands(&shape, &Form::PLAIN), self.addresses());
+        let arguments = Arguments::new(&build.operands(&shape, &Form::PLAIN), self.addresses());
         let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
         let (stream, function) = (self.gpu.stream(), function.clone());
         Ok(Some(Contender::new(move || {
-            ffi::launch(stream, &function, config, &arguments).map_err(|e| failed("running the kernel", e))
+            ffi::launch(stream, &function, config, &arguments.0).map_err(|e| failed("running the kernel", e))
         })))
     }
 

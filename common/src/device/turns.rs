@@ -8,6 +8,7 @@ use rung::{Dtype, Error, Shape};
 
 use super::cuda::{Gpu, Operands, Unloaded, failed};
 use super::vendor::Vendor;
+use crate::arguments::Arguments;
 use crate::ffi;
 use crate::kernel::nvrtc;
 use crate::timing::Timing;
@@ -52,8 +53,8 @@ impl Pause {
             return Ok(());
         }
         let one_thread = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
-        let arguments = ffi::Arguments::new(&[Operand::U64(SHORT.1 * launches as u64)], [0; 3]);
-        let paused = arguments.and_then(|arguments| ffi::launch(gpu.stream(), &self.0, one_thread, &arguments));
+        let arguments = Arguments::new(&[Operand::U64(SHORT.1 * launches as u64)], [0; 3]);
+        let paused = arguments.and_then(|arguments| ffi::launch(gpu.stream(), &self.0, one_thread, &arguments.0));
         paused.map_err(|e| failed("pausing", e))
     }
 }

@@ -2,30 +2,38 @@
 //!
 //! It is a yardstick and never a reference: what it computes is checked like any kernel's product.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr};
-use rung::form::Form;
+use rung::form::{Form, Layout};
 use rung::matrix::{Matrix, Scalar};
 use rung::problem::Problem;
-use rung::{Dtype, Error, Shape};
+use rung::{Dtype, Element, Error, Shape};
 
 use super::cuda::{Gpu, Operands, failed};
-use crate::ffi::Cublas;
+use crate::ffi::{Cublas, Light};
 use crate::libraries::{files_starting_with, folders};
 use crate::timing::Timing;
 
 /// What is said about the precision of cuBLAS's product.
 pub const MATH: &str = "cublasSgemm and cublasDgemm, CUBLAS_DEFAULT_MATH: no TF32; inputs, products and sums in the \
                         type itself (f64 on tensor cores where the GPU has them, and not emulated); in other types \
-                        cublasGemmEx with sums in f32, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION";
+                        cublasGemmEx with sums in f32, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION; e4m3 with B as \
+                        N x K by cublasLtMatmul, scales of 1, the fastest of its heuristics' eight best with \
+                        CUBLASLT_MATMUL_DESC_FAST_ACCUM and of eight without it";
+
+type Product = (Dtype, Shape, Form);
 
 /// cuBLAS on a GPU.
 #[derive(Debug)]
 pub struct Vendor<'a> {
     gpu: &'a Gpu,
     cublas: Cublas,
+    /// The latest product of fp8, and the algorithm that is the fastest for it.
+    light: RefCell<Option<(Product, Light)>>,
 }
 
 impl<'a> Vendor<'a> {
@@ -39,7 +47,7 @@ impl<'a> Vendor<'a> {
         let mut refusal = None;
         for (library, light) in places() {
             match Cublas::open(&library, light.as_deref(), stream) {
-                Ok(cublas) => return Ok(Vendor { gpu, cublas }),
+                Ok(cublas) => return Ok(Vendor { gpu, cublas, light: RefCell::default() }),
                 // A library that loads and then refuses says more than one that is not there.
                 Err((true, why)) => refusal = Some(format!("{}: {why}", library.display())),
                 Err((false, _)) => (),
@@ -79,11 +87,50 @@ impl<'a> Vendor<'a> {
 
     /// The same, of matrices at these addresses.
     pub(super) fn submit(&self, dtype: Dtype, shape: &Shape, form: &Form, matrices: [u64; 3]) -> Result<(), Error> {
-        let product = self.cublas.gemm(dtype, shape, form, matrices);
+        let product = match dtype.input.bytes() {
+            1 => self.light(dtype, shape, form, matrices),
+            _ => self.cublas.gemm(dtype, shape, form, matrices),
+        };
         product.map_err(|why| Error::usage(why, "`--no-vendor` leaves cuBLAS out"))
     }
 
-    /// alpha·A·B + beta·C, and the times of repeated calls if asked for. What fp8 takes is not here: cuBLAS multiplies it by another call.
+    /// The same in fp8.
+    fn light(&self, dtype: Dtype, shape: &Shape, form: &Form, matrices: [u64; 3]) -> Result<(), String> {
+        if dtype.input != Element::E4m3 || form.layout == Layout::Rows {
+            return Err(format!("cuBLASLt multiplies no {dtype} that is stored so: of fp8 only e4m3, with B as N x K"));
+        }
+        let mut light = self.light.borrow_mut();
+        if light.as_ref().is_none_or(|(of, _)| *of != (dtype, *shape, *form)) {
+            *light = Some(((dtype, *shape, *form), self.fastest(dtype, shape, form, matrices)?));
+        }
+        light.as_ref().map_or(Ok(()), |(_, light)| self.cublas.light_gemm(light, form, matrices))
+    }
+
+    /// The algorithm that takes the least time for some launches; where these would add to C, the one that cuBLASLt would try first.
+    fn fastest(&self, dtype: Dtype, shape: &Shape, form: &Form, matrices: [u64; 3]) -> Result<Light, String> {
+        let mut best: Option<(Duration, Light)> = None;
+        for fast in [true, false] {
+            for light in self.cublas.light(dtype, shape, form, fast)? {
+                if form.beta != 0.0 {
+                    return Ok(light);
+                }
+                let launch = |times: u32| {
+                    (0..times).try_for_each(|_| self.cublas.light_gemm(&light, form, matrices))?;
+                    self.gpu.context().synchronize().map_err(|e| format!("{:?}", e.0))
+                };
+                launch(1)?;
+                let start = Instant::now();
+                launch(5)?;
+                let time = start.elapsed();
+                if best.as_ref().is_none_or(|(least, _)| time < *least) {
+                    best = Some((time, light));
+                }
+            }
+        }
+        best.map(|(_, light)| light).ok_or_else(|| format!("cuBLASLt multiplies no {dtype} of {shape}"))
+    }
+
+    /// alpha·A·B + beta·C, and the times of repeated calls if asked for.
     pub fn multiply(&self, problem: &Problem, time: bool) -> Result<(Matrix, Option<Timing>), Error> {
         let gpu = self.gpu;
         let operands = Operands::of(gpu, problem)?;

@@ -105,14 +105,15 @@ impl Runs {
         let arguments = Arguments::from_words(self.level, split)
             .map_err(|error| Error::usage(error.to_string(), say("the table of the lesson's checks is wrong", &[])))?;
         let build = arguments.build(self.level)?;
-        let plan = build.plan(arguments.shape())?;
+        let plan = build.plan_in(arguments.shape(), arguments.form())?;
         let gpu = arguments.modelled_gpu()?;
         let configuration = build.configuration.to_string();
         if !self.compiled.contains_key(&configuration) {
             let compiled = self.compile(&build, gpu.sm())?;
             self.compiled.insert(configuration.clone(), compiled);
         }
-        let problem = Problem::new(arguments.shape(), build.configuration.dtype, Fill::Reals, arguments.seed)?;
+        let (dtype, form) = (build.configuration.dtype, arguments.form());
+        let problem = Problem::in_form(arguments.shape(), dtype, form, Fill::Reals, arguments.seed)?;
         let exam = Exam { problem: &problem, seed: arguments.seed, reference: None };
         let options = Options { gpu, extras: Extras::new(false, true), annotate: false, matrices: false };
         let compiled = &self.compiled[&configuration];

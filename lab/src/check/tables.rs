@@ -15,7 +15,7 @@ macro_rules! lesson {
 }
 
 /// The tables, lesson by lesson, each with the skeleton of its kernel.
-static LESSONS: [(&str, &str); 17] = [
+static LESSONS: [(&str, &str); 18] = [
     lesson!(0),
     lesson!(1),
     lesson!(2),
@@ -33,6 +33,7 @@ static LESSONS: [(&str, &str); 17] = [
     lesson!(14),
     lesson!(15),
     lesson!(16),
+    lesson!(17),
 ];
 
 /// A lesson's exercises.

@@ -14,6 +14,7 @@ mod lesson13;
 mod lesson14;
 mod lesson15;
 mod lesson16;
+mod lesson17;
 mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
@@ -35,7 +36,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 23] = [
+const PICTURES: [Picture; 24] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -59,6 +60,7 @@ const PICTURES: [Picture; 23] = [
     ("lesson14-cluster", lesson14::draw),
     ("lesson15-sums", lesson15::draw),
     ("lesson16-banks", lesson16::draw),
+    ("lesson17-square", lesson17::draw),
 ];
 
 /// Every picture's path in the repository, and its text.

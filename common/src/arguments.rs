@@ -1,0 +1,39 @@
+//! A kernel's arguments on a CUDA GPU.
+
+use cudarc::driver::{DriverError, sys};
+use rung::task::{Operand, mapped};
+
+use crate::ffi::tensor_map;
+
+/// A kernel's arguments, in its order, with A, B and C at some addresses. Each has the room of a tensor map.
+#[derive(Debug)]
+pub(crate) struct Arguments(pub(crate) Vec<sys::CUtensorMap>);
+
+impl Arguments {
+    /// The arguments for matrices at these addresses; the driver makes the tensor maps.
+    pub(crate) fn new(operands: &[Operand], addresses: [u64; 3]) -> Result<Arguments, DriverError> {
+        let number = |value: u64| {
+            let mut slot = sys::CUtensorMap { opaque: [0; 16] };
+            // Little-endian, as every host of a CUDA GPU is: an argument of 32 bits is the first half of 64.
+            slot.opaque[0] = value;
+            slot
+        };
+        let argument = |operand: &Operand| {
+            Ok(match *operand {
+                Operand::A => number(addresses[0]),
+                Operand::B => number(addresses[1]),
+                Operand::C => number(addresses[2]),
+                Operand::U32(value) => number(value.into()),
+                Operand::U64(value) => number(value),
+                Operand::F32(value) => number(value.to_bits().into()),
+                Operand::F64(value) => number(value.to_bits()),
+                Operand::Mapped => number(mapped(operands, addresses).into()),
+                Operand::Map(map) => match map.description(map.role.of(addresses)) {
+                    Some(description) => tensor_map(&description)?,
+                    None => number(0),
+                },
+            })
+        };
+        operands.iter().map(argument).collect::<Result<_, _>>().map(Arguments)
+    }
+}
