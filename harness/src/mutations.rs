@@ -164,15 +164,17 @@ impl Survivor {
     }
 }
 
-/// The smallest shipped tile of C, with which a mutant runs the fewest threads, in every element type and variant.
+/// The smallest shipped tile of C, with which a mutant runs the fewest threads, in every element type and variant: of inputs of each
+/// width its own, because kernels copy elements of another width by other instructions.
 fn builds(level: &'static Level) -> Vec<Build> {
     let shipped = level.shipped_builds();
-    let smallest = shipped.iter().min_by_key(|build| area(build)).map(|build| build.configuration.tiles.clone());
-    let mut builds: Vec<Build> = shipped
-        .into_iter()
-        .filter(|build| Some(&build.configuration.tiles) == smallest.as_ref())
-        .map(crowded)
-        .collect();
+    let width = |build: &Build| build.configuration.dtype.input.bytes();
+    let is_smallest = |build: &&Build| {
+        let alike = shipped.iter().filter(|other| width(other) == width(build));
+        let smallest = alike.min_by_key(|other| area(other)).map(|other| &other.configuration.tiles);
+        Some(&build.configuration.tiles) == smallest
+    };
+    let mut builds: Vec<Build> = shipped.iter().filter(is_smallest).cloned().map(crowded).collect();
     let mut seen = Vec::new();
     builds.retain(|build| {
         let kind = kind(build);

@@ -21,7 +21,7 @@ use crate::bench::place;
 use crate::flags::How;
 use crate::output::{note, print};
 use crate::table::table;
-use ladder::{builds, dtypes, levels};
+use ladder::{LEVELS, builds, dtypes, levels};
 
 /// How far products are from the one in f64, by type and by how their sums are made
 #[derive(Debug, Clone, Args)]
@@ -157,8 +157,7 @@ fn text(rows: &[Errors], accuracy: &Accuracy, place: &str) -> String {
         vec![row.dtype.to_string(), row.k.to_string(), number(row.worst), number(row.rms), number(row.bias)]
     };
     let numbers = table(&std::iter::once(head).chain(rows.iter().map(line)).collect::<Vec<_>>());
-    let names = |row: &Errors| row.of.iter().map(|name| short(name)).collect::<Vec<_>>().join(", ");
-    let of = std::iter::once("whose product".to_string()).chain(rows.iter().map(names));
+    let of = std::iter::once("whose product".to_string()).chain(rows.iter().map(|row| names(&row.of)));
     let lines: String = numbers.lines().zip(of).map(|(line, of)| format!("{line}   {of}\n")).collect();
     let size = accuracy.size;
     format!(
@@ -167,9 +166,62 @@ fn text(rows: &[Errors], accuracy: &Accuracy, place: &str) -> String {
     )
 }
 
-/// A level's name as a table has it: `level 8`.
-fn short(name: &str) -> String {
-    let number = name.strip_prefix("level").and_then(|rest| rest.split('-').next());
-    let variant = name.split_once(' ').map_or(String::new(), |(_, variant)| format!(" {variant}"));
-    number.map_or_else(|| name.to_string(), |number| format!("level {number}{variant}"))
+/// Whose product it is, in a few words: `levels 0, 1, 8; level 17 fast; cuBLAS`. A level whose variants all have it goes by its number.
+fn names(of: &[String]) -> String {
+    let (mut numbers, mut others): (Vec<u32>, Vec<String>) = Default::default();
+    for name in of {
+        let level = LEVELS.iter().find(|level| name.split(' ').next() == Some(level.name));
+        match level {
+            Some(level) if level.variants.iter().all(|v| of.contains(&format!("{} {}", level.name, v.name))) => {
+                numbers.push(level.number)
+            }
+            Some(level) => others.push(name.replacen(level.name, &format!("level {}", level.number), 1)),
+            None => others.push(name.clone()),
+        }
+    }
+    numbers.dedup();
+    let list = numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let levels = match numbers.len() {
+        0 => None,
+        1 => Some(format!("level {list}")),
+        _ => Some(format!("levels {list}")),
+    };
+    levels.into_iter().chain(others).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(levels: &str, dtype: Dtype, k: u32) -> Vec<Errors> {
+        let asked: Vec<String> = levels.split(',').map(str::to_string).collect();
+        let takers = builds(&ladder::levels(&asked).unwrap(), dtype, false).unwrap();
+        let extras = common::device::Extras::new(false, true);
+        let gpu = crate::flags::modelled("h200").unwrap();
+        let options = Options { gpu, extras, annotate: false, matrices: false };
+        errors(&Device::Emulator, &options, &takers, Shape { m: 32, n: 32, k }, dtype, 1).unwrap()
+    }
+
+    #[test]
+    fn what_is_cut_off_makes_sums_too_small_and_what_is_rounded_does_not() {
+        let (cut, rounded) = (rows("11,16", Dtype::TF32, 1024), rows("1,8", Dtype::F32, 1024));
+        assert_eq!((cut.len(), rounded.len()), (1, 1), "the same bits, whatever the level");
+        let share = |row: &Errors| row.bias / row.rms;
+        assert!(
+            share(&cut[0]) < -0.5 && share(&rounded[0]).abs() < 0.1,
+            "{:?} {:?}",
+            share(&cut[0]),
+            share(&rounded[0])
+        );
+        assert!(cut[0].worst >= cut[0].rms && cut[0].rms > rounded[0].rms);
+    }
+
+    #[test]
+    fn a_level_goes_by_its_number_if_all_its_variants_agree() {
+        let of = |names_of: &[&str]| names(&names_of.iter().map(|name| name.to_string()).collect::<Vec<_>>());
+        let all = ["level0-naive coalesced", "level0-naive uncoalesced", "level1-tiling", "cuBLAS"];
+        assert_eq!(of(&all), "levels 0, 1; cuBLAS");
+        assert_eq!(of(&all[1..2]), "level 0 uncoalesced");
+        assert_eq!(of(&all[2..3]), "level 1");
+    }
 }
