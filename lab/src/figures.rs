@@ -29,7 +29,7 @@ const START: &str = "<!-- made by `cargo x figures` from book/measurements/nvidi
 const LADDER: &str = "<!-- made by `cargo x figures` from the levels -->\n";
 const END: &str = "<!-- end -->";
 /// The types of README's table.
-const DTYPES: [Dtype; 4] = [Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::TF32];
+const DTYPES: [Dtype; 5] = [Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::TF32, Dtype::E4M3];
 /// The square sizes of README's table, and the one of the rooflines.
 const SHORT: [u32; 2] = [1024, 4096];
 
