@@ -344,6 +344,8 @@
         const show = make("button", { type: "submit" }, T.show);
         const form = make("form", {}, ...inputs.map(([name, input]) => labelled(`${T.block} ${name}`, input)), labelled(T.warp, warp), show);
         const out = make("div");
+        // The line is shown first where some warp of the block is on it.
+        let isFirst = true;
         place.replaceChildren(make("h3", {}, `${T.step}: ${T.line} ${line}`), form, out);
         form.onsubmit = async (event) => {
             event.preventDefault();
@@ -354,6 +356,13 @@
             show.disabled = true;
             const { answer, failed, stopped } = await ask({ ...message, request });
             show.disabled = false;
+            const isElsewhere = isFirst && answer?.executions?.length === 0 && answer.warps.length > 0;
+            isFirst = false;
+            if (isElsewhere) {
+                warp.value = String(answer.warps[0]);
+                form.requestSubmit();
+                return;
+            }
             if (!answer) out.textContent = stopped ? T.stopped : failed;
             else if (answer.error) out.replaceChildren(...wrong(answer.error, ""));
             else if (answer.executions.length === 0) out.textContent = answer.warps.length > 0 ? say(T.elsewhere, line, answer.warps.join(", ")) : nothing;
