@@ -368,7 +368,7 @@ impl<'a> Benches<'a> {
     }
 
     /// What a warp of a block does on a line, on this machine; and how to name it.
-    fn stepped(&self, lesson: usize, line: &str, at: [u64; 4]) -> Result<(Value, String)> {
+    fn stepped(&mut self, lesson: usize, line: &str, at: [u64; 4]) -> Result<(Value, String)> {
         let step = json!({"block": at[..3], "warp": at[3], "line": line.parse::<u32>()?});
         let place = format!("line {line}, {step}");
         let mut request = self.small(lesson);
