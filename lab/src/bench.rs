@@ -14,7 +14,8 @@ use common::problem::{Fill, Limits, Problem};
 use common::progress::step;
 use common::report::Report;
 use common::road::{Exam, Options, run_level, run_obtained};
-use common::{Build, Dim3, Dtype, Element, Error, LaunchShape, Plan, Shape, Tile, serial};
+use common::serial::{self, Timed};
+use common::{Build, Dim3, Dtype, Element, Error, LaunchShape, Plan, Shape, Tile};
 use emulator::TensorType;
 use emulator::gpu::Gpu;
 
@@ -24,8 +25,6 @@ use crate::row::{Kind, Row};
 
 /// The largest size at which kernels that run on a GPU are counted on the emulator.
 const COUNTED: u32 = 256;
-/// Products that the loop on one core sums at most: as many as 2048 x 2048 x 2048 has, half a minute's work.
-const SERIAL: u64 = 1 << 33;
 
 /// The fastest kernels of a problem that are timed again, in turns with cuBLAS.
 pub const RIVALS: usize = 4;
@@ -86,7 +85,14 @@ impl<'a> Bench<'a> {
         for build in builds {
             put(self.level(build))?;
         }
-        if cpu { self.cpu().map_or(Ok(()), put) } else { Ok(()) }
+        if !cpu {
+            return Ok(());
+        }
+        let row = self.cpu();
+        if let Some(rows) = row.timed_rows {
+            note(&format!("the loop on one core is timed on {rows} of {} rows, and its time extended to all", row.m));
+        }
+        put(row)
     }
 
     /// A level's row; where the GPU cannot run the default tile sizes, that of others.
@@ -228,20 +234,17 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// The row of the plain triple loop on this machine's CPU; nothing for a problem that would take it minutes.
-    pub fn cpu(&self) -> Option<Row> {
-        let Shape { m, n, k } = self.problem.shape;
-        if u64::from(m).saturating_mul(n.into()).saturating_mul(k.into()) > SERIAL {
-            note("the loop on one core is left out: it would take minutes");
-            return None;
-        }
+    /// The row of the plain triple loop on this machine's CPU, timed on the first rows of a large problem.
+    pub fn cpu(&self) -> Row {
         let mut row =
             Row::new("CPU, one core".into(), String::new(), self.problem.dtype, self.problem.shape, Kind::Cpu);
-        let (c, milliseconds) = step("the loop on one core", || serial::timed(&self.problem));
-        row.judge(&self.check(&c, Sum::Rounded));
+        let Timed { part, c, milliseconds } = step("the loop on one core", || serial::timed(&self.problem));
+        let method = Method { tile: whole(&part.shape).tile, sum: Sum::Rounded };
+        row.judge(&step("checking the product", || Check::of(&part, Fill::Reals, &c, method)));
         row.time(milliseconds[milliseconds.len() / 2]);
         row.launches = Some(milliseconds.len());
-        Some(row)
+        row.timed_rows = Some(part.shape.m).filter(|&rows| rows < self.problem.shape.m);
+        row
     }
 
     /// Whether a product that is no kernel's is right.

@@ -88,7 +88,7 @@ fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparis
     }
     against_vendor(&mut rows);
     if !compare.no_cpu {
-        rows.extend(bench.cpu());
+        rows.push(bench.cpu());
     }
     let modelled = matches!(device, Device::Emulator).then(|| peak(options.gpu, compare.how.dtype)).flatten();
     Ok(Comparison { place: place(device, &options), peak_gflops: modelled, rows })
@@ -200,10 +200,14 @@ fn notes(comparison: &Comparison) -> String {
         };
         notes.push(format!("peak: {} GFLOP/s at the boost clock, {units}", number(peak)));
     }
-    if comparison.rows.iter().any(|row| row.ms_is == Kind::Cpu) {
-        notes.push(
-            "CPU, one core: the plain triple loop on this machine, measured; the others are another machine's".into(),
-        );
+    if let Some(row) = comparison.rows.iter().find(|row| row.ms_is == Kind::Cpu) {
+        let on = match row.timed_rows {
+            Some(rows) => format!("measured on {rows} of {} rows and extended to all", row.m),
+            None => "measured".to_string(),
+        };
+        notes.push(format!(
+            "CPU, one core: the plain triple loop on this machine, {on}; the others are another machine's"
+        ));
     }
     notes.push("FMA: the M*N*K multiply-adds that the product needs".into());
     notes.push("step: how many times as fast as the level before; occupancy: share of warps (blocks per SM)".into());

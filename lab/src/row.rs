@@ -36,6 +36,9 @@ pub struct Row {
     pub max_ms: Option<f64>,
     /// Launches measured.
     pub launches: Option<usize>,
+    /// Rows of C that were computed, where the time is extended from them to all.
+    #[serde(default)]
+    pub timed_rows: Option<u32>,
     /// 2·M·N·K operations in that time, in 10⁹ per second: of a bound, the most that is possible.
     pub gflops: Option<f64>,
     /// The rate as a share of the GPU's peak in this type; in f32 and f64 outside the tensor cores.
@@ -109,6 +112,7 @@ impl Row {
             min_ms: None,
             max_ms: None,
             launches: None,
+            timed_rows: None,
             gflops: None,
             of_peak: None,
             of_vendor: None,

@@ -29,6 +29,16 @@ fn the_baseline_is_checked_and_labelled() {
 }
 
 #[test]
+fn the_baseline_of_a_large_product_is_timed_on_a_part_and_says_so() {
+    let large = "compare --backend emulator --m 40 --n 2000 --k 3000 --levels 1 --no-sanitize";
+    let output = lab(large);
+    assert!(output.stdout.contains("measured on 11 of 40 rows and extended to all"), "{output:?}");
+    let json: serde_json::Value = serde_json::from_str(&lab(&format!("{large} --json")).stdout).unwrap();
+    let [level, cpu] = [0, 1].map(|row| json["rows"][row]["timed_rows"].as_u64());
+    assert_eq!((level, cpu), (None, Some(11)));
+}
+
+#[test]
 fn a_sweep_over_sizes_grows() {
     let output = lab("sweep --backend emulator --sizes 32,64 --no-cpu");
     assert_eq!(output.code, 0, "{output:?}");

@@ -93,6 +93,14 @@ impl Matrix {
         Ok(Matrix { element: T::ELEMENT, rows, columns, leading: columns, bytes })
     }
 
+    /// Its first rows, all of them if it has no more.
+    pub fn top(&self, rows: usize) -> Matrix {
+        let rows = rows.min(self.rows);
+        // As everywhere, the last row ends with its last element.
+        let end = if rows == 0 { 0 } else { self.offset(rows - 1, self.columns) };
+        Matrix { rows, bytes: self.bytes[..end].to_vec(), ..*self }
+    }
+
     /// The same matrix with other bytes, as a device gives them back: as many.
     pub fn with_bytes(&self, bytes: Vec<u8>) -> Matrix {
         debug_assert_eq!(bytes.len(), self.bytes.len());

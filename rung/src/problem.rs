@@ -77,6 +77,13 @@ impl Problem {
         Ok(Problem { shape, dtype, a: Matrix::of(m, k, a)?, b: Matrix::of(k, n, b)?, c, form: Form::PLAIN })
     }
 
+    /// The product of A's first rows, so many or all: as many rows of C.
+    pub fn top(&self, rows: u32) -> Problem {
+        let m = rows.min(self.shape.m);
+        let shape = Shape { m, ..self.shape };
+        Problem { shape, a: self.a.top(m as usize), b: self.b.clone(), c: self.c.top(m as usize), ..*self }
+    }
+
     /// The element of B that row `k` of A meets, in column `n` of C.
     pub fn b_at(&self, k: usize, n: usize) -> f64 {
         match self.form.layout {
