@@ -38,5 +38,5 @@ pub use run::{execute, run};
 pub use rung::{
     Build, Configuration, Decomposition, Dim3, Dtype, Element, Error, LaunchShape, Level, Needs, Parameter, Plan,
     Shape, Source, Tile, Tiles, Types, Variant, annotate, check, dtype, element, error, fit, form, judge, level,
-    matrix, plan, problem, report,
+    matrix, modelled, plan, problem, report,
 };

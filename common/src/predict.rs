@@ -12,6 +12,8 @@
 
 use std::sync::OnceLock;
 
+use emulator::gpu::Gpu;
+use rung::modelled::{Predicted, PredictionError};
 use rung::{Build, Decomposition, Dtype, Neighbours, Shape};
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +124,20 @@ pub fn models() -> &'static [Model] {
     static READ: OnceLock<Vec<Model>> = OnceLock::new();
     // A test reads each file: what cannot be read here was not shipped.
     READ.get_or_init(|| FILES.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
+}
+
+/// What predicts the times of a modelled GPU; nothing, where no GPU like it was measured.
+pub fn model_of(gpu: &Gpu) -> Option<&'static Model> {
+    models().iter().find(|model| model.architecture == gpu.sm() && model.sms == gpu.sms)
+}
+
+/// What a launch is predicted to take on a modelled GPU, where such launches were measured.
+pub fn predicted(gpu: &Gpu, build: &Build, shape: &Shape) -> Option<Predicted> {
+    let model = model_of(gpu)?;
+    let microseconds = model.of(build)?.microseconds(build, model.sms, shape);
+    let off = model.errors.iter().find(|off| off.dtype == build.configuration.dtype);
+    let error = off.map(|off| PredictionError { shapes: off.shapes, median: off.median });
+    Some(Predicted { microseconds, gpu: model.gpu.clone(), error })
 }
 
 /// How much of each of [`TERMS`] a launch has, on a GPU with so many SMs that hold so many of its blocks each, of which `side_by_side`

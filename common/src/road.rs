@@ -7,6 +7,7 @@ use rung::report::Report;
 use rung::{Build, Error, Plan, fit};
 
 use crate::device::Device;
+use crate::predict::predicted;
 use crate::progress::step;
 
 /// Runs what was planned for a level. `find` looks for NVRTC, should it be needed.
@@ -33,7 +34,11 @@ pub fn run_obtained(
     exam: Exam,
     options: &Options,
 ) -> Result<Report, Error> {
-    run_kernel(&Candidate::of(plan, kernel), device, exam, options)
+    let mut report = run_kernel(&Candidate::of(plan, kernel), device, exam, options)?;
+    if let Some(modelled) = &mut report.modelled {
+        modelled.predicted = predicted(options.gpu, plan.build, &plan.shape);
+    }
+    Ok(report)
 }
 
 /// Runs any kernel.

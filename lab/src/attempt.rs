@@ -25,6 +25,7 @@ use crate::expression::{evaluate, parts};
 use crate::flags::{How, Sizes};
 use crate::operands::{Operands, fit};
 use crate::output::{note, print};
+use crate::predicted;
 use crate::row::Row;
 use ladder::{LEVELS, builds};
 
@@ -285,7 +286,9 @@ fn beside_the_levels(attempt: &Try, device: &Device, report: &Report) -> Result<
     rows.extend(builds(&LEVELS, attempt.how.dtype, false)?.iter().map(|build| bench.level(build)));
     rows.extend(bench.vendor());
     against_vendor(&mut rows);
-    Ok(format!("\nbeside the levels, on the same sizes\n{}", head_and_rows(&rows)))
+    let notes: String = predicted::explained(&rows).iter().map(|note| format!("\n  {note}")).collect();
+    let notes = if notes.is_empty() { notes } else { notes + "\n" };
+    Ok(format!("\nbeside the levels, on the same sizes\n{}{notes}", head_and_rows(&rows)))
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ use emulator::TensorType;
 use emulator::gpu::Gpu;
 
 use crate::output::note;
-use crate::predicted;
 use crate::row::{Kind, Row};
 
 /// The largest size at which kernels that run on a GPU are counted on the emulator.
@@ -100,12 +99,8 @@ impl<'a> Bench<'a> {
         let build = &self.fitting(build);
         let run = |plan: &Plan| run_level(plan, self.device, self.exam(), &self.options, nvrtc::find);
         let mut row = self.judged(build, run);
-        match self.device {
-            Device::Cuda(_) if row.ms.is_some() => self.count_small(build, &mut row),
-            Device::Cuda(_) => {}
-            Device::Emulator => {
-                row.predicted_ms = predicted::milliseconds(self.options.gpu, build, &self.problem.shape)
-            }
+        if matches!(self.device, Device::Cuda(_)) && row.ms.is_some() {
+            self.count_small(build, &mut row);
         }
         row
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use common::predict::{Model, models};
+use common::predict::{Model, model_of, models};
 use common::{Build, Dtype, Error, Shape};
 use ladder::{LEVELS, builds, levels};
 use serde::Serialize;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::flags::{Sizes, modelled};
 use crate::measure::Record;
 use crate::output::print;
-use crate::predicted::{errors, of};
+use crate::predicted::errors;
 use crate::row::{Row, distinct};
 use crate::table::{number, percent, table};
 
@@ -70,7 +70,7 @@ pub fn run(predict: &Predict) -> Result<ExitCode, Error> {
         return Ok(ExitCode::SUCCESS);
     }
     let gpu = modelled(&predict.gpu)?;
-    let model = of(gpu).ok_or_else(|| unknown(gpu.name))?;
+    let model = model_of(gpu).ok_or_else(|| unknown(gpu.name))?;
     let (shape, dtype) = (predict.sizes.shape(512), predict.dtype);
     let takers = builds(&levels(&predict.levels)?, dtype, predict.shipped)?;
     let (mut lines, mut unknown) = (Vec::new(), Vec::new());

@@ -1,21 +1,9 @@
 //! Predicted times of a modelled GPU, for tables that show them beside other times.
 
+use common::Dtype;
 use common::predict::{Model, models};
-use common::{Build, Dtype, Shape};
-use emulator::gpu::Gpu;
 
 use crate::row::{Row, distinct};
-
-/// What predicts the times of a modelled GPU; nothing, where no GPU like it was measured.
-pub fn of(gpu: &Gpu) -> Option<&'static Model> {
-    models().iter().find(|model| model.architecture == gpu.sm() && model.sms == gpu.sms)
-}
-
-/// What a launch is predicted to take on a modelled GPU, where that is known.
-pub fn milliseconds(gpu: &Gpu, build: &Build, shape: &Shape) -> Option<f64> {
-    let model = of(gpu)?;
-    Some(model.of(build)?.microseconds(build, model.sms, shape) / 1e3)
-}
 
 /// What predicted times in a table are, and in which order they put its rows; nothing, where there are none.
 pub fn explained(rows: &[Row]) -> Vec<String> {

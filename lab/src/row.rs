@@ -1,7 +1,8 @@
 //! What one kernel did on one problem: a row of every table, file and picture.
 
 use common::device::Facts;
-use common::report::{Modelled, Report};
+use common::modelled::Modelled;
+use common::report::Report;
 use common::timing::Timing;
 use common::{Dtype, Shape};
 use emulator::Counters;
@@ -219,6 +220,7 @@ impl Row {
 
     fn model(&mut self, modelled: &Modelled) {
         self.time(modelled.bound.seconds * 1e3);
+        self.predicted_ms = modelled.predicted.as_ref().map(|predicted| predicted.microseconds / 1e3);
         if let (Some(resources), Some(occupancy)) = (&modelled.resources, &modelled.occupancy) {
             self.registers = Some(resources.registers);
             self.shared_bytes = Some(resources.shared_bytes);

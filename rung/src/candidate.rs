@@ -12,9 +12,10 @@ use crate::fit::{self, Card};
 use crate::kernel::Kernel;
 use crate::level::Configuration;
 use crate::matrix::Matrix;
+use crate::modelled::Modelled;
 use crate::plan::Plan;
 use crate::problem::{Fill, Problem};
-use crate::report::{Modelled, Report};
+use crate::report::Report;
 use crate::task::Task;
 
 /// A kernel that is to be judged.

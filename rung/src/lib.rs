@@ -15,6 +15,7 @@
 //! - [`check`]: is C right?
 //! - [`judge`]: what the emulator says, in every order of blocks and warps, also of what a GPU ran
 //! - [`timing`]: times, as numbers
+//! - [`modelled`]: what a modelled GPU would make of a launch
 //! - [`candidate`]: what is judged, and what comes of it; [`report`]: for a person or a program; [`annotate`]: kernel.cu with
 //!   counters in its margin
 //! - [`error`]: what can go wrong, and the exit code that it means
@@ -39,6 +40,7 @@ pub mod kernel;
 pub mod level;
 pub mod mapped;
 pub mod matrix;
+pub mod modelled;
 pub mod plan;
 pub mod problem;
 pub mod report;

@@ -185,7 +185,7 @@ mod tests {
         for Ranked { survivor, work, bound, .. } in ranked.iter().filter(split) {
             let launch = survivor.build.launch(&shape);
             assert!(launch.grid.count() > launch.tiles(&shape) && !launch.has_equal_blocks(&shape));
-            let reported = common::report::Modelled::of(&H200, &survivor.kernel, &shape, &launch, work).bound;
+            let reported = common::modelled::Modelled::of(&H200, &survivor.kernel, &shape, &launch, work).bound;
             assert_eq!(bound.seconds, reported.seconds, "what a report says of the same work");
         }
     }
