@@ -16,7 +16,7 @@
 //                  TRANSPOSED         1 if B is stored as N x K
 //                  ADDED              1 if beta is not 0
 //                  map_a              boxes of BM x 64 of A, whose rows of 128 bytes lie swizzled
-//                  map_b              of 64 x 64 of B, or of BN / CLUSTER x 64 of the stored one
+//                  map_b              of DEEP x 64 of B, or of BN / CLUSTER x 64 of the stored one
 //                  map_c              of 64 rows of 128 bytes of C
 //                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, C
 
@@ -34,6 +34,7 @@ using Barrier = unsigned long long;
 constexpr int BK = 64;  // one step along K: a row of a box has 128 bytes
 constexpr int WIDE = 128 / sizeof(Out);  // columns of a box of C
 constexpr int PART = BN / CLUSTER;       // columns of B that a block fetches for all
+constexpr int DEEP = PART % 64 == 0 ? BK : BK / 2;  // rows of a box of B
 struct alignas(1024) Stage {
     T a[BM * BK];  // rows of A
     T b[BK * BN];  // boxes of 64 columns of B, one after the other; or rows of the stored one
@@ -54,10 +55,11 @@ constexpr int GOT = SHARE < 240 ? SHARE : 240;
 constexpr int BAND = 16 / CLUSTER;  // rows of tiles that clusters go through together
 static_assert(BM % 64 == 0 && BM <= 192,
               "BM must be 64, 128 or 192: 64 rows for each of at most three warpgroups");
-static_assert(BN == 64 || BN == 128 || BN == 256,
-              "BN must be 64, 128 or 256: so many columns has a product of a warpgroup");
+static_assert(BN == 64 || BN == 128 || BN == 192 || BN == 256,
+              "BN must be 64, 128, 192 or 256: so many columns has a product of a warpgroup");
 static_assert(BM < 192 || BN < 256, "BM = 192 leaves too few registers for BN = 256");
-static_assert(PART % 64 == 0, "CLUSTER must divide BN / 64: each block fetches whole boxes of B");
+static_assert(PART * BK % (64 * DEEP) == 0,
+              "CLUSTER must divide BN / 32: each block fetches whole boxes of B");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
@@ -183,9 +185,11 @@ __device__ unsigned long long descriptor(const T* p, int rows, int box) {
 #define R64                                                                                    \
     R32 ", " R8(32, 33, 34, 35, 36, 37, 38, 39) ", " R8(40, 41, 42, 43, 44, 45, 46, 47) ", "   \
     R8(48, 49, 50, 51, 52, 53, 54, 55) ", " R8(56, 57, 58, 59, 60, 61, 62, 63)
-#define R128                                                                                   \
+#define R96                                                                                    \
     R64 ", " R8(64, 65, 66, 67, 68, 69, 70, 71) ", " R8(72, 73, 74, 75, 76, 77, 78, 79) ", "   \
-    R8(80, 81, 82, 83, 84, 85, 86, 87) ", " R8(88, 89, 90, 91, 92, 93, 94, 95) ", "            \
+    R8(80, 81, 82, 83, 84, 85, 86, 87) ", " R8(88, 89, 90, 91, 92, 93, 94, 95)
+#define R128                                                                                   \
+    R96 ", "                                                                                   \
     R8(96, 97, 98, 99, 100, 101, 102, 103) ", " R8(104, 105, 106, 107, 108, 109, 110, 111) ", " \
     R8(112, 113, 114, 115, 116, 117, 118, 119) ", " R8(120, 121, 122, 123, 124, 125, 126, 127)
 #define S4(i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
@@ -199,6 +203,11 @@ __device__ void multiply(float (&c)[BN / 8][4], unsigned long long a, unsigned l
                  "wgmma.mma_async.sync.aligned.m64n256k16." TYPES
                  "{" R128 "}, %128, %129, add, 1, 1, 0, " ROWS ";\n}"
                  : S32(0), S32(8), S32(16), S32(24) : "l"(a), "l"(b), "r"(add));
+#elif BN == 192
+    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %98, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n192k16." TYPES
+                 "{" R96 "}, %96, %97, add, 1, 1, 0, " ROWS ";\n}"
+                 : S32(0), S32(8), S32(16) : "l"(a), "l"(b), "r"(add));
 #elif BN == 128
     asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
                  "wgmma.mma_async.sync.aligned.m64n128k16." TYPES
@@ -330,11 +339,12 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
                 if (by_maps) {
                     arrive_and_expect(full, sizeof(Stage));
                     load_box(stage.a, map_a, row0, k, full);
-                    int n = rank * PART;
+                    int at = rank * PART * BK;  // of the tile of B, its share
                     if (TRANSPOSED)
-                        load_box_for_all(stage.b + n * BK, map_b, col0 + n, k, full);
-                    for (; !TRANSPOSED && n < (rank + 1) * PART; n += 64)
-                        load_box_for_all(stage.b + n * BK, map_b, k, col0 + n, full);
+                        load_box_for_all(stage.b + at, map_b, col0 + rank * PART, k, full);
+                    for (; !TRANSPOSED && at < (rank + 1) * PART * BK; at += 64 * DEEP)
+                        load_box_for_all(stage.b + at, map_b, k + at / 64 % BK,
+                                         col0 + at / (64 * BK) * 64, full);
                 } else {
                     copy_box<BM>(stage.a, A, row0, k, M, K, lda);
                     if (TRANSPOSED)

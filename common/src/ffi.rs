@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys};
-use emulator::{TensorElement, TensorMapDescription, TensorSwizzle};
+use emulator::{TensorElement, TensorL2Promotion, TensorMapDescription, TensorSwizzle};
 use libloading::Library;
 use rung::form::{Form, Layout};
 use rung::{Dtype, Element, Shape};
@@ -193,6 +193,12 @@ pub(crate) fn tensor_map(description: &TensorMapDescription) -> Result<sys::CUte
         TensorSwizzle::B128 => sys::CUtensorMapSwizzle_enum::CU_TENSOR_MAP_SWIZZLE_128B,
         _ => sys::CUtensorMapSwizzle_enum::CU_TENSOR_MAP_SWIZZLE_NONE,
     };
+    let promotion = match description.l2_promotion {
+        TensorL2Promotion::B64 => Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_64B,
+        TensorL2Promotion::B128 => Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+        TensorL2Promotion::B256 => Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+        _ => Promotion::CU_TENSOR_MAP_L2_PROMOTION_NONE,
+    };
     let TensorMapDescription { sizes, strides, box_sizes, element_strides, .. } = description;
     let mut map = sys::CUtensorMap { opaque: [0; 16] };
     // SAFETY: the signature is cuda.h's; there are as many sizes, box sizes and steps as dimensions, and one stride less; the address is
@@ -209,7 +215,7 @@ pub(crate) fn tensor_map(description: &TensorMapDescription) -> Result<sys::CUte
             element_strides.as_ptr(),
             sys::CUtensorMapInterleave_enum::CU_TENSOR_MAP_INTERLEAVE_NONE,
             swizzle,
-            Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+            promotion,
             sys::CUtensorMapFloatOOBfill_enum::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
         )
         .result()?;

@@ -12,6 +12,7 @@ const TILES: &[&[u32]] = &[
     &[128, 64, 7, 1, 132],
     &[128, 128, 6, 2, 132],
     &[192, 128, 4, 2, 132],
+    &[128, 192, 4, 2, 132],
 ];
 /// Those for sums that stay f32.
 const WIDE: &[&[u32]] = &[TILES[0], TILES[1]];
@@ -43,13 +44,19 @@ pub static LEVEL: Level = Level {
         half(Element::F16, Element::F32).shipping(WIDE),
     ],
     shipped: &[],
-    space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[3, 4, 5, 6, 7, 8]), ("CLUSTER", &[1, 2])],
+    space: &[
+        ("BM", &[64, 128, 192]),
+        ("BN", &[64, 128, 192, 256]),
+        ("STAGES", &[3, 4, 5, 6, 7, 8]),
+        ("CLUSTER", &[1, 2]),
+    ],
     ptx: rung::beside(&[
         include_str!("../ptx/128x256x4x2x132-bf16.ptx"),
         include_str!("../ptx/64x128x7x2x132-bf16.ptx"),
         include_str!("../ptx/128x64x7x1x132-bf16.ptx"),
         include_str!("../ptx/128x128x6x2x132-bf16.ptx"),
         include_str!("../ptx/192x128x4x2x132-bf16.ptx"),
+        include_str!("../ptx/128x192x4x2x132-bf16.ptx"),
         include_str!("../ptx/128x256x4x2x132-bf16-f32.ptx"),
         include_str!("../ptx/64x128x7x2x132-bf16-f32.ptx"),
         include_str!("../ptx/128x256x4x2x132-bf16-nk.ptx"),
@@ -63,6 +70,7 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/128x64x7x1x132-f16.ptx"),
         include_str!("../ptx/128x128x6x2x132-f16.ptx"),
         include_str!("../ptx/192x128x4x2x132-f16.ptx"),
+        include_str!("../ptx/128x192x4x2x132-f16.ptx"),
         include_str!("../ptx/128x256x4x2x132-f16-f32.ptx"),
         include_str!("../ptx/64x128x7x2x132-f16-f32.ptx"),
         include_str!("../ptx/128x256x4x2x132-f16-nk.ptx"),
@@ -106,9 +114,11 @@ pub static LEVEL: Level = Level {
         decomposition: Decomposition::Persistent("BLOCKS", Neighbours::Below),
         boxes: |c| {
             let of = |rows, columns| TensorBox { rows, columns, swizzle: TensorSwizzle::B128 };
+            let part = c.tiles["BN"] / c.tiles["CLUSTER"];
             let b = match c.specialization.layout {
-                rung::form::Layout::Rows => BK,
-                rung::form::Layout::Columns => c.tiles["BN"] / c.tiles["CLUSTER"],
+                rung::form::Layout::Rows if part % 64 == 0 => BK,
+                rung::form::Layout::Rows => BK / 2,
+                rung::form::Layout::Columns => part,
             };
             [of(c.tiles["BM"], BK), of(b, BK), of(64, 128 / c.dtype.output.bytes() as u32)]
         },

@@ -78,7 +78,8 @@ impl Mapped {
         fits.then(|| {
             TensorMapDescription::new(element(self.element), address, &sizes, &[stride], &[columns, rows])
                 .swizzle(swizzle)
-                .l2_promotion(TensorL2Promotion::B256)
+                // A line, as a box has: where rows begin between lines, more is fetched in vain.
+                .l2_promotion(TensorL2Promotion::B128)
         })
     }
 }
