@@ -6,8 +6,8 @@
 //!
 //! The numbers of the H200 are fitted to surveys of some thousand shapes, and were judged at others whose seed was drawn after they were
 //! frozen, `nvidia-h200-shapes-TYPE-judge.csv` in `book/measurements`. There the time of the fastest shipped configuration, relative to
-//! that of the chosen one, is 0.989 (f32), 0.988 (f64), 0.981 (bf16) and 0.987 (tf32), a geometric mean, and 0.81, 0.77, 0.79 and 0.71
-//! at worst; in f16, at 15 shapes, 0.82 and 0.33: of thin products no survey was made in f16. `lab calibrate --judge` with a file lists
+//! that of the chosen one, is 0.989 (f32), 0.986 (f64), 0.981 (bf16), 0.981 (f16) and 0.991 (tf32), a geometric mean, and 0.81, 0.77,
+//! 0.72, 0.72 and 0.81 at worst. `lab calibrate --judge` with a file lists
 //! where.
 
 use std::sync::OnceLock;

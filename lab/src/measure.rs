@@ -132,6 +132,11 @@ fn point(device: &Device, shape: Shape, dtype: Dtype, record: &mut Record) -> Re
         record.ptx_by.dedup();
         if row.kernel.starts_with("cuBLAS ") {
             record.cublas = row.kernel.strip_prefix("cuBLAS ").map(str::to_string);
+            // There are shapes that it does not take, which makes no kernel wrong.
+            if row.verdict.starts_with("failed") {
+                note(&format!("{} is left out at {}: {}", row.kernel, row.shape(), row.verdict));
+                continue;
+            }
         }
         record.rows.push(row);
     }
