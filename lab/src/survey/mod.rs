@@ -18,7 +18,7 @@ use common::device::{Device, vendor};
 use common::form::Form;
 use common::timing::L2_POLICY;
 use common::{Build, Dtype, Error, Shape};
-use ladder::{LEVELS, builds};
+use ladder::{LEVELS, builds, levels};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
@@ -32,6 +32,9 @@ use shapes::{MOST, Range, shapes};
 /// Every shipped configuration on shapes drawn from a seed, on a GPU, into a file
 #[derive(Debug, Clone, Args)]
 pub struct Command {
+    /// The levels whose configurations are timed, by number or name: 9,10 (repeatable) [default: all]
+    #[arg(long, visible_alias = "level", value_name = "LEVELS", value_delimiter = ',')]
+    levels: Vec<String>,
     /// Element type
     #[arg(long, value_name = "DTYPE", default_value = "f32")]
     dtype: Dtype,
@@ -78,7 +81,7 @@ pub fn run(command: &Command, words: &[String]) -> Result<ExitCode, Error> {
     let began = Instant::now();
     let (device, _) = Device::pick(Backend::Cuda, false)?;
     let Device::Cuda(gpu) = &device else { return Err(Error::usage("no CUDA device", "measure on a GPU")) };
-    let takers = builds(&LEVELS, command.dtype, true)?;
+    let takers = builds(&levels(&command.levels)?, command.dtype, true)?;
     let range = Range { least: command.least, thin: command.thin, multiple: command.multiple };
     let drawn =
         if command.shapes.is_empty() { shapes(command.count, command.seed, range) } else { command.shapes.clone() };
