@@ -43,6 +43,7 @@ pub use error::{DeviceError, LaunchError, Refusal};
 pub use fault::{Fault, FaultKind, Site};
 pub use matrix_descriptor::{Major, MatrixDescriptor, Swizzle};
 pub use module::{Kernel, Module, Parameter, PtxError};
+pub use program::plain_name;
 pub use schedule::Schedule;
 pub use tensor_map::{
     TensorElement, TensorFill, TensorInterleave, TensorL2Promotion, TensorMap, TensorMapDescription, TensorMapError,

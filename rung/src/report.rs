@@ -76,7 +76,7 @@ impl fmt::Display for Report {
         if !self.form.is_plain() {
             line(f, "form", self.form)?;
         }
-        line(f, "kernel", format!("{}, {}", self.kernel.entry, self.configuration))?;
+        line(f, "kernel", format!("{}, {}", emulator::plain_name(&self.kernel.entry), self.configuration))?;
         line(f, "PTX", self.origin())?;
         line(f, "device", &self.device)?;
         line(f, "launch", self.launch)?;

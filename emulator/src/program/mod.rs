@@ -56,6 +56,7 @@ pub(crate) use general::{
 pub(crate) use grouped::Grouped;
 pub(crate) use needs::Needs;
 pub(crate) use operands::{Role, registers};
+pub use places::plain_name;
 use order::Ordering;
 pub(crate) use order::{Order, Scope};
 

@@ -184,8 +184,9 @@ pub(super) fn special(name: &str) -> Option<Preset> {
     }
 }
 
-/// The name that a person gave a variable or a function: `_ZZ10gemm_tiledE2As` is `As`, and `_Z3fibj` is `fib`.
-pub(super) fn plain_name(mangled: &str) -> String {
+/// The name that a person gave a variable or a function, of what C++ makes of it: `_ZZ10gemm_tiledE2As` is `As`, and `_Z3fibj` is
+/// `fib`. Any other name is left as it is.
+pub fn plain_name(mangled: &str) -> String {
     let plain = || {
         let tail = match mangled.strip_prefix("_ZZ") {
             Some(rest) => &rest[rest.rfind('E')? + 1..],
