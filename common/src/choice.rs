@@ -9,6 +9,7 @@ use rung::{Build, Dtype, Level, Shape};
 
 use crate::device::Device;
 use crate::kernel::{FindCompiler, nvrtc, shipped};
+use crate::nearby::Near;
 use crate::predict::{Model, Numbers, models, name};
 use crate::tuned::{Record, records};
 
@@ -39,6 +40,8 @@ pub struct Chooser {
     levels: Vec<&'static Level>,
     architecture: u32,
     sms: u32,
+    /// What the candidates' times are predicted from.
+    model: Option<Model>,
     candidates: Vec<Candidate>,
     /// What was measured on this architecture: a candidate, its shape, and its microseconds.
     measured: Vec<(usize, Shape, f64)>,
@@ -87,8 +90,8 @@ impl Chooser {
             }
             measured.push((candidate, best.shape(), 1e3 * best.ms));
         }
-        let (levels, runs) = (levels.to_vec(), Mutex::default());
-        Chooser { levels, architecture, sms, candidates, measured, runs, find }
+        let (levels, runs, model) = (levels.to_vec(), Mutex::default(), nearest.cloned());
+        Chooser { levels, architecture, sms, model, candidates, measured, runs, find }
     }
 
     /// The build that is to multiply; nothing, if there are no levels.
@@ -106,10 +109,11 @@ impl Chooser {
         let here = self.measured.iter().filter(|(candidate, at, _)| at == shape && of_type(*candidate));
         let mut ranked: Vec<(usize, f64)> = here.map(|&(candidate, _, time)| (candidate, time)).collect();
         let known = ranked.len();
+        let near = self.model.as_ref().map_or_else(|| Near::nothing(shape), |model| model.near(dtype, shape));
         for (place, candidate) in self.candidates.iter().enumerate() {
             let Some(numbers) = &candidate.numbers else { continue };
             if of_type(place) && !ranked[..known].iter().any(|&(other, _)| level(other) == level(place)) {
-                ranked.push((place, numbers.cautious(&candidate.build, self.sms, shape)));
+                ranked.push((place, numbers.cautious(&candidate.build, self.sms, &near)));
             }
         }
         ranked

@@ -9,7 +9,7 @@
 //! - [`timing`]: how long, on a GPU
 //! - [`road`]: these steps, for any kernel
 //! - [`multiply()`]: all of this as one call; [`choice`]: by which level, [`predict`]: by which times,
-//!   [`tuned`]: what measurements say of that
+//!   [`nearby`]: how these are corrected, [`tuned`]: what measurements say of that
 //! - [`Handle`]: for those who call us as a library: matrices stay on the GPU, kernels stay loaded
 //! - [`serial`]: the same product on one core of the CPU, as a baseline
 //! - [`progress`]: a word about what lasts long
@@ -23,6 +23,7 @@ mod handle;
 pub mod kernel;
 mod libraries;
 pub mod multiply;
+pub mod nearby;
 pub mod predict;
 pub mod progress;
 pub mod road;

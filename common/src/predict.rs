@@ -1,8 +1,9 @@
 //! Predicted times: a few numbers for each shipped configuration, fitted by `lab calibrate` to what was measured on a GPU.
 //!
 //! A prediction is no measurement and no bound: it is what launches of this configuration took elsewhere, extended by how much of each kind of
-//! work this shape has. Launches far from all others on record may be predicted badly. How far predictions were off, at shapes that
-//! their numbers were not fitted to, is on record beside them.
+//! work this shape has, and corrected by what they took beyond that at the nearest shapes on record ([`crate::nearby`]). Launches far from
+//! all others on record may be predicted badly. How far predictions were off, at shapes that their numbers were not fitted to, is on record beside
+//! them.
 //!
 //! The numbers of the H200 are fitted to surveys of some thousand shapes, and were judged at others whose seed was drawn after they were
 //! frozen, `nvidia-h200-shapes-TYPE-judge.csv` in `book/measurements`. There the time of the fastest shipped configuration, relative to
@@ -14,15 +15,17 @@ use std::sync::OnceLock;
 
 use emulator::gpu::Gpu;
 use rung::modelled::{Predicted, PredictionError};
-use rung::{Build, Decomposition, Dtype, Neighbours, Shape};
+use rung::{Build, Decomposition, Dtype, Neighbours, Parameter, Shape};
 use serde::{Deserialize, Serialize};
+
+use crate::nearby::{Beyond, Near, Surveyed};
 
 /// The files that `lab calibrate` made, one for each GPU that was measured.
 const FILES: [&str; 1] = [include_str!("../tuned/nvidia-h200-times.json")];
 
 /// What a launch's time is made of, in the order of [`terms`]. Ragged: rows are no whole vectors of 16 bytes, and kernels copy them
-/// otherwise. Far: where A and B are more than half of the L2 cache keeps, parts of them come from its other half.
-pub const TERMS: [&str; 28] = [
+/// otherwise; of a single row there is no next one that a tensor map would have to find. Far: where A and B are more than half of the L2 cache keeps, parts of them come from its other half.
+pub const TERMS: [&str; 32] = [
     "a launch",
     "a round of blocks",
     "a step along K of the blocks of an SM, one after the other, where A and B are whole vectors",
@@ -51,6 +54,10 @@ pub const TERMS: [&str; 28] = [
     "a block that adds a part of a tile to those of others, one after the other",
     "a step along K of the blocks of an SM, where all rows of A begin in the same bank of L1",
     "the same, where they begin in one of two banks",
+    "a step along K of blocks that share the tiles which one whole round leaves",
+    "10^6 bytes of C, whose rows begin in the middle of a line",
+    "the same, in the middle of a sector",
+    "the same, in the middle of 4 bytes",
 ];
 
 /// 10⁶ bytes of A, B and C that stay in the L2 cache from one launch to the next, about: less than its size, 50 · 10⁶ on an H200.
@@ -76,6 +83,8 @@ pub struct Model {
     pub records: Vec<String>,
     /// For each type of element, how far predictions and choices were off.
     pub errors: Vec<Off>,
+    /// For each type of element, the shapes that the records are of.
+    pub surveyed: Vec<Surveyed>,
     /// The configurations.
     pub configurations: Vec<Numbers>,
 }
@@ -108,15 +117,27 @@ pub struct Numbers {
     pub variant: String,
     /// Tile sizes: `BM=32 BN=32`.
     pub tiles: String,
-    /// Blocks that one SM of this GPU holds.
-    pub blocks_per_sm: u32,
-    /// Fewer blocks than that on an SM take as long for a step as so many: they wait more, and hide less.
-    pub side_by_side: f64,
+    /// How its blocks share the GPU.
+    #[serde(flatten)]
+    pub sharing: Sharing,
     /// How far predictions at shapes that nothing was fitted to are off: the root of the mean square of relative errors, each
     /// counted as 0.5 at most.
     pub error: f64,
     /// Microseconds of each of [`TERMS`], none negative.
     pub microseconds: [f64; TERMS.len()],
+    /// What launches took beyond that, at each of the shapes of [`Model::surveyed`].
+    pub beyond: Beyond,
+}
+
+/// How the blocks of a configuration share a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Sharing {
+    /// Blocks that one SM holds.
+    pub blocks_per_sm: u32,
+    /// Fewer blocks than that on an SM take as long for a step as so many: they wait more, and hide less.
+    pub side_by_side: f64,
+    /// SMs on which no block runs, because what is left of their part of the GPU is no whole cluster.
+    pub idle_sms: u32,
 }
 
 /// The models that come with this crate.
@@ -134,15 +155,15 @@ pub fn model_of(gpu: &Gpu) -> Option<&'static Model> {
 /// What a launch is predicted to take on a modelled GPU, where such launches were measured.
 pub fn predicted(gpu: &Gpu, build: &Build, shape: &Shape) -> Option<Predicted> {
     let model = model_of(gpu)?;
-    let microseconds = model.of(build)?.microseconds(build, model.sms, shape);
-    let off = model.errors.iter().find(|off| off.dtype == build.configuration.dtype);
+    let dtype = build.configuration.dtype;
+    let microseconds = model.of(build)?.microseconds(build, model.sms, &model.near(dtype, shape));
+    let off = model.errors.iter().find(|off| off.dtype == dtype);
     let error = off.map(|off| PredictionError { shapes: off.shapes, median: off.median });
     Some(Predicted { microseconds, gpu: model.gpu.clone(), error })
 }
 
-/// How much of each of [`TERMS`] a launch has, on a GPU with so many SMs that hold so many of its blocks each, of which `side_by_side`
-/// take as long for a step as fewer.
-pub fn terms(build: &Build, blocks_per_sm: u32, side_by_side: f64, sms: u32, shape: &Shape) -> [f64; TERMS.len()] {
+/// How much of each of [`TERMS`] a launch has, on a GPU with so many SMs that its blocks share like this.
+pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64; TERMS.len()] {
     let Shape { m, n, k } = *shape;
     let (launch, dtype) = (build.launch(shape), build.configuration.dtype);
     let tile = launch.tile;
@@ -158,8 +179,9 @@ pub fn terms(build: &Build, blocks_per_sm: u32, side_by_side: f64, sms: u32, sha
         _ => launch.tiles(shape),
     };
     let all_steps = u64::from(k.div_ceil(tile.k));
-    let (sms, held) = (u64::from(sms.max(1)), u64::from(blocks_per_sm.max(1)));
-    let [rounds, work, sharers] = match build.level.needs.decomposition {
+    let (sms, held) = (u64::from(sms.saturating_sub(sharing.idle_sms).max(1)), u64::from(sharing.blocks_per_sm.max(1)));
+    let side_by_side = sharing.side_by_side;
+    let [rounds, work, sharers, shared] = match build.level.needs.decomposition {
         Decomposition::StreamK(size) => {
             // Whole rounds, then what is left of the tiles, shared out evenly.
             let size = u64::from(build.configuration.tiles[size]);
@@ -167,14 +189,15 @@ pub fn terms(build: &Build, blocks_per_sm: u32, side_by_side: f64, sms: u32, sha
             let each = (rest * all_steps).div_ceil(size);
             let an_sm = (size as f64 / sms as f64).max(1.0);
             let sharers = if rest > 0 { all_steps.div_ceil(each) } else { 0 };
-            [whole as f64 + f64::from(rest > 0), (whole * all_steps + each) as f64 * an_sm, sharers as f64]
+            let shared = if whole == 1 { each as f64 * an_sm } else { 0.0 };
+            [whole as f64 + f64::from(rest > 0), (whole * all_steps + each) as f64 * an_sm, sharers as f64, shared]
         }
         _ => {
             let blocks = tiles * parts;
             let (full, rest) = (blocks / (sms * held), blocks % (sms * held));
             let last = if rest > 0 { (rest.div_ceil(sms) as f64).max(side_by_side) } else { 0.0 };
             let in_turn = full as f64 * (held as f64).max(side_by_side) + last;
-            [full as f64 + f64::from(rest > 0), all_steps.div_ceil(parts) as f64 * in_turn, 0.0]
+            [full as f64 + f64::from(rest > 0), all_steps.div_ceil(parts) as f64 * in_turn, 0.0, 0.0]
         }
     };
     // Threads outside C have nothing to do where a block has no tiles to fill.
@@ -182,12 +205,15 @@ pub fn terms(build: &Build, blocks_per_sm: u32, side_by_side: f64, sms: u32, sha
     let work = if tile.k == 1 { work * inside } else { work };
     let (input, output) = (dtype.input.bytes() as f64, dtype.output.bytes() as f64);
     let elements = |rows: u64, columns: u64| (rows * columns) as f64;
+    let by_maps = build.level.needs.parameters.iter().any(|parameter| matches!(parameter, Parameter::Map(_)));
     let [m, n, k] = [m, n, k].map(u64::from);
     let (inputs, c) = ((elements(m, k) + elements(k, n)) * input / 1e6, elements(m, n) * output / 1e6);
-    // Rows of A and of B, in bytes.
+    // Rows of A, of B and of C, in bytes.
     let [of_a, of_b] = [k, n].map(|columns| columns * dtype.input.bytes() as u64);
+    let of_c = n * dtype.output.bytes() as u64;
     let is = |truth: bool| f64::from(u8::from(truth));
-    let [a_ragged, b_ragged] = [of_a, of_b].map(|row| is(row % 16 != 0));
+    let [a_ragged, b_ragged] = [(m, of_a), (k, of_b)].map(|(rows, row)| is(row % 16 != 0 && !(by_maps && rows == 1)));
+    let c_ragged = is(of_c % 16 != 0);
     let paths = [
         (1.0 - a_ragged) * (1.0 - b_ragged),
         (1.0 - a_ragged) * b_ragged,
@@ -218,10 +244,10 @@ pub fn terms(build: &Build, blocks_per_sm: u32, side_by_side: f64, sms: u32, sha
         steps * paths[3],
         steps * far,
         steps * far * (1.0 - paths[0]),
-        rounds * b_ragged,
+        rounds * c_ragged,
         inputs,
         c,
-        c * b_ragged,
+        c * c_ragged,
         (inputs + c - KEPT).max(0.0),
         a_copied + b_copied,
         (a_copied + b_copied) * far,
@@ -234,6 +260,10 @@ pub fn terms(build: &Build, blocks_per_sm: u32, side_by_side: f64, sms: u32, sha
         sharers,
         work * is(of_a % LINE == 0),
         work * is(of_a % LINE == LINE / 2),
+        shared,
+        c * is(of_c % LINE != 0),
+        c * is(of_c % SECTOR != 0),
+        c * is(of_c % 4 != 0),
     ]
 }
 
@@ -243,19 +273,30 @@ impl Model {
         let name = name(build);
         self.configurations.iter().find(|numbers| numbers.name() == name)
     }
+
+    /// What is known near a shape, of a type.
+    pub fn near(&self, dtype: Dtype, shape: &Shape) -> Near {
+        let surveyed = self.surveyed.iter().find(|surveyed| surveyed.dtype == dtype);
+        surveyed.map_or_else(|| Near::nothing(shape), |surveyed| surveyed.near(shape))
+    }
 }
 
 impl Numbers {
-    /// Microseconds that a launch is predicted to take, on a GPU with so many SMs.
-    pub fn microseconds(&self, build: &Build, sms: u32, shape: &Shape) -> f64 {
-        let terms = terms(build, self.blocks_per_sm, self.side_by_side, sms, shape);
+    /// Microseconds that a launch is predicted to take at a shape, on a GPU with so many SMs.
+    pub fn microseconds(&self, build: &Build, sms: u32, near: &Near) -> f64 {
+        self.by_terms(build, sms, &near.shape) * near.factor(&self.beyond)
+    }
+
+    /// The same, not corrected by what launches took at other shapes.
+    pub fn by_terms(&self, build: &Build, sms: u32, shape: &Shape) -> f64 {
+        let terms = terms(build, &self.sharing, sms, shape);
         self.microseconds.iter().zip(terms).map(|(one, count)| one * count).sum()
     }
 
     /// The same with half the error of such predictions on top, by which configurations are ranked: of two that are predicted alike the
     /// one is taken of which more is known.
-    pub fn cautious(&self, build: &Build, sms: u32, shape: &Shape) -> f64 {
-        self.microseconds(build, sms, shape) * (1.0 + self.error / 2.0)
+    pub fn cautious(&self, build: &Build, sms: u32, near: &Near) -> f64 {
+        self.microseconds(build, sms, near) * (1.0 + self.error / 2.0)
     }
 
     /// What they are the numbers of: type, level, variant, tile sizes.

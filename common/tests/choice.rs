@@ -4,7 +4,8 @@ use common::choice::{Chooser, best, by_tile};
 use common::device::Device;
 use common::form::{Form, Layout};
 use common::kernel::nvrtc::nowhere;
-use common::predict::{Model, Numbers, TERMS, models};
+use common::nearby::{Beyond, Surveyed};
+use common::predict::{Model, Numbers, Sharing, TERMS, models};
 use common::tuned::{Best, Record, Run, records};
 use common::{Dtype, Level, Shape};
 
@@ -36,8 +37,8 @@ fn numbers(level: &str, tiles: &str, [launch, step]: [f64; 2]) -> Numbers {
     // Whatever of A and B is ragged.
     microseconds[2..6].fill(step);
     let (level, variant, tiles) = (level.to_string(), String::new(), tiles.to_string());
-    let (blocks_per_sm, side_by_side, error) = (1, 1.0, 0.0);
-    Numbers { dtype: Dtype::F32, level, variant, tiles, blocks_per_sm, side_by_side, error, microseconds }
+    let sharing = Sharing { blocks_per_sm: 1, side_by_side: 1.0, idle_sms: 0 };
+    Numbers { dtype: Dtype::F32, level, variant, tiles, sharing, error: 0.0, microseconds, beyond: Beyond::default() }
 }
 
 /// A small tile that begins at once, and a large one that does more in a step.
@@ -49,6 +50,7 @@ fn model(architecture: u32) -> Model {
         command: String::new(),
         records: Vec::new(),
         errors: Vec::new(),
+        surveyed: Vec::new(),
         configurations: vec![
             numbers("level1-tiling", "TILE=16", [2.0, 1.0]),
             numbers("level2-register", "BM=128 BN=128 BK=8 TM=8 TN=8", [10.0, 4.0]),
@@ -82,6 +84,19 @@ fn the_least_predicted_time_decides_among_the_levels_asked_for() {
     unsure.configurations[1].microseconds = unsure.configurations[0].microseconds;
     unsure.configurations[0].error = 0.2;
     assert_eq!(chosen(&[unsure], &[], &LADDER, shape(1, 1, 1)), large());
+}
+
+#[test]
+fn what_launches_took_nearby_decides_where_it_is_near() {
+    let mut known = model(90);
+    known.surveyed = vec![Surveyed::new(Dtype::F32, vec![shape(120, 136, 128), shape(136, 120, 136)])];
+    // Level 1 took a third longer there than what it is made of says.
+    known.configurations[0].beyond = Beyond::of([Some((40.0, 30.0)); 2].into_iter());
+    known.configurations[1].beyond = Beyond::of([Some((30.0, 30.0)); 2].into_iter());
+    let mut alike = known.clone();
+    alike.configurations[1].microseconds = known.configurations[0].microseconds.map(|time| 1.1 * time);
+    assert_eq!(chosen(&[alike.clone()], &[], &LADDER, SMALL), large());
+    assert_eq!(chosen(&[alike], &[], &LADDER, shape(1, 1, 1)), Some((1, vec![16])), "nothing is known there");
 }
 
 #[test]

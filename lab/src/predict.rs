@@ -74,10 +74,11 @@ pub fn run(predict: &Predict) -> Result<ExitCode, Error> {
     let (shape, dtype) = (predict.sizes.shape(512), predict.dtype);
     let takers = builds(&levels(&predict.levels)?, dtype, predict.shipped)?;
     let (mut lines, mut unknown) = (Vec::new(), Vec::new());
+    let near = model.near(dtype, &shape);
     for build in &takers {
         match model.of(build).filter(|_| build.plan(shape).is_ok()) {
             Some(numbers) => {
-                lines.push(line(build, numbers.microseconds(build, model.sms, &shape), numbers.error, shape))
+                lines.push(line(build, numbers.microseconds(build, model.sms, &near), numbers.error, shape))
             }
             None => unknown.push(format!("{}, {}", build.name(), build.configuration.tiles)),
         }
@@ -152,7 +153,8 @@ impl<'a> Pair<'a> {
                 && configuration.dtype == row.dtype
         };
         let build = known.iter().find(is_it)?;
-        let predicted = model.of(build)?.microseconds(build, model.sms, &row.shape());
+        let near = model.near(row.dtype, &row.shape());
+        let predicted = model.of(build)?.microseconds(build, model.sms, &near);
         Some(Pair { row, measured: 1e3 * row.ms?, predicted, is_default: build.is_default() })
     }
 

@@ -3,6 +3,7 @@
 use common::Shape;
 use common::choice::Chooser;
 use common::form::Form;
+use common::nearby::Near;
 use common::predict::{Model, Off};
 use ladder::LEVELS;
 
@@ -57,12 +58,13 @@ const THIN: u32 = 16;
 /// What a model's numbers predict and choose, by a survey that they were not fitted to.
 pub fn by_numbers(survey: &Survey, model: &Model) -> Judged {
     let builds = survey.builds();
+    let near: Vec<Near> = survey.lines.iter().map(|line| model.near(survey.dtype, &line.shape)).collect();
     let mut columns = Vec::new();
     for (column, build) in builds.iter().enumerate() {
         let Some(build) = build else { continue };
         let Some(numbers) = model.of(build) else { continue };
-        let predict = |shape: &Shape| Some(numbers.microseconds(build, model.sms, shape));
-        columns.push(Predicted::new(survey, column, survey.lines.iter().map(|line| predict(&line.shape)).collect()));
+        let times = near.iter().map(|near| Some(numbers.microseconds(build, model.sms, near)));
+        columns.push(Predicted::new(survey, column, times.collect()));
     }
     Judged::new(survey, &columns, "as this program predicts and chooses")
 }

@@ -9,7 +9,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 use common::kernel::shipped;
-use common::predict::{Model, Numbers, TERMS, models, terms};
+use common::nearby::{Beyond, Surveyed};
+use common::predict::{Model, Numbers, Sharing, TERMS, models, terms};
 use common::{Build, Error, Shape};
 use emulator::gpu::GPUS;
 use emulator::occupancy::occupancy;
@@ -17,7 +18,7 @@ use rayon::prelude::*;
 
 use crate::output::{note, print};
 use crate::provenance::{file_name, save};
-use crate::survey::record::Survey;
+use crate::survey::record::{Line, Survey};
 use judge::{Judged, Predicted};
 
 /// Fit predicted times to surveys, or judge the choice by them
@@ -40,8 +41,10 @@ pub const KEPT: &str = "book/measurements";
 pub const JUDGING: &str = "-judge.csv";
 /// Parts of the shapes; each is predicted by what is fitted to the others.
 const FOLDS: usize = 5;
-/// What [`Numbers::side_by_side`] may be.
+/// What [`Sharing::side_by_side`] may be.
 const SIDE_BY_SIDE: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0];
+/// The share of SMs at most that clusters leave idle.
+const IDLE: f64 = 0.2;
 /// Shapes that a configuration must have been measured at.
 const LEAST: usize = 20;
 
@@ -116,6 +119,7 @@ pub fn model(surveys: &[Survey], unseen: &[Survey]) -> Result<(Model, Vec<Judged
         command: "lab calibrate".to_string(),
         records: Vec::new(),
         errors: Vec::new(),
+        surveyed: Vec::new(),
         configurations: Vec::new(),
     };
     for survey in surveys {
@@ -127,8 +131,10 @@ pub fn model(surveys: &[Survey], unseen: &[Survey]) -> Result<(Model, Vec<Judged
     for survey in &Survey::joined(surveys) {
         let taken = taken(survey, architecture);
         let predicted = crossed(survey, &taken, sms);
+        let lines: Vec<&Line> = survey.lines.iter().collect();
+        model.surveyed.push(surveyed(survey, &lines));
         let whole = |(taken, predicted): (&Taken, &Predicted)| {
-            let numbers = taken.numbers(sms, survey, |_| true)?;
+            let numbers = taken.numbers(sms, &lines)?;
             Some(Numbers { error: rounded(predicted.error), ..numbers })
         };
         let numbers: Vec<_> = taken.par_iter().zip(&predicted).map(whole).collect();
@@ -164,33 +170,52 @@ fn taken(survey: &Survey, architecture: u32) -> Vec<Taken> {
     builds.filter_map(take).collect()
 }
 
+/// The shapes of some lines.
+fn surveyed(survey: &Survey, lines: &[&Line]) -> Surveyed {
+    Surveyed::new(survey.dtype, lines.iter().map(|line| line.shape).collect())
+}
+
 impl Taken {
-    /// What is fitted to the lines that count; nothing where they are too few.
-    fn numbers(&self, sms: u32, survey: &Survey, counts: impl Fn(usize) -> bool) -> Option<Numbers> {
-        let lines = survey.lines.iter().enumerate().filter(|(line, _)| counts(*line));
-        let timed = lines.filter_map(|(_, line)| Some((line.shape, line.builds()[self.column].microseconds()?)));
+    /// What is fitted to these lines; nothing where they are too few.
+    fn numbers(&self, sms: u32, lines: &[&Line]) -> Option<Numbers> {
+        let measured = |line: &Line| line.builds()[self.column].microseconds();
+        let timed = lines.iter().filter_map(|line| Some((line.shape, measured(line)?)));
         let (shapes, times): (Vec<Shape>, Vec<f64>) = timed.unzip();
         if times.len() < LEAST {
             return None;
         }
-        let of = |side_by_side: f64| -> Vec<[f64; TERMS.len()]> {
-            let terms = |shape| terms(&self.build, self.blocks_per_sm, side_by_side, sms, shape);
-            shapes.iter().map(terms).collect()
+        let of = |sharing: &Sharing| -> Vec<[f64; TERMS.len()]> {
+            shapes.iter().map(|shape| terms(&self.build, sharing, sms, shape)).collect()
         };
-        let possible = SIDE_BY_SIDE.into_iter().filter(|&blocks| blocks <= f64::from(self.blocks_per_sm));
-        let fits = possible.map(|side_by_side| (side_by_side, fit::fit(&of(side_by_side), &times)));
-        let (side_by_side, (microseconds, _)) = fits.min_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b))?;
-        let microseconds = fit::refit(&of(side_by_side), &times, microseconds);
+        let fits = self.sharings(sms).map(|sharing| (sharing, fit::fit(&of(&sharing), &times)));
+        let (sharing, (microseconds, _)) = fits.min_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b))?;
+        let microseconds = fit::refit(&of(&sharing), &times, microseconds);
         let configuration = &self.build.configuration;
-        Some(Numbers {
+        let mut numbers = Numbers {
             dtype: configuration.dtype,
             level: self.build.level.name.to_string(),
             variant: configuration.variant.to_string(),
             tiles: configuration.tiles.to_string(),
-            blocks_per_sm: self.blocks_per_sm,
-            side_by_side,
+            sharing,
             error: 0.0,
             microseconds: microseconds.map(rounded),
+            beyond: Beyond::default(),
+        };
+        let both = |line: &&Line| Some((measured(line)?, numbers.by_terms(&self.build, sms, &line.shape)));
+        numbers.beyond = Beyond::of(lines.iter().map(both));
+        Some(numbers)
+    }
+
+    /// How blocks may share the GPU. All SMs are at work, unless a cluster needs several at once.
+    fn sharings(&self, sms: u32) -> impl Iterator<Item = Sharing> {
+        let (blocks_per_sm, cluster) = (self.blocks_per_sm, self.build.cluster().count() as u32);
+        let idle = move |clusters: u32| sms - clusters * cluster;
+        let idle =
+            (1..=sms / cluster).rev().map(idle).take_while(move |&idle| f64::from(idle) <= IDLE * f64::from(sms));
+        let idle = idle.take(if cluster == 1 { 1 } else { usize::MAX });
+        idle.flat_map(move |idle_sms| {
+            let possible = SIDE_BY_SIDE.into_iter().filter(move |&blocks| blocks <= f64::from(blocks_per_sm));
+            possible.map(move |side_by_side| Sharing { blocks_per_sm, side_by_side, idle_sms })
         })
     }
 }
@@ -202,17 +227,21 @@ fn rounded(value: f64) -> f64 {
 
 /// Each fifth of the shapes as predicted by what is fitted to the others.
 fn crossed(survey: &Survey, taken: &[Taken], sms: u32) -> Vec<Predicted> {
-    let predicted = |taken: &Taken| {
-        let mut times = vec![None; survey.lines.len()];
-        for fold in 0..FOLDS {
-            let Some(numbers) = taken.numbers(sms, survey, |line| line % FOLDS != fold) else { continue };
-            for (line, time) in times.iter_mut().enumerate().skip(fold).step_by(FOLDS) {
-                *time = Some(numbers.microseconds(&taken.build, sms, &survey.lines[line].shape));
+    let mut times = vec![vec![None; survey.lines.len()]; taken.len()];
+    for fold in 0..FOLDS {
+        let others = survey.lines.iter().enumerate().filter(|(line, _)| line % FOLDS != fold);
+        let others: Vec<&Line> = others.map(|(_, line)| line).collect();
+        let surveyed = surveyed(survey, &others);
+        let numbers: Vec<_> = taken.par_iter().map(|taken| taken.numbers(sms, &others)).collect();
+        for (line, known) in survey.lines.iter().enumerate().skip(fold).step_by(FOLDS) {
+            let near = surveyed.near(&known.shape);
+            for ((taken, numbers), times) in taken.iter().zip(&numbers).zip(&mut times) {
+                times[line] = numbers.as_ref().map(|numbers| numbers.microseconds(&taken.build, sms, &near));
             }
         }
-        Predicted::new(survey, taken.column, times)
-    };
-    taken.par_iter().map(predicted).collect()
+    }
+    let predicted = |(taken, times): (&Taken, Vec<_>)| Predicted::new(survey, taken.column, times);
+    taken.iter().zip(times).map(predicted).collect()
 }
 
 #[cfg(test)]
