@@ -26,6 +26,10 @@ pub enum Kind {
     Alu,
     /// Arithmetic in f64.
     Fp64,
+    /// A comparison that decides whether memory is touched.
+    Guard,
+    /// A load of a parameter of the kernel.
+    Parameter,
     /// Special functions, and what else is slow and rare.
     Special,
     /// The tensor cores.
@@ -137,6 +141,24 @@ struct Node {
     dropped: bool,
     /// An addition may take it in.
     factor: bool,
+    /// It comes behind this one, whose result it does not need.
+    after: Option<u32>,
+}
+
+impl Node {
+    fn new(kind: Kind, code: u32) -> Node {
+        Node {
+            kind,
+            needs: Vec::new(),
+            touch: Executed::NOTHING,
+            code,
+            width: 0,
+            predicates: 0,
+            dropped: false,
+            factor: false,
+            after: None,
+        }
+    }
 }
 
 /// What one warp issues, in order.
@@ -147,11 +169,17 @@ pub fn assemble(stream: &Stream, warp: &[Executed], registers: u32, figures: &Fi
     let mut writers: HashMap<Register, Vec<u32>> = HashMap::new();
     // The predicates of the last branch that became a guard.
     let mut guard: Vec<u32> = Vec::new();
+    // Where the region begins, and the last access under a guard from another one.
+    let (mut region, mut unpacked, mut bits) = (0, None, false);
     for executed in warp {
         let code = &stream.code[executed.code as usize];
         let mut needs: Vec<u32> = Vec::new();
+        // It reads what is known from the start, for instance a parameter.
+        let mut constant = false;
         for register in &code.reads {
-            for &writer in writers.get(register).map(Vec::as_slice).unwrap_or_default() {
+            let from = writers.get(register).map(Vec::as_slice);
+            constant |= from.is_some_and(<[u32]>::is_empty);
+            for &writer in from.unwrap_or_default() {
                 if !needs.contains(&writer) {
                     needs.push(writer);
                 }
@@ -160,6 +188,23 @@ pub fn assemble(stream: &Stream, warp: &[Executed], registers: u32, figures: &Fi
         let (kind, times, factor) = match made[executed.code as usize] {
             Made::Nothing => {
                 if code.class == Some(Class::Branch) {
+                    // What was decided in another region waits as a bit of a register, and all bits come back through one
+                    // predicate.
+                    let old = |need: &u32| (*need as usize) < region && nodes[*need as usize].predicates > 0;
+                    if needs.iter().any(old) {
+                        let bit = Node { needs, after: unpacked, predicates: 1, ..Node::new(Kind::Guard, executed.code) };
+                        nodes.push(bit);
+                        uses.push(1);
+                        needs = vec![nodes.len() as u32 - 1];
+                        bits = true;
+                    } else {
+                        bits = false;
+                    }
+                    for &need in &needs {
+                        if nodes[need as usize].predicates > 0 {
+                            nodes[need as usize].kind = Kind::Guard;
+                        }
+                    }
                     guard = needs;
                     continue;
                 }
@@ -173,19 +218,27 @@ pub fn assemble(stream: &Stream, warp: &[Executed], registers: u32, figures: &Fi
         };
         let adds =
             code.opcode.starts_with("add.s") || code.opcode.starts_with("mad.") || code.opcode.starts_with("add.u");
-        let mut times = times;
+        let (mut times, mut taken, mut guarded) = (times, false, false);
         // What an addition takes in.
         if adds {
-            let taken = needs.iter().copied().find(|&n| nodes[n as usize].factor && uses[n as usize] == 0);
-            if let Some(taken) = taken {
-                nodes[taken as usize].dropped = true;
-                needs.retain(|n| *n != taken);
-                let more = nodes[taken as usize].needs.clone();
+            let factor = needs.iter().copied().find(|&n| nodes[n as usize].factor && uses[n as usize] == 0);
+            if let Some(factor) = factor {
+                taken = true;
+                nodes[factor as usize].dropped = true;
+                needs.retain(|n| *n != factor);
+                let more = nodes[factor as usize].needs.clone();
                 needs.extend(more);
                 times = 1;
             }
         }
+        // Under a guard, a pointer that is a parameter is loaded anew, and takes the factor in.
+        if adds && times == 1 && taken && !guard.is_empty() && constant {
+            nodes.push(Node { needs: guard.clone(), width: 2, ..Node::new(Kind::Parameter, executed.code) });
+            uses.push(0);
+            needs.push(nodes.len() as u32 - 1);
+        }
         if matches!(kind, Kind::GlobalLoad | Kind::GlobalStore | Kind::Copy | Kind::SharedStore) {
+            guarded = !guard.is_empty();
             needs.append(&mut guard);
         }
         needs.sort_unstable();
@@ -202,16 +255,20 @@ pub fn assemble(stream: &Stream, warp: &[Executed], registers: u32, figures: &Fi
             let number = nodes.len() as u32;
             let needs = if n == 0 { needs.clone() } else { vec![number - 1] };
             nodes.push(Node {
-                kind,
                 needs,
                 touch: if last { executed.touch } else { Executed::NOTHING },
-                code: executed.code,
                 width: if last { width } else { 0 },
-                dropped: false,
                 factor,
                 predicates: if last { predicates } else { 0 },
+                ..Node::new(kind, executed.code)
             });
             uses.push(0);
+        }
+        if guarded && bits {
+            unpacked = Some(nodes.len() as u32 - 1);
+        }
+        if ends_region(kind) {
+            (region, unpacked) = (nodes.len(), None);
         }
         for register in &code.writes {
             writers.insert(*register, vec![nodes.len() as u32 - 1]);
@@ -291,6 +348,8 @@ fn assumed(kind: Kind, figures: &Figures) -> u32 {
         Kind::GlobalLoad => figures.assumed,
         Kind::SharedLoad => figures.shared,
         Kind::Special | Kind::Tensor => 20,
+        Kind::Guard => figures.guard,
+        Kind::Parameter => figures.parameter,
         Kind::Fp64 => figures.fp64_latency,
         _ => figures.fixed,
     }
@@ -318,6 +377,7 @@ fn region(
             continue;
         }
         let mut befores: Vec<usize> = node.needs.iter().filter_map(|&need| inside(need)).collect();
+        befores.extend(node.after.and_then(inside));
         for &need in &node.needs {
             *readers.entry(need).or_default() += 1;
         }
@@ -386,7 +446,7 @@ fn region(
             first += 1;
         }
         let near = |n: &&u32| {
-            let far = matches!(nodes[start + **n as usize].kind, Kind::GlobalLoad | Kind::Copy | Kind::Alu);
+            let far = matches!(nodes[start + **n as usize].kind, Kind::GlobalLoad | Kind::Copy | Kind::Alu | Kind::Guard | Kind::Parameter);
             far || **n as usize <= first + figures.ahead
         };
         let best = |now: bool| {
@@ -420,7 +480,8 @@ fn region(
         let done = clock - 1 + u64::from(assumed(node.kind, figures));
         for &follower in &followers[chosen as usize] {
             let f = follower as usize;
-            ready_at[f] = ready_at[f].max(if ends_region(nodes[start + f].kind) { clock } else { done });
+            let issued = ends_region(nodes[start + f].kind) || nodes[start + f].after == Some(start as u32 + chosen);
+            ready_at[f] = ready_at[f].max(if issued { clock } else { done });
             missing[f] -= 1;
             if missing[f] == 0 {
                 ready.push(follower);

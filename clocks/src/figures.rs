@@ -9,6 +9,10 @@ pub struct Figures {
     pub schedulers: usize,
     /// Clocks from an FMA, or from an integer instruction, to one that needs its result.
     pub fixed: u32,
+    /// Clocks from a comparison to an access that it decides on.
+    pub guard: u32,
+    /// Clocks from the load of a parameter to its use.
+    pub parameter: u32,
     /// Clocks that one of them keeps its pipe: 32 lanes ÷ lanes of a scheduler's pipe.
     pub fma: u32,
     /// The same of integers, logic and comparisons.
@@ -58,6 +62,8 @@ pub const H200: Figures = Figures {
     gpu: "H200",
     schedulers: 4,
     fixed: 4,
+    guard: 13,
+    parameter: 30,
     fma: 1,
     alu: 2,
     fp64: 2,
@@ -65,7 +71,7 @@ pub const H200: Figures = Figures {
     shared: 29,
     l1: 34,
     far: 800,
-    assumed: 262,
+    assumed: 5000,
     ahead: 8,
     shared_queue: 4,
     global_queue: 96,

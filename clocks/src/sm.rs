@@ -91,7 +91,7 @@ struct Scheduler {
 fn pipe(kind: Kind) -> Option<usize> {
     match kind {
         Kind::Fma => Some(0),
-        Kind::Alu => Some(1),
+        Kind::Alu | Kind::Guard => Some(1),
         Kind::Fp64 => Some(2),
         Kind::Special => Some(3),
         Kind::Tensor => Some(4),
@@ -199,10 +199,12 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
             warp.until = clock + if matches!(op.kind, Kind::Fma | Kind::Fp64) { 1 } else { figures.pause };
             warp.why = Why::Wait;
             match op.kind {
-                Kind::Fma | Kind::Alu | Kind::Fp64 | Kind::Special | Kind::Tensor => {
+                Kind::Fma | Kind::Alu | Kind::Guard | Kind::Parameter | Kind::Fp64 | Kind::Special | Kind::Tensor => {
                     let (busy, latency) = match op.kind {
                         Kind::Fma => (figures.fma, figures.fixed),
                         Kind::Alu => (figures.alu, figures.fixed),
+                        Kind::Guard => (figures.alu, figures.guard),
+                        Kind::Parameter => (1, figures.parameter),
                         Kind::Fp64 => (figures.fp64, figures.fp64_latency),
                         Kind::Special => (8, 20),
                         _ => (16, 33),
@@ -275,7 +277,7 @@ impl Warp<'_> {
         if let Some(&need) = late.max_by_key(|&&need| self.done[need as usize]) {
             let why = match self.ops[need as usize].kind {
                 Kind::GlobalLoad | Kind::GlobalStore | Kind::Copy => Why::LongScoreboard,
-                Kind::SharedLoad | Kind::SharedStore | Kind::Special => Why::ShortScoreboard,
+                Kind::SharedLoad | Kind::SharedStore | Kind::Special | Kind::Parameter => Why::ShortScoreboard,
                 _ => Why::Wait,
             };
             // Once it is known when the result is there, nobody has to look again.

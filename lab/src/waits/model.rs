@@ -94,12 +94,17 @@ impl Runs {
         self.0.iter().map(|(_, recorded)| recorded.assembled(figures)).collect()
     }
 
-    /// The model's shares.
-    pub fn shares(&self, assembled: &[Vec<Block>], figures: &Figures) -> Shares {
+    /// Clocks of warps, by what they did.
+    pub fn tally(&self, assembled: &[Vec<Block>], figures: &Figures) -> Tally {
         let run = |((weight, recorded), blocks): (&(f64, Recorded), &Vec<Block>)| {
             (*weight, recorded.run(blocks, figures, How::default()).tally)
         };
-        let tally = Tally::weighed(self.0.iter().zip(assembled).map(run));
+        Tally::weighed(self.0.iter().zip(assembled).map(run))
+    }
+
+    /// The model's shares.
+    pub fn shares(&self, assembled: &[Vec<Block>], figures: &Figures) -> Shares {
+        let tally = self.tally(assembled, figures);
         GROUPS.map(|(_, whys)| whys.iter().map(|&why| tally.share(why)).sum())
     }
 }
