@@ -25,8 +25,10 @@ pub struct Figures {
     pub shared: u32,
     /// The same from global memory, where L1 has it…
     pub l1: u32,
-    /// … and where it has not, while all SMs ask for more.
-    pub far: u32,
+    /// … where L2 has it…
+    pub l2: u32,
+    /// … and where nobody has read it before.
+    pub dram: u32,
     /// What the assembler takes a load from global memory to need.
     pub assumed: u32,
     /// How many instructions a load from shared memory, or what needs it, comes before its place in PTX at most. Loads
@@ -70,9 +72,10 @@ pub const H200: Figures = Figures {
     fp64_latency: 8,
     shared: 29,
     l1: 34,
-    far: 800,
+    l2: 300,
+    dram: 700,
     assumed: 5000,
-    ahead: 8,
+    ahead: 16,
     shared_queue: 4,
     global_queue: 96,
     patience: 8,
@@ -107,8 +110,15 @@ macro_rules! fitted {
 }
 
 /// The figures that are fitted to the record of waits: none is tuned to a level or to a launch.
-pub const FITTED: [Fitted; 10] = fitted! {
-    far: u32 = [400.0, 600.0, 800.0, 1000.0, 1200.0],
+pub const FITTED: [Fitted; 17] = fitted! {
+    l2: u32 = [250.0, 300.0, 400.0],
+    dram: u32 = [600.0, 700.0, 800.0, 1000.0],
+    parameter: u32 = [30.0, 20.0, 40.0],
+    guard: u32 = [13.0],
+    alu: u32 = [2.0],
+    assumed: u32 = [5000.0],
+    l1: u32 = [34.0],
+    shared: u32 = [29.0],
     ahead: usize = [4.0, 8.0, 16.0],
     shared_queue: usize = [2.0, 4.0, 8.0, 16.0],
     global_queue: usize = [32.0, 64.0, 96.0],

@@ -48,6 +48,8 @@ pub struct How {
     pub timeline: bool,
     /// Clocks between the starts of two blocks.
     pub stagger: u32,
+    /// Nobody has read the matrices before: what L1 has not comes from DRAM, not from L2.
+    pub cold: bool,
 }
 
 const NEVER: u32 = u32::MAX;
@@ -134,7 +136,7 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
         }
     }
     let mut outcome = Outcome::default();
-    let mut memory = Memory { sectors: HashMap::new(), l2_free: 0.0, misses: 0 };
+    let mut memory = Memory { sectors: HashMap::new(), l2_free: 0.0, misses: 0, cold: how.cold };
     let mut arrived = vec![0usize; blocks.len()];
     let mut left: Vec<usize> = blocks.iter().map(Vec::len).collect();
     let mut alive = warps.len();
@@ -326,6 +328,7 @@ struct Memory {
     /// When the way from L2 is free.
     l2_free: f64,
     misses: u64,
+    cold: bool,
 }
 
 impl Memory {
@@ -350,7 +353,7 @@ impl Memory {
                         None => {
                             self.l2_free = self.l2_free.max(f64::from(clock)) + 1.0 / figures.l2_sectors;
                             self.misses += 1;
-                            let lands = self.l2_free as u32 + figures.far;
+                            let lands = self.l2_free as u32 + if self.cold { figures.dram } else { figures.l2 };
                             if kind == Kind::GlobalLoad {
                                 self.sectors.insert(sector, lands);
                             }
@@ -439,7 +442,7 @@ mod tests {
         let touches: Vec<Touch> = (0..200u64).map(|n| touch(0, 16 * n..16 * n + 16)).collect();
         let outcome =
             alone((0..200).map(|n| op(Kind::GlobalLoad, &[], n)).chain([op(Kind::Fma, &[199], 0)]).collect(), &touches);
-        let clocks = 3200.0 / QUIET.l2_sectors + f64::from(QUIET.far);
+        let clocks = 3200.0 / QUIET.l2_sectors + f64::from(QUIET.l2);
         assert_eq!(outcome.l2_sectors, 3200);
         assert!((f64::from(outcome.clocks) / clocks - 1.0).abs() < 0.02, "{} {clocks}", outcome.clocks);
     }
