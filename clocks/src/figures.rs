@@ -44,6 +44,8 @@ pub struct Figures {
     pub patience: u32,
     /// Sectors of 32 bytes from L2 per clock to one SM, while all SMs ask.
     pub l2_sectors: f64,
+    /// Clocks between requests of one SM for lines, of which each may bring four sectors.
+    pub l2_line: f64,
     /// Clocks until the warps go on when the last one has come to a barrier.
     pub barrier: u32,
     /// Clocks from a branch back to the instruction behind it.
@@ -81,6 +83,7 @@ pub const H200: Figures = Figures {
     patience: 8,
     pause: 3,
     l2_sectors: 1.3,
+    l2_line: 3.0,
     barrier: 20,
     branch: 8,
     bank_conflicts: 12,
@@ -110,9 +113,10 @@ macro_rules! fitted {
 }
 
 /// The figures that are fitted to the record of waits: none is tuned to a level or to a launch.
-pub const FITTED: [Fitted; 17] = fitted! {
+pub const FITTED: [Fitted; 18] = fitted! {
     l2: u32 = [250.0, 300.0, 400.0],
     dram: u32 = [600.0, 700.0, 800.0, 1000.0],
+    l2_line: f64 = [1.0, 2.0, 3.0, 4.0],
     parameter: u32 = [30.0, 20.0, 40.0],
     guard: u32 = [13.0],
     alu: u32 = [2.0],

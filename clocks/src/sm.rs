@@ -347,11 +347,19 @@ impl Memory {
             Kind::SharedLoad => warp.done[op] = clock + figures.shared + busy - 1,
             Kind::GlobalLoad | Kind::Copy => {
                 let mut there = clock + figures.l1 + busy - 1;
+                let mut asked = (u64::MAX, 0.0);
                 for &sector in &touch.sectors {
                     let lands = match self.sectors.get(&sector) {
                         Some(&lands) => lands,
                         None => {
-                            self.l2_free = self.l2_free.max(f64::from(clock)) + 1.0 / figures.l2_sectors;
+                            // A request for a line takes its time, and may bring all its sectors in that.
+                            if asked.0 != sector / 4 {
+                                asked = (sector / 4, figures.l2_line);
+                                self.l2_free = self.l2_free.max(f64::from(clock)) + figures.l2_line;
+                            }
+                            let more = (1.0 / figures.l2_sectors - asked.1).max(0.0);
+                            asked.1 = (asked.1 - 1.0 / figures.l2_sectors).max(0.0);
+                            self.l2_free = self.l2_free.max(f64::from(clock)) + more;
                             self.misses += 1;
                             let lands = self.l2_free as u32 + if self.cold { figures.dram } else { figures.l2 };
                             if kind == Kind::GlobalLoad {
