@@ -38,6 +38,10 @@ pub struct Figures {
     pub shared_queue: usize,
     /// The same on global memory.
     pub global_queue: usize,
+    /// Copies of a warp that wait for their turn: the next one has the registers of the first.
+    pub copies: u32,
+    /// Clocks that a copy keeps the load and store unit, beside those of its load and its store.
+    pub copy: u32,
     /// Clocks from an instruction that is no multiply-add to the warp's next one.
     pub pause: u32,
     /// Instructions that a warp issues one after the other, if it can, before others have their turn.
@@ -80,6 +84,8 @@ pub const H200: Figures = Figures {
     ahead: 16,
     shared_queue: 4,
     global_queue: 96,
+    copies: 1,
+    copy: 0,
     patience: 8,
     pause: 3,
     l2_sectors: 1.3,
@@ -113,10 +119,12 @@ macro_rules! fitted {
 }
 
 /// The figures that are fitted to the record of waits: none is tuned to a level or to a launch.
-pub const FITTED: [Fitted; 18] = fitted! {
+pub const FITTED: [Fitted; 20] = fitted! {
     l2: u32 = [250.0, 300.0, 400.0],
     dram: u32 = [600.0, 700.0, 800.0, 1000.0],
     l2_line: f64 = [1.0, 2.0, 3.0, 4.0],
+    copies: u32 = [1.0, 2.0, 4.0],
+    copy: u32 = [0.0, 2.0, 4.0],
     parameter: u32 = [30.0, 20.0, 40.0],
     guard: u32 = [13.0],
     alu: u32 = [2.0],

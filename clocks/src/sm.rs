@@ -68,6 +68,8 @@ struct Warp<'a> {
     /// Copies: when the present group's last lands, and those of older groups.
     group: u32,
     groups: Vec<u32>,
+    /// Copies that are still in the queue.
+    copies: u32,
     lane: Vec<Span>,
 }
 
@@ -75,6 +77,7 @@ struct Warp<'a> {
 struct Queued {
     warp: usize,
     op: usize,
+    since: u32,
 }
 
 struct Scheduler {
@@ -131,6 +134,7 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
                 starts: number as u32 * how.stagger,
                 group: 0,
                 groups: Vec::new(),
+                copies: 0,
                 lane: Vec::new(),
             });
         }
@@ -153,8 +157,16 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
             for n in 0..schedulers.len() {
                 let index = (turn + n) % schedulers.len();
                 let scheduler = &mut schedulers[index];
-                let first = scheduler.shared.pop_front().or_else(|| scheduler.global.pop_front());
-                if let Some(Queued { warp, op }) = first {
+                // In the order in which they came.
+                let since = |queue: &VecDeque<Queued>| queue.front().map_or(NEVER, |queued| queued.since);
+                let first = match since(&scheduler.shared) <= since(&scheduler.global) {
+                    true => scheduler.shared.pop_front(),
+                    false => scheduler.global.pop_front(),
+                };
+                if let Some(Queued { warp, op, .. }) = first {
+                    if warps[warp].ops[op].kind == Kind::Copy {
+                        warps[warp].copies -= 1;
+                    }
                     let busy = memory.serve(&mut warps[warp], op, touches, figures, clock);
                     pipe_free = clock + busy;
                     outcome.pipe_busy += u64::from(busy);
@@ -223,9 +235,10 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
                         }
                     }
                 }
-                Kind::SharedLoad | Kind::SharedStore => scheduler.shared.push_back(Queued { warp: index, op: number }),
+                Kind::SharedLoad | Kind::SharedStore => scheduler.shared.push_back(Queued { warp: index, op: number, since: clock }),
                 Kind::GlobalLoad | Kind::GlobalStore | Kind::Copy => {
-                    scheduler.global.push_back(Queued { warp: index, op: number })
+                    warp.copies += u32::from(op.kind == Kind::Copy);
+                    scheduler.global.push_back(Queued { warp: index, op: number, since: clock })
                 }
                 Kind::Commit => {
                     let group = std::mem::take(&mut warp.group);
@@ -301,6 +314,8 @@ impl Warp<'_> {
             Kind::SharedLoad | Kind::SharedStore if scheduler.shared.len() >= figures.shared_queue => {
                 return Some(Why::MioThrottle);
             }
+            // The registers of its address are those of an earlier one.
+            Kind::Copy if self.copies >= figures.copies => return Some(Why::LongScoreboard),
             Kind::GlobalLoad | Kind::GlobalStore | Kind::Copy if scheduler.global.len() >= figures.global_queue => {
                 return Some(Why::LgThrottle);
             }
@@ -342,7 +357,12 @@ impl Memory {
         };
         let mut lines: Vec<u64> = touch.sectors.iter().map(|sector| sector / 4).collect();
         lines.dedup();
-        let busy = touch.wavefronts.max(lines.len() as u32).max(1);
+        let lines = lines.len() as u32;
+        let busy = match kind {
+            // It is read and written.
+            Kind::Copy => lines + touch.wavefronts + figures.copy,
+            _ => touch.wavefronts.max(lines).max(1),
+        };
         match kind {
             Kind::SharedLoad => warp.done[op] = clock + figures.shared + busy - 1,
             Kind::GlobalLoad | Kind::Copy => {
