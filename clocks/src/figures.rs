@@ -38,6 +38,10 @@ pub struct Figures {
     pub shared_queue: usize,
     /// The same on global memory.
     pub global_queue: usize,
+    /// Clocks between two of them that leave the queue of a scheduler.
+    pub global_every: f64,
+    /// Clocks for which loads may wait behind it for the banks of L1.
+    pub behind: u32,
     /// Copies of a warp that wait for their turn: the next one has the registers of the first.
     pub copies: u32,
     /// Clocks that a copy keeps the load and store unit, beside those of its load and its store.
@@ -83,7 +87,9 @@ pub const H200: Figures = Figures {
     assumed: 5000,
     ahead: 16,
     shared_queue: 4,
-    global_queue: 96,
+    global_queue: 80,
+    global_every: 5.0,
+    behind: 650,
     copies: 1,
     copy: 0,
     patience: 8,
@@ -119,12 +125,14 @@ macro_rules! fitted {
 }
 
 /// The figures that are fitted to the record of waits: none is tuned to a level or to a launch.
-pub const FITTED: [Fitted; 20] = fitted! {
+pub const FITTED: [Fitted; 22] = fitted! {
     l2: u32 = [250.0, 300.0, 400.0],
     dram: u32 = [600.0, 700.0, 800.0, 1000.0],
     l2_line: f64 = [1.0, 2.0, 3.0, 4.0],
     copies: u32 = [1.0, 2.0, 4.0],
     copy: u32 = [0.0, 2.0, 4.0],
+    global_every: f64 = [5.0, 5.7],
+    behind: u32 = [200.0, 300.0],
     parameter: u32 = [30.0, 20.0, 40.0],
     guard: u32 = [13.0],
     alu: u32 = [2.0],

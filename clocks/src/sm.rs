@@ -91,6 +91,8 @@ struct Scheduler {
     conflicts: u32,
     shared: VecDeque<Queued>,
     global: VecDeque<Queued>,
+    /// When the next one may leave the queue to global memory.
+    global_free: f64,
 }
 
 fn pipe(kind: Kind) -> Option<usize> {
@@ -117,6 +119,7 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
             conflicts: 0,
             shared: VecDeque::new(),
             global: VecDeque::new(),
+            global_free: 0.0,
         })
         .collect();
     for (number, block) in blocks.iter().enumerate() {
@@ -140,7 +143,7 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
         }
     }
     let mut outcome = Outcome::default();
-    let mut memory = Memory { sectors: HashMap::new(), l2_free: 0.0, misses: 0, cold: how.cold };
+    let mut memory = Memory { sectors: HashMap::new(), l2_free: 0.0, misses: 0, banks_free: 0, cold: how.cold };
     let mut arrived = vec![0usize; blocks.len()];
     let mut left: Vec<usize> = blocks.iter().map(Vec::len).collect();
     let mut alive = warps.len();
@@ -159,16 +162,22 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
                 let scheduler = &mut schedulers[index];
                 // In the order in which they came.
                 let since = |queue: &VecDeque<Queued>| queue.front().map_or(NEVER, |queued| queued.since);
-                let first = match since(&scheduler.shared) <= since(&scheduler.global) {
+                let full = memory.banks_free > clock + figures.behind;
+                let held = full || scheduler.global_free > f64::from(clock);
+                let first = match held || since(&scheduler.shared) <= since(&scheduler.global) {
                     true => scheduler.shared.pop_front(),
-                    false => scheduler.global.pop_front(),
+                    false => {
+                        scheduler.global_free = scheduler.global_free.max(f64::from(clock) - 1.0) + figures.global_every;
+                        scheduler.global.pop_front()
+                    }
                 };
                 if let Some(Queued { warp, op, .. }) = first {
                     if warps[warp].ops[op].kind == Kind::Copy {
                         warps[warp].copies -= 1;
                     }
                     let busy = memory.serve(&mut warps[warp], op, touches, figures, clock);
-                    pipe_free = clock + busy;
+                    let (taken, busy) = busy;
+                    pipe_free = clock + taken;
                     outcome.pipe_busy += u64::from(busy);
                     turn = index + 1;
                     break;
@@ -343,30 +352,38 @@ struct Memory {
     /// When the way from L2 is free.
     l2_free: f64,
     misses: u64,
+    /// When the banks of L1 are free for loads.
+    banks_free: u32,
     cold: bool,
 }
 
 impl Memory {
     /// An instruction comes out of its queue: for how many clocks it keeps the unit busy.
-    fn serve(&mut self, warp: &mut Warp, op: usize, touches: &[Touch], figures: &Figures, clock: u32) -> u32 {
+    fn serve(&mut self, warp: &mut Warp, op: usize, touches: &[Touch], figures: &Figures, clock: u32) -> (u32, u32) {
         let kind = warp.ops[op].kind;
         let none = Touch::default();
         let touch = match warp.ops[op].touch {
             Executed::NOTHING => &none,
             index => touches.get(index as usize).unwrap_or(&none),
         };
-        let mut lines: Vec<u64> = touch.sectors.iter().map(|sector| sector / 4).collect();
-        lines.dedup();
-        let lines = lines.len() as u32;
         let busy = match kind {
             // It is read and written.
-            Kind::Copy => lines + touch.wavefronts + figures.copy,
-            _ => touch.wavefronts.max(lines).max(1),
+            Kind::Copy => banks(&touch.sectors) + touch.wavefronts + figures.copy,
+            _ => touch.wavefronts.max(banks(&touch.sectors)).max(1),
+        };
+        // Loads from global memory leave their queue at once, and wait for their data's banks behind it.
+        let (taken, start) = match kind {
+            Kind::GlobalLoad => {
+                let start = self.banks_free.max(clock);
+                self.banks_free = start + busy;
+                (1, start)
+            }
+            _ => (busy, clock),
         };
         match kind {
             Kind::SharedLoad => warp.done[op] = clock + figures.shared + busy - 1,
             Kind::GlobalLoad | Kind::Copy => {
-                let mut there = clock + figures.l1 + busy - 1;
+                let mut there = start + figures.l1 + busy - 1;
                 let mut asked = (u64::MAX, 0.0);
                 for &sector in &touch.sectors {
                     let lands = match self.sectors.get(&sector) {
@@ -397,8 +414,19 @@ impl Memory {
             }
             _ => warp.done[op] = clock + busy,
         }
-        busy
+        (taken, busy)
     }
+}
+
+/// How often the banks of L1 have to be read for these sectors: each of its four parts has one sector of a line. A row that
+/// begins within a sector ends within one, which the first leaves room for.
+fn banks(sectors: &[u64]) -> u32 {
+    let mut parts = [0u32; 4];
+    for row in sectors.chunk_by(|a, b| b - a == 1) {
+        let whole = row.len() - usize::from(row.len() % 4 == 1 && row.len() > 1);
+        row[..whole].iter().for_each(|sector| parts[(sector % 4) as usize] += 1);
+    }
+    parts.into_iter().max().unwrap_or(0)
 }
 
 #[cfg(test)]
