@@ -248,7 +248,8 @@ pub fn assemble(stream: &Stream, warp: &[Executed], registers: u32, figures: &Fi
         }
         let wide = |register: &Register| if register.0 & 3 == 1 { 2 } else { u32::from(register.0 & 3 == 0) };
         let data = matches!(kind, Kind::Fma | Kind::Fp64 | Kind::Tensor | Kind::GlobalLoad | Kind::SharedLoad);
-        let width = if data { code.writes.iter().map(wide).sum() } else { 0 };
+        let address = kind == Kind::Alu && code.writes.iter().all(|register| wide(register) == 2);
+        let width = if data || address { code.writes.iter().map(wide).sum() } else { 0 };
         let predicates = code.writes.iter().filter(|register| register.0 & 3 == 2).count() as u32;
         for n in 0..times {
             let last = n + 1 == times;
@@ -422,6 +423,11 @@ fn region(
     let mut placed = vec![false; count];
     // Before this one all are placed.
     let mut first = 0;
+    // Addresses that other regions need are among those that are set apart.
+    let width = |n: u32| match nodes[n as usize].kind == Kind::Alu && (last_use[n as usize] as usize) >= end {
+        true => 0,
+        false => i64::from(nodes[n as usize].width),
+    };
     // Predicates of other regions are computed anew, or wait in registers.
     let own = |n: u32| match n as usize >= start && (last_use[n as usize] as usize) < end {
         true => i64::from(nodes[n as usize].predicates),
@@ -429,14 +435,14 @@ fn region(
     };
     let freed = |n: u32, readers: &HashMap<u32, u32>| -> (i64, i64) {
         let node = &nodes[start + n as usize];
-        let dead = |need: &&u32| readers.get(need) == Some(&1) && (last_use[**need as usize] as usize) < end;
-        let of = |need: &u32| (i64::from(nodes[*need as usize].width), own(*need));
+        let dead = |need: &&u32| readers.get(need) == Some(&1) && (last_use[**need as usize] as usize) < end && (**need as usize >= start || nodes[**need as usize].kind != Kind::Alu);
+        let of = |need: &u32| (width(*need), own(*need));
         node.needs.iter().filter(dead).map(of).fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))
     };
     while !ready.is_empty() {
         let grows = |n: u32, readers: &HashMap<u32, u32>| {
-            let (node, freed) = (&nodes[start + n as usize], freed(n, readers));
-            (i64::from(node.width) - freed.0, own(start as u32 + n) - freed.1)
+            let freed = freed(n, readers);
+            (width(start as u32 + n) - freed.0, own(start as u32 + n) - freed.1)
         };
         let fits = |n: &&u32| {
             let grows = grows(**n, &readers);

@@ -89,7 +89,7 @@ pub const H200: Figures = Figures {
     shared_queue: 4,
     global_queue: 80,
     global_every: 5.0,
-    behind: 650,
+    behind: 600,
     copies: 1,
     copy: 0,
     patience: 8,
