@@ -419,7 +419,17 @@ fn region(
     let mut ready: Vec<u32> =
         (0..count as u32).filter(|&n| missing[n as usize] == 0 && !nodes[start + n as usize].dropped).collect();
     let (mut clock, mut predicates) = (0u64, 0i64);
-    let budget = i64::from(registers - ADDRESSES.min(registers / 4));
+    // What is computed once, before the loop, keeps its registers.
+    let mut kept: Vec<u32> = (start..end)
+        .filter(|&n| !nodes[n].dropped)
+        .flat_map(|n| &nodes[n].needs)
+        .copied()
+        .filter(|&need| (need as usize) < start && nodes[need as usize].kind == Kind::Alu)
+        .collect();
+    kept.sort_unstable();
+    kept.dedup();
+    let kept = (kept.len() as u32).min(registers / 3).max(ADDRESSES.min(registers / 4));
+    let budget = i64::from(registers - kept);
     let mut placed = vec![false; count];
     // Before this one all are placed.
     let mut first = 0;
