@@ -68,6 +68,8 @@ struct Warp<'a> {
     /// Copies: when the present group's last lands, and those of older groups.
     group: u32,
     groups: Vec<u32>,
+    /// Loads from global memory since one was waited for. They share a scoreboard: who waits for one waits for all.
+    loads: Vec<u32>,
     /// Copies that are still in the queue.
     copies: u32,
     lane: Vec<Span>,
@@ -137,6 +139,7 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
                 starts: number as u32 * how.stagger,
                 group: 0,
                 groups: Vec::new(),
+                loads: Vec::new(),
                 copies: 0,
                 lane: Vec::new(),
             });
@@ -247,6 +250,9 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
                 Kind::SharedLoad | Kind::SharedStore => scheduler.shared.push_back(Queued { warp: index, op: number, since: clock }),
                 Kind::GlobalLoad | Kind::GlobalStore | Kind::Copy => {
                     warp.copies += u32::from(op.kind == Kind::Copy);
+                    if op.kind == Kind::GlobalLoad {
+                        warp.loads.push(number as u32);
+                    }
                     scheduler.global.push_back(Queued { warp: index, op: number, since: clock })
                 }
                 Kind::Commit => {
@@ -297,6 +303,16 @@ impl Warp<'_> {
             return Some(self.why);
         }
         let op = &self.ops[self.at];
+        if op.needs.iter().any(|need| self.loads.contains(need)) {
+            let landed = self.loads.iter().map(|&load| self.done[load as usize]).max().unwrap_or(0);
+            if landed > clock {
+                if landed != NEVER {
+                    (self.until, self.why) = (landed, Why::LongScoreboard);
+                }
+                return Some(Why::LongScoreboard);
+            }
+            self.loads.clear();
+        }
         let late = op.needs.iter().filter(|&&need| self.done[need as usize] > clock);
         if let Some(&need) = late.max_by_key(|&&need| self.done[need as usize]) {
             let why = match self.ops[need as usize].kind {
