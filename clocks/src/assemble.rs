@@ -192,7 +192,8 @@ pub fn assemble(stream: &Stream, warp: &[Executed], registers: u32, figures: &Fi
                     // predicate.
                     let old = |need: &u32| (*need as usize) < region && nodes[*need as usize].predicates > 0;
                     if needs.iter().any(old) {
-                        let bit = Node { needs, after: unpacked, predicates: 1, ..Node::new(Kind::Guard, executed.code) };
+                        let bit =
+                            Node { needs, after: unpacked, predicates: 1, ..Node::new(Kind::Guard, executed.code) };
                         nodes.push(bit);
                         uses.push(1);
                         needs = vec![nodes.len() as u32 - 1];
@@ -445,7 +446,11 @@ fn region(
     };
     let freed = |n: u32, readers: &HashMap<u32, u32>| -> (i64, i64) {
         let node = &nodes[start + n as usize];
-        let dead = |need: &&u32| readers.get(need) == Some(&1) && (last_use[**need as usize] as usize) < end && (**need as usize >= start || nodes[**need as usize].kind != Kind::Alu);
+        let dead = |need: &&u32| {
+            readers.get(need) == Some(&1)
+                && (last_use[**need as usize] as usize) < end
+                && (**need as usize >= start || nodes[**need as usize].kind != Kind::Alu)
+        };
         let of = |need: &u32| (width(*need), own(*need));
         node.needs.iter().filter(dead).map(of).fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))
     };
@@ -462,7 +467,10 @@ fn region(
             first += 1;
         }
         let near = |n: &&u32| {
-            let far = matches!(nodes[start + **n as usize].kind, Kind::GlobalLoad | Kind::Copy | Kind::Alu | Kind::Guard | Kind::Parameter);
+            let far = matches!(
+                nodes[start + **n as usize].kind,
+                Kind::GlobalLoad | Kind::Copy | Kind::Alu | Kind::Guard | Kind::Parameter
+            );
             far || **n as usize <= first + figures.ahead
         };
         let best = |now: bool| {

@@ -170,7 +170,8 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
                 let first = match held || since(&scheduler.shared) <= since(&scheduler.global) {
                     true => scheduler.shared.pop_front(),
                     false => {
-                        scheduler.global_free = scheduler.global_free.max(f64::from(clock) - 1.0) + figures.global_every;
+                        scheduler.global_free =
+                            scheduler.global_free.max(f64::from(clock) - 1.0) + figures.global_every;
                         scheduler.global.pop_front()
                     }
                 };
@@ -247,7 +248,9 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
                         }
                     }
                 }
-                Kind::SharedLoad | Kind::SharedStore => scheduler.shared.push_back(Queued { warp: index, op: number, since: clock }),
+                Kind::SharedLoad | Kind::SharedStore => {
+                    scheduler.shared.push_back(Queued { warp: index, op: number, since: clock })
+                }
                 Kind::GlobalLoad | Kind::GlobalStore | Kind::Copy => {
                     warp.copies += u32::from(op.kind == Kind::Copy);
                     if op.kind == Kind::GlobalLoad {
@@ -340,7 +343,7 @@ impl Warp<'_> {
                 return Some(Why::MioThrottle);
             }
             // The registers of its address are those of an earlier one.
-            Kind::Copy if self.copies >= figures.copies => return Some(Why::LongScoreboard),
+            Kind::Copy if self.copies > 0 => return Some(Why::LongScoreboard),
             Kind::GlobalLoad | Kind::GlobalStore | Kind::Copy if scheduler.global.len() >= figures.global_queue => {
                 return Some(Why::LgThrottle);
             }
@@ -384,7 +387,7 @@ impl Memory {
         };
         let busy = match kind {
             // It is read and written.
-            Kind::Copy => banks(&touch.sectors) + touch.wavefronts + figures.copy,
+            Kind::Copy => (banks(&touch.sectors) + touch.wavefronts).max(1),
             _ => touch.wavefronts.max(banks(&touch.sectors)).max(1),
         };
         // Loads from global memory leave their queue at once, and wait for their data's banks behind it.
