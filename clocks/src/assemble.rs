@@ -5,10 +5,11 @@
 //! - Moves, casts of addresses and loads of parameters cost nothing: the assembler renames registers and reads
 //!   constants in place.
 //! - A product or shift that only an addition needs is one instruction with it; so are comparisons that are combined.
-//! - A branch over a few instructions becomes a guard of these.
+//! - A branch over a few instructions becomes a guard of these. Under a guard, a pointer that is a parameter is loaded anew;
+//!   guards that were decided before the loop wait as bits of a register, and come back through one predicate.
 //! - Between two barriers, or two turns of a loop, instructions come in the order that hides latencies the best, as
 //!   far as the
-//!   registers reach: loads first, then what needs them.
+//!   registers reach: loads first, then what needs them. Addresses that are computed before the loop keep registers.
 
 use std::collections::HashMap;
 
@@ -516,4 +517,42 @@ fn region(
 
 fn ends_region(kind: Kind) -> bool {
     matches!(kind, Kind::Barrier | Kind::Branch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::H200;
+    use emulator::{Argument, Device, Launch, Module};
+
+    /// What a warp issues of a kernel that copies an element for each thread, with `lines` before the copy.
+    fn copied(lines: &str) -> Vec<Kind> {
+        let ptx = format!(
+            ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry copy(.param .u64 p, .param .u32 n) {{\n\
+             .reg .pred %p<3>;\n.reg .b32 %r<4>;\n.reg .f32 %f<2>;\n.reg .b64 %rd<5>;\n\
+             ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\ncvta.to.global.u64 %rd2, %rd1;\nmov.u32 %r2, %tid.x;\n{lines}\
+             mul.wide.s32 %rd3, %r2, 4;\nadd.s64 %rd4, %rd2, %rd3;\nld.global.f32 %f1, [%rd4];\nst.global.f32 [%rd4], %f1;\n\
+             L:\nret;\n}}\n"
+        );
+        let kernel = Module::parse(&ptx).unwrap().kernel("copy").unwrap();
+        let mut device = Device::new();
+        let buffer = device.alloc("p", 128);
+        device.write(buffer, &[0; 128]).unwrap();
+        let arguments = [Argument::Buffer(buffer), Argument::U32(32)];
+        let stream = device.record(&kernel, Launch::new(1, 32), &arguments, |_| true).unwrap();
+        assemble(&stream, &stream.blocks[0].warps[0], 64, &H200).iter().map(|op| op.kind).collect()
+    }
+
+    #[test]
+    fn under_a_guard_a_pointer_is_loaded_anew() {
+        let always = copied("");
+        assert_eq!(always, [Kind::Alu, Kind::GlobalLoad, Kind::GlobalStore]);
+        let guard = "setp.ge.s32 %p1, %r2, %r1;\n@%p1 bra L;\n";
+        let guarded = [Kind::Guard, Kind::Parameter, Kind::Alu, Kind::GlobalLoad, Kind::GlobalStore];
+        assert_eq!(copied(guard), guarded);
+        // A condition of another region comes back as a bit of a register.
+        let (condition, branch) = guard.split_at(guard.find('@').unwrap());
+        let back = copied(&format!("{condition}bar.sync 0;\n{branch}"));
+        assert_eq!(back, [[Kind::Alu, Kind::Barrier].as_slice(), guarded.as_slice()].concat());
+    }
 }

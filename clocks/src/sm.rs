@@ -521,4 +521,42 @@ mod tests {
         assert_eq!(outcome.l2_sectors, 3200);
         assert!((f64::from(outcome.clocks) / clocks - 1.0).abs() < 0.02, "{} {clocks}", outcome.clocks);
     }
+
+    #[test]
+    fn what_nobody_has_read_before_comes_later() {
+        let ops = || vec![op(Kind::GlobalLoad, &[], 0), op(Kind::Fma, &[0], 0)];
+        let clocks = |cold| run(&[vec![ops()]], &[touch(0, 0..4)], &QUIET, How { cold, ..How::default() }).clocks;
+        assert_eq!(clocks(true) - clocks(false), QUIET.dram - QUIET.l2);
+    }
+
+    #[test]
+    fn who_waits_for_one_load_waits_for_all() {
+        // The first comes from L1, the second does not; what needs the first alone waits for both.
+        let warm = op(Kind::GlobalLoad, &[], 0);
+        let ops = |needs: u32| {
+            let both = [warm.clone(), op(Kind::GlobalLoad, &[], 1), op(Kind::Fma, &[needs], 0)];
+            let mut ops = vec![warm.clone(), op(Kind::Fma, &[0], 0)];
+            ops.extend(both.map(|op| Op { needs: op.needs.iter().map(|need| need + 2).collect(), ..op }));
+            ops
+        };
+        let clocks = |needs| alone(ops(needs), &[touch(0, 0..4), touch(0, 4..8)]).clocks;
+        assert_eq!(clocks(0), clocks(1));
+        assert!(clocks(0) > 2 * QUIET.l2);
+    }
+
+    #[test]
+    fn a_warp_has_one_copy_in_its_queue() {
+        let copies: Vec<Op> = (0..8).map(|n| op(Kind::Copy, &[], n)).collect();
+        let touches: Vec<Touch> = (0..8u64).map(|n| touch(1, 4 * n..4 * n + 4)).collect();
+        assert!(alone(copies, &touches).tally.of(Why::LongScoreboard) > 0.0);
+        let loads: Vec<Op> = (0..8).map(|n| op(Kind::GlobalLoad, &[], n)).collect();
+        assert_eq!(alone(loads, &touches).tally.of(Why::LongScoreboard), 0.0);
+    }
+
+    #[test]
+    fn sectors_in_the_same_part_of_their_lines_are_read_one_after_the_other() {
+        // A line; a row of a line's length that begins within a sector; two rows at multiples of a line; at other places.
+        assert_eq!([banks(&[0, 1, 2, 3]), banks(&[1, 2, 3, 4, 5]), banks(&[0, 32]), banks(&[0, 33])], [1, 1, 2, 1]);
+        assert_eq!(banks(&[]), 0);
+    }
 }
