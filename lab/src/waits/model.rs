@@ -26,13 +26,15 @@ pub const FIGURES: &Figures = &H200;
 pub struct Recorded {
     stream: Stream,
     registers: u32,
+    /// Nobody has read the matrices before.
+    cold: bool,
 }
 
 impl Recorded {
-    /// Of the fullest SM.
+    /// Of the fullest SM, as the most of the launch's blocks find L2.
     pub fn of(build: &Build, shape: Shape) -> Result<Recorded, Error> {
         let kernel = obtained(build)?;
-        Recorded::on(build, &kernel, shape, 0)
+        Ok(Recorded { cold: cold(build, shape)? > 0.5, ..Recorded::on(build, &kernel, shape, 0)? })
     }
 
     /// Of an SM of each kind, with the share of SMs that are of this kind. Blocks are dealt to the SMs in turn: where all
@@ -55,7 +57,7 @@ impl Recorded {
 
     /// Of the SM with this number.
     fn on(build: &Build, kernel: &Kernel, shape: Shape, sm: u64) -> Result<Recorded, Error> {
-        Ok(Recorded { stream: recorded(build, kernel, shape, sm)?, registers: registers(kernel) })
+        Ok(Recorded { stream: recorded(build, kernel, shape, sm)?, registers: registers(kernel), cold: false })
     }
 
     /// What their warps issue.
@@ -65,7 +67,7 @@ impl Recorded {
 
     /// What comes of it.
     pub fn run(&self, blocks: &[Block], figures: &Figures, how: How) -> Outcome {
-        clocks::sm::run(blocks, &self.stream.touches, figures, how)
+        clocks::sm::run(blocks, &self.stream.touches, figures, How { cold: how.cold || self.cold, ..how })
     }
 }
 
