@@ -46,9 +46,15 @@ static_assert(BM % WM == 0 && BN % WN == 0 && BK % WK == 0,
               "WM, WN and WK must divide BM, BN and BK: the warps cover the tile");
 static_assert(THREADS <= 1024,
               "(BM / WM) * (BN / WN) * (BK / WK) is the number of warps per block: at most 32");
-static_assert((WM & (WM - 1)) == 0 && (WN & (WN - 1)) == 0, "WM and WN must be powers of two");
-static_assert(TALL ? WK % (32 * V) == 0 : WN % V == 0,
-              "a warp must read whole vectors: of A 32 along WK, of B along WN");
+static_assert((WM & (WM - 1)) == 0 && (WN & (WN - 1)) == 0,
+              "WM and WN must be powers of two: lanes halve their sums");
+static_assert(TALL ? WK % (32 * V) == 0
+                   : WN % V == 0 && WN <= 32 * V && WK % (32 * V / WN) == 0,
+              "a warp must read whole vectors: 32 of each row of A, or rows of B of at most 32");
+static_assert(WM * (TALL ? WN : WN / 32 > V ? WN / 32 : V) <= 128 && WM * WK <= 2048,
+              "a lane's sums and what it reads in a step must have room in registers");
+static_assert(SLICES * BM * BN * sizeof(Sum) <= 48 * 1024,
+              "the slices' sums must fit into 48 KiB of shared memory");
 static_assert(SPLIT >= 1 && SPLIT * BM * BN <= ROOM,
               "SPLIT must be from 1 to 4194304 / (BM * BN): the sums of a tile must have room");
 
@@ -95,7 +101,7 @@ __device__ void multiply(const Product& p) {
     constexpr int LN = TALL ? 1 : WN / W < 32 ? WN / W : 32;  // lanes of a warp along N
     constexpr int LK = 32 / LN;                               // and along K
     constexpr int TN = WN / LN;                               // columns of C per lane
-    constexpr int ALONG = TALL ? W : 1;                       // elements along K that a lane reads at a time
+    constexpr int ALONG = TALL ? W : 1;  // elements along K that a lane reads at a time
     constexpr int LOADS = WK / (LK * ALONG);                  // in a step
     int tid = threadIdx.x;
     int lane = tid % 32;
@@ -108,20 +114,20 @@ __device__ void multiply(const Product& p) {
     // Blocks that read the same part of the large matrix follow each other.
     int across = (p.N + BN - 1) / BN;
     int down = (p.M + BM - 1) / BM;
-    int row0 = (TALL ? blockIdx.x / across : blockIdx.x % down) * BM;
-    int col0 = (TALL ? blockIdx.x % across : blockIdx.x / down) * BN;
-    // This block's part of K, in whole steps.
+    int beside = TALL ? across : down;
+    int large = beside == 1 ? blockIdx.x : blockIdx.x / beside;
+    int small = blockIdx.x - large * beside;
+    int row0 = (TALL ? large : small) * BM;  // the tile's corner in C
+    int col0 = (TALL ? small : large) * BN;
+    // This block's part of K, in whole steps. Where the sums of all tiles have no room, one block
+    // does a whole tile.
     int parts = SPLIT == 1 || across * down <= TILES ? SPLIT : 1;
     int part = blockIdx.y;
     if (part >= parts)
         return;
-    int first = 0;
-    int end = p.K;
-    if (SPLIT > 1) {
-        long long steps = (p.K + BK - 1) / BK;
-        first = steps * part / parts * BK;
-        end = min(p.K, int(steps * (part + 1) / parts * BK));
-    }
+    long long steps = (p.K + BK - 1) / BK;
+    int first = parts == 1 ? 0 : steps * part / SPLIT * BK;
+    int end = parts == 1 ? p.K : min(p.K, int(steps * (part + 1) / SPLIT * BK));
     // ANCHOR_END: mapping
     // ANCHOR: mainloop
     // Rows and columns outside C are read from its last ones, and their sums are not stored.

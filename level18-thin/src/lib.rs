@@ -2,6 +2,37 @@
 
 use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Shape, Target, Tile, Types};
 
+/// Tile sizes that are shipped in f32: where C is one column, up to 4, up to 8; one row, without parts and with, 4 and 8.
+const F32: &[&[u32]] = &[
+    &[4, 1, 1024, 4, 1, 128, 1],
+    &[4, 4, 1024, 4, 4, 128, 1],
+    &[8, 8, 1024, 8, 8, 128, 1],
+    &[1, 32, 128, 1, 32, 16, 1],
+    &[1, 32, 128, 1, 32, 16, 8],
+    &[4, 32, 128, 4, 32, 16, 4],
+    &[8, 32, 128, 8, 32, 16, 4],
+];
+
+/// And in f64: a vector has half as many elements.
+const F64: &[&[u32]] = &[
+    &[4, 1, 512, 4, 1, 64, 1],
+    &[4, 4, 512, 4, 4, 64, 1],
+    &[8, 8, 512, 8, 8, 64, 1],
+    &[1, 16, 128, 1, 16, 16, 1],
+    &[1, 16, 128, 1, 16, 16, 8],
+    &[4, 16, 128, 4, 16, 16, 4],
+    &[8, 16, 128, 8, 16, 16, 4],
+];
+
+/// And of 16 bits: twice as many.
+const HALF: &[&[u32]] = &[
+    &[4, 1, 2048, 4, 1, 256, 1],
+    &[4, 4, 2048, 4, 4, 256, 1],
+    &[1, 64, 128, 1, 64, 16, 1],
+    &[1, 64, 128, 1, 64, 16, 8],
+    &[4, 64, 64, 4, 64, 8, 4],
+];
+
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
     number: 18,
@@ -15,10 +46,48 @@ pub static LEVEL: Level = Level {
     entry: "gemm_thin",
     variants: &[],
     tiles: &[("BM", 4), ("BN", 1), ("BK", 1024), ("WM", 4), ("WN", 1), ("WK", 128), ("SPLIT", 1)],
-    types: &[Types::usual(Dtype::F32), Types::usual(Dtype::F64), Types::usual(Dtype::BF16), Types::usual(Dtype::F16), Types::usual(Dtype::TF32)],
+    types: &[
+        Types::usual(Dtype::F32).shipping(F32),
+        Types::usual(Dtype::F64).shipping(F64),
+        Types::usual(Dtype::TF32).shipping(F32),
+        Types::usual(Dtype::BF16).shipping(HALF),
+        Types::usual(Dtype::F16).shipping(HALF),
+    ],
     shipped: &[],
     space: &[],
-    ptx: rung::beside(&[]),
+    ptx: rung::beside(&[
+        include_str!("../ptx/4x1x1024x4x1x128x1-f32.ptx"),
+        include_str!("../ptx/4x4x1024x4x4x128x1-f32.ptx"),
+        include_str!("../ptx/8x8x1024x8x8x128x1-f32.ptx"),
+        include_str!("../ptx/1x32x128x1x32x16x1-f32.ptx"),
+        include_str!("../ptx/1x32x128x1x32x16x8-f32.ptx"),
+        include_str!("../ptx/4x32x128x4x32x16x4-f32.ptx"),
+        include_str!("../ptx/8x32x128x8x32x16x4-f32.ptx"),
+        include_str!("../ptx/4x1x512x4x1x64x1-f64.ptx"),
+        include_str!("../ptx/4x4x512x4x4x64x1-f64.ptx"),
+        include_str!("../ptx/8x8x512x8x8x64x1-f64.ptx"),
+        include_str!("../ptx/1x16x128x1x16x16x1-f64.ptx"),
+        include_str!("../ptx/1x16x128x1x16x16x8-f64.ptx"),
+        include_str!("../ptx/4x16x128x4x16x16x4-f64.ptx"),
+        include_str!("../ptx/8x16x128x8x16x16x4-f64.ptx"),
+        include_str!("../ptx/4x1x1024x4x1x128x1-tf32.ptx"),
+        include_str!("../ptx/4x4x1024x4x4x128x1-tf32.ptx"),
+        include_str!("../ptx/8x8x1024x8x8x128x1-tf32.ptx"),
+        include_str!("../ptx/1x32x128x1x32x16x1-tf32.ptx"),
+        include_str!("../ptx/1x32x128x1x32x16x8-tf32.ptx"),
+        include_str!("../ptx/4x32x128x4x32x16x4-tf32.ptx"),
+        include_str!("../ptx/8x32x128x8x32x16x4-tf32.ptx"),
+        include_str!("../ptx/4x1x2048x4x1x256x1-bf16.ptx"),
+        include_str!("../ptx/4x4x2048x4x4x256x1-bf16.ptx"),
+        include_str!("../ptx/1x64x128x1x64x16x1-bf16.ptx"),
+        include_str!("../ptx/1x64x128x1x64x16x8-bf16.ptx"),
+        include_str!("../ptx/4x64x64x4x64x8x4-bf16.ptx"),
+        include_str!("../ptx/4x1x2048x4x1x256x1-f16.ptx"),
+        include_str!("../ptx/4x4x2048x4x4x256x1-f16.ptx"),
+        include_str!("../ptx/1x64x128x1x64x16x1-f16.ptx"),
+        include_str!("../ptx/1x64x128x1x64x16x8-f16.ptx"),
+        include_str!("../ptx/4x64x64x4x64x8x4-f16.ptx"),
+    ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn, wk] = ["BM", "BN", "BK", "WM", "WN", "WK"].map(|name| tiles[name]);
@@ -30,7 +99,7 @@ pub static LEVEL: Level = Level {
     },
     // ANCHOR_END: launch
     needs: Needs {
-        architecture: Target::since(90),
+        architecture: Target::since(80),
         decomposition: Decomposition::SplitK { parts: "SPLIT", room: Some(1 << 22) },
         awkward: |tiles, tile| {
             let shape = |m, n, k| Shape { m, n, k };
