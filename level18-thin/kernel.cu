@@ -37,9 +37,10 @@ struct alignas(W * sizeof(T)) Some {
 constexpr bool TALL = BM >= BN;  // A is the large matrix; else B
 constexpr int SLICES = BK / WK;
 constexpr int THREADS = (BM / WM) * (BN / WN) * SLICES * 32;
-constexpr int ROOM = SPLIT > 1 ? 1 << 22 : BM * BN;  // elements that the sums of all parts may have
+constexpr int ROOM = SPLIT > 1 ? 1 << 18 : BM * BN;  // elements that the sums of all parts may have
 constexpr int TILES = ROOM / (SPLIT * BM * BN);      // tiles for which there is room
-using Parts = Sum[SPLIT][BM][BN];                    // the sums of the parts of K, for a tile
+using Slices = Sum[SLICES][BM][BN];                  // the sums of the slices of a step
+using Parts = Sum[SPLIT][BM][BN];                    // and of the parts of K, for a tile
 __device__ Parts partial[TILES];
 __device__ int arrived[TILES];  // for each tile, how many parts' sums are there
 static_assert(BM % WM == 0 && BN % WN == 0 && BK % WK == 0,
@@ -53,10 +54,10 @@ static_assert(TALL ? WK % (32 * V) == 0
               "a warp must read whole vectors: 32 of each row of A, or rows of B of at most 32");
 static_assert(WM * (TALL ? WN : WN / 32 > V ? WN / 32 : V) <= 128 && WM * WK <= 2048,
               "a lane's sums and what it reads in a step must have room in registers");
-static_assert(SLICES * BM * BN * sizeof(Sum) <= 48 * 1024,
+static_assert(sizeof(Slices) <= 48 * 1024,
               "the slices' sums must fit into 48 KiB of shared memory");
 static_assert(SPLIT >= 1 && SPLIT * BM * BN <= ROOM,
-              "SPLIT must be from 1 to 4194304 / (BM * BN): the sums of a tile must have room");
+              "SPLIT must be from 1 to 262144 / (BM * BN): the sums of a tile must have room");
 
 // What the caller gives.
 struct Product {
@@ -96,7 +97,7 @@ __device__ Out rounded(Sum x) {
 
 // W: elements of the large matrix that a lane reads at a time; X: of the small one's rows.
 template <int W, int X>
-__device__ void multiply(const Product& p) {
+__device__ void multiply(const Product& p, Slices& slices) {
     // ANCHOR: mapping
     constexpr int LN = TALL ? 1 : WN / W < 32 ? WN / W : 32;  // lanes of a warp along N
     constexpr int LK = 32 / LN;                               // and along K
@@ -121,7 +122,7 @@ __device__ void multiply(const Product& p) {
     int col0 = (TALL ? small : large) * BN;
     // This block's part of K, in whole steps. Where the sums of all tiles have no room, one block
     // does a whole tile.
-    int parts = SPLIT == 1 || across * down <= TILES ? SPLIT : 1;
+    int parts = across * down <= TILES ? SPLIT : 1;
     int part = blockIdx.y;
     if (part >= parts)
         return;
@@ -174,13 +175,12 @@ __device__ void multiply(const Product& p) {
     // ANCHOR_END: mainloop
     // ANCHOR: epilogue
     // Lanes with the same columns add up their sums: of two lanes, each gives away half of its
-    // sums and gets the other's for the rest, until it has one, or all lanes have given.
+    // sums and gets the other's for the rest. One sum that is left, both add.
     constexpr int COUNT = WM * TN;
     Sum* sums = &acc[0][0];
     int at = 0;  // which of the sums is this lane's first
-    bool last = true;
     #pragma unroll
-    for (int i = 0, left = COUNT, apart = 16; apart >= LN; ++i, apart /= 2) {
+    for (int left = COUNT, apart = 16; apart >= LN; apart /= 2) {
         bool upper = lane & apart;
         if (left > 1) {
             left /= 2;
@@ -195,34 +195,31 @@ __device__ void multiply(const Product& p) {
             at += upper ? left : 0;
         } else {
             sums[0] += __shfl_xor_sync(~0u, sums[0], apart);
-            last = last && !upper;
         }
     }
     constexpr int KEPT = COUNT > LK ? COUNT / LK : 1;
-    __shared__ Sum slices[SLICES][BM][BN];
     for (int j = 0; j < KEPT; ++j) {
         int m = (at + j) / TN;
         int n = (at + j) % TN;
         int col = TALL || W > 1 ? ln * TN + n : n * LN + ln;
-        if (last)
-            slices[slice][wm * WM + m][wn * WN + col] = sums[j];
+        slices[slice][wm * WM + m][wn * WN + col] = sums[j];
     }
     __syncthreads();  // the sums of all slices are in shared memory
     auto store = [&](int m, int n, Sum sum) {
         if (row0 + m < p.M && col0 + n < p.N)
             p.C[(row0 + m) * p.N + col0 + n] = rounded(sum);
     };
-    Parts& tile = partial[SPLIT > 1 && parts > 1 ? blockIdx.x : 0];
+    Parts& tile = partial[parts > 1 ? blockIdx.x : 0];
     for (int i = tid; i < BM * BN; i += THREADS) {
         Sum sum = 0;
         for (int s = 0; s < SLICES; ++s)
             sum += slices[s][i / BN][i % BN];
-        if (SPLIT == 1 || parts == 1)
+        if (parts == 1)
             store(i / BN, i % BN, sum);
         else
             tile[part][i / BN][i % BN] = sum;
     }
-    if (SPLIT == 1 || parts == 1)
+    if (parts == 1)
         return;
     __threadfence();
     __syncthreads();  // this part's sums are in global memory
@@ -244,22 +241,23 @@ __device__ void multiply(const Product& p) {
 extern "C" __global__ void __launch_bounds__(THREADS)
 gemm_thin(const T* A, const T* B, Out* C, int M, int N, int K) {
     Product p = {A, B, C, M, N, K};
+    __shared__ Slices slices;
     if constexpr (TALL && WN == 1) {
         if (N == 1 && K % V == 0)
-            multiply<V, 1>(p);
+            multiply<V, 1>(p, slices);
         else
-            multiply<1, 1>(p);
+            multiply<1, 1>(p, slices);
     } else if constexpr (TALL) {
         constexpr int W = sizeof(T) == 2 ? 2 : 1;
         constexpr int X = WN < V ? WN : V;
         if (N % X == 0 && K % W == 0)
-            multiply<W, X>(p);
+            multiply<W, X>(p, slices);
         else
-            multiply<1, 1>(p);
+            multiply<1, 1>(p, slices);
     } else {
         if (N % V == 0)
-            multiply<V, 1>(p);
+            multiply<V, 1>(p, slices);
         else
-            multiply<1, 1>(p);
+            multiply<1, 1>(p, slices);
     }
 }

@@ -33,6 +33,9 @@ const HALF: &[&[u32]] = &[
     &[4, 64, 64, 4, 64, 8, 4],
 ];
 
+/// Elements that the sums of all parts of K may have.
+const ROOM: u32 = 1 << 18;
+
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
     number: 18,
@@ -100,7 +103,7 @@ pub static LEVEL: Level = Level {
     // ANCHOR_END: launch
     needs: Needs {
         architecture: Target::since(80),
-        decomposition: Decomposition::SplitK { parts: "SPLIT", room: Some(1 << 22) },
+        decomposition: Decomposition::SplitK { parts: "SPLIT", room: Some(ROOM as u64) },
         awkward: |tiles, tile| {
             let shape = |m, n, k| Shape { m, n, k };
             match tiles["SPLIT"] {
@@ -108,8 +111,8 @@ pub static LEVEL: Level = Level {
                 parts => vec![
                     // Two steps or three for each part.
                     shape(tile.m + 1, tile.n, (5 * parts / 2 + 1) * tile.k - 1),
-                    // As many tiles as the shipped split sums have room for.
-                    shape(8 * tile.m, 16 * tile.n, 3),
+                    // One tile more than the sums of all parts have room for.
+                    shape(tile.m, ROOM / (parts * tile.m) + tile.n, 3),
                 ],
             }
         },
