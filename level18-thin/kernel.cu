@@ -102,8 +102,8 @@ __device__ void multiply(const Product& p, Slices& slices) {
     constexpr int LN = TALL ? 1 : WN / W < 32 ? WN / W : 32;  // lanes of a warp along N
     constexpr int LK = 32 / LN;                               // and along K
     constexpr int TN = WN / LN;                               // columns of C per lane
-    constexpr int ALONG = TALL ? W : 1;  // elements along K that a lane reads at a time
-    constexpr int LOADS = WK / (LK * ALONG);                  // in a step
+    constexpr int ALONG = TALL ? W : X;       // elements of a row of A per load
+    constexpr int LOADS = WK / (LK * ALONG);  // of each row of A, in a step
     int tid = threadIdx.x;
     int lane = tid % 32;
     int warp = tid / 32;
@@ -255,7 +255,11 @@ gemm_thin(const T* A, const T* B, Out* C, int M, int N, int K) {
         else
             multiply<1, 1>(p, slices);
     } else {
-        if (N % V == 0)
+        constexpr int MOST = WK * WN / (32 * V);  // elements along K of a lane
+        constexpr int X = MOST < V ? MOST : V;
+        if (N % V == 0 && K % X == 0)
+            multiply<V, X>(p, slices);
+        else if (N % V == 0)
             multiply<V, 1>(p, slices);
         else
             multiply<1, 1>(p, slices);

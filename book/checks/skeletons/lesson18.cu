@@ -37,7 +37,7 @@ struct alignas(W * sizeof(T)) Some {
 constexpr bool TALL = BM >= BN;  // A is the large matrix; else B
 constexpr int SLICES = BK / WK;
 constexpr int THREADS = (BM / WM) * (BN / WN) * SLICES * 32;
-constexpr int ROOM = SPLIT > 1 ? 1 << 22 : BM * BN;  // elements that the sums of all parts may have
+constexpr int ROOM = SPLIT > 1 ? 1 << 18 : BM * BN;  // elements that the sums of all parts may have
 constexpr int TILES = ROOM / (SPLIT * BM * BN);      // tiles for which there is room
 using Slices = Sum[SLICES][BM][BN];                  // the sums of the slices of a step
 using Parts = Sum[SPLIT][BM][BN];                    // and of the parts of K, for a tile
@@ -57,7 +57,7 @@ static_assert(WM * (TALL ? WN : WN / 32 > V ? WN / 32 : V) <= 128 && WM * WK <= 
 static_assert(sizeof(Slices) <= 48 * 1024,
               "the slices' sums must fit into 48 KiB of shared memory");
 static_assert(SPLIT >= 1 && SPLIT * BM * BN <= ROOM,
-              "SPLIT must be from 1 to 4194304 / (BM * BN): the sums of a tile must have room");
+              "SPLIT must be from 1 to 262144 / (BM * BN): the sums of a tile must have room");
 
 // What the caller gives.
 struct Product {
@@ -121,7 +121,7 @@ __device__ void multiply(const Product& p, Slices& slices) {
     int col0 = (TALL ? small : large) * BN;
     // This block's part of K, in whole steps. Where the sums of all tiles have no room, one block
     // does a whole tile.
-    int parts = SPLIT == 1 || across * down <= TILES ? SPLIT : 1;
+    int parts = across * down <= TILES ? SPLIT : 1;
     int part = blockIdx.y;
     if (part >= parts)
         return;
@@ -144,13 +144,12 @@ __device__ void multiply(const Product& p, Slices& slices) {
         // each load begin, and when is the first multiply-add?
     }
     // Lanes with the same columns add up their sums: of two lanes, each gives away half of its
-    // sums and gets the other's for the rest, until it has one, or all lanes have given.
+    // sums and gets the other's for the rest. One sum that is left, both add.
     constexpr int COUNT = WM * TN;
     Sum* sums = &acc[0][0];
     int at = 0;  // which of the sums is this lane's first
-    bool last = true;
     #pragma unroll
-    for (int i = 0, left = COUNT, apart = 16; apart >= LN; ++i, apart /= 2) {
+    for (int left = COUNT, apart = 16; apart >= LN; apart /= 2) {
         bool upper = lane & apart;
         if (left > 1) {
             left /= 2;
@@ -165,7 +164,6 @@ __device__ void multiply(const Product& p, Slices& slices) {
             at += upper ? left : 0;
         } else {
             sums[0] += __shfl_xor_sync(~0u, sums[0], apart);
-            last = last && !upper;
         }
     }
     constexpr int KEPT = COUNT > LK ? COUNT / LK : 1;
@@ -173,25 +171,24 @@ __device__ void multiply(const Product& p, Slices& slices) {
         int m = (at + j) / TN;
         int n = (at + j) % TN;
         int col = TALL || W > 1 ? ln * TN + n : n * LN + ln;
-        if (last)
-            slices[slice][wm * WM + m][wn * WN + col] = sums[j];
+        slices[slice][wm * WM + m][wn * WN + col] = sums[j];
     }
     __syncthreads();  // the sums of all slices are in shared memory
     auto store = [&](int m, int n, Sum sum) {
         if (row0 + m < p.M && col0 + n < p.N)
             p.C[(row0 + m) * p.N + col0 + n] = rounded(sum);
     };
-    Parts& tile = partial[SPLIT > 1 && parts > 1 ? blockIdx.x : 0];
+    Parts& tile = partial[parts > 1 ? blockIdx.x : 0];
     for (int i = tid; i < BM * BN; i += THREADS) {
         Sum sum = 0;
         for (int s = 0; s < SLICES; ++s)
             sum += slices[s][i / BN][i % BN];
-        if (SPLIT == 1 || parts == 1)
+        if (parts == 1)
             store(i / BN, i % BN, sum);
         else
             tile[part][i / BN][i % BN] = sum;
     }
-    if (SPLIT == 1 || parts == 1)
+    if (parts == 1)
         return;
     __threadfence();
     __syncthreads();  // this part's sums are in global memory
