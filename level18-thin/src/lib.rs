@@ -2,35 +2,51 @@
 
 use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Shape, Target, Tile, Types};
 
-/// Tile sizes that are shipped in f32: where C is one column, up to 4, up to 8; one row, without parts and with, 4 and 8.
+/// Tile sizes that are shipped in f32: first those for a C of few columns, then those for one of few rows.
 const F32: &[&[u32]] = &[
     &[4, 1, 1024, 4, 1, 128, 1],
-    &[4, 4, 1024, 4, 4, 128, 1],
-    &[8, 8, 1024, 8, 8, 128, 1],
-    &[1, 32, 128, 1, 32, 16, 1],
-    &[1, 32, 128, 1, 32, 16, 8],
-    &[4, 32, 128, 4, 32, 16, 4],
-    &[8, 32, 128, 8, 32, 16, 4],
+    &[1, 1, 2048, 1, 1, 512, 1],
+    &[16, 1, 256, 4, 1, 128, 1],
+    &[4, 2, 512, 4, 2, 128, 1],
+    &[8, 4, 512, 8, 4, 128, 1],
+    &[8, 8, 512, 8, 8, 128, 1],
+    &[1, 16, 512, 1, 16, 32, 1],
+    &[1, 64, 256, 1, 64, 16, 1],
+    &[1, 32, 256, 1, 32, 32, 8],
+    &[4, 64, 64, 4, 64, 8, 4],
+    &[8, 32, 64, 8, 32, 8, 4],
 ];
 
-/// And in f64: a vector has half as many elements.
+/// And in f64, where a vector has half as many elements.
 const F64: &[&[u32]] = &[
     &[4, 1, 512, 4, 1, 64, 1],
-    &[4, 4, 512, 4, 4, 64, 1],
-    &[8, 8, 512, 8, 8, 64, 1],
-    &[1, 16, 128, 1, 16, 16, 1],
-    &[1, 16, 128, 1, 16, 16, 8],
-    &[4, 16, 128, 4, 16, 16, 4],
+    &[4, 4, 256, 4, 4, 64, 1],
+    &[8, 8, 256, 8, 8, 64, 1],
+    &[1, 16, 256, 1, 16, 32, 1],
+    &[1, 8, 512, 1, 8, 64, 8],
+    &[4, 8, 256, 4, 8, 32, 1],
     &[8, 16, 128, 8, 16, 16, 4],
 ];
 
-/// And of 16 bits: twice as many.
-const HALF: &[&[u32]] = &[
-    &[4, 1, 2048, 4, 1, 256, 1],
-    &[4, 4, 2048, 4, 4, 256, 1],
-    &[1, 64, 128, 1, 64, 16, 1],
-    &[1, 64, 128, 1, 64, 16, 8],
+/// In tf32, where tensor cores are faster from 8 rows on.
+const TF32: &[&[u32]] = &[
+    &[4, 1, 1024, 4, 1, 128, 1],
+    &[8, 4, 512, 8, 4, 128, 1],
+    &[8, 8, 512, 8, 8, 128, 1],
+    &[1, 64, 256, 1, 64, 16, 1],
+    &[1, 32, 256, 1, 32, 32, 8],
     &[4, 64, 64, 4, 64, 8, 4],
+];
+
+/// And of 16 bits, where a vector has twice as many.
+const HALF: &[&[u32]] = &[
+    &[4, 1, 1024, 4, 1, 256, 1],
+    &[2, 1, 2048, 2, 1, 256, 1],
+    &[8, 2, 1024, 8, 2, 256, 1],
+    &[8, 4, 1024, 8, 4, 256, 1],
+    &[1, 32, 512, 1, 32, 32, 1],
+    &[1, 32, 256, 1, 32, 32, 8],
+    &[4, 64, 64, 4, 64, 8, 8],
 ];
 
 /// Elements that the sums of all parts of K may have.
@@ -52,7 +68,7 @@ pub static LEVEL: Level = Level {
     types: &[
         Types::usual(Dtype::F32).shipping(F32),
         Types::usual(Dtype::F64).shipping(F64),
-        Types::usual(Dtype::TF32).shipping(F32),
+        Types::usual(Dtype::TF32).shipping(TF32),
         Types::usual(Dtype::BF16).shipping(HALF),
         Types::usual(Dtype::F16).shipping(HALF),
     ],
@@ -60,36 +76,43 @@ pub static LEVEL: Level = Level {
     space: &[],
     ptx: rung::beside(&[
         include_str!("../ptx/4x1x1024x4x1x128x1-f32.ptx"),
-        include_str!("../ptx/4x4x1024x4x4x128x1-f32.ptx"),
-        include_str!("../ptx/8x8x1024x8x8x128x1-f32.ptx"),
-        include_str!("../ptx/1x32x128x1x32x16x1-f32.ptx"),
-        include_str!("../ptx/1x32x128x1x32x16x8-f32.ptx"),
-        include_str!("../ptx/4x32x128x4x32x16x4-f32.ptx"),
-        include_str!("../ptx/8x32x128x8x32x16x4-f32.ptx"),
+        include_str!("../ptx/1x1x2048x1x1x512x1-f32.ptx"),
+        include_str!("../ptx/16x1x256x4x1x128x1-f32.ptx"),
+        include_str!("../ptx/4x2x512x4x2x128x1-f32.ptx"),
+        include_str!("../ptx/8x4x512x8x4x128x1-f32.ptx"),
+        include_str!("../ptx/8x8x512x8x8x128x1-f32.ptx"),
+        include_str!("../ptx/1x16x512x1x16x32x1-f32.ptx"),
+        include_str!("../ptx/1x64x256x1x64x16x1-f32.ptx"),
+        include_str!("../ptx/1x32x256x1x32x32x8-f32.ptx"),
+        include_str!("../ptx/4x64x64x4x64x8x4-f32.ptx"),
+        include_str!("../ptx/8x32x64x8x32x8x4-f32.ptx"),
         include_str!("../ptx/4x1x512x4x1x64x1-f64.ptx"),
-        include_str!("../ptx/4x4x512x4x4x64x1-f64.ptx"),
-        include_str!("../ptx/8x8x512x8x8x64x1-f64.ptx"),
-        include_str!("../ptx/1x16x128x1x16x16x1-f64.ptx"),
-        include_str!("../ptx/1x16x128x1x16x16x8-f64.ptx"),
-        include_str!("../ptx/4x16x128x4x16x16x4-f64.ptx"),
+        include_str!("../ptx/4x4x256x4x4x64x1-f64.ptx"),
+        include_str!("../ptx/8x8x256x8x8x64x1-f64.ptx"),
+        include_str!("../ptx/1x16x256x1x16x32x1-f64.ptx"),
+        include_str!("../ptx/1x8x512x1x8x64x8-f64.ptx"),
+        include_str!("../ptx/4x8x256x4x8x32x1-f64.ptx"),
         include_str!("../ptx/8x16x128x8x16x16x4-f64.ptx"),
         include_str!("../ptx/4x1x1024x4x1x128x1-tf32.ptx"),
-        include_str!("../ptx/4x4x1024x4x4x128x1-tf32.ptx"),
-        include_str!("../ptx/8x8x1024x8x8x128x1-tf32.ptx"),
-        include_str!("../ptx/1x32x128x1x32x16x1-tf32.ptx"),
-        include_str!("../ptx/1x32x128x1x32x16x8-tf32.ptx"),
-        include_str!("../ptx/4x32x128x4x32x16x4-tf32.ptx"),
-        include_str!("../ptx/8x32x128x8x32x16x4-tf32.ptx"),
-        include_str!("../ptx/4x1x2048x4x1x256x1-bf16.ptx"),
-        include_str!("../ptx/4x4x2048x4x4x256x1-bf16.ptx"),
-        include_str!("../ptx/1x64x128x1x64x16x1-bf16.ptx"),
-        include_str!("../ptx/1x64x128x1x64x16x8-bf16.ptx"),
-        include_str!("../ptx/4x64x64x4x64x8x4-bf16.ptx"),
-        include_str!("../ptx/4x1x2048x4x1x256x1-f16.ptx"),
-        include_str!("../ptx/4x4x2048x4x4x256x1-f16.ptx"),
-        include_str!("../ptx/1x64x128x1x64x16x1-f16.ptx"),
-        include_str!("../ptx/1x64x128x1x64x16x8-f16.ptx"),
-        include_str!("../ptx/4x64x64x4x64x8x4-f16.ptx"),
+        include_str!("../ptx/8x4x512x8x4x128x1-tf32.ptx"),
+        include_str!("../ptx/8x8x512x8x8x128x1-tf32.ptx"),
+        include_str!("../ptx/1x64x256x1x64x16x1-tf32.ptx"),
+        include_str!("../ptx/1x32x256x1x32x32x8-tf32.ptx"),
+        include_str!("../ptx/4x64x64x4x64x8x4-tf32.ptx"),
+        include_str!("../ptx/4x1x1024x4x1x256x1-bf16.ptx"),
+        include_str!("../ptx/2x1x2048x2x1x256x1-bf16.ptx"),
+        include_str!("../ptx/8x2x1024x8x2x256x1-bf16.ptx"),
+        include_str!("../ptx/8x4x1024x8x4x256x1-bf16.ptx"),
+        include_str!("../ptx/1x32x512x1x32x32x1-bf16.ptx"),
+        include_str!("../ptx/1x32x256x1x32x32x8-bf16.ptx"),
+        include_str!("../ptx/4x64x64x4x64x8x8-bf16.ptx"),
+        include_str!("../ptx/4x1x1024x4x1x256x1-f16.ptx"),
+        include_str!("../ptx/2x1x2048x2x1x256x1-f16.ptx"),
+        include_str!("../ptx/8x2x1024x8x2x256x1-f16.ptx"),
+        include_str!("../ptx/8x4x1024x8x4x256x1-f16.ptx"),
+        include_str!("../ptx/1x32x512x1x32x32x1-f16.ptx"),
+        include_str!("../ptx/1x32x256x1x32x32x8-f16.ptx"),
+        include_str!("../ptx/4x64x64x4x64x8x8-f16.ptx"),
     ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
