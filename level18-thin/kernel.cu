@@ -45,8 +45,9 @@ __device__ Parts partial[TILES];
 __device__ int arrived[TILES];  // for each tile, how many parts' sums are there
 static_assert(BM % WM == 0 && BN % WN == 0 && BK % WK == 0,
               "WM, WN and WK must divide BM, BN and BK: the warps cover the tile");
-static_assert(THREADS <= 1024,
-              "(BM / WM) * (BN / WN) * (BK / WK) is the number of warps per block: at most 32");
+static_assert(THREADS <= (SPLIT > 1 ? 512 : 1024),
+              "(BM / WM) * (BN / WN) * (BK / WK) is the number of warps per block: at most 32, "
+              "and 16 where SPLIT is more than 1");
 static_assert((WM & (WM - 1)) == 0 && (WN & (WN - 1)) == 0,
               "WM and WN must be powers of two: lanes halve their sums");
 static_assert(TALL ? WK % (32 * V) == 0
@@ -100,8 +101,8 @@ template <int W, int X>
 __device__ void multiply(const Product& p, Slices& slices) {
     // ANCHOR: mapping
     constexpr int LN = TALL ? 1 : WN / W < 32 ? WN / W : 32;  // lanes of a warp along N
-    constexpr int LK = 32 / LN;                               // and along K
-    constexpr int TN = WN / LN;                               // columns of C per lane
+    constexpr int LK = 32 / LN;               // and along K
+    constexpr int TN = WN / LN;               // columns of C per lane
     constexpr int ALONG = TALL ? W : X;       // elements of a row of A per load
     constexpr int LOADS = WK / (LK * ALONG);  // of each row of A, in a step
     int tid = threadIdx.x;
@@ -238,7 +239,8 @@ __device__ void multiply(const Product& p, Slices& slices) {
     // ANCHOR_END: epilogue
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+// Where K has parts, two blocks fit on an SM: there are more of them.
+extern "C" __global__ void __launch_bounds__(THREADS, SPLIT > 1 ? 2 : 1)
 gemm_thin(const T* A, const T* B, Out* C, int M, int N, int K) {
     Product p = {A, B, C, M, N, K};
     __shared__ Slices slices;

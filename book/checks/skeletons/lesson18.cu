@@ -45,8 +45,9 @@ __device__ Parts partial[TILES];
 __device__ int arrived[TILES];  // for each tile, how many parts' sums are there
 static_assert(BM % WM == 0 && BN % WN == 0 && BK % WK == 0,
               "WM, WN and WK must divide BM, BN and BK: the warps cover the tile");
-static_assert(THREADS <= 1024,
-              "(BM / WM) * (BN / WN) * (BK / WK) is the number of warps per block: at most 32");
+static_assert(THREADS <= (SPLIT > 1 ? 512 : 1024),
+              "(BM / WM) * (BN / WN) * (BK / WK) is the number of warps per block: at most 32, "
+              "and 16 where SPLIT is more than 1");
 static_assert((WM & (WM - 1)) == 0 && (WN & (WN - 1)) == 0,
               "WM and WN must be powers of two: lanes halve their sums");
 static_assert(TALL ? WK % (32 * V) == 0
@@ -99,10 +100,10 @@ __device__ Out rounded(Sum x) {
 template <int W, int X>
 __device__ void multiply(const Product& p, Slices& slices) {
     constexpr int LN = TALL ? 1 : WN / W < 32 ? WN / W : 32;  // lanes of a warp along N
-    constexpr int LK = 32 / LN;                               // and along K
-    constexpr int TN = WN / LN;                               // columns of C per lane
-    constexpr int ALONG = TALL ? W : 1;  // elements along K that a lane reads at a time
-    constexpr int LOADS = WK / (LK * ALONG);                  // in a step
+    constexpr int LK = 32 / LN;               // and along K
+    constexpr int TN = WN / LN;               // columns of C per lane
+    constexpr int ALONG = TALL ? W : X;       // elements of a row of A per load
+    constexpr int LOADS = WK / (LK * ALONG);  // of each row of A, in a step
     int tid = threadIdx.x;
     int lane = tid % 32;
     int warp = tid / 32;
@@ -206,7 +207,8 @@ __device__ void multiply(const Product& p, Slices& slices) {
         arrived[blockIdx.x] = 0;  // for the next launch
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+// Where K has parts, two blocks fit on an SM: there are more of them.
+extern "C" __global__ void __launch_bounds__(THREADS, SPLIT > 1 ? 2 : 1)
 gemm_thin(const T* A, const T* B, Out* C, int M, int N, int K) {
     Product p = {A, B, C, M, N, K};
     __shared__ Slices slices;
@@ -223,7 +225,11 @@ gemm_thin(const T* A, const T* B, Out* C, int M, int N, int K) {
         else
             multiply<1, 1>(p, slices);
     } else {
-        if (N % V == 0)
+        constexpr int MOST = WK * WN / (32 * V);  // elements along K of a lane
+        constexpr int X = MOST < V ? MOST : V;
+        if (N % V == 0 && K % X == 0)
+            multiply<V, X>(p, slices);
+        else if (N % V == 0)
             multiply<V, 1>(p, slices);
         else
             multiply<1, 1>(p, slices);
