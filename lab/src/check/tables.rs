@@ -15,7 +15,7 @@ macro_rules! lesson {
 }
 
 /// The tables, lesson by lesson, each with the skeleton of its kernel.
-static LESSONS: [(&str, &str); 18] = [
+static LESSONS: [(&str, &str); 19] = [
     lesson!(0),
     lesson!(1),
     lesson!(2),
@@ -34,6 +34,7 @@ static LESSONS: [(&str, &str); 18] = [
     lesson!(15),
     lesson!(16),
     lesson!(17),
+    lesson!(18),
 ];
 
 /// A lesson's exercises.

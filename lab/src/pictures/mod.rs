@@ -15,6 +15,7 @@ mod lesson14;
 mod lesson15;
 mod lesson16;
 mod lesson17;
+mod lesson18;
 mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
@@ -36,7 +37,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 24] = [
+const PICTURES: [Picture; 25] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -61,6 +62,7 @@ const PICTURES: [Picture; 24] = [
     ("lesson15-sums", lesson15::draw),
     ("lesson16-banks", lesson16::draw),
     ("lesson17-square", lesson17::draw),
+    ("lesson18-rows", lesson18::draw),
 ];
 
 /// Every picture's path in the repository, and its text.

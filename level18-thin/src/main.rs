@@ -1,0 +1,5 @@
+//! Runs level 18.
+
+fn main() -> std::process::ExitCode {
+    common::run(&level18_thin::LEVEL)
+}
