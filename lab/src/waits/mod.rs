@@ -146,7 +146,8 @@ fn error_on_record() -> String {
     format!(
         "It is right in {} of {} launches that were read, at sizes drawn by chance, after it was made\n\
          (`--record {}`), and in {} of the {} to which {} of its figures\nare fitted; \
-         fitted without each third of the levels, in {HELD_OUT} of {} that it had not seen (`--held-out`). How it is made was decided with all but the first of these in view.",
+         fitted without each third of the levels, in {HELD_OUT} of {} that it had not seen (`--held-out`).\n\
+         How it is made was decided with all but the first of these in view.",
         DRAWN.right,
         DRAWN.launches,
         DRAWN.file,
