@@ -4,8 +4,8 @@
 //! measured. Its parts:
 //!
 //! - [`figures`]: the clocks and widths of an SM, with their sources
-//! - [`assemble`]: from executed PTX to what the SM issues, in the order that an assembler would choose
-//! - [`sm`]: schedulers, pipes, queues, memory and barriers, clock by clock
+//! - [`assemble`]: from executed PTX to what the SM issues; `place` puts it into the order that an assembler would choose
+//! - [`sm`]: schedulers, pipes, queues and barriers, clock by clock; `memory` is what lies behind the load and store unit
 //! - [`waits`]: what a warp does in a clock, by the names of Nsight Compute
 //! - [`timeline`]: what each warp did when, as text
 
@@ -13,6 +13,8 @@
 
 pub mod assemble;
 pub mod figures;
+mod memory;
+mod place;
 pub mod sm;
 pub mod timeline;
 pub mod waits;
