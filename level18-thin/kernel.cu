@@ -240,10 +240,10 @@ __device__ void multiply(const Product& p, Slices& slices) {
 }
 
 // Where K has parts, two blocks fit on an SM: there are more of them.
-extern "C" __global__ void __launch_bounds__(THREADS, SPLIT > 1 ? 2 : 1)
+extern "C" __global__ void __launch_bounds__(THREADS, SPLIT > 1 ? 2 : 0)
 gemm_thin(const T* A, const T* B, Out* C, int M, int N, int K) {
     Product p = {A, B, C, M, N, K};
-    __shared__ Slices slices;
+    __shared__ Sum slices[SLICES][BM][BN];
     if constexpr (TALL && WN == 1) {
         if (N == 1 && K % V == 0)
             multiply<V, 1>(p, slices);

@@ -19,8 +19,8 @@ const F32: &[&[u32]] = &[
 
 /// And in f64, where a vector has half as many elements.
 const F64: &[&[u32]] = &[
-    &[4, 1, 256, 4, 1, 64, 1],
-    &[8, 4, 256, 8, 4, 64, 1],
+    &[4, 1, 512, 4, 1, 64, 1],
+    &[4, 4, 256, 4, 4, 64, 1],
     &[8, 8, 256, 8, 8, 64, 1],
     &[1, 16, 256, 1, 16, 16, 1],
     &[1, 16, 128, 1, 16, 16, 16],
@@ -41,7 +41,7 @@ const TF32: &[&[u32]] = &[
 
 /// And of 16 bits, where a vector has twice as many.
 const HALF: &[&[u32]] = &[
-    &[4, 1, 2048, 4, 1, 256, 1],
+    &[4, 1, 1024, 4, 1, 256, 1],
     &[16, 1, 512, 4, 1, 256, 1],
     &[8, 4, 1024, 8, 4, 256, 1],
     &[8, 8, 1024, 8, 8, 256, 1],
@@ -88,8 +88,8 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/8x16x256x8x16x32x1-f32.ptx"),
         include_str!("../ptx/8x16x128x8x16x16x8-f32.ptx"),
         include_str!("../ptx/8x32x64x8x32x8x4-f32.ptx"),
-        include_str!("../ptx/4x1x256x4x1x64x1-f64.ptx"),
-        include_str!("../ptx/8x4x256x8x4x64x1-f64.ptx"),
+        include_str!("../ptx/4x1x512x4x1x64x1-f64.ptx"),
+        include_str!("../ptx/4x4x256x4x4x64x1-f64.ptx"),
         include_str!("../ptx/8x8x256x8x8x64x1-f64.ptx"),
         include_str!("../ptx/1x16x256x1x16x16x1-f64.ptx"),
         include_str!("../ptx/1x16x128x1x16x16x16-f64.ptx"),
@@ -102,7 +102,7 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/1x32x256x1x32x32x1-tf32.ptx"),
         include_str!("../ptx/1x32x128x1x32x16x32-tf32.ptx"),
         include_str!("../ptx/4x16x256x4x16x32x1-tf32.ptx"),
-        include_str!("../ptx/4x1x2048x4x1x256x1-bf16.ptx"),
+        include_str!("../ptx/4x1x1024x4x1x256x1-bf16.ptx"),
         include_str!("../ptx/16x1x512x4x1x256x1-bf16.ptx"),
         include_str!("../ptx/8x4x1024x8x4x256x1-bf16.ptx"),
         include_str!("../ptx/8x8x1024x8x8x256x1-bf16.ptx"),
@@ -110,7 +110,7 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/1x64x128x1x64x16x32-bf16.ptx"),
         include_str!("../ptx/4x64x64x4x64x8x8-bf16.ptx"),
         include_str!("../ptx/8x64x64x8x64x8x4-bf16.ptx"),
-        include_str!("../ptx/4x1x2048x4x1x256x1-f16.ptx"),
+        include_str!("../ptx/4x1x1024x4x1x256x1-f16.ptx"),
         include_str!("../ptx/16x1x512x4x1x256x1-f16.ptx"),
         include_str!("../ptx/8x4x1024x8x4x256x1-f16.ptx"),
         include_str!("../ptx/8x8x1024x8x8x256x1-f16.ptx"),
