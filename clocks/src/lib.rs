@@ -4,6 +4,7 @@
 //! measured. Its parts:
 //!
 //! - [`figures`]: the clocks and widths of an SM, with their sources
+//! - [`gpus`]: the same of other GPUs, by what is published of them
 //! - [`assemble`]: from executed PTX to what the SM issues, in the order that an assembler would choose
 //! - [`sm`]: schedulers, pipes, queues, memory and barriers, clock by clock
 //! - [`waits`]: what a warp does in a clock, by the names of Nsight Compute
@@ -13,6 +14,7 @@
 
 pub mod assemble;
 pub mod figures;
+pub mod gpus;
 pub mod sm;
 pub mod timeline;
 pub mod waits;

@@ -337,7 +337,7 @@ impl Memory {
         };
         let mut lines: Vec<u64> = touch.sectors.iter().map(|sector| sector / 4).collect();
         lines.dedup();
-        let busy = touch.wavefronts.max(lines.len() as u32).max(1);
+        let busy = figures.wavefront * touch.wavefronts.max(lines.len() as u32).max(1);
         match kind {
             Kind::SharedLoad => warp.done[op] = clock + figures.shared + busy - 1,
             Kind::GlobalLoad | Kind::Copy => {
