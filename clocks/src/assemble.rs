@@ -5,10 +5,11 @@
 //! - Moves, casts of addresses and loads of parameters cost nothing: the assembler renames registers and reads
 //!   constants in place.
 //! - A product or shift that only an addition needs is one instruction with it; so are comparisons that are combined.
-//! - A branch over a few instructions becomes a guard of these.
+//! - A branch over a few instructions becomes a guard of these. Under a guard, a pointer that is a parameter is loaded anew;
+//!   guards that were decided before the loop wait as bits of a register, and come back through one predicate.
 //! - Between two barriers, or two turns of a loop, instructions come in the order that hides latencies the best, as
 //!   far as the
-//!   registers reach: loads first, then what needs them.
+//!   registers reach: loads first, then what needs them. Addresses that are computed before the loop keep registers.
 
 use std::collections::HashMap;
 
@@ -26,6 +27,10 @@ pub enum Kind {
     Alu,
     /// Arithmetic in f64.
     Fp64,
+    /// A comparison that decides whether memory is touched.
+    Guard,
+    /// A load of a parameter of the kernel.
+    Parameter,
     /// Special functions, and what else is slow and rare.
     Special,
     /// The tensor cores.
@@ -137,6 +142,24 @@ struct Node {
     dropped: bool,
     /// An addition may take it in.
     factor: bool,
+    /// It comes behind this one, whose result it does not need.
+    after: Option<u32>,
+}
+
+impl Node {
+    fn new(kind: Kind, code: u32) -> Node {
+        Node {
+            kind,
+            needs: Vec::new(),
+            touch: Executed::NOTHING,
+            code,
+            width: 0,
+            predicates: 0,
+            dropped: false,
+            factor: false,
+            after: None,
+        }
+    }
 }
 
 /// What one warp issues, in order.
@@ -147,11 +170,17 @@ pub fn assemble(stream: &Stream, warp: &[Executed], registers: u32, figures: &Fi
     let mut writers: HashMap<Register, Vec<u32>> = HashMap::new();
     // The predicates of the last branch that became a guard.
     let mut guard: Vec<u32> = Vec::new();
+    // Where the region begins, and the last access under a guard from another one.
+    let (mut region, mut unpacked, mut bits) = (0, None, false);
     for executed in warp {
         let code = &stream.code[executed.code as usize];
         let mut needs: Vec<u32> = Vec::new();
+        // It reads what is known from the start, for instance a parameter.
+        let mut constant = false;
         for register in &code.reads {
-            for &writer in writers.get(register).map(Vec::as_slice).unwrap_or_default() {
+            let from = writers.get(register).map(Vec::as_slice);
+            constant |= from.is_some_and(<[u32]>::is_empty);
+            for &writer in from.unwrap_or_default() {
                 if !needs.contains(&writer) {
                     needs.push(writer);
                 }
@@ -160,6 +189,24 @@ pub fn assemble(stream: &Stream, warp: &[Executed], registers: u32, figures: &Fi
         let (kind, times, factor) = match made[executed.code as usize] {
             Made::Nothing => {
                 if code.class == Some(Class::Branch) {
+                    // What was decided in another region waits as a bit of a register, and all bits come back through one
+                    // predicate.
+                    let old = |need: &u32| (*need as usize) < region && nodes[*need as usize].predicates > 0;
+                    if needs.iter().any(old) {
+                        let bit =
+                            Node { needs, after: unpacked, predicates: 1, ..Node::new(Kind::Guard, executed.code) };
+                        nodes.push(bit);
+                        uses.push(1);
+                        needs = vec![nodes.len() as u32 - 1];
+                        bits = true;
+                    } else {
+                        bits = false;
+                    }
+                    for &need in &needs {
+                        if nodes[need as usize].predicates > 0 {
+                            nodes[need as usize].kind = Kind::Guard;
+                        }
+                    }
                     guard = needs;
                     continue;
                 }
@@ -173,19 +220,27 @@ pub fn assemble(stream: &Stream, warp: &[Executed], registers: u32, figures: &Fi
         };
         let adds =
             code.opcode.starts_with("add.s") || code.opcode.starts_with("mad.") || code.opcode.starts_with("add.u");
-        let mut times = times;
+        let (mut times, mut taken, mut guarded) = (times, false, false);
         // What an addition takes in.
         if adds {
-            let taken = needs.iter().copied().find(|&n| nodes[n as usize].factor && uses[n as usize] == 0);
-            if let Some(taken) = taken {
-                nodes[taken as usize].dropped = true;
-                needs.retain(|n| *n != taken);
-                let more = nodes[taken as usize].needs.clone();
+            let factor = needs.iter().copied().find(|&n| nodes[n as usize].factor && uses[n as usize] == 0);
+            if let Some(factor) = factor {
+                taken = true;
+                nodes[factor as usize].dropped = true;
+                needs.retain(|n| *n != factor);
+                let more = nodes[factor as usize].needs.clone();
                 needs.extend(more);
                 times = 1;
             }
         }
+        // Under a guard, a pointer that is a parameter is loaded anew, and takes the factor in.
+        if adds && times == 1 && taken && !guard.is_empty() && constant {
+            nodes.push(Node { needs: guard.clone(), width: 2, ..Node::new(Kind::Parameter, executed.code) });
+            uses.push(0);
+            needs.push(nodes.len() as u32 - 1);
+        }
         if matches!(kind, Kind::GlobalLoad | Kind::GlobalStore | Kind::Copy | Kind::SharedStore) {
+            guarded = !guard.is_empty();
             needs.append(&mut guard);
         }
         needs.sort_unstable();
@@ -195,23 +250,28 @@ pub fn assemble(stream: &Stream, warp: &[Executed], registers: u32, figures: &Fi
         }
         let wide = |register: &Register| if register.0 & 3 == 1 { 2 } else { u32::from(register.0 & 3 == 0) };
         let data = matches!(kind, Kind::Fma | Kind::Fp64 | Kind::Tensor | Kind::GlobalLoad | Kind::SharedLoad);
-        let width = if data { code.writes.iter().map(wide).sum() } else { 0 };
+        let address = kind == Kind::Alu && code.writes.iter().all(|register| wide(register) == 2);
+        let width = if data || address { code.writes.iter().map(wide).sum() } else { 0 };
         let predicates = code.writes.iter().filter(|register| register.0 & 3 == 2).count() as u32;
         for n in 0..times {
             let last = n + 1 == times;
             let number = nodes.len() as u32;
             let needs = if n == 0 { needs.clone() } else { vec![number - 1] };
             nodes.push(Node {
-                kind,
                 needs,
                 touch: if last { executed.touch } else { Executed::NOTHING },
-                code: executed.code,
                 width: if last { width } else { 0 },
-                dropped: false,
                 factor,
                 predicates: if last { predicates } else { 0 },
+                ..Node::new(kind, executed.code)
             });
             uses.push(0);
+        }
+        if guarded && bits {
+            unpacked = Some(nodes.len() as u32 - 1);
+        }
+        if ends_region(kind) {
+            (region, unpacked) = (nodes.len(), None);
         }
         for register in &code.writes {
             writers.insert(*register, vec![nodes.len() as u32 - 1]);
@@ -291,6 +351,8 @@ fn assumed(kind: Kind, figures: &Figures) -> u32 {
         Kind::GlobalLoad => figures.assumed,
         Kind::SharedLoad => figures.shared,
         Kind::Special | Kind::Tensor => 20,
+        Kind::Guard => figures.guard,
+        Kind::Parameter => figures.parameter,
         Kind::Fp64 => figures.fp64_latency,
         _ => figures.fixed,
     }
@@ -318,6 +380,7 @@ fn region(
             continue;
         }
         let mut befores: Vec<usize> = node.needs.iter().filter_map(|&need| inside(need)).collect();
+        befores.extend(node.after.and_then(inside));
         for &need in &node.needs {
             *readers.entry(need).or_default() += 1;
         }
@@ -358,10 +421,25 @@ fn region(
     let mut ready: Vec<u32> =
         (0..count as u32).filter(|&n| missing[n as usize] == 0 && !nodes[start + n as usize].dropped).collect();
     let (mut clock, mut predicates) = (0u64, 0i64);
-    let budget = i64::from(registers - ADDRESSES.min(registers / 4));
+    // What is computed once, before the loop, keeps its registers.
+    let mut kept: Vec<u32> = (start..end)
+        .filter(|&n| !nodes[n].dropped)
+        .flat_map(|n| &nodes[n].needs)
+        .copied()
+        .filter(|&need| (need as usize) < start && nodes[need as usize].kind == Kind::Alu)
+        .collect();
+    kept.sort_unstable();
+    kept.dedup();
+    let kept = (kept.len() as u32).min(registers / 3).max(ADDRESSES.min(registers / 4));
+    let budget = i64::from(registers - kept);
     let mut placed = vec![false; count];
     // Before this one all are placed.
     let mut first = 0;
+    // Addresses that other regions need are among those that are set apart.
+    let width = |n: u32| match nodes[n as usize].kind == Kind::Alu && (last_use[n as usize] as usize) >= end {
+        true => 0,
+        false => i64::from(nodes[n as usize].width),
+    };
     // Predicates of other regions are computed anew, or wait in registers.
     let own = |n: u32| match n as usize >= start && (last_use[n as usize] as usize) < end {
         true => i64::from(nodes[n as usize].predicates),
@@ -369,14 +447,18 @@ fn region(
     };
     let freed = |n: u32, readers: &HashMap<u32, u32>| -> (i64, i64) {
         let node = &nodes[start + n as usize];
-        let dead = |need: &&u32| readers.get(need) == Some(&1) && (last_use[**need as usize] as usize) < end;
-        let of = |need: &u32| (i64::from(nodes[*need as usize].width), own(*need));
+        let dead = |need: &&u32| {
+            readers.get(need) == Some(&1)
+                && (last_use[**need as usize] as usize) < end
+                && (**need as usize >= start || nodes[**need as usize].kind != Kind::Alu)
+        };
+        let of = |need: &u32| (width(*need), own(*need));
         node.needs.iter().filter(dead).map(of).fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1))
     };
     while !ready.is_empty() {
         let grows = |n: u32, readers: &HashMap<u32, u32>| {
-            let (node, freed) = (&nodes[start + n as usize], freed(n, readers));
-            (i64::from(node.width) - freed.0, own(start as u32 + n) - freed.1)
+            let freed = freed(n, readers);
+            (width(start as u32 + n) - freed.0, own(start as u32 + n) - freed.1)
         };
         let fits = |n: &&u32| {
             let grows = grows(**n, &readers);
@@ -386,7 +468,10 @@ fn region(
             first += 1;
         }
         let near = |n: &&u32| {
-            let far = matches!(nodes[start + **n as usize].kind, Kind::GlobalLoad | Kind::Copy | Kind::Alu);
+            let far = matches!(
+                nodes[start + **n as usize].kind,
+                Kind::GlobalLoad | Kind::Copy | Kind::Alu | Kind::Guard | Kind::Parameter
+            );
             far || **n as usize <= first + figures.ahead
         };
         let best = |now: bool| {
@@ -420,7 +505,8 @@ fn region(
         let done = clock - 1 + u64::from(assumed(node.kind, figures));
         for &follower in &followers[chosen as usize] {
             let f = follower as usize;
-            ready_at[f] = ready_at[f].max(if ends_region(nodes[start + f].kind) { clock } else { done });
+            let issued = ends_region(nodes[start + f].kind) || nodes[start + f].after == Some(start as u32 + chosen);
+            ready_at[f] = ready_at[f].max(if issued { clock } else { done });
             missing[f] -= 1;
             if missing[f] == 0 {
                 ready.push(follower);
@@ -431,4 +517,42 @@ fn region(
 
 fn ends_region(kind: Kind) -> bool {
     matches!(kind, Kind::Barrier | Kind::Branch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::H200;
+    use emulator::{Argument, Device, Launch, Module};
+
+    /// What a warp issues of a kernel that copies an element for each thread, with `lines` before the copy.
+    fn copied(lines: &str) -> Vec<Kind> {
+        let ptx = format!(
+            ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry copy(.param .u64 p, .param .u32 n) {{\n\
+             .reg .pred %p<3>;\n.reg .b32 %r<4>;\n.reg .f32 %f<2>;\n.reg .b64 %rd<5>;\n\
+             ld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\ncvta.to.global.u64 %rd2, %rd1;\nmov.u32 %r2, %tid.x;\n{lines}\
+             mul.wide.s32 %rd3, %r2, 4;\nadd.s64 %rd4, %rd2, %rd3;\nld.global.f32 %f1, [%rd4];\nst.global.f32 [%rd4], %f1;\n\
+             L:\nret;\n}}\n"
+        );
+        let kernel = Module::parse(&ptx).unwrap().kernel("copy").unwrap();
+        let mut device = Device::new();
+        let buffer = device.alloc("p", 128);
+        device.write(buffer, &[0; 128]).unwrap();
+        let arguments = [Argument::Buffer(buffer), Argument::U32(32)];
+        let stream = device.record(&kernel, Launch::new(1, 32), &arguments, |_| true).unwrap();
+        assemble(&stream, &stream.blocks[0].warps[0], 64, &H200).iter().map(|op| op.kind).collect()
+    }
+
+    #[test]
+    fn under_a_guard_a_pointer_is_loaded_anew() {
+        let always = copied("");
+        assert_eq!(always, [Kind::Alu, Kind::GlobalLoad, Kind::GlobalStore]);
+        let guard = "setp.ge.s32 %p1, %r2, %r1;\n@%p1 bra L;\n";
+        let guarded = [Kind::Guard, Kind::Parameter, Kind::Alu, Kind::GlobalLoad, Kind::GlobalStore];
+        assert_eq!(copied(guard), guarded);
+        // A condition of another region comes back as a bit of a register.
+        let (condition, branch) = guard.split_at(guard.find('@').unwrap());
+        let back = copied(&format!("{condition}bar.sync 0;\n{branch}"));
+        assert_eq!(back, [[Kind::Alu, Kind::Barrier].as_slice(), guarded.as_slice()].concat());
+    }
 }

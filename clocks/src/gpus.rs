@@ -165,8 +165,10 @@ pub fn figures(gpu: &Gpu) -> Option<Figures> {
     let schedulers = gpu.limits.partitions;
     // Clocks for a warp in a quarter of the SM.
     let clocks = |lanes: u32| (WARP * schedulers).div_ceil(lanes.max(1));
-    // One latency of the model stands for L2 and DRAM.
-    let far = |one: &Published| f64::from(one.l2 + one.dram);
+    let grown = |fitted: u32, of: fn(&Published) -> u32| {
+        (f64::from(fitted) * f64::from(of(published)) / f64::from(of(&HOPPER))).round() as u32
+    };
+    let width = published.l2_bytes / HOPPER.l2_bytes;
     Some(Figures {
         gpu: published.gpu,
         schedulers: schedulers as usize,
@@ -177,9 +179,11 @@ pub fn figures(gpu: &Gpu) -> Option<Figures> {
         fp64_latency: published.fp64_latency,
         shared: published.shared,
         l1: H200.l1 + published.l1 - HOPPER.l1,
-        far: (f64::from(H200.far) * far(published) / far(&HOPPER)).round() as u32,
+        l2: grown(H200.l2, |one| one.l2),
+        dram: grown(H200.dram, |one| one.dram),
         wavefront: (4 * WARP).div_ceil(gpu.rates.l1_bytes.max(1)),
-        l2_sectors: H200.l2_sectors * published.l2_bytes / HOPPER.l2_bytes,
+        l2_sectors: H200.l2_sectors * width,
+        l2_line: H200.l2_line / width,
         ..H200
     })
 }

@@ -48,6 +48,8 @@ pub struct How {
     pub timeline: bool,
     /// Clocks between the starts of two blocks.
     pub stagger: u32,
+    /// Nobody has read the matrices before: what L1 has not comes from DRAM, not from L2.
+    pub cold: bool,
 }
 
 const NEVER: u32 = u32::MAX;
@@ -66,6 +68,10 @@ struct Warp<'a> {
     /// Copies: when the present group's last lands, and those of older groups.
     group: u32,
     groups: Vec<u32>,
+    /// Loads from global memory since one was waited for. They share a scoreboard: who waits for one waits for all.
+    loads: Vec<u32>,
+    /// Copies that are still in the queue.
+    copies: u32,
     lane: Vec<Span>,
 }
 
@@ -73,6 +79,7 @@ struct Warp<'a> {
 struct Queued {
     warp: usize,
     op: usize,
+    since: u32,
 }
 
 struct Scheduler {
@@ -86,12 +93,14 @@ struct Scheduler {
     conflicts: u32,
     shared: VecDeque<Queued>,
     global: VecDeque<Queued>,
+    /// When the next one may leave the queue to global memory.
+    global_free: f64,
 }
 
 fn pipe(kind: Kind) -> Option<usize> {
     match kind {
         Kind::Fma => Some(0),
-        Kind::Alu => Some(1),
+        Kind::Alu | Kind::Guard => Some(1),
         Kind::Fp64 => Some(2),
         Kind::Special => Some(3),
         Kind::Tensor => Some(4),
@@ -112,6 +121,7 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
             conflicts: 0,
             shared: VecDeque::new(),
             global: VecDeque::new(),
+            global_free: 0.0,
         })
         .collect();
     for (number, block) in blocks.iter().enumerate() {
@@ -129,12 +139,14 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
                 starts: number as u32 * how.stagger,
                 group: 0,
                 groups: Vec::new(),
+                loads: Vec::new(),
+                copies: 0,
                 lane: Vec::new(),
             });
         }
     }
     let mut outcome = Outcome::default();
-    let mut memory = Memory { sectors: HashMap::new(), l2_free: 0.0, misses: 0 };
+    let mut memory = Memory { sectors: HashMap::new(), l2_free: 0.0, misses: 0, banks_free: 0, cold: how.cold };
     let mut arrived = vec![0usize; blocks.len()];
     let mut left: Vec<usize> = blocks.iter().map(Vec::len).collect();
     let mut alive = warps.len();
@@ -151,10 +163,25 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
             for n in 0..schedulers.len() {
                 let index = (turn + n) % schedulers.len();
                 let scheduler = &mut schedulers[index];
-                let first = scheduler.shared.pop_front().or_else(|| scheduler.global.pop_front());
-                if let Some(Queued { warp, op }) = first {
+                // In the order in which they came.
+                let since = |queue: &VecDeque<Queued>| queue.front().map_or(NEVER, |queued| queued.since);
+                let full = memory.banks_free > clock + figures.behind;
+                let held = full || scheduler.global_free > f64::from(clock);
+                let first = match held || since(&scheduler.shared) <= since(&scheduler.global) {
+                    true => scheduler.shared.pop_front(),
+                    false => {
+                        scheduler.global_free =
+                            scheduler.global_free.max(f64::from(clock) - 1.0) + figures.global_every;
+                        scheduler.global.pop_front()
+                    }
+                };
+                if let Some(Queued { warp, op, .. }) = first {
+                    if warps[warp].ops[op].kind == Kind::Copy {
+                        warps[warp].copies -= 1;
+                    }
                     let busy = memory.serve(&mut warps[warp], op, touches, figures, clock);
-                    pipe_free = clock + busy;
+                    let (taken, busy) = busy;
+                    pipe_free = clock + taken;
                     outcome.pipe_busy += u64::from(busy);
                     turn = index + 1;
                     break;
@@ -199,10 +226,12 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
             warp.until = clock + if matches!(op.kind, Kind::Fma | Kind::Fp64) { 1 } else { figures.pause };
             warp.why = Why::Wait;
             match op.kind {
-                Kind::Fma | Kind::Alu | Kind::Fp64 | Kind::Special | Kind::Tensor => {
+                Kind::Fma | Kind::Alu | Kind::Guard | Kind::Parameter | Kind::Fp64 | Kind::Special | Kind::Tensor => {
                     let (busy, latency) = match op.kind {
                         Kind::Fma => (figures.fma, figures.fixed),
                         Kind::Alu => (figures.alu, figures.fixed),
+                        Kind::Guard => (figures.alu, figures.guard),
+                        Kind::Parameter => (1, figures.parameter),
                         Kind::Fp64 => (figures.fp64, figures.fp64_latency),
                         Kind::Special => (8, 20),
                         _ => (16, 33),
@@ -219,9 +248,15 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
                         }
                     }
                 }
-                Kind::SharedLoad | Kind::SharedStore => scheduler.shared.push_back(Queued { warp: index, op: number }),
+                Kind::SharedLoad | Kind::SharedStore => {
+                    scheduler.shared.push_back(Queued { warp: index, op: number, since: clock })
+                }
                 Kind::GlobalLoad | Kind::GlobalStore | Kind::Copy => {
-                    scheduler.global.push_back(Queued { warp: index, op: number })
+                    warp.copies += u32::from(op.kind == Kind::Copy);
+                    if op.kind == Kind::GlobalLoad {
+                        warp.loads.push(number as u32);
+                    }
+                    scheduler.global.push_back(Queued { warp: index, op: number, since: clock })
                 }
                 Kind::Commit => {
                     let group = std::mem::take(&mut warp.group);
@@ -271,11 +306,21 @@ impl Warp<'_> {
             return Some(self.why);
         }
         let op = &self.ops[self.at];
+        if op.needs.iter().any(|need| self.loads.contains(need)) {
+            let landed = self.loads.iter().map(|&load| self.done[load as usize]).max().unwrap_or(0);
+            if landed > clock {
+                if landed != NEVER {
+                    (self.until, self.why) = (landed, Why::LongScoreboard);
+                }
+                return Some(Why::LongScoreboard);
+            }
+            self.loads.clear();
+        }
         let late = op.needs.iter().filter(|&&need| self.done[need as usize] > clock);
         if let Some(&need) = late.max_by_key(|&&need| self.done[need as usize]) {
             let why = match self.ops[need as usize].kind {
                 Kind::GlobalLoad | Kind::GlobalStore | Kind::Copy => Why::LongScoreboard,
-                Kind::SharedLoad | Kind::SharedStore | Kind::Special => Why::ShortScoreboard,
+                Kind::SharedLoad | Kind::SharedStore | Kind::Special | Kind::Parameter => Why::ShortScoreboard,
                 _ => Why::Wait,
             };
             // Once it is known when the result is there, nobody has to look again.
@@ -297,6 +342,8 @@ impl Warp<'_> {
             Kind::SharedLoad | Kind::SharedStore if scheduler.shared.len() >= figures.shared_queue => {
                 return Some(Why::MioThrottle);
             }
+            // The registers of its address are those of an earlier one.
+            Kind::Copy if self.copies > 0 => return Some(Why::LongScoreboard),
             Kind::GlobalLoad | Kind::GlobalStore | Kind::Copy if scheduler.global.len() >= figures.global_queue => {
                 return Some(Why::LgThrottle);
             }
@@ -324,31 +371,54 @@ struct Memory {
     /// When the way from L2 is free.
     l2_free: f64,
     misses: u64,
+    /// When the banks of L1 are free for loads.
+    banks_free: u32,
+    cold: bool,
 }
 
 impl Memory {
     /// An instruction comes out of its queue: for how many clocks it keeps the unit busy.
-    fn serve(&mut self, warp: &mut Warp, op: usize, touches: &[Touch], figures: &Figures, clock: u32) -> u32 {
+    fn serve(&mut self, warp: &mut Warp, op: usize, touches: &[Touch], figures: &Figures, clock: u32) -> (u32, u32) {
         let kind = warp.ops[op].kind;
         let none = Touch::default();
         let touch = match warp.ops[op].touch {
             Executed::NOTHING => &none,
             index => touches.get(index as usize).unwrap_or(&none),
         };
-        let mut lines: Vec<u64> = touch.sectors.iter().map(|sector| sector / 4).collect();
-        lines.dedup();
-        let busy = figures.wavefront * touch.wavefronts.max(lines.len() as u32).max(1);
+        let wavefronts = match kind {
+            // It is read and written.
+            Kind::Copy => banks(&touch.sectors) + touch.wavefronts,
+            _ => touch.wavefronts.max(banks(&touch.sectors)),
+        };
+        let busy = figures.wavefront * wavefronts.max(1);
+        // Loads from global memory leave their queue at once, and wait for their data's banks behind it.
+        let (taken, start) = match kind {
+            Kind::GlobalLoad => {
+                let start = self.banks_free.max(clock);
+                self.banks_free = start + busy;
+                (1, start)
+            }
+            _ => (busy, clock),
+        };
         match kind {
             Kind::SharedLoad => warp.done[op] = clock + figures.shared + busy - 1,
             Kind::GlobalLoad | Kind::Copy => {
-                let mut there = clock + figures.l1 + busy - 1;
+                let mut there = start + figures.l1 + busy - 1;
+                let mut asked = (u64::MAX, 0.0);
                 for &sector in &touch.sectors {
                     let lands = match self.sectors.get(&sector) {
                         Some(&lands) => lands,
                         None => {
-                            self.l2_free = self.l2_free.max(f64::from(clock)) + 1.0 / figures.l2_sectors;
+                            // A request for a line takes its time, and may bring all its sectors in that.
+                            if asked.0 != sector / 4 {
+                                asked = (sector / 4, figures.l2_line);
+                                self.l2_free = self.l2_free.max(f64::from(clock)) + figures.l2_line;
+                            }
+                            let more = (1.0 / figures.l2_sectors - asked.1).max(0.0);
+                            asked.1 = (asked.1 - 1.0 / figures.l2_sectors).max(0.0);
+                            self.l2_free = self.l2_free.max(f64::from(clock)) + more;
                             self.misses += 1;
-                            let lands = self.l2_free as u32 + figures.far;
+                            let lands = self.l2_free as u32 + if self.cold { figures.dram } else { figures.l2 };
                             if kind == Kind::GlobalLoad {
                                 self.sectors.insert(sector, lands);
                             }
@@ -364,8 +434,19 @@ impl Memory {
             }
             _ => warp.done[op] = clock + busy,
         }
-        busy
+        (taken, busy)
     }
+}
+
+/// How often the banks of L1 have to be read for these sectors: each of its four parts has one sector of a line. A row that
+/// begins within a sector ends within one, which the first leaves room for.
+fn banks(sectors: &[u64]) -> u32 {
+    let mut parts = [0u32; 4];
+    for row in sectors.chunk_by(|a, b| b - a == 1) {
+        let whole = row.len() - usize::from(row.len() % 4 == 1 && row.len() > 1);
+        row[..whole].iter().for_each(|sector| parts[(sector % 4) as usize] += 1);
+    }
+    parts.into_iter().max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -437,8 +518,46 @@ mod tests {
         let touches: Vec<Touch> = (0..200u64).map(|n| touch(0, 16 * n..16 * n + 16)).collect();
         let outcome =
             alone((0..200).map(|n| op(Kind::GlobalLoad, &[], n)).chain([op(Kind::Fma, &[199], 0)]).collect(), &touches);
-        let clocks = 3200.0 / QUIET.l2_sectors + f64::from(QUIET.far);
+        let clocks = 3200.0 / QUIET.l2_sectors + f64::from(QUIET.l2);
         assert_eq!(outcome.l2_sectors, 3200);
         assert!((f64::from(outcome.clocks) / clocks - 1.0).abs() < 0.02, "{} {clocks}", outcome.clocks);
+    }
+
+    #[test]
+    fn what_nobody_has_read_before_comes_later() {
+        let ops = || vec![op(Kind::GlobalLoad, &[], 0), op(Kind::Fma, &[0], 0)];
+        let clocks = |cold| run(&[vec![ops()]], &[touch(0, 0..4)], &QUIET, How { cold, ..How::default() }).clocks;
+        assert_eq!(clocks(true) - clocks(false), QUIET.dram - QUIET.l2);
+    }
+
+    #[test]
+    fn who_waits_for_one_load_waits_for_all() {
+        // The first comes from L1, the second does not; what needs the first alone waits for both.
+        let warm = op(Kind::GlobalLoad, &[], 0);
+        let ops = |needs: u32| {
+            let both = [warm.clone(), op(Kind::GlobalLoad, &[], 1), op(Kind::Fma, &[needs], 0)];
+            let mut ops = vec![warm.clone(), op(Kind::Fma, &[0], 0)];
+            ops.extend(both.map(|op| Op { needs: op.needs.iter().map(|need| need + 2).collect(), ..op }));
+            ops
+        };
+        let clocks = |needs| alone(ops(needs), &[touch(0, 0..4), touch(0, 4..8)]).clocks;
+        assert_eq!(clocks(0), clocks(1));
+        assert!(clocks(0) > 2 * QUIET.l2);
+    }
+
+    #[test]
+    fn a_warp_has_one_copy_in_its_queue() {
+        let copies: Vec<Op> = (0..8).map(|n| op(Kind::Copy, &[], n)).collect();
+        let touches: Vec<Touch> = (0..8u64).map(|n| touch(1, 4 * n..4 * n + 4)).collect();
+        assert!(alone(copies, &touches).tally.of(Why::LongScoreboard) > 0.0);
+        let loads: Vec<Op> = (0..8).map(|n| op(Kind::GlobalLoad, &[], n)).collect();
+        assert_eq!(alone(loads, &touches).tally.of(Why::LongScoreboard), 0.0);
+    }
+
+    #[test]
+    fn sectors_in_the_same_part_of_their_lines_are_read_one_after_the_other() {
+        // A line; a row of a line's length that begins within a sector; two rows at multiples of a line; at other places.
+        assert_eq!([banks(&[0, 1, 2, 3]), banks(&[1, 2, 3, 4, 5]), banks(&[0, 32]), banks(&[0, 33])], [1, 1, 2, 1]);
+        assert_eq!(banks(&[]), 0);
     }
 }

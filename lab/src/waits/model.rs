@@ -15,6 +15,10 @@ use super::record::{GROUPS, Read, Shares, launch_of};
 
 /// Lengths along K that are run; of longer ones, each step costs what it costs between these.
 pub const LENGTHS: [u32; 2] = [128, 256];
+/// Elements of a line of 128 bytes.
+const LINE: u32 = 32;
+/// Bytes of L2.
+const L2_BYTES: u64 = 50 << 20;
 /// The GPU that is modelled.
 pub const FIGURES: &Figures = &H200;
 
@@ -69,37 +73,55 @@ impl Recorded {
 ///
 /// Along K it is recorded in one length or in two, and the difference of these comes on top of the first as often as K
 /// asks. Where SMs hold two numbers of blocks, one SM of each kind runs, and counts as often as there are such.
-pub struct Runs(Vec<(f64, Recorded)>);
+pub struct Runs {
+    parts: Vec<(f64, Recorded)>,
+    /// The share of the blocks that find nothing in L2.
+    cold: f64,
+}
 
 impl Runs {
     /// Records them.
     pub fn of(read: &Read) -> Result<Runs, Error> {
         let (build, shape) = launch_of(read)?;
-        let lengths = if shape.k <= LENGTHS[1] {
+        // Rows of A that lie as in the launch: as many elements beyond a whole number of lines.
+        let [short, long] = LENGTHS.map(|length| length + shape.k % LINE);
+        let lengths = if shape.k <= long {
             vec![(1.0, shape.k)]
         } else {
-            let beyond = f64::from(shape.k - LENGTHS[0]) / f64::from(LENGTHS[1] - LENGTHS[0]);
-            vec![(1.0 - beyond, LENGTHS[0]), (beyond, LENGTHS[1])]
+            let beyond = f64::from(shape.k - short) / f64::from(long - short);
+            vec![(1.0 - beyond, short), (beyond, long)]
         };
         let mut runs = Vec::new();
         for (weight, k) in lengths {
             let each = Recorded::of_each_kind(&build, Shape { k, ..shape })?;
             runs.extend(each.into_iter().map(|(share, recorded)| (weight * share, recorded)));
         }
-        Ok(Runs(runs))
+        Ok(Runs { parts: runs, cold: cold(&build, shape)? })
     }
 
     /// What their warps issue.
     pub fn assembled(&self, figures: &Figures) -> Vec<Vec<Block>> {
-        self.0.iter().map(|(_, recorded)| recorded.assembled(figures)).collect()
+        self.parts.iter().map(|(_, recorded)| recorded.assembled(figures)).collect()
+    }
+
+    /// Clocks of warps, by what they did.
+    pub fn tally(&self, assembled: &[Vec<Block>], figures: &Figures) -> Tally {
+        let mut tallies = Vec::new();
+        for (share, cold) in [(self.cold, true), (1.0 - self.cold, false)] {
+            if share > 0.0 {
+                let how = How { cold, ..How::default() };
+                let run = |((weight, recorded), blocks): (&(f64, Recorded), &Vec<Block>)| {
+                    (share * weight, recorded.run(blocks, figures, how).tally)
+                };
+                tallies.extend(self.parts.iter().zip(assembled).map(run));
+            }
+        }
+        Tally::weighed(tallies)
     }
 
     /// The model's shares.
     pub fn shares(&self, assembled: &[Vec<Block>], figures: &Figures) -> Shares {
-        let run = |((weight, recorded), blocks): (&(f64, Recorded), &Vec<Block>)| {
-            (*weight, recorded.run(blocks, figures, How::default()).tally)
-        };
-        let tally = Tally::weighed(self.0.iter().zip(assembled).map(run));
+        let tally = self.tally(assembled, figures);
         GROUPS.map(|(_, whys)| whys.iter().map(|&why| tally.share(why)).sum())
     }
 }
@@ -108,6 +130,19 @@ impl Runs {
 pub fn modelled(read: &Read) -> Result<Shares, Error> {
     let runs = Runs::of(read)?;
     Ok(runs.shares(&runs.assembled(FIGURES), FIGURES))
+}
+
+/// The share of the blocks that find nothing in L2: those that begin first, and, where B does not fit into L2, of the
+/// others that share columns of B the first.
+fn cold(build: &Build, shape: Shape) -> Result<f64, Error> {
+    let kernel = obtained(build)?;
+    let plan = build.plan(shape)?;
+    let together = u64::from(gpu()?.sms) * fit(build, &kernel, plan.task(&kernel).dynamic_shared)?;
+    let grid = plan.launch.grid;
+    let first = (together as f64 / grid.count() as f64).min(1.0);
+    let bytes = u64::from(shape.k) * u64::from(shape.n) * 4;
+    let others = if bytes > L2_BYTES { (f64::from(grid.x) / together as f64).min(1.0) } else { 0.0 };
+    Ok(first + (1.0 - first) * others)
 }
 
 /// The modelled GPU.
