@@ -139,11 +139,11 @@ fn stretches(paths: &mut [String; KINDS.len()], lane: &[clocks::sm::Span], (from
 
 /// The colours, and how much of all clocks each has.
 fn legend(sheet: &mut Sheet, timeline: &Timeline, bottom: f64) {
-    let ends = [RIGHT - 106.0, RIGHT];
+    let ends = [RIGHT - 126.0, RIGHT];
     let mut y = bottom + 34.0;
     sheet.text((MARGIN, y), "of all clocks of warps, %", "small", Anchor::Start);
     for ((name, _), x) in timeline.columns.iter().zip(ends) {
-        sheet.text((x, y), name, "small bold", Anchor::End);
+        sheet.text((x, y), name, "small", Anchor::End);
     }
     for (kind, (name, _)) in KINDS.iter().enumerate() {
         y += 21.0;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clocks::assemble::Kind;
 use clocks::gpus::Published;
-use clocks::sm::{Block, How, Outcome, Span};
+use clocks::sm::{Block, Outcome, Span};
 use clocks::timeline;
 use clocks::waits::{Tally, Why};
 use common::{Error, Shape};
@@ -45,13 +45,12 @@ struct Drawn {
 }
 
 impl Drawn {
-    /// The clocks that are asked for or, from the middle of the run on, those of a step along K. It is of the blocks that begin
-    /// first, for which nothing is in L2 yet.
+    /// The clocks that are asked for or, from the middle of the run on, those of a step along K.
     fn of(read: &Read, machine: Machine, shown: Option<(u32, u32)>) -> Result<Drawn, Error> {
         let (build, shape) = launch_of(read)?;
         let shape = Shape { k: shape.k.min(LENGTHS[1]), ..shape };
         let recorded = Recorded::of(&build, shape, &machine)?;
-        let (assembled, outcome) = recorded.timeline(How { cold: true, ..How::default() });
+        let (assembled, outcome) = recorded.timeline();
         let steps = shape.k.div_ceil(build.tile().k).max(1);
         let middle = outcome.clocks / 2;
         let (from, to) = shown.unwrap_or((middle, middle + outcome.clocks / steps));
@@ -81,14 +80,11 @@ impl Drawn {
 
     fn picture(&self) -> Sheet {
         let grouped = |each: &Each| KINDS.map(|(_, whys)| whys.iter().map(|&why| each[why as usize]).sum());
-        let (own, other) = if self.machine.is_measured() {
-            ("model", "Nsight Compute")
-        } else {
-            (self.machine.gpu.name, "model of an H200")
-        };
+        let (own, other) =
+            if self.machine.is_measured() { ("model", "Nsight Compute") } else { (self.machine.gpu.name, "H200") };
         picture::draw(&Timeline {
-            title: "What the warps of an SM do in one step along K",
-            launch: &self.launch.replace("--size", "n ="),
+            title: "What warps do in a step along K",
+            launch: &self.launch.replace(" --size", ", n ="),
             model: &format!("MODEL of {}", self.of_what()),
             columns: [(own, grouped(&self.shares)), (other, grouped(&self.against))],
             outcome: &self.outcome,

@@ -44,17 +44,22 @@ const FITTED_TO: [Judged; 3] = [
     Judged { file: "book/measurements/nvidia-h200-waits-unseen.csv", launches: 45, right: 43 },
 ];
 /// At sizes that were drawn by chance when the model was made, and read after that: nothing is fitted to these.
-const DRAWN: Judged = Judged { file: "book/measurements/nvidia-h200-waits-drawn.csv", launches: 45, right: 45 };
+const DRAWN: Judged = Judged { file: "book/measurements/nvidia-h200-waits-drawn.csv", launches: 45, right: 44 };
 /// Of the launches of the first record, how many are right by figures that were fitted without their level. `--held-out`
 /// finds that again.
-const HELD_OUT: usize = 21;
+const HELD_OUT: usize = 25;
 
 /// Where the model is off, and why.
-const REASONS: [(&str, &str, &str); 4] = [
+const REASONS: [(&str, &str, &str); 5] = [
     (
         "level0-naive",
         "--size 4096",
         "B does not fit into L2; that its blocks then wait for DRAM together, longer than for its latency, the model does not know",
+    ),
+    (
+        "level0-naive",
+        "--size 2922",
+        "rows begin at multiples of 8 bytes; L1 seems to be busy with them for longer than the model has it; why is not known",
     ),
     (
         "level2-register",
@@ -142,11 +147,12 @@ pub fn run(waits: &Waits) -> Result<ExitCode, Error> {
 fn error_on_record() -> String {
     let sum = |of: fn(&Judged) -> usize| FITTED_TO.iter().map(of).sum::<usize>();
     format!(
-        "It is right in {} of {} launches that were read at sizes drawn by chance after it was made, and in {} of the {}\nto which \
-         {} of its figures are fitted. Fitted without each third of the levels, it is right in {HELD_OUT} of {} that it had not\nseen \
-         (`--held-out`). How it is made was decided with all but the first of these in view.",
+        "It is right in {} of {} launches that were read, at sizes drawn by chance, after it was made (`--record {}`),\n\
+         and in {} of the {} to which {} of its figures are fitted; fitted without each third of the levels, in {HELD_OUT} of {} that it had\n\
+         not seen (`--held-out`). How it is made was decided with all but the first of these in view.",
         DRAWN.right,
         DRAWN.launches,
+        DRAWN.file,
         sum(|judged| judged.right),
         sum(|judged| judged.launches),
         FITTED.len(),
@@ -266,7 +272,7 @@ mod tests {
 
     #[test]
     fn nine_of_ten_launches_that_it_had_not_seen_are_right() {
-        assert!(10 * DRAWN.right >= 9 * DRAWN.launches, "{} of {}", DRAWN.right, DRAWN.launches);
+        const { assert!(10 * DRAWN.right >= 9 * DRAWN.launches) };
         judge(&DRAWN);
     }
 

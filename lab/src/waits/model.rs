@@ -90,12 +90,15 @@ pub struct Recorded {
     stream: Stream,
     registers: u32,
     machine: Machine,
+    /// Nobody has read the matrices before.
+    cold: bool,
 }
 
 impl Recorded {
-    /// Of the fullest SM.
+    /// Of the fullest SM, as the most of the launch's blocks find L2.
     pub fn of(build: &Build, shape: Shape, machine: &Machine) -> Result<Recorded, Error> {
-        Recorded::on(build, &machine.obtained(build)?, shape, machine, 0)
+        let cold = cold(build, shape, machine)? > 0.5;
+        Ok(Recorded { cold, ..Recorded::on(build, &machine.obtained(build)?, shape, machine, 0)? })
     }
 
     /// Of an SM of each kind, with the share of SMs that are of this kind. Blocks are dealt to the SMs in turn: where all
@@ -120,7 +123,7 @@ impl Recorded {
     /// Of the SM with this number.
     fn on(build: &Build, kernel: &Kernel, shape: Shape, machine: &Machine, sm: u64) -> Result<Recorded, Error> {
         let stream = recorded(build, kernel, shape, machine, sm)?;
-        Ok(Recorded { stream, registers: machine.registers(build, kernel)?, machine: *machine })
+        Ok(Recorded { stream, registers: machine.registers(build, kernel)?, machine: *machine, cold: false })
     }
 
     /// What their warps issue.
@@ -130,13 +133,13 @@ impl Recorded {
 
     /// What comes of it.
     pub fn run(&self, blocks: &[Block], figures: &Figures, how: How) -> Outcome {
-        clocks::sm::run(blocks, &self.stream.touches, figures, how)
+        clocks::sm::run(blocks, &self.stream.touches, figures, How { cold: how.cold || self.cold, ..how })
     }
 
     /// What comes of it on its GPU, and what its warps issue.
-    pub fn timeline(&self, how: How) -> (Vec<Block>, Outcome) {
+    pub fn timeline(&self) -> (Vec<Block>, Outcome) {
         let blocks = self.assembled(&self.machine.figures);
-        let outcome = self.run(&blocks, &self.machine.figures, How { timeline: true, ..how });
+        let outcome = self.run(&blocks, &self.machine.figures, How { timeline: true, ..How::default() });
         (blocks, outcome)
     }
 }
