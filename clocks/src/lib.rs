@@ -5,8 +5,8 @@
 //!
 //! - [`figures`]: the clocks and widths of an SM, with their sources
 //! - [`gpus`]: the same of other GPUs, by what is published of them
-//! - [`assemble`]: from executed PTX to what the SM issues, in the order that an assembler would choose
-//! - [`sm`]: schedulers, pipes, queues, memory and barriers, clock by clock
+//! - [`assemble`]: from executed PTX to what the SM issues; `place` puts it into the order that an assembler would choose
+//! - [`sm`]: schedulers, pipes, queues and barriers, clock by clock; `memory` is what lies behind the load and store unit
 //! - [`waits`]: what a warp does in a clock, by the names of Nsight Compute
 //! - [`timeline`]: what each warp did when, as text
 
@@ -15,6 +15,8 @@
 pub mod assemble;
 pub mod figures;
 pub mod gpus;
+mod memory;
+mod place;
 pub mod sm;
 pub mod timeline;
 pub mod waits;

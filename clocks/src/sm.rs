@@ -1,11 +1,12 @@
 //! One SM, clock by clock: which warp issues, and what the others wait for.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
-use emulator::stream::{Executed, Touch};
+use emulator::stream::Touch;
 
 use crate::assemble::{Kind, Op};
 use crate::figures::Figures;
+use crate::memory::Memory;
 use crate::waits::{Tally, Why};
 
 /// A thread block that lives on the SM: what its warps issue, each in order.
@@ -54,19 +55,19 @@ pub struct How {
 
 const NEVER: u32 = u32::MAX;
 
-struct Warp<'a> {
-    ops: &'a [Op],
+pub(crate) struct Warp<'a> {
+    pub(crate) ops: &'a [Op],
     block: usize,
     at: usize,
     /// When each result is there.
-    done: Vec<u32>,
+    pub(crate) done: Vec<u32>,
     /// It issues nothing before this clock, and why.
     until: u32,
     why: Why,
     at_barrier: bool,
     starts: u32,
     /// Copies: when the present group's last lands, and those of older groups.
-    group: u32,
+    pub(crate) group: u32,
     groups: Vec<u32>,
     /// Loads from global memory since one was waited for. They share a scoreboard: who waits for one waits for all.
     loads: Vec<u32>,
@@ -146,7 +147,7 @@ pub fn run(blocks: &[Block], touches: &[Touch], figures: &Figures, how: How) -> 
         }
     }
     let mut outcome = Outcome::default();
-    let mut memory = Memory { sectors: HashMap::new(), l2_free: 0.0, misses: 0, banks_free: 0, cold: how.cold };
+    let mut memory = Memory::new(how.cold);
     let mut arrived = vec![0usize; blocks.len()];
     let mut left: Vec<usize> = blocks.iter().map(Vec::len).collect();
     let mut alive = warps.len();
@@ -364,91 +365,6 @@ impl Warp<'_> {
     }
 }
 
-/// What lies behind the load and store unit.
-struct Memory {
-    /// When a sector is in L1.
-    sectors: HashMap<u64, u32>,
-    /// When the way from L2 is free.
-    l2_free: f64,
-    misses: u64,
-    /// When the banks of L1 are free for loads.
-    banks_free: u32,
-    cold: bool,
-}
-
-impl Memory {
-    /// An instruction comes out of its queue: for how many clocks it keeps the unit busy.
-    fn serve(&mut self, warp: &mut Warp, op: usize, touches: &[Touch], figures: &Figures, clock: u32) -> (u32, u32) {
-        let kind = warp.ops[op].kind;
-        let none = Touch::default();
-        let touch = match warp.ops[op].touch {
-            Executed::NOTHING => &none,
-            index => touches.get(index as usize).unwrap_or(&none),
-        };
-        let wavefronts = match kind {
-            // It is read and written.
-            Kind::Copy => banks(&touch.sectors) + touch.wavefronts,
-            _ => touch.wavefronts.max(banks(&touch.sectors)),
-        };
-        let busy = figures.wavefront * wavefronts.max(1);
-        // Loads from global memory leave their queue at once, and wait for their data's banks behind it.
-        let (taken, start) = match kind {
-            Kind::GlobalLoad => {
-                let start = self.banks_free.max(clock);
-                self.banks_free = start + busy;
-                (1, start)
-            }
-            _ => (busy, clock),
-        };
-        match kind {
-            Kind::SharedLoad => warp.done[op] = clock + figures.shared + busy - 1,
-            Kind::GlobalLoad | Kind::Copy => {
-                let mut there = start + figures.l1 + busy - 1;
-                let mut asked = (u64::MAX, 0.0);
-                for &sector in &touch.sectors {
-                    let lands = match self.sectors.get(&sector) {
-                        Some(&lands) => lands,
-                        None => {
-                            // A request for a line takes its time, and may bring all its sectors in that.
-                            if asked.0 != sector / 4 {
-                                asked = (sector / 4, figures.l2_line);
-                                self.l2_free = self.l2_free.max(f64::from(clock)) + figures.l2_line;
-                            }
-                            let more = (1.0 / figures.l2_sectors - asked.1).max(0.0);
-                            asked.1 = (asked.1 - 1.0 / figures.l2_sectors).max(0.0);
-                            self.l2_free = self.l2_free.max(f64::from(clock)) + more;
-                            self.misses += 1;
-                            let lands = self.l2_free as u32 + if self.cold { figures.dram } else { figures.l2 };
-                            if kind == Kind::GlobalLoad {
-                                self.sectors.insert(sector, lands);
-                            }
-                            lands
-                        }
-                    };
-                    there = there.max(lands);
-                }
-                warp.done[op] = there;
-                if kind == Kind::Copy {
-                    warp.group = warp.group.max(there);
-                }
-            }
-            _ => warp.done[op] = clock + busy,
-        }
-        (taken, busy)
-    }
-}
-
-/// How often the banks of L1 have to be read for these sectors: each of its four parts has one sector of a line. A row that
-/// begins within a sector ends within one, which the first leaves room for.
-fn banks(sectors: &[u64]) -> u32 {
-    let mut parts = [0u32; 4];
-    for row in sectors.chunk_by(|a, b| b - a == 1) {
-        let whole = row.len() - usize::from(row.len() % 4 == 1 && row.len() > 1);
-        row[..whole].iter().for_each(|sector| parts[(sector % 4) as usize] += 1);
-    }
-    parts.into_iter().max().unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -552,12 +468,5 @@ mod tests {
         assert!(alone(copies, &touches).tally.of(Why::LongScoreboard) > 0.0);
         let loads: Vec<Op> = (0..8).map(|n| op(Kind::GlobalLoad, &[], n)).collect();
         assert_eq!(alone(loads, &touches).tally.of(Why::LongScoreboard), 0.0);
-    }
-
-    #[test]
-    fn sectors_in_the_same_part_of_their_lines_are_read_one_after_the_other() {
-        // A line; a row of a line's length that begins within a sector; two rows at multiples of a line; at other places.
-        assert_eq!([banks(&[0, 1, 2, 3]), banks(&[1, 2, 3, 4, 5]), banks(&[0, 32]), banks(&[0, 33])], [1, 1, 2, 1]);
-        assert_eq!(banks(&[]), 0);
     }
 }
