@@ -22,7 +22,7 @@ use crate::timeline::{self as picture, KINDS, Tile, Timeline};
 /// Letters of a line of a timeline.
 const COLUMNS: u32 = 96;
 /// The lessons that show a timeline, and of which size.
-const SHOWN: [u32; 6] = [2, 3, 5, 6, 7, 8];
+const SHOWN: [u32; 4] = [2, 3, 5, 6];
 const SIZE: &str = "--size 1024";
 
 /// Shares of [`Why::ALL`].
