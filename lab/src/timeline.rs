@@ -47,8 +47,8 @@ pub type Tile = (usize, u32, u32, u32);
 pub struct Timeline<'a> {
     pub title: &'a str,
     pub launch: &'a str,
-    /// What it is that is shown.
-    pub model: &'a str,
+    /// What it is that is shown, in lines.
+    pub model: &'a [&'a str],
     /// Two columns of shares of [`KINDS`], and what they are.
     pub columns: [(&'a str, [f64; KINDS.len()]); 2],
     pub outcome: &'a Outcome,
@@ -72,8 +72,8 @@ pub fn draw(timeline: &Timeline) -> Sheet {
     }
     sheet.style(&format!("{rules}  .gate {{ fill: none; stroke: #1f2933; stroke-width: 2; }}\n"));
     sheet.text((MARGIN, 56.0), timeline.launch, "small", Anchor::Start);
-    sheet.text((MARGIN, 76.0), timeline.model, "small", Anchor::Start);
-    let bottom = lanes(&mut sheet, timeline, 90.0);
+    let top = sheet.lines((MARGIN, 76.0), timeline.model, "small");
+    let bottom = lanes(&mut sheet, timeline, top - 5.0);
     legend(&mut sheet, timeline, bottom);
     sheet
 }

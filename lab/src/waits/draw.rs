@@ -70,12 +70,13 @@ impl Drawn {
         })
     }
 
-    /// The GPU, and how far it can be trusted, as the end of a sentence.
-    fn of_what(&self) -> String {
+    /// What it is, and how far it can be trusted, in lines.
+    fn model(&self) -> Vec<String> {
         let name = self.machine.gpu.name;
         let article = if name.starts_with(['A', 'H', 'L', 'R']) { "an" } else { "a" };
-        let measured = if self.machine.is_measured() { "" } else { " by published figures, not measured here" };
-        format!("{article} {name}'s SM{measured}")
+        let mut lines = vec![format!("MODEL of {article} {name}'s SM")];
+        lines.extend((!self.machine.is_measured()).then(|| "by published figures, not measured here".to_string()));
+        lines
     }
 
     fn picture(&self) -> Sheet {
@@ -85,7 +86,7 @@ impl Drawn {
         picture::draw(&Timeline {
             title: "What warps do in a step along K",
             launch: &self.launch.replace(" --size", ", n ="),
-            model: &format!("MODEL of {}", self.of_what()),
+            model: &self.model().iter().map(String::as_str).collect::<Vec<_>>(),
             columns: [(own, grouped(&self.shares)), (other, grouped(&self.against))],
             outcome: &self.outcome,
             blocks: &self.blocks,
@@ -160,9 +161,9 @@ pub fn draw(waits: &Waits, read: &Read, file: &Path) -> Result<ExitCode, Error> 
     let lanes: String =
         lanes.map(|(warp, lane)| format!("warp {warp:>2}  {}\n", timeline::line(lane, *shown, COLUMNS))).collect();
     print(&format!(
-        "MODEL of {}: {launch}, clocks {} to {}\n{}\n{} clocks for {steps} steps along K; {:.2} instructions a clock\n\n\
+        "{}: {launch}, clocks {} to {}\n{}\n{} clocks for {steps} steps along K; {:.2} instructions a clock\n\n\
          {lanes}\n{}\n",
-        drawn.of_what(),
+        drawn.model().join(" "),
         shown.0,
         shown.1,
         drawn.in_words(),
@@ -215,7 +216,7 @@ mod tests {
         for (level, gpu) in [(2, "t4"), (2, "a100"), (3, "l20"), (5, "t4"), (5, "rtx 5090"), (6, "a100"), (6, "l20")] {
             let drawn = of(level, gpu).unwrap();
             assert_eq!(drawn.picture().crowded(), Vec::<String>::new(), "{level} {gpu}");
-            assert!(drawn.of_what().ends_with("by published figures, not measured here"));
+            assert_eq!(drawn.model().last().unwrap(), "by published figures, not measured here");
             assert!(!drawn.tiles.is_empty() && drawn.outcome.clocks > 1000);
         }
     }
@@ -242,7 +243,7 @@ mod tests {
         let (one, two) = (long(1), long(2));
         assert!(two > one + 0.05, "{one} {two}");
         let wide = shares(read, &Machine::of(flags::modelled("h200").unwrap()).unwrap()).unwrap();
-        let far = shares(read, &Machine::of(flags::modelled("b200").unwrap()).unwrap()).unwrap();
+        let far = shares(read, &Machine::of(flags::modelled("rtx 5090").unwrap()).unwrap()).unwrap();
         assert!(far[Why::LongScoreboard as usize] > wide[Why::LongScoreboard as usize]);
     }
 
