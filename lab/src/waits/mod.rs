@@ -148,9 +148,10 @@ pub fn run(waits: &Waits) -> Result<ExitCode, Error> {
 fn error_on_record() -> String {
     let sum = |of: fn(&Judged) -> usize| FITTED_TO.iter().map(of).sum::<usize>();
     format!(
-        "It is right in {} of {} launches that were read, at sizes drawn by chance, after it was made (`--record {}`),\n\
-         and in {} of the {} to which {} of its figures are fitted; fitted without each third of the levels, in {HELD_OUT} of {} that it had\n\
-         not seen (`--held-out`). How it is made was decided with all but the first of these in view.",
+        "It is right in {} of {} launches that were read, at sizes drawn by chance, after it was made\n\
+         (`--record {}`), and in {} of the {} to which {} of its figures\nare fitted; \
+         fitted without each third of the levels, in {HELD_OUT} of {} that it had not seen (`--held-out`).\n\
+         How it is made was decided with all but the first of these in view.",
         DRAWN.right,
         DRAWN.launches,
         DRAWN.file,
