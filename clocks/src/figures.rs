@@ -46,6 +46,8 @@ pub struct Figures {
     pub pause: u32,
     /// Instructions that a warp issues one after the other, if it can, before others have their turn.
     pub patience: u32,
+    /// Clocks that a wavefront keeps the load and store unit.
+    pub wavefront: u32,
     /// Sectors of 32 bytes from L2 per clock to one SM, while all SMs ask.
     pub l2_sectors: f64,
     /// Clocks between requests of one SM for lines, of which each may bring four sectors.
@@ -58,9 +60,9 @@ pub struct Figures {
     pub bank_conflicts: u32,
 }
 
-/// H200, at any clock.
+/// H200, at any clock. Other GPUs are made of it, in [`crate::gpus`].
 ///
-/// - `schedulers`, `fma`, `alu`, `fp64`: the rates of NVIDIA's programming guide, for compute capability 9.0.
+/// - `schedulers`, `fma`, `alu`, `fp64`, `wavefront`: the rates of NVIDIA's programming guide, for compute capability 9.0.
 /// - `fixed`, `fp64_latency`, `shared`, `l1`: of the order that published microbenchmarks of Hopper give; not measured here.
 /// - `guard`: what ptxas 13.0 lets lie between the two, in machine code for sm_90.
 /// - Fitted to the records of waits, and to nothing else: those of [`FITTED`], by hand to all launches together. They are no
@@ -88,6 +90,7 @@ pub const H200: Figures = Figures {
     behind: 640,
     patience: 8,
     pause: 3,
+    wavefront: 1,
     l2_sectors: 1.3,
     l2_line: 3.0,
     barrier: 20,

@@ -4,6 +4,7 @@
 //! measured. Its parts:
 //!
 //! - [`figures`]: the clocks and widths of an SM, with their sources
+//! - [`gpus`]: the same of other GPUs, by what is published of them
 //! - [`assemble`]: from executed PTX to what the SM issues; `place` puts it into the order that an assembler would choose
 //! - [`sm`]: schedulers, pipes, queues and barriers, clock by clock; `memory` is what lies behind the load and store unit
 //! - [`waits`]: what a warp does in a clock, by the names of Nsight Compute
@@ -13,6 +14,7 @@
 
 pub mod assemble;
 pub mod figures;
+pub mod gpus;
 mod memory;
 mod place;
 pub mod sm;

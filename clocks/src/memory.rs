@@ -41,11 +41,12 @@ impl Memory {
             Executed::NOTHING => &none,
             index => touches.get(index as usize).unwrap_or(&none),
         };
-        let busy = match kind {
+        let wavefronts = match kind {
             // It is read and written.
-            Kind::Copy => (banks(&touch.sectors) + touch.wavefronts).max(1),
-            _ => touch.wavefronts.max(banks(&touch.sectors)).max(1),
+            Kind::Copy => banks(&touch.sectors) + touch.wavefronts,
+            _ => touch.wavefronts.max(banks(&touch.sectors)),
         };
+        let busy = figures.wavefront * wavefronts.max(1);
         // Loads from global memory leave their queue at once, and wait for their data's banks behind it.
         let (taken, start) = match kind {
             Kind::GlobalLoad => {

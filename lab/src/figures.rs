@@ -19,6 +19,7 @@ use crate::pictures;
 use crate::plot::{Plot, picture};
 use crate::row::{Row, distinct};
 use crate::table::{maybe, percent};
+use crate::waits;
 use ladder::LEVELS;
 
 const RECORD: &str = "book/measurements/nvidia-h200.json";
@@ -83,6 +84,7 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
         }
     }
     files.extend(pictures::all()?);
+    files.extend(waits::pictures(&read(root, WAITS)?)?);
     Ok(files)
 }
 

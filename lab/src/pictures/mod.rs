@@ -27,7 +27,7 @@ mod lesson7;
 mod lesson8;
 mod lesson9;
 mod memory;
-mod sheet;
+pub mod sheet;
 mod traced;
 
 use common::Error;

@@ -84,6 +84,10 @@ impl Matrix {
 pub struct Sheet {
     width: f64,
     bottom: f64,
+    /// Colours of its own, beside those of all pictures.
+    style: String,
+    /// How much larger than its units it is shown, where there is room.
+    scale: f64,
     title: String,
     description: String,
     body: String,
@@ -95,7 +99,8 @@ impl Sheet {
     /// A sheet with a heading. The description is for those who cannot see the picture.
     pub fn new(width: f64, title: &str, description: &str) -> Sheet {
         let (title, description) = (title.to_string(), description.to_string());
-        let mut sheet = Sheet { width, bottom: 0.0, title, description, body: String::new(), texts: Vec::new() };
+        let (style, body) = (String::new(), String::new());
+        let mut sheet = Sheet { width, bottom: 0.0, style, scale: 1.0, title, description, body, texts: Vec::new() };
         let title = sheet.title.clone();
         sheet.text((MARGIN, 34.0), &title, "title", Anchor::Start);
         sheet
@@ -109,6 +114,21 @@ impl Sheet {
             self.body,
             r#"<rect class="{class}" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"/>"#
         );
+    }
+
+    /// Colours of its own, as lines of CSS.
+    pub fn style(&mut self, rules: &str) {
+        self.style.push_str(rules);
+    }
+
+    /// Shows it larger than its units, where there is room.
+    pub fn enlarge(&mut self, scale: f64) {
+        self.scale = scale;
+    }
+
+    /// Lines, as SVG writes them.
+    pub fn path(&mut self, lines: &str, class: &str) {
+        let _ = writeln!(self.body, r#"<path class="{class}" d="{lines}"/>"#);
     }
 
     /// A rectangle with round corners.
@@ -212,11 +232,13 @@ impl Sheet {
     pub fn finish(self) -> String {
         let (width, height) = (self.width, (self.bottom + MARGIN).ceil());
         let (title, description) = (escape(&self.title), escape(&self.description));
+        let (wide, high) = ((width * self.scale).round(), (height * self.scale).round());
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-             height=\"{height}\" role=\"img\">\n<title>{title}</title>\n<desc>{description}</desc>\n\
-             <style>{STYLE}</style>\n<rect class=\"sheet\" x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"10\"/>\n\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{wide}\" \
+             height=\"{high}\" role=\"img\">\n<title>{title}</title>\n<desc>{description}</desc>\n\
+             <style>{STYLE}{}</style>\n<rect class=\"sheet\" x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"10\"/>\n\
              {}</svg>\n",
+            self.style,
             width - 1.0,
             height - 1.0,
             self.body

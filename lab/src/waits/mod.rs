@@ -21,6 +21,7 @@ use rayon::prelude::*;
 
 use crate::output::{print, progress};
 use crate::table::table;
+pub use draw::pictures;
 use record::{GROUPS, Read, Shares, number, record};
 
 const RECORD: &str = "book/measurements/nvidia-h200-waits.csv";
@@ -85,11 +86,14 @@ pub struct Waits {
     #[arg(long, value_name = "N")]
     size: Option<u32>,
     /// Fit the model's figures anew without each third of the levels, and judge these by that; takes minutes
-    #[arg(long, conflicts_with_all = ["level", "size", "timeline", "clocks"])]
+    #[arg(long, conflicts_with_all = ["level", "size", "timeline", "clocks", "gpu"])]
     held_out: bool,
     /// Draw what each warp does when, of the first launch that is left
     #[arg(long, value_name = "FILE.svg")]
     timeline: Option<PathBuf>,
+    /// Draw it for another GPU, by figures that are published and not measured here [default: h200]
+    #[arg(long, value_name = "NAME", requires = "timeline")]
+    gpu: Option<String>,
     /// The clocks that the timeline shows [default: a step along K, from the middle of the run on]
     #[arg(long, value_name = "FROM..TO", value_parser = clocks_of)]
     clocks: Option<(u32, u32)>,

@@ -1,63 +1,129 @@
-//! A launch on record, as the model sees it.
+//! A launch on record, as the model sees it: on the GPU of the record, or on another one.
 
 use clocks::figures::{Figures, H200};
+use clocks::gpus::{self, Published};
 use clocks::sm::{Block, How, Outcome};
 use clocks::waits::Tally;
 use common::kernel::{Kernel, nvrtc};
-use common::{Build, Dtype, Error, Shape};
-use emulator::gpu::Gpu;
+use common::{Build, Configuration, Dtype, Error, Shape};
+use emulator::gpu::{self, Gpu};
 use emulator::occupancy::occupancy;
 use emulator::stream::Stream;
 use emulator::{Device, Dim3, Launch, Module};
 use rung::emulated;
+use rung::fit::{self, Card};
 
 use super::record::{GROUPS, Read, Shares, launch_of};
+use crate::cards;
 
 /// Lengths along K that are run; of longer ones, each step costs what it costs between these.
 pub const LENGTHS: [u32; 2] = [128, 256];
 /// Elements of a line of 128 bytes.
 const LINE: u32 = 32;
-/// Bytes of L2.
-const L2_BYTES: u64 = 50 << 20;
-/// The GPU that is modelled.
+/// The figures of the GPU of the record.
 pub const FIGURES: &Figures = &H200;
+
+/// A GPU that is modelled.
+#[derive(Debug, Clone, Copy)]
+pub struct Machine {
+    pub gpu: &'static Gpu,
+    pub figures: Figures,
+}
+
+impl Machine {
+    /// The GPU of the record.
+    pub fn of_the_record() -> Machine {
+        Machine { gpu: &gpu::H200, figures: *FIGURES }
+    }
+
+    /// Another one, if enough is known of it.
+    pub fn of(gpu: &'static Gpu) -> Result<Machine, Error> {
+        let unknown = || {
+            Error::usage(
+                format!("no figures of a {}'s SM are known that fit the model, which is of SMs since Volta", gpu.name),
+                format!("known are {}", Published::known()),
+            )
+        };
+        Ok(Machine { gpu, figures: gpus::figures(gpu).ok_or_else(unknown)? })
+    }
+
+    /// It is the one of the record.
+    pub fn is_measured(&self) -> bool {
+        self.gpu.name == FIGURES.gpu
+    }
+
+    /// Registers of a thread: by the kernel's header or, of an architecture that has no line there, by the record of cards.
+    fn registers(&self, build: &Build, kernel: &Kernel) -> Result<u32, Error> {
+        let sm = self.gpu.sm();
+        if let Some(resources) = kernel.resources.get(&sm) {
+            return Ok(resources.registers);
+        }
+        let Configuration { dtype, variant, tiles, .. } = &build.configuration;
+        let rows = cards::record::read(cards::RECORD)?;
+        let is = |row: &&cards::record::Row| {
+            (&*row.level, &*row.variant, &row.dtype, row.sm) == (build.level.name, *variant, dtype, sm)
+                && row.tiles == tiles.to_string()
+        };
+        Ok(rows.iter().find(is).and_then(|row| row.registers).unwrap_or(255))
+    }
+
+    /// Blocks for which an SM has room, with so many bytes of dynamic shared memory each.
+    fn fit(&self, build: &Build, kernel: &Kernel, dynamic: u32) -> Result<u64, Error> {
+        let known = kernel.resources.get(&self.gpu.sm()).or_else(|| kernel.resources.values().next());
+        let shared = dynamic.max(known.map_or(0, |resources| resources.shared_bytes));
+        let registers = self.registers(build, kernel)?;
+        Ok(occupancy(self.gpu, build.threads(), registers, shared).blocks_per_sm.max(1).into())
+    }
+
+    /// The kernel for it, if it can run it.
+    fn obtained(&self, build: &Build) -> Result<Kernel, Error> {
+        let kernel = Kernel::obtain(build, self.gpu.sm(), nvrtc::find)?;
+        let tile = build.tile();
+        let plan = build.plan(Shape { m: tile.m, n: tile.n, k: tile.k })?;
+        fit::check(&Card::modelled(self.gpu), &build.to_string(), &plan.task(&kernel))?;
+        Ok(kernel)
+    }
+}
 
 /// What the thread blocks that live on one SM together execute.
 pub struct Recorded {
     stream: Stream,
     registers: u32,
+    machine: Machine,
     /// Nobody has read the matrices before.
     cold: bool,
 }
 
 impl Recorded {
     /// Of the fullest SM, as the most of the launch's blocks find L2.
-    pub fn of(build: &Build, shape: Shape) -> Result<Recorded, Error> {
-        let kernel = obtained(build)?;
-        Ok(Recorded { cold: cold(build, shape)? > 0.5, ..Recorded::on(build, &kernel, shape, 0)? })
+    pub fn of(build: &Build, shape: Shape, machine: &Machine) -> Result<Recorded, Error> {
+        let cold = cold(build, shape, machine)? > 0.5;
+        Ok(Recorded { cold, ..Recorded::on(build, &machine.obtained(build)?, shape, machine, 0)? })
     }
 
     /// Of an SM of each kind, with the share of SMs that are of this kind. Blocks are dealt to the SMs in turn: where all
     /// fit at once and the SMs do not divide their number, some SMs hold one block more than the others.
-    pub fn of_each_kind(build: &Build, shape: Shape) -> Result<Vec<(f64, Recorded)>, Error> {
-        let kernel = obtained(build)?;
+    pub fn of_each_kind(build: &Build, shape: Shape, machine: &Machine) -> Result<Vec<(f64, Recorded)>, Error> {
+        let kernel = machine.obtained(build)?;
         let plan = build.plan(shape)?;
-        let (sms, fit) = (u64::from(gpu()?.sms), fit(build, &kernel, plan.task(&kernel).dynamic_shared)?);
+        let sms = u64::from(machine.gpu.sms);
+        let fit = machine.fit(build, &kernel, plan.task(&kernel).dynamic_shared)?;
         let blocks = plan.launch.grid.count();
         let fuller = blocks % sms;
         if blocks < sms || blocks > sms * fit || fuller == 0 {
-            return Ok(vec![(1.0, Recorded::on(build, &kernel, shape, 0)?)]);
+            return Ok(vec![(1.0, Recorded::on(build, &kernel, shape, machine, 0)?)]);
         }
         let share = fuller as f64 / sms as f64;
         Ok(vec![
-            (share, Recorded::on(build, &kernel, shape, 0)?),
-            (1.0 - share, Recorded::on(build, &kernel, shape, fuller)?),
+            (share, Recorded::on(build, &kernel, shape, machine, 0)?),
+            (1.0 - share, Recorded::on(build, &kernel, shape, machine, fuller)?),
         ])
     }
 
     /// Of the SM with this number.
-    fn on(build: &Build, kernel: &Kernel, shape: Shape, sm: u64) -> Result<Recorded, Error> {
-        Ok(Recorded { stream: recorded(build, kernel, shape, sm)?, registers: registers(kernel), cold: false })
+    fn on(build: &Build, kernel: &Kernel, shape: Shape, machine: &Machine, sm: u64) -> Result<Recorded, Error> {
+        let stream = recorded(build, kernel, shape, machine, sm)?;
+        Ok(Recorded { stream, registers: machine.registers(build, kernel)?, machine: *machine, cold: false })
     }
 
     /// What their warps issue.
@@ -68,6 +134,13 @@ impl Recorded {
     /// What comes of it.
     pub fn run(&self, blocks: &[Block], figures: &Figures, how: How) -> Outcome {
         clocks::sm::run(blocks, &self.stream.touches, figures, How { cold: how.cold || self.cold, ..how })
+    }
+
+    /// What comes of it on its GPU, and what its warps issue.
+    pub fn timeline(&self) -> (Vec<Block>, Outcome) {
+        let blocks = self.assembled(&self.machine.figures);
+        let outcome = self.run(&blocks, &self.machine.figures, How { timeline: true, ..How::default() });
+        (blocks, outcome)
     }
 }
 
@@ -82,8 +155,13 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Records them.
+    /// Records them on the GPU of the record.
     pub fn of(read: &Read) -> Result<Runs, Error> {
+        Runs::on(read, &Machine::of_the_record())
+    }
+
+    /// Records them on this GPU.
+    pub fn on(read: &Read, machine: &Machine) -> Result<Runs, Error> {
         let (build, shape) = launch_of(read)?;
         // Rows of A that lie as in the launch: as many elements beyond a whole number of lines.
         let [short, long] = LENGTHS.map(|length| length + shape.k % LINE);
@@ -95,10 +173,10 @@ impl Runs {
         };
         let mut runs = Vec::new();
         for (weight, k) in lengths {
-            let each = Recorded::of_each_kind(&build, Shape { k, ..shape })?;
+            let each = Recorded::of_each_kind(&build, Shape { k, ..shape }, machine)?;
             runs.extend(each.into_iter().map(|(share, recorded)| (weight * share, recorded)));
         }
-        Ok(Runs { parts: runs, cold: cold(&build, shape)? })
+        Ok(Runs { parts: runs, cold: cold(&build, shape, machine)? })
     }
 
     /// What their warps issue.
@@ -136,40 +214,19 @@ pub fn modelled(read: &Read) -> Result<Shares, Error> {
 
 /// The share of the blocks that find nothing in L2: those that begin first, and, where B does not fit into L2, of the
 /// others that share columns of B the first.
-fn cold(build: &Build, shape: Shape) -> Result<f64, Error> {
-    let kernel = obtained(build)?;
+fn cold(build: &Build, shape: Shape, machine: &Machine) -> Result<f64, Error> {
+    let kernel = machine.obtained(build)?;
     let plan = build.plan(shape)?;
-    let together = u64::from(gpu()?.sms) * fit(build, &kernel, plan.task(&kernel).dynamic_shared)?;
+    let together = u64::from(machine.gpu.sms) * machine.fit(build, &kernel, plan.task(&kernel).dynamic_shared)?;
     let grid = plan.launch.grid;
     let first = (together as f64 / grid.count() as f64).min(1.0);
     let bytes = u64::from(shape.k) * u64::from(shape.n) * 4;
-    let others = if bytes > L2_BYTES { (f64::from(grid.x) / together as f64).min(1.0) } else { 0.0 };
+    let others = if bytes > machine.gpu.l2_bytes { (f64::from(grid.x) / together as f64).min(1.0) } else { 0.0 };
     Ok(first + (1.0 - first) * others)
 }
 
-/// The modelled GPU.
-fn gpu() -> Result<&'static Gpu, Error> {
-    Gpu::named(FIGURES.gpu).map_err(|error| Error::usage(error.to_string(), "`lab gpus` lists them"))
-}
-
-/// The kernel for it.
-fn obtained(build: &Build) -> Result<Kernel, Error> {
-    Kernel::obtain(build, 90, nvrtc::find)
-}
-
-/// Registers of a thread.
-fn registers(kernel: &Kernel) -> u32 {
-    kernel.resources.get(&90).map_or(255, |resources| resources.registers)
-}
-
-/// Blocks for which an SM has room, with so many bytes of dynamic shared memory each.
-fn fit(build: &Build, kernel: &Kernel, dynamic: u32) -> Result<u64, Error> {
-    let shared = dynamic.max(kernel.resources.get(&90).map_or(0, |resources| resources.shared_bytes));
-    Ok(occupancy(gpu()?, build.threads(), registers(kernel), shared).blocks_per_sm.max(1).into())
-}
-
 /// Runs the blocks that live on one SM together. A and B hold zeros.
-fn recorded(build: &Build, kernel: &Kernel, shape: Shape, sm: u64) -> Result<Stream, Error> {
+fn recorded(build: &Build, kernel: &Kernel, shape: Shape, machine: &Machine, sm: u64) -> Result<Stream, Error> {
     let plan = build.plan(shape)?;
     let task = plan.task(kernel);
     let fault = |what: String| Error::Fault(format!("{}, for a model of time: {what}", build.level.entry));
@@ -185,7 +242,7 @@ fn recorded(build: &Build, kernel: &Kernel, shape: Shape, sm: u64) -> Result<Str
     let places =
         [zeros("A", m, k, input.bytes())?, zeros("B", k, n, input.bytes())?, zeros("C", m, n, output.bytes())?];
     let arguments = emulated::arguments(&task.operands, &mut device, places)?;
-    let (sms, fit) = (u64::from(gpu()?.sms), fit(build, kernel, task.dynamic_shared)?);
+    let (sms, fit) = (u64::from(machine.gpu.sms), machine.fit(build, kernel, task.dynamic_shared)?);
     let grid = plan.launch.grid;
     let place = |block: Dim3| {
         (u64::from(block.z) * u64::from(grid.y) + u64::from(block.y)) * u64::from(grid.x) + u64::from(block.x)

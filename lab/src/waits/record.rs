@@ -21,6 +21,8 @@ pub struct Read {
     pub level: String,
     pub arguments: String,
     pub shares: Shares,
+    /// The shares of [`Why::ALL`].
+    pub each: [f64; Why::ALL.len()],
 }
 
 /// A level's number, of its name.
@@ -76,7 +78,8 @@ pub fn record(text: &str) -> Result<Vec<Read>, Error> {
         };
         let all: f64 = Why::ALL.into_iter().map(clocks).sum();
         let shares = GROUPS.map(|(_, whys)| whys.iter().map(|&why| clocks(why)).sum::<f64>() / all);
-        launches.push(Read { level: cell(0).to_string(), arguments: cell(1).to_string(), shares });
+        let each = Why::ALL.map(|why| clocks(why) / all);
+        launches.push(Read { level: cell(0).to_string(), arguments: cell(1).to_string(), shares, each });
     }
     Ok(launches)
 }
