@@ -56,9 +56,9 @@ pub(crate) use general::{
 pub(crate) use grouped::Grouped;
 pub(crate) use needs::Needs;
 pub(crate) use operands::{Role, registers};
-pub use places::plain_name;
 use order::Ordering;
 pub(crate) use order::{Order, Scope};
+pub use places::plain_name;
 
 use crate::{Class, TensorType};
 

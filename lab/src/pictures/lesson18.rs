@@ -53,7 +53,12 @@ pub fn draw() -> Result<Sheet, Error> {
     let below = bottom + 70.0;
     sheet.line((at(from), bottom), (left, below), "guide");
     sheet.line((at(to), bottom), (left + full, below), "guide");
-    sheet.text((left + full / 2.0, below - 12.0), &format!("warp {CHOSEN}: a vector for each lane"), "bold", Anchor::Middle);
+    sheet.text(
+        (left + full / 2.0, below - 12.0),
+        &format!("warp {CHOSEN}: a vector for each lane"),
+        "bold",
+        Anchor::Middle,
+    );
     let inside = |k: u32| left + full * f64::from(k - from) / f64::from(to - from);
     let of_warp = |access: &TracedAccess, lane: u32| if access.warp == CHOSEN { lane } else { u32::MAX };
     let lanes = parts(&accesses, "A", of_warp)?;
