@@ -116,9 +116,7 @@ impl Near {
     fn weights(&self, of: &[usize]) -> Vec<f64> {
         let mut w: Vec<f64> = of.iter().map(|&i| self.alike[i]).collect();
         let mut a: Vec<Vec<f64>> = of.iter().map(|&i| of.iter().map(|&j| self.among[i][j]).collect()).collect();
-        for i in 0..of.len() {
-            a[i][i] += CHANCE;
-        }
+        a.iter_mut().enumerate().for_each(|(i, row)| row[i] += CHANCE);
         for i in 0..of.len() {
             let (above, below) = a.split_at_mut(i + 1);
             for (row, value) in below.iter_mut().zip(i + 1..) {
@@ -149,7 +147,7 @@ impl Beyond {
 fn place(dtype: Dtype, shape: &Shape) -> Place {
     let size = |size: u32| f64::from(size).log2() / DOUBLINGS;
     let amiss =
-        |columns: u32, of: u64| f64::from(u8::from((u64::from(columns) * dtype.input.bytes() as u64) % of != 0));
+        |columns: u32, of: u64| f64::from(u8::from(!(u64::from(columns) * dtype.input.bytes() as u64).is_multiple_of(of)));
     let Shape { m, n, k } = *shape;
     let [[a, a_line, a_sector], [b, b_line, b_sector]] = [k, n].map(|row| [16, 128, 32].map(|of| amiss(row, of)));
     [size(m), size(n), size(k), a, b, a_line / LESS, b_line / LESS, a_sector / LESS, b_sector / LESS]

@@ -213,7 +213,7 @@ pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64;
     let of_c = n * dtype.output.bytes() as u64;
     let is = |truth: bool| f64::from(u8::from(truth));
     let [a_ragged, b_ragged] = [(m, of_a), (k, of_b)].map(|(rows, row)| is(row % 16 != 0 && !(by_maps && rows == 1)));
-    let c_ragged = is(of_c % 16 != 0);
+    let c_ragged = is(!of_c.is_multiple_of(16));
     let paths = [
         (1.0 - a_ragged) * (1.0 - b_ragged),
         (1.0 - a_ragged) * b_ragged,
@@ -261,9 +261,9 @@ pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64;
         work * is(of_a % LINE == 0),
         work * is(of_a % LINE == LINE / 2),
         shared,
-        c * is(of_c % LINE != 0),
-        c * is(of_c % SECTOR != 0),
-        c * is(of_c % 4 != 0),
+        c * is(!of_c.is_multiple_of(LINE)),
+        c * is(!of_c.is_multiple_of(SECTOR)),
+        c * is(!of_c.is_multiple_of(4)),
     ]
 }
 
