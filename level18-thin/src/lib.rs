@@ -134,15 +134,16 @@ pub static LEVEL: Level = Level {
         decomposition: Decomposition::SplitK { parts: "SPLIT", room: Some(ROOM as u64) },
         awkward: |tiles, tile| {
             let shape = |m, n, k| Shape { m, n, k };
-            match tiles["SPLIT"] {
-                1 => Vec::new(),
-                parts => vec![
-                    // Two steps or three for each part.
-                    shape(tile.m + 1, tile.n, (5 * parts / 2 + 1) * tile.k - 1),
-                    // One tile more than the sums of all parts have room for.
-                    shape(tile.m, ROOM / (parts * tile.m) + tile.n, 3),
-                ],
+            // Whole vectors, of which some lanes have none in the last step.
+            let mut shapes = vec![shape(tile.m + 1, tile.n, tile.k + 16)];
+            let parts = tiles["SPLIT"];
+            if parts > 1 {
+                // Two steps or three for each part.
+                shapes.push(shape(tile.m + 1, tile.n, (5 * parts / 2 + 1) * tile.k - 1));
+                // One tile more than the sums of all parts have room for.
+                shapes.push(shape(tile.m, ROOM / (parts * tile.m) + tile.n, 3));
             }
+            shapes
         },
         ..Needs::USUAL
     },

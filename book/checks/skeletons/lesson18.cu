@@ -211,7 +211,7 @@ __device__ void multiply(const Product& p, Slices& slices) {
 extern "C" __global__ void __launch_bounds__(THREADS, SPLIT > 1 ? 2 : 0)
 gemm_thin(const T* A, const T* B, Out* C, int M, int N, int K) {
     Product p = {A, B, C, M, N, K};
-    __shared__ Slices slices;
+    __shared__ Sum slices[SLICES][BM][BN];
     if constexpr (TALL && WN == 1) {
         if (N == 1 && K % V == 0)
             multiply<V, 1>(p, slices);
