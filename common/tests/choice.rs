@@ -89,7 +89,7 @@ fn the_least_predicted_time_decides_among_the_levels_asked_for() {
 #[test]
 fn what_launches_took_nearby_decides_where_it_is_near() {
     let mut known = model(90);
-    known.surveyed = vec![Surveyed::new(Dtype::F32, vec![shape(120, 136, 128), shape(136, 120, 136)])];
+    known.surveyed = vec![Surveyed::new(Dtype::F32, vec![shape(96, 160, 128), shape(160, 96, 128)])];
     // Level 1 took a third longer there than what it is made of says.
     known.configurations[0].beyond = Beyond::of([Some((40.0, 30.0)); 2].into_iter());
     known.configurations[1].beyond = Beyond::of([Some((30.0, 30.0)); 2].into_iter());

@@ -24,12 +24,13 @@ fn ran(level: &'static Level, words: &str) -> Result<(String, bool), Error> {
 }
 
 #[test]
-fn levels_0_to_5_run_on_every_modelled_gpu_and_the_others_on_those_that_have_their_instructions() {
+fn levels_0_to_5_and_18_run_on_every_modelled_gpu_and_the_others_on_those_that_have_their_instructions() {
     for (gpu, level) in GPUS.iter().flat_map(|gpu| LEVELS.map(|level| (gpu, level))) {
         for dtype in level.dtypes() {
             let found = fitting(level.default_build(dtype), &Card::of_architecture(gpu.sm()));
             let runs = match (level.number, dtype) {
                 (0..=5, _) => true,
+                (18, _) => dtype != Dtype::BF16 || gpu.sm() >= 80, // a conversion to bf16 came with sm_80
                 (11, Dtype::F64) => gpu.sm() >= 90,
                 (12.., _) => gpu.sm() == 90, // `wgmma` came with Hopper and went with it
                 _ => gpu.sm() >= 80,
@@ -79,7 +80,7 @@ fn what_the_library_chooses_fits_every_gpu() {
             let build = chooser.best(&shape, dtype, &Form::PLAIN).unwrap();
             let why = misfit(&build, &Card::of_architecture(gpu.sm()));
             assert_eq!(why, None, "{} at {shape}: {build}", gpu.name);
-            assert!(build.level.number <= 5 || gpu.sm() >= 80, "{} at {shape}: {build}", gpu.name);
+            assert!(matches!(build.level.number, 0..=5 | 18) || gpu.sm() >= 80, "{} at {shape}: {build}", gpu.name);
         }
     }
 }
@@ -101,7 +102,7 @@ fn the_tables_of_cards() {
     assert!(row("level6-async-copy").contains("cannot run: Feature 'cp.async' requires .target sm_80"), "{t4:?}");
     assert!(row("level5-warp-tiling").contains('%'), "{t4:?}");
     let all = lab("cards --dtype f64");
-    assert_eq!(all.stdout.lines().count(), 54, "a head and 53 configurations: {all:?}");
+    assert_eq!(all.stdout.lines().count(), 62, "a head and 61 configurations: {all:?}");
     assert!(lab("cards --csv").stdout.lines().count() > 9 * 84);
     refused("cards --sm 61", "known are 60, 70, 75, 80, 86, 89, 90, 100, 120");
     refused("cards --make --ptxas no-such-file", "no-such-file is no ptxas that answers");

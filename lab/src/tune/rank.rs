@@ -117,8 +117,9 @@ mod tests {
     fn ranks_are_mostly_in_the_measured_order() {
         let text = include_str!("../../../book/measurements/nvidia-h200.json");
         let record: Record = serde_json::from_str(text).unwrap();
-        // Level 0 has no tiles: what its blocks find in L1 no count tells. Tensor cores multiply no f32.
-        for &level in LEVELS[1..].iter().filter(|level| level.dtypes().any(|dtype| dtype == Dtype::F32)) {
+        // Level 0 has no tiles: what its blocks find in L1 no count tells. Tensor cores multiply no f32, and level 18 is not tuned.
+        let is_tuned = |level: &&&Level| !level.space.is_empty() && level.dtypes().any(|dtype| dtype == Dtype::F32);
+        for &level in LEVELS[1..].iter().filter(is_tuned) {
             let survivors = survivors(level);
             let name = level.default_build(Dtype::F32).name();
             let of_level = record.rows.iter().filter(|row| row.dtype == Dtype::F32 && row.kernel == name);
