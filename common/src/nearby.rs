@@ -146,8 +146,9 @@ impl Beyond {
 /// whole lines, no whole sectors.
 fn place(dtype: Dtype, shape: &Shape) -> Place {
     let size = |size: u32| f64::from(size).log2() / DOUBLINGS;
-    let amiss =
-        |columns: u32, of: u64| f64::from(u8::from(!(u64::from(columns) * dtype.input.bytes() as u64).is_multiple_of(of)));
+    let amiss = |columns: u32, of: u64| {
+        f64::from(u8::from(!(u64::from(columns) * dtype.input.bytes() as u64).is_multiple_of(of)))
+    };
     let Shape { m, n, k } = *shape;
     let [[a, a_line, a_sector], [b, b_line, b_sector]] = [k, n].map(|row| [16, 128, 32].map(|of| amiss(row, of)));
     [size(m), size(n), size(k), a, b, a_line / LESS, b_line / LESS, a_sector / LESS, b_sector / LESS]
