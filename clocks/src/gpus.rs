@@ -39,6 +39,8 @@ pub struct Published {
 
 /// Every GPU of which enough is published, oldest first.
 ///
+/// What stands here of Jia, Luo, Abdelkhalik and Jarmusch was not compared with their papers again.
+///
 /// - `fixed`: 4 clocks since Volta (Jia et al., arXiv 1804.06826 and 1903.07486; Abdelkhalik et al., arXiv 2208.11174; Jarmusch et al.,
 ///   arXiv 2507.10789).
 /// - `alu`: 64 lanes in an SM since Volta, 128 on GeForce Blackwell (white papers of the architectures).

@@ -28,7 +28,8 @@ pub fn best(levels: &[&'static Level], device: &Device, shape: &Shape, dtype: Dt
     Chooser::new(levels, device.architecture(), device.multiprocessors()).best(shape, dtype, &Form::PLAIN)
 }
 
-/// Chooses for one GPU among the shipped configurations of some levels, in microseconds: by their predicted times ([`crate::predict`]),
+/// Chooses for one GPU among the shipped configurations of some levels, in a tenth of a millisecond or two: by their predicted times
+/// ([`crate::predict`]),
 /// and at a shape that `lab tune` or `lab measure` has on record for this architecture, of each level that is on record there, the one
 /// that was the fastest, by its measured time.
 ///
