@@ -50,10 +50,10 @@ impl Row {
     /// Smaller launches leave most of the GPU idle, and what bounds them is no unit's rate. The tiles of levels with tensor maps are
     /// so large that these do, too: 32 for 132 SMs, the busiest unit at a third of its peak or less.
     fn fills_the_gpu(&self, level: &Level) -> bool {
-        // A square C is not what level 18 is for: its columns of C are read from L2 again and again, and whether that or L1 is the
+        // A square C is not what a level for thin ones is for: it reads the same from L2 again and again, and whether that or L1 is the
         // busier unit is an open question.
         self.arguments.starts_with("--m 10")
-            && level.number != 18
+            && level.needs.thin.is_none()
             && !level.needs.parameters.iter().any(|one| matches!(one, Parameter::Map(_)))
     }
 

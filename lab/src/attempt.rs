@@ -283,7 +283,8 @@ fn beside_the_levels(attempt: &Try, device: &Device, report: &Report) -> Result<
     row.fill(report);
     bench.share_of_peak(&mut row);
     let mut rows = vec![row];
-    rows.extend(builds(&LEVELS, attempt.how.dtype, false)?.iter().map(|build| bench.level(build)));
+    let takers = builds(&LEVELS, attempt.how.dtype, false)?;
+    rows.extend(takers.iter().filter(|build| build.level.is_for(&report.shape)).map(|build| bench.level(build)));
     rows.extend(bench.vendor());
     against_vendor(&mut rows);
     let notes: String = predicted::explained(&rows).iter().map(|note| format!("\n  {note}")).collect();

@@ -75,11 +75,16 @@ pub fn run(compare: &Compare) -> Result<ExitCode, Error> {
 fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparison, Error> {
     let options = compare.how.options()?;
     let asked = levels(&compare.levels)?;
-    let takers = builds(&asked, compare.how.dtype, compare.shipped)?;
+    let mut takers = builds(&asked, compare.how.dtype, compare.shipped)?;
     let multiplies = |level: &Level| takers.iter().any(|build| build.level.number == level.number);
     for level in asked.iter().filter(|level| !compare.levels.is_empty() && !multiplies(level)) {
         note(&format!("{} does not multiply {}, and is left out", level.name, compare.how.dtype));
     }
+    for level in asked.iter().filter(|level| compare.levels.is_empty() && multiplies(level) && !level.is_for(&shape)) {
+        let number = level.number;
+        note(&format!("note: {} is for thin products, and left out; `--levels {number}` takes it in", level.name));
+    }
+    takers.retain(|build| !compare.levels.is_empty() || build.level.is_for(&shape));
     let bench = Bench::new(device, shape, compare.how.dtype, compare.how.seed, options)?;
     let mut rows: Vec<Row> = takers.iter().map(|build| bench.level(build)).collect();
     steps(&takers, &mut rows);

@@ -119,7 +119,7 @@ fn point(device: &Device, shape: Shape, dtype: Dtype, record: &mut Record) -> Re
     let bench = Bench::new(device, shape, dtype, record.seed, options)?;
     let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
     let mut takers = builds(&LEVELS, dtype, true)?;
-    takers.retain(|build| work <= LARGE || build.is_first_variant());
+    takers.retain(|build| build.level.is_for(&shape) && (work <= LARGE || build.is_first_variant()));
     let mut rows = Vec::new();
     bench.rows(&takers, true, false, &mut |row| {
         rows.push(row);

@@ -134,7 +134,8 @@ fn points(sweep: &Sweep) -> Result<Vec<Point>, Error> {
     let all_tiles = matches!(sweep.over, Over::Block | Over::Tile);
     let mut takers = builds(&chosen, dtype, all_tiles)?;
     takers.retain(Build::is_first_variant);
-    let point = |shape| Point { shape, builds: takers.clone() };
+    let is_for = |build: &&Build, shape: &Shape| !sweep.levels.is_empty() || build.level.is_for(shape);
+    let point = |shape| Point { shape, builds: takers.iter().filter(|build| is_for(build, &shape)).cloned().collect() };
     Ok(match sweep.over {
         Over::Size => {
             let sizes = sweep.sizes.as_deref().unwrap_or(&SIZES);

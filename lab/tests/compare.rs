@@ -11,6 +11,20 @@ use lab::{command, lab, refused, scratch};
 const SMALL: &str = "--backend emulator --m 100 --n 70 --k 50";
 
 #[test]
+fn a_level_for_thin_products_is_left_out_where_c_is_none_unless_it_is_asked_for() {
+    let words = "compare --backend emulator --no-cpu --no-sanitize --k 8";
+    let wide = lab(&format!("{words} --m 300 --n 300"));
+    assert!(!wide.stdout.contains("level18-thin") && wide.stdout.contains("level10-stream-k"), "{wide:?}");
+    assert!(
+        wide.stderr.contains("level18-thin is for thin products, and left out; `--levels 18` takes it in"),
+        "{wide:?}"
+    );
+    for taken in [format!("{words} --m 300 --n 2"), format!("{words} --m 300 --n 300 --levels 18")] {
+        assert!(lab(&taken).stdout.contains("level18-thin"), "{taken}");
+    }
+}
+
+#[test]
 fn all_levels_stand_in_one_table() {
     let output = lab(&format!("compare {SMALL} --no-cpu"));
     assert_eq!(output.code, 0, "{output:?}");

@@ -131,6 +131,7 @@ pub static LEVEL: Level = Level {
     // ANCHOR_END: launch
     needs: Needs {
         architecture: Target::since(80),
+        thin: Some(256),
         decomposition: Decomposition::SplitK { parts: "SPLIT", room: Some(ROOM as u64) },
         awkward: |tiles, tile| {
             let shape = |m, n, k| Shape { m, n, k };

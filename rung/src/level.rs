@@ -168,6 +168,8 @@ pub struct Needs {
     pub decomposition: Decomposition,
     /// Whether it copies by `cp.async`, which the hardware counts under names of its own.
     pub asynchronous_copies: bool,
+    /// The most rows or columns of a C that it is for, if it is for thin ones alone. It is right for every other, too.
+    pub thin: Option<u32>,
     /// Shapes that it could get wrong, beside those that are awkward for every tile.
     pub awkward: fn(&Tiles, &Tile) -> Vec<Shape>,
 }
@@ -184,6 +186,7 @@ impl Needs {
         boxes: |_| [TensorBox { rows: 1, columns: 1, swizzle: TensorSwizzle::None }; 3],
         decomposition: Decomposition::DataParallel,
         asynchronous_copies: false,
+        thin: None,
         awkward: |_, _| Vec::new(),
     };
 }
@@ -340,6 +343,11 @@ impl Level {
     /// The combinations of types that it multiplies.
     pub fn dtypes(&self) -> impl Iterator<Item = Dtype> {
         self.types.iter().map(|types| types.dtype)
+    }
+
+    /// Whether it is for such a shape; where all levels are compared, it is left out at others.
+    pub fn is_for(&self, shape: &Shape) -> bool {
+        self.needs.thin.is_none_or(|most| shape.m.min(shape.n) <= most)
     }
 
     /// How a configuration sums products.
