@@ -11,15 +11,19 @@ use lab::{command, lab, refused, scratch};
 const SMALL: &str = "--backend emulator --m 100 --n 70 --k 50";
 
 #[test]
-fn a_level_for_thin_products_is_left_out_where_c_is_none_unless_it_is_asked_for() {
-    let words = "compare --backend emulator --no-cpu --no-sanitize --k 8";
-    let wide = lab(&format!("{words} --m 300 --n 300"));
+fn a_level_for_thin_products_is_left_out_of_others_unless_it_is_asked_for() {
+    let words = "compare --backend emulator --no-cpu --no-sanitize";
+    let wide = lab(&format!("{words} --m 300 --n 300 --k 17"));
     assert!(!wide.stdout.contains("level18-thin") && wide.stdout.contains("level10-stream-k"), "{wide:?}");
     assert!(
         wide.stderr.contains("level18-thin is for thin products, and left out; `--levels 18` takes it in"),
         "{wide:?}"
     );
-    for taken in [format!("{words} --m 300 --n 2"), format!("{words} --m 300 --n 300 --levels 18")] {
+    for taken in [
+        format!("{words} --m 300 --n 2 --k 17"),
+        format!("{words} --m 300 --n 300 --k 8"),
+        format!("{words} --m 300 --n 300 --k 17 --levels 18"),
+    ] {
         assert!(lab(&taken).stdout.contains("level18-thin"), "{taken}");
     }
 }

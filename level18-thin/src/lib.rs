@@ -1,8 +1,8 @@
 //! Level 18: thin products.
 
-use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Shape, Target, Tile, Types};
+use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Shape, Target, Thin, Tile, Types};
 
-/// Tile sizes that are shipped in f32: first those for a C of few columns, then those for one of few rows.
+/// Tile sizes that are shipped in f32: first those for a C of few columns, then those for one of few rows, then those for a small K.
 const F32: &[&[u32]] = &[
     &[4, 1, 1024, 4, 1, 128, 1],
     &[16, 1, 256, 4, 1, 128, 1],
@@ -15,6 +15,8 @@ const F32: &[&[u32]] = &[
     &[8, 16, 256, 8, 16, 32, 1],
     &[8, 16, 128, 8, 16, 16, 8],
     &[8, 32, 64, 8, 32, 8, 4],
+    &[16, 128, 4, 4, 128, 4, 1],
+    &[8, 512, 1, 8, 128, 1, 1],
 ];
 
 /// And in f64, where a vector has half as many elements.
@@ -27,6 +29,7 @@ const F64: &[&[u32]] = &[
     &[4, 8, 128, 4, 8, 16, 1],
     &[8, 16, 128, 8, 16, 16, 1],
     &[8, 16, 64, 8, 16, 8, 4],
+    &[8, 256, 1, 8, 64, 1, 1],
 ];
 
 /// In tf32, where tensor cores are faster from 8 rows on.
@@ -88,6 +91,8 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/8x16x256x8x16x32x1-f32.ptx"),
         include_str!("../ptx/8x16x128x8x16x16x8-f32.ptx"),
         include_str!("../ptx/8x32x64x8x32x8x4-f32.ptx"),
+        include_str!("../ptx/16x128x4x4x128x4x1-f32.ptx"),
+        include_str!("../ptx/8x512x1x8x128x1x1-f32.ptx"),
         include_str!("../ptx/4x1x512x4x1x64x1-f64.ptx"),
         include_str!("../ptx/4x4x256x4x4x64x1-f64.ptx"),
         include_str!("../ptx/8x8x256x8x8x64x1-f64.ptx"),
@@ -96,6 +101,7 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/4x8x128x4x8x16x1-f64.ptx"),
         include_str!("../ptx/8x16x128x8x16x16x1-f64.ptx"),
         include_str!("../ptx/8x16x64x8x16x8x4-f64.ptx"),
+        include_str!("../ptx/8x256x1x8x64x1x1-f64.ptx"),
         include_str!("../ptx/4x1x1024x4x1x128x1-tf32.ptx"),
         include_str!("../ptx/8x4x512x8x4x128x1-tf32.ptx"),
         include_str!("../ptx/8x8x512x8x8x128x1-tf32.ptx"),
@@ -131,7 +137,7 @@ pub static LEVEL: Level = Level {
     // ANCHOR_END: launch
     needs: Needs {
         architecture: Target::since(80),
-        thin: Some(256),
+        thin: Some(Thin { c: 256, k: 16 }),
         decomposition: Decomposition::SplitK { parts: "SPLIT", room: Some(ROOM as u64) },
         awkward: |tiles, tile| {
             let shape = |m, n, k| Shape { m, n, k };

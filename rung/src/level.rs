@@ -148,6 +148,15 @@ pub enum Neighbours {
     Beside,
 }
 
+/// Thin products: of each element of a large matrix little is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Thin {
+    /// The most rows or columns of C, whichever are fewer.
+    pub c: u32,
+    /// Or the most products for each element of C.
+    pub k: u32,
+}
+
 /// What a kernel asks of the compiler, of the launch and of its tests beyond the usual.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
@@ -168,8 +177,8 @@ pub struct Needs {
     pub decomposition: Decomposition,
     /// Whether it copies by `cp.async`, which the hardware counts under names of its own.
     pub asynchronous_copies: bool,
-    /// The most rows or columns of a C that it is for, if it is for thin ones alone. It is right for every other, too.
-    pub thin: Option<u32>,
+    /// The thin products that it is for, if it is for such alone. It is right for every other, too.
+    pub thin: Option<Thin>,
     /// Shapes that it could get wrong, beside those that are awkward for every tile.
     pub awkward: fn(&Tiles, &Tile) -> Vec<Shape>,
 }
@@ -347,7 +356,7 @@ impl Level {
 
     /// Whether it is for such a shape; where all levels are compared, it is left out at others.
     pub fn is_for(&self, shape: &Shape) -> bool {
-        self.needs.thin.is_none_or(|most| shape.m.min(shape.n) <= most)
+        self.needs.thin.is_none_or(|most| shape.m.min(shape.n) <= most.c || shape.k <= most.k)
     }
 
     /// How a configuration sums products.

@@ -70,6 +70,8 @@ const ALONE: Pace = Pace { rounds: 1, turn_ms: 2.0, launches: [7, 30] };
 /// [`LONG_MS`] milliseconds.
 const SLOW: f64 = 8.0;
 const LONG_MS: f64 = 0.5;
+/// Where the fastest kernel takes fewer milliseconds, there are more turns.
+const BRIEF_MS: f64 = 0.01;
 /// Time that launches fill before the first measured one: the clock rises.
 const WARM_UP: Duration = Duration::from_millis(300);
 /// Rows of C that are compared: the first, the last, and others. Of each, the elements that are summed here.
@@ -143,8 +145,11 @@ fn head(gpu: &Gpu, ground: &Ground, command: &Command, words: &[String]) -> Vec<
     let timing = format!(
         "single launches between CUDA events, all submitted before the first one starts, after two that do not count; {least} to {most} launches, {} ms; one launch \
          where it is {SLOW} times as slow as the fastest before and longer than {LONG_MS} ms; then cuBLAS, the \
-         {RIVALS} fastest and the chosen one in turns, {rounds} rounds of {few} to {many} launches, {turn_ms} ms; medians",
-        ALONE.turn_ms
+         {RIVALS} fastest and the chosen one in turns, {rounds} rounds ({} below {} us) of {few} to {many} launches, {turn_ms} \
+         ms; medians",
+        ALONE.turn_ms,
+        Pace::BRIEF.rounds,
+        1e3 * BRIEF_MS
     );
     let check = format!(
         "C is NaN before; {ROWS} rows of C, the first and the last among them, are compared with the first product whose \
@@ -233,7 +238,8 @@ fn measured(
     order.extend(cells[0].microseconds().map(|_| 0));
     order.retain(|&i| cells[i].microseconds().is_some());
     let rivals: Vec<&Contender> = order.iter().filter_map(|&i| contenders[i].as_ref()).collect();
-    for (place, timing) in order.into_iter().zip(ground.in_turns(&rivals, shape, Pace::QUICK)?) {
+    let pace = if fastest < BRIEF_MS { Pace::BRIEF } else { Pace::QUICK };
+    for (place, timing) in order.into_iter().zip(ground.in_turns(&rivals, shape, pace)?) {
         cells[place] = Cell::Time(1e3 * timing.median_ms);
     }
     Ok(cells)
