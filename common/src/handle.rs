@@ -9,10 +9,9 @@ use rung::kernel::Kernel;
 use rung::matrix::Scalar;
 use rung::{Build, Dtype, Error, Level, Shape};
 
-use crate::arguments::Arguments;
 use crate::choice::Chooser;
 use crate::device::cuda::{Gpu, config, failed};
-use crate::ffi;
+use crate::device::{Room, What};
 use crate::kernel::nvrtc;
 use crate::multiply::exact;
 
@@ -22,7 +21,9 @@ const REMEMBERED: usize = 4096;
 /// A GPU, and the kernels that are ready on it: `C = alpha·A·B + beta·C` on matrices that lie there, on the caller's stream.
 ///
 /// A first call with new sizes resolves which level multiplies, with which tile sizes, and loads its kernel; after that, a call
-/// looks up what to launch, and launches it: it waits for nothing, and allocates no memory of the GPU. Threads may share a handle.
+/// looks up what to launch, and launches it: it waits for nothing, and allocates no memory of the GPU. Where no tensor map can say A or
+/// B where it lies, because it or its rows begin at no multiple of 16 bytes, and the product is large, a kernel with tensor
+/// copies multiplies a copy of it, for which the first such call allocates room. Threads may share a handle.
 /// Kernels that add up parts of a sum have room for these in global memory, so each stream gets kernels of its own, and
 /// calls on different streams may overlap. A handle keeps a stream's kernels, and the stream, as long as it lives: few streams
 /// for many calls are better than many.
@@ -56,6 +57,8 @@ pub struct Handle {
 struct Ready {
     kernels: Vec<(Build, Arc<CudaStream>, CudaFunction)>,
     launches: HashMap<Key, Arc<Launch>>,
+    /// By their streams' addresses.
+    rooms: HashMap<usize, Arc<Room>>,
 }
 
 /// What a launch depends on: all but addresses and factors.
@@ -75,6 +78,8 @@ struct Launch {
     build: Build,
     function: CudaFunction,
     config: LaunchConfig,
+    /// Of its stream.
+    room: Arc<Room>,
 }
 
 /// Products of one size, each matrix so many elements behind the one before.
@@ -161,9 +166,10 @@ impl Handle {
         let size = T::ELEMENT.bytes() as u64;
         for number in 0..u64::from(batch.count) {
             let [a, b, c] = [(a, 0), (b, 1), (c, 2)].map(|(p, i): (u64, usize)| p + number * batch.strides[i] * size);
-            let arguments = Arguments::new(&launch.build.operands(&shape, form), [a, b, c]);
-            let launched = arguments.and_then(|a| ffi::launch(stream, &launch.function, launch.config, &a.0));
-            launched.map_err(|e| failed("launching the kernel", e))?;
+            let Launch { build, function, config, room } = &*launch;
+            let operands = &build.operands(&shape, form);
+            let what = What { function, config: *config, operands, addresses: [a, b, c] };
+            room.launch(stream, what).map_err(|e| failed("launching the kernel", e))?;
         }
         Ok(())
     }
@@ -228,7 +234,8 @@ impl Handle {
             }
         };
         let config = config(&plan.launch, build.dynamic_shared());
-        Ok(Launch { build, function, config })
+        let room = ready.rooms.entry(key.stream).or_default().clone();
+        Ok(Launch { build, function, config, room })
     }
 }
 

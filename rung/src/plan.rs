@@ -3,6 +3,7 @@
 use emulator::Dim3;
 
 use crate::build::Build;
+use crate::copies;
 use crate::dtype::Dtype;
 use crate::element::Element;
 use crate::error::Error;
@@ -72,6 +73,7 @@ impl Build {
             rows,
             columns,
             leading: role.of(form.leading(shape)),
+            copied: copies::pays(role, shape),
             tensor_box: role.of((self.level.needs.boxes)(&self.configuration)),
         }
     }

@@ -18,7 +18,7 @@ use rung::problem::Problem;
 use rung::task::Task;
 use rung::{Dtype, Error, LaunchShape, Shape};
 
-use crate::arguments::Arguments;
+use super::copies::{Room, What};
 use crate::ffi;
 use crate::kernel::nvrtc;
 use crate::timing::{self, Peak, Timing};
@@ -33,6 +33,8 @@ pub struct Gpu {
     capability: (i32, i32),
     multiprocessors: u32,
     clock_khz: u32,
+    /// Room for copies before launches on its own stream.
+    pub(super) room: Room,
     /// Where its driver refuses a kernel, the emulator may run it.
     pub(super) falls_back: bool,
 }
@@ -64,6 +66,7 @@ impl Gpu {
             capability: context.compute_capability()?,
             multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+            room: Room::default(),
             falls_back: false,
             stream,
             context,
@@ -152,11 +155,10 @@ impl Gpu {
         let function = function.clone();
         // ANCHOR: launch
         let config = config(&task.launch, task.dynamic_shared);
-        let arguments = Arguments::new(&task.operands, operands.addresses(self));
-        let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
+        let (operands, addresses) = (task.operands.clone(), operands.addresses(self));
         Ok(move || {
-            let launched = ffi::launch(&self.stream, &function, config, &arguments.0);
-            launched.map_err(|e| failed("running the kernel", e))
+            let what = What { function: &function, config, operands: &operands, addresses };
+            self.room.launch(&self.stream, what).map_err(|e| failed("running the kernel", e))
         })
         // ANCHOR_END: launch
     }

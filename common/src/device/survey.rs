@@ -10,11 +10,10 @@ use rung::matrix::Matrix;
 use rung::problem::{Fill, Problem};
 use rung::{Build, Dtype, Error, Shape};
 
+use super::copies::What;
 use super::cuda::{Gpu, config, failed};
 use super::turns::{Contender, Pace, Pause, take_turns};
 use super::vendor::Vendor;
-use crate::arguments::Arguments;
-use crate::ffi;
 use crate::kernel::nvrtc;
 use crate::timing::Timing;
 
@@ -110,11 +109,11 @@ impl<'a> Survey<'a> {
         let Some((_, function)) = self.kernels.iter().find(|(other, _)| other == build) else { return Ok(None) };
         let Ok(plan) = build.plan(shape) else { return Ok(None) };
         let config = config(&plan.launch, build.dynamic_shared());
-        let arguments = Arguments::new(&build.operands(&shape, &Form::PLAIN), self.addresses());
-        let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
-        let (stream, function) = (self.gpu.stream(), function.clone());
+        let (operands, addresses) = (build.operands(&shape, &Form::PLAIN), self.addresses());
+        let (gpu, function) = (self.gpu, function.clone());
         Ok(Some(Contender::new(move || {
-            ffi::launch(stream, &function, config, &arguments.0).map_err(|e| failed("running the kernel", e))
+            let what = What { function: &function, config, operands: &operands, addresses };
+            gpu.room.launch(gpu.stream(), what).map_err(|e| failed("running the kernel", e))
         })))
     }
 

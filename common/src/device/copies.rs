@@ -1,0 +1,134 @@
+//! Launches on a CUDA GPU, behind the copies of matrices that they are to have ([`rung::copies`]).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig, sys};
+use cudarc::nvrtc::Ptx;
+use rung::copies::{Copied, copied, on_copies};
+use rung::task::Operand;
+
+use crate::arguments::Arguments;
+use crate::ffi;
+
+/// The kernel that copies.
+const COPY: &str = include_str!("ptx/copies.ptx");
+/// Threads of a block, and bytes of a row that each row of them copies.
+const THREADS: (u32, u32) = (32, 8);
+const ACROSS: u64 = 512;
+/// Blocks of a grid at most, from top to bottom.
+const DOWN: u32 = 65_535;
+/// Copies begin at multiples of this in their room, as memory of the driver does.
+const ALIGNMENT: u64 = 256;
+
+/// Room for copies, which grows as it is needed. All launches of a stream share one: each is done before the next begins to copy.
+#[derive(Debug, Default)]
+pub(crate) struct Room(Mutex<Kept>);
+
+/// What has been loaded and allocated.
+#[derive(Debug, Default)]
+struct Kept {
+    module: Option<Arc<CudaModule>>,
+    buffer: Option<CudaSlice<u8>>,
+}
+
+/// A launch: all but where.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct What<'a> {
+    pub(crate) function: &'a CudaFunction,
+    pub(crate) config: LaunchConfig,
+    pub(crate) operands: &'a [Operand],
+    /// Where A, B and C begin.
+    pub(crate) addresses: [u64; 3],
+}
+
+impl Room {
+    /// Launches a kernel, behind the copies that it is to have. Where there is no room for these, the kernel multiplies the matrices
+    /// as they lie.
+    pub(crate) fn launch(&self, stream: &Arc<CudaStream>, what: What) -> Result<(), DriverError> {
+        let What { function, config, operands, addresses } = what;
+        let copies = copied(operands, addresses);
+        if !copies.is_empty() {
+            // Until both are submitted: nobody else's copies come between them.
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(seen) = kept.places(stream, &copies, addresses) {
+                kept.copy(stream, &copies, addresses, seen)?;
+                let arguments = Arguments::seen(&on_copies(operands, &copies), addresses, seen)?;
+                return ffi::launch(stream, function, config, &arguments.0);
+            }
+        }
+        ffi::launch(stream, function, config, &Arguments::new(operands, addresses)?.0)
+    }
+}
+
+impl Kept {
+    /// Where A, B and C are when they have been copied; nothing, where there is no room.
+    fn places(&mut self, stream: &Arc<CudaStream>, copies: &[Copied], addresses: [u64; 3]) -> Option<[u64; 3]> {
+        let (offsets, bytes) = offsets(copies);
+        let bytes = usize::try_from(bytes).ok()?;
+        if self.buffer.as_ref().is_none_or(|buffer| buffer.len() < bytes) {
+            // What is done on the stream before may still need the old one: it is given back behind that.
+            self.buffer = None;
+            self.buffer = stream.alloc_zeros(bytes).ok();
+        }
+        let begin = DevicePtr::<u8>::device_ptr(self.buffer.as_ref()?, stream).0;
+        let mut places = addresses;
+        copies.iter().zip(offsets).for_each(|(copy, offset)| places[copy.role as usize] = begin + offset);
+        Some(places)
+    }
+
+    /// Submits the copies, by one launch.
+    fn copy(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        copies: &[Copied],
+        from: [u64; 3],
+        to: [u64; 3],
+    ) -> Result<(), DriverError> {
+        let module = match &self.module {
+            Some(module) => module.clone(),
+            None => self.module.insert(stream.context().load_module(Ptx::from_src(COPY))?).clone(),
+        };
+        let mut arguments: Vec<_> =
+            copies.iter().map(|copy| matrix(copy, copy.role.of(from), copy.role.of(to))).collect();
+        arguments.resize(2, sys::CUtensorMap { opaque: [0; 16] });
+        let function = module.load_function(&entry(copies))?;
+        ffi::launch(stream, &function, grid(copies), &arguments)
+    }
+}
+
+/// Where copies begin in their room, and how many bytes it has.
+fn offsets(copies: &[Copied]) -> (Vec<u64>, u64) {
+    let mut end = 0;
+    let mut begin = |copy: &Copied| {
+        let begin = end;
+        end = (end + copy.bytes()).next_multiple_of(ALIGNMENT);
+        begin
+    };
+    (copies.iter().map(&mut begin).collect(), end)
+}
+
+/// The kernel for their elements: A and B have the same.
+fn entry(copies: &[Copied]) -> String {
+    format!("copy_{}", copies.first().map_or(1, |copy| copy.element))
+}
+
+/// A grid that covers each of them.
+fn grid(copies: &[Copied]) -> LaunchConfig {
+    let most = |of: fn(&Copied) -> u64| copies.iter().map(of).max().unwrap_or(1);
+    let across = most(|copy| (u64::from(copy.columns) * u64::from(copy.element)).div_ceil(ACROSS));
+    let down = most(|copy| u64::from(copy.rows.div_ceil(THREADS.1))).min(u64::from(DOWN));
+    LaunchConfig {
+        grid_dim: (across as u32, down as u32, copies.len() as u32),
+        block_dim: (THREADS.0, THREADS.1, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// A matrix as the kernel takes it, from one address to another.
+fn matrix(copy: &Copied, from: u64, to: u64) -> sys::CUtensorMap {
+    let mut slot = sys::CUtensorMap { opaque: [0; 16] };
+    let sizes = u64::from(copy.rows) | u64::from(copy.columns) << 32;
+    let words = [from, to, copy.leading, copy.pitch * u64::from(copy.element), sizes];
+    slot.opaque[..words.len()].copy_from_slice(&words);
+    slot
+}
