@@ -21,9 +21,7 @@ const REMEMBERED: usize = 4096;
 /// A GPU, and the kernels that are ready on it: `C = alpha·A·B + beta·C` on matrices that lie there, on the caller's stream.
 ///
 /// A first call with new sizes resolves which level multiplies, with which tile sizes, and loads its kernel; after that, a call
-/// looks up what to launch, and launches it: it waits for nothing, and allocates no memory of the GPU. Where no tensor map can say A or
-/// B where it lies, because it or its rows begin at no multiple of 16 bytes, and the product is large, a kernel with tensor
-/// copies multiplies a copy of it, for which the first such call allocates room. Threads may share a handle.
+/// looks up what to launch, and launches it: it waits for nothing, and allocates no memory of the GPU. Threads may share a handle.
 /// Kernels that add up parts of a sum have room for these in global memory, so each stream gets kernels of its own, and
 /// calls on different streams may overlap. A handle keeps a stream's kernels, and the stream, as long as it lives: few streams
 /// for many calls are better than many.

@@ -132,3 +132,75 @@ fn matrix(copy: &Copied, from: u64, to: u64) -> sys::CUtensorMap {
     slot.opaque[..words.len()].copy_from_slice(&words);
     slot
 }
+
+#[cfg(test)]
+mod tests {
+    use emulator::{Argument, Buffer, Device, Dim3, Launch, Module};
+    use rung::Role;
+
+    use super::*;
+
+    fn copies(element: u32, [a, b]: [(u32, u32, u64); 2]) -> [Copied; 2] {
+        let of = |role, (rows, columns, leading): (u32, u32, u64)| {
+            let pitch = u64::from(columns * element).next_multiple_of(128) / u64::from(element);
+            Copied { role, element, rows, columns, leading, pitch }
+        };
+        [of(Role::A, a), of(Role::B, b)]
+    }
+
+    fn bytes(slot: sys::CUtensorMap) -> Argument {
+        // Of the slot, what the structure has.
+        Argument::Bytes(slot.opaque.iter().take(5).flat_map(|word| word.to_le_bytes()).collect())
+    }
+
+    #[test]
+    fn every_row_goes_to_the_beginning_of_a_line_and_nothing_else_is_written() {
+        let module = Module::parse(COPY).unwrap();
+        let shapes = [(19, 333, 333), (3, 7, 9)];
+        for (element, before) in [(1, 3), (2, 6), (4, 4)] {
+            for copies in [copies(element, shapes).to_vec(), copies(element, shapes)[..1].to_vec()] {
+                let mut device = Device::new();
+                let (offsets, room) = offsets(&copies);
+                let to = device.alloc("room", room as usize);
+                let there = device.address(to).unwrap();
+                let content = |i: u64| (i * 7 + i / 251) as u8;
+                let mut arguments = Vec::new();
+                for (copy, offset) in copies.iter().zip(&offsets) {
+                    // The last row ends with its last element, and so does the buffer.
+                    let size = (u64::from(copy.rows - 1) * copy.leading + u64::from(copy.columns)) * u64::from(element);
+                    let from: Buffer = device.alloc("from", (before + size) as usize);
+                    let all: Vec<u8> = (0..size).map(content).collect();
+                    device.write_at(from, before as usize, &all).unwrap();
+                    let here = device.address(from).unwrap() + before;
+                    arguments.push(bytes(matrix(copy, here, there + offset)));
+                }
+                arguments.resize(2, bytes(sys::CUtensorMap { opaque: [0; 16] }));
+                let LaunchConfig { grid_dim: (x, y, z), block_dim: (bx, by, bz), .. } = grid(&copies);
+                let launch = Launch::new(Dim3 { x, y, z }, Dim3 { x: bx, y: by, z: bz }).sanitize(true);
+                device.launch(&module.kernel(&entry(&copies)).unwrap(), launch, &arguments).unwrap();
+                for (copy, offset) in copies.iter().zip(&offsets) {
+                    let size = u64::from(copy.columns * element);
+                    for row in 0..u64::from(copy.rows) {
+                        let mut got = vec![0; size as usize];
+                        let at = offset + row * copy.pitch * u64::from(element);
+                        device.read_at(to, at as usize, &mut got).unwrap();
+                        let from = row * copy.leading * u64::from(element);
+                        assert!(got.iter().zip(from..).all(|(&byte, i)| byte == content(i)), "{copy:?}, row {row}");
+                        let behind = (copy.pitch * u64::from(element) - size.next_multiple_of(4)) as usize;
+                        let mut rest = vec![0; behind];
+                        let unwritten = device.peek(to, (at + size.next_multiple_of(4)) as usize, &mut rest).unwrap();
+                        assert_eq!(unwritten, behind, "{copy:?}, row {row}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_grid_covers_the_larger_of_two() {
+        let copies = copies(2, [(5000, 65, 65), (3, 300, 300)]);
+        let LaunchConfig { grid_dim, .. } = grid(&copies);
+        assert_eq!(grid_dim, (2, 625, 2));
+        assert_eq!(offsets(&copies), (vec![0, 5000 * 256], 5000 * 256 + 2048));
+    }
+}
