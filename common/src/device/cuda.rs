@@ -18,7 +18,7 @@ use rung::problem::Problem;
 use rung::task::Task;
 use rung::{Dtype, Error, LaunchShape, Shape};
 
-use super::copies::{Room, What};
+use super::copies::{Repeated, Room, What};
 use crate::ffi;
 use crate::kernel::nvrtc;
 use crate::timing::{self, Peak, Timing};
@@ -152,14 +152,11 @@ impl Gpu {
         operands: &Operands,
     ) -> Result<impl Fn() -> Result<(), Error> + use<'a>, Error> {
         self.allow_shared(function, task).map_err(|e| failed("asking for shared memory", e))?;
-        let function = function.clone();
         // ANCHOR: launch
         let config = config(&task.launch, task.dynamic_shared);
-        let (operands, addresses) = (task.operands.clone(), operands.addresses(self));
-        Ok(move || {
-            let what = What { function: &function, config, operands: &operands, addresses };
-            self.room.launch(&self.stream, what).map_err(|e| failed("running the kernel", e))
-        })
+        let addresses = operands.addresses(self);
+        let launch = Repeated::new(self, What { function, config, operands: &task.operands, addresses })?;
+        Ok(move || launch.submit())
         // ANCHOR_END: launch
     }
 

@@ -10,7 +10,7 @@ use rung::matrix::Matrix;
 use rung::problem::{Fill, Problem};
 use rung::{Build, Dtype, Error, Shape};
 
-use super::copies::What;
+use super::copies::{Repeated, What};
 use super::cuda::{Gpu, config, failed};
 use super::turns::{Contender, Pace, Pause, take_turns};
 use super::vendor::Vendor;
@@ -110,11 +110,8 @@ impl<'a> Survey<'a> {
         let Ok(plan) = build.plan(shape) else { return Ok(None) };
         let config = config(&plan.launch, build.dynamic_shared());
         let (operands, addresses) = (build.operands(&shape, &Form::PLAIN), self.addresses());
-        let (gpu, function) = (self.gpu, function.clone());
-        Ok(Some(Contender::new(move || {
-            let what = What { function: &function, config, operands: &operands, addresses };
-            gpu.room.launch(gpu.stream(), what).map_err(|e| failed("running the kernel", e))
-        })))
+        let launch = Repeated::new(self.gpu, What { function, config, operands: &operands, addresses })?;
+        Ok(Some(Contender::new(move || launch.submit())))
     }
 
     /// Times of all in turns, short launches behind a pause: all of a turn are submitted before the first one starts.
