@@ -4,11 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig, sys};
 use cudarc::nvrtc::Ptx;
-use rung::Error;
 use rung::copies::{Copied, copied, on_copies};
 use rung::task::Operand;
 
-use super::cuda::{Gpu, failed};
 use crate::arguments::Arguments;
 use crate::ffi;
 
@@ -59,42 +57,6 @@ impl Room {
             }
         }
         ffi::launch(stream, function, config, &Arguments::new(operands, addresses)?.0)
-    }
-}
-
-/// A launch that is submitted again and again, with matrices that stay where they are.
-#[derive(Debug)]
-pub(super) struct Repeated<'a> {
-    gpu: &'a Gpu,
-    function: CudaFunction,
-    config: LaunchConfig,
-    operands: Vec<Operand>,
-    addresses: [u64; 3],
-    /// Made once; where matrices are copied first, at each launch, because their room may have grown.
-    arguments: Option<Arguments>,
-}
-
-impl<'a> Repeated<'a> {
-    /// A kernel's launch on the GPU's own stream.
-    pub(super) fn new(gpu: &'a Gpu, what: What) -> Result<Repeated<'a>, Error> {
-        let What { function, config, operands, addresses } = what;
-        let as_they_lie = copied(operands, addresses).is_empty();
-        let arguments = as_they_lie.then(|| Arguments::new(operands, addresses)).transpose();
-        let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
-        Ok(Repeated { gpu, function: function.clone(), config, operands: operands.to_vec(), addresses, arguments })
-    }
-
-    /// Submits it once.
-    pub(super) fn submit(&self) -> Result<(), Error> {
-        let Repeated { gpu, function, config, operands, addresses, arguments } = self;
-        let launched = match arguments {
-            Some(arguments) => ffi::launch(gpu.stream(), function, *config, &arguments.0),
-            None => {
-                let what = What { function, config: *config, operands, addresses: *addresses };
-                gpu.room.launch(gpu.stream(), what)
-            }
-        };
-        launched.map_err(|e| failed("running the kernel", e))
     }
 }
 

@@ -12,13 +12,15 @@ use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 use cudarc::driver::sys::cudaError_enum as Status;
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig};
+use rung::copies::copied;
 use rung::facts::{Facts, Ran, Resources};
 use rung::matrix::Matrix;
 use rung::problem::Problem;
-use rung::task::Task;
+use rung::task::{Operand, Task};
 use rung::{Dtype, Error, LaunchShape, Shape};
 
-use super::copies::{Repeated, Room, What};
+use super::copies::{Room, What};
+use crate::arguments::Arguments;
 use crate::ffi;
 use crate::kernel::nvrtc;
 use crate::timing::{self, Peak, Timing};
@@ -212,6 +214,42 @@ impl Gpu {
             warps_per_sm: blocks_per_sm * threads.div_ceil(32),
             max_warps_per_sm: max_threads as u32 / 32,
         })
+    }
+}
+
+/// A launch that is submitted again and again, with matrices that stay where they are.
+#[derive(Debug)]
+pub(super) struct Repeated<'a> {
+    gpu: &'a Gpu,
+    function: CudaFunction,
+    config: LaunchConfig,
+    operands: Vec<Operand>,
+    addresses: [u64; 3],
+    /// Made once; where matrices are copied first, at each launch, because their room may have grown.
+    arguments: Option<Arguments>,
+}
+
+impl<'a> Repeated<'a> {
+    /// A kernel's launch on the GPU's own stream.
+    pub(super) fn new(gpu: &'a Gpu, what: What) -> Result<Repeated<'a>, Error> {
+        let What { function, config, operands, addresses } = what;
+        let as_they_lie = copied(operands, addresses).is_empty();
+        let arguments = as_they_lie.then(|| Arguments::new(operands, addresses)).transpose();
+        let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
+        Ok(Repeated { gpu, function: function.clone(), config, operands: operands.to_vec(), addresses, arguments })
+    }
+
+    /// Submits it once.
+    pub(super) fn submit(&self) -> Result<(), Error> {
+        let Repeated { gpu, function, config, operands, addresses, arguments } = self;
+        let launched = match arguments {
+            Some(arguments) => ffi::launch(gpu.stream(), function, *config, &arguments.0),
+            None => {
+                let what = What { function, config: *config, operands, addresses: *addresses };
+                gpu.room.launch(gpu.stream(), what)
+            }
+        };
+        launched.map_err(|e| failed("running the kernel", e))
     }
 }
 

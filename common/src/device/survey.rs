@@ -10,8 +10,8 @@ use rung::matrix::Matrix;
 use rung::problem::{Fill, Problem};
 use rung::{Build, Dtype, Error, Shape};
 
-use super::copies::{Repeated, What};
-use super::cuda::{Gpu, config, failed};
+use super::copies::What;
+use super::cuda::{Gpu, Repeated, config, failed};
 use super::turns::{Contender, Pace, Pause, take_turns};
 use super::vendor::Vendor;
 use crate::kernel::nvrtc;
