@@ -15,8 +15,6 @@ const COPY: &str = include_str!("ptx/copies.ptx");
 /// Threads of a block, and bytes of a row that each row of them copies.
 const THREADS: (u32, u32) = (32, 8);
 const ACROSS: u64 = 512;
-/// Blocks of a grid at most, from top to bottom.
-const DOWN: u32 = 65_535;
 /// Copies begin at multiples of this in their room, as memory of the driver does.
 const ALIGNMENT: u64 = 256;
 
@@ -112,23 +110,24 @@ fn entry(copies: &[Copied]) -> String {
     format!("copy_{}", copies.first().map_or(1, |copy| copy.element))
 }
 
-/// A grid that covers each of them.
+/// Blocks for as many rows as a block has, and for all rows.
+fn blocks(copy: &Copied) -> [u64; 2] {
+    let across = (u64::from(copy.columns) * u64::from(copy.element)).div_ceil(ACROSS);
+    [across, across * u64::from(copy.rows.div_ceil(THREADS.1))]
+}
+
+/// A grid of the blocks of all.
 fn grid(copies: &[Copied]) -> LaunchConfig {
-    let most = |of: fn(&Copied) -> u64| copies.iter().map(of).max().unwrap_or(1);
-    let across = most(|copy| (u64::from(copy.columns) * u64::from(copy.element)).div_ceil(ACROSS));
-    let down = most(|copy| u64::from(copy.rows.div_ceil(THREADS.1))).min(u64::from(DOWN));
-    LaunchConfig {
-        grid_dim: (across as u32, down as u32, copies.len() as u32),
-        block_dim: (THREADS.0, THREADS.1, 1),
-        shared_mem_bytes: 0,
-    }
+    let all: u64 = copies.iter().map(|copy| blocks(copy)[1]).sum();
+    LaunchConfig { grid_dim: (all as u32, 1, 1), block_dim: (THREADS.0, THREADS.1, 1), shared_mem_bytes: 0 }
 }
 
 /// A matrix as the kernel takes it, from one address to another.
 fn matrix(copy: &Copied, from: u64, to: u64) -> sys::CUtensorMap {
     let mut slot = sys::CUtensorMap { opaque: [0; 16] };
     let sizes = u64::from(copy.rows) | u64::from(copy.columns) << 32;
-    let words = [from, to, copy.leading, copy.pitch * u64::from(copy.element), sizes];
+    let [across, all] = blocks(copy);
+    let words = [from, to, copy.leading, copy.pitch * u64::from(copy.element), sizes, across | all << 32];
     slot.opaque[..words.len()].copy_from_slice(&words);
     slot
 }
@@ -150,7 +149,7 @@ mod tests {
 
     fn bytes(slot: sys::CUtensorMap) -> Argument {
         // Of the slot, what the structure has.
-        Argument::Bytes(slot.opaque.iter().take(5).flat_map(|word| word.to_le_bytes()).collect())
+        Argument::Bytes(slot.opaque.iter().take(6).flat_map(|word| word.to_le_bytes()).collect())
     }
 
     #[test]
@@ -197,10 +196,10 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_covers_the_larger_of_two() {
+    fn a_grid_has_the_blocks_of_both() {
         let copies = copies(2, [(5000, 65, 65), (3, 300, 300)]);
         let LaunchConfig { grid_dim, .. } = grid(&copies);
-        assert_eq!(grid_dim, (2, 625, 2));
+        assert_eq!(grid_dim, (625 + 2, 1, 1));
         assert_eq!(offsets(&copies), (vec![0, 5000 * 256], 5000 * 256 + 2048));
     }
 }
