@@ -12,6 +12,11 @@ pub(crate) struct Arguments(pub(crate) Vec<sys::CUtensorMap>);
 impl Arguments {
     /// The arguments for matrices at these addresses; the driver makes the tensor maps.
     pub(crate) fn new(operands: &[Operand], addresses: [u64; 3]) -> Result<Arguments, DriverError> {
+        Arguments::seen(operands, addresses, addresses)
+    }
+
+    /// The same, where tensor maps see the matrices at other addresses.
+    pub(crate) fn seen(operands: &[Operand], addresses: [u64; 3], seen: [u64; 3]) -> Result<Arguments, DriverError> {
         let number = |value: u64| {
             let mut slot = sys::CUtensorMap { opaque: [0; 16] };
             // Little-endian, as every host of a CUDA GPU is: an argument of 32 bits is the first half of 64.
@@ -27,8 +32,8 @@ impl Arguments {
                 Operand::U64(value) => number(value),
                 Operand::F32(value) => number(value.to_bits().into()),
                 Operand::F64(value) => number(value.to_bits()),
-                Operand::Mapped => number(mapped(operands, addresses).into()),
-                Operand::Map(map) => match map.description(map.role.of(addresses)) {
+                Operand::Mapped => number(mapped(operands, seen).into()),
+                Operand::Map(map) => match map.description(map.role.of(seen)) {
                     Some(description) => tensor_map(&description)?,
                     None => number(0),
                 },

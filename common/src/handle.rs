@@ -9,10 +9,9 @@ use rung::kernel::Kernel;
 use rung::matrix::Scalar;
 use rung::{Build, Dtype, Error, Level, Shape};
 
-use crate::arguments::Arguments;
 use crate::choice::Chooser;
 use crate::device::cuda::{Gpu, config, failed};
-use crate::ffi;
+use crate::device::{Room, What};
 use crate::kernel::nvrtc;
 use crate::multiply::exact;
 
@@ -56,6 +55,8 @@ pub struct Handle {
 struct Ready {
     kernels: Vec<(Build, Arc<CudaStream>, CudaFunction)>,
     launches: HashMap<Key, Arc<Launch>>,
+    /// By their streams' addresses.
+    rooms: HashMap<usize, Arc<Room>>,
 }
 
 /// What a launch depends on: all but addresses and factors.
@@ -75,6 +76,8 @@ struct Launch {
     build: Build,
     function: CudaFunction,
     config: LaunchConfig,
+    /// Of its stream.
+    room: Arc<Room>,
 }
 
 /// Products of one size, each matrix so many elements behind the one before.
@@ -161,9 +164,10 @@ impl Handle {
         let size = T::ELEMENT.bytes() as u64;
         for number in 0..u64::from(batch.count) {
             let [a, b, c] = [(a, 0), (b, 1), (c, 2)].map(|(p, i): (u64, usize)| p + number * batch.strides[i] * size);
-            let arguments = Arguments::new(&launch.build.operands(&shape, form), [a, b, c]);
-            let launched = arguments.and_then(|a| ffi::launch(stream, &launch.function, launch.config, &a.0));
-            launched.map_err(|e| failed("launching the kernel", e))?;
+            let Launch { build, function, config, room } = &*launch;
+            let operands = &build.operands(&shape, form);
+            let what = What { function, config: *config, operands, addresses: [a, b, c] };
+            room.launch(stream, what).map_err(|e| failed("launching the kernel", e))?;
         }
         Ok(())
     }
@@ -228,7 +232,8 @@ impl Handle {
             }
         };
         let config = config(&plan.launch, build.dynamic_shared());
-        Ok(Launch { build, function, config })
+        let room = ready.rooms.entry(key.stream).or_default().clone();
+        Ok(Launch { build, function, config, room })
     }
 }
 

@@ -14,8 +14,9 @@
 use std::sync::OnceLock;
 
 use emulator::gpu::Gpu;
+use rung::form::Form;
 use rung::modelled::{Predicted, PredictionError};
-use rung::{Build, Decomposition, Dtype, Neighbours, Parameter, Shape};
+use rung::{Build, Decomposition, Dtype, Neighbours, Parameter, Role, Shape};
 use serde::{Deserialize, Serialize};
 
 use crate::nearby::{Beyond, Near, Surveyed};
@@ -25,7 +26,7 @@ const FILES: [&str; 1] = [include_str!("../tuned/nvidia-h200-times.json")];
 
 /// What a launch's time is made of, in the order of [`terms`]. Ragged: rows are no whole vectors of 16 bytes, and kernels copy them
 /// otherwise; of a single row there is no next one that a tensor map would have to find. Far: where A and B are more than half of the L2 cache keeps, parts of them come from its other half.
-pub const TERMS: [&str; 32] = [
+pub const TERMS: [&str; 34] = [
     "a launch",
     "a round of blocks",
     "a step along K of the blocks of an SM, one after the other, where A and B are whole vectors",
@@ -58,6 +59,8 @@ pub const TERMS: [&str; 32] = [
     "10^6 bytes of C, whose rows begin in the middle of a line",
     "the same, in the middle of a sector",
     "the same, in the middle of 4 bytes",
+    "a launch that copies A or B before the kernel's own",
+    "10^6 bytes of what it copies",
 ];
 
 /// 10⁶ bytes of A, B and C that stay in the L2 cache from one launch to the next, about: less than its size, 50 · 10⁶ on an H200.
@@ -124,6 +127,7 @@ pub struct Numbers {
     /// counted as 0.5 at most.
     pub error: f64,
     /// Microseconds of each of [`TERMS`], none negative.
+    #[serde(with = "of_each_term")]
     pub microseconds: [f64; TERMS.len()],
     /// What launches took beyond that, at each of the shapes of [`Model::surveyed`].
     pub beyond: Beyond,
@@ -138,6 +142,24 @@ pub struct Sharing {
     pub side_by_side: f64,
     /// SMs on which no block runs, because what is left of their part of the GPU is no whole cluster.
     pub idle_sms: u32,
+}
+
+/// Arrays of as many numbers as there are terms, which is more than serde's own have.
+mod of_each_term {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::TERMS;
+
+    pub(super) fn serialize<S: Serializer>(numbers: &[f64; TERMS.len()], to: S) -> Result<S::Ok, S::Error> {
+        numbers.as_slice().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<[f64; TERMS.len()], D::Error> {
+        let numbers = Vec::deserialize(from)?;
+        let wrong = |numbers: Vec<f64>| format!("{} numbers, and there are {} terms", numbers.len(), TERMS.len());
+        numbers.try_into().map_err(|numbers| D::Error::custom(wrong(numbers)))
+    }
 }
 
 /// The models that come with this crate.
@@ -209,7 +231,13 @@ pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64;
     let [m, n, k] = [m, n, k].map(u64::from);
     let (inputs, c) = ((elements(m, k) + elements(k, n)) * input / 1e6, elements(m, n) * output / 1e6);
     // Rows of A, of B and of C, in bytes.
-    let [of_a, of_b] = [k, n].map(|columns| columns * dtype.input.bytes() as u64);
+    let copies = build.copies(shape, &Form::PLAIN);
+    let row = |role: Role, columns: u64| {
+        // What is copied first is for the kernel as if it had come so.
+        let copy = copies.iter().find(|copy| copy.role == role);
+        copy.map_or(columns, |copy| copy.pitch) * dtype.input.bytes() as u64
+    };
+    let [of_a, of_b] = [row(Role::A, k), row(Role::B, n)];
     let of_c = n * dtype.output.bytes() as u64;
     let is = |truth: bool| f64::from(u8::from(truth));
     let [a_ragged, b_ragged] = [(m, of_a), (k, of_b)].map(|(rows, row)| is(row % 16 != 0 && !(by_maps && rows == 1)));
@@ -264,6 +292,8 @@ pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64;
         c * is(!of_c.is_multiple_of(LINE)),
         c * is(!of_c.is_multiple_of(SECTOR)),
         c * is(!of_c.is_multiple_of(4)),
+        is(!copies.is_empty()),
+        copies.iter().map(|copy| elements(copy.rows.into(), copy.columns.into())).sum::<f64>() * input / 1e6,
     ]
 }
 

@@ -155,14 +155,15 @@ fn the_exhibits_ptx_is_fresh() {
         harness::skipped("no NVRTC: the exhibits' PTX is compared with its source only");
     }
     let mut count = 0;
-    for entry in fs::read_dir(root().join("lab/kernels")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
+    let exhibits = fs::read_dir(root().join("lab/kernels")).unwrap();
+    let exhibits = exhibits.map(|entry| ("lab/kernels", entry.unwrap().file_name().into_string().unwrap()));
+    for (folder, name) in exhibits.chain([("common/src/device", "copies.cu".to_string())]) {
         let Some(stem) = name.strip_suffix(".cu") else { continue };
-        let text = fs::read_to_string(root().join("lab/kernels").join(&name)).unwrap();
-        let shipped = fs::read_to_string(root().join(format!("lab/kernels/ptx/{stem}.ptx"))).unwrap();
+        let text = fs::read_to_string(root().join(folder).join(&name)).unwrap();
+        let shipped = fs::read_to_string(root().join(format!("{folder}/ptx/{stem}.ptx"))).unwrap();
         let options = options_of(&text);
         let (header, _) = Header::verify(&shipped, &text, &options).unwrap_or_else(|e| panic!("{name}: {e:?}"));
-        let path = format!("lab/kernels/{name}");
+        let path = format!("{folder}/{name}");
         let made = compiler.map(|c| ptx_file(&Source { path: &path, text: &text }, &options, c, &shipped).unwrap());
         match made {
             Some(made) if made.contains(&format!("// compiler: {}\n", header.compiler)) => {
@@ -173,5 +174,5 @@ fn the_exhibits_ptx_is_fresh() {
         }
         count += 1;
     }
-    assert_eq!(count, 27);
+    assert_eq!(count, 28);
 }

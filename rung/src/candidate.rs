@@ -5,6 +5,7 @@ use emulator::gpu::Gpu;
 use crate::annotate::annotate;
 use crate::build::Build;
 use crate::check::{Check, Reference};
+use crate::copies::copied;
 use crate::emulated::{self, Watch};
 use crate::error::Error;
 use crate::facts::{Extras, Facts, Ran};
@@ -107,6 +108,8 @@ impl<'a> Candidate<'a> {
             configuration: configuration.clone(),
             kernel: task.kernel.clone(),
             launch: task.launch,
+            // Memory of a device begins at multiples of more than 16 bytes.
+            copies: copied(&task.operands, [0; 3]),
             check,
             facts: ran.facts,
             matrices: options.matrices.then(|| [&problem.a, &problem.b, &ran.c].map(Matrix::values)),

@@ -5,6 +5,7 @@ use emulator::{
     Argument, Buffer, DeviceError, Dim3, Launch, LaunchError, Module, PtxError, TensorMapError, TracedAccess,
 };
 
+use crate::copies::{copied, on_copies};
 use crate::error::Error;
 use crate::facts::{Extras, Facts, Ran};
 use crate::level::LaunchShape;
@@ -84,7 +85,7 @@ fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error>
         Ok(buffer)
     };
     let [a, b, c] = [upload("A", &problem.a)?, upload("B", &problem.b)?, upload("C", &problem.c)?];
-    let arguments = arguments(&task.operands, &mut device, [a, b, c].map(|buffer| (buffer, 0)))?;
+    let arguments = arguments_on_copies(&task.operands, &mut device, [a, b, c].map(|buffer| (buffer, 0)))?;
     let LaunchShape { grid, block, .. } = task.launch;
     let how = Launch::new(grid, block)
         .dynamic_shared(task.dynamic_shared)
@@ -95,22 +96,67 @@ fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error>
     Ok(Ready { program, device, c, how, arguments })
 }
 
-/// Operands as the emulator takes them, with the buffers of A, B and C and the bytes before the matrix in each.
+/// Where a matrix is on the emulator: a buffer, and the bytes before the matrix in it.
+type Place = (Buffer, u64);
+
+/// Operands as the emulator takes them, with A, B and C at these places. What a launch on a GPU copies first is copied here, too, by nobody
+/// who counts.
+///
+/// # Errors
+/// [`Error::Usage`] where a level's box is beyond a limit of tensor maps, or a matrix that is to be copied is not written yet.
+pub fn arguments_on_copies(
+    operands: &[Operand],
+    device: &mut emulator::Device,
+    places: [Place; 3],
+) -> Result<Vec<Argument>, Error> {
+    let copies = copied(operands, addresses(operands, device, places)?);
+    let mut seen = places;
+    for copy in &copies {
+        let (from, before) = copy.role.of(places);
+        let copy_of = device.alloc(&format!("copy of {:?}", copy.role), copy.bytes() as usize);
+        let [of, to] = [copy.leading, copy.pitch].map(|elements| elements * u64::from(copy.element));
+        let mut row = vec![0; copy.columns as usize * copy.element as usize];
+        for number in 0..u64::from(copy.rows) {
+            device.read_at(from, (before + number * of) as usize, &mut row).map_err(refused)?;
+            device.write_at(copy_of, (number * to) as usize, &row).map_err(refused)?;
+        }
+        seen[copy.role as usize] = (copy_of, 0);
+    }
+    arguments_seen(&on_copies(operands, &copies), device, places, seen)
+}
+
+/// Operands as the emulator takes them, with A, B and C at these places. Nothing is copied first.
 ///
 /// # Errors
 /// [`Error::Usage`] where a level's box is beyond a limit of tensor maps.
 pub fn arguments(
     operands: &[Operand],
     device: &mut emulator::Device,
-    places: [(Buffer, u64); 3],
+    places: [Place; 3],
 ) -> Result<Vec<Argument>, Error> {
+    arguments_seen(operands, device, places, places)
+}
+
+/// Addresses for tensor maps; zeros, where there are none. Who asks for an address has the buffer watched, since any pointer may
+/// then lead there.
+fn addresses(operands: &[Operand], device: &mut emulator::Device, places: [Place; 3]) -> Result<[u64; 3], Error> {
     let mut addresses = [0; 3];
-    // Who asks for an address has the buffer watched, since any pointer may then lead there: so only maps ask.
     if operands.iter().any(|operand| matches!(operand, Operand::Map(_))) {
         for (address, (buffer, before)) in addresses.iter_mut().zip(places) {
             *address = device.address(buffer).map_err(refused)? + before;
         }
     }
+    Ok(addresses)
+}
+
+/// The same, where tensor maps see the matrices at other places.
+fn arguments_seen(
+    operands: &[Operand],
+    device: &mut emulator::Device,
+    places: [Place; 3],
+    seen: [Place; 3],
+) -> Result<Vec<Argument>, Error> {
+    let addresses = addresses(operands, device, seen)?;
     let matrix = |role: Role| match role.of(places) {
         (buffer, 0) => Argument::Buffer(buffer),
         (buffer, before) => Argument::Within(buffer, before),

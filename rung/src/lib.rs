@@ -28,6 +28,7 @@ pub mod build;
 pub mod candidate;
 pub mod change;
 pub mod check;
+pub mod copies;
 pub mod dtype;
 pub mod element;
 pub mod emulated;

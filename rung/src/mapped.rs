@@ -3,11 +3,12 @@
 use emulator::{TensorElement, TensorL2Promotion, TensorMapDescription};
 
 pub use emulator::TensorSwizzle;
+use serde::Serialize;
 
 use crate::element::Element;
 
 /// One of a product's matrices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub enum Role {
     /// M × K.
     A,
@@ -51,6 +52,8 @@ pub struct Mapped {
     pub columns: u32,
     /// Elements from the beginning of a row to that of the next.
     pub leading: u64,
+    /// Whether it is copied before the launch where no map can say it as it lies ([`crate::copies`]).
+    pub copied: bool,
     /// What a copy moves.
     pub tensor_box: TensorBox,
 }
@@ -102,8 +105,15 @@ mod tests {
     #[test]
     fn a_map_is_made_where_rows_are_multiples_of_16_bytes() {
         let tensor_box = TensorBox { rows: 64, columns: 64, swizzle: TensorSwizzle::B128 };
-        let matrix =
-            |rows, leading| Mapped { role: Role::A, element: Element::Bf16, rows, columns: 100, leading, tensor_box };
+        let matrix = |rows, leading| Mapped {
+            role: Role::A,
+            element: Element::Bf16,
+            rows,
+            columns: 100,
+            leading,
+            copied: false,
+            tensor_box,
+        };
         let map = matrix(70, 104).description(4096).unwrap();
         assert_eq!((map.sizes.as_slice(), map.strides.as_slice()), ([100, 70].as_slice(), [208].as_slice()));
         assert!(map.encode().is_ok());

@@ -3,6 +3,7 @@
 use emulator::Dim3;
 
 use crate::build::Build;
+use crate::copies::{Copied, copied, pays};
 use crate::dtype::Dtype;
 use crate::element::Element;
 use crate::error::Error;
@@ -60,6 +61,11 @@ impl Build {
         self.level.needs.parameters.iter().map(operand).collect()
     }
 
+    /// What is copied before a launch for a problem that it can do, where A and B begin at multiples of 16 bytes.
+    pub fn copies(&self, shape: &Shape, form: &Form) -> Vec<Copied> {
+        copied(&self.operands(shape, form), [0; 3])
+    }
+
     /// A matrix as its tensor map is to say it.
     fn mapped(&self, role: Role, shape: &Shape, form: &Form) -> Mapped {
         let Shape { m, n, k } = *shape;
@@ -72,6 +78,7 @@ impl Build {
             rows,
             columns,
             leading: role.of(form.leading(shape)),
+            copied: pays(role, shape),
             tensor_box: role.of((self.level.needs.boxes)(&self.configuration)),
         }
     }

@@ -7,6 +7,7 @@ use emulator::{TensorCount, Warning};
 use serde::Serialize;
 
 use crate::check::{Check, Sampling};
+use crate::copies::Copied;
 use crate::facts::{self, Facts};
 use crate::form::Form;
 use crate::judge::Judged;
@@ -45,6 +46,9 @@ pub struct Report {
     pub modelled: Option<Modelled>,
     /// Grid, block and tile.
     pub launch: LaunchShape,
+    /// What was copied before it, to where tensor maps can say it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<Copied>,
     /// Is the product right?
     pub check: Check,
     /// What the emulator says of the kernel, where a GPU ran it.
@@ -80,6 +84,7 @@ impl fmt::Display for Report {
         line(f, "PTX", self.origin())?;
         line(f, "device", &self.device)?;
         line(f, "launch", self.launch)?;
+        self.copies.iter().try_for_each(|copy| line(f, "copied", copy))?;
         match &self.facts {
             Facts::Emulator(report) => {
                 self.verdict(f)?;

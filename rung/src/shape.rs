@@ -15,6 +15,14 @@ pub struct Shape {
     pub k: u32,
 }
 
+impl Shape {
+    /// M·N·K, or the most that the type holds.
+    pub fn multiply_adds(&self) -> u64 {
+        let [m, n, k] = [self.m, self.n, self.k].map(u64::from);
+        m.saturating_mul(n).saturating_mul(k)
+    }
+}
+
 impl fmt::Display for Shape {
     /// `M×N×K`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

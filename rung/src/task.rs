@@ -54,7 +54,7 @@ pub enum Operand {
     Mapped,
 }
 
-/// The value of [`Operand::Mapped`], for matrices at these addresses.
+/// The value of [`Operand::Mapped`], where what maps describe is at these addresses.
 pub fn mapped(operands: &[Operand], addresses: [u64; 3]) -> u32 {
     operands.iter().fold(0, |mask, operand| match operand {
         Operand::Map(map) if map.description(map.role.of(addresses)).is_some() => mask | 1 << map.role as u32,

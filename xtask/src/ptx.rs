@@ -40,10 +40,13 @@ pub fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The kernels of the lab, which have their PTX beside them.
+/// The kernel that copies matrices before a launch.
+const COPIES: &str = "common/src/device/copies.cu";
+
+/// The kernels of the lab, and the one that copies, which have their PTX beside them.
 fn kernels() -> Result<Vec<String>> {
     let folder = "lab/kernels";
-    let mut kernels = Vec::new();
+    let mut kernels = vec![COPIES.to_string()];
     for entry in fs::read_dir(shell::root().join(folder)).with_context(|| format!("cannot list {folder}"))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         if name.ends_with(".cu") {

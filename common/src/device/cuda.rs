@@ -12,12 +12,14 @@ use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 use cudarc::driver::sys::cudaError_enum as Status;
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig};
+use rung::copies::copied;
 use rung::facts::{Facts, Ran, Resources};
 use rung::matrix::Matrix;
 use rung::problem::Problem;
-use rung::task::Task;
+use rung::task::{Operand, Task};
 use rung::{Dtype, Error, LaunchShape, Shape};
 
+use super::copies::{Room, What};
 use crate::arguments::Arguments;
 use crate::ffi;
 use crate::kernel::nvrtc;
@@ -33,6 +35,8 @@ pub struct Gpu {
     capability: (i32, i32),
     multiprocessors: u32,
     clock_khz: u32,
+    /// Room for copies before launches on its own stream.
+    pub(super) room: Room,
     /// Where its driver refuses a kernel, the emulator may run it.
     pub(super) falls_back: bool,
 }
@@ -64,6 +68,7 @@ impl Gpu {
             capability: context.compute_capability()?,
             multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
+            room: Room::default(),
             falls_back: false,
             stream,
             context,
@@ -149,15 +154,11 @@ impl Gpu {
         operands: &Operands,
     ) -> Result<impl Fn() -> Result<(), Error> + use<'a>, Error> {
         self.allow_shared(function, task).map_err(|e| failed("asking for shared memory", e))?;
-        let function = function.clone();
         // ANCHOR: launch
         let config = config(&task.launch, task.dynamic_shared);
-        let arguments = Arguments::new(&task.operands, operands.addresses(self));
-        let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
-        Ok(move || {
-            let launched = ffi::launch(&self.stream, &function, config, &arguments.0);
-            launched.map_err(|e| failed("running the kernel", e))
-        })
+        let addresses = operands.addresses(self);
+        let launch = Repeated::new(self, What { function, config, operands: &task.operands, addresses })?;
+        Ok(move || launch.submit())
         // ANCHOR_END: launch
     }
 
@@ -213,6 +214,42 @@ impl Gpu {
             warps_per_sm: blocks_per_sm * threads.div_ceil(32),
             max_warps_per_sm: max_threads as u32 / 32,
         })
+    }
+}
+
+/// A launch that is submitted again and again, with matrices that stay where they are.
+#[derive(Debug)]
+pub(super) struct Repeated<'a> {
+    gpu: &'a Gpu,
+    function: CudaFunction,
+    config: LaunchConfig,
+    operands: Vec<Operand>,
+    addresses: [u64; 3],
+    /// Made once; where matrices are copied first, at each launch, because their room may have grown.
+    arguments: Option<Arguments>,
+}
+
+impl<'a> Repeated<'a> {
+    /// A kernel's launch on the GPU's own stream.
+    pub(super) fn new(gpu: &'a Gpu, what: What) -> Result<Repeated<'a>, Error> {
+        let What { function, config, operands, addresses } = what;
+        let as_they_lie = copied(operands, addresses).is_empty();
+        let arguments = as_they_lie.then(|| Arguments::new(operands, addresses)).transpose();
+        let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
+        Ok(Repeated { gpu, function: function.clone(), config, operands: operands.to_vec(), addresses, arguments })
+    }
+
+    /// Submits it once.
+    pub(super) fn submit(&self) -> Result<(), Error> {
+        let Repeated { gpu, function, config, operands, addresses, arguments } = self;
+        let launched = match arguments {
+            Some(arguments) => ffi::launch(gpu.stream(), function, *config, &arguments.0),
+            None => {
+                let what = What { function, config: *config, operands, addresses: *addresses };
+                gpu.room.launch(gpu.stream(), what)
+            }
+        };
+        launched.map_err(|e| failed("running the kernel", e))
     }
 }
 

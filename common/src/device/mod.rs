@@ -1,10 +1,12 @@
 //! Where a kernel runs: a CUDA GPU, or the emulator.
 
+mod copies;
 pub mod cuda;
 pub mod survey;
 pub mod turns;
 pub mod vendor;
 
+pub(crate) use copies::{Room, What};
 use emulator::gpu::Gpu;
 use rung::Error;
 use rung::emulated;

@@ -10,11 +10,10 @@ use rung::matrix::Matrix;
 use rung::problem::{Fill, Problem};
 use rung::{Build, Dtype, Error, Shape};
 
-use super::cuda::{Gpu, config, failed};
+use super::copies::What;
+use super::cuda::{Gpu, Repeated, config, failed};
 use super::turns::{Contender, Pace, Pause, take_turns};
 use super::vendor::Vendor;
-use crate::arguments::Arguments;
-use crate::ffi;
 use crate::kernel::nvrtc;
 use crate::timing::Timing;
 
@@ -110,12 +109,9 @@ impl<'a> Survey<'a> {
         let Some((_, function)) = self.kernels.iter().find(|(other, _)| other == build) else { return Ok(None) };
         let Ok(plan) = build.plan(shape) else { return Ok(None) };
         let config = config(&plan.launch, build.dynamic_shared());
-        let arguments = Arguments::new(&build.operands(&shape, &Form::PLAIN), self.addresses());
-        let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
-        let (stream, function) = (self.gpu.stream(), function.clone());
-        Ok(Some(Contender::new(move || {
-            ffi::launch(stream, &function, config, &arguments.0).map_err(|e| failed("running the kernel", e))
-        })))
+        let (operands, addresses) = (build.operands(&shape, &Form::PLAIN), self.addresses());
+        let launch = Repeated::new(self.gpu, What { function, config, operands: &operands, addresses })?;
+        Ok(Some(Contender::new(move || launch.submit())))
     }
 
     /// Times of all in turns, short launches behind a pause: all of a turn are submitted before the first one starts.

@@ -248,6 +248,7 @@ fn crossed(survey: &Survey, taken: &[Taken], sms: u32) -> Vec<Predicted> {
 mod tests {
     use super::*;
     use common::Dtype;
+    use ladder::LEVELS;
 
     #[test]
     fn what_is_shipped_is_what_the_surveys_give() {
@@ -262,6 +263,29 @@ mod tests {
             assert_eq!(old, new, "`lab calibrate` makes it anew");
         }
         assert_eq!(shipped.configurations.len(), fresh.configurations.len());
+    }
+
+    #[test]
+    fn a_launch_that_copies_first_is_one_of_whole_lines_and_its_copies() {
+        let of = |name: &str, m, n, k| {
+            let level = LEVELS.iter().find(|level| level.name == name).unwrap();
+            let sharing = Sharing { blocks_per_sm: 1, side_by_side: 1.0, idle_sms: 0 };
+            terms(&level.default_build(Dtype::BF16), &sharing, 132, &Shape { m, n, k })
+        };
+        let term = |name: &str| TERMS.iter().position(|term| *term == name).unwrap();
+        let [launch, copied] =
+            ["a launch that copies A or B before the kernel's own", "10^6 bytes of what it copies"].map(term);
+        let steps = [2, 3, 4, 5];
+        let ragged = of("level14-clusters", 1000, 1000, 1023);
+        assert_eq!((ragged[launch], ragged[copied]), (1.0, 1000.0 * 1023.0 * 2.0 / 1e6), "A alone is ragged");
+        assert_eq!(steps.map(|step| ragged[step] > 0.0), [true, false, false, false]);
+        let aligned = of("level14-clusters", 1000, 1000, 1024);
+        assert_eq!((aligned[launch], aligned[copied]), (0.0, 0.0));
+        assert_eq!(steps.map(|step| aligned[step]), steps.map(|step| ragged[step]));
+        for small in [of("level14-clusters", 100, 104, 103), of("level11-tensor-core", 1000, 1000, 1023)] {
+            assert_eq!((small[launch], small[copied]), (0.0, 0.0));
+            assert_eq!(steps.map(|step| small[step] > 0.0), [false, false, true, false]);
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 
+use common::form::Form;
 use common::{Build, Dtype, Error, Shape};
 use ladder::LEVELS;
 
@@ -19,6 +20,8 @@ use ladder::LEVELS;
 const VENDOR: &str = "cuBLAS";
 /// In a head, a level whose kernel has changed since: its columns say nothing any more.
 const SUPERSEDED: &str = "superseded";
+/// In its place: the shapes at which a build copies A or B first, as none did when the survey was made.
+const COPIED_FIRST: &str = "where A or B is copied first";
 
 /// What a kernel did at a shape.
 #[derive(Debug, Clone, PartialEq)]
@@ -165,7 +168,14 @@ impl Survey {
                 lines.iter_mut().for_each(|line| line.cells[column + 1] = Cell::Absent);
             }
         }
-        Ok(Survey { head, dtype, names, lines })
+        let mut survey = Survey { head, dtype, names, lines };
+        if survey.head.iter().any(|(name, value)| name == SUPERSEDED && value == COPIED_FIRST) {
+            let builds = survey.builds();
+            let copies =
+                |shape: &Shape| builds.iter().flatten().any(|build| !build.copies(shape, &Form::PLAIN).is_empty());
+            survey.lines.retain(|line| !copies(&line.shape));
+        }
+        Ok(survey)
     }
 
     /// All surveys of a type as one, in the order in which the types come: with the head of the type's first, and the columns of all.
@@ -266,6 +276,16 @@ mod tests {
         let (time, none) = (Cell::Time, Cell::Absent);
         assert_eq!(joined[0].lines[0].cells, [time(9.0), time(4.0), none.clone(), none.clone()]);
         assert_eq!(joined[0].lines[1].cells, [time(8.0), none, time(2.0), time(1.0)]);
+    }
+
+    #[test]
+    fn shapes_at_which_matrices_are_copied_first_are_left_out_of_older_surveys() {
+        let text = |head: &str| {
+            let columns = "m,n,k,cuBLAS,level12-warpgroup 128x256x4";
+            let lines = "64,64,63,9,8\n512,512,511,9,8\n512,512,512,9,8\n";
+            Survey::of(&format!("# type: bf16\n{head}{columns}\n{lines}")).unwrap().lines.len()
+        };
+        assert_eq!([text(""), text("# superseded: where A or B is copied first\n")], [3, 2]);
     }
 
     #[test]

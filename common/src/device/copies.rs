@@ -1,0 +1,205 @@
+//! Launches on a CUDA GPU, behind the copies of matrices that they are to have ([`rung::copies`]).
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig, sys};
+use cudarc::nvrtc::Ptx;
+use rung::copies::{Copied, copied, on_copies};
+use rung::task::Operand;
+
+use crate::arguments::Arguments;
+use crate::ffi;
+
+/// The kernel that copies.
+const COPY: &str = include_str!("ptx/copies.ptx");
+/// Threads of a block, and bytes of a row that each row of them copies.
+const THREADS: (u32, u32) = (32, 8);
+const ACROSS: u64 = 512;
+/// Copies begin at multiples of this in their room, as memory of the driver does.
+const ALIGNMENT: u64 = 256;
+
+/// Room for copies, which grows as it is needed. All launches of a stream share one: each is done before the next begins to copy.
+#[derive(Debug, Default)]
+pub(crate) struct Room(Mutex<Kept>);
+
+/// What has been loaded and allocated.
+#[derive(Debug, Default)]
+struct Kept {
+    module: Option<Arc<CudaModule>>,
+    buffer: Option<CudaSlice<u8>>,
+}
+
+/// A launch: all but where.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct What<'a> {
+    pub(crate) function: &'a CudaFunction,
+    pub(crate) config: LaunchConfig,
+    pub(crate) operands: &'a [Operand],
+    /// Where A, B and C begin.
+    pub(crate) addresses: [u64; 3],
+}
+
+impl Room {
+    /// Launches a kernel, behind the copies that it is to have. Where there is no room for these, the kernel multiplies the matrices
+    /// as they lie.
+    pub(crate) fn launch(&self, stream: &Arc<CudaStream>, what: What) -> Result<(), DriverError> {
+        let What { function, config, operands, addresses } = what;
+        let copies = copied(operands, addresses);
+        if !copies.is_empty() {
+            // Until both are submitted: nobody else's copies come between them.
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(seen) = kept.places(stream, &copies, addresses) {
+                kept.copy(stream, &copies, addresses, seen)?;
+                let arguments = Arguments::seen(&on_copies(operands, &copies), addresses, seen)?;
+                return ffi::launch(stream, function, config, &arguments.0);
+            }
+        }
+        ffi::launch(stream, function, config, &Arguments::new(operands, addresses)?.0)
+    }
+}
+
+impl Kept {
+    /// Where A, B and C are when they have been copied; nothing, where there is no room.
+    fn places(&mut self, stream: &Arc<CudaStream>, copies: &[Copied], addresses: [u64; 3]) -> Option<[u64; 3]> {
+        let (offsets, bytes) = offsets(copies);
+        let bytes = usize::try_from(bytes).ok()?;
+        if self.buffer.as_ref().is_none_or(|buffer| buffer.len() < bytes) {
+            // What is done on the stream before may still need the old one: it is given back behind that.
+            self.buffer = None;
+            self.buffer = stream.alloc_zeros(bytes).ok();
+        }
+        let begin = DevicePtr::<u8>::device_ptr(self.buffer.as_ref()?, stream).0;
+        let mut places = addresses;
+        copies.iter().zip(offsets).for_each(|(copy, offset)| places[copy.role as usize] = begin + offset);
+        Some(places)
+    }
+
+    /// Submits the copies, by one launch.
+    fn copy(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        copies: &[Copied],
+        from: [u64; 3],
+        to: [u64; 3],
+    ) -> Result<(), DriverError> {
+        let module = match &self.module {
+            Some(module) => module.clone(),
+            None => self.module.insert(stream.context().load_module(Ptx::from_src(COPY))?).clone(),
+        };
+        let mut arguments: Vec<_> =
+            copies.iter().map(|copy| matrix(copy, copy.role.of(from), copy.role.of(to))).collect();
+        arguments.resize(2, sys::CUtensorMap { opaque: [0; 16] });
+        let function = module.load_function(&entry(copies))?;
+        ffi::launch(stream, &function, grid(copies), &arguments)
+    }
+}
+
+/// Where copies begin in their room, and how many bytes it has.
+fn offsets(copies: &[Copied]) -> (Vec<u64>, u64) {
+    let mut end = 0;
+    let mut begin = |copy: &Copied| {
+        let begin = end;
+        end = (end + copy.bytes()).next_multiple_of(ALIGNMENT);
+        begin
+    };
+    (copies.iter().map(&mut begin).collect(), end)
+}
+
+/// The kernel for their elements: A and B have the same.
+fn entry(copies: &[Copied]) -> String {
+    format!("copy_{}", copies.first().map_or(1, |copy| copy.element))
+}
+
+/// Blocks for as many rows as a block has, and for all rows.
+fn blocks(copy: &Copied) -> [u64; 2] {
+    let across = (u64::from(copy.columns) * u64::from(copy.element)).div_ceil(ACROSS);
+    [across, across * u64::from(copy.rows.div_ceil(THREADS.1))]
+}
+
+/// A grid of the blocks of all.
+fn grid(copies: &[Copied]) -> LaunchConfig {
+    let all: u64 = copies.iter().map(|copy| blocks(copy)[1]).sum();
+    LaunchConfig { grid_dim: (all as u32, 1, 1), block_dim: (THREADS.0, THREADS.1, 1), shared_mem_bytes: 0 }
+}
+
+/// A matrix as the kernel takes it, from one address to another.
+fn matrix(copy: &Copied, from: u64, to: u64) -> sys::CUtensorMap {
+    let mut slot = sys::CUtensorMap { opaque: [0; 16] };
+    let sizes = u64::from(copy.rows) | u64::from(copy.columns) << 32;
+    let [across, all] = blocks(copy);
+    let words = [from, to, copy.leading, copy.pitch * u64::from(copy.element), sizes, across | all << 32];
+    slot.opaque[..words.len()].copy_from_slice(&words);
+    slot
+}
+
+#[cfg(test)]
+mod tests {
+    use emulator::{Argument, Buffer, Device, Dim3, Launch, Module};
+    use rung::Role;
+
+    use super::*;
+
+    fn copies(element: u32, [a, b]: [(u32, u32, u64); 2]) -> [Copied; 2] {
+        let of = |role, (rows, columns, leading): (u32, u32, u64)| {
+            let pitch = u64::from(columns * element).next_multiple_of(128) / u64::from(element);
+            Copied { role, element, rows, columns, leading, pitch }
+        };
+        [of(Role::A, a), of(Role::B, b)]
+    }
+
+    fn bytes(slot: sys::CUtensorMap) -> Argument {
+        // Of the slot, what the structure has.
+        Argument::Bytes(slot.opaque.iter().take(6).flat_map(|word| word.to_le_bytes()).collect())
+    }
+
+    #[test]
+    fn every_row_goes_to_the_beginning_of_a_line_and_nothing_else_is_written() {
+        let module = Module::parse(COPY).unwrap();
+        let shapes = [(19, 333, 333), (3, 7, 9)];
+        for (element, before) in [(1, 3), (2, 6), (4, 4)] {
+            for copies in [copies(element, shapes).to_vec(), copies(element, shapes)[..1].to_vec()] {
+                let mut device = Device::new();
+                let (offsets, room) = offsets(&copies);
+                let to = device.alloc("room", room as usize);
+                let there = device.address(to).unwrap();
+                let content = |i: u64| (i * 7 + i / 251) as u8;
+                let mut arguments = Vec::new();
+                for (copy, offset) in copies.iter().zip(&offsets) {
+                    // The last row ends with its last element, and so does the buffer.
+                    let size = (u64::from(copy.rows - 1) * copy.leading + u64::from(copy.columns)) * u64::from(element);
+                    let from: Buffer = device.alloc("from", (before + size) as usize);
+                    let all: Vec<u8> = (0..size).map(content).collect();
+                    device.write_at(from, before as usize, &all).unwrap();
+                    let here = device.address(from).unwrap() + before;
+                    arguments.push(bytes(matrix(copy, here, there + offset)));
+                }
+                arguments.resize(2, bytes(sys::CUtensorMap { opaque: [0; 16] }));
+                let LaunchConfig { grid_dim: (x, y, z), block_dim: (bx, by, bz), .. } = grid(&copies);
+                let launch = Launch::new(Dim3 { x, y, z }, Dim3 { x: bx, y: by, z: bz }).sanitize(true);
+                device.launch(&module.kernel(&entry(&copies)).unwrap(), launch, &arguments).unwrap();
+                for (copy, offset) in copies.iter().zip(&offsets) {
+                    let size = u64::from(copy.columns * element);
+                    for row in 0..u64::from(copy.rows) {
+                        let mut got = vec![0; size as usize];
+                        let at = offset + row * copy.pitch * u64::from(element);
+                        device.read_at(to, at as usize, &mut got).unwrap();
+                        let from = row * copy.leading * u64::from(element);
+                        assert!(got.iter().zip(from..).all(|(&byte, i)| byte == content(i)), "{copy:?}, row {row}");
+                        let behind = (copy.pitch * u64::from(element) - size.next_multiple_of(4)) as usize;
+                        let mut rest = vec![0; behind];
+                        let unwritten = device.peek(to, (at + size.next_multiple_of(4)) as usize, &mut rest).unwrap();
+                        assert_eq!(unwritten, behind, "{copy:?}, row {row}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_grid_has_the_blocks_of_both() {
+        let copies = copies(2, [(5000, 65, 65), (3, 300, 300)]);
+        let LaunchConfig { grid_dim, .. } = grid(&copies);
+        assert_eq!(grid_dim, (625 + 2, 1, 1));
+        assert_eq!(offsets(&copies), (vec![0, 5000 * 256], 5000 * 256 + 2048));
+    }
+}

@@ -1,0 +1,102 @@
+//! Kernels with tensor copies multiply copies of what no tensor map can say, and C is the same, bit by bit, as without.
+
+use common::check::Check;
+use common::kernel::Kernel;
+use common::kernel::nvrtc::nowhere;
+use common::problem::{Fill, Problem};
+use common::{Build, Level, Parameter, Shape};
+use emulator::{Launch, Module};
+use ladder::LEVELS;
+use rung::copies::LEAST;
+use rung::emulated;
+use rung::matrix::Matrix;
+use rung::task::{Operand, Task};
+
+/// The rows of A and B are no multiples of 16 bytes apart.
+const RAGGED: Shape = Shape { m: 131, n: 77, k: 85 };
+
+/// The levels that copy boxes of tensors, in their usual types and tile sizes.
+fn builds() -> Vec<Build> {
+    let by_maps =
+        |level: &&&'static Level| level.needs.parameters.iter().any(|parameter| matches!(parameter, Parameter::Map(_)));
+    LEVELS.iter().filter(by_maps).map(|level| level.default_build(level.types[0].dtype)).collect()
+}
+
+/// The task, where what maps cannot say is copied first, or is not, however large the product is.
+fn copying<'a>(task: &Task<'a>, first: bool) -> Task<'a> {
+    let mut task = task.clone();
+    for operand in &mut task.operands {
+        if let Operand::Map(map) = operand {
+            map.copied = first;
+        }
+    }
+    task
+}
+
+/// The product on the emulator, of matrices that begin so many bytes behind the beginning of a buffer; and the boxes that were copied.
+fn product(task: &Task, problem: &Problem, before: [u64; 3]) -> (Matrix, u64) {
+    let mut device = emulator::Device::new();
+    let matrices = [("A", &problem.a, before[0]), ("B", &problem.b, before[1]), ("C", &problem.c, before[2])];
+    let places = matrices.map(|(name, matrix, before)| {
+        let buffer = device.alloc(name, before as usize + matrix.bytes().len());
+        device.write_at(buffer, before as usize, matrix.bytes()).unwrap();
+        (buffer, before)
+    });
+    let arguments = emulated::arguments_on_copies(&task.operands, &mut device, places).unwrap();
+    let program = Module::parse(&task.kernel.ptx).unwrap().kernel(&task.kernel.entry).unwrap();
+    let how = Launch::new(task.launch.grid, task.launch.block).dynamic_shared(task.dynamic_shared).sanitize(true);
+    let report = device.launch(&program, how, &arguments).unwrap();
+    let mut bytes = vec![0; problem.c.bytes().len()];
+    device.read_at(places[2].0, before[2] as usize, &mut bytes).unwrap();
+    (problem.c.with_bytes(bytes), report.total.bulk.loads)
+}
+
+/// What each level makes of a shape: without copies, and with them.
+fn without_and_with(shape: Shape, before: [u64; 3], judge: impl Fn(&str, [(Matrix, u64); 2])) {
+    for build in builds() {
+        let dtype = build.configuration.dtype;
+        let kernel = Kernel::obtain(&build, 90, nowhere).unwrap();
+        let task = build.plan(shape).unwrap().task(&kernel);
+        let problem = Problem::new(shape, dtype, Fill::Reals, 3).unwrap();
+        let both = [false, true].map(|first| product(&copying(&task, first), &problem, before));
+        assert!(Check::of(&problem, Fill::Reals, &both[1].0, task.method()).right, "{build}");
+        judge(&build.to_string(), both);
+    }
+}
+
+#[test]
+fn on_copies_every_kernel_copies_by_maps_and_gives_the_same_bits() {
+    assert_eq!(builds().len(), 6);
+    without_and_with(RAGGED, [0; 3], |build, [(plain, none), (copied, boxes)]| {
+        assert_eq!(plain.bytes(), copied.bytes(), "{build}");
+        assert!(none == 0 && boxes > 0, "{build}: {none} and {boxes} boxes");
+    });
+}
+
+#[test]
+fn a_matrix_that_begins_anywhere_is_copied_too() {
+    let aligned = Shape { m: 70, n: 144, k: 80 };
+    for before in [[4, 0, 0], [0, 8, 4], [4, 4, 0]] {
+        without_and_with(aligned, before, |build, [(plain, none), (copied, boxes)]| {
+            assert_eq!(plain.bytes(), copied.bytes(), "{build}");
+            assert!(none == 0 && boxes > 0, "{build}: {none} and {boxes} boxes");
+        });
+    }
+}
+
+#[test]
+fn a_run_of_a_large_ragged_product_copies_first_and_says_so() {
+    let shape = Shape { m: 253, n: 251, k: 255 };
+    assert!(shape.multiply_adds() > LEAST);
+    let level = &level13_warp_specialization::LEVEL;
+    let report = harness::report(level, "--m 253 --n 251 --k 255 --dtype bf16 --backend emulator").unwrap();
+    assert!(report.check.right);
+    let text = report.to_string();
+    let said: Vec<&str> = text.lines().filter(|line| line.starts_with("copied")).collect();
+    let line = |role, from| format!("copied      {role} first, from rows {from} elements apart to rows 256 apart");
+    assert_eq!(said, [line("A", 255), line("B", 251)]);
+    assert!(text.contains("bulk loads"), "{text}");
+    // The kernel alone at a small product, as the lessons show it.
+    let small = harness::report(level, "--m 100 --n 71 --k 51 --dtype bf16 --backend emulator").unwrap().to_string();
+    assert!(!small.contains("copied") && !small.contains("bulk loads"), "{small}");
+}

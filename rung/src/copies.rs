@@ -1,0 +1,133 @@
+//! Copies that are made before a launch, of matrices that no tensor map can say where they lie.
+//!
+//! A tensor map wants rows a whole number of 16 bytes apart. Where rows of A or B are not, a kernel with tensor copies has a path of its own, an
+//! element at a time, which is slow. Where the product is large, it pays to copy such a matrix first, each row to the beginning of a
+//! line: all is as fast then as if the matrix had come so. What is beyond a row's end in the copy is never read, because a map says
+//! how many columns there are.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::mapped::{Mapped, Role};
+use crate::shape::Shape;
+use crate::task::Operand;
+use crate::text::count;
+
+/// Bytes of a line: rows of a copy begin where one begins.
+const LINE: u64 = 128;
+/// Products with fewer multiply-adds are done as the matrices lie: there, a second launch costs more than it saves.
+pub const LEAST: u64 = 16_000_000;
+
+/// A matrix that is copied before a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Copied {
+    /// Which one.
+    pub role: Role,
+    /// Bytes of an element.
+    pub element: u32,
+    /// Its rows, as it is stored.
+    pub rows: u32,
+    /// Its columns, as it is stored.
+    pub columns: u32,
+    /// Elements from the beginning of a row to that of the next.
+    pub leading: u64,
+    /// The same in the copy.
+    pub pitch: u64,
+}
+
+/// Whether a matrix of a product of these sizes may be copied first, if need be.
+pub fn pays(role: Role, shape: &Shape) -> bool {
+    // C would have to be copied back.
+    role != Role::C && shape.multiply_adds() >= LEAST
+}
+
+/// What is copied before a launch with these operands, where A, B and C begin at these addresses: of A and B what no map can say, if
+/// maps say both then. A kernel copies by maps what it needs of both, or of none.
+pub fn copied(operands: &[Operand], addresses: [u64; 3]) -> Vec<Copied> {
+    let lacking = operands.iter().filter_map(|operand| match operand {
+        Operand::Map(map) if map.role != Role::C && map.description(map.role.of(addresses)).is_none() => Some(map),
+        _ => None,
+    });
+    let copies = lacking.map(|map| map.copied.then(|| Copied::of(map)));
+    copies.collect::<Option<_>>().unwrap_or_default()
+}
+
+/// The operands of a launch whose tensor maps are of the copies.
+pub fn on_copies(operands: &[Operand], copies: &[Copied]) -> Vec<Operand> {
+    let on_copy = |operand: &Operand| match *operand {
+        Operand::Map(map) => match copies.iter().find(|copy| copy.role == map.role) {
+            Some(copy) => Operand::Map(Mapped { leading: copy.pitch, ..map }),
+            None => *operand,
+        },
+        _ => *operand,
+    };
+    operands.iter().map(on_copy).collect()
+}
+
+impl Copied {
+    fn of(map: &Mapped) -> Copied {
+        let &Mapped { role, rows, columns, leading, .. } = map;
+        let element = map.element.bytes() as u64;
+        let pitch = (u64::from(columns) * element).next_multiple_of(LINE) / element;
+        Copied { role, element: element as u32, rows, columns, leading, pitch }
+    }
+
+    /// Bytes of the copy, the room behind its rows among them.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.rows) * self.pitch * u64::from(self.element)
+    }
+}
+
+impl fmt::Display for Copied {
+    /// `A first, from rows 1,023 elements apart to rows 1,024 apart`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Copied { role, leading, pitch, .. } = self;
+        write!(f, "{role:?} first, from rows {} elements apart to rows {} apart", count(*leading), count(*pitch))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::Element;
+    use crate::mapped::{TensorBox, TensorSwizzle};
+
+    fn map(role: Role, columns: u32, copied: bool) -> Operand {
+        let tensor_box = TensorBox { rows: 64, columns: 64, swizzle: TensorSwizzle::B128 };
+        let leading = u64::from(columns);
+        Operand::Map(Mapped { role, element: Element::Bf16, rows: 70, columns, leading, copied, tensor_box })
+    }
+
+    #[test]
+    fn what_no_map_can_say_is_copied_to_whole_lines() {
+        let roles = |operands: &[Operand], addresses| -> Vec<(Role, u64)> {
+            copied(operands, addresses).iter().map(|copy| (copy.role, copy.pitch)).collect()
+        };
+        let both = [map(Role::A, 99, true), map(Role::B, 104, true), map(Role::C, 99, false), Operand::A];
+        assert_eq!(roles(&both, [0; 3]), [(Role::A, 128)]);
+        assert_eq!(roles(&both, [0, 2, 0]), [(Role::A, 128), (Role::B, 128)], "B begins in the middle of 16 bytes");
+        assert_eq!(roles(&[map(Role::A, 129, true), both[1]], [0; 3]), [(Role::A, 192)]);
+        assert_eq!(roles(&[map(Role::A, 104, true), both[1]], [0; 3]), []);
+        assert_eq!(roles(&[Operand::A, Operand::B], [2; 3]), [], "there is no map");
+        // One is not worth it: the other would be copied in vain.
+        assert_eq!(roles(&[both[0], map(Role::B, 99, false)], [0; 3]), []);
+        assert_eq!(copied(&both, [0; 3])[0].bytes(), 70 * 256);
+    }
+
+    #[test]
+    fn maps_are_of_the_copies() {
+        let operands = [map(Role::A, 99, true), map(Role::B, 104, true), Operand::A];
+        let [Operand::Map(a), b, address] = on_copies(&operands, &copied(&operands, [0; 3]))[..] else { panic!() };
+        assert_eq!((a.leading, a.columns, b, address), (128, 99, operands[1], Operand::A));
+        assert!(a.description(256).is_some());
+    }
+
+    #[test]
+    fn matrices_of_small_products_are_not_copied_and_c_never() {
+        let [small, large] = [127, 255].map(|n| Shape { m: n, n, k: n });
+        assert_eq!(Role::ALL.map(|role| pays(role, &large)), [true, true, false]);
+        assert_eq!(Role::ALL.map(|role| pays(role, &small)), [false; 3]);
+        assert!(pays(Role::A, &Shape { m: u32::MAX, n: u32::MAX, k: u32::MAX }));
+    }
+}
