@@ -13,12 +13,16 @@
 //                  BLOCKS             blocks of the grid at most: as many as run at a time
 //                  TRANSPOSED         1 if B is stored as N x K
 //                  ADDED              1 if beta is not 0
-//                  map_a              boxes of BM x 64 of A, whose rows of 128 bytes lie swizzled
-//                  map_b              of DEEP x 64 of B, or of BN / CLUSTER x 64 of the stored one
+//                  map_a              boxes of BM rows of 128 bytes of A, which lie swizzled
+//                  map_b              of DEEP x 64 of B, or of BN / CLUSTER rows of the stored one
 //                  map_c              of 16 rows of 128 bytes of C
 //                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, C
 
-using T = unsigned short;  // an element of A or B: its bits
+#if defined(INPUT_E4M3)
+using T = unsigned char;  // an element of A or B: its bits
+#else
+using T = unsigned short;
+#endif
 #if defined(OUTPUT_F32)
 using Out = float;
 #else
@@ -29,7 +33,10 @@ struct alignas(64) TensorMap {
     char bytes[128];
 };
 using Barrier = unsigned long long;
-constexpr int BK = 64;  // one step along K: a row of a box has 128 bytes
+constexpr int BK = 128 / sizeof(T);  // one step along K: a row of a box has 128 bytes
+// Whether B lies along K in shared memory: as it is stored, or because fp8 must. Of two bytes an
+// element, wgmma transposes it on the way.
+constexpr bool ALONG_K = TRANSPOSED || sizeof(T) == 1;
 constexpr int WIDE = 128 / sizeof(Out);  // columns of a box of C
 constexpr int PART = BN / CLUSTER;       // columns of B that a block fetches for all
 constexpr int DEEP = PART % 64 == 0 ? BK : BK / 2;  // rows of a box of B
@@ -37,7 +44,7 @@ constexpr int HIGH = BM / 64;  // products of 64 rows, one below the other
 constexpr int GROUPS = 2;      // warpgroups that multiply; the last one is the producer
 struct alignas(1024) Stage {
     T a[BM * BK];  // rows of A
-    T b[BK * BN];  // boxes of 64 columns of B, one after the other; or rows of the stored one
+    T b[BK * BN];  // boxes of 64 columns of B, one after the other; ALONG_K, its columns as rows
 };
 struct Shared {
     Stage stages[STAGES];
@@ -143,20 +150,23 @@ __device__ void meet() {
 }
 // ANCHOR_END: barriers
 
-// Where an element of a box lies: of the 16-byte chunks of 8 rows, each row has its own order.
-__device__ int swizzled(int row, int col) {
-    return row * 64 + ((col / 8 ^ row % 8) * 8 + col % 8);
+// Where a byte of a box lies: of the 16-byte chunks of 8 rows, each row has its own order.
+__device__ int swizzled(int row, int byte) {
+    return row * 128 + ((byte / 16 ^ row % 8) * 16 + byte % 16);
 }
 
-// The same for matrices that no map describes: 64 columns of some rows, by the producer's threads.
-template <int ROWS>
+// The same for matrices that no map describes, by the producer's threads: 128 bytes of some rows;
+// or, ACROSS, of columns as rows.
+template <int ROWS, bool ACROSS>
 __device__ void copy_box(T* to, const T* from, int row, int col, int rows, int cols, int ld) {
-    int c = threadIdx.x % 64;
-    int r = threadIdx.x % 128 / 64;
-    from += (row + r) * ld + col + c;
-    #pragma unroll 8
-    for (; r < ROWS; r += 2, from += 2 * ld)
-        to[swizzled(r, c)] = row + r < rows && col + c < cols ? *from : 0;
+    #pragma unroll 4
+    for (int i = threadIdx.x % 128; i < ROWS * BK; i += 128) {
+        int r = ACROSS ? i % ROWS : i / BK;
+        int c = ACROSS ? i / ROWS : i % BK;
+        int at = ACROSS ? (col + c) * ld + row + r : (row + r) * ld + col + c;
+        bool inside = row + r < rows && col + c < cols;
+        to[swizzled(r, c * sizeof(T)) / sizeof(T)] = inside ? from[at] : 0;
+    }
 }
 
 // ANCHOR: descriptor
@@ -168,15 +178,19 @@ __device__ unsigned long long descriptor(const T* p, int rows, int box) {
 }
 // ANCHOR_END: descriptor
 
-#if defined(INPUT_BF16)
-#define TYPES "f32.bf16.bf16 "
+#if defined(INPUT_E4M3)
+#define KIND "k32.f32.e4m3.e4m3 "
+#elif defined(INPUT_BF16)
+#define KIND "k16.f32.bf16.bf16 "
 #else
-#define TYPES "f32.f16.f16 "
+#define KIND "k16.f32.f16.f16 "
 #endif
-#if TRANSPOSED
-#define ROWS "0"
+#if defined(INPUT_E4M3)
+#define ROWS ""
+#elif TRANSPOSED
+#define ROWS ", 0, 0"
 #else
-#define ROWS "1"
+#define ROWS ", 0, 1"
 #endif
 // Registers by number, and the sums that they are.
 #define R8(d, a, b, c, e, f, g, h) \
@@ -197,28 +211,28 @@ __device__ unsigned long long descriptor(const T* p, int rows, int box) {
 #define S4(i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
 #define S32(i) S4(i), S4(i + 1), S4(i + 2), S4(i + 3), S4(i + 4), S4(i + 5), S4(i + 6), S4(i + 7)
 
-// Begins c = a * b, or c += a * b: 64 rows of A, 16 of B; row by row, it is transposed on the way.
+// Begins c = a * b, or c += a * b: 32 bytes of 64 rows of A, and as many elements of columns of B.
 __device__ void multiply(float (&c)[BN / 8][4], unsigned long long a, unsigned long long b,
                          int add) {
 #if BN == 256
     asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16." TYPES
-                 "{" R128 "}, %128, %129, add, 1, 1, 0, " ROWS ";\n}"
+                 "wgmma.mma_async.sync.aligned.m64n256" KIND
+                 "{" R128 "}, %128, %129, add, 1, 1" ROWS ";\n}"
                  : S32(0), S32(8), S32(16), S32(24) : "l"(a), "l"(b), "r"(add));
 #elif BN == 192
     asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %98, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n192k16." TYPES
-                 "{" R96 "}, %96, %97, add, 1, 1, 0, " ROWS ";\n}"
+                 "wgmma.mma_async.sync.aligned.m64n192" KIND
+                 "{" R96 "}, %96, %97, add, 1, 1" ROWS ";\n}"
                  : S32(0), S32(8), S32(16) : "l"(a), "l"(b), "r"(add));
 #elif BN == 128
     asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k16." TYPES
-                 "{" R64 "}, %64, %65, add, 1, 1, 0, " ROWS ";\n}"
+                 "wgmma.mma_async.sync.aligned.m64n128" KIND
+                 "{" R64 "}, %64, %65, add, 1, 1" ROWS ";\n}"
                  : S32(0), S32(8) : "l"(a), "l"(b), "r"(add));
 #else
     asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %34, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16." TYPES
-                 "{" R32 "}, %32, %33, add, 1, 1, 0, " ROWS ";\n}"
+                 "wgmma.mma_async.sync.aligned.m64n64" KIND
+                 "{" R32 "}, %32, %33, add, 1, 1" ROWS ";\n}"
                  : S32(0) : "l"(a), "l"(b), "r"(add));
 #endif
 }
@@ -271,7 +285,7 @@ __device__ void put(Out* box, const float (&c)[BN / 8][4], int first, int lane) 
         Pair parts[4] = {pair(p[0], p[1]), pair(p[2], p[3]), pair(q[0], q[1]), pair(q[2], q[3])};
         const unsigned* part = (const unsigned*)parts;
         asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-                     ::"r"(shared(box + swizzled(lane % 16, 8 * n + lane / 16 * 8))),
+                     ::"r"(shared(box) + swizzled(lane % 16, 16 * n + lane / 16 * 16)),
                        "r"(part[0]), "r"(part[1]), "r"(part[2]), "r"(part[3]) : "memory");
 #endif
     }
@@ -297,14 +311,16 @@ struct Ring {
 };
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
-gemm_ping_pong(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-               const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B, Out* C,
-               int M, int N, int K, int lda, int ldb, int ldc, float alpha, float beta) {
+gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+           const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B, Out* C,
+           int M, int N, int K, int lda, int ldb, int ldc, float alpha, float beta) {
     extern __shared__ __align__(1024) unsigned char raw[];
     Shared& s = *(Shared*)raw;
     // ANCHOR: mapping
     int tid = threadIdx.x % 128;    // within the warpgroup
-    int group = threadIdx.x / 128;  // every second tile of the block; or the producer
+    // Every second tile of the block, or the producer. All lanes ask the first one, so that the
+    // compiler knows it for one value of the warp, and all that follows from it.
+    int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
     int rank = blockIdx.x % CLUSTER;
     // A cluster has tiles in CLUSTER rows. Clusters go through C band by band, and down each column
     // in a band; each takes every so many tiles.
@@ -323,7 +339,7 @@ gemm_ping_pong(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
     };
     int steps = (K + BK - 1) / BK;
     // ANCHOR_END: mapping
-    bool by_maps = (mapped & 3) == 3;
+    bool by_maps = (mapped & 3) == 3 && (TRANSPOSED || !ALONG_K);
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; ++i) {
             init(s.full[i], by_maps ? 1 : 128);
@@ -354,11 +370,11 @@ gemm_ping_pong(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
                         load_box_for_all(stage.b + at, map_b, k + at / 64 % BK,
                                          col0 + at / (64 * BK) * 64, full);
                 } else {
-                    copy_box<BM>(stage.a, A, row0, k, M, K, lda);
-                    if (TRANSPOSED)
-                        copy_box<BN>(stage.b, B, col0, k, N, K, ldb);
-                    for (int n = 0; !TRANSPOSED && n < BN; n += 64)
-                        copy_box<BK>(stage.b + n * BK, B, k, col0 + n, K, N, ldb);
+                    copy_box<BM, false>(stage.a, A, row0, k, M, K, lda);
+                    if (ALONG_K)
+                        copy_box<BN, !TRANSPOSED>(stage.b, B, col0, k, N, K, ldb);
+                    for (int n = 0; !ALONG_K && n < BN; n += 64)
+                        copy_box<BK, false>(stage.b + n * BK, B, k, col0 + n, K, N, ldb);
                     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma sees it
                     arrive(full);
                 }
@@ -373,12 +389,13 @@ gemm_ping_pong(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
     int warp = tid / 32;
     int buffer = 0;
     float acc[HIGH][BN / 8][4];
-    int turn = 0;  // whose tile it is
-    for (int tile = first; tile < across * down; tile += stride, turn ^= 1) {
-        if (turn != group) {
-            ring.skip(steps);
-            continue;
-        }
+    unsigned long long first_a = descriptor(s.stages[0].a, 1024, 16);
+    unsigned long long first_b =
+        descriptor(s.stages[0].b, 1024, ALONG_K ? 16 : 64 * BK * sizeof(T));
+    ring.skip(group * steps);
+    // Each tile's stages are the other warpgroup's every second time.
+    for (int tile = first + group * stride; tile < across * down;
+         tile += 2 * stride, ring.skip(steps)) {
         go_to(tile);
         // ANCHOR: mainloop
         auto give_back = [&](int at) {  // to every block that fills a part of it
@@ -389,16 +406,15 @@ gemm_ping_pong(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
             await_turn(group);
         int before = 0;  // the stage of the step before
         for (int step = 0; step < steps; ++step, ring.next()) {
-            Stage& stage = s.stages[ring.at];
             wait(s.full[ring.at], ring.parity);
-            unsigned long long a = descriptor(stage.a, 1024, 16);
-            unsigned long long b = descriptor(stage.b, 1024, TRANSPOSED ? 16 : 64 * BK * sizeof(T));
+            unsigned long long a = first_a + ring.at * (sizeof(Stage) / 16);
+            unsigned long long b = first_b + ring.at * (sizeof(Stage) / 16);
             asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
             #pragma unroll
             for (int h = 0; h < HIGH; ++h)
                 #pragma unroll
-                for (int k = 0; k < BK / 16; ++k)  // 16 columns of A, 16 rows of B, in 16 bytes
-                    multiply(acc[h], a + h * (64 * BK / 8) + k * 2, b + k * (TRANSPOSED ? 2 : 128),
+                for (int k = 0; k < 4; ++k)  // 32 bytes of a row of A; descriptors count in 16
+                    multiply(acc[h], a + h * (64 * 128 / 16) + k * 2, b + k * (ALONG_K ? 2 : 128),
                              step + k);
             asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
             // All products but those have been made: this warpgroup is done with the stage before.

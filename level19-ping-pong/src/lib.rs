@@ -27,7 +27,7 @@ pub static LEVEL: Level = Level {
     from: Some("level14-clusters"),
     path: "level19-ping-pong/kernel.cu",
     source: include_str!("../kernel.cu"),
-    entry: "gemm_ping_pong",
+    entry: "gemm_turns",
     variants: &[],
     tiles: &[("BM", 128), ("BN", 128), ("STAGES", 6), ("CLUSTER", 2), ("BLOCKS", 132)],
     types: &[
@@ -35,6 +35,7 @@ pub static LEVEL: Level = Level {
         half(Element::Bf16, Element::F32).shipping(WIDE),
         half(Element::F16, Element::F16).shipping(TILES),
         half(Element::F16, Element::F32).shipping(WIDE),
+        Types::usual(Dtype::of(Element::E4m3, Element::F32, Element::Bf16)).cut(32, 13, 14).shipping(WIDE),
     ],
     shipped: &[],
     space: &[
@@ -60,6 +61,10 @@ pub static LEVEL: Level = Level {
         include_str!("../ptx/128x128x6x2x132-f16-f32-nk.ptx"),
         include_str!("../ptx/128x128x6x2x132-f16-f32-added.ptx"),
         include_str!("../ptx/128x128x6x2x132-f16-f32-nk-added.ptx"),
+        include_str!("../ptx/128x128x6x2x132-e4m3.ptx"),
+        include_str!("../ptx/128x128x6x2x132-e4m3-nk.ptx"),
+        include_str!("../ptx/128x128x6x2x132-e4m3-added.ptx"),
+        include_str!("../ptx/128x128x6x2x132-e4m3-nk-added.ptx"),
     ]),
     // ANCHOR: launch
     launch: |shape, tiles| {
@@ -95,17 +100,18 @@ pub static LEVEL: Level = Level {
         decomposition: Decomposition::Persistent("BLOCKS", Neighbours::Below),
         boxes: |c| {
             let of = |rows, columns| TensorBox { rows, columns, swizzle: TensorSwizzle::B128 };
-            let part = c.tiles["BN"] / c.tiles["CLUSTER"];
+            let wide = |element: Element| 128 / element.bytes() as u32;
+            let (part, input) = (c.tiles["BN"] / c.tiles["CLUSTER"], wide(c.dtype.input));
             let b = match c.specialization.layout {
                 rung::form::Layout::Rows if part % 64 == 0 => BK,
                 rung::form::Layout::Rows => BK / 2,
                 rung::form::Layout::Columns => part,
             };
-            [of(c.tiles["BM"], BK), of(b, BK), of(16, 128 / c.dtype.output.bytes() as u32)]
+            [of(c.tiles["BM"], input), of(b, input), of(16, wide(c.dtype.output))]
         },
         shared: |c| {
             let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
-            stages * ((bm + bn) * BK * 2 + 16) + 2 * 2 * 64 * 128
+            stages * ((bm + bn) * 128 + 16) + 2 * 2 * 64 * 128
         },
         awkward: |tiles, tile| {
             let m = tile.m * tiles["CLUSTER"];
