@@ -417,28 +417,19 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
         for (int h = 0; h < HIGH; ++h) {
             int top = row0 + 64 * h + 16 * warp;
             #pragma unroll
-            for (int n = 0; n < BN / 8; ++n)
-                #pragma unroll
-                for (int half = 0; half < 2; ++half) {
-                    int row = top + 8 * half + lane / 4;
-                    int col = col0 + 8 * n + lane % 4 * 2;
-                    float& x = acc[h][n][2 * half];
-                    float& y = acc[h][n][2 * half + 1];
-                    x *= alpha;
-                    y *= alpha;
-                    Out* to = &C[row * ldc + col];
-                    if (ADDED && row < M && col < N)
-                        x += beta * number(to[0]);
-                    if (ADDED && row < M && col + 1 < N)
-                        y += beta * number(to[1]);
-                    if (!(mapped & 4) && row < M) {
-                        Pair both = pair(x, y);
-                        if (col < N)
-                            to[0] = both.x;
-                        if (col + 1 < N)
-                            to[1] = both.y;
-                    }
-                }
+            for (int i = 0; i < BN / 2; ++i)
+                acc[h][i / 4][i % 4] *= alpha;
+            #pragma unroll
+            for (int i = 0; i < BN / 2 && (ADDED || !(mapped & 4)); ++i) {
+                int row = top + i / 2 % 2 * 8 + lane / 4;
+                int col = col0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
+                float& x = acc[h][i / 4][i % 4];
+                Out* to = &C[row * ldc + col];
+                if (ADDED && row < M && col < N)
+                    x += beta * number(*to);
+                if (!(mapped & 4) && row < M && col < N)
+                    *to = pair(x, x).x;
+            }
             #pragma unroll
             for (int n = 0; n < BN && mapped & 4; n += WIDE) {
                 Out* box = s.c[group][warp][buffer];
