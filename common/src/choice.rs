@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use rung::dtype::Sum;
 use rung::fit::{Card, misfit};
 use rung::form::{Form, Specialization};
 use rung::{Build, Dtype, Level, Shape};
@@ -74,7 +75,7 @@ impl Chooser {
         let nearest = models.iter().min_by_key(|model| model.architecture.abs_diff(architecture));
         let numbers: HashMap<_, &Numbers> =
             nearest.iter().flat_map(|model| &model.configurations).map(|numbers| (numbers.name(), numbers)).collect();
-        let shipped = levels.iter().flat_map(|level| level.shipped_builds());
+        let shipped = levels.iter().flat_map(|level| level.shipped_builds()).filter(|build| !loses_bits(build));
         let mut candidates: Vec<Candidate> = shipped
             .filter_map(|build| {
                 let numbers = *numbers.get(&name(&build))?;
@@ -133,7 +134,13 @@ impl Chooser {
     }
 }
 
-/// Without any measurement, of the default variants and shipped tile sizes: the largest tile of C that still gives every SM a
+/// Whether its sums lose bits that another level's keep, as tensor cores' sums of fp8 along all of K do. Whoever wants that names
+/// the level.
+fn loses_bits(build: &Build) -> bool {
+    matches!(build.level.sum(&build.configuration), Sum::Cut { precision, .. } if precision < 24)
+}
+
+/// Without any measurement, of the default variants and shipped tile sizes, those that lose no bits first: the largest tile of C that still gives every SM a
 /// block; of equal ones that with the most elements of C per thread; then the first. Where no tile gives every SM a
 /// block, the one with the most blocks. Nothing, if there are no levels.
 pub fn by_tile(
@@ -159,7 +166,7 @@ pub fn by_tile(
             let (blocks, threads) = (launch.grid.count(), launch.block.count());
             let tile = u64::from(launch.tile.m) * u64::from(launch.tile.n);
             let most = if blocks >= u64::from(sms) { (true, tile) } else { (false, blocks) };
-            let merit = (can_run, most, tile / threads);
+            let merit = (can_run, !loses_bits(&build), most, tile / threads);
             if best.as_ref().is_none_or(|(most, _)| merit > *most) {
                 best = Some((merit, build));
             }

@@ -29,6 +29,7 @@ const CLUSTERS: &str = "level14-clusters";
 const CLUSTER_SPLIT: &str = "level15-cluster-split-k";
 const TF32: &str = "level16-tf32-warpgroup";
 const FP8: &str = "level17-fp8-promotion";
+const TURNS: &str = "level19-ping-pong";
 const VENDOR: &str = "cuBLAS";
 /// The square sizes of the lessons' tables.
 const SIZES: [u32; 4] = [128, 512, 1024, 4096];
@@ -68,7 +69,7 @@ fn first_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     ]
 }
 
-/// Of lessons 4 to 17.
+/// Of lessons 4 to 19.
 fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
     let lines = |kernels: &[(&str, &str)]| -> Vec<Vec<String>> {
         kernels.iter().map(|(kernel, tiles)| rates(record, kernel, tiles)).collect()
@@ -106,6 +107,7 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
         file("lesson15", few_tiles(record)),
         file("lesson16", in_tf32(record)),
         file("lesson17", in_fp8(record)),
+        file("lesson19", in_turns(record)),
     ]
 }
 
@@ -153,6 +155,15 @@ fn in_tf32(record: &Record) -> String {
 fn in_fp8(record: &Record) -> String {
     let kernels = [FP8, VENDOR].map(|level| configurations(record, Dtype::E4M3, level)).concat();
     at_shapes(record, Dtype::E4M3, &[512, 1024, 2048, 4096, 8192, 16384].map(square), &kernels)
+}
+
+/// Level 19 beside those that make a tile with both warpgroups, and cuBLAS, in bf16 and in e4m3.
+fn in_turns(record: &Record) -> String {
+    let table = |(dtype, level)| {
+        let kernels = [level, TURNS, VENDOR].map(|level| configurations(record, dtype, level)).concat();
+        at_shapes(record, dtype, &[1024, 2048, 4096, 8192].map(square), &kernels)
+    };
+    [(Dtype::BF16, CLUSTERS), (Dtype::E4M3, FP8)].map(table).join("\n")
 }
 
 /// What the record has of a level in these types: kernels and tile sizes, in its order. Of a level that is not measured yet, what it

@@ -8,7 +8,7 @@ use rung::{
 };
 
 /// Tile sizes that are shipped, the default first.
-const TILES: &[&[u32]] = &[&[128, 256, 4, 2, 132], &[64, 128, 7, 2, 132]];
+const TILES: &[&[u32]] = &[&[128, 256, 4, 2, 132], &[64, 128, 7, 2, 132], &[128, 128, 6, 2, 132]];
 
 /// Those for types that are asked for less.
 const LARGE: &[&[u32]] = &[TILES[0]];
@@ -48,10 +48,12 @@ pub static LEVEL: Level = Level {
     ptx: rung::beside(&[
         include_str!("../ptx/promoted-128x256x4x2x132-e4m3.ptx"),
         include_str!("../ptx/promoted-64x128x7x2x132-e4m3.ptx"),
+        include_str!("../ptx/promoted-128x128x6x2x132-e4m3.ptx"),
         include_str!("../ptx/promoted-128x256x4x2x132-e4m3-f32.ptx"),
         include_str!("../ptx/promoted-128x256x4x2x132-e5m2.ptx"),
         include_str!("../ptx/fast-128x256x4x2x132-e4m3.ptx"),
         include_str!("../ptx/fast-64x128x7x2x132-e4m3.ptx"),
+        include_str!("../ptx/fast-128x128x6x2x132-e4m3.ptx"),
         include_str!("../ptx/fast-128x256x4x2x132-e4m3-f32.ptx"),
         include_str!("../ptx/fast-128x256x4x2x132-e5m2.ptx"),
         include_str!("../ptx/promoted-128x256x4x2x132-e4m3-nk.ptx"),

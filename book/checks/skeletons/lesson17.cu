@@ -317,7 +317,9 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
     extern __shared__ __align__(1024) unsigned char raw[];
     Shared& s = *(Shared*)raw;
     int tid = threadIdx.x % 128;    // within the warpgroup
-    int group = threadIdx.x / 128;  // 64 rows of the tile; or the producer
+    // 64 rows of the tile, or the producer. All lanes ask the first one, so that the compiler knows
+    // it for one value of the warp, and so the descriptors.
+    int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
     int rank = blockIdx.x % CLUSTER;
     // A cluster has tiles in CLUSTER rows. Clusters go through C band by band, and down each column
     // in a band; each takes every so many tiles.
@@ -410,28 +412,19 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
             // they be added to `acc`, and when may the stage be filled again?
         }
         #pragma unroll
-        for (int n = 0; n < BN / 8; ++n)
-            #pragma unroll
-            for (int half = 0; half < 2; ++half) {
-                int row = row0 + 64 * group + 16 * warp + 8 * half + lane / 4;
-                int col = col0 + 8 * n + lane % 4 * 2;
-                float& x = acc[n][2 * half];
-                float& y = acc[n][2 * half + 1];
-                x *= alpha;
-                y *= alpha;
-                Out* to = &C[row * ldc + col];
-                if (ADDED && row < M && col < N)
-                    x += beta * number(to[0]);
-                if (ADDED && row < M && col + 1 < N)
-                    y += beta * number(to[1]);
-                if (!(mapped & 4) && row < M) {
-                    Pair both = pair(x, y);
-                    if (col < N)
-                        to[0] = both.x;
-                    if (col + 1 < N)
-                        to[1] = both.y;
-                }
-            }
+        for (int i = 0; i < BN / 2; ++i)
+            acc[i / 4][i % 4] *= alpha;
+        #pragma unroll
+        for (int i = 0; i < BN / 2 && (ADDED || !(mapped & 4)); ++i) {
+            int row = row0 + 64 * group + 16 * warp + i / 2 % 2 * 8 + lane / 4;
+            int col = col0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
+            float& x = acc[i / 4][i % 4];
+            Out* to = &C[row * ldc + col];
+            if (ADDED && row < M && col < N)
+                x += beta * number(*to);
+            if (!(mapped & 4) && row < M && col < N)
+                *to = pair(x, x).x;
+        }
         if (mapped & 4) {
             #pragma unroll
             for (int n = 0; n < BN; n += WIDE) {

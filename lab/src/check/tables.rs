@@ -15,7 +15,7 @@ macro_rules! lesson {
 }
 
 /// The tables, lesson by lesson, each with the skeleton of its kernel.
-static LESSONS: [(&str, &str); 19] = [
+static LESSONS: [(&str, &str); 20] = [
     lesson!(0),
     lesson!(1),
     lesson!(2),
@@ -35,6 +35,7 @@ static LESSONS: [(&str, &str); 19] = [
     lesson!(16),
     lesson!(17),
     lesson!(18),
+    lesson!(19),
 ];
 
 /// A lesson's exercises.

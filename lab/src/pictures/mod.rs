@@ -16,6 +16,7 @@ mod lesson15;
 mod lesson16;
 mod lesson17;
 mod lesson18;
+mod lesson19;
 mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
@@ -37,7 +38,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 25] = [
+const PICTURES: [Picture; 26] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -63,6 +64,7 @@ const PICTURES: [Picture; 25] = [
     ("lesson16-banks", lesson16::draw),
     ("lesson17-square", lesson17::draw),
     ("lesson18-rows", lesson18::draw),
+    ("lesson19-turns", lesson19::draw),
 ];
 
 /// Every picture's path in the repository, and its text.

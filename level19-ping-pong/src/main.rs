@@ -1,0 +1,5 @@
+//! Runs level 19.
+
+fn main() -> std::process::ExitCode {
+    common::run(&level19_ping_pong::LEVEL)
+}
