@@ -121,6 +121,8 @@ pub static LEVEL: Level = Level {
                 Shape { m: m + 8, n: 2 * tile.n, k: 2 * tile.k },
                 // Twice round the stages, and one step more, in one tile.
                 Shape { m: m - 8, n: tile.n - 8, k: (2 * tiles["STAGES"] + 1) * tile.k },
+                // The same where no map describes A or B: what is copied beyond a stage is in the next one.
+                Shape { m: m - 7, n: tile.n - 7, k: (2 * tiles["STAGES"] + 1) * tile.k - 7 },
                 // One row of tiles more than a band has.
                 Shape { m: 16 * tile.m + 8, n: tile.n + 8, k: 8 },
             ]
