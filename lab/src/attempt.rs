@@ -18,7 +18,7 @@ use common::{Dim3, Error, LaunchShape, Shape, Source, Tile};
 
 use emulator::Warning;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, for_shape};
 use crate::candidate::{self, Candidate, File, options};
 use crate::compare::{against_vendor, head_and_rows};
 use crate::expression::{evaluate, parts};
@@ -283,8 +283,8 @@ fn beside_the_levels(attempt: &Try, device: &Device, report: &Report) -> Result<
     row.fill(report);
     bench.share_of_peak(&mut row);
     let mut rows = vec![row];
-    let takers = builds(&LEVELS, attempt.how.dtype, false)?;
-    rows.extend(takers.iter().filter(|build| build.level.is_for(&report.shape)).map(|build| bench.level(build)));
+    let takers = for_shape(builds(&LEVELS, attempt.how.dtype, false)?, &report.shape, "");
+    rows.extend(takers.iter().map(|build| bench.level(build)));
     rows.extend(bench.vendor());
     against_vendor(&mut rows);
     let notes: String = predicted::explained(&rows).iter().map(|note| format!("\n  {note}")).collect();

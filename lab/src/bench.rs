@@ -28,6 +28,20 @@ const COUNTED: u32 = 256;
 /// The fastest kernels of a problem that are timed again, in turns with cuBLAS.
 pub const RIVALS: usize = 4;
 
+/// What `--levels` does for a level that is left out.
+pub const TAKEN_IN: &str = "; `--levels` takes it in";
+
+/// Those of the builds whose level is for such a shape. A note names the levels that are not, and what to do.
+pub fn for_shape(builds: Vec<Build>, shape: &Shape, to_do: &str) -> Vec<Build> {
+    let (takers, others): (Vec<Build>, Vec<Build>) = builds.into_iter().partition(|build| build.level.is_for(shape));
+    let mut names: Vec<&str> = others.iter().map(|build| build.level.name).collect();
+    names.dedup();
+    for name in names {
+        note(&format!("note: {name} is for thin products, and left out at {shape}{to_do}"));
+    }
+    takers
+}
+
 /// A problem with its product.
 pub struct Bench<'a> {
     device: &'a Device,

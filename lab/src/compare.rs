@@ -8,7 +8,7 @@ use common::form::Form;
 use common::{Build, Element, Error, Level, Shape, timing};
 use serde::Serialize;
 
-use crate::bench::{Bench, peak, place};
+use crate::bench::{Bench, TAKEN_IN, for_shape, peak, place};
 use crate::flags::{How, Sizes};
 use crate::output::{note, print};
 use crate::plot;
@@ -24,7 +24,7 @@ pub struct Compare {
     sizes: Sizes,
     #[command(flatten)]
     how: How,
-    /// The levels that take part, by number or name: 0,1
+    /// The levels that take part, by number or name: 0,1 [default: all that are for such a product]
     #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
     levels: Vec<String>,
     /// Take every configuration that is shipped, not only each level's default
@@ -80,11 +80,9 @@ fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparis
     for level in asked.iter().filter(|level| !compare.levels.is_empty() && !multiplies(level)) {
         note(&format!("{} does not multiply {}, and is left out", level.name, compare.how.dtype));
     }
-    for level in asked.iter().filter(|level| compare.levels.is_empty() && multiplies(level) && !level.is_for(&shape)) {
-        let number = level.number;
-        note(&format!("note: {} is for thin products, and left out; `--levels {number}` takes it in", level.name));
+    if compare.levels.is_empty() {
+        takers = for_shape(takers, &shape, TAKEN_IN);
     }
-    takers.retain(|build| !compare.levels.is_empty() || build.level.is_for(&shape));
     let bench = Bench::new(device, shape, compare.how.dtype, compare.how.seed, options)?;
     let mut rows: Vec<Row> = takers.iter().map(|build| bench.level(build)).collect();
     steps(&takers, &mut rows);

@@ -13,7 +13,7 @@ use common::timing::{L2_POLICY, Peak};
 use common::{Dtype, Error, Shape};
 use serde::{Deserialize, Serialize};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, for_shape};
 use crate::flags::Shapes;
 use crate::output::note;
 use crate::provenance::{commit, file_name, now, nvidia_smi, save, state, timing};
@@ -118,8 +118,8 @@ fn point(device: &Device, shape: Shape, dtype: Dtype, record: &mut Record) -> Re
         Options { gpu: &emulator::gpu::H200, extras: Extras::new(true, false), annotate: false, matrices: false };
     let bench = Bench::new(device, shape, dtype, record.seed, options)?;
     let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
-    let mut takers = builds(&LEVELS, dtype, true)?;
-    takers.retain(|build| build.level.is_for(&shape) && (work <= LARGE || build.is_first_variant()));
+    let mut takers = for_shape(builds(&LEVELS, dtype, true)?, &shape, "");
+    takers.retain(|build| work <= LARGE || build.is_first_variant());
     let mut rows = Vec::new();
     bench.rows(&takers, true, false, &mut |row| {
         rows.push(row);

@@ -8,7 +8,7 @@ use common::device::Device;
 use common::{Build, Error, Shape};
 use indicatif::ProgressBar;
 
-use crate::bench::{Bench, place};
+use crate::bench::{Bench, TAKEN_IN, for_shape, place};
 use crate::flags::{How, Sizes, shape};
 use crate::output::{Form, Rows, note, progress};
 use crate::pivot::{self, Over};
@@ -33,7 +33,7 @@ pub struct Sweep {
     pub at: Sizes,
     #[command(flatten)]
     pub how: How,
-    /// The levels that take part, by number or name [default: all; over blocks 0,1]
+    /// The levels that take part, by number or name [default: all that are for such a product; over blocks 0,1]
     #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
     pub levels: Vec<String>,
     /// Leave the vendor's library out
@@ -134,8 +134,10 @@ fn points(sweep: &Sweep) -> Result<Vec<Point>, Error> {
     let all_tiles = matches!(sweep.over, Over::Block | Over::Tile);
     let mut takers = builds(&chosen, dtype, all_tiles)?;
     takers.retain(Build::is_first_variant);
-    let is_for = |build: &&Build, shape: &Shape| !sweep.levels.is_empty() || build.level.is_for(shape);
-    let point = |shape| Point { shape, builds: takers.iter().filter(|build| is_for(build, &shape)).cloned().collect() };
+    let point = |shape| {
+        let builds = takers.clone();
+        Point { shape, builds: if sweep.levels.is_empty() { for_shape(builds, &shape, TAKEN_IN) } else { builds } }
+    };
     Ok(match sweep.over {
         Over::Size => {
             let sizes = sweep.sizes.as_deref().unwrap_or(&SIZES);

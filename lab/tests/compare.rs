@@ -16,7 +16,7 @@ fn a_level_for_thin_products_is_left_out_of_others_unless_it_is_asked_for() {
     let wide = lab(&format!("{words} --m 300 --n 300 --k 17"));
     assert!(!wide.stdout.contains("level18-thin") && wide.stdout.contains("level10-stream-k"), "{wide:?}");
     assert!(
-        wide.stderr.contains("level18-thin is for thin products, and left out; `--levels 18` takes it in"),
+        wide.stderr.contains("level18-thin is for thin products, and left out at 300×300×8; `--levels` takes it in"),
         "{wide:?}"
     );
     for taken in [

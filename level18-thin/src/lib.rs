@@ -137,6 +137,7 @@ pub static LEVEL: Level = Level {
     // ANCHOR_END: launch
     needs: Needs {
         architecture: Target::since(80),
+        // Of the shapes drawn to judge the choice it was the fastest at one alone with more rows and columns of C: 259 × 257, ragged.
         thin: Some(Thin { c: 256, k: 16 }),
         decomposition: Decomposition::SplitK { parts: "SPLIT", room: Some(ROOM as u64) },
         awkward: |tiles, tile| {
