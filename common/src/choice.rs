@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use rung::dtype::Sum;
 use rung::fit::{Card, misfit};
 use rung::form::{Form, Specialization};
 use rung::{Build, Dtype, Level, Shape};
@@ -134,10 +133,9 @@ impl Chooser {
     }
 }
 
-/// Whether its sums lose bits that another level's keep, as tensor cores' sums of fp8 along all of K do. Whoever wants that names
-/// the level.
+/// Whether its sums lose bits that another level's keep. Whoever wants that names the level.
 fn loses_bits(build: &Build) -> bool {
-    matches!(build.level.sum(&build.configuration), Sum::Cut { precision, .. } if precision < 24)
+    build.level.sum(&build.configuration).loses_bits()
 }
 
 /// Without any measurement, of the default variants and shipped tile sizes, those that lose no bits first: the largest tile of C that still gives every SM a

@@ -49,6 +49,13 @@ pub enum Sum {
     },
 }
 
+impl Sum {
+    /// Whether it loses bits of an f32, as tensor cores' sums of fp8 along all of K do.
+    pub fn loses_bits(self) -> bool {
+        matches!(self, Sum::Cut { precision, .. } if precision < 24)
+    }
+}
+
 impl Dtype {
     /// Everything in f32.
     pub const F32: Dtype = Dtype::of(Element::F32, Element::F32, Element::F32);

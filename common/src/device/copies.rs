@@ -40,6 +40,16 @@ pub(crate) struct What<'a> {
 }
 
 impl Room {
+    /// Loads and allocates what launches with these copies need, so that none of them waits for it.
+    pub(crate) fn prepare(&self, stream: &Arc<CudaStream>, copies: &[Copied]) -> Result<(), DriverError> {
+        if !copies.is_empty() {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.module(stream)?;
+            kept.places(stream, copies, [0; 3]);
+        }
+        Ok(())
+    }
+
     /// Launches a kernel, behind the copies that it is to have. Where there is no room for these, the kernel multiplies the matrices
     /// as they lie.
     pub(crate) fn launch(&self, stream: &Arc<CudaStream>, what: What) -> Result<(), DriverError> {
@@ -59,6 +69,14 @@ impl Room {
 }
 
 impl Kept {
+    /// The kernels that copy, loaded once.
+    fn module(&mut self, stream: &CudaStream) -> Result<Arc<CudaModule>, DriverError> {
+        Ok(match &self.module {
+            Some(module) => module.clone(),
+            None => self.module.insert(stream.context().load_module(Ptx::from_src(COPY))?).clone(),
+        })
+    }
+
     /// Where A, B and C are when they have been copied; nothing, where there is no room.
     fn places(&mut self, stream: &Arc<CudaStream>, copies: &[Copied], addresses: [u64; 3]) -> Option<[u64; 3]> {
         let (offsets, bytes) = offsets(copies);
@@ -82,14 +100,10 @@ impl Kept {
         from: [u64; 3],
         to: [u64; 3],
     ) -> Result<(), DriverError> {
-        let module = match &self.module {
-            Some(module) => module.clone(),
-            None => self.module.insert(stream.context().load_module(Ptx::from_src(COPY))?).clone(),
-        };
         let mut arguments: Vec<_> =
             copies.iter().map(|copy| matrix(copy, copy.role.of(from), copy.role.of(to))).collect();
         arguments.resize(2, sys::CUtensorMap { opaque: [0; 16] });
-        let function = module.load_function(&entry(copies))?;
+        let function = self.module(stream)?.load_function(&entry(copies))?;
         ffi::launch(stream, &function, grid(copies), &arguments)
     }
 }

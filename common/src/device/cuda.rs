@@ -233,8 +233,10 @@ impl<'a> Repeated<'a> {
     /// A kernel's launch on the GPU's own stream.
     pub(super) fn new(gpu: &'a Gpu, what: What) -> Result<Repeated<'a>, Error> {
         let What { function, config, operands, addresses } = what;
-        let as_they_lie = copied(operands, addresses).is_empty();
-        let arguments = as_they_lie.then(|| Arguments::new(operands, addresses)).transpose();
+        let copies = copied(operands, addresses);
+        // Not in the first launch, which may be timed.
+        gpu.room.prepare(&gpu.stream, &copies).map_err(|e| failed("preparing the copies", e))?;
+        let arguments = copies.is_empty().then(|| Arguments::new(operands, addresses)).transpose();
         let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
         Ok(Repeated { gpu, function: function.clone(), config, operands: operands.to_vec(), addresses, arguments })
     }
