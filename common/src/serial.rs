@@ -12,9 +12,9 @@ use rung::{Element, Shape};
 /// Repetitions at most.
 const MOST: usize = 5;
 /// Time after which no other repetition begins.
-const ENOUGH: Duration = Duration::from_millis(500);
+const ENOUGH: Duration = Duration::from_millis(250);
 /// Multiply-adds of a repetition, about: a small part of a second.
-const PART: u64 = 1 << 26;
+const PART: u64 = 1 << 24;
 
 /// What the loop multiplied, and how long it took.
 pub struct Timed {

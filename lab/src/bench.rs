@@ -18,6 +18,7 @@ use common::serial::{self, Timed};
 use common::{Build, Dim3, Dtype, Element, Error, LaunchShape, Plan, Shape, Tile};
 use emulator::TensorType;
 use emulator::gpu::Gpu;
+use rayon::prelude::*;
 
 use crate::output::note;
 use crate::row::{Kind, Row};
@@ -106,6 +107,17 @@ impl<'a> Bench<'a> {
             note(&format!("the loop on one core is timed on {rows} of {} rows, and its time extended to all", row.m));
         }
         put(row)
+    }
+
+    /// The levels' rows. The emulator runs two kernels at a time: one whose blocks wait for each other keeps a single core busy.
+    pub fn levels(&self, builds: &[Build]) -> Vec<Row> {
+        match self.device {
+            Device::Cuda(_) => builds.iter().map(|build| self.level(build)).collect(),
+            Device::Emulator => {
+                let both = |pair: &[Build]| pair.par_iter().map(|build| self.level(build)).collect::<Vec<_>>();
+                builds.chunks(2).flat_map(both).collect()
+            }
+        }
     }
 
     /// A level's row; where the GPU cannot run the default tile sizes, that of others.

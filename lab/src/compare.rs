@@ -84,7 +84,7 @@ fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparis
         takers = for_shape(takers, &shape, TAKEN_IN);
     }
     let bench = Bench::new(device, shape, compare.how.dtype, compare.how.seed, options)?;
-    let mut rows: Vec<Row> = takers.iter().map(|build| bench.level(build)).collect();
+    let mut rows = bench.levels(&takers);
     steps(&takers, &mut rows);
     if !compare.no_vendor {
         rows.extend(bench.vendor());

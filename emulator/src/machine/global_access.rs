@@ -2,7 +2,7 @@
 
 use super::block::Worker;
 use super::dispatch::PLAIN;
-use super::lanes::{FULL, LANES, PatternShape, each, for_each_lane, mask_where};
+use super::lanes::{FULL, HALF, LANES, PatternShape, each, for_each_lane, mask_where};
 use super::warp::{Scratch, Warp};
 use crate::access::{self, GlobalCost};
 use crate::global::{BufferMemory, locate};
@@ -392,6 +392,16 @@ fn load_words(memory: &BufferMemory, warp: &mut Warp, access: &Access, mask: u32
         match shape {
             PatternShape::Uniform => *register = [memory.load_word(first); LANES],
             PatternShape::Row if access.elements == 1 => memory.load_row(first, register),
+            PatternShape::Halves => {
+                register[..HALF].fill(memory.load_word(first));
+                register[HALF..].fill(memory.load_word(offsets.0[HALF] as usize + element));
+            }
+            PatternShape::Twice => {
+                for lane in 0..HALF {
+                    register[lane] = memory.load_word(offsets.0[lane] as usize + element);
+                }
+                register.copy_within(..HALF, HALF);
+            }
             _ if mask == FULL => {
                 for lane in 0..LANES {
                     register[lane] = memory.load_word(offsets.0[lane] as usize + element);

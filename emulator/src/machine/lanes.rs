@@ -1,6 +1,7 @@
 //! Values of the 32 lanes of a warp, and sets of lanes as bit masks.
 
 pub(crate) const LANES: usize = 32;
+pub(crate) const HALF: usize = LANES / 2;
 pub(crate) const FULL: u32 = u32::MAX;
 
 /// One register of a warp: a value per lane.
@@ -55,6 +56,10 @@ pub(crate) enum PatternShape {
     Uniform,
     /// Neighbouring lanes have neighbouring addresses.
     Row,
+    /// The lanes of each half have one address, as two rows of 16 threads do.
+    Halves,
+    /// The second half has the addresses of the first.
+    Twice,
     Other,
 }
 
@@ -66,6 +71,10 @@ impl PatternShape {
             PatternShape::Uniform
         } else if mask == FULL && (0..LANES).all(|lane| at(lane) == lane as u64 * u64::from(bytes)) {
             PatternShape::Row
+        } else if mask == FULL && (1..LANES).all(|lane| at(lane) == at(lane & HALF)) {
+            PatternShape::Halves
+        } else if mask == FULL && (HALF..LANES).all(|lane| at(lane) == at(lane - HALF)) {
+            PatternShape::Twice
         } else {
             PatternShape::Other
         }
@@ -93,6 +102,16 @@ mod tests {
                 assert_eq!(of(!(1 << other), bytes, &|lane| lane * u64::from(bytes)), PatternShape::Other);
             }
             assert_eq!(of(FULL, bytes, &|lane| lane * u64::from(2 * bytes)), PatternShape::Other);
+            let halves = |lane: u64| 4096 * (lane / 16);
+            let twice = |lane: u64| 4096 * (lane % 16);
+            assert_eq!(of(FULL, bytes, &halves), PatternShape::Halves);
+            assert_eq!(of(FULL, bytes, &twice), PatternShape::Twice);
+            for other in 1..32 {
+                assert_eq!(of(FULL, bytes, &|lane| halves(lane) + u64::from(lane == other)), PatternShape::Other);
+                assert_eq!(of(FULL, bytes, &|lane| twice(lane) + u64::from(lane == other)), PatternShape::Other);
+                assert_eq!(of(!(1 << other), bytes, &halves), PatternShape::Other);
+                assert_eq!(of(!(1 << other), bytes, &twice), PatternShape::Other);
+            }
         }
     }
 
