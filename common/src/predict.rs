@@ -7,9 +7,8 @@
 //!
 //! The numbers of the H200 are fitted to surveys of some thousand shapes, and were judged at others whose seed was drawn after they were
 //! frozen, `nvidia-h200-shapes-TYPE-judge.csv` in `book/measurements`. There the time of the fastest shipped configuration, relative to
-//! that of the chosen one, is 0.993 (f32), 0.995 (f64), 0.992 (bf16), 0.993 (f16) and 0.993 (tf32), a geometric mean, and 0.82, 0.79,
-//! 0.87, 0.88 and 0.88 at worst. `lab calibrate --judge` with a file lists
-//! where.
+//! that of the chosen one, is 0.990 (f32), 0.996 (f64), 0.991 (bf16), 0.992 (f16) and 0.991 (tf32), a geometric mean, and 0.87, 0.85,
+//! 0.87, 0.86 and 0.70 at worst. `lab calibrate --judge` with a file lists where.
 
 use std::sync::OnceLock;
 

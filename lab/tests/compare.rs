@@ -16,7 +16,7 @@ fn a_level_for_thin_products_is_left_out_of_others_unless_it_is_asked_for() {
     let wide = lab(&format!("{words} --m 300 --n 300 --k 17"));
     assert!(!wide.stdout.contains("level18-thin") && wide.stdout.contains("level10-stream-k"), "{wide:?}");
     assert!(
-        wide.stderr.contains("level18-thin is for thin products, and left out at 300×300×8; `--levels` takes it in"),
+        wide.stderr.contains("level18-thin is for thin products, and left out at 300×300×17; `--levels` takes it in"),
         "{wide:?}"
     );
     for taken in [
@@ -50,10 +50,10 @@ fn the_baseline_is_checked_and_labelled() {
 fn the_baseline_of_a_large_product_is_timed_on_a_part_and_says_so() {
     let large = "compare --backend emulator --m 40 --n 2000 --k 3000 --levels 1 --no-sanitize";
     let output = lab(large);
-    assert!(output.stdout.contains("measured on 11 of 40 rows and extended to all"), "{output:?}");
+    assert!(output.stdout.contains("measured on 2 of 40 rows and extended to all"), "{output:?}");
     let json: serde_json::Value = serde_json::from_str(&lab(&format!("{large} --json")).stdout).unwrap();
     let [level, cpu] = [0, 1].map(|row| json["rows"][row]["timed_rows"].as_u64());
-    assert_eq!((level, cpu), (None, Some(11)));
+    assert_eq!((level, cpu), (None, Some(2)));
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn without_and_with(shape: Shape, before: [u64; 3], judge: impl Fn(&str, [(Matri
 
 #[test]
 fn on_copies_every_kernel_copies_by_maps_and_gives_the_same_bits() {
-    assert_eq!(builds().len(), 6);
+    assert_eq!(builds().len(), 7);
     without_and_with(RAGGED, [0; 3], |build, [(plain, none), (copied, boxes)]| {
         assert_eq!(plain.bytes(), copied.bytes(), "{build}");
         assert!(none == 0 && boxes > 0, "{build}: {none} and {boxes} boxes");

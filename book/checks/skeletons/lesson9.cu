@@ -20,9 +20,11 @@
 
 using T = ELEMENT;
 constexpr int V = 16 / sizeof(T);  // elements in a vector
-struct alignas(16) Vector {
-    T e[V];
+template <int W>
+struct alignas(W * sizeof(T)) Some {  // of a row, which are read or written together
+    T e[W];
 };
+using Vector = Some<V>;
 struct Stage {
     T a[BK][BM + V];                    // a tile of A, transposed and padded
     T b[BK][TRANSPOSED ? BN + V : BN];  // a tile of B; what is transposed is padded
@@ -81,6 +83,16 @@ __device__ void copy_async(T* to, const T* from, bool inside) {
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;"
                      ::"r"(shared), "l"(from), "n"(BYTES), "r"(bytes) : "memory");
+}
+
+// The sum of as many as count, in their order.
+template <class X>
+__device__ X added(const T* sums, int count, int apart) {
+    X sum = *(X*)sums;
+    for (int i = 1; i < count; ++i)
+        for (int w = 0; w < sizeof(X) / sizeof(T); ++w)
+            sum.e[w] += ((X*)&sums[i * apart])->e[w];
+    return sum;
 }
 
 constexpr int TILES = ROOM / (SPLIT * BM * BN);  // tiles for which there is room
@@ -217,24 +229,11 @@ __device__ void multiply(const Product& p) {
             }
         }
     }
-    struct alignas(W * sizeof(T)) Some {  // what a thread adds at a time
-        T e[W];
-    };
-    constexpr int ROWS = THREADS * W / BN;  // rows that the threads do at a time
-    int row = tid * W / BN;
-    int col = tid * W % BN;
-    auto add = [&](const T* sums, int count, int apart) {  // count of them, in their order
-        Some sum = *(Some*)sums;
-        for (int i = 1; i < count; ++i)
-            for (int w = 0; w < W; ++w)
-                sum.e[w] += ((Some*)&sums[i * apart])->e[w];
-        return sum;
-    };
-    auto store = [&](int m, Some sum) {
-        if (row0 + m >= p.M || col0 + col >= p.N)
+    auto store = [&](int m, int n, Some<W> sum) {
+        if (row0 + m >= p.M || col0 + n >= p.N)
             return;
-        Some* to = (Some*)&p.C[(row0 + m) * p.ldc + col0 + col];
-        Some old = ADDED ? *to : Some{};
+        Some<W>* to = (Some<W>*)&p.C[(row0 + m) * p.ldc + col0 + n];
+        Some<W> old = ADDED ? *to : Some<W>{};
         for (int w = 0; w < W; ++w)
             sum.e[w] = ADDED ? p.alpha * sum.e[w] + p.beta * old.e[w] : p.alpha * sum.e[w];
         *to = sum;
@@ -251,16 +250,21 @@ __device__ void multiply(const Product& p) {
             *(Vector*)&sums[slice][ty + m / V * LM * V + m % V][tx + n * LN] = v;
         }
     __syncthreads();  // the slices' sums are in shared memory
-    #pragma unroll 8
-    for (int m = row; m < BM + row; m += ROWS) {
-        Some sum = add(&sums[0][m][col], SLICES, sizeof(Sums) / sizeof(T));
-        if (parts == 1)
-            store(m, sum);
-        else
-            *(Some*)&tile[part][m][col] = sum;
-    }
-    if (parts == 1)
+    constexpr int BESIDE = sizeof(Sums) / sizeof(T);  // from a slice's sums to the next one's
+    if (parts == 1) {  // W elements at a time: what lanes store lies side by side in C
+        constexpr int ROWS = THREADS * W / BN;  // rows that the threads do at a time
+        int m = tid * W / BN;
+        int n = tid * W % BN;
+        #pragma unroll 8
+        for (int i = 0; i < BM; i += ROWS)
+            store(m + i, n, added<Some<W>>(&sums[0][m + i][n], SLICES, BESIDE));
         return;
+    }
+    constexpr int ROWS = THREADS * V / BN;
+    int m = tid * V / BN;
+    int n = tid * V % BN;
+    for (int i = 0; i < BM; i += ROWS)
+        *(Vector*)&tile[part][m + i][n] = added<Vector>(&sums[0][m + i][n], SLICES, BESIDE);
     // TODO: this part's sums are stored. Who arrives last adds all parts, and stores C.
 }
 
