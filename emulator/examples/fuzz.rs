@@ -20,6 +20,9 @@ mod mutants;
 
 use mutants::{Verdict, judge, numbered, originals};
 
+/// What became of ptxas where it gave no verdict.
+const FELL: &str = "a signal ended ptxas";
+
 fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut option = |name: &str| {
@@ -78,10 +81,15 @@ fn main() {
         let taken = takes(ptxas, &text);
         asked += 1;
         if verdict == Verdict::Ran {
-            let word = if taken.is_ok() { "takes" } else { "rejects" };
+            let word = match &taken {
+                Ok(()) => "takes",
+                Err(why) if why == FELL => "falls",
+                Err(_) => "rejects",
+            };
             recorded.push(format!("{n} {:016x} {word}\n", mutants::hash(&text)));
         }
         match (&verdict, taken) {
+            (_, Err(why)) if why == FELL => println!("FELL {n} {name}: {why}"),
             (Verdict::Ran, Err(why)) => {
                 println!("ACCEPTED {n} {name}: {why}");
                 keep_text(keep.as_deref(), n, "accepted", &text);
@@ -127,6 +135,9 @@ fn takes(ptxas: &str, text: &str) -> Result<(), String> {
     let output = output.map_err(|e| e.to_string())?;
     if output.status.success() {
         return Ok(());
+    }
+    if output.status.code().is_none() {
+        return Err(FELL.to_string());
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let line = said.lines().find(|line| line.contains("error") || line.contains("fatal")).unwrap_or("no reason");
