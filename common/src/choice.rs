@@ -83,7 +83,10 @@ impl Chooser {
             .collect();
         let mut measured = Vec::new();
         for best in records.iter().filter(|record| record.architecture == architecture).flat_map(Record::best) {
-            let Some(build) = levels.iter().find_map(|level| best.build(level)) else { continue };
+            let Some(build) = levels.iter().find_map(|level| best.build(level)).filter(|build| !loses_bits(build))
+            else {
+                continue;
+            };
             let known = candidates.iter().position(|candidate| candidate.build == build);
             let candidate = known.unwrap_or(candidates.len());
             if known.is_none() {
@@ -138,8 +141,8 @@ fn loses_bits(build: &Build) -> bool {
     build.level.sum(&build.configuration).loses_bits()
 }
 
-/// Without any measurement, of the default variants and shipped tile sizes, those that lose no bits first: the largest tile of C that still gives every SM a
-/// block; of equal ones that with the most elements of C per thread; then the first. Where no tile gives every SM a
+/// Without any measurement, of the default variants and shipped tile sizes, those that lose no bits first: the largest tile of C
+/// that still gives every SM a block; of equal ones that with the most elements of C per thread; then the first. Where no tile gives every SM a
 /// block, the one with the most blocks. Nothing, if there are no levels.
 pub fn by_tile(
     levels: &[&'static Level],

@@ -15,13 +15,16 @@ use crate::device::{Room, What};
 use crate::kernel::nvrtc;
 use crate::multiply::exact;
 
+/// The address that stands for a stream of each thread's own (CUDA driver API, `CU_STREAM_PER_THREAD`).
+const PER_THREAD: usize = 2;
 /// Products that it remembers how to launch, before it forgets them all: a launch is resolved anew in less than a millisecond.
 const REMEMBERED: usize = 4096;
 
 /// A GPU, and the kernels that are ready on it: `C = alpha·A·B + beta·C` on matrices that lie there, on the caller's stream.
 ///
 /// A first call with new sizes resolves which level multiplies, with which tile sizes, and loads its kernel; after that, a call
-/// looks up what to launch, and launches it: it waits for nothing, and allocates no memory of the GPU. Threads may share a handle.
+/// looks up what to launch, and launches it: it waits for nothing, and allocates no memory of the GPU, but where A or B is to be
+/// copied first ([`rung::copies`]) and the stream's room for that is too small as yet. Threads may share a handle.
 /// Kernels that add up parts of a sum have room for these in global memory, so each stream gets kernels of its own, and
 /// calls on different streams may overlap. A handle keeps a stream's kernels, and the stream, as long as it lives: few streams
 /// for many calls are better than many.
@@ -203,6 +206,10 @@ impl Handle {
         drop(ready);
         if stream.context() != self.context() {
             return Err(Error::usage("the stream is of another context", "`Handle::context` makes streams that fit"));
+        }
+        if key.stream == PER_THREAD {
+            let message = "the stream is another one in each thread, and what kernels need beside the matrices is one for a stream";
+            return Err(Error::usage(message, "`Handle::context` makes streams of their own: `new_stream`"));
         }
         let mut ready = self.ready.write().unwrap_or_else(PoisonError::into_inner);
         let launch = Arc::new(self.resolve(&mut ready, stream, &key, form)?);

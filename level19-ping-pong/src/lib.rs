@@ -109,6 +109,8 @@ pub static LEVEL: Level = Level {
             };
             [of(c.tiles["BM"], input), of(b, input), of(16, wide(c.dtype.output))]
         },
+        // Both operands of fp8 lie along K, or threads fetch them.
+        by_maps: |c| c.dtype.input != Element::E4m3 || c.specialization.layout == rung::form::Layout::Columns,
         shared: |c| {
             let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
             stages * ((bm + bn) * 128 + 16) + 2 * 2 * 64 * 128

@@ -173,6 +173,8 @@ pub struct Needs {
     pub parameters: &'static [Parameter],
     /// The boxes that its tensor copies move, of A, B and C as they are stored.
     pub boxes: fn(&Configuration) -> [TensorBox; 3],
+    /// Whether a configuration moves A and B by their maps, where these can say them. Where it does not, neither is copied first.
+    pub by_maps: fn(&Configuration) -> bool,
     /// How the tiles of C are divided among thread blocks.
     pub decomposition: Decomposition,
     /// Whether it copies by `cp.async`, which the hardware counts under names of its own.
@@ -193,6 +195,7 @@ impl Needs {
         shared: |_| 0,
         parameters: Parameter::PLAIN,
         boxes: |_| [TensorBox { rows: 1, columns: 1, swizzle: TensorSwizzle::None }; 3],
+        by_maps: |_| true,
         decomposition: Decomposition::DataParallel,
         asynchronous_copies: false,
         thin: None,

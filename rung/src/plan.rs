@@ -78,7 +78,7 @@ impl Build {
             rows,
             columns,
             leading: role.of(form.leading(shape)),
-            copied: pays(role, shape),
+            copied: pays(role, shape) && (self.level.needs.by_maps)(&self.configuration),
             tensor_box: role.of((self.level.needs.boxes)(&self.configuration)),
         }
     }

@@ -179,11 +179,14 @@ fn first_line(command: &mut Command, with: &str) -> Result<String> {
     line.map(str::to_string).with_context(|| format!("{} says nothing", program.display()))
 }
 
-/// The metrics of the first launch of one run.
+/// The kernels that are read: the levels'. What copies a matrix before them is none.
+const KERNELS: &str = "regex:^gemm";
+
+/// The metrics of the first launch of a level's kernel in one run.
 fn measure(binary: &Path, arguments: &str, metrics: &[&str]) -> Result<Vec<String>> {
     let output = Command::new("ncu")
         .args(["--clock-control", "none", "--launch-count", "1", "--csv", "--page", "raw", "--print-units", "base"])
-        .args(["--metrics", &metrics.join(",")])
+        .args(["--kernel-name", KERNELS, "--metrics", &metrics.join(",")])
         .arg(binary)
         .args(arguments.split_whitespace())
         .args(["--backend", "cuda", "--json"])

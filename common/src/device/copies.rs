@@ -40,26 +40,27 @@ pub(crate) struct What<'a> {
 }
 
 impl Room {
-    /// Loads and allocates what launches with these copies need, so that none of them waits for it.
-    pub(crate) fn prepare(&self, stream: &Arc<CudaStream>, copies: &[Copied]) -> Result<(), DriverError> {
+    /// Loads and allocates what launches with these copies need, as far as the driver has it, so that none of them waits for it.
+    pub(crate) fn prepare(&self, stream: &Arc<CudaStream>, copies: &[Copied]) {
         if !copies.is_empty() {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.module(stream)?;
+            let _ = kept.module(stream);
             kept.places(stream, copies, [0; 3]);
         }
-        Ok(())
     }
 
-    /// Launches a kernel, behind the copies that it is to have. Where there is no room for these, the kernel multiplies the matrices
-    /// as they lie.
+    /// Launches a kernel, behind the copies that it is to have. Where there is no room for these, or the driver does not take what
+    /// makes them, the kernel multiplies the matrices as they lie.
     pub(crate) fn launch(&self, stream: &Arc<CudaStream>, what: What) -> Result<(), DriverError> {
         let What { function, config, operands, addresses } = what;
         let copies = copied(operands, addresses);
         if !copies.is_empty() {
             // Until both are submitted: nobody else's copies come between them.
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(seen) = kept.places(stream, &copies, addresses) {
-                kept.copy(stream, &copies, addresses, seen)?;
+            if let Some(seen) = kept.places(stream, &copies, addresses)
+                && let Ok(module) = kept.module(stream)
+            {
+                copy(&module, stream, &copies, [addresses, seen])?;
                 let arguments = Arguments::seen(&on_copies(operands, &copies), addresses, seen)?;
                 return ffi::launch(stream, function, config, &arguments.0);
             }
@@ -91,21 +92,19 @@ impl Kept {
         copies.iter().zip(offsets).for_each(|(copy, offset)| places[copy.role as usize] = begin + offset);
         Some(places)
     }
+}
 
-    /// Submits the copies, by one launch.
-    fn copy(
-        &mut self,
-        stream: &Arc<CudaStream>,
-        copies: &[Copied],
-        from: [u64; 3],
-        to: [u64; 3],
-    ) -> Result<(), DriverError> {
-        let mut arguments: Vec<_> =
-            copies.iter().map(|copy| matrix(copy, copy.role.of(from), copy.role.of(to))).collect();
-        arguments.resize(2, sys::CUtensorMap { opaque: [0; 16] });
-        let function = self.module(stream)?.load_function(&entry(copies))?;
-        ffi::launch(stream, &function, grid(copies), &arguments)
-    }
+/// Submits the copies, by one launch.
+fn copy(
+    module: &Arc<CudaModule>,
+    stream: &Arc<CudaStream>,
+    copies: &[Copied],
+    [from, to]: [[u64; 3]; 2],
+) -> Result<(), DriverError> {
+    let mut arguments: Vec<_> = copies.iter().map(|copy| matrix(copy, copy.role.of(from), copy.role.of(to))).collect();
+    arguments.resize(2, sys::CUtensorMap { opaque: [0; 16] });
+    let function = module.load_function(&entry(copies))?;
+    ffi::launch(stream, &function, grid(copies), &arguments)
 }
 
 /// Where copies begin in their room, and how many bytes it has.

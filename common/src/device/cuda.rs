@@ -235,7 +235,7 @@ impl<'a> Repeated<'a> {
         let What { function, config, operands, addresses } = what;
         let copies = copied(operands, addresses);
         // Not in the first launch, which may be timed.
-        gpu.room.prepare(&gpu.stream, &copies).map_err(|e| failed("preparing the copies", e))?;
+        gpu.room.prepare(&gpu.stream, &copies);
         let arguments = copies.is_empty().then(|| Arguments::new(operands, addresses)).transpose();
         let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
         Ok(Repeated { gpu, function: function.clone(), config, operands: operands.to_vec(), addresses, arguments })

@@ -313,7 +313,11 @@ impl<'a> Judge<'a> {
 fn tolerance(dtype: Dtype, sum: Sum, k: u32) -> [f64; 2] {
     let sizes = f64::from(k) / 4.0 + 1.0;
     let roundings = 64.0 * dtype.sum.unit_roundoff();
-    let of_the_sum = if sum.loses_bits() { roundings.max(dtype.bound(sum, k)[0]) } else { roundings };
+    let cut = match sum {
+        Sum::Cut { precision, .. } | Sum::Promoted { precision, .. } => precision < 24,
+        Sum::Rounded => false,
+    };
+    let of_the_sum = if cut { roundings.max(dtype.bound(sum, k)[0]) } else { roundings };
     [of_the_sum * sizes, 4.0 * dtype.output.unit_roundoff()]
 }
 
