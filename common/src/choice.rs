@@ -142,8 +142,8 @@ fn loses_bits(build: &Build) -> bool {
 }
 
 /// Without any measurement, of the default variants and shipped tile sizes, those that lose no bits first: the largest tile of C
-/// that still gives every SM a block; of equal ones that with the most elements of C per thread; then the first. Where no tile gives every SM a
-/// block, the one with the most blocks. Nothing, if there are no levels.
+/// that still gives every SM a block; of equal ones that with the most elements of C per thread; then the first. Where no tile
+/// gives every SM a block, the one with the most blocks. Nothing, if there are no levels.
 pub fn by_tile(
     levels: &[&'static Level],
     architecture: u32,

@@ -335,6 +335,17 @@ mod tests {
     }
 
     #[test]
+    fn sums_of_fp8_alone_are_granted_what_they_cut_off() {
+        let cut = |bits, precision| Sum::Cut { terms: 32, bits, precision };
+        let of = |dtype, sum| tolerance(dtype, sum, 1000)[0];
+        let usual = of(Dtype::BF16, Sum::Rounded);
+        assert_eq!(of(Dtype::BF16, cut(25, 24)), usual);
+        let short = of(Dtype::E4M3, cut(13, 14));
+        let promoted = of(Dtype::E4M3, Sum::Promoted { terms: 32, bits: 13, precision: 14, every: 128 });
+        assert!(usual < promoted && promoted < short, "{usual} {promoted} {short}");
+    }
+
+    #[test]
     fn a_file_is_named_after_the_gpu_and_the_type() {
         assert_eq!(name_of_file("NVIDIA H200", Dtype::F32), "nvidia-h200-shapes-f32.csv");
     }
