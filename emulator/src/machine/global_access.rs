@@ -392,16 +392,7 @@ fn load_words(memory: &BufferMemory, warp: &mut Warp, access: &Access, mask: u32
         match shape {
             PatternShape::Uniform => *register = [memory.load_word(first); LANES],
             PatternShape::Row if access.elements == 1 => memory.load_row(first, register),
-            PatternShape::Halves => {
-                register[..HALF].fill(memory.load_word(first));
-                register[HALF..].fill(memory.load_word(offsets.0[HALF] as usize + element));
-            }
-            PatternShape::Twice => {
-                for lane in 0..HALF {
-                    register[lane] = memory.load_word(offsets.0[lane] as usize + element);
-                }
-                register.copy_within(..HALF, HALF);
-            }
+            PatternShape::Halves | PatternShape::Twice => load_halves(memory, register, &offsets.0, element, shape),
             _ if mask == FULL => {
                 for lane in 0..LANES {
                     register[lane] = memory.load_word(offsets.0[lane] as usize + element);
@@ -414,6 +405,27 @@ fn load_words(memory: &BufferMemory, warp: &mut Warp, access: &Access, mask: u32
             }
         }
     }
+}
+
+/// Words of which each half of the warp reads one, or both the same. (Apart, so that loads of other shapes keep their registers.)
+#[inline(never)]
+fn load_halves(
+    memory: &BufferMemory,
+    register: &mut [u32; LANES],
+    offsets: &[u32; LANES],
+    element: usize,
+    shape: PatternShape,
+) {
+    let word = |lane: usize| memory.load_word(offsets[lane] as usize + element);
+    if shape == PatternShape::Halves {
+        register[..HALF].fill(word(0));
+        register[HALF..].fill(word(HALF));
+        return;
+    }
+    for lane in 0..HALF {
+        register[lane] = word(lane);
+    }
+    register.copy_within(..HALF, HALF);
 }
 
 /// What is wrong with an access at `offset` of a buffer, if anything is.
