@@ -92,6 +92,22 @@ macro_rules! level_tests {
     };
 }
 
+/// What a level must hold besides whose blocks go on to other tiles: `harness::persistent_tests!(level14_clusters::LEVEL);`.
+#[macro_export]
+macro_rules! persistent_tests {
+    ($level:path) => {
+        #[test]
+        fn few_blocks_are_exact_on_the_emulator() {
+            $crate::few_blocks_are_exact(&$level, &$crate::Device::Emulator).unwrap();
+        }
+
+        #[test]
+        fn few_blocks_are_exact_on_a_gpu() {
+            $crate::gpu().iter().for_each(|gpu| $crate::few_blocks_are_exact(&$level, gpu).unwrap());
+        }
+    };
+}
+
 /// Every wrong version of the kernel is caught, or explained: `harness::mutation_tests!(level0_naive::LEVEL, without: ["drop a
 /// barrier"]);` beside it in `tests/level.rs`, with the record `tests/mutations.json`. It names the rules that find nothing in the kernel.
 #[macro_export]

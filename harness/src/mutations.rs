@@ -198,7 +198,7 @@ fn is_mapped(level: &Level) -> bool {
 }
 
 /// A build whose blocks go through many tiles, also those of small shapes: where a grid has so many at most, it has two clusters.
-fn crowded(mut build: Build) -> Build {
+pub(crate) fn crowded(mut build: Build) -> Build {
     let cluster = build.cluster().count() as u32;
     if let Decomposition::Persistent(blocks, _) = build.level.needs.decomposition {
         for (_, size) in build.configuration.tiles.0.iter_mut().filter(|(name, _)| *name == blocks) {

@@ -2,4 +2,6 @@
 
 harness::level_tests!(level14_clusters::LEVEL);
 
+harness::persistent_tests!(level14_clusters::LEVEL);
+
 harness::mutation_tests!(level14_clusters::LEVEL, without: ["leave the edge unfilled"]);

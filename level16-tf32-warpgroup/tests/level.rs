@@ -2,4 +2,6 @@
 
 harness::level_tests!(level16_tf32_warpgroup::LEVEL);
 
+harness::persistent_tests!(level16_tf32_warpgroup::LEVEL);
+
 harness::mutation_tests!(level16_tf32_warpgroup::LEVEL, without: ["leave the edge unfilled"]);

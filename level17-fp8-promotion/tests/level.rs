@@ -2,4 +2,6 @@
 
 harness::level_tests!(level17_fp8_promotion::LEVEL);
 
+harness::persistent_tests!(level17_fp8_promotion::LEVEL);
+
 harness::mutation_tests!(level17_fp8_promotion::LEVEL, without: ["leave the edge unfilled"]);

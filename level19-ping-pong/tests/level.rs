@@ -2,4 +2,6 @@
 
 harness::level_tests!(level19_ping_pong::LEVEL);
 
+harness::persistent_tests!(level19_ping_pong::LEVEL);
+
 harness::mutation_tests!(level19_ping_pong::LEVEL, without: ["leave the edge unfilled"]);
