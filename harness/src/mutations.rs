@@ -216,6 +216,8 @@ fn area(build: &Build) -> u32 {
 
 /// Elements of C that a mutant is given at most: the largest shapes are for the kernel's own tests.
 const LARGEST: u32 = 1 << 20;
+/// And products: more take seconds.
+const MOST: u64 = 1 << 27;
 
 /// The shapes of a build, those first that catch most.
 fn shapes(build: &Build) -> Vec<Shape> {
@@ -227,7 +229,8 @@ fn shapes(build: &Build) -> Vec<Shape> {
         shapes.rotate_right(own);
     }
     let largest = if is_mapped(build.level) { LARGEST / 4 } else { LARGEST };
-    shapes.retain(|shape| shape.m * shape.n <= largest);
+    let products = |shape: &Shape| u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
+    shapes.retain(|shape| shape.m * shape.n <= largest && products(shape) <= MOST);
     shapes
 }
 

@@ -127,6 +127,10 @@ pub static LEVEL: Level = Level {
                 Shape { m: m - 7, n: tile.n - 7, k: (2 * tiles["STAGES"] + 1) * tile.k - 7 },
                 // One row of tiles more than a band has.
                 Shape { m: 16 * tile.m + 8, n: tile.n + 8, k: 8 },
+                // With two clusters, a last round that is not whole, of more steps than there are stages.
+                Shape { m: m - 8, n: 3 * tile.n, k: (tiles["STAGES"] + 2) * tile.k },
+                // The same, and in 16 bits K is so large that they keep in step.
+                Shape { m: m - 8, n: 3 * tile.n, k: 64 * tile.k },
             ]
         },
         ..Needs::USUAL

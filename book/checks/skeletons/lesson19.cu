@@ -4,7 +4,8 @@
 //
 // Level 14, but a tile has one warpgroup, which makes all its products; the next tile has the other
 // one. They take turns at the tensor cores: while one multiplies, the other one's tile leaves, so
-// the tensor cores never wait for an epilogue but the last.
+// the tensor cores never wait for an epilogue but the last. Where K is large, clusters begin their
+// tiles in step, so that they find in the L2 what one of them has fetched.
 //
 // Given by LEVEL:  INPUT_x, OUTPUT_x  types of A and B, and of C
 //                  BM, BN             tile of C per block, and of a warpgroup, is BM x BN
@@ -55,10 +56,13 @@ struct Shared {
 constexpr int THREADS = (GROUPS + 1) * 128;
 // Registers of a thread: what all are launched with, what the producer keeps, what the others get.
 constexpr int LAUNCHED = 65536 / THREADS / 8 * 8;
-constexpr int KEPT = 56;
+constexpr int KEPT = 72;
 constexpr int SHARE = (LAUNCHED * (GROUPS + 1) - KEPT) / GROUPS / 8 * 8;
 constexpr int GOT = SHARE < 240 ? SHARE : 240;
 constexpr int BAND = 16 / CLUSTER;  // rows of tiles that clusters go through together
+// Steps from which on clusters keep in step. All of K that they are at has room in the L2 if there
+// are fewer: rows of less than 8 KB.
+constexpr int MANY = 64;
 static_assert(BM % 64 == 0, "BM must be a multiple of 64: so many rows has a product");
 static_assert(BN == 64 || BN == 128 || BN == 192 || BN == 256,
               "BN must be 64, 128, 192 or 256: so many columns has a product");
@@ -146,6 +150,20 @@ __device__ void meet() {
         asm volatile("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::: "memory");
     else
         __syncthreads();
+}
+
+__device__ unsigned begun;  // tiles, beyond the first one of each cluster, in this launch
+
+// A cluster begins a tile in this round, of which 0 is the first one. It waits until all clusters
+// do. That is no condition: who has asked in vain for `patience` times goes on, and asks no more.
+__device__ void keep_step(unsigned clusters, int round, int rounds, int& patience) {
+    atomicInc(&begun, clusters * (rounds - 1) - 1);  // the last one of the launch makes it 0
+    for (int asked = 0; asked < patience; ++asked) {
+        unsigned now = *(volatile unsigned*)&begun;
+        if (now == 0 || now >= clusters * round)
+            return;
+    }
+    patience = 0;
 }
 
 // Where a byte of a box lies: of the 16-byte chunks of 8 rows, each row has its own order.
@@ -344,7 +362,14 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
     if (group == GROUPS) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(KEPT));
         bool idle = by_maps && tid > 0;
-        for (int tile = first; tile < across * down && !idle; tile += stride) {
+        int rounds = (across * down + stride - 1) / stride;
+        int patience = 4 * steps;
+        for (int round = 0; round < rounds && !idle; ++round) {
+            if (by_maps && rank == 0 && round > 0 && steps >= MANY)
+                keep_step(stride, round, rounds, patience);
+            int tile = first + round * stride;
+            if (tile >= across * down)
+                break;  // the last round is not whole
             go_to(tile);
             for (int step = 0; step < steps; ++step, ring.next()) {
                 Stage& stage = s.stages[ring.at];
