@@ -10,8 +10,9 @@ mod session;
 
 use std::fs;
 use std::process::ExitCode;
+use std::thread;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use regex_lite::Regex;
 
 use crate::{shell, text};
@@ -41,23 +42,27 @@ pub fn passes(check: bool, pattern: &str) -> Result<bool> {
     let files: Vec<String> =
         shell::files()?.into_iter().filter(|file| file.starts_with(FOLDER) && file.contains(pattern)).collect();
     ensure!(!files.is_empty(), "no file of {FOLDER} has '{pattern}' in its path");
-    let root = Place { folder: shell::root().to_path_buf(), cargo: Vec::new(), is_copy: false };
-    let mut all_well = true;
+    let mut commands = Vec::new();
     for file in &files {
         let recorded = fs::read_to_string(shell::root().join(file)).with_context(|| format!("cannot read {file}"))?;
-        match played(&recorded, &root).with_context(|| file.clone())? {
-            Outcome::Same => eprintln!("{file}: same"),
-            Outcome::Skipped(why) => eprintln!("{file}: skipped: {why}"),
-            Outcome::Changed(now) if check => {
-                all_well = false;
-                print!("{}", text::diff(&recorded, &now, file, "now"));
-            }
-            Outcome::Changed(now) => {
-                fs::write(shell::root().join(file), now).with_context(|| format!("cannot write {file}"))?;
-                println!("{file}");
-            }
-        }
+        let changes_files = session::changes_files(&session::commands(&recorded).with_context(|| file.clone())?);
+        commands.push((file, recorded, changes_files));
     }
+    // In the copy one after another; and beside them, with a target folder of their own, those that leave files as they are.
+    let (in_copy, in_place): (Vec<_>, Vec<_>) = commands.into_iter().partition(|(_, _, changes_files)| *changes_files);
+    let all = |files: Vec<(&String, String, bool)>| -> Result<bool> {
+        let mut all_well = true;
+        for (file, recorded, changes_files) in files {
+            all_well &= holds(file, &recorded, changes_files, check).with_context(|| file.clone())?;
+        }
+        Ok(all_well)
+    };
+    let (copied, placed) = thread::scope(|scope| {
+        let copied = scope.spawn(|| all(in_copy));
+        let placed = all(in_place);
+        (copied.join(), placed)
+    });
+    let mut all_well = copied.map_err(|_| anyhow!("the thread of the copy's outputs panicked"))?? & placed?;
     for file in &files {
         all_well &= annotated::passes(file, check)?;
     }
@@ -67,11 +72,29 @@ pub fn passes(check: bool, pattern: &str) -> Result<bool> {
     Ok(all_well)
 }
 
+/// Plays one file, and says whether it is as recorded; writes it if it is not, or, to check, shows the difference.
+fn holds(file: &str, recorded: &str, changes_files: bool, check: bool) -> Result<bool> {
+    match played(recorded, changes_files)? {
+        Outcome::Same => eprintln!("{file}: same"),
+        Outcome::Skipped(why) => eprintln!("{file}: skipped: {why}"),
+        Outcome::Changed(now) if check => {
+            print!("{}", text::diff(recorded, &now, file, "now"));
+            return Ok(false);
+        }
+        Outcome::Changed(now) => {
+            fs::write(shell::root().join(file), now).context("cannot write it")?;
+            println!("{file}");
+        }
+    }
+    Ok(true)
+}
+
 /// Plays one file in the repository or, if it changes files, in the copy.
-fn played(recorded: &str, root: &Place) -> Result<Outcome> {
+fn played(recorded: &str, changes_files: bool) -> Result<Outcome> {
     let commands = session::commands(recorded)?;
-    if !session::changes_files(&commands) {
-        return Ok(outcome(recorded, session::play(&commands, root)?));
+    if !changes_files {
+        let root = Place { folder: shell::root().to_path_buf(), cargo: Vec::new(), is_copy: false };
+        return Ok(outcome(recorded, session::play(&commands, &root)?));
     }
     let place = copy::of_repository()?;
     let now = session::play(&commands, &place)?;

@@ -68,6 +68,8 @@ fn main() -> ExitCode {
 fn run(chromium: PathBuf, root: &Path, cli: &Cli) -> Result<bool> {
     let folder = root.join("book/book");
     let folder = &folder.canonicalize().with_context(|| format!("cannot find {}", folder.display()))?;
+    // Before the window, which closes where nothing is asked of it for long: cargo may have to wait for another one.
+    let native = bench::has_module(folder).then(|| Native::start(root)).transpose()?;
     let window = Window::open(chromium)?;
     let mut pages = pages(folder)?;
     pages.retain(|page| page.contains(&cli.pattern));
@@ -76,8 +78,8 @@ fn run(chromium: PathBuf, root: &Path, cli: &Cli) -> Result<bool> {
     if !cli.benches {
         wrong.append(&mut looks(&window, folder, &pages, cli.screenshots.as_deref())?);
     }
-    if bench::has_module(folder) {
-        let (server, native) = (Server::start(folder)?, Native::start(root)?);
+    if let Some(native) = native {
+        let server = Server::start(folder)?;
         let mut benches = Benches::new(&window, &server, native, cli.screenshots.as_deref());
         benches.run(&pages);
         eprintln!("browser: {}", benches.figures());
