@@ -22,7 +22,7 @@ use outcome::{Right, SAME_CODE, outcome, right};
 /// matrices lie, it takes some from all over the kernel, each of which must be caught or explained, and all with `ALL_MUTATIONS=1`.
 const USUAL: usize = 200;
 /// How many it takes then.
-const SAMPLE: usize = 60;
+const SAMPLE: usize = 40;
 
 /// What became of a level's mutants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

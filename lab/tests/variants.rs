@@ -7,6 +7,7 @@ use std::fs;
 use common::kernel::{Header, Record, build_file, nvrtc, options};
 use common::{Dtype, Level};
 use lab::{command, root, scratch};
+use rayon::prelude::*;
 use rung::asked;
 use rung::change::changed;
 use serde_json::Value;
@@ -19,7 +20,7 @@ fn the_variants_ptx_is_fresh() {
     }
     let book = root().join("book");
     let list: Vec<Value> = serde_json::from_str(&fs::read_to_string(book.join("variants/list.json")).unwrap()).unwrap();
-    for variant in list {
+    list.par_iter().for_each(|variant| {
         let id = variant["id"].as_str().unwrap();
         assert!(["name", "zh-CN"].iter().all(|name| !variant[name].as_str().unwrap_or_default().is_empty()), "{id}");
         let level = ladder::LEVELS[variant["lesson"].as_u64().unwrap() as usize];
@@ -35,14 +36,14 @@ fn the_variants_ptx_is_fresh() {
         let shipped = fs::read_to_string(book.join(format!("variants/{id}.ptx"))).unwrap();
         let verified = Header::verify(&shipped, level.source, &options(&build));
         let (header, _) = verified.unwrap_or_else(|error| panic!("{id}: {error:?}: run `cargo x ptx`"));
-        let Some(compiler) = compiler else { continue };
+        let Some(compiler) = compiler else { return };
         let made = build_file(&build, compiler, &shipped, Record::Own).unwrap();
         if made.contains(&format!("// compiler: {}\n", header.compiler)) {
             assert_eq!(made, shipped, "{id}: run `cargo x ptx`");
         } else {
             harness::skipped("NVRTC is of another version than the one that made the variants' PTX");
         }
-    }
+    });
 }
 
 #[test]
