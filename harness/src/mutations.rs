@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize};
 
 use super::mutants::{Mutant, mutants, rules};
 use super::{compiler, skipped};
-use builds::{builds, shapes};
-pub(crate) use builds::{crowded, is_large, is_mapped};
+use builds::{builds, is_mapped, shapes};
+pub(crate) use builds::{crowded, is_large, kind};
 use outcome::{Right, SAME_CODE, outcome, right};
 
 /// Runs of mutants that a test makes each time. Of a level that has more, or whose runs are long because tensor maps say where
 /// matrices lie, it takes some from all over the kernel, each of which must be caught or explained, and all with `ALL_MUTATIONS=1`.
 const USUAL: usize = 200;
 /// How many it takes then.
-const SAMPLE: usize = 40;
+const SAMPLE: usize = 60;
 
 /// What became of a level's mutants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

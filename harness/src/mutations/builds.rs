@@ -27,7 +27,7 @@ pub fn builds(level: &'static Level) -> Vec<Build> {
 
 /// What makes a build one of its own, in which each mutant runs: variant and types. Where tensor maps say where matrices lie, all
 /// types are one: the same copies, barriers and products, but for the last conversion.
-fn kind(build: &Build) -> (&'static str, Option<Dtype>) {
+pub fn kind(build: &Build) -> (&'static str, Option<Dtype>) {
     let Configuration { dtype, variant, .. } = build.configuration;
     (variant, Some(dtype).filter(|_| !is_mapped(build.level)))
 }
