@@ -21,7 +21,7 @@ pub use rung::Shape;
 use rung::check::Check;
 use rung::form::{Form, Specialization};
 use rung::kernel::lower::{declared, lowest, needed};
-use rung::kernel::{Compiler, Kernel, Origin, shipped};
+use rung::kernel::{Compiler, Judge, Kernel, Origin, shipped};
 use rung::matrix::Matrix;
 use rung::problem::{Fill, Problem};
 use rung::report::Report;
@@ -337,12 +337,15 @@ pub fn shipped_ptx_is_fresh(level: &'static Level) -> Result<(), String> {
         if !lowest(ptx).changes.is_empty() || needs_more_than_declared(ptx) {
             return Err(format!("{configuration}: `.version` or `.target` is not what the instructions need"));
         }
+        if header.judge != Judge::Ptxas {
+            return Err(format!("{configuration}: its needs are not ptxas's word: run `cargo x matrix`, then `cargo x ptx`"));
+        }
         let (cluster, said) = (build.cluster(), cluster_in(ptx));
         if cluster != said {
             return Err(format!("{configuration}: clusters of {cluster} are declared, and of {said} compiled"));
         }
         let Some(compiler) = compiler() else { continue };
-        // What it needs is ptxas's word, and held against ptxas by `common`'s test `assembled` and the lab's record of cards.
+        // What ptxas says is held against ptxas by `common`'s test `assembled`.
         let kernel = Kernel::compile(&build, &[], compiler).map_err(|e| e.to_string())?;
         if kernel.compiler != header.compiler {
             skipped(&format!("NVRTC is {}, and the shipped PTX is by {}", kernel.compiler, header.compiler));

@@ -63,7 +63,7 @@ pub fn runs() -> bool {
 
 fn build(toolchain: &Toolchain) -> Result<bool> {
     let command =
-        format!("build --quiet --locked --package live --lib --profile wasm --target {TARGET} --target-dir {FOLDER}");
+        format!("rustc --quiet --locked --package live --lib --crate-type cdylib --profile wasm --target {TARGET} --target-dir {FOLDER}");
     let built = match toolchain {
         Toolchain::Installed => shell::cargo(&command)?,
         Toolchain::Sources(linker) => {
