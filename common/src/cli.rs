@@ -89,7 +89,10 @@ pub struct Arguments {
     /// Print the report as one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Compile every shipped configuration and write the level's ptx/ folder
+    /// Print the kernel's PTX, and run nothing
+    #[arg(long, conflicts_with = "json")]
+    pub ptx: bool,
+    /// Compile every shipped configuration and write them to kernel.ptx, which `cargo x ptx` packs
     #[arg(long, hide = true)]
     pub write_ptx: bool,
 }

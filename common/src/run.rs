@@ -10,7 +10,7 @@ use rung::{Build, Error, Level, fit};
 
 use crate::cli::{self, Arguments};
 use crate::device::{Device, Extras, Facts};
-use crate::kernel::{FindCompiler, Origin, nvrtc, write_ptx};
+use crate::kernel::{FindCompiler, Kernel, Origin, nvrtc, write_ptx};
 use crate::progress::{of_blocks, step};
 use crate::road::{Exam, Options, run_level};
 
@@ -33,10 +33,15 @@ pub fn run(level: &'static Level) -> ExitCode {
 fn road(level: &'static Level, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.write_ptx {
         let files = write_ptx(level)?;
-        eprintln!("{}: {files} files written", level.name);
+        eprintln!("{}: {files} configurations written", level.name);
         return Ok(ExitCode::SUCCESS);
     }
     arguments.check(level)?;
+    if arguments.ptx {
+        let kernel = Kernel::obtain(&arguments.build(level)?, arguments.modelled_gpu()?.sm(), nvrtc::find)?;
+        print(&kernel.ptx);
+        return Ok(ExitCode::SUCCESS);
+    }
     let (device, note) = Device::pick(arguments.backend, arguments.annotate)?;
     if let Some(note) = note {
         eprintln!("note: {note}");
@@ -46,7 +51,7 @@ fn road(level: &'static Level, arguments: &Arguments) -> anyhow::Result<ExitCode
     if let (Facts::Cuda { .. }, Origin::Compiled, false) = (&report.facts, report.kernel.origin, arguments.no_verdict) {
         report.judged = Some(judged(level, arguments, &report)?);
     }
-    print(&report, arguments.json);
+    print(&if arguments.json { format!("{}\n", report.json()) } else { report.to_string() });
     if let Some(Verdict::Wrong(why)) = report.judged.as_ref().map(|judged| &judged.verdict) {
         eprintln!("error: {why}");
         return Ok(ExitCode::FAILURE);
@@ -107,9 +112,8 @@ fn fitting(level: &'static Level, arguments: &Arguments, device: &Device) -> Res
     Ok(build)
 }
 
-fn print(report: &Report, json: bool) {
+fn print(text: &str) {
     use std::io::Write;
-    let text = if json { format!("{}\n", report.json()) } else { report.to_string() };
     // A reader that closed the pipe has seen enough.
     let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::kernel::lower::declared;
@@ -64,15 +65,24 @@ fn probe(instruction: &str, isa: Isa, target: &str) -> String {
     )
 }
 
-/// The shipped files: of the levels, and of the lab's kernels.
+/// The shipped files: of the levels, each in a file of its own below a folder for tests, and of the lab's kernels.
 fn shipped() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository");
-    let folders = fs::read_dir(root).expect("the root can be listed").flatten().map(|e| e.path().join("ptx"));
-    let folders = folders.chain([root.join("lab/kernels/ptx")]).filter(|folder| folder.is_dir());
+    let unpacked = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shipped");
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let _ = fs::remove_dir_all(&unpacked);
+        for level in ladder::LEVELS {
+            let texts = level.ptx.texts().expect("it is an archive");
+            texts.write_below(&unpacked.join(level.name)).expect("the folder for tests is writable");
+        }
+    });
+    let folders = fs::read_dir(&unpacked).expect("it was written").flatten().map(|entry| entry.path());
+    let folders = folders.chain([root.join("lab/kernels/ptx")]);
     let files = folders.flat_map(|folder| fs::read_dir(folder).expect("it can be listed")).flatten().map(|e| e.path());
     let mut files: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|e| e == "ptx")).collect();
     files.sort();
-    assert!(files.len() > 80, "only {} files: are they where they were?", files.len());
+    assert!(files.len() > 250, "only {} files: are they where they were?", files.len());
     files.into_iter().map(|file| (file.clone(), fs::read_to_string(file).expect("it can be read"))).collect()
 }
 

@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use archive::Texts;
 use common::Source;
 use common::kernel::{Compiler, nvrtc};
 use harness::skipped;
@@ -29,36 +30,47 @@ const HEADER: &str = "// Made by `UPDATE_CORPUS=1 cargo test -p common --test em
 #[test]
 fn the_corpus_is_what_the_compiler_makes_of_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository");
+    let tests = root.join("emulator/tests");
     let mut files = Vec::new();
     for folder in ["faults", "correct", "warned", "exam/right", "exam/wrong", "gemm"] {
-        files.extend(files_below(&root.join("emulator/tests").join(folder)));
+        files.extend(files_below(&tests.join(folder)));
     }
     let sources: Vec<&PathBuf> = files.iter().filter(|file| has_extension(file, "cu")).collect();
     assert!(sources.len() > 50, "only {} sources: is the corpus where it was?", sources.len());
-    for ptx in files.iter().filter(|file| has_extension(file, "ptx")) {
-        assert!(ptx.with_extension("cu").exists(), "{} has no source: remove it", ptx.display());
-    }
     let compiler = match nvrtc::find() {
         Ok(compiler) => compiler,
         Err(why) => return skipped(&why),
     };
-    let hopper = root.join("emulator/tests/hopper");
+    let hopper = tests.join("hopper");
     let forms = HOPPER_FORMS.iter().flat_map(|form| TYPES.map(|of| (form, of))).map(|(&(name, source, macros), of)| {
         let macros = macros.iter().map(|macro_| macro_.to_string()).chain([format!("-DTYPE_{of}")]);
-        (hopper.join(format!("{source}.cu")), hopper.join(format!("{name}-{of}.ptx")), macros.collect())
+        (hopper.join(format!("{source}.cu")), format!("hopper/{name}-{of}.ptx"), macros.collect())
     });
-    let alone = sources.into_iter().map(|source| (source.clone(), source.with_extension("ptx"), Vec::new()));
-    for (source, file, macros) in alone.chain(forms) {
+    let alone = sources.into_iter().map(|source| {
+        let name = source.strip_prefix(&tests).expect("it lies there").with_extension("ptx");
+        (source.clone(), name.to_str().expect("names are plain").to_string(), Vec::new())
+    });
+    let mut made = Vec::new();
+    for (source, name, macros) in alone.chain(forms) {
         let ptx = compile(compiler, root, &source, &macros);
         if nvrtc::version_in(&ptx).as_deref() != Some(VERSION) {
             return skipped(&format!("NVRTC is {}, and the corpus is by {VERSION}", compiler.version()));
         }
-        if std::env::var_os("UPDATE_CORPUS").is_some() {
-            fs::write(&file, ptx).expect("the corpus can be written");
-        } else if fs::read_to_string(&file).ok() != Some(ptx) {
-            panic!("{} is stale: run `UPDATE_CORPUS=1 cargo test -p common --test emulator_corpus`", file.display());
-        }
+        made.push((name, ptx));
     }
+    let made = Texts::of(made.iter().map(|(name, ptx)| (name.as_str(), ptx.as_str())));
+    let file = tests.join("corpus/kernels.ptx");
+    if std::env::var_os("UPDATE_CORPUS").is_some() {
+        fs::write(&file, made.joined()).expect("the corpus can be written");
+        eprintln!("{} is written: `cargo x pack` packs it", file.display());
+        return;
+    }
+    let kept = Texts::read(&file.with_extension("ptx.zst")).expect("the corpus has an archive");
+    let stale: Vec<&str> =
+        made.iter().filter(|(name, ptx)| kept.get(name) != Some(ptx)).map(|(name, _)| name).collect();
+    let left: Vec<&str> = kept.iter().map(|(name, _)| name).filter(|name| made.get(name).is_none()).collect();
+    let how = "run `UPDATE_CORPUS=1 cargo test -p common --test emulator_corpus`, then `cargo x pack` on its file";
+    assert!(stale.is_empty() && left.is_empty(), "{how}: stale are {stale:?}, no kernel has {left:?}");
 }
 
 fn compile(compiler: &dyn Compiler, root: &Path, source: &Path, macros: &[String]) -> String {

@@ -5,11 +5,11 @@
 #[path = "../../emulator/tests/ptx/table.rs"]
 mod table;
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use archive::Texts;
 use common::device::cuda::Gpu;
 use sha2::{Digest, Sha256};
 use table::{Form, THREADS};
@@ -40,20 +40,15 @@ fn the_forms_and_their_cases_are_what_the_reference_writes() {
     let fresh = Path::new(env!("CARGO_TARGET_TMPDIR")).join("forms");
     fs::create_dir_all(&fresh).unwrap();
     assert!(python().arg(kept.join("reference.py")).arg(&fresh).status().unwrap().success());
-    let (kept, fresh) = (texts(&kept), texts(&fresh));
-    assert!(kept.len() > 800, "{} texts", kept.len());
-    let stale = |(name, text): (&String, &String)| (kept.get(name) != Some(text)).then(|| name.clone());
-    let stale: Vec<String> = fresh.iter().filter_map(stale).collect();
-    let left: Vec<&String> = kept.keys().filter(|name| !fresh.contains_key(*name)).collect();
-    assert!(stale.is_empty() && left.is_empty(), "run reference.py: stale are {stale:?}, no form has {left:?}");
-}
-
-/// The forms of a folder, and their cases, by file name.
-fn texts(folder: &Path) -> BTreeMap<String, String> {
-    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-    let made = files.filter(|path| path.extension().is_some_and(|ending| ending == "ptx" || ending == "txt"));
-    made.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(path).unwrap()))
-        .collect()
+    let text = |path: PathBuf| fs::read_to_string(path).unwrap();
+    assert_eq!(text(kept.join("cases.txt")), text(fresh.join("cases.txt")), "run reference.py");
+    let (kept, fresh) = (table::texts(), Texts::parse(text(fresh.join("forms.ptx"))).unwrap());
+    assert!(kept.len() > 800, "{} forms", kept.len());
+    let stale: Vec<&str> =
+        fresh.iter().filter(|(name, text)| kept.get(name) != Some(text)).map(|(name, _)| name).collect();
+    let left: Vec<&str> = kept.iter().map(|(name, _)| name).filter(|name| fresh.get(name).is_none()).collect();
+    let how = "run reference.py, then `cargo x pack` on its forms.ptx";
+    assert!(stale.is_empty() && left.is_empty(), "{how}: stale are {stale:?}, no form has {left:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use archive::Texts;
 use emulator::{Argument, Buffer, Device, Dim3, Launch, Module};
 
 const N: usize = 1024;
@@ -14,7 +15,9 @@ const REPEATS: usize = 5;
 /// A kernel of the ladder and the launch of its default configuration.
 struct Case {
     name: &'static str,
-    ptx: &'static str,
+    /// Its shipped PTX: the archive, and which of its texts.
+    archive: &'static [u8],
+    file: &'static str,
     tile: u32,
     block: Dim3,
 }
@@ -22,25 +25,29 @@ struct Case {
 const CASES: [Case; 4] = [
     Case {
         name: "level0-naive",
-        ptx: include_str!("../../level0-naive/ptx/coalesced-16-f32.ptx"),
+        archive: include_bytes!("../../level0-naive/kernel.ptx.zst"),
+        file: "coalesced-16-f32.ptx",
         tile: 16,
         block: Dim3::xy(16, 16),
     },
     Case {
         name: "level1-tiling",
-        ptx: include_str!("../../level1-tiling/ptx/32-f32.ptx"),
+        archive: include_bytes!("../../level1-tiling/kernel.ptx.zst"),
+        file: "32-f32.ptx",
         tile: 32,
         block: Dim3::xy(32, 32),
     },
     Case {
         name: "level2-register",
-        ptx: include_str!("../../level2-register/ptx/32x32x32x8x4-f32.ptx"),
+        archive: include_bytes!("../../level2-register/kernel.ptx.zst"),
+        file: "32x32x32x8x4-f32.ptx",
         tile: 32,
         block: Dim3::xy(32, 1),
     },
     Case {
         name: "level3-double-buffer",
-        ptx: include_str!("../../level3-double-buffer/ptx/32x32x32x8x4-f32.ptx"),
+        archive: include_bytes!("../../level3-double-buffer/kernel.ptx.zst"),
+        file: "32x32x32x8x4-f32.ptx",
         tile: 32,
         block: Dim3::xy(32, 1),
     },
@@ -111,7 +118,8 @@ fn best_of(repeats: usize, mut run: impl FnMut()) -> f64 {
 
 /// Seconds of a launch, and the thread instructions that it executed.
 fn emulate(case: &Case, a: &[f32], b: &[f32], expected: &[f32], sanitize: bool) -> (f64, u64) {
-    let module = Module::parse(case.ptx).expect("the shipped PTX parses");
+    let texts = Texts::unpack(case.archive).expect("it is an archive");
+    let module = Module::parse(texts.get(case.file).expect("it is shipped")).expect("the shipped PTX parses");
     let entry = module.kernels().next().expect("it has a kernel").to_string();
     let kernel = module.kernel(&entry).expect("the kernel decodes");
     let mut device = Device::new();

@@ -1,8 +1,10 @@
 //! What each instruction form asks of a GPU, against ptxas. `data/oldest-architectures.py` says how the record was made.
 
+#[allow(dead_code)]
+#[path = "ptx/table.rs"]
+mod table;
+
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 use emulator::Module;
 
@@ -16,14 +18,10 @@ fn every_form_asks_for_the_gpu_that_ptxas_asks_for() {
     let rows = RECORD.lines().filter(|line| !line.starts_with('#')).skip(1);
     let recorded: BTreeMap<&str, u32> =
         rows.map(|row| row.split_once(',').unwrap()).map(|(form, sm)| (form, sm.parse().unwrap())).collect();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx");
     let (mut forms, mut wrong) = (0, Vec::new());
-    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        if path.extension().is_none_or(|ending| ending != "ptx") {
-            continue;
-        }
-        let name = path.file_stem().unwrap().to_str().unwrap();
-        let kernel = Module::parse(&fs::read_to_string(&path).unwrap()).unwrap().kernel("form").unwrap();
+    for (name, text) in table::texts().iter() {
+        let name = name.trim_end_matches(".ptx");
+        let kernel = Module::parse(text).unwrap().kernel("form").unwrap();
         let ours = kernel.oldest_architecture().map_or(OLDEST, |(architecture, _)| architecture);
         forms += 1;
         if recorded.get(name) != Some(&ours) {

@@ -10,6 +10,10 @@
 //!
 //! `RENEW_OPERANDS=1` instead keeps what ptxas said, and notes where the emulator differs.
 
+#[allow(dead_code)]
+#[path = "ptx/table.rs"]
+mod table;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
@@ -104,12 +108,12 @@ fn split(text: &str) -> Vec<String> {
 
 /// The instructions of all forms, each kind once.
 fn forms() -> Vec<Form> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx");
     let (mut forms, mut seen) = (Vec::new(), BTreeSet::new());
-    let mut paths: Vec<_> = std::fs::read_dir(folder).expect("the forms").flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "ptx")) {
-        let text = std::fs::read_to_string(path).expect("a form");
+    let texts = table::texts();
+    // In the order of their files' names.
+    let mut sorted: Vec<(&str, &str)> = texts.iter().collect();
+    sorted.sort();
+    for (_, text) in sorted {
         let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap_or_default().to_string();
         let (version, target) = (line(".version"), line(".target"));
         let declared: Vec<&str> =

@@ -1,5 +1,6 @@
 //! A recorded stream is what warps executed: held against a kernel that is plain to see, and against the counters.
 
+use archive::Texts;
 use emulator::stream::{Executed, Stream};
 use emulator::{Argument, Class, Device, Dim3, Launch, Module};
 
@@ -125,10 +126,18 @@ fn registers_lead_from_what_writes_them_to_what_reads_them() {
 /// Every block of a kernel with tiles, divergence at the edges and copies: what warps executed is what the report counts.
 #[test]
 fn what_is_recorded_adds_up_to_what_is_counted() {
-    for (text, name, tile, threads) in [
-        (include_str!("../../level2-register/ptx/64x64x8x8x4-f32.ptx"), "gemm_register", 64, 128),
-        (include_str!("../../level1-tiling/ptx/32-f32.ptx"), "gemm_tiled", 32, 1024),
+    for (archive, file, name, tile, threads) in [
+        (
+            include_bytes!("../../level2-register/kernel.ptx.zst").as_slice(),
+            "64x64x8x8x4-f32.ptx",
+            "gemm_register",
+            64,
+            128,
+        ),
+        (include_bytes!("../../level1-tiling/kernel.ptx.zst").as_slice(), "32-f32.ptx", "gemm_tiled", 32, 1024),
     ] {
+        let texts = Texts::unpack(archive).expect("it is one");
+        let text = texts.get(file).expect("the level ships it");
         let kernel = Module::parse(text).and_then(|module| module.kernel(name)).expect("the kernel is right");
         let (m, n, k) = (70u32, 50u32, 20u32);
         let mut device = Device::new();

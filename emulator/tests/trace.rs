@@ -1,5 +1,6 @@
 //! A trace shows what the kernel accesses: held against a kernel whose accesses are plain to see, and against the counters.
 
+use archive::Texts;
 use emulator::{
     AccessKind, Argument, Counters, Device, Dim3, FaultKind, Launch, LaunchError, Memory, Module, TensorElement,
     TensorMapDescription, Trace, TracedAccess,
@@ -118,7 +119,8 @@ fn a_fault_ends_a_trace() {
 /// A kernel with tiles, divergence at the edges and vector accesses: 70 x 50 x 20 on 64 x 64 tiles.
 #[test]
 fn what_is_traced_adds_up_to_what_is_counted() {
-    let module = Module::parse(include_str!("../../level2-register/ptx/64x64x8x8x4-f32.ptx")).expect("it parses");
+    let texts = Texts::unpack(include_bytes!("../../level2-register/kernel.ptx.zst")).expect("it is an archive");
+    let module = Module::parse(texts.get("64x64x8x8x4-f32.ptx").expect("it is shipped")).expect("it parses");
     let kernel = module.kernel("gemm_register").expect("it decodes");
     let (m, n, k) = (70, 50, 20);
     let mut device = Device::new();

@@ -11,6 +11,7 @@ mod usage;
 use std::io::Write;
 use std::sync::Once;
 
+use archive::{Archive, Texts};
 use common::cli::{Arguments, Backend};
 pub use common::device::Device;
 use common::device::Extras;
@@ -328,8 +329,9 @@ fn cluster_in(ptx: &str) -> Dim3 {
 /// What is shipped is whole, declares what its instructions need, is made from this source and, where the compiler of that version is at hand, what it makes.
 pub fn shipped_ptx_is_fresh(level: &'static Level) -> Result<(), String> {
     let builds = level.all_shipped_builds();
-    if builds.len() != level.ptx.len() {
-        return Err(format!("{} configurations are shipped in {} files", builds.len(), level.ptx.len()));
+    let texts = level.ptx.texts().map_err(|why| why.to_string())?;
+    if builds.len() != texts.len() {
+        return Err(format!("{} configurations are shipped in {} texts", builds.len(), texts.len()));
     }
     for build in builds {
         let configuration = &build.configuration;
@@ -338,7 +340,9 @@ pub fn shipped_ptx_is_fresh(level: &'static Level) -> Result<(), String> {
             return Err(format!("{configuration}: `.version` or `.target` is not what the instructions need"));
         }
         if header.judge != Judge::Ptxas {
-            return Err(format!("{configuration}: its needs are not ptxas's word: run `cargo x matrix`, then `cargo x ptx`"));
+            return Err(format!(
+                "{configuration}: its needs are not ptxas's word: run `cargo x matrix`, then `cargo x ptx`"
+            ));
         }
         let (cluster, said) = (build.cluster(), cluster_in(ptx));
         if cluster != said {
@@ -360,14 +364,18 @@ pub fn shipped_ptx_is_fresh(level: &'static Level) -> Result<(), String> {
 pub fn unfit_ptx_never_runs(level: &'static Level) -> Result<(), String> {
     let default = level.default_build(level.types[0].dtype);
     let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+    let texts = level.ptx.texts().map_err(|why| why.to_string())?;
     let altered = |alter: &dyn Fn(&str) -> String| -> Level {
-        let files: Vec<&'static str> = level.ptx.iter().map(|file| leak(alter(file))).collect();
-        Level { ptx: Box::leak(files.into_boxed_slice()), ..*level }
+        let files: Vec<(&str, String)> = texts.iter().map(|(name, text)| (name, alter(text))).collect();
+        let texts = Texts::of(files.iter().map(|(name, text)| (*name, text.as_str())));
+        Level { ptx: Box::leak(Box::new(Archive::from(texts))), ..*level }
     };
+    let of = |bytes: &'static [u8]| Level { ptx: Box::leak(Box::new(Archive::new(bytes))), ..*level };
     let unfit = [
         ("damaged", altered(&|file| file.replacen("ret;", "ret ;", 1))),
         ("damaged", altered(&|file| file[..file.len() / 2].to_string())),
         ("damaged", altered(&|_| String::new())),
+        ("damaged", of(b"no archive")),
         ("is not what", Level { source: leak(format!("{}\n// edited\n", level.source)), ..*level }),
     ];
     for (expected, level) in unfit {

@@ -1,13 +1,14 @@
 //! `lab variants`: the kernels of the exercises, right and wrong, as PTX, for the benches of the book's pages.
 //!
 //! `book/variants/list.json` names them. Each is a level's kernel and a change of it, in one configuration. `cargo x ptx` runs this
-//! command; it writes `book/variants/ID.ptx`, by NVRTC.
+//! command; it writes `book/variants/kernels.ptx`, by NVRTC, a text `ID.ptx` for each, and packs it.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use archive::{Texts, Unreadable};
 use clap::Args;
 use common::kernel::{INSTALL, Record, build_file, nvrtc};
 use common::{Dtype, Error, Level};
@@ -64,14 +65,24 @@ pub fn run(variants: &Variants) -> Result<ExitCode, Error> {
     let list: Vec<Variant> = serde_json::from_str(&read(&folder.join("list.json"))?)
         .map_err(|error| Error::usage(format!("{FOLDER}/list.json: {error}"), "its other rows show how"))?;
     let compiler = nvrtc::find().map_err(|why| Error::usage(why, INSTALL))?;
-    for variant in list.iter().filter(|variant| variant.id.starts_with(&variants.only)) {
-        let file = folder.join(format!("{}.ptx", variant.id));
-        let before = fs::read_to_string(&file).unwrap_or_default();
-        let text = build_file(&variant.build()?, compiler, &before, Record::Own)?;
-        let written = fs::write(&file, text);
-        written.map_err(|error| Error::usage(format!("cannot write {}: {error}", file.display()), ROOT))?;
-        note(&format!("{} written", file.display()));
+    let archive = folder.join("kernels.ptx.zst");
+    let texts = |error: Unreadable| Error::usage(error.to_string(), "without the archive all are compiled anew");
+    let before = if archive.exists() { Texts::read(&archive).map_err(texts)? } else { Texts::default() };
+    let mut files = Vec::new();
+    for variant in &list {
+        let name = format!("{}.ptx", variant.id);
+        let kept = before.get(&name).unwrap_or_default();
+        let is_asked = kept.is_empty() || variant.id.starts_with(&variants.only);
+        let text =
+            if is_asked { build_file(&variant.build()?, compiler, kept, Record::Own)? } else { kept.to_string() };
+        files.push((name, text));
     }
+    let texts = Texts::of(files.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+    let file = folder.join("kernels.ptx");
+    let written = fs::write(&file, texts.joined());
+    written.map_err(|error| Error::usage(format!("cannot write {}: {error}", file.display()), ROOT))?;
+    let file = file.display();
+    note(&format!("{file} written, which `cargo x pack {file}` packs"));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -4,6 +4,7 @@ mod lab;
 
 use std::fs;
 
+use archive::Texts;
 use common::kernel::{Header, Record, build_file, nvrtc, options};
 use common::{Dtype, Level};
 use lab::{command, root, scratch};
@@ -20,6 +21,8 @@ fn the_variants_ptx_is_fresh() {
     }
     let book = root().join("book");
     let list: Vec<Value> = serde_json::from_str(&fs::read_to_string(book.join("variants/list.json")).unwrap()).unwrap();
+    let texts = Texts::read(&book.join("variants/kernels.ptx.zst")).unwrap();
+    assert_eq!(texts.len(), list.len(), "texts of PTX, and rows of the list");
     list.par_iter().for_each(|variant| {
         let id = variant["id"].as_str().unwrap();
         assert!(["name", "zh-CN"].iter().all(|name| !variant[name].as_str().unwrap_or_default().is_empty()), "{id}");
@@ -33,11 +36,11 @@ fn the_variants_ptx_is_fresh() {
             tiles.iter().map(|(name, size)| (name.as_str(), size.as_u64().unwrap() as u32)).collect();
         let build = asked::build(level, dtype, None, &tiles).unwrap();
         assert!(build.is_shipped(), "{id}: a page offers shipped configurations alone");
-        let shipped = fs::read_to_string(book.join(format!("variants/{id}.ptx"))).unwrap();
-        let verified = Header::verify(&shipped, level.source, &options(&build));
+        let shipped = texts.get(&format!("{id}.ptx")).unwrap_or_else(|| panic!("{id} is not in the archive"));
+        let verified = Header::verify(shipped, level.source, &options(&build));
         let (header, _) = verified.unwrap_or_else(|error| panic!("{id}: {error:?}: run `cargo x ptx`"));
         let Some(compiler) = compiler else { return };
-        let made = build_file(&build, compiler, &shipped, Record::Own).unwrap();
+        let made = build_file(&build, compiler, shipped, Record::Own).unwrap();
         if made.contains(&format!("// compiler: {}\n", header.compiler)) {
             assert_eq!(made, shipped, "{id}: run `cargo x ptx`");
         } else {

@@ -1,5 +1,8 @@
 //! Level 0: one thread, one element.
-use rung::{Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
+use rung::{Archive, Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -19,20 +22,7 @@ pub static LEVEL: Level = Level {
     types: &Types::USUAL,
     shipped: &[&[8], &[16], &[32]],
     space: &[("BLOCK", &[4, 8, 16, 32])],
-    ptx: rung::beside(&[
-        include_str!("../ptx/coalesced-8-f32.ptx"),
-        include_str!("../ptx/coalesced-8-f64.ptx"),
-        include_str!("../ptx/coalesced-16-f32.ptx"),
-        include_str!("../ptx/coalesced-16-f64.ptx"),
-        include_str!("../ptx/coalesced-32-f32.ptx"),
-        include_str!("../ptx/coalesced-32-f64.ptx"),
-        include_str!("../ptx/uncoalesced-8-f32.ptx"),
-        include_str!("../ptx/uncoalesced-8-f64.ptx"),
-        include_str!("../ptx/uncoalesced-16-f32.ptx"),
-        include_str!("../ptx/uncoalesced-16-f64.ptx"),
-        include_str!("../ptx/uncoalesced-32-f32.ptx"),
-        include_str!("../ptx/uncoalesced-32-f64.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let block = tiles["BLOCK"];

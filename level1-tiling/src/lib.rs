@@ -1,6 +1,9 @@
 //! Level 1: shared-memory tiling.
 
-use rung::{Dim3, LaunchShape, Level, Needs, Tile, Types};
+use rung::{Archive, Dim3, LaunchShape, Level, Needs, Tile, Types};
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -17,14 +20,7 @@ pub static LEVEL: Level = Level {
     types: &Types::USUAL,
     shipped: &[&[8], &[16], &[32]],
     space: &[("TILE", &[4, 8, 16, 32])],
-    ptx: rung::beside(&[
-        include_str!("../ptx/8-f32.ptx"),
-        include_str!("../ptx/8-f64.ptx"),
-        include_str!("../ptx/16-f32.ptx"),
-        include_str!("../ptx/16-f64.ptx"),
-        include_str!("../ptx/32-f32.ptx"),
-        include_str!("../ptx/32-f64.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let tile = tiles["TILE"];

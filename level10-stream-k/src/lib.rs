@@ -1,7 +1,10 @@
 //! Level 10: stream-K.
 
 use rung::form::Layout;
-use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Target, Tile, Types};
+use rung::{Archive, Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Target, Tile, Types};
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -44,18 +47,7 @@ pub static LEVEL: Level = Level {
         ("STAGES", &[3, 4]),
         ("BLOCKS", &[132, 264, 396]),
     ],
-    ptx: rung::beside(&[
-        include_str!("../ptx/128x256x8x64x64x8x16x4x132-f32.ptx"),
-        include_str!("../ptx/128x256x8x64x64x8x16x4x132-f64.ptx"),
-        include_str!("../ptx/64x128x8x32x64x8x8x4x264-f32.ptx"),
-        include_str!("../ptx/64x128x8x32x64x8x8x4x264-f64.ptx"),
-        include_str!("../ptx/128x256x8x64x64x8x16x4x132-f32-nk.ptx"),
-        include_str!("../ptx/128x256x8x64x64x8x16x4x132-f32-added.ptx"),
-        include_str!("../ptx/128x256x8x64x64x8x16x4x132-f32-nk-added.ptx"),
-        include_str!("../ptx/64x128x8x32x64x8x8x4x264-f64-nk.ptx"),
-        include_str!("../ptx/64x128x8x32x64x8x8x4x264-f64-added.ptx"),
-        include_str!("../ptx/64x128x8x32x64x8x8x4x264-f64-nk-added.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn, blocks] = ["BM", "BN", "BK", "WM", "WN", "BLOCKS"].map(|name| tiles[name]);

@@ -1,6 +1,6 @@
 //! Level 11: tensor cores.
 
-use rung::{Dim3, Dtype, Element, LaunchShape, Level, Needs, Target, Tile, Types};
+use rung::{Archive, Dim3, Dtype, Element, LaunchShape, Level, Needs, Target, Tile, Types};
 
 /// Tile sizes for inputs of 16 bits.
 const HALF: &[&[u32]] = &[&[128, 256, 32, 64, 64, 4], &[64, 128, 32, 32, 64, 4], &[64, 64, 64, 32, 32, 3]];
@@ -21,6 +21,9 @@ const F64: &[&[u32]] = &[
 const fn half(input: Element, output: Element) -> Types {
     Types::usual(Dtype::of(input, Element::F32, output)).cut(16, 25, 24)
 }
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -51,25 +54,7 @@ pub static LEVEL: Level = Level {
         ("WN", &[16, 32, 64]),
         ("STAGES", &[3, 4]),
     ],
-    ptx: rung::beside(&[
-        include_str!("../ptx/128x256x32x64x64x4-bf16.ptx"),
-        include_str!("../ptx/64x128x32x32x64x4-bf16.ptx"),
-        include_str!("../ptx/64x64x64x32x32x3-bf16.ptx"),
-        include_str!("../ptx/128x256x32x64x64x4-bf16-f32.ptx"),
-        include_str!("../ptx/64x128x32x32x64x4-bf16-f32.ptx"),
-        include_str!("../ptx/128x256x32x64x64x4-f16.ptx"),
-        include_str!("../ptx/64x128x32x32x64x4-f16.ptx"),
-        include_str!("../ptx/64x64x64x32x32x3-f16.ptx"),
-        include_str!("../ptx/128x256x32x64x64x4-f16-f32.ptx"),
-        include_str!("../ptx/64x128x32x32x64x4-f16-f32.ptx"),
-        include_str!("../ptx/128x256x32x64x64x3-tf32.ptx"),
-        include_str!("../ptx/64x128x32x32x64x3-tf32.ptx"),
-        include_str!("../ptx/128x128x16x32x64x4-f64.ptx"),
-        include_str!("../ptx/64x128x16x32x32x4-f64.ptx"),
-        include_str!("../ptx/64x64x16x32x32x4-f64.ptx"),
-        include_str!("../ptx/32x64x16x16x16x4-f64.ptx"),
-        include_str!("../ptx/32x32x32x16x16x4-f64.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn] = ["BM", "BN", "BK", "WM", "WN"].map(|name| tiles[name]);

@@ -1,7 +1,8 @@
 //! Level 13: specialised warps.
 
 use rung::{
-    Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Shape, Target, TensorBox, TensorSwizzle, Tile, Types,
+    Archive, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Shape, Target, TensorBox, TensorSwizzle, Tile,
+    Types,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -14,6 +15,9 @@ const fn half(input: Element, output: Element) -> Types {
 
 /// Elements of a step along K: 128 bytes.
 const BK: u32 = 64;
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -30,14 +34,7 @@ pub static LEVEL: Level = Level {
     types: &[half(Element::Bf16, Element::Bf16).shipping(TILES), half(Element::F16, Element::F16).shipping(TILES)],
     shipped: &[],
     space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[2, 3, 4, 5, 6, 8])],
-    ptx: rung::beside(&[
-        include_str!("../ptx/128x256x4-bf16.ptx"),
-        include_str!("../ptx/64x128x8-bf16.ptx"),
-        include_str!("../ptx/64x64x4-bf16.ptx"),
-        include_str!("../ptx/128x256x4-f16.ptx"),
-        include_str!("../ptx/64x128x8-f16.ptx"),
-        include_str!("../ptx/64x64x4-f16.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn] = ["BM", "BN"].map(|name| tiles[name]);

@@ -1,8 +1,8 @@
 //! Level 14: clusters of persistent blocks.
 
 use rung::{
-    Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape, Target,
-    TensorBox, TensorSwizzle, Tile, Types,
+    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape,
+    Target, TensorBox, TensorSwizzle, Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -24,6 +24,9 @@ const fn half(input: Element, output: Element) -> Types {
 
 /// Elements of a step along K: 128 bytes.
 const BK: u32 = 64;
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -50,36 +53,7 @@ pub static LEVEL: Level = Level {
         ("STAGES", &[3, 4, 5, 6, 7, 8]),
         ("CLUSTER", &[1, 2]),
     ],
-    ptx: rung::beside(&[
-        include_str!("../ptx/128x256x4x2x132-bf16.ptx"),
-        include_str!("../ptx/64x128x7x2x132-bf16.ptx"),
-        include_str!("../ptx/128x64x7x1x132-bf16.ptx"),
-        include_str!("../ptx/128x128x6x2x132-bf16.ptx"),
-        include_str!("../ptx/192x128x4x2x132-bf16.ptx"),
-        include_str!("../ptx/128x192x4x2x132-bf16.ptx"),
-        include_str!("../ptx/128x256x4x2x132-bf16-f32.ptx"),
-        include_str!("../ptx/64x128x7x2x132-bf16-f32.ptx"),
-        include_str!("../ptx/128x256x4x2x132-bf16-nk.ptx"),
-        include_str!("../ptx/128x256x4x2x132-bf16-added.ptx"),
-        include_str!("../ptx/128x256x4x2x132-bf16-nk-added.ptx"),
-        include_str!("../ptx/128x256x4x2x132-bf16-f32-nk.ptx"),
-        include_str!("../ptx/128x256x4x2x132-bf16-f32-added.ptx"),
-        include_str!("../ptx/128x256x4x2x132-bf16-f32-nk-added.ptx"),
-        include_str!("../ptx/128x256x4x2x132-f16.ptx"),
-        include_str!("../ptx/64x128x7x2x132-f16.ptx"),
-        include_str!("../ptx/128x64x7x1x132-f16.ptx"),
-        include_str!("../ptx/128x128x6x2x132-f16.ptx"),
-        include_str!("../ptx/192x128x4x2x132-f16.ptx"),
-        include_str!("../ptx/128x192x4x2x132-f16.ptx"),
-        include_str!("../ptx/128x256x4x2x132-f16-f32.ptx"),
-        include_str!("../ptx/64x128x7x2x132-f16-f32.ptx"),
-        include_str!("../ptx/128x256x4x2x132-f16-nk.ptx"),
-        include_str!("../ptx/128x256x4x2x132-f16-added.ptx"),
-        include_str!("../ptx/128x256x4x2x132-f16-nk-added.ptx"),
-        include_str!("../ptx/128x256x4x2x132-f16-f32-nk.ptx"),
-        include_str!("../ptx/128x256x4x2x132-f16-f32-added.ptx"),
-        include_str!("../ptx/128x256x4x2x132-f16-f32-nk-added.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, cluster, blocks] = ["BM", "BN", "CLUSTER", "BLOCKS"].map(|name| tiles[name]);

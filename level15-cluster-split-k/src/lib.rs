@@ -1,8 +1,8 @@
 //! Level 15: split-K in a cluster.
 
 use rung::{
-    Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Shape, Target, TensorBox, TensorSwizzle,
-    Tile, Types,
+    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Shape, Target, TensorBox,
+    TensorSwizzle, Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -15,6 +15,9 @@ const fn half(input: Element, output: Element) -> Types {
 
 /// Elements of a step along K: 128 bytes.
 const BK: u32 = 64;
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -31,16 +34,7 @@ pub static LEVEL: Level = Level {
     types: &[half(Element::Bf16, Element::Bf16).shipping(TILES), half(Element::F16, Element::F16).shipping(TILES)],
     shipped: &[],
     space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[3, 4, 5, 6, 8]), ("PARTS", &[2, 4, 8])],
-    ptx: rung::beside(&[
-        include_str!("../ptx/128x256x4x2-bf16.ptx"),
-        include_str!("../ptx/64x256x5x4-bf16.ptx"),
-        include_str!("../ptx/64x128x8x4-bf16.ptx"),
-        include_str!("../ptx/64x64x4x8-bf16.ptx"),
-        include_str!("../ptx/128x256x4x2-f16.ptx"),
-        include_str!("../ptx/64x256x5x4-f16.ptx"),
-        include_str!("../ptx/64x128x8x4-f16.ptx"),
-        include_str!("../ptx/64x64x4x8-f16.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, parts] = ["BM", "BN", "PARTS"].map(|name| tiles[name]);

@@ -1,8 +1,8 @@
 //! Level 16: tf32 by warpgroups.
 
 use rung::{
-    Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape, Target, TensorBox,
-    TensorSwizzle, Tile, Types,
+    Archive, Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape, Target,
+    TensorBox, TensorSwizzle, Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -10,6 +10,9 @@ const TILES: &[&[u32]] = &[&[256, 128, 4, 2, 132], &[128, 64, 8, 2, 132], &[64, 
 
 /// Elements of a row of a box: 128 bytes. So many are a step along K.
 const WIDE: u32 = 32;
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -26,12 +29,7 @@ pub static LEVEL: Level = Level {
     types: &[Types::usual(Dtype::TF32).cut(8, 25, 24).shipping(TILES)],
     shipped: &[],
     space: &[("BM", &[64, 128, 256]), ("BN", &[64, 128, 192]), ("STAGES", &[3, 4, 5, 6, 7, 8]), ("CLUSTER", &[1, 2])],
-    ptx: rung::beside(&[
-        include_str!("../ptx/256x128x4x2x132-tf32.ptx"),
-        include_str!("../ptx/128x64x8x2x132-tf32.ptx"),
-        include_str!("../ptx/64x64x8x1x132-tf32.ptx"),
-        include_str!("../ptx/128x128x6x2x132-tf32.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, cluster, blocks] = ["BM", "BN", "CLUSTER", "BLOCKS"].map(|name| tiles[name]);

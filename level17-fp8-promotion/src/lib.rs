@@ -3,8 +3,8 @@
 use rung::dtype::Sum;
 use rung::form::Layout;
 use rung::{
-    Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape, Target,
-    TensorBox, TensorSwizzle, Tile, Types, Variant,
+    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape,
+    Target, TensorBox, TensorSwizzle, Tile, Types, Variant,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -22,6 +22,9 @@ const fn fp8(input: Element, output: Element) -> Types {
 
 /// Elements of a step along K: 128 bytes.
 const BK: u32 = 128;
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -45,36 +48,7 @@ pub static LEVEL: Level = Level {
     ],
     shipped: &[],
     space: &[("BM", &[64, 128, 192]), ("BN", &[128, 256]), ("STAGES", &[3, 4, 5, 6, 7, 8]), ("CLUSTER", &[1, 2])],
-    ptx: rung::beside(&[
-        include_str!("../ptx/promoted-128x256x4x2x132-e4m3.ptx"),
-        include_str!("../ptx/promoted-64x128x7x2x132-e4m3.ptx"),
-        include_str!("../ptx/promoted-128x128x6x2x132-e4m3.ptx"),
-        include_str!("../ptx/promoted-128x256x4x2x132-e4m3-f32.ptx"),
-        include_str!("../ptx/promoted-128x256x4x2x132-e5m2.ptx"),
-        include_str!("../ptx/fast-128x256x4x2x132-e4m3.ptx"),
-        include_str!("../ptx/fast-64x128x7x2x132-e4m3.ptx"),
-        include_str!("../ptx/fast-128x128x6x2x132-e4m3.ptx"),
-        include_str!("../ptx/fast-128x256x4x2x132-e4m3-f32.ptx"),
-        include_str!("../ptx/fast-128x256x4x2x132-e5m2.ptx"),
-        include_str!("../ptx/promoted-128x256x4x2x132-e4m3-nk.ptx"),
-        include_str!("../ptx/promoted-128x256x4x2x132-e4m3-added.ptx"),
-        include_str!("../ptx/promoted-128x256x4x2x132-e4m3-nk-added.ptx"),
-        include_str!("../ptx/promoted-128x256x4x2x132-e4m3-f32-nk.ptx"),
-        include_str!("../ptx/promoted-128x256x4x2x132-e4m3-f32-added.ptx"),
-        include_str!("../ptx/promoted-128x256x4x2x132-e4m3-f32-nk-added.ptx"),
-        include_str!("../ptx/promoted-128x256x4x2x132-e5m2-nk.ptx"),
-        include_str!("../ptx/promoted-128x256x4x2x132-e5m2-added.ptx"),
-        include_str!("../ptx/promoted-128x256x4x2x132-e5m2-nk-added.ptx"),
-        include_str!("../ptx/fast-128x256x4x2x132-e4m3-nk.ptx"),
-        include_str!("../ptx/fast-128x256x4x2x132-e4m3-added.ptx"),
-        include_str!("../ptx/fast-128x256x4x2x132-e4m3-nk-added.ptx"),
-        include_str!("../ptx/fast-128x256x4x2x132-e4m3-f32-nk.ptx"),
-        include_str!("../ptx/fast-128x256x4x2x132-e4m3-f32-added.ptx"),
-        include_str!("../ptx/fast-128x256x4x2x132-e4m3-f32-nk-added.ptx"),
-        include_str!("../ptx/fast-128x256x4x2x132-e5m2-nk.ptx"),
-        include_str!("../ptx/fast-128x256x4x2x132-e5m2-added.ptx"),
-        include_str!("../ptx/fast-128x256x4x2x132-e5m2-nk-added.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, cluster, blocks] = ["BM", "BN", "CLUSTER", "BLOCKS"].map(|name| tiles[name]);

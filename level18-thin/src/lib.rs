@@ -1,6 +1,6 @@
 //! Level 18: thin products.
 
-use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Shape, Target, Thin, Tile, Types};
+use rung::{Archive, Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Shape, Target, Thin, Tile, Types};
 
 /// Tile sizes that are shipped in f32: first those for a C of few columns, then those for one of few rows, then those for a small K.
 const F32: &[&[u32]] = &[
@@ -57,6 +57,9 @@ const HALF: &[&[u32]] = &[
 /// Elements that the sums of all parts of K may have.
 const ROOM: u32 = 1 << 18;
 
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
+
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
     number: 18,
@@ -79,52 +82,7 @@ pub static LEVEL: Level = Level {
     ],
     shipped: &[],
     space: &[],
-    ptx: rung::beside(&[
-        include_str!("../ptx/4x1x1024x4x1x128x1-f32.ptx"),
-        include_str!("../ptx/16x1x256x4x1x128x1-f32.ptx"),
-        include_str!("../ptx/8x4x512x8x4x128x1-f32.ptx"),
-        include_str!("../ptx/8x8x512x8x8x128x1-f32.ptx"),
-        include_str!("../ptx/1x16x512x1x16x32x1-f32.ptx"),
-        include_str!("../ptx/1x32x256x1x32x32x1-f32.ptx"),
-        include_str!("../ptx/1x32x128x1x32x16x32-f32.ptx"),
-        include_str!("../ptx/4x16x256x4x16x32x1-f32.ptx"),
-        include_str!("../ptx/8x16x256x8x16x32x1-f32.ptx"),
-        include_str!("../ptx/8x16x128x8x16x16x8-f32.ptx"),
-        include_str!("../ptx/8x32x64x8x32x8x4-f32.ptx"),
-        include_str!("../ptx/16x128x4x4x128x4x1-f32.ptx"),
-        include_str!("../ptx/8x512x1x8x128x1x1-f32.ptx"),
-        include_str!("../ptx/4x1x512x4x1x64x1-f64.ptx"),
-        include_str!("../ptx/4x4x256x4x4x64x1-f64.ptx"),
-        include_str!("../ptx/8x8x256x8x8x64x1-f64.ptx"),
-        include_str!("../ptx/1x16x256x1x16x16x1-f64.ptx"),
-        include_str!("../ptx/1x16x128x1x16x16x16-f64.ptx"),
-        include_str!("../ptx/4x8x128x4x8x16x1-f64.ptx"),
-        include_str!("../ptx/8x16x128x8x16x16x1-f64.ptx"),
-        include_str!("../ptx/8x16x64x8x16x8x4-f64.ptx"),
-        include_str!("../ptx/8x256x1x8x64x1x1-f64.ptx"),
-        include_str!("../ptx/4x1x1024x4x1x128x1-tf32.ptx"),
-        include_str!("../ptx/8x4x512x8x4x128x1-tf32.ptx"),
-        include_str!("../ptx/8x8x512x8x8x128x1-tf32.ptx"),
-        include_str!("../ptx/1x32x256x1x32x32x1-tf32.ptx"),
-        include_str!("../ptx/1x32x128x1x32x16x32-tf32.ptx"),
-        include_str!("../ptx/4x16x256x4x16x32x1-tf32.ptx"),
-        include_str!("../ptx/4x1x1024x4x1x256x1-bf16.ptx"),
-        include_str!("../ptx/16x1x512x4x1x256x1-bf16.ptx"),
-        include_str!("../ptx/8x4x1024x8x4x256x1-bf16.ptx"),
-        include_str!("../ptx/8x8x1024x8x8x256x1-bf16.ptx"),
-        include_str!("../ptx/1x32x512x1x32x32x1-bf16.ptx"),
-        include_str!("../ptx/1x64x128x1x64x16x32-bf16.ptx"),
-        include_str!("../ptx/4x64x64x4x64x8x8-bf16.ptx"),
-        include_str!("../ptx/8x64x64x8x64x8x4-bf16.ptx"),
-        include_str!("../ptx/4x1x1024x4x1x256x1-f16.ptx"),
-        include_str!("../ptx/16x1x512x4x1x256x1-f16.ptx"),
-        include_str!("../ptx/8x4x1024x8x4x256x1-f16.ptx"),
-        include_str!("../ptx/8x8x1024x8x8x256x1-f16.ptx"),
-        include_str!("../ptx/1x32x512x1x32x32x1-f16.ptx"),
-        include_str!("../ptx/1x64x128x1x64x16x32-f16.ptx"),
-        include_str!("../ptx/4x64x64x4x64x8x8-f16.ptx"),
-        include_str!("../ptx/8x64x64x8x64x8x4-f16.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn, wk] = ["BM", "BN", "BK", "WM", "WN", "WK"].map(|name| tiles[name]);

@@ -1,8 +1,8 @@
 //! Level 19: two warpgroups multiply in turns.
 
 use rung::{
-    Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape, Target,
-    TensorBox, TensorSwizzle, Tile, Types,
+    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape,
+    Target, TensorBox, TensorSwizzle, Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -17,6 +17,9 @@ const fn half(input: Element, output: Element) -> Types {
 
 /// Elements of a step along K: 128 bytes.
 const BK: u32 = 64;
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -44,28 +47,7 @@ pub static LEVEL: Level = Level {
         ("STAGES", &[3, 4, 5, 6, 7, 8]),
         ("CLUSTER", &[1, 2]),
     ],
-    ptx: rung::beside(&[
-        include_str!("../ptx/128x128x6x2x132-bf16.ptx"),
-        include_str!("../ptx/128x128x6x2x132-bf16-nk.ptx"),
-        include_str!("../ptx/128x128x6x2x132-bf16-added.ptx"),
-        include_str!("../ptx/128x128x6x2x132-bf16-nk-added.ptx"),
-        include_str!("../ptx/128x128x6x2x132-bf16-f32.ptx"),
-        include_str!("../ptx/128x128x6x2x132-bf16-f32-nk.ptx"),
-        include_str!("../ptx/128x128x6x2x132-bf16-f32-added.ptx"),
-        include_str!("../ptx/128x128x6x2x132-bf16-f32-nk-added.ptx"),
-        include_str!("../ptx/128x128x6x2x132-f16.ptx"),
-        include_str!("../ptx/128x128x6x2x132-f16-nk.ptx"),
-        include_str!("../ptx/128x128x6x2x132-f16-added.ptx"),
-        include_str!("../ptx/128x128x6x2x132-f16-nk-added.ptx"),
-        include_str!("../ptx/128x128x6x2x132-f16-f32.ptx"),
-        include_str!("../ptx/128x128x6x2x132-f16-f32-nk.ptx"),
-        include_str!("../ptx/128x128x6x2x132-f16-f32-added.ptx"),
-        include_str!("../ptx/128x128x6x2x132-f16-f32-nk-added.ptx"),
-        include_str!("../ptx/128x128x6x2x132-e4m3.ptx"),
-        include_str!("../ptx/128x128x6x2x132-e4m3-nk.ptx"),
-        include_str!("../ptx/128x128x6x2x132-e4m3-added.ptx"),
-        include_str!("../ptx/128x128x6x2x132-e4m3-nk-added.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, cluster, blocks] = ["BM", "BN", "CLUSTER", "BLOCKS"].map(|name| tiles[name]);

@@ -1,6 +1,9 @@
 //! Level 3: double buffering.
 
-use rung::{Dim3, LaunchShape, Level, Needs, Tile, Types};
+use rung::{Archive, Dim3, LaunchShape, Level, Needs, Tile, Types};
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -23,12 +26,7 @@ pub static LEVEL: Level = Level {
         ("TM", &[2, 4, 8]),
         ("TN", &[2, 4, 8]),
     ],
-    ptx: rung::beside(&[
-        include_str!("../ptx/32x32x32x8x4-f32.ptx"),
-        include_str!("../ptx/32x32x32x8x4-f64.ptx"),
-        include_str!("../ptx/128x128x8x8x8-f32.ptx"),
-        include_str!("../ptx/128x128x8x8x8-f64.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, tm, tn] = ["BM", "BN", "BK", "TM", "TN"].map(|name| tiles[name]);

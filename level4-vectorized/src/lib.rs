@@ -1,6 +1,9 @@
 //! Level 4: vectorized memory access.
 
-use rung::{Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
+use rung::{Archive, Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -20,20 +23,7 @@ pub static LEVEL: Level = Level {
     types: &Types::USUAL,
     shipped: &[&[128, 128, 8, 8, 8], &[64, 64, 8, 8, 4], &[32, 32, 8, 4, 4]],
     space: &[("BM", &[32, 64, 128]), ("BN", &[32, 64, 128]), ("BK", &[8, 16]), ("TM", &[4, 8]), ("TN", &[4, 8])],
-    ptx: rung::beside(&[
-        include_str!("../ptx/spread-128x128x8x8x8-f32.ptx"),
-        include_str!("../ptx/spread-128x128x8x8x8-f64.ptx"),
-        include_str!("../ptx/spread-64x64x8x8x4-f32.ptx"),
-        include_str!("../ptx/spread-64x64x8x8x4-f64.ptx"),
-        include_str!("../ptx/spread-32x32x8x4x4-f32.ptx"),
-        include_str!("../ptx/spread-32x32x8x4x4-f64.ptx"),
-        include_str!("../ptx/conflicts-128x128x8x8x8-f32.ptx"),
-        include_str!("../ptx/conflicts-128x128x8x8x8-f64.ptx"),
-        include_str!("../ptx/conflicts-64x64x8x8x4-f32.ptx"),
-        include_str!("../ptx/conflicts-64x64x8x8x4-f64.ptx"),
-        include_str!("../ptx/conflicts-32x32x8x4x4-f32.ptx"),
-        include_str!("../ptx/conflicts-32x32x8x4x4-f64.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, tm, tn] = ["BM", "BN", "BK", "TM", "TN"].map(|name| tiles[name]);

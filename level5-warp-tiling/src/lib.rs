@@ -1,6 +1,9 @@
 //! Level 5: warp tiling.
 
-use rung::{Dim3, LaunchShape, Level, Needs, Tile, Types};
+use rung::{Archive, Dim3, LaunchShape, Level, Needs, Tile, Types};
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -25,12 +28,7 @@ pub static LEVEL: Level = Level {
         ("TM", &[4, 8]),
         ("TN", &[4, 8]),
     ],
-    ptx: rung::beside(&[
-        include_str!("../ptx/128x128x8x32x64x8x8-f32.ptx"),
-        include_str!("../ptx/128x128x8x32x64x8x8-f64.ptx"),
-        include_str!("../ptx/64x64x16x32x32x4x8-f32.ptx"),
-        include_str!("../ptx/64x64x16x32x32x4x8-f64.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn] = ["BM", "BN", "BK", "WM", "WN"].map(|name| tiles[name]);

@@ -1,6 +1,9 @@
 //! Level 6: asynchronous copies.
 
-use rung::{Dim3, Dtype, LaunchShape, Level, Needs, Target, Tile, Types};
+use rung::{Archive, Dim3, Dtype, LaunchShape, Level, Needs, Target, Tile, Types};
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -30,14 +33,7 @@ pub static LEVEL: Level = Level {
         ("TN", &[4, 8]),
         ("STAGES", &[2, 3, 4]),
     ],
-    ptx: rung::beside(&[
-        include_str!("../ptx/128x128x16x32x64x8x8x3-f32.ptx"),
-        include_str!("../ptx/128x128x16x32x64x8x8x3-f64.ptx"),
-        include_str!("../ptx/64x128x16x32x64x8x8x3-f32.ptx"),
-        include_str!("../ptx/64x128x16x32x64x8x8x3-f64.ptx"),
-        include_str!("../ptx/64x64x16x32x32x4x8x3-f32.ptx"),
-        include_str!("../ptx/64x64x16x32x32x4x8x3-f64.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn] = ["BM", "BN", "BK", "WM", "WN"].map(|name| tiles[name]);

@@ -1,6 +1,9 @@
 //! Level 7: two sets of registers.
 
-use rung::{Dim3, Dtype, LaunchShape, Level, Needs, Target, Tile, Types, Variant};
+use rung::{Archive, Dim3, Dtype, LaunchShape, Level, Needs, Target, Tile, Types, Variant};
+
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
@@ -34,20 +37,7 @@ pub static LEVEL: Level = Level {
         ("TN", &[4, 8, 16]),
         ("STAGES", &[2, 3, 4]),
     ],
-    ptx: rung::beside(&[
-        include_str!("../ptx/shuffled-128x256x8x64x64x8x16x4-f32.ptx"),
-        include_str!("../ptx/shuffled-128x256x8x64x64x8x16x4-f64.ptx"),
-        include_str!("../ptx/shuffled-64x128x8x32x64x8x8x4-f32.ptx"),
-        include_str!("../ptx/shuffled-64x128x8x32x64x8x8x4-f64.ptx"),
-        include_str!("../ptx/shuffled-64x64x8x32x32x4x8x4-f32.ptx"),
-        include_str!("../ptx/shuffled-64x64x8x32x32x4x8x4-f64.ptx"),
-        include_str!("../ptx/direct-128x256x8x64x64x8x16x4-f32.ptx"),
-        include_str!("../ptx/direct-128x256x8x64x64x8x16x4-f64.ptx"),
-        include_str!("../ptx/direct-64x128x8x32x64x8x8x4-f32.ptx"),
-        include_str!("../ptx/direct-64x128x8x32x64x8x8x4-f64.ptx"),
-        include_str!("../ptx/direct-64x64x8x32x32x4x8x4-f32.ptx"),
-        include_str!("../ptx/direct-64x64x8x32x32x4x8x4-f64.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn] = ["BM", "BN", "BK", "WM", "WN"].map(|name| tiles[name]);

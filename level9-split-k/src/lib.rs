@@ -1,7 +1,7 @@
 //! Level 9: split-K.
 
 use rung::form::Layout;
-use rung::{Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Target, Tile, Types};
+use rung::{Archive, Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Target, Tile, Types};
 
 /// Tile sizes that are shipped in f32.
 const F32: &[&[u32]] = &[
@@ -45,6 +45,9 @@ const F64: &[&[u32]] = &[
     &[64, 64, 32, 64, 32, 8, 8, 8, 3, 8],
 ];
 
+/// What the compiler made of the kernel.
+static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
+
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
     number: 9,
@@ -82,48 +85,7 @@ pub static LEVEL: Level = Level {
         ("STAGES", &[2, 3, 4]),
         ("SPLIT", &[1, 16]),
     ],
-    ptx: rung::beside(&[
-        include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f32.ptx"),
-        include_str!("../ptx/16x32x64x16x32x16x4x4x3x1-f32.ptx"),
-        include_str!("../ptx/32x64x32x32x64x8x8x8x3x16-f32.ptx"),
-        include_str!("../ptx/32x64x64x32x64x8x8x8x2x16-f32.ptx"),
-        include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f32.ptx"),
-        include_str!("../ptx/64x128x16x64x32x8x8x8x4x1-f32.ptx"),
-        include_str!("../ptx/8x128x64x8x64x16x4x4x3x16-f32.ptx"),
-        include_str!("../ptx/64x8x64x64x8x16x4x4x4x16-f32.ptx"),
-        include_str!("../ptx/16x128x32x16x64x8x4x8x3x16-f32.ptx"),
-        include_str!("../ptx/128x16x32x128x16x8x8x8x3x16-f32.ptx"),
-        include_str!("../ptx/64x64x32x64x32x8x8x8x3x8-f32.ptx"),
-        include_str!("../ptx/64x128x8x32x64x8x8x8x4x1-f32.ptx"),
-        include_str!("../ptx/64x64x8x32x32x8x4x8x4x1-f32.ptx"),
-        include_str!("../ptx/64x32x32x64x32x8x8x8x3x8-f32.ptx"),
-        include_str!("../ptx/64x32x32x64x32x8x8x8x3x4-f32.ptx"),
-        include_str!("../ptx/64x64x32x64x32x8x8x8x3x4-f32.ptx"),
-        include_str!("../ptx/32x64x16x16x32x16x4x4x4x1-f32.ptx"),
-        include_str!("../ptx/32x32x32x32x32x8x4x8x3x1-f32.ptx"),
-        include_str!("../ptx/64x128x16x64x32x8x8x8x3x4-f32.ptx"),
-        include_str!("../ptx/64x128x16x64x32x8x8x8x3x3-f32.ptx"),
-        include_str!("../ptx/64x128x16x64x32x8x8x8x3x5-f32.ptx"),
-        include_str!("../ptx/64x64x32x64x32x8x8x8x3x5-f32.ptx"),
-        include_str!("../ptx/64x128x8x32x64x8x8x8x4x1-f64.ptx"),
-        include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f64.ptx"),
-        include_str!("../ptx/16x32x64x16x32x16x4x4x3x1-f64.ptx"),
-        include_str!("../ptx/32x64x32x32x64x8x8x8x3x16-f64.ptx"),
-        include_str!("../ptx/32x64x64x32x64x8x8x8x2x16-f64.ptx"),
-        include_str!("../ptx/32x64x64x32x64x16x8x8x3x1-f64.ptx"),
-        include_str!("../ptx/64x128x16x64x32x8x8x8x4x1-f64.ptx"),
-        include_str!("../ptx/8x128x64x8x64x16x4x4x3x16-f64.ptx"),
-        include_str!("../ptx/64x8x64x64x8x16x4x4x4x16-f64.ptx"),
-        include_str!("../ptx/16x128x32x16x64x8x4x8x3x16-f64.ptx"),
-        include_str!("../ptx/128x16x32x128x16x8x8x8x3x16-f64.ptx"),
-        include_str!("../ptx/64x64x32x64x32x8x8x8x3x8-f64.ptx"),
-        include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f32-nk.ptx"),
-        include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f32-added.ptx"),
-        include_str!("../ptx/64x128x16x64x32x8x8x8x3x1-f32-nk-added.ptx"),
-        include_str!("../ptx/64x128x8x32x64x8x8x8x4x1-f64-nk.ptx"),
-        include_str!("../ptx/64x128x8x32x64x8x8x8x4x1-f64-added.ptx"),
-        include_str!("../ptx/64x128x8x32x64x8x8x8x4x1-f64-nk-added.ptx"),
-    ]),
+    ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
         let [bm, bn, bk, wm, wn, wk] = ["BM", "BN", "BK", "WM", "WN", "WK"].map(|name| tiles[name]);

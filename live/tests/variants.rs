@@ -4,7 +4,9 @@ mod page;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::sync::LazyLock;
 
+use archive::Texts;
 use page::{answers, difference, module, root};
 use rung::change::changed;
 use serde_json::{Value, json};
@@ -13,6 +15,13 @@ use serde_json::{Value, json};
 fn list() -> Vec<Value> {
     let text = fs::read_to_string(root().join("book/variants/list.json")).unwrap();
     serde_json::from_str(&text).unwrap()
+}
+
+/// The PTX of all variants.
+fn texts() -> &'static Texts {
+    static TEXTS: LazyLock<Texts> =
+        LazyLock::new(|| Texts::read(&root().join("book/variants/kernels.ptx.zst")).expect("it is there"));
+    &TEXTS
 }
 
 fn text(value: &Value) -> &str {
@@ -29,9 +38,9 @@ fn requests(variant: &Value) -> (Value, Value) {
         own["tiles"] = variant["tiles"].clone();
     }
     let mut request = own.clone();
-    let file = |path: String| Value::from(fs::read_to_string(root().join("book").join(path)).expect("it is there"));
-    request["change"] = file(text(&variant["change"]).to_string());
-    request["ptx"] = file(format!("variants/{}.ptx", text(&variant["id"])));
+    let change = fs::read_to_string(root().join("book").join(text(&variant["change"]))).expect("it is there");
+    request["change"] = change.into();
+    request["ptx"] = texts().get(&format!("{}.ptx", text(&variant["id"]))).expect("it is in the archive").into();
     (request, own)
 }
 
@@ -123,9 +132,7 @@ fn each_lesson_has_a_kernel_that_is_at_fault_and_one_that_counts_otherwise() {
     names.sort();
     names.dedup();
     assert_eq!(names.len(), all, "two variants of a lesson have one name");
-    let files = fs::read_dir(root().join("book/variants")).unwrap().map(|entry| entry.unwrap().file_name());
-    let compiled = files.filter(|name| name.to_string_lossy().ends_with(".ptx")).count();
-    assert_eq!(compiled, all, "files of PTX, and rows of the list");
+    assert_eq!(texts().len(), all, "texts of PTX, and rows of the list");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Index;
 
+use archive::Archive;
 use emulator::Dim3;
 use emulator::isa::Target;
 use serde::{Serialize, Serializer};
@@ -43,8 +44,8 @@ pub struct Level {
     /// Where `lab tune` looks for better tile sizes: candidates by name. A name that is not there keeps its default; an
     /// empty list means the shipped sizes and no others. The kernel's `static_assert`s refuse what does not go together.
     pub space: &'static [(&'static str, &'static [u32])],
-    /// The shipped PTX files, each with the header that says what it is.
-    pub ptx: &'static [&'static str],
+    /// The shipped PTX, a text for each configuration; each has a header that says what it is.
+    pub ptx: &'static Archive,
     /// The launch that covers C, for a problem and tile sizes.
     pub launch: fn(&Shape, &Tiles) -> LaunchShape,
     /// What the kernel asks for beyond the usual.
@@ -398,7 +399,7 @@ impl Level {
 }
 
 impl Configuration {
-    /// The name of its PTX file, for instance `coalesced-16-f32.ptx`.
+    /// The name of its PTX in the level's archive, for instance `coalesced-16-f32.ptx`.
     pub fn file_name(&self) -> String {
         let sizes: Vec<String> = self.tiles.sizes().iter().map(u32::to_string).collect();
         let variant = if self.variant.is_empty() { String::new() } else { format!("{}-", self.variant) };

@@ -52,6 +52,7 @@ mod text;
 pub mod timing;
 mod workers;
 
+pub use archive::Archive;
 pub use build::Build;
 pub use dtype::Dtype;
 pub use element::Element;
@@ -66,7 +67,8 @@ pub use mapped::{Role, TensorBox, TensorSwizzle};
 pub use plan::Plan;
 pub use source::Source;
 
-/// The PTX that a level ships, in a program. A WebAssembly module has none of it: there, the page brings the one file that is to run.
-pub const fn beside(files: &'static [&'static str]) -> &'static [&'static str] {
-    if cfg!(target_arch = "wasm32") { &[] } else { files }
+/// The bytes of the archive of PTX that a level ships, in a program. A WebAssembly module has none of them: there, the page brings the
+/// one text that is to run.
+pub const fn beside(archive: &'static [u8]) -> Archive {
+    Archive::new(if cfg!(target_arch = "wasm32") { &[] } else { archive })
 }

@@ -16,6 +16,7 @@ mod matrix;
 mod mutants;
 mod ncu;
 mod outputs;
+mod pack;
 mod po;
 mod ptx;
 mod shell;
@@ -44,6 +45,19 @@ enum Command {
     Tidy,
     /// Compile every level's kernel.cu again and write the PTX that is shipped (needs NVRTC, no GPU)
     Ptx,
+    /// Pack texts by name, each file into FILE.zst, and remove the file
+    Pack {
+        /// Files as `cargo x unpack` prints them
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Print what is in an archive, for instance level2-register/kernel.ptx.zst
+    Unpack {
+        /// The archive
+        archive: PathBuf,
+        /// Write each text into this folder instead
+        folder: Option<PathBuf>,
+    },
     /// Run the tests with every compiler, and assemble every shipped file with every ptxas that the ladder serves (needs Python)
     Matrix {
         /// Only these releases: 12.0,13.5
@@ -127,6 +141,8 @@ fn main() -> ExitCode {
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
         Command::Ptx => ptx::run(),
+        Command::Pack { files } => pack::run(&files).map(shell::exit_code),
+        Command::Unpack { archive, folder } => pack::unpack(&archive, folder.as_deref()),
         Command::Matrix { only, crates } => matrix::run(&only, &crates),
         Command::Measure => bundle::measure(),
         Command::Figures => bundle::figures(),

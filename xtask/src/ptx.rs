@@ -1,11 +1,12 @@
 //! `cargo x ptx`: regenerates the PTX that every level ships, that of the lab's kernels, and that of the pages' variants.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use crate::{matrix, shell};
+use crate::{matrix, pack, shell};
 
 /// Lets each level's own program write its shipped PTX: the level knows its configurations, `common` the compiler.
 ///
@@ -19,7 +20,9 @@ pub fn run() -> Result<ExitCode> {
         );
     }
     let ptxas: Vec<(&str, &str)> = ptxas.iter().map(|programs| ("PTXAS", programs.as_str())).collect();
+    let mut texts = vec![PathBuf::from("book/variants/kernels.ptx")];
     for level in levels()? {
+        texts.push(Path::new(&level).join("kernel.ptx"));
         if !shell::cargo_with(&format!("run --quiet --package {level} -- --write-ptx"), &ptxas)? {
             eprintln!("error: the PTX of {level} was not written");
             return Ok(ExitCode::FAILURE);
@@ -37,7 +40,7 @@ pub fn run() -> Result<ExitCode> {
         eprintln!("error: the PTX of book/variants was not written");
         return Ok(ExitCode::FAILURE);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(shell::exit_code(pack::run(&texts)?))
 }
 
 /// The kernel that copies matrices before a launch.

@@ -62,8 +62,9 @@ pub fn runs() -> bool {
 }
 
 fn build(toolchain: &Toolchain) -> Result<bool> {
-    let command =
-        format!("rustc --quiet --locked --package live --lib --crate-type cdylib --profile wasm --target {TARGET} --target-dir {FOLDER}");
+    let command = format!(
+        "rustc --quiet --locked --package live --lib --crate-type cdylib --profile wasm --target {TARGET} --target-dir {FOLDER}"
+    );
     let built = match toolchain {
         Toolchain::Installed => shell::cargo(&command)?,
         Toolchain::Sources(linker) => {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
+use archive::Texts;
 use rung::kernel::{Compiler, Generation, Header, INSTALL, Judge, Kernel, lower, options, shipped_file};
 use rung::{Build, Error, Level, Source};
 
@@ -26,21 +27,26 @@ pub enum Record {
     Own,
 }
 
-/// Compiles every shipped configuration and writes it to the level's `ptx` folder, which lies under
-/// the working directory. Returns the number of files.
+/// Compiles every shipped configuration and writes them in one text to `kernel.ptx` beside the kernel, below the working directory:
+/// `cargo x ptx` packs it. Returns the number of configurations.
 pub fn write_ptx(level: &'static Level) -> anyhow::Result<usize> {
     let compiler = nvrtc::find().map_err(|why| Error::usage(why, INSTALL))?;
-    let folder = Path::new(level.name).join("ptx");
-    let builds = level.all_shipped_builds();
-    for build in &builds {
-        let path = folder.join(build.configuration.file_name());
-        let before = fs::read_to_string(&path).unwrap_or_default();
-        let text = build_file(build, compiler, &before, Record::All)?;
-        fs::write(&path, text)
-            .with_context(|| format!("cannot write {} (is this the repository's root?)", path.display()))?;
+    let before = level.ptx.texts().map_err(|why| Error::usage(format!("{}: {why}", level.name), ANEW))?;
+    let mut files = Vec::new();
+    for build in level.all_shipped_builds() {
+        let name = build.configuration.file_name();
+        let text = build_file(&build, compiler, before.get(&name).unwrap_or_default(), Record::All)?;
+        files.push((name, text));
     }
-    Ok(builds.len())
+    let texts = Texts::of(files.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+    let path = Path::new(level.path).with_extension("ptx");
+    fs::write(&path, texts.joined())
+        .with_context(|| format!("cannot write {} (is this the repository's root?)", path.display()))?;
+    Ok(files.len())
 }
+
+/// What to do about an archive that cannot be read.
+const ANEW: &str = "empty its kernel.ptx.zst, and `cargo x ptx` makes it anew";
 
 /// What a shipped file of a build holds. `before` is what the file held.
 pub fn build_file(build: &Build, compiler: &dyn Compiler, before: &str, record: Record) -> Result<String, Error> {
@@ -70,7 +76,7 @@ fn text(
 ) -> Result<String, Error> {
     let lowered = lower::lowest(&kernel.ptx);
     let kernel = Kernel { ptx: lowered.ptx, ..kernel };
-    let before = Header::verify(before, source.text, options).ok().filter(|(_, ptx)| *ptx == kernel.ptx);
+    let before = Header::verify(before, source.text, options).ok().filter(|(_, ptx)| is_same_code(ptx, &kernel.ptx));
     let (mut resources, mut generations) = match before.map(|(header, _)| header) {
         Some(header) if header.judge == Judge::Ptxas => (header.resources, header.generations),
         Some(header) => (BTreeMap::new(), header.generations),
@@ -96,4 +102,10 @@ fn text(
         resources = ARCHITECTURES.iter().filter_map(needs).collect();
     }
     Ok(shipped_file(source, options, &Kernel { resources, generations, ..kernel }, judge, &lowered.changes))
+}
+
+/// Whether two PTX texts differ at most in where they say that their source lies.
+fn is_same_code(one: &str, other: &str) -> bool {
+    let is_code = |line: &&str| !line.trim_start().starts_with(".file");
+    one.lines().filter(is_code).eq(other.lines().filter(is_code))
 }

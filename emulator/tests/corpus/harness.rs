@@ -1,4 +1,4 @@
-//! Runs a kernel of the corpus: `<folder>/<name>.cu`, compiled beside it, by its launch description.
+//! Runs a kernel of the corpus: `<folder>/<name>.cu`, as it is compiled, by its launch description.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,8 @@ use emulator::{
     Argument, Device, Dim3, Launch, LaunchError, Module, Report, Schedule, TensorElement, TensorFill, TensorMap,
     TensorMapDescription, TensorSwizzle,
 };
+
+use super::texts;
 
 /// A kernel of the corpus and how it is launched.
 pub struct Case {
@@ -136,9 +138,8 @@ impl Case {
     }
 
     fn launch(&self, folder: &str, launch: Launch, threads: Option<usize>) -> (Outcome, Option<Report>) {
-        let file = manifest().join("tests").join(folder).join(format!("{}.ptx", self.name));
-        let ptx = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-        let kernel = Module::parse(&ptx).and_then(|module| module.kernel("kernel"));
+        let kernel = Module::parse(texts::ptx(&format!("{folder}/{}.ptx", self.name)))
+            .and_then(|module| module.kernel("kernel"));
         let kernel = kernel.unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let mut device = Device::new();
         device.set_threads(threads);

@@ -3,5 +3,6 @@
 mod correct;
 mod faults;
 mod harness;
+mod texts;
 mod threads;
 mod warned;

@@ -2,8 +2,9 @@
 """Writes oldest-architectures.csv: for which architectures ptxas assembles each instruction form.
 
 CUDA 11.8 is the last that knows sm_37, 12.9 the last that knows sm_50 to sm_70; both are on PyPI (nvidia-cuda-nvcc-cu11,
-nvidia-cuda-nvcc-cu12). Some minutes:
+nvidia-cuda-nvcc-cu12). Some minutes, in this folder:
 
+  cargo x unpack emulator/tests/ptx/forms.ptx.zst emulator/tests/ptx
   python3 oldest-architectures.py <ptxas 11.8> <ptxas 12.9> > oldest-architectures.csv
 """
 import pathlib

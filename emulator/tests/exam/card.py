@@ -1,6 +1,6 @@
 """Runs kernels of the exam on a GPU: `python3 card.py right/mailbox_release_acquire` says whether the results are right, and
 `python3 card.py --gives` writes gives.txt, what the right kernels must give by the expressions in their heads, without a GPU.
-Needs Python's standard library and NVIDIA's driver only."""
+`cargo x unpack emulator/tests/corpus/kernels.ptx.zst emulator/tests` puts the PTX here first. Needs Python's standard library and NVIDIA's driver only."""
 import ctypes
 import glob
 import os

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::texts;
+
 /// A kernel of the exam.
 pub struct Exam {
     /// Its file, without folder and extension.
@@ -36,20 +38,20 @@ pub enum Arg {
 }
 
 /// All kernels of a folder, `right` or `wrong`, by name.
-pub fn exams(folder: &str) -> Vec<Exam> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exam").join(folder);
+pub fn exams(name: &str) -> Vec<Exam> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exam").join(name);
     let entries = fs::read_dir(&folder).expect("the exam's folder is there");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "cu"));
     files.sort();
-    files.iter().map(|file| read(file)).collect()
+    files.iter().map(|file| read(file, name)).collect()
 }
 
-fn read(file: &Path) -> Exam {
+fn read(file: &Path, folder: &str) -> Exam {
     let text = |file: &Path| fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let name = file.file_stem().expect("it has a name").to_str().expect("names are plain").to_string();
     let mut exam = Exam {
-        ptx: text(&file.with_extension("ptx")),
+        ptx: texts::ptx(&format!("exam/{folder}/{name}.ptx")).to_string(),
         right: false,
         kinds: Vec::new(),
         grid: [1; 3],

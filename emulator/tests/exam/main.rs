@@ -5,6 +5,8 @@
 //! runs the same files on a GPU.
 
 mod header;
+#[path = "../corpus/texts.rs"]
+mod texts;
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -2,6 +2,8 @@
 
 mod mutants;
 mod products;
+#[path = "../corpus/texts.rs"]
+mod texts;
 
 use std::time::Instant;
 
@@ -11,7 +13,11 @@ use emulator::{
     Argument, Class, Device, Launch, Major, MatrixDescriptor, Module, Report, Schedule, Swizzle, TensorType,
 };
 
-const KERNEL: &str = include_str!("warpgroups.ptx");
+/// The kernel that is tested.
+fn kernel() -> &'static str {
+    texts::ptx("gemm/warpgroups.ptx")
+}
+
 const STEP: usize = 64;
 /// Rows of a block's A and columns of its B.
 const TILES: [usize; 2] = [128, 256];
@@ -73,7 +79,7 @@ fn first_wrong([m, n, k]: [usize; 3], c: &[f32], some: usize) -> Option<usize> {
 fn a_large_product_of_warpgroups_is_right_and_soon_done() {
     let size = [1024, 1024, 1024];
     let start = Instant::now();
-    let (c, report) = run(KERNEL, size, Schedule::default()).unwrap_or_else(|why| panic!("{why}"));
+    let (c, report) = run(kernel(), size, Schedule::default()).unwrap_or_else(|why| panic!("{why}"));
     let seconds = start.elapsed().as_secs_f64();
     println!("1024×1024×1024 by wgmma with all checks: {seconds:.2} s");
     assert_eq!(first_wrong(size, &c, 37), None);

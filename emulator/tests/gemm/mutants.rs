@@ -3,7 +3,7 @@
 
 use emulator::{Report, Schedule, WarningKind};
 
-use crate::{KERNEL, first_wrong, run};
+use crate::{first_wrong, kernel, run};
 
 const SIZE: [usize; 3] = [128, 256, 7 * 64];
 
@@ -38,8 +38,8 @@ const HARMLESS: &[(&str, &str)] = &[];
 
 /// The kernel with the `n`th such line changed.
 fn mutant(what: &str, other: &str, n: usize) -> Option<String> {
-    let at = KERNEL.lines().enumerate().filter(|(_, line)| line.contains(what)).nth(n)?.0;
-    let lines = KERNEL.lines().enumerate().map(|(number, line)| match number == at {
+    let at = kernel().lines().enumerate().filter(|(_, line)| line.contains(what)).nth(n)?.0;
+    let lines = kernel().lines().enumerate().map(|(number, line)| match number == at {
         true if what == PARITY => {
             let parity = line.trim_end_matches(';').rsplit(", ").next().unwrap_or_default();
             let flipped = line.replace(&format!(", {parity};"), ", flipped;");

@@ -11,7 +11,7 @@ const EQUAL: Assumptions = Assumptions { equal_blocks: true, cold_l2: false };
 fn product(form: &str, of: &str) -> (Product, Report) {
     let wanted = |product: &Product| (product.form.name, product.of.0, product.shape[0]) == (form, of, 256);
     let product = all().find(wanted).expect("a product of this name");
-    let (_, report) = product.run(&product.ptx(), None).unwrap_or_else(|error| panic!("{form} {of}: {error}"));
+    let (_, report) = product.run(product.ptx(), None).unwrap_or_else(|error| panic!("{form} {of}: {error}"));
     (product, report)
 }
 

@@ -1,5 +1,5 @@
 """Runs the products of this folder on a GPU: `python3 card.py > h200.txt` writes the record that the emulator is held to.
-Needs numpy and NVIDIA's driver; the matrices, forms and launches are those of product.rs."""
+`cargo x unpack emulator/tests/corpus/kernels.ptx.zst emulator/tests` puts the PTX here first. Needs numpy and NVIDIA's driver; the matrices, forms and launches are those of product.rs."""
 import ctypes as C
 import os
 import subprocess

@@ -43,7 +43,7 @@ fn counters_are_those_of_an_h200() {
             .zip(numbers.split(',').map(|number| number.parse().expect("a number")))
             .collect();
         let product = all().find(|product| product.name() == name).expect("a product of this name");
-        let (_, report) = product.run(&product.ptx(), None).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (_, report) = product.run(product.ptx(), None).unwrap_or_else(|error| panic!("{name}: {error}"));
         for (metric, here) in held(product.of.0, &report) {
             // Rows of a multicast that begin within a sector: the H200 counts more sectors than they touch.
             let unaligned = product.form.cluster > 1 && product.shape[0] == 200;

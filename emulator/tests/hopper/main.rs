@@ -4,6 +4,8 @@ mod bounds;
 mod counters;
 mod mutants;
 mod product;
+#[path = "../corpus/texts.rs"]
+mod texts;
 
 use std::fs;
 
@@ -25,7 +27,7 @@ fn products_have_the_bits_of_an_h200() {
     let mut compared = 0;
     for product in all() {
         let name = product.name();
-        let (bytes, report) = product.run(&product.ptx(), None).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (bytes, report) = product.run(product.ptx(), None).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(report.warnings.is_empty(), "{name}: {}", report.warnings[0]);
         let (_, card) = record.iter().find(|(of, _)| *of == name).unwrap_or_else(|| panic!("no record of {name}"));
         assert_eq!(hash(&bytes), *card, "{name}");
@@ -37,7 +39,7 @@ fn products_have_the_bits_of_an_h200() {
 #[test]
 fn results_and_counts_are_the_same_with_any_number_of_threads() {
     for product in all().filter(|product| product.of.0 == "bf16" && product.shape[0] == 200) {
-        let run = |threads| product.run(&product.ptx(), Some(threads)).unwrap_or_else(|error| panic!("{error}"));
+        let run = |threads| product.run(product.ptx(), Some(threads)).unwrap_or_else(|error| panic!("{error}"));
         let (bytes, report) = run(1);
         for threads in [2, 7] {
             let (other, counts) = run(threads);
@@ -72,8 +74,8 @@ fn wrong_versions_are_caught() {
     let (mut caught, mut warned, mut survive, mut unknown) = (0, 0, Vec::new(), Vec::new());
     for product in all().filter(|product| product.of.0 == "bf16" && product.shape[0] == 256) {
         let ptx = product.ptx();
-        let (right, _) = product.run(&ptx, None).unwrap_or_else(|error| panic!("{}: {error}", product.name()));
-        for mutant in mutants::mutants(&ptx) {
+        let (right, _) = product.run(ptx, None).unwrap_or_else(|error| panic!("{}: {error}", product.name()));
+        for mutant in mutants::mutants(ptx) {
             let verdict = match product.run(&mutant.ptx, None) {
                 Err(text) => text.lines().next().unwrap_or_default().to_string(),
                 Ok((bytes, _)) if bytes != right => "wrong".to_string(),

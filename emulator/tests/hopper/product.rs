@@ -1,11 +1,12 @@
 //! The products of this folder's kernels: types, shapes, matrices made by rule, launches.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use emulator::{
     Argument, Device, Dim3, Launch, Module, Report, TensorElement, TensorMap, TensorMapDescription, TensorSwizzle,
 };
+
+use super::texts;
 
 /// The types of A and B: a macro's ending, and the element of a tensor map.
 pub const TYPES: [(&str, TensorElement); 4] = [
@@ -69,9 +70,8 @@ impl Product {
     }
 
     /// The committed PTX.
-    pub fn ptx(&self) -> String {
-        let file = folder().join(format!("{}-{}.ptx", self.form.name, self.of.0));
-        fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+    pub fn ptx(&self) -> &'static str {
+        texts::ptx(&format!("hopper/{}-{}.ptx", self.form.name, self.of.0))
     }
 
     fn bytes(&self) -> u32 {

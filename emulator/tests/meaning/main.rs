@@ -39,6 +39,9 @@ mod run;
 mod spaces;
 mod steps;
 mod stuck;
+#[allow(dead_code)]
+#[path = "../ptx/table.rs"]
+mod table;
 mod texts;
 mod turns;
 mod unwritten;

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::table;
+
 use emulator::Module;
 
 /// The error of a kernel with this body, or with these declarations before it.
@@ -333,14 +335,8 @@ fn sections_of_debuggers_hold_numbers_and_names() {
 /// Every instruction of every form (`tests/ptx`), with a predicate where none was, and with an operand too many.
 #[test]
 fn no_form_takes_a_predicate_for_a_number_or_one_operand_more() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx");
     let (mut tried, mut taken, mut seen) = (0, Vec::new(), HashSet::new());
-    for entry in std::fs::read_dir(folder).expect("the folder of forms") {
-        let path = entry.expect("an entry of it").path();
-        if path.extension().is_none_or(|ending| ending != "ptx") {
-            continue;
-        }
-        let text = std::fs::read_to_string(&path).expect("a form");
+    for (name, text) in table::texts().iter() {
         let text = text.replacen("{", "{ .reg .pred %never; ", 1);
         let predicates: Vec<&str> = text
             .lines()
@@ -384,7 +380,7 @@ fn no_form_takes_a_predicate_for_a_number_or_one_operand_more() {
                 tried += 1;
                 // Whether a copy's source is ignored is a predicate.
                 if with(&operands).is_ok() && !(opcode.starts_with("cp.async") && operands.len() == 4) {
-                    taken.push(format!("{}: {opcode} {}", path.display(), operands.join(", ")));
+                    taken.push(format!("{name}: {opcode} {}", operands.join(", ")));
                 }
             }
         }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use archive::Texts;
 use emulator::{Argument, Device, Dim3, Launch, LaunchError, Module, Refusal};
 
 /// A small generator, so that every run breaks the same things.
@@ -213,23 +214,25 @@ pub fn judge(text: &str) -> Verdict {
 /// The texts that are broken: forms of instructions, the corpus and shipped kernels.
 pub fn originals() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut files = Vec::new();
-    let mut folders = vec![root.join("emulator/tests"), root.join("lab/kernels")];
-    let levels = std::fs::read_dir(&root).expect("the repository").flatten();
-    folders.extend(levels.map(|e| e.path().join("ptx")).filter(|p| p.to_string_lossy().contains("level")));
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-        for path in entries.flatten().map(|entry| entry.path()) {
-            match path.extension() {
-                _ if path.is_dir() => folders.push(path),
-                Some(ending) if ending == "ptx" => files.push(path),
-                _ => {}
-            }
+    let mut texts: Vec<(PathBuf, String)> = Vec::new();
+    let mut add = |folder: String, archive: &str| {
+        let all = Texts::read(&root.join(archive)).expect("the archive can be read");
+        texts.extend(all.iter().map(|(name, text)| (Path::new(&folder).join(name), text.to_string())));
+    };
+    add("emulator/tests".into(), "emulator/tests/corpus/kernels.ptx.zst");
+    add("emulator/tests/ptx".into(), "emulator/tests/ptx/forms.ptx.zst");
+    for folder in std::fs::read_dir(&root).expect("the repository").flatten().map(|entry| entry.file_name()) {
+        let name = folder.to_string_lossy();
+        if name.starts_with("level") {
+            add(format!("{name}/ptx"), &format!("{name}/kernel.ptx.zst"));
         }
     }
-    files.sort();
-    let name = |path: &PathBuf| path.strip_prefix(&root).unwrap_or(path).to_string_lossy().into_owned();
-    files.iter().filter_map(|path| Some((name(path), std::fs::read_to_string(path).ok()?))).collect()
+    for file in std::fs::read_dir(root.join("lab/kernels/ptx")).expect("the lab's kernels").flatten() {
+        let text = std::fs::read_to_string(file.path()).expect("it can be read");
+        texts.push((Path::new("lab/kernels/ptx").join(file.file_name()), text));
+    }
+    texts.sort();
+    texts.into_iter().map(|(path, text)| (path.to_string_lossy().into_owned(), text)).collect()
 }
 
 /// Some of them, for a test that is quick.

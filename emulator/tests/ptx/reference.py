@@ -1,8 +1,8 @@
 """What PTX instructions give, from the manual's definitions: exact rational arithmetic, rounded once. Where the
 manual leaves a result open (bits of a NaN, a quotient by zero, fields beyond 64 bits), what an H200 gives.
 
-Writes one small `.ptx` per instruction form beside itself, or into another folder, and `cases.txt` with inputs and the
-results that must come out. It shares nothing with the emulator, which it is the judge of.
+Writes `forms.ptx`, one small kernel per instruction form, beside itself or into another folder, and `cases.txt` with inputs
+and the results that must come out; `cargo x pack emulator/tests/ptx/forms.ptx` packs the first. It shares nothing with the emulator, which it is the judge of.
 
     python3 reference.py [FOLDER]
 """
@@ -507,9 +507,7 @@ def text(f):
 
 
 def main(folder):
-    for name in os.listdir(folder):
-        if name.endswith(".ptx"):
-            os.remove(os.path.join(folder, name))
+    forms = open(os.path.join(folder, "forms.ptx"), "w")
     cases = open(os.path.join(folder, "cases.txt"), "w")
     cases.write("# form: inputs -> outputs, in hexadecimal; written by reference.py\n")
     seen = set()
@@ -517,8 +515,7 @@ def main(folder):
         name = re.sub(r"[.:]+", "_", f["opcode"])
         assert name not in seen, name
         seen.add(name)
-        with open(os.path.join(folder, name + ".ptx"), "w") as out:
-            out.write(text(f))
+        forms.write(f"==> {name}.ptx <==\n{text(f)}")
         rows = inputs(f["ins"], f["count"])
         if f["warp"]:
             results = [r for n in range(0, len(rows), 32) for r in f["reference"](rows[n : n + 32])]

@@ -1,10 +1,11 @@
-//! The instruction forms as data: each `.ptx` file beside this one is one form, a kernel `form(in, out)` in
+//! The instruction forms as data: each text of `forms.ptx.zst` beside this file is one form, a kernel `form(in, out)` in
 //! which thread `i` reads its inputs and writes its outputs, each in 8 bytes of its own. `cases.txt` says
-//! what must come out. The emulator's test and its twin on a GPU both run the very same files.
+//! what must come out. The emulator's test and its twin on a GPU both run the very same texts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use archive::Texts;
 use emulator::{Argument, Device, Dim3, Launch, Module};
 
 /// Threads of a block, in every launch of a form.
@@ -12,7 +13,7 @@ pub const THREADS: u32 = 32;
 
 /// One form.
 pub struct Form {
-    /// The file's name without its ending.
+    /// The text's name without its ending.
     pub name: String,
     pub ptx: String,
     /// Types of a thread's inputs, each in a word of 8 bytes.
@@ -25,22 +26,28 @@ pub struct Form {
     pub cases: Vec<(Vec<u64>, Vec<u64>)>,
 }
 
+/// The folder of the forms and their cases.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/tests/ptx")
+}
+
+/// The PTX of all forms.
+pub fn texts() -> Texts {
+    Texts::read(&folder().join("forms.ptx.zst")).expect("the archive is beside this file")
+}
+
 /// All forms, by name.
 pub fn forms() -> Vec<Form> {
-    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/tests/ptx");
+    let folder = folder();
     let mut cases =
         read_cases(&std::fs::read_to_string(folder.join("cases.txt")).expect("cases.txt is beside the forms"));
     let mut forms = Vec::new();
-    for entry in std::fs::read_dir(&folder).expect("the folder of forms") {
-        let path = entry.expect("an entry of the folder").path();
-        if path.extension().is_some_and(|ending| ending == "ptx") {
-            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-            let ptx = std::fs::read_to_string(&path).expect("a form");
-            let cases = cases.remove(&name).unwrap_or_else(|| panic!("{name}.ptx has no case"));
-            forms.push(Form::new(name, ptx, cases));
-        }
+    for (name, ptx) in texts().iter() {
+        let name = name.trim_end_matches(".ptx").to_string();
+        let cases = cases.remove(&name).unwrap_or_else(|| panic!("{name}.ptx has no case"));
+        forms.push(Form::new(name, ptx.to_string(), cases));
     }
-    assert!(cases.is_empty(), "cases without a file: {:?}", cases.keys());
+    assert!(cases.is_empty(), "cases without a form: {:?}", cases.keys());
     forms.sort_by(|a, b| a.name.cmp(&b.name));
     forms
 }

@@ -211,15 +211,13 @@ mod tests {
 
     #[test]
     fn text_needs_what_the_decoded_kernel_needs() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/tests/ptx");
-        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/../emulator/tests/ptx/forms.ptx.zst");
         let mut forms = 0;
-        for file in files.filter(|file| file.extension().is_some_and(|ending| ending == "ptx")) {
-            let text = std::fs::read_to_string(&file).unwrap();
-            let kernel = emulator::Module::parse(&text).unwrap().kernel("form").unwrap();
+        for (name, text) in archive::Texts::read(archive.as_ref()).unwrap().iter() {
+            let kernel = emulator::Module::parse(text).unwrap().kernel("form").unwrap();
             let decoded = kernel.oldest_architecture().map_or(FLOOR.sm, |(sm, _)| sm.max(FLOOR.sm));
-            let read = needed(&text).unwrap_or_else(|| panic!("{} has what the table does not know", file.display()));
-            assert_eq!(read.sm, decoded, "{}", file.display());
+            let read = needed(text).unwrap_or_else(|| panic!("{name} has what the table does not know"));
+            assert_eq!(read.sm, decoded, "{name}");
             forms += 1;
         }
         assert!(forms > 800, "only {forms} forms");

@@ -168,10 +168,11 @@ impl Kernel {
     }
 }
 
-/// The file that is shipped for a build, if it is whole and made from this source.
+/// The PTX that is shipped for a build, if it is whole and made from this source.
 pub fn shipped(build: &Build) -> Result<(Header, &'static str), Unfit> {
     let (level, options) = (build.level, options(build));
-    match level.ptx.iter().find(|file| Header::options_of(file) == Some(options.join(" "))) {
+    let texts = level.ptx.texts().map_err(|_| Unfit::Damaged)?;
+    match texts.iter().map(|(_, file)| file).find(|file| Header::options_of(file) == Some(options.join(" "))) {
         Some(file) => Header::verify(file, level.source, &options),
         None if build.is_shipped() => Err(Unfit::Damaged),
         None => Err(Unfit::Absent),

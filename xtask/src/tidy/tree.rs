@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use anyhow::{Context, Result};
+use archive::Texts;
 
 use crate::shell;
+
+/// How the name of an archive ends.
+pub const ARCHIVE: &str = ".zst";
 
 /// What is wrong, and where: printed as `path:line: what is wrong`.
 #[derive(Debug, PartialEq)]
@@ -45,7 +49,8 @@ impl Level {
     }
 }
 
-/// Files by their path from the root, with `/` between folders; a file that is no UTF-8 text has the empty text.
+/// Files by their path from the root, with `/` between folders. The texts of an archive are files of a folder with its name; a file
+/// that is no UTF-8 text otherwise has the empty text.
 pub struct Tree {
     files: BTreeMap<String, String>,
 }
@@ -56,6 +61,10 @@ impl Tree {
         let mut files = BTreeMap::new();
         for path in shell::files()? {
             let bytes = std::fs::read(shell::root().join(&path)).with_context(|| format!("cannot read {path}"))?;
+            if path.ends_with(ARCHIVE) {
+                let texts = Texts::unpack(&bytes).with_context(|| format!("cannot unpack {path}"))?;
+                files.extend(texts.iter().map(|(name, text)| (format!("{path}/{name}"), text.to_string())));
+            }
             files.insert(path, String::from_utf8(bytes).unwrap_or_default());
         }
         Ok(Self { files })

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use archive::Texts;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -19,17 +20,16 @@ pub fn put(book: &Path) -> Result<()> {
     for entry in fs::read_dir(&root)? {
         let level = entry?.path();
         let Some(name) = level.file_name().filter(|_| level.join("kernel.cu").is_file()) else { continue };
-        fs::create_dir_all(to.join(name))?;
-        for file in fs::read_dir(level.join("ptx"))? {
-            let file = file?;
-            copy(&file.path(), &to.join(name).join(file.file_name()))?;
-        }
+        unpack(&level.join("kernel.ptx.zst"), &to.join(name))?;
     }
+    unpack(&book.join("variants/kernels.ptx.zst"), &to.join("variants"))?;
     for folder in ["variants", "exercises", "checks/nearly"] {
         fs::create_dir_all(to.join(folder))?;
         for file in fs::read_dir(book.join(folder))? {
             let file = file?;
-            copy(&file.path(), &to.join(folder).join(file.file_name()))?;
+            if file.path().extension().is_none_or(|ending| ending != "zst") {
+                copy(&file.path(), &to.join(folder).join(file.file_name()))?;
+            }
         }
     }
     let module = root.join("target/live/live.wasm");
@@ -42,6 +42,10 @@ pub fn put(book: &Path) -> Result<()> {
     let packed = packed.finish()?;
     println!("book/book/bench/live.wasm.gz: {} bytes", packed.len());
     fs::write(to.join("live.wasm.gz"), packed).context("cannot write the module")
+}
+
+fn unpack(archive: &Path, to: &Path) -> Result<()> {
+    Texts::read(archive)?.write_below(to).with_context(|| format!("cannot write into {}", to.display()))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use archive::Texts;
 use serde_json::{Value, json};
 
 /// A process of its own: this crate depends on no other one of the workspace.
@@ -48,8 +49,7 @@ impl Native {
         if !text(shipped, "variant").is_empty() {
             request["variant"] = shipped["variant"].clone();
         }
-        let ptx = self.root.join(name).join("ptx").join(file);
-        request["ptx"] = read(&ptx)?.into();
+        request["ptx"] = packed(&self.root.join(name).join("kernel.ptx.zst"), file)?.into();
         for (name, value) in what.as_object().into_iter().flatten() {
             request[name] = value.clone();
         }
@@ -64,7 +64,8 @@ impl Native {
             what["tiles"] = variant["tiles"].clone();
         }
         what["change"] = read(&book.join(text(variant, "change")))?.into();
-        what["ptx"] = read(&book.join(format!("variants/{}.ptx", text(variant, "id"))))?.into();
+        let file = format!("{}.ptx", text(variant, "id"));
+        what["ptx"] = packed(&book.join("variants/kernels.ptx.zst"), &file)?.into();
         self.answer(level, &what)
     }
 
@@ -83,6 +84,12 @@ impl Drop for Native {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// A text of an archive.
+fn packed(archive: &Path, name: &str) -> Result<String> {
+    let text = Texts::read(archive)?.get(name).map(str::to_string);
+    text.with_context(|| format!("{} has no {name}", archive.display()))
 }
 
 fn read(file: &Path) -> Result<String> {
