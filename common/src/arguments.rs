@@ -1,7 +1,7 @@
 //! A kernel's arguments on a CUDA GPU.
 
 use cudarc::driver::{DriverError, sys};
-use rung::task::{Operand, mapped};
+use gemm::task::{Operand, mapped};
 
 use crate::ffi::tensor_map;
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use rung::fit::{Card, misfit};
-use rung::form::{Form, Specialization};
-use rung::{Build, Dtype, Level, Shape};
+use gemm::fit::{Card, misfit};
+use gemm::form::{Form, Specialization};
+use gemm::{Build, Dtype, Level, Shape};
 
 use crate::device::Device;
 use crate::kernel::{FindCompiler, nvrtc, shipped};
@@ -16,7 +16,7 @@ use crate::tuned::{Record, records};
 /// The level that multiplies.
 #[derive(Debug, Clone, Copy)]
 pub enum Choice<'a> {
-    /// This one, with its default tile sizes; where the GPU cannot run these, with others that it can ([`rung::fit::fitting`]).
+    /// This one, with its default tile sizes; where the GPU cannot run these, with others that it can ([`gemm::fit::fitting`]).
     Level(&'static Level),
     /// Of these, with all the tile sizes that they ship, the one that is predicted to be the fastest, or that was where this very
     /// shape was measured: see [`Chooser`]. The emulator counts as the GPU that it models by default.

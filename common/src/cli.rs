@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, ValueEnum};
 use emulator::gpu::Gpu;
-use rung::form::{Form, Layout};
-use rung::report::LARGEST_PRINTED;
-use rung::{Build, Dtype, Error, Level, Shape, asked};
+use gemm::form::{Form, Layout};
+use gemm::report::LARGEST_PRINTED;
+use gemm::{Build, Dtype, Error, Level, Shape, asked};
 use serde::Serialize;
 
 /// The size of a problem for which nothing is said.

@@ -9,9 +9,9 @@ use std::ptr;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys};
 use emulator::{TensorElement, TensorL2Promotion, TensorMapDescription, TensorSwizzle};
+use gemm::form::{Form, Layout};
+use gemm::{Dtype, Element, Shape};
 use libloading::Library;
-use rung::form::{Form, Layout};
-use rung::{Dtype, Element, Shape};
 
 /// NVRTC, NVIDIA's run-time compiler, loaded.
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use cudarc::driver::{CudaFunction, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, ValidAsZeroBits};
-use rung::form::{Form, Specialization};
-use rung::kernel::Kernel;
-use rung::matrix::Scalar;
-use rung::{Build, Dtype, Error, Level, Shape};
+use gemm::form::{Form, Specialization};
+use gemm::kernel::Kernel;
+use gemm::matrix::Scalar;
+use gemm::{Build, Dtype, Error, Level, Shape};
 
 use crate::choice::Chooser;
 use crate::device::cuda::{Gpu, config, failed};
@@ -24,7 +24,7 @@ const REMEMBERED: usize = 4096;
 ///
 /// A first call with new sizes resolves which level multiplies, with which tile sizes, and loads its kernel; after that, a call
 /// looks up what to launch, and launches it: it waits for nothing, and allocates no memory of the GPU, but where A or B is to be
-/// copied first ([`rung::copies`]) and the stream's room for that is too small as yet. Threads may share a handle.
+/// copied first ([`gemm::copies`]) and the stream's room for that is too small as yet. Threads may share a handle.
 /// Kernels that add up parts of a sum have room for these in global memory, so each stream gets kernels of its own, and
 /// calls on different streams may overlap. A handle keeps a stream's kernels, and the stream, as long as it lives: few streams
 /// for many calls are better than many.

@@ -1,6 +1,6 @@
 //! The host's half of the road that every kernel takes: problem → kernel → device → check → time → report.
 //!
-//! A level is a [`Level`] and a `main` that calls [`run()`]. What a level is, and how its product is judged, is in [`rung`], which
+//! A level is a [`Level`] and a `main` that calls [`run()`]. What a level is, and how its product is judged, is in [`gemm`], which
 //! knows no GPU, no compiler and no terminal. Here is what does, in the order in which a run passes through it:
 //!
 //! - [`cli`]: the command line, the same for every level
@@ -33,11 +33,11 @@ pub mod timing;
 pub mod tuned;
 
 pub use choice::Choice;
-pub use handle::{Batch, Handle};
-pub use multiply::multiply;
-pub use run::{execute, run};
-pub use rung::{
+pub use gemm::{
     Build, Configuration, Decomposition, Dim3, Dtype, Element, Error, LaunchShape, Level, Needs, Parameter, Plan,
     Shape, Source, Tile, Tiles, Types, Variant, annotate, check, dtype, element, error, fit, form, judge, level,
     matrix, modelled, plan, problem, report,
 };
+pub use handle::{Batch, Handle};
+pub use multiply::multiply;
+pub use run::{execute, run};

@@ -1,9 +1,9 @@
 //! The ladder as a library: one call that multiplies two matrices.
 
-use rung::fit::{Card, fitting};
-use rung::matrix::Scalar;
-use rung::problem::Problem;
-use rung::{Dtype, Error, Shape};
+use gemm::fit::{Card, fitting};
+use gemm::matrix::Scalar;
+use gemm::problem::Problem;
+use gemm::{Dtype, Error, Shape};
 
 use crate::choice::{Choice, best};
 use crate::device::{Device, Extras};

@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 
-use rung::{Dtype, Shape};
+use gemm::{Dtype, Shape};
 use serde::{Deserialize, Serialize};
 
 /// Shapes by which a time is corrected, at most.

@@ -13,9 +13,9 @@
 use std::sync::OnceLock;
 
 use emulator::gpu::Gpu;
-use rung::form::Form;
-use rung::modelled::{Predicted, PredictionError};
-use rung::{Build, Decomposition, Dtype, Neighbours, Parameter, Role, Shape};
+use gemm::form::Form;
+use gemm::modelled::{Predicted, PredictionError};
+use gemm::{Build, Decomposition, Dtype, Neighbours, Parameter, Role, Shape};
 use serde::{Deserialize, Serialize};
 
 use crate::nearby::{Beyond, Near, Surveyed};

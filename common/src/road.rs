@@ -1,10 +1,10 @@
 //! The steps from a kernel to its report: launch, check, count or time. The same for a level and for any other kernel.
 
-pub use rung::candidate::{Candidate, Exam, Options};
-use rung::kernel::{FindCompiler, Kernel, Origin};
-use rung::matrix::Matrix;
-use rung::report::Report;
-use rung::{Build, Error, Plan, fit};
+pub use gemm::candidate::{Candidate, Exam, Options};
+use gemm::kernel::{FindCompiler, Kernel, Origin};
+use gemm::matrix::Matrix;
+use gemm::report::Report;
+use gemm::{Build, Error, Plan, fit};
 
 use crate::device::Device;
 use crate::predict::predicted;

@@ -3,10 +3,10 @@
 use std::env;
 use std::process::ExitCode;
 
-use rung::judge::{Judged, Verdict, judge, smaller};
-use rung::problem::{Fill, Problem};
-use rung::report::Report;
-use rung::{Build, Error, Level, fit};
+use gemm::judge::{Judged, Verdict, judge, smaller};
+use gemm::problem::{Fill, Problem};
+use gemm::report::Report;
+use gemm::{Build, Error, Level, fit};
 
 use crate::cli::{self, Arguments};
 use crate::device::{Device, Extras, Facts};

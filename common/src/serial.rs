@@ -5,9 +5,9 @@
 use std::ops::{Add, Mul};
 use std::time::{Duration, Instant};
 
-use rung::matrix::Matrix;
-use rung::problem::Problem;
-use rung::{Element, Shape};
+use gemm::matrix::Matrix;
+use gemm::problem::Problem;
+use gemm::{Element, Shape};
 
 /// Repetitions at most.
 const MOST: usize = 5;
@@ -83,10 +83,10 @@ fn multiply<T: Copy + Add<Output = T> + Mul<Output = T>>([n, k]: [usize; 2], a: 
 
 #[cfg(test)]
 mod tests {
-    use rung::check::{Check, Method};
-    use rung::dtype::{Dtype, Sum};
-    use rung::problem::Fill;
-    use rung::{Dim3, LaunchShape, Tile};
+    use gemm::check::{Check, Method};
+    use gemm::dtype::{Dtype, Sum};
+    use gemm::problem::Fill;
+    use gemm::{Dim3, LaunchShape, Tile};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub use rung::timing::*;
+pub use gemm::timing::*;
 
 /// Time that launches fill before the first measured one: the clock rises, caches and code are in place.
 pub const WARM_UP: Duration = Duration::from_millis(20);

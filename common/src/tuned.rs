@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use rung::{Build, Dtype, Level, Shape};
+use gemm::{Build, Dtype, Level, Shape};
 use serde::{Deserialize, Serialize};
 
 /// The files in `common/tuned`, one for each GPU that was measured.

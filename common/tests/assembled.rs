@@ -10,11 +10,11 @@ use common::kernel::lower::declared;
 use common::kernel::ptxas::Ptxas;
 use common::kernel::{Header, Judge};
 use emulator::isa::{Isa, ROWS, Row, Target};
-use harness::skipped;
+use level_tests::skipped;
 use rayon::prelude::*;
 
 #[allow(dead_code)]
-#[path = "../../emulator/tests/isa/table.rs"]
+#[path = "../../crates/emulator/tests/isa/table.rs"]
 mod table;
 
 const ARCHITECTURES: [u32; 11] = [60, 61, 70, 75, 80, 86, 89, 90, 100, 103, 120];
@@ -72,13 +72,13 @@ fn shipped() -> Vec<(PathBuf, String)> {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let _ = fs::remove_dir_all(&unpacked);
-        for level in ladder::LEVELS {
+        for level in levels::LEVELS {
             let texts = level.ptx.texts().expect("it is an archive");
             texts.write_below(&unpacked.join(level.name)).expect("the folder for tests is writable");
         }
     });
     let folders = fs::read_dir(&unpacked).expect("it was written").flatten().map(|entry| entry.path());
-    let folders = folders.chain([root.join("lab/kernels/ptx")]);
+    let folders = folders.chain([root.join("kernels/ptx")]);
     let files = folders.flat_map(|folder| fs::read_dir(folder).expect("it can be listed")).flatten().map(|e| e.path());
     let mut files: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|e| e == "ptx")).collect();
     files.sort();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use archive::Texts;
 use common::Source;
 use common::kernel::{Compiler, nvrtc};
-use harness::skipped;
+use level_tests::skipped;
 
 /// The compiler that the committed PTX is by.
 const VERSION: &str = "13.0.88";
@@ -30,7 +30,7 @@ const HEADER: &str = "// Made by `UPDATE_CORPUS=1 cargo test -p common --test em
 #[test]
 fn the_corpus_is_what_the_compiler_makes_of_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the repository");
-    let tests = root.join("emulator/tests");
+    let tests = root.join("crates/emulator/tests");
     let mut files = Vec::new();
     for folder in ["faults", "correct", "warned", "exam/right", "exam/wrong", "gemm"] {
         files.extend(files_below(&tests.join(folder)));

@@ -2,7 +2,7 @@
 //! for many more inputs from its generator.
 
 #[allow(dead_code)]
-#[path = "../../emulator/tests/ptx/table.rs"]
+#[path = "../../crates/emulator/tests/ptx/table.rs"]
 mod table;
 
 use std::fs;
@@ -34,9 +34,9 @@ fn the_record_is_of_these_cases() {
 fn the_forms_and_their_cases_are_what_the_reference_writes() {
     let python = || Command::new("python3");
     if python().arg("--version").stdout(Stdio::null()).status().is_err() {
-        return harness::skipped("needs python3");
+        return level_tests::skipped("needs python3");
     }
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/tests/ptx");
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/emulator/tests/ptx");
     let fresh = Path::new(env!("CARGO_TARGET_TMPDIR")).join("forms");
     fs::create_dir_all(&fresh).unwrap();
     assert!(python().arg(kept.join("reference.py")).arg(&fresh).status().unwrap().success());
@@ -82,7 +82,7 @@ fn every_form_gives_the_same_bits_on_a_gpu() {
 /// Of all that the run depends on: the cases, and the PTX of each form.
 fn digest() -> String {
     let mut hash = Sha256::new();
-    hash.update(include_bytes!("../../emulator/tests/ptx/cases.txt"));
+    hash.update(include_bytes!("../../crates/emulator/tests/ptx/cases.txt"));
     for form in table::forms() {
         hash.update(&form.name);
         hash.update(&form.ptx);

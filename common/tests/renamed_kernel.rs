@@ -2,7 +2,7 @@
 
 use common::kernel::{Kernel, nvrtc};
 use common::{Dtype, Level};
-use harness::skipped;
+use level_tests::skipped;
 
 #[test]
 fn the_missing_name_is_named() {

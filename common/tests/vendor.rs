@@ -6,7 +6,7 @@ use common::device::vendor::Vendor;
 use common::form::{Form, Layout};
 use common::problem::{Fill, Problem};
 use common::{Dtype, Element, Shape, Tile};
-use harness::{gpu, skipped};
+use level_tests::{gpu, skipped};
 
 #[test]
 fn every_type_and_form_is_right() {

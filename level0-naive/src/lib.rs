@@ -1,8 +1,8 @@
 //! Level 0: one thread, one element.
-use rung::{Archive, Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
+use gemm::{Archive, Dim3, LaunchShape, Level, Needs, Tile, Types, Variant};
 
 /// What the compiler made of the kernel.
-static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
+static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {

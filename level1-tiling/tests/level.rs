@@ -1,5 +1,5 @@
 //! What every level must hold, and which wrong versions of this one's kernel are caught.
 
-harness::level_tests!(level1_tiling::LEVEL);
+level_tests::level_tests!(level1_tiling::LEVEL);
 
-harness::mutation_tests!(level1_tiling::LEVEL, without: ["drop or loosen a fence or a wait"]);
+level_tests::mutation_tests!(level1_tiling::LEVEL, without: ["drop or loosen a fence or a wait"]);

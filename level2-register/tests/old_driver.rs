@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use common::kernel::nvrtc;
-use harness::old_driver::{OldDriver, Said};
-use harness::skipped;
+use level_tests::old_driver::{OldDriver, Said};
+use level_tests::skipped;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_level2-register");
 const SIZES: &str = "--m 40 --n 30 --k 20";

@@ -1,9 +1,9 @@
 //! Level 3: double buffering.
 
-use rung::{Archive, Dim3, LaunchShape, Level, Needs, Tile, Types};
+use gemm::{Archive, Dim3, LaunchShape, Level, Needs, Tile, Types};
 
 /// What the compiler made of the kernel.
-static PTX: Archive = rung::beside(include_bytes!("../kernel.ptx.zst"));
+static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {

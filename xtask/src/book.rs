@@ -9,6 +9,8 @@ use crate::{shell, wasm};
 
 /// This crate's program that links mdBook, and the one that drives Chromium; the first time, cargo compiles them.
 const BUILD: &str = "--quiet --locked --package xtask --features book --bin book";
+/// What Chromium's benches are compared with.
+const ANSWER: &str = "build --quiet --locked --package page --example answer";
 const LOOK: &str = "--quiet --locked --package xtask --features browser --bin browser";
 
 /// Builds the book and, if a folder is given, writes a picture of each page into it.
@@ -19,7 +21,8 @@ pub fn run(check: bool, screenshots: Option<&Path>) -> Result<ExitCode> {
     let built = wasm::if_possible()? && shell::cargo(&format!("run {BUILD}"))?;
     let Some(folder) = screenshots.filter(|_| built) else { return Ok(shell::exit_code(built)) };
     let folder = std::path::absolute(folder).with_context(|| format!("cannot find {}", folder.display()))?;
-    let shown = shell::cargo_and(&format!("run {LOOK} -- --screenshots"), &folder.to_string_lossy())?;
+    let shown =
+        shell::cargo(ANSWER)? && shell::cargo_and(&format!("run {LOOK} -- --screenshots"), &folder.to_string_lossy())?;
     Ok(shell::exit_code(shown))
 }
 
@@ -28,7 +31,8 @@ pub fn is_built() -> Result<bool> {
     Ok(wasm::if_possible()?
         && shell::cargo(&format!("test {BUILD}"))?
         && shell::cargo(&format!("run {BUILD} -- --check"))?
-        && shell::cargo(&format!("test {LOOK}"))?)
+        && shell::cargo(&format!("test {LOOK}"))?
+        && shell::cargo(ANSWER)?)
 }
 
 /// Looks at every page of the built book in Chromium.

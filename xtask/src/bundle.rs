@@ -30,8 +30,8 @@ pub fn run() -> Result<ExitCode> {
         copy(&Path::new("target/bundle").join(&name), &folder.join(&name))?;
     }
     for part in ["kernels", "kernels/ptx"] {
-        let kernels = Path::new("lab").join(part);
-        for file in fs::read_dir(shell::root().join(&kernels))? {
+        let kernels = Path::new(part);
+        for file in fs::read_dir(shell::root().join(kernels))? {
             let file = file?.path();
             if let (true, Some(name)) = (file.is_file(), file.file_name()) {
                 copy(&kernels.join(name), &folder.join(part).join(name))?;

@@ -3,6 +3,7 @@
 use std::env;
 use std::process::ExitCode;
 use std::thread;
+use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail};
 
@@ -47,9 +48,11 @@ pub fn run() -> Result<ExitCode> {
         let mut beside = None;
         for (index, step) in STEPS.iter().enumerate() {
             eprintln!("\nci {}/{}: {}", index + 1, STEPS.len(), step.name);
+            let begin = Instant::now();
             if !(step.run)()? {
                 return Ok(stopped(step));
             }
+            eprintln!("ci: {} took {:.0} s", step.name, begin.elapsed().as_secs_f64());
             if step.name == after {
                 eprintln!("\nci, beside the next steps: {}", looks.name);
                 beside = Some(scope.spawn(looks.run));

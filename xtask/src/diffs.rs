@@ -13,8 +13,9 @@ use crate::{ptx, shell, text};
 const FOLDER: &str = "book/diffs";
 /// The level that a level says it starts from; nothing for the first.
 fn base(level: &str) -> Result<Option<String>> {
-    let path = format!("{level}/src/lib.rs");
-    let text = fs::read_to_string(shell::root().join(&path)).with_context(|| format!("cannot read {path}"))?;
+    let path = ptx::folder(level).join("src/lib.rs");
+    let text =
+        fs::read_to_string(shell::root().join(&path)).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(declared_base(&text).map(str::to_string))
 }
 
@@ -54,7 +55,7 @@ pub fn passes(check: bool) -> Result<bool> {
 fn all() -> Result<Vec<(String, String)>> {
     let levels = ptx::levels()?;
     let kernel = |level: &String| -> Result<(String, String)> {
-        let path = format!("{level}/kernel.cu");
+        let path = ptx::folder(level).join("kernel.cu").display().to_string();
         let text = fs::read_to_string(shell::root().join(&path)).with_context(|| format!("cannot read {path}"))?;
         Ok((path, text))
     };
@@ -69,7 +70,10 @@ fn all() -> Result<Vec<(String, String)>> {
 
 /// The diff from one kernel to the next, each a path and a text, under its name.
 fn between((old_path, old): &(String, String), (new_path, new): &(String, String)) -> (String, String) {
-    let number = |path: &str| path.split('-').next().unwrap_or_default().trim_start_matches("level").to_string();
+    let number = |path: &str| {
+        let level = path.rsplit('/').nth(1).unwrap_or_default();
+        level.split('-').next().unwrap_or_default().trim_start_matches("level").to_string()
+    };
     let name = format!("level{}-{}.diff", number(old_path), number(new_path));
     (name, shown(&text::diff(&code(old), &code(new), old_path, new_path)))
 }

@@ -11,6 +11,7 @@
 mod book;
 mod bundle;
 mod ci;
+mod deep;
 mod diffs;
 mod matrix;
 mod mutants;
@@ -18,6 +19,7 @@ mod ncu;
 mod outputs;
 mod pack;
 mod po;
+mod proofs;
 mod ptx;
 mod shell;
 mod text;
@@ -67,13 +69,21 @@ enum Command {
         #[arg(long, value_delimiter = ',', value_name = "LIST")]
         crates: Vec<String>,
     },
+    /// Prove what a push proves in part, whole, and write it into the ledger; goes on where it was stopped (hours)
+    Deep {
+        /// Only these claims: level9-split-k,lab
+        #[arg(long, value_delimiter = ',', value_name = "LIST")]
+        only: Vec<String>,
+    },
+    /// Print the ledger of proofs: fail if one is missing, or of other inputs
+    Proofs,
     /// Measure all levels on this machine's GPU, into book/measurements
     Measure,
     /// Write the tables and pictures of README and book again, from what was measured and from what the kernels access
     Figures,
     /// Make a folder of programs for a machine without Rust: target/ladder
     Bundle,
-    /// Build the ladder as a WebAssembly module for a page: target/live/live.wasm
+    /// Build the ladder as a WebAssembly module for a page: target/page/page.wasm
     Wasm,
     /// Record the hardware's counters for every level (needs an NVIDIA GPU and ncu)
     Ncu {
@@ -144,6 +154,8 @@ fn main() -> ExitCode {
         Command::Pack { files } => pack::run(&files).map(shell::exit_code),
         Command::Unpack { archive, folder } => pack::unpack(&archive, folder.as_deref()),
         Command::Matrix { only, crates } => matrix::run(&only, &crates),
+        Command::Deep { only } => deep::run(&only),
+        Command::Proofs => proofs::run(),
         Command::Measure => bundle::measure(),
         Command::Figures => bundle::figures(),
         Command::Bundle => bundle::run(),

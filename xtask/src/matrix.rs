@@ -11,6 +11,7 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
+use crate::proofs::{self, Inputs, Proof};
 use crate::shell;
 
 /// What the tests may skip, and why: with a compiler, or always.
@@ -87,6 +88,7 @@ pub fn run(only: &[String], crates: &[String]) -> Result<ExitCode> {
     let skips = fs::read_to_string(shell::root().join(SKIPS)).with_context(|| format!("cannot read {SKIPS}"))?;
     let mut cells = Vec::new();
     for release in chosen {
+        let inputs = Inputs::of_repository()?;
         let folder = environment(release)?;
         let assembled = tests("common --test assembled", &[("PTXAS", ptxas_in(&folder)?)])?;
         cells.push(Cell {
@@ -103,10 +105,33 @@ pub fn run(only: &[String], crates: &[String]) -> Result<ExitCode> {
             let failure = ran.failure.or_else(|| unlisted(&skips, release.name, package, &ran.skipped));
             cells.push(Cell { release: release.name, what: format!("NVRTC, {package}"), failure });
         }
+        let all_pass = cells.iter().all(|cell| cell.release != release.name || cell.failure.is_none());
+        if crates.is_empty() && all_pass {
+            proofs::record(&proof(release), &inputs)?;
+        }
     }
     print!("{}", table(&cells));
     Ok(shell::exit_code(cells.iter().all(|cell| cell.failure.is_none())))
 }
+
+/// What the matrix proves: of each release that its tests pass.
+pub fn proofs() -> Vec<Proof> {
+    RELEASES.iter().map(proof).collect()
+}
+
+fn proof(release: &Release) -> Proof {
+    let inputs = ["common/", "crates/", "level", "further/", "kernels/", SKIPS];
+    Proof { name: format!("matrix {}", release.name), inputs: inputs.map(str::to_string).to_vec() }
+}
+
+/// The environment with the compiler that made the shipped PTX.
+pub fn compiler() -> Result<PathBuf> {
+    let release = RELEASES.iter().find(|release| release.name == MADE_BY).context("the release is in the table")?;
+    environment(release)
+}
+
+/// The release whose compiler made the shipped PTX.
+const MADE_BY: &str = "13.0";
 
 /// The programs that `cargo x ptx` records, where `cargo x matrix` has fetched them: a value for the variable `PTXAS`.
 pub fn recorded() -> Option<String> {

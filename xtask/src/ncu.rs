@@ -104,7 +104,7 @@ fn cases(levels: &[String]) -> Result<Vec<Case>> {
 
 /// The arguments that a level's own file names for `kind`.
 fn own(level: &str, kind: &str) -> Result<Vec<String>> {
-    let path = shell::root().join(level).join(OWN);
+    let path = shell::root().join(ptx::folder(level)).join(OWN);
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {level}/{OWN}"))?;
     let of_kind = |line: &str| line.strip_prefix(kind).map(|rest| rest.trim().to_string());
     Ok(text.lines().filter_map(of_kind).collect())

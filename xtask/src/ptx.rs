@@ -22,7 +22,7 @@ pub fn run() -> Result<ExitCode> {
     let ptxas: Vec<(&str, &str)> = ptxas.iter().map(|programs| ("PTXAS", programs.as_str())).collect();
     let mut texts = vec![PathBuf::from("book/variants/kernels.ptx")];
     for level in levels()? {
-        texts.push(Path::new(&level).join("kernel.ptx"));
+        texts.push(folder(&level).join("kernel.ptx"));
         if !shell::cargo_with(&format!("run --quiet --package {level} -- --write-ptx"), &ptxas)? {
             eprintln!("error: the PTX of {level} was not written");
             return Ok(ExitCode::FAILURE);
@@ -43,12 +43,21 @@ pub fn run() -> Result<ExitCode> {
     Ok(shell::exit_code(pack::run(&texts)?))
 }
 
+/// Where the levels lie that are not at the root.
+const FURTHER: &str = "further";
+
+/// A level's folder, below the root.
+pub fn folder(level: &str) -> PathBuf {
+    let further = Path::new(FURTHER).join(level);
+    if shell::root().join(&further).is_dir() { further } else { PathBuf::from(level) }
+}
+
 /// The kernel that copies matrices before a launch.
 const COPIES: &str = "common/src/device/copies.cu";
 
 /// The kernels of the lab, and the one that copies, which have their PTX beside them.
 fn kernels() -> Result<Vec<String>> {
-    let folder = "lab/kernels";
+    let folder = "kernels";
     let mut kernels = vec![COPIES.to_string()];
     for entry in fs::read_dir(shell::root().join(folder)).with_context(|| format!("cannot list {folder}"))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
@@ -60,15 +69,16 @@ fn kernels() -> Result<Vec<String>> {
     Ok(kernels)
 }
 
-/// The folders at the root that are levels, in the ladder's order.
+/// The levels' names, in the ladder's order.
 pub fn levels() -> Result<Vec<String>> {
-    let root = shell::root();
     let mut levels = Vec::new();
-    for entry in fs::read_dir(root).with_context(|| format!("cannot list {}", root.display()))? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with("level") && entry.path().join("kernel.cu").is_file() {
-            levels.push(name);
+    for above in [shell::root().to_path_buf(), shell::root().join(FURTHER)] {
+        for entry in fs::read_dir(&above).with_context(|| format!("cannot list {}", above.display()))? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with("level") && entry.path().join("kernel.cu").is_file() {
+                levels.push(name);
+            }
         }
     }
     // By number, then name: level10 comes after level9.

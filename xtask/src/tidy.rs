@@ -27,7 +27,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::shell;
+use crate::{proofs, shell};
 use tree::{Finding, Tree};
 
 /// Every check, in the order in which its findings are printed.
@@ -67,6 +67,7 @@ pub fn passes() -> Result<bool> {
     for count in translations::counts(&tree) {
         eprintln!("translation {count}");
     }
+    eprintln!("{}", proofs::summary()?);
     eprintln!("tidy: {} checks, {} files, {} findings", CHECKS.len(), tree.files().count(), findings.len());
     Ok(findings.is_empty())
 }

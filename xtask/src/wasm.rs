@@ -1,4 +1,4 @@
-//! `cargo x wasm`: the ladder as a WebAssembly module for a page, `target/live/live.wasm`.
+//! `cargo x wasm`: the ladder as a WebAssembly module for a page, `target/page/page.wasm`.
 //!
 //! What is missing beside the compiler is a standard library for the target. rustup installs one. Where it cannot, Debian has a
 //! compiler with the sources of its own library, `rustc-web` and `rust-web-src`; then cargo builds that first, which takes a minute.
@@ -15,7 +15,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// Below the root: a folder of its own, so that the host's builds and this one do not wait for each other.
 const FOLDER: &str = "target/wasm";
 /// Where the module comes to lie, below the root.
-const MODULE: &str = "target/live/live.wasm";
+const MODULE: &str = "target/page/page.wasm";
 /// Debian's compiler.
 const DEBIAN: &str = "/usr/bin/rustc";
 
@@ -63,7 +63,7 @@ pub fn runs() -> bool {
 
 fn build(toolchain: &Toolchain) -> Result<bool> {
     let command = format!(
-        "rustc --quiet --locked --package live --lib --crate-type cdylib --profile wasm --target {TARGET} --target-dir {FOLDER}"
+        "rustc --quiet --locked --package page --lib --crate-type cdylib --profile wasm --target {TARGET} --target-dir {FOLDER}"
     );
     let built = match toolchain {
         Toolchain::Installed => shell::cargo(&command)?,
@@ -76,7 +76,7 @@ fn build(toolchain: &Toolchain) -> Result<bool> {
         }
     };
     if built {
-        let (from, to) = (shell::root().join(FOLDER).join(TARGET).join("wasm/live.wasm"), shell::root().join(MODULE));
+        let (from, to) = (shell::root().join(FOLDER).join(TARGET).join("wasm/page.wasm"), shell::root().join(MODULE));
         let folder = to.parent().unwrap_or(shell::root());
         let copied = std::fs::create_dir_all(folder).and_then(|()| std::fs::copy(&from, &to));
         eprintln!("{MODULE}: {} bytes", copied.with_context(|| format!("cannot write {}", to.display()))?);

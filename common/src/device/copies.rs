@@ -1,11 +1,11 @@
-//! Launches on a CUDA GPU, behind the copies of matrices that they are to have ([`rung::copies`]).
+//! Launches on a CUDA GPU, behind the copies of matrices that they are to have ([`gemm::copies`]).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig, sys};
 use cudarc::nvrtc::Ptx;
-use rung::copies::{Copied, copied, on_copies};
-use rung::task::Operand;
+use gemm::copies::{Copied, copied, on_copies};
+use gemm::task::Operand;
 
 use crate::arguments::Arguments;
 use crate::ffi;
@@ -148,7 +148,7 @@ fn matrix(copy: &Copied, from: u64, to: u64) -> sys::CUtensorMap {
 #[cfg(test)]
 mod tests {
     use emulator::{Argument, Buffer, Device, Dim3, Launch, Module};
-    use rung::Role;
+    use gemm::Role;
 
     use super::*;
 

@@ -12,12 +12,12 @@ use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 use cudarc::driver::sys::cudaError_enum as Status;
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig};
-use rung::copies::copied;
-use rung::facts::{Facts, Ran, Resources};
-use rung::matrix::Matrix;
-use rung::problem::Problem;
-use rung::task::{Operand, Task};
-use rung::{Dtype, Error, LaunchShape, Shape};
+use gemm::copies::copied;
+use gemm::facts::{Facts, Ran, Resources};
+use gemm::matrix::Matrix;
+use gemm::problem::Problem;
+use gemm::task::{Operand, Task};
+use gemm::{Dtype, Error, LaunchShape, Shape};
 
 use super::copies::{Room, What};
 use crate::arguments::Arguments;

@@ -8,12 +8,12 @@ pub mod vendor;
 
 pub(crate) use copies::{Room, What};
 use emulator::gpu::Gpu;
-use rung::Error;
-use rung::emulated;
-pub use rung::facts::{Extras, Facts, Ran};
-use rung::fit::Card;
-use rung::problem::Problem;
-pub use rung::task::{Operand, Task};
+use gemm::Error;
+use gemm::emulated;
+pub use gemm::facts::{Extras, Facts, Ran};
+use gemm::fit::Card;
+use gemm::problem::Problem;
+pub use gemm::task::{Operand, Task};
 
 use crate::cli::Backend;
 use crate::kernel::nvrtc;

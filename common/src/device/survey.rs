@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 
 use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, DriverError};
+use gemm::form::Form;
+use gemm::kernel::Kernel;
+use gemm::matrix::Matrix;
+use gemm::problem::{Fill, Problem};
+use gemm::{Build, Dtype, Error, Shape};
 use rayon::prelude::*;
-use rung::form::Form;
-use rung::kernel::Kernel;
-use rung::matrix::Matrix;
-use rung::problem::{Fill, Problem};
-use rung::{Build, Dtype, Error, Shape};
 
 use super::copies::What;
 use super::cuda::{Gpu, Repeated, config, failed};

@@ -2,9 +2,9 @@
 
 use cudarc::driver::{CudaFunction, LaunchConfig};
 use cudarc::nvrtc::Ptx;
-use rung::problem::Problem;
-use rung::task::{Operand, Task};
-use rung::{Dtype, Error, Shape};
+use gemm::problem::Problem;
+use gemm::task::{Operand, Task};
+use gemm::{Dtype, Error, Shape};
 
 use super::cuda::{Gpu, Operands, Unloaded, failed};
 use super::vendor::Vendor;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr};
-use rung::form::{Form, Layout};
-use rung::matrix::{Matrix, Scalar};
-use rung::problem::Problem;
-use rung::{Dtype, Element, Error, Shape};
+use gemm::form::{Form, Layout};
+use gemm::matrix::{Matrix, Scalar};
+use gemm::problem::Problem;
+use gemm::{Dtype, Element, Error, Shape};
 
 use super::cuda::{Gpu, Operands, failed};
 use crate::ffi::{Cublas, Light};

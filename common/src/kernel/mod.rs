@@ -4,5 +4,5 @@ pub mod nvrtc;
 pub mod ptxas;
 mod write;
 
-pub use rung::kernel::*;
+pub use gemm::kernel::*;
 pub use write::{Record, build_file, ptx_file, write_ptx};

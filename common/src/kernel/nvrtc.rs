@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rung::Source;
-use rung::kernel::{Compiler, Resources, machine_options};
-pub use rung::kernel::{nowhere, version_in};
+use gemm::Source;
+use gemm::kernel::{Compiler, Resources, machine_options};
+pub use gemm::kernel::{nowhere, version_in};
 
 use crate::ffi;
 use crate::libraries::{files_starting_with, folders};

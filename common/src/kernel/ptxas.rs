@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+use gemm::Target;
+use gemm::kernel::lower::declared;
+use gemm::kernel::{Resources, numbers};
 use rayon::prelude::*;
-use rung::Target;
-use rung::kernel::lower::declared;
-use rung::kernel::{Resources, numbers};
 
 use super::nvrtc::read_resources;
 

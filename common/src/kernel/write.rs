@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::Context;
 use archive::Texts;
-use rung::kernel::{Compiler, Generation, Header, INSTALL, Judge, Kernel, lower, options, shipped_file};
-use rung::{Build, Error, Level, Source};
+use gemm::kernel::{Compiler, Generation, Header, INSTALL, Judge, Kernel, lower, options, shipped_file};
+use gemm::{Build, Error, Level, Source};
 
 use super::nvrtc;
 use super::ptxas::Ptxas;

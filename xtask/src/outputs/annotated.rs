@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::{Context, Result};
 
 use super::FOLDER;
-use crate::shell;
+use crate::{ptx, shell};
 
 /// Where the tables lie: `lesson6-annotate.md` is that of `lesson6/annotate.txt`.
 const TABLES: &str = "book/generated/annotated";
@@ -17,7 +17,7 @@ const LESSONS: &str = "book/outputs/lesson";
 pub fn passes(output: &str, check: bool) -> Result<bool> {
     let text = fs::read_to_string(shell::root().join(output)).with_context(|| format!("cannot read {output}"))?;
     let Some(level) = level(&text).filter(|_| output.starts_with(LESSONS)) else { return Ok(true) };
-    let kernel = fs::read_to_string(shell::root().join(level).join("kernel.cu"))
+    let kernel = fs::read_to_string(shell::root().join(ptx::folder(level)).join("kernel.cu"))
         .with_context(|| format!("cannot read the kernel of {level}"))?;
     let table = table(&text, &kernel);
     let name = output.trim_start_matches(FOLDER).trim_end_matches(".txt").replace('/', "-");

@@ -7,7 +7,7 @@ use regex_lite::Regex;
 use super::tree::{Finding, Tree};
 
 /// The crates that are held to it.
-const CRATES: [&str; 3] = ["common/src/", "lab/src/", "rung/src/"];
+const CRATES: [&str; 3] = ["common/src/", "crates/lab/src/", "crates/gemm/src/"];
 
 /// The modules that a module imports, each with the place that says so.
 type Imports<'a> = BTreeMap<&'a str, (&'a str, usize)>;
@@ -106,14 +106,14 @@ mod tests {
     #[test]
     fn a_line_of_modules_passes() {
         let files = [
-            ("rung/src/lib.rs", "use crate::a::A;\n"),
+            ("crates/gemm/src/lib.rs", "use crate::a::A;\n"),
             (
-                "rung/src/a.rs",
+                "crates/gemm/src/a.rs",
                 "use crate::b::B;\nuse crate::{c, Error};\n#[cfg(test)]\nmod tests {\n    use crate::d::D;\n}\n",
             ),
-            ("rung/src/b.rs", "use crate::c::{a, B};\nfn a() -> crate::Error {}\n"),
-            ("rung/src/c.rs", "//! See [`crate::b`].\nuse rand::a;\n"),
-            ("rung/src/d.rs", "use crate::a::A;\n"),
+            ("crates/gemm/src/b.rs", "use crate::c::{a, B};\nfn a() -> crate::Error {}\n"),
+            ("crates/gemm/src/c.rs", "//! See [`crate::b`].\nuse rand::a;\n"),
+            ("crates/gemm/src/d.rs", "use crate::a::A;\n"),
             ("xtask/src/a.rs", "use crate::b::B;\n"),
             ("xtask/src/b.rs", "use crate::a::A;\n"),
         ];
@@ -122,8 +122,11 @@ mod tests {
 
     #[test]
     fn two_that_know_each_other() {
-        let files = [("lab/src/a.rs", "//! A.\nuse crate::b::B;\n"), ("lab/src/b.rs", "fn f(a: crate::a::A) {}\n")];
-        assert_eq!(printed(check, files), ["lab/src/b.rs:1: modules import in a circle: a -> b -> a"]);
+        let files = [
+            ("crates/lab/src/a.rs", "//! A.\nuse crate::b::B;\n"),
+            ("crates/lab/src/b.rs", "fn f(a: crate::a::A) {}\n"),
+        ];
+        assert_eq!(printed(check, files), ["crates/lab/src/b.rs:1: modules import in a circle: a -> b -> a"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 
 /// Folders that begin with "level" are named `levelN-words`, and N counts from 0 without a gap.
 fn folders(tree: &Tree, levels: &[Level]) -> Vec<Finding> {
-    let strange = tree.folders().into_iter().filter(|name| name.starts_with("level") && Level::named(name).is_none());
+    let strange = tree.folders().into_iter().filter(|name| is_level(name) && Level::named(name).is_none());
     let mut findings: Vec<Finding> =
         strange.map(|name| Finding::new(name, 1, "the folder is not named levelN-words")).collect();
     for (expected, level) in levels.iter().enumerate() {
@@ -26,7 +26,12 @@ fn folders(tree: &Tree, levels: &[Level]) -> Vec<Finding> {
 }
 
 /// The manifest of which the list of levels is made.
-const LADDER: &str = "ladder/Cargo.toml";
+/// Whether a folder is there for a level.
+fn is_level(folder: &str) -> bool {
+    folder.rsplit('/').next().is_some_and(|name| name.starts_with("level"))
+}
+
+const LADDER: &str = "crates/levels/Cargo.toml";
 
 /// The dependencies of the ladder that are levels, and the folders that are, are the same.
 fn members(tree: &Tree, levels: &[Level]) -> Vec<Finding> {
@@ -40,10 +45,10 @@ fn members(tree: &Tree, levels: &[Level]) -> Vec<Finding> {
         .map(|dependencies| dependencies.keys().map(String::as_str).filter(|name| name.starts_with("level")).collect())
         .unwrap_or_default();
     let mut findings = Vec::new();
-    for level in levels.iter().filter(|level| !listed.contains(&level.folder.as_str())) {
-        findings.push(Finding::new(LADDER, 1, format!("{} has no line among the dependencies", level.folder)));
+    for level in levels.iter().filter(|level| !listed.contains(&level.name.as_str())) {
+        findings.push(Finding::new(LADDER, 1, format!("{} has no line among the dependencies", level.name)));
     }
-    for name in listed.iter().filter(|name| !levels.iter().any(|level| level.folder == **name)) {
+    for name in listed.iter().filter(|name| !levels.iter().any(|level| level.name == **name)) {
         let line = numbered(text).find(|(_, line)| line.starts_with(name)).map_or(1, |(number, _)| number);
         findings.push(Finding::new(LADDER, line, format!("{name} has no folder")));
     }
@@ -56,11 +61,11 @@ fn package(tree: &Tree, level: &Level) -> Option<Finding> {
     let text = tree.text(&path).unwrap_or_default();
     let manifest = text.parse::<toml::Table>().unwrap_or_default();
     let name = manifest.get("package").and_then(|package| package.get("name")?.as_str());
-    if name == Some(&level.folder) {
+    if name == Some(&level.name) {
         return None;
     }
     let line = numbered(text).find(|(_, line)| line.starts_with("name")).map_or(1, |(number, _)| number);
-    Some(Finding::new(&path, line, format!("the crate is not named {}, as its folder is", level.folder)))
+    Some(Finding::new(&path, line, format!("the crate is not named {}, as its folder is", level.name)))
 }
 
 /// The first line of `kernel.cu` is `// Level N: its idea.`
@@ -77,7 +82,7 @@ fn header(tree: &Tree, level: &Level) -> Option<Finding> {
 fn pages(tree: &Tree, levels: &[Level]) -> Vec<Finding> {
     let page = |path: &str| {
         let name = path.strip_prefix("book/src/")?.strip_suffix(".md")?;
-        let level = name.starts_with("level") && !levels.iter().any(|level| level.folder == name);
+        let level = name.starts_with("level") && !levels.iter().any(|level| level.name == name);
         level.then(|| Finding::new(path, 1, "the page is named as no level's folder"))
     };
     tree.files().filter_map(|(path, _)| page(path)).collect()
@@ -88,8 +93,10 @@ mod tests {
     use super::super::tree::printed;
     use super::check;
 
-    const LIST: (&str, &str) =
-        ("ladder/Cargo.toml", "[dependencies]\ncommon = \"1\"\n\nlevel0-naive = { path = \"../level0-naive\" }\n");
+    const LIST: (&str, &str) = (
+        "crates/levels/Cargo.toml",
+        "[dependencies]\ncommon = \"1\"\n\nlevel0-naive = { path = \"../level0-naive\" }\n",
+    );
     const CRATE: (&str, &str) = ("level0-naive/Cargo.toml", "[package]\nname = \"level0-naive\"\n");
     const KERNEL: (&str, &str) = ("level0-naive/kernel.cu", "// Level 0: one thread, one element.\n");
 
@@ -105,8 +112,8 @@ mod tests {
         assert_eq!(
             printed(check, [LIST, other[0], other[1]]),
             [
-                "ladder/Cargo.toml:1: level0-flat has no line among the dependencies",
-                "ladder/Cargo.toml:4: level0-naive has no folder"
+                "crates/levels/Cargo.toml:1: level0-flat has no line among the dependencies",
+                "crates/levels/Cargo.toml:4: level0-naive has no folder"
             ]
         );
     }

@@ -39,7 +39,7 @@ fn table(tree: &Tree, text: &str) -> Vec<Finding> {
         }
     }
     let shown: Vec<&str> = rows.iter().map(|(_, _, folder)| *folder).collect();
-    let levels: Vec<String> = tree.levels().into_iter().map(|level| level.folder).collect();
+    let levels: Vec<String> = tree.levels().into_iter().map(|level| level.name).collect();
     if shown != levels {
         let line = rows.first().map_or(1, |(number, _, _)| *number);
         let what = format!("the table shows [{}], the levels are [{}]", shown.join(", "), levels.join(", "));

@@ -11,6 +11,9 @@ use crate::shell;
 /// How the name of an archive ends.
 pub const ARCHIVE: &str = ".zst";
 
+/// The folder with the further levels.
+const FURTHER: &str = "further/";
+
 /// What is wrong, and where: printed as `path:line: what is wrong`.
 #[derive(Debug, PartialEq)]
 pub struct Finding {
@@ -32,20 +35,28 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A rung of the ladder: `level2-register` is folder and number.
+/// A rung of the ladder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
+    /// Its folder, by its path from the root.
     pub folder: String,
+    /// The folder's name: `level2-register`.
+    pub name: String,
     pub number: usize,
 }
 
 impl Level {
-    /// The level that a folder's name stands for: `levelN-words`.
+    /// The level that a folder's name stands for: `levelN-words`, at the root or in the folder with the further levels.
     pub fn named(folder: &str) -> Option<Self> {
-        let (number, words) = folder.strip_prefix("level")?.split_once('-')?;
+        let name = folder.strip_prefix(FURTHER).unwrap_or(folder);
+        let (number, words) = name.strip_prefix("level")?.split_once('-')?;
         let canonical = number.parse().ok().filter(|n: &usize| n.to_string() == number)?;
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        (!words.is_empty() && words.chars().all(plain)).then(|| Self { folder: folder.to_string(), number: canonical })
+        (!words.is_empty() && words.chars().all(plain)).then(|| Self {
+            folder: folder.to_string(),
+            name: name.to_string(),
+            number: canonical,
+        })
     }
 }
 
@@ -97,9 +108,13 @@ impl Tree {
         path.is_empty() || self.files.keys().any(|file| file == path || file.starts_with(&folder))
     }
 
-    /// The names of the folders at the root.
+    /// The folders at the root, and those of the further levels, by their paths.
     pub fn folders(&self) -> Vec<&str> {
-        let mut folders: Vec<&str> = self.files.keys().filter_map(|path| Some(path.split_once('/')?.0)).collect();
+        let folder = |path: &'_ str| {
+            let above = if path.starts_with(FURTHER) { FURTHER.len() } else { 0 };
+            Some(above + path[above..].find('/')?)
+        };
+        let mut folders: Vec<&str> = self.files.keys().filter_map(|path| Some(&path[..folder(path)?])).collect();
         folders.dedup();
         folders
     }

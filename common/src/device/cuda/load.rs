@@ -6,10 +6,10 @@ use cudarc::driver::sys::cudaError_enum as Status;
 use cudarc::driver::{CudaFunction, CudaModule, DriverError};
 use cudarc::nvrtc::Ptx;
 use emulator::isa::{Isa, of_cuda};
-use rung::Error;
-use rung::kernel::lower::lowered_for;
-use rung::kernel::{FindCompiler, Kernel, Origin};
-use rung::task::Task;
+use gemm::Error;
+use gemm::kernel::lower::lowered_for;
+use gemm::kernel::{FindCompiler, Kernel, Origin};
+use gemm::task::Task;
 
 use super::{Gpu, failed};
 use crate::ffi;

@@ -15,9 +15,9 @@ pub fn put(book: &Path) -> Result<()> {
     let (root, to) = (book.join(".."), book.join("book/bench"));
     fs::create_dir_all(&to).with_context(|| format!("cannot make {}", to.display()))?;
     for name in ["ladder.mjs", "worker.mjs"] {
-        copy(&root.join("live").join(name), &to.join(name))?;
+        copy(&root.join("crates/page").join(name), &to.join(name))?;
     }
-    for entry in fs::read_dir(&root)? {
+    for entry in fs::read_dir(&root)?.chain(fs::read_dir(root.join("further"))?) {
         let level = entry?.path();
         let Some(name) = level.file_name().filter(|_| level.join("kernel.cu").is_file()) else { continue };
         unpack(&level.join("kernel.ptx.zst"), &to.join(name))?;
@@ -32,7 +32,7 @@ pub fn put(book: &Path) -> Result<()> {
             }
         }
     }
-    let module = root.join("target/live/live.wasm");
+    let module = root.join("target/page/page.wasm");
     let Ok(module) = fs::read(&module) else {
         println!("note: no module for the lessons' benches: `cargo x wasm` makes it");
         return Ok(());
@@ -40,8 +40,8 @@ pub fn put(book: &Path) -> Result<()> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     packed.write_all(&module)?;
     let packed = packed.finish()?;
-    println!("book/book/bench/live.wasm.gz: {} bytes", packed.len());
-    fs::write(to.join("live.wasm.gz"), packed).context("cannot write the module")
+    println!("book/book/bench/page.wasm.gz: {} bytes", packed.len());
+    fs::write(to.join("page.wasm.gz"), packed).context("cannot write the module")
 }
 
 fn unpack(archive: &Path, to: &Path) -> Result<()> {

@@ -69,7 +69,7 @@ fn run(root: &Path, check: bool) -> Result<bool> {
         let file = root.join(format!("po/{language}.po"));
         let mut catalog = catalog::merge(&catalog::read(&file)?, &template)?;
         stale |= catalog::put(&file, &catalog, check)?;
-        let said = catalog::read(&root.join(format!("../lab/po/{language}.po")))?;
+        let said = catalog::read(&root.join(format!("../crates/lab/po/{language}.po")))?;
         let folder = root.join("book").join(&language);
         build_translation(root, &language, &mut catalog, &exercises, &said)?;
         pictures::translate(root, &folder, &catalog)?;

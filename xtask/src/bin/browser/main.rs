@@ -12,9 +12,9 @@ mod reading;
 mod server;
 mod window;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::{env, fs};
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
@@ -34,6 +34,11 @@ const PROGRESS: usize = 10;
 const SEARCHED: &str = "PTX";
 /// What mdBook makes beside the pages: the first page again, all pages in one for a printer, and parts.
 const ASIDE: [&str; 4] = ["index.html", "print.html", "404.html", "toc.html"];
+
+/// Whether all is looked at, and not what a push has the time for.
+pub fn deep() -> bool {
+    env::var_os("DEEP").is_some()
+}
 
 /// Opens every page of the built book in headless Chromium
 #[derive(Parser)]
@@ -99,10 +104,12 @@ fn looks(window: &Window, folder: &Path, pages: &[String], screenshots: Option<&
     let url = |page: &str| format!("file://{}/{page}", folder.display());
     let mut wrong = Vec::new();
     for (index, page) in pages.iter().enumerate() {
-        for width in WIDTHS {
+        for (turn, width) in WIDTHS.into_iter().enumerate() {
             window.open_page(&url(page), width).with_context(|| format!("{page} at {width} px"))?;
             wrong.extend(languages(window)?.into_iter().map(|what| format!("{page}: {what}")));
-            for theme in THEMES {
+            // On a push, a page is seen in each width and in each theme, but not in each of both.
+            let one = THEMES[(index + turn) % THEMES.len()];
+            for theme in THEMES.into_iter().filter(|theme| deep() || screenshots.is_some() || *theme == one) {
                 let place = format!("{page} at {width} px, {theme}");
                 let found = window.look(theme).with_context(|| place.clone())?;
                 wrong.extend(found.into_iter().map(|what| format!("{place}: {what}")));

@@ -1,5 +1,6 @@
 //! What a page's bench must show: the same requests, answered by the same crate on this machine.
 
+use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -9,8 +10,8 @@ use anyhow::{Context, Result, ensure};
 use archive::Texts;
 use serde_json::{Value, json};
 
-/// A process of its own: this crate depends on no other one of the workspace.
-const PROGRAM: &str = "run --quiet --locked --package live --example answer";
+/// A process of its own: this crate depends on no other one of the workspace but the archives. `cargo x book` builds it.
+const PROGRAM: &str = "debug/examples/answer";
 
 /// Ends when it is dropped.
 pub struct Native {
@@ -26,9 +27,10 @@ pub struct Native {
 
 impl Native {
     pub fn start(root: &Path) -> Result<Self> {
-        let mut cargo = Command::new("cargo");
-        let piped = cargo.args(PROGRAM.split(' ')).current_dir(root).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = piped.spawn().context("cannot start cargo")?;
+        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let mut program = Command::new(target.join(PROGRAM));
+        let piped = program.current_dir(root).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = piped.spawn().with_context(|| format!("cannot start {PROGRAM}"))?;
         let input = process.stdin.take().context("it is piped")?;
         let output = BufReader::new(process.stdout.take().context("it is piped")?);
         let mut native =
@@ -49,7 +51,7 @@ impl Native {
         if !text(shipped, "variant").is_empty() {
             request["variant"] = shipped["variant"].clone();
         }
-        request["ptx"] = packed(&self.root.join(name).join("kernel.ptx.zst"), file)?.into();
+        request["ptx"] = packed(&self.root.join(text(rung, "path")).with_file_name("kernel.ptx.zst"), file)?.into();
         for (name, value) in what.as_object().into_iter().flatten() {
             request[name] = value.clone();
         }
@@ -73,7 +75,7 @@ impl Native {
         writeln!(self.input, "{request}").context("the program that answers has ended")?;
         let mut answer = String::new();
         self.output.read_line(&mut answer)?;
-        ensure!(!answer.is_empty(), "`cargo {PROGRAM}` gives no answer");
+        ensure!(!answer.is_empty(), "{PROGRAM} gives no answer");
         serde_json::from_str(&answer).context("an answer is no JSON")
     }
 }

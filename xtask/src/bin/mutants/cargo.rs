@@ -61,7 +61,8 @@ fn messages(output: &[u8]) -> Vec<Value> {
 
 /// File and byte of each of the compiler's errors.
 fn errors(copy: &Copy) -> Result<Vec<(String, usize)>> {
-    let output = cargo(copy, "check --manifest-path emulator/Cargo.toml --lib --message-format=json").output()?;
+    let output =
+        cargo(copy, "check --manifest-path crates/emulator/Cargo.toml --lib --message-format=json").output()?;
     let mut errors = Vec::new();
     for message in messages(&output.stdout) {
         if message["message"]["level"] != "error" {
@@ -80,14 +81,13 @@ fn errors(copy: &Copy) -> Result<Vec<(String, usize)>> {
 
 /// Builds the tests, and returns their programs.
 pub fn build_tests(copy: &Copy) -> Result<Vec<Program>> {
-    let words = "test --manifest-path emulator/Cargo.toml --lib --tests --no-run --message-format=json";
+    let words = "test --manifest-path crates/emulator-tests/Cargo.toml --tests --no-run --message-format=json";
     let output = cargo(copy, words).output()?;
     ensure!(output.status.success(), "the copy's tests do not compile");
     let mut programs = Vec::new();
     for message in messages(&output.stdout) {
         let Some(path) = message["executable"].as_str() else { continue };
-        let is_library = message["target"]["kind"][0] == "lib";
-        let name = if is_library { "lib" } else { message["target"]["name"].as_str().unwrap_or_default() };
+        let name = message["target"]["name"].as_str().unwrap_or_default();
         programs.push(Program { name: name.to_string(), path: path.into() });
     }
     Ok(programs)

@@ -39,9 +39,12 @@ impl Copy {
         let manifest = fs::read_to_string(repository.join("Cargo.toml"))?;
         let (before, rest) = manifest.split_once("members = [").context("the workspace has members")?;
         let (_, after) = rest.split_once(']').context("the list of members ends")?;
-        write(&root.join("Cargo.toml"), format!("{before}members = [\"emulator\"]{after}").as_bytes())?;
-        let library = fs::read_to_string(repository.join("emulator/src/lib.rs"))?;
-        write(&root.join("emulator/src/lib.rs"), format!("{ALLOWED}{library}{QUESTION}").as_bytes())?;
+        write(
+            &root.join("Cargo.toml"),
+            format!("{before}members = [\"crates/emulator\", \"crates/emulator-tests\"]{after}").as_bytes(),
+        )?;
+        let library = fs::read_to_string(repository.join("crates/emulator/src/lib.rs"))?;
+        write(&root.join("crates/emulator/src/lib.rs"), format!("{ALLOWED}{library}{QUESTION}").as_bytes())?;
         Ok(Copy { root: root.to_path_buf(), sources })
     }
 

@@ -41,7 +41,7 @@ struct Cli {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The folders whose files they are put into
-    #[arg(long, value_delimiter = ',', default_value = "emulator/src/machine/,emulator/src/program/")]
+    #[arg(long, value_delimiter = ',', default_value = "crates/emulator/src/machine/,crates/emulator/src/program/")]
     within: Vec<String>,
     /// Only these test programs of the emulator, by name; its unit tests are `lib`
     #[arg(long, value_delimiter = ',')]

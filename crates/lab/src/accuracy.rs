@@ -1,0 +1,227 @@
+//! `lab accuracy`: how far products are from the product in f64, by type and by how their sums are made.
+//!
+//! Inputs are rounded to their type first, so an error is that of the sum and of C's rounding. The emulator's sums have the card's bits,
+//! those of tensor cores among them: only cuBLAS's row needs a GPU.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use common::check::{Part, Reference};
+use common::device::Device;
+use common::device::vendor::Vendor;
+use common::kernel::{Kernel, nvrtc};
+use common::matrix::Matrix;
+use common::problem::{Fill, Problem};
+use common::progress::step;
+use common::road::{Candidate, Exam, Options, run_and_keep};
+use common::{Build, Dtype, Error, Shape};
+use serde::Serialize;
+
+use crate::bench::place;
+use crate::flags::How;
+use crate::output::{note, print};
+use crate::table::table;
+use levels::{LEVELS, builds, dtypes, levels};
+
+/// How far products are from the one in f64, by type and by how their sums are made
+#[derive(Debug, Clone, Args)]
+pub struct Accuracy {
+    /// The levels that take part, by number or name: 8,11
+    #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
+    levels: Vec<String>,
+    /// Element types [default: all that the levels multiply and whose C has the type of its sums]
+    #[arg(long, value_name = "DTYPES", value_delimiter = ',')]
+    dtypes: Vec<Dtype>,
+    /// Products that are summed for an element of C: columns of A
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,4096",
+          value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    k: Vec<u32>,
+    /// Rows and columns of C
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    size: u32,
+    #[command(flatten)]
+    how: How,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is known of the errors of one product: all relative to the sum of the absolute values of an element's products.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Errors {
+    /// Element types.
+    dtype: Dtype,
+    /// Products in a sum.
+    k: u32,
+    /// Whose product has these bits: levels, or the vendor's library.
+    of: Vec<String>,
+    /// The largest.
+    worst: f64,
+    /// The root of the mean square.
+    rms: f64,
+    /// The mean, counted away from zero: below 0 where sums come out too small, as they do if terms are cut off.
+    bias: f64,
+    /// C itself, to find those that are equal.
+    #[serde(skip)]
+    c: Vec<u8>,
+}
+
+/// Runs the command.
+pub fn run(accuracy: &Accuracy) -> Result<ExitCode, Error> {
+    let most = (1 << 30) / (accuracy.size * accuracy.size);
+    if let Some(k) = accuracy.k.iter().find(|&&k| k > most) {
+        let error = format!("K = {k} is too large: with {0} x {0} elements of C it is at most {most}", accuracy.size);
+        return Err(Error::usage(error, "every element is compared; a smaller --size allows more"));
+    }
+    let (device, options) = (accuracy.how.device(false)?, accuracy.how.options()?);
+    let asked = levels(&accuracy.levels)?;
+    let all = || dtypes(&asked).filter(|dtype| dtype.output == dtype.sum).collect();
+    let types: Vec<Dtype> = if accuracy.dtypes.is_empty() { all() } else { accuracy.dtypes.clone() };
+    let mut rows = Vec::new();
+    for dtype in types {
+        let takers = builds(&asked, dtype, false)?;
+        for &k in &accuracy.k {
+            let shape = Shape { m: accuracy.size, n: accuracy.size, k };
+            rows.extend(errors(&device, &options, &takers, shape, dtype, accuracy.how.seed)?);
+        }
+    }
+    let text = match accuracy.json {
+        true => rows.iter().filter_map(|row| serde_json::to_string(row).ok()).map(|line| line + "\n").collect(),
+        false => text(&rows, accuracy, &place(&device, &options)),
+    };
+    print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The errors of each of these builds on one problem, and on a GPU those of the vendor; what has the same bits, in one row.
+fn errors(
+    device: &Device,
+    options: &Options,
+    takers: &[Build],
+    shape: Shape,
+    dtype: Dtype,
+    seed: u64,
+) -> Result<Vec<Errors>, Error> {
+    let problem = Problem::new(shape, dtype, Fill::Reals, seed)?;
+    let part = step("computing what the product must be", || Part::whole(&problem));
+    let reference = Reference::Whole(part.clone());
+    let exam = Exam { problem: &problem, seed, reference: Some(&reference) };
+    let options = Options { extras: common::device::Extras { time: false, ..options.extras }, ..*options };
+    let mut rows: Vec<Errors> = Vec::new();
+    let mut put = |name: String, c: &Matrix| match rows.iter_mut().find(|row| row.c == c.bytes()) {
+        Some(row) => row.of.push(name),
+        None => rows.push(Errors::of(name, dtype, shape.k, c, &part)),
+    };
+    for build in takers {
+        let plan = build.plan(shape)?;
+        let ran = Kernel::obtain(build, options.gpu.sm(), nvrtc::find)
+            .and_then(|kernel| run_and_keep(&Candidate::of(&plan, &kernel), device, exam, &options));
+        match ran {
+            Ok((_, c)) => put(build.name(), &c),
+            Err(why) => note(&format!("{} is left out: {why}", build.name())),
+        }
+    }
+    if let Device::Cuda(gpu) = device {
+        match Vendor::find(gpu).map_err(|why| Error::usage(why, "")).and_then(|v| v.multiply(&problem, false)) {
+            Ok((c, _)) => put("cuBLAS".to_string(), &c),
+            Err(why) => note(&format!("cuBLAS is left out: {why}")),
+        }
+    }
+    Ok(rows)
+}
+
+impl Errors {
+    fn of(name: String, dtype: Dtype, k: u32, c: &Matrix, part: &Part) -> Errors {
+        let relative = |((value, must), magnitude): ((f64, &f64), &f64)| {
+            let error = (value - must) / magnitude.max(f64::MIN_POSITIVE);
+            if *must < 0.0 { -error } else { error }
+        };
+        let away: Vec<f64> = c.values().into_iter().zip(&part.product).zip(&part.magnitude).map(relative).collect();
+        let mean = |of: &dyn Fn(f64) -> f64| away.iter().map(|&error| of(error)).sum::<f64>() / away.len() as f64;
+        Errors {
+            dtype,
+            k,
+            of: vec![name],
+            worst: away.iter().fold(0.0, |worst, error| error.abs().max(worst)),
+            rms: mean(&|error| error * error).sqrt(),
+            bias: mean(&|error| error),
+            c: c.bytes().to_vec(),
+        }
+    }
+}
+
+fn text(rows: &[Errors], accuracy: &Accuracy, place: &str) -> String {
+    let head = ["dtype", "K", "worst", "rms", "bias"].map(String::from).to_vec();
+    let line = |row: &Errors| {
+        let number = |value: f64| format!("{value:.1e}");
+        vec![row.dtype.to_string(), row.k.to_string(), number(row.worst), number(row.rms), number(row.bias)]
+    };
+    let numbers = table(&std::iter::once(head).chain(rows.iter().map(line)).collect::<Vec<_>>());
+    let of = std::iter::once("whose product".to_string()).chain(rows.iter().map(|row| names(&row.of)));
+    let lines: String = numbers.lines().zip(of).map(|(line, of)| format!("{line}   {of}\n")).collect();
+    let size = accuracy.size;
+    format!(
+        "errors of C ({size} x {size}) against f64, {place}; relative to the sum of |a * b| of an element\n\n{lines}\n\
+         bias      the mean, counted away from zero: below 0 where sums come out too small\n"
+    )
+}
+
+/// Whose product it is, in a few words: `levels 0, 1, 8; level 17 fast; cuBLAS`. A level whose variants all have it goes by its number.
+fn names(of: &[String]) -> String {
+    let (mut numbers, mut others): (Vec<u32>, Vec<String>) = Default::default();
+    for name in of {
+        let level = LEVELS.iter().find(|level| name.split(' ').next() == Some(level.name));
+        match level {
+            Some(level) if level.variants.iter().all(|v| of.contains(&format!("{} {}", level.name, v.name))) => {
+                numbers.push(level.number)
+            }
+            Some(level) => others.push(name.replacen(level.name, &format!("level {}", level.number), 1)),
+            None => others.push(name.clone()),
+        }
+    }
+    numbers.dedup();
+    let list = numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let levels = match numbers.len() {
+        0 => None,
+        1 => Some(format!("level {list}")),
+        _ => Some(format!("levels {list}")),
+    };
+    levels.into_iter().chain(others).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(levels: &str, dtype: Dtype, k: u32) -> Vec<Errors> {
+        let asked: Vec<String> = levels.split(',').map(str::to_string).collect();
+        let takers = builds(&levels::levels(&asked).unwrap(), dtype, false).unwrap();
+        let extras = common::device::Extras::new(false, true);
+        let gpu = crate::flags::modelled("h200").unwrap();
+        let options = Options { gpu, extras, annotate: false, matrices: false };
+        errors(&Device::Emulator, &options, &takers, Shape { m: 32, n: 32, k }, dtype, 1).unwrap()
+    }
+
+    #[test]
+    fn what_is_cut_off_makes_sums_too_small_and_what_is_rounded_does_not() {
+        let (cut, rounded) = (rows("11,16", Dtype::TF32, 1024), rows("1,8", Dtype::F32, 1024));
+        assert_eq!((cut.len(), rounded.len()), (1, 1), "the same bits, whatever the level");
+        let share = |row: &Errors| row.bias / row.rms;
+        assert!(
+            share(&cut[0]) < -0.5 && share(&rounded[0]).abs() < 0.1,
+            "{:?} {:?}",
+            share(&cut[0]),
+            share(&rounded[0])
+        );
+        assert!(cut[0].worst >= cut[0].rms && cut[0].rms > rounded[0].rms);
+    }
+
+    #[test]
+    fn a_level_goes_by_its_number_if_all_its_variants_agree() {
+        let of = |names_of: &[&str]| names(&names_of.iter().map(|name| name.to_string()).collect::<Vec<_>>());
+        let all = ["level0-naive coalesced", "level0-naive uncoalesced", "level1-tiling", "cuBLAS"];
+        assert_eq!(of(&all), "levels 0, 1; cuBLAS");
+        assert_eq!(of(&all[1..2]), "level 0 uncoalesced");
+        assert_eq!(of(&all[2..3]), "level 1");
+    }
+}

@@ -1,0 +1,341 @@
+//! `lab try my_kernel.cu`: any kernel on the road that the levels take, and beside them.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser};
+use common::device::{Device, Facts, Task};
+use common::dtype::Sum;
+use common::form::{Form, Specialization};
+use common::judge::{self, Judged, Verdict};
+use common::level::{Configuration, Tiles};
+use common::matrix::Matrix;
+use common::problem::{Fill, Limits, Problem};
+use common::progress::of_blocks;
+use common::report::Report;
+use common::road::{self, Exam};
+use common::{Dim3, Error, LaunchShape, Shape, Source, Tile};
+
+use emulator::Warning;
+
+use crate::bench::{Bench, for_shape};
+use crate::candidate::{self, Candidate, File, options};
+use crate::compare::{against_vendor, head_and_rows};
+use crate::expression::{evaluate, parts};
+use crate::flags::{How, Sizes};
+use crate::operands::{Operands, fit};
+use crate::output::{note, print};
+use crate::predicted;
+use crate::row::Row;
+use levels::{LEVELS, builds};
+
+/// The sizes where nothing is said: off the tiles of most kernels, in every direction.
+const DEFAULT: Shape = Shape { m: 250, n: 170, k: 130 };
+
+/// Your own kernel: run, checked, counted, and put beside the levels
+///
+/// The kernel's file may carry flags, in lines that begin with `// lab try: `; the command line comes after them.
+#[derive(Debug, Clone, Args)]
+#[command(args_override_self = true)]
+pub struct Try {
+    /// The kernel's file: .cu, compiled by NVRTC, or .ptx
+    file: PathBuf,
+    /// The kernel's name, if the file has several
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Thread blocks along x, y, z: expressions in M, N and K, with + - * / and cdiv(a,b)
+    #[arg(long, value_name = "X,Y", default_value = "cdiv(N,32),cdiv(M,32)")]
+    grid: String,
+    /// Threads of a block along x, y, z
+    #[arg(long, value_name = "X,Y", default_value = "32,32")]
+    block: String,
+    /// The arguments in the kernel's order: A, B, C, sizes, alpha=…, beta=…, other numbers
+    #[arg(long, value_name = "LIST", default_value = "A,B,C,M,N,K")]
+    args: String,
+    /// Dynamic shared memory per block, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    shared: u32,
+    /// A macro for the kernel (repeatable)
+    #[arg(long, value_name = "NAME=VALUE")]
+    define: Vec<String>,
+    /// The virtual architecture to compile for [default: compute_75]
+    #[arg(long, value_name = "NAME")]
+    arch: Option<String>,
+    #[command(flatten)]
+    sizes: Sizes,
+    #[command(flatten)]
+    how: How,
+    /// Print the kernel with its counters in the margin (emulator)
+    #[arg(long)]
+    annotate: bool,
+    /// Print A, B and C (M, N and K up to 16)
+    #[arg(long)]
+    print_matrices: bool,
+    /// Leave the comparison with the levels out
+    #[arg(long)]
+    alone: bool,
+    /// On a GPU: do not ask the emulator, too
+    #[arg(long)]
+    no_verdict: bool,
+    /// Print the report as one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Compile the kernel and write ptx/, beside it
+    #[arg(long, hide = true)]
+    write_ptx: bool,
+}
+
+/// The flags alone, as a kernel's file carries them.
+#[derive(Debug, Parser)]
+#[command(name = "lab try", args_override_self = true)]
+struct Carried {
+    #[command(flatten)]
+    flags: Try,
+}
+
+/// Runs the command, whose own words are `words`.
+pub fn run(attempt: &Try, words: &[String]) -> Result<ExitCode, Error> {
+    let file = File::read(&attempt.file)?;
+    let carried = ["lab try".to_string()].into_iter().chain(file.flags(candidate::TRY));
+    let attempt = match Carried::try_parse_from(carried.chain(words.iter().cloned())) {
+        Ok(all) => all.flags,
+        Err(error) => return Ok(common::cli::explain(&error)),
+    };
+    let options = options(attempt.arch.as_deref(), &attempt.define);
+    if attempt.write_ptx {
+        note(&format!("{} written", file.write_ptx(&options)?.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let architecture = attempt.how.options()?.gpu.sm();
+    let candidate = file.kernel(attempt.entry.as_deref(), &options, architecture)?;
+    let device = attempt.how.device(attempt.annotate)?.falling_back(attempt.how.backend);
+    judged(&attempt, &candidate, &device)
+}
+
+fn judged(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitCode, Error> {
+    let shape = shape(&attempt.sizes);
+    let operands = fit(&attempt.args, &candidate.parameters, &shape)?;
+    let (mut report, product) = report(attempt, candidate, device, shape, &operands)?;
+    match &mut report.facts {
+        Facts::Emulator(counted) if report.check.right => {
+            let warnings = in_other_orders(attempt, candidate, shape, &operands, &product)?;
+            Warning::gather(&mut counted.warnings, &warnings);
+        }
+        Facts::Emulator(_) => (),
+        Facts::Cuda { .. } if attempt.no_verdict => {
+            note(
+                "note: a right product on a GPU does not prove that there is no race; without `--no-verdict` the emulator looks",
+            );
+        }
+        Facts::Cuda { .. } => report.judged = Some(beside_the_card(attempt, candidate, shape)?),
+    }
+    let mut text = if attempt.json { format!("{}\n", report.json()) } else { report.to_string() };
+    if !attempt.json && !attempt.alone {
+        text += &beside_the_levels(attempt, device, &report)?;
+    }
+    print(&text)?;
+    conclude(&report, &operands)
+}
+
+/// The exit code, after what is to be said of a kernel that is not right.
+fn conclude(report: &Report, operands: &Operands) -> Result<ExitCode, Error> {
+    match report.judged.as_ref().map(|judged| (&judged.verdict, &judged.differs)) {
+        Some((Verdict::Wrong(why), _)) => {
+            note(&format!("error: {why}"));
+            return Ok(ExitCode::FAILURE);
+        }
+        Some((Verdict::Unknown(why), _)) => note(&format!("note: the emulator has no verdict: {why}")),
+        Some((Verdict::Clean, Some(differs))) => depends(differs),
+        Some((Verdict::Clean, None)) | None => (),
+    }
+    if report.check.right {
+        return Ok(ExitCode::SUCCESS);
+    }
+    note(&format!("error: the product is wrong in {} of {} elements", report.check.wrong, report.check.elements));
+    if operands.beta == 0.0 && report.check.first.iter().all(|element| element.got.is_nan()) {
+        note("hint: C holds NaN before the launch: is an element not written, or C read although beta is 0?");
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+/// What a kernel that is right with the first block first does in other orders, and what is doubtful there; a fault is an
+/// error.
+fn in_other_orders(
+    attempt: &Try,
+    candidate: &Candidate,
+    shape: Shape,
+    operands: &Operands,
+    product: &Matrix,
+) -> Result<Vec<Warning>, Error> {
+    let (problem, extras) = (problem(attempt, shape, operands)?, attempt.how.options()?.extras);
+    let task = task(attempt, candidate, shape, operands)?;
+    let others = judge::other_orders(&task, &problem, extras, product, of_blocks)?;
+    others.differs.iter().for_each(|differs| depends(differs));
+    Ok(others.warnings)
+}
+
+fn depends(differs: &str) {
+    note(&format!("note: the product depends on the order of blocks and warps: {differs}"));
+}
+
+/// What the emulator says of a kernel that a card has run, on a problem that does not take it long.
+fn beside_the_card(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result<Judged, Error> {
+    let small = judge::smaller(&shape);
+    let grid = |shape| extents("--grid", &attempt.grid, shape);
+    if small != shape && grid(&small)? == grid(&shape)? {
+        let why =
+            "the grid is the same for a smaller problem, and this one is large; `--backend emulator` takes its time";
+        let verdict = Verdict::Unknown(why.to_string());
+        return Ok(Judged { shape, orders: Vec::new(), verdict, differs: None, warnings: Vec::new() });
+    }
+    let operands = fit(&attempt.args, &candidate.parameters, &small)?;
+    let problem = problem(attempt, small, &operands)?;
+    let task = task(attempt, candidate, small, &operands)?;
+    Ok(judge::judge(&task, &problem, attempt.how.options()?.extras, of_blocks))
+}
+
+fn problem(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, Error> {
+    let form = Form { alpha: operands.alpha, beta: operands.beta, ..Form::PLAIN };
+    Problem::in_form(shape, attempt.how.dtype, form, Fill::Reals, attempt.how.seed)
+}
+
+fn task<'a>(attempt: &Try, candidate: &'a Candidate, shape: Shape, operands: &Operands) -> Result<Task<'a>, Error> {
+    let launch = launch(attempt, &shape)?;
+    Limits::of_launch(&launch, attempt.how.dtype, &shape, &Form::PLAIN).check()?;
+    let source = Source { path: &candidate.path, text: &candidate.text };
+    let (kernel, operands) = (&candidate.kernel, operands.list.clone());
+    Ok(Task { kernel, source, launch, dynamic_shared: attempt.shared, operands, sum: Sum::Rounded })
+}
+
+fn shape(sizes: &Sizes) -> Shape {
+    let Shape { m, n, k } = DEFAULT;
+    Shape { m: sizes.shape(m).m, n: sizes.shape(n).n, k: sizes.shape(k).k }
+}
+
+fn report(
+    attempt: &Try,
+    candidate: &Candidate,
+    device: &Device,
+    shape: Shape,
+    operands: &Operands,
+) -> Result<(Report, Matrix), Error> {
+    // Its limits are checked before the matrices are made.
+    let task = task(attempt, candidate, shape, operands)?;
+    let problem = problem(attempt, shape, operands)?;
+    let configuration = Configuration {
+        dtype: attempt.how.dtype,
+        variant: "",
+        tiles: Tiles(Vec::new()),
+        specialization: Specialization::default(),
+    };
+    let title = format!("C = {}", formula(operands));
+    let name = attempt.file.display().to_string();
+    let candidate = road::Candidate { name: &name, title: &title, configuration, task };
+    let exam = Exam { problem: &problem, seed: attempt.how.seed, reference: None };
+    let options =
+        road::Options { annotate: attempt.annotate, matrices: attempt.print_matrices, ..attempt.how.options()? };
+    road::run_and_keep(&candidate, device, exam, &options)
+}
+
+fn formula(operands: &Operands) -> String {
+    let factor = |value: f64| if value == 1.0 { String::new() } else { format!("{value} * ") };
+    let product = format!("{}A * B", factor(operands.alpha));
+    if operands.beta == 0.0 { product } else { format!("{product} + {}C", factor(operands.beta)) }
+}
+
+/// Grid and block, and the part of C that one block seems to work on.
+fn launch(attempt: &Try, shape: &Shape) -> Result<LaunchShape, Error> {
+    let grid = extents("--grid", &attempt.grid, shape)?;
+    let block = extents("--block", &attempt.block, shape)?;
+    // A block's rows are as many as M may have before the grid grows.
+    let still_one = |size: &dyn Fn(u32) -> Shape| {
+        let grid = |size| extents("--grid", &attempt.grid, &size).map(Dim3::count).unwrap_or(0);
+        let one = grid(size(1));
+        (1..=1024).take_while(|&rows| grid(size(rows)) == one).last().unwrap_or(1)
+    };
+    let m = still_one(&|m| Shape { m, n: 1, ..*shape });
+    let n = still_one(&|n| Shape { n, m: 1, ..*shape });
+    Ok(LaunchShape { grid, block, tile: Tile { m, n, k: block.x } })
+}
+
+fn extents(flag: &str, text: &str, shape: &Shape) -> Result<Dim3, Error> {
+    let parts = parts(text);
+    if parts.len() > 3 {
+        return Err(Error::usage(format!("{flag} has {} extents, and there are 3 at most", parts.len()), "x, y and z"));
+    }
+    let mut extents = [1; 3];
+    for (extent, part) in extents.iter_mut().zip(parts) {
+        let value = evaluate(part, shape)?;
+        *extent = u32::try_from(value).ok().filter(|&value| value > 0).ok_or_else(|| {
+            Error::usage(format!("{flag}: `{part}` is {value} for {shape}"), "an extent is from 1 to 4294967295")
+        })?;
+    }
+    let [x, y, z] = extents;
+    Ok(Dim3 { x, y, z })
+}
+
+/// The kernel's row above those of the levels, on the same sizes.
+fn beside_the_levels(attempt: &Try, device: &Device, report: &Report) -> Result<String, Error> {
+    let options = attempt.how.options()?;
+    let bench = Bench::new(device, report.shape, attempt.how.dtype, attempt.how.seed, options)?;
+    let name = attempt.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut row = Row::new(name, String::new(), attempt.how.dtype, report.shape, bench.kind());
+    row.fill(report);
+    bench.share_of_peak(&mut row);
+    let mut rows = vec![row];
+    let takers = for_shape(builds(&LEVELS, attempt.how.dtype, false)?, &report.shape, "");
+    rows.extend(takers.iter().map(|build| bench.level(build)));
+    rows.extend(bench.vendor());
+    against_vendor(&mut rows);
+    let notes: String = predicted::explained(&rows).iter().map(|note| format!("\n  {note}")).collect();
+    let notes = if notes.is_empty() { notes } else { notes + "\n" };
+    Ok(format!("\nbeside the levels, on the same sizes\n{}{notes}", head_and_rows(&rows)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// A report as a card gives one, of a kernel of the lab, and its operands. The card is the emulator without its checks.
+    fn on_a_card(words: &str) -> (Report, Operands) {
+        let (path, rest) = words.split_once(' ').unwrap_or((words, ""));
+        let file = File::read(Path::new(path)).unwrap();
+        let own = [path, "--no-sanitize"].into_iter().chain(rest.split_whitespace()).map(str::to_string);
+        let all = std::iter::once("lab try".to_string()).chain(file.flags(candidate::TRY)).chain(own);
+        let attempt = Carried::try_parse_from(all).unwrap().flags;
+        let candidate = file.kernel(None, &options(None, &[]), 90).unwrap();
+        let shape = shape(&attempt.sizes);
+        let operands = fit(&attempt.args, &candidate.parameters, &shape).unwrap();
+        let (mut report, _) = report(&attempt, &candidate, &Device::Emulator, shape, &operands).unwrap();
+        report.judged = Some(beside_the_card(&attempt, &candidate, shape).unwrap());
+        (report, operands)
+    }
+
+    #[test]
+    fn a_card_that_gives_the_right_product_does_not_acquit_a_kernel() {
+        let (mut report, operands) = on_a_card("kernels/missing-barrier.cu");
+        let judged = report.judged.clone().unwrap();
+        let Verdict::Wrong(why) = &judged.verdict else { panic!("{judged:?}") };
+        assert!(why.starts_with("race on As"), "{why}");
+        // On a card the product is right as often as not.
+        report.check.right = true;
+        assert_eq!(conclude(&report, &operands).unwrap(), ExitCode::FAILURE);
+    }
+
+    #[test]
+    fn a_right_kernel_is_acquitted_on_a_smaller_problem() {
+        let (report, operands) = on_a_card("kernels/ladder-baseline.cu --m 300 --n 40 --k 33");
+        let judged = report.judged.clone().unwrap();
+        assert_eq!((&judged.verdict, judged.shape), (&Verdict::Clean, Shape { m: 172, n: 40, k: 33 }));
+        assert!(judged.line().starts_with("clean by the emulator, on 172×40×33"), "{}", judged.line());
+        assert_eq!(conclude(&report, &operands).unwrap(), ExitCode::SUCCESS);
+    }
+
+    #[test]
+    fn a_large_problem_with_a_grid_of_its_own_is_not_judged() {
+        let (report, _) = on_a_card("kernels/ladder-baseline.cu --m 300 --n 40 --k 33 --grid 2,10");
+        let judged = report.judged.unwrap();
+        assert!(matches!(judged.verdict, Verdict::Unknown(_)), "{judged:?}");
+    }
+}

@@ -1,0 +1,255 @@
+//! A kernel against what an exercise asks of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::cli::Arguments;
+use common::device::{Device, Extras};
+use common::kernel::{INSTALL, Kernel as Compiled, nvrtc};
+use common::problem::{Fill, Problem};
+use common::report::Report;
+use common::road::{Exam, Options, run_obtained};
+use common::{Build, Dim3, Error, Level, Plan};
+use emulator::{AccessKind, Memory};
+use gemm::emulated::{recorded, traced};
+
+use super::distance::{DISTANCE, distance};
+use super::reading::{Number, read, shown};
+use super::tables::{Condition, Ending, Kernel};
+use crate::words::say;
+
+/// Where a kernel cannot be compiled.
+fn no_compiler() -> String {
+    say("this kernel is not the shipped one, and there is no compiler, NVRTC, to make PTX of it", &[])
+}
+
+/// A line of the answer: a condition, and what became of it.
+#[derive(Debug)]
+pub struct Line {
+    /// Whether it holds.
+    pub met: bool,
+    /// The condition, with the value and the limit.
+    pub text: String,
+}
+
+/// What became of a run.
+struct Ran {
+    ending: Ending,
+    /// The report, or what was said in its place.
+    text: String,
+    /// The kernel's PTX; empty where it does not compile.
+    ptx: String,
+}
+
+/// Judges a level's kernel, whose text may be the reader's. An error where it cannot be known: no compiler.
+pub fn judge(level: &'static Level, kernel: &Kernel) -> Result<Vec<Line>, Error> {
+    let needs = |condition: &Condition| {
+        condition.read.as_ref().is_some_and(|name| name.contains("registers") || name.contains("memory"))
+    };
+    let asks = |words: &str| kernel.conditions.iter().any(|c| c.read.as_ref().is_some_and(|name| name.contains(words)));
+    let (resources, order, distance) = (kernel.conditions.iter().any(needs), asks(FIRST), asks(DISTANCE));
+    let mut runs = Runs { level, resources, order, distance, compiled: BTreeMap::new() };
+    let (mut lines, mut told) = (Vec::new(), Told::default());
+    for words in &kernel.right {
+        let ran = runs.run(words)?;
+        let text = match ran.ending {
+            Ending::Right => say("right product: {0}", &[words]),
+            _ => say("right product: {0}: {1}", &[words, &told.once(ran.why())]),
+        };
+        lines.push(Line { met: ran.ending == Ending::Right, text });
+    }
+    let ran = runs.run(&kernel.run)?;
+    lines.extend(kernel.conditions.iter().map(|condition| condition.line(&ran, &mut told)));
+    Ok(lines)
+}
+
+struct Runs {
+    level: &'static Level,
+    /// Whether it matters how many registers it needs, which takes the compiler long.
+    resources: bool,
+    /// Whether it matters in what order blocks take their tiles.
+    order: bool,
+    /// Whether it matters how far loads stand from what uses them.
+    distance: bool,
+    /// By configuration: what it was compiled to.
+    compiled: BTreeMap<String, Compiled>,
+}
+
+impl Runs {
+    fn run(&mut self, words: &str) -> Result<Ran, Error> {
+        match self.report(words) {
+            Ok((report, more)) => {
+                let text = format!("{report}{}{more}", beside(&report));
+                Ok(Ran { ending: Ending::of(&text), text, ptx: report.kernel.ptx })
+            }
+            Err(Error::Fault(text)) => Ok(Ran { ending: Ending::Fault, text, ptx: String::new() }),
+            // Nothing that the kernel could be blamed for.
+            Err(error) if error.to_string().contains(&no_compiler()) => Err(error),
+            Err(Error::Usage { message, .. }) => Ok(Ran { ending: Ending::Refused, text: message, ptx: String::new() }),
+        }
+    }
+
+    /// From what is shipped, if that is the reader's; else by NVRTC.
+    fn compile(&self, build: &Build, architecture: u32) -> Result<Compiled, Error> {
+        if let Ok(shipped) = Compiled::obtain(build, architecture, nvrtc::nowhere) {
+            return Ok(shipped);
+        }
+        let compiler = nvrtc::find()
+            .map_err(|_| Error::usage(no_compiler(), say("{0}; answers, `--answer`, need none", &[&INSTALL])))?;
+        let architectures = if self.resources { vec![architecture] } else { Vec::new() };
+        Compiled::compile(build, &architectures, compiler)
+    }
+
+    /// The report, and what follows from a trace or a record of the launch.
+    fn report(&mut self, words: &str) -> Result<(Report, String), Error> {
+        let split = words.split_whitespace().map(str::to_string);
+        let arguments = Arguments::from_words(self.level, split)
+            .map_err(|error| Error::usage(error.to_string(), say("the table of the lesson's checks is wrong", &[])))?;
+        let build = arguments.build(self.level)?;
+        let plan = build.plan_in(arguments.shape(), arguments.form())?;
+        let gpu = arguments.modelled_gpu()?;
+        let configuration = build.configuration.to_string();
+        if !self.compiled.contains_key(&configuration) {
+            let compiled = self.compile(&build, gpu.sm())?;
+            self.compiled.insert(configuration.clone(), compiled);
+        }
+        let (dtype, form) = (build.configuration.dtype, arguments.form());
+        let problem = Problem::in_form(arguments.shape(), dtype, form, Fill::Reals, arguments.seed)?;
+        let exam = Exam { problem: &problem, seed: arguments.seed, reference: None };
+        let options = Options { gpu, extras: Extras::new(false, true), annotate: false, matrices: false };
+        let compiled = &self.compiled[&configuration];
+        let report = run_obtained(&plan, compiled, &Device::Emulator, exam, &options)?;
+        let mut more = String::new();
+        if self.order {
+            more += &in_order(&plan, compiled, &problem)?;
+        }
+        if self.distance {
+            more += &apart(&plan, compiled, &problem)?;
+        }
+        Ok((report, more))
+    }
+}
+
+/// Blocks that start together, as far as a check looks.
+const TOGETHER: u64 = 32;
+/// What a condition on the order of blocks reads.
+const FIRST: &str = "rows and columns for the first";
+
+/// How much of A and B the first blocks ask L2 for: rows of A and columns of B, told by the elements of C that they store.
+fn in_order(plan: &Plan, compiled: &Compiled, problem: &Problem) -> Result<String, Error> {
+    let task = plan.task(compiled);
+    let grid = task.launch.grid;
+    let first = |block: Dim3| {
+        let [x, y, z] = [block.x, block.y, block.z].map(u64::from);
+        x + u64::from(grid.x) * (y + u64::from(grid.y) * z) < TOGETHER
+    };
+    let accesses = traced(&task, problem, Extras::new(false, true), first)?;
+    let bytes = problem.dtype.output.bytes() as u64;
+    let columns = u64::from(problem.shape.n);
+    let stores = accesses.iter().filter(|access| access.kind == AccessKind::Store && access.memory == Memory::Global);
+    let (mut down, mut across) = (BTreeSet::new(), BTreeSet::new());
+    for (access, lane) in stores.flat_map(|access| access.lanes.iter().map(move |lane| (access, lane))) {
+        let element = lane.offset / bytes;
+        down.insert(element / columns);
+        across.extend((0..u64::from(access.bytes) / bytes).map(|more| element % columns + more));
+    }
+    Ok(format!("            {} {FIRST} {TOGETHER} blocks\n", Number::whole((down.len() + across.len()) as u64)))
+}
+
+/// How far the first block's loads from shared memory stand from what uses them.
+fn apart(plan: &Plan, compiled: &Compiled, problem: &Problem) -> Result<String, Error> {
+    let first = |block: Dim3| (block.x, block.y, block.z) == (0, 0, 0);
+    let stream = recorded(&plan.task(compiled), problem, Extras::new(false, false), first)?;
+    Ok(distance(&stream).map_or_else(String::new, |apart| format!("            {} {DISTANCE}\n", Number::whole(apart))))
+}
+
+/// What follows from a report's numbers.
+fn beside(report: &Report) -> String {
+    let text = report.to_string();
+    let Some(barriers) = read(&text, "# barriers (per warp)") else { return String::new() };
+    let launch = &report.launch;
+    let blocks = launch.grid.count();
+    let warps = blocks * launch.block.count().div_ceil(32);
+    let steps = u64::from(report.shape.k.div_ceil(launch.tile.k));
+    let a_step = barriers.value / (warps * steps) as f64;
+    format!("\n            {a_step:.2} barriers a step\n            {} blocks in the grid\n", Number::whole(blocks))
+}
+
+/// Reasons that stand in a line already.
+#[derive(Default)]
+struct Told(BTreeSet<String>);
+
+impl Told {
+    /// The reason, or that it stands above.
+    fn once(&mut self, why: &str) -> String {
+        match self.0.insert(why.to_string()) {
+            true => why.to_string(),
+            false => say("as above", &[]),
+        }
+    }
+}
+
+impl Ran {
+    /// In one line, why the product is not right.
+    fn why(&self) -> &str {
+        let wrong = self.text.lines().find(|line| line.starts_with("check"));
+        let first = || self.text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        wrong.map_or_else(first, |line| line.trim_start_matches("check").trim())
+    }
+}
+
+impl Condition {
+    fn line(&self, ran: &Ran, told: &mut Told) -> Line {
+        if let Some(ending) = self.ending {
+            let met = ran.ending == ending;
+            let ends = [ran.ending.word(), ending.word()];
+            let text = match met {
+                true => say("the run ends `{0}`, as it must", &[&ends[0]]),
+                false => say("the run ends `{0}`, must end `{1}`: {2}", &[&ends[0], &ends[1], &told.once(ran.why())]),
+            };
+            return Line { met, text };
+        }
+        if let Some(words) = &self.says {
+            let met = ran.text.contains(words.as_str());
+            let text = match met {
+                true => say("says `{0}`", &[words]),
+                false => say("must say `{0}`, and says: {1}", &[words, &told.once(ran.why())]),
+            };
+            return Line { met, text };
+        }
+        if let Some(instruction) = &self.instruction {
+            let met = ran.ptx.contains(instruction.as_str());
+            let text = match met {
+                true => say("executes `{0}`", &[instruction]),
+                false => say("must execute `{0}`", &[instruction]),
+            };
+            return Line { met, text };
+        }
+        let name = self.read.as_deref().unwrap_or_default();
+        let limit = match (self.at_least, self.at_most) {
+            (Some(least), Some(most)) if least == most => say("must be {0}", &[&limit(least)]),
+            (Some(least), Some(most)) => say("from {0} to {1}", &[&limit(least), &limit(most)]),
+            (Some(least), None) => say("at least {0}", &[&limit(least)]),
+            (_, most) => say("at most {0}", &[&limit(most.unwrap_or(0.0))]),
+        };
+        let name_shown = shown(name);
+        match read(&ran.text, name) {
+            Some(number) => {
+                let low = self.at_least.is_none_or(|least| number.value >= least);
+                let high = self.at_most.is_none_or(|most| number.value <= most);
+                Line { met: low && high, text: say("{0} is {1}, {2}", &[&name_shown, &number, &limit]) }
+            }
+            None if ran.ending == Ending::Right => {
+                Line { met: false, text: say("{0}: there are none, {1}", &[&name_shown, &limit]) }
+            }
+            None => {
+                let text = say("{0} {1}; not counted: {2}", &[&name_shown, &limit, &told.once(ran.why())]);
+                Line { met: false, text }
+            }
+        }
+    }
+}
+
+/// A limit as reports write numbers: with two decimals, if it is no whole number.
+fn limit(value: f64) -> Number {
+    Number { value, digits: if value.fract() == 0.0 { 0 } else { 2 } }
+}

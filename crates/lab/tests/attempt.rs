@@ -1,0 +1,177 @@
+//! Any kernel is judged: the sources' kernels, in their own parameter orders, right and wrong.
+
+mod lab;
+
+use std::fs;
+
+use common::Source;
+use common::kernel::{Header, base_options, nvrtc, ptx_file};
+use lab::{lab, refused, root};
+
+/// Every exhibit with the flags that it carries, from its shipped PTX: what is said, and the exit code.
+#[test]
+fn exhibits_are_judged() {
+    for (kernel, code) in [
+        ("notes-shared", 0),
+        ("report-global", 1),
+        ("report-row-and-column", 1),
+        ("library-shared", 0),
+        ("analysis-split-k", 1),
+        ("analysis-split-k-loop", 1),
+        ("analysis-split-k-step", 1),
+        ("analysis-blocks", 1),
+        ("ladder-baseline", 0),
+        ("blas", 0),
+        ("count-sectors", 0),
+        ("count-wavefronts", 0),
+        ("constant-error", 1),
+        ("missing-barrier", 1),
+        ("half-barrier", 1),
+        ("hanging-barrier", 1),
+        ("unwritten-column", 1),
+    ] {
+        let output = lab(&format!("try kernels/{kernel}.cu --backend emulator --alone"));
+        assert_eq!(output.code, code, "{kernel}: {output:?}");
+        insta::assert_snapshot!(kernel, format!("{}{}", output.stdout, output.stderr));
+    }
+}
+
+#[test]
+fn a_kernel_stands_beside_the_levels() {
+    let output = lab("try kernels/notes-shared.cu --backend emulator");
+    assert_eq!(output.code, 0, "{output:?}");
+    let table = output.stdout.split_once("beside the levels").unwrap().1;
+    insta::assert_snapshot!("beside", table);
+}
+
+#[test]
+fn flags_on_the_command_line_come_after_those_of_the_file() {
+    let blocks = |words: &str| lab(&format!("try kernels/analysis-blocks.cu --backend emulator --alone {words}"));
+    let whole = blocks("--k 128");
+    assert_eq!(whole.code, 0, "{whole:?}");
+    let beyond = blocks("--k 128 --m 250 --grid cdiv(N,16),cdiv(M,16)");
+    assert_eq!(beyond.code, 1);
+    assert!(beyond.stderr.contains("past the end of A"), "{beyond:?}");
+    let unwritten = blocks("--k 128 --m 250");
+    assert!(unwritten.stdout.contains("all wrong rows ≥ 240"), "{unwritten:?}");
+}
+
+#[test]
+fn a_kernel_that_does_not_end_in_time_names_the_option_that_gives_it_more() {
+    let output = lab("try kernels/notes-shared.cu --backend emulator --alone --instruction-limit 100");
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stderr.contains("more than 100 warp instructions"), "{output:?}");
+    assert!(output.stderr.ends_with("the limit can be raised: `--instruction-limit`\n"), "{output:?}");
+}
+
+#[test]
+fn ptx_runs_as_it_is() {
+    let output = lab("try kernels/ptx/blas.ptx --backend emulator --alone --args M,N,K,1,A,B,beta=0,C --block 32,8 \
+                      --grid cdiv(N,32),cdiv(M,8)");
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(output.stdout.contains("as given, made by CUDA 13.0.88"), "{output:?}");
+    let annotated = lab("try kernels/blas.cu --backend emulator --alone --annotate --m 40 --n 40 --k 8");
+    assert!(annotated.stdout.contains("| __global__ void gemm("), "{annotated:?}");
+}
+
+/// What the book says of these kernels under other arguments.
+#[test]
+fn exhibits_answer_to_their_arguments() {
+    let said = |words: &str| {
+        let output = lab(&format!("try kernels/{words} --backend emulator"));
+        assert_eq!(output.code, 0, "{output:?}");
+        output.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let stretches = said("count-sectors.cu --args A,B,C,N,8,1");
+    assert!(stretches.contains("global stores 8 256 32.00 4.00"), "{stretches}");
+    for (width, wavefronts) in [(33, "32 32 1.00"), (34, "32 64 2.00"), (36, "32 128 4.00")] {
+        let padded = said(&format!("count-wavefronts.cu --args A,B,C,{width}"));
+        assert!(padded.contains(&format!("shared loads {wavefronts}")), "{width}: {padded}");
+    }
+    said("analysis-split-k-step.cu --n 3");
+    said("constant-error.cu --k 1024");
+}
+
+/// C is NaN before the launch unless beta has a name: a kernel that reads it shows.
+#[test]
+fn reading_c_without_beta_is_found() {
+    let output = lab("try kernels/blas.cu --backend emulator --alone --args M,N,K,1,A,B,0.5,C");
+    assert_eq!(output.code, 1);
+    assert!(output.stderr.contains("C read although beta is 0"), "{output:?}");
+}
+
+#[test]
+fn wrong_factors_are_found() {
+    // The kernel gets 1.5 and the check expects 2.
+    let source = fs::read_to_string(root().join("kernels/ptx/blas.ptx")).unwrap();
+    let file = lab::scratch("factor").join("factor.ptx");
+    fs::write(&file, source.replacen("mul.f32", "sub.f32", 1)).unwrap();
+    let words =
+        "--alone --backend emulator --args M,N,K,alpha=1.5,A,B,beta=0.5,C --grid cdiv(N,32),cdiv(M,8) --block 32,8";
+    let output = lab(&format!("try {} {words}", file.display()));
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stdout.contains("WRONG"), "{output:?}");
+}
+
+#[test]
+fn what_cannot_be_tried_is_refused_in_one_line() {
+    let blas = "try kernels/blas.cu --backend emulator";
+    for (words, answer) in [
+        ("try nonesuch.cu", "cannot read nonesuch.cu"),
+        ("try README.md", "neither a .cu nor a .ptx file"),
+        ("try", "required arguments"),
+        (&format!("{blas} --entry other"), "no kernel `other`"),
+        (&format!("{blas} --args A,B,C"), "names 3 arguments, and the kernel takes 8"),
+        (&format!("{blas} --args A,N,K,1,A,B,0,C"), "parameter 0 is a u32, and A is a pointer"),
+        (&format!("{blas} --grid cdiv(N,0)"), "it divides by 0"),
+        (&format!("{blas} --grid 0"), "`0` is 0"),
+        (&format!("{blas} --grid 1,1,1,1"), "4 extents"),
+        (&format!("{blas} --block 32,64"), "2048 threads"),
+        (&format!("{blas} --shared 1000000"), "shared memory"),
+        (&format!("{blas} --size 0"), "0 is not in 1..="),
+        (&format!("{blas} --size 50000"), "2500800000 elements"),
+        (&format!("{blas} --gpu voodoo"), "voodoo"),
+    ] {
+        refused(words, answer);
+    }
+}
+
+/// The compiler's options, with the architecture that a file's flags name.
+fn options_of(text: &str) -> Vec<String> {
+    let mut words = text.lines().filter(|line| line.starts_with("// lab ")).flat_map(str::split_whitespace);
+    let named = words.by_ref().find(|word| *word == "--arch").and_then(|_| words.next());
+    let other = |option: String| match named {
+        Some(name) if option.starts_with("--gpu-architecture=") => format!("--gpu-architecture={name}"),
+        _ => option,
+    };
+    base_options().into_iter().map(other).collect()
+}
+
+#[test]
+fn the_exhibits_ptx_is_fresh() {
+    let compiler = nvrtc::find().ok();
+    if compiler.is_none() {
+        level_tests::skipped("no NVRTC: the exhibits' PTX is compared with its source only");
+    }
+    let mut count = 0;
+    let exhibits = fs::read_dir(root().join("kernels")).unwrap();
+    let exhibits = exhibits.map(|entry| ("kernels", entry.unwrap().file_name().into_string().unwrap()));
+    for (folder, name) in exhibits.chain([("common/src/device", "copies.cu".to_string())]) {
+        let Some(stem) = name.strip_suffix(".cu") else { continue };
+        let text = fs::read_to_string(root().join(folder).join(&name)).unwrap();
+        let shipped = fs::read_to_string(root().join(format!("{folder}/ptx/{stem}.ptx"))).unwrap();
+        let options = options_of(&text);
+        let (header, _) = Header::verify(&shipped, &text, &options).unwrap_or_else(|e| panic!("{name}: {e:?}"));
+        let path = format!("{folder}/{name}");
+        let made = compiler.map(|c| ptx_file(&Source { path: &path, text: &text }, &options, c, &shipped).unwrap());
+        match made {
+            Some(made) if made.contains(&format!("// compiler: {}\n", header.compiler)) => {
+                assert_eq!(made, shipped, "{name}: run `cargo x ptx`");
+            }
+            Some(_) => level_tests::skipped("NVRTC is of another version than the one that made the exhibits' PTX"),
+            None => (),
+        }
+        count += 1;
+    }
+    assert_eq!(count, 28);
+}

@@ -1,0 +1,213 @@
+//! The exercises' checks: each exercise of the book has one, and each tells what is solved from what is not.
+
+mod lab;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use common::kernel::nvrtc;
+use lab::{command, lab, refused, root, scratch};
+use rayon::prelude::*;
+use serde_json::Value;
+
+/// The tables, as they lie in the book.
+fn tables() -> Vec<Value> {
+    let table = |lesson: usize| fs::read_to_string(root().join(format!("book/checks/lesson{lesson}.json"))).ok();
+    (0..).map_while(table).map(|text| serde_json::from_str(&text).unwrap()).collect()
+}
+
+fn exercises() -> Vec<(usize, Value)> {
+    let tables = tables().into_iter().enumerate();
+    tables
+        .flat_map(|(n, table)| table["exercises"].as_array().unwrap().clone().into_iter().map(move |e| (n, e)))
+        .collect()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[test]
+fn every_exercise_of_the_book_has_a_check_and_every_lesson_a_kernel_to_write() {
+    let mut asked = BTreeSet::new();
+    for lesson in 0.. {
+        let Ok(page) = fs::read_to_string(root().join(format!("book/src/lesson{lesson}.md"))) else { break };
+        let exercises =
+            page.split("## Exercises").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap_or_default();
+        let numbers = exercises.lines().filter_map(|line| line.strip_prefix("**")?.split_once(".**")?.0.parse().ok());
+        asked.extend(numbers.map(|number: u32| format!("{lesson}.{number}")));
+        asked.extend(["predict", "write"].map(|name| format!("{lesson}.{name}")));
+    }
+    // `3.2a` is a part of 3.2; `3.write` is none of `3.`.
+    let number = |id: &str| {
+        let part = id.trim_end_matches(|c: char| c.is_ascii_lowercase());
+        if part.ends_with('.') { id.to_string() } else { part.to_string() }
+    };
+    let checked: BTreeSet<String> = exercises().iter().map(|(_, exercise)| number(text(&exercise["id"]))).collect();
+    assert!(asked.len() >= 14 * 4, "{asked:?}");
+    assert_eq!(asked, checked);
+}
+
+/// From this lesson on the compiler takes seconds for a kernel: only the checks of the written kernels are tried, unless
+/// `ALL_CHECKS` is set.
+const LONG: usize = 6;
+
+/// What a check is tried on, and whether it is to be solved by that.
+struct Trial {
+    id: String,
+    what: String,
+    kernel: PathBuf,
+    solved: bool,
+}
+
+/// The level's kernel after a change that lies in the book.
+fn changed(folder: &Path, level: &str, change: &str) -> PathBuf {
+    let folder = folder.join(change.replace(['/', '.'], "-"));
+    fs::create_dir_all(folder.join(level)).unwrap();
+    let kernel = folder.join(level).join("kernel.cu");
+    fs::copy(root().join(level).join("kernel.cu"), &kernel).unwrap();
+    // Outside of any repository, as far as git can see.
+    let ceiling = folder.parent().unwrap();
+    let mut git = Command::new("git");
+    git.current_dir(&folder).env("GIT_CEILING_DIRECTORIES", ceiling).arg("apply").arg(root().join("book").join(change));
+    assert!(git.status().unwrap().success(), "{change}");
+    kernel
+}
+
+fn trials(folder: &Path) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    let all = std::env::var_os("ALL_CHECKS").is_some();
+    for (lesson, exercise) in exercises() {
+        let Some(kernel) = exercise.get("kernel") else { continue };
+        let level = levels::LEVELS[lesson].name;
+        let given = root().join(level).join("kernel.cu");
+        let skeleton = root().join(format!("book/checks/skeletons/lesson{lesson}.cu"));
+        let written = kernel["written"] == true;
+        if lesson >= LONG && !written && !all {
+            continue;
+        }
+        let (answer, unsolved) = match kernel.get("solved") {
+            Some(change) => (changed(folder, level, text(change)), given),
+            None => (given, skeleton),
+        };
+        let mut add = |what: &str, kernel: PathBuf, solved: bool| {
+            let id = text(&exercise["id"]).to_string();
+            trials.push(Trial { id, what: what.to_string(), kernel, solved });
+        };
+        assert_eq!(
+            written,
+            kernel.get("solved").is_none(),
+            "{}: only a written kernel has the level's as its answer",
+            exercise["id"]
+        );
+        add("answer", answer, true);
+        add("unsolved", unsolved, false);
+        let nearly = kernel["nearly"].as_array().unwrap();
+        assert!(!nearly.is_empty(), "{}", exercise["id"]);
+        let most = if all { nearly.len() } else { 1 };
+        for change in nearly.iter().take(most) {
+            add(text(change), changed(folder, level, text(change)), false);
+        }
+    }
+    trials
+}
+
+#[test]
+fn each_check_tells_the_answer_from_what_is_unsolved_and_from_what_is_nearly_solved() {
+    if nvrtc::find().is_err() {
+        return level_tests::skipped("no NVRTC");
+    }
+    let folder = scratch("checks");
+    let trials = trials(&folder);
+    let failed: Vec<String> = trials
+        .par_iter()
+        .filter_map(|trial| {
+            let mut command = command(&format!("check {}", trial.id));
+            let began = Instant::now();
+            let output = command.arg(&trial.kernel).arg("--record").arg(folder.join("done.txt")).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stdout);
+            let expected = if trial.solved { (0, "\nsolved\n") } else { (1, "\nnot solved yet: ") };
+            let fits = (output.status.code(), said.contains(expected.1)) == (Some(expected.0), true);
+            let took = began.elapsed().as_secs_f32();
+            (!fits).then(|| {
+                format!("{} {} ({took:.1} s): {said}{}", trial.id, trial.what, String::from_utf8_lossy(&output.stderr))
+            })
+        })
+        .collect();
+    assert!(failed.is_empty(), "{} of {}: {}", failed.len(), trials.len(), failed.join("\n"));
+}
+
+#[test]
+fn what_was_done_is_noted() {
+    let record = scratch("noted").join("mine/done.txt");
+    let check = |words: &str| lab(&format!("check {words} --record {}", record.display()));
+    let unanswered = check("1.1");
+    assert_eq!(unanswered.code, 1, "{unanswered:?}");
+    assert!(unanswered.stdout.contains("1. TILE=16: bytes of global loads (a whole number)"), "{unanswered:?}");
+    let wrong = check("1.1 --answer 131,072 1024 262144 2,047");
+    assert!(wrong.code == 1 && wrong.stdout.contains("wrong   TILE=8: barriers"), "{wrong:?}");
+    assert!(wrong.stdout.contains("hint: ") && !record.exists(), "{wrong:?}");
+    let right = check("1.1 --answer 131,072 1024 262144 2,048");
+    assert!(right.code == 0 && right.stdout.ends_with("answered\n"), "{right:?}");
+    let list = check("");
+    assert!(list.stdout.contains("\n1.1       done "), "{list:?}");
+    assert!(list.stdout.contains("\n1 of "), "{list:?}");
+}
+
+#[test]
+fn the_language_is_the_environments_or_the_one_that_is_named() {
+    let record = scratch("language").join("done.txt");
+    let chinese = "练习 1.2：去掉一步中的第二个屏障\n正确    运行如何结束？：fault\n已答对\n";
+    let words = format!("check 1.2 --answer fault --record {}", record.display());
+    let named = lab(&format!("{words} --language zh-CN"));
+    assert!(named.code == 0 && named.stdout.starts_with(chinese), "{named:?}");
+    let of_environment = command(&words).env("LC_ALL", "zh_CN.UTF-8").output().unwrap();
+    assert!(String::from_utf8_lossy(&of_environment.stdout).starts_with(chinese), "{of_environment:?}");
+    let refused = lab("start 99 --language zh-CN");
+    assert_eq!(refused.stderr, "错误：第 99 课没有骨架\n提示：`cargo run -p lab -- check` 列出现有的内容\n");
+    let english = command(&format!("{words} --language en")).env("LC_ALL", "zh_CN.UTF-8").output().unwrap();
+    assert!(String::from_utf8_lossy(&english.stdout).starts_with("exercise 1.2: "), "{english:?}");
+}
+
+#[test]
+fn a_kernel_is_started_once() {
+    let file = scratch("started").join("mine.cu");
+    let start = format!("start 1 {}", file.display());
+    let first = lab(&start);
+    assert!(first.code == 0 && first.stdout.contains("check 1.write"), "{first:?}");
+    fs::write(&file, "mine").unwrap();
+    refused(&start, "is there already");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+    refused("start 99", "no skeleton for lesson 99");
+    refused("check 99.1", "no exercise `99.1`");
+    refused("check 3.2", "there are 3.2a, 3.2b");
+    refused(
+        "check 1.1 --answer 1 2",
+        "answers to 1.1: 2 given, 4 asked for\nhint: `cargo run -p lab -- check 1.1` prints the questions\n",
+    );
+    refused("check 1.1 --answer 1 2 3 many", "`many` is no answer");
+    refused("check 1.write absent.cu", "cannot read absent.cu");
+}
+
+#[test]
+fn without_a_compiler_one_line_says_so() {
+    let folder = scratch("no-compiler");
+    let file = folder.join("mine.cu");
+    assert_eq!(lab(&format!("start 1 {}", file.display())).code, 0);
+    let mut check = command("check 1.write");
+    check.env_clear().arg(&file).arg("--record").arg(folder.join("done.txt"));
+    let output = check.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(1) {
+        return level_tests::skipped("NVRTC lies where the loader looks");
+    }
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(
+        lines.len() == 2 && lines[0].contains("there is no compiler") && lines[1].contains("pip install"),
+        "{said}"
+    );
+    assert_eq!(output.status.code(), Some(2));
+}

@@ -1,0 +1,186 @@
+//! The tables: what they say, and what is left of them when something goes wrong.
+
+mod lab;
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use lab::{command, lab, refused, scratch};
+
+const SMALL: &str = "--backend emulator --m 100 --n 70 --k 50";
+
+#[test]
+fn a_level_for_thin_products_is_left_out_of_others_unless_it_is_asked_for() {
+    let words = "compare --backend emulator --no-cpu --no-sanitize";
+    let wide = lab(&format!("{words} --m 300 --n 300 --k 17"));
+    assert!(!wide.stdout.contains("level18-thin") && wide.stdout.contains("level10-stream-k"), "{wide:?}");
+    assert!(
+        wide.stderr.contains("level18-thin is for thin products, and left out at 300×300×17; `--levels` takes it in"),
+        "{wide:?}"
+    );
+    for taken in [
+        format!("{words} --m 300 --n 2 --k 17"),
+        format!("{words} --m 300 --n 300 --k 8"),
+        format!("{words} --m 300 --n 300 --k 17 --levels 18"),
+    ] {
+        assert!(lab(&taken).stdout.contains("level18-thin"), "{taken}");
+    }
+}
+
+#[test]
+fn all_levels_stand_in_one_table() {
+    let output = lab(&format!("compare {SMALL} --no-cpu"));
+    assert_eq!(output.code, 0, "{output:?}");
+    insta::assert_snapshot!("compare", output.stdout);
+}
+
+#[test]
+fn the_baseline_is_checked_and_labelled() {
+    let output = lab(&format!("compare {SMALL} --levels 1 --dtype f64 --json"));
+    let json: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let of = |name: &str| rows.iter().map(|row| row[name].as_str().unwrap().to_string()).collect::<Vec<_>>();
+    assert_eq!(of("kernel"), ["level1-tiling", "CPU, one core"]);
+    assert_eq!(of("verdict"), ["right", "right"]);
+    assert_eq!(of("ms_is"), ["bound", "cpu"]);
+}
+
+#[test]
+fn the_baseline_of_a_large_product_is_timed_on_a_part_and_says_so() {
+    let large = "compare --backend emulator --m 40 --n 2000 --k 3000 --levels 1 --no-sanitize";
+    let output = lab(large);
+    assert!(output.stdout.contains("measured on 2 of 40 rows and extended to all"), "{output:?}");
+    let json: serde_json::Value = serde_json::from_str(&lab(&format!("{large} --json")).stdout).unwrap();
+    let [level, cpu] = [0, 1].map(|row| json["rows"][row]["timed_rows"].as_u64());
+    assert_eq!((level, cpu), (None, Some(2)));
+}
+
+#[test]
+fn a_sweep_over_sizes_grows() {
+    let output = lab("sweep --backend emulator --sizes 32,64 --no-cpu");
+    assert_eq!(output.code, 0, "{output:?}");
+    insta::assert_snapshot!("sizes", output.stdout);
+}
+
+#[test]
+fn blocks_tiles_and_shapes_are_swept() {
+    let blocks = lab("sweep --over block --backend emulator --size 64 --no-cpu");
+    insta::assert_snapshot!("blocks", blocks.stdout);
+    let tiles = lab("sweep --over tile --backend emulator --size 64 --no-cpu --levels 2 --csv");
+    assert_eq!(tiles.stdout.lines().count(), 4, "{tiles:?}");
+    let shapes =
+        lab("sweep --over shape --levels 0,1 --backend emulator --shapes 64x32x16,1x2x3 --no-cpu --json --dtype f64");
+    let rows: Vec<serde_json::Value> = shapes.stdout.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!(rows.len(), 4);
+    assert!(rows.iter().all(|row| row["verdict"] == "right"), "{shapes:?}");
+}
+
+#[test]
+fn a_failed_point_has_its_row_and_the_sweep_goes_on() {
+    let output = lab("sweep --backend emulator --sizes 16,50000,32 --levels 1 --no-cpu --csv");
+    assert_eq!(output.code, 1);
+    let lines: Vec<&str> = output.stdout.lines().collect();
+    assert_eq!(lines.len(), 4, "{output:?}");
+    assert!(lines[2].contains("failed: A has 2500000000 elements"), "{output:?}");
+    assert!(lines[1].contains(",right,") && lines[3].contains(",right,"), "{output:?}");
+}
+
+#[test]
+fn a_killed_sweep_keeps_its_rows() {
+    let file = scratch("killed").join("rows.csv");
+    let words = "sweep --backend emulator --sizes 16,32,1024,2048 --levels 1 --no-cpu --csv";
+    let mut child = command(words).stdout(File::create(&file).unwrap()).stderr(Stdio::null()).spawn().unwrap();
+    let lines = || BufReader::new(File::open(&file).unwrap()).lines().map_while(Result::ok).collect::<Vec<String>>();
+    while lines().len() < 3 && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let rows = lines();
+    assert!(
+        rows.len() >= 3 && rows[1].contains(",16,16,16,right,") && rows[2].contains(",32,32,32,right,"),
+        "{rows:?}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_and_no_panic() {
+    for words in ["sweep --sizes 8 --csv", "sweep --sizes 8", "compare --size 8", "gpus", "try kernels/blas.cu"] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let backend = if words == "gpus" { "" } else { " --backend emulator" };
+        let output = command(&format!("{words}{backend}")).stdout(full).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words}: {stderr}");
+        assert!(stderr.contains("error: cannot write: No space left"), "{words}: {stderr}");
+    }
+}
+
+#[test]
+fn pictures_are_drawn_and_suit_light_and_dark() {
+    let folder = scratch("pictures");
+    for (plot, series) in [("speed", 4), ("roofline", 4), ("counters", 4)] {
+        let file = folder.join(format!("{plot}.svg"));
+        let how = "sweep --backend emulator --sizes 32 --levels 0,1,2,3 --no-cpu";
+        let words = format!("{how} --plot {plot} --svg {}", file.display());
+        let output = lab(&words);
+        assert_eq!(output.code, 0, "{output:?}");
+        let svg = fs::read_to_string(&file).unwrap();
+        assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{plot}");
+        assert!(svg.contains("prefers-color-scheme: dark"), "{plot}");
+        let drawn = (0..8)
+            .filter(|i| svg.contains(&format!("class=\"dot s{i}\"")) || svg.contains(&format!("class=\"bar s{i}\"")));
+        assert_eq!(drawn.count(), series, "{plot}");
+    }
+    refused(&format!("sweep --svg {}/none/x.svg", folder.display()), "there is no folder");
+}
+
+#[test]
+fn bad_usage_is_one_clear_line() {
+    for (words, answer) in [
+        ("", "requires a subcommand"),
+        ("fly", "fly"),
+        ("compare --levels 99", "no level `99`"),
+        ("compare --gpu voodoo", "voodoo"),
+        ("compare --size 0", "0 is not in 1..="),
+        ("compare --size 50000", "2500000000 elements"),
+        ("sweep --over moon", "moon"),
+        ("sweep --sizes 8,x", "x"),
+        ("sweep --over shape --shapes 8x8", "MxNxK"),
+        ("sweep --over shape --shapes 8x0x8", "MxNxK"),
+        (
+            "sweep --over tile --sizes 128",
+            "over tiles does not take --sizes\nhint: it takes --size, or --m, --n and --k\n",
+        ),
+        ("sweep --over size --shapes 8x8x8", "over sizes does not take --shapes\nhint: it takes --sizes\n"),
+        ("sweep --over shape --k 8", "over shapes does not take --k\nhint: it takes --shapes\n"),
+        ("sweep --csv --json", "cannot be used with"),
+        ("occupancy", "--threads"),
+        ("occupancy --threads x", "x"),
+        ("occupancy --threads 32 --gpu voodoo", "voodoo"),
+        ("occupancy --threads 32 --gpu t4 --shared-per-sm 65537", "an SM of T4 has 65536 bytes"),
+    ] {
+        refused(words, answer);
+    }
+    if common::device::cuda::Gpu::find().is_err() {
+        refused("compare --backend cuda", "no CUDA device");
+        refused("measure", "no CUDA device");
+    }
+}
+
+#[test]
+fn occupancy_by_hand() {
+    let output = lab("occupancy --gpu h200 --threads 32 --registers 64 --shared 16384");
+    assert_eq!(output.code, 0);
+    insta::assert_snapshot!("occupancy", output.stdout);
+    for (shared, blocks) in [("8192", "6"), ("16384", "3")] {
+        let split = lab(&format!("occupancy --gpu k80 --threads 32 --shared {shared} --shared-per-sm 49152"));
+        assert_eq!(split.stdout.lines().nth(1).and_then(|line| line.split_whitespace().nth(1)), Some(blocks));
+    }
+    let too_many = lab("occupancy --gpu k80 --threads 2048");
+    assert_eq!(too_many.code, 1);
+    assert!(too_many.stdout.contains("does not fit: warps"), "{too_many:?}");
+    let says = "error: no block of 2048 threads with 0 registers each and 0 bytes of shared memory fits on K80";
+    assert!(too_many.stderr.starts_with(says), "{too_many:?}");
+}

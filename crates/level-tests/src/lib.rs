@@ -1,0 +1,407 @@
+//! Bodies of the levels' tests: the same claims hold for every level. For tests alone: nothing that ships depends on it.
+
+mod claims;
+pub mod hardware;
+mod mutants;
+pub mod mutations;
+pub mod old_driver;
+mod order;
+mod usage;
+
+use std::io::Write;
+use std::sync::Once;
+
+use archive::{Archive, Texts};
+use common::cli::{Arguments, Backend};
+pub use common::device::Device;
+use common::device::Extras;
+use common::execute;
+use common::kernel::nvrtc;
+pub use gemm::Shape;
+use gemm::check::Check;
+use gemm::form::{Form, Specialization};
+use gemm::kernel::lower::{declared, lowest, needed};
+use gemm::kernel::{Compiler, Judge, Kernel, Origin, shipped};
+use gemm::matrix::Matrix;
+use gemm::problem::{Fill, Problem};
+use gemm::report::Report;
+use gemm::{Build, Decomposition, Dim3, Dtype, Error, Level, Neighbours, Tiles};
+pub use order::order_of_blocks_changes_nothing;
+pub use usage::bad_usage_is_one_clear_line;
+
+/// The problem of the snapshots: off every tile in every direction.
+const SNAPSHOT: &str = "--m 100 --n 70 --k 50";
+
+/// Says on stderr, past the test harness's capture, that a test has nothing to run on.
+///
+/// # Panics
+/// Where `REQUIRE` has a comma-separated part of the reason: on a machine that should have had what is missing.
+pub fn skipped(why: &str) {
+    let required = std::env::var("REQUIRE").unwrap_or_default();
+    let missing = required.split(',').map(str::trim).find(|part| !part.is_empty() && why.contains(part));
+    assert!(missing.is_none(), "skipped, and REQUIRE has `{}`: {why}", missing.unwrap_or_default());
+    // In one piece: tests run beside each other.
+    let _ = std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes());
+}
+
+/// NVRTC, or, once, a line that says that there is none.
+fn compiler() -> Option<&'static dyn Compiler> {
+    static ONCE: Once = Once::new();
+    let compiler = nvrtc::find().ok();
+    if compiler.is_none() {
+        ONCE.call_once(|| skipped("no NVRTC"));
+    }
+    compiler
+}
+
+/// The GPU, or a line that says that there is none.
+pub fn gpu() -> Option<Device> {
+    let device = Device::pick(Backend::Cuda, false).ok().map(|(device, _)| device);
+    if device.is_none() {
+        skipped("no CUDA device");
+    }
+    device
+}
+
+/// A run on the emulator from shipped PTX, as the command line would do it.
+pub fn report(level: &'static Level, words: &str) -> Result<Report, Error> {
+    let words = words.split_whitespace().map(str::to_string);
+    let arguments = Arguments::from_words(level, words).map_err(|e| Error::usage(e.to_string(), "fix the test"))?;
+    execute(level, &arguments, &Device::Emulator, nvrtc::nowhere)
+}
+
+/// The text reports of the level's variants.
+pub fn texts(level: &'static Level) -> Result<String, Error> {
+    let mut words: Vec<String> = level.variants.iter().map(|v| format!("{SNAPSHOT} --variant {}", v.name)).collect();
+    if words.is_empty() {
+        words.push(SNAPSHOT.to_string());
+    }
+    let texts: Result<Vec<String>, Error> = words.iter().map(|w| Ok(report(level, w)?.to_string())).collect();
+    Ok(texts?.join("\n"))
+}
+
+/// The kernel with its counters in the margin.
+pub fn annotated(level: &'static Level) -> Result<String, Error> {
+    Ok(report(level, &format!("{SNAPSHOT} --annotate"))?.annotated.unwrap_or_default())
+}
+
+/// The JSON report of the default configuration, without the counters of single lines.
+pub fn json(level: &'static Level) -> Result<String, Box<dyn std::error::Error>> {
+    let mut json: serde_json::Value = serde_json::from_str(&report(level, SNAPSHOT)?.json())?;
+    let lines = json.pointer_mut("/facts/emulator/lines").and_then(|lines| lines.as_array_mut());
+    lines.ok_or("the report has no counters by line")?.clear();
+    Ok(serde_json::to_string_pretty(&json)?)
+}
+
+/// Shapes that kernels get wrong, for a build's tile, and its own.
+pub fn awkward_shapes(build: &Build) -> Vec<Shape> {
+    let tile = build.tile();
+    let (tm, tn, tk) = (tile.m, tile.n, tile.k);
+    let shapes = [
+        (1, 1, 1),
+        (13, 31, 7),                  // primes
+        (tm, tn, tk),                 // one whole tile
+        (tm + 1, tn + 1, tk + 1),     // one beyond: two steps along K, the second with one column
+        (tm - 1, tn - 1, 2 * tk - 1), // one short
+        (tm + 1, tn - 1, 2 * tk),     // an even number of steps
+        (tm - 1, tn + 1, 3 * tk),     // an odd number of steps
+        (2 * tm, tn, 3 * tk + 1),
+        (33, 65, 1), // a single product
+        (1, 200, 17),
+        (200, 1, 17),
+        (1, 1, 257),
+        (9 * tm + 1, 15 * tn, 3), // more rows of tiles than a band of blocks has, and more tiles than split sums have room for
+    ];
+    let shape = |(m, n, k): (u32, u32, u32)| Shape { m: m.max(1), n: n.max(1), k };
+    let own = (build.level.needs.awkward)(&build.configuration.tiles, &tile);
+    shapes.into_iter().map(shape).chain(own).collect()
+}
+
+/// Multiplies small integers, of which every product and sum is exact: C must be equal to the reference.
+pub fn is_exact(device: &Device, build: &Build, shape: Shape) -> Result<(), String> {
+    let kernel = Kernel::obtain(build, 90, nvrtc::find).map_err(|e| e.to_string())?;
+    kernel_is_exact(device, build, &kernel, shape)
+}
+
+fn kernel_is_exact(device: &Device, build: &Build, kernel: &Kernel, shape: Shape) -> Result<(), String> {
+    kernel_is_exact_in(device, build, kernel, shape, Form::PLAIN)
+}
+
+/// The same in any form; and what lies between the rows of C is as it was.
+fn kernel_is_exact_in(device: &Device, build: &Build, kernel: &Kernel, shape: Shape, form: Form) -> Result<(), String> {
+    let wrap = |what: String| format!("{build}, {shape}, {form}: {what}");
+    let seed = u64::from(shape.m) << 40 | u64::from(shape.n) << 20 | u64::from(shape.k);
+    let problem = Problem::in_form(shape, build.configuration.dtype, form, Fill::Integers, seed)
+        .map_err(|e| wrap(e.to_string()))?;
+    let extras = Extras::new(false, true);
+    let task = build.plan_in(shape, form).map_err(|e| wrap(e.to_string()))?.task(kernel);
+    let ran = device.launch(&task, &problem, extras).map_err(|e| wrap(e.to_string()))?;
+    if !between_rows(&ran.c).eq(between_rows(&problem.c)) {
+        return Err(wrap("something is written between the rows of C".to_string()));
+    }
+    let check = Check::of(&problem, Fill::Integers, &ran.c, task.method());
+    if check.right { Ok(()) } else { Err(wrap(format!("{check:?}"))) }
+}
+
+/// The bytes after the columns of each row.
+fn between_rows(matrix: &Matrix) -> impl Iterator<Item = &[u8]> {
+    let size = matrix.element().bytes();
+    let row = matrix.leading() * size;
+    matrix.bytes().chunks(row).map(move |bytes| &bytes[(matrix.columns() * size).min(bytes.len())..])
+}
+
+/// A form that a specialization computes, with factors that are exact, and rows so far apart.
+pub fn form_of(specialization: Specialization, padding: [u32; 3]) -> Form {
+    let beta = if specialization.added { -3.0 } else { 0.0 };
+    Form { alpha: 2.0, beta, layout: specialization.layout, padding }
+}
+
+/// The padding with which rows begin at multiples of 16 elements, and so of 16 bytes.
+pub fn whole_vectors(form: &Form, shape: &Shape) -> [u32; 3] {
+    form.leading(shape).map(|leading| (leading.next_multiple_of(16) - leading) as u32)
+}
+
+/// Every shipped specialization is exact on awkward shapes, with rows that begin at multiples of 16 bytes and with others.
+pub fn every_form_is_exact(level: &'static Level, device: &Device) -> Result<(), String> {
+    let builds = level.all_shipped_builds();
+    let forms = builds.iter().filter(|build| !build.configuration.specialization.is_plain()).count();
+    let expected = if level.takes_any_form() { 3 * level.types.len() * level.variant_names().len() } else { 0 };
+    if forms != expected {
+        return Err(format!("{forms} builds are shipped for other forms, and not {expected}"));
+    }
+    if !level.takes_any_form() {
+        return match builds[0].clone().in_form(&Form { alpha: 2.0, ..Form::PLAIN }) {
+            Err(Error::Usage { message, .. }) if message.contains("does not compute C = 2·A·B") => Ok(()),
+            other => Err(format!("a level that takes the plain product alone takes a factor: {other:?}")),
+        };
+    }
+    for build in builds.iter().filter(|build| build.is_default() || !build.configuration.specialization.is_plain()) {
+        let kernel = Kernel::obtain(build, 90, nvrtc::find).map_err(|e| e.to_string())?;
+        let tile = build.tile();
+        let shapes = [(1, 1, 1), (33, 20, 65), (tile.m + 3, tile.n + 4, 2 * tile.k + 3), (tile.m, 2 * tile.n, tile.k)];
+        for (m, n, k) in shapes {
+            let shape = Shape { m, n, k };
+            let form = |padding| form_of(build.configuration.specialization, padding);
+            let whole = whole_vectors(&form([0; 3]), &shape);
+            for padding in [[0; 3], whole, [4, 8, 4], [1, 3, 5]] {
+                kernel_is_exact_in(device, build, &kernel, shape, form(padding))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every shipped configuration is exact on every awkward shape. The emulator has the time for large ones in the first of each kind:
+/// of each variant and, but where tensor maps say where matrices lie, of each type.
+pub fn every_awkward_shape_is_exact(level: &'static Level, device: &Device) -> Result<(), String> {
+    let is_short = matches!(device, Device::Emulator);
+    let mut seen = Vec::new();
+    for build in level.shipped_builds() {
+        let kind = mutations::kind(&build);
+        let is_first = !seen.contains(&kind);
+        seen.push(kind);
+        for shape in awkward_shapes(&build) {
+            if is_first || !is_short || !mutations::is_large(&shape) {
+                is_exact(device, &build, shape)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where a grid has only so many blocks, and goes on to other tiles: two clusters alone are exact on the level's own awkward
+/// shapes.
+pub fn few_blocks_are_exact(level: &'static Level, device: &Device) -> Result<(), String> {
+    if compiler().is_none() {
+        return Ok(());
+    }
+    // The emulator has the time for the first type.
+    let types = if matches!(device, Device::Emulator) { 1 } else { usize::MAX };
+    for dtype in level.dtypes().take(types) {
+        let build = mutations::crowded(level.default_build(dtype));
+        if build == level.default_build(dtype) {
+            return Err(format!("{build} has as many blocks as there are tiles"));
+        }
+        for shape in (level.needs.awkward)(&build.configuration.tiles, &build.tile()) {
+            is_exact(device, &build, shape)?;
+        }
+    }
+    Ok(())
+}
+
+/// The grid has as many blocks as the tiles of C and the declared way to divide them make, for every awkward shape.
+pub fn the_grid_is_what_the_level_declares(level: &'static Level) -> Result<(), String> {
+    for build in level.shipped_builds() {
+        for shape in awkward_shapes(&build) {
+            let launch = build.launch(&shape);
+            let tiles = launch.tiles(&shape);
+            let blocks = match level.needs.decomposition {
+                Decomposition::DataParallel => tiles,
+                Decomposition::SplitK { parts, .. } => tiles * u64::from(build.configuration.tiles[parts]),
+                Decomposition::StreamK(round) => tiles.next_multiple_of(u64::from(build.configuration.tiles[round])),
+                Decomposition::Persistent(most, neighbours) => {
+                    let of = build.cluster().count();
+                    let (below, beside) = match neighbours {
+                        Neighbours::Below => (of, 1),
+                        Neighbours::Beside => (1, of),
+                    };
+                    let down = u64::from(shape.m).div_ceil(u64::from(launch.tile.m) * below);
+                    let clusters = down * u64::from(shape.n).div_ceil(u64::from(launch.tile.n) * beside);
+                    clusters.min(u64::from(build.configuration.tiles[most]) / of) * of
+                }
+            };
+            if launch.grid.count() != blocks {
+                return Err(format!("{build}, {shape}: {} blocks, and not {blocks}", launch.grid.count()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Tile sizes from random numbers: some that are shipped, now and then with one halved or doubled, of which many are right together,
+/// or with one that fits nothing.
+fn pick_tiles(level: &'static Level, picks: &[u32]) -> Tiles {
+    const ODD: [u32; 5] = [1, 3, 12, 40, 64];
+    let shipped = level.shipped_builds();
+    let base = &shipped[picks.iter().sum::<u32>() as usize % shipped.len()].configuration.tiles;
+    let size = |size: u32, pick: u32| match pick {
+        0..4 => size / 2,
+        4..8 => size * 2,
+        8 => ODD[size as usize % ODD.len()],
+        _ => size,
+    };
+    Tiles(base.0.iter().zip(picks).map(|(&(name, base), &pick)| (name, size(base, pick).max(1))).collect())
+}
+
+/// The default's tiles of C, halved and quartered, are refused or right.
+pub fn small_tiles_are_refused_or_right(level: &'static Level) -> Result<(), String> {
+    for (halvings, dtype) in [1, 2].into_iter().flat_map(|halvings| level.dtypes().map(move |dtype| (halvings, dtype)))
+    {
+        let of_c = |name: &str| name.ends_with(['M', 'N']);
+        let smaller = |&(name, size): &(&'static str, u32)| (name, if of_c(name) { size >> halvings } else { size });
+        let tiles = Tiles(level.tiles.iter().map(smaller).collect());
+        these_are_refused_or_right(level, tiles, dtype, Shape { m: 40, n: 70, k: 30 })?;
+    }
+    Ok(())
+}
+
+/// Either the compiler refuses the tile sizes in one readable line, or the product is right.
+pub fn tile_sizes_are_refused_or_right(
+    level: &'static Level,
+    picks: &[u32],
+    dtype: Dtype,
+    shape: Shape,
+) -> Result<(), String> {
+    these_are_refused_or_right(level, pick_tiles(level, picks), dtype, shape)
+}
+
+fn these_are_refused_or_right(level: &'static Level, tiles: Tiles, dtype: Dtype, shape: Shape) -> Result<(), String> {
+    let Some(compiler) = compiler() else { return Ok(()) };
+    let mut build = level.default_build(dtype);
+    build.configuration.tiles = tiles;
+    let configuration = &build.configuration;
+    match Kernel::compile(&build, &[], compiler) {
+        Err(Error::Usage { message, .. }) => match message.starts_with(level.path) && message.lines().count() == 1 {
+            true => Ok(()),
+            false => Err(format!("{configuration}: the compiler's message is unclear: {message}")),
+        },
+        Err(error) => Err(error.to_string()),
+        Ok(kernel) => kernel_is_exact(&Device::Emulator, &build, &kernel, shape),
+    }
+}
+
+/// Whether an instruction needs more than the PTX declares, or is not known.
+fn needs_more_than_declared(ptx: &str) -> bool {
+    match (declared(ptx), needed(ptx)) {
+        (Some((isa, target)), Some(needed)) => isa < needed.isa || target.sm < needed.sm,
+        _ => true,
+    }
+}
+
+/// The blocks of a cluster, as PTX says them.
+fn cluster_in(ptx: &str) -> Dim3 {
+    let extents = ptx.lines().find_map(|line| line.trim().strip_prefix(".reqnctapercluster "));
+    let mut extents = extents.unwrap_or("").split(',').map(|extent| extent.trim().parse().unwrap_or(1));
+    let mut next = || extents.next().unwrap_or(1);
+    Dim3 { x: next(), y: next(), z: next() }
+}
+
+/// What is shipped is whole, declares what its instructions need, is made from this source and, where the compiler of that version is at hand, what it makes.
+pub fn shipped_ptx_is_fresh(level: &'static Level) -> Result<(), String> {
+    let builds = level.all_shipped_builds();
+    let texts = level.ptx.texts().map_err(|why| why.to_string())?;
+    if builds.len() != texts.len() {
+        return Err(format!("{} configurations are shipped in {} texts", builds.len(), texts.len()));
+    }
+    for build in builds {
+        let configuration = &build.configuration;
+        let (header, ptx) = shipped(&build).map_err(|e| format!("{configuration}: {e:?}"))?;
+        if !lowest(ptx).changes.is_empty() || needs_more_than_declared(ptx) {
+            return Err(format!("{configuration}: `.version` or `.target` is not what the instructions need"));
+        }
+        if header.judge != Judge::Ptxas {
+            return Err(format!(
+                "{configuration}: its needs are not ptxas's word: run `cargo x matrix`, then `cargo x ptx`"
+            ));
+        }
+        let (cluster, said) = (build.cluster(), cluster_in(ptx));
+        if cluster != said {
+            return Err(format!("{configuration}: clusters of {cluster} are declared, and of {said} compiled"));
+        }
+        let Some(compiler) = compiler() else { continue };
+        // What ptxas says is held against ptxas by `common`'s test `assembled`.
+        let kernel = Kernel::compile(&build, &[], compiler).map_err(|e| e.to_string())?;
+        if kernel.compiler != header.compiler {
+            skipped(&format!("NVRTC is {}, and the shipped PTX is by {}", kernel.compiler, header.compiler));
+        } else if lowest(&kernel.ptx).ptx != ptx {
+            return Err(format!("{configuration}: the shipped PTX is not what the compiler makes: run `cargo x ptx`"));
+        }
+    }
+    Ok(())
+}
+
+/// Changed PTX and PTX of another source never run: without a compiler they are refused, with one they are compiled anew.
+pub fn unfit_ptx_never_runs(level: &'static Level) -> Result<(), String> {
+    let default = level.default_build(level.types[0].dtype);
+    let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+    let texts = level.ptx.texts().map_err(|why| why.to_string())?;
+    let altered = |alter: &dyn Fn(&str) -> String| -> Level {
+        let files: Vec<(&str, String)> = texts.iter().map(|(name, text)| (name, alter(text))).collect();
+        let texts = Texts::of(files.iter().map(|(name, text)| (*name, text.as_str())));
+        Level { ptx: Box::leak(Box::new(Archive::from(texts))), ..*level }
+    };
+    let of = |bytes: &'static [u8]| Level { ptx: Box::leak(Box::new(Archive::new(bytes))), ..*level };
+    let unfit = [
+        ("damaged", altered(&|file| file.replacen("ret;", "ret ;", 1))),
+        ("damaged", altered(&|file| file[..file.len() / 2].to_string())),
+        ("damaged", altered(&|_| String::new())),
+        ("damaged", of(b"no archive")),
+        ("is not what", Level { source: leak(format!("{}\n// edited\n", level.source)), ..*level }),
+    ];
+    for (expected, level) in unfit {
+        let build = Build { level: Box::leak(Box::new(level)), ..default.clone() };
+        match Kernel::obtain(&build, 90, nvrtc::nowhere) {
+            Err(Error::Usage { message, hint }) if message.contains(expected) && hint.contains("pip install") => (),
+            other => return Err(format!("expected {expected:?}, not {other:?}")),
+        }
+        if nvrtc::find().is_ok() {
+            let kernel = Kernel::obtain(&build, 90, nvrtc::find).map_err(|e| e.to_string())?;
+            assert_eq!(kernel.origin, Origin::Compiled);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_planted_instruction_needs_more_than_is_declared() {
+        let kernel = |body: &str| format!(".version 7.0\n.target sm_60\n.entry k()\n{{\n{body}\nret;\n}}\n");
+        assert!(!needs_more_than_declared(&kernel("bar.sync 0;")));
+        for planted in ["elect.sync %r1|%p1, 1;", "cp.async.wait_all;", "fence.sc.gpu;", "newer.than.the.table;"] {
+            assert!(needs_more_than_declared(&kernel(planted)), "{planted}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! How one mutant is caught: by the compiler, by the emulator, or by its product, beside the kernel as it is.
+
+use std::sync::OnceLock;
+
+use emulator::{FaultKind, Launch, LaunchError, Module, Schedule};
+use gemm::check::Check;
+use gemm::emulated::arguments;
+use gemm::form::Form;
+use gemm::kernel::{Compiler, Kernel};
+use gemm::problem::{Fill, Problem};
+use gemm::{Build, Level, Shape};
+
+use super::builds::{builds, most_shapes, shapes, with_other_tiles};
+use crate::mutants::Mutant;
+use crate::{form_of, whole_vectors};
+
+/// Warp instructions of one thread block, after which a mutant counts as stuck.
+const INSTRUCTION_LIMIT: u64 = 10_000_000;
+
+/// What becomes of a mutant that is written otherwise, and not wrong.
+pub const SAME_CODE: &str = "same code";
+
+/// The kernel as it is, in every configuration and with all other tile sizes.
+pub fn right(level: &'static Level) -> Vec<Vec<Right>> {
+    let others = |build: &Build| {
+        let all = with_other_tiles(build).into_iter().enumerate();
+        let right = |(at, build): (usize, Build)| Right {
+            shapes: most_shapes(&build, at > 0),
+            build,
+            kernel: OnceLock::new(),
+            sound: OnceLock::new(),
+        };
+        all.map(right).collect()
+    };
+    builds(level).iter().map(others).collect()
+}
+
+/// The kernel as it is, in a configuration.
+pub struct Right {
+    pub build: Build,
+    /// How many shapes it runs.
+    shapes: usize,
+    /// Compiled, once a mutant is compared with it.
+    kernel: OnceLock<Result<Kernel, String>>,
+    /// That nothing catches it, once a mutant is caught beside it.
+    sound: OnceLock<Result<(), String>>,
+}
+
+impl Right {
+    pub fn kernel(&self, compiler: &dyn Compiler) -> Result<&Kernel, String> {
+        let compiled = || Kernel::compile(&self.build, &[], compiler).map_err(|error| error.to_string());
+        once(&self.kernel, compiled).as_ref().map_err(Clone::clone)
+    }
+
+    /// An error if a run catches the kernel as it is: then it says nothing that it catches mutants.
+    fn is_sound(&self, compiler: &dyn Compiler) -> Result<(), String> {
+        let kernel = self.kernel(compiler)?;
+        let sound = || match self.caught(kernel) {
+            Some(how) => Err(format!("the kernel itself is caught ({}): {how}", self.build.configuration)),
+            None => Ok(()),
+        };
+        once(&self.sound, sound).clone()
+    }
+
+    /// How a run catches a kernel, if one does.
+    fn caught(&self, kernel: &Kernel) -> Option<String> {
+        let shapes = shapes(&self.build);
+        // Shapes whose rows are whole vectors take turns, and so do the others.
+        let turn = |at: usize| shapes[..at].iter().filter(|shape| is_even(shape) == is_even(&shapes[at])).count();
+        shapes.iter().enumerate().take(self.shapes).find_map(|(at, shape)| {
+            let (form, before) = form(&self.build, shape, turn(at));
+            caught_on(&self.build, kernel, *shape, form, before)
+        })
+    }
+}
+
+/// What is made once. Two threads may make it at once, and one is too late: neither waits for the other, who may wait for it.
+fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
+    if let Some(made) = cell.get() {
+        return made;
+    }
+    let made = make();
+    cell.get_or_init(|| made)
+}
+
+/// How a mutant is caught, if it is, and in which of the configurations; if not, in the first in which its code differs.
+pub fn outcome<'a>(
+    level: &'static Level,
+    mutant: &Mutant,
+    right: &'a [Right],
+    compiler: &dyn Compiler,
+) -> Result<(Option<String>, &'a Build), String> {
+    let wrong: &Level =
+        Box::leak(Box::new(Level { source: Box::leak(mutant.source.clone().into_boxed_str()), ..*level }));
+    let mut survived = None;
+    for right in right {
+        let build = &right.build;
+        let Ok(kernel) = Kernel::compile(&Build { level: wrong, ..build.clone() }, &[], compiler) else {
+            return Ok((Some("refused by the compiler".to_string()), build));
+        };
+        if instructions(&kernel.ptx).eq(instructions(&right.kernel(compiler)?.ptx)) {
+            continue;
+        }
+        match right.caught(&kernel) {
+            Some(how) => return right.is_sound(compiler).map(|()| (Some(how), build)),
+            None => survived = survived.or(Some(build)),
+        }
+    }
+    Ok(match survived {
+        Some(build) => (None, build),
+        None => (Some(SAME_CODE.to_string()), &right[0].build),
+    })
+}
+
+/// The lines of PTX that are no line information.
+fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
+    ptx.lines().map(str::trim).filter(|line| !line.starts_with(".loc") && !line.starts_with("//") && !line.is_empty())
+}
+
+/// Whether rows of C are whole vectors.
+fn is_even(shape: &Shape) -> bool {
+    shape.n.is_multiple_of(4)
+}
+
+/// The form in which a build runs a shape when it is its turn, and how many elements lie before A, B and C in their buffers: each
+/// condition that a kernel may set for whole vectors is the one that fails at some time.
+fn form(build: &Build, shape: &Shape, turn: usize) -> (Form, [usize; 3]) {
+    if !build.level.takes_any_form() {
+        return (Form::PLAIN, [0; 3]);
+    }
+    let form = |padding| form_of(build.configuration.specialization, padding);
+    let whole = whole_vectors(&form([0; 3]), shape);
+    let turns = match is_even(shape) {
+        true => [(form([0; 3]), [0; 3]), (form(whole), [0, 1, 0]), (form(whole), [0, 0, 1]), (form([1, 3, 4]), [0; 3])],
+        false => [(form(whole), [0; 3]), (form([1, 3, 5]), [1; 3]), (form([0; 3]), [0; 3]), (form([0, 4, 5]), [0; 3])],
+    };
+    turns[turn % turns.len()]
+}
+
+/// How one run catches it, if it does. It is launched twice, in the order of the grid and then, with other numbers, in the
+/// opposite one: neither that order nor what the first launch leaves behind may spoil the second.
+fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form, before: [usize; 3]) -> Option<String> {
+    let plan = build.plan_in(shape, form).ok()?;
+    let task = plan.task(kernel);
+    let program = match Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)) {
+        Ok(program) => program,
+        Err(error) => return Some(format!("not run by the emulator: {error}")),
+    };
+    let problem = |seed| Problem::in_form(shape, build.configuration.dtype, form, Fill::Integers, seed).ok();
+    let first = problem(1)?;
+    let mut device = emulator::Device::new();
+    device.set_threads(Some(1));
+    let matrices = [("A", &first.a), ("B", &first.b), ("C", &first.c)];
+    let buffers = [0, 1, 2].map(|at| {
+        let (name, matrix) = matrices[at];
+        let before = before[at] * matrix.element().bytes();
+        (device.alloc(name, before + matrix.bytes().len()), before as u64)
+    });
+    let arguments = arguments(&task.operands, &mut device, buffers).ok()?;
+    let how = Launch::new(task.launch.grid, task.launch.block)
+        .instruction_limit(INSTRUCTION_LIMIT)
+        .dynamic_shared(task.dynamic_shared);
+    for (seed, schedule) in [(1, Schedule::FirstFirst), (2, Schedule::LastFirst)] {
+        let problem = problem(seed)?;
+        for ((buffer, before), matrix) in buffers.into_iter().zip([&problem.a, &problem.b, &problem.c]) {
+            device.write_at(buffer, before as usize, matrix.bytes()).ok()?;
+        }
+        match device.launch(&program, how.schedule(schedule), &arguments) {
+            Ok(_) => {}
+            Err(LaunchError::Fault(fault)) => return Some(format!("fault: {}", fault.kind)),
+            Err(other) => return Some(format!("refused launch: {other}")),
+        }
+        let mut product = problem.c.bytes().to_vec();
+        if device.read_at(buffers[2].0, buffers[2].1 as usize, &mut product).is_err() {
+            return Some(format!("fault: {}", FaultKind::Uninitialised));
+        }
+        if !Check::of(&problem, Fill::Integers, &problem.c.with_bytes(product), task.method()).right {
+            return Some("wrong product".to_string());
+        }
+    }
+    None
+}

@@ -1,0 +1,115 @@
+//! Kernels with tensor copies multiply copies of what no tensor map can say, and C is the same, bit by bit, as without.
+
+use common::check::Check;
+use common::form::Form;
+use common::kernel::Kernel;
+use common::kernel::nvrtc::nowhere;
+use common::problem::{Fill, Problem};
+use common::{Build, Dtype, Shape};
+use emulator::{Launch, Module};
+use gemm::copies::LEAST;
+use gemm::emulated;
+use gemm::matrix::Matrix;
+use gemm::task::{Operand, Task};
+use levels::LEVELS;
+
+/// The rows of A and B are no multiples of 16 bytes apart.
+const RAGGED: Shape = Shape { m: 131, n: 77, k: 85 };
+
+/// The levels that copy boxes of tensors where the product is large, in all their types, with their usual tile sizes.
+fn builds() -> Vec<Build> {
+    let large = Shape { m: 1025, n: 1023, k: 1021 };
+    let all = LEVELS.iter().flat_map(|level| level.dtypes().map(|dtype| level.default_build(dtype)));
+    all.filter(|build| !build.copies(&large, &Form::PLAIN).is_empty()).collect()
+}
+
+#[test]
+fn what_moves_by_maps_is_copied_and_nothing_else() {
+    let has =
+        |number, dtype| builds().iter().any(|build| build.level.number == number && build.configuration.dtype == dtype);
+    for dtype in [Dtype::BF16, Dtype::F16] {
+        assert!([12, 13, 14, 15, 19].into_iter().all(|number| has(number, dtype)), "{dtype}");
+    }
+    assert!(has(16, Dtype::TF32) && has(17, Dtype::E4M3));
+    // Level 19 has threads fetch fp8 that is stored K × N.
+    assert!(!has(19, Dtype::E4M3) && !has(11, Dtype::BF16));
+}
+
+/// The task, where what maps cannot say is copied first, or is not, however large the product is.
+fn copying<'a>(task: &Task<'a>, first: bool) -> Task<'a> {
+    let mut task = task.clone();
+    for operand in &mut task.operands {
+        if let Operand::Map(map) = operand {
+            map.copied = first;
+        }
+    }
+    task
+}
+
+/// The product on the emulator, of matrices that begin so many bytes behind the beginning of a buffer; and the boxes that were copied.
+fn product(task: &Task, problem: &Problem, before: [u64; 3]) -> (Matrix, u64) {
+    let mut device = emulator::Device::new();
+    let matrices = [("A", &problem.a, before[0]), ("B", &problem.b, before[1]), ("C", &problem.c, before[2])];
+    let places = matrices.map(|(name, matrix, before)| {
+        let buffer = device.alloc(name, before as usize + matrix.bytes().len());
+        device.write_at(buffer, before as usize, matrix.bytes()).unwrap();
+        (buffer, before)
+    });
+    let arguments = emulated::arguments_on_copies(&task.operands, &mut device, places).unwrap();
+    let program = Module::parse(&task.kernel.ptx).unwrap().kernel(&task.kernel.entry).unwrap();
+    let how = Launch::new(task.launch.grid, task.launch.block).dynamic_shared(task.dynamic_shared).sanitize(true);
+    let report = device.launch(&program, how, &arguments).unwrap();
+    let mut bytes = vec![0; problem.c.bytes().len()];
+    device.read_at(places[2].0, before[2] as usize, &mut bytes).unwrap();
+    (problem.c.with_bytes(bytes), report.total.bulk.loads)
+}
+
+/// What each level makes of a shape: without copies, and with them.
+fn without_and_with(shape: Shape, before: [u64; 3], judge: impl Fn(&str, [(Matrix, u64); 2])) {
+    for build in builds() {
+        let dtype = build.configuration.dtype;
+        let kernel = Kernel::obtain(&build, 90, nowhere).unwrap();
+        let task = build.plan(shape).unwrap().task(&kernel);
+        let problem = Problem::new(shape, dtype, Fill::Reals, 3).unwrap();
+        let both = [false, true].map(|first| product(&copying(&task, first), &problem, before));
+        assert!(Check::of(&problem, Fill::Reals, &both[1].0, task.method()).right, "{build}");
+        judge(&build.to_string(), both);
+    }
+}
+
+#[test]
+fn on_copies_every_kernel_copies_by_maps_and_gives_the_same_bits() {
+    without_and_with(RAGGED, [0; 3], |build, [(plain, none), (copied, boxes)]| {
+        assert_eq!(plain.bytes(), copied.bytes(), "{build}");
+        assert!(none == 0 && boxes > 0, "{build}: {none} and {boxes} boxes");
+    });
+}
+
+#[test]
+fn a_matrix_that_begins_anywhere_is_copied_too() {
+    let aligned = Shape { m: 70, n: 144, k: 80 };
+    for before in [[4, 0, 0], [0, 8, 4], [4, 4, 0]] {
+        without_and_with(aligned, before, |build, [(plain, none), (copied, boxes)]| {
+            assert_eq!(plain.bytes(), copied.bytes(), "{build}");
+            assert!(none == 0 && boxes > 0, "{build}: {none} and {boxes} boxes");
+        });
+    }
+}
+
+#[test]
+fn a_run_of_a_large_ragged_product_copies_first_and_says_so() {
+    let shape = Shape { m: 253, n: 251, k: 255 };
+    assert!(shape.multiply_adds() > LEAST);
+    let level = &level13_warp_specialization::LEVEL;
+    let report = level_tests::report(level, "--m 253 --n 251 --k 255 --dtype bf16 --backend emulator").unwrap();
+    assert!(report.check.right);
+    let text = report.to_string();
+    let said: Vec<&str> = text.lines().filter(|line| line.starts_with("copied")).collect();
+    let line = |role, from| format!("copied      {role} first, from rows {from} elements apart to rows 256 apart");
+    assert_eq!(said, [line("A", 255), line("B", 251)]);
+    assert!(text.contains("bulk loads"), "{text}");
+    // The kernel alone at a small product, as the lessons show it.
+    let small =
+        level_tests::report(level, "--m 100 --n 71 --k 51 --dtype bf16 --backend emulator").unwrap().to_string();
+    assert!(!small.contains("copied") && !small.contains("bulk loads"), "{small}");
+}

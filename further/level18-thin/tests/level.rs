@@ -1,0 +1,5 @@
+//! What every level must hold, and which wrong versions of this one's kernel are caught.
+
+level_tests::level_tests!(level18_thin::LEVEL);
+
+level_tests::mutation_tests!(level18_thin::LEVEL, without: ["leave the edge unfilled"]);

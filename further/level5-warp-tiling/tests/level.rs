@@ -1,0 +1,5 @@
+//! What every level must hold, and which wrong versions of this one's kernel are caught.
+
+level_tests::level_tests!(level5_warp_tiling::LEVEL);
+
+level_tests::mutation_tests!(level5_warp_tiling::LEVEL, without: ["drop or loosen a fence or a wait", "leave the edge unfilled"]);

@@ -1,5 +1,0 @@
-//! What `cargo run` alone runs: it says which programs there are.
-
-fn main() {
-    print!("{}", ladder::programs());
-}

@@ -1,5 +1,0 @@
-//! What every level must hold, and which wrong versions of this one's kernel are caught.
-
-harness::level_tests!(level4_vectorized::LEVEL);
-
-harness::mutation_tests!(level4_vectorized::LEVEL, without: ["drop or loosen a fence or a wait", "leave the edge unfilled"]);
