@@ -10,13 +10,9 @@ use crate::ffi::tensor_map;
 pub(crate) struct Arguments(pub(crate) Vec<sys::CUtensorMap>);
 
 impl Arguments {
-    /// The arguments for matrices at these addresses; the driver makes the tensor maps.
-    pub(crate) fn new(operands: &[Operand], addresses: [u64; 3]) -> Result<Arguments, DriverError> {
-        Arguments::seen(operands, addresses, addresses)
-    }
-
-    /// The same, where tensor maps see the matrices at other addresses.
-    pub(crate) fn seen(operands: &[Operand], addresses: [u64; 3], seen: [u64; 3]) -> Result<Arguments, DriverError> {
+    /// The arguments for matrices at these addresses; the driver makes the tensor maps, which see the matrices at the addresses `seen`:
+    /// others, where a matrix is copied first.
+    pub(crate) fn new(operands: &[Operand], addresses: [u64; 3], seen: [u64; 3]) -> Result<Arguments, DriverError> {
         let number = |value: u64| {
             let mut slot = sys::CUtensorMap { opaque: [0; 16] };
             // Little-endian, as every host of a CUDA GPU is: an argument of 32 bits is the first half of 64.

@@ -1,5 +1,7 @@
 //! The command line, the same for every level.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -7,7 +9,7 @@ use clap::{Parser, ValueEnum};
 use emulator::gpu::Gpu;
 use gemm::form::{Form, Layout};
 use gemm::report::LARGEST_PRINTED;
-use gemm::{Build, Dtype, Error, Level, Shape, asked};
+use gemm::{Build, Dtype, Error, Level, Plan, Shape, Text, asked};
 use serde::Serialize;
 
 /// The size of a problem for which nothing is said.
@@ -65,6 +67,9 @@ pub struct Arguments {
     /// Another tile size (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     pub define: Vec<String>,
+    /// Your version of the kernel, in place of the level's kernel.cu (needs NVRTC)
+    #[arg(long, value_name = "FILE")]
+    pub kernel: Option<PathBuf>,
     /// The GPU that the emulator models
     #[arg(long, value_name = "NAME", default_value = "h200")]
     pub gpu: String,
@@ -133,12 +138,17 @@ impl Arguments {
         Form { alpha: self.alpha, beta: self.beta, layout, padding: [self.padding; 3] }
     }
 
-    /// The form, element types, variant and tile sizes asked for; an error for what the level does not have.
+    /// The form, element types, variant, tile sizes and kernel asked for; an error for what the level does not have, or a file that
+    /// cannot be read.
     pub fn build(&self, level: &'static Level) -> Result<Build, Error> {
         let tiles: Vec<(&str, u32)> =
             self.define.iter().map(|define| parse_define(define)).collect::<Result<_, _>>()?;
-        asked::build(level, self.dtype.unwrap_or(level.types[0].dtype), self.variant.as_deref(), &tiles)?
-            .in_form(&self.form())
+        let dtype = self.dtype.unwrap_or(level.types[0].dtype);
+        let build = asked::build(level, dtype, self.variant.as_deref(), &tiles)?.in_form(&self.form())?;
+        match &self.kernel {
+            Some(file) => Ok(build.with_text(read(file)?)),
+            None => Ok(build),
+        }
     }
 
     /// The GPU that the emulator models.
@@ -146,11 +156,9 @@ impl Arguments {
         asked::gpu(&self.gpu)
     }
 
-    /// Refuses what no device could do.
-    pub fn check(&self, level: &'static Level) -> Result<(), Error> {
-        self.modelled_gpu()?;
+    /// The plan of a build for the problem.
+    pub fn plan<'a>(&self, build: &'a Build) -> Result<Plan<'a>, Error> {
         let shape = self.shape();
-        self.build(level)?.plan_in(shape, self.form())?;
         let largest = shape.m.max(shape.n).max(shape.k);
         if self.print_matrices && largest > LARGEST_PRINTED {
             let limit = LARGEST_PRINTED;
@@ -159,7 +167,18 @@ impl Arguments {
                 format!("try `--size {limit} --print-matrices`"),
             ));
         }
-        Ok(())
+        build.plan_in(shape, self.form())
+    }
+}
+
+/// A kernel's text from a file.
+fn read(file: &Path) -> Result<Text, Error> {
+    let name = file.display().to_string();
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(Text::new(name, text)),
+        Err(error) => {
+            Err(Error::usage(format!("cannot read {name}: {error}"), "`--kernel` names a kernel in CUDA C++"))
+        }
     }
 }
 

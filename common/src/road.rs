@@ -4,7 +4,7 @@ pub use gemm::candidate::{Candidate, Exam, Options};
 use gemm::kernel::{FindCompiler, Kernel, Origin};
 use gemm::matrix::Matrix;
 use gemm::report::Report;
-use gemm::{Build, Error, Plan, fit};
+use gemm::{Error, Plan, fit};
 
 use crate::device::Device;
 use crate::predict::predicted;
@@ -20,8 +20,8 @@ pub fn run_level(
 ) -> Result<Report, Error> {
     let kernel = Kernel::obtain(plan.build, options.gpu.sm(), find)?;
     if kernel.origin == Origin::Compiled {
-        let Build { level, configuration } = plan.build;
-        eprintln!("note: compiled {} by NVRTC {} ({configuration})", level.path, kernel.compiler);
+        let (path, configuration) = (plan.build.source().path, &plan.build.configuration);
+        eprintln!("note: compiled {path} by NVRTC {} ({configuration})", kernel.compiler);
     }
     run_obtained(plan, &kernel, device, exam, options)
 }

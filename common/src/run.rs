@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use gemm::judge::{Judged, Verdict, judge, smaller};
 use gemm::problem::{Fill, Problem};
 use gemm::report::Report;
-use gemm::{Build, Error, Level, fit};
+use gemm::{Build, Error, Level, Plan, fit};
 
 use crate::cli::{self, Arguments};
 use crate::device::{Device, Extras, Facts};
@@ -36,20 +36,21 @@ fn road(level: &'static Level, arguments: &Arguments) -> anyhow::Result<ExitCode
         eprintln!("{}: {files} configurations written", level.name);
         return Ok(ExitCode::SUCCESS);
     }
-    arguments.check(level)?;
+    let wanted = arguments.build(level)?;
     if arguments.ptx {
-        let kernel = Kernel::obtain(&arguments.build(level)?, arguments.modelled_gpu()?.sm(), nvrtc::find)?;
-        print(&kernel.ptx);
+        print(&Kernel::obtain(&wanted, arguments.modelled_gpu()?.sm(), nvrtc::find)?.ptx);
         return Ok(ExitCode::SUCCESS);
     }
     let (device, note) = Device::pick(arguments.backend, arguments.annotate)?;
+    let device = device.falling_back(arguments.backend);
+    let build = fitting(wanted, arguments, &device)?;
+    let plan = arguments.plan(&build)?;
     if let Some(note) = note {
         eprintln!("note: {note}");
     }
-    let device = device.falling_back(arguments.backend);
-    let mut report = execute(level, arguments, &device, nvrtc::find)?;
+    let mut report = planned(&plan, arguments, &device, nvrtc::find)?;
     if let (Facts::Cuda { .. }, Origin::Compiled, false) = (&report.facts, report.kernel.origin, arguments.no_verdict) {
-        report.judged = Some(judged(level, arguments, &report)?);
+        report.judged = Some(judged(&plan, arguments, &report)?);
     }
     print(&if arguments.json { format!("{}\n", report.json()) } else { report.to_string() });
     if let Some(Verdict::Wrong(why)) = report.judged.as_ref().map(|judged| &judged.verdict) {
@@ -65,11 +66,11 @@ fn road(level: &'static Level, arguments: &Arguments) -> anyhow::Result<ExitCode
 
 /// What the emulator says of a kernel that was compiled in this run, on a smaller problem: of those that are shipped it has
 /// said so in the tests.
-fn judged(level: &'static Level, arguments: &Arguments, report: &Report) -> Result<Judged, Error> {
-    let shape = smaller(&report.shape);
-    let problem = Problem::in_form(shape, report.configuration.dtype, report.form, Fill::Reals, arguments.seed)?;
-    let build = Build { level, configuration: report.configuration.clone() };
-    let task = build.plan_in(shape, report.form)?.task(&report.kernel);
+fn judged(plan: &Plan, arguments: &Arguments, report: &Report) -> Result<Judged, Error> {
+    let shape = smaller(&plan.shape);
+    let problem = Problem::in_form(shape, plan.build.configuration.dtype, plan.form, Fill::Reals, arguments.seed)?;
+    let smaller = plan.build.plan_in(shape, plan.form)?;
+    let task = smaller.task(&report.kernel);
     let extras = Extras { instruction_limit: arguments.instruction_limit, ..Extras::new(false, true) };
     Ok(judge(&task, &problem, extras, of_blocks))
 }
@@ -81,11 +82,14 @@ pub fn execute(
     device: &Device,
     find: FindCompiler,
 ) -> Result<Report, Error> {
+    let build = fitting(arguments.build(level)?, arguments, device)?;
+    planned(&arguments.plan(&build)?, arguments, device, find)
+}
+
+/// Multiplies as it was planned.
+fn planned(plan: &Plan, arguments: &Arguments, device: &Device, find: FindCompiler) -> Result<Report, Error> {
     // ANCHOR: road
-    arguments.check(level)?;
-    let build = fitting(level, arguments, device)?;
-    let plan = build.plan_in(arguments.shape(), arguments.form())?;
-    let dtype = build.configuration.dtype;
+    let dtype = plan.build.configuration.dtype;
     let problem =
         step("filling A and B", || Problem::in_form(plan.shape, dtype, plan.form, Fill::Reals, arguments.seed))?;
     let exam = Exam { problem: &problem, seed: arguments.seed, reference: None };
@@ -95,13 +99,12 @@ pub fn execute(
         annotate: arguments.annotate,
         matrices: arguments.print_matrices,
     };
-    run_level(&plan, device, exam, &options, find)
+    run_level(plan, device, exam, &options, find)
     // ANCHOR_END: road
 }
 
 /// What was asked for. Where no tile sizes were, and the GPU cannot run the default ones, others that it can.
-fn fitting(level: &'static Level, arguments: &Arguments, device: &Device) -> Result<Build, Error> {
-    let wanted = arguments.build(level)?;
+fn fitting(wanted: Build, arguments: &Arguments, device: &Device) -> Result<Build, Error> {
     if !arguments.define.is_empty() {
         return Ok(wanted);
     }

@@ -61,11 +61,11 @@ impl Room {
                 && let Ok(module) = kept.module(stream)
             {
                 copy(&module, stream, &copies, [addresses, seen])?;
-                let arguments = Arguments::seen(&on_copies(operands, &copies), addresses, seen)?;
+                let arguments = Arguments::new(&on_copies(operands, &copies), addresses, seen)?;
                 return ffi::launch(stream, function, config, &arguments.0);
             }
         }
-        ffi::launch(stream, function, config, &Arguments::new(operands, addresses)?.0)
+        ffi::launch(stream, function, config, &Arguments::new(operands, addresses, addresses)?.0)
     }
 }
 

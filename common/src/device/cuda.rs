@@ -236,7 +236,7 @@ impl<'a> Repeated<'a> {
         let copies = copied(operands, addresses);
         // Not in the first launch, which may be timed.
         gpu.room.prepare(&gpu.stream, &copies);
-        let arguments = copies.is_empty().then(|| Arguments::new(operands, addresses)).transpose();
+        let arguments = copies.is_empty().then(|| Arguments::new(operands, addresses, addresses)).transpose();
         let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
         Ok(Repeated { gpu, function: function.clone(), config, operands: operands.to_vec(), addresses, arguments })
     }

@@ -53,7 +53,7 @@ impl Pause {
             return Ok(());
         }
         let one_thread = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
-        let arguments = Arguments::new(&[Operand::U64(SHORT.1 * launches as u64)], [0; 3]);
+        let arguments = Arguments::new(&[Operand::U64(SHORT.1 * launches as u64)], [0; 3], [0; 3]);
         let paused = arguments.and_then(|arguments| ffi::launch(gpu.stream(), &self.0, one_thread, &arguments.0));
         paused.map_err(|e| failed("pausing", e))
     }

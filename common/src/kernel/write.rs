@@ -51,7 +51,7 @@ const ANEW: &str = "empty its kernel.ptx.zst, and `cargo x ptx` makes it anew";
 /// What a shipped file of a build holds. `before` is what the file held.
 pub fn build_file(build: &Build, compiler: &dyn Compiler, before: &str, record: Record) -> Result<String, Error> {
     let kernel = Kernel::compile(build, &[], compiler)?;
-    text(&build.level.source(), &options(build), kernel, compiler, before, record)
+    text(&build.source(), &options(build), kernel, compiler, before, record)
 }
 
 /// What a shipped file of any source holds: its PTX, after a header that says what it was made from. `before` is what the

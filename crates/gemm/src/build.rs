@@ -8,6 +8,7 @@ use crate::dtype::Dtype;
 use crate::error::Error;
 use crate::form::{Form, Specialization};
 use crate::level::{Configuration, Decomposition, LaunchShape, Level, Shape, Tile, Tiles};
+use crate::source::{Source, Text};
 
 /// A level in one configuration: what the compiler makes one kernel of.
 #[derive(Debug, Clone)]
@@ -16,6 +17,8 @@ pub struct Build {
     pub level: &'static Level,
     /// Types, variant and tile sizes.
     pub configuration: Configuration,
+    /// What the compiler gets.
+    text: Text,
 }
 
 impl Level {
@@ -28,7 +31,8 @@ impl Level {
 
     fn build(&'static self, dtype: Dtype, variant: &'static str, tiles: Tiles) -> Build {
         let specialization = Specialization::default();
-        Build { level: self, configuration: Configuration { dtype, variant, tiles, specialization } }
+        let text = Text::new(self.path, self.source);
+        Build { level: self, configuration: Configuration { dtype, variant, tiles, specialization }, text }
     }
 
     /// Tile sizes in the level's order, with their names.
@@ -113,6 +117,16 @@ impl Build {
     /// The level's name and, where it has variants, the variant's.
     pub fn name(&self) -> String {
         format!("{} {}", self.level.name, self.configuration.variant).trim_end().to_string()
+    }
+
+    /// The kernel's text and path.
+    pub fn source(&self) -> Source<'_> {
+        self.text.source()
+    }
+
+    /// The same with another text in place of the level's.
+    pub fn with_text(self, text: Text) -> Build {
+        Build { text, ..self }
     }
 
     /// The same for another form.
@@ -209,7 +223,7 @@ impl fmt::Display for Build {
     }
 }
 
-/// The same level, types, variant and tile sizes.
+/// The same level, types, variant and tile sizes. Whose text it is does not matter.
 impl PartialEq for Build {
     fn eq(&self, other: &Build) -> bool {
         self.level.name == other.level.name && self.configuration == other.configuration

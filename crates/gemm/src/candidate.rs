@@ -69,7 +69,7 @@ impl Exam<'_> {
 impl<'a> Candidate<'a> {
     /// A level, as it was planned, with the kernel that its build is compiled to.
     pub fn of(plan: &Plan<'a>, kernel: &'a Kernel) -> Candidate<'a> {
-        let Build { level, configuration } = plan.build;
+        let Build { level, configuration, .. } = plan.build;
         let (configuration, task) = (configuration.clone(), plan.task(kernel));
         Candidate { name: level.name, title: level.title, configuration, task }
     }

@@ -85,7 +85,7 @@ fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error>
         Ok(buffer)
     };
     let [a, b, c] = [upload("A", &problem.a)?, upload("B", &problem.b)?, upload("C", &problem.c)?];
-    let arguments = arguments_on_copies(&task.operands, &mut device, [a, b, c].map(|buffer| (buffer, 0)))?;
+    let arguments = arguments(&task.operands, &mut device, [a, b, c].map(|buffer| (buffer, 0)))?;
     let LaunchShape { grid, block, .. } = task.launch;
     let how = Launch::new(grid, block)
         .dynamic_shared(task.dynamic_shared)
@@ -99,12 +99,12 @@ fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error>
 /// Where a matrix is on the emulator: a buffer, and the bytes before the matrix in it.
 type Place = (Buffer, u64);
 
-/// Operands as the emulator takes them, with A, B and C at these places. What a launch on a GPU copies first is copied here, too, by nobody
-/// who counts.
+/// Operands as the emulator takes them, with A, B and C at these places. Copies that a launch on a GPU makes first
+/// are made here, uncounted.
 ///
 /// # Errors
 /// [`Error::Usage`] where a level's box is beyond a limit of tensor maps, or a matrix that is to be copied is not written yet.
-pub fn arguments_on_copies(
+pub fn arguments(
     operands: &[Operand],
     device: &mut emulator::Device,
     places: [Place; 3],
@@ -123,18 +123,6 @@ pub fn arguments_on_copies(
         seen[copy.role as usize] = (copy_of, 0);
     }
     arguments_seen(&on_copies(operands, &copies), device, places, seen)
-}
-
-/// Operands as the emulator takes them, with A, B and C at these places. Nothing is copied first.
-///
-/// # Errors
-/// [`Error::Usage`] where a level's box is beyond a limit of tensor maps.
-pub fn arguments(
-    operands: &[Operand],
-    device: &mut emulator::Device,
-    places: [Place; 3],
-) -> Result<Vec<Argument>, Error> {
-    arguments_seen(operands, device, places, places)
 }
 
 /// Addresses for tensor maps; zeros, where there are none. Who asks for an address has the buffer watched, since any pointer may

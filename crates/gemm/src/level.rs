@@ -12,7 +12,6 @@ use crate::dtype::{Dtype, Sum};
 use crate::form::{Layout, Specialization};
 use crate::mapped::{Role, TensorBox, TensorSwizzle};
 pub use crate::shape::Shape;
-use crate::source::Source;
 
 /// One rung of the ladder.
 #[derive(Debug, Clone, Copy)]
@@ -390,11 +389,6 @@ impl Level {
     /// Whether it takes factors, leading dimensions, and B as N × K.
     pub fn takes_any_form(&self) -> bool {
         Parameter::ANY_FORM.iter().all(|parameter| self.needs.parameters.contains(parameter))
-    }
-
-    /// The kernel's text and path.
-    pub fn source(&self) -> Source<'static> {
-        Source { path: self.path, text: self.source }
     }
 }
 

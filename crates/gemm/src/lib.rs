@@ -65,7 +65,7 @@ pub use level::{
 };
 pub use mapped::{Role, TensorBox, TensorSwizzle};
 pub use plan::Plan;
-pub use source::Source;
+pub use source::{Source, Text};
 
 /// The bytes of the archive of PTX that a level ships, in a program. A WebAssembly module has none of them: there, the page brings the
 /// one text that is to run.

@@ -123,10 +123,10 @@ fn check_clusters(grid: Dim3, cluster: Dim3) -> Result<(), Error> {
 impl<'a> Plan<'a> {
     /// What a device launches, with the kernel that the build is compiled to.
     pub fn task(&self, kernel: &'a Kernel) -> Task<'a> {
-        let Build { level, configuration } = self.build;
+        let Build { level, configuration, .. } = self.build;
         Task {
             kernel,
-            source: level.source(),
+            source: self.build.source(),
             launch: self.launch,
             dynamic_shared: self.build.dynamic_shared(),
             operands: self.build.operands(&self.shape, &self.form),

@@ -1,5 +1,26 @@
 //! A kernel's text, and the path that compilers and faults name it by.
 
+use std::borrow::Cow;
+
+/// A kernel's text of its own: a level's, or what somebody made of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    path: Cow<'static, str>,
+    text: Cow<'static, str>,
+}
+
+impl Text {
+    /// A text, and the path that it is named by.
+    pub fn new(path: impl Into<Cow<'static, str>>, text: impl Into<Cow<'static, str>>) -> Text {
+        Text { path: path.into(), text: text.into() }
+    }
+
+    /// Path and text.
+    pub fn source(&self) -> Source<'_> {
+        Source { path: &self.path, text: &self.text }
+    }
+}
+
 /// The text of a kernel in CUDA C++.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Source<'a> {

@@ -11,9 +11,9 @@ use std::process::ExitCode;
 use archive::{Texts, Unreadable};
 use clap::Args;
 use common::kernel::{INSTALL, Record, build_file, nvrtc};
-use common::{Dtype, Error, Level};
+use common::{Dtype, Error};
 use gemm::change::changed;
-use gemm::{Build, asked};
+use gemm::{Build, Text, asked};
 use levels::LEVELS;
 use serde::Deserialize;
 use serde_json::Value;
@@ -99,9 +99,7 @@ impl Variant {
             Error::usage(format!("{}: there is no level {}", self.id, self.lesson), "`lesson` is a level's number")
         })?;
         let source = changed(level.source, &read(&Path::new("book").join(&self.change))?)?;
-        // Once for each row of the list.
-        let level: &'static Level = Box::leak(Box::new(Level { source: source.leak(), ..**level }));
         let tiles: Vec<(&str, u32)> = self.tiles.iter().map(|(name, &size)| (name.as_str(), size)).collect();
-        asked::build(level, self.dtype, None, &tiles)
+        Ok(asked::build(level, self.dtype, None, &tiles)?.with_text(Text::new(level.path, source)))
     }
 }

@@ -5,10 +5,10 @@ mod lab;
 use std::fs;
 
 use archive::Texts;
+use common::Dtype;
 use common::kernel::{Header, Record, build_file, nvrtc, options};
-use common::{Dtype, Level};
-use gemm::asked;
 use gemm::change::changed;
+use gemm::{Text, asked};
 use lab::{command, root, scratch};
 use rayon::prelude::*;
 use serde_json::Value;
@@ -29,15 +29,14 @@ fn the_variants_ptx_is_fresh() {
         let level = levels::LEVELS[variant["lesson"].as_u64().unwrap() as usize];
         let change = fs::read_to_string(book.join(variant["change"].as_str().unwrap())).unwrap();
         let source = changed(level.source, &change).unwrap_or_else(|error| panic!("{id}: {error}"));
-        let level: &'static Level = Box::leak(Box::new(Level { source: source.leak(), ..*level }));
         let dtype: Dtype = variant["dtype"].as_str().unwrap().parse().unwrap();
         let tiles = variant["tiles"].as_object().cloned().unwrap_or_default();
         let tiles: Vec<(&str, u32)> =
             tiles.iter().map(|(name, size)| (name.as_str(), size.as_u64().unwrap() as u32)).collect();
-        let build = asked::build(level, dtype, None, &tiles).unwrap();
+        let build = asked::build(level, dtype, None, &tiles).unwrap().with_text(Text::new(level.path, source));
         assert!(build.is_shipped(), "{id}: a page offers shipped configurations alone");
         let shipped = texts.get(&format!("{id}.ptx")).unwrap_or_else(|| panic!("{id} is not in the archive"));
-        let verified = Header::verify(shipped, level.source, &options(&build));
+        let verified = Header::verify(shipped, build.source().text, &options(&build));
         let (header, _) = verified.unwrap_or_else(|error| panic!("{id}: {error:?}: run `cargo x ptx`"));
         let Some(compiler) = compiler else { return };
         let made = build_file(&build, compiler, shipped, Record::Own).unwrap();

@@ -25,7 +25,7 @@ use gemm::kernel::{Compiler, Judge, Kernel, Origin, shipped};
 use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Problem};
 use gemm::report::Report;
-use gemm::{Build, Decomposition, Dim3, Dtype, Error, Level, Neighbours, Tiles};
+use gemm::{Build, Decomposition, Dim3, Dtype, Error, Level, Neighbours, Text, Tiles};
 pub use order::order_of_blocks_changes_nothing;
 pub use usage::bad_usage_is_one_clear_line;
 
@@ -362,30 +362,28 @@ pub fn shipped_ptx_is_fresh(level: &'static Level) -> Result<(), String> {
 
 /// Changed PTX and PTX of another source never run: without a compiler they are refused, with one they are compiled anew.
 pub fn unfit_ptx_never_runs(level: &'static Level) -> Result<(), String> {
-    let default = level.default_build(level.types[0].dtype);
-    let leak = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+    let build = level.default_build(level.types[0].dtype);
+    let edited = build.clone().with_text(Text::new(level.path, format!("{}\n// edited\n", level.source)));
     let texts = level.ptx.texts().map_err(|why| why.to_string())?;
-    let altered = |alter: &dyn Fn(&str) -> String| -> Level {
+    let altered = |alter: &dyn Fn(&str) -> String| {
         let files: Vec<(&str, String)> = texts.iter().map(|(name, text)| (name, alter(text))).collect();
-        let texts = Texts::of(files.iter().map(|(name, text)| (*name, text.as_str())));
-        Level { ptx: Box::leak(Box::new(Archive::from(texts))), ..*level }
+        Archive::from(Texts::of(files.iter().map(|(name, text)| (*name, text.as_str()))))
     };
-    let of = |bytes: &'static [u8]| Level { ptx: Box::leak(Box::new(Archive::new(bytes))), ..*level };
+    let same = altered(&|file| file.to_string());
     let unfit = [
-        ("damaged", altered(&|file| file.replacen("ret;", "ret ;", 1))),
-        ("damaged", altered(&|file| file[..file.len() / 2].to_string())),
-        ("damaged", altered(&|_| String::new())),
-        ("damaged", of(b"no archive")),
-        ("is not what", Level { source: leak(format!("{}\n// edited\n", level.source)), ..*level }),
+        ("damaged", altered(&|file| file.replacen("ret;", "ret ;", 1)), &build),
+        ("damaged", altered(&|file| file[..file.len() / 2].to_string()), &build),
+        ("damaged", altered(&|_| String::new()), &build),
+        ("damaged", Archive::new(b"no archive"), &build),
+        ("is not what", same, &edited),
     ];
-    for (expected, level) in unfit {
-        let build = Build { level: Box::leak(Box::new(level)), ..default.clone() };
-        match Kernel::obtain(&build, 90, nvrtc::nowhere) {
+    for (expected, archive, build) in unfit {
+        match Kernel::obtain_from(&archive, build, 90, nvrtc::nowhere) {
             Err(Error::Usage { message, hint }) if message.contains(expected) && hint.contains("pip install") => (),
             other => return Err(format!("expected {expected:?}, not {other:?}")),
         }
         if nvrtc::find().is_ok() {
-            let kernel = Kernel::obtain(&build, 90, nvrtc::find).map_err(|e| e.to_string())?;
+            let kernel = Kernel::obtain_from(&archive, build, 90, nvrtc::find).map_err(|e| e.to_string())?;
             assert_eq!(kernel.origin, Origin::Compiled);
         }
     }

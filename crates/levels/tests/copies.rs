@@ -55,7 +55,7 @@ fn product(task: &Task, problem: &Problem, before: [u64; 3]) -> (Matrix, u64) {
         device.write_at(buffer, before as usize, matrix.bytes()).unwrap();
         (buffer, before)
     });
-    let arguments = emulated::arguments_on_copies(&task.operands, &mut device, places).unwrap();
+    let arguments = emulated::arguments(&task.operands, &mut device, places).unwrap();
     let program = Module::parse(&task.kernel.ptx).unwrap().kernel(&task.kernel.entry).unwrap();
     let how = Launch::new(task.launch.grid, task.launch.block).dynamic_shared(task.dynamic_shared).sanitize(true);
     let report = device.launch(&program, how, &arguments).unwrap();

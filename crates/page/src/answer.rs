@@ -8,7 +8,7 @@ use gemm::kernel::{Compiler, Kernel};
 use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Problem};
 use gemm::report::Report;
-use gemm::{Error, asked};
+use gemm::{Error, Text, asked};
 use serde::Serialize;
 
 use crate::Request;
@@ -85,7 +85,10 @@ fn run<T>(request: &Request, then: impl Fn(&Trial) -> Result<T, Error>) -> Resul
     let (shape, gpu) = (request.shape()?, asked::gpu(&request.gpu)?);
     let level = levels::levels(std::slice::from_ref(&request.level))?[0];
     let tiles: Vec<(&str, u32)> = request.tiles.iter().map(|(name, &size)| (name.as_str(), size)).collect();
-    let wanted = asked::build(level, request.dtype, request.variant.as_deref(), &tiles)?;
+    let mut wanted = asked::build(level, request.dtype, request.variant.as_deref(), &tiles)?;
+    if let Some(text) = &request.source {
+        wanted = wanted.with_text(Text::new(level.path, text.clone()));
+    }
     let (build, note) = match tiles.is_empty() && request.ptx.is_none() {
         true => fit::fitting(wanted, &Card::modelled(gpu))?,
         false => (wanted, None),
@@ -93,16 +96,13 @@ fn run<T>(request: &Request, then: impl Fn(&Trial) -> Result<T, Error>) -> Resul
     let plan = build.plan(shape)?;
     let problem = Problem::new(shape, request.dtype, Fill::Reals, request.seed)?;
     let kernel = match &request.ptx {
-        Some(file) => Kernel::brought(&build, request.source.as_deref().unwrap_or(level.source), file),
+        Some(file) => Kernel::brought(&build, file),
         None => Kernel::obtain(&build, gpu.sm(), nowhere)?,
     };
     let mut extras = Extras::new(false, request.sanitize);
     extras.instruction_limit = request.instruction_limit.unwrap_or(extras.instruction_limit);
     let options = Options { gpu, extras, annotate: request.annotate, matrices: false };
-    let mut candidate = Candidate::of(&plan, &kernel);
-    if let Some(text) = &request.source {
-        candidate.task.source.text = text;
-    }
+    let candidate = Candidate::of(&plan, &kernel);
     then(&Trial { candidate, problem: &problem, options, note })
 }
 

@@ -13,6 +13,8 @@ pub use compiler::{Compiler, FindCompiler, nowhere, version_in};
 pub use generation::{Generation, numbers};
 pub use header::{Header, Judge, Unfit, shipped_file};
 
+use archive::Archive;
+
 use crate::Target;
 use crate::build::Build;
 use crate::error::Error;
@@ -77,16 +79,21 @@ impl Kernel {
     /// The build's kernel: shipped if it is there and fresh, else compiled.
     /// `architecture` is the one that resources are wanted for.
     pub fn obtain(build: &Build, architecture: u32, find: FindCompiler) -> Result<Kernel, Error> {
-        let Build { level, configuration } = build;
+        Kernel::obtain_from(build.level.ptx, build, architecture, find)
+    }
+
+    /// The same, where another archive is shipped with the level.
+    pub fn obtain_from(texts: &Archive, build: &Build, architecture: u32, find: FindCompiler) -> Result<Kernel, Error> {
+        let Build { level, configuration, .. } = build;
         // ANCHOR: obtain
-        let reason = match shipped(build) {
+        let reason = match shipped_in(texts, build) {
             Ok((header, ptx)) => {
                 let (entry, optimization) = (level.entry.to_string(), level.needs.optimization);
                 return Ok(Kernel { entry, optimization, ..Kernel::shipped(header, ptx) });
             }
             Err(Unfit::Absent) => format!("{configuration} is not shipped compiled"),
             Err(Unfit::Damaged) => format!("the shipped PTX of {} ({configuration}) is damaged", level.name),
-            Err(Unfit::Stale) => format!("{} is not what its shipped PTX was made from", level.path),
+            Err(Unfit::Stale) => format!("{} is not what its shipped PTX was made from", build.source().path),
         };
         match find() {
             Ok(compiler) => Kernel::compile(build, &[architecture], compiler),
@@ -95,11 +102,10 @@ impl Kernel {
         // ANCHOR_END: obtain
     }
 
-    /// The build's kernel from the text of a file: as shipped, if it is whole and made from this source, the level's or a change of
-    /// it; else as PTX of somebody's own.
-    pub fn brought(build: &Build, source: &str, file: &str) -> Kernel {
+    /// The build's kernel from the text of a file: as shipped, if it is whole and made from this source; else as PTX of somebody's own.
+    pub fn brought(build: &Build, file: &str) -> Kernel {
         let level = build.level;
-        match Header::verify(file, source, &options(build)) {
+        match Header::verify(file, build.source().text, &options(build)) {
             Ok((header, ptx)) => {
                 let (entry, optimization) = (level.entry.to_string(), level.needs.optimization);
                 Kernel { entry, optimization, ..Kernel::shipped(header, ptx) }
@@ -117,14 +123,14 @@ impl Kernel {
 
     /// Compiles the kernel, and asks for its resources on `architectures`, as far as the compiler knows them.
     pub fn compile(build: &Build, architectures: &[u32], compiler: &dyn Compiler) -> Result<Kernel, Error> {
-        let Build { level, configuration } = build;
+        let Build { level, configuration, .. } = build;
         let hint = format!("this configuration does not compile: {configuration}");
         let options = options(build);
-        let kernel = Kernel::from_source(&level.source(), level.entry, &options, architectures, compiler, hint)?;
+        let kernel = Kernel::from_source(&build.source(), level.entry, &options, architectures, compiler, hint)?;
         match kernel.ptx.contains(&format!(".entry {}(", level.entry)) {
             true => Ok(Kernel { optimization: level.needs.optimization, ..kernel }),
             false => Err(Error::usage(
-                format!("{} has no kernel `{}`", level.path, level.entry),
+                format!("{} has no kernel `{}`", build.source().path, level.entry),
                 format!("it begins with `extern \"C\" __global__ void {}(`", level.entry),
             )),
         }
@@ -170,10 +176,15 @@ impl Kernel {
 
 /// The PTX that is shipped for a build, if it is whole and made from this source.
 pub fn shipped(build: &Build) -> Result<(Header, &'static str), Unfit> {
-    let (level, options) = (build.level, options(build));
-    let texts = level.ptx.texts().map_err(|_| Unfit::Damaged)?;
+    shipped_in(build.level.ptx, build)
+}
+
+/// The same in an archive.
+fn shipped_in<'a>(archive: &'a Archive, build: &Build) -> Result<(Header, &'a str), Unfit> {
+    let options = options(build);
+    let texts = archive.texts().map_err(|_| Unfit::Damaged)?;
     match texts.iter().map(|(_, file)| file).find(|file| Header::options_of(file) == Some(options.join(" "))) {
-        Some(file) => Header::verify(file, level.source, &options),
+        Some(file) => Header::verify(file, build.source().text, &options),
         None if build.is_shipped() => Err(Unfit::Damaged),
         None => Err(Unfit::Absent),
     }
@@ -181,7 +192,7 @@ pub fn shipped(build: &Build) -> Result<(Header, &'static str), Unfit> {
 
 /// The compiler's options for a build.
 pub fn options(build: &Build) -> Vec<String> {
-    let Build { level, configuration } = build;
+    let Build { level, configuration, .. } = build;
     let mut options = options_for(level.needs.architecture);
     // NVRTC makes PTX before ptxas sees it: this is for the resources, and for whoever reads the header.
     options.extend(level.needs.optimization.map(|n| format!("--ptxas-options=-O{n}")));

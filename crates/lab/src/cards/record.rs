@@ -82,7 +82,7 @@ pub fn gpu(sm: u32) -> Option<&'static Gpu> {
 
 /// A row as these assemblers make it, each architecture by the first that knows it; and who that was.
 pub fn row((build, sm): &Item, assemblers: &[Ptxas]) -> Result<(Row, String), Error> {
-    let Build { level, configuration } = build;
+    let Build { level, configuration, .. } = build;
     let (header, ptx) = shipped(build)
         .map_err(|_| Error::usage(format!("the shipped PTX of {build} is stale"), "`cargo x ptx` makes it again"))?;
     let assembled = assemblers

@@ -10,6 +10,7 @@ use common::report::Report;
 use common::road::{Exam, Options, run_obtained};
 use common::{Build, Dim3, Error, Level, Plan};
 use emulator::{AccessKind, Memory};
+use gemm::Text;
 use gemm::emulated::{recorded, traced};
 
 use super::distance::{DISTANCE, distance};
@@ -41,13 +42,13 @@ struct Ran {
 }
 
 /// Judges a level's kernel, whose text may be the reader's. An error where it cannot be known: no compiler.
-pub fn judge(level: &'static Level, kernel: &Kernel) -> Result<Vec<Line>, Error> {
+pub fn judge(level: &'static Level, text: Text, kernel: &Kernel) -> Result<Vec<Line>, Error> {
     let needs = |condition: &Condition| {
         condition.read.as_ref().is_some_and(|name| name.contains("registers") || name.contains("memory"))
     };
     let asks = |words: &str| kernel.conditions.iter().any(|c| c.read.as_ref().is_some_and(|name| name.contains(words)));
     let (resources, order, distance) = (kernel.conditions.iter().any(needs), asks(FIRST), asks(DISTANCE));
-    let mut runs = Runs { level, resources, order, distance, compiled: BTreeMap::new() };
+    let mut runs = Runs { level, text, resources, order, distance, compiled: BTreeMap::new() };
     let (mut lines, mut told) = (Vec::new(), Told::default());
     for words in &kernel.right {
         let ran = runs.run(words)?;
@@ -64,6 +65,8 @@ pub fn judge(level: &'static Level, kernel: &Kernel) -> Result<Vec<Line>, Error>
 
 struct Runs {
     level: &'static Level,
+    /// The reader's kernel, or the level's own.
+    text: Text,
     /// Whether it matters how many registers it needs, which takes the compiler long.
     resources: bool,
     /// Whether it matters in what order blocks take their tiles.
@@ -104,8 +107,8 @@ impl Runs {
         let split = words.split_whitespace().map(str::to_string);
         let arguments = Arguments::from_words(self.level, split)
             .map_err(|error| Error::usage(error.to_string(), say("the table of the lesson's checks is wrong", &[])))?;
-        let build = arguments.build(self.level)?;
-        let plan = build.plan_in(arguments.shape(), arguments.form())?;
+        let build = arguments.build(self.level)?.with_text(self.text.clone());
+        let plan = arguments.plan(&build)?;
         let gpu = arguments.modelled_gpu()?;
         let configuration = build.configuration.to_string();
         if !self.compiled.contains_key(&configuration) {

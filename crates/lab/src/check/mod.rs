@@ -20,6 +20,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use common::{Error, Level};
+use gemm::Text;
 use levels::LEVELS;
 
 use self::done::{Done, FOLDER};
@@ -185,8 +186,9 @@ fn answered(exercise: &Exercise, answers: &[String]) -> Result<bool, Error> {
 
 /// Judges a kernel, and says what is missing.
 fn judged(lesson: usize, exercise: &Exercise, kernel: &Kernel, file: Option<&Path>) -> Result<bool, Error> {
-    let (level, path) = theirs(lesson, kernel, file)?;
-    let lines = judge::judge(level, kernel)?;
+    let (level, text) = theirs(lesson, kernel, file)?;
+    let path = text.source().path.to_string();
+    let lines = judge::judge(level, text, kernel)?;
     let missing = lines.iter().filter(|line| !line.met).count();
     let mut text = head(exercise) + &say("kernel   {0}, {1}\n", &[&path, &kernel.run]);
     for line in &lines {
@@ -207,8 +209,8 @@ fn judged(lesson: usize, exercise: &Exercise, kernel: &Kernel, file: Option<&Pat
     Ok(missing == 0)
 }
 
-/// The level with the reader's kernel in it, and where that lies.
-fn theirs(lesson: usize, kernel: &Kernel, file: Option<&Path>) -> Result<(&'static Level, String), Error> {
+/// The level, and the reader's kernel for it.
+fn theirs(lesson: usize, kernel: &Kernel, file: Option<&Path>) -> Result<(&'static Level, Text), Error> {
     let level = LEVELS.get(lesson).copied().ok_or_else(|| {
         let hint = say("`cargo run -p lab -- check` lists the exercises", &[]);
         Error::usage(say("there is no level {0}", &[&lesson]), hint)
@@ -223,11 +225,5 @@ fn theirs(lesson: usize, kernel: &Kernel, file: Option<&Path>) -> Result<(&'stat
     let name = path.display().to_string();
     let unread = |error| Error::usage(say("cannot read {0}: {1}", &[&name, &error]), hint);
     let text = fs::read_to_string(&path).map_err(unread)?;
-    // Once for each run of the program.
-    let level = Level { source: leaked(text), path: leaked(name.clone()), ..*level };
-    Ok((Box::leak(Box::new(level)), name))
-}
-
-fn leaked(text: String) -> &'static str {
-    Box::leak(text.into_boxed_str())
+    Ok((level, Text::new(name, text)))
 }

@@ -159,6 +159,7 @@ mod tests {
     use common::Dtype;
     use common::kernel::nvrtc;
     use emulator::gpu::{H200, K80};
+    use gemm::Text;
     use level_tests::skipped;
 
     fn search(gpu: &'static Gpu, find: FindCompiler) -> Search {
@@ -166,12 +167,12 @@ mod tests {
     }
 
     fn outcome(level: &'static Level, tiles: &[&str], search: &Search) -> Pruned {
-        let candidate = |tiles: &&str| level.build_named(Dtype::F32, "", tiles).unwrap();
-        prune(level, tiles.iter().map(candidate).collect(), search, &ProgressBar::hidden())
+        of(level, Text::new(level.path, level.source), tiles, search)
     }
 
-    fn leaked(level: Level) -> &'static Level {
-        Box::leak(Box::new(level))
+    fn of(level: &'static Level, text: Text, tiles: &[&str], search: &Search) -> Pruned {
+        let candidate = |tiles: &&str| level.build_named(Dtype::F32, "", tiles).unwrap().with_text(text.clone());
+        prune(level, tiles.iter().map(candidate).collect(), search, &ProgressBar::hidden())
     }
 
     #[test]
@@ -215,11 +216,10 @@ mod tests {
             return skipped("no NVRTC");
         }
         // Level 3 without its limit, in f32: 65536 bytes, 262144 bytes, and registers for 1024 threads of more than 64.
-        let source: &'static str =
-            levels::level3_double_buffer::LEVEL.source.replace("<= 48 * 1024", "<= 4096 * 1024").leak();
-        let level = leaked(Level { source, ..levels::level3_double_buffer::LEVEL });
+        let level = &levels::level3_double_buffer::LEVEL;
+        let text = Text::new(level.path, level.source.replace("<= 48 * 1024", "<= 4096 * 1024"));
         let tiles = ["BM=128 BN=128 BK=32 TM=8 TN=8", "BM=256 BN=256 BK=64 TM=8 TN=8", "BM=256 BN=256 BK=8 TM=8 TN=8"];
-        let pruned = outcome(level, &tiles, &search(&H200, nvrtc::find));
+        let pruned = of(level, text, &tiles, &search(&H200, nvrtc::find));
         let whys: Vec<String> = pruned.out.iter().map(|out| format!("{out:?}")).collect();
         assert!(whys[0].contains("Unfit(\"65536 bytes of static shared memory: at most 49152"), "{whys:?}");
         assert!(whys[1].starts_with("Unfit(") && whys[1].contains("shared memory"), "{whys:?}");
@@ -238,14 +238,14 @@ mod tests {
     #[test]
     fn what_is_wrong_on_the_emulator_is_out() {
         // The kernel of one tile size under the launch of another: threads are missing.
-        let level = leaked(Level {
+        static HALF: Level = Level {
             launch: |shape, tiles| {
                 let launch = (levels::level1_tiling::LEVEL.launch)(shape, tiles);
                 common::LaunchShape { block: common::Dim3::xy(launch.block.x, launch.block.y / 2), ..launch }
             },
             ..levels::level1_tiling::LEVEL
-        });
-        let pruned = outcome(level, &["TILE=16"], &search(&H200, nvrtc::nowhere));
+        };
+        let pruned = outcome(&HALF, &["TILE=16"], &search(&H200, nvrtc::nowhere));
         assert!(matches!(&pruned.out[..], [Out::Wrong(why)] if why.contains("shared memory")), "{:?}", pruned.out);
     }
 
@@ -254,10 +254,9 @@ mod tests {
         if nvrtc::find().is_err() {
             return skipped("no NVRTC");
         }
-        let source: &'static str =
-            levels::level1_tiling::LEVEL.source.replace("As[ty][k] * Bs", "As[ty][k] + Bs").leak();
-        let level = leaked(Level { source, ..levels::level1_tiling::LEVEL });
-        let pruned = outcome(level, &["TILE=8"], &search(&H200, nvrtc::find));
+        let level = &levels::level1_tiling::LEVEL;
+        let text = Text::new(level.path, level.source.replace("As[ty][k] * Bs", "As[ty][k] + Bs"));
+        let pruned = of(level, text, &["TILE=8"], &search(&H200, nvrtc::find));
         assert!(matches!(&pruned.out[..], [Out::Wrong(why)] if why.contains("wrong in 64 of 64")), "{:?}", pruned.out);
         assert!(pruned.summary(&H200).contains("1 wrong on the emulator"));
     }

@@ -241,7 +241,7 @@ fn recorded(build: &Build, kernel: &Kernel, shape: Shape, machine: &Machine, sm:
     let Shape { m, n, k } = shape;
     let places =
         [zeros("A", m, k, input.bytes())?, zeros("B", k, n, input.bytes())?, zeros("C", m, n, output.bytes())?];
-    let arguments = emulated::arguments_on_copies(&task.operands, &mut device, places)?;
+    let arguments = emulated::arguments(&task.operands, &mut device, places)?;
     let (sms, fit) = (u64::from(machine.gpu.sms), machine.fit(build, kernel, task.dynamic_shared)?);
     let grid = plan.launch.grid;
     let place = |block: Dim3| {

@@ -8,7 +8,7 @@ use gemm::emulated::arguments;
 use gemm::form::Form;
 use gemm::kernel::{Compiler, Kernel};
 use gemm::problem::{Fill, Problem};
-use gemm::{Build, Level, Shape};
+use gemm::{Build, Level, Shape, Text};
 
 use super::builds::{builds, most_shapes, shapes, with_other_tiles};
 use crate::mutants::Mutant;
@@ -90,12 +90,11 @@ pub fn outcome<'a>(
     right: &'a [Right],
     compiler: &dyn Compiler,
 ) -> Result<(Option<String>, &'a Build), String> {
-    let wrong: &Level =
-        Box::leak(Box::new(Level { source: Box::leak(mutant.source.clone().into_boxed_str()), ..*level }));
+    let wrong = Text::new(level.path, mutant.source.clone());
     let mut survived = None;
     for right in right {
         let build = &right.build;
-        let Ok(kernel) = Kernel::compile(&Build { level: wrong, ..build.clone() }, &[], compiler) else {
+        let Ok(kernel) = Kernel::compile(&build.clone().with_text(wrong.clone()), &[], compiler) else {
             return Ok((Some("refused by the compiler".to_string()), build));
         };
         if instructions(&kernel.ptx).eq(instructions(&right.kernel(compiler)?.ptx)) {
