@@ -9,10 +9,10 @@ use super::lanes::{LANES, each, mask_where};
 use super::mbarrier::Deferred;
 use super::order::{Agent, Kind};
 use super::ordered::{Deed, Target};
-use super::race::Stamp;
 use super::warp::Warp;
 use crate::global::{BufferMemory, locate};
 use crate::program::{Access, CopySize, Extended};
+use crate::stamp::Stamp;
 use crate::{Fault, FaultKind};
 
 /// The copies of a warp's lanes that have not landed, by instruction.

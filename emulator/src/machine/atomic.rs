@@ -7,7 +7,6 @@ use super::general::evaluate;
 use super::lanes::{LANES, each, mask_where};
 use super::order::Kind;
 use super::ordered::{Deed, Target};
-use super::race::Stamp;
 use super::shadow::{Origin, Place};
 use super::shared_access::{read_shared, write_shared};
 use super::warp::Warp;
@@ -17,6 +16,7 @@ use crate::program::{
     Access, Atomic, AtomicOp, BLOCK_WINDOW, Extended, File, FloatOp, Format, General, IntegerOp, Mode, SHARED_WINDOW,
     Slot, Space, in_window, single,
 };
+use crate::stamp::Stamp;
 
 impl Worker<'_> {
     pub(super) fn atomic(

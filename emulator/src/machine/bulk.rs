@@ -15,11 +15,11 @@ use super::global_access::verdict_on;
 use super::lanes::{LANES, each};
 use super::order::{Agent, Kind};
 use super::ordered::{Deed, Target};
-use super::race::Stamp;
 use super::shared_access::read_shared;
 use super::warp::Warp;
 use crate::global::locate;
 use crate::program::{Access, Atomic, Bulk, Extended};
+use crate::stamp::Stamp;
 use crate::{Fault, FaultKind};
 
 /// Addresses and sizes are multiples of it.

@@ -2,7 +2,7 @@
 //! a row of lanes is checked by vector instructions.
 
 use super::lanes::LANES;
-use super::race::Stamp;
+use crate::stamp::Stamp;
 
 /// See the module. A cell is as wide as the kernel's narrowest access.
 #[derive(Debug, Default)]

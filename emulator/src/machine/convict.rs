@@ -3,9 +3,9 @@
 use super::block::{Context, Worker};
 use super::lanes::LANES;
 use super::order::Missing;
-use super::race::{Stamp, WARP_EPOCH_LIMIT};
 use super::shadow::{Origin, Place};
 use super::warp::Warp;
+use crate::stamp::{Stamp, WARP_EPOCH_LIMIT};
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::global::BufferMemory;

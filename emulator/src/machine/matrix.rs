@@ -7,7 +7,6 @@ use super::cells::Cells;
 use super::lanes::LANES;
 use super::order::Kind;
 use super::ordered::{Deed, Target};
-use super::race::Stamp;
 use super::shadow::Place;
 use super::shared_access::{read_shared, write_shared};
 use super::taint::bits;
@@ -15,6 +14,7 @@ use super::warp::Warp;
 use crate::Fault;
 use crate::access::{self, SharedCost};
 use crate::program::{Access, Extended, File, SHARED_WINDOW, Space};
+use crate::stamp::Stamp;
 
 /// Bytes of a row.
 const ROW: u32 = 16;

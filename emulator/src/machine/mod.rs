@@ -75,7 +75,6 @@ mod polls;
 mod print;
 mod probe;
 mod quads;
-mod race;
 mod recording;
 mod registers;
 mod run;
@@ -102,7 +101,6 @@ mod watch;
 
 pub(crate) use block::{Context, Pause, Worker};
 pub(crate) use dispatch::{run_block, trace_block};
-pub(crate) use race::{INSTRUCTION_LIMIT, Stamp};
 pub(crate) use recording::Recorder;
 pub(crate) use tally::Tally;
 pub(crate) use turns::{run_alone, run_together};

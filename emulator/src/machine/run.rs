@@ -5,10 +5,10 @@ use super::block::Worker;
 use super::dispatch::{PROBED, TRACED};
 use super::general;
 use super::lanes::LANES;
-use super::race::Stamp;
 use super::warp::Warp;
 use crate::Fault;
 use crate::program::{Exit, Guard, Op};
+use crate::stamp::Stamp;
 
 impl Worker<'_> {
     /// Runs a warp until it waits, ends, or has had its turn: then it says `false`.

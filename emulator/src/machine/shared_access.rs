@@ -6,10 +6,10 @@ use super::dispatch::{AVX512, pick};
 use super::lanes::{LANES, PatternShape, each, for_each_lane};
 use super::order::Kind;
 use super::ordered::{Deed, Target};
-use super::race::Stamp;
 use super::warp::{Scratch, Warp};
 use crate::access::{self, SharedCost};
 use crate::program::{Access, BLOCK_WINDOW};
+use crate::stamp::Stamp;
 use crate::{Fault, FaultKind};
 
 /// The pattern that an instruction showed last.

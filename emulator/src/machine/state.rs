@@ -8,10 +8,10 @@ use super::cells::Cells;
 use super::lanes::LANES;
 use super::mbarrier::Mbarriers;
 use super::peers::Visit;
-use super::race::EPOCH_LIMIT;
 use super::registers::Registers;
 use super::warp::Warp;
 use crate::machine::Context;
+use crate::stamp::EPOCH_LIMIT;
 
 #[derive(Default)]
 pub(crate) struct BlockState {
@@ -137,8 +137,8 @@ impl BlockState {
 
 #[cfg(test)]
 mod tests {
-    use super::super::race::Stamp;
     use super::*;
+    use crate::stamp::Stamp;
 
     #[test]
     fn what_lies_before_a_block_is_forgotten_in_time() {

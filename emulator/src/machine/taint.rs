@@ -8,12 +8,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::block::Worker;
 use super::lanes::{LANES, each};
-use super::race::Stamp;
 use super::shadow::{Origin, Place, Taint};
 use super::warp::Warp;
 use crate::Fault;
 use crate::global::{BufferMemory, locate};
 use crate::program::{Access, File, Op, Role, Slot, registers};
+use crate::stamp::Stamp;
 
 impl Worker<'_> {
     /// Before an instruction runs: passes the taint of its sources to its results, and stops it where an

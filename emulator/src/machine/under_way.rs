@@ -8,10 +8,10 @@
 use super::block::Worker;
 use super::lanes::{LANES, each};
 use super::matrix::cells;
-use super::race::Stamp;
 use super::warp::Warp;
 use crate::Fault;
 use crate::program::Access;
+use crate::stamp::Stamp;
 
 impl Worker<'_> {
     /// The epoch that the present thread block's copies under way have in common.
