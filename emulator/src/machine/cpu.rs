@@ -2,32 +2,15 @@
 //! two steps of the interpreter that gain most from saying which instructions they are.
 //!
 //! The interpreter's loop and what it inlines are compiled for a plain CPU, for AVX2 and
-//! for AVX-512, and the best of them that can run is chosen when the program runs. Fused multiply-add
-//! needs it most: without the instruction it is a slow library call.
+//! for AVX-512 (`step::dispatch`), and the best of them that can run is chosen when the program runs. Fused multiply-add
+//! needs it most: without the instruction it is a slow library call. What is given to be done in such a copy must be inlined
+//! into it: it is marked so.
 #![allow(unsafe_code)]
 
-use crate::Fault;
-use crate::machine::arithmetic::warpgroup_mma::{self, Product};
 use crate::machine::lanes::{LANES, Lanes};
-use crate::machine::state::warp::Warp;
-use crate::machine::state::worker::{Pause, Worker};
+use crate::program::Instruction;
 #[cfg(target_arch = "x86_64")]
 use crate::program::Op;
-use crate::program::{Extended, Instruction, Multiply};
-use crate::tensor::Generation;
-
-/// Steps the worker's thread block until it ends or pauses.
-pub(crate) fn run_block(worker: &mut Worker) -> Result<Pause, Box<Fault>> {
-    #[cfg(target_arch = "x86_64")]
-    match (has_avx512(), has_avx2()) {
-        // SAFETY: the CPU has the instructions that the function is compiled for.
-        (true, true) => return unsafe { run_avx512(worker) },
-        // SAFETY: as above.
-        (false, true) => return unsafe { run_avx2(worker) },
-        _ => {}
-    }
-    worker.run::<PLAIN>()
-}
 
 /// Whether this CPU has all that functions for AVX2 are compiled for.
 #[cfg(target_arch = "x86_64")]
@@ -46,69 +29,39 @@ fn has_avx512() -> bool {
     [has, more].as_flattened().iter().all(|has| *has)
 }
 
+/// Does something in a copy that is compiled for AVX-512, where this CPU has that; else nothing is done.
+#[inline(always)]
+pub(crate) fn with_avx512<T>(work: impl FnOnce() -> T) -> Option<T> {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx512() && has_avx2() {
+        // SAFETY: the CPU has the instructions that the function is compiled for.
+        return Some(unsafe { in_avx512(work) });
+    }
+    let _ = work;
+    None
+}
+
+/// Does something, in a copy that is compiled for AVX2 where this CPU has that.
+#[inline(always)]
+pub(crate) fn with_avx2<T>(work: impl FnOnce() -> T) -> T {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() {
+        // SAFETY: the CPU has the instructions that the function is compiled for.
+        return unsafe { in_avx2(work) };
+    }
+    work()
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
-fn run_avx512(worker: &mut Worker) -> Result<Pause, Box<Fault>> {
-    worker.run::<AVX512>()
+fn in_avx512<T>(work: impl FnOnce() -> T) -> T {
+    work()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
-fn run_avx2(worker: &mut Worker) -> Result<Pause, Box<Fault>> {
-    worker.run::<PLAIN>()
-}
-
-/// Does the same, and notes what it accesses.
-pub(crate) fn trace_block(worker: &mut Worker) -> Result<Pause, Box<Fault>> {
-    worker.run::<TRACED>()
-}
-
-/// Runs a warp to where its turn ends, and notes what memory it reads and changes.
-pub(crate) fn step_probed(worker: &mut Worker, warp: &mut Warp) -> Result<bool, Box<Fault>> {
-    #[cfg(target_arch = "x86_64")]
-    if has_avx2() {
-        // SAFETY: the CPU has the instructions that the function is compiled for.
-        return unsafe { step_probed_avx2(worker, warp) };
-    }
-    worker.run_warp::<PROBED>(warp)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
-fn step_probed_avx2(worker: &mut Worker, warp: &mut Warp) -> Result<bool, Box<Fault>> {
-    worker.run_warp::<PROBED>(warp)
-}
-
-/// Multiplies the matrices of a warp.
-pub(crate) fn multiply(warp: &mut Warp, extended: &Extended, multiply: Multiply, generation: Generation) {
-    #[cfg(target_arch = "x86_64")]
-    if has_avx2() {
-        // SAFETY: the CPU has the instructions that the function is compiled for.
-        return unsafe { multiply_avx2(warp, extended, multiply, generation) };
-    }
-    warp.multiply(extended, multiply, generation);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
-fn multiply_avx2(warp: &mut Warp, extended: &Extended, multiply: Multiply, generation: Generation) {
-    warp.multiply(extended, multiply, generation);
-}
-
-/// Multiplies the matrices of a warpgroup.
-pub(crate) fn multiply_group(warps: &mut [Box<Warp>], extended: &Extended, product: &Product) {
-    #[cfg(target_arch = "x86_64")]
-    if has_avx2() {
-        // SAFETY: the CPU has the instructions that the function is compiled for.
-        return unsafe { multiply_group_avx2(warps, extended, product) };
-    }
-    warpgroup_mma::multiply(warps, extended, product);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
-fn multiply_group_avx2(warps: &mut [Box<Warp>], extended: &Extended, product: &Product) {
-    warpgroup_mma::multiply(warps, extended, product);
+fn in_avx2<T>(work: impl FnOnce() -> T) -> T {
+    work()
 }
 
 /// The instructions that a copy of the interpreter is compiled for: those of its target features alone…
@@ -125,7 +78,7 @@ pub(crate) const PROBED: u8 = 3;
 pub(crate) fn fma_f32_run<const CPU: u8>(registers: &mut [Lanes<u32>], run: &[Instruction]) -> bool {
     #[cfg(target_arch = "x86_64")]
     if CPU == AVX512 {
-        // SAFETY: only `run_avx512` has this CPU.
+        // SAFETY: only what `with_avx512` runs has this CPU.
         unsafe { fma_f32_run_avx512(registers, run) };
         return true;
     }
@@ -161,7 +114,7 @@ fn fma_f32_run_avx512(registers: &mut [Lanes<u32>], run: &[Instruction]) {
 pub(crate) fn pick<const CPU: u8>(out: &mut [u32; LANES], table: &[u32; 16], index: &[u32; LANES]) {
     #[cfg(target_arch = "x86_64")]
     if CPU == AVX512 {
-        // SAFETY: only `run_avx512` has this CPU.
+        // SAFETY: only what `with_avx512` runs has this CPU.
         unsafe { pick_avx512(out, table, index) };
     }
     let _ = (out, table, index);

@@ -56,9 +56,10 @@ mod state;
 mod step;
 mod verdict;
 
-pub(crate) use cpu::{run_block, trace_block};
-pub(crate) use notes::executed::Recorder;
+pub(crate) use state::context::Context;
+pub(crate) use state::recorder::Recorder;
+pub(crate) use state::shape::Shape;
 pub(crate) use state::tally::Tally;
-pub(crate) use state::warp::Shape;
-pub(crate) use state::worker::{Context, Pause, Worker};
+pub(crate) use state::worker::{Pause, Worker};
+pub(crate) use step::dispatch::{run_block, trace_block};
 pub(crate) use step::turns::{run_alone, run_together};

@@ -1,11 +1,10 @@
 //! Instructions across the lanes of a warp, for all lanes that meet: usually at one instruction, sometimes at several.
 
-use super::alu::set_predicate;
 use super::general::evaluate;
-use crate::machine::control::meeting::Party;
 use crate::machine::lanes::{FULL, LANES, each, mask_where};
-use crate::machine::state::warp::Warp;
-use crate::program::{Extension, General, IntegerOp, Op, Program, ShuffleMode, Slot, VoteMode};
+use crate::machine::state::operands::set_predicate;
+use crate::machine::state::warp::{Party, Warp};
+use crate::program::{Extension, General, IntegerOp, Op, Program, VoteMode};
 
 impl Warp {
     /// `shfl.sync`: each lane takes `a` of another lane, within segments that `c` describes. A lane whose
@@ -41,22 +40,6 @@ impl Warp {
             }
         }
         absent
-    }
-
-    /// The lane that a lane takes its value from, and whether that lies in its segment; itself if not.
-    pub(crate) fn shuffle_source(&self, mode: ShuffleMode, b: Slot, c: Slot, lane: usize) -> (usize, bool) {
-        let (by, c) = (self.r[b as usize].0[lane] & 0x1f, self.r[c as usize].0[lane]);
-        let (clamp, segment) = (c & 0x1f, c >> 8 & 0x1f);
-        let own = lane as u32;
-        let max = own & segment | clamp & !segment;
-        let min = own & segment;
-        let (from, valid) = match mode {
-            ShuffleMode::Up => (own.wrapping_sub(by), own as i32 - by as i32 >= max as i32),
-            ShuffleMode::Down => (own + by, own + by <= max),
-            ShuffleMode::Butterfly => (own ^ by, own ^ by <= max),
-            ShuffleMode::Index => (min | by & !segment, min | by & !segment <= max),
-        };
-        if valid { (from as usize & 31, true) } else { (lane, false) }
     }
 
     /// `vote.sync` over the lanes that meet.

@@ -5,6 +5,7 @@ use super::float64::*;
 use super::meaning::*;
 use crate::machine::cpu::fma_f32_run;
 use crate::machine::lanes::{FULL, for_each_lane, mask_where};
+use crate::machine::state::operands::set_predicate;
 use crate::machine::state::warp::Warp;
 use crate::program::{Alu, Instruction, Op, Slot};
 
@@ -383,10 +384,4 @@ fn ppp(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(u32, u32) -> u32) {
 fn pp(warp: &mut Warp, s: Slots, mask: u32, f: impl Fn(u32) -> u32) {
     let bits = f(warp.p[s.a as usize]);
     set_predicate(warp, s.d, bits, mask);
-}
-
-#[inline(always)]
-pub(crate) fn set_predicate(warp: &mut Warp, d: Slot, bits: u32, mask: u32) {
-    let slot = &mut warp.p[d as usize];
-    *slot = *slot & !mask | bits & mask;
 }

@@ -1,7 +1,6 @@
 //! Floating-point arithmetic in every format, rounding and mode, computed exactly and rounded once.
 
-use super::exact::{self, Exact, Value, add, divide, infinity, largest, multiply, nan};
-use super::exact::{round, sign_bit, square_root};
+use super::exact::{self, Exact, Value, add, divide, infinity, largest, multiply, nan, round, sign_bit, square_root};
 use super::float64::nan_f64;
 use crate::program::{Clamp, FloatOp, Format, Mode};
 

@@ -1,9 +1,9 @@
 //! Executes the lane-wise instructions that are data (`program::General`): gathers each lane's operands,
 //! asks what the instruction means, and puts the results into the active lanes.
 
-use super::alu::set_predicate;
 use super::{float_meaning, integer_meaning, number_meaning};
 use crate::machine::lanes::{LANES, each};
+use crate::machine::state::operands::set_predicate;
 use crate::machine::state::warp::Warp;
 use crate::program::{
     CONST_WINDOW, File, General, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Slot, Window, in_window,

@@ -9,6 +9,7 @@
 
 use super::float_meaning::compute;
 use super::number_meaning::into_range;
+use crate::machine::cpu::with_avx2;
 use crate::machine::lanes::{LANES, Lanes};
 use crate::machine::state::warp::Warp;
 use crate::program::{Accumulator, Element, Extended, File, FloatOp, Format, Mode, Multiply, Rounding, Slot};
@@ -24,9 +25,17 @@ struct Operands<'a> {
     c: &'a [(File, Slot)],
 }
 
+/// Multiplies the matrices of a warp.
+pub(crate) fn multiply(warp: &mut Warp, extended: &Extended, multiply: Multiply, generation: Generation) {
+    with_avx2(
+        #[inline(always)]
+        || warp.multiply(extended, multiply, generation),
+    );
+}
+
 impl Warp {
     #[inline(always)]
-    pub(crate) fn multiply(&mut self, extended: &Extended, multiply: Multiply, generation: Generation) {
+    fn multiply(&mut self, extended: &Extended, multiply: Multiply, generation: Generation) {
         let [a_count, b_count, _] = multiply.registers();
         let (a, rest) = extended.reads.split_at(a_count);
         let (b, c) = rest.split_at(b_count);

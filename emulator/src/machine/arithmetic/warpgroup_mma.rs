@@ -2,6 +2,7 @@
 //! type of their elements. Of D each warp has sixteen rows, as `mma.sync` has them, in as many times eight columns as there are.
 
 use super::warp_mma::fitted;
+use crate::machine::cpu::with_avx2;
 use crate::machine::lanes::LANES;
 use crate::machine::state::warp::Warp;
 use crate::program::{Accumulator, Element, Extended, File, GroupMultiply, Slot};
@@ -24,8 +25,16 @@ pub(crate) struct Product<'a> {
     pub adds: bool,
 }
 
-#[inline(always)]
+/// Multiplies the matrices of a warpgroup.
 pub(crate) fn multiply(warps: &mut [Box<Warp>], extended: &Extended, product: &Product) {
+    with_avx2(
+        #[inline(always)]
+        || compute(warps, extended, product),
+    );
+}
+
+#[inline(always)]
+fn compute(warps: &mut [Box<Warp>], extended: &Extended, product: &Product) {
     let form = product.multiply;
     let mut lines = [[Line::default(); ROWS]; 4];
     let mut rows = [(); 4].map(|()| Rows::new());

@@ -3,88 +3,19 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::mbarrier::Deferred;
 use crate::global::{BufferMemory, locate};
 use crate::machine::lanes::{LANES, each, mask_where};
-use crate::machine::memory::by_clocks::{Deed, Target};
-use crate::machine::memory::global_access::{Road, verdict_on};
+use crate::machine::memory::global_access::verdict_on;
 use crate::machine::order::{Agent, Kind};
+use crate::machine::state::copies::{Copy, SourceUnderWay};
+use crate::machine::state::deed::{Deed, Target};
+use crate::machine::state::global_pattern::Road;
+use crate::machine::state::mbarriers::Deferred;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::{Access, CopySize, Extended};
 use crate::stamp::Stamp;
 use crate::{Fault, FaultKind};
-
-/// The copies of a warp's lanes that have not landed, by instruction.
-#[derive(Debug, Default)]
-pub(crate) struct Copies {
-    #[expect(clippy::vec_box, reason = "those that stay are moved when others land, and they are large")]
-    pending: Vec<Box<Copy>>,
-    /// Groups that each lane has committed.
-    groups: [u32; LANES],
-    /// Instructions so far.
-    issued: u32,
-}
-
-/// What a copy under way still reads of a buffer that the launch may write.
-#[derive(Clone, Debug)]
-pub(crate) struct SourceUnderWay {
-    pub block: u64,
-    pub thread: u32,
-    pub at: u32,
-    pub buffer: usize,
-    pub offset: usize,
-    pub length: usize,
-    /// Where it goes to, which tells copies of a thread apart.
-    pub to: u32,
-}
-
-/// The copies that one instruction began; lane by lane where it is an array.
-#[derive(Debug)]
-struct Copy {
-    /// Its number among the warp's.
-    serial: u32,
-    /// Those that have not landed.
-    lanes: u32,
-    /// The number of its group among the lane's.
-    groups: [u32; LANES],
-    to: [u32; LANES],
-    words: [[u32; 4]; LANES],
-    /// Bytes of each lane.
-    length: u32,
-    /// A bit for each byte that somebody wrote at the source.
-    written: [u16; LANES],
-    /// The access that writes.
-    to_index: u32,
-    /// The access that reads, from these addresses so many bytes.
-    from_index: u32,
-    sources: [u64; LANES],
-    read: [u32; LANES],
-}
-
-impl Copies {
-    pub fn commit(&mut self, mask: u32) {
-        each(mask).for_each(|lane| self.groups[lane] += 1);
-    }
-
-    /// Instructions so far.
-    pub fn issued(&self) -> u32 {
-        self.issued
-    }
-}
-
-impl Warp {
-    /// How many of the `length` bytes of a copy each lane asks for; the others are filled with zeros.
-    pub(crate) fn asked_bytes(&self, extended: &Extended, size: CopySize, length: u32) -> [u32; LANES] {
-        match (size, extended.reads.first()) {
-            (CopySize::Given, Some(&(file, slot))) => std::array::from_fn(|lane| self.wide(file, slot, lane) as u32),
-            (CopySize::UnlessIgnored, Some(&(file, slot))) => {
-                std::array::from_fn(|lane| if self.wide(file, slot, lane) == 1 { 0 } else { length })
-            }
-            _ => [length; LANES],
-        }
-    }
-}
 
 impl Worker<'_> {
     pub(crate) fn copy_async(
@@ -183,33 +114,6 @@ impl Worker<'_> {
         Ok(watched)
     }
 
-    /// A lane reads so many bytes of memory that may be watched.
-    pub(crate) fn read_source(
-        &mut self,
-        warp: &mut Warp,
-        access: &Access,
-        lane: usize,
-        source: u64,
-        length: u32,
-        check: bool,
-    ) -> Result<(), Box<Fault>> {
-        if length == 0 {
-            return Ok(());
-        }
-        let (buffer, offset) = locate(source);
-        let memory = &self.context.memory.buffers[buffer];
-        if memory.watch.is_none() {
-            return Ok(());
-        }
-        if !self.global_by_clocks() {
-            let offset = offset as usize;
-            return self.watch_lane(warp, access, lane, memory, offset..offset + length as usize);
-        }
-        warp.scratch.addresses.0[lane] = source;
-        let deed = Deed { check, ..Deed::new(Kind::Read, length) };
-        self.order_access(warp, access, 1 << lane, Target::Global(buffer, memory), deed)
-    }
-
     fn note_source(&mut self, warp: &Warp, copy: &Copy, lane: usize) {
         let (buffer, offset) = locate(copy.sources[lane]);
         if self.context.memory.buffers[buffer].watch.is_none() {
@@ -224,25 +128,6 @@ impl Worker<'_> {
             length: copy.read[lane] as usize,
             to: copy.to[lane],
         });
-    }
-
-    /// Lanes are about to write what a copy under way may not have read yet.
-    #[inline]
-    pub(crate) fn check_sources(&self, warp: &Warp, access: &Access, mask: u32) -> Result<(), Box<Fault>> {
-        if self.sources.is_empty() {
-            return Ok(());
-        }
-        for lane in each(mask) {
-            let (buffer, offset) = locate(warp.scratch.addresses.0[lane]);
-            let (start, end) = (offset as usize, offset as usize + access.bytes() as usize);
-            let meets = |source: &&SourceUnderWay| {
-                source.buffer == buffer && source.offset < end && start < source.offset + source.length
-            };
-            if let Some(source) = self.sources.iter().find(meets) {
-                return Err(self.convict_source_under_way(warp, access, lane as u32, source));
-            }
-        }
-        Ok(())
     }
 
     /// Lets the copies land that are not in the lanes' last `pending` groups; all without.

@@ -7,15 +7,15 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::async_copy::SourceUnderWay;
 use crate::global::locate;
 use crate::machine::lanes::{LANES, each};
 use crate::machine::memory::atomic::apply;
-use crate::machine::memory::by_clocks::{Deed, Target};
 use crate::machine::memory::global_access::verdict_on;
 use crate::machine::memory::shared_access::read_shared;
 use crate::machine::order::{Agent, Kind};
 use crate::machine::state::bulk_load::{BulkLoad, Groups};
+use crate::machine::state::copies::SourceUnderWay;
+use crate::machine::state::deed::{Deed, Target};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::{Access, Atomic, Bulk, Extended};

@@ -8,9 +8,9 @@
 use crate::Fault;
 use crate::global::locate;
 use crate::machine::lanes::LANES;
-use crate::machine::memory::by_clocks::Target;
 use crate::machine::order::{Access as Touch, Agent, Conflict, Force, Kind, force};
 use crate::machine::state::bulk_load::Groups;
+use crate::machine::state::deed::Target;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::Access;

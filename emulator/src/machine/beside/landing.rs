@@ -1,10 +1,10 @@
 //! What lands beside the threads, and tells barriers in shared memory of it: copies of threads for which an arrival waits, and
 //! bulk copies.
 
-use super::mbarrier::{Deferred, Event};
 use crate::Fault;
 use crate::machine::lanes::{LANES, each};
 use crate::machine::order::Agent;
+use crate::machine::state::mbarriers::{Deferred, Event};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::Access;

@@ -2,9 +2,9 @@
 
 use crate::global::locate;
 use crate::machine::lanes::{LANES, each};
-use crate::machine::memory::by_clocks::{Deed, Target};
 use crate::machine::memory::shared_access::read_shared;
 use crate::machine::order::Kind;
+use crate::machine::state::deed::{Deed, Target};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::machine::verdict::words::{fault, place as line};

@@ -3,13 +3,13 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::async_copy::SourceUnderWay;
 use crate::global::{BufferMemory, locate};
 use crate::machine::lanes::{LANES, each};
 use crate::machine::memory::global_access::verdict_on;
 use crate::machine::memory::shared_access::read_shared;
 use crate::machine::order::Kind;
 use crate::machine::state::bulk_load::BulkLoad;
+use crate::machine::state::copies::SourceUnderWay;
 use crate::machine::state::tensor_box::{Pieces, Row, TensorBox};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;

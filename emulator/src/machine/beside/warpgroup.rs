@@ -5,20 +5,15 @@
 //! product: one warp speaks for its warpgroup. Each warp asks for its own sixteen rows of A, and for all of B. Registers in
 //! flight are `product_registers`' affair.
 
-use crate::machine::arithmetic::warpgroup_mma::{Line, Product, ROWS};
-use crate::machine::cpu;
+use crate::machine::arithmetic::warpgroup_mma::{self, Line, Product, ROWS};
 use crate::machine::lanes::LANES;
 use crate::machine::order::{Agent, Kind};
-use crate::machine::state::product_registers::InFlight;
 use crate::machine::state::shadow::{Origin, Place};
-use crate::machine::state::warp::{Path, State, Wait, Warp};
+use crate::machine::state::warp::{GROUP, Path, State, Wait, Warp};
 use crate::machine::state::worker::Worker;
 use crate::matrix_descriptor::{Major, MatrixDescriptor};
 use crate::program::{Access, Exit, Extended, Extension, File, Group, GroupMultiply, Op};
 use crate::{Fault, FaultKind};
-
-/// Warps of a warpgroup.
-pub(crate) const GROUP: usize = 4;
 /// Rows of A.
 const M: u32 = 64;
 /// Bytes of a chunk.
@@ -205,7 +200,7 @@ impl Worker<'_> {
         let a_lines = a.map_or_else(Vec::new, |a| a.fetch(&self.state.shared));
         let b_lines = b.fetch(&self.state.shared);
         let product = Product { multiply: form, generation: self.context.generation, a: &a_lines, b: &b_lines, adds };
-        cpu::multiply_group(warps, extended, &product);
+        warpgroup_mma::multiply(warps, extended, &product);
         Ok(())
     }
 
@@ -385,14 +380,6 @@ impl Worker<'_> {
             }
         }
         Ok(())
-    }
-}
-
-impl InFlight {
-    /// For a program with products of warpgroups.
-    pub fn of(program: &crate::program::Program) -> Option<Box<InFlight>> {
-        let slots = program.grouped.slots.len();
-        (slots > 0).then(|| Box::new(InFlight::new(slots)))
     }
 }
 

@@ -5,22 +5,10 @@
 
 use crate::Fault;
 use crate::machine::lanes::LANES;
-use crate::machine::state::warp::{State, Warp};
+use crate::machine::state::barriers::ClusterBarrier;
+use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::{ClusterBarrier as Deed, Extended};
-
-/// See the module.
-#[derive(Debug, Default)]
-pub(crate) struct ClusterBarrier {
-    /// The present phase, from 0.
-    pub phase: u32,
-    /// By rank and warp, the lanes that have arrived in it, and at which instruction.
-    pub arrived: Vec<Vec<(u32, u32)>>,
-    /// Likewise the lanes that have arrived and not waited, in this phase or the one before.
-    owing: Vec<Vec<u32>>,
-    /// A bit for each rank that has left.
-    pub left: u32,
-}
 
 impl Worker<'_> {
     /// The barrier of the present block's cluster, with room for all of its warps.
@@ -102,33 +90,5 @@ impl Worker<'_> {
         if let Some(clocks) = &mut self.clocks {
             clocks.complete_cluster((number / size) as u32);
         }
-    }
-
-    /// The warps of which lanes have not arrived: rank, number, and those lanes.
-    pub(crate) fn awaited_in_cluster<'a>(
-        &'a self,
-        barrier: &'a ClusterBarrier,
-        present: &'a Warp,
-    ) -> impl Iterator<Item = (u32, u32, u32)> + 'a {
-        let own = self.state.block;
-        let ranks = barrier.arrived.iter().enumerate().filter(|(rank, _)| barrier.left >> rank & 1 == 0);
-        ranks.flat_map(move |(rank, warps)| {
-            let block = self.block_of_rank(rank as u32);
-            let state = match block == own {
-                true => Some(&self.state),
-                false => self.aside.iter().find(|state| state.block == block),
-            };
-            warps.iter().enumerate().filter_map(move |(n, (arrived, _))| {
-                let live = match state {
-                    Some(_) if block == own && n as u32 == present.number && present.state != State::Done => {
-                        present.live
-                    }
-                    Some(state) => state.warps[n].live,
-                    None => 0,
-                };
-                let missing = live & !arrived;
-                (missing != 0).then_some((rank as u32, n as u32, missing))
-            })
-        })
     }
 }

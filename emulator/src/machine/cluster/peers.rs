@@ -8,82 +8,14 @@
 //! barrier of the cluster, or by anything that leads from there. And a block leaves only when some thread of it knows of
 //! all accesses to its memory by others (`leave_cluster`): what the schedule happened to do first says nothing.
 
-use crate::machine::lanes::{LANES, each, mask_where};
-use crate::machine::state::block::NOBODY;
+use crate::Fault;
+use crate::machine::lanes::{each, mask_where};
+use crate::machine::state::block::{Visit, thread_in};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
-use crate::program::{Access, BLOCK_WINDOW, SHARED_WINDOW, Space, in_window};
-use crate::{Fault, FaultKind};
-
-/// An access to a thread block's shared memory by lanes of another block's warp: the last one of these lanes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Visit {
-    pub lanes: u32,
-    pub at: u32,
-    pub time: u32,
-}
-
-/// The number of the first of these lanes of a warp among the threads of its block.
-pub(crate) fn thread_in(warp: u32, lanes: u32) -> u32 {
-    warp * LANES as u32 + lanes.trailing_zeros()
-}
+use crate::program::{Access, BLOCK_WINDOW, SHARED_WINDOW, Space};
 
 impl Worker<'_> {
-    /// The thread block that acts: the present one, unless something happens beside the threads.
-    pub(crate) fn acting(&self) -> u64 {
-        self.on_behalf.unwrap_or(self.state.block)
-    }
-
-    /// The rank of a thread block in its cluster.
-    pub(crate) fn rank_of_block(&self, block: u64) -> u32 {
-        (block % u64::from(self.context.shape.cluster_size())) as u32
-    }
-
-    /// The thread block with a rank in the present one's cluster.
-    pub(crate) fn block_of_rank(&self, rank: u32) -> u64 {
-        let size = u64::from(self.context.shape.cluster_size());
-        self.state.block / size * size + u64::from(rank)
-    }
-
-    /// Whether an access may go to another block's shared memory.
-    pub(crate) fn may_be_elsewhere(&self, access: &Access) -> bool {
-        self.context.shape.cluster_size() > 1 && (access.of_cluster || access.space == Space::Generic)
-    }
-
-    /// Where lanes access the shared memory at hand, by whatever addresses.
-    pub(crate) fn shared_offsets(
-        &self,
-        warp: &mut Warp,
-        access: &Access,
-        mask: u32,
-    ) -> Result<[u32; LANES], Box<Fault>> {
-        self.shared_addresses(warp, access, mask)?;
-        self.offsets(warp, access, mask)
-    }
-
-    /// The addresses of lanes in shared memory.
-    pub(crate) fn shared_addresses(&self, warp: &mut Warp, access: &Access, mask: u32) -> Result<(), Box<Fault>> {
-        warp.set_addresses(access, mask);
-        if access.space == Space::Generic {
-            let all = warp.scratch.addresses.0;
-            let away = mask & !mask_where(|lane| in_window(all[lane], SHARED_WINDOW));
-            if let Some(lane) = each(away).next() {
-                let what = format!("at address {:#x}, which is not in shared memory", all[lane]);
-                return Err(self.convict_access(warp, access, lane, FaultKind::OutOfBounds, &what));
-            }
-            warp.narrow_addresses(&all, mask, SHARED_WINDOW);
-        }
-        Ok(())
-    }
-
-    /// ` of block rank 1`, where shared memory is another block's; nothing where it is the own one.
-    pub(crate) fn of_whom(&self) -> String {
-        match self.state.owner == self.state.block || self.state.block == NOBODY {
-            true => String::new(),
-            false => format!(" of block rank {}", self.rank_of_block(self.state.owner)),
-        }
-    }
-
     /// The lanes of an access by the block whose shared memory they access: nothing where that is the present one for all,
     /// or where an address is in none of the cluster.
     pub(crate) fn by_rank(&self, warp: &Warp, access: &Access, mask: u32) -> Option<Vec<(u32, u32)>> {

@@ -7,55 +7,12 @@
 
 use super::paths::leads;
 use crate::Fault;
-use crate::machine::arithmetic::alu::set_predicate;
 use crate::machine::lanes::{LANES, each};
+use crate::machine::state::barriers::{Arrival, BARRIERS};
+use crate::machine::state::operands::set_predicate;
 use crate::machine::state::warp::{Path, State, Wait, Warp};
 use crate::machine::state::worker::Worker;
 use crate::program::{Barrier, Exit, Reduce};
-
-/// How many barriers a block has.
-const BARRIERS: u32 = 16;
-
-/// The barriers of a thread block.
-#[derive(Debug, Default)]
-pub(crate) struct Barriers([Named; BARRIERS as usize]);
-
-/// One barrier, since it was complete last.
-#[derive(Debug, Default)]
-struct Named {
-    /// How many threads it is for; 0 for all of the block.
-    threads: u32,
-    /// A bit for each warp that has arrived.
-    warps: u32,
-    arrivals: Vec<Arrival>,
-}
-
-/// A warp that has arrived.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Arrival {
-    pub warp: u32,
-    pub lanes: u32,
-    /// The instruction, or one of them.
-    pub at: u32,
-    pub threads: u32,
-    pub reduces: bool,
-    /// It waits there; `bar.arrive` does not.
-    pub waits: bool,
-}
-
-impl Barriers {
-    pub fn forget(&mut self) {
-        for named in &mut self.0 {
-            (named.threads, named.warps) = (0, 0);
-            named.arrivals.clear();
-        }
-    }
-
-    /// Who has arrived at a barrier that is not complete, and how many threads it is for.
-    pub fn incomplete(&self, id: u32) -> (u32, &[Arrival]) {
-        (self.0[id as usize].threads, &self.0[id as usize].arrivals)
-    }
-}
 
 impl Worker<'_> {
     /// The present path of a warp reaches a barrier. Says whether the warp stops here.

@@ -5,8 +5,8 @@
 //! on; the path of its warp stays behind the call until the path of the function has come to its end.
 
 use crate::machine::lanes::each;
-use crate::machine::state::shadow::Taint;
-use crate::machine::state::shadow::{Origin, Place};
+use crate::machine::state::call_stack::{Call, Saved};
+use crate::machine::state::shadow::{Origin, Place, Taint};
 use crate::machine::state::warp::{NOWHERE, Path, Wait, Warp};
 use crate::machine::state::worker::Worker;
 use crate::program::{CallSite, FRAME, File, Piece, Signature, Slot, Target};
@@ -18,95 +18,6 @@ const STACK: u64 = 64 << 10;
 
 /// Names of functions that a message shows.
 const NAMES: usize = 4;
-
-/// The calls in which a lane is.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Stack {
-    calls: Vec<Call>,
-    saved: Vec<Saved>,
-}
-
-/// Where it was called, and which function.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Call {
-    site: u32,
-    function: u32,
-}
-
-/// The value of a register, and what of it nobody wrote.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Saved {
-    value: u64,
-    taint: (u8, bool),
-    origin: u32,
-}
-
-impl Stack {
-    pub fn clear(&mut self) {
-        self.calls.clear();
-        self.saved.clear();
-    }
-}
-
-impl Warp {
-    /// The calls in which the first of some lanes is.
-    pub(crate) fn calls_of(&self, lanes: u32) -> &[Call] {
-        self.stacks.get(lanes.trailing_zeros() as usize).map_or(&[], |stack| &stack.calls)
-    }
-
-    /// Gives each lane so much local memory, at least.
-    fn grow_local(&mut self, bytes: usize) {
-        let before = self.local_bytes;
-        if bytes <= before {
-            return;
-        }
-        self.local_bytes = bytes.next_power_of_two();
-        for (memory, byte) in [(&mut self.local, 0xff), (&mut self.local_written, 0)] {
-            let mut grown = vec![byte; self.local_bytes * self.stacks.len()];
-            for lane in 0..self.stacks.len() {
-                grown[lane * self.local_bytes..][..before].copy_from_slice(&memory[lane * before..][..before]);
-            }
-            *memory = grown;
-        }
-    }
-
-    /// Copies bytes of a lane's local memory, written or not.
-    fn move_local(&mut self, lane: usize, from: u64, to: u64, bytes: u64) {
-        let (start, bytes) = (lane * self.local_bytes, bytes as usize);
-        let (from, to) = (start + from as usize, start + to as usize);
-        self.local.copy_within(from..from + bytes, to);
-        self.local_written.copy_within(from..from + bytes, to);
-    }
-
-    fn saved(&self, (file, slot): (File, Slot), lane: usize) -> Saved {
-        let value = match file {
-            File::R => self.r[slot as usize].0[lane].into(),
-            File::D => self.d[slot as usize].0[lane],
-            File::P => (self.p[slot as usize] >> lane & 1).into(),
-        };
-        match &self.taint {
-            Some(taint) => {
-                let (taint, origin) = (taint.of_lane(file, slot, lane), taint.origin_index(file, slot, lane));
-                Saved { value, taint, origin }
-            }
-            None => Saved { value, ..Saved::default() },
-        }
-    }
-
-    fn restore(&mut self, (file, slot): (File, Slot), lane: usize, saved: Saved) {
-        match file {
-            File::R => self.r[slot as usize].0[lane] = saved.value as u32,
-            File::D => self.d[slot as usize].0[lane] = saved.value,
-            File::P => {
-                let bits = &mut self.p[slot as usize];
-                *bits = *bits & !(1 << lane) | (saved.value as u32) << lane;
-            }
-        }
-        if let Some(taint) = &mut self.taint {
-            taint.set(file, slot, lane, saved.taint, saved.origin);
-        }
-    }
-}
 
 impl Worker<'_> {
     /// Lanes of the present path, which is behind the call by now, call a function, or each the one to which it points.
@@ -192,19 +103,6 @@ impl Worker<'_> {
         match call.caller {
             Some(caller) => self.frame(warp, lane) + u64::from(program.called[caller as usize].frame),
             None => u64::from(program.local_bytes).next_multiple_of(FRAME),
-        }
-    }
-
-    fn frame(&self, warp: &Warp, lane: usize) -> u64 {
-        warp.d[self.context.program.frame as usize].0[lane]
-    }
-
-    /// Where a lane's local memory ends at present.
-    pub(crate) fn local_end(&self, warp: &Warp, lane: usize) -> u64 {
-        let program = self.context.program;
-        match warp.calls_of(1 << lane).last() {
-            Some(call) => self.frame(warp, lane) + u64::from(program.called[call.function as usize].frame),
-            None => program.local_bytes.into(),
         }
     }
 

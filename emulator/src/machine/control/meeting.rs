@@ -5,40 +5,21 @@
 
 use crate::Fault;
 use crate::machine::lanes::{LANES, each, mask_where};
-use crate::machine::state::warp::{Path, State, Wait, Warp};
+use crate::machine::state::warp::{Party, Path, State, Wait, Warp};
 use crate::machine::state::worker::Worker;
 use crate::program::{Extended, Extension, Instruction, Op, Program, Slot};
 
-/// Lanes, and the instruction at which they are.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Party {
-    pub at: u32,
-    pub lanes: u32,
-}
-
 impl Worker<'_> {
-    /// The present path of a warp comes to an instruction at which lanes meet. Says whether the warp stops here.
-    #[inline(never)]
-    pub(crate) fn reach_meeting(
+    /// Lanes of the present path of a warp, `on`, are at an instruction at which lanes meet; `off` go past it. Says whether the warp
+    /// stops here.
+    #[inline(always)]
+    pub(crate) fn lanes_meet(
         &mut self,
         warp: &mut Warp,
-        path: Path,
-        mask: u32,
-        next: u32,
+        (path, at, next): (Path, u32, u32),
+        (on, off): (u32, u32),
     ) -> Result<bool, Box<Fault>> {
-        let at = self.context.program.blocks[path.block as usize].end - 1;
         let instruction = self.context.program.code[at as usize];
-        let mut on = mask;
-        if let Some(guard) = instruction.guard {
-            on = self.guarded(warp, guard, mask, at)?;
-            if on == 0 {
-                warp.advance(next);
-                return Ok(false);
-            }
-        }
-        if is_product(self.context.program, &instruction) {
-            return self.reach_group(warp, path, on, (at, next));
-        }
         let members = warp.r[members(self.context.program, &instruction) as usize].0;
         let first = members[on.trailing_zeros() as usize & 31];
         // All of them name the lanes that are here.
@@ -47,7 +28,7 @@ impl Worker<'_> {
             warp.advance(next);
             return Ok(false);
         }
-        self.meet_or_wait(warp, (path, at, next), (on, mask & !on), &members)
+        self.meet_or_wait(warp, (path, at, next), (on, off), &members)
     }
 
     /// Some lanes are missing, or there are several masks: each group of lanes meets, or waits.
@@ -181,14 +162,6 @@ fn members(program: &Program, instruction: &Instruction) -> Slot {
         Op::Shuffle { members, .. } | Op::Vote { members, .. } | Op::WarpSync { members } => members,
         Op::Extended(index) => program.extended[index as usize].reads.last().map_or(0, |(_, slot)| *slot),
         _ => 0,
-    }
-}
-
-/// Whether a warpgroup executes an instruction together.
-fn is_product(program: &Program, instruction: &Instruction) -> bool {
-    match instruction.op {
-        Op::Extended(index) => matches!(program.extended[index as usize].what, Extension::Group(_)),
-        _ => false,
     }
 }
 

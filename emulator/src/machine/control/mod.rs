@@ -3,7 +3,7 @@
 
 pub(crate) mod barrier;
 pub(crate) mod functions;
+pub(crate) mod happens_before;
 pub(crate) mod meeting;
 pub(crate) mod paths;
 pub(crate) mod register_counts;
-pub(crate) mod told;

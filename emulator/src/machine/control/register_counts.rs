@@ -2,23 +2,13 @@
 //! in the end fits on the multiprocessor.
 
 use crate::machine::lanes::LANES;
-use crate::machine::state::warp::Warp;
+use crate::machine::state::block::Registers;
+use crate::machine::state::warp::{GROUP, Warp};
 use crate::machine::state::worker::Worker;
 use crate::machine::verdict::words::{fault, place};
 use crate::{Fault, FaultKind};
-
-/// Warps of a warpgroup.
-const GROUP: usize = 4;
 /// Registers of a multiprocessor.
 const POOL: u32 = 1 << 16;
-
-/// What a warp made of its registers: how often it set their number, which it is, and the instruction.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Registers {
-    times: u32,
-    count: u32,
-    at: u32,
-}
 
 fn often(times: u32) -> String {
     match times {

@@ -1,7 +1,6 @@
 //! Atomics, lane by lane in ascending order. Thread blocks of a kernel with atomics in global memory run
 //! one after the other, so that results do not depend on chance.
 
-use super::by_clocks::{Deed, Target};
 use super::shared_access::{read_shared, write_shared};
 use crate::Fault;
 use crate::global::locate;
@@ -9,6 +8,7 @@ use crate::machine::arithmetic::float64::is_nan_f64;
 use crate::machine::arithmetic::general::evaluate;
 use crate::machine::lanes::{LANES, each, mask_where};
 use crate::machine::order::Kind;
+use crate::machine::state::deed::{Deed, Target};
 use crate::machine::state::shadow::{Origin, Place};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;

@@ -4,65 +4,14 @@ use std::ops::Range;
 
 use super::shared_access::read_shared;
 use crate::Fault;
-use crate::global::{BufferMemory, locate};
 use crate::machine::lanes::{LANES, each, mask_where};
 use crate::machine::order::{Access as Touch, Clash, Kind, LINE, Side, View, force};
+use crate::machine::state::deed::{Deed, Target};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::{Access, Op, Order};
 
-/// Memory that an access goes to.
-#[derive(Clone, Copy)]
-pub(crate) enum Target<'a> {
-    Shared,
-    /// A buffer, by number.
-    Global(usize, &'a BufferMemory),
-}
-
-/// What an access does, and how far it goes.
-#[derive(Clone, Copy)]
-pub(crate) struct Deed {
-    pub kind: Kind,
-    /// Bytes of each lane.
-    pub length: u32,
-    /// Whether it is held against earlier ones, and whether later ones are held against it.
-    pub check: bool,
-    pub keep: bool,
-}
-
-impl Deed {
-    pub fn new(kind: Kind, length: u32) -> Deed {
-        Deed { kind, length, check: true, keep: true }
-    }
-
-    /// Nothing in particular.
-    fn is_plain(self) -> bool {
-        self.check && self.keep
-    }
-}
-
-impl Kind {
-    pub(crate) fn verb(self) -> &'static str {
-        match self {
-            Kind::Read => "load",
-            Kind::Write => "store",
-            Kind::Atomic => "atomic",
-        }
-    }
-}
-
 impl Worker<'_> {
-    /// Whether the order model watches shared memory, or stamps do.
-    #[inline(always)]
-    pub(crate) fn shared_by_clocks(&self) -> bool {
-        self.clocks.as_ref().is_some_and(|clocks| clocks.shared)
-    }
-
-    #[inline(always)]
-    pub(crate) fn global_by_clocks(&self) -> bool {
-        self.clocks.as_ref().is_some_and(|clocks| clocks.global)
-    }
-
     /// Lanes access the addresses, or offsets in shared memory, at hand.
     #[inline(never)]
     pub(crate) fn order_access(
@@ -191,23 +140,6 @@ impl Worker<'_> {
             }
         }
         Ok(())
-    }
-}
-
-impl Target<'_> {
-    /// Where the lanes access it.
-    fn offsets(self, warp: &Warp) -> [u32; LANES] {
-        match self {
-            Target::Shared => warp.scratch.offsets.0,
-            Target::Global(..) => warp.scratch.addresses.0.map(|address| locate(address).1 as u32),
-        }
-    }
-
-    fn buffer(self) -> Option<u32> {
-        match self {
-            Target::Shared => None,
-            Target::Global(buffer, _) => Some(buffer as u32),
-        }
     }
 }
 

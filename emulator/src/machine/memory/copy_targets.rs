@@ -5,7 +5,7 @@
 //! first: the copies under way. What they write counts as unwritten. The race check never speaks of that epoch, so writes
 //! are compared with it here.
 
-use super::ldmatrix::cells;
+use super::shared_cells::cells;
 use crate::Fault;
 use crate::machine::lanes::{LANES, each};
 use crate::machine::state::warp::Warp;
@@ -14,18 +14,6 @@ use crate::program::Access;
 use crate::stamp::Stamp;
 
 impl Worker<'_> {
-    /// The epoch that the present thread block's copies under way have in common.
-    #[inline(always)]
-    pub(crate) fn epoch_under_way(&self) -> u32 {
-        self.state.first_epoch - 1
-    }
-
-    /// Whether the last write to a cell is a copy that has not landed.
-    #[inline(always)]
-    pub(crate) fn is_copy_under_way(&self, write: Stamp) -> bool {
-        write.epoch() == self.epoch_under_way()
-    }
-
     /// A lane begins a copy to these bytes.
     pub(crate) fn mark_under_way(&mut self, warp: &Warp, access: &Access, lane: usize, at: u32, length: u32) {
         let thread = warp.number * LANES as u32 + lane as u32;

@@ -1,117 +1,13 @@
 //! Loads and stores: what they cost, and global memory.
 
-use crate::access::{self, GlobalCost};
 use crate::global::{BufferMemory, locate};
 use crate::machine::cpu::PLAIN;
 use crate::machine::lanes::{FULL, HALF, LANES, PatternShape, each, for_each_lane, mask_where};
+use crate::machine::state::global_pattern::Road;
 use crate::machine::state::warp::{Scratch, Warp};
 use crate::machine::state::worker::Worker;
 use crate::program::{Access, CONST_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Space, in_window};
 use crate::{Fault, FaultKind};
-
-/// The patterns that an instruction showed last, by where in a sector their first lane stood.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct GlobalCache([Option<Box<Pattern>>; 8]);
-
-/// The lanes' addresses relative to the first active one's, and what they cost.
-#[derive(Debug, Clone)]
-struct Pattern {
-    mask: u32,
-    phase: u64,
-    relative: [u64; LANES],
-    cost: GlobalCost,
-    /// Sectors, relative to the first active lane's.
-    sectors: Vec<i64>,
-    shape: PatternShape,
-}
-
-impl Pattern {
-    #[inline(always)]
-    fn fits(&self, mask: u32, first: u64, addresses: &[u64; LANES], road: Road) -> bool {
-        let mut differ = u64::from(self.mask ^ mask) | (self.phase ^ (first & (road.period() - 1)));
-        for lane in 0..LANES {
-            differ |= addresses[lane].wrapping_sub(first) ^ self.relative[lane];
-        }
-        differ == 0
-    }
-}
-
-impl GlobalCache {
-    /// The pattern of these addresses. Lanes that do not run must have the first active lane's.
-    #[inline(always)]
-    fn pattern(&mut self, mask: u32, first: u64, addresses: &[u64; LANES], bytes: u32, road: Road) -> &Pattern {
-        let entry = &mut self.0[(first / (road.period() / 8) % 8) as usize];
-        let fits = match entry {
-            Some(pattern) => pattern.fits(mask, first, addresses, road),
-            None => false,
-        };
-        if !fits {
-            *entry = Some(Box::new(new_pattern(mask, first, addresses, bytes, road)));
-        }
-        entry.as_ref().expect("it was filled just now")
-    }
-}
-
-/// How an access reaches global memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Road {
-    /// By L1, as loads, stores and `cp.async.ca`.
-    Cached,
-    /// Around L1, as `cp.async.cg`.
-    Bypassing,
-}
-
-impl Road {
-    /// Addresses that differ by a multiple of it cost the same.
-    #[inline(always)]
-    fn period(self) -> u64 {
-        match self {
-            Road::Cached => 32,
-            Road::Bypassing => 128,
-        }
-    }
-}
-
-#[inline(never)]
-fn new_pattern(mask: u32, first: u64, addresses: &[u64; LANES], bytes: u32, road: Road) -> Pattern {
-    let mut sectors: Vec<i64> = each(mask).map(|lane| (addresses[lane] >> 5) as i64 - (first >> 5) as i64).collect();
-    sectors.sort_unstable();
-    sectors.dedup();
-    let cost = match road {
-        Road::Cached => access::global(addresses, mask, bytes),
-        Road::Bypassing => access::bypassing_copy(addresses, mask),
-    };
-    let relative = addresses.map(|a| a.wrapping_sub(first));
-    let shape = PatternShape::of(mask, &relative, bytes);
-    Pattern { mask, phase: first & (road.period() - 1), relative, cost, sectors, shape }
-}
-
-impl Warp {
-    /// Works out the address of each lane. Lanes that do not run get the first active lane's.
-    #[inline(always)]
-    pub(crate) fn set_addresses(&mut self, access: &Access, mask: u32) {
-        let Warp { r, d, scratch, .. } = self;
-        let addresses = &mut scratch.addresses;
-        let offset = access.offset as u64;
-        if access.base_wide {
-            let base = &d[access.base as usize].0;
-            for lane in 0..LANES {
-                addresses.0[lane] = base[lane].wrapping_add(offset);
-            }
-        } else {
-            let base = &r[access.base as usize].0;
-            for lane in 0..LANES {
-                addresses.0[lane] = u64::from(base[lane]).wrapping_add(offset);
-            }
-        }
-        if mask != FULL {
-            let first = addresses.0[mask.trailing_zeros() as usize & 31];
-            for lane in 0..LANES {
-                addresses.0[lane] = if mask >> lane & 1 == 1 { addresses.0[lane] } else { first };
-            }
-        }
-    }
-}
 
 impl Worker<'_> {
     #[inline(always)]
@@ -441,47 +337,5 @@ pub(crate) fn verdict_on(memory: &BufferMemory, offset: i64, bytes: i64) -> Opti
         Some((FaultKind::Misaligned, format!("of {name} at offset {offset}, which is no multiple of {bytes}")))
     } else {
         None
-    }
-}
-
-impl Warp {
-    /// Keeps the addresses of some lanes, relative to `window`; the others get the first one's.
-    pub(crate) fn narrow_addresses(&mut self, all: &[u64; LANES], mask: u32, window: u64) {
-        let first = all[mask.trailing_zeros() as usize & 31];
-        for lane in 0..LANES {
-            let address = if mask >> lane & 1 == 1 { all[lane] } else { first };
-            self.scratch.addresses.0[lane] = address.wrapping_sub(window);
-        }
-    }
-
-    /// Puts an element that was loaded into its register, extended to the register's width.
-    #[inline(always)]
-    pub(crate) fn set_loaded(&mut self, access: &Access, element: u32, values: &[u64; LANES], mask: u32) {
-        let slot = access.registers[element as usize] as usize;
-        let shift = 64 - 8 * access.element_bytes;
-        let extend = |value: u64| if access.signed { ((value << shift) as i64 >> shift) as u64 } else { value };
-        if access.wide {
-            self.d[slot].set(&values.map(extend), mask);
-        } else {
-            self.r[slot].set(&values.map(|value| extend(value) as u32), mask);
-        }
-    }
-
-    /// The value that a lane stores as an element.
-    #[inline(always)]
-    pub(crate) fn stored(&self, access: &Access, element: u32, lane: usize) -> u64 {
-        let slot = access.registers[element as usize] as usize;
-        if access.wide { self.d[slot].0[lane] } else { self.r[slot].0[lane].into() }
-    }
-
-    /// All bytes that a lane stores.
-    pub(crate) fn stored_bytes(&self, access: &Access, lane: usize) -> [u8; 32] {
-        let mut bytes = <[u8; 32]>::default();
-        let size = access.element_bytes as usize;
-        for element in 0..access.elements {
-            let value = self.stored(access, element, lane).to_le_bytes();
-            bytes[element as usize * size..][..size].copy_from_slice(&value[..size]);
-        }
-        bytes
     }
 }

@@ -4,11 +4,11 @@
 
 use std::ops::Range;
 
-use super::by_clocks::{Deed, Target};
 use crate::Fault;
 use crate::global::{BufferMemory, locate};
 use crate::machine::lanes::each;
 use crate::machine::order::Kind;
+use crate::machine::state::deed::{Deed, Target};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::marks::{Moment, Watch};

@@ -3,7 +3,6 @@
 use crate::machine::lanes::{LANES, each};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
-use crate::machine::step::print::little;
 use crate::machine::verdict::taint::bits;
 use crate::program::Access;
 use crate::{Fault, FaultKind};
@@ -113,4 +112,9 @@ impl Worker<'_> {
         }
         Ok(())
     }
+}
+
+/// Up to eight bytes as a number, the lowest first.
+pub(crate) fn little(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }

@@ -9,3 +9,6 @@ pub(crate) mod global_race;
 pub(crate) mod ldmatrix;
 pub(crate) mod local_access;
 pub(crate) mod shared_access;
+pub(crate) mod shared_addresses;
+pub(crate) mod shared_cells;
+pub(crate) mod sources;

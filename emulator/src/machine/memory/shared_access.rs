@@ -1,101 +1,16 @@
 //! Shared memory: loads, stores, their wavefronts, and who raced with whom.
 
-use super::by_clocks::{Deed, Target};
-use crate::access::{self, SharedCost};
+use crate::Fault;
 use crate::machine::cpu::{AVX512, pick};
 use crate::machine::lanes::{LANES, PatternShape, each, for_each_lane};
 use crate::machine::order::Kind;
 use crate::machine::state::cells::Cells;
-use crate::machine::state::warp::{Scratch, Warp};
+use crate::machine::state::deed::{Deed, Target};
+use crate::machine::state::shared_pattern::{FEW_PLACES, NOBODY, Pattern};
+use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
-use crate::program::{Access, BLOCK_WINDOW};
+use crate::program::Access;
 use crate::stamp::Stamp;
-use crate::{Fault, FaultKind};
-
-/// The pattern that an instruction showed last.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct SharedCache(Option<Box<Pattern>>);
-
-/// The lanes' addresses relative to the first active one's, and what follows from them. Moving all lanes
-/// by a multiple of a word turns the banks and changes no cost.
-#[derive(Debug, Clone)]
-pub(crate) struct Pattern {
-    mask: u32,
-    phase: u32,
-    /// Bytes per lane.
-    bytes: u32,
-    relative: [u32; LANES],
-    cost: SharedCost,
-    places: Vec<Place>,
-    /// For a full warp, the place of each lane.
-    place_of: [u32; LANES],
-    /// All lanes run, and have few places.
-    few: bool,
-    shape: PatternShape,
-}
-
-/// One of the distinct addresses of a pattern, and the first two lanes that have it.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    relative: u32,
-    lane: u32,
-    second: u32,
-}
-
-/// Up to so many distinct addresses, it is quicker to hand out each to its lanes than to serve lane by lane.
-const FEW_PLACES: usize = 16;
-
-const NOBODY: u32 = u32::MAX;
-
-impl Pattern {
-    #[inline(always)]
-    fn fits(&self, mask: u32, first: u32, addresses: &[u32; LANES]) -> bool {
-        let mut differ = self.mask ^ mask | self.phase ^ (first & 3);
-        for lane in 0..LANES {
-            differ |= addresses[lane].wrapping_sub(first) ^ self.relative[lane];
-        }
-        differ == 0
-    }
-}
-
-impl SharedCache {
-    #[inline(always)]
-    fn pattern(&mut self, access: &Access, mask: u32, addresses: &[u32; LANES], load: bool) -> &Pattern {
-        let first = addresses[mask.trailing_zeros() as usize & 31];
-        let fits = match &self.0 {
-            Some(pattern) => pattern.fits(mask, first, addresses),
-            None => false,
-        };
-        if !fits {
-            self.0 = Some(Box::new(new_pattern(access, mask, addresses, load)));
-        }
-        self.0.as_ref().expect("it was filled just now")
-    }
-}
-
-#[inline(never)]
-fn new_pattern(access: &Access, mask: u32, addresses: &[u32; LANES], load: bool) -> Pattern {
-    let first = addresses[mask.trailing_zeros() as usize];
-    let bytes = access.bytes();
-    let cost =
-        if load { access::shared_load(addresses, mask, bytes) } else { access::shared_store(addresses, mask, bytes) };
-    let relative = addresses.map(|a| a.wrapping_sub(first));
-    let mut places: Vec<Place> = Vec::new();
-    for lane in each(mask) {
-        match places.iter_mut().find(|place| place.relative == relative[lane]) {
-            Some(place) => {
-                place.second = place.second.min(lane as u32);
-            }
-            None => {
-                places.push(Place { relative: relative[lane], lane: lane as u32, second: NOBODY });
-            }
-        }
-    }
-    let shape = PatternShape::of(mask, &relative, bytes);
-    let few = mask == u32::MAX && places.len() <= FEW_PLACES;
-    let place_of = relative.map(|r| places.iter().position(|place| place.relative == r).unwrap_or_default() as u32);
-    Pattern { mask, phase: first & 3, bytes, relative, cost, places, place_of, few, shape }
-}
 
 impl Worker<'_> {
     #[inline(always)]
@@ -246,52 +161,6 @@ impl Worker<'_> {
             Some(()) => Ok(()),
             None => Err(self.convict_shared_address(warp, access, mask)),
         }
-    }
-
-    /// The addresses as offsets. Says whether all lie within the shared memory at hand and are aligned.
-    #[inline(always)]
-    pub(crate) fn set_offsets(&self, warp: &mut Warp, access: &Access) -> bool {
-        let (bytes, base) = (u64::from(access.bytes()), self.state.base);
-        let start = base + u64::from(access.within.0);
-        let room = (base + u64::from(access.within.1.min(self.shared_bytes))).saturating_sub(start);
-        let limit = room.wrapping_sub(bytes);
-        let (mut outside, mut low) = (room < bytes, 0);
-        let Scratch { addresses, offsets } = &mut *warp.scratch;
-        for lane in 0..LANES {
-            outside |= addresses.0[lane].wrapping_sub(start) > limit;
-            low |= addresses.0[lane];
-            offsets.0[lane] = addresses.0[lane].wrapping_sub(base) as u32;
-        }
-        !outside && low & (bytes - 1) == 0
-    }
-
-    #[inline(never)]
-    pub(crate) fn convict_shared_address(&self, warp: &Warp, access: &Access, mask: u32) -> Box<Fault> {
-        let bytes = u64::from(access.bytes());
-        let addresses = warp.scratch.addresses.0.map(|address| address.wrapping_sub(self.state.base));
-        let (start, end) = (u64::from(access.within.0), u64::from(access.within.1.min(self.shared_bytes)));
-        let fits = |at: u64| at >= start && at.checked_add(bytes).is_some_and(|last| last <= end);
-        let bad = each(mask).find(|&lane| !fits(addresses[lane]) || addresses[lane] % bytes != 0).unwrap_or_default();
-        let address = addresses[bad];
-        if fits(address) {
-            let (name, offset) = self.shared_name(address as u32);
-            let whose = self.of_whom();
-            let what = format!("of {name} (shared memory{whose}) at offset {offset}, which is no multiple of {bytes}");
-            return self.convict_access(warp, access, bad, FaultKind::Misaligned, &what);
-        }
-        let (all, size) = (address.wrapping_add(self.state.base), u64::from(self.context.shape.cluster_size()));
-        let rank = all / BLOCK_WINDOW;
-        if rank < size && rank != self.state.base / BLOCK_WINDOW && !self.may_be_elsewhere(access) {
-            let what =
-                format!("at address {all:#x}, which is of block rank {rank}, by an instruction for own shared memory");
-            return self.convict_own_only(warp, access, bad, &what);
-        }
-        let (side, offset) = match (address as i64) < start as i64 {
-            true => ("before the start", address as i64 - start as i64),
-            false => ("past the end", address as i64 - start as i64),
-        };
-        let what = format!("{side} of {} at offset {offset}", self.shared_in_words(access));
-        self.convict_access(warp, access, bad, FaultKind::OutOfBounds, &what)
     }
 
     /// A store meets an earlier access of its epoch, or two of its lanes meet: is any of it harmful?

@@ -2,5 +2,6 @@
 //! what a probe sees change. It imports `memory` and what is below that, and changes nothing that a kernel sees.
 
 pub(crate) mod accesses;
+pub(crate) mod changes;
 pub(crate) mod executed;
 pub(crate) mod touched;

@@ -3,14 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use super::barriers::Barriers;
 use super::cells::Cells;
+use super::context::Context;
+use super::mbarriers::Mbarriers;
 use super::warp::Warp;
-use crate::machine::beside::mbarrier::Mbarriers;
-use crate::machine::cluster::peers::Visit;
-use crate::machine::control::barrier::Barriers;
-use crate::machine::control::register_counts::Registers;
 use crate::machine::lanes::LANES;
-use crate::machine::state::worker::Context;
 use crate::stamp::EPOCH_LIMIT;
 
 #[derive(Default)]
@@ -133,6 +131,27 @@ impl BlockState {
         }
         self.unset_registers(context);
     }
+}
+
+/// What a warp made of its registers: how often it set their number, which it is, and the instruction.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Registers {
+    pub times: u32,
+    pub count: u32,
+    pub at: u32,
+}
+
+/// An access to a thread block's shared memory by lanes of another block's warp: the last one of these lanes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Visit {
+    pub lanes: u32,
+    pub at: u32,
+    pub time: u32,
+}
+
+/// The number of the first of these lanes of a warp among the threads of its block.
+pub(crate) fn thread_in(warp: u32, lanes: u32) -> u32 {
+    warp * LANES as u32 + lanes.trailing_zeros()
 }
 
 #[cfg(test)]

@@ -4,15 +4,11 @@
 //!
 //! Plain moves are none of these: ptxas gives both registers one place, or waits. What moves takes along what is known.
 
-use super::warp::Warp;
-use super::worker::Worker;
-use crate::machine::verdict::words::{fault, place};
-use crate::program::{Alu, Extended, Extension, File, Group, GroupMultiply, Op, Program, Role, Slot, registers};
-use crate::{Fault, FaultKind};
+use crate::program::{Extended, Extension, Group, GroupMultiply, Op, Program, Role, Slot};
 
 /// A warp's, and its groups of products.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct InFlight {
+pub(crate) struct ProductRegisters {
     /// Groups that are committed, and up to which one they are done, from 1.
     pub committed: u32,
     pub retired: u32,
@@ -52,9 +48,13 @@ pub(crate) enum Hazard {
     Shape(u32),
 }
 
-impl InFlight {
-    pub fn new(slots: usize) -> InFlight {
-        InFlight { used: vec![Use::default(); slots], touched: vec![Touch::default(); slots], ..InFlight::default() }
+impl ProductRegisters {
+    pub fn new(slots: usize) -> ProductRegisters {
+        ProductRegisters {
+            used: vec![Use::default(); slots],
+            touched: vec![Touch::default(); slots],
+            ..ProductRegisters::default()
+        }
     }
 
     pub fn fence(&mut self) {
@@ -111,7 +111,7 @@ impl InFlight {
     }
 
     /// A plain move: what is known of `a` as an accumulator is known of `d`.
-    fn moves(&mut self, d: Slot, a: Slot, at: u32) -> Result<(), Hazard> {
+    pub fn moves(&mut self, d: Slot, a: Slot, at: u32) -> Result<(), Hazard> {
         let flies = self.flies(a).filter(|used| used.sums);
         match self.flies(d) {
             Some(used) if flies.is_none() => {
@@ -128,7 +128,7 @@ impl InFlight {
     }
 
     /// An instruction reads or writes a register.
-    fn touches(&mut self, role: Role, slot: Slot, at: u32) -> Result<(), Hazard> {
+    pub fn touches(&mut self, role: Role, slot: Slot, at: u32) -> Result<(), Hazard> {
         if let Some(used) = self.flies(slot) {
             match role {
                 _ if used.sums => return Err(Hazard::Sums(used.at)),
@@ -154,75 +154,10 @@ fn is_alike(program: &Program, at: u32, form: GroupMultiply) -> bool {
     }
 }
 
-impl Worker<'_> {
-    /// A warp is about to execute an instruction that may touch registers in flight.
-    #[inline(always)]
-    pub(crate) fn watch_flight(&self, warp: &mut Warp, at: u32) -> Result<(), Box<Fault>> {
-        match self.context.program.grouped.touching[at as usize] {
-            true => self.touch_flight(warp, at),
-            false => Ok(()),
-        }
-    }
-
-    #[inline(never)]
-    fn touch_flight(&self, warp: &mut Warp, at: u32) -> Result<(), Box<Fault>> {
-        let program = self.context.program;
-        let Some(mut flight) = warp.group.take() else { return Ok(()) };
-        let grouped = |slot: Slot| program.grouped.slots.get(slot as usize).is_some_and(|grouped| *grouped);
-        let found = match program.code[at as usize].op {
-            Op::Alu { code: Alu::Mov32, d, a, .. } => flight.moves(d, a, at),
-            _ => registers(program, at)
-                .into_iter()
-                .filter(|(file, _, slot)| *file == File::R && grouped(*slot))
-                .try_for_each(|(_, role, slot)| flight.touches(role, slot, at)),
-        };
-        warp.group = Some(flight);
-        found.map_err(|hazard| self.convict_hazard(warp, at, hazard))
-    }
-
-    #[inline(never)]
-    pub(crate) fn convict_hazard(&self, warp: &Warp, at: u32, hazard: Hazard) -> Box<Fault> {
-        let site = self.site_of(warp, 0, at);
-        let other = |at: u32| self.site_of(warp, 0, at);
-        let product = site.opcode.starts_with("wgmma.mma_async");
-        let (message, hint, other) = match hazard {
-            Hazard::NoFence => (
-                format!("warp {} multiplies at {} with no `wgmma.fence` before", warp.number, place(&site)),
-                "a warpgroup's first product comes behind a `wgmma.fence`: it orders what was done to registers before",
-                None,
-            ),
-            Hazard::Unfenced(then) => (
-                format!(
-                    "registers of warp {} used at {}, and by the product at {}, with no `wgmma.fence` between",
-                    warp.number,
-                    place(&other(then)),
-                    place(&site)
-                ),
-                "what instructions did to accumulators or to A in registers is there for products behind a `wgmma.fence`",
-                Some(("the registers were used here:".to_string(), other(then))),
-            ),
-            Hazard::Sums(then) | Hazard::Factor(then) | Hazard::Shape(then) => {
-                let whose = if matches!(hazard, Hazard::Factor(_)) { "A" } else { "accumulators" };
-                let now = match (product, hazard) {
-                    (true, Hazard::Shape(_)) => "by a product of another shape",
-                    (true, _) => "by another product",
-                    (false, Hazard::Factor(_)) => "written",
-                    (false, _) => "touched",
-                };
-                (
-                    format!(
-                        "race on registers of warp {}: {whose} of the product at {}, {now} at {}, no `wgmma.wait_group` between",
-                        warp.number,
-                        place(&other(then)),
-                        place(&site)
-                    ),
-                    "a product is under way until `wgmma.wait_group` has waited for its group; is it committed, and does the wait leave fewer groups?",
-                    Some(("the product:".to_string(), other(then))),
-                )
-            }
-        };
-        let mut fault = fault(FaultKind::Race, message, site, hint);
-        fault.other = other;
-        fault
+impl ProductRegisters {
+    /// For a program with products of warpgroups.
+    pub fn of(program: &crate::program::Program) -> Option<Box<ProductRegisters>> {
+        let slots = program.grouped.slots.len();
+        (slots > 0).then(|| Box::new(ProductRegisters::new(slots)))
     }
 }

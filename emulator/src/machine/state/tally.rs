@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::machine::step::print::{MOST, Said};
-use crate::machine::verdict::warn::Warned;
+use super::warned::Warned;
 use crate::program::{Bulk, Exit, Extension, Info, Op, Program, Space, Tensor};
 use crate::{Counters, LineCounters, Printed};
 
@@ -252,6 +251,17 @@ fn count(counters: &mut Counters, info: &Info, warps: u64, threads: u64) {
     // Every `mma` of a `wmma` does its part of the work, though one of them counts as an instruction.
     counters.flops_f32 += threads * u64::from(info.flops_f32);
     counters.flops_f64 += threads * u64::from(info.flops_f64);
+}
+
+/// Bytes that a launch may print, as on a GPU; what comes behind is dropped.
+pub(crate) const MOST: usize = 1 << 20;
+
+/// A text that a thread printed.
+#[derive(Debug, Clone)]
+pub(crate) struct Said {
+    /// The turn of its thread block.
+    pub turn: u64,
+    pub printed: Printed,
 }
 
 #[cfg(test)]

@@ -1,91 +1,19 @@
-//! A worker: steps thread blocks, whose warps take turns until each has ended.
+//! A worker: all that it holds who steps thread blocks, on one core.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use super::barriers::ClusterBarrier;
 use super::block::BlockState;
+use super::context::Context;
+use super::copies::SourceUnderWay;
+use super::global_pattern::GlobalCache;
+use super::probe::{Seen, Stuck};
+use super::recorder::Recorder;
+use super::shared_pattern::SharedCache;
 use super::tally::Tally;
-use super::warp::{Shape, State, Warp};
-use crate::global::GlobalMemory;
-use crate::machine::beside::async_copy::SourceUnderWay;
-use crate::machine::cluster::barrier::ClusterBarrier;
 use crate::machine::lanes::LANES;
-use crate::machine::memory::global_access::GlobalCache;
-use crate::machine::memory::shared_access::SharedCache;
-use crate::machine::notes::executed::Recorder;
 use crate::machine::order::Clocks;
-use crate::machine::step::probe::{Seen, Stuck};
-use crate::program::Program;
-use crate::progress::Progress;
-use crate::tensor::Generation;
 use crate::trace::TracedAccess;
-use crate::{Fault, Schedule};
-
-/// Warp instructions that a warp may execute before another warp has its turn.
-const TURN: u64 = 1 << 18;
-
-/// What all workers of a launch share.
-pub(crate) struct Context<'a> {
-    pub program: &'a Program,
-    pub shape: Shape,
-    pub parameters: Vec<u8>,
-    /// What constant memory holds.
-    pub constants: &'a [u8],
-    pub memory: &'a GlobalMemory,
-    pub sanitize: bool,
-    pub instruction_limit: u64,
-    pub schedule: Schedule,
-    /// Whose tensor cores' arithmetic it is.
-    pub generation: Generation,
-    /// How many thread blocks the GPU holds at a time.
-    pub residency: u64,
-    /// All is watched by the order model, whatever the program seems to need.
-    pub thorough: bool,
-    /// Stamps found a race that the order model might not.
-    pub doubtful: AtomicBool,
-    pub progress: &'a Progress,
-    /// How many thread blocks have ended; counted where somebody wants to know.
-    pub ended: AtomicU64,
-}
-
-impl Context<'_> {
-    /// Which thread block has the `n`th turn, from 0; as well, which turn thread block `n` has. Where those of a cluster start
-    /// together, which cluster.
-    pub fn turn(&self, n: u64) -> u64 {
-        if self.schedule.turns_round() { self.units() - 1 - n } else { n }
-    }
-
-    /// Which turn a thread block has: those of one cluster have theirs together.
-    pub fn turn_of(&self, block: u64) -> u64 {
-        let unit = self.unit();
-        self.turn(block / unit) * unit + block % unit
-    }
-
-    /// How many thread blocks start together: those of a cluster, where they may wait for each other.
-    pub fn unit(&self) -> u64 {
-        if self.program.needs.cluster { self.shape.cluster.count() } else { 1 }
-    }
-
-    /// How many times some start.
-    pub fn units(&self) -> u64 {
-        self.shape.grid.count() / self.unit()
-    }
-
-    /// A thread block has ended.
-    pub fn note_progress(&self) {
-        if let Progress(Some(tell)) = self.progress {
-            tell(self.ended.fetch_add(1, Relaxed) + 1, self.shape.grid.count());
-        }
-    }
-
-    /// Shared memory of a thread block, static and dynamic.
-    pub fn shared_bytes(&self) -> u32 {
-        match self.shape.dynamic_shared {
-            0 => self.program.static_shared,
-            dynamic => self.program.dynamic_shared + dynamic,
-        }
-    }
-}
 
 /// Runs thread blocks on one core.
 pub(crate) struct Worker<'a> {
@@ -171,48 +99,5 @@ impl<'a> Worker<'a> {
     /// Makes ready to step thread block `block`, from its start.
     pub fn start(&mut self, block: u64) {
         self.state.start(self.context, block);
-    }
-
-    /// Steps the present thread block until nothing is left to do, or every warp used its turn up.
-    #[inline(always)]
-    pub fn run<const CPU: u8>(&mut self) -> Result<Pause, Box<Fault>> {
-        let schedule = self.context.schedule;
-        let count = self.state.warps.len();
-        // Stands in the list for the warp that runs, so that both can be borrowed.
-        let mut spare = Box::new(Warp::default());
-        loop {
-            let (mut ran, mut moved, mut idle) = (false, false, true);
-            for position in 0..count {
-                let index = if schedule.turns_round() { count - 1 - position } else { position };
-                if self.state.warps[index].state != State::Ready {
-                    continue;
-                }
-                ran = true;
-                let writes = self.state.writes;
-                self.stop_at = (self.state.executed + schedule.turn(TURN)).min(self.context.instruction_limit);
-                let mut warp = std::mem::replace(&mut self.state.warps[index], spare);
-                let result = self.run_warp::<CPU>(&mut warp);
-                let asked = warp.polls.gave_up();
-                if matches!(result, Ok(false)) && warp.paths.len() > 1 && !warp.choose_path(true) && asked {
-                    warp.go_ahead();
-                }
-                spare = std::mem::replace(&mut self.state.warps[index], warp);
-                if result? {
-                    moved = true;
-                } else {
-                    idle &= asked && self.state.writes == writes;
-                }
-            }
-            if !ran {
-                if self.state.ended != self.state.all_warps() {
-                    return Ok(Pause::Blocked);
-                }
-                return Ok(Pause::Ended);
-            }
-            self.state.moves += u64::from(moved);
-            if !moved {
-                return Ok(Pause::Turn { idle });
-            }
-        }
     }
 }

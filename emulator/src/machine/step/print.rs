@@ -2,6 +2,8 @@
 
 use crate::global::locate;
 use crate::machine::lanes::{LANES, each};
+use crate::machine::memory::local_access::little;
+use crate::machine::state::tally::{MOST, Said};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::printf::{Pieces, Value};
@@ -10,17 +12,6 @@ use crate::{Fault, FaultKind, Printed};
 
 /// Bytes of a text that is read from a kernel's memory, at most.
 const LONGEST: u64 = 4096;
-
-/// Bytes that a launch may print, as on a GPU; what comes behind is dropped.
-pub(crate) const MOST: usize = 1 << 20;
-
-/// A text that a thread printed.
-#[derive(Debug, Clone)]
-pub(crate) struct Said {
-    /// The turn of its thread block.
-    pub turn: u64,
-    pub printed: Printed,
-}
 
 impl Worker<'_> {
     /// `vprintf`: reads the format's and the arguments' address, writes how many arguments there are.
@@ -121,9 +112,4 @@ impl Worker<'_> {
         let byte = |n: u64| memory.load(offset as usize + n as usize, 1);
         fits.then(|| (0..bytes).rev().fold(0, |value, n| value << 8 | byte(n)))
     }
-}
-
-/// Up to eight bytes as a number, the lowest first.
-pub(crate) fn little(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }

@@ -5,10 +5,9 @@ use crate::machine::arithmetic::alu::{self, Slots};
 use crate::machine::arithmetic::general;
 use crate::machine::cpu::{PROBED, TRACED};
 use crate::machine::lanes::LANES;
-use crate::machine::state::warp::Warp;
+use crate::machine::state::warp::{Path, Warp};
 use crate::machine::state::worker::Worker;
-use crate::program::{Exit, Guard, Op};
-use crate::stamp::Stamp;
+use crate::program::{Exit, Extension, Guard, Instruction, Op, Program};
 
 impl Worker<'_> {
     /// Runs a warp until it waits, ends, or has had its turn: then it says `false`.
@@ -152,7 +151,7 @@ impl Worker<'_> {
 
     /// The lanes for which an instruction's guard holds; the others are counted as idle.
     #[inline(always)]
-    pub(crate) fn guarded(&mut self, warp: &Warp, guard: Guard, mask: u32, at: u32) -> Result<u32, Box<Fault>> {
+    fn guarded(&mut self, warp: &Warp, guard: Guard, mask: u32, at: u32) -> Result<u32, Box<Fault>> {
         let on = mask & warp.predicate(guard.predicate, guard.negated);
         self.tally.idle_threads[at as usize] += u64::from((mask & !on).count_ones());
         self.tally.idle_warps[at as usize] += u64::from(on == 0);
@@ -160,6 +159,26 @@ impl Worker<'_> {
             self.check_guard(warp, guard.predicate, mask, at)?;
         }
         Ok(on)
+    }
+
+    /// The present path of a warp comes to an instruction at which lanes meet, or the warps of a warpgroup. Says whether the warp stops
+    /// here.
+    #[inline(never)]
+    fn reach_meeting(&mut self, warp: &mut Warp, path: Path, mask: u32, next: u32) -> Result<bool, Box<Fault>> {
+        let at = self.context.program.blocks[path.block as usize].end - 1;
+        let instruction = self.context.program.code[at as usize];
+        let mut on = mask;
+        if let Some(guard) = instruction.guard {
+            on = self.guarded(warp, guard, mask, at)?;
+            if on == 0 {
+                warp.advance(next);
+                return Ok(false);
+            }
+        }
+        if is_product(self.context.program, &instruction) {
+            return self.reach_group(warp, path, on, (at, next));
+        }
+        self.lanes_meet(warp, (path, at, next), (on, mask & !on))
     }
 
     #[inline(never)]
@@ -178,10 +197,12 @@ impl Worker<'_> {
         }
         Ok(())
     }
+}
 
-    /// The stamp of an access by this warp, for its lane 0.
-    #[inline(always)]
-    pub(crate) fn stamp(&self, warp: &Warp, at: u32) -> Stamp {
-        Stamp::new(self.state.epoch, warp.epoch, at, warp.number * LANES as u32)
+/// Whether a warpgroup executes an instruction together.
+fn is_product(program: &Program, instruction: &Instruction) -> bool {
+    match instruction.op {
+        Op::Extended(index) => matches!(program.extended[index as usize].what, Extension::Group(_)),
+        _ => false,
     }
 }

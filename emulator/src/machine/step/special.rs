@@ -1,14 +1,13 @@
 //! Instructions that the program keeps in its list `extended`: which does what, and those across a warp.
 
 use crate::Fault;
-use crate::machine::arithmetic::alu::set_predicate;
-use crate::machine::beside::mbarrier::pending_count;
-use crate::machine::cpu;
-use crate::machine::lanes::{LANES, each, mask_where};
-use crate::machine::memory::global_access::Road;
+use crate::machine::arithmetic::warp_mma;
+use crate::machine::lanes::{LANES, each};
+use crate::machine::state::global_pattern::Road;
+use crate::machine::state::mbarriers::pending_count;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
-use crate::program::{Extension, File, MapDeed, Slot};
+use crate::program::{Extension, File, MapDeed};
 
 impl Worker<'_> {
     pub(crate) fn extended(&mut self, warp: &mut Warp, index: u32, mask: u32, at: u32) -> Result<(), Box<Fault>> {
@@ -32,7 +31,7 @@ impl Worker<'_> {
             }
             Extension::Multiply(multiply) => {
                 self.check_whole_warp(warp, mask, at)?;
-                cpu::multiply(warp, extended, multiply, self.context.generation);
+                warp_mma::multiply(warp, extended, multiply, self.context.generation);
             }
             Extension::MapToRank { generic } => {
                 let (&(file, from), &(_, rank)) = (&extended.reads[0], &extended.reads[1]);
@@ -97,25 +96,6 @@ impl Worker<'_> {
         match mask {
             u32::MAX => Ok(()),
             _ => Err(self.convict_divergent_warp_barrier(warp, u32::MAX, mask, at)),
-        }
-    }
-}
-
-impl Warp {
-    /// A lane's value of a register of 32 or 64 bits.
-    pub(crate) fn wide(&self, file: File, slot: Slot, lane: usize) -> u64 {
-        match file {
-            File::R => self.r[slot as usize].0[lane].into(),
-            File::D => self.d[slot as usize].0[lane],
-            File::P => u64::from(self.p[slot as usize] >> lane & 1),
-        }
-    }
-
-    pub(crate) fn set_wide(&mut self, file: File, slot: Slot, values: &[u64; LANES], mask: u32) {
-        match file {
-            File::R => self.r[slot as usize].set(&values.map(|value| value as u32), mask),
-            File::D => self.d[slot as usize].set(values, mask),
-            File::P => set_predicate(self, slot, mask_where(|lane| values[lane] & 1 == 1), mask),
         }
     }
 }

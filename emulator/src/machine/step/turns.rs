@@ -16,8 +16,8 @@
 //!
 //! This order depends on the launch alone, and not on how many cores there are.
 
-use super::probe::Stuck;
 use crate::machine::state::block::BlockState;
+use crate::machine::state::probe::Stuck;
 use crate::machine::state::worker::{Pause, Worker};
 use crate::{Fault, Schedule};
 

@@ -1,7 +1,7 @@
 //! What is wrong with bulk copies, put into words.
 
+use super::agent::who;
 use super::words::{fault, place as line};
-use crate::machine::beside::shared_agents::who;
 use crate::machine::state::bulk_load::BulkLoad;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;

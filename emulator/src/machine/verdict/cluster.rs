@@ -1,10 +1,10 @@
 //! What is wrong between thread blocks of a cluster, put into words.
 
 use super::words::{fault, place as line, verb_of};
-use crate::machine::cluster::peers::thread_in;
+use crate::machine::state::block::thread_in;
+use crate::machine::state::probe::Stuck;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
-use crate::machine::step::probe::Stuck;
 use crate::program::{Access, Exit};
 use crate::{Fault, FaultKind, Site};
 

@@ -1,10 +1,10 @@
 //! What is wrong with barriers in shared memory, put into words.
 
 use super::words::{fault, place as line};
-use crate::machine::beside::mbarrier::Event;
+use crate::machine::state::mbarriers::Event;
+use crate::machine::state::probe::Stuck;
 use crate::machine::state::warp::{State, Warp};
 use crate::machine::state::worker::Worker;
-use crate::machine::step::probe::Stuck;
 use crate::program::{Access, BLOCK_WINDOW, Extension, Mbarrier, Op};
 use crate::{Fault, FaultKind, Site};
 

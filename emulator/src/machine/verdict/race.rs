@@ -1,12 +1,12 @@
 //! Races put into words: the two parties, and what is missing between them.
 
+use super::agent::who;
 use super::words::{fault, place, verb_of};
 use crate::global::BufferMemory;
-use crate::machine::beside::async_copy::SourceUnderWay;
-use crate::machine::beside::shared_agents::who;
 use crate::machine::lanes::LANES;
-use crate::machine::memory::by_clocks::Target;
 use crate::machine::order::{Access as Touch, Clash, Kind, Missing};
+use crate::machine::state::copies::SourceUnderWay;
+use crate::machine::state::deed::Target;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::marks::Moment;

@@ -10,7 +10,7 @@ use crate::Fault;
 use crate::global::{BufferMemory, locate};
 use crate::machine::lanes::{LANES, each};
 use crate::machine::state::shadow::{Origin, Place, Taint};
-use crate::machine::state::warp::Warp;
+use crate::machine::state::warp::{Party, Warp};
 use crate::machine::state::worker::Worker;
 use crate::program::{Access, File, Op, Role, Slot, registers};
 use crate::stamp::Stamp;
@@ -229,4 +229,19 @@ fn data_file(access: &Access) -> File {
 /// A bit for each byte of an access that `holds`.
 pub(crate) fn bits(access: &Access, holds: impl Fn(u32) -> bool) -> u32 {
     (0..access.bytes()).fold(0, |bits, byte| bits | u32::from(holds(byte)) << byte)
+}
+
+impl Worker<'_> {
+    /// A shuffle took the values of lanes that do not execute it: `from` says which.
+    pub(crate) fn taint_absent(&self, warp: &mut Warp, party: Party, from: &[usize; LANES]) {
+        let Op::Shuffle { d, .. } = self.context.program.code[party.at as usize].op else { return };
+        let mut taint = warp.taint.take().unwrap_or_else(|| Box::new(Taint::new(self.context.program)));
+        for lane in each(party.lanes) {
+            let place = Place::Lane(from[lane] as u32);
+            let origin = taint.note(Origin { place, at: party.at, lane: lane as u32 });
+            // No copy of anything: what it is, is undefined.
+            taint.set(File::R, d, lane, (0, true), origin);
+        }
+        warp.taint = Some(taint);
+    }
 }

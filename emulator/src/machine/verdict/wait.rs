@@ -2,11 +2,11 @@
 
 use super::words::{fault, place};
 use crate::global::locate;
-use crate::machine::control::barrier::Arrival;
 use crate::machine::lanes::LANES;
+use crate::machine::state::barriers::Arrival;
+use crate::machine::state::probe::Stuck;
 use crate::machine::state::warp::{Path, State, Wait, Warp};
 use crate::machine::state::worker::Worker;
-use crate::machine::step::probe::Stuck;
 use crate::program::{Block, Space};
 use crate::{Fault, FaultKind, Site};
 

@@ -1,58 +1,16 @@
 //! What is doubtful, noted and put into words. Of each pair of lines there is one warning: that of the first thread block,
 //! so that it does not depend on who runs which blocks.
 
-use std::collections::BTreeMap;
-
+use super::agent::{is_product, who};
 use super::words::place;
-use crate::machine::beside::mbarrier::Event;
-use crate::machine::beside::shared_agents::{is_product, who};
 use crate::machine::lanes::LANES;
 use crate::machine::order::Doubts;
+use crate::machine::state::mbarriers::Event;
+use crate::machine::state::warned::{Line, Noted};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::{Access, Program};
 use crate::{Site, Warning, WarningKind};
-
-/// By the lines of the second and of the first of the two.
-#[derive(Debug, Default)]
-pub(crate) struct Warned(BTreeMap<(Line, Line, WarningKind), Noted>);
-
-/// A file and a line; of PTX that names none, its own.
-type Line = (u32, u32);
-
-#[derive(Debug, Clone)]
-struct Noted {
-    /// The thread block that it is said of, by number.
-    block: u64,
-    /// The last that was counted.
-    last: Moment,
-    warning: Warning,
-}
-
-/// An instruction of a thread at one time: its block, how many warp instructions that had executed, the thread and the
-/// instruction.
-type Moment = (u64, u64, u32, u32);
-
-impl Warned {
-    pub fn add(&mut self, other: &Warned) {
-        for (key, noted) in &other.0 {
-            let Some(known) = self.0.get_mut(key) else {
-                self.0.insert(*key, noted.clone());
-                continue;
-            };
-            let count = known.warning.count + noted.warning.count;
-            if noted.block < known.block {
-                *known = noted.clone();
-            }
-            known.warning.count = count;
-        }
-    }
-
-    /// The warnings, by lines.
-    pub fn all(&self) -> Vec<Warning> {
-        self.0.values().take(Warning::MOST).map(|noted| noted.warning.clone()).collect()
-    }
-}
 
 fn line(program: &Program, at: u32) -> Line {
     program.info.get(at as usize).map_or((u32::MAX, 0), |info| match info.line {
@@ -139,6 +97,7 @@ fn in_words(kind: WarningKind, what: &str, site: Site, other: Site) -> Warning {
 mod tests {
     use super::*;
     use crate::Dim3;
+    use crate::machine::state::warned::Warned;
 
     /// A warning of a thread block, at a line.
     fn warned(parts: &[(u64, u32, u64)]) -> Warned {

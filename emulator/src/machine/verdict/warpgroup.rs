@@ -1,8 +1,7 @@
 //! What is wrong with a warpgroup's product, put into words.
 
 use super::words::{fault, place};
-use crate::machine::beside::warpgroup::GROUP;
-use crate::machine::state::warp::{State, Wait, Warp};
+use crate::machine::state::warp::{GROUP, State, Wait, Warp};
 use crate::machine::state::worker::Worker;
 use crate::program::Access;
 use crate::{Fault, FaultKind};

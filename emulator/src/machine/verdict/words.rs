@@ -1,16 +1,17 @@
 //! Faults put into words: who, where, what, and what to look at.
 
-use crate::machine::lanes::LANES;
-use crate::machine::order::Missing;
-use crate::machine::state::shadow::{Origin, Place};
-use crate::machine::state::warp::Warp;
-use crate::machine::state::worker::{Context, Worker};
-use crate::stamp::{Stamp, WARP_EPOCH_LIMIT};
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::global::BufferMemory;
+use crate::machine::lanes::LANES;
+use crate::machine::order::Missing;
+use crate::machine::state::context::Context;
+use crate::machine::state::shadow::{Origin, Place};
+use crate::machine::state::warp::Warp;
+use crate::machine::state::worker::Worker;
 use crate::marks::Moment;
 use crate::program::{Access, Space};
+use crate::stamp::{Stamp, WARP_EPOCH_LIMIT};
 use crate::{Fault, FaultKind, Site};
 
 impl Context<'_> {

@@ -1,9 +1,8 @@
-//! What orders accesses: barriers, meetings of a warp's lanes, fences. The scheduler tells here who has met whom.
+//! What orders accesses: barriers, meetings of a warp's lanes, fences. The order model is told here who has met whom.
 
-use super::barrier::Arrival;
-use super::meeting::Party;
 use crate::machine::lanes::LANES;
-use crate::machine::state::warp::Warp;
+use crate::machine::state::barriers::Arrival;
+use crate::machine::state::warp::{Party, Warp};
 use crate::machine::state::worker::Worker;
 use crate::program::{Op, Order, Scope};
 
