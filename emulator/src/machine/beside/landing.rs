@@ -58,7 +58,7 @@ impl Worker<'_> {
             landed?;
         }
         self.state.wrote();
-        self.seen.changed = true;
+        self.probing.seen.changed = true;
         let access = self.context.program.accesses.iter().find(|access| access.at == deferred.at);
         let (Some(access), Some(object)) = (access, self.state.mbarriers.live.get_mut(&deferred.place)) else {
             return Ok(());

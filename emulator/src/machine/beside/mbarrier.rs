@@ -229,7 +229,7 @@ impl Worker<'_> {
             ));
         }
         self.state.wrote();
-        self.seen.changed = true;
+        self.probing.seen.changed = true;
         self.end_phase(warp, access, (lane, place))
     }
 

@@ -183,7 +183,7 @@ impl Worker<'_> {
         let Op::Extended(index) = program.code[at as usize].op else { return Ok(()) };
         let extended = &program.extended[index as usize];
         let Extension::Group(Group::Multiply(form)) = extended.what else { return Ok(()) };
-        self.seen.changed = true;
+        self.probing.seen.changed = true;
         let adds = self.whether_to_add(warps, extended, at)?;
         let mut accesses = extended.accesses.iter().map(|index| &program.accesses[*index as usize]);
         let a = match accesses.next().filter(|_| !form.in_registers) {

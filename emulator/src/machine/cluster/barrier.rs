@@ -15,7 +15,7 @@ impl Worker<'_> {
     fn cluster(&mut self) -> (&mut ClusterBarrier, usize) {
         let size = u64::from(self.context.shape.cluster_size());
         let (warps, block) = (self.state.warps.len(), self.state.block);
-        let barrier = self.clusters.entry(block / size).or_default();
+        let barrier = self.others.clusters.entry(block / size).or_default();
         if barrier.arrived.is_empty() {
             barrier.arrived = vec![vec![(0, 0); warps]; size as usize];
             barrier.owing = vec![vec![0; warps]; size as usize];
@@ -79,12 +79,12 @@ impl Worker<'_> {
     /// runs, and not in the list of the others.
     fn complete_cluster(&mut self, present: &Warp) {
         let (number, size) = (self.state.block, u64::from(self.context.shape.cluster_size()));
-        let Some(barrier) = self.clusters.get(&(number / size)) else { return };
+        let Some(barrier) = self.others.clusters.get(&(number / size)) else { return };
         let awaited = self.awaited_in_cluster(barrier, present).next().is_some();
         if awaited {
             return;
         }
-        let Some(barrier) = self.clusters.get_mut(&(number / size)) else { return };
+        let Some(barrier) = self.others.clusters.get_mut(&(number / size)) else { return };
         barrier.phase += 1;
         barrier.arrived.iter_mut().flatten().for_each(|arrived| arrived.0 = 0);
         if let Some(clocks) = &mut self.clocks {

@@ -82,7 +82,7 @@ impl Worker<'_> {
         if peer == self.state.owner {
             return deed(self, warp, lanes);
         }
-        let Some(place) = self.aside.iter().position(|state| state.block == peer) else {
+        let Some(place) = self.others.aside.iter().position(|state| state.block == peer) else {
             return Err(self.convict_visit_of_left(warp, access, lanes, rank));
         };
         if let Some(clocks) = &mut self.clocks
@@ -98,7 +98,7 @@ impl Worker<'_> {
 
     /// The present block gets the shared memory of another one, or gives it back.
     fn lend(&mut self, place: usize) {
-        let peer = &mut self.aside[place];
+        let peer = &mut self.others.aside[place];
         self.state.exchange_memory(peer);
         if let Some(clocks) = &mut self.clocks {
             clocks.lend(self.state.block as u32, peer.block as u32);
@@ -108,10 +108,10 @@ impl Worker<'_> {
     /// Lanes are about to access a peer's shared memory: it must not leave before.
     fn note_visit(&mut self, warp: &Warp, access: &Access, (rank, lanes): (u32, u32)) {
         let (block, peer) = (self.state.block, self.block_of_rank(rank));
-        let place = self.aside.iter().position(|state| state.block == peer && peer != self.state.owner);
+        let place = self.others.aside.iter().position(|state| state.block == peer && peer != self.state.owner);
         let (Some(clocks), Some(place)) = (&mut self.clocks, place) else { return };
         let time = clocks.time(block as u32, warp.number);
-        let visits = self.aside[place].visits.entry((block, warp.number)).or_default();
+        let visits = self.others.aside[place].visits.entry((block, warp.number)).or_default();
         visits.retain_mut(|known| {
             known.lanes &= !lanes;
             known.lanes != 0
@@ -140,10 +140,10 @@ impl Worker<'_> {
                 return Err(self.convict_leaving(of, thread, at));
             }
         }
-        let barrier = self.clusters.entry(block / size).or_default();
+        let barrier = self.others.clusters.entry(block / size).or_default();
         barrier.left |= 1 << (block % size);
         if barrier.left.count_ones() == size as u32 {
-            self.clusters.remove(&(block / size));
+            self.others.clusters.remove(&(block / size));
             if let Some(clocks) = &mut self.clocks {
                 clocks.end_cluster((block / size) as u32);
             }
@@ -184,7 +184,7 @@ impl Worker<'_> {
         }
         let rank = address / BLOCK_WINDOW;
         let peer = self.block_of_rank(u32::try_from(rank).ok()?);
-        let state = self.aside.iter().find(|state| state.block == peer)?;
+        let state = self.others.aside.iter().find(|state| state.block == peer)?;
         Some((&state.shared, address % BLOCK_WINDOW))
     }
 }

@@ -186,7 +186,7 @@ impl Worker<'_> {
         let addresses = &warp.scratch.addresses.0;
         // (Lanes that do not run have the place of the first one that does.)
         let first = addresses[0];
-        let pattern = self.global_caches[index as usize].pattern(mask, first, addresses, access.bytes(), road);
+        let pattern = self.caches.global[index as usize].pattern(mask, first, addresses, access.bytes(), road);
         let traffic = &mut self.tally.global[index as usize];
         traffic.requests += 1;
         traffic.lanes += u64::from(mask.count_ones());

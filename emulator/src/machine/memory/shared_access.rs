@@ -25,7 +25,7 @@ impl Worker<'_> {
             return self.load_elsewhere::<CPU>(warp, index, mask);
         }
         let stamp = self.stamp(warp, access.at);
-        let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, true);
+        let pattern = self.caches.shared[index as usize].pattern(access, mask, &warp.scratch.offsets.0, true);
         count(&mut self.tally.shared[index as usize], pattern, mask);
         if self.state.cells.is_empty() {
             read_words::<CPU>(&self.state.shared, warp, access, pattern, mask);
@@ -59,7 +59,7 @@ impl Worker<'_> {
         }
         let (stamp, under_way) = (self.stamp(warp, access.at), self.epoch_under_way());
         self.state.wrote();
-        let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
+        let pattern = self.caches.shared[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
         count(&mut self.tally.shared[index as usize], pattern, mask);
         let shape = pattern.shape;
         if !self.state.cells.is_empty() {
@@ -96,7 +96,7 @@ impl Worker<'_> {
     pub(crate) fn count_shared_store(&mut self, warp: &Warp, access: &Access, index: u32, mask: u32) -> bool {
         let (stamp, under_way, by_clocks) =
             (self.stamp(warp, access.at), self.epoch_under_way(), self.shared_by_clocks());
-        let pattern = self.shared_caches[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
+        let pattern = self.caches.shared[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
         count(&mut self.tally.shared[index as usize], pattern, mask);
         let cells = &self.state.cells;
         if cells.is_empty() {

@@ -14,7 +14,7 @@ impl Worker<'_> {
     /// Notes what instruction `at` accesses, if it does. Addresses may still prove to be wrong: then the launch ends
     /// with a fault, and nobody sees the notes.
     pub(crate) fn trace(&mut self, warp: &mut Warp, at: u32, mask: u32) {
-        if self.recorder.is_some() {
+        if self.notes.recorder.is_some() {
             return;
         }
         match self.context.program.code[at as usize].op {
@@ -47,7 +47,11 @@ impl Worker<'_> {
                         for lane in each(mask) {
                             let touched = self.touched_box(warp, extended, (lane, rank, !load));
                             self.note(warp, place, 1 << lane, kind, Some(0));
-                            self.traced.last_mut().into_iter().for_each(|access| access.touched = touched.clone());
+                            self.notes
+                                .traced
+                                .last_mut()
+                                .into_iter()
+                                .for_each(|access| access.touched = touched.clone());
                         }
                     }
                     (Extension::Group(Group::Multiply(form)), _) => {
@@ -90,11 +94,11 @@ impl Worker<'_> {
         };
         let global = each(mask & !shared).filter_map(|lane| self.in_global(warp, lane, addresses[lane])).collect();
         if shared != 0 {
-            self.traced.push(traced.clone());
+            self.notes.traced.push(traced.clone());
         }
         (traced.memory, traced.lanes) = (Memory::Global, global);
         if !traced.lanes.is_empty() {
-            self.traced.push(traced);
+            self.notes.traced.push(traced);
         }
     }
 
@@ -104,7 +108,7 @@ impl Worker<'_> {
         let Some(&first) = rows.first().and_then(|row| row.chunks.first()) else { return };
         let at = self.context.program.accesses[index as usize].at;
         let lanes = vec![self.in_shared(warp, 0, first.into())];
-        self.traced.push(TracedAccess { lanes, touched, ..self.to_shared(warp, at) });
+        self.notes.traced.push(TracedAccess { lanes, touched, ..self.to_shared(warp, at) });
     }
 
     /// What instruction `at` reads of shared memory: as yet nothing.

@@ -26,14 +26,16 @@ impl Worker<'_> {
                         let piece = self.pieces(warp, access, mask).first().copied();
                         let example = piece.map(|piece| (at, piece.lane, piece.address));
                         let loads = Loads { barrier: true, example, ..Loads::default() };
-                        return self.seen.loads = self.seen.loads.and(loads);
+                        return self.probing.seen.loads = self.probing.seen.loads.and(loads);
                     }
                     (Extension::ClusterBarrier(ClusterBarrier::Test), _) => {
                         let loads = Loads { cluster: true, ..Loads::default() };
-                        return self.seen.loads = self.seen.loads.and(loads);
+                        return self.probing.seen.loads = self.probing.seen.loads.and(loads);
                     }
                     (Extension::MapToRank { .. } | Extension::RankOf { .. }, _) => return,
-                    (Extension::Clock { .. }, _) if self.frozen.is_some() => return self.seen.loads.clock = true,
+                    (Extension::Clock { .. }, _) if self.probing.frozen.is_some() => {
+                        return self.probing.seen.loads.clock = true;
+                    }
                     (
                         Extension::Multiply(_)
                         | Extension::MultiplyQuads(_)
@@ -43,28 +45,29 @@ impl Worker<'_> {
                         _,
                     ) => return,
                     // The clock, too: it never stands still.
-                    _ => return self.seen.changed = true,
+                    _ => return self.probing.seen.changed = true,
                 }
             }
             _ => return,
         };
         let pieces = self.pieces(warp, &program.accesses[access as usize], mask);
         if load {
-            self.seen.loads.global |= pieces.iter().any(|piece| !piece.shared);
-            self.seen.loads.shared |= pieces.iter().any(|piece| piece.shared);
+            self.probing.seen.loads.global |= pieces.iter().any(|piece| !piece.shared);
+            self.probing.seen.loads.shared |= pieces.iter().any(|piece| piece.shared);
             let example = pieces.first().map(|piece| (at, piece.lane, piece.address));
-            self.seen.loads.example = self.seen.loads.example.or(example);
+            self.probing.seen.loads.example = self.probing.seen.loads.example.or(example);
         }
         if store {
-            self.seen.changed |= pieces.is_empty();
-            self.seen.before = pieces.into_iter().map(|piece| (piece, self.value(piece))).collect();
+            self.probing.seen.changed |= pieces.is_empty();
+            self.probing.seen.before = pieces.into_iter().map(|piece| (piece, self.value(piece))).collect();
         }
     }
 
     /// After an instruction that a probe steps over.
     pub(crate) fn see_change(&mut self) {
-        let before = std::mem::take(&mut self.seen.before);
-        self.seen.changed |= before.iter().any(|(piece, value)| value.is_none() || self.value(*piece) != *value);
+        let before = std::mem::take(&mut self.probing.seen.before);
+        self.probing.seen.changed |=
+            before.iter().any(|(piece, value)| value.is_none() || self.value(*piece) != *value);
     }
 
     /// The places in global and shared memory that lanes access.

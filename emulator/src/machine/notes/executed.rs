@@ -16,7 +16,7 @@ impl Worker<'_> {
     pub(crate) fn record_block(&mut self) {
         let block = self.context.shape.block_at(self.state.block);
         let warps = self.state.warps.len();
-        let Some(Recorder { stream, at }) = self.recorder.as_deref_mut() else { return };
+        let Some(Recorder { stream, at }) = self.notes.recorder.as_deref_mut() else { return };
         *at = stream.blocks.iter().position(|known| known.block == block).unwrap_or_else(|| {
             stream.blocks.push(BlockStream { block, warps: vec![Vec::new(); warps] });
             stream.blocks.len() - 1
@@ -25,11 +25,11 @@ impl Worker<'_> {
 
     /// Notes that a warp executes instruction `at`; for no lane where its guard says so.
     pub(crate) fn record(&mut self, warp: &mut Warp, at: u32, mask: u32) {
-        if self.recorder.is_none() {
+        if self.notes.recorder.is_none() {
             return;
         }
         let touch = self.touched(warp, at, mask);
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = &mut self.notes.recorder {
             let touch = touch.map_or(Executed::NOTHING, |touch| recorder.touch(touch));
             recorder.note(warp, at, touch);
         }
@@ -38,7 +38,7 @@ impl Worker<'_> {
     /// Notes that a warp comes to the end of a block of the program.
     pub(crate) fn record_exit(&mut self, warp: &Warp, block: u32) {
         let program = self.context.program;
-        if let Some(recorder) = &mut self.recorder {
+        if let Some(recorder) = &mut self.notes.recorder {
             let mut code = program.code.len() as u32 + block;
             let touch = match program.blocks[block as usize].exit {
                 Exit::Barrier { barrier: Barrier { id, threads, .. }, .. } => {

@@ -79,7 +79,7 @@ impl Worker<'_> {
             let block = self.block_of_rank(rank as u32);
             let state = match block == own {
                 true => Some(&self.state),
-                false => self.aside.iter().find(|state| state.block == block),
+                false => self.others.aside.iter().find(|state| state.block == block),
             };
             warps.iter().enumerate().filter_map(move |(n, (arrived, _))| {
                 let live = match state {

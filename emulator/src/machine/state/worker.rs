@@ -21,11 +21,8 @@ pub(crate) struct Worker<'a> {
     pub tally: Tally,
     /// The thread block that it steps.
     pub(crate) state: BlockState,
-    /// Those that have started and wait for their turn, in the order in which they started; and room that others have left.
-    pub(crate) aside: Vec<BlockState>,
-    pub(crate) free: Vec<BlockState>,
-    /// The barriers of their clusters.
-    pub(crate) clusters: HashMap<u64, ClusterBarrier>,
+    /// Those that it has besides.
+    pub(crate) others: Others,
     /// While something happens beside the threads, the thread block that asked for it.
     pub(crate) on_behalf: Option<u64>,
     pub(crate) shared_bytes: u32,
@@ -35,14 +32,41 @@ pub(crate) struct Worker<'a> {
     pub(crate) clocks: Option<Box<Clocks>>,
     /// What asynchronous copies under way still read of memory that the launch may write.
     pub(crate) sources: Vec<SourceUnderWay>,
-    pub(crate) global_caches: Vec<GlobalCache>,
-    pub(crate) shared_caches: Vec<SharedCache>,
-    /// The warps that the last probe showed to repeat themselves.
+    pub(crate) caches: Caches,
+    pub(crate) probing: Probing,
+    pub notes: Notes,
+}
+
+/// The thread blocks that a worker has started, but for the present one.
+#[derive(Default)]
+pub(crate) struct Others {
+    /// Those that wait for their turn, in the order in which they started; and room that others have left.
+    pub(crate) aside: Vec<BlockState>,
+    pub(crate) free: Vec<BlockState>,
+    /// The barriers of their clusters.
+    pub(crate) clusters: HashMap<u64, ClusterBarrier>,
+}
+
+/// The patterns that accesses showed last, by access.
+pub(crate) struct Caches {
+    pub(crate) global: Vec<GlobalCache>,
+    pub(crate) shared: Vec<SharedCache>,
+}
+
+/// What a probe looks for, and finds.
+#[derive(Default)]
+pub(crate) struct Probing {
+    /// The warps that the last one showed to repeat themselves.
     pub(crate) stuck: Vec<Stuck>,
     /// While a warp is probed that has run for very long, the time that it sees.
     pub(crate) frozen: Option<u64>,
-    /// What a probe saw.
+    /// What it saw.
     pub(crate) seen: Seen,
+}
+
+/// What is noted for those who ask.
+#[derive(Default)]
+pub(crate) struct Notes {
     /// Whether the present thread block is traced: a probe steps warps on, and notes what they access then.
     pub tracing: bool,
     /// What traced thread blocks accessed.
@@ -72,22 +96,18 @@ impl<'a> Worker<'a> {
             context,
             tally: Tally::new(program),
             state: BlockState::new(context),
-            aside: Vec::new(),
-            free: Vec::new(),
-            clusters: HashMap::new(),
+            others: Others::default(),
             on_behalf: None,
             shared_bytes: context.shared_bytes(),
             stop_at: 0,
             clocks: clocks.flatten(),
             sources: Vec::new(),
-            global_caches: vec![GlobalCache::default(); program.accesses.len()],
-            shared_caches: vec![SharedCache::default(); program.accesses.len()],
-            stuck: Vec::new(),
-            frozen: None,
-            seen: Seen::default(),
-            tracing: false,
-            traced: Vec::new(),
-            recorder: None,
+            caches: Caches {
+                global: vec![GlobalCache::default(); program.accesses.len()],
+                shared: vec![SharedCache::default(); program.accesses.len()],
+            },
+            probing: Probing::default(),
+            notes: Notes::default(),
         }
     }
 

@@ -51,19 +51,19 @@ impl Worker<'_> {
     #[inline(never)]
     pub(crate) fn probe(&mut self) -> Result<Option<Stuck>, Box<Fault>> {
         let mut found: Option<Stuck> = None;
-        self.stuck.clear();
+        self.probing.stuck.clear();
         let mut spare = Box::new(Warp::default());
         for index in 0..self.state.warps.len() {
             if self.state.warps[index].state != State::Ready {
                 continue;
             }
             let mut warp = std::mem::replace(&mut self.state.warps[index], spare);
-            self.frozen = (self.state.turns >= LONG).then_some(self.state.executed);
+            self.probing.frozen = (self.state.turns >= LONG).then_some(self.state.executed);
             let stuck = self.probe_warp(&mut warp);
-            self.frozen = None;
+            self.probing.frozen = None;
             spare = std::mem::replace(&mut self.state.warps[index], warp);
             let Some(stuck) = stuck? else { return Ok(None) };
-            self.stuck.push(stuck);
+            self.probing.stuck.push(stuck);
             found = found.filter(|found| found.loads.global || !stuck.loads.global).or(Some(stuck));
         }
         Ok(found)
@@ -85,7 +85,7 @@ impl Worker<'_> {
             }
             let Some(path) = warp.paths.last().copied() else { return Ok(None) };
             lanes |= path.mask;
-            loads = loads.and(self.seen.loads);
+            loads = loads.and(self.probing.seen.loads);
             if warp.choose_without(lanes) || warp.go_ahead() {
                 continue;
             }
@@ -102,11 +102,11 @@ impl Worker<'_> {
     fn repeats(&mut self, warp: &mut Warp) -> Result<bool, Box<Fault>> {
         let end = self.state.executed + INSTRUCTIONS;
         let (mut before, mut age, mut until) = (Snapshot::of(warp), 0, 1);
-        self.seen = Seen::default();
+        self.probing.seen = Seen::default();
         for _ in 0..STEPS {
             self.stop_at = (self.state.executed + 1).min(self.context.instruction_limit);
             let moved = step_probed(self, warp)?;
-            if moved || self.seen.changed || self.state.executed > end {
+            if moved || self.probing.seen.changed || self.state.executed > end {
                 return Ok(false);
             }
             if before.is(warp) {
@@ -115,7 +115,7 @@ impl Worker<'_> {
             age += 1;
             if age == until {
                 (before, age, until) = (Snapshot::of(warp), 0, 2 * until);
-                self.seen = Seen::default();
+                self.probing.seen = Seen::default();
             }
         }
         Ok(false)

@@ -74,7 +74,7 @@ impl Worker<'_> {
                     }
                 }
                 Exit::Meeting(next) => {
-                    if CPU == TRACED || CPU == PROBED && self.tracing {
+                    if CPU == TRACED || CPU == PROBED && self.notes.tracing {
                         self.trace_meeting(warp, block.end - 1, mask);
                     }
                     if self.reach_meeting(warp, warp.path(), mask, next)? {
@@ -131,7 +131,7 @@ impl Worker<'_> {
         if CPU == TRACED {
             self.record(warp, at, mask);
         }
-        if CPU == TRACED || CPU == PROBED && self.tracing {
+        if CPU == TRACED || CPU == PROBED && self.notes.tracing {
             self.trace(warp, at, mask);
         }
         if CPU == PROBED {

@@ -83,7 +83,7 @@ impl Worker<'_> {
             Extension::Assertion => return Err(self.assertion(warp, extended, mask, at)),
             Extension::Clock { high } => {
                 let (file, d) = extended.writes[0];
-                let now = self.frozen.unwrap_or(self.state.executed);
+                let now = self.probing.frozen.unwrap_or(self.state.executed);
                 let time = if high { now >> 32 } else { now };
                 warp.set_wide(file, d, &[time; LANES], mask);
             }

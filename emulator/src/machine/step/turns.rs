@@ -71,7 +71,7 @@ pub(crate) fn run_together(
     let (mut vain, mut stuck, mut rounds) = (0, Vec::new(), 0u32);
     let residency = worker.context.residency.max(unit) as usize;
     loop {
-        let started = worker.aside.len();
+        let started = worker.others.aside.len();
         let short = worker.context.schedule == Schedule::ShortTurns && started < residency.min(SHORT as usize);
         let can_start = started == 0 || started + unit as usize <= residency;
         if (started == 0 || vain > 0 || short)
@@ -99,7 +99,7 @@ pub(crate) fn run_together(
             }
         };
         ring.put_aside(worker, ended);
-        let started = worker.aside.len();
+        let started = worker.others.aside.len();
         if ended {
             (vain, rounds) = (0, 0);
             stuck.clear();
@@ -107,7 +107,8 @@ pub(crate) fn run_together(
             if stuck.len() == vain {
                 // Who waits at the barrier of a cluster mostly waits for one who waits for something else.
                 let first = stuck.iter().position(|stuck| !stuck.waits_for_cluster()).unwrap_or_default();
-                ring.at = worker.aside.iter().position(|state| state.block == stuck[first].block).unwrap_or_default();
+                ring.at =
+                    worker.others.aside.iter().position(|state| state.block == stuck[first].block).unwrap_or_default();
                 ring.resume(worker);
                 // Who else of that block waits, and where.
                 worker.probe()?;
@@ -131,26 +132,26 @@ impl Ring {
         let round = worker.context.schedule.turns_round();
         for n in 0..unit {
             let rank = if round { unit - 1 - n } else { n };
-            let mut state = worker.free.pop().unwrap_or_else(|| BlockState::new(worker.context));
+            let mut state = worker.others.free.pop().unwrap_or_else(|| BlockState::new(worker.context));
             state.start(worker.context, number * unit + rank);
-            worker.aside.push(state);
+            worker.others.aside.push(state);
         }
-        self.at = worker.aside.len() - 1;
+        self.at = worker.others.aside.len() - 1;
     }
 
     /// The worker gets the block whose turn it is, or gives it back. (Its own state stands there meanwhile.)
     fn resume(&mut self, worker: &mut Worker) {
-        std::mem::swap(&mut worker.state, &mut worker.aside[self.at]);
+        std::mem::swap(&mut worker.state, &mut worker.others.aside[self.at]);
     }
 
     /// The block goes back where it was, or its room is free; the one that started before it is next.
     fn put_aside(&mut self, worker: &mut Worker, ended: bool) {
-        std::mem::swap(&mut worker.state, &mut worker.aside[self.at]);
+        std::mem::swap(&mut worker.state, &mut worker.others.aside[self.at]);
         if ended {
-            let state = worker.aside.remove(self.at);
-            worker.free.push(state);
+            let state = worker.others.aside.remove(self.at);
+            worker.others.free.push(state);
         }
-        self.at = self.at.checked_sub(1).unwrap_or(worker.aside.len().saturating_sub(1));
+        self.at = self.at.checked_sub(1).unwrap_or(worker.others.aside.len().saturating_sub(1));
     }
 }
 
@@ -159,7 +160,10 @@ impl Worker<'_> {
     /// Thread blocks that there is room for, its own among them, and those of which the order model knows the threads and the
     /// shared memory.
     pub fn held(&self) -> [usize; 2] {
-        [1 + self.aside.len() + self.free.len(), self.clocks.as_ref().map(|clocks| clocks.held()).unwrap_or_default()]
+        [
+            1 + self.others.aside.len() + self.others.free.len(),
+            self.clocks.as_ref().map(|clocks| clocks.held()).unwrap_or_default(),
+        ]
     }
 }
 

@@ -107,7 +107,7 @@ impl Worker<'_> {
         let agent = self.clocks.as_ref()?.agent_of(clash)?;
         let then = clash.before.access();
         let of = u64::from(then.block);
-        let elsewhere = || self.aside.iter().find(|state| state.owner == of);
+        let elsewhere = || self.others.aside.iter().find(|state| state.owner == of);
         let mbarriers = match self.state.owner == of {
             true => Some(&self.state.mbarriers),
             false => elsewhere().map(|state| &state.mbarriers),

@@ -154,7 +154,7 @@ impl Worker<'_> {
     #[inline(never)]
     pub(crate) fn convict_cluster_deadlock(&self, stuck: &Stuck, all: &[Stuck]) -> Option<Box<Fault>> {
         let size = u64::from(self.context.shape.cluster_size());
-        let barrier = self.clusters.get(&(self.state.block / size)).filter(|_| stuck.waits_for_cluster())?;
+        let barrier = self.others.clusters.get(&(self.state.block / size)).filter(|_| stuck.waits_for_cluster())?;
         let site = self.site_of(&self.state.warps[stuck.warp as usize], stuck.lane, stuck.at);
         let nobody = Warp::default();
         let missing: Vec<(u32, u32, u32)> = self.awaited_in_cluster(barrier, &nobody).collect();
@@ -171,7 +171,7 @@ impl Worker<'_> {
             let block = self.block_of_rank(*rank);
             let state = match block == self.state.block {
                 true => Some(&self.state),
-                false => self.aside.iter().find(|state| state.block == block),
+                false => self.others.aside.iter().find(|state| state.block == block),
             };
             let at = state.and_then(|state| self.where_it_waits(block, state.warps.get(*warp as usize)?));
             let at = at.or_else(|| {

@@ -258,7 +258,7 @@ impl Worker<'_> {
             object.phase,
             self.in_shared_words(place)
         );
-        let others: Vec<&Stuck> = self.stuck.iter().filter(|other| other.warp != stuck.warp).collect();
+        let others: Vec<&Stuck> = self.probing.stuck.iter().filter(|other| other.warp != stuck.warp).collect();
         let mut other_site = None;
         for other in others.iter().take(4) {
             let Some((at, lane, place)) = self.awaited(other) else { continue };

@@ -32,7 +32,7 @@ impl Worker<'_> {
     /// that have not started.
     #[inline(never)]
     pub(crate) fn convict_wait(&self, stuck: Stuck, all: &[Stuck], unstarted: u64) -> Box<Fault> {
-        let own = || self.stuck.iter().filter(|other| other.block == stuck.block).chain([&stuck]);
+        let own = || self.probing.stuck.iter().filter(|other| other.block == stuck.block).chain([&stuck]);
         if let Some(mut fault) = own().find_map(|stuck| self.convict_phase(stuck)) {
             fault.message += &self.others_in_words(&stuck, all);
             return fault;
@@ -58,8 +58,8 @@ impl Worker<'_> {
             message += &format!("; {waiting} other warps of its block wait at barriers");
         }
         message += &self.others_in_words(&stuck, all);
-        if self.aside.len() > 1 {
-            message += &format!("; {} thread blocks have started and wait", self.aside.len());
+        if self.others.aside.len() > 1 {
+            message += &format!("; {} thread blocks have started and wait", self.others.aside.len());
         }
         if unstarted > 0 {
             message +=
