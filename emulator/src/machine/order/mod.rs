@@ -6,7 +6,7 @@
 //! accesses are kept that a later one may race with (`cell`), or for several at once (`line`).
 //!
 //! It is made for kernels that order their threads by more than whole barriers. For the others, stamps say the
-//! same, and quicker: see `crate::stamp`.
+//! same, and quicker: see `crate::stamp`. It is below all other folders of the machine, and imports none of them.
 
 mod agents;
 mod cell;
