@@ -3,20 +3,13 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::buffer::Buffer;
 use crate::global::{BufferMemory, GlobalMemory};
 use crate::module::Place;
 use crate::progress::Progress;
 use crate::ptx::Variable;
 use crate::workers::Workers;
 use crate::{DeviceError, Kernel, Module};
-
-/// A handle to a buffer in a device's global memory. Whatever is done with it, it is never more than an error: also when
-/// the buffer has been freed, or is another device's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Buffer {
-    device: u64,
-    pub(crate) index: u32,
-}
 
 /// An emulated GPU: global memory, and launches on it.
 #[derive(Debug)]

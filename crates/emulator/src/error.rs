@@ -1,4 +1,4 @@
-//! What the device refuses, and why a launch did not end well.
+//! What the device refuses, why a launch did not end well, and PTX that cannot be run.
 
 use crate::{Dim3, Fault};
 
@@ -236,4 +236,15 @@ impl From<Refusal> for LaunchError {
     fn from(refusal: Refusal) -> LaunchError {
         LaunchError::Refused(refusal)
     }
+}
+
+/// PTX that cannot be run: what is wrong, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("PTX{}: {message}", if *line > 0 { format!(" line {line}") } else { String::new() })]
+#[non_exhaustive]
+pub struct PtxError {
+    /// Line in the PTX text, from 1; 0 when the text as a whole is meant.
+    pub line: u32,
+    /// What is wrong.
+    pub message: String,
 }

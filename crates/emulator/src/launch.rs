@@ -96,12 +96,12 @@ impl Device {
         let context = self.context(kernel, &launch, &shape, &parameters, pass);
         let mut worker = Worker::new(&context);
         let outcome = one_by_one(&mut worker, &mut |worker| {
-            worker.tracing = wanted(shape.block_at(worker.block()));
-            if worker.tracing { trace_block(worker) } else { run_block(worker) }
+            worker.notes.tracing = wanted(shape.block_at(worker.block()));
+            if worker.notes.tracing { trace_block(worker) } else { run_block(worker) }
         });
-        let Worker { tally, traced: accesses, .. } = worker;
+        let Worker { tally, notes, .. } = worker;
         let report = self.finish(program, &launch, shape.cluster, outcome.map(|()| tally))?;
-        Ok(Trace { report, accesses })
+        Ok(Trace { report, accesses: notes.traced })
     }
 
     /// Runs thread blocks of a kernel, and notes each warp instruction that those execute for which `wanted` holds.
@@ -123,7 +123,7 @@ impl Device {
         self.prepare(program, &launch, &written, pass);
         let context = self.context(kernel, &launch, &shape, &parameters, pass);
         let mut worker = Worker::new(&context);
-        worker.recorder = Some(Box::new(Recorder::new(program)));
+        worker.notes.recorder = Some(Box::new(Recorder::new(program)));
         let mut step = |worker: &mut Worker| match wanted(shape.block_at(worker.block())) {
             true => {
                 worker.record_block();
@@ -138,9 +138,9 @@ impl Device {
                 run_alone(&mut worker, &mut || some.next(), &mut step)
             }
         };
-        let Worker { tally, recorder, .. } = worker;
+        let Worker { tally, notes, .. } = worker;
         let report = self.finish(program, &launch, shape.cluster, outcome.map(|()| tally))?;
-        let stream = recorder.map(|recorder| recorder.stream).unwrap_or_default();
+        let stream = notes.recorder.map(|recorder| recorder.stream).unwrap_or_default();
         Ok(Stream { report: Some(Box::new(report)), ..stream })
     }
 

@@ -3,6 +3,7 @@
 pub mod access;
 mod argument;
 pub mod bound;
+mod buffer;
 mod clusters;
 mod config;
 mod counters;
@@ -24,6 +25,7 @@ mod program;
 mod progress;
 mod ptx;
 mod schedule;
+mod stamp;
 pub mod stream;
 mod tensor;
 mod tensor_map;
@@ -32,17 +34,18 @@ mod warning;
 mod workers;
 
 pub use argument::Argument;
+pub use buffer::Buffer;
 pub use config::Launch;
 pub use counters::{
     BulkCounters, Class, ClassCount, Counters, GlobalCounters, LineCounters, PeerCounters, Printed, Report,
     SharedCounters, TensorCount, TensorType,
 };
 pub use dim3::Dim3;
-pub use driver::{Buffer, Device};
-pub use error::{DeviceError, LaunchError, Refusal};
+pub use driver::Device;
+pub use error::{DeviceError, LaunchError, PtxError, Refusal};
 pub use fault::{Fault, FaultKind, Site};
 pub use matrix_descriptor::{Major, MatrixDescriptor, Swizzle};
-pub use module::{Kernel, Module, Parameter, PtxError};
+pub use module::{Kernel, Module, Parameter};
 pub use program::plain_name;
 pub use schedule::Schedule;
 pub use tensor_map::{

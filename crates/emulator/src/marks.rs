@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use crate::machine::Stamp;
+use crate::stamp::Stamp;
 
 /// A buffer's cells, of `grain` bytes each.
 #[derive(Debug)]

@@ -3,20 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::error::PtxError;
 use crate::isa::oldest;
 use crate::program::{Program, decode};
 use crate::ptx::{self, Source};
-
-/// PTX that cannot be run: what is wrong, and where.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("PTX{}: {message}", if *line > 0 { format!(" line {line}") } else { String::new() })]
-#[non_exhaustive]
-pub struct PtxError {
-    /// Line in the PTX text, from 1; 0 when the text as a whole is meant.
-    pub line: u32,
-    /// What is wrong.
-    pub message: String,
-}
 
 /// A parsed PTX module. Its variables are its own: a text that is parsed twice is two modules, a clone is the same one.
 #[derive(Debug, Clone)]

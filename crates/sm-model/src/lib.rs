@@ -5,8 +5,10 @@
 //!
 //! - [`figures`]: the clocks and widths of an SM, with their sources
 //! - [`gpus`]: the same of other GPUs, by what is published of them
-//! - [`assemble`]: from executed PTX to what the SM issues; `place` puts it into the order that an assembler would choose
-//! - [`sm`]: schedulers, pipes, queues and barriers, clock by clock; `memory` is what lies behind the load and store unit
+//! - [`assemble`]: from executed PTX to what the SM issues; `place` puts it into the order that an assembler would choose,
+//!   `ops` is what both speak of
+//! - [`sm`]: schedulers, pipes, queues and barriers, clock by clock; `memory` is what lies behind the load and store unit, `warp` how
+//!   far each warp is
 //! - [`waits`]: what a warp does in a clock, by the names of Nsight Compute
 //! - [`timeline`]: what each warp did when, as text
 
@@ -16,10 +18,12 @@ pub mod assemble;
 pub mod figures;
 pub mod gpus;
 mod memory;
+mod ops;
 mod place;
 pub mod sm;
 pub mod timeline;
 pub mod waits;
+mod warp;
 
 use emulator::stream::Stream;
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use emulator::stream::{Executed, Touch};
 
-use crate::assemble::Kind;
 use crate::figures::Figures;
-use crate::sm::Warp;
+use crate::ops::Kind;
+use crate::warp::Warp;
 
 /// What lies behind the load and store unit.
 pub(crate) struct Memory {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::assemble::{Kind, Node, Op};
 use crate::figures::Figures;
+use crate::ops::{Kind, Node, Op};
 
 /// Puts the instructions into order, region by region, and numbers them anew.
 pub(crate) fn place(nodes: &[Node], registers: u32, figures: &Figures) -> Vec<Op> {

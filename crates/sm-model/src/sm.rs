@@ -4,24 +4,15 @@ use std::collections::VecDeque;
 
 use emulator::stream::Touch;
 
-use crate::assemble::{Kind, Op};
 use crate::figures::Figures;
 use crate::memory::Memory;
+use crate::ops::{Kind, Op};
+pub use crate::waits::Span;
 use crate::waits::{Tally, Why};
+use crate::warp::Warp;
 
 /// A thread block that lives on the SM: what its warps issue, each in order.
 pub type Block = Vec<Vec<Op>>;
-
-/// What happened in a stretch of clocks of one warp.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    /// The first clock.
-    pub from: u32,
-    /// The first clock behind it.
-    pub to: u32,
-    /// What the warp did.
-    pub why: Why,
-}
 
 /// What came of it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -54,27 +45,6 @@ pub struct How {
 }
 
 const NEVER: u32 = u32::MAX;
-
-pub(crate) struct Warp<'a> {
-    pub(crate) ops: &'a [Op],
-    block: usize,
-    at: usize,
-    /// When each result is there.
-    pub(crate) done: Vec<u32>,
-    /// It issues nothing before this clock, and why.
-    until: u32,
-    why: Why,
-    at_barrier: bool,
-    starts: u32,
-    /// Copies: when the present group's last lands, and those of older groups.
-    pub(crate) group: u32,
-    groups: Vec<u32>,
-    /// Loads from global memory since one was waited for. They share a scoreboard: who waits for one waits for all.
-    loads: Vec<u32>,
-    /// Copies that are still in the queue.
-    copies: u32,
-    lane: Vec<Span>,
-}
 
 /// An instruction in a queue of the load and store unit.
 struct Queued {

@@ -103,3 +103,14 @@ impl Tally {
         out
     }
 }
+
+/// What happened in a stretch of clocks of one warp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The first clock.
+    pub from: u32,
+    /// The first clock behind it.
+    pub to: u32,
+    /// What the warp did.
+    pub why: Why,
+}

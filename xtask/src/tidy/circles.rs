@@ -1,4 +1,5 @@
 //! No module imports in a circle: of two modules of a crate, at most one knows the other, by whatever way. A folder counts as one.
+//! The folders of the emulator's machine are held to it as well, and there a call of a worker's method counts as an import.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,26 +7,56 @@ use regex_lite::Regex;
 
 use super::tree::{Finding, Tree};
 
-/// The crates that are held to it.
-const CRATES: [&str; 3] = ["common/src/", "crates/lab/src/", "crates/gemm/src/"];
+/// Where modules lie side by side that are held to it, and how paths to them begin.
+const PLACES: [(&str, &str); 6] = [
+    ("crates/sm-model/src/", "crate"),
+    ("common/src/", "crate"),
+    ("crates/emulator/src/", "crate"),
+    ("crates/emulator/src/machine/", "crate::machine"),
+    ("crates/lab/src/", "crate"),
+    ("crates/gemm/src/", "crate"),
+];
+
+/// The type whose methods are spread over modules: who calls one of them knows the module that it stands in.
+const SPREAD: &str = "Worker";
 
 /// The modules that a module imports, each with the place that says so.
 type Imports<'a> = BTreeMap<&'a str, (&'a str, usize)>;
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    CRATES.iter().flat_map(|sources| circles(tree, sources)).collect()
+    PLACES.iter().flat_map(|(sources, root)| circles(tree, sources, root)).collect()
 }
 
 /// A finding for each circle, where the import that closes it stands.
-fn circles(tree: &Tree, sources: &str) -> Vec<Finding> {
-    let files: Vec<(&str, &str, &str)> = tree
+fn circles(tree: &Tree, sources: &str, root: &str) -> Vec<Finding> {
+    let within = |path: &str| path.strip_prefix(sources).map(str::len);
+    let all: Vec<(&str, &str, &str)> = tree
         .ending(&[".rs"])
-        .filter_map(|(path, text)| Some((path, module(path.strip_prefix(sources)?)?, text)))
+        .filter_map(|(path, text)| Some((path, &path[path.len() - within(path)?..], without_tests(text))))
         .collect();
-    let modules: BTreeSet<&str> = files.iter().map(|(_, module, _)| *module).collect();
+    let files: Vec<(&str, &str, &str, &str)> = all
+        .iter()
+        .filter(|(_, file, _)| !file.ends_with("tests.rs"))
+        .filter_map(|&(path, file, text)| Some((path, file, module(file)?, text)))
+        .collect();
+    let modules: BTreeSet<&str> = files.iter().map(|(_, _, module, _)| *module).collect();
+    let handed_on = all.iter().filter(|(_, file, _)| module(file).is_none()).flat_map(|(_, _, text)| handed_on(text));
+    let handed_on: BTreeMap<&str, &str> = handed_on.collect();
+    let mut methods: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (_, _, module, text) in &files {
+        spread_methods(text).for_each(|name| _ = methods.entry(name).or_default().insert(module));
+    }
     let mut imports: BTreeMap<&str, Imports> = BTreeMap::new();
-    for (path, module, text) in &files {
-        for (name, line) in names(text) {
+    for (path, file, module, text) in &files {
+        let named = names(text, root, depth(file))
+            .into_iter()
+            .map(|(name, line)| (handed_on.get(name).copied().unwrap_or(name), line));
+        // Of a name that several modules have, nobody knows which one is called.
+        let called = spread_calls(text).into_iter().filter_map(|(name, line)| match methods.get(name) {
+            Some(of) if of.len() == 1 => of.first().map(|of| (*of, line)),
+            _ => None,
+        });
+        for (name, line) in named.chain(called) {
             if let Some(&name) = modules.get(name).filter(|name| *name != module) {
                 imports.entry(module).or_default().entry(name).or_insert((path, line));
             }
@@ -65,25 +96,46 @@ fn walk<'a>(
     done.insert(module);
 }
 
-/// The module of a crate that a file is of: `check` for `check/random.rs`; none for the crate's root.
+/// The module that a file is of: `check` for `check/random.rs`; none for the root.
 fn module(file: &str) -> Option<&str> {
     let name = file.split('/').next()?.trim_end_matches(".rs");
-    (!matches!(name, "lib" | "main")).then_some(name)
+    (!matches!(name, "lib" | "main" | "mod")).then_some(name)
 }
 
-/// The modules that a file names after `crate::`, with their lines, tests left out. What the crate's root hands on under a name of
-/// its own is no module, and starts with a capital letter, or is a function.
-fn names(text: &str) -> Vec<(&str, usize)> {
-    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text);
-    let one = Regex::new(r"\bcrate::([a-z_0-9]+)").expect("the pattern is a constant");
-    let many = Regex::new(r"\bcrate::\{([^;]*)\};").expect("the pattern is a constant");
-    let part = Regex::new(r"(?:^|,)\s*([a-z_0-9]+)").expect("the pattern is a constant");
+/// How many times `super` leads from a file to the root.
+fn depth(file: &str) -> usize {
+    file.split('/').filter(|part| *part != "mod.rs").count()
+}
+
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text)
+}
+
+/// What a root hands on of its modules: names, with the modules.
+fn handed_on(root: &str) -> Vec<(&str, &str)> {
+    let hands = Regex::new(r"\bpub(?:\(crate\))? use ([a-z_0-9]+)(?:::[a-z_0-9]+)*::(\{[^}]*\}|\w+);")
+        .expect("the pattern is a constant");
+    let name = Regex::new(r"\w+").expect("the pattern is a constant");
+    let mut found = Vec::new();
+    for captures in hands.captures_iter(root) {
+        if let (Some(module), Some(list)) = (captures.get(1), captures.get(2)) {
+            found.extend(name.find_iter(list.as_str()).map(|name| (name.as_str(), module.as_str())));
+        }
+    }
+    found
+}
+
+/// The names that a file has behind a root, `crate::` or `super::`, with their lines.
+fn names<'a>(text: &'a str, root: &str, depth: usize) -> Vec<(&'a str, usize)> {
+    let root = format!(r"\b(?:{root}|{})", vec!["super"; depth].join("::"));
+    let one = Regex::new(&format!(r"{root}::(\w+)")).expect("the pattern has only words put in");
+    let many = Regex::new(&format!(r"{root}::\{{([^;]*)\}};")).expect("the pattern has only words put in");
+    let part = Regex::new(r"(?:^|,)\s*(\w+)").expect("the pattern is a constant");
     let mut found: Vec<(&str, usize)> = Vec::new();
-    let line = |at: usize| text[..at].matches('\n').count() + 1;
     for found_one in one.captures_iter(text).filter_map(|captures| captures.get(1)) {
         // A link in a comment is no import.
         if !text[..found_one.start()].lines().next_back().unwrap_or_default().trim_start().starts_with("//") {
-            found.push((found_one.as_str(), line(found_one.start())));
+            found.push((found_one.as_str(), line_of(text, found_one.start())));
         }
     }
     for list in many.captures_iter(text).filter_map(|captures| captures.get(1)) {
@@ -91,7 +143,50 @@ fn names(text: &str) -> Vec<(&str, usize)> {
         for name in part.captures_iter(list.as_str()).filter_map(|captures| captures.get(1)) {
             let before = &list.as_str()[..name.start()];
             if before.matches('{').count() == before.matches('}').count() {
-                found.push((name.as_str(), line(list.start() + name.start())));
+                found.push((name.as_str(), line_of(text, list.start() + name.start())));
+            }
+        }
+    }
+    found
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
+}
+
+/// The lines of a file, from 1, each with whether it stands in an `impl` of the type whose methods are spread.
+fn spread_lines(text: &str) -> impl Iterator<Item = (bool, usize, &str)> {
+    let mut inside = false;
+    text.lines().enumerate().map(move |(n, line)| {
+        if line.starts_with("impl") {
+            inside =
+                line.split_once(SPREAD).is_some_and(|(before, _)| !before.contains(" for ") && before.ends_with(' '));
+        } else if line.starts_with('}') {
+            inside = false;
+        }
+        (inside, n + 1, line)
+    })
+}
+
+/// The methods of that type that a file has.
+fn spread_methods(text: &str) -> impl Iterator<Item = &str> {
+    spread_lines(text).filter(|(inside, ..)| *inside).filter_map(|(_, _, line)| {
+        let (before, name) = line.strip_prefix("    ")?.split_once("fn ")?;
+        let name = name.split(['(', '<']).next()?;
+        matches!(before, "" | "pub " | "pub(crate) " | "pub(super) ").then_some(name)
+    })
+}
+
+/// The methods of that type that a file calls.
+fn spread_calls(text: &str) -> Vec<(&str, usize)> {
+    let call = Regex::new(r"\b(self|worker)\.(\w+)(?:::<\w+>)?\(").expect("the pattern is a constant");
+    let mut found = Vec::new();
+    for (inside, number, line) in spread_lines(text) {
+        for captures in call.captures_iter(line) {
+            if let (Some(who), Some(name)) = (captures.get(1), captures.get(2))
+                && (inside || who.as_str() == "worker")
+            {
+                found.push((name.as_str(), number));
             }
         }
     }
@@ -139,5 +234,53 @@ mod tests {
         ];
         let found = printed(check, files);
         assert_eq!(found, ["common/src/ffi.rs:5: modules import in a circle: device -> kernel -> ffi -> device"]);
+    }
+
+    #[test]
+    fn names_that_the_root_hands_on_are_of_their_modules() {
+        let files = [
+            ("crates/emulator/src/lib.rs", "mod a;\nmod b;\npub use a::{A, Else};\npub use b::B;\n"),
+            ("crates/emulator/src/a.rs", "use crate::B;\n"),
+            ("crates/emulator/src/b.rs", "use crate::{\n    C, Else,\n};\n"),
+        ];
+        assert_eq!(printed(check, files), ["crates/emulator/src/b.rs:2: modules import in a circle: a -> b -> a"]);
+    }
+
+    #[test]
+    fn folders_of_the_machine_and_ways_through_super() {
+        let files = [
+            ("crates/emulator/src/machine/mod.rs", "mod low;\nmod high;\npub(crate) use high::run::run;\n"),
+            ("crates/emulator/src/machine/low/part.rs", "use super::other::run;\nuse super::super::high::run;\n"),
+            ("crates/emulator/src/machine/low/other.rs", "use crate::order::run;\n"),
+            ("crates/emulator/src/machine/low/tests.rs", "use crate::machine::top::top;\n"),
+            ("crates/emulator/src/machine/high/run.rs", "use crate::machine::{low::part};\n"),
+            ("crates/emulator/src/machine/top.rs", "use crate::machine::low::part;\n"),
+        ];
+        let found = printed(check, files);
+        assert_eq!(
+            found,
+            ["crates/emulator/src/machine/low/part.rs:2: modules import in a circle: high -> low -> high"]
+        );
+    }
+
+    #[test]
+    fn a_call_of_a_method_is_an_import_too() {
+        let high = "use crate::machine::low::Worker;\n\nimpl Worker<'_> {\n    pub(crate) fn run<const CPU: u8>(&mut self) {\n        self.look();\n    }\n}\n";
+        let low = |call: &str| {
+            format!(
+                "pub struct Worker;\n\nimpl Other {{\n    fn a(&self) {{\n        self.run();\n    }}\n}}\n\nimpl<'a> Worker<'a> {{\n    fn look(&self) {{\n        {call}\n    }}\n}}\n"
+            )
+        };
+        let found = |call: &str| {
+            let low = low(call);
+            printed(
+                check,
+                [("crates/emulator/src/machine/high.rs", high), ("crates/emulator/src/machine/low.rs", &low)],
+            )
+        };
+        assert!(found("self.look();").is_empty());
+        let circle = ["crates/emulator/src/machine/low.rs:11: modules import in a circle: high -> low -> high"];
+        assert_eq!(found("self.run::<PLAIN>();"), circle);
+        assert_eq!(found("worker.run();"), circle);
     }
 }

@@ -10,8 +10,8 @@ use super::fma_runs::fma_runs;
 use super::grammar::Form;
 use super::places::{Place, special};
 use super::*;
-use crate::machine::INSTRUCTION_LIMIT;
 use crate::ptx::{self, Function, Operand, Source, Statement, error};
+use crate::stamp::INSTRUCTION_LIMIT;
 use crate::{Class, PtxError};
 
 /// Marks a slot as the index of a preset, until allocation gives it its place.

@@ -1,5 +1,5 @@
 //! Lane-wise instructions in all their forms: an operation, the type that it works on and the modifiers
-//! are data here, and `machine::general` computes with them. The few forms that kernels spend their time
+//! are data here, and `machine::arithmetic::general` computes with them. The few forms that kernels spend their time
 //! in have faster operations of their own, in `alu`.
 
 use super::File;

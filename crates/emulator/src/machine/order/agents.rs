@@ -6,13 +6,13 @@
 
 use std::ops::Range;
 
-use super::super::lanes::each;
 use super::cell::{Access, Clash, Force, Kind, Record};
 use super::clock::Past;
 use super::line::LINE;
 use super::threads::{Handed, Judge, Threads, add};
 use super::{Clocks, View, cell_in, line_in};
 use crate::WarningKind;
+use crate::machine::lanes::each;
 use crate::program::{Order, Scope};
 
 /// Agents that have a number of a warp of their own; others share it, and have one of its lanes each.
@@ -23,7 +23,7 @@ const MOST: u32 = ALONE + 32 * 96;
 /// What a barrier hands on: what those knew who arrived in the present phase, and in those before. Of a barrier in shared
 /// memory, `far` is of other thread blocks, which arrived for the threads of the cluster.
 #[derive(Debug, Default)]
-pub(in super::super) struct Phases {
+pub(crate) struct Phases {
     pub(super) gathering: Option<Past>,
     pub(super) complete: Option<Past>,
     far_gathering: Option<Past>,
@@ -32,14 +32,14 @@ pub(in super::super) struct Phases {
 
 /// An agent and its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Agent {
+pub(crate) struct Agent {
     pub number: u32,
     pub time: u32,
 }
 
 /// What a lane did at a time.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct Then {
+pub(crate) struct Then {
     pub block: u32,
     pub warp: u32,
     pub lane: u32,
@@ -48,7 +48,7 @@ pub(in super::super) struct Then {
 
 /// Why an agent's access must not be.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) enum Conflict {
+pub(crate) enum Conflict {
     Race(Clash),
     /// No proxy fence lies behind this store, of one lane.
     Unfenced(Record),
@@ -56,7 +56,7 @@ pub(in super::super) enum Conflict {
 
 /// An access of an agent that the books do not agree about: behind a lane's access to a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Doubt {
+pub(crate) struct Doubt {
     pub kind: WarningKind,
     pub cell: u32,
     pub block: u32,
@@ -67,7 +67,7 @@ pub(in super::super) struct Doubt {
 
 /// Doubts of one access, of each pair of instructions one.
 #[derive(Debug, Default)]
-pub(in super::super) struct Doubts(pub Vec<Doubt>);
+pub(crate) struct Doubts(pub Vec<Doubt>);
 
 impl Doubts {
     pub(super) fn add(&mut self, doubt: Doubt) {

@@ -459,3 +459,13 @@ impl Cell {
 
 #[cfg(test)]
 mod tests;
+
+impl Kind {
+    pub(crate) fn verb(self) -> &'static str {
+        match self {
+            Kind::Read => "load",
+            Kind::Write => "store",
+            Kind::Atomic => "atomic",
+        }
+    }
+}

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use super::super::lanes::{LANES, each};
+use crate::machine::lanes::{LANES, each};
 
 /// See the module: by thread block, in ascending order.
 #[derive(Debug, Default)]

@@ -1,11 +1,11 @@
 //! The order of threads of a cluster: its barrier, and who knows of whom.
 
-use super::super::lanes::each;
 use super::agents::learn;
 use super::cell::Force;
 use super::clock::{Clock, Past};
 use super::threads::add;
 use super::{Block, Clocks};
+use crate::machine::lanes::each;
 
 impl Clocks {
     /// The present block gets the shared memory of a peer, or gives it back.

@@ -6,7 +6,7 @@
 //! accesses are kept that a later one may race with (`cell`), or for several at once (`line`).
 //!
 //! It is made for kernels that order their threads by more than whole barriers. For the others, stamps say the
-//! same, and quicker: see `race`.
+//! same, and quicker: see `crate::stamp`. It is below all other folders of the machine, and imports none of them.
 
 mod agents;
 mod cell;
@@ -19,16 +19,16 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use agents::Phases;
-pub(super) use agents::{Agent, Conflict, Doubts, Then};
+pub(crate) use agents::{Agent, Conflict, Doubts, Then};
 use cell::Cell;
-pub(super) use cell::{Access, Clash, Force, Kind, Record};
+pub(crate) use cell::{Access, Clash, Force, Kind, Record};
 use clock::Past;
 use line::Line;
-pub(super) use line::{LINE, Side};
-pub(super) use threads::Missing;
+pub(crate) use line::{LINE, Side};
+pub(crate) use threads::Missing;
 use threads::{Judge, Threads};
 
-use super::lanes::each;
+use crate::machine::lanes::each;
 use crate::program::{self, Order, Program, Scope};
 
 /// A cell of memory: of a buffer, or of a thread block's shared memory.
@@ -49,7 +49,7 @@ type Pages = Vec<Option<Box<[Line]>>>;
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Clocks {
+pub(crate) struct Clocks {
     /// Whether shared, and whether global memory is watched by it.
     pub shared: bool,
     pub global: bool,
@@ -87,7 +87,7 @@ impl Block {
 }
 
 /// Memory as the thread block sees it that runs: a buffer, or its shared memory.
-pub(super) struct View<'a> {
+pub(crate) struct View<'a> {
     judge: Judge<'a>,
     pages: Option<&'a Pages>,
 }
@@ -325,7 +325,7 @@ fn keep_strong(threads: &mut Threads, cell: &mut Cell, place: Place, now: Access
 }
 
 /// How an access counts.
-pub(super) fn force(access: &program::Access) -> Force {
+pub(crate) fn force(access: &program::Access) -> Force {
     match (access.order, access.scope) {
         (Order::Weak, _) => Force::Weak,
         (_, scope) if scope >= Scope::Gpu => Force::Wide,

@@ -4,11 +4,11 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::super::lanes::{LANES, each};
 use super::Place;
 use super::agents::Phases;
 use super::cell::{Force, Kind};
 use super::clock::{Clock, Past, Scoped};
+use crate::machine::lanes::{LANES, each};
 use crate::program::{Order, Scope};
 
 /// A clock for threads of the device, one for those of a cluster, and one for those of one thread block: what was handed on

@@ -1,0 +1,361 @@
+//! Shared memory: loads, stores, their wavefronts, and who raced with whom.
+
+use crate::Fault;
+use crate::machine::cpu::{AVX512, pick};
+use crate::machine::lanes::{LANES, PatternShape, each, for_each_lane};
+use crate::machine::order::Kind;
+use crate::machine::state::cells::Cells;
+use crate::machine::state::deed::{Deed, Target};
+use crate::machine::state::shared_pattern::{FEW_PLACES, NOBODY, Pattern};
+use crate::machine::state::warp::Warp;
+use crate::machine::state::worker::Worker;
+use crate::program::Access;
+use crate::stamp::Stamp;
+
+impl Worker<'_> {
+    #[inline(always)]
+    pub(crate) fn load_shared<const CPU: u8>(
+        &mut self,
+        warp: &mut Warp,
+        index: u32,
+        mask: u32,
+    ) -> Result<(), Box<Fault>> {
+        let access = &self.context.program.accesses[index as usize];
+        if !self.set_offsets(warp, access) {
+            return self.load_elsewhere::<CPU>(warp, index, mask);
+        }
+        let stamp = self.stamp(warp, access.at);
+        let pattern = self.caches.shared[index as usize].pattern(access, mask, &warp.scratch.offsets.0, true);
+        count(&mut self.tally.shared[index as usize], pattern, mask);
+        if self.state.cells.is_empty() {
+            read_words::<CPU>(&self.state.shared, warp, access, pattern, mask);
+            if access.ordered() {
+                self.polled_load(warp, access, mask);
+            }
+            return Ok(());
+        }
+        // (Lanes that do not run have the place of the first one that does.)
+        let first = warp.scratch.offsets.0[0];
+        let shift = self.context.program.shared_grain.trailing_zeros();
+        let suspicious = read_cells(&mut self.state.cells, pattern, first, shift, stamp, self.state.first_epoch);
+        read_words::<CPU>(&self.state.shared, warp, access, pattern, mask);
+        if self.shared_by_clocks() {
+            self.order_access(warp, access, mask, Target::Shared, Deed::new(Kind::Read, access.bytes()))?;
+        }
+        if suspicious || warp.taint.is_some() {
+            self.judge_shared_load(warp, access, mask, stamp)?;
+        }
+        if access.ordered() {
+            self.polled_load(warp, access, mask);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(crate) fn store_shared(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
+        let access = &self.context.program.accesses[index as usize];
+        if !self.set_offsets(warp, access) {
+            return self.store_elsewhere(warp, index, mask);
+        }
+        let (stamp, under_way) = (self.stamp(warp, access.at), self.epoch_under_way());
+        self.state.wrote();
+        let pattern = self.caches.shared[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
+        count(&mut self.tally.shared[index as usize], pattern, mask);
+        let shape = pattern.shape;
+        if !self.state.cells.is_empty() {
+            let first = warp.scratch.offsets.0[0];
+            let shift = self.context.program.shared_grain.trailing_zeros();
+            let lost =
+                self.state.copies_under_way > 0 && meets_copy(&self.state.cells, pattern, first, shift, under_way);
+            let conflict = writes_conflict(&self.state.cells, pattern, first, shift, stamp);
+            if lost {
+                self.check_under_way(warp, access, mask)?;
+            }
+            if self.shared_by_clocks() {
+                self.order_access(warp, access, mask, Target::Shared, Deed::new(Kind::Write, access.bytes()))?;
+            } else if conflict {
+                self.judge_shared_store(warp, access, mask, stamp)?;
+            }
+            self.mark_written(warp, access, shape, mask, stamp);
+        }
+        if shape == PatternShape::Row && access.bytes() == 4 && !access.wide {
+            let start = (warp.scratch.offsets.0[0] / 4) as usize;
+            self.state.shared[start..start + LANES].copy_from_slice(&warp.r[access.registers[0] as usize].0);
+            return Ok(());
+        }
+        for element in 0..access.elements {
+            for lane in each(mask) {
+                let at = warp.scratch.offsets.0[lane] + element * access.element_bytes;
+                write_shared(&mut self.state.shared, at, access.element_bytes, warp.stored(access, element, lane));
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a store by lanes at the offsets at hand. Says whether it may meet another access that it must not.
+    pub(crate) fn count_shared_store(&mut self, warp: &Warp, access: &Access, index: u32, mask: u32) -> bool {
+        let (stamp, under_way, by_clocks) =
+            (self.stamp(warp, access.at), self.epoch_under_way(), self.shared_by_clocks());
+        let pattern = self.caches.shared[index as usize].pattern(access, mask, &warp.scratch.offsets.0, false);
+        count(&mut self.tally.shared[index as usize], pattern, mask);
+        let cells = &self.state.cells;
+        if cells.is_empty() {
+            return false;
+        }
+        let first = warp.scratch.offsets.0[mask.trailing_zeros() as usize & 31];
+        let shift = self.context.program.shared_grain.trailing_zeros();
+        by_clocks
+            || meets_copy(cells, pattern, first, shift, under_way)
+            || writes_conflict(cells, pattern, first, shift, stamp)
+    }
+
+    /// A load met a cell that an unordered thread wrote, or nobody: which lane is at fault?
+    #[inline(never)]
+    fn judge_shared_load(&self, warp: &mut Warp, access: &Access, mask: u32, stamp: Stamp) -> Result<(), Box<Fault>> {
+        let grain = self.context.program.shared_grain;
+        for lane in each(mask) {
+            let now = stamp.of_thread(stamp.thread() + lane as u32);
+            let at = warp.scratch.offsets.0[lane];
+            for cell in at / grain..(at + access.bytes()) / grain {
+                let write = self.state.cells.write(cell);
+                if write.conflicts(now) && !self.shared_by_clocks() {
+                    let with = (write, "store");
+                    return Err(self.convict_shared_race(warp, access, lane as u32, cell * grain, with, "load"));
+                }
+            }
+        }
+        self.taint_shared(warp, access, mask);
+        Ok(())
+    }
+
+    /// A load of which not all addresses lie in the shared memory at hand: of other blocks' of the cluster, or a fault.
+    #[inline(never)]
+    fn load_elsewhere<const CPU: u8>(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
+        let access = &self.context.program.accesses[index as usize];
+        let load = |worker: &mut Self, warp: &mut Warp, lanes: u32| {
+            let before = worker.tally.shared[index as usize];
+            worker.load_shared::<CPU>(warp, index, lanes)?;
+            if worker.state.owner != worker.state.block {
+                worker.tally.leave_to_peers(index as usize, before);
+            }
+            Ok(())
+        };
+        match self.at_each_rank(warp, access, mask, load)? {
+            Some(()) => Ok(()),
+            None => Err(self.convict_shared_address(warp, access, mask)),
+        }
+    }
+
+    #[inline(never)]
+    fn store_elsewhere(&mut self, warp: &mut Warp, index: u32, mask: u32) -> Result<(), Box<Fault>> {
+        let access = &self.context.program.accesses[index as usize];
+        let store = |worker: &mut Self, warp: &mut Warp, lanes: u32| {
+            let before = worker.tally.shared[index as usize];
+            worker.store_shared(warp, index, lanes)?;
+            if worker.state.owner != worker.state.block {
+                worker.tally.leave_to_peers(index as usize, before);
+            }
+            Ok(())
+        };
+        match self.at_each_rank(warp, access, mask, store)? {
+            Some(()) => Ok(()),
+            None => Err(self.convict_shared_address(warp, access, mask)),
+        }
+    }
+
+    /// A store meets an earlier access of its epoch, or two of its lanes meet: is any of it harmful?
+    #[inline(never)]
+    fn judge_shared_store(&self, warp: &Warp, access: &Access, mask: u32, stamp: Stamp) -> Result<(), Box<Fault>> {
+        let (grain, addresses) = (self.context.program.shared_grain, &warp.scratch.offsets.0);
+        for lane in each(mask) {
+            let now = stamp.of_thread(stamp.thread() + lane as u32);
+            let new = warp.stored_bytes(access, lane);
+            for offset in (0..access.bytes()).step_by(grain as usize) {
+                let at = addresses[lane] + offset;
+                let (write, reads) = (self.state.cells.write(at / grain), self.state.cells.reads(at / grain));
+                if let Some(read) = reads.iter().find(|read| read.conflicts(now)) {
+                    return Err(self.convict_shared_race(warp, access, lane as u32, at, (*read, "load"), "store"));
+                }
+                let old = (0..grain).map(|n| read_shared(&self.state.shared, at + n, 1) as u8);
+                let same = old.eq(new[offset as usize..][..grain as usize].iter().copied());
+                if write.conflicts(now) && !same {
+                    return Err(self.convict_shared_race(warp, access, lane as u32, at, (write, "store"), "store"));
+                }
+            }
+            for other in each(mask & ((1 << lane) - 1)) {
+                if addresses[other] == addresses[lane] && warp.stored_bytes(access, other) != new {
+                    let with = (stamp.of_thread(stamp.thread() + other as u32), "store");
+                    return Err(self.convict_shared_race(warp, access, lane as u32, addresses[lane], with, "store"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn mark_written(&mut self, warp: &Warp, access: &Access, shape: PatternShape, mask: u32, stamp: Stamp) {
+        let (shift, offsets) = (self.context.program.shared_grain.trailing_zeros(), &warp.scratch.offsets.0);
+        let cells = (access.bytes() >> shift) as usize;
+        if shape == PatternShape::Row && cells == 1 {
+            self.state.cells.mark_row((offsets[0] >> shift) as usize, stamp);
+        } else {
+            for lane in each(mask) {
+                let now = stamp.of_thread(stamp.thread() + lane as u32);
+                self.state.cells.mark((offsets[lane] >> shift) as usize, cells, now);
+            }
+        }
+        if warp.taint.is_some() {
+            self.mark_unwritten(warp, access, mask);
+        }
+    }
+}
+
+#[inline(always)]
+fn count(traffic: &mut crate::machine::state::tally::Traffic, pattern: &Pattern, mask: u32) {
+    traffic.requests += 1;
+    traffic.lanes += u64::from(mask.count_ones());
+    traffic.cost += u64::from(pattern.cost.wavefronts);
+    traffic.ideal += u64::from(pattern.cost.ideal_wavefronts);
+    traffic.unique_bytes += u64::from(pattern.cost.unique_bytes);
+}
+
+/// Remembers who reads the cells of a load. Says whether one of them was written by an unordered thread,
+/// or not in this thread block, which began with epoch `since`.
+#[inline(always)]
+fn read_cells(cells: &mut Cells, pattern: &Pattern, first: u32, shift: u32, stamp: Stamp, since: u32) -> bool {
+    let count = (pattern.bytes >> shift) as usize;
+    if pattern.shape == PatternShape::Row && count == 1 {
+        return cells.read_row((first >> shift) as usize, stamp, since);
+    }
+    let mut bad = false;
+    for place in &pattern.places {
+        let start = (first.wrapping_add(place.relative) >> shift) as usize;
+        let now = stamp.of_thread(stamp.thread() + place.lane);
+        bad |= match place.second {
+            NOBODY => cells.read(start, count, now, since),
+            second => cells.read_by_two(start, count, now, stamp.of_thread(stamp.thread() + second), since),
+        };
+    }
+    bad
+}
+
+/// Whether a store meets another thread's access of its epoch, or two of its lanes have one address.
+#[inline(always)]
+fn writes_conflict(cells: &Cells, pattern: &Pattern, first: u32, shift: u32, stamp: Stamp) -> bool {
+    let count = (pattern.bytes >> shift) as usize;
+    if pattern.shape == PatternShape::Row && count == 1 {
+        return cells.conflict_in_row((first >> shift) as usize, stamp);
+    }
+    let mut bad = false;
+    for place in &pattern.places {
+        let start = (first.wrapping_add(place.relative) >> shift) as usize;
+        bad |= place.second != NOBODY || cells.conflict(start, count, stamp.of_thread(stamp.thread() + place.lane));
+    }
+    bad
+}
+
+/// Whether a store meets a copy under way, given the epoch of those.
+#[inline(always)]
+fn meets_copy(cells: &Cells, pattern: &Pattern, first: u32, shift: u32, epoch: u32) -> bool {
+    let count = (pattern.bytes >> shift) as usize;
+    let meets = |at: u32, count: usize| cells.written_in((at >> shift) as usize, count, epoch);
+    match pattern.shape {
+        PatternShape::Row => meets(first, LANES * count),
+        _ => pattern.places.iter().any(|place| meets(first.wrapping_add(place.relative), count)),
+    }
+}
+
+/// Moves the words of a load into registers. Lanes that do not run have a valid offset as well.
+#[inline(always)]
+fn read_words<const CPU: u8>(shared: &[u32], warp: &mut Warp, access: &Access, pattern: &Pattern, mask: u32) {
+    if access.element_bytes != 4 || access.wide {
+        return read_elements(shared, warp, access, mask);
+    }
+    match (access.elements, pattern.shape) {
+        (1, PatternShape::Row) => {
+            let start = (warp.scratch.offsets.0[0] / 4) as usize;
+            warp.r[access.registers[0] as usize].0.copy_from_slice(&shared[start..start + LANES]);
+        }
+        (_, PatternShape::Uniform) => {
+            let start = (warp.scratch.offsets.0[0] / 4) as usize;
+            let words = &shared[start..start + access.elements as usize];
+            for (slot, word) in access.registers.iter().zip(words) {
+                warp.r[*slot as usize].0 = [*word; LANES];
+            }
+        }
+        _ if CPU == AVX512 && pattern.few => read_few::<CPU>(shared, warp, access, pattern),
+        (1, _) => read_vectors::<1>(shared, warp, access, mask),
+        (2, _) => read_vectors::<2>(shared, warp, access, mask),
+        _ => read_vectors::<4>(shared, warp, access, mask),
+    }
+}
+
+/// A few distinct places, handed out to the lanes that read them.
+#[inline(always)]
+fn read_few<const CPU: u8>(shared: &[u32], warp: &mut Warp, access: &Access, pattern: &Pattern) {
+    let first = warp.scratch.offsets.0[0];
+    let mut tables = [[0; FEW_PLACES]; 4];
+    for (place, column) in pattern.places.iter().zip(0..FEW_PLACES) {
+        let start = (first.wrapping_add(place.relative) / 4) as usize;
+        let words = &shared[start..start + access.elements as usize];
+        for (table, word) in tables.iter_mut().zip(words) {
+            table[column] = *word;
+        }
+    }
+    for (slot, table) in access.registers[..access.elements as usize].iter().zip(&tables) {
+        pick::<CPU>(&mut warp.r[*slot as usize].0, table, &pattern.place_of);
+    }
+}
+
+/// `N` neighbouring words for each lane.
+#[inline(always)]
+fn read_vectors<const N: usize>(shared: &[u32], warp: &mut Warp, access: &Access, mask: u32) {
+    let mut out = [[0; LANES]; N];
+    for lane in 0..LANES {
+        let start = (warp.scratch.offsets.0[lane] / 4) as usize;
+        let words = &shared[start..start + N];
+        for element in 0..N {
+            out[element][lane] = words[element];
+        }
+    }
+    for (slot, out) in access.registers.iter().zip(&out) {
+        warp.r[*slot as usize].set(out, mask);
+    }
+}
+
+/// Elements of other widths.
+#[inline(always)]
+fn read_elements(shared: &[u32], warp: &mut Warp, access: &Access, mask: u32) {
+    for element in 0..access.elements {
+        let at = |lane: usize| warp.scratch.offsets.0[lane] + element * access.element_bytes;
+        let out = for_each_lane(|lane| read_shared(shared, at(lane), access.element_bytes));
+        warp.set_loaded(access, element, &out, mask);
+    }
+}
+
+/// 1, 2, 4 or 8 bytes at an aligned offset.
+#[inline(always)]
+pub(crate) fn read_shared(shared: &[u32], at: u32, bytes: u32) -> u64 {
+    let word = u64::from(shared[at as usize / 4]);
+    match bytes {
+        4 => word,
+        8 => u64::from(shared[at as usize / 4 + 1]) << 32 | word,
+        _ => word >> (at % 4 * 8) & ((1 << (8 * bytes)) - 1),
+    }
+}
+
+#[inline(always)]
+pub(crate) fn write_shared(shared: &mut [u32], at: u32, bytes: u32, value: u64) {
+    let word = at as usize / 4;
+    match bytes {
+        4 => shared[word] = value as u32,
+        8 => {
+            shared[word] = value as u32;
+            shared[word + 1] = (value >> 32) as u32;
+        }
+        _ => {
+            let (shift, mask) = (at % 4 * 8, ((1u64 << (8 * bytes)) - 1) as u32);
+            shared[word] = shared[word] & !(mask << shift) | (value as u32 & mask) << shift;
+        }
+    }
+}

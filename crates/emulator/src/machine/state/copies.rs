@@ -1,0 +1,61 @@
+//! Copies by `cp.async` that have not landed: those of a warp, and what they still read.
+
+use crate::machine::lanes::{LANES, each};
+
+/// The copies of a warp's lanes that have not landed, by instruction.
+#[derive(Debug, Default)]
+pub(crate) struct Copies {
+    #[expect(clippy::vec_box, reason = "those that stay are moved when others land, and they are large")]
+    pub pending: Vec<Box<Copy>>,
+    /// Groups that each lane has committed.
+    pub groups: [u32; LANES],
+    /// Instructions so far.
+    pub issued: u32,
+}
+
+/// What a copy under way still reads of a buffer that the launch may write.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceUnderWay {
+    pub block: u64,
+    pub thread: u32,
+    pub at: u32,
+    pub buffer: usize,
+    pub offset: usize,
+    pub length: usize,
+    /// Where it goes to, which tells copies of a thread apart.
+    pub to: u32,
+}
+
+/// The copies that one instruction began; lane by lane where it is an array.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    /// Its number among the warp's.
+    pub serial: u32,
+    /// Those that have not landed.
+    pub lanes: u32,
+    /// The number of its group among the lane's.
+    pub groups: [u32; LANES],
+    pub to: [u32; LANES],
+    pub words: [[u32; 4]; LANES],
+    /// Bytes of each lane.
+    pub length: u32,
+    /// A bit for each byte that somebody wrote at the source.
+    pub written: [u16; LANES],
+    /// The access that writes.
+    pub to_index: u32,
+    /// The access that reads, from these addresses so many bytes.
+    pub from_index: u32,
+    pub sources: [u64; LANES],
+    pub read: [u32; LANES],
+}
+
+impl Copies {
+    pub fn commit(&mut self, mask: u32) {
+        each(mask).for_each(|lane| self.groups[lane] += 1);
+    }
+
+    /// Instructions so far.
+    pub fn issued(&self) -> u32 {
+        self.issued
+    }
+}

@@ -1,0 +1,145 @@
+//! What is wrong with what goes on beside the threads in shared memory, put into words.
+
+use super::words::{fault, place};
+use crate::machine::lanes::LANES;
+use crate::machine::order::{Conflict, Kind};
+use crate::machine::state::warp::Warp;
+use crate::machine::state::worker::Worker;
+use crate::program::Access;
+use crate::{Fault, FaultKind, Site};
+
+/// `thread (0,0)`, and its block where the other party is of another one.
+pub(crate) fn who(site: &Site, other: &Site) -> String {
+    match site.block == other.block {
+        true => format!("thread {}", site.thread),
+        false => format!("block {}, thread {}", site.block, site.thread),
+    }
+}
+
+/// Whether it is a product of a warpgroup.
+pub(crate) fn is_product(site: &Site) -> bool {
+    site.opcode.starts_with("wgmma")
+}
+
+impl Worker<'_> {
+    /// What an agent is asked for meets an earlier access.
+    #[inline(never)]
+    pub(crate) fn convict_agent(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: u32,
+        (at, conflict): (u32, Conflict),
+        kind: Kind,
+    ) -> Box<Fault> {
+        let site = self.site_of(warp, lane, access.at);
+        let what = self.in_shared_words(at);
+        let product = is_product(&site);
+        let now = match kind {
+            Kind::Read if product => "read by a product",
+            Kind::Read => "read by a bulk copy",
+            _ => "written by a copy",
+        };
+        match conflict {
+            Conflict::Unfenced(record) => {
+                let then = record.access();
+                let thread = then.warp * LANES as u32 + then.lanes.trailing_zeros();
+                let other = self.context.site(then.block.into(), thread, then.at);
+                let [before, after] = [who(&other, &site), who(&site, &other)];
+                let message = format!(
+                    "race on {what}: store by {before} at {}, {now} of {after} at {}, no proxy fence between",
+                    place(&other),
+                    place(&site)
+                );
+                let hint = match product {
+                    true => {
+                        "products see stores of threads only behind `fence.proxy.async`: each thread that stored executes one, then a barrier"
+                    }
+                    false => {
+                        "bulk copies see stores of threads only behind `fence.proxy.async`: each thread that stored executes one, then a barrier"
+                    }
+                };
+                let mut fault = fault(FaultKind::Race, message, site, hint);
+                fault.other = Some(("the other party, a store:".to_string(), other));
+                fault
+            }
+            Conflict::Race(clash) => {
+                let then = clash.before.access();
+                let (other, verb) = match self.agent_site(&clash) {
+                    Some((site, verb)) => (site, verb),
+                    None => {
+                        let thread = then.warp * LANES as u32 + clash.other;
+                        (self.context.site(then.block.into(), thread, then.at), then.kind.verb())
+                    }
+                };
+                let by_agent = self.clocks.as_ref().is_some_and(|clocks| clocks.agent_of(&clash).is_some());
+                let [before, after] = [who(&other, &site), who(&site, &other)];
+                let message = format!(
+                    "race on {what}: {verb} by {before} at {}, {now} of {after} at {}, {}",
+                    place(&other),
+                    place(&site),
+                    if by_agent { "nothing tells that the first is done" } else { "nothing orders the two" }
+                );
+                let hint = match by_agent {
+                    true if then.kind != Kind::Read && kind == Kind::Write && self.context.unit() > 1 => {
+                        "a stage is given back by all who read it: each block of the cluster arrives at an mbarrier that the copying thread waits for"
+                    }
+                    true => self.agent_hint(&clash),
+                    false => {
+                        "who has used this place says so first: a barrier, or an arrival that the copying thread waits for"
+                    }
+                };
+                let hint = match product && !by_agent {
+                    false => hint,
+                    true => {
+                        "who has filled this place says so first: a barrier, or an arrival that all four warps wait for"
+                    }
+                };
+                let mut fault = fault(FaultKind::Race, message, site, hint);
+                fault.other = Some(("the other party:".to_string(), other));
+                fault
+            }
+        }
+    }
+
+    /// Who asked for an agent's access, and what it is.
+    pub(crate) fn agent_site(&self, clash: &crate::machine::order::Clash) -> Option<(Site, &'static str)> {
+        let agent = self.clocks.as_ref()?.agent_of(clash)?;
+        let then = clash.before.access();
+        let of = u64::from(then.block);
+        let elsewhere = || self.others.aside.iter().find(|state| state.owner == of);
+        let mbarriers = match self.state.owner == of {
+            true => Some(&self.state.mbarriers),
+            false => elsewhere().map(|state| &state.mbarriers),
+        };
+        // (What is done to global memory is remembered behind the block's end.)
+        let asker = mbarriers.and_then(|mbarriers| mbarriers.asker(agent, then.at));
+        let asker = asker.or_else(|| self.clocks.as_ref()?.asker((then.block, agent, then.at)));
+        let (block, thread) = asker.unwrap_or((of, 0));
+        let site = self.context.site(block, thread, then.at);
+        let verb = match then.kind {
+            Kind::Read if is_product(&site) => "product of what is there",
+            Kind::Read => "bulk copy from there",
+            _ => "copy to there",
+        };
+        Some((site, verb))
+    }
+
+    pub(crate) fn agent_hint(&self, clash: &crate::machine::order::Clash) -> &'static str {
+        let site = self.agent_site(clash).map(|(site, _)| site);
+        match clash.before.access().kind {
+            Kind::Read if site.as_ref().is_some_and(is_product) => {
+                "a product reads until `wgmma.wait_group` has waited for its group, in a warp of its warpgroup that tells the others so"
+            }
+            Kind::Read if site.is_some_and(|site| site.opcode.contains("mbarrier")) => {
+                "a copy to a peer reads until its mbarrier's phase is complete: the block that sees it says so before the source has another use"
+            }
+            Kind::Read => {
+                "a bulk copy reads until its own thread has waited by `cp.async.bulk.wait_group.read`; a barrier behind that lets others write"
+            }
+            _ => {
+                "a copy is done for those who saw its phase of the mbarrier complete: does each reader wait, and for the right parity?"
+            }
+        }
+    }
+}

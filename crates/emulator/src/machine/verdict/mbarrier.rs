@@ -1,0 +1,307 @@
+//! What is wrong with barriers in shared memory, put into words.
+
+use super::words::{fault, place as line};
+use crate::machine::state::mbarriers::Event;
+use crate::machine::state::probe::Stuck;
+use crate::machine::state::warp::{State, Warp};
+use crate::machine::state::worker::Worker;
+use crate::program::{Access, BLOCK_WINDOW, Extension, Mbarrier, Op};
+use crate::{Fault, FaultKind, Site};
+
+const AHEAD: &str = "behind `mbarrier.init` comes `fence.mbarrier_init.release.cluster`, then a cluster barrier: only behind that may other blocks use it";
+
+impl Worker<'_> {
+    /// `full (shared memory) at offset 8`.
+    pub(crate) fn in_shared_words(&self, place: u32) -> String {
+        let (name, offset) = self.shared_name(place);
+        format!("{name} (shared memory{}) at offset {offset}", self.of_whom())
+    }
+
+    pub(crate) fn event_site(&self, event: Event) -> Site {
+        self.context.site(event.block, event.thread, event.at)
+    }
+
+    fn event_before(fault: &mut Box<Fault>, what: &str, site: Site) {
+        fault.other = Some((what.to_string(), site));
+    }
+
+    /// A barrier in shared memory is used in a way that it must not.
+    pub(crate) fn convict_object(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: usize,
+        place: u32,
+        what: &str,
+        hint: &str,
+    ) -> Box<Fault> {
+        let site = self.site_of(warp, lane as u32, access.at);
+        let message = format!("the mbarrier {} is used {what}", self.in_shared_words(place));
+        fault(FaultKind::Barrier, message, site, hint)
+    }
+
+    #[inline(never)]
+    pub(crate) fn convict_no_object(&self, warp: &Warp, access: &Access, lane: usize, place: u32) -> Box<Fault> {
+        let site = self.site_of(warp, lane as u32, access.at);
+        let name = self.in_shared_words(place);
+        if let Some(&end) = self.state.mbarriers.dead.get(&place) {
+            let message = format!("use by `{}` of {name}, whose mbarrier was invalidated", site.opcode);
+            let hint = "`mbarrier.inval` comes last: behind a barrier that all have passed who use it";
+            let mut fault = fault(FaultKind::Barrier, message, site, hint);
+            Self::event_before(&mut fault, "it was invalidated here:", self.event_site(end));
+            return fault;
+        }
+        let message = format!("use by `{}` of {name}, where no mbarrier was initialised", site.opcode);
+        let hint = match self.state.owner == self.state.block {
+            true => "one thread calls `mbarrier.init` for it, and a `__syncthreads()` follows before the others use it",
+            false => AHEAD,
+        };
+        fault(FaultKind::Barrier, message, site, hint)
+    }
+
+    #[inline(never)]
+    pub(crate) fn convict_second_init(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: usize,
+        place: u32,
+        before: Event,
+    ) -> Box<Fault> {
+        let site = self.site_of(warp, lane as u32, access.at);
+        let message = format!("the mbarrier {} is initialised again while it is one", self.in_shared_words(place));
+        let hint = "one thread initialises it, once; `mbarrier.inval` comes before its memory has another use";
+        let mut fault = fault(FaultKind::Barrier, message, site, hint);
+        Self::event_before(&mut fault, "it was initialised here:", self.event_site(before));
+        fault
+    }
+
+    #[inline(never)]
+    pub(crate) fn convict_unknown_object(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: u32,
+        place: u32,
+        init: Event,
+    ) -> Box<Fault> {
+        let (site, other) = (self.site_of(warp, lane, access.at), self.event_site(init));
+        let far = init.block != self.state.block;
+        let who = |site: &Site, block: u64| match far {
+            true => self.of_rank(site, block),
+            false => format!("thread {}", site.thread),
+        };
+        let message = format!(
+            "the mbarrier {} is initialised by {} at {}, and used by {} at {}, with no {}barrier between",
+            self.in_shared_words(place),
+            who(&other, init.block),
+            line(&other),
+            who(&site, self.state.block),
+            line(&site),
+            if far { "fence for it and cluster " } else { "" }
+        );
+        let hint = match far {
+            true => AHEAD,
+            false => "behind `mbarrier.init` comes a `__syncthreads()`, or the others may use what is none yet",
+        };
+        let mut fault = fault(FaultKind::Barrier, message, site, hint);
+        Self::event_before(&mut fault, "it is initialised here:", other);
+        fault
+    }
+
+    #[inline(never)]
+    pub(crate) fn convict_end_of_object(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: u32,
+        place: u32,
+        user: Event,
+    ) -> Box<Fault> {
+        let (site, other) = (self.site_of(warp, lane, access.at), self.event_site(user));
+        let message = format!(
+            "the mbarrier {} is used by thread {} at {}, and invalidated by thread {} at {}, with no barrier between",
+            self.in_shared_words(place),
+            other.thread,
+            line(&other),
+            site.thread,
+            line(&site)
+        );
+        let hint = "a `__syncthreads()` before `mbarrier.inval`: all have to be done with it";
+        let mut fault = fault(FaultKind::Barrier, message, site, hint);
+        Self::event_before(&mut fault, "it is used here:", other);
+        fault
+    }
+
+    /// A plain access to the bytes of a barrier.
+    #[inline(never)]
+    pub(crate) fn convict_plain_use(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: u32,
+        place: u32,
+        verb: &str,
+    ) -> Box<Fault> {
+        let site = self.site_of(warp, lane, access.at);
+        let message = format!("{verb} of the mbarrier {}, whose bytes mean nothing", self.in_shared_words(place));
+        let hint = "only `mbarrier` instructions use it until `mbarrier.inval`: does an index run into it?";
+        let mut fault = fault(FaultKind::Barrier, message, site, hint);
+        if let Some(object) = self.state.mbarriers.live.get(&place) {
+            Self::event_before(&mut fault, "it was initialised here:", self.event_site(object.init));
+        }
+        fault
+    }
+
+    #[inline(never)]
+    pub(crate) fn convict_arrivals(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: usize,
+        place: u32,
+        count: u64,
+    ) -> Box<Fault> {
+        let site = self.site_of(warp, lane as u32, access.at);
+        let name = self.in_shared_words(place);
+        let Some(object) = self.state.mbarriers.live.get(&place) else {
+            return self.convict_no_object(warp, access, lane, place);
+        };
+        let message = format!(
+            "{count} arrivals at the mbarrier {name}, where {} of {} are missing in phase {}",
+            object.pending, object.count, object.phase
+        );
+        let hint = "does the count of `mbarrier.init` fit who arrives: all threads, or one of each warp?";
+        let mut fault = fault(FaultKind::Barrier, message, site, hint);
+        if let Some(last) = object.last {
+            Self::event_before(&mut fault, "the arrival before it:", self.event_site(last));
+        }
+        fault
+    }
+
+    /// All have arrived, and more bytes have come than were expected.
+    #[inline(never)]
+    pub(crate) fn convict_unexpected(&self, warp: &Warp, access: &Access, lane: usize, place: u32) -> Box<Fault> {
+        let site = self.site_of(warp, lane as u32, access.at);
+        let Some(object) = self.state.mbarriers.live.get(&place) else {
+            return self.convict_no_object(warp, access, lane, place);
+        };
+        let message = format!(
+            "the mbarrier {} expects {} bytes in phase {}, and {} come",
+            self.in_shared_words(place),
+            object.expected,
+            object.phase,
+            object.expected - object.bytes
+        );
+        let hint =
+            "is what `expect_tx` names the bytes of all copies of a phase, and does it come before the last arrival?";
+        let mut fault = fault(FaultKind::Barrier, message, site, hint);
+        if let Some(expectation) = object.expectation.filter(|then| then.at != access.at) {
+            Self::event_before(&mut fault, "bytes are expected here:", self.event_site(expectation));
+        }
+        fault
+    }
+
+    /// A state of another barrier, or of a phase that was over long ago.
+    #[inline(never)]
+    pub(crate) fn convict_token(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: usize,
+        place: u32,
+        (age, token): (u32, u64),
+    ) -> Box<Fault> {
+        let site = self.site_of(warp, lane as u32, access.at);
+        let phase = self.state.mbarriers.live.get(&place).map_or(0, |object| object.phase);
+        let message = match token >> 20 & 0xf_ffff == u64::from(place / 8) {
+            true => format!(
+                "wait for phase {} of the mbarrier {}, which is in phase {phase}",
+                phase.wrapping_sub(age),
+                self.in_shared_words(place)
+            ),
+            false => format!("wait at the mbarrier {} with a state that is not its own", self.in_shared_words(place)),
+        };
+        let hint =
+            "a state is that of the phase that is not complete, or of the one before: it comes from the last arrival";
+        fault(FaultKind::Barrier, message, site, hint)
+    }
+
+    /// What a warp that repeats itself waits for: the place of a barrier, and whether by a parity.
+    fn awaited(&self, stuck: &Stuck) -> Option<(u32, u32, u32)> {
+        let (at, lane, address) = stuck.loads.example?;
+        let Op::Extended(index) = self.context.program.code[at as usize].op else { return None };
+        match self.context.program.extended[index as usize].what {
+            Extension::Mbarrier(Mbarrier::Wait { .. }) => Some((at, lane, (address % BLOCK_WINDOW) as u32)),
+            _ => None,
+        }
+    }
+
+    /// A warp waits for a phase that nobody can complete.
+    #[inline(never)]
+    pub(crate) fn convict_phase(&self, stuck: &Stuck) -> Option<Box<Fault>> {
+        let (at, lane, place) = self.awaited(stuck)?;
+        let object = self.state.mbarriers.live.get(&place)?;
+        let warp = &self.state.warps[stuck.warp as usize];
+        let site = self.site_of(warp, lane, at);
+        let arrived = object.count.max(object.pending) - object.pending;
+        let mut missing = format!("{arrived} of {} arrivals have come", object.count.max(object.pending));
+        if object.expected > 0 || object.bytes != 0 {
+            missing += &format!(", and {} of {} bytes", object.expected - object.bytes, object.expected);
+        }
+        let who = match self.context.unit() {
+            1 => format!("thread {}", site.thread),
+            _ => self.of_rank(&site, self.state.block),
+        };
+        let mut message = format!(
+            "deadlock: {who} waits for phase {} of the mbarrier {}: {missing}, and nobody is left who could bring the rest",
+            object.phase,
+            self.in_shared_words(place)
+        );
+        let others: Vec<&Stuck> = self.probing.stuck.iter().filter(|other| other.warp != stuck.warp).collect();
+        let mut other_site = None;
+        for other in others.iter().take(4) {
+            let Some((at, lane, place)) = self.awaited(other) else { continue };
+            let site = self.site_of(&self.state.warps[other.warp as usize], lane, at);
+            let phase = self.state.mbarriers.live.get(&place).map_or(0, |object| object.phase);
+            message += &format!(
+                "; warp {} waits for phase {phase} of {} at {}",
+                other.warp,
+                self.in_shared_words(place),
+                line(&site)
+            );
+            other_site.get_or_insert(site);
+        }
+        if others.len() > 4 {
+            message += &format!("; {} more warps wait", others.len() - 4);
+        }
+        let waiting = self.state.warps.iter().filter(|warp| warp.state == State::Waiting).count();
+        if waiting > 0 {
+            let s = if waiting == 1 { "" } else { "s" };
+            message += &format!("; {waiting} other warp{s} of its block at barriers");
+        }
+        let hint = match (object.pending, object.bytes) {
+            (0, bytes) if bytes > 0 => "is what `expect_tx` names what the copies bring?",
+            _ if object.phase > 1 || self.context.program.needs.partial => {
+                "does each side flip its parity whenever its stages come round, and arrive for each phase?"
+            }
+            _ => {
+                "does everyone arrive for whom the count of `mbarrier.init` is, and is the parity that of the phase awaited?"
+            }
+        };
+        let mut fault = fault(FaultKind::NoProgress, message, site, hint);
+        let barrier = self
+            .state
+            .warps
+            .iter()
+            .find(|warp| warp.state == State::Waiting)
+            .and_then(|warp| self.where_it_waits(self.state.block, warp));
+        if let Some(last) = object.last.map(|last| self.event_site(last)) {
+            fault.other = Some(("the last arrival:".to_string(), last));
+        }
+        if let Some(site) = other_site.or(barrier) {
+            fault.other = Some(("another warp waits here:".to_string(), site));
+        }
+        Some(fault)
+    }
+}

@@ -1,0 +1,250 @@
+//! Faults put into words: who, where, what, and what to look at.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::global::BufferMemory;
+use crate::machine::lanes::LANES;
+use crate::machine::order::Missing;
+use crate::machine::state::context::Context;
+use crate::machine::state::shadow::{Origin, Place};
+use crate::machine::state::warp::Warp;
+use crate::machine::state::worker::Worker;
+use crate::marks::Moment;
+use crate::program::{Access, Space};
+use crate::stamp::{Stamp, WARP_EPOCH_LIMIT};
+use crate::{Fault, FaultKind, Site};
+
+impl Context<'_> {
+    /// One instruction as thread `thread` of thread block `block` executed it.
+    pub(crate) fn site(&self, block: u64, thread: u32, at: u32) -> Site {
+        // (A kernel may have no instruction at all.)
+        let info = self.program.info.get(at as usize);
+        let source = info.filter(|info| info.line != 0);
+        Site {
+            source: source.and_then(|info| Some((self.program.files.get(info.file as usize)?.clone(), info.line))),
+            ptx_line: info.map(|info| info.ptx_line).unwrap_or_default(),
+            opcode: info.map(|info| info.opcode.to_string()).unwrap_or_default(),
+            block: self.shape.block_at(block),
+            thread: self.shape.thread(thread),
+            warp: thread / LANES as u32,
+            lane: thread % LANES as u32,
+        }
+    }
+}
+
+/// `kernel.cu:33`, or the line of the PTX.
+pub(crate) fn place(site: &Site) -> String {
+    match &site.source {
+        Some((file, line)) => format!("{}:{line}", file.rsplit('/').next().unwrap_or(file)),
+        None => format!("PTX line {}", site.ptx_line),
+    }
+}
+
+pub(crate) fn fault(kind: FaultKind, message: String, site: Site, hint: &str) -> Box<Fault> {
+    let hint = (!hint.is_empty()).then(|| hint.to_string());
+    Box::new(Fault { kind, message, site, other: None, hint })
+}
+
+impl Worker<'_> {
+    pub(crate) fn site_of(&self, warp: &Warp, lane: u32, at: u32) -> Site {
+        self.context.site(self.acting(), warp.number * LANES as u32 + lane, at)
+    }
+
+    /// A load or store outside memory, misaligned, or of freed memory.
+    #[inline(never)]
+    pub(crate) fn convict_access(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: usize,
+        kind: FaultKind,
+        what: &str,
+    ) -> Box<Fault> {
+        let site = self.site_of(warp, lane as u32, access.at);
+        let verb = verb_of(&site.opcode);
+        let hint = match kind {
+            FaultKind::OutOfBounds if what.contains("no buffer") => {
+                "is the pointer one that the device allocated, and is it passed in its place among the arguments?"
+            }
+            FaultKind::OutOfBounds if access.space != Space::Global => {
+                "is the array as large as its index may become? does the launch have as many threads as it was made for?"
+            }
+            FaultKind::OutOfBounds => {
+                "is the guard of the edge there, and is it `<` and not `<=`? does the index use the right width?"
+            }
+            FaultKind::Misaligned => {
+                "a vector access needs an address that is a multiple of its size: is the row's length one?"
+            }
+            FaultKind::UseAfterFree => "free a buffer after the last launch that uses it",
+            _ => "",
+        };
+        fault(kind, format!("{verb} of {} bytes {what}", access.bytes()), site, hint)
+    }
+
+    /// Name of the shared variable at an offset, and the offset in it.
+    pub(crate) fn shared_name(&self, at: u32) -> (&str, u32) {
+        let before = self.context.program.shared.iter().filter(|variable| variable.offset <= at);
+        match before.max_by_key(|variable| variable.offset) {
+            Some(variable) => (&variable.name, at - variable.offset),
+            None => ("shared memory", at),
+        }
+    }
+
+    /// `As (shared memory, 36 bytes)`, or `shared memory (72 bytes: As, Bs)` where it may be any variable.
+    pub(crate) fn shared_in_words(&self, access: &Access) -> String {
+        let (start, end) = access.within;
+        if end <= self.shared_bytes {
+            return format!("{} (shared memory{}, {} bytes)", self.shared_name(start).0, self.of_whom(), end - start);
+        }
+        let names: Vec<&str> = self.context.program.shared.iter().map(|variable| variable.name.as_str()).collect();
+        format!("shared memory{} ({} bytes: {})", self.of_whom(), self.shared_bytes, names.join(", "))
+    }
+
+    #[inline(never)]
+    pub(crate) fn convict_shared_race(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: u32,
+        at: u32,
+        (stamp, before): (Stamp, &str),
+        now: &str,
+    ) -> Box<Fault> {
+        let (name, offset) = self.shared_name(at);
+        let what = format!("{name} (shared memory) at offset {offset}");
+        let other = self.context.site(self.state.block, stamp.thread(), stamp.at());
+        self.doubt(warp);
+        self.race(&what, self.site_of(warp, lane, access.at), now, other, before, Missing::Everything)
+    }
+
+    /// Stamps know whole barriers only, and no more than so many of a warp: where threads may be ordered otherwise, what
+    /// they find is not the last word.
+    fn doubt(&self, warp: &Warp) {
+        let doubtful = self.context.program.needs.any || warp.epoch >= WARP_EPOCH_LIMIT;
+        self.context.doubtful.store(doubtful, Relaxed);
+    }
+
+    /// A write to bytes to which a copy is still under way.
+    #[inline(never)]
+    pub(crate) fn convict_write_under_way(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        lane: u32,
+        at: u32,
+        copy: Stamp,
+    ) -> Box<Fault> {
+        let (name, offset) = self.shared_name(at);
+        let site = self.site_of(warp, lane, access.at);
+        let other = self.context.site(self.state.block, copy.thread(), copy.at());
+        let now = match verb_of(&site.opcode) {
+            verb @ ("copy" | "atomic") => verb,
+            _ => "store",
+        };
+        let message = format!(
+            "race on {name} (shared memory) at offset {offset}: copy by thread {} at {}, {now} by thread {} at {}, \
+             the copy is still under way",
+            other.thread,
+            place(&other),
+            site.thread,
+            place(&site)
+        );
+        let hint = match site.thread == other.thread {
+            true => "wait for the copy before writing there: `cp.async.wait_group`",
+            false => {
+                "the thread that copies waits for it first, by `cp.async.wait_group`; then a barrier lets others write there"
+            }
+        };
+        let mut fault = fault(FaultKind::Race, message, site, hint);
+        fault.other = Some(("the other party, a copy:".to_string(), other));
+        fault
+    }
+
+    pub(crate) fn convict_global_race(
+        &self,
+        (warp, access, lane): (&Warp, &Access, usize),
+        (memory, offset): (&BufferMemory, usize),
+        (Moment { block, stamp, .. }, before): (Moment, &str),
+        now: &str,
+    ) -> Box<Fault> {
+        let other = self.context.site(block.into(), stamp.thread(), stamp.at());
+        let what = format!("{} at offset {offset}", memory.name);
+        self.doubt(warp);
+        self.race(&what, self.site_of(warp, lane as u32, access.at), now, other, before, Missing::Everything)
+    }
+
+    #[inline(never)]
+    pub(crate) fn convict_trap(&self, warp: &Warp, at: Option<u32>, mask: u32) -> Box<Fault> {
+        let site = self.site_of(warp, mask.trailing_zeros(), at.unwrap_or_default());
+        fault(
+            FaultKind::Trap,
+            "the kernel executed `trap`".into(),
+            site,
+            "an assertion of the kernel failed, or code that must not be reached was",
+        )
+    }
+
+    /// A call of the system's functions that went wrong.
+    #[inline(never)]
+    pub(crate) fn convict_call(&self, warp: &Warp, lane: usize, at: u32, what: &str) -> Box<Fault> {
+        let site = self.site_of(warp, lane as u32, at);
+        fault(FaultKind::OutOfBounds, what.into(), site, "is what is passed a text, and are its arguments there?")
+    }
+
+    #[inline(never)]
+    pub(crate) fn convict_uninitialised(
+        &self,
+        warp: &Warp,
+        lane: u32,
+        at: u32,
+        reaches: &str,
+        origin: Option<Origin>,
+    ) -> Box<Fault> {
+        let site = self.site_of(warp, lane, at);
+        let what = match origin.map(|origin| origin.place) {
+            Some(Place::Shared(at)) => {
+                let (name, offset) = self.shared_name(at);
+                format!("{name} (shared memory) at offset {offset}")
+            }
+            Some(Place::Global(buffer, at)) => format!("{} at offset {at}", self.context.memory.buffers[buffer].name),
+            Some(Place::Local(at)) => format!("local memory at offset {at}"),
+            Some(Place::Lane(lane)) => format!("lane {lane}"),
+            Some(Place::Register) => "a register".to_string(),
+            None => "memory".to_string(),
+        };
+        let loaded = origin.filter(|origin| origin.place != Place::Register);
+        let other = loaded.map(|origin| self.site_of(warp, origin.lane, origin.at));
+        let under_way = match origin.map(|origin| origin.place) {
+            Some(Place::Shared(at)) => {
+                self.is_copy_under_way(self.state.cells.write(at / self.context.program.shared_grain))
+            }
+            _ => false,
+        };
+        let (why, hint) = match under_way {
+            false if matches!(origin.map(|origin| origin.place), Some(Place::Lane(_))) => (
+                "which does not execute the shuffle that reads it",
+                "does the mask name every lane that is read, and have those lanes not left before?",
+            ),
+            false if matches!(origin.map(|origin| origin.place), Some(Place::Register)) => {
+                ("which no instruction has set", "is the variable set on every way that leads here?")
+            }
+            true => ("to which a copy is still under way", "wait for the copy before reading: `cp.async.wait_group`"),
+            false => ("which nobody wrote", "is every element written before it is read, at the edges too?"),
+        };
+        let message = format!("uninitialised value reaches {reaches}: it comes from {what}, {why}");
+        let mut fault = fault(FaultKind::Uninitialised, message, site, hint);
+        let read = if loaded.is_some_and(|origin| matches!(origin.place, Place::Lane(_))) { "read" } else { "loaded" };
+        fault.other = other.map(|site| (format!("it was {read} here:"), site));
+        fault
+    }
+}
+
+/// What an instruction does to memory.
+pub(crate) fn verb_of(opcode: &str) -> &'static str {
+    match opcode.split('.').next() {
+        Some("st") => "write",
+        Some("atom" | "red") => "atomic",
+        Some("cp") => "copy",
+        _ => "read",
+    }
+}
