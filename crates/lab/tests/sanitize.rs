@@ -23,6 +23,7 @@ fn kernels_are_judged() {
         ("weighted-sum", 0),
         ("tile-by-tma", 0),
         ("stage-without-fence", 0),
+        ("store-without-fence", 1),
     ] {
         let output = lab(&format!("sanitize kernels/{kernel}.cu"));
         assert_eq!((output.code, output.stderr.as_str()), (code, ""), "{kernel}: {output:?}");
