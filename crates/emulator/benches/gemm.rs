@@ -1,7 +1,7 @@
 //! How fast the emulator runs the levels' kernels, with and without its checks, against a plain serial
 //! triple loop in the same run: `cargo bench -p ptx-emulator`.
 //!
-//! `cargo bench -p ptx-emulator -- --record` also writes the table to README.md, between its markers.
+//! `cargo bench -p ptx-emulator -- --record` also writes the table to this crate's README.md, between its markers.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -147,9 +147,9 @@ fn emulate(case: &Case, a: &[f32], b: &[f32], expected: &[f32], sanitize: bool) 
     (seconds, instructions)
 }
 
-/// Replaces what stands between the README's markers.
+/// Replaces what stands between the markers of this crate's README.
 fn record(text: &str) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
     let readme = std::fs::read_to_string(path).expect("README.md is there");
     let (start, end) = ("<!-- made by `cargo bench -p ptx-emulator -- --record` -->\n", "<!-- end -->");
     let (before, rest) = readme.split_once(start).expect("README.md has the marker");
