@@ -50,7 +50,7 @@ pub fn measure() -> Result<ExitCode> {
     Ok(shell::exit_code(shell::cargo_with(&command, &[("LAB_COMMIT", &commit()?)])?))
 }
 
-/// Writes what README and book show of the measurements.
+/// Writes what the book shows of the measurements.
 pub fn figures() -> Result<ExitCode> {
     Ok(shell::exit_code(shell::cargo("run --quiet --locked --package lab -- figures")?))
 }

@@ -1,5 +1,5 @@
-//! `lab figures`: what README and book show of a GPU's record, and the book's pictures. Nothing in them is typed; a test
-//! holds them to the record and to the kernels.
+//! `lab figures`: what the book shows of a GPU's record, and its pictures. Nothing in them is typed; a test holds them to the record
+//! and to the kernels.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,17 +24,13 @@ use levels::LEVELS;
 
 const RECORD: &str = "book/measurements/nvidia-h200.json";
 const WAITS: &str = "book/measurements/nvidia-h200-waits.csv";
-const README: &str = "README.md";
 const PAGE: &str = "book/src/measurements.md";
-const START: &str = "<!-- made by `cargo x figures` from book/measurements/nvidia-h200.json -->\n";
-const LADDER: &str = "<!-- made by `cargo x figures` from the levels -->\n";
-const END: &str = "<!-- end -->";
-/// The types of README's table.
+/// The types of the ladder's table.
 const DTYPES: [Dtype; 5] = [Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::TF32, Dtype::E4M3];
-/// The square sizes of README's table, and the one of the rooflines.
+/// The square sizes of the ladder's table, and the one of the rooflines.
 const SHORT: [u32; 2] = [1024, 4096];
 
-/// Writes the tables and pictures of README and book, from the record of a GPU and from what the kernels access
+/// Writes the tables and pictures of the book, from the record of a GPU and from what the kernels access
 #[derive(Debug, Clone, Args)]
 pub struct Figures {
     /// The repository
@@ -62,7 +58,6 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
         return Err(unlike("a product is wrong".to_string()));
     }
     let mut files = vec![
-        (README.to_string(), readme(&read(root, README)?, &record)?),
         (PAGE.to_string(), page(&record)),
         ("book/generated/ladder.md".to_string(), format!("{MADE}\n{}", ladder(&record))),
     ];
@@ -97,34 +92,6 @@ fn read(root: &Path, file: &str) -> Result<String, Error> {
 
 fn unlike(what: String) -> Error {
     Error::usage(format!("{RECORD} is no record to show: {what}"), "`cargo x measure` on that GPU makes it")
-}
-
-/// README with both its tables: the levels, and what was measured.
-fn readme(text: &str, record: &Record) -> Result<String, Error> {
-    between_markers(&between_markers(text, LADDER, &levels())?, START, &short(record))
-}
-
-/// The text with what stands between a marker and the end replaced.
-fn between_markers(text: &str, start: &str, new: &str) -> Result<String, Error> {
-    let parts = text.split_once(start).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) =
-        parts.ok_or_else(|| Error::usage(format!("{README} lacks the lines {start}and {END}"), "put them back"))?;
-    Ok(format!("{before}{start}{new}{END}{after}"))
-}
-
-/// README's table of the levels.
-fn levels() -> String {
-    let row = |level: &&common::Level| {
-        let common::Level { number, name, title, idea, .. } = level;
-        format!("| [{number}: {title}]({name}/kernel.cu) | {idea} | `cargo run -p {name}` |\n")
-    };
-    let rows: String = LEVELS.iter().map(row).collect();
-    format!("\n| level | the idea | run it |\n|---|---|---|\n{rows}\n")
-}
-
-/// README's table.
-fn short(record: &Record) -> String {
-    format!("\n{}\nAll sizes, tile sizes and pictures: [measurements](book/src/measurements.md).\n\n", ladder(record))
 }
 
 /// Each level by default.
@@ -294,12 +261,5 @@ mod tests {
                 "{file} is not what {RECORD} and the kernels give\nhint: `cargo x figures`, and commit what it writes"
             );
         }
-    }
-
-    #[test]
-    fn figures_need_their_markers() {
-        let text = format!("a\n{START}old\n{END}\nb {END}\n");
-        assert_eq!(between_markers(&text, START, "new\n").unwrap(), format!("a\n{START}new\n{END}\nb {END}\n"));
-        assert!(between_markers("a\n", START, "new").is_err());
     }
 }

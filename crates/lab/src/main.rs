@@ -3,8 +3,8 @@
 //! - [`compare`]: every level on the same problem
 //! - [`sweep`]: the levels over sizes, blocks, tiles and shapes; [`pivot`]: its tables
 //! - [`plot`]: pictures of measurements, [`svg`]: how they are written; [`pictures`]: those of the book
-//! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what README and book show of it, [`lessons`]:
-//!   lesson by lesson, [`markdown`]: as tables
+//! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what the book shows of it, [`lessons`]: lesson by lesson,
+//!   [`markdown`]: as tables
 //! - [`survey`]: all shipped configurations on shapes drawn from a seed, on a GPU;
 //!   [`calibrate`]: predicted times, fitted to that, and how far they are off; [`predict`]: what they are,
 //!   [`predicted`]: in other tables

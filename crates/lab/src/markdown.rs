@@ -1,4 +1,4 @@
-//! What is made for README and book, as Markdown.
+//! What is made for the book, as Markdown.
 
 /// The first line of what is made.
 pub const MADE: &str = "<!-- made by `cargo x figures` from book/measurements -->\n";
