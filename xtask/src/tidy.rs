@@ -4,6 +4,7 @@
 //! fail. A finding is one line: `path:line: what is wrong`.
 
 mod anchors;
+mod arrows;
 mod blocks;
 mod circles;
 mod includes;
@@ -48,6 +49,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     paths::check,
     lints::check,
     unsafe_code::check,
+    arrows::check,
     circles::check,
     shipped::check,
 ];

@@ -1,4 +1,4 @@
-//! A kernel is easy to read: no long lines, one statement in each. No source file outgrows its one idea.
+//! A kernel is easy to read: no long lines, one statement in each. No source file outgrows its one idea, and no map its page.
 
 use super::tree::{Finding, Tree, numbered};
 
@@ -6,14 +6,19 @@ use super::tree::{Finding, Tree, numbered};
 const KERNEL_COLUMNS: usize = 100;
 /// Lines of any source file.
 const SOURCE_LIMIT: usize = 500;
+/// Lines of the texts with which a reader begins.
+const MAPS: [(&str, usize); 3] = [("README.md", 90), ("ARCHITECTURE.md", 130), ("CONTRIBUTING.md", 130)];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    let over = |(path, text): (&str, &str)| {
+    let over = |path: &str, text: &str, limit: usize| {
         let lines = text.lines().count();
-        let message = format!("has {lines} lines, the limit is {SOURCE_LIMIT}");
-        (lines > SOURCE_LIMIT).then(|| Finding::new(path, SOURCE_LIMIT + 1, message))
+        let message = format!("has {lines} lines, the limit is {limit}");
+        (lines > limit).then(|| Finding::new(path, limit + 1, message))
     };
-    let mut findings: Vec<Finding> = tree.ending(&[".rs", ".cu"]).filter_map(over).collect();
+    let maps = MAPS.iter().filter_map(|&(path, limit)| Some((path, tree.text(path)?, limit)));
+    let sources = tree.ending(&[".rs", ".cu"]).map(|(path, text)| (path, text, SOURCE_LIMIT));
+    let mut findings: Vec<Finding> =
+        maps.chain(sources).filter_map(|(path, text, limit)| over(path, text, limit)).collect();
     for (path, text) in tree.ending(&["/kernel.cu"]) {
         findings.extend(numbered(text).flat_map(|(number, line)| {
             let columns = line.chars().count();
@@ -60,6 +65,18 @@ mod tests {
             let found = printed(check, [(path, &format!("{text}\n"))]);
             assert_eq!(found, [format!("{path}:501: has 501 lines, the limit is 500")]);
         }
+    }
+
+    #[test]
+    fn a_map_is_as_long_as_its_limit_and_no_longer() {
+        for (path, limit) in super::MAPS {
+            let text = "\n".repeat(limit);
+            assert!(printed(check, [(path, &text)]).is_empty(), "{path}");
+            let found = printed(check, [(path, &format!("{text}\n"))]);
+            assert_eq!(found, [format!("{path}:{}: has {} lines, the limit is {limit}", limit + 1, limit + 1)]);
+        }
+        // A room's own README is no map of the house.
+        assert!(printed(check, [("crates/lab/README.md", &"\n".repeat(200))]).is_empty());
     }
 
     #[test]

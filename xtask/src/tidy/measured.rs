@@ -1,4 +1,4 @@
-//! No measured number is typed into a page.
+//! No measured number is typed into a page of the book, or into a map of the repository.
 //!
 //! A number with a unit of speed or time is a claim about a run, and so is a table that says so. Such numbers stand between
 //! `<!-- made by … -->` and `<!-- end -->` (or the page's end), where a program writes them, or come by an include. What is
@@ -14,9 +14,13 @@ const CLAIM: &str = r"\d[\d.,]*\s*(?:[kMGT]?FLOP/s|[mµn]s)\b";
 /// In the head of a table: its numbers are measured.
 const TABLE: &str = r"(?i)\bmeasured\b|[kMGT]?FLOP/s|\b[mµn]s\b";
 
+/// The texts with which a reader begins, which are held to it as the book's pages are.
+const MAPS: [&str; 3] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let rules = [CLAIM, TABLE].map(|pattern| Regex::new(pattern).expect("the pattern is a constant"));
-    pages(tree).flat_map(|(page, text)| on_page(page, text, &rules)).collect()
+    let maps = MAPS.iter().filter_map(|&map| Some((map, tree.text(map)?)));
+    pages(tree).chain(maps).flat_map(|(page, text)| on_page(page, text, &rules)).collect()
 }
 
 /// Where the reading stands, line by line.
@@ -110,5 +114,11 @@ mod tests {
         ] {
             assert_eq!(on(text), [format!("book/src/a.md:{line}: {what}")]);
         }
+    }
+
+    #[test]
+    fn a_map_is_held_to_it() {
+        let found = printed(check, [("README.md", "It takes 7.24 µs.\n"), ("crates/a/README.md", "5 ms\n")]);
+        assert_eq!(found, ["README.md:1: `7.24 µs` is typed: include it from what a run wrote"]);
     }
 }
