@@ -1,10 +1,14 @@
 //! The repository's own commands: `cargo x …`.
 //!
-//! `ci` is the whole of continuous integration, `tidy` tests the repository itself, `ptx` regenerates what NVIDIA's
-//! compiler makes of the kernels, `matrix` tests with every compiler and ptxas, `ncu` records what the hardware counts, `measure` how fast it is, `figures` shows it
-//! in README and book, `bundle` makes a folder of programs, `wasm` a module for a page, `mutants` tries the emulator's tests, `outputs` and `diffs` make what the book includes, `book`
-//! builds it. This crate depends on none of the workspace's others: it runs cargo and reads files, so that it works
-//! while they do not compile.
+//! - `ci`: all of continuous integration; `tidy`: a test of the repository itself
+//! - `deep`: what a push proves in part, whole, and `proofs`: the ledger of it; `matrix`: every compiler and every ptxas;
+//!   `mutants`: whether the emulator's tests notice an error in it
+//! - `ptx`: what NVIDIA's compiler makes of the kernels; `pack` and `unpack`: the archives in which it lies
+//! - `outputs`, `diffs`, `figures`: what the book includes; `book`: the book itself; `wasm`: the module for its pages
+//! - `measure`, `ncu`, `ncu-waits`: what a GPU says; `bundle`: programs for a machine without Rust
+//!
+//! Of the workspace's crates this one depends on `archive` alone, which depends on none: it runs cargo and reads files, so that it works
+//! while the others do not compile.
 
 #![forbid(unsafe_code)]
 
@@ -79,7 +83,7 @@ enum Command {
     Proofs,
     /// Measure all levels on this machine's GPU, into book/measurements
     Measure,
-    /// Write the tables and pictures of README and book again, from what was measured and from what the kernels access
+    /// Write the tables and pictures of the book again, from what was measured and from what the kernels access
     Figures,
     /// Make a folder of programs for a machine without Rust: target/ladder
     Bundle,
