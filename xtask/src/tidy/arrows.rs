@@ -16,6 +16,8 @@ const OUTSIDE: [&str; 5] = ["std::env", "std::fs", "std::net", "std::process", "
 
 /// A crate's name, and what it depends on of the workspace.
 type Arrows = BTreeMap<String, BTreeSet<String>>;
+/// The same as it is drawn, with the line.
+type Drawn = BTreeMap<String, (usize, BTreeSet<String>)>;
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let (drawn, mut findings) = drawn(tree.text(DRAWING).unwrap_or_default());
@@ -42,8 +44,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 /// The arrows of the drawing with their lines, `name ─► a, b`, with two blanks before any more words; and those that lead up.
-fn drawn(text: &str) -> (BTreeMap<String, (usize, BTreeSet<String>)>, Vec<Finding>) {
-    let mut drawn: BTreeMap<String, (usize, BTreeSet<String>)> = BTreeMap::new();
+fn drawn(text: &str) -> (Drawn, Vec<Finding>) {
+    let mut drawn = Drawn::new();
     let mut findings = Vec::new();
     for (number, line) in numbered(text) {
         let Some((name, rest)) = line.split_once(ARROW) else { continue };
