@@ -3,7 +3,7 @@
 //! rejected; `-` taken by ptxas and refused here, `+` the other way round. A quarter of an hour makes it anew:
 //!
 //! ```sh
-//! PTXAS=path/to/ptxas cargo test -p ptx-emulator --test operands
+//! PTXAS=path/to/ptxas cargo test -p emulator-tests --test operands
 //! ```
 //!
 //! `NEW_OPERANDS=1` beside it asks of what is not on record alone.

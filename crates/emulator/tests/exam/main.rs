@@ -1,7 +1,7 @@
 //! An exam: kernels written from the manuals of PTX and CUDA alone. The right ones, which look wrong, must pass with the
 //! results that `gives.txt` records, in every order; the wrong ones, which look right, must be convicted in one of them.
 //!
-//! `cargo test -p emulator --test exam -- --nocapture` prints what became of each. A file's head describes its launch; `card.py`
+//! `cargo test -p emulator-tests --test exam -- --nocapture` prints what became of each. A file's head describes its launch; `card.py`
 //! runs the same files on a GPU.
 
 mod header;
