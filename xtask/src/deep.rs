@@ -26,7 +26,11 @@ const LEVELS: [&str; 3] = ["level", "further/", "crates/levels/"];
 /// Every claim, the quick ones first.
 pub fn claims() -> Result<Vec<Claim>> {
     let mut claims = vec![
-        claim("emulator", "test -p emulator-tests", &[&["crates/emulator/", "crates/emulator-tests/", "crates/archive/"]]),
+        claim(
+            "emulator",
+            "test -p emulator-tests",
+            &[&["crates/emulator/", "crates/emulator-tests/", "crates/archive/"]],
+        ),
         claim("gemm", "test -p gemm", &[&MACHINE, &["crates/gemm/"]]),
         claim("common", "test -p common", &[&MACHINE, &LEVELS, &["common/"]]),
     ];

@@ -13,7 +13,10 @@ use gemm::{Dtype, Element, Shape, Tile};
 use ndarray::{ArrayView2, LinalgScalar, s};
 use rayon::prelude::*;
 
-const SIZE: usize = 4096;
+/// M, N and K: as large as lessons have them with `DEEP=1`, and else half as large, which is too large to be compared whole, too.
+fn size() -> usize {
+    if level_tests::deep() { 4096 } else { 2048 }
+}
 /// The side of a block's tile, and a step along K.
 const TILE: usize = 128;
 const STEP: usize = 32;
@@ -22,14 +25,15 @@ const METHOD: Method = Method { tile: Tile { m: TILE as u32, n: TILE as u32, k: 
 /// A·B summed as T.
 fn summed<T: LinalgScalar + Send + Sync>(problem: &Problem, from: fn(f64) -> T, to: fn(T) -> f64) -> Matrix {
     let [a, b] = [&problem.a, &problem.b].map(|matrix| matrix.values().into_iter().map(from).collect::<Vec<T>>());
-    let b = ArrayView2::from_shape((SIZE, SIZE), &b).unwrap();
+    let size = size();
+    let b = ArrayView2::from_shape((size, size), &b).unwrap();
     let part = |a: &[T]| -> Vec<T> {
-        let a = ArrayView2::from_shape((a.len() / SIZE, SIZE), a).unwrap();
+        let a = ArrayView2::from_shape((a.len() / size, size), a).unwrap();
         a.dot(&b).into_raw_vec_and_offset().0
     };
-    let sums: Vec<T> = a.par_chunks(TILE * SIZE).flat_map_iter(part).collect();
+    let sums: Vec<T> = a.par_chunks(TILE * size).flat_map_iter(part).collect();
     let mut sums = sums.into_iter().map(to);
-    Matrix::filled(problem.dtype.output, [SIZE, SIZE, SIZE], || sums.next().unwrap()).unwrap()
+    Matrix::filled(problem.dtype.output, [size; 3], || sums.next().unwrap()).unwrap()
 }
 
 fn multiply(problem: &Problem) -> Matrix {
@@ -47,8 +51,8 @@ struct Exam {
 
 impl Exam {
     fn new(dtype: Dtype) -> Exam {
-        let size = SIZE as u32;
-        let problem = Problem::new(Shape { m: size, n: size, k: size }, dtype, Fill::Reals, 11).unwrap();
+        let edge = size() as u32;
+        let problem = Problem::new(Shape { m: edge, n: edge, k: edge }, dtype, Fill::Reals, 11).unwrap();
         let reference = Reference::of(&problem);
         let c = multiply(&problem);
         Exam { problem, reference, c }
@@ -70,6 +74,7 @@ impl Exam {
     }
 
     fn all_is_found(&self) {
+        let size = size();
         let right = self.check(&self.c);
         let certain = right.sampling.as_ref().unwrap().certain;
         let dtype = self.problem.dtype;
@@ -79,10 +84,10 @@ impl Exam {
         assert!(certain > 0.0 && certain < if is_wide { 1.0 } else { 200.0 }, "{dtype}: {certain}");
 
         // One element, where no sample is.
-        let (row, col) = (1234, 3210);
+        let (row, col) = (size * 3 / 10, size * 4 / 5);
         // K·u of the sum of absolute values, and of an absolute product the mean is 1/4: twice that in f64, where the reference rounds, too.
-        let [relative, _, _] = dtype.bound(METHOD.sum, SIZE as u32);
-        let bound = relative * SIZE as f64 / 4.0;
+        let [relative, _, _] = dtype.bound(METHOD.sum, size as u32);
+        let bound = relative * size as f64 / 4.0;
         let off = bound * 2.5f64.max(2.0 * certain);
         let element = self.spoilt((row..row + 1, col..col + 1), |_, _, x| x + off);
         assert_eq!((element.right, element.wrong), (false, 1), "{element:?}");
@@ -97,32 +102,35 @@ impl Exam {
             assert_eq!((element.wrong, element.first[0].row, element.first[0].col), (1, row, col), "{value}");
         }
 
-        let a_row = self.spoilt((row..row + 1, 0..SIZE), |row, col, _| self.c.at(row - 1, col));
-        assert!(a_row.wrong > SIZE * 9 / 10 && a_row.first[0].row == row, "{a_row:?}");
+        let a_row = self.spoilt((row..row + 1, 0..size), |row, col, _| self.c.at(row - 1, col));
+        assert!(a_row.wrong > size * 9 / 10 && a_row.first[0].row == row, "{a_row:?}");
         if !(is_uniform && is_wide) {
             return self.a_tile_and_a_step_are_found();
         }
-        let a_column = self.spoilt((0..SIZE, col..col + 1), |row, col, _| self.c.at(row, col - 1));
-        assert!(a_column.wrong > SIZE * 9 / 10 && a_column.first[0].col == col, "{a_column:?}");
-        let all = self.spoilt((0..SIZE, 0..SIZE), |_, _, _| f64::NAN);
+        let a_column = self.spoilt((0..size, col..col + 1), |row, col, _| self.c.at(row, col - 1));
+        assert!(a_column.wrong > size * 9 / 10 && a_column.first[0].col == col, "{a_column:?}");
+        let all = self.spoilt((0..size, 0..size), |_, _, _| f64::NAN);
         let nothing =
             "every element is wrong: the store to C, or the sum along K; all of them are NaN, as before the launch";
         assert_eq!(all.suggestion.as_deref(), Some(nothing));
-        let last = self.spoilt((SIZE - TILE..SIZE, SIZE - TILE..SIZE), |_, _, _| f64::NAN);
-        let edge =
-            "all wrong rows ≥ 3968: the edge of the last tile along M; all of them are NaN, as before the launch";
-        assert_eq!(last.suggestion.as_deref(), Some(edge));
+        let last = self.spoilt((size - TILE..size, size - TILE..size), |_, _, _| f64::NAN);
+        let edge = format!(
+            "all wrong rows ≥ {}: the edge of the last tile along M; all of them are NaN, as before the launch",
+            size - TILE
+        );
+        assert_eq!(last.suggestion, Some(edge));
         self.a_tile_and_a_step_are_found();
     }
 
     /// C as a kernel leaves it that does not take the last step along K.
     fn without_the_last_step(&self) -> Matrix {
-        let step = s![.., SIZE - STEP..];
+        let size = size();
+        let step = s![.., size - STEP..];
         let [a, b] = [&self.problem.a, &self.problem.b].map(Matrix::values);
-        let [a, b] = [&a, &b].map(|values| ArrayView2::from_shape((SIZE, SIZE), values).unwrap());
-        let last = a.slice(step).dot(&b.slice(s![SIZE - STEP.., ..]));
+        let [a, b] = [&a, &b].map(|values| ArrayView2::from_shape((size, size), values).unwrap());
+        let last = a.slice(step).dot(&b.slice(s![size - STEP.., ..]));
         let mut left = self.c.values().into_iter().zip(last).map(|(sum, last)| sum - last);
-        Matrix::filled(self.problem.dtype.output, [SIZE, SIZE, SIZE], || left.next().unwrap()).unwrap()
+        Matrix::filled(self.problem.dtype.output, [size; 3], || left.next().unwrap()).unwrap()
     }
 
     fn a_tile_and_a_step_are_found(&self) {
@@ -131,13 +139,14 @@ impl Exam {
         assert!(tile.wrong > 16 * TILE && (first.row, first.col) == (5 * TILE, 7 * TILE), "{tile:?}");
         let short = self.check(&self.without_the_last_step());
         assert!(!short.right);
-        let step = "only the first 4064 of 4096 products are summed: the last step along K";
-        assert_eq!(short.suggestion.as_deref(), Some(step));
+        let (size, summed) = (size(), size() - STEP);
+        let step = format!("only the first {summed} of {size} products are summed: the last step along K");
+        assert_eq!(short.suggestion, Some(step));
     }
 }
 
 #[test]
-fn at_4096_in_every_type_what_is_wrong_is_found_and_located() {
+fn in_every_type_what_is_wrong_is_found_and_located() {
     // The others are of these inputs and outputs, too.
     for dtype in Dtype::ALL.map(|(_, dtype)| dtype).into_iter().filter(|dtype| !dtype.name().contains('-')) {
         Exam::new(dtype).all_is_found();

@@ -52,7 +52,7 @@ fn every_exercise_of_the_book_has_a_check_and_every_lesson_a_kernel_to_write() {
 }
 
 /// From this lesson on the compiler takes seconds for a kernel: only the checks of the written kernels are tried, unless
-/// `ALL_CHECKS` is set.
+/// `DEEP` is set.
 const LONG: usize = 6;
 
 /// What a check is tried on, and whether it is to be solved by that.
@@ -79,7 +79,7 @@ fn changed(folder: &Path, level: &str, change: &str) -> PathBuf {
 
 fn trials(folder: &Path) -> Vec<Trial> {
     let mut trials = Vec::new();
-    let all = std::env::var_os("ALL_CHECKS").is_some();
+    let all = level_tests::deep();
     for (lesson, exercise) in exercises() {
         let Some(kernel) = exercise.get("kernel") else { continue };
         let level = levels::LEVELS[lesson].name;

@@ -47,7 +47,7 @@ macro_rules! level_tests {
         }
 
         proptest! {
-            #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+            #![proptest_config(ProptestConfig { cases: $crate::cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
             #[test]
             fn random_shapes_are_exact(m in 1..150u32, n in 1..150u32, k in 1..100u32, which in any::<prop::sample::Index>()) {

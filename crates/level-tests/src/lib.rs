@@ -1,6 +1,9 @@
 //! Bodies of the levels' tests: the same claims hold for every level. For tests alone: nothing that ships depends on it.
 
+mod awkward;
 mod claims;
+mod deep;
+mod forms;
 pub mod hardware;
 mod mutants;
 pub mod mutations;
@@ -12,14 +15,17 @@ use std::io::Write;
 use std::sync::Once;
 
 use archive::{Archive, Texts};
+pub use awkward::{awkward_shapes, every_awkward_shape_is_exact};
 use common::cli::{Arguments, Backend};
 pub use common::device::Device;
 use common::device::Extras;
 use common::execute;
 use common::kernel::nvrtc;
+pub use deep::{cases, deep};
+pub use forms::{every_form_is_exact, form_of, whole_vectors};
 pub use gemm::Shape;
 use gemm::check::Check;
-use gemm::form::{Form, Specialization};
+use gemm::form::Form;
 use gemm::kernel::lower::{declared, lowest, needed};
 use gemm::kernel::{Compiler, Judge, Kernel, Origin, shipped};
 use gemm::matrix::Matrix;
@@ -93,30 +99,6 @@ pub fn json(level: &'static Level) -> Result<String, Box<dyn std::error::Error>>
     Ok(serde_json::to_string_pretty(&json)?)
 }
 
-/// Shapes that kernels get wrong, for a build's tile, and its own.
-pub fn awkward_shapes(build: &Build) -> Vec<Shape> {
-    let tile = build.tile();
-    let (tm, tn, tk) = (tile.m, tile.n, tile.k);
-    let shapes = [
-        (1, 1, 1),
-        (13, 31, 7),                  // primes
-        (tm, tn, tk),                 // one whole tile
-        (tm + 1, tn + 1, tk + 1),     // one beyond: two steps along K, the second with one column
-        (tm - 1, tn - 1, 2 * tk - 1), // one short
-        (tm + 1, tn - 1, 2 * tk),     // an even number of steps
-        (tm - 1, tn + 1, 3 * tk),     // an odd number of steps
-        (2 * tm, tn, 3 * tk + 1),
-        (33, 65, 1), // a single product
-        (1, 200, 17),
-        (200, 1, 17),
-        (1, 1, 257),
-        (9 * tm + 1, 15 * tn, 3), // more rows of tiles than a band of blocks has, and more tiles than split sums have room for
-    ];
-    let shape = |(m, n, k): (u32, u32, u32)| Shape { m: m.max(1), n: n.max(1), k };
-    let own = (build.level.needs.awkward)(&build.configuration.tiles, &tile);
-    shapes.into_iter().map(shape).chain(own).collect()
-}
-
 /// Multiplies small integers, of which every product and sum is exact: C must be equal to the reference.
 pub fn is_exact(device: &Device, build: &Build, shape: Shape) -> Result<(), String> {
     let kernel = Kernel::obtain(build, 90, nvrtc::find).map_err(|e| e.to_string())?;
@@ -150,79 +132,27 @@ fn between_rows(matrix: &Matrix) -> impl Iterator<Item = &[u8]> {
     matrix.bytes().chunks(row).map(move |bytes| &bytes[(matrix.columns() * size).min(bytes.len())..])
 }
 
-/// A form that a specialization computes, with factors that are exact, and rows so far apart.
-pub fn form_of(specialization: Specialization, padding: [u32; 3]) -> Form {
-    let beta = if specialization.added { -3.0 } else { 0.0 };
-    Form { alpha: 2.0, beta, layout: specialization.layout, padding }
-}
-
-/// The padding with which rows begin at multiples of 16 elements, and so of 16 bytes.
-pub fn whole_vectors(form: &Form, shape: &Shape) -> [u32; 3] {
-    form.leading(shape).map(|leading| (leading.next_multiple_of(16) - leading) as u32)
-}
-
-/// Every shipped specialization is exact on awkward shapes, with rows that begin at multiples of 16 bytes and with others.
-pub fn every_form_is_exact(level: &'static Level, device: &Device) -> Result<(), String> {
-    let builds = level.all_shipped_builds();
-    let forms = builds.iter().filter(|build| !build.configuration.specialization.is_plain()).count();
-    let expected = if level.takes_any_form() { 3 * level.types.len() * level.variant_names().len() } else { 0 };
-    if forms != expected {
-        return Err(format!("{forms} builds are shipped for other forms, and not {expected}"));
-    }
-    if !level.takes_any_form() {
-        return match builds[0].clone().in_form(&Form { alpha: 2.0, ..Form::PLAIN }) {
-            Err(Error::Usage { message, .. }) if message.contains("does not compute C = 2·A·B") => Ok(()),
-            other => Err(format!("a level that takes the plain product alone takes a factor: {other:?}")),
-        };
-    }
-    for build in builds.iter().filter(|build| build.is_default() || !build.configuration.specialization.is_plain()) {
-        let kernel = Kernel::obtain(build, 90, nvrtc::find).map_err(|e| e.to_string())?;
-        let tile = build.tile();
-        let shapes = [(1, 1, 1), (33, 20, 65), (tile.m + 3, tile.n + 4, 2 * tile.k + 3), (tile.m, 2 * tile.n, tile.k)];
-        for (m, n, k) in shapes {
-            let shape = Shape { m, n, k };
-            let form = |padding| form_of(build.configuration.specialization, padding);
-            let whole = whole_vectors(&form([0; 3]), &shape);
-            for padding in [[0; 3], whole, [4, 8, 4], [1, 3, 5]] {
-                kernel_is_exact_in(device, build, &kernel, shape, form(padding))?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Every shipped configuration is exact on every awkward shape. The emulator has the time for large ones in the first of each kind:
-/// of each variant and, but where tensor maps say where matrices lie, of each type.
-pub fn every_awkward_shape_is_exact(level: &'static Level, device: &Device) -> Result<(), String> {
-    let is_short = matches!(device, Device::Emulator);
-    let mut seen = Vec::new();
-    for build in level.shipped_builds() {
-        let kind = mutations::kind(&build);
-        let is_first = !seen.contains(&kind);
-        seen.push(kind);
-        for shape in awkward_shapes(&build) {
-            if is_first || !is_short || !mutations::is_large(&shape) {
-                is_exact(device, &build, shape)?;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Where a grid has only so many blocks, and goes on to other tiles: two clusters alone are exact on the level's own awkward
-/// shapes.
+/// shapes. The emulator runs the smallest tile of the first type, and the defaults of all types with `DEEP=1`.
 pub fn few_blocks_are_exact(level: &'static Level, device: &Device) -> Result<(), String> {
     if compiler().is_none() {
         return Ok(());
     }
-    // The emulator has the time for the first type.
-    let types = if matches!(device, Device::Emulator) { 1 } else { usize::MAX };
-    for dtype in level.dtypes().take(types) {
-        let build = mutations::crowded(level.default_build(dtype));
-        if build == level.default_build(dtype) {
-            return Err(format!("{build} has as many blocks as there are tiles"));
+    let is_short = matches!(device, Device::Emulator) && !deep();
+    let builds: Vec<Build> = match is_short {
+        true => mutations::smallest(level).into_iter().collect(),
+        false => level.dtypes().map(|dtype| level.default_build(dtype)).collect(),
+    };
+    if builds.is_empty() {
+        return Err(format!("no build of {} is shipped", level.name));
+    }
+    for shipped in builds {
+        let build = mutations::crowded(shipped.clone());
+        let shapes = (level.needs.awkward)(&build.configuration.tiles, &build.tile());
+        if build == shipped || shapes.is_empty() {
+            return Err(format!("{build} has as many blocks as there are tiles, or no shape of its own"));
         }
-        for shape in (level.needs.awkward)(&build.configuration.tiles, &build.tile()) {
+        for shape in shapes {
             is_exact(device, &build, shape)?;
         }
     }

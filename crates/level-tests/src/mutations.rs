@@ -3,6 +3,7 @@
 
 mod builds;
 mod outcome;
+mod sample;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,16 +14,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::mutants::{Mutant, mutants, rules};
-use super::{compiler, skipped};
-use builds::{builds, is_mapped, shapes};
-pub(crate) use builds::{crowded, is_large, kind};
-use outcome::{Right, SAME_CODE, outcome, right};
-
-/// Runs of mutants that a test makes each time. Of a level that has more, or whose runs are long because tensor maps say where
-/// matrices lie, it takes some from all over the kernel, each of which must be caught or explained, and all with `ALL_MUTATIONS=1`.
-const USUAL: usize = 200;
-/// How many it takes then.
-const SAMPLE: usize = 60;
+use super::{compiler, deep, skipped};
+use builds::{builds, shapes};
+pub(crate) use builds::{crowded, kind, smallest};
+use outcome::{Order, Right, SAME_CODE, outcome, right};
 
 /// What became of a level's mutants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,9 +63,8 @@ pub struct Survivor {
     pub reason: String,
 }
 
-/// The committed record is whole and, where NVRTC is at hand, what a run gives: of the many mutants of a large kernel, a
-/// sample is caught or explained, unless `ALL_MUTATIONS=1` asks for all. With `UPDATE_MUTATIONS=1` it is written anew;
-/// the reasons of known survivors are kept.
+/// The committed record is whole and, where NVRTC is at hand, mutants by each rule are caught. With `DEEP=1` all of them run, and the record
+/// must be what comes of it; with `UPDATE_MUTATIONS=1` it is written anew, and the reasons of known survivors are kept.
 /// `without` are the rules that find nothing in this kernel: any other finds something.
 pub fn record_holds(level: &'static Level, without: &[&str], committed: &str, file: &Path) -> Result<(), String> {
     let made = mutants(level.source);
@@ -84,11 +78,8 @@ pub fn record_holds(level: &'static Level, without: &[&str], committed: &str, fi
         is_whole(level, old.as_ref().ok_or(format!("{} is no record of mutants", file.display()))?)?;
     }
     let Some(compiler) = compiler() else { return Ok(()) };
-    let all = update || std::env::var_os("ALL_MUTATIONS").is_some();
-    if let (false, Some(old)) = (all, &old)
-        && (old.mutants > USUAL || is_mapped(level))
-    {
-        return sample_holds(level, compiler, old);
+    if let (false, Some(old)) = (update || deep(), &old) {
+        return sample::holds(level, compiler, old);
     }
     let mut new = run(level, compiler)?;
     let reasons: Vec<Survivor> = old.iter().flat_map(|old| old.survivors.clone()).collect();
@@ -158,35 +149,6 @@ impl Survivor {
     }
 }
 
-/// Each mutant of a sample is caught, but for those that the record says survive, and explains: these do not run again.
-fn sample_holds(level: &'static Level, compiler: &dyn Compiler, record: &Record) -> Result<(), String> {
-    let stride = record.mutants.div_ceil(SAMPLE);
-    let mutants = mutants(level.source);
-    let right = right(level);
-    if version(&right, compiler)? != record.compiler {
-        skipped(&format!("the record of mutants is by NVRTC {}", record.compiler));
-        return Ok(());
-    }
-    let explained = |mutant: &Mutant, right: &[Right]| {
-        let survivor = Survivor::new(level, mutant);
-        let mut known = record.survivors.iter().filter(|known| known.same_place(&survivor));
-        known.any(|known| {
-            right.iter().any(|right| known.configurations.contains(&right.build.configuration.to_string()))
-        })
-    };
-    let sample = pairs(&mutants, &right).into_iter().step_by(stride);
-    let runs: Vec<(&Mutant, &[Right])> = sample.filter(|(mutant, right)| !explained(mutant, right)).collect();
-    runs.par_iter().try_for_each(|(mutant, right)| match outcome(level, mutant, right, compiler)? {
-        (Some(_), _) => Ok(()),
-        (None, build) => Err(format!(
-            "a mutant survives in {}, and the record does not know it: {:#?}; run `{}`",
-            build.configuration,
-            Survivor::new(level, mutant),
-            record.made_by
-        )),
-    })
-}
-
 /// Every mutant with every configuration.
 fn pairs<'a>(mutants: &'a [Mutant], right: &'a [Vec<Right>]) -> Vec<(&'a Mutant, &'a [Right])> {
     mutants.iter().flat_map(|mutant| right.iter().map(move |right| (mutant, right.as_slice()))).collect()
@@ -201,7 +163,7 @@ fn version(right: &[Vec<Right>], compiler: &dyn Compiler) -> Result<String, Stri
 /// Compiles and runs every mutant in every configuration.
 fn run(level: &'static Level, compiler: &dyn Compiler) -> Result<Record, String> {
     let (mutants, builds) = (mutants(level.source), builds(level));
-    let right = right(level);
+    let right = right(level, Order::OfTheRecord);
     let runs = pairs(&mutants, &right);
     let outcomes: Vec<(Option<String>, &Build)> =
         runs.par_iter().map(|(mutant, right)| outcome(level, mutant, right, compiler)).collect::<Result<_, _>>()?;

@@ -48,6 +48,14 @@ pub fn crowded(mut build: Build) -> Build {
     build
 }
 
+/// The build of the level's first type with the smallest tile of C.
+pub fn smallest(level: &'static Level) -> Option<Build> {
+    let first = level.types[0].dtype;
+    let builds = level.shipped_builds().into_iter().filter(|build| build.configuration.dtype == first);
+    // With a cluster, where one is as small.
+    builds.min_by_key(|build| (area(build), std::cmp::Reverse(build.cluster().count())))
+}
+
 /// Elements of C that a block computes.
 fn area(build: &Build) -> u32 {
     let tile = build.tile();
@@ -71,11 +79,6 @@ pub fn shapes(build: &Build) -> Vec<Shape> {
     let largest = if is_mapped(build.level) { LARGEST / 4 } else { LARGEST };
     shapes.retain(|shape| shape.m * shape.n <= largest && products(shape) <= MOST);
     shapes
-}
-
-/// Whether a shape takes the emulator seconds.
-pub fn is_large(shape: &Shape) -> bool {
-    shape.m * shape.n > LARGEST || products(shape) > MOST
 }
 
 fn products(shape: &Shape) -> u64 {

@@ -11,66 +11,90 @@ use gemm::problem::{Fill, Problem};
 use gemm::{Build, Level, Shape, Text};
 
 use super::builds::{builds, most_shapes, shapes, with_other_tiles};
+use crate::awkward::work;
 use crate::mutants::Mutant;
 use crate::{form_of, whole_vectors};
 
 /// Warp instructions of one thread block, after which a mutant counts as stuck.
 const INSTRUCTION_LIMIT: u64 = 10_000_000;
 
+/// What becomes of a mutant that never runs.
+pub const REFUSED: &str = "refused by the compiler";
 /// What becomes of a mutant that is written otherwise, and not wrong.
 pub const SAME_CODE: &str = "same code";
 
 /// The kernel as it is, in every configuration and with all other tile sizes.
-pub fn right(level: &'static Level) -> Vec<Vec<Right>> {
+pub fn right(level: &'static Level, order: Order) -> Vec<Vec<Right>> {
     let others = |build: &Build| {
         let all = with_other_tiles(build).into_iter().enumerate();
-        let right = |(at, build): (usize, Build)| Right {
-            shapes: most_shapes(&build, at > 0),
-            build,
-            kernel: OnceLock::new(),
-            sound: OnceLock::new(),
-        };
-        all.map(right).collect()
+        all.map(|(at, build)| Right::new(build, at > 0, order)).collect()
     };
     builds(level).iter().map(others).collect()
+}
+
+/// In which order a mutant runs its shapes, until one catches it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Order {
+    /// Those first that catch most: the record says how each mutant is caught in this order.
+    OfTheRecord,
+    /// The small ones first.
+    SmallFirst,
 }
 
 /// The kernel as it is, in a configuration.
 pub struct Right {
     pub build: Build,
-    /// How many shapes it runs.
-    shapes: usize,
+    /// What it runs.
+    trials: Vec<Trial>,
     /// Compiled, once a mutant is compared with it.
     kernel: OnceLock<Result<Kernel, String>>,
-    /// That nothing catches it, once a mutant is caught beside it.
+}
+
+/// A shape, the form in which it runs, and how many elements lie before A, B and C in their buffers.
+struct Trial {
+    shape: Shape,
+    form: Form,
+    before: [usize; 3],
+    /// That it does not catch the kernel as it is, once it has caught a mutant.
     sound: OnceLock<Result<(), String>>,
 }
 
 impl Right {
+    fn new(build: Build, other: bool, order: Order) -> Right {
+        let shapes = shapes(&build);
+        // Shapes whose rows are whole vectors take turns, and so do the others.
+        let turn = |at: usize| shapes[..at].iter().filter(|shape| is_even(shape) == is_even(&shapes[at])).count();
+        let trial = |(at, &shape): (usize, &Shape)| {
+            let (form, before) = form(&build, &shape, turn(at));
+            Trial { shape, form, before, sound: OnceLock::new() }
+        };
+        let mut trials: Vec<Trial> = shapes.iter().enumerate().take(most_shapes(&build, other)).map(trial).collect();
+        if order == Order::SmallFirst {
+            trials.sort_by_key(|trial| work(&build, &trial.shape));
+        }
+        Right { build, trials, kernel: OnceLock::new() }
+    }
+
     pub fn kernel(&self, compiler: &dyn Compiler) -> Result<&Kernel, String> {
         let compiled = || Kernel::compile(&self.build, &[], compiler).map_err(|error| error.to_string());
         once(&self.kernel, compiled).as_ref().map_err(Clone::clone)
     }
 
-    /// An error if a run catches the kernel as it is: then it says nothing that it catches mutants.
-    fn is_sound(&self, compiler: &dyn Compiler) -> Result<(), String> {
+    /// An error if the trial that caught a mutant catches the kernel as it is: then it says nothing.
+    fn is_sound(&self, trial: &Trial, compiler: &dyn Compiler) -> Result<(), String> {
         let kernel = self.kernel(compiler)?;
-        let sound = || match self.caught(kernel) {
-            Some(how) => Err(format!("the kernel itself is caught ({}): {how}", self.build.configuration)),
+        let sound = || match caught_on(&self.build, kernel, trial) {
+            Some(how) => {
+                Err(format!("the kernel itself is caught ({}, {}): {how}", self.build.configuration, trial.shape))
+            }
             None => Ok(()),
         };
-        once(&self.sound, sound).clone()
+        once(&trial.sound, sound).clone()
     }
 
-    /// How a run catches a kernel, if one does.
-    fn caught(&self, kernel: &Kernel) -> Option<String> {
-        let shapes = shapes(&self.build);
-        // Shapes whose rows are whole vectors take turns, and so do the others.
-        let turn = |at: usize| shapes[..at].iter().filter(|shape| is_even(shape) == is_even(&shapes[at])).count();
-        shapes.iter().enumerate().take(self.shapes).find_map(|(at, shape)| {
-            let (form, before) = form(&self.build, shape, turn(at));
-            caught_on(&self.build, kernel, *shape, form, before)
-        })
+    /// How a kernel is caught, if it is, and by which trial.
+    fn caught(&self, kernel: &Kernel) -> Option<(&Trial, String)> {
+        self.trials.iter().find_map(|trial| Some((trial, caught_on(&self.build, kernel, trial)?)))
     }
 }
 
@@ -95,13 +119,13 @@ pub fn outcome<'a>(
     for right in right {
         let build = &right.build;
         let Ok(kernel) = Kernel::compile(&build.clone().with_text(wrong.clone()), &[], compiler) else {
-            return Ok((Some("refused by the compiler".to_string()), build));
+            return Ok((Some(REFUSED.to_string()), build));
         };
         if instructions(&kernel.ptx).eq(instructions(&right.kernel(compiler)?.ptx)) {
             continue;
         }
         match right.caught(&kernel) {
-            Some(how) => return right.is_sound(compiler).map(|()| (Some(how), build)),
+            Some((trial, how)) => return right.is_sound(trial, compiler).map(|()| (Some(how), build)),
             None => survived = survived.or(Some(build)),
         }
     }
@@ -138,7 +162,8 @@ fn form(build: &Build, shape: &Shape, turn: usize) -> (Form, [usize; 3]) {
 
 /// How one run catches it, if it does. It is launched twice, in the order of the grid and then, with other numbers, in the
 /// opposite one: neither that order nor what the first launch leaves behind may spoil the second.
-fn caught_on(build: &Build, kernel: &Kernel, shape: Shape, form: Form, before: [usize; 3]) -> Option<String> {
+fn caught_on(build: &Build, kernel: &Kernel, trial: &Trial) -> Option<String> {
+    let Trial { shape, form, before, .. } = *trial;
     let plan = build.plan_in(shape, form).ok()?;
     let task = plan.task(kernel);
     let program = match Module::parse(&kernel.ptx).and_then(|module| module.kernel(&kernel.entry)) {
