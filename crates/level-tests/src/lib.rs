@@ -278,7 +278,8 @@ pub fn shipped_ptx_is_fresh(level: &'static Level) -> Result<(), String> {
         if cluster != said {
             return Err(format!("{configuration}: clusters of {cluster} are declared, and of {said} compiled"));
         }
-        let Some(compiler) = compiler() else { continue };
+        // A changed source is seen above. A push compiles the default of each type; what another compiler would make of all is deep.
+        let Some(compiler) = compiler().filter(|_| deep() || build.is_default()) else { continue };
         // What ptxas says is held against ptxas by `common`'s test `assembled`.
         let kernel = Kernel::compile(&build, &[], compiler).map_err(|e| e.to_string())?;
         if kernel.compiler != header.compiler {
@@ -312,7 +313,8 @@ pub fn unfit_ptx_never_runs(level: &'static Level) -> Result<(), String> {
             Err(Error::Usage { message, hint }) if message.contains(expected) && hint.contains("pip install") => (),
             other => return Err(format!("expected {expected:?}, not {other:?}")),
         }
-        if nvrtc::find().is_ok() {
+        // All that is damaged takes the same way.
+        if nvrtc::find().is_ok() && (deep() || expected != "damaged") {
             let kernel = Kernel::obtain_from(&archive, build, 90, nvrtc::find).map_err(|e| e.to_string())?;
             assert_eq!(kernel.origin, Origin::Compiled);
         }
