@@ -21,10 +21,21 @@ pub(crate) struct Nvrtc {
     _builtins: Vec<Library>,
 }
 
-/// What NVRTC made: PTX text or machine code, and what it said.
+/// What NVRTC is to compile.
+pub(crate) struct Input<'a> {
+    pub source: &'a str,
+    pub name: &'a str,
+    /// Headers that need no file: their names as `#include` has them, and their texts.
+    pub headers: &'a [(String, String)],
+    /// Expressions, as `gemm<64>`, of which the compiled names are wanted.
+    pub expressions: &'a [String],
+}
+
+/// What NVRTC made: PTX text or machine code, what it said, and the names of the expressions.
 pub(crate) struct Compiled {
     pub code: Vec<u8>,
     pub log: String,
+    pub lowered: Vec<String>,
 }
 
 type Program = *mut c_void;
@@ -60,11 +71,24 @@ impl Nvrtc {
         options: &[String],
         machine_code: bool,
     ) -> Result<Compiled, String> {
-        let source = CString::new(source).map_err(|_| format!("{name} contains a NUL character"))?;
-        let name = CString::new(name).map_err(|e| e.to_string())?;
-        let options: Vec<CString> =
-            options.iter().map(|o| CString::new(o.as_str())).collect::<Result<_, _>>().map_err(|e| e.to_string())?;
-        let options: Vec<*const c_char> = options.iter().map(|o| o.as_ptr()).collect();
+        self.compile_input(&Input { source, name, headers: &[], expressions: &[] }, options, machine_code)
+    }
+
+    /// Compiles a source with headers, and says what expressions became.
+    pub(crate) fn compile_input(
+        &self,
+        input: &Input,
+        options: &[String],
+        machine_code: bool,
+    ) -> Result<Compiled, String> {
+        let text = |text: &str| CString::new(text).map_err(|_| format!("{} contains a NUL character", input.name));
+        let all = |texts: &mut dyn Iterator<Item = &String>| texts.map(|t| text(t)).collect::<Result<Vec<_>, _>>();
+        let (source, name) = (text(input.source)?, text(input.name)?);
+        let names = all(&mut input.headers.iter().map(|(name, _)| name))?;
+        let texts = all(&mut input.headers.iter().map(|(_, text)| text))?;
+        let (options, expressions) = (all(&mut options.iter())?, all(&mut input.expressions.iter())?);
+        let pointers = |texts: &[CString]| texts.iter().map(|t| t.as_ptr()).collect::<Vec<*const c_char>>();
+        let (names_at, texts_at, options) = (pointers(&names), pointers(&texts), pointers(&options));
         // SAFETY: the signatures are nvrtc.h's; every pointer outlives the call that takes it, and
         // the program is destroyed once, after its last use.
         unsafe {
@@ -77,12 +101,13 @@ impl Nvrtc {
                 *const *const c_char,
             ) -> c_int>(c"nvrtcCreateProgram")?;
             let destroy = self.get::<unsafe extern "C" fn(*mut Program) -> c_int>(c"nvrtcDestroyProgram")?;
-            let mut program = ptr::null_mut();
-            let status = create(&mut program, source.as_ptr(), name.as_ptr(), 0, ptr::null(), ptr::null());
+            let (mut program, count) = (ptr::null_mut(), names.len() as c_int);
+            let (source, name) = (source.as_ptr(), name.as_ptr());
+            let status = create(&mut program, source, name, count, texts_at.as_ptr(), names_at.as_ptr());
             if status != 0 {
                 return Err(format!("nvrtcCreateProgram failed with status {status}"));
             }
-            let result = self.compile_program(program, &options, machine_code);
+            let result = self.compile_program(program, &options, &expressions, machine_code);
             destroy(&mut program);
             result
         }
@@ -92,10 +117,13 @@ impl Nvrtc {
         &self,
         program: Program,
         options: &[*const c_char],
+        expressions: &[CString],
         machine_code: bool,
     ) -> Result<Compiled, String> {
-        // SAFETY: the caller gives a live program; the signatures are nvrtc.h's.
+        // SAFETY: the caller gives a live program; the signatures are nvrtc.h's; a lowered name is the program's, and is copied.
         unsafe {
+            let add = self.get::<unsafe extern "C" fn(Program, *const c_char) -> c_int>(c"nvrtcAddNameExpression")?;
+            expressions.iter().for_each(|expression| _ = add(program, expression.as_ptr()));
             let compile = self
                 .get::<unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int>(c"nvrtcCompileProgram")?;
             let status = compile(program, options.len() as c_int, options.as_ptr());
@@ -108,7 +136,23 @@ impl Nvrtc {
                 true => self.read(program, c"nvrtcGetCUBINSize", c"nvrtcGetCUBIN")?,
                 false => self.read(program, c"nvrtcGetPTXSize", c"nvrtcGetPTX")?,
             };
-            Ok(Compiled { code, log })
+            let lowered = expressions.iter().map(|expression| self.lowered(program, expression));
+            Ok(Compiled { code, log, lowered: lowered.collect::<Result<_, _>>()? })
+        }
+    }
+
+    /// The compiled name of an expression that was added.
+    unsafe fn lowered(&self, program: Program, expression: &CStr) -> Result<String, String> {
+        let mut name: *const c_char = ptr::null();
+        // SAFETY: as of `compile_program`.
+        unsafe {
+            let get = self.get::<unsafe extern "C" fn(Program, *const c_char, *mut *const c_char) -> c_int>(
+                c"nvrtcGetLoweredName",
+            )?;
+            match get(program, expression.as_ptr(), &mut name) {
+                0 if !name.is_null() => Ok(CStr::from_ptr(name).to_string_lossy().into_owned()),
+                status => Err(format!("nvrtcGetLoweredName failed with status {status}")),
+            }
         }
     }
 

@@ -132,7 +132,7 @@ impl Lexer<'_> {
 
     fn comment(&mut self) -> Kind {
         if self.byte(1) == b'/' {
-            self.to_end_of_line();
+            self.finish_line();
         } else {
             let end = self.text[self.at + 2..].find("*/");
             self.at = end.map_or(self.bytes.len(), |end| self.at + 2 + end + 2);
@@ -141,7 +141,7 @@ impl Lexer<'_> {
     }
 
     /// Moves to the end of the line, or of the last line that continues it.
-    fn to_end_of_line(&mut self) {
+    fn finish_line(&mut self) {
         while self.at < self.bytes.len() && self.byte(0) != b'\n' {
             self.at += self.continuation().max(1);
         }

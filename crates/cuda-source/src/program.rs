@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::headers::{self, Header, included};
 use crate::kernel::{self, Kernel};
+use crate::launch::{self, Launch};
 use crate::macros::Macros;
 use crate::unit::Unit;
 
@@ -50,6 +51,7 @@ pub struct Program {
     pub(crate) targets: HashMap<(usize, String), Target>,
     missing: Vec<String>,
     kernels: Vec<Kernel>,
+    launches: Vec<Launch>,
 }
 
 impl Program {
@@ -68,6 +70,7 @@ impl Program {
             targets: HashMap::new(),
             missing: Vec::new(),
             kernels: Vec::new(),
+            launches: Vec::new(),
         };
         let mut at = 0;
         while at < program.units.len() {
@@ -80,6 +83,7 @@ impl Program {
             unit.find_items(&program.macros);
         }
         program.kernels = kernel::kernels(&program.units, &program.macros);
+        program.launches = program.units.iter().enumerate().flat_map(|(at, unit)| launch::launches(at, unit)).collect();
         program
     }
 
@@ -135,5 +139,10 @@ impl Program {
     /// The kernels of all files, the file's own first.
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
+    }
+
+    /// The launches of all files, the file's own first.
+    pub fn launches(&self) -> &[Launch] {
+        &self.launches
     }
 }

@@ -1,0 +1,122 @@
+//! Grid, block and shared memory of a launch, for sizes that are given.
+
+use crate::evaluate::evaluate;
+use crate::kernel::Kernel;
+use crate::launch::Launch;
+use crate::program::Program;
+use crate::roles::{Role, size_named};
+use crate::scope::Scope;
+
+/// The sizes of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Rows of A and C.
+    pub m: u64,
+    /// Columns of B and C.
+    pub n: u64,
+    /// Columns of A, rows of B.
+    pub k: u64,
+}
+
+impl Sizes {
+    /// The size that a role stands for, if it stands for one.
+    pub fn of(&self, role: Role) -> Option<u64> {
+        match role {
+            Role::M => Some(self.m),
+            Role::N => Some(self.n),
+            Role::K => Some(self.k),
+            Role::Square => Some(self.m.max(self.n).max(self.k)),
+            _ => None,
+        }
+    }
+}
+
+/// What a launch comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extents {
+    /// Thread blocks along x, y and z.
+    pub grid: [u64; 3],
+    /// Threads of a block along x, y and z.
+    pub block: [u64; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u64,
+}
+
+impl Program {
+    /// What a launch comes to. `values` are what the kernel's parameters get, as far as they are sizes: host code's names for them have
+    /// these values, whatever it gives them itself.
+    pub fn extents(
+        &self,
+        kernel: &Kernel,
+        launch: &Launch,
+        values: &[Option<u64>],
+        sizes: &Sizes,
+    ) -> Result<Extents, String> {
+        let scope = self.scope(kernel, launch, values, sizes);
+        let unit = &self.units[launch.unit];
+        let part = |index: usize| launch.configuration.get(index).map(|range| unit.pieces(range.start, range.end));
+        let value = |what: &str, index: usize| {
+            let code = part(index).ok_or_else(|| format!("the {what} is missing"))?;
+            let said = crate::token::written(&code);
+            evaluate(&code, &scope).map_err(|why| format!("the {what} is `{said}`, and {why}"))
+        };
+        let dim = |what: &str, index: usize| {
+            let extents = value(what, index)?.dim()?;
+            let extent = |value: i128| u64::try_from(value).map_err(|_| format!("the {what} has an extent of {value}"));
+            Ok::<_, String>([extent(extents[0])?, extent(extents[1])?, extent(extents[2])?])
+        };
+        let shared = match launch.configuration.len() > 2 {
+            true => u64::try_from(value("shared memory", 2)?.whole()?).map_err(|_| "the shared memory is negative")?,
+            false => 0,
+        };
+        Ok(Extents { grid: dim("grid", 0)?, block: dim("block", 1)?, shared })
+    }
+
+    /// The names at a launch, with those that carry a size bound to it.
+    fn scope(&self, kernel: &Kernel, launch: &Launch, values: &[Option<u64>], sizes: &Sizes) -> Scope<'_> {
+        let mut scope = Scope::at(self, launch.unit, launch.at);
+        let unit = &self.units[launch.unit];
+        for (range, value) in launch.arguments.iter().zip(values) {
+            let (Some(value), 1) = (value, range.len()) else { continue };
+            if unit.is_name(range.start) {
+                // One name for two sizes: the larger one covers both.
+                let bound = scope.bound.entry(unit.word(range.start).to_string()).or_insert(0);
+                *bound = (*bound).max(i128::from(*value));
+            }
+        }
+        for name in ["M", "N", "K", "m", "n", "k"] {
+            if let Some(size) = size_named(name).and_then(|role| sizes.of(role)) {
+                scope.fallback.insert(name.to_string(), i128::from(size));
+            }
+        }
+        self.bind_parameters(launch, sizes, &mut scope);
+        self.bind_instance(kernel, launch, &mut scope);
+        scope
+    }
+
+    /// Parameters of the function around the launch, by the names that people give sizes.
+    fn bind_parameters(&self, launch: &Launch, sizes: &Sizes, scope: &mut Scope) {
+        let unit = &self.units[launch.unit];
+        let Some(function) = crate::launch::function_around(&unit.items, launch.at) else { return };
+        let open = function.name + 1;
+        let behind = unit.behind_group(open, function.head.end.max(open));
+        for (from, to) in unit.list(open + 1, behind.saturating_sub(1)) {
+            let name = unit.word(to.saturating_sub(1)).to_string();
+            let size = size_named(&name).and_then(|role| sizes.of(role));
+            if let Some(size) = size.filter(|_| to > from + 1) {
+                scope.fallback.entry(name).or_insert(i128::from(size));
+            }
+        }
+    }
+
+    /// The template parameters of a function that hands them on have the values of the kernel's instance.
+    fn bind_instance(&self, kernel: &Kernel, launch: &Launch, scope: &mut Scope) {
+        let unit = &self.units[launch.unit];
+        let (Some(instance), Some(written)) = (self.instance(kernel, launch), &launch.template) else { return };
+        for (range, argument) in written.iter().zip(&instance.arguments) {
+            if let (1, Ok(value)) = (range.len(), argument.parse::<i128>()) {
+                scope.bound.entry(unit.word(range.start).to_string()).or_insert(value);
+            }
+        }
+    }
+}
