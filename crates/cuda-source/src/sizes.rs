@@ -72,6 +72,17 @@ impl Program {
         Ok(Extents { grid: dim("grid", 0)?, block: dim("block", 1)?, shared })
     }
 
+    /// What a launch hands over, by parameter, as far as host code says it in whole numbers.
+    pub fn host_values(&self, launch: &Launch) -> Vec<Option<u64>> {
+        let scope = Scope::at(self, launch.unit, launch.at);
+        let unit = &self.units[launch.unit];
+        let value = |range: &std::ops::Range<usize>| {
+            let value = evaluate(&unit.pieces(range.start, range.end), &scope).ok()?.whole().ok()?;
+            u64::try_from(value).ok()
+        };
+        launch.arguments.iter().map(value).collect()
+    }
+
     /// The names at a launch, with those that carry a size bound to it.
     fn scope(&self, kernel: &Kernel, launch: &Launch, values: &[Option<u64>], sizes: &Sizes) -> Scope<'_> {
         let mut scope = Scope::at(self, launch.unit, launch.at);

@@ -123,3 +123,22 @@ fn alias_in(unit: &Unit, items: &[Item], name: &str, macros: &Macros) -> Option<
         _ => None,
     })
 }
+
+impl crate::Program {
+    /// What the numbers of a kernel's parameter are in an instance of it.
+    pub fn scalar(
+        &self,
+        kernel: &crate::Kernel,
+        instance: &crate::Instance,
+        parameter: &crate::Parameter,
+    ) -> Option<Scalar> {
+        let place = kernel.template.iter().position(|of_template| of_template.name == parameter.element);
+        let given = place.and_then(|place| {
+            instance.arguments.get(place).cloned().or_else(|| kernel.template[place].default.clone())
+        });
+        match given {
+            Some(argument) => scalar(&argument, &self.units, &self.macros),
+            None => parameter.scalar,
+        }
+    }
+}

@@ -24,7 +24,7 @@ use clap::Args;
 use common::Error;
 use emulator::{Printed, Schedule};
 
-use crate::candidate::{File, SANITIZE, options};
+use crate::candidate::{File, Kernels, SANITIZE, options};
 use crate::output::{note, print};
 use outcome::{Launched, Outcome, Said, Verdict};
 use plan::Plan;
@@ -142,8 +142,9 @@ pub fn run(sanitize: &Sanitize, words: &[String]) -> Result<ExitCode, Error> {
 
 fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Error> {
     let flags = &words.flags;
-    let (_, module) = file.module(options, &[])?;
-    let plan = plan::plan(&module, &words.launches, &flags.set, &flags.variable, flags.seed)?;
+    let wanted: Vec<String> = words.launches.iter().filter_map(|launch| launch.entry.clone()).collect();
+    let kernels = file.module(options, &[], &wanted)?;
+    let plan = plan::plan(&kernels, &words.launches, &flags.set, &flags.variable, flags.seed)?;
     let mut runs = Vec::new();
     for order in Schedule::ALL {
         runs.push(execute::run(&plan, order, flags.instruction_limit)?);
@@ -166,7 +167,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         || expected.iter().any(|expected| !expected.holds)
         || flags.deterministic && !differences.is_empty();
     let verdict = if bad { Verdict::Fault } else { Verdict::Clean };
-    let (launches, orders) = (launched(&plan), Schedule::ALL.to_vec());
+    let (launches, orders) = (launched(&kernels, &plan), Schedule::ALL.to_vec());
     Ok(Outcome {
         file: file.path.clone(),
         verdict,
@@ -182,9 +183,9 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     })
 }
 
-fn launched(plan: &Plan) -> Vec<Launched> {
+fn launched(kernels: &Kernels, plan: &Plan) -> Vec<Launched> {
     let launch = |launch: &plan::PlannedLaunch| Launched {
-        entry: launch.kernel.name().to_string(),
+        entry: kernels.shown(launch.kernel.name()),
         grid: launch.grid,
         block: launch.block,
         dynamic_shared: launch.shared,

@@ -1,0 +1,86 @@
+//! What else may be meant, where the product is wrong; and what no compiler would take.
+
+use common::device::Device;
+use common::judge;
+use common::{Error, Shape};
+
+use super::layout::Layout;
+use super::{Try, operands, report};
+use crate::candidate::Candidate;
+use crate::output::note;
+
+/// Bytes of static shared memory that ptxas takes, on every architecture.
+const MOST_STATIC: u32 = 48 << 10;
+
+/// Refuses a kernel whose static shared memory no ptxas takes.
+pub fn static_shared(candidate: &Candidate) -> Result<(), Error> {
+    let entry = &candidate.kernel.entry;
+    let kernel = emulator::Module::parse(&candidate.kernel.ptx).and_then(|module| module.kernel(entry));
+    let bytes = kernel.map_or(0, |kernel| kernel.static_shared());
+    if bytes <= MOST_STATIC {
+        return Ok(());
+    }
+    let name = emulator::plain_name(entry);
+    Err(Error::usage(
+        format!("{name} has {bytes} bytes of static shared memory, and ptxas takes {MOST_STATIC}, on every GPU"),
+        format!(
+            "make it `extern __shared__`, give {bytes} by --shared and in the launch, and raise cudaFuncAttributeMaxDynamicSharedMemorySize to that"
+        ),
+    ))
+}
+
+/// Says how the product would be right.
+pub fn propose(attempt: &Try, candidate: &Candidate, shape: Shape) {
+    let shape = judge::smaller(&shape);
+    let mut alternatives = Vec::new();
+    if attempt.layout == Layout::Row {
+        let by_columns =
+            Try { layout: Layout::Column, args: leading(&attempt.args, Layout::Column), ..attempt.clone() };
+        alternatives.push((by_columns, "if A, B and C are read by columns, as BLAS does: --layout column".to_string()));
+    } else {
+        let by_rows = Try { layout: Layout::Row, args: leading(&attempt.args, Layout::Row), ..attempt.clone() };
+        alternatives.push((by_rows, "if A, B and C are read by rows: --layout row".to_string()));
+    }
+    let swapped: Vec<&str> = attempt
+        .args
+        .split(',')
+        .map(|word| match word.trim() {
+            "N" => "K",
+            "K" => "N",
+            other => other,
+        })
+        .collect();
+    let args = swapped.join(",");
+    let hint = format!("if the kernel's K is the columns of C, and its N those of A: --args {args}");
+    alternatives.push((Try { args, ..attempt.clone() }, hint));
+    for (other, hint) in alternatives {
+        if is_right(&other, candidate, shape) {
+            note(&format!("hint: every element is right {hint}"));
+            return;
+        }
+    }
+}
+
+/// The distances of rows as another layout has them.
+fn leading(args: &str, layout: Layout) -> String {
+    let words: Vec<&str> = args.split(',').collect();
+    // Sizes before or behind the matrices stay; a distance stands right behind its matrix.
+    let word = |(at, word): (usize, &&str)| {
+        let matrix = at.checked_sub(1).and_then(|before| words.get(before)).copied();
+        let place = ["A", "B", "C"].iter().position(|name| Some(*name) == matrix);
+        let is_distance = place
+            .is_some_and(|place| *word == Layout::Row.leading()[place] || *word == Layout::Column.leading()[place]);
+        let alone = args.matches(['M', 'N', 'K']).count() > 3;
+        match place {
+            Some(place) if is_distance && alone => layout.leading()[place].to_string(),
+            _ => word.to_string(),
+        }
+    };
+    words.iter().enumerate().map(word).collect::<Vec<_>>().join(",")
+}
+
+fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape) -> bool {
+    let Ok(operands) = operands(attempt, candidate, &shape) else { return false };
+    let ran = report(attempt, candidate, &Device::Emulator, shape, &operands);
+    ran.is_ok_and(|(report, _)| report.check.right)
+}
