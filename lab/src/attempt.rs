@@ -131,7 +131,11 @@ pub fn run(attempt: &Try, words: &[String]) -> Result<ExitCode, Error> {
     let candidate = file.kernel(attempt.entry.as_deref(), &options, architecture)?;
     adapt::adapt(&mut attempt, &given, &candidate)?;
     let device = attempt.how.device(attempt.annotate)?.falling_back(attempt.how.backend);
-    judged(&attempt, &candidate, &device).map_err(|error| attempt.layout.renamed(error))
+    let done = judged(&attempt, &candidate, &device);
+    done.map_err(|error| {
+        other::propose_sizes(&attempt, &given, &candidate, &error);
+        other::in_words(attempt.layout.renamed(error), &candidate)
+    })
 }
 
 fn judged(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitCode, Error> {

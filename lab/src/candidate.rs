@@ -96,8 +96,8 @@ impl File {
     /// The kernel of this name, or the only one. CUDA C++ is compiled, unless fresh PTX lies in `ptx/` beside it.
     /// `architecture` is the one that resources are wanted for.
     pub fn kernel(&self, entry: Option<&str>, options: &[String], architecture: u32) -> Result<Candidate, Error> {
-        let is_ptx = extension(Path::new(&self.path)) == "ptx";
-        let program = (!is_ptx).then(|| Rc::new(written::read(&self.path, &self.text, options)));
+        let program = self.program(options).map(Rc::new);
+        let is_ptx = program.is_none();
         let shipped = self.shipped(options).is_some();
         let written = match program {
             // What fresh PTX says comes before what a text seems to say.
@@ -163,6 +163,11 @@ impl File {
             compiled.names.extend(lowered.map(|lowered| (lowered, entry)));
         }
         Ok(compiled)
+    }
+
+    /// The file as people write it, if it is CUDA C++.
+    pub fn program(&self, options: &[String]) -> Option<Program> {
+        (extension(Path::new(&self.path)) != "ptx").then(|| written::read(&self.path, &self.text, options))
     }
 
     /// The file that the PTX's line information names, if it is there.

@@ -220,12 +220,28 @@ impl Reader<'_> {
         if self.is("(") || self.is("{") {
             return self.call(&name);
         }
+        if let Some((member, value)) = self.member(&name) {
+            self.at += member;
+            return Ok(value);
+        }
         match (self.names.name(&name), name.as_str()) {
             (Some(Meaning::Value(value)), _) => Ok(value),
             (Some(Meaning::Code(code)), _) => self.inner(&code, self.names),
             (None, "true") => Ok(Value::Whole(1)),
             (None, "false" | "nullptr" | "NULL") => Ok(Value::Whole(0)),
             (None, _) => Err(format!("`{name}` is unknown")),
+        }
+    }
+
+    /// A member that is known as a whole, as `problem.n` or `problem->n`, and its tokens.
+    fn member(&self, name: &str) -> Option<(usize, Value)> {
+        let rest = &self.code[self.at..];
+        let arrow = matches!(rest, [dash, more, ..] if dash.is("-") && more.is(">"));
+        let signs = if arrow { 2 } else { usize::from(rest.first().is_some_and(|dot| dot.is("."))) };
+        let member = rest.get(signs).filter(|member| signs > 0 && member.is_word())?;
+        match self.names.name(&format!("{name}.{}", member.text)) {
+            Some(Meaning::Value(value)) => Some((signs + 1, value)),
+            _ => None,
         }
     }
 

@@ -19,15 +19,21 @@ pub struct Scope<'a> {
     fields: HashMap<String, [Option<Vec<Piece>>; 3]>,
     /// Names that have a value only where nothing else says it.
     pub fallback: HashMap<String, i128>,
+    function: Option<(&'a Unit, &'a Item)>,
+    depth: usize,
 }
+
+/// Callers of callers that are asked for an argument.
+const DEEPEST: usize = 3;
 
 impl<'a> Scope<'a> {
     /// The scope before token `at` of a file.
     pub fn at(program: &'a Program, unit: usize, at: usize) -> Scope<'a> {
         let (locals, fields, none) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut scope = Scope { program, bound: none.clone(), locals, fields, fallback: none };
         let unit = &program.units[unit];
-        if let Some(function) = function_around(&unit.items, at) {
+        let function = function_around(&unit.items, at).map(|function| (unit, function));
+        let mut scope = Scope { program, bound: none.clone(), locals, fields, fallback: none, function, depth: 0 };
+        if let Some((unit, function)) = function {
             scope.read(unit, function.body.start, at.min(function.body.end));
         }
         scope
@@ -86,6 +92,28 @@ impl<'a> Scope<'a> {
         None
     }
 
+    /// What callers hand over for a parameter of the function: the first that says a value.
+    fn argument(&self, name: &str) -> Option<Value> {
+        let (unit, function) = self.function.filter(|_| self.depth < DEEPEST)?;
+        let open = function.name + 1;
+        let parameters = unit.list(open + 1, unit.behind_group(open, function.head.end.max(open)).saturating_sub(1));
+        let place = parameters.iter().position(|&(from, to)| to > from && parameter_name(unit, from, to) == name)?;
+        for (number, caller) in self.program.units.iter().enumerate() {
+            for at in (0..caller.code.len()).filter(|&at| caller.word(at) == unit.word(function.name)) {
+                let inside = caller.list(at + 2, caller.behind_group(at + 1, caller.code.len()).saturating_sub(1));
+                if !caller.is_sign(at + 1, "(") || std::ptr::eq(caller, unit) && function.all.contains(&at) {
+                    continue;
+                }
+                let Some(&(from, to)) = inside.get(place) else { continue };
+                let scope = Scope { depth: self.depth + 1, ..Scope::at(self.program, number, at) };
+                if let Ok(value) = crate::evaluate::evaluate(&caller.pieces(from, to), &scope) {
+                    return Some(value);
+                }
+            }
+        }
+        None
+    }
+
     /// A constant of the files: `const int N = 32;`, `constexpr int N{32};`.
     fn constant(&self, name: &str) -> Option<Meaning> {
         self.program.units.iter().find_map(|unit| constant(unit, &unit.items, name)).map(Meaning::Code)
@@ -112,7 +140,8 @@ impl Names for Scope<'_> {
                 self.program.macros.get(name).filter(|found| found.parameters.is_none() && !found.body.is_empty());
             found.map(|found| Meaning::Code(found.body.clone()))
         };
-        code.or_else(|| self.constant(name)).or_else(object).or_else(fallback)
+        let callers = || self.argument(name).map(Meaning::Value);
+        code.or_else(|| self.constant(name)).or_else(object).or_else(fallback).or_else(callers)
     }
 
     fn callee(&self, name: &str) -> Option<Callee> {
@@ -148,6 +177,12 @@ fn dim(name: &str, fields: &[Option<Vec<Piece>>; 3], base: Option<&Vec<Piece>>) 
     }
     code.push(sign(")"));
     code
+}
+
+/// The last name before a default.
+fn parameter_name(unit: &Unit, from: usize, to: usize) -> &str {
+    let end = (from..to).find(|&at| unit.is_sign(at, "=")).unwrap_or(to);
+    unit.word(end.saturating_sub(1))
 }
 
 /// The end of a value: the `;`, or the `,` or `)` outside of its brackets.

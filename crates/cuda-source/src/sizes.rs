@@ -1,11 +1,14 @@
 //! Grid, block and shared memory of a launch, for sizes that are given.
 
+use std::ops::Range;
+
 use crate::evaluate::evaluate;
 use crate::kernel::Kernel;
 use crate::launch::Launch;
 use crate::program::Program;
 use crate::roles::{Role, size_named};
 use crate::scope::Scope;
+use crate::unit::Unit;
 
 /// The sizes of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,27 +34,21 @@ impl Sizes {
     }
 }
 
-/// What a launch comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a launch comes to, or why not.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extents {
     /// Thread blocks along x, y and z.
-    pub grid: [u64; 3],
+    pub grid: Result<[u64; 3], String>,
     /// Threads of a block along x, y and z.
-    pub block: [u64; 3],
+    pub block: Result<[u64; 3], String>,
     /// Bytes of dynamic shared memory.
-    pub shared: u64,
+    pub shared: Result<u64, String>,
 }
 
 impl Program {
     /// What a launch comes to. `values` are what the kernel's parameters get, as far as they are sizes: host code's names for them have
-    /// these values, whatever it gives them itself.
-    pub fn extents(
-        &self,
-        kernel: &Kernel,
-        launch: &Launch,
-        values: &[Option<u64>],
-        sizes: &Sizes,
-    ) -> Result<Extents, String> {
+    /// these values, whatever it gives them itself. `sizes` are for names such as `M` that host code leaves open, if it is a product.
+    pub fn extents(&self, kernel: &Kernel, launch: &Launch, values: &[Option<u64>], sizes: Option<&Sizes>) -> Extents {
         let scope = self.scope(kernel, launch, values, sizes);
         let unit = &self.units[launch.unit];
         let part = |index: usize| launch.configuration.get(index).map(|range| unit.pieces(range.start, range.end));
@@ -65,18 +62,19 @@ impl Program {
             let extent = |value: i128| u64::try_from(value).map_err(|_| format!("the {what} has an extent of {value}"));
             Ok::<_, String>([extent(extents[0])?, extent(extents[1])?, extent(extents[2])?])
         };
-        let shared = match launch.configuration.len() > 2 {
-            true => u64::try_from(value("shared memory", 2)?.whole()?).map_err(|_| "the shared memory is negative")?,
-            false => 0,
+        let shared = || {
+            let bytes = value("shared memory", 2)?.whole()?;
+            u64::try_from(bytes).map_err(|_| format!("the shared memory has {bytes} bytes"))
         };
-        Ok(Extents { grid: dim("grid", 0)?, block: dim("block", 1)?, shared })
+        let shared = if launch.configuration.len() > 2 { shared() } else { Ok(0) };
+        Extents { grid: dim("grid", 0), block: dim("block", 1), shared }
     }
 
     /// What a launch hands over, by parameter, as far as host code says it in whole numbers.
     pub fn host_values(&self, launch: &Launch) -> Vec<Option<u64>> {
         let scope = Scope::at(self, launch.unit, launch.at);
         let unit = &self.units[launch.unit];
-        let value = |range: &std::ops::Range<usize>| {
+        let value = |range: &Range<usize>| {
             let value = evaluate(&unit.pieces(range.start, range.end), &scope).ok()?.whole().ok()?;
             u64::try_from(value).ok()
         };
@@ -84,23 +82,22 @@ impl Program {
     }
 
     /// The names at a launch, with those that carry a size bound to it.
-    fn scope(&self, kernel: &Kernel, launch: &Launch, values: &[Option<u64>], sizes: &Sizes) -> Scope<'_> {
+    fn scope(&self, kernel: &Kernel, launch: &Launch, values: &[Option<u64>], sizes: Option<&Sizes>) -> Scope<'_> {
         let mut scope = Scope::at(self, launch.unit, launch.at);
         let unit = &self.units[launch.unit];
         for (range, value) in launch.arguments.iter().zip(values) {
-            let (Some(value), 1) = (value, range.len()) else { continue };
-            if unit.is_name(range.start) {
-                // One name for two sizes: the larger one covers both.
-                let bound = scope.bound.entry(unit.word(range.start).to_string()).or_insert(0);
-                *bound = (*bound).max(i128::from(*value));
-            }
+            let (Some(value), Some(name)) = (value, name_of(unit, range)) else { continue };
+            // One name for two sizes: the larger one covers both.
+            let bound = scope.bound.entry(name).or_insert(0);
+            *bound = (*bound).max(i128::from(*value));
         }
-        for name in ["M", "N", "K", "m", "n", "k"] {
-            if let Some(size) = size_named(name).and_then(|role| sizes.of(role)) {
-                scope.fallback.insert(name.to_string(), i128::from(size));
+        if let Some(sizes) = sizes {
+            for name in ["M", "N", "K", "m", "n", "k"] {
+                let size = size_named(name).and_then(|role| sizes.of(role));
+                scope.fallback.extend(size.map(|size| (name.to_string(), i128::from(size))));
             }
+            self.bind_parameters(launch, sizes, &mut scope);
         }
-        self.bind_parameters(launch, sizes, &mut scope);
         self.bind_instance(kernel, launch, &mut scope);
         scope
     }
@@ -129,5 +126,16 @@ impl Program {
                 scope.bound.entry(unit.word(range.start).to_string()).or_insert(value);
             }
         }
+    }
+}
+
+/// The name of an argument that is one: `n`, `problem.n`, `problem->n`.
+fn name_of(unit: &Unit, range: &Range<usize>) -> Option<String> {
+    let (first, last) = (range.start, range.end.checked_sub(1)?);
+    let signs: String = (first + 1..last).map(|at| unit.word(at)).collect();
+    match (unit.is_name(first) && unit.is_name(last), signs.as_str()) {
+        (true, "") if first == last => Some(unit.word(first).to_string()),
+        (true, "." | "->") => Some(format!("{}.{}", unit.word(first), unit.word(last))),
+        _ => None,
     }
 }

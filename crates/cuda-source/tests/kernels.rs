@@ -93,12 +93,13 @@ fn instances_are_read_from_the_file() {
 }
 
 /// What the only launch comes to.
-fn extents(text: &str) -> Result<Extents, String> {
+fn extents(text: &str) -> Result<([u64; 3], [u64; 3], u64), String> {
     let program = read(text);
     let (kernel, launch) = (&program.kernels()[0], &program.launches()[0]);
     let roles = roles(kernel).unwrap();
     let values: Vec<_> = roles.iter().map(|role| SIZES.of(*role)).collect();
-    program.extents(kernel, launch, &values, &SIZES)
+    let Extents { grid, block, shared } = program.extents(kernel, launch, &values, Some(&SIZES));
+    Ok((grid?, block?, shared?))
 }
 
 const GEMM: &str = "__global__ void gemm(const float* A, const float* B, float* C, int M, int N, int K) {}\n";
@@ -145,7 +146,7 @@ fn launches_are_evaluated() {
             0,
         ),
     ] {
-        assert_eq!(extents(&format!("{GEMM}{host}")), Ok(Extents { grid, block, shared }), "{host}");
+        assert_eq!(extents(&format!("{GEMM}{host}")), Ok((grid, block, shared)), "{host}");
     }
 }
 
@@ -228,4 +229,17 @@ fn entries_are_read_as_people_write_them() {
         ("gemm".to_string(), words(&["std::pair<int, int>", "(1, 2)"]))
     );
     assert_eq!(entry_words("gemm<"), ("gemm".to_string(), words(&[])));
+}
+
+#[test]
+fn host_code_says_its_sizes() {
+    let values = |host: &str| {
+        let program = read(&format!("{GEMM}{host}"));
+        program.host_values(&program.launches()[0])
+    };
+    let told = [None, None, None, Some(64), Some(128), Some(1024)];
+    assert_eq!(values("int main() { int m = 64; gemm<<<1, 1>>>(a, b, c, m, m * 2, 1 << 10); }"), told);
+    let through = "void run(int x, int y) { gemm<<<1, 1>>>(a, b, c, x, y, 1024); }\nint main() { run(64, 128); }";
+    assert_eq!(values(through), told);
+    assert_eq!(values("void f(int n) { gemm<<<1, 1>>>(a, b, c, n, n, n); f(n); }"), [None; 6]);
 }

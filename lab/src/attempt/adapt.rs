@@ -26,16 +26,16 @@ pub struct Planned {
 
 impl Planned {
     /// What the launch comes to, of a shape.
-    pub fn extents(&self, shape: &Shape) -> Result<Extents, String> {
+    pub fn extents(&self, shape: &Shape) -> Extents {
         let value = |word: &str| evaluate(word.rsplit('=').next().unwrap_or(word), shape).ok();
         let values: Vec<Option<u64>> = parts(&self.args).into_iter().map(value).collect();
         let sizes = Sizes { m: shape.m.into(), n: shape.n.into(), k: shape.k.into() };
-        self.program.extents(&self.choice.kernel, &self.launch, &values, &sizes)
+        self.program.extents(&self.choice.kernel, &self.launch, &values, Some(&sizes))
     }
 
     /// Whether the grid is the same for all sizes.
     fn is_fixed(&self) -> bool {
-        let grid = |size| self.extents(&Shape { m: size, n: size, k: size }).map(|extents| extents.grid);
+        let grid = |size| self.extents(&Shape { m: size, n: size, k: size }).grid;
         grid(7) == grid(7 << 10)
     }
 
@@ -52,28 +52,22 @@ impl Planned {
 
     /// The grid.
     pub fn grid(&self, shape: &Shape) -> Result<Dim3, Error> {
-        self.dim("grid", self.evaluated(shape)?.grid)
+        self.dim("grid", self.extents(shape).grid)
     }
 
     /// The block.
     pub fn block(&self, shape: &Shape) -> Result<Dim3, Error> {
-        self.dim("block", self.evaluated(shape)?.block)
-    }
-
-    fn evaluated(&self, shape: &Shape) -> Result<Extents, Error> {
-        let message = |why| format!("the launch of line {}: {why}", self.launch.line);
-        self.extents(shape).map_err(|why| Error::usage(message(why), "--grid and --block say others"))
+        self.dim("block", self.extents(shape).block)
     }
 
     /// The extents of a grid or a block, as a launch takes them.
-    fn dim(&self, what: &str, extents: [u64; 3]) -> Result<Dim3, Error> {
+    fn dim(&self, what: &str, extents: Result<[u64; 3], String>) -> Result<Dim3, Error> {
+        let (line, hint) = (self.launch.line, format!("--{what} X,Y says another"));
+        let extents = extents.map_err(|why| Error::usage(format!("the launch of line {line}: {why}"), hint.clone()))?;
         let fit = extents.map(|extent| u32::try_from(extent).ok().filter(|&extent| extent > 0));
         match fit {
             [Some(x), Some(y), Some(z)] => Ok(Dim3 { x, y, z }),
-            _ => Err(Error::usage(
-                format!("line {}: the {what} of the launch is {extents:?}", self.launch.line),
-                format!("--{what} X,Y says another"),
-            )),
+            _ => Err(Error::usage(format!("the launch of line {line}: the {what} is {extents:?}"), hint)),
         }
     }
 }
@@ -231,11 +225,12 @@ fn types(
     if given("dtype") {
         return Ok(None);
     }
-    let words = parts(&attempt.args);
-    let scalar = |matrix: &str| {
+    let (words, parameters) = (parts(&attempt.args), &choice.kernel.parameters);
+    let parameter = |matrix: &str| {
         let place = words.iter().position(|word| *word == matrix)?;
-        program.scalar(&choice.kernel, &choice.instance, choice.kernel.parameters.get(place)?)
+        parameters.get(place).filter(|parameter| parameter.pointer && words.len() == parameters.len())
     };
+    let scalar = |matrix: &str| program.scalar(&choice.kernel, &choice.instance, parameter(matrix)?);
     let (Some(a), Some(b), Some(c)) = (scalar("A"), scalar("B"), scalar("C")) else { return Ok(None) };
     let name = match (a, c) {
         (a, c) if a == b => name(a, c),
@@ -293,37 +288,44 @@ fn launch(
         return None;
     }
     let (program, choice, args) = (program.clone(), choice.clone(), attempt.args.clone());
-    let mut planned = Planned { program, choice, launch, args, parts: open };
-    let line = planned.launch.line;
-    match planned.extents(&super::shape(&attempt.sizes)) {
-        Ok(Extents { grid, block, shared }) => {
-            if open[0] && planned.is_fixed() && !planned.covers_host_sizes(attempt) {
-                attempt.grid = format!("cdiv(N,{}),cdiv(M,{})", block[0].max(1), block[1].max(1));
-                planned.parts[0] = false;
-                let said = format!(
-                    "launch of line {line}, block {}; its grid {} is for other sizes, so grid {}",
-                    list(block),
-                    list(grid),
-                    attempt.grid
-                );
-                attempt.planned = Some(planned);
-                return Some(said);
-            }
-            if open[2] {
-                attempt.shared = u32::try_from(shared).unwrap_or(u32::MAX);
-            }
-            let mut said = vec![format!("launch of line {line}")];
-            said.extend(open[0].then(|| format!("grid {}", list(grid))));
-            said.extend(open[1].then(|| format!("block {}", list(block))));
-            said.extend((open[2] && shared > 0).then(|| format!("{shared} bytes of dynamic shared memory")));
-            attempt.planned = Some(planned);
-            Some(said.join(", "))
-        }
-        Err(why) => Some(format!(
-            "launch of line {line} is not evaluated ({why}), so grid {} and block {}: --grid and --block say others",
-            attempt.grid, attempt.block
-        )),
+    let planned = Planned { program, choice, launch, args, parts: open };
+    Some(take(attempt, planned))
+}
+
+/// Takes what a launch says, and tells it.
+fn take(attempt: &mut Try, mut planned: Planned) -> String {
+    let [open_grid, open_block, open_shared] = planned.parts;
+    let Extents { grid, block, shared } = planned.extents(&super::shape(&attempt.sizes));
+    let mut said = vec![format!("launch of line {}", planned.launch.line)];
+    if open_block {
+        planned.parts[1] = block.is_ok();
+        said.push(match &block {
+            Ok(block) => format!("block {}", list(*block)),
+            Err(why) => format!("not evaluated ({why}), so --block {}", attempt.block),
+        });
     }
+    if open_grid {
+        let fixed = grid.is_ok() && planned.is_fixed() && !planned.covers_host_sizes(attempt);
+        planned.parts[0] = grid.is_ok() && !fixed;
+        if let (false, Ok([x, y, _])) = (planned.parts[0], &block) {
+            attempt.grid = format!("cdiv(N,{}),cdiv(M,{})", x.max(&1), y.max(&1));
+        }
+        said.push(match grid {
+            Ok(grid) if fixed => format!("its grid {} is for other sizes, so --grid {}", list(grid), attempt.grid),
+            Ok(grid) => format!("grid {}", list(grid)),
+            Err(why) => format!("not evaluated ({why}), so --grid {}", attempt.grid),
+        });
+    }
+    match shared {
+        Ok(bytes) if open_shared => {
+            attempt.shared = u32::try_from(bytes).unwrap_or(u32::MAX);
+            said.extend((bytes > 0).then(|| format!("{bytes} bytes of dynamic shared memory")));
+        }
+        Err(why) if open_shared => said.push(format!("not evaluated ({why}), so --shared {}", attempt.shared)),
+        _ => (),
+    }
+    attempt.planned = Some(planned);
+    said.join(", ")
 }
 
 fn list(extents: [u64; 3]) -> String {

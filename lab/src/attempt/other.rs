@@ -84,3 +84,29 @@ fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape) -> bool {
     let ran = report(attempt, candidate, &Device::Emulator, shape, &operands);
     ran.is_ok_and(|(report, _)| report.check.right)
 }
+
+/// Sizes that are multiples of every usual tile.
+const WHOLE: u32 = 256;
+
+/// Says after a fault, on sizes that nobody chose, that sizes in whole tiles are right.
+pub fn propose_sizes(attempt: &Try, given: &dyn Fn(&str) -> bool, candidate: &Candidate, error: &Error) {
+    let chosen = ["m", "n", "k", "size"].iter().any(|flag| given(flag));
+    if chosen || !matches!(error, Error::Fault(_)) {
+        return;
+    }
+    let shape = Shape { m: WHOLE, n: WHOLE, k: WHOLE };
+    if is_right(attempt, candidate, shape) {
+        note(&format!("note: with --size {WHOLE} the kernel is right: does it take whole tiles only?"));
+    }
+}
+
+/// An error with the kernel's own name instead of the compiler's.
+pub fn in_words(error: Error, candidate: &Candidate) -> Error {
+    let (mangled, written) = (&candidate.kernel.entry, candidate.written.as_ref());
+    let Some((_, choice)) = written.filter(|_| mangled.starts_with("_Z")) else { return error };
+    let said = |text: String| text.replace(mangled.as_str(), &choice.expression);
+    match error {
+        Error::Fault(text) => Error::Fault(said(text)),
+        Error::Usage { message, hint } => Error::Usage { message: said(message), hint: said(hint) },
+    }
+}

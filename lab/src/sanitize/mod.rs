@@ -1,6 +1,7 @@
 //! `lab sanitize my_kernel.cu`: any kernel under the emulator's checks, in more than one order of its thread blocks.
 //!
 //! - [`words`]: the command's words, by launch; [`argument`], [`element`], [`content`], [`map`]: what they mean
+//! - [`launched`]: grid and block as the file launches its kernel
 //! - [`plan`]: buffers and launches; [`execute`]: they run, in one order
 //! - [`outcome`]: what all orders say; [`expect`]: what buffers hold
 //! - [`text`], [`sarif`]: how it is written
@@ -10,6 +11,7 @@ mod content;
 mod element;
 mod execute;
 mod expect;
+mod launched;
 mod map;
 mod outcome;
 mod plan;
@@ -144,7 +146,8 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     let flags = &words.flags;
     let wanted: Vec<String> = words.launches.iter().filter_map(|launch| launch.entry.clone()).collect();
     let kernels = file.module(options, &[], &wanted)?;
-    let plan = plan::plan(&kernels, &words.launches, &flags.set, &flags.variable, flags.seed)?;
+    let launches = launched::filled(file, options, &words.launches, &flags.set);
+    let plan = plan::plan(&kernels, &launches, &flags.set, &flags.variable, flags.seed)?;
     let mut runs = Vec::new();
     for order in Schedule::ALL {
         runs.push(execute::run(&plan, order, flags.instruction_limit)?);
