@@ -133,7 +133,7 @@ pub fn run(attempt: &Try, words: &[String]) -> Result<ExitCode, Error> {
     let device = attempt.how.device(attempt.annotate)?.falling_back(attempt.how.backend);
     let done = judged(&attempt, &candidate, &device);
     done.map_err(|error| {
-        other::propose_sizes(&attempt, &given, &candidate, &error);
+        other::propose_after_fault(&attempt, &given, &candidate, &error);
         other::in_words(attempt.layout.renamed(error), &candidate)
     })
 }
@@ -143,6 +143,7 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitC
     let operands = operands(attempt, candidate, &shape)?;
     other::static_shared(candidate)?;
     let (mut report, product) = report(attempt, candidate, device, shape, &operands)?;
+    report.kernel.entry = other::named(candidate);
     match &mut report.facts {
         Facts::Emulator(counted) if report.check.right => {
             let warnings = in_other_orders(attempt, candidate, shape, &operands, &product)?;

@@ -36,7 +36,9 @@ impl Program {
     /// The instances of a kernel that the file's launches and its explicit instantiations name, each once, those of launches first.
     pub fn instances(&self, kernel: &Kernel) -> Vec<Instance> {
         let mut found: Vec<Instance> = Vec::new();
-        let launched = self.launches().iter().filter(|launch| self.is_of(launch, kernel));
+        let (dead, live): (Vec<_>, Vec<_>) =
+            self.launches().iter().filter(|launch| self.is_of(launch, kernel)).partition(|launch| self.is_dead(launch));
+        let launched = live.into_iter().chain(dead);
         let launched = launched.filter_map(|launch| self.instance(kernel, launch));
         for instance in launched.chain(self.explicit(kernel)) {
             if !found.contains(&instance) {

@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
+use crate::evaluate::evaluate;
 use crate::item::{Item, What};
+use crate::program::Program;
+use crate::scope::Scope;
 use crate::unit::Unit;
 
 /// A launch, in tokens of a file.
@@ -101,4 +104,50 @@ pub fn function_around(items: &[Item], at: usize) -> Option<&Item> {
         What::Function => Some(item),
         _ => None,
     }
+}
+
+impl Program {
+    /// Whether host code leaves a launch out, as far as its conditions can be evaluated.
+    pub fn is_dead(&self, launch: &Launch) -> bool {
+        let unit = &self.units[launch.unit];
+        let Some(function) = function_around(&unit.items, launch.at) else { return false };
+        let scope = Scope::at(self, launch.unit, launch.at);
+        let mut ifs =
+            function.body.clone().filter(|&at| at < launch.at && unit.word(at) == "if" && unit.is_sign(at + 1, "("));
+        ifs.any(|at| {
+            let behind = unit.behind_group(at + 1, function.body.end);
+            let (yes, no) = branches(unit, behind, function.body.end);
+            let (in_yes, in_no) = (yes.contains(&launch.at), no.contains(&launch.at));
+            let value = || evaluate(&unit.pieces(at + 2, behind - 1), &scope).and_then(|value| value.whole());
+            (in_yes || in_no) && value().is_ok_and(|value| (value != 0) == in_no)
+        })
+    }
+}
+
+/// The two branches of an `if` whose condition ends before `from`. What follows `else` counts up to the end of a chain of them.
+fn branches(unit: &Unit, from: usize, end: usize) -> (Range<usize>, Range<usize>) {
+    let yes = from..statement(unit, from, end);
+    let mut last = yes.end;
+    while unit.word(last) == "else" {
+        last += 1;
+        if unit.word(last) == "if" {
+            last = unit.behind_group(last + 1, end);
+        }
+        last = statement(unit, last, end);
+    }
+    let no = yes.end..last;
+    (yes, no)
+}
+
+/// The end of the statement at `from`.
+fn statement(unit: &Unit, from: usize, end: usize) -> usize {
+    if unit.is_sign(from, "{") {
+        return unit.behind_group(from, end);
+    }
+    let mut at = from;
+    while at < end && !unit.is_sign(at, ";") {
+        let opens = ["(", "[", "{"].iter().any(|sign| unit.is_sign(at, sign));
+        at = if opens { unit.behind_group(at, end) } else { at + 1 };
+    }
+    (at + 1).min(end)
 }

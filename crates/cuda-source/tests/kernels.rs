@@ -81,6 +81,10 @@ fn instances_are_read_from_the_file() {
             "template <int X, typename U> void run(U* x) { k<X, 2 * 4, U><<<1, 1>>>(x, 3); }\nint main() { run<16, half>(x); }",
             vec!["k<16, 2 * 4, half>"],
         ),
+        (
+            "void f(int b) { if (b == 4) { k<4, 1, half><<<1, 1>>>(x, n); } else k<8, 1, half><<<1, 1>>>(x, n); }\nint main() { f(8); }",
+            vec!["k<8, 1, half>", "k<4, 1, half>"],
+        ),
         ("template __global__ void k<3, 4, float>(float*, int);", vec!["k<3, 4, float>"]),
         ("int main() { auto f = k<5, 6, float>; f<<<1, 1>>>(x, n); }", vec!["k<5, 6, float>"]),
         ("int main(int argc) { k<argc, 8><<<1, 1>>>(x, n); }", vec![]),

@@ -174,17 +174,24 @@ fn sizes(attempt: &mut Try, program: &Program, launch: &Launch) -> Option<String
     if [known.m, known.n, known.k, known.size].iter().any(Option::is_some) {
         return None;
     }
-    let values = program.host_values(launch);
-    let words = parts(&attempt.args);
+    let (values, words) = (program.host_values(launch), parts(&attempt.args));
+    let square = words.iter().all(|word| !matches!(*word, "M" | "K"));
+    // Where a size reaches the kernel by the grid alone, the grid is for that size as it is.
+    let whole = square || ["M", "N", "K"].iter().all(|size| words.contains(size));
     let of = |size: &str| {
         let places = words.iter().enumerate().filter(|(_, word)| **word == size);
-        places.filter_map(|(place, _)| values.get(place).copied().flatten()).find_map(small)
+        let value = places.filter_map(|(place, _)| values.get(place).copied().flatten()).next()?;
+        if whole { small(value) } else { u32::try_from(value).ok().filter(|size| (1..=LARGEST).contains(size)) }
     };
-    let (n, square) = (of("N")?, words.iter().all(|word| !matches!(*word, "M" | "K")));
-    let (m, k) = if square { (n, n) } else { (of("M")?, of("K")?) };
+    let n = of("N")?;
+    let k = if square { n } else { of("K")? };
+    let m = if square { n } else { of("M").or(Some(k).filter(|_| !words.contains(&"M")))? };
     (attempt.sizes.m, attempt.sizes.n, attempt.sizes.k) = (Some(m), Some(n), Some(k));
     Some(format!("M, N, K = {m}, {n}, {k}, after the launch"))
 }
+
+/// The largest size of host code that is taken as it is.
+const LARGEST: u32 = 1024;
 
 /// A size, halved until it is at most 256.
 fn small(size: u64) -> Option<u32> {
@@ -237,11 +244,10 @@ fn types(
         _ => None,
     };
     let Some(name) = name else {
+        let of = |matrix: &str| parameter(matrix).map_or("", |parameter| parameter.element.as_str());
+        let types = format!("{}, {} and {}", of("A"), of("B"), of("C"));
         return Err(Error::usage(
-            format!(
-                "{}: A, B and C are of {a:?}, {b:?} and {c:?}, and no product of such types is known",
-                choice.expression
-            ),
+            format!("{}: A, B and C are of {types}, and no product of such types is known", choice.expression),
             "--dtype names one that is; `lab sanitize` runs kernels of any types",
         ));
     };

@@ -20,7 +20,7 @@ pub fn static_shared(candidate: &Candidate) -> Result<(), Error> {
     if bytes <= MOST_STATIC {
         return Ok(());
     }
-    let name = emulator::plain_name(entry);
+    let name = named(candidate);
     Err(Error::usage(
         format!("{name} has {bytes} bytes of static shared memory, and ptxas takes {MOST_STATIC}, on every GPU"),
         format!(
@@ -29,18 +29,21 @@ pub fn static_shared(candidate: &Candidate) -> Result<(), Error> {
     ))
 }
 
-/// Says how the product would be right.
+/// Says how the product would be right, if it would.
 pub fn propose(attempt: &Try, candidate: &Candidate, shape: Shape) {
     let shape = judge::smaller(&shape);
-    let mut alternatives = Vec::new();
-    if attempt.layout == Layout::Row {
-        let by_columns =
-            Try { layout: Layout::Column, args: leading(&attempt.args, Layout::Column), ..attempt.clone() };
-        alternatives.push((by_columns, "if A, B and C are read by columns, as BLAS does: --layout column".to_string()));
-    } else {
-        let by_rows = Try { layout: Layout::Row, args: leading(&attempt.args, Layout::Row), ..attempt.clone() };
-        alternatives.push((by_rows, "if A, B and C are read by rows: --layout row".to_string()));
-    }
+    let right = alternatives(attempt).into_iter().find(|(other, _)| is_right(other, candidate, shape));
+    right.into_iter().for_each(|(_, hint)| note(&format!("hint: every element is right {hint}")));
+}
+
+/// Other meanings of the arguments.
+fn alternatives(attempt: &Try) -> Vec<(Try, String)> {
+    let (layout, hint) = match attempt.layout {
+        Layout::Row => (Layout::Column, "if A, B and C are read by columns, as BLAS does: --layout column"),
+        Layout::Column => (Layout::Row, "if A, B and C are read by rows: --layout row"),
+    };
+    let args = leading(&attempt.args, layout);
+    let mut alternatives = vec![(Try { layout, args, ..attempt.clone() }, hint.to_string())];
     let swapped: Vec<&str> = attempt
         .args
         .split(',')
@@ -53,12 +56,7 @@ pub fn propose(attempt: &Try, candidate: &Candidate, shape: Shape) {
     let args = swapped.join(",");
     let hint = format!("if the kernel's K is the columns of C, and its N those of A: --args {args}");
     alternatives.push((Try { args, ..attempt.clone() }, hint));
-    for (other, hint) in alternatives {
-        if is_right(&other, candidate, shape) {
-            note(&format!("hint: every element is right {hint}"));
-            return;
-        }
-    }
+    alternatives
 }
 
 /// The distances of rows as another layout has them.
@@ -88,24 +86,37 @@ fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape) -> bool {
 /// Sizes that are multiples of every usual tile.
 const WHOLE: u32 = 256;
 
-/// Says after a fault, on sizes that nobody chose, that sizes in whole tiles are right.
-pub fn propose_sizes(attempt: &Try, given: &dyn Fn(&str) -> bool, candidate: &Candidate, error: &Error) {
-    let chosen = ["m", "n", "k", "size"].iter().any(|flag| given(flag));
-    if chosen || !matches!(error, Error::Fault(_)) {
+/// Says after a fault how there would be none: by other arguments, or where nobody chose the sizes, in whole tiles.
+pub fn propose_after_fault(attempt: &Try, given: &dyn Fn(&str) -> bool, candidate: &Candidate, error: &Error) {
+    if !matches!(error, Error::Fault(_)) {
         return;
     }
+    let shape = judge::smaller(&super::shape(&attempt.sizes));
+    if let Some((_, hint)) = alternatives(attempt).into_iter().find(|(other, _)| is_right(other, candidate, shape)) {
+        return note(&format!("note: there is no fault, and every element is right, {hint}"));
+    }
+    let chosen = ["m", "n", "k", "size"].iter().any(|flag| given(flag));
     let shape = Shape { m: WHOLE, n: WHOLE, k: WHOLE };
-    if is_right(attempt, candidate, shape) {
+    if !chosen && is_right(attempt, candidate, shape) {
         note(&format!("note: with --size {WHOLE} the kernel is right: does it take whole tiles only?"));
+    }
+}
+
+/// The kernel's name as its file has it, where the compiler has made another of it.
+pub fn named(candidate: &Candidate) -> String {
+    let entry = &candidate.kernel.entry;
+    match candidate.written.as_ref().filter(|_| entry.starts_with("_Z")) {
+        Some((_, choice)) => choice.expression.clone(),
+        None => entry.clone(),
     }
 }
 
 /// An error with the kernel's own name instead of the compiler's.
 pub fn in_words(error: Error, candidate: &Candidate) -> Error {
-    let (mangled, written) = (&candidate.kernel.entry, candidate.written.as_ref());
-    let Some((_, choice)) = written.filter(|_| mangled.starts_with("_Z")) else { return error };
-    let said = |text: String| text.replace(mangled.as_str(), &choice.expression);
+    let name = named(candidate);
+    let said = |text: String| text.replace(candidate.kernel.entry.as_str(), &name);
     match error {
+        _ if name == candidate.kernel.entry => error,
         Error::Fault(text) => Error::Fault(said(text)),
         Error::Usage { message, hint } => Error::Usage { message: said(message), hint: said(hint) },
     }
