@@ -24,6 +24,40 @@ pub(crate) fn folders(package: &str) -> Vec<PathBuf> {
     folders_below(&toolkits.collect::<Vec<_>>(), &python_prefixes(), &named(&["CONDA_PREFIX"]), package)
 }
 
+/// Folders of headers that exist: beside a library of CUDA's, then those of the Python packages of its release, then of toolkits.
+pub(crate) fn headers(library: &Path, release: i32) -> Vec<PathBuf> {
+    let named = |names: &[&str]| names.iter().filter_map(env::var_os).map(PathBuf::from).collect::<Vec<_>>();
+    let beside = library.parent().filter(|folder| folder.is_absolute()).into_iter().flat_map(|folder| {
+        let up = [folder.join("../include"), folder.join("../../include"), folder.join("../../../include")];
+        up.into_iter().find(|folder| folder.join("cuda_fp16.h").is_file())
+    });
+    let sites = python_prefixes().into_iter().flat_map(|prefix| site_packages(&prefix));
+    let packages: &[&str] = match release {
+        12 => &["cuda_runtime", "cuda_nvcc", "cuda_cccl", "curand"],
+        _ => &["cu13"],
+    };
+    let of_python =
+        sites.flat_map(|site| packages.iter().map(move |name| site.join("nvidia").join(name).join("include")));
+    let roots = named(&["CUDA_HOME", "CUDA_PATH"]).into_iter().chain([PathBuf::from("/usr/local/cuda")]);
+    let roots = roots.chain(named(&["CONDA_PREFIX"]));
+    let of_toolkits = roots.flat_map(|root| ["include", "targets/x86_64-linux/include"].map(|below| root.join(below)));
+    existing(beside.chain(of_python).chain(of_toolkits))
+}
+
+/// Those that exist, each once, with the folder of CUDA's C++ library inside.
+fn existing(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for folder in folders.filter_map(|folder| folder.canonicalize().ok()).filter(|folder| folder.is_dir()) {
+        let cccl = Some(folder.join("cccl")).filter(|cccl| cccl.is_dir());
+        for folder in std::iter::once(folder).chain(cccl) {
+            if !found.contains(&folder) {
+                found.push(folder);
+            }
+        }
+    }
+    found
+}
+
 /// The folders of these toolkits, then those of the Python packages below these prefixes, then conda's own.
 fn folders_below(toolkits: &[PathBuf], pythons: &[PathBuf], condas: &[PathBuf], package: &str) -> Vec<PathBuf> {
     let below = |root: &PathBuf| BELOW.map(|folder| root.join(folder));

@@ -1,28 +1,88 @@
 //! NVIDIA's run-time compiler: found in the usual places, asked for PTX, and for what ptxas makes of it.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use gemm::Source;
 use gemm::kernel::{Compiler, Resources, machine_options};
 pub use gemm::kernel::{nowhere, version_in};
 
 use crate::ffi;
-use crate::libraries::{files_starting_with, folders};
+use crate::libraries::{files_starting_with, folders, headers};
 
 /// NVRTC, loaded and answering.
 #[derive(Debug)]
 struct Nvrtc {
     library: ffi::Nvrtc,
     version: (i32, i32),
+    file: PathBuf,
 }
 
 /// Finds NVRTC once per process. `Err` says where it was looked for.
 pub fn find() -> Result<&'static dyn Compiler, String> {
+    found().map(|nvrtc| nvrtc as &dyn Compiler)
+}
+
+fn found() -> Result<&'static Nvrtc, String> {
     static FOUND: OnceLock<Result<Nvrtc, String>> = OnceLock::new();
-    match FOUND.get_or_init(search) {
-        Ok(nvrtc) => Ok(nvrtc),
-        Err(why) => Err(why.clone()),
+    FOUND.get_or_init(search).as_ref().map_err(String::clone)
+}
+
+/// The folders of CUDA's headers that fit the NVRTC in use: those beside it, then those of Python packages and toolkits.
+pub fn header_folders() -> Vec<PathBuf> {
+    found().map_or_else(|_| Vec::new(), |nvrtc| headers(&nvrtc.file, nvrtc.version.0))
+}
+
+/// NVRTC with headers that need no file, and with expressions, as `gemm<64, float>`, that it is to name.
+#[derive(Debug)]
+pub struct WithHeaders<'a> {
+    nvrtc: &'static Nvrtc,
+    headers: &'a [(String, String)],
+    expressions: &'a [String],
+    lowered: Mutex<Vec<String>>,
+}
+
+impl<'a> WithHeaders<'a> {
+    /// The compiler. Headers are pairs of a name, as `#include` has it, and a text.
+    pub fn new(headers: &'a [(String, String)], expressions: &'a [String]) -> Result<WithHeaders<'a>, String> {
+        Ok(WithHeaders { nvrtc: found()?, headers, expressions, lowered: Mutex::default() })
+    }
+
+    /// What the expressions are called in the PTX that was made last.
+    pub fn lowered(&self) -> Vec<String> {
+        self.lowered.lock().map(|names| names.clone()).unwrap_or_default()
+    }
+
+    fn compile(&self, source: &Source, options: &[String], machine_code: bool) -> Result<ffi::Compiled, String> {
+        let Source { path: name, text: source } = *source;
+        let input = ffi::Input { source, name, headers: self.headers, expressions: self.expressions };
+        self.nvrtc.library.compile_input(&input, options, machine_code)
+    }
+}
+
+impl Compiler for WithHeaders<'_> {
+    fn version(&self) -> String {
+        self.nvrtc.version()
+    }
+
+    fn ptx(&self, source: &Source, options: &[String]) -> Result<String, String> {
+        let compiled = self.compile(source, options, false)?;
+        if let Ok(mut lowered) = self.lowered.lock() {
+            *lowered = compiled.lowered;
+        }
+        let ptx = String::from_utf8_lossy(&compiled.code);
+        let paths = self.headers.iter().map(|(path, _)| path.as_str()).chain([source.path]);
+        Ok(paths.fold(ptx.trim_end_matches('\0').to_string(), |ptx, path| relative_paths(&ptx, path)))
+    }
+
+    fn resources(&self, source: &Source, options: &[String], architecture: u32) -> Option<Resources> {
+        let mut options = machine_options(options, architecture);
+        options.push("--ptxas-options=-v".to_string());
+        read_resources(&self.compile(source, &options, true).ok()?.log)
+    }
+
+    fn machine_code(&self, source: &Source, options: &[String], architecture: u32) -> Result<Vec<u8>, String> {
+        Ok(self.compile(source, &machine_options(options, architecture), true)?.code)
     }
 }
 
@@ -57,11 +117,12 @@ fn is_library(file: &Path) -> bool {
 impl Nvrtc {
     /// Loads a library. Of several builtins it takes the one that it asks for by name; the others do no harm.
     fn open(library: &Path, builtins: &[PathBuf]) -> Option<Nvrtc> {
+        let file = library.to_path_buf();
         let library = ffi::Nvrtc::open(library, builtins).ok()?;
         let version = library.version().ok()?;
         // A library without its builtins loads, and then compiles nothing.
         library.compile("", "probe.cu", &[], false).ok()?;
-        (version.0 >= 12).then_some(Nvrtc { library, version })
+        (version.0 >= 12).then_some(Nvrtc { library, version, file })
     }
 }
 

@@ -1,9 +1,14 @@
 //! `lab try my_kernel.cu`: any kernel on the road that the levels take, and beside them.
 
+mod adapt;
+mod layout;
+mod other;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser};
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory, Parser};
 use common::device::{Device, Facts, Task};
 use common::dtype::Sum;
 use common::form::{Form, Specialization};
@@ -27,6 +32,8 @@ use crate::operands::{Operands, fit};
 use crate::output::{note, print};
 use crate::predicted;
 use crate::row::Row;
+use adapt::Planned;
+use layout::Layout;
 use levels::{LEVELS, builds};
 
 /// The sizes where nothing is said: off the tiles of most kernels, in every direction.
@@ -40,7 +47,7 @@ const DEFAULT: Shape = Shape { m: 250, n: 170, k: 130 };
 pub struct Try {
     /// The kernel's file: .cu, compiled by NVRTC, or .ptx
     file: PathBuf,
-    /// The kernel's name, if the file has several
+    /// The kernel's name, if the file has several; of a template with its arguments, as in 'gemm<64, float>'
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Thread blocks along x, y, z: expressions in M, N and K, with + - * / and cdiv(a,b)
@@ -55,6 +62,12 @@ pub struct Try {
     /// Dynamic shared memory per block, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
+    /// How A, B and C lie in memory: row by row, or column by column, as BLAS has them
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "row|column", default_value = "row")]
+    layout: Layout,
+    /// A folder with headers (repeatable)
+    #[arg(long, value_name = "DIR")]
+    include: Vec<PathBuf>,
     /// A macro for the kernel (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     define: Vec<String>,
@@ -83,6 +96,9 @@ pub struct Try {
     /// Compile the kernel and write ptx/, beside it
     #[arg(long, hide = true)]
     write_ptx: bool,
+    /// The launch that the file has.
+    #[arg(skip)]
+    planned: Option<Planned>,
 }
 
 /// The flags alone, as a kernel's file carries them.
@@ -97,25 +113,37 @@ struct Carried {
 pub fn run(attempt: &Try, words: &[String]) -> Result<ExitCode, Error> {
     let file = File::read(&attempt.file)?;
     let carried = ["lab try".to_string()].into_iter().chain(file.flags(candidate::TRY));
-    let attempt = match Carried::try_parse_from(carried.chain(words.iter().cloned())) {
-        Ok(all) => all.flags,
+    let all: Vec<String> = carried.chain(words.iter().cloned()).collect();
+    let (mut attempt, matches) = match Carried::try_parse_from(&all)
+        .and_then(|carried| Ok((carried.flags, Carried::command().try_get_matches_from(&all)?)))
+    {
+        Ok(both) => both,
         Err(error) => return Ok(common::cli::explain(&error)),
     };
-    let options = options(attempt.arch.as_deref(), &attempt.define);
+    let given = |flag: &str| matches.value_source(flag) == Some(ValueSource::CommandLine);
+    let mut options = options(attempt.arch.as_deref(), &attempt.define);
+    options.extend(attempt.include.iter().map(|folder| format!("--include-path={}", folder.display())));
     if attempt.write_ptx {
         note(&format!("{} written", file.write_ptx(&options)?.display()));
         return Ok(ExitCode::SUCCESS);
     }
     let architecture = attempt.how.options()?.gpu.sm();
     let candidate = file.kernel(attempt.entry.as_deref(), &options, architecture)?;
+    adapt::adapt(&mut attempt, &given, &candidate)?;
     let device = attempt.how.device(attempt.annotate)?.falling_back(attempt.how.backend);
-    judged(&attempt, &candidate, &device)
+    let done = judged(&attempt, &candidate, &device);
+    done.map_err(|error| {
+        other::propose_after_fault(&attempt, &given, &candidate, &error);
+        other::in_words(attempt.layout.renamed(error), &candidate)
+    })
 }
 
 fn judged(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitCode, Error> {
     let shape = shape(&attempt.sizes);
-    let operands = fit(&attempt.args, &candidate.parameters, &shape)?;
+    let operands = operands(attempt, candidate, &shape)?;
+    other::static_shared(candidate)?;
     let (mut report, product) = report(attempt, candidate, device, shape, &operands)?;
+    report.kernel.entry = other::named(candidate);
     match &mut report.facts {
         Facts::Emulator(counted) if report.check.right => {
             let warnings = in_other_orders(attempt, candidate, shape, &operands, &product)?;
@@ -134,7 +162,18 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitC
         text += &beside_the_levels(attempt, device, &report)?;
     }
     print(&text)?;
-    conclude(&report, &operands)
+    let code = conclude(&report, &operands)?;
+    if !report.check.right {
+        other::propose(attempt, candidate, shape);
+    }
+    Ok(code)
+}
+
+/// The arguments for a shape, in the terms of the product that is computed row by row.
+fn operands(attempt: &Try, candidate: &Candidate, shape: &Shape) -> Result<Operands, Error> {
+    let mut operands = fit(&attempt.args, &candidate.parameters, shape)?;
+    attempt.layout.operands(&mut operands.list);
+    Ok(operands)
 }
 
 /// The exit code, after what is to be said of a kernel that is not right.
@@ -181,14 +220,14 @@ fn depends(differs: &str) {
 /// What the emulator says of a kernel that a card has run, on a problem that does not take it long.
 fn beside_the_card(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result<Judged, Error> {
     let small = judge::smaller(&shape);
-    let grid = |shape| extents("--grid", &attempt.grid, shape);
+    let grid = |shape| grid(attempt, shape);
     if small != shape && grid(&small)? == grid(&shape)? {
         let why =
             "the grid is the same for a smaller problem, and this one is large; `--backend emulator` takes its time";
         let verdict = Verdict::Unknown(why.to_string());
         return Ok(Judged { shape, orders: Vec::new(), verdict, differs: None, warnings: Vec::new() });
     }
-    let operands = fit(&attempt.args, &candidate.parameters, &small)?;
+    let operands = operands(attempt, candidate, &small)?;
     let problem = problem(attempt, small, &operands)?;
     let task = task(attempt, candidate, small, &operands)?;
     Ok(judge::judge(&task, &problem, attempt.how.options()?.extras, of_blocks))
@@ -196,12 +235,12 @@ fn beside_the_card(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result
 
 fn problem(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, Error> {
     let form = Form { alpha: operands.alpha, beta: operands.beta, ..Form::PLAIN };
-    Problem::in_form(shape, attempt.how.dtype, form, Fill::Reals, attempt.how.seed)
+    Problem::in_form(attempt.layout.shape(shape), attempt.how.dtype, form, Fill::Reals, attempt.how.seed)
 }
 
 fn task<'a>(attempt: &Try, candidate: &'a Candidate, shape: Shape, operands: &Operands) -> Result<Task<'a>, Error> {
     let launch = launch(attempt, &shape)?;
-    Limits::of_launch(&launch, attempt.how.dtype, &shape, &Form::PLAIN).check()?;
+    Limits::of_launch(&launch, attempt.how.dtype, &attempt.layout.shape(shape), &Form::PLAIN).check()?;
     let source = Source { path: &candidate.path, text: &candidate.text };
     let (kernel, operands) = (&candidate.kernel, operands.list.clone());
     Ok(Task { kernel, source, launch, dynamic_shared: attempt.shared, operands, sum: Sum::Rounded })
@@ -228,7 +267,8 @@ fn report(
         tiles: Tiles(Vec::new()),
         specialization: Specialization::default(),
     };
-    let title = format!("C = {}", formula(operands));
+    let by = if attempt.layout == Layout::Row { "" } else { ", by columns: Cᵀ = Bᵀ·Aᵀ row by row" };
+    let title = format!("C = {}{by}", formula(operands));
     let name = attempt.file.display().to_string();
     let candidate = road::Candidate { name: &name, title: &title, configuration, task };
     let exam = Exam { problem: &problem, seed: attempt.how.seed, reference: None };
@@ -245,17 +285,31 @@ fn formula(operands: &Operands) -> String {
 
 /// Grid and block, and the part of C that one block seems to work on.
 fn launch(attempt: &Try, shape: &Shape) -> Result<LaunchShape, Error> {
-    let grid = extents("--grid", &attempt.grid, shape)?;
-    let block = extents("--block", &attempt.block, shape)?;
+    let (own, block) = (grid(attempt, shape)?, block(attempt, shape)?);
     // A block's rows are as many as M may have before the grid grows.
     let still_one = |size: &dyn Fn(u32) -> Shape| {
-        let grid = |size| extents("--grid", &attempt.grid, &size).map(Dim3::count).unwrap_or(0);
+        let grid = |size| grid(attempt, &size).map(Dim3::count).unwrap_or(0);
         let one = grid(size(1));
         (1..=1024).take_while(|&rows| grid(size(rows)) == one).last().unwrap_or(1)
     };
     let m = still_one(&|m| Shape { m, n: 1, ..*shape });
     let n = still_one(&|n| Shape { n, m: 1, ..*shape });
-    Ok(LaunchShape { grid, block, tile: Tile { m, n, k: block.x } })
+    let (m, n) = if attempt.layout == Layout::Row { (m, n) } else { (n, m) };
+    Ok(LaunchShape { grid: own, block, tile: Tile { m, n, k: block.x } })
+}
+
+fn grid(attempt: &Try, shape: &Shape) -> Result<Dim3, Error> {
+    match &attempt.planned {
+        Some(planned) if planned.parts[0] => planned.grid(shape),
+        _ => extents("--grid", &attempt.grid, shape),
+    }
+}
+
+fn block(attempt: &Try, shape: &Shape) -> Result<Dim3, Error> {
+    match &attempt.planned {
+        Some(planned) if planned.parts[1] => planned.block(shape),
+        _ => extents("--block", &attempt.block, shape),
+    }
 }
 
 fn extents(flag: &str, text: &str, shape: &Shape) -> Result<Dim3, Error> {

@@ -2,10 +2,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use common::kernel::{Header, INSTALL, Kernel, base_options, nvrtc};
 use common::{Error, Source};
-use emulator::{Module, Parameter};
+use cuda_source::Program;
+use emulator::{Module, Parameter, plain_name};
+
+use crate::written;
+use crate::written::choose::{Choice, choose};
 
 /// What stands before the flags that a kernel carries for `lab try`.
 pub const TRY: &str = "// lab try: ";
@@ -32,13 +37,48 @@ pub struct Candidate {
     pub text: String,
     /// What the kernel takes.
     pub parameters: Vec<Parameter>,
+    /// The kernel as the file's text has it, where it is CUDA C++.
+    pub written: Option<(Rc<Program>, Choice)>,
+    /// Functions of the host that were left out.
+    pub host: Vec<String>,
+}
+
+/// A file's kernels, ready to be named.
+#[derive(Debug)]
+pub struct Kernels {
+    /// Their PTX, its entry still to be named.
+    pub kernel: Kernel,
+    /// The module.
+    pub module: Module,
+    /// Names in the PTX, and what people call them.
+    pub names: Vec<(String, String)>,
+    /// Functions of the host that were left out.
+    pub host: Vec<String>,
+}
+
+impl Kernels {
+    /// What people call a kernel of the PTX.
+    pub fn shown(&self, name: &str) -> String {
+        let known = self.names.iter().find(|(lowered, _)| lowered == name);
+        known.map_or_else(|| plain_name(name).to_string(), |(_, shown)| shown.clone())
+    }
+
+    /// The kernel of the PTX that is meant.
+    pub fn pick(&self, entry: Option<&str>) -> Result<String, Error> {
+        let meant = |shown: &str| Some(shown.replace(' ', "")) == entry.map(|entry| entry.replace(' ', ""));
+        if let Some((lowered, _)) = self.names.iter().find(|(_, shown)| meant(shown)) {
+            return Ok(lowered.clone());
+        }
+        let names: Vec<&str> = self.module.kernels().collect();
+        pick(&names, entry)
+    }
 }
 
 impl File {
     /// Reads a `.cu` or `.ptx` file.
     pub fn read(path: &Path) -> Result<File, Error> {
         let name = path.display().to_string();
-        if !["cu", "ptx"].contains(&extension(path)) {
+        if !["cu", "cuh", "h", "hpp", "ptx"].contains(&extension(path)) {
             return Err(Error::usage(format!("{name} is neither a .cu nor a .ptx file"), "name it by what it is"));
         }
         let text = fs::read_to_string(path).map_err(|error| {
@@ -56,41 +96,78 @@ impl File {
     /// The kernel of this name, or the only one. CUDA C++ is compiled, unless fresh PTX lies in `ptx/` beside it.
     /// `architecture` is the one that resources are wanted for.
     pub fn kernel(&self, entry: Option<&str>, options: &[String], architecture: u32) -> Result<Candidate, Error> {
-        let (mut kernel, module) = self.module(options, &[architecture])?;
-        let (path, text) = match extension(Path::new(&self.path)) {
-            "ptx" => self.named_source(),
-            _ => (self.path.clone(), self.text.clone()),
+        let program = self.program(options).map(Rc::new);
+        let is_ptx = program.is_none();
+        let shipped = self.shipped(options).is_some();
+        let written = match program {
+            // What fresh PTX says comes before what a text seems to say.
+            Some(program) if shipped => choose(&program, entry).unwrap_or_default().map(|choice| (program, choice)),
+            Some(program) => choose(&program, entry)?.map(|choice| (program, choice)),
+            None => None,
         };
-        let names: Vec<&str> = module.kernels().collect();
-        kernel.entry = pick(&names, entry)?;
-        let parameters = module.parameters(&kernel.entry).unwrap_or_default();
-        Ok(Candidate { kernel, path, text, parameters })
+        let wanted = written.iter().map(|(_, choice)| choice.expression.clone()).collect::<Vec<_>>();
+        let kernels = self.module(options, &[architecture], &wanted)?;
+        let (path, text) = if is_ptx { self.named_source() } else { (self.path.clone(), self.text.clone()) };
+        let entry = kernels.pick(wanted.first().map(String::as_str).or(entry))?;
+        let parameters = kernels.module.parameters(&entry).unwrap_or_default();
+        let kernel = Kernel { entry, ..kernels.kernel };
+        Ok(Candidate { kernel, path, text, parameters, written, host: kernels.host })
     }
 
-    /// All kernels of the file: their PTX, with an entry that is still to be named, and the module.
-    pub fn module(&self, options: &[String], architectures: &[u32]) -> Result<(Kernel, Module), Error> {
-        let kernel = match extension(Path::new(&self.path)) {
-            "ptx" => Kernel::given(self.text.clone(), ""),
-            _ => self.compile(options, architectures)?,
+    /// All kernels of the file. `wanted` are those that a text names, instances of templates above all.
+    pub fn module(&self, options: &[String], architectures: &[u32], wanted: &[String]) -> Result<Kernels, Error> {
+        let (names, host) = (Vec::new(), Vec::new());
+        let (kernel, names, host) = match (extension(Path::new(&self.path)), self.shipped(options)) {
+            ("ptx", _) => (Kernel::given(self.text.clone(), ""), names, host),
+            (_, Some(kernel)) => (kernel, names, host),
+            _ => {
+                let compiled = self.compile(options, architectures, wanted)?;
+                (compiled.kernel, compiled.names, compiled.host)
+            }
         };
         let hint = "a CUDA compiler makes PTX that can be read: nvcc --ptx";
         let module =
             Module::parse(&kernel.ptx).map_err(|error| Error::usage(format!("{}: {error}", self.path), hint))?;
-        Ok((kernel, module))
+        Ok(Kernels { kernel, module, names, host })
     }
 
-    fn compile(&self, options: &[String], architectures: &[u32]) -> Result<Kernel, Error> {
-        let source = Source { path: &self.path, text: &self.text };
-        if let Ok(file) = fs::read_to_string(beside(&self.path))
-            && let Ok((header, ptx)) = Header::verify(&file, &self.text, options)
-        {
-            return Ok(Kernel::shipped(header, ptx));
+    /// Fresh PTX in `ptx/` beside the file.
+    fn shipped(&self, options: &[String]) -> Option<Kernel> {
+        let file = fs::read_to_string(beside(&self.path)).ok()?;
+        Header::verify(&file, &self.text, options).ok().map(|(header, ptx)| Kernel::shipped(header, ptx))
+    }
+
+    fn compile(
+        &self,
+        options: &[String],
+        architectures: &[u32],
+        wanted: &[String],
+    ) -> Result<written::compile::Compiled, Error> {
+        let program = written::read(&self.path, &self.text, options);
+        let only = wanted.is_empty() && program.kernels().len() == 1;
+        let entries = wanted.iter().map(|entry| Some(entry.as_str())).chain(only.then_some(None));
+        let (mut expressions, mut aliases): (Vec<String>, Vec<(String, String)>) = Default::default();
+        for entry in entries {
+            let choice = choose(&program, entry)?.filter(|choice| choice.is_named(&program));
+            let Some(Choice { expression, .. }) = choice else { continue };
+            aliases.extend(entry.map(|entry| (expression.clone(), entry.to_string())));
+            if !expressions.contains(&expression) {
+                expressions.push(expression);
+            }
         }
-        let compiler = nvrtc::find().map_err(|why| {
-            Error::usage(format!("{} is CUDA C++, and there is no compiler: {why}", self.path), INSTALL)
-        })?;
-        let hint = "fix the kernel; `--define NAME=VALUE` gives it macros, `--arch` another architecture".to_string();
-        Kernel::from_source(&source, "", options, architectures, compiler, hint)
+        let mut compiled = written::compile::compile(&self.path, &program, &expressions, options, architectures)?;
+        // `--entry` may leave out what has a default.
+        for (expression, entry) in aliases {
+            let lowered =
+                compiled.names.iter().find(|(_, shown)| *shown == expression).map(|(lowered, _)| lowered.clone());
+            compiled.names.extend(lowered.map(|lowered| (lowered, entry)));
+        }
+        Ok(compiled)
+    }
+
+    /// The file as people write it, if it is CUDA C++.
+    pub fn program(&self, options: &[String]) -> Option<Program> {
+        (extension(Path::new(&self.path)) != "ptx").then(|| written::read(&self.path, &self.text, options))
     }
 
     /// The file that the PTX's line information names, if it is there.
@@ -145,7 +222,7 @@ pub fn pick(names: &[&str], entry: Option<&str>) -> Result<String, Error> {
         Some(entry) => **name == entry || (name.starts_with("_Z") && name.contains(&format!("{}{entry}", entry.len()))),
     };
     let found: Vec<&str> = names.iter().filter(is_meant).copied().collect();
-    let known = names.join(", ");
+    let known = names.iter().map(|name| plain_name(name)).collect::<Vec<_>>().join(", ");
     match (found.as_slice(), entry) {
         ([one], _) => Ok(one.to_string()),
         (several, Some(entry)) if several.contains(&entry) => Ok(entry.to_string()),

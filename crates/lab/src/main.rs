@@ -10,7 +10,8 @@
 //!   [`predicted`]: in other tables
 //! - [`accuracy`]: how far products are from the one in f64
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
-//! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s
+//! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s;
+//!   [`written`]: files as people write them
 //! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks
 //! - [`check`]: what a reader of the book did, against what an exercise asks
 //!   (in the reader's language, [`words`])
@@ -57,6 +58,7 @@ mod tune;
 mod variants;
 mod waits;
 mod words;
+mod written;
 
 use std::env;
 use std::process::ExitCode;
@@ -76,7 +78,7 @@ enum Command {
     Compare(compare::Compare),
     Sanitize(sanitize::Sanitize),
     Sweep(sweep::Sweep),
-    Try(attempt::Try),
+    Try(Box<attempt::Try>),
     Survey(survey::Command),
     Accuracy(accuracy::Accuracy),
     Calibrate(calibrate::Calibrate),

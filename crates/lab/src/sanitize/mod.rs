@@ -1,6 +1,7 @@
 //! `lab sanitize my_kernel.cu`: any kernel under the emulator's checks, in more than one order of its thread blocks.
 //!
 //! - [`words`]: the command's words, by launch; [`argument`], [`element`], [`content`], [`map`]: what they mean
+//! - [`launched`]: grid and block as the file launches its kernel
 //! - [`plan`]: buffers and launches; [`execute`]: they run, in one order
 //! - [`outcome`]: what all orders say; [`expect`]: what buffers hold
 //! - [`text`], [`sarif`]: how it is written
@@ -10,6 +11,7 @@ mod content;
 mod element;
 mod execute;
 mod expect;
+mod launched;
 mod map;
 mod outcome;
 mod plan;
@@ -24,7 +26,7 @@ use clap::Args;
 use common::Error;
 use emulator::{Printed, Schedule};
 
-use crate::candidate::{File, SANITIZE, options};
+use crate::candidate::{File, Kernels, SANITIZE, options};
 use crate::output::{note, print};
 use outcome::{Launched, Outcome, Said, Verdict};
 use plan::Plan;
@@ -142,8 +144,10 @@ pub fn run(sanitize: &Sanitize, words: &[String]) -> Result<ExitCode, Error> {
 
 fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Error> {
     let flags = &words.flags;
-    let (_, module) = file.module(options, &[])?;
-    let plan = plan::plan(&module, &words.launches, &flags.set, &flags.variable, flags.seed)?;
+    let wanted: Vec<String> = words.launches.iter().filter_map(|launch| launch.entry.clone()).collect();
+    let kernels = file.module(options, &[], &wanted)?;
+    let launches = launched::filled(file, options, &words.launches, &flags.set);
+    let plan = plan::plan(&kernels, &launches, &flags.set, &flags.variable, flags.seed)?;
     let mut runs = Vec::new();
     for order in Schedule::ALL {
         runs.push(execute::run(&plan, order, flags.instruction_limit)?);
@@ -166,7 +170,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         || expected.iter().any(|expected| !expected.holds)
         || flags.deterministic && !differences.is_empty();
     let verdict = if bad { Verdict::Fault } else { Verdict::Clean };
-    let (launches, orders) = (launched(&plan), Schedule::ALL.to_vec());
+    let (launches, orders) = (launched(&kernels, &plan), Schedule::ALL.to_vec());
     Ok(Outcome {
         file: file.path.clone(),
         verdict,
@@ -182,9 +186,9 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     })
 }
 
-fn launched(plan: &Plan) -> Vec<Launched> {
+fn launched(kernels: &Kernels, plan: &Plan) -> Vec<Launched> {
     let launch = |launch: &plan::PlannedLaunch| Launched {
-        entry: launch.kernel.name().to_string(),
+        entry: kernels.shown(launch.kernel.name()),
         grid: launch.grid,
         block: launch.block,
         dynamic_shared: launch.shared,

@@ -10,7 +10,7 @@ use super::content::Content;
 use super::element::Element;
 use super::map::{MapWords, PlannedMap};
 use super::words::{Launch, pair};
-use crate::candidate::pick;
+use crate::candidate::Kernels;
 use crate::expression::{parts, value};
 
 /// Bytes that all buffers may have: the emulator holds what it knows of them beside them.
@@ -74,12 +74,13 @@ pub struct Value {
 
 /// Makes the plan.
 pub fn plan(
-    module: &Module,
+    kernels: &Kernels,
     launches: &[Launch],
     set: &[String],
     variables: &[String],
     seed: u64,
 ) -> Result<Plan, Error> {
+    let module = &kernels.module;
     let mut planner = Planner { names: HashMap::new(), buffers: Vec::new(), seed };
     for word in set {
         let (name, text) = pair("--set", word)?;
@@ -98,7 +99,7 @@ pub fn plan(
     }
     let mut planned = Vec::new();
     for launch in launches {
-        planned.push(planner.launch(module, launch)?);
+        planned.push(planner.launch(kernels, launch)?);
     }
     Ok(Plan { module: module.clone(), buffers: planner.buffers, launches: planned })
 }
@@ -110,14 +111,15 @@ struct Planner {
 }
 
 impl Planner {
-    fn launch(&mut self, module: &Module, launch: &Launch) -> Result<PlannedLaunch, Error> {
-        let names: Vec<&str> = module.kernels().collect();
-        let entry = pick(&names, launch.entry.as_deref())?;
+    fn launch(&mut self, kernels: &Kernels, launch: &Launch) -> Result<PlannedLaunch, Error> {
+        let module = &kernels.module;
+        let entry = kernels.pick(launch.entry.as_deref())?;
         let kernel = module.kernel(&entry).map_err(|error| {
             let hint = "an instruction that the emulator does not know: please report it";
             Error::usage(format!("the emulator cannot run {entry}: {error}"), hint)
         })?;
         let parameters = module.parameters(&entry).unwrap_or_default();
+        let entry = kernels.shown(&entry);
         let said = |flag: &str, words: &Option<String>| {
             let hint = format!("say it, as in `{flag} 32`; names from --set, + - * / and cdiv(a,b) may stand there");
             words.clone().ok_or_else(|| Error::usage(format!("{flag} is missing for {entry}"), hint))

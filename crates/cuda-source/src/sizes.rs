@@ -1,0 +1,141 @@
+//! Grid, block and shared memory of a launch, for sizes that are given.
+
+use std::ops::Range;
+
+use crate::evaluate::evaluate;
+use crate::kernel::Kernel;
+use crate::launch::Launch;
+use crate::program::Program;
+use crate::roles::{Role, size_named};
+use crate::scope::Scope;
+use crate::unit::Unit;
+
+/// The sizes of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Rows of A and C.
+    pub m: u64,
+    /// Columns of B and C.
+    pub n: u64,
+    /// Columns of A, rows of B.
+    pub k: u64,
+}
+
+impl Sizes {
+    /// The size that a role stands for, if it stands for one.
+    pub fn of(&self, role: Role) -> Option<u64> {
+        match role {
+            Role::M => Some(self.m),
+            Role::N => Some(self.n),
+            Role::K => Some(self.k),
+            Role::Square => Some(self.m.max(self.n).max(self.k)),
+            _ => None,
+        }
+    }
+}
+
+/// What a launch comes to, or why not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extents {
+    /// Thread blocks along x, y and z.
+    pub grid: Result<[u64; 3], String>,
+    /// Threads of a block along x, y and z.
+    pub block: Result<[u64; 3], String>,
+    /// Bytes of dynamic shared memory.
+    pub shared: Result<u64, String>,
+}
+
+impl Program {
+    /// What a launch comes to. `values` are what the kernel's parameters get, as far as they are sizes: host code's names for them have
+    /// these values, whatever it gives them itself. `sizes` are for names such as `M` that host code leaves open, if it is a product.
+    pub fn extents(&self, kernel: &Kernel, launch: &Launch, values: &[Option<u64>], sizes: Option<&Sizes>) -> Extents {
+        let scope = self.scope(kernel, launch, values, sizes);
+        let unit = &self.units[launch.unit];
+        let part = |index: usize| launch.configuration.get(index).map(|range| unit.pieces(range.start, range.end));
+        let value = |what: &str, index: usize| {
+            let code = part(index).ok_or_else(|| format!("the {what} is missing"))?;
+            let said = crate::token::written(&code);
+            evaluate(&code, &scope).map_err(|why| format!("the {what} is `{said}`, and {why}"))
+        };
+        let dim = |what: &str, index: usize| {
+            let extents = value(what, index)?.dim()?;
+            let extent = |value: i128| u64::try_from(value).map_err(|_| format!("the {what} has an extent of {value}"));
+            Ok::<_, String>([extent(extents[0])?, extent(extents[1])?, extent(extents[2])?])
+        };
+        let shared = || {
+            let bytes = value("shared memory", 2)?.whole()?;
+            u64::try_from(bytes).map_err(|_| format!("the shared memory has {bytes} bytes"))
+        };
+        let shared = if launch.configuration.len() > 2 { shared() } else { Ok(0) };
+        Extents { grid: dim("grid", 0), block: dim("block", 1), shared }
+    }
+
+    /// What a launch hands over, by parameter, as far as host code says it in whole numbers.
+    pub fn host_values(&self, launch: &Launch) -> Vec<Option<u64>> {
+        let scope = Scope::at(self, launch.unit, launch.at);
+        let unit = &self.units[launch.unit];
+        let value = |range: &Range<usize>| {
+            let value = evaluate(&unit.pieces(range.start, range.end), &scope).ok()?.whole().ok()?;
+            u64::try_from(value).ok()
+        };
+        launch.arguments.iter().map(value).collect()
+    }
+
+    /// The names at a launch, with those that carry a size bound to it.
+    fn scope(&self, kernel: &Kernel, launch: &Launch, values: &[Option<u64>], sizes: Option<&Sizes>) -> Scope<'_> {
+        let mut scope = Scope::at(self, launch.unit, launch.at);
+        let unit = &self.units[launch.unit];
+        for (range, value) in launch.arguments.iter().zip(values) {
+            let (Some(value), Some(name)) = (value, name_of(unit, range)) else { continue };
+            // One name for two sizes: the larger one covers both.
+            let bound = scope.bound.entry(name).or_insert(0);
+            *bound = (*bound).max(i128::from(*value));
+        }
+        if let Some(sizes) = sizes {
+            for name in ["M", "N", "K", "m", "n", "k"] {
+                let size = size_named(name).and_then(|role| sizes.of(role));
+                scope.fallback.extend(size.map(|size| (name.to_string(), i128::from(size))));
+            }
+            self.bind_parameters(launch, sizes, &mut scope);
+        }
+        self.bind_instance(kernel, launch, &mut scope);
+        scope
+    }
+
+    /// Parameters of the function around the launch, by the names that people give sizes.
+    fn bind_parameters(&self, launch: &Launch, sizes: &Sizes, scope: &mut Scope) {
+        let unit = &self.units[launch.unit];
+        let Some(function) = crate::launch::function_around(&unit.items, launch.at) else { return };
+        let open = function.name + 1;
+        let behind = unit.behind_group(open, function.head.end.max(open));
+        for (from, to) in unit.list(open + 1, behind.saturating_sub(1)) {
+            let name = unit.word(to.saturating_sub(1)).to_string();
+            let size = size_named(&name).and_then(|role| sizes.of(role));
+            if let Some(size) = size.filter(|_| to > from + 1) {
+                scope.fallback.entry(name).or_insert(i128::from(size));
+            }
+        }
+    }
+
+    /// The template parameters of a function that hands them on have the values of the kernel's instance.
+    fn bind_instance(&self, kernel: &Kernel, launch: &Launch, scope: &mut Scope) {
+        let unit = &self.units[launch.unit];
+        let (Some(instance), Some(written)) = (self.instance(kernel, launch), &launch.template) else { return };
+        for (range, argument) in written.iter().zip(&instance.arguments) {
+            if let (1, Ok(value)) = (range.len(), argument.parse::<i128>()) {
+                scope.bound.entry(unit.word(range.start).to_string()).or_insert(value);
+            }
+        }
+    }
+}
+
+/// The name of an argument that is one: `n`, `problem.n`, `problem->n`.
+fn name_of(unit: &Unit, range: &Range<usize>) -> Option<String> {
+    let (first, last) = (range.start, range.end.checked_sub(1)?);
+    let signs: String = (first + 1..last).map(|at| unit.word(at)).collect();
+    match (unit.is_name(first) && unit.is_name(last), signs.as_str()) {
+        (true, "") if first == last => Some(unit.word(first).to_string()),
+        (true, "." | "->") => Some(format!("{}.{}", unit.word(first), unit.word(last))),
+        _ => None,
+    }
+}

@@ -1,0 +1,340 @@
+//! What a file says by itself: which argument is which, the types, the launch. Flags come before it.
+
+use std::rc::Rc;
+
+use common::{Dim3, Error, Shape};
+use cuda_source::roles::{Role, roles};
+use cuda_source::types::Scalar;
+use cuda_source::{Extents, Launch, Program, Sizes};
+
+use super::{DEFAULT, Try};
+use crate::candidate::Candidate;
+use crate::expression::{evaluate, parts};
+use crate::output::note;
+use crate::written::choose::Choice;
+
+/// A launch of the file's own, that is evaluated for every size.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    program: Rc<Program>,
+    choice: Choice,
+    launch: Launch,
+    args: String,
+    /// The parts that no flag says: grid, block, shared memory.
+    pub(super) parts: [bool; 3],
+}
+
+impl Planned {
+    /// What the launch comes to, of a shape.
+    pub fn extents(&self, shape: &Shape) -> Extents {
+        let value = |word: &str| evaluate(word.rsplit('=').next().unwrap_or(word), shape).ok();
+        let values: Vec<Option<u64>> = parts(&self.args).into_iter().map(value).collect();
+        let sizes = Sizes { m: shape.m.into(), n: shape.n.into(), k: shape.k.into() };
+        self.program.extents(&self.choice.kernel, &self.launch, &values, Some(&sizes))
+    }
+
+    /// Whether the grid is the same for all sizes.
+    fn is_fixed(&self) -> bool {
+        let grid = |size| self.extents(&Shape { m: size, n: size, k: size }).grid;
+        grid(7) == grid(7 << 10)
+    }
+
+    /// Whether the sizes are those of host code.
+    fn covers_host_sizes(&self, attempt: &Try) -> bool {
+        let values = self.program.host_values(&self.launch);
+        let shape = super::shape(&attempt.sizes);
+        let differs = |(word, value): (&str, &Option<u64>)| match word {
+            "M" | "N" | "K" => evaluate(word, &shape).ok().zip(*value).is_some_and(|(size, host)| size != host),
+            _ => false,
+        };
+        !parts(&self.args).into_iter().zip(&values).any(differs)
+    }
+
+    /// The grid.
+    pub fn grid(&self, shape: &Shape) -> Result<Dim3, Error> {
+        self.dim("grid", self.extents(shape).grid)
+    }
+
+    /// The block.
+    pub fn block(&self, shape: &Shape) -> Result<Dim3, Error> {
+        self.dim("block", self.extents(shape).block)
+    }
+
+    /// The extents of a grid or a block, as a launch takes them.
+    fn dim(&self, what: &str, extents: Result<[u64; 3], String>) -> Result<Dim3, Error> {
+        let (line, hint) = (self.launch.line, format!("--{what} X,Y says another"));
+        let extents = extents.map_err(|why| Error::usage(format!("the launch of line {line}: {why}"), hint.clone()))?;
+        let fit = extents.map(|extent| u32::try_from(extent).ok().filter(|&extent| extent > 0));
+        match fit {
+            [Some(x), Some(y), Some(z)] => Ok(Dim3 { x, y, z }),
+            _ => Err(Error::usage(format!("the launch of line {line}: the {what} is {extents:?}"), hint)),
+        }
+    }
+}
+
+/// Fills in what flags do not say, and tells it in one line.
+pub fn adapt(attempt: &mut Try, given: &dyn Fn(&str) -> bool, candidate: &Candidate) -> Result<(), Error> {
+    let Some((program, choice)) = &candidate.written else { return Ok(()) };
+    let mut told = arguments(attempt, given, choice)?;
+    let launch = launch_of(program, choice).cloned();
+    told.extend(launch.as_ref().and_then(|launch| sizes(attempt, program, launch)));
+    square(attempt, given, choice)?;
+    if let Some(said) = types(attempt, given, program, choice)? {
+        told.push(said);
+    }
+    told.extend(launch.and_then(|launch| self::launch(attempt, given, program, choice, launch)));
+    if !choice.instance.assumed.is_empty() {
+        told.push(format!("{} taken as float", choice.instance.assumed.join(", ")));
+    }
+    if !choice.others.is_empty() {
+        told.push(format!("other instances by --entry: {}", choice.others.join(", ")));
+    }
+    if !candidate.host.is_empty() {
+        told.push(format!("host code left out: {}", some(&candidate.host)));
+    }
+    if !told.is_empty() {
+        note(&format!("note: {}: {}", choice.expression, told.join("; ")));
+    }
+    Ok(())
+}
+
+/// The first names of a list.
+fn some(names: &[String]) -> String {
+    match names {
+        [a, b, c, _, ..] => format!("{a}, {b}, {c} and {} more", names.len() - 3),
+        few => few.join(", "),
+    }
+}
+
+/// The arguments by name and type, where nobody says them.
+fn arguments(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -> Result<Vec<String>, Error> {
+    let kernel = &choice.kernel;
+    if given("args") {
+        return Ok(Vec::new());
+    }
+    let names: Vec<&str> = kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+    let roles = match roles(kernel) {
+        Ok(roles) => roles,
+        Err(unclear) if is_usual(choice) => {
+            return Ok(vec![format!(
+                "{} taken for A,B,C,M,N,K, since it is not clear {}",
+                names.join(","),
+                unclear.what
+            )]);
+        }
+        Err(unclear) => {
+            let word = |role: &Option<Role>| role.map_or("?", |role| word(role, attempt));
+            let words: Vec<&str> = unclear.known.iter().map(word).collect();
+            return Err(Error::usage(
+                format!("{}: it is not clear {}", kernel.name, unclear.what),
+                format!("--args {} with A, B, C, a size, alpha=…, beta=… or a number for each `?`", words.join(",")),
+            ));
+        }
+    };
+    let words: Vec<&str> = roles.iter().map(|role| word(*role, attempt)).collect();
+    attempt.args = words.join(",");
+    let usual = attempt.args == "A,B,C,M,N,K";
+    if usual && names.iter().zip(&words).all(|(name, word)| name == word) {
+        return Ok(Vec::new());
+    }
+    let pairs = names.iter().zip(&words).map(|(name, word)| match word.split_once('=') {
+        Some((_, value)) => format!("{name}={value}"),
+        None => format!("{name}={word}"),
+    });
+    Ok(vec![pairs.collect::<Vec<_>>().join(" ")])
+}
+
+/// Three pointers and three whole numbers, as most products have them.
+fn is_usual(choice: &Choice) -> bool {
+    let kinds: Vec<bool> = choice.kernel.parameters.iter().map(|parameter| parameter.pointer).collect();
+    let whole = choice.kernel.parameters.iter().skip(3).all(|parameter| parameter.scalar == Some(Scalar::Whole));
+    kinds == [true, true, true, false, false, false] && whole
+}
+
+fn word(role: Role, attempt: &Try) -> &'static str {
+    let [a, b, c] = attempt.layout.leading();
+    match role {
+        Role::A => "A",
+        Role::B => "B",
+        Role::C => "C",
+        Role::M => "M",
+        Role::N | Role::Square => "N",
+        Role::K => "K",
+        Role::Lda => a,
+        Role::Ldb => b,
+        Role::Ldc => c,
+        Role::Alpha => "alpha=1.5",
+        Role::Beta => "beta=0.5",
+    }
+}
+
+/// The sizes of host code, halved until the emulator has them quickly, where no flag says any.
+fn sizes(attempt: &mut Try, program: &Program, launch: &Launch) -> Option<String> {
+    let known = &attempt.sizes;
+    if [known.m, known.n, known.k, known.size].iter().any(Option::is_some) {
+        return None;
+    }
+    let (values, words) = (program.host_values(launch), parts(&attempt.args));
+    let square = words.iter().all(|word| !matches!(*word, "M" | "K"));
+    // Where a size reaches the kernel by the grid alone, the grid is for that size as it is.
+    let whole = square || ["M", "N", "K"].iter().all(|size| words.contains(size));
+    let of = |size: &str| {
+        let places = words.iter().enumerate().filter(|(_, word)| **word == size);
+        let value = places.filter_map(|(place, _)| values.get(place).copied().flatten()).next()?;
+        if whole { small(value) } else { u32::try_from(value).ok().filter(|size| (1..=LARGEST).contains(size)) }
+    };
+    let n = of("N")?;
+    let k = if square { n } else { of("K")? };
+    let m = if square { n } else { of("M").or(Some(k).filter(|_| !words.contains(&"M")))? };
+    (attempt.sizes.m, attempt.sizes.n, attempt.sizes.k) = (Some(m), Some(n), Some(k));
+    Some(format!("M, N, K = {m}, {n}, {k}, after the launch"))
+}
+
+/// The largest size of host code that is taken as it is.
+const LARGEST: u32 = 1024;
+
+/// A size, halved until it is at most 256.
+fn small(size: u64) -> Option<u32> {
+    let mut size = u32::try_from(size).ok().filter(|&size| size > 0)?;
+    while size > 256 && size % 2 == 0 {
+        size /= 2;
+    }
+    Some(size).filter(|&size| size <= 256)
+}
+
+/// A kernel with one size multiplies square matrices.
+fn square(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -> Result<(), Error> {
+    let roles = roles(&choice.kernel).unwrap_or_default();
+    let Some(place) = roles.iter().position(|role| *role == Role::Square).filter(|_| !given("args")) else {
+        return Ok(());
+    };
+    let (name, sizes) = (&choice.kernel.parameters[place].name, &mut attempt.sizes);
+    if (sizes.m, sizes.n, sizes.k, sizes.size) == (None, None, None, None) {
+        sizes.size = Some(DEFAULT.n);
+    }
+    let shape = super::shape(sizes);
+    if shape.m == shape.n && shape.n == shape.k {
+        return Ok(());
+    }
+    Err(Error::usage(
+        format!("{name} is the only size of the kernel, so its matrices are square, and M, N and K are {shape}"),
+        format!("--size {} makes them one; --args says it if {name} is something else", shape.n),
+    ))
+}
+
+/// The types of the matrices, where nobody says them.
+fn types(
+    attempt: &mut Try,
+    given: &dyn Fn(&str) -> bool,
+    program: &Program,
+    choice: &Choice,
+) -> Result<Option<String>, Error> {
+    if given("dtype") {
+        return Ok(None);
+    }
+    let (words, parameters) = (parts(&attempt.args), &choice.kernel.parameters);
+    let parameter = |matrix: &str| {
+        let place = words.iter().position(|word| *word == matrix)?;
+        parameters.get(place).filter(|parameter| parameter.pointer && words.len() == parameters.len())
+    };
+    let scalar = |matrix: &str| program.scalar(&choice.kernel, &choice.instance, parameter(matrix)?);
+    let (Some(a), Some(b), Some(c)) = (scalar("A"), scalar("B"), scalar("C")) else { return Ok(None) };
+    let name = match (a, c) {
+        (a, c) if a == b => name(a, c),
+        _ => None,
+    };
+    let Some(name) = name else {
+        let of = |matrix: &str| parameter(matrix).map_or("", |parameter| parameter.element.as_str());
+        let types = format!("{}, {} and {}", of("A"), of("B"), of("C"));
+        return Err(Error::usage(
+            format!("{}: A, B and C are of {types}, and no product of such types is known", choice.expression),
+            "--dtype names one that is; `lab sanitize` runs kernels of any types",
+        ));
+    };
+    let dtype = name.parse()?;
+    let is_new = attempt.how.dtype != dtype;
+    attempt.how.dtype = dtype;
+    Ok(is_new.then(|| name.to_string()))
+}
+
+fn name(input: Scalar, output: Scalar) -> Option<&'static str> {
+    Some(match (input, output) {
+        (Scalar::F64, Scalar::F64) => "f64",
+        (Scalar::F32, Scalar::F32) => "f32",
+        (Scalar::F16, Scalar::F16) => "f16",
+        (Scalar::F16, Scalar::F32) => "f16-f32",
+        (Scalar::Bf16, Scalar::Bf16) => "bf16",
+        (Scalar::Bf16, Scalar::F32) => "bf16-f32",
+        (Scalar::E4m3, Scalar::Bf16) => "e4m3",
+        (Scalar::E4m3, Scalar::F32) => "e4m3-f32",
+        (Scalar::E5m2, Scalar::Bf16) => "e5m2",
+        (Scalar::E5m2, Scalar::F32) => "e5m2-f32",
+        _ => return None,
+    })
+}
+
+/// The file's launch of the instance that is meant.
+fn launch_of<'a>(program: &'a Program, choice: &Choice) -> Option<&'a Launch> {
+    let kernel = &choice.kernel;
+    let of_kernel = || program.launches().iter().filter(|launch| program.is_of(launch, kernel));
+    let same = |launch: &&Launch| program.instance(kernel, launch).is_some_and(|instance| instance == choice.instance);
+    of_kernel().find(same).or_else(|| of_kernel().next().filter(|_| kernel.template.is_empty()))
+}
+
+/// Takes grid, block and shared memory from the file's launch, where flags leave them to it.
+fn launch(
+    attempt: &mut Try,
+    given: &dyn Fn(&str) -> bool,
+    program: &Rc<Program>,
+    choice: &Choice,
+    launch: Launch,
+) -> Option<String> {
+    let open = ["grid", "block", "shared"].map(|flag| !given(flag));
+    if !open[0] && !open[1] {
+        return None;
+    }
+    let (program, choice, args) = (program.clone(), choice.clone(), attempt.args.clone());
+    let planned = Planned { program, choice, launch, args, parts: open };
+    Some(take(attempt, planned))
+}
+
+/// Takes what a launch says, and tells it.
+fn take(attempt: &mut Try, mut planned: Planned) -> String {
+    let [open_grid, open_block, open_shared] = planned.parts;
+    let Extents { grid, block, shared } = planned.extents(&super::shape(&attempt.sizes));
+    let mut said = vec![format!("launch of line {}", planned.launch.line)];
+    if open_block {
+        planned.parts[1] = block.is_ok();
+        said.push(match &block {
+            Ok(block) => format!("block {}", list(*block)),
+            Err(why) => format!("not evaluated ({why}), so --block {}", attempt.block),
+        });
+    }
+    if open_grid {
+        let fixed = grid.is_ok() && planned.is_fixed() && !planned.covers_host_sizes(attempt);
+        planned.parts[0] = grid.is_ok() && !fixed;
+        if let (false, Ok([x, y, _])) = (planned.parts[0], &block) {
+            attempt.grid = format!("cdiv(N,{}),cdiv(M,{})", x.max(&1), y.max(&1));
+        }
+        said.push(match grid {
+            Ok(grid) if fixed => format!("its grid {} is for other sizes, so --grid {}", list(grid), attempt.grid),
+            Ok(grid) => format!("grid {}", list(grid)),
+            Err(why) => format!("not evaluated ({why}), so --grid {}", attempt.grid),
+        });
+    }
+    match shared {
+        Ok(bytes) if open_shared => {
+            attempt.shared = u32::try_from(bytes).unwrap_or(u32::MAX);
+            said.extend((bytes > 0).then(|| format!("{bytes} bytes of dynamic shared memory")));
+        }
+        Err(why) if open_shared => said.push(format!("not evaluated ({why}), so --shared {}", attempt.shared)),
+        _ => (),
+    }
+    attempt.planned = Some(planned);
+    said.join(", ")
+}
+
+fn list(extents: [u64; 3]) -> String {
+    let last = extents.iter().rposition(|extent| *extent != 1).unwrap_or(0);
+    format!("({})", extents[..=last].iter().map(u64::to_string).collect::<Vec<_>>().join(","))
+}

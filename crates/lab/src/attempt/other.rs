@@ -1,0 +1,123 @@
+//! What else may be meant, where the product is wrong; and what no compiler would take.
+
+use common::device::Device;
+use common::judge;
+use common::{Error, Shape};
+
+use super::layout::Layout;
+use super::{Try, operands, report};
+use crate::candidate::Candidate;
+use crate::output::note;
+
+/// Bytes of static shared memory that ptxas takes, on every architecture.
+const MOST_STATIC: u32 = 48 << 10;
+
+/// Refuses a kernel whose static shared memory no ptxas takes.
+pub fn static_shared(candidate: &Candidate) -> Result<(), Error> {
+    let entry = &candidate.kernel.entry;
+    let kernel = emulator::Module::parse(&candidate.kernel.ptx).and_then(|module| module.kernel(entry));
+    let bytes = kernel.map_or(0, |kernel| kernel.static_shared());
+    if bytes <= MOST_STATIC {
+        return Ok(());
+    }
+    let name = named(candidate);
+    Err(Error::usage(
+        format!("{name} has {bytes} bytes of static shared memory, and ptxas takes {MOST_STATIC}, on every GPU"),
+        format!(
+            "make it `extern __shared__`, give {bytes} by --shared and in the launch, and raise cudaFuncAttributeMaxDynamicSharedMemorySize to that"
+        ),
+    ))
+}
+
+/// Says how the product would be right, if it would.
+pub fn propose(attempt: &Try, candidate: &Candidate, shape: Shape) {
+    let shape = judge::smaller(&shape);
+    let right = alternatives(attempt).into_iter().find(|(other, _)| is_right(other, candidate, shape));
+    right.into_iter().for_each(|(_, hint)| note(&format!("hint: every element is right {hint}")));
+}
+
+/// Other meanings of the arguments.
+fn alternatives(attempt: &Try) -> Vec<(Try, String)> {
+    let (layout, hint) = match attempt.layout {
+        Layout::Row => (Layout::Column, "if A, B and C are read by columns, as BLAS does: --layout column"),
+        Layout::Column => (Layout::Row, "if A, B and C are read by rows: --layout row"),
+    };
+    let args = leading(&attempt.args, layout);
+    let mut alternatives = vec![(Try { layout, args, ..attempt.clone() }, hint.to_string())];
+    let swapped: Vec<&str> = attempt
+        .args
+        .split(',')
+        .map(|word| match word.trim() {
+            "N" => "K",
+            "K" => "N",
+            other => other,
+        })
+        .collect();
+    let args = swapped.join(",");
+    let hint = format!("if the kernel's K is the columns of C, and its N those of A: --args {args}");
+    alternatives.push((Try { args, ..attempt.clone() }, hint));
+    alternatives
+}
+
+/// The distances of rows as another layout has them.
+fn leading(args: &str, layout: Layout) -> String {
+    let words: Vec<&str> = args.split(',').collect();
+    // Sizes before or behind the matrices stay; a distance stands right behind its matrix.
+    let word = |(at, word): (usize, &&str)| {
+        let matrix = at.checked_sub(1).and_then(|before| words.get(before)).copied();
+        let place = ["A", "B", "C"].iter().position(|name| Some(*name) == matrix);
+        let is_distance = place
+            .is_some_and(|place| *word == Layout::Row.leading()[place] || *word == Layout::Column.leading()[place]);
+        let alone = args.matches(['M', 'N', 'K']).count() > 3;
+        match place {
+            Some(place) if is_distance && alone => layout.leading()[place].to_string(),
+            _ => word.to_string(),
+        }
+    };
+    words.iter().enumerate().map(word).collect::<Vec<_>>().join(",")
+}
+
+fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape) -> bool {
+    let Ok(operands) = operands(attempt, candidate, &shape) else { return false };
+    let ran = report(attempt, candidate, &Device::Emulator, shape, &operands);
+    ran.is_ok_and(|(report, _)| report.check.right)
+}
+
+/// Sizes that are multiples of every usual tile.
+const WHOLE: u32 = 256;
+
+/// Says after a fault how there would be none: by other arguments, or where nobody chose the sizes, in whole tiles.
+pub fn propose_after_fault(attempt: &Try, given: &dyn Fn(&str) -> bool, candidate: &Candidate, error: &Error) {
+    if !matches!(error, Error::Fault(_)) {
+        return;
+    }
+    let shape = judge::smaller(&super::shape(&attempt.sizes));
+    if let Some((_, hint)) = alternatives(attempt).into_iter().find(|(other, _)| is_right(other, candidate, shape)) {
+        return note(&format!("note: there is no fault, and every element is right, {hint}"));
+    }
+    let chosen = ["m", "n", "k", "size"].iter().any(|flag| given(flag));
+    let shape = Shape { m: WHOLE, n: WHOLE, k: WHOLE };
+    if !chosen && is_right(attempt, candidate, shape) {
+        note(&format!("note: with --size {WHOLE} the kernel is right: does it take whole tiles only?"));
+    }
+}
+
+/// The kernel's name as its file has it, where the compiler has made another of it.
+pub fn named(candidate: &Candidate) -> String {
+    let entry = &candidate.kernel.entry;
+    match candidate.written.as_ref().filter(|_| entry.starts_with("_Z")) {
+        Some((_, choice)) => choice.expression.clone(),
+        None => entry.clone(),
+    }
+}
+
+/// An error with the kernel's own name instead of the compiler's.
+pub fn in_words(error: Error, candidate: &Candidate) -> Error {
+    let name = named(candidate);
+    let said = |text: String| text.replace(candidate.kernel.entry.as_str(), &name);
+    match error {
+        _ if name == candidate.kernel.entry => error,
+        Error::Fault(text) => Error::Fault(said(text)),
+        Error::Usage { message, hint } => Error::Usage { message: said(message), hint: said(hint) },
+    }
+}

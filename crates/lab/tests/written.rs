@@ -1,0 +1,154 @@
+//! Files as people write them: with host code, headers and templates, without flags.
+
+mod lab;
+
+use std::fs;
+
+use common::kernel::nvrtc;
+use lab::{Output, lab, refused};
+
+/// Whether there is no compiler, or not the header that is wanted.
+fn lacks(header: &str) -> bool {
+    let folders = nvrtc::header_folders();
+    let there = header.is_empty() || folders.iter().any(|folder| folder.join(header).is_file());
+    let lacks = nvrtc::find().is_err() || !there;
+    if lacks {
+        level_tests::skipped("no NVRTC, or not CUDA's headers: files are not compiled");
+    }
+    lacks
+}
+
+/// `lab try` of a file among the tests' data.
+fn tried(words: &str) -> Output {
+    lab(&format!("try crates/lab/tests/data/{words} --backend emulator --alone"))
+}
+
+#[test]
+fn headers_of_cuda_are_found_without_a_flag() {
+    if lacks("cuda_fp16.h") {
+        return;
+    }
+    let output = tried("half-product.cu --size 40");
+    assert!(output.code == 0 && output.stdout.contains("kernel      half_product, f16\n"), "{output:?}");
+    assert_eq!(output.stderr, "note: half_product: a=A b=B c=C m=M n=N k=K; f16\n");
+}
+
+#[test]
+fn a_missing_header_names_its_package() {
+    if lacks("") {
+        return;
+    }
+    let file = lab::scratch("headers-missing").join("k.cu");
+    let kernel = "__global__ void k(float* A, float* B, float* C, int n) {}\n";
+    fs::write(&file, format!("#include <iostream>\n#include <cuda/nonesuch>\n{kernel}")).unwrap();
+    let words = format!("try {} --backend emulator", file.display());
+    refused(&words, "k.cu:2: the header cuda/nonesuch is not found");
+    refused(&words, "nvidia-cuda-cccl");
+}
+
+#[test]
+fn a_whole_program_is_tried_as_its_host_code_launches_it() {
+    if lacks("") {
+        return;
+    }
+    let output = tried("whole-program.cu");
+    assert!(output.code == 0 && output.stdout.contains("launch      grid (10,13) of blocks (16,16)"), "{output:?}");
+    let note = "note: product: d_left=A d_right=B d_result=C rows=M cols=N inner=K; M, N, K = 200, 150, 200, after the launch; \
+                launch of line 39, block (16,16), grid (10,13); host code left out: run, main, show\n";
+    assert_eq!(output.stderr, note);
+    // Flags come first.
+    let output = tried("whole-program.cu --size 64 --block 32,8 --grid 2,8");
+    assert!(output.stdout.contains("grid (2,8) of blocks (32,8)"), "{output:?}");
+}
+
+#[test]
+fn a_template_is_named_as_a_launch_names_it() {
+    if lacks("") {
+        return;
+    }
+    let words = "try crates/lab/tests/data/template.cu --backend emulator --alone --block 16,16 --grid cdiv(N,16),cdiv(M,16) --size 50";
+    let output = lab::command(words).args(["--entry", "tiled<16, float>"]).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && said.contains("kernel      tiled<16, float>, f32\n"), "{said}");
+    let none = "`tiled` is a template, `tiled<int TILE, typename T>`, and the file launches no instance";
+    refused(words, none);
+    refused(words, "--entry 'tiled<16, float>'");
+    refused(&format!("{words} --entry other"), "there is no kernel `other`");
+    refused(
+        &format!("{words} --entry tiled<float,16>"),
+        "`tiled<float, 16>` is no instance of `tiled<int TILE, typename T>`",
+    );
+}
+
+#[test]
+fn an_instance_is_read_from_the_calls() {
+    if lacks("") {
+        return;
+    }
+    refused("try crates/lab/tests/data/launched-template.cu", "choose by --entry: clear, 'tiled<8, double>'");
+    let output = tried("launched-template.cu --entry tiled --size 44");
+    assert!(output.code == 0 && output.stdout.contains("kernel      tiled<8, double>, f64\n"), "{output:?}");
+    assert!(output.stdout.contains("grid (6,6) of blocks (8,8)"), "{output:?}");
+    assert!(!output.stdout.contains("_Z") && !output.stderr.contains("_Z"), "{output:?}");
+}
+
+#[test]
+fn static_shared_memory_beyond_the_limit_is_refused() {
+    if lacks("") {
+        return;
+    }
+    let words = "try crates/lab/tests/data/static-shared.cu --backend emulator --size 64";
+    refused(words, "large has 65536 bytes of static shared memory, and ptxas takes 49152");
+    refused(words, "cudaFuncAttributeMaxDynamicSharedMemorySize");
+}
+
+#[test]
+fn a_layout_that_would_be_right_is_proposed() {
+    if lacks("") {
+        return;
+    }
+    let sizes = "--m 64 --n 96 --k 40 --grid cdiv(M,32),cdiv(N,32)";
+    let rows = tried(&format!("by-columns.cu {sizes}"));
+    let hint = "right, if A, B and C are read by columns, as BLAS does: --layout column";
+    assert!(rows.code == 1 && rows.stderr.contains(hint), "{rows:?}");
+    // The same without a fault: a product that is wrong.
+    let wrong = tried(&format!("by-columns.cu {sizes} --args M,N,K,1,A,M,B,K,beta=0.5,C,M"));
+    let hint = "hint: every element is right if A, B and C are read by columns, as BLAS does: --layout column";
+    assert!(wrong.code == 1 && wrong.stderr.ends_with(&format!("{hint}\n")), "{wrong:?}");
+    let columns = tried(&format!("by-columns.cu {sizes} --layout column"));
+    assert!(columns.code == 0 && columns.stdout.contains("check       right"), "{columns:?}");
+    assert!(columns.stderr.contains("lda=M B=B ldb=K beta=0.5 C=C ldc=M"), "{columns:?}");
+    let swapped = tried("inner-is-n.cu --m 64 --n 96 --k 40");
+    assert!(swapped.stderr.contains("--args A,B,C,M,K,N"), "{swapped:?}");
+}
+
+#[test]
+fn sanitize_takes_a_program_and_its_launch() {
+    if lacks("") {
+        return;
+    }
+    let words = "sanitize crates/lab/tests/data/scaled-sum.cu --arg in:f32[1000]=ones --arg out:f32[1000] --arg n=1000 --variable scale:f32={3}";
+    let output = lab(&format!("{words} --expect out=3"));
+    assert!(
+        output.code == 0 && output.stdout.contains("launches  scaled_sum  grid (8,1), block (128,1)"),
+        "{output:?}"
+    );
+    let narrow = lab(&format!("{words} --block 1000 --grid 1 --launch scaled_sum"));
+    assert!(narrow.stderr.is_empty(), "{narrow:?}");
+}
+
+#[test]
+fn what_is_not_clear_is_asked_for_in_one_line() {
+    let file = lab::scratch("unclear").join("k.cu");
+    for (kernel, answer) in [
+        ("float* p, float* q, float* r, float* s, int n", "it is not clear what `float* q` stands for"),
+        ("const float* A, const float* B, float* C, const float* bias, int M, int N, int K", "--args A,B,C,?,M,N,K"),
+        ("int* A, int* B, int* C, int n", "A, B and C are of int, int and int"),
+    ] {
+        if lacks("") {
+            return;
+        }
+        fs::write(&file, format!("__global__ void k({kernel}) {{}}\n")).unwrap();
+        refused(&format!("try {} --backend emulator", file.display()), answer);
+    }
+}
