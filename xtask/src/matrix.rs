@@ -66,6 +66,9 @@ const RELEASES: [Release; 6] = [
     },
 ];
 
+/// CUDA's headers, for kernels as people write them: beside the compiler that made the shipped PTX.
+const HEADERS: [&str; 3] = ["nvidia-cuda-runtime==13.0.96", "nvidia-cuda-crt==13.0.88", "nvidia-cuda-cccl==13.0.85"];
+
 /// One cell of the table.
 struct Cell {
     release: &'static str,
@@ -150,7 +153,8 @@ fn folder_of(release: &Release) -> PathBuf {
 /// The release's environment, made unless it is there and complete.
 fn environment(release: &Release) -> Result<PathBuf> {
     let folder = folder_of(release);
-    let packages: Vec<&str> = release.nvrtc.into_iter().chain([release.ptxas]).collect();
+    let headers = if release.name == MADE_BY { &HEADERS[..] } else { &[] };
+    let packages: Vec<&str> = release.nvrtc.into_iter().chain([release.ptxas]).chain(headers.iter().copied()).collect();
     let stamp = folder.join("packages");
     if fs::read_to_string(&stamp).is_ok_and(|there| there == packages.join(" ")) {
         return Ok(folder);
