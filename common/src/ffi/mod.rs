@@ -14,6 +14,7 @@ use emulator::{TensorElement, TensorL2Promotion, TensorMapDescription, TensorSwi
 use gemm::form::{Form, Layout};
 use gemm::{Dtype, Element, Shape};
 use libloading::Library;
+
 pub(crate) use nvrtc::{Compiled, Input, Nvrtc};
 
 /// Whether the loader finds the CUDA driver's library. Without it, any call of cudarc's driver panics.

@@ -99,6 +99,9 @@ pub struct Try {
     /// The launch that the file has.
     #[arg(skip)]
     planned: Option<Planned>,
+    /// The arguments are known by their names alone.
+    #[arg(skip)]
+    by_name: bool,
 }
 
 /// The flags alone, as a kernel's file carries them.

@@ -133,6 +133,7 @@ fn arguments(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -
     };
     let words: Vec<&str> = roles.iter().map(|role| word(*role, attempt)).collect();
     attempt.args = words.join(",");
+    attempt.by_name = true;
     let usual = attempt.args == "A,B,C,M,N,K";
     if usual && names.iter().zip(&words).all(|(name, word)| name == word) {
         return Ok(Vec::new());

@@ -44,6 +44,9 @@ fn alternatives(attempt: &Try) -> Vec<(Try, String)> {
     };
     let args = leading(&attempt.args, layout);
     let mut alternatives = vec![(Try { layout, args, ..attempt.clone() }, hint.to_string())];
+    if !attempt.by_name {
+        return alternatives;
+    }
     let swapped: Vec<&str> = attempt
         .args
         .split(',')
@@ -97,7 +100,7 @@ pub fn propose_after_fault(attempt: &Try, given: &dyn Fn(&str) -> bool, candidat
     }
     let chosen = ["m", "n", "k", "size"].iter().any(|flag| given(flag));
     let shape = Shape { m: WHOLE, n: WHOLE, k: WHOLE };
-    if !chosen && is_right(attempt, candidate, shape) {
+    if !chosen && attempt.by_name && is_right(attempt, candidate, shape) {
         note(&format!("note: with --size {WHOLE} the kernel is right: does it take whole tiles only?"));
     }
 }
