@@ -2,7 +2,7 @@
 //! at hand, nothing that it rejects.
 //!
 //! ```sh
-//! cargo run --release -p ptx-emulator --example fuzz -- FIRST COUNT [--ptxas PATH] [--reverse N] [--keep FOLDER]
+//! cargo run --release -p emulator-tests --example fuzz -- FIRST COUNT [--ptxas PATH] [--reverse N] [--keep FOLDER]
 //! ```
 //!
 //! `--record FILE` writes what `tests/mutants.rs` holds the emulator to, of the first COUNT mutants of some texts.

@@ -1,7 +1,7 @@
 //! What a multiply-add of `mma.sync` costs the emulator on one core, for one form of each kind of arithmetic.
 //!
 //! ```sh
-//! cargo run --release -p ptx-emulator --example mma
+//! cargo run --release -p emulator-tests --example mma
 //! ```
 
 use std::time::Instant;

@@ -2,7 +2,7 @@
 //! made by
 //!
 //! ```sh
-//! cargo run -p ptx-emulator --example fuzz -- 0 1000 --ptxas PATH --record crates/emulator/tests/data/mutants.txt
+//! cargo run -p emulator-tests --example fuzz -- 0 1000 --ptxas PATH --record crates/emulator/tests/data/mutants.txt
 //! ```
 //!
 //! `falls` says that ptxas crashed, and so said nothing about the text.

@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_card_that_gives_the_right_product_does_not_acquit_a_kernel() {
-        let (mut report, operands) = on_a_card("kernels/missing-barrier.cu");
+        let (mut report, operands) = on_a_card("../../kernels/missing-barrier.cu");
         let judged = report.judged.clone().unwrap();
         let Verdict::Wrong(why) = &judged.verdict else { panic!("{judged:?}") };
         assert!(why.starts_with("race on As"), "{why}");
@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn a_right_kernel_is_acquitted_on_a_smaller_problem() {
-        let (report, operands) = on_a_card("kernels/ladder-baseline.cu --m 300 --n 40 --k 33");
+        let (report, operands) = on_a_card("../../kernels/ladder-baseline.cu --m 300 --n 40 --k 33");
         let judged = report.judged.clone().unwrap();
         assert_eq!((&judged.verdict, judged.shape), (&Verdict::Clean, Shape { m: 172, n: 40, k: 33 }));
         assert!(judged.line().starts_with("clean by the emulator, on 172×40×33"), "{}", judged.line());
@@ -391,7 +391,7 @@ mod tests {
 
     #[test]
     fn a_large_problem_with_a_grid_of_its_own_is_not_judged() {
-        let (report, _) = on_a_card("kernels/ladder-baseline.cu --m 300 --n 40 --k 33 --grid 2,10");
+        let (report, _) = on_a_card("../../kernels/ladder-baseline.cu --m 300 --n 40 --k 33 --grid 2,10");
         let judged = report.judged.unwrap();
         assert!(matches!(judged.verdict, Verdict::Unknown(_)), "{judged:?}");
     }

@@ -173,5 +173,5 @@ fn the_exhibits_ptx_is_fresh() {
         }
         count += 1;
     }
-    assert_eq!(count, 28);
+    assert_eq!(count, 29);
 }

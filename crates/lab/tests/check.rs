@@ -63,7 +63,7 @@ struct Trial {
     solved: bool,
 }
 
-/// The level's kernel after a change that lies in the book.
+/// The kernel of a level, named by its folder, after a change that lies in the book.
 fn changed(folder: &Path, level: &str, change: &str) -> PathBuf {
     let folder = folder.join(change.replace(['/', '.'], "-"));
     fs::create_dir_all(folder.join(level)).unwrap();
@@ -82,7 +82,7 @@ fn trials(folder: &Path) -> Vec<Trial> {
     let all = level_tests::deep();
     for (lesson, exercise) in exercises() {
         let Some(kernel) = exercise.get("kernel") else { continue };
-        let level = levels::LEVELS[lesson].name;
+        let level = levels::LEVELS[lesson].path.trim_end_matches("/kernel.cu");
         let given = root().join(level).join("kernel.cu");
         let skeleton = root().join(format!("book/checks/skeletons/lesson{lesson}.cu"));
         let written = kernel["written"] == true;

@@ -48,7 +48,7 @@ fn the_cells_run_from_top_to_bottom() {
     fs::create_dir_all(folder.join("ladder/kernels/ptx")).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_lab"), folder.join("ladder/lab")).unwrap();
     for part in ["kernels", "kernels/ptx"] {
-        for file in fs::read_dir(root().join("lab").join(part)).unwrap().map(|file| file.unwrap().path()) {
+        for file in fs::read_dir(root().join(part)).unwrap().map(|file| file.unwrap().path()) {
             if file.is_file() {
                 fs::copy(&file, folder.join("ladder").join(part).join(file.file_name().unwrap())).unwrap();
             }
