@@ -237,7 +237,10 @@ mod tests {
             let mut bytes = PACKED.to_vec();
             bytes[at] ^= 0x10;
             // A bit that says nothing changes nothing.
-            assert!(Texts::unpack(&bytes).is_ok_and(|texts| texts == whole) || Texts::unpack(&bytes).is_err(), "byte {at}");
+            assert!(
+                Texts::unpack(&bytes).is_ok_and(|texts| texts == whole) || Texts::unpack(&bytes).is_err(),
+                "byte {at}"
+            );
         }
         assert!(matches!(Texts::unpack(b"PK\x03\x04"), Err(Unreadable::Damaged(_))));
         let foreign = Texts::parse("// a kernel\n".to_string()).unwrap_err();

@@ -85,20 +85,21 @@ fn run<T>(request: &Request, then: impl Fn(&Trial) -> Result<T, Error>) -> Resul
     let (shape, gpu) = (request.shape()?, asked::gpu(&request.gpu)?);
     let level = levels::levels(std::slice::from_ref(&request.level))?[0];
     let tiles: Vec<(&str, u32)> = request.tiles.iter().map(|(name, &size)| (name.as_str(), size)).collect();
-    let mut wanted = asked::build(level, request.dtype, request.variant.as_deref(), &tiles)?;
-    if let Some(text) = &request.source {
-        wanted = wanted.with_text(Text::new(level.path, text.clone()));
-    }
+    let wanted = asked::build(level, request.dtype, request.variant.as_deref(), &tiles)?;
     let (build, note) = match tiles.is_empty() && request.ptx.is_none() {
         true => fit::fitting(wanted, &Card::modelled(gpu))?,
         false => (wanted, None),
     };
+    // What is shipped was made from the level's own text, whatever text the page shows beside it.
+    let shipped = request.ptx.is_none().then(|| Kernel::obtain(&build, gpu.sm(), nowhere)).transpose()?;
+    let build = match &request.source {
+        Some(text) => build.with_text(Text::new(level.path, text.clone())),
+        None => build,
+    };
     let plan = build.plan(shape)?;
     let problem = Problem::new(shape, request.dtype, Fill::Reals, request.seed)?;
-    let kernel = match &request.ptx {
-        Some(file) => Kernel::brought(&build, file),
-        None => Kernel::obtain(&build, gpu.sm(), nowhere)?,
-    };
+    let brought = request.ptx.as_ref().map(|file| Kernel::brought(&build, file));
+    let Some(kernel) = brought.or(shipped) else { return Err(Error::usage("there is no kernel", "`ptx` brings one")) };
     let mut extras = Extras::new(false, request.sanitize);
     extras.instruction_limit = request.instruction_limit.unwrap_or(extras.instruction_limit);
     let options = Options { gpu, extras, annotate: request.annotate, matrices: false };
