@@ -91,15 +91,16 @@ fn run<T>(request: &Request, then: impl Fn(&Trial) -> Result<T, Error>) -> Resul
         false => (wanted, None),
     };
     // What is shipped was made from the level's own text, whatever text the page shows beside it.
-    let shipped = request.ptx.is_none().then(|| Kernel::obtain(&build, gpu.sm(), nowhere)).transpose()?;
-    let build = match &request.source {
-        Some(text) => build.with_text(Text::new(level.path, text.clone())),
-        None => build,
+    let shown = match &request.source {
+        Some(text) => build.clone().with_text(Text::new(level.path, text.clone())),
+        None => build.clone(),
     };
-    let plan = build.plan(shape)?;
+    let plan = shown.plan(shape)?;
     let problem = Problem::new(shape, request.dtype, Fill::Reals, request.seed)?;
-    let brought = request.ptx.as_ref().map(|file| Kernel::brought(&build, file));
-    let Some(kernel) = brought.or(shipped) else { return Err(Error::usage("there is no kernel", "`ptx` brings one")) };
+    let kernel = match &request.ptx {
+        Some(file) => Kernel::brought(&shown, file),
+        None => Kernel::obtain(&build, gpu.sm(), nowhere)?,
+    };
     let mut extras = Extras::new(false, request.sanitize);
     extras.instruction_limit = request.instruction_limit.unwrap_or(extras.instruction_limit);
     let options = Options { gpu, extras, annotate: request.annotate, matrices: false };

@@ -9,7 +9,7 @@ use archive::Texts;
 use crate::shell;
 
 /// How the name of an archive ends.
-pub const ARCHIVE: &str = ".zst";
+const ARCHIVE: &str = ".zst";
 
 /// The folder with the further levels.
 const FURTHER: &str = "further/";
