@@ -4,28 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Parser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Parser, ValueEnum};
+use device::Backend;
 use emulator::gpu::Gpu;
 use gemm::form::{Form, Layout};
 use gemm::report::LARGEST_PRINTED;
 use gemm::{Build, Dtype, Error, Level, Plan, Shape, Text, asked};
-use serde::Serialize;
 
 /// The size of a problem for which nothing is said.
 pub const DEFAULT_SIZE: u32 = 512;
-
-/// Where the kernel runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Backend {
-    /// A CUDA GPU if one answers, else the emulator.
-    Auto,
-    /// A CUDA GPU.
-    Cuda,
-    /// The emulator, on the CPU.
-    Emulator,
-}
 
 /// Multiplies two matrices with this level's kernel, checks the product, and says what the kernel did.
 #[derive(Debug, Clone, Parser)]
@@ -47,7 +36,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DTYPE")]
     pub dtype: Option<Dtype>,
     /// Where to run: cuda, emulator, or auto: a CUDA GPU if one answers, else the emulator
-    #[arg(long, value_enum, hide_possible_values = true, default_value = "auto")]
+    #[arg(long, hide_possible_values = true, default_value = "auto", value_parser = backend())]
     pub backend: Backend,
     /// The factor of A·B (levels that take any form of a product)
     #[arg(long, value_name = "X", default_value_t = 1.0, allow_negative_numbers = true, value_parser = factor)]
@@ -104,6 +93,11 @@ pub struct Arguments {
 
 fn size() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=i64::from(i32::MAX))
+}
+
+/// What reads a backend's name.
+pub fn backend() -> impl TypedValueParser<Value = Backend> {
+    PossibleValuesParser::new(Backend::NAMES).try_map(|name| name.parse::<Backend>())
 }
 
 /// A factor is a finite number.

@@ -20,6 +20,11 @@ pub fn step<R>(what: &str, work: impl FnOnce() -> R) -> R {
     after(SILENCE, speak, work)
 }
 
+/// Says something on stderr.
+pub fn note(what: &str) {
+    eprintln!("note: {what}");
+}
+
 /// Has the emulator say on stderr how many thread blocks of a launch are done: after two seconds, and whenever it has lasted
 /// twice as long. A terminal alone is told.
 pub fn of_blocks(device: &mut emulator::Device) {

@@ -1,14 +1,14 @@
 //! The steps from a kernel to its report: launch, check, count or time. The same for a level and for any other kernel.
 
-pub use gemm::candidate::{Candidate, Exam, Options};
+use device::Device;
+use gemm::candidate::{Candidate, Exam, Options};
 use gemm::kernel::{FindCompiler, Kernel, Origin};
 use gemm::matrix::Matrix;
 use gemm::report::Report;
 use gemm::{Error, Plan, fit};
+use summit::predict::predicted;
 
-use crate::device::Device;
-use crate::predict::predicted;
-use crate::progress::step;
+use crate::progress::{note, of_blocks, step};
 
 /// Runs what was planned for a level. `find` looks for NVRTC, should it be needed.
 pub fn run_level(
@@ -56,7 +56,9 @@ pub fn run_and_keep(
     let (task, problem) = (&candidate.task, exam.problem);
     fit::check(&device.card(options.gpu), candidate.name, task)?;
     // ANCHOR: run
-    let ran = step(&format!("running {}", candidate.name), || device.launch(task, problem, options.extras))?;
+    let ran = step(&format!("running {}", candidate.name), || {
+        device.launch_watched(task, problem, options.extras, of_blocks, note)
+    })?;
     let check = step("checking the product", || exam.check(&ran.c, task));
     // ANCHOR_END: run
     Ok(candidate.report(exam, options, &device.name(), ran, check))

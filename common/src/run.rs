@@ -3,16 +3,19 @@
 use std::env;
 use std::process::ExitCode;
 
+use device::{Device, nvrtc};
+use gemm::candidate::{Exam, Options};
+use gemm::facts::{Extras, Facts};
 use gemm::judge::{Judged, Verdict, judge, smaller};
+use gemm::kernel::{FindCompiler, Kernel, Origin};
 use gemm::problem::{Fill, Problem};
 use gemm::report::Report;
 use gemm::{Build, Error, Level, Plan, fit};
 
 use crate::cli::{self, Arguments};
-use crate::device::{Device, Extras, Facts};
-use crate::kernel::{FindCompiler, Kernel, Origin, nvrtc, write_ptx};
 use crate::progress::{of_blocks, step};
-use crate::road::{Exam, Options, run_level};
+use crate::road::run_level;
+use crate::ship::write_ptx;
 
 /// Runs a level with the process's arguments: the whole `main` of a level.
 pub fn run(level: &'static Level) -> ExitCode {

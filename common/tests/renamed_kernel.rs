@@ -1,13 +1,14 @@
 //! A kernel that was renamed in `kernel.cu`: the program says which name it looks for.
 
-use common::kernel::{Kernel, nvrtc};
-use common::{Dtype, Level};
+use device::nvrtc;
+use gemm::kernel::Kernel;
+use gemm::{Dtype, Level};
 use level_tests::skipped;
 
 #[test]
 fn the_missing_name_is_named() {
     let Ok(compiler) = nvrtc::find() else { return skipped("no NVRTC") };
-    let level: &Level = Box::leak(Box::new(Level { entry: "gemm_renamed", ..level1_tiling::LEVEL }));
+    let level: &Level = Box::leak(Box::new(Level { entry: "gemm_renamed", ..levels::level1_tiling::LEVEL }));
     let message = match Kernel::compile(&level.default_build(Dtype::F32), &[], compiler) {
         Ok(_) => panic!("the source has no such kernel"),
         Err(error) => error.to_string(),

@@ -17,8 +17,14 @@ pub struct Claim {
 }
 
 /// What runs a kernel without a GPU.
-const MACHINE: [&str; 5] =
-    ["common/src/", "crates/archive/", "crates/emulator/src/", "crates/gemm/src/", "crates/level-tests/"];
+const MACHINE: [&str; 6] = [
+    "common/src/",
+    "crates/archive/",
+    "crates/device/",
+    "crates/emulator/src/",
+    "crates/gemm/src/",
+    "crates/level-tests/",
+];
 
 /// All levels.
 const LEVELS: [&str; 3] = ["level", "further/", "crates/levels/"];
@@ -32,7 +38,7 @@ pub fn claims() -> Result<Vec<Claim>> {
             &[&["crates/emulator/", "crates/emulator-tests/", "crates/archive/"]],
         ),
         claim("gemm", "test -p gemm", &[&MACHINE, &["crates/gemm/"]]),
-        claim("common", "test -p common", &[&MACHINE, &LEVELS, &["common/"]]),
+        claim("common", "test -p common -p device -p summit", &[&MACHINE, &LEVELS, &["common/", "crates/summit/"]]),
     ];
     for level in ptx::levels()? {
         let folder = format!("{}/", ptx::folder(&level).display());

@@ -53,7 +53,7 @@ pub fn folder(level: &str) -> PathBuf {
 }
 
 /// The kernel that copies matrices before a launch.
-const COPIES: &str = "common/src/device/copies.cu";
+const COPIES: &str = "crates/device/src/copies.cu";
 
 /// The kernels of the lab, and the one that copies, which have their PTX beside them.
 fn kernels() -> Result<Vec<String>> {

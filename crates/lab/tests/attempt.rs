@@ -4,8 +4,10 @@ mod lab;
 
 use std::fs;
 
-use common::Source;
-use common::kernel::{Header, base_options, nvrtc, ptx_file};
+use common::ship::ptx_file;
+use device::nvrtc;
+use gemm::Source;
+use gemm::kernel::{Header, base_options};
 use lab::{lab, refused, root};
 
 /// Every exhibit with the flags that it carries, from its shipped PTX: what is said, and the exit code.
@@ -156,7 +158,7 @@ fn the_exhibits_ptx_is_fresh() {
     let mut count = 0;
     let exhibits = fs::read_dir(root().join("kernels")).unwrap();
     let exhibits = exhibits.map(|entry| ("kernels", entry.unwrap().file_name().into_string().unwrap()));
-    for (folder, name) in exhibits.chain([("common/src/device", "copies.cu".to_string())]) {
+    for (folder, name) in exhibits.chain([("crates/device/src", "copies.cu".to_string())]) {
         let Some(stem) = name.strip_suffix(".cu") else { continue };
         let text = fs::read_to_string(root().join(folder).join(&name)).unwrap();
         let shipped = fs::read_to_string(root().join(format!("{folder}/ptx/{stem}.ptx"))).unwrap();

@@ -8,9 +8,11 @@ use regex_lite::Regex;
 use super::tree::{Finding, Tree};
 
 /// Where modules lie side by side that are held to it, and how paths to them begin.
-const PLACES: [(&str, &str); 6] = [
+const PLACES: [(&str, &str); 8] = [
     ("crates/sm-model/src/", "crate"),
     ("common/src/", "crate"),
+    ("crates/device/src/", "crate"),
+    ("crates/summit/src/", "crate"),
     ("crates/emulator/src/", "crate"),
     ("crates/emulator/src/machine/", "crate::machine"),
     ("crates/lab/src/", "crate"),

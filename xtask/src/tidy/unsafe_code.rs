@@ -1,4 +1,4 @@
-//! `unsafe` stands in three files at most: one of `common`, the calls to CUDA, one of `page`, the names that a page calls, and one of
+//! `unsafe` stands in three files at most: one of `device`, the calls to CUDA, one of `page`, the names that a page calls, and one of
 //! the emulator.
 //!
 //! The workspace's lints deny it, so the compiler finds every use; here, who lifts the lint is looked up.
@@ -8,7 +8,7 @@ use regex_lite::Regex;
 use super::tree::{Finding, Tree, numbered};
 
 /// The crates that may lift the lint, in one file each.
-const ALLOWED: [&str; 3] = ["common/src/", "crates/emulator/src/", "crates/page/src/"];
+const ALLOWED: [&str; 3] = ["crates/device/src/", "crates/emulator/src/", "crates/page/src/"];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let lifts =
@@ -21,7 +21,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         let sources = ALLOWED.iter().find(|sources| path.starts_with(*sources));
         sources.is_some_and(|sources| lifting.iter().filter(|(other, _)| other.starts_with(sources)).count() == 1)
     };
-    let what = "allows unsafe code: only one file of common/src, of crates/emulator/src and of crates/page/src may";
+    let what =
+        "allows unsafe code: only one file of crates/device/src, of crates/emulator/src and of crates/page/src may";
     lifting.iter().filter(|(path, _)| !alone(path)).map(|(path, line)| Finding::new(path, *line, what)).collect()
 }
 
@@ -36,7 +37,7 @@ mod tests {
     fn the_three_files_pass() {
         let text = "// allow(unsafe_code) is a comment here\n#![forbid(unsafe_code)]\n";
         let three = [
-            ("common/src/ffi.rs", ALLOW),
+            ("crates/device/src/ffi.rs", ALLOW),
             ("crates/emulator/src/simd.rs", ALLOW),
             ("crates/page/src/exports.rs", ALLOW),
         ];
@@ -45,13 +46,18 @@ mod tests {
 
     #[test]
     fn any_other_file() {
-        let what = "allows unsafe code: only one file of common/src, of crates/emulator/src and of crates/page/src may";
+        let what =
+            "allows unsafe code: only one file of crates/device/src, of crates/emulator/src and of crates/page/src may";
         let inner = "fn f() {\n    #[cfg_attr(unix, expect(dead_code, unsafe_code))]\n    {}\n}\n";
         assert_eq!(printed(check, [("level0-a/src/lib.rs", inner)]), [format!("level0-a/src/lib.rs:2: {what}")]);
         assert_eq!(
             printed(
                 check,
-                [("common/src/a.rs", ALLOW), ("crates/emulator/src/a.rs", ALLOW), ("crates/emulator/src/b.rs", ALLOW)]
+                [
+                    ("crates/device/src/a.rs", ALLOW),
+                    ("crates/emulator/src/a.rs", ALLOW),
+                    ("crates/emulator/src/b.rs", ALLOW)
+                ]
             ),
             [format!("crates/emulator/src/a.rs:2: {what}"), format!("crates/emulator/src/b.rs:2: {what}")]
         );

@@ -1,8 +1,8 @@
 //! How A, B and C lie in memory.
 
 use clap::ValueEnum;
-use common::device::Operand;
-use common::{Error, Shape};
+use gemm::task::Operand;
+use gemm::{Error, Shape};
 
 /// How matrices lie in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

@@ -19,11 +19,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use common::device::{Device, Extras};
-use common::kernel::{INSTALL, nvrtc};
-use common::road::Options;
-use common::{Build, Dtype, Error, Level};
+use device::{Device, nvrtc};
 use emulator::gpu::{GPUS, Gpu};
+use gemm::candidate::Options;
+use gemm::facts::Extras;
+use gemm::kernel::INSTALL;
+use gemm::{Build, Dtype, Error, Level};
 
 use self::prune::{Pruned, Search, prune};
 use crate::flags::{How, Shapes, modelled};
@@ -55,7 +56,7 @@ pub struct Tune {
     /// Per cent by which a configuration may be slower than the fastest, if it serves more shapes
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = percent)]
     slack: f64,
-    /// The record: a file; or a folder, where the file is named after the GPU [default: common/tuned, or here]
+    /// The record: a file; or a folder, where the file is named after the GPU [default: crates/summit/tuned, or here]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Measure nothing: choose from what `lab measure` has written

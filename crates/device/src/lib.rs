@@ -1,23 +1,31 @@
-//! Where a kernel runs: a CUDA GPU, or the emulator.
+//! Where a kernel runs: a CUDA GPU, or the emulator. No terminal, and no command line: what a person is to be told is handed out.
+//!
+//! - [`cuda`]: a GPU, through the driver; [`copies`]: what is copied before a launch
+//! - [`nvrtc`]: the compiler, [`ptxas`]: several versions of its assembler
+//! - [`timing`]: how times are taken; [`turns`]: several kernels in turns, [`survey`]: many at many shapes
+//! - [`vendor`]: cuBLAS, as a yardstick
 
-mod copies;
+mod arguments;
+mod backend;
+pub mod copies;
 pub mod cuda;
+mod ffi;
+mod libraries;
+pub mod nvrtc;
+pub mod ptxas;
 pub mod survey;
+pub mod timing;
 pub mod turns;
 pub mod vendor;
 
-pub(crate) use copies::{Room, What};
+pub use backend::Backend;
 use emulator::gpu::Gpu;
 use gemm::Error;
-use gemm::emulated;
-pub use gemm::facts::{Extras, Facts, Ran};
+use gemm::emulated::{self, Watch};
+use gemm::facts::{Extras, Ran};
 use gemm::fit::Card;
 use gemm::problem::Problem;
-pub use gemm::task::{Operand, Task};
-
-use crate::cli::Backend;
-use crate::kernel::nvrtc;
-use crate::progress;
+use gemm::task::Task;
 
 /// A device that runs kernels.
 #[derive(Debug)]
@@ -102,16 +110,28 @@ impl Device {
 
     /// Runs a kernel on the problem.
     pub fn launch(&self, task: &Task, problem: &Problem, extras: Extras) -> Result<Ran, Error> {
+        self.launch_watched(task, problem, extras, |_| (), |_| ())
+    }
+
+    /// The same. `watch` may ask the emulator to say how far it is; `note` is told what a person should know.
+    pub fn launch_watched(
+        &self,
+        task: &Task,
+        problem: &Problem,
+        extras: Extras,
+        watch: Watch,
+        note: impl FnOnce(&str),
+    ) -> Result<Ran, Error> {
         match self {
             Device::Cuda(gpu) => match gpu.load(task, nvrtc::find) {
                 Ok(loaded) => gpu.launch(loaded, task, problem, extras.time),
                 Err(cuda::Unloaded::Refused(why)) if gpu.falls_back => {
-                    eprintln!("note: running on the emulator, because {why}");
-                    emulated::launch(task, problem, extras, progress::of_blocks)
+                    note(&format!("running on the emulator, because {why}"));
+                    emulated::launch(task, problem, extras, watch)
                 }
                 Err(unloaded) => Err(unloaded.error()),
             },
-            Device::Emulator => emulated::launch(task, problem, extras, progress::of_blocks),
+            Device::Emulator => emulated::launch(task, problem, extras, watch),
         }
     }
 }

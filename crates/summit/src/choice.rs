@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use device::{Device, nvrtc};
 use gemm::fit::{Card, misfit};
 use gemm::form::{Form, Specialization};
+use gemm::kernel::{FindCompiler, shipped};
 use gemm::{Build, Dtype, Level, Shape};
 
-use crate::device::Device;
-use crate::kernel::{FindCompiler, nvrtc, shipped};
 use crate::nearby::Near;
 use crate::predict::{Model, Numbers, models, name};
 use crate::tuned::{Record, records};

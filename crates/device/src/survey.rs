@@ -10,12 +10,12 @@ use gemm::problem::{Fill, Problem};
 use gemm::{Build, Dtype, Error, Shape};
 use rayon::prelude::*;
 
-use super::copies::What;
-use super::cuda::{Gpu, Repeated, config, failed};
-use super::turns::{Contender, Pace, Pause, take_turns};
-use super::vendor::Vendor;
-use crate::kernel::nvrtc;
-use crate::timing::Timing;
+use crate::copies::What;
+use crate::cuda::{Gpu, Repeated, config, failed};
+use crate::nvrtc;
+use crate::turns::{Contender, Pace, Pause, take_turns};
+use crate::vendor::Vendor;
+use gemm::timing::Timing;
 
 /// A problem of which A and B are the pattern that is repeated on the GPU: of prime sizes, so that no shape repeats it row by row.
 const PATTERN: Shape = Shape { m: 1009, n: 1013, k: 997 };

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use gemm::{Build, Dtype, Level, Shape};
 use serde::{Deserialize, Serialize};
 
-/// The files in `common/tuned`, one for each GPU that was measured.
+/// The files in `crates/summit/tuned`, one for each GPU that was measured.
 const FILES: [&str; 1] = [include_str!("../tuned/nvidia-h200.json")];
 
 /// What one GPU was the fastest with.

@@ -16,7 +16,7 @@ use crate::ffi;
 
 /// A kernel on the GPU.
 #[derive(Debug)]
-pub(in crate::device) struct Loaded {
+pub(crate) struct Loaded {
     pub function: CudaFunction,
     /// Whose ptxas made its machine code.
     pub ptxas: String,
@@ -24,7 +24,7 @@ pub(in crate::device) struct Loaded {
 
 /// Why a kernel is not on the GPU.
 #[derive(Debug)]
-pub(in crate::device) enum Unloaded {
+pub(crate) enum Unloaded {
     /// The driver takes it in no form; why, in a few words.
     Refused(String),
     /// Something else.
@@ -34,7 +34,7 @@ pub(in crate::device) enum Unloaded {
 impl Gpu {
     /// The kernel as PTX that driver and card know; else as what the compiler at hand makes of the source: PTX, then machine
     /// code. `find` looks for that compiler.
-    pub(in crate::device) fn load(&self, task: &Task, find: FindCompiler) -> Result<Loaded, Unloaded> {
+    pub(crate) fn load(&self, task: &Task, find: FindCompiler) -> Result<Loaded, Unloaded> {
         let kernel = task.kernel;
         let driver = format!("the CUDA driver ({})", self.cuda_version().unwrap_or_else(|| "version unknown".into()));
         let (ptx, changes) = self.lowered(&kernel.ptx);
@@ -81,7 +81,7 @@ impl Gpu {
     }
 
     /// PTX as this driver and this card can take it, and what was lowered.
-    pub(super) fn lowered(&self, ptx: &str) -> (String, Vec<String>) {
+    pub(crate) fn lowered(&self, ptx: &str) -> (String, Vec<String>) {
         let lowered = lowered_for(ptx, self.isa(), self.architecture());
         // NUL is no part of PTX, and would end it.
         (lowered.ptx.replace('\0', ""), lowered.changes)
@@ -108,7 +108,7 @@ impl Gpu {
 
 impl Unloaded {
     /// The error of a run that may go nowhere else.
-    pub(in crate::device) fn error(self) -> Error {
+    pub(crate) fn error(self) -> Error {
         match self {
             Unloaded::Refused(why) => {
                 Error::usage(why, "update the driver, or run on the CPU with `--backend emulator`")

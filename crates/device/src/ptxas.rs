@@ -12,7 +12,7 @@ use gemm::kernel::lower::declared;
 use gemm::kernel::{Resources, numbers};
 use rayon::prelude::*;
 
-use super::nvrtc::read_resources;
+use crate::nvrtc::read_resources;
 
 /// A ptxas that answers.
 #[derive(Debug, Clone)]

@@ -6,12 +6,12 @@ use gemm::problem::Problem;
 use gemm::task::{Operand, Task};
 use gemm::{Dtype, Error, Shape};
 
-use super::cuda::{Gpu, Operands, Unloaded, failed};
-use super::vendor::Vendor;
 use crate::arguments::Arguments;
+use crate::cuda::{Gpu, Operands, Unloaded, failed};
 use crate::ffi;
-use crate::kernel::nvrtc;
-use crate::timing::Timing;
+use crate::nvrtc;
+use crate::vendor::Vendor;
+use gemm::timing::Timing;
 
 /// What is launched again and again, with matrices of its own on the GPU.
 pub struct Contender<'a>(Box<dyn Fn() -> Result<(), Error> + 'a>);
@@ -39,10 +39,10 @@ AGAIN:
 ";
 
 /// A kernel of one thread that lets time pass.
-pub(super) struct Pause(CudaFunction);
+pub(crate) struct Pause(CudaFunction);
 
 impl Pause {
-    pub(super) fn new(gpu: &Gpu) -> Result<Pause, Error> {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Pause, Error> {
         let pause = gpu.context().load_module(Ptx::from_src(PAUSE)).and_then(|module| module.load_function("pause"));
         pause.map(Pause).map_err(|e| failed("loading the pause", e))
     }
@@ -87,7 +87,7 @@ impl Pace {
 
 impl<'a> Contender<'a> {
     /// What is submitted by a call.
-    pub(super) fn new(submit: impl Fn() -> Result<(), Error> + 'a) -> Contender<'a> {
+    pub(crate) fn new(submit: impl Fn() -> Result<(), Error> + 'a) -> Contender<'a> {
         Contender(Box::new(submit))
     }
 
@@ -135,7 +135,7 @@ pub fn in_turns(gpu: &Gpu, contenders: &[&Contender], of: (Shape, Dtype), pace: 
 ///
 /// # Errors
 /// The first that a launch gives.
-pub(super) fn take_turns(
+pub(crate) fn take_turns(
     gpu: &Gpu,
     contenders: &[&Contender],
     (shape, dtype): (Shape, Dtype),

@@ -20,7 +20,7 @@ const ALIGNMENT: u64 = 256;
 
 /// Room for copies, which grows as it is needed. All launches of a stream share one: each is done before the next begins to copy.
 #[derive(Debug, Default)]
-pub(crate) struct Room(Mutex<Kept>);
+pub struct Room(Mutex<Kept>);
 
 /// What has been loaded and allocated.
 #[derive(Debug, Default)]
@@ -31,17 +31,20 @@ struct Kept {
 
 /// A launch: all but where.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct What<'a> {
-    pub(crate) function: &'a CudaFunction,
-    pub(crate) config: LaunchConfig,
-    pub(crate) operands: &'a [Operand],
+pub struct What<'a> {
+    /// The kernel.
+    pub function: &'a CudaFunction,
+    /// Grid, block and dynamic shared memory.
+    pub config: LaunchConfig,
+    /// The arguments.
+    pub operands: &'a [Operand],
     /// Where A, B and C begin.
-    pub(crate) addresses: [u64; 3],
+    pub addresses: [u64; 3],
 }
 
 impl Room {
     /// Loads and allocates what launches with these copies need, as far as the driver has it, so that none of them waits for it.
-    pub(crate) fn prepare(&self, stream: &Arc<CudaStream>, copies: &[Copied]) {
+    pub fn prepare(&self, stream: &Arc<CudaStream>, copies: &[Copied]) {
         if !copies.is_empty() {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let _ = kept.module(stream);
@@ -51,7 +54,7 @@ impl Room {
 
     /// Launches a kernel, behind the copies that it is to have. Where there is no room for these, or the driver does not take what
     /// makes them, the kernel multiplies the matrices as they lie.
-    pub(crate) fn launch(&self, stream: &Arc<CudaStream>, what: What) -> Result<(), DriverError> {
+    pub fn launch(&self, stream: &Arc<CudaStream>, what: What) -> Result<(), DriverError> {
         let What { function, config, operands, addresses } = what;
         let copies = copied(operands, addresses);
         if !copies.is_empty() {

@@ -1,21 +1,23 @@
 //! The ladder as a library: one call that multiplies two matrices.
 
+use device::{Device, nvrtc};
+use gemm::facts::Extras;
 use gemm::fit::{Card, fitting};
+use gemm::kernel::Kernel;
 use gemm::matrix::Scalar;
 use gemm::problem::Problem;
 use gemm::{Dtype, Error, Shape};
 
 use crate::choice::{Choice, best};
-use crate::device::{Device, Extras};
-use crate::kernel::{Kernel, nvrtc};
 
 /// C = A · B: row-major, without padding. `a` has M × K elements, `b` K × N, the result M × N.
 ///
 /// Any M, N and K from 1 up, in `f32` or `f64`. Products and sums are in the type itself.
 ///
 /// ```
-/// use common::device::Device;
-/// use common::{Choice, Shape, multiply};
+/// use device::Device;
+/// use gemm::Shape;
+/// use summit::{Choice, multiply};
 ///
 /// // 2 x 3 times 3 x 2
 /// let shape = Shape { m: 2, n: 2, k: 3 };
@@ -23,7 +25,7 @@ use crate::kernel::{Kernel, nvrtc};
 /// let b = [1.0, 0.0, 0.0, 1.0, 1.0, 1.0];
 /// let c = multiply(Choice::Level(&level2_register::LEVEL), &Device::Emulator, shape, &a, &b)?;
 /// assert_eq!(c, [4.0, 5.0, 10.0, 11.0]);
-/// # Ok::<(), common::Error>(())
+/// # Ok::<(), gemm::Error>(())
 /// ```
 ///
 /// # Errors
@@ -33,7 +35,9 @@ use crate::kernel::{Kernel, nvrtc};
 /// kernel of your own does what it must not do.
 ///
 /// ```
-/// # use common::{Choice, Shape, device::Device, multiply};
+/// # use device::Device;
+/// # use gemm::Shape;
+/// # use summit::{Choice, multiply};
 /// let shape = Shape { m: 2, n: 2, k: 3 };
 /// let error = multiply(Choice::Level(&level2_register::LEVEL), &Device::Emulator, shape, &[1.0f32], &[2.0]).unwrap_err();
 /// assert_eq!(

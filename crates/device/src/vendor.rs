@@ -13,10 +13,10 @@ use gemm::matrix::{Matrix, Scalar};
 use gemm::problem::Problem;
 use gemm::{Dtype, Element, Error, Shape};
 
-use super::cuda::{Gpu, Operands, failed};
+use crate::cuda::{Gpu, Operands, failed};
 use crate::ffi::{Cublas, Light};
 use crate::libraries::{files_starting_with, folders};
-use crate::timing::Timing;
+use gemm::timing::Timing;
 
 /// What is said about the precision of cuBLAS's product.
 pub const MATH: &str = "cublasSgemm and cublasDgemm, CUBLAS_DEFAULT_MATH: no TF32; inputs, products and sums in the \
@@ -67,7 +67,7 @@ impl<'a> Vendor<'a> {
     }
 
     /// `C = alpha·A·B + beta·C` on matrices that lie on the GPU, submitted to the stream that it was found for: what
-    /// [`crate::Handle::gemm`] does.
+    /// the summit's handle does.
     ///
     /// # Errors
     /// [`Error::Usage`], where cuBLAS refuses.
@@ -86,7 +86,7 @@ impl<'a> Vendor<'a> {
     }
 
     /// The same, of matrices at these addresses.
-    pub(super) fn submit(&self, dtype: Dtype, shape: &Shape, form: &Form, matrices: [u64; 3]) -> Result<(), Error> {
+    pub(crate) fn submit(&self, dtype: Dtype, shape: &Shape, form: &Form, matrices: [u64; 3]) -> Result<(), Error> {
         let product = match dtype.input.bytes() {
             1 => self.light(dtype, shape, form, matrices),
             _ => self.cublas.gemm(dtype, shape, form, matrices),

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-pub use gemm::timing::*;
-
 /// Time that launches fill before the first measured one: the clock rises, caches and code are in place.
 pub const WARM_UP: Duration = Duration::from_millis(20);
 /// Launches that are measured at least, and at a time.

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use cudarc::driver::{CudaFunction, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, ValidAsZeroBits};
+use device::copies::{Room, What};
+use device::cuda::{Gpu, config, failed};
+use device::nvrtc;
 use gemm::form::{Form, Specialization};
 use gemm::kernel::Kernel;
 use gemm::matrix::Scalar;
 use gemm::{Build, Dtype, Error, Level, Shape};
 
 use crate::choice::Chooser;
-use crate::device::cuda::{Gpu, config, failed};
-use crate::device::{Room, What};
-use crate::kernel::nvrtc;
 use crate::multiply::exact;
 
 /// The address that stands for a stream of each thread's own (CUDA driver API, `CU_STREAM_PER_THREAD`).
@@ -30,8 +30,9 @@ const REMEMBERED: usize = 4096;
 /// for many calls are better than many.
 ///
 /// ```no_run
-/// use common::form::Form;
-/// use common::{Handle, Level, Shape};
+/// use gemm::form::Form;
+/// use gemm::{Level, Shape};
+/// use summit::Handle;
 ///
 /// static LEVELS: [&Level; 1] = [&level2_register::LEVEL];
 ///

@@ -19,12 +19,14 @@ use gemm::problem::Problem;
 use gemm::task::{Operand, Task};
 use gemm::{Dtype, Error, LaunchShape, Shape};
 
-use super::copies::{Room, What};
 use crate::arguments::Arguments;
+use crate::copies::{Room, What};
 use crate::ffi;
-use crate::kernel::nvrtc;
-use crate::timing::{self, Peak, Timing};
-pub(super) use load::{Loaded, Unloaded};
+use crate::nvrtc;
+use gemm::timing::{Peak, Timing, fma_per_clock};
+
+use crate::timing;
+pub(crate) use load::{Loaded, Unloaded};
 
 /// A GPU that answers.
 #[derive(Debug)]
@@ -36,9 +38,9 @@ pub struct Gpu {
     multiprocessors: u32,
     clock_khz: u32,
     /// Room for copies before launches on its own stream.
-    pub(super) room: Room,
+    pub(crate) room: Room,
     /// Where its driver refuses a kernel, the emulator may run it.
-    pub(super) falls_back: bool,
+    pub(crate) falls_back: bool,
 }
 
 impl Gpu {
@@ -97,7 +99,7 @@ impl Gpu {
 
     /// The most multiply-adds that it can do, if its architecture's rate is known.
     pub fn peak(&self, dtype: Dtype) -> Option<Peak> {
-        let fma_per_clock = timing::fma_per_clock(self.architecture(), dtype)?;
+        let fma_per_clock = fma_per_clock(self.architecture(), dtype)?;
         Some(Peak { multiprocessors: self.multiprocessors, fma_per_clock, clock_mhz: self.clock_khz / 1000 })
     }
 
@@ -107,7 +109,7 @@ impl Gpu {
     }
 
     /// A kernel, loaded, with as much dynamic shared memory as it needs: on the GPU in a form that the driver takes, or not at all.
-    pub(crate) fn ready(&self, task: &Task) -> Result<CudaFunction, Error> {
+    pub fn ready(&self, task: &Task) -> Result<CudaFunction, Error> {
         let Loaded { function, .. } = self.load(task, nvrtc::find).map_err(Unloaded::error)?;
         self.allow_shared(&function, task).map_err(|e| failed("asking for shared memory", e))?;
         Ok(function)
@@ -121,12 +123,13 @@ impl Gpu {
         }
     }
 
-    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
+    /// The stream of its own launches.
+    pub fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
     }
 
     /// Runs a loaded kernel once, fetches C, and takes times if asked to.
-    pub(super) fn launch(
+    pub(crate) fn launch(
         &self,
         Loaded { function, ptxas }: Loaded,
         task: &Task,
@@ -147,7 +150,7 @@ impl Gpu {
     }
 
     /// What launches a kernel with these matrices, again and again.
-    pub(super) fn launcher<'a>(
+    pub(crate) fn launcher<'a>(
         &'a self,
         function: &CudaFunction,
         task: &Task,
@@ -164,7 +167,7 @@ impl Gpu {
 
     /// Times of single runs, each between two events. A batch is submitted before any of its times is
     /// read: the GPU then goes from one launch to the next, and no time contains the host's.
-    pub(super) fn times(
+    pub(crate) fn times(
         &self,
         shape: &Shape,
         dtype: Dtype,
@@ -183,7 +186,7 @@ impl Gpu {
     }
 
     /// Milliseconds of so many runs.
-    pub(super) fn timed(&self, run: &dyn Fn() -> Result<(), Error>, runs: usize) -> Result<Vec<f64>, Error> {
+    pub(crate) fn timed(&self, run: &dyn Fn() -> Result<(), Error>, runs: usize) -> Result<Vec<f64>, Error> {
         let driver = |e: DriverError| failed("timing", e);
         let event = || self.context.new_event(Some(CU_EVENT_DEFAULT)).map_err(driver);
         // ANCHOR: times
@@ -219,7 +222,7 @@ impl Gpu {
 
 /// A launch that is submitted again and again, with matrices that stay where they are.
 #[derive(Debug)]
-pub(super) struct Repeated<'a> {
+pub(crate) struct Repeated<'a> {
     gpu: &'a Gpu,
     function: CudaFunction,
     config: LaunchConfig,
@@ -231,7 +234,7 @@ pub(super) struct Repeated<'a> {
 
 impl<'a> Repeated<'a> {
     /// A kernel's launch on the GPU's own stream.
-    pub(super) fn new(gpu: &'a Gpu, what: What) -> Result<Repeated<'a>, Error> {
+    pub(crate) fn new(gpu: &'a Gpu, what: What) -> Result<Repeated<'a>, Error> {
         let What { function, config, operands, addresses } = what;
         let copies = copied(operands, addresses);
         // Not in the first launch, which may be timed.
@@ -242,7 +245,7 @@ impl<'a> Repeated<'a> {
     }
 
     /// Submits it once.
-    pub(super) fn submit(&self) -> Result<(), Error> {
+    pub(crate) fn submit(&self) -> Result<(), Error> {
         let Repeated { gpu, function, config, operands, addresses, arguments } = self;
         let launched = match arguments {
             Some(arguments) => ffi::launch(gpu.stream(), function, *config, &arguments.0),
@@ -257,7 +260,7 @@ impl<'a> Repeated<'a> {
 
 /// A problem's matrices on a GPU.
 #[derive(Debug)]
-pub(super) struct Operands {
+pub(crate) struct Operands {
     a: CudaSlice<u8>,
     b: CudaSlice<u8>,
     c: CudaSlice<u8>,
@@ -265,26 +268,26 @@ pub(super) struct Operands {
 
 impl Operands {
     /// Copies of them.
-    pub(super) fn of(gpu: &Gpu, problem: &Problem) -> Result<Operands, Error> {
+    pub(crate) fn of(gpu: &Gpu, problem: &Problem) -> Result<Operands, Error> {
         let upload =
             |matrix: &Matrix| gpu.stream.clone_htod(matrix.bytes()).map_err(|e| failed("copying the matrices", e));
         Ok(Operands { a: upload(&problem.a)?, b: upload(&problem.b)?, c: upload(&problem.c)? })
     }
 
     /// Where A, B and C begin.
-    pub(super) fn addresses(&self, gpu: &Gpu) -> [u64; 3] {
+    pub(crate) fn addresses(&self, gpu: &Gpu) -> [u64; 3] {
         [&self.a, &self.b, &self.c].map(|matrix| DevicePtr::<u8>::device_ptr(matrix, &gpu.stream).0)
     }
 
     /// C as it is now, when all is done that was submitted.
-    pub(super) fn product(&self, gpu: &Gpu) -> Result<Vec<u8>, Error> {
+    pub(crate) fn product(&self, gpu: &Gpu) -> Result<Vec<u8>, Error> {
         let product = gpu.stream.clone_dtoh(&self.c).and_then(|c| gpu.stream.synchronize().map(|()| c));
         product.map_err(|e| failed("copying C back", e))
     }
 }
 
 /// A launch as the driver takes it.
-pub(crate) fn config(LaunchShape { grid, block, .. }: &LaunchShape, dynamic_shared: u32) -> LaunchConfig {
+pub fn config(LaunchShape { grid, block, .. }: &LaunchShape, dynamic_shared: u32) -> LaunchConfig {
     LaunchConfig {
         grid_dim: (grid.x, grid.y, grid.z),
         block_dim: (block.x, block.y, block.z),
@@ -293,7 +296,7 @@ pub(crate) fn config(LaunchShape { grid, block, .. }: &LaunchShape, dynamic_shar
 }
 
 /// A driver's error: the kernel's fault where the driver blames it, else the environment's.
-pub(crate) fn failed(doing: &str, error: DriverError) -> Error {
+pub fn failed(doing: &str, error: DriverError) -> Error {
     let message = format!("{doing} failed: {:?}", error.0);
     match error.0 {
         Status::CUDA_ERROR_ILLEGAL_ADDRESS

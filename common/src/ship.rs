@@ -6,11 +6,10 @@ use std::path::Path;
 
 use anyhow::Context;
 use archive::Texts;
+use device::nvrtc;
+use device::ptxas::Ptxas;
 use gemm::kernel::{Compiler, Generation, Header, INSTALL, Judge, Kernel, lower, options, shipped_file};
 use gemm::{Build, Error, Level, Source};
-
-use super::nvrtc;
-use super::ptxas::Ptxas;
 
 /// The architectures whose needs a shipped file records, by the compiler's own version of ptxas.
 const ARCHITECTURES: [u32; 6] = [75, 80, 86, 89, 90, 120];
