@@ -90,19 +90,19 @@ impl<'a> Bench<'a> {
         put: &mut dyn FnMut(Row) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let vendor = if vendor { self.vendor() } else { None };
+        let cpu = cpu.then(|| self.cpu());
+        let loop_ms = cpu.as_ref().and_then(|row| row.ms);
         let rate = vendor.as_ref().filter(|row| row.is_right()).and_then(|row| row.gflops);
         let mut put = |mut row: Row| {
             row.of_vendor = rate.and_then(|rate| Some(row.gflops? / rate));
+            row.speedup = loop_ms.and_then(|ms| Some(ms / row.ms?));
             put(row)
         };
         vendor.map_or(Ok(()), &mut put)?;
         for build in builds {
             put(self.level(build))?;
         }
-        if !cpu {
-            return Ok(());
-        }
-        let row = self.cpu();
+        let Some(row) = cpu else { return Ok(()) };
         if let Some(rows) = row.timed_rows {
             note(&format!("the loop on one core is timed on {rows} of {} rows, and its time extended to all", row.m));
         }
@@ -174,6 +174,7 @@ impl<'a> Bench<'a> {
         if let Device::Emulator = self.device {
             let peak = peak(self.options.gpu, self.problem.dtype);
             row.of_peak = row.gflops.zip(peak).map(|(gflops, peak)| gflops / peak);
+            row.most_of_peak = row.most_gflops().zip(peak).map(|(most, peak)| most / peak);
         }
     }
 

@@ -93,6 +93,7 @@ fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparis
     if !compare.no_cpu {
         rows.push(bench.cpu());
     }
+    against_cpu(&mut rows);
     let modelled = matches!(device, Device::Emulator).then(|| peak(options.gpu, compare.how.dtype)).flatten();
     Ok(Comparison { place: place(device, &options), peak_gflops: modelled, rows })
 }
@@ -114,6 +115,14 @@ pub fn against_vendor(rows: &mut [Row]) {
     }
 }
 
+/// Each row against the plain loop on one core, if it is there.
+fn against_cpu(rows: &mut [Row]) {
+    let alone = rows.iter().find(|row| row.ms_is == Kind::Cpu).and_then(|row| row.ms);
+    for row in rows.iter_mut() {
+        row.speedup = alone.and_then(|alone| Some(alone / row.ms?));
+    }
+}
+
 fn text(comparison: &Comparison, shape: Shape, compare: &Compare) -> String {
     let Shape { m, n, k } = shape;
     let (dtype, seed) = (compare.how.dtype, compare.how.seed);
@@ -129,66 +138,85 @@ fn text(comparison: &Comparison, shape: Shape, compare: &Compare) -> String {
     text + "\n" + &notes(comparison)
 }
 
-/// The rows as a table. On a GPU times are in milliseconds, bounds in microseconds.
+/// A column: its head, and what a row has in it.
+type Column = (&'static str, Box<dyn Fn(&Row) -> String>);
+
+/// The rows as a table. On a GPU times are in milliseconds; predicted ones and bounds in microseconds.
 pub fn head_and_rows(rows: &[Row]) -> String {
-    let bound = rows.iter().any(|row| row.ms_is == Kind::Bound);
-    let times = if bound { ["at least µs", "at most GFLOP/s"] } else { ["ms", "GFLOP/s"] };
-    let predicted = rows.iter().any(|row| row.predicted_ms.is_some());
-    let mut head = vec!["", "check"];
-    if predicted {
-        head.push("predicted µs");
-    }
-    head.extend([times[0], times[1], "step"]);
-    if !bound {
-        head.push("of cuBLAS");
-    }
-    head.extend(["of peak", "sectors/FMA", "wavefronts/FMA", "FLOPs/byte", "occupancy", "bottleneck"]);
-    let mut lines = vec![head.iter().map(|word| word.to_string()).collect()];
-    lines.extend(rows.iter().map(|row| cells(row, bound, predicted)));
+    let columns = columns(rows);
+    let mut lines = vec![columns.iter().map(|(head, _)| head.to_string()).collect()];
+    lines.extend(rows.iter().map(|row| columns.iter().map(|(_, cell)| cell(row)).collect()));
     table(&lines)
 }
 
-fn cells(row: &Row, bound: bool, predicted: bool) -> Vec<String> {
-    let check = row.verdict.split(':').next().unwrap_or_default().to_string();
-    let name = if row.tiles.is_empty() { row.kernel.clone() } else { format!("{}, {}", row.kernel, row.tiles) };
-    let step = row.step.map_or_else(|| "-".to_string(), |step| format!("{step:.2}x"));
+/// Those of which some row has something.
+fn columns(rows: &[Row]) -> Vec<Column> {
+    let some = |kind| rows.iter().any(|row| row.ms_is == kind);
+    let times = |value: Option<f64>| value.map_or_else(|| "-".to_string(), |times| format!("{times:.2}x"));
+    let mut columns: Vec<Column> = vec![
+        ("", Box::new(|row| format!("{}, {}", row.kernel, row.tiles).trim_end_matches(", ").to_string())),
+        ("check", Box::new(|row| row.verdict.split(':').next().unwrap_or_default().to_string())),
+    ];
+    if some(Kind::Measured) || !some(Kind::Predicted) && some(Kind::Cpu) {
+        columns.push(("ms", Box::new(|row| maybe(row.ms))));
+    }
+    if some(Kind::Predicted) {
+        // Among microseconds, the CPU's are to say that they are none.
+        let time = |row: &Row| match row.ms_is {
+            Kind::Cpu => format!("{} ms", maybe(row.ms)),
+            _ => maybe(row.ms.map(|ms| 1e3 * ms)),
+        };
+        columns.push(("predicted µs", Box::new(time)));
+    }
+    if !some(Kind::Bound) || some(Kind::Predicted) {
+        columns.push(("GFLOP/s", Box::new(|row| maybe(row.gflops))));
+    }
+    if rows.iter().any(|row| row.step.is_some()) {
+        columns.push(("step", Box::new(move |row| times(row.step))));
+    }
+    if rows.iter().any(|row| row.of_vendor.is_some()) {
+        columns.push(("of cuBLAS", Box::new(|row| percent(row.of_vendor))));
+    }
+    if rows.iter().any(|row| row.ms_is != Kind::Cpu && row.speedup.is_some()) {
+        let of = |row: &Row| row.speedup.filter(|_| row.ms_is != Kind::Cpu);
+        columns.push((
+            "over CPU",
+            Box::new(move |row| of(row).map_or_else(|| "-".to_string(), |s| format!("{}x", number(s)))),
+        ));
+    }
+    if some(Kind::Measured) {
+        columns.push(("of peak", Box::new(|row| percent(row.of_peak))));
+    } else {
+        columns.push(("at least µs", Box::new(|row| maybe(row.bound_ms.map(|ms| 1e3 * ms)))));
+        columns.push(("at most", Box::new(|row| percent(row.most_of_peak))));
+    }
     let fits = |(blocks, share): (u32, f64)| format!("{:.0}% ({blocks})", share * 100.0);
-    let time = match row.ms_is {
-        Kind::Bound => maybe(row.ms.map(|ms| 1e3 * ms)),
-        Kind::Measured => maybe(row.ms),
-        // In a column of microseconds, of bounds: say that it is neither.
-        Kind::Cpu => format!("{} ms", maybe(row.ms)),
-    };
-    let mut cells = vec![name, check];
-    if predicted {
-        cells.push(maybe(row.predicted_ms.map(|ms| 1e3 * ms)));
-    }
-    cells.extend([time, maybe(row.gflops), step]);
-    if !bound {
-        cells.push(percent(row.of_vendor));
-    }
-    cells.extend([
-        percent(row.of_peak),
-        maybe(row.sectors_per_fma),
-        maybe(row.wavefronts_per_fma),
-        maybe(row.intensity),
-        row.blocks_per_sm.zip(row.occupancy).map_or_else(|| "-".to_string(), fits),
-        row.bottleneck.clone().unwrap_or_else(|| "-".to_string()),
+    columns.extend::<[Column; 5]>([
+        ("sectors/FMA", Box::new(|row| maybe(row.sectors_per_fma))),
+        ("wavefronts/FMA", Box::new(|row| maybe(row.wavefronts_per_fma))),
+        ("FLOPs/byte", Box::new(|row| maybe(row.intensity))),
+        ("occupancy", Box::new(move |row| row.blocks_per_sm.zip(row.occupancy).map_or_else(|| "-".to_string(), fits))),
+        ("bottleneck", Box::new(|row| row.bottleneck.clone().unwrap_or_else(|| "-".to_string()))),
     ]);
-    cells
+    columns
 }
 
 /// What the columns mean.
 fn notes(comparison: &Comparison) -> String {
-    let bound = comparison.rows.iter().any(|row| row.ms_is == Kind::Bound);
+    let some = |kind| comparison.rows.iter().any(|row| row.ms_is == kind);
     let mut notes = Vec::new();
-    if bound {
-        notes.push(
-            "at least: a bound from counted work: no launch on the modelled GPU is faster; step is by it; none was measured".into(),
-        );
-        notes.extend(predicted::explained(&comparison.rows));
-    } else {
+    if some(Kind::Measured) {
         notes.push(format!("times are medians of at least {} launches; {}", timing::BATCH, gemm::timing::L2_POLICY));
+    }
+    if some(Kind::Predicted) {
+        notes.extend(predicted::explained(&comparison.rows));
+        notes.push(
+            "at least: a bound from counted work: no launch on the modelled GPU is faster; at most: the share of the peak that it allows"
+                .into(),
+        );
+    }
+    if some(Kind::Bound) {
+        notes.push(predicted::UNKNOWN.into());
     }
     if comparison.rows.iter().any(|row| row.is_vendor()) {
         notes.push(format!("cuBLAS: {}", vendor::MATH));
@@ -213,6 +241,9 @@ fn notes(comparison: &Comparison) -> String {
         ));
     }
     notes.push("FMA: the M*N*K multiply-adds that the product needs".into());
-    notes.push("step: how many times as fast as the level before; occupancy: share of warps (blocks per SM)".into());
+    if comparison.rows.iter().any(|row| row.step.is_some()) {
+        notes.push("step: how many times as fast as the level before".into());
+    }
+    notes.push("occupancy: share of warps (blocks per SM)".into());
     notes.iter().map(|note| format!("  {note}\n")).collect()
 }

@@ -6,7 +6,7 @@ use gemm::Error;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::row::{Kind, Row};
-use crate::table::{maybe, number, percent};
+use crate::table::{maybe, percent};
 
 /// Writes to stdout, and flushes.
 pub fn print(text: &str) -> Result<(), Error> {
@@ -120,16 +120,12 @@ impl Rows {
 fn line(row: &Row) -> String {
     let name = format!("{} {}", row.kernel, row.tiles);
     let time = match row.ms_is {
-        Kind::Bound => format!("at least {:>9} ms", maybe(row.ms)),
-        Kind::Measured | Kind::Cpu => format!("{:>18} ms", maybe(row.ms)),
+        Kind::Bound => format!(" at least {:>9} ms", maybe(row.bound_ms)),
+        Kind::Predicted => format!("predicted {:>9} ms", maybe(row.ms)),
+        Kind::Measured | Kind::Cpu => format!("{:>19} ms", maybe(row.ms)),
     };
-    let predicted = row.predicted_ms.map_or_else(String::new, |ms| format!("  predicted {:>9} ms", number(ms)));
     let spread = row.spread.map_or_else(String::new, |spread| format!(" ±{}", percent(Some(spread / 2.0))));
     let growth = row.growth.map_or_else(String::new, |growth| format!("  {growth:.2}x as long"));
     let shape = row.shape().to_string();
-    format!(
-        "{shape:>16}  {name:<52} {time}{predicted}{spread}  {:>9} GFLOP/s  {}{growth}",
-        maybe(row.gflops),
-        row.verdict
-    )
+    format!("{shape:>16}  {name:<52} {time}{spread}  {:>9} GFLOP/s  {}{growth}", maybe(row.gflops), row.verdict)
 }

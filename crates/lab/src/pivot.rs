@@ -20,10 +20,19 @@ pub enum Over {
 
 /// The times and, over sizes, how they grow.
 pub fn tables(rows: &[Row], over: Over) -> String {
-    let unit = if rows.iter().any(|row| row.ms_is == Kind::Bound) { "at least ms (CPU: ms)" } else { "ms" };
-    let mut text = format!("\n{}", pivot(rows, over, unit, |row| maybe(row.ms)));
-    if rows.iter().any(|row| row.predicted_ms.is_some()) {
-        text += &format!("\n{}", pivot(rows, over, "predicted ms", |row| maybe(row.predicted_ms)));
+    let some = |kind| rows.iter().any(|row| row.ms_is == kind);
+    let mut text = String::new();
+    if rows.iter().any(|row| row.ms.is_some()) {
+        let unit = match (some(Kind::Predicted), some(Kind::Cpu)) {
+            (true, true) => "predicted ms (CPU: measured)",
+            (true, false) => "predicted ms",
+            (false, _) => "ms",
+        };
+        text += &format!("\n{}", pivot(rows, over, unit, |row| maybe(row.ms)));
+    }
+    if some(Kind::Bound) {
+        let bound = |row: &Row| maybe(row.bound_ms.filter(|_| row.ms_is == Kind::Bound));
+        text += &format!("\n{}\n{}\n", pivot(rows, over, "at least ms", bound), crate::predicted::UNKNOWN);
     }
     if over == Over::Size && rows.iter().any(|row| row.growth.is_some()) {
         let growth = |row: &Row| row.growth.map_or_else(|| "-".to_string(), |growth| format!("{growth:.2}x"));

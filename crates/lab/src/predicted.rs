@@ -3,11 +3,16 @@
 use gemm::Dtype;
 use summit::predict::{Model, models};
 
-use crate::row::{Row, distinct};
+use crate::row::{Kind, Row, distinct};
+
+/// Of tables in which bounds stand alone.
+pub const UNKNOWN: &str =
+    "at least: a bound from counted work, and no time: of two kernels the one with the lower bound may be the slower";
 
 /// What predicted times in a table are, and in which order they put its rows; nothing, where there are none.
 pub fn explained(rows: &[Row]) -> Vec<String> {
-    let mut known: Vec<(&Row, f64)> = rows.iter().filter_map(|row| Some((row, row.predicted_ms?))).collect();
+    let mut known: Vec<(&Row, f64)> =
+        rows.iter().filter(|row| row.ms_is == Kind::Predicted).filter_map(|row| Some((row, row.ms?))).collect();
     let Some((first, _)) = known.first() else { return Vec::new() };
     let mut notes: Vec<String> = models().iter().filter_map(|model| errors(model, first.dtype)).collect();
     known.sort_by(|a, b| a.1.total_cmp(&b.1));

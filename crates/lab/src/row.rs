@@ -25,9 +25,9 @@ pub struct Row {
     pub k: u32,
     /// `right`, `wrong: …`, `fault: …` or `failed: …`
     pub verdict: String,
-    /// What `ms` is: measured, or a bound.
+    /// What `ms` is: measured or predicted; or that only a bound is known.
     pub ms_is: Kind,
-    /// Milliseconds: the median of the launches, or the least time that the modelled GPU needs.
+    /// Milliseconds: the median of the launches, or what the modelled GPU is predicted to take, by what was measured on such a GPU at other shapes.
     pub ms: Option<f64>,
     /// Distance of the 90th from the 10th percentile, relative to the median.
     pub spread: Option<f64>,
@@ -40,12 +40,18 @@ pub struct Row {
     /// Rows of C that were computed, where the time is extended from them to all.
     #[serde(default)]
     pub timed_rows: Option<u32>,
-    /// 2·M·N·K operations in that time, in 10⁹ per second: of a bound, the most that is possible.
+    /// 2·M·N·K operations in that time, in 10⁹ per second.
     pub gflops: Option<f64>,
     /// The rate as a share of the GPU's peak in this type; in f32 and f64 outside the tensor cores.
     pub of_peak: Option<f64>,
     /// The rate as a share of cuBLAS's in the same run.
     pub of_vendor: Option<f64>,
+    /// The share of that peak which the bound allows at most.
+    #[serde(default)]
+    pub most_of_peak: Option<f64>,
+    /// How many times as fast as the plain loop on one core of this machine's CPU.
+    #[serde(default)]
+    pub speedup: Option<f64>,
     /// How many times as fast as the kernel before.
     pub step: Option<f64>,
     /// How many times as long as at the point before.
@@ -68,11 +74,8 @@ pub struct Row {
     pub shared_bytes: Option<u32>,
     /// Bytes per thread that are spilled to local memory, where the compiler's word is known.
     pub spilled_bytes: Option<u32>,
-    /// The least time that the modelled GPU needs, in milliseconds, beside a measured one.
+    /// The least time that the modelled GPU needs for the counted work, in milliseconds.
     pub bound_ms: Option<f64>,
-    /// Milliseconds that the modelled GPU is predicted to take, by what was measured on such a GPU at other shapes.
-    #[serde(default)]
-    pub predicted_ms: Option<f64>,
     /// The place among a level's candidates, before any is measured.
     pub rank: Option<usize>,
     /// The unit that needs the most time, by the counts.
@@ -91,7 +94,9 @@ pub enum Kind {
     Measured,
     /// Measured on this machine's CPU.
     Cpu,
-    /// The least time that a modelled GPU needs for the counted work.
+    /// Predicted for a modelled GPU.
+    Predicted,
+    /// No time is known: only the least that a modelled GPU needs for the counted work.
     Bound,
 }
 
@@ -117,6 +122,8 @@ impl Row {
             gflops: None,
             of_peak: None,
             of_vendor: None,
+            most_of_peak: None,
+            speedup: None,
             step: None,
             growth: None,
             sectors_per_fma: None,
@@ -129,7 +136,6 @@ impl Row {
             shared_bytes: None,
             spilled_bytes: None,
             bound_ms: None,
-            predicted_ms: None,
             rank: None,
             bottleneck: None,
             ptx_by: None,
@@ -170,6 +176,12 @@ impl Row {
     pub fn time(&mut self, ms: f64) {
         let flops = 2.0 * f64::from(self.m) * f64::from(self.n) * f64::from(self.k);
         (self.ms, self.gflops) = (Some(ms), Some(flops / ms / 1e6));
+    }
+
+    /// The most operations in 10⁹ per second that the bound allows.
+    pub fn most_gflops(&self) -> Option<f64> {
+        let flops = 2.0 * f64::from(self.m) * f64::from(self.n) * f64::from(self.k);
+        self.bound_ms.map(|ms| flops / ms / 1e6)
     }
 
     /// Measured times.
@@ -219,8 +231,11 @@ impl Row {
     }
 
     fn model(&mut self, modelled: &Modelled) {
-        self.time(modelled.bound.seconds * 1e3);
-        self.predicted_ms = modelled.predicted.as_ref().map(|predicted| predicted.microseconds / 1e3);
+        self.bound_ms = Some(modelled.bound.seconds * 1e3);
+        if let Some(predicted) = &modelled.predicted {
+            self.ms_is = Kind::Predicted;
+            self.time(predicted.microseconds / 1e3);
+        }
         if let (Some(resources), Some(occupancy)) = (&modelled.resources, &modelled.occupancy) {
             self.registers = Some(resources.registers);
             self.shared_bytes = Some(resources.shared_bytes);

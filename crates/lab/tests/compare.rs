@@ -43,7 +43,28 @@ fn the_baseline_is_checked_and_labelled() {
     let of = |name: &str| rows.iter().map(|row| row[name].as_str().unwrap().to_string()).collect::<Vec<_>>();
     assert_eq!(of("kernel"), ["level1-tiling", "CPU, one core"]);
     assert_eq!(of("verdict"), ["right", "right"]);
-    assert_eq!(of("ms_is"), ["bound", "cpu"]);
+    assert_eq!(of("ms_is"), ["predicted", "cpu"]);
+    assert!(rows[0]["ms"].as_f64() > rows[0]["bound_ms"].as_f64(), "{json}");
+}
+
+/// At this size tiling is the faster one on a card, and its bound is the higher one.
+#[test]
+fn levels_are_in_the_order_of_their_predicted_times() {
+    let output = lab("compare --backend emulator --size 512 --levels 0,1 --dtype f64 --no-cpu --json --no-sanitize");
+    let json: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    let [naive, tiling] = [&json["rows"][0], &json["rows"][2]];
+    let of = |name: &str| [naive, tiling].map(|row| row[name].as_f64().unwrap());
+    assert!(of("ms")[0] > of("ms")[1] && of("bound_ms")[0] < of("bound_ms")[1], "{json}");
+    assert!(tiling["step"].as_f64() > Some(1.0), "{json}");
+}
+
+#[test]
+fn on_a_gpu_that_was_not_measured_no_time_is_claimed() {
+    let output = lab("compare --backend emulator --size 32 --levels 0,1 --gpu t4 --no-cpu");
+    assert!(output.stdout.contains("at least µs") && output.stdout.contains("and no time"), "{output:?}");
+    assert!(["predicted", "GFLOP/s  ", "step"].iter().all(|word| !output.stdout.contains(word)), "{output:?}");
+    let swept = lab("sweep --backend emulator --sizes 16,32 --levels 0,1 --gpu t4 --no-cpu");
+    assert!(swept.stdout.contains("at least ms") && !swept.stdout.contains("growth"), "{swept:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Pictures of rows: speed over size, the roofline, bars of counters.
 
-mod counters;
+mod bars;
 mod roofline;
 mod speed;
 
@@ -19,7 +19,7 @@ pub struct Flags {
     /// Draw a picture into this file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Which picture: speed (over size), roofline (each kernel a point), counters (bars)
+    /// Which picture: speed (over size, or as bars at one shape), roofline (each kernel a point), counters (bars)
     #[arg(long, value_enum, hide_possible_values = true, default_value = "speed")]
     pub plot: Plot,
 }
@@ -64,9 +64,10 @@ pub fn draw(flags: &Flags, rows: &[Row], place: &str) -> Result<(), Error> {
 /// The picture of one row or more, as the text of an SVG file.
 pub fn picture(plot: Plot, rows: &[&Row], place: &str) -> String {
     match plot {
+        Plot::Speed if rows.iter().all(|row| row.shape() == rows[0].shape()) => bars::speed(rows, place),
         Plot::Speed => speed::draw(rows, place),
         Plot::Roofline => roofline::draw(rows, place),
-        Plot::Counters => counters::draw(rows, place),
+        Plot::Counters => bars::counters(rows, place),
     }
 }
 

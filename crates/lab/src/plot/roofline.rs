@@ -15,19 +15,24 @@ const TOP: f64 = 50.0;
 const BOTTOM: f64 = 380.0;
 
 pub(super) fn draw(rows: &[&Row], place: &str) -> String {
+    let rate = |row: &Row| if row.ms_is == Kind::Bound { row.most_gflops() } else { row.gflops };
     let points: Vec<(&&Row, f64, f64)> =
-        rows.iter().filter_map(|row| Some((row, row.intensity?, row.gflops?))).collect();
+        rows.iter().filter_map(|row| Some((row, row.intensity?, rate(row)?))).collect();
     let gpu = Gpu::named(place.rsplit(' ').next().unwrap_or_default()).ok();
     let dtype = rows[0].dtype;
-    let measured = points.iter().find_map(|(row, _, gflops)| Some(gflops / row.of_peak?));
+    let measured = points.iter().find_map(|(row, _, _)| Some(row.gflops? / row.of_peak?));
     let peak = measured.or_else(|| bench::peak(gpu?, dtype));
     // A second roof, where some multiply on tensor cores what others do outside them.
     let of_cores = gpu
         .and_then(|gpu| bench::tensor_peak(gpu, dtype))
         .filter(|roof| peak.is_some_and(|peak| *roof > 1.01 * peak && points.iter().any(|point| point.2 > peak)));
     let memory = gpu.map(|gpu| f64::from(gpu.rates.l1_bytes * gpu.sms) * gpu.boost_hz / 1e9);
-    let bound = points.iter().any(|(row, _, _)| row.ms_is == Kind::Bound);
-    let what = if bound { "roofline, rates at most by counted work" } else { "roofline" };
+    let some = |kind| points.iter().any(|(row, _, _)| row.ms_is == kind);
+    let what = match (some(Kind::Predicted), some(Kind::Bound)) {
+        (true, _) => "roofline, predicted rates",
+        (_, true) => "roofline, rates at most by counted work",
+        _ => "roofline",
+    };
     let mut svg = Svg::new(1050.0, height(TOP, points.len()), &format!("{what}, {}, {place}", rows[0].dtype));
 
     let top = of_cores.or(peak);

@@ -11,8 +11,8 @@ const TOP: f64 = 50.0;
 const BOTTOM: f64 = 380.0;
 
 pub(super) fn draw(rows: &[&Row], place: &str) -> String {
-    let bound = rows.iter().any(|row| row.ms_is == Kind::Bound);
-    let what = if bound { "at most GFLOP/s, by counted work" } else { "GFLOP/s" };
+    let predicted = rows.iter().any(|row| row.ms_is == Kind::Predicted);
+    let what = if predicted { "predicted GFLOP/s" } else { "GFLOP/s" };
     let names = names(rows);
     let mut svg = Svg::new(1050.0, height(TOP, names.len()), &format!("{what}, {}, {place}", rows[0].dtype));
     let x = Axis::over(rows.iter().map(|row| size(row)), LEFT, RIGHT);

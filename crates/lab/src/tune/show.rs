@@ -31,9 +31,8 @@ pub fn all(tune: &Tune, gpu: &'static Gpu, pruned: &[Pruned], rows: &mut Rows) -
                 let tiles = build.configuration.tiles.to_string();
                 let mut row = Row::new(build.name(), tiles, tune.how.dtype, shape, Kind::Bound);
                 row.verdict = "right".to_string();
-                row.time(ranked.bound.seconds * 1e3);
                 model(&mut row, &ranked);
-                row.of_peak = row.gflops.zip(peak(gpu, tune.how.dtype)).map(|(gflops, peak)| gflops / peak);
+                row.most_of_peak = row.most_gflops().zip(peak(gpu, tune.how.dtype)).map(|(most, peak)| most / peak);
                 at_shape.push(row);
             }
         }
