@@ -108,6 +108,11 @@ impl How {
         Ok(device)
     }
 
+    /// The device, where that was said before.
+    pub fn quiet(&self) -> Result<Device, Error> {
+        Ok(Device::pick(self.backend, false)?.0)
+    }
+
     /// What to do beside the product.
     pub fn options(&self) -> Result<Options, Error> {
         let extras = Extras { instruction_limit: self.instruction_limit, ..Extras::new(true, !self.no_sanitize) };

@@ -2,6 +2,7 @@
 //!
 //! - [`compare`]: every level on the same problem
 //! - [`sweep`]: the levels over sizes, blocks, tiles and shapes; [`pivot`]: its tables
+//! - [`report`]: all of that as one file to hand in
 //! - [`plot`]: pictures of measurements, [`svg`]: how they are written; [`pictures`]: those of the book
 //! - [`measure`]: all levels on a GPU, into a file; [`figures`]: what the book shows of it, [`lessons`]: lesson by lesson,
 //!   [`markdown`]: as tables
@@ -47,6 +48,7 @@ mod plot;
 mod predict;
 mod predicted;
 mod provenance;
+mod report;
 mod row;
 mod sanitize;
 mod survey;
@@ -83,6 +85,7 @@ enum Command {
     Accuracy(accuracy::Accuracy),
     Calibrate(calibrate::Calibrate),
     Predict(predict::Predict),
+    Report(report::Command),
     Measure(measure::Measure),
     #[command(hide = true)]
     Figures(figures::Figures),
@@ -115,6 +118,7 @@ fn main() -> ExitCode {
         Command::Occupancy(fit) => gpus::fit(fit),
         Command::Measure(measure) => measure::run(measure),
         Command::Predict(predict) => predict::run(predict),
+        Command::Report(report) => report::run(report),
         Command::Sanitize(sanitize) => sanitize::run(sanitize, &words[1..]),
         Command::Survey(survey) => survey::run(survey, &words),
         Command::Sweep(sweep) => sweep::run(sweep),

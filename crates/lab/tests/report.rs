@@ -1,0 +1,52 @@
+//! `lab report`: one file with everything, each number by what it is.
+
+mod lab;
+
+use std::fs;
+
+use lab::lab;
+
+#[test]
+fn everything_is_in_it_and_called_what_it_is() {
+    let folder = tempfolder("everything");
+    let output = lab(&format!("report --backend emulator --dtype f64 --sizes 64,512 --levels 0,1 --out {folder}"));
+    assert_eq!(output.code, 0, "{output:?}");
+    let text = fs::read_to_string(format!("{folder}/report.md")).unwrap();
+    for heading in ["thread block", "the matrices", "one core", "memory", "the work", "wrong kernel"] {
+        assert!(text.lines().any(|line| line.starts_with("## ") && line.contains(heading)), "{heading}:\n{text}");
+    }
+    let pictures = text.lines().filter_map(|line| line.strip_prefix("![")?.split_once("](")?.1.strip_suffix(')'));
+    assert_eq!(pictures.inspect(|name| assert!(fs::exists(format!("{folder}/{name}")).unwrap())).count(), 3);
+    let times: Vec<&str> = text.lines().filter(|line| line.starts_with("| ") && line.contains(" ms")).collect();
+    assert!(times.len() == 3 && times.iter().all(|head| head.contains("(predicted)")), "{times:?}");
+    assert!(text.contains("race on As") && text.contains("missing-barrier.cu:17"), "{text}");
+    // On the card, too, tiling is the faster one at this size, in f64.
+    let line = text.lines().find(|line| line.starts_with("| 512 | ")).unwrap();
+    let ms: Vec<f64> = line.split('|').skip(2).take(2).map(|cell| cell.trim().parse().unwrap()).collect();
+    assert!(ms[0] > ms[1], "{line}");
+    let rows = fs::read_to_string(format!("{folder}/rows.csv")).unwrap();
+    let kinds: Vec<&str> = ["predicted", "cpu", "measured", "bound"].into_iter().filter(|k| rows.contains(k)).collect();
+    assert_eq!(kinds, ["predicted", "cpu", "bound"], "the head names bounds: {rows}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn where_nothing_is_predicted_no_time_is_claimed() {
+    let folder = tempfolder("unknown");
+    let output = lab(&format!("report --backend emulator --gpu t4 --sizes 32 --levels 0,1 --out {folder}"));
+    assert_eq!(output.code, 0, "{output:?}");
+    let text = fs::read_to_string(format!("{folder}/report.md")).unwrap();
+    assert!(text.contains("(not known)") && !text.contains("predicted"), "{text}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_refused() {
+    let refused = lab("report --out Cargo.toml/report --sizes 32");
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.stderr.starts_with("error: cannot write Cargo.toml/report: "), "{refused:?}");
+}
+
+fn tempfolder(name: &str) -> String {
+    std::env::temp_dir().join(format!("lab-report-{name}-{}", std::process::id())).display().to_string()
+}
