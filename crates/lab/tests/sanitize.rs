@@ -162,6 +162,19 @@ fn what_cannot_be_run_is_refused_in_one_line() {
     }
 }
 
+/// Arguments before the first `--launch` are every launch's: the buffers that they describe come to be once.
+#[test]
+fn buffers_that_launches_have_in_common_are_one() {
+    let common = "sanitize kernels/ptx/scan.ptx --shared 1024 --block 128 --arg in:u32[384]=ones --arg out:u32[384]";
+    let twice = lab(&format!("{common} --launch scan --grid 3 --launch scan --grid 3 --print in[0..1]"));
+    assert_eq!(twice.code, 0, "{twice:?}");
+    let other = "--launch scan --grid 3 --arg in:u32[384]=range --arg out";
+    refused(&format!("{common} --launch scan --grid 3 {other}"), "scan takes 2 arguments, and 4 are given");
+    let own = "sanitize kernels/ptx/scan.ptx --shared 1024 --block 128 --grid 3";
+    let first = "--launch scan --arg in:u32[384]=ones --arg out:u32[384]";
+    refused(&format!("{own} {first} {other}"), "in is there already");
+}
+
 const TILE: &str = "sanitize kernels/tile-by-tma.cu --set rows=44 --set columns=52";
 
 #[test]

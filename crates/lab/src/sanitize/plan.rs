@@ -81,7 +81,7 @@ pub fn plan(
     seed: u64,
 ) -> Result<Plan, Error> {
     let module = &kernels.module;
-    let mut planner = Planner { names: HashMap::new(), buffers: Vec::new(), seed };
+    let mut planner = Planner { names: HashMap::new(), buffers: Vec::new(), before: Vec::new(), seed };
     for word in set {
         let (name, text) = pair("--set", word)?;
         let value = planner.size("--set", text)?;
@@ -107,6 +107,8 @@ pub fn plan(
 struct Planner {
     names: HashMap<String, u64>,
     buffers: Vec<Planned>,
+    /// Buffers as launches before described them.
+    before: Vec<(NewBuffer, usize)>,
     seed: u64,
 }
 
@@ -144,9 +146,15 @@ impl Planner {
             return Err(Error::usage(format!("{entry} takes {taken} arguments, and {given} are given"), hint));
         }
         let mut values = Vec::new();
+        let mut described = Vec::new();
         for (index, (word, parameter)) in words.iter().zip(parameters).enumerate() {
             let made = argument::parse(word).and_then(|(name, argument)| match argument {
                 Argument::Map(map) => self.map(name.as_deref(), &map),
+                Argument::New(buffer) => {
+                    let index = self.add(&buffer)?;
+                    described.push((buffer, index));
+                    Ok(Value::pointer(index, 0))
+                }
                 argument => self.value(&argument, Some(parameter)),
             });
             let value = made.and_then(|value| match value.bytes.len() as u64 == parameter.bytes {
@@ -162,6 +170,7 @@ impl Planner {
             })?;
             values.push(value);
         }
+        self.before.extend(described);
         Ok(values)
     }
 
@@ -243,16 +252,23 @@ impl Planner {
         })
     }
 
-    /// A variable of the module: `NAME:TYPE` or `NAME:TYPE=CONTENT`.
+    /// A variable of the module: `NAME:TYPE` or `NAME:TYPE=CONTENT`; the type may have its length, as a buffer's has.
     fn variable(&mut self, module: &Module, word: &str) -> Result<(), String> {
         let (declared, content) = word.split_once('=').map_or((word, None), |(left, right)| (left, Some(right)));
         let (name, element) = declared.split_once(':').ok_or("there is no type")?;
+        let (element, counted) = match element.trim().strip_suffix(']').and_then(|word| word.split_once('[')) {
+            Some((element, count)) => (element, Some(value(count, &|name| self.names.get(name).copied())?)),
+            None => (element, None),
+        };
         let (name, element) = (name.trim().to_string(), Element::named(element.trim())?);
         let size = module.variable_bytes(&name).ok_or_else(|| format!("there is no variable `{name}`"))?;
         if size > MOST_BYTES {
             return Err(format!("it takes more than {} MiB", MOST_BYTES >> 20));
         }
         let count = size as usize / element.bytes();
+        if let Some(counted) = counted.filter(|&counted| counted != count as u64) {
+            return Err(format!("{name} has {count} elements of this type, and not {counted}"));
+        }
         let content = content.map(Content::parse).transpose()?;
         let bytes = content.map(|content| content.bytes(element, count, self.seed, &name)).transpose()?;
         self.buffers.push(Planned { name, element, count, bytes, variable: true });
@@ -261,6 +277,10 @@ impl Planner {
 
     fn add(&mut self, new: &NewBuffer) -> Result<usize, String> {
         let NewBuffer { name, element, .. } = new;
+        // Arguments that are common to all launches are read again for each.
+        if let Some((_, index)) = self.before.iter().find(|(before, _)| before == new) {
+            return Ok(*index);
+        }
         if self.buffers.iter().any(|buffer| buffer.name == *name) {
             return Err(format!("{name} is there already; name it without its type: `--arg {name}`"));
         }
