@@ -4,8 +4,9 @@ mod lab;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use device::nvrtc;
@@ -155,6 +156,57 @@ fn what_was_done_is_noted() {
     let list = check("");
     assert!(list.stdout.contains("\n1.1       done "), "{list:?}");
     assert!(list.stdout.contains("\n1 of "), "{list:?}");
+}
+
+/// The hint comes after two tries, or when it is asked for; a kernel that nobody has changed is no try.
+#[test]
+fn a_hint_waits_for_two_tries() {
+    if nvrtc::find().is_err() {
+        return level_tests::skipped("no NVRTC");
+    }
+    let folder = scratch("hints");
+    let (kernel, record) = (folder.join("kernel.cu"), folder.join("done.txt"));
+    let given = fs::read_to_string(root().join("level1-tiling/kernel.cu")).unwrap();
+    fs::write(&kernel, &given).unwrap();
+    let check = |flags: &str| {
+        let output = lab(&format!("check 1.3 {} --record {} {flags}", kernel.display(), record.display()));
+        assert_eq!(output.code, 1, "{output:?}");
+        output.stdout
+    };
+    assert!(check("").ends_with("is as it was given: the exercise is to change it\n") && !record.exists());
+    fs::write(&kernel, given.replace("As[ty][tx] =", "As[tx][ty] =")).unwrap();
+    for _ in 0..2 {
+        assert!(check("").ends_with("`--hint` says what to do\n"));
+    }
+    assert!(check("").contains("\nhint: store `Bs[tx][ty]`"));
+    assert_eq!(fs::read_to_string(&record).unwrap(), "1.3 tried 3\n");
+    fs::remove_file(&record).unwrap();
+    assert!(check("--hint").contains("\nhint: store `Bs[tx][ty]`"));
+}
+
+#[test]
+fn a_watched_kernel_is_judged_again_until_it_is_solved() {
+    if nvrtc::find().is_err() {
+        return level_tests::skipped("no NVRTC");
+    }
+    let folder = scratch("watched");
+    let solved = changed(&folder, "level1-tiling", "exercises/lesson1-3b.diff");
+    let (kernel, record) = (folder.join("kernel.cu"), folder.join("done.txt"));
+    fs::copy(root().join("level1-tiling/kernel.cu"), &kernel).unwrap();
+    let mut check = command("check 1.3 --watch");
+    check.arg(&kernel).arg("--record").arg(&record).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = check.spawn().unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(told.next().unwrap().unwrap().starts_with("waiting for a change of "));
+    fs::copy(solved, &kernel).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        output.status.success() && said.contains("not solved yet: 1 of 5") && said.contains("\nsolved\n"),
+        "{said}"
+    );
+    assert!(said.ends_with("bytes of shared memory per block: yours 8,320, the level's 8,192\n"), "{said}");
+    assert!(told.any(|line| line.unwrap().starts_with("1 of ")));
 }
 
 #[test]

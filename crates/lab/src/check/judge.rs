@@ -31,6 +31,14 @@ pub struct Line {
     pub met: bool,
     /// The condition, with the value and the limit.
     pub text: String,
+    /// The number that the condition is on: its name, and the value.
+    pub number: Option<(String, Number)>,
+}
+
+impl Line {
+    fn of(met: bool, text: String) -> Line {
+        Line { met, text, number: None }
+    }
 }
 
 /// What became of a run.
@@ -57,7 +65,7 @@ pub fn judge(level: &'static Level, text: Text, kernel: &Kernel) -> Result<Vec<L
             Ending::Right => say("right product: {0}", &[words]),
             _ => say("right product: {0}: {1}", &[words, &told.once(ran.why())]),
         };
-        lines.push(Line { met: ran.ending == Ending::Right, text });
+        lines.push(Line::of(ran.ending == Ending::Right, text));
     }
     let ran = runs.run(&kernel.run)?;
     lines.extend(kernel.conditions.iter().map(|condition| condition.line(&ran, &mut told)));
@@ -210,7 +218,7 @@ impl Condition {
                 true => say("the run ends `{0}`, as it must", &[&ends[0]]),
                 false => say("the run ends `{0}`, must end `{1}`: {2}", &[&ends[0], &ends[1], &told.once(ran.why())]),
             };
-            return Line { met, text };
+            return Line::of(met, text);
         }
         if let Some(words) = &self.says {
             let met = ran.text.contains(words.as_str());
@@ -218,7 +226,7 @@ impl Condition {
                 true => say("says `{0}`", &[words]),
                 false => say("must say `{0}`, and says: {1}", &[words, &told.once(ran.why())]),
             };
-            return Line { met, text };
+            return Line::of(met, text);
         }
         if let Some(instruction) = &self.instruction {
             let met = ran.ptx.contains(instruction.as_str());
@@ -226,7 +234,7 @@ impl Condition {
                 true => say("executes `{0}`", &[instruction]),
                 false => say("must execute `{0}`", &[instruction]),
             };
-            return Line { met, text };
+            return Line::of(met, text);
         }
         let name = self.read.as_deref().unwrap_or_default();
         let limit = match (self.at_least, self.at_most) {
@@ -240,14 +248,15 @@ impl Condition {
             Some(number) => {
                 let low = self.at_least.is_none_or(|least| number.value >= least);
                 let high = self.at_most.is_none_or(|most| number.value <= most);
-                Line { met: low && high, text: say("{0} is {1}, {2}", &[&name_shown, &number, &limit]) }
+                let text = say("{0} is {1}, {2}", &[&name_shown, &number, &limit]);
+                Line { met: low && high, text, number: Some((name_shown, number)) }
             }
             None if ran.ending == Ending::Right => {
-                Line { met: false, text: say("{0}: there are none, {1}", &[&name_shown, &limit]) }
+                Line::of(false, say("{0}: there are none, {1}", &[&name_shown, &limit]))
             }
             None => {
                 let text = say("{0} {1}; not counted: {2}", &[&name_shown, &limit, &told.once(ran.why())]);
-                Line { met: false, text }
+                Line::of(false, text)
             }
         }
     }

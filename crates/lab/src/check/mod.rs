@@ -17,13 +17,15 @@ mod tables;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 use gemm::{Error, Level, Text};
 use levels::LEVELS;
 
 use self::done::{Done, FOLDER};
-use self::tables::{Exercise, Kernel, Lesson, lessons};
+use self::tables::{Exercise, Kernel, Lesson, lessons, skeleton};
 use crate::output::{note, print};
 use crate::words::{self, Language, say};
 
@@ -31,8 +33,9 @@ use crate::words::{self, Language, say};
 ///
 /// Without a name, the list of all exercises, with what is done. A kernel is judged on the emulator: by its product, by
 /// what it must not do, and by its counters. It is FILE; without one, the level's kernel.cu as it stands now; for
-/// `N.write`, where you write the kernel yourself, mine/lessonN.cu, which `lab start N` makes. The exit code is 0 where
-/// it is solved, 1 where it is not, 2 where that cannot be known.
+/// `N.write`, where you write the kernel yourself, mine/lessonN.cu, which `lab start N` makes. After two tries it says
+/// what to do, and with `--hint` at once. The exit code is 0 where it is solved, 1 where it is not, 2 where that cannot
+/// be known.
 #[derive(Debug, Clone, Args)]
 pub struct Check {
     /// The exercise: 1.3, a part of one, 3.2a, or the lesson's own kernel, 1.write
@@ -41,6 +44,12 @@ pub struct Check {
     /// A kernel in the place of the level's kernel.cu
     #[arg(value_name = "FILE", conflicts_with = "answer")]
     file: Option<PathBuf>,
+    /// Say what to do, without trying first
+    #[arg(long, conflicts_with = "answer")]
+    hint: bool,
+    /// Judge the kernel again whenever its file changes, until it is solved
+    #[arg(long, conflicts_with = "answer")]
+    watch: bool,
     /// Your answers, in the order of the questions: --answer 2.50 4.00
     #[arg(long, value_name = "ANSWER", num_args = 1..)]
     answer: Vec<String>,
@@ -68,7 +77,10 @@ pub fn run(check: &Check) -> Result<ExitCode, Error> {
     };
     let (lesson, exercise) = find(&lessons, id)?;
     let right = match (&exercise.kernel, check.answer.as_slice()) {
-        (Some(kernel), []) => judged(lesson, exercise, kernel, check.file.as_deref())?,
+        (Some(kernel), []) => {
+            let asked = Asked { lesson, exercise, kernel, file: check.file.as_deref(), record: &record };
+            asked.judged(check.hint, check.watch)?
+        }
         (None, []) => {
             print(&questions(exercise)?)?;
             return Ok(ExitCode::FAILURE);
@@ -78,7 +90,9 @@ pub fn run(check: &Check) -> Result<ExitCode, Error> {
     if !right {
         return Ok(ExitCode::FAILURE);
     }
-    done.add(&record, &exercise.id, if check.answer.is_empty() { SOLVED } else { ANSWERED })?;
+    let done =
+        Done::read(&record).add(&record, &exercise.id, if check.answer.is_empty() { SOLVED } else { ANSWERED })?;
+    note(&ahead(&lessons, &done, &exercise.id));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -93,6 +107,26 @@ fn find<'a>(lessons: &'a [Lesson], id: &str) -> Result<(usize, &'a Exercise), Er
         };
         Error::usage(say("there is no exercise `{0}`", &[&id]), hint)
     })
+}
+
+/// How much is done, and what comes next.
+fn ahead(lessons: &[Lesson], done: &Done, id: &str) -> String {
+    let all: Vec<&Exercise> = lessons.iter().flat_map(|lesson| &lesson.exercises).collect();
+    let parts = |exercise: &&Exercise| {
+        let parts = [(!exercise.questions.is_empty(), ANSWERED), (exercise.kernel.is_some(), SOLVED)];
+        let is = |what: &str| u32::from(done.has(&exercise.id, what));
+        parts.into_iter().filter(|(there, _)| *there).fold((0, 0), |(has, of), (_, what)| (has + is(what), of + 1))
+    };
+    let (has, of) = all.iter().map(parts).fold((0, 0), |(a, b), (has, of)| (a + has, b + of));
+    let from = all.iter().position(|exercise| exercise.id == id).unwrap_or(0);
+    let open = all.iter().cycle().skip(from).take(all.len()).find(|exercise| {
+        let (has, of) = parts(exercise);
+        has < of
+    });
+    match open {
+        Some(next) => say("{0} of {1} done; next: cargo run -p lab -- check {2}", &[&has, &of, &next.id]),
+        None => say("{0} of {1} done: that was the last one", &[&has, &of]),
+    }
 }
 
 /// All exercises, with what is done.
@@ -183,46 +217,124 @@ fn answered(exercise: &Exercise, answers: &[String]) -> Result<bool, Error> {
     Ok(all)
 }
 
-/// Judges a kernel, and says what is missing.
-fn judged(lesson: usize, exercise: &Exercise, kernel: &Kernel, file: Option<&Path>) -> Result<bool, Error> {
-    let (level, text) = theirs(lesson, kernel, file)?;
-    let path = text.source().path.to_string();
-    let lines = judge::judge(level, text, kernel)?;
-    let missing = lines.iter().filter(|line| !line.met).count();
-    let mut text = head(exercise) + &say("kernel   {0}, {1}\n", &[&path, &kernel.run]);
-    for line in &lines {
-        let of = [&line.text as &dyn std::fmt::Display];
-        text += &if line.met { say("met      {0}\n", &of) } else { say("not met  {0}\n", &of) };
-    }
-    match missing {
-        0 => text += &say("solved\n", &[]),
-        _ => {
-            text += &say("not solved yet: {0} of {1} conditions not met\n", &[&missing, &lines.len()]);
-            text += &say("hint: {0}\n", &[&say(&kernel.hint, &[])]);
-        }
-    }
-    print(&text)?;
-    if missing == 0 && !exercise.questions.is_empty() {
-        note(&say("its questions: cargo run -p lab -- check {0} --answer …", &[&exercise.id]));
-    }
-    Ok(missing == 0)
+/// Tries after which the hint is said without being asked for.
+const TRIES: u32 = 2;
+/// How often a watched file is looked at.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// A kernel's exercise, and where the kernel and the record of what was done lie.
+struct Asked<'a> {
+    lesson: usize,
+    exercise: &'a Exercise,
+    kernel: &'a Kernel,
+    file: Option<&'a Path>,
+    record: &'a Path,
 }
 
-/// The level, and the reader's kernel for it.
-fn theirs(lesson: usize, kernel: &Kernel, file: Option<&Path>) -> Result<(&'static Level, Text), Error> {
-    let level = LEVELS.get(lesson).copied().ok_or_else(|| {
-        let hint = say("`cargo run -p lab -- check` lists the exercises", &[]);
-        Error::usage(say("there is no level {0}", &[&lesson]), hint)
-    })?;
-    let (path, hint) = match (file, kernel.written) {
-        (Some(file), _) => (file.to_path_buf(), say("FILE is a kernel in CUDA C++", &[])),
-        (None, true) => {
-            (start::place(lesson), say("`cargo run -p lab -- start {0}` makes it; write the kernel there", &[&lesson]))
+impl Asked<'_> {
+    /// Judges the kernel, and again when its file changes, if it is watched.
+    fn judged(&self, hint: bool, watch: bool) -> Result<bool, Error> {
+        if !watch {
+            return self.once(hint);
         }
-        (None, false) => (PathBuf::from(level.path), say("run this at the root of the repository", &[])),
-    };
-    let name = path.display().to_string();
-    let unread = |error| Error::usage(say("cannot read {0}: {1}", &[&name, &error]), hint);
-    let text = fs::read_to_string(&path).map_err(unread)?;
-    Ok((level, Text::new(name, text)))
+        loop {
+            let (_, path) = self.level_and_path()?;
+            let changed = || fs::metadata(&path).and_then(|data| data.modified()).ok();
+            let before = changed();
+            match self.once(hint) {
+                Ok(true) => return Ok(true),
+                Ok(false) => (),
+                // A file that is half written is another one in a moment.
+                Err(error) => note(&error.to_string()),
+            }
+            note(&say("waiting for a change of {0}; Ctrl-C ends it", &[&path.display()]));
+            while changed() == before {
+                thread::sleep(LOOK);
+            }
+        }
+    }
+
+    /// Judges the kernel, and says what is missing.
+    fn once(&self, hint: bool) -> Result<bool, Error> {
+        let Asked { lesson, exercise, kernel, record, .. } = *self;
+        let (level, text) = self.theirs()?;
+        let path = text.source().path.to_string();
+        let given = if kernel.written { skeleton(lesson).unwrap_or_default() } else { level.source };
+        let untouched = text.source().text == given;
+        let lines = judge::judge(level, text, kernel)?;
+        let missing = lines.iter().filter(|line| !line.met).count();
+        let mut text = head(exercise) + &say("kernel   {0}, {1}\n", &[&path, &kernel.run]);
+        for line in &lines {
+            let of = [&line.text as &dyn std::fmt::Display];
+            text += &if line.met { say("met      {0}\n", &of) } else { say("not met  {0}\n", &of) };
+        }
+        if missing == 0 {
+            text += &say("solved\n", &[]);
+            text += &self.beside_the_level(level, &lines)?;
+            print(&text)?;
+            if !exercise.questions.is_empty() {
+                note(&say("its questions: cargo run -p lab -- check {0} --answer …", &[&exercise.id]));
+            }
+            return Ok(true);
+        }
+        text += &say("not solved yet: {0} of {1} conditions not met\n", &[&missing, &lines.len()]);
+        let done = Done::read(record);
+        let tries = done.tries(&exercise.id);
+        if hint || tries >= TRIES && !untouched {
+            text += &say("hint: {0}\n", &[&say(&kernel.hint, &[])]);
+        } else if untouched {
+            text += &say("{0} is as it was given: the exercise is to change it\n", &[&path]);
+        } else {
+            text += &say("`--hint` says what to do\n", &[]);
+        }
+        print(&text)?;
+        if !untouched {
+            done.tried(record, &exercise.id)?;
+        }
+        Ok(false)
+    }
+
+    /// The numbers that were asked for beside those of the level's own kernel, where they are others.
+    fn beside_the_level(&self, level: &'static Level, lines: &[judge::Line]) -> Result<String, Error> {
+        if lines.iter().all(|line| line.number.is_none()) {
+            return Ok(String::new());
+        }
+        let own = judge::judge(level, Text::new(level.path, level.source), self.kernel)?;
+        let numbers = |lines: &[judge::Line]| lines.iter().map(|line| line.number.clone()).collect::<Vec<_>>();
+        let pairs = numbers(lines).into_iter().zip(numbers(&own));
+        Ok(pairs.filter_map(|(yours, own)| Some((yours?, own?))).filter(|(yours, own)| yours != own).fold(
+            String::new(),
+            |text, ((name, yours), (_, own))| {
+                text + &say("         {0}: yours {1}, the level's {2}\n", &[&name, &yours, &own])
+            },
+        ))
+    }
+
+    /// The level, and where the reader's kernel for it lies.
+    fn level_and_path(&self) -> Result<(&'static Level, PathBuf), Error> {
+        let level = LEVELS.get(self.lesson).copied().ok_or_else(|| {
+            let hint = say("`cargo run -p lab -- check` lists the exercises", &[]);
+            Error::usage(say("there is no level {0}", &[&self.lesson]), hint)
+        })?;
+        let path = match (self.file, self.kernel.written) {
+            (Some(file), _) => file.to_path_buf(),
+            (None, true) => start::place(self.lesson),
+            (None, false) => PathBuf::from(level.path),
+        };
+        Ok((level, path))
+    }
+
+    /// The level, and the reader's kernel for it.
+    fn theirs(&self) -> Result<(&'static Level, Text), Error> {
+        let (level, path) = self.level_and_path()?;
+        let hint = match (self.file, self.kernel.written) {
+            (Some(_), _) => say("FILE is a kernel in CUDA C++", &[]),
+            (None, true) => say("`cargo run -p lab -- start {0}` makes it; write the kernel there", &[&self.lesson]),
+            (None, false) => say("run this at the root of the repository", &[]),
+        };
+        let name = path.display().to_string();
+        let unread = |error| Error::usage(say("cannot read {0}: {1}", &[&name, &error]), hint);
+        let text = fs::read_to_string(&path).map_err(unread)?;
+        Ok((level, Text::new(name, text)))
+    }
 }
