@@ -113,6 +113,9 @@ pub const CASES: &[(Case, Expected)] = &[
         from + (63 - i) as f32
     }),
     (Case::new("divergent_loop", 1, TWO_WARPS, &[A, C64]), |i| ((63 - i) * (64 - i) / 2) as f32),
+    (Case::new("one_number_for_pairs_in_turn", 1, [128, 1], &[Floats("A", 128), Unwritten("C", 4 * 128)]), |i| {
+        (i ^ 32) as f32
+    }),
     (Case::new("uniform_branch_barrier", 1, TWO_WARPS, &[A, C64, Int(11)]), |i| 63.0 - i as f32),
     (Case::new("one_thread_fills", 1, TWO_WARPS, &[A, C64]), |_| 0.0),
     (Case::new("fence_sum", 4, TWO_WARPS, &[Floats("A", 256), Unwritten("partial", 16), SUM]), |_| 32640.0),

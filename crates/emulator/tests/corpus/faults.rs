@@ -146,6 +146,8 @@ pub const CASES: &[Case] = &[
     Case::new("barrier/registers_of_half_a_group", 1, [384, 1], &[A, C]),
     Case::new("barrier/registers_of_some_lanes", 1, [384, 1], &[A, C]),
     Case::new("barrier/registers_more_than_there_are", 1, [384, 1], &[A, C]),
+    Case::new("barrier/registers_kept_from_the_launch", 1, [384, 1], &[A, C]),
+    Case::new("barrier/one_number_for_two_pairs", 1, [128, 1], &[Floats("A", 128), Floats("C", 128)]),
     Case::new("no_progress/endless_loop", 1, WARP, &[C, Int(0)]),
     Case::new("no_progress/flag_never_set", 1, WARP, &[Zeros("flag", 1), C]),
     Case::new("no_progress/lock_within_warp", 1, WARP, &[Zeros("lock", 1), C]),

@@ -102,6 +102,10 @@ impl Worker<'_> {
                 return Err(self.convict_arrival(warp, id, before, now));
             }
         }
+        if let Some(before) = self.unmet_before(id, now) {
+            return Err(self.convict_mixed(warp, id, before, now));
+        }
+        let named = &mut self.state.barriers.0[id as usize];
         named.threads = named.threads.max(now.threads);
         named.warps |= 1 << warp.number;
         named.arrivals.push(now);
@@ -128,6 +132,9 @@ impl Worker<'_> {
         let named = &mut self.state.barriers.0[id as usize];
         (named.threads, named.warps) = (0, 0);
         let mut arrivals = std::mem::take(&mut named.arrivals);
+        if arrivals.iter().any(|arrival| arrival.threads != 0) {
+            named.last.clone_from(&arrivals);
+        }
         self.note_release(present, id, &arrivals);
         let (mut count, mut all) = (0, true);
         for arrival in arrivals.iter().filter(|arrival| arrival.reduces) {

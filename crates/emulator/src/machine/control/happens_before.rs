@@ -14,6 +14,13 @@ impl Worker<'_> {
         }
     }
 
+    /// Who arrived at barrier `id` in the phase that was complete last, and may as well come behind this arrival: nothing orders the two.
+    pub(crate) fn unmet_before(&mut self, id: u32, now: Arrival) -> Option<Arrival> {
+        let clocks = self.clocks.as_mut().filter(|_| now.threads != 0)?;
+        let other = clocks.unmet(self.state.block as u32, id, now.warp, now.lanes)?;
+        self.state.barriers.0[id as usize].last.iter().find(|before| before.warp == other).copied()
+    }
+
     /// Barrier `id` is complete: who arrived is ordered before who waited there. `present` is the warp that runs; it is not
     /// in the list of the others, and may be among the arrivals.
     pub(crate) fn note_release(&mut self, present: &mut Warp, id: u32, arrivals: &[Arrival]) {
@@ -35,7 +42,7 @@ impl Worker<'_> {
         let existing = |number: usize| Warp::existing(number as u32, threads);
         let ended = live.iter().enumerate().map(|(n, live)| (n as u32, existing(n) & !live));
         let ended: Vec<(u32, u32)> = ended.filter(|(_, lanes)| whole && *lanes != 0).collect();
-        clocks.complete(self.state.block as u32, id, &waiting, &ended, |number| live[number as usize]);
+        clocks.complete(self.state.block as u32, (id, !whole), &waiting, &ended, |number| live[number as usize]);
     }
 
     /// Lanes of a warp have met at `__syncwarp()`.

@@ -7,6 +7,8 @@ use crate::machine::state::warp::{GROUP, Warp};
 use crate::machine::state::worker::Worker;
 use crate::machine::verdict::words::{fault, place};
 use crate::{Fault, FaultKind};
+/// Registers that a thread may have.
+const MOST: u32 = 255;
 /// Registers of a multiprocessor.
 const POOL: u32 = 1 << 16;
 
@@ -37,6 +39,14 @@ impl Worker<'_> {
         Ok(())
     }
 
+    /// Registers for each thread that a warp keeps from the launch on: as many as the bounds of the launch leave. 0, where there are none.
+    fn launched_registers(&self) -> u32 {
+        let program = self.context.program;
+        let bound = |name: &str| Some(program.bounds.get(name)?.iter().product::<u32>());
+        let of_blocks = || Some(POOL / (bound("maxntid").or(bound("reqntid"))? * bound("minnctapersm")?) & !7);
+        bound("maxnreg").or_else(of_blocks).unwrap_or(0).min(MOST)
+    }
+
     /// All warps have ended: have those of each warpgroup done alike, and does it fit?
     pub(crate) fn check_registers(&self) -> Result<(), Box<Fault>> {
         if self.state.registers.is_empty() {
@@ -46,7 +56,10 @@ impl Worker<'_> {
         let (mut all, mut last) = (0, None);
         for (number, group) in self.state.registers.chunks(GROUP).enumerate() {
             let first = GROUP * number;
-            let Some(some) = group.iter().position(|warp| warp.times > 0) else { continue };
+            let Some(some) = group.iter().position(|warp| warp.times > 0) else {
+                all += self.launched_registers() * (group.len() * LANES) as u32;
+                continue;
+            };
             let unlike = |warp: &Registers| (warp.times, warp.count) != (group[some].times, group[some].count);
             if let Some(other) = group.iter().position(unlike) {
                 let here = site(first + some, group[some].at);

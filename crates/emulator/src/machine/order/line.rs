@@ -200,7 +200,7 @@ mod tests {
             for at in 0..8 {
                 if chance(2) == 0 {
                     (0..2).for_each(|warp| threads.arrive(0, warp, u32::MAX));
-                    threads.complete(0, &[(0, u32::MAX), (1, u32::MAX)], &[], |_| u32::MAX);
+                    threads.complete((0, false), &[(0, u32::MAX), (1, u32::MAX)], &[], |_| u32::MAX);
                 }
                 let (kind, side) = ([Kind::Read, Kind::Write][chance(2) as usize], SIDES[chance(3) as usize]);
                 let now = Access { block: 0, warp: chance(2), lanes: 0, at, kind, force: Force::Weak, extent: 0 };

@@ -202,16 +202,22 @@ impl Clocks {
         self.threads(block).arrive(id, warp, lanes);
     }
 
-    /// Barrier `id` lets go the lanes that wait there, by warp. Threads that have `ended` count as arrived.
+    /// Barrier `id`, which is for all threads or for some, lets go the lanes that wait there, by warp. Threads that have `ended`
+    /// count as arrived.
     pub fn complete(
         &mut self,
         block: u32,
-        id: u32,
+        id: (u32, bool),
         waiting: &[(u32, u32)],
         ended: &[(u32, u32)],
         live: impl Fn(u32) -> u32,
     ) {
         self.threads(block).complete(id, waiting, ended, live);
+    }
+
+    /// A warp that used barrier `id` before, in the phase that was complete last, where nothing orders these lanes behind that.
+    pub fn unmet(&mut self, block: u32, id: u32, warp: u32, lanes: u32) -> Option<u32> {
+        self.threads(block).unmet(id, warp, lanes)
     }
 
     /// A buffer, or without one shared memory, as the thread block sees it that runs: the cells that are open.

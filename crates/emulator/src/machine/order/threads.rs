@@ -104,6 +104,8 @@ pub(super) struct Threads {
     warps: Vec<WarpPast>,
     /// By barrier, in the phase that is not complete.
     arrived: Vec<(u32, Arrived)>,
+    /// By barrier that is for some threads only: who arrived in the phase that was complete last, each with its time.
+    used: Vec<(u32, Vec<(u32, u32, u32)>)>,
     /// By place, of barriers in shared memory.
     pub(super) phases: HashMap<u32, Phases>,
 }
@@ -168,7 +170,7 @@ impl Threads {
     pub fn new(block: u32, (warps, size): (u32, u32), nothing: &Past) -> Threads {
         let warp = |_| WarpPast { time: 1, bases: vec![nothing.clone()], lanes: None };
         let (warps, arrived) = ((0..warps).map(warp).collect(), Vec::new());
-        Threads { block, owner: block, size, warps, arrived, phases: HashMap::new() }
+        Threads { block, owner: block, size, warps, arrived, used: Vec::new(), phases: HashMap::new() }
     }
 
     /// What is at a place in the shared memory at hand.
@@ -276,10 +278,33 @@ impl Threads {
         arrived.parts.push((warp, lanes, self.time(warp)));
     }
 
-    /// A barrier is complete: the lanes that wait at it know of all that arrived, and of the threads that have `ended`.
-    pub fn complete(&mut self, id: u32, waiting: &[(u32, u32)], ended: &[(u32, u32)], live: impl Fn(u32) -> u32) {
+    /// A warp that arrived at barrier `id` before, in the phase that was complete last, and of which these lanes do not know that.
+    pub fn unmet(&self, id: u32, warp: u32, lanes: u32) -> Option<u32> {
+        let (_, parts) = self.used.iter().find(|(known, _)| *known == id)?;
+        let base = |lane| self.base(warp, lane);
+        let knows = |lane, &(other, theirs, time): &(u32, u32, u32)| {
+            let known = base(lane).known.unknown(self.block, other, theirs, time) == 0;
+            known || base(lane).over.unknown(self.block, other, theirs, time) == 0
+        };
+        let unmet = |part: &&(u32, u32, u32)| part.0 != warp && each(lanes).any(|lane| !knows(lane, part));
+        parts.iter().find(unmet).map(|part| part.0)
+    }
+
+    /// A barrier is complete: the lanes that wait at it know of all that arrived, and of the threads that have `ended`. One for
+    /// `some` threads keeps in mind who they were.
+    pub fn complete(
+        &mut self,
+        (id, some): (u32, bool),
+        waiting: &[(u32, u32)],
+        ended: &[(u32, u32)],
+        live: impl Fn(u32) -> u32,
+    ) {
         let Some(at) = self.arrived.iter().position(|(known, _)| *known == id) else { return };
         let mut arrived = self.arrived.swap_remove(at).1;
+        if some {
+            self.used.retain(|(known, _)| *known != id);
+            self.used.push((id, arrived.parts.clone()));
+        }
         ended.iter().for_each(|&(warp, lanes)| self.join_arrived(&mut arrived, warp, lanes));
         let others = arrived.others.unwrap_or_default();
         let past = Past { known: others.known.with(self.block, arrived.parts.into_iter()), ..others };

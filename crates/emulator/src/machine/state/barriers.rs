@@ -15,6 +15,8 @@ pub(crate) struct Named {
     /// A bit for each warp that has arrived.
     pub warps: u32,
     pub arrivals: Vec<Arrival>,
+    /// Of a barrier for some threads: who arrived when it was complete last.
+    pub last: Vec<Arrival>,
 }
 
 /// A warp that has arrived.
@@ -35,6 +37,7 @@ impl Barriers {
         for named in &mut self.0 {
             (named.threads, named.warps) = (0, 0);
             named.arrivals.clear();
+            named.last.clear();
         }
     }
 

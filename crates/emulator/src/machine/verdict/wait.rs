@@ -251,4 +251,21 @@ impl Worker<'_> {
         fault.other = Some(("the arrival before it:".to_string(), other));
         fault
     }
+
+    /// Two uses of a barrier that is for some threads only, of which nothing says that one comes before the other.
+    pub(crate) fn convict_mixed(&self, warp: &Warp, id: u32, before: Arrival, now: Arrival) -> Box<Fault> {
+        let site = self.site_of(warp, now.lanes.trailing_zeros(), now.at);
+        let thread = before.warp * LANES as u32 + before.lanes.trailing_zeros();
+        let other = self.context.site(self.state.block, thread, before.at);
+        let message = format!(
+            "two uses of barrier {id} at once: nothing orders warp {} behind its use for {} threads by warp {}, so either may complete \
+             the other's",
+            warp.number, before.threads, before.warp
+        );
+        let hint =
+            "does the thread count fit all who come? Groups of warps have a barrier number each, or meet in between";
+        let mut fault = fault(FaultKind::Barrier, message, site, hint);
+        fault.other = Some(("the use before it:".to_string(), other));
+        fault
+    }
 }

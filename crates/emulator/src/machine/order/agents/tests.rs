@@ -90,7 +90,7 @@ impl Scene {
 
     fn meet(&mut self) {
         (0..2).for_each(|warp| self.clocks.arrive(0, 0, warp, u32::MAX));
-        self.clocks.complete(0, 0, &[(0, u32::MAX), (1, u32::MAX)], &[], |_| u32::MAX);
+        self.clocks.complete(0, (0, false), &[(0, u32::MAX), (1, u32::MAX)], &[], |_| u32::MAX);
     }
 }
 

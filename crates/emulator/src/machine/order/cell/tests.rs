@@ -52,7 +52,7 @@ impl Scene {
     fn meet(&mut self, warps: &[u32]) {
         warps.iter().for_each(|warp| self.threads.arrive(0, *warp, ALL));
         let waiting: Vec<(u32, u32)> = warps.iter().map(|warp| (*warp, ALL)).collect();
-        self.threads.complete(0, &waiting, &[], |_| ALL);
+        self.threads.complete((0, false), &waiting, &[], |_| ALL);
     }
 
     /// The lane that races, and with whom: his lane, and his instruction.
