@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::clusters;
@@ -89,12 +90,24 @@ impl Device {
         arguments: &[Argument],
         wanted: impl Fn(Dim3) -> bool,
     ) -> Result<Trace, LaunchError> {
+        self.traced(kernel, launch, arguments, wanted, None)
+    }
+
+    fn traced(
+        &mut self,
+        kernel: &Kernel,
+        launch: Launch,
+        arguments: &[Argument],
+        wanted: impl Fn(Dim3) -> bool,
+        stores_to: Option<(u64, u64)>,
+    ) -> Result<Trace, LaunchError> {
         let program = &*kernel.program;
         let (shape, parameters, written) = self.ready(kernel, &launch, arguments)?;
         let pass = Pass { side_by_side: false, thorough: program.needs.any || program.needs.of_warps };
         self.prepare(program, &launch, &written, pass);
         let context = self.context(kernel, &launch, &shape, &parameters, pass);
         let mut worker = Worker::new(&context);
+        worker.notes.stores_to = stores_to;
         let outcome = one_by_one(&mut worker, &mut |worker| {
             worker.notes.tracing = wanted(shape.block_at(worker.block()));
             if worker.notes.tracing { trace_block(worker) } else { run_block(worker) }
@@ -102,6 +115,21 @@ impl Device {
         let Worker { tally, notes, .. } = worker;
         let report = self.finish(program, &launch, shape.cluster, outcome.map(|()| tally))?;
         Ok(Trace { report, accesses: notes.traced })
+    }
+
+    /// Runs a kernel as [`Device::launch`] does, and notes each store and atomic by threads that touches these bytes of a buffer. Bulk and
+    /// tensor copies are not among them.
+    ///
+    /// Thread blocks run one by one.
+    pub fn stores(
+        &mut self,
+        kernel: &Kernel,
+        launch: Launch,
+        arguments: &[Argument],
+        (buffer, bytes): (Buffer, Range<u64>),
+    ) -> Result<Trace, LaunchError> {
+        let start = self.address(buffer).unwrap_or_default();
+        self.traced(kernel, launch, arguments, |_| true, Some((start + bytes.start, start + bytes.end)))
     }
 
     /// Runs thread blocks of a kernel, and notes each warp instruction that those execute for which `wanted` holds.

@@ -110,6 +110,24 @@ fn an_atomic_is_one_access() {
     assert_eq!((last.kind, last.shared_cost()), (AccessKind::Atomic, None));
 }
 
+/// Who stored to an element: thread 0 does, and adds to it; of the other elements, and of what is read, nothing is noted.
+#[test]
+fn the_stores_to_an_element_are_found() {
+    let kernel = Module::parse(KERNEL).and_then(|module| module.kernel("k")).expect("the kernel is right");
+    let mut device = Device::new();
+    let [input, out] = ["in", "out"].map(|name| device.alloc(name, 256));
+    device.write(input, &[0; 256]).expect("it has this size");
+    device.write(out, &[0; 256]).expect("it has this size");
+    let arguments = [Argument::Buffer(input), Argument::Buffer(out)];
+    let mut stores = |bytes| {
+        let trace = device.stores(&kernel, Launch::new(2, 32), &arguments, (out, bytes)).expect("it is right");
+        let of = |access: &TracedAccess| (access.kind, access.line(), access.block.x, access.lanes[0].thread.x);
+        trace.accesses.iter().inspect(|access| assert_eq!(access.lanes.len(), 1)).map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(stores(0..4), [(AccessKind::Store, 9, 0, 0), (AccessKind::Atomic, 11, 0, 0)]);
+    assert_eq!(stores(135..136), [(AccessKind::Store, 9, 1, 1)]);
+}
+
 #[test]
 fn a_fault_ends_a_trace() {
     let Err(LaunchError::Fault(fault)) = traced(KERNEL, [256, 252], 2, |_| true) else { panic!("`out` is too short") };

@@ -41,7 +41,9 @@ impl Worker<'_> {
                         self.note(warp, to, mask, AccessKind::Store, bytes);
                     }
                     // A copy of a box: where in shared memory. How much, and where from, its tensor map says.
-                    (Extension::Bulk(Bulk::Tensor(tensor, rank)), &[_, place, ..]) => {
+                    (Extension::Bulk(Bulk::Tensor(tensor, rank)), &[_, place, ..])
+                        if self.notes.stores_to.is_none() =>
+                    {
                         let load = matches!(tensor, Tensor::Load { .. });
                         let kind = if load { AccessKind::Store } else { AccessKind::Load };
                         for lane in each(mask) {
@@ -54,7 +56,7 @@ impl Worker<'_> {
                                 .for_each(|access| access.touched = touched.clone());
                         }
                     }
-                    (Extension::Group(Group::Multiply(form)), _) => {
+                    (Extension::Group(Group::Multiply(form)), _) if self.notes.stores_to.is_none() => {
                         for (index, touched) in self.touched_operands(warp, extended, form) {
                             self.note_operand(warp, index, touched);
                         }
@@ -93,10 +95,15 @@ impl Worker<'_> {
             ..self.to_shared(warp, access.at)
         };
         let global = each(mask & !shared).filter_map(|lane| self.in_global(warp, lane, addresses[lane])).collect();
-        if shared != 0 {
+        let everything = self.notes.stores_to.is_none();
+        if shared != 0 && everything {
             self.notes.traced.push(traced.clone());
         }
         (traced.memory, traced.lanes) = (Memory::Global, global);
+        if let Some((from, to)) = self.notes.stores_to {
+            let bytes = u64::from(traced.bytes);
+            traced.lanes.retain(|lane| kind != AccessKind::Load && lane.address < to && from < lane.address + bytes);
+        }
         if !traced.lanes.is_empty() {
             self.notes.traced.push(traced);
         }

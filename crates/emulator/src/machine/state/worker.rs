@@ -69,6 +69,8 @@ pub(crate) struct Probing {
 pub(crate) struct Notes {
     /// Whether the present thread block is traced: a probe steps warps on, and notes what they access then.
     pub tracing: bool,
+    /// Of traced thread blocks nothing is noted but stores and atomics that touch these addresses of global memory.
+    pub stores_to: Option<(u64, u64)>,
     /// What traced thread blocks accessed.
     pub traced: Vec<TracedAccess>,
     /// What recorded thread blocks executed.
