@@ -7,6 +7,10 @@ use serde::Serialize;
 
 use crate::Dim3;
 
+/// Calls that are written out, at most: those that lead to a line, and those of a header's functions below it.
+const MOST_CALLS: usize = 8;
+const MOST_INNER: usize = 3;
+
 /// What a kernel did that it must not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -74,12 +78,29 @@ impl fmt::Display for FaultKind {
     }
 }
 
+/// A line of a function, on the way from the kernel to an instruction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Step {
+    /// The function's name, without its namespaces.
+    pub function: Arc<str>,
+    /// Its file.
+    pub file: Arc<str>,
+    /// The line, from 1, of the instruction or of the call that leads on to it.
+    pub line: u32,
+}
+
 /// One instruction as executed by one thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Site {
-    /// The file and line that the PTX attributes the instruction to.
+    /// The file and line that the PTX attributes the instruction to: of an inlined function of another file than the kernel's, the
+    /// line in the kernel's file that leads there.
     pub source: Option<(Arc<str>, u32)>,
+    /// The lines through which the kernel comes to the instruction, from the instruction's own to the kernel's; none where the
+    /// instruction stands in the kernel itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Step>,
     /// The instruction's line in the PTX, from 1.
     pub ptx_line: u32,
     /// The instruction's opcode, for instance `ld.global.f32`.
@@ -147,10 +168,42 @@ impl Site {
             },
             None => format!("PTX line {}", self.ptx_line),
         };
-        format!(
-            "  --> {place}\n   |  block {}, thread {}, warp {}, lane {}   {}\n",
+        let mut text = format!("  --> {place}\n");
+        let line = |step: &Step| match source(&step.file, step.line) {
+            Some(code) => format!("{step}   {}", code.trim()),
+            None => step.to_string(),
+        };
+        let (inner, outer) = self.calls.split_at(self.told());
+        for step in inner.iter().rev().take(MOST_INNER) {
+            text += &format!("   |  in {}, {}\n", step.function, line(step));
+        }
+        if let (more @ 1.., [last, ..]) = (inner.len().saturating_sub(MOST_INNER), inner) {
+            text += &format!("   |  and {more} more, to {last}\n");
+        }
+        for pair in outer.windows(2).take(MOST_CALLS) {
+            text += &format!("   |  in {}, called at {}\n", pair[0].function, line(&pair[1]));
+        }
+        if let more @ 1.. = outer.len().saturating_sub(MOST_CALLS + 1) {
+            text += &format!("   |  and {more} more calls\n");
+        }
+        text + &format!(
+            "   |  block {}, thread {}, warp {}, lane {}   {}\n",
             self.block, self.thread, self.warp, self.lane, self.opcode
         )
+    }
+
+    /// Which of the calls' lines is `source`.
+    fn told(&self) -> usize {
+        let is_source =
+            |step: &Step| self.source.as_ref().is_some_and(|(file, line)| (file, *line) == (&step.file, step.line));
+        self.calls.iter().position(is_source).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Step {
+    /// `mma.hpp:91`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file.rsplit('/').next().unwrap_or(&self.file), self.line)
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Trace {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TracedAccess {
-    /// The file and line that the PTX attributes the instruction to.
+    /// The file and line that the PTX attributes the instruction to; as of a [`Site`](crate::Site).
     pub source: Option<(Arc<str>, u32)>,
     /// The instruction's opcode, for instance `ld.global.f32`.
     pub opcode: Arc<str>,

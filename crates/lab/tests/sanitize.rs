@@ -131,6 +131,55 @@ fn headers_and_macros_reach_the_compiler() {
     assert_eq!(with.code, 0, "{with:?}");
 }
 
+/// A kernel in `k.cu` of a new folder, with what else lies there: the command that runs 32 threads of it on `a`, of 32 numbers.
+fn written(folder: &str, kernel: &str, header: &str) -> String {
+    let folder = lab::scratch(folder);
+    fs::write(folder.join("k.cu"), kernel).unwrap();
+    fs::write(folder.join("next.h"), header).unwrap();
+    format!("sanitize {0}/k.cu --include {0} --grid 1 --block 32 --arg a:i32[32]=range", folder.display())
+}
+
+#[test]
+fn a_fault_in_a_header_is_told_at_the_line_that_calls_it() {
+    if nvrtc::find().is_err() {
+        return level_tests::skipped("no NVRTC: headers are not included");
+    }
+    let header = "__device__ int follows(const int* a, int i) {\n    return a[i + 1];\n}\n";
+    let kernel = "#include \"next.h\"\n__device__ int both(const int* a, int i) {\n    return a[i] + follows(a, i);\n}\n\
+                  extern \"C\" __global__ void k(int* a) {\n    int sum = both(a, threadIdx.x);\n    __syncthreads();\n    a[threadIdx.x] = sum;\n}\n";
+    let words = written("chain", kernel, header);
+    let said = lab(&words).stdout;
+    let lines: Vec<&str> = said.lines().skip_while(|line| !line.contains("-->")).take(3).map(str::trim).collect();
+    assert!(lines[0].ends_with("k.cu:3   return a[i] + follows(a, i);"), "{said}");
+    assert_eq!(lines[1], "|  in follows, next.h:2   return a[i + 1];", "{said}");
+    assert_eq!(lines[2], "|  in both, called at k.cu:6   int sum = both(a, threadIdx.x);", "{said}");
+    let log: Value = serde_json::from_str(&lab(&format!("{words} --sarif")).stdout).unwrap();
+    let result = &log["runs"][0]["results"][0];
+    assert_eq!(result["locations"][0]["physicalLocation"]["region"]["startLine"], 3);
+    let frames = result["stacks"][0]["frames"].as_array().unwrap();
+    let lines = frames.iter().map(|frame| frame["location"]["physicalLocation"]["region"]["startLine"].clone());
+    assert_eq!(lines.collect::<Vec<_>>(), [2, 3, 6]);
+}
+
+#[test]
+fn what_the_compiler_made_a_trap_of_is_told_as_it_is_written() {
+    if nvrtc::find().is_err() {
+        return level_tests::skipped("no NVRTC: nothing is compiled");
+    }
+    let kernel = |last: &str| {
+        format!(
+            "extern \"C\" __global__ void k(int* a) {{\n    int own[4] = {{1, 2, 3, 4}};\n    {last}\n    a[threadIdx.x] = own[0];\n}}\n"
+        )
+    };
+    let said = lab(&written("trap", &kernel("atomicAdd(own + a[0] % 4, 1);"), ""));
+    assert!(said.code == 1 && said.stdout.contains("k.cu:3   atomicAdd"), "{said:?}");
+    assert!(said.stdout.contains("of local memory") && said.stdout.contains("made a `trap` of it"), "{said:?}");
+    // A trap that stands there is one.
+    let said = lab(&written("own-trap", &kernel("__trap();"), ""));
+    assert!(said.code == 1 && said.stdout.contains("k.cu:3   __trap();"), "{said:?}");
+    assert!(!said.stdout.contains("made a `trap` of it"), "{said:?}");
+}
+
 #[test]
 fn what_cannot_be_run_is_refused_in_one_line() {
     let scan = "sanitize kernels/ptx/scan.ptx";

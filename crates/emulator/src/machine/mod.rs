@@ -28,7 +28,7 @@
 //! | registers that a product of a warpgroup uses | `verdict::product_registers` | before each instruction, where a kernel has such products |
 //! | who comes to another block's shared memory, and whether that has started or may leave | `cluster::peers`, over `order` | where an address lies elsewhere |
 //! | values that nobody wrote | `verdict::taint`, over `state::shadow` | before each instruction, once there is any |
-//! | what is doubtful of copies and products, where the books do not agree | `verdict::warn`, of what `order` says | where one is asked for |
+//! | what is doubtful of copies, products and `wmma`, where the books do not agree | `verdict::warn`, of what `order` or stamps say | where one is asked for |
 //! | counts | `state::tally` | a basic block at a time; of memory, an access's pattern at a time |
 //! | what a block accesses; what changes in a loop | `notes` | by copies of the interpreter, `TRACED` and `PROBED` |
 //!

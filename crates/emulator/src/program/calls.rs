@@ -6,7 +6,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::decode::{Decoder, MAX_INSTRUCTIONS};
 use super::flow::{Item, Proto};
-use super::places::{Place, plain_name};
+use super::names::plain_name;
+use super::places::Place;
 use super::*;
 use crate::ptx::{self, Function, Instruction as Words, Operand, Source, Statement, error};
 use crate::{Class, PtxError};
@@ -39,6 +40,8 @@ pub(crate) struct Called {
 #[derive(Debug)]
 pub(crate) struct CallSite {
     pub target: Target,
+    /// Where it stands.
+    pub spot: Option<u32>,
     /// The called function in which it stands; none in the kernel.
     pub caller: Option<u32>,
     pub signature: Signature,
@@ -249,8 +252,8 @@ impl<'a> Decoder<'a> {
         }
         let results = pieces.split_off(params.len());
         let site = self.calls.len() as u32;
-        let (caller, signature) = (self.inside, signature(returns, params));
-        self.calls.push(CallSite { target, caller, signature, arguments: pieces, results, saved: Vec::new() });
+        let (spot, caller, signature) = (self.spot_here(), self.inside, signature(returns, params));
+        self.calls.push(CallSite { target, spot, caller, signature, arguments: pieces, results, saved: Vec::new() });
         let end = |decoder: &mut Self| decoder.push_end(Proto::Call(site, pointer), words, Some(Class::Branch));
         self.guarded(words, guard, end);
         self.keep(words, guard, &kept);

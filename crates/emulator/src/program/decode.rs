@@ -28,6 +28,7 @@ pub(crate) fn decode(source: &Source, function: &Function) -> Result<Program, Pt
     }
     let end = decoder.new_label();
     decoder.end_of_kernel = end;
+    decoder.note_home(function);
     decoder.function(function, HashMap::new(), end)?;
     decoder.called_functions()?;
     decoder.finish(function, end)
@@ -39,6 +40,8 @@ pub(super) struct Frame<'a> {
     registers: HashMap<String, (File, Slot)>,
     labels: HashMap<String, u32>,
     pub places: HashMap<String, Place>,
+    /// The spot of its call.
+    pub called_at: Option<u32>,
     /// Where `ret` goes.
     end: u32,
     /// The statement at hand.
@@ -78,6 +81,7 @@ pub(super) struct Decoder<'a> {
     pub constants: Vec<u8>,
     pub globals: Vec<GlobalVariable>,
     file_numbers: Vec<u32>,
+    pub spots: spots::Draft,
     opcodes: HashMap<String, Arc<str>>,
     /// The forms that opcodes may be of, as far as they were asked for.
     pub forms: HashMap<String, Rc<Vec<Form>>>,
@@ -120,6 +124,7 @@ impl<'a> Decoder<'a> {
             constants: Vec::new(),
             globals: Vec::new(),
             file_numbers,
+            spots: spots::Draft::default(),
             opcodes: HashMap::new(),
             forms: HashMap::new(),
         };
@@ -161,7 +166,8 @@ impl<'a> Decoder<'a> {
         let (registers, labels) = (HashMap::new(), HashMap::new());
         let has_results = function.returns.iter().any(|result| result.space == "reg");
         let last = if has_results { self.new_label() } else { end };
-        self.frames.push(Frame { function, registers, labels, places, end: last, at: 0, carry: None });
+        let called_at = self.spot_here();
+        self.frames.push(Frame { function, registers, labels, places, called_at, end: last, at: 0, carry: None });
         self.load_parameters(function)?;
         let mut variables = function.variables.iter().zip(&function.declared_at).peekable();
         for (at, statement) in function.body.iter().enumerate() {
@@ -377,8 +383,7 @@ impl<'a> Decoder<'a> {
     /// Appends an operation that no instruction is.
     pub fn push_bare(&mut self, op: Op, line: u32) {
         let opcode = self.opcodes.entry("mov.u64".into()).or_insert_with(|| Arc::from("mov.u64")).clone();
-        let info =
-            Info { ptx_line: line, file: 0, line: 0, opcode, class: None, flops_f32: 0, flops_f64: 0, tensor: None };
+        let info = Info { ptx_line: line, opcode, ..Info::default() };
         self.append(op, None, info);
     }
 
@@ -399,7 +404,8 @@ impl<'a> Decoder<'a> {
     }
 
     fn describe(&mut self, instruction: &ptx::Instruction, class: Option<Class>) -> Info {
-        let file = self.file_numbers.iter().position(|n| *n == instruction.loc.0);
+        let spot = self.spot(instruction.loc);
+        let (file, line) = self.spots.all.counted(spot);
         let opcode = self
             .opcodes
             .entry(instruction.opcode.clone())
@@ -412,9 +418,13 @@ impl<'a> Decoder<'a> {
             Some(Class::FloatF64) => (0, 1),
             _ => (0, 0),
         };
-        let line = if file.is_some() { instruction.loc.1 } else { 0 };
-        let file = file.unwrap_or_default() as u32;
-        Info { ptx_line: instruction.line, file, line, opcode, class, flops_f32, flops_f64, tensor: None }
+        let ptx_line = instruction.line;
+        Info { ptx_line, spot: Some(spot), file, line, opcode, class, flops_f32, flops_f64, tensor: None }
+    }
+
+    /// A file by its number in the PTX, as an index.
+    pub fn file_number(&self, number: u32) -> Option<u32> {
+        self.file_numbers.iter().position(|n| *n == number).map(|index| index as u32)
     }
 
     pub fn branch_targets(&self, table: &str) -> Option<&'a [String]> {
@@ -462,6 +472,7 @@ impl<'a> Decoder<'a> {
             constants: self.constants,
             globals: self.globals,
             files: self.file_numbers.iter().map(|n| self.source.files[n].clone()).collect(),
+            spots: self.spots.all,
             ..Program::default()
         };
         program.needs = Needs::of(&program, &self.presets);

@@ -1,7 +1,7 @@
 //! Instructions with more registers, or more to say, than `Op` has room for: atomics, asynchronous
 //! copies, matrices, barriers in memory, and what a warp does together.
 
-use super::{File, Format, IntegerOp, Number, Order, Rounding, Scope, Slot};
+use super::{File, Format, IntegerOp, Number, Order, Rounding, Scope, Slot, Space};
 use crate::TensorType;
 use crate::tensor_map::MapField;
 
@@ -56,6 +56,8 @@ pub(crate) enum Extension {
     StoreMatrix {
         transpose: bool,
     },
+    /// `wmma.load`, `wmma.store`, before what they access: reads the matrix's address and its stride.
+    Fragment(Fragment),
     Multiply(Multiply),
     MultiplyQuads(QuadMultiply),
     /// On the barrier in shared memory at the access.
@@ -101,6 +103,19 @@ pub(crate) enum Extension {
     Clock {
         high: bool,
     },
+}
+
+/// What the matrix of a `wmma.load` or `wmma.store` must be like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Fragment {
+    pub space: Space,
+    /// What is added to the address.
+    pub offset: i64,
+    /// Of an element.
+    pub bits: u32,
+    /// Bytes of which its address is a multiple, and of which its stride is.
+    pub align: u32,
+    pub apart: u32,
 }
 
 /// Bulk copies (`cp.async.bulk`), and what waits for those that are in groups.

@@ -22,6 +22,7 @@ mod group_forms;
 mod grouped;
 mod mbarrier_forms;
 mod moves;
+mod names;
 mod needs;
 mod operands;
 mod order;
@@ -34,6 +35,7 @@ mod select;
 mod sets;
 mod signature;
 mod simple;
+mod spots;
 mod system;
 mod tensor_forms;
 mod warp_forms;
@@ -46,19 +48,20 @@ pub(crate) use alu::{Alu, File};
 pub(crate) use calls::{CallSite, Called, FRAME, Piece, Signature, Target};
 pub(crate) use decode::decode;
 pub(crate) use extended::{
-    Accumulator, Arrive, Atomic, AtomicOp, Bulk, ClusterBarrier, CopySize, Element, Extended, Extension, Group,
-    GroupMultiply, MapDeed, Mbarrier, Multiply, QuadMultiply, Tensor,
+    Accumulator, Arrive, Atomic, AtomicOp, Bulk, ClusterBarrier, CopySize, Element, Extended, Extension, Fragment,
+    Group, GroupMultiply, MapDeed, Mbarrier, Multiply, QuadMultiply, Tensor,
 };
 pub(crate) use flow::successors;
 pub(crate) use general::{
     Clamp, Comparison, FloatOp, Format, General, IntegerOp, Mode, Number, Permute, Relation, Rounding, Test, Window,
 };
 pub(crate) use grouped::Grouped;
+pub use names::plain_name;
 pub(crate) use needs::Needs;
 pub(crate) use operands::{Role, registers};
 use order::Ordering;
 pub(crate) use order::{Order, Scope};
-pub use places::plain_name;
+pub(crate) use spots::{DEEP, Spot, Spots};
 
 use crate::{Class, TensorType};
 
@@ -138,6 +141,8 @@ pub(crate) struct Program {
     pub shared_grain: u32,
     pub global_grain: u32,
     pub files: Vec<Arc<str>>,
+    /// Where the instructions come from.
+    pub spots: Spots,
 }
 
 /// A kernel parameter: where its bytes lie.
@@ -460,10 +465,12 @@ impl Access {
 }
 
 /// What an instruction is, for counting and messages.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Info {
     pub ptx_line: u32,
-    /// Index into `files`, and the line; line 0 for none.
+    /// Its spot, if it has one.
+    pub spot: Option<u32>,
+    /// Where it counts: index into `files`, and the line; line 0 for none.
     pub file: u32,
     pub line: u32,
     pub opcode: Arc<str>,

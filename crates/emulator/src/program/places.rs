@@ -183,39 +183,3 @@ pub(super) fn special(name: &str) -> Option<Preset> {
         _ => None,
     }
 }
-
-/// The name that a person gave a variable or a function, of what C++ makes of it: `_ZZ10gemm_tiledE2As` is `As`, and `_Z3fibj` is
-/// `fib`. Any other name is left as it is.
-pub fn plain_name(mangled: &str) -> String {
-    let plain = || {
-        let tail = match mangled.strip_prefix("_ZZ") {
-            Some(rest) => &rest[rest.rfind('E')? + 1..],
-            None => mangled.strip_prefix("_Z")?,
-        };
-        let digits = tail.chars().take_while(char::is_ascii_digit).count();
-        let length: usize = tail[..digits].parse().ok()?;
-        tail[digits..].get(..length).map(str::to_string)
-    };
-    plain().unwrap_or_else(|| mangled.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::plain_name;
-
-    #[test]
-    fn a_name_is_the_one_that_a_person_gave() {
-        for (mangled, plain) in [
-            ("_ZZ10gemm_tiledE2As", "As"),
-            ("_ZZN3abc4EdgeEvE4tile", "tile"),
-            ("_Z3fibj", "fib"),
-            ("_Z11long_namedEfPf", "long_namedE"),
-            ("tile", "tile"),
-            ("_Z", "_Z"),
-            ("_Z9short", "_Z9short"),
-            ("_ZZ4none", "_ZZ4none"),
-        ] {
-            assert_eq!(plain_name(mangled), plain, "{mangled}");
-        }
-    }
-}

@@ -18,7 +18,7 @@ impl Decoder<'_> {
     }
 
     /// Appends one that counts only if it has a class.
-    fn extended_if(&mut self, words: &Words, guard: Option<Guard>, extended: Extended, class: Option<Class>) {
+    pub fn extended_if(&mut self, words: &Words, guard: Option<Guard>, extended: Extended, class: Option<Class>) {
         for access in &extended.accesses {
             self.accesses[*access as usize].at = self.code.len() as u32;
         }

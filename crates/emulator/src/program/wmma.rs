@@ -183,12 +183,12 @@ impl Decoder<'_> {
         let lines_by_g = by_rows != (which == 1 || sums && cut.flipped);
         let stride = match words.operands.get(2) {
             Some(given) => self.source(given, File::R, words.line)?,
-            None => {
-                let [m, n, k] = extents(shape);
-                let (rows, columns) = [(m, k), (k, n), (m, n)][which];
-                self.constant(File::R, if by_rows { columns } else { rows } as u64)
-            }
+            None => self.constant(File::R, length(which, shape, by_rows) as u64),
         };
+        let file = if wide { File::D } else { File::R };
+        let rule = rule((which, shape, kind), by_rows, space, offset);
+        let check = Extended::new(Extension::Fragment(rule)).reading(file, base).reading(File::R, stride);
+        self.extended_if(words, guard, check, None);
         let lane = self.preset(File::R, Preset::LaneId);
         let line_bytes = match kind {
             "s4" | "u4" => self.whole(words, Alu::ShrU32, stride, 1),
@@ -374,6 +374,21 @@ impl Decoder<'_> {
         self.push(Op::Alu { code, d, a, b, c }, None, words, None);
         d
     }
+}
+
+/// Elements that lie side by side in memory: of a row, or of a column.
+fn length(which: usize, shape: &str, by_rows: bool) -> usize {
+    let [m, n, k] = extents(shape);
+    let (rows, columns) = [(m, k), (k, n), (m, n)][which];
+    if by_rows { columns } else { rows }
+}
+
+/// What the manual says of a matrix's address and stride: multiples of 32 and of 16 bytes. Where a tile's rows are shorter, the next
+/// tile begins behind them, and is none the worse.
+fn rule((which, shape, kind): (usize, &str, &str), by_rows: bool, space: Space, offset: i64) -> Fragment {
+    let bits: u32 = kind.trim_start_matches(|c: char| c.is_ascii_alphabetic()).parse().unwrap_or(32);
+    let bytes = length(which, shape, by_rows) as u32 * bits / 8;
+    Fragment { space, offset, bits, align: bytes.clamp(1, 32), apart: bytes.clamp(1, 16) }
 }
 
 /// Rows and columns of D, and the extent along K.

@@ -6,7 +6,7 @@ use super::operands::show;
 use super::parse::Parser;
 use super::token::Token;
 use super::variables::{Listed, is_name};
-use super::{Function, Prototype, Register, Variable, error};
+use super::{Function, Location, Prototype, Register, Variable, error};
 use crate::PtxError;
 
 /// The last minor version of each major one from 1; of the newest, more than there are yet.
@@ -118,8 +118,8 @@ impl Parser {
         }
     }
 
-    /// After `.loc`: `1 30 7`, and where it was inlined.
-    pub(super) fn location(&mut self, line: u32) -> Result<(u32, u32), PtxError> {
+    /// After `.loc`: `1 30 7`, and where it was inlined. Its place among the locations.
+    pub(super) fn location(&mut self, line: u32) -> Result<u32, PtxError> {
         let mut numbers = [0; 3];
         for number in &mut numbers {
             *number = match u32::try_from(self.integer()?) {
@@ -128,6 +128,7 @@ impl Parser {
             };
         }
         let [file, source_line, _] = numbers;
+        let (mut function, mut call) = (None, None);
         while self.accept(',') {
             let word = self.word()?;
             match word.as_str() {
@@ -136,24 +137,25 @@ impl Parser {
                     if !is_name(&name) {
                         return error(line, format!("`{name}` is no name of a function"));
                     }
-                    if self.accept('+') {
-                        self.integer()?;
-                    }
-                    self.named.push((name, line));
+                    let offset = if self.accept('+') { self.integer()? } else { 0 };
+                    function = Some(self.name_of(name, usize::try_from(offset).unwrap_or(usize::MAX), line));
                 }
                 "inlined_at" => {
                     let place = [self.integer()?, self.integer()?, self.integer()?];
-                    if !self.places.contains(&place) {
+                    call = self.places.get(&place).copied();
+                    if call.is_none() {
                         return error(line, "`inlined_at` names a place that no `.loc` before it has");
                     }
                 }
                 _ => return error(line, format!("`{word}` belongs to no `.loc`")),
             }
         }
-        self.places.insert(numbers.map(i128::from));
         // The files may be named behind the functions.
         self.located.entry(file).or_insert(line);
-        Ok((file, source_line))
+        let number = self.locations.len() as u32;
+        self.locations.push(Location { file, line: source_line, inlined: function.zip(call) });
+        self.places.insert(numbers.map(i128::from), number);
+        Ok(number)
     }
 
     pub(super) fn is_word(&self, word: &str) -> bool {

@@ -30,6 +30,10 @@ pub(crate) struct Source {
     pub functions: Vec<Function>,
     pub variables: Vec<Variable>,
     pub files: HashMap<u32, Arc<str>>,
+    /// The places that `.loc` directives name; the first stands for none.
+    pub locations: Vec<Location>,
+    /// Names of functions that compilers have inlined, as `.loc` directives refer to them.
+    pub inlined: Vec<String>,
     /// Where each function that is no kernel stands among them.
     pub numbers: HashMap<String, u32>,
     /// The line from which on a function's name is known.
@@ -72,6 +76,16 @@ impl Source {
             });
         }
     }
+}
+
+/// A place of the source.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Location {
+    /// The file's number, and the line.
+    pub file: u32,
+    pub line: u32,
+    /// Of an inlined function: its name, among the module's, and the location of its call.
+    pub inlined: Option<(u32, u32)>,
 }
 
 /// An `.entry` or a `.func` with its body.
@@ -145,8 +159,8 @@ pub(crate) enum Statement {
 pub(crate) struct Instruction {
     /// Line in the PTX text.
     pub line: u32,
-    /// `.loc` in force: file number and line.
-    pub loc: (u32, u32),
+    /// The `.loc` in force, among the module's locations.
+    pub loc: u32,
     /// Guard predicate, and whether it is negated.
     pub guard: Option<(String, bool)>,
     pub opcode: String,

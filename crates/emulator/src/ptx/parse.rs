@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::operands::show;
 use super::token::{Token, tokens};
 use super::variables::{Listed, in_range, is_name, is_register_type, type_bytes};
-use super::{Function, Instruction, Operand, Prototype, Register, Source, Statement, Variable, error};
+use super::{Function, Instruction, Location, Operand, Prototype, Register, Source, Statement, Variable, error};
 use crate::PtxError;
 
 /// Registers that one declaration may make: far more than a kernel has instructions.
@@ -25,9 +25,10 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
         depth: 0,
         declared: vec![HashSet::new()],
         files: HashSet::new(),
-        places: HashSet::new(),
+        locations: vec![Location::default()],
+        places: HashMap::new(),
         located: HashMap::new(),
-        labels: HashSet::new(),
+        labels: HashMap::new(),
         named: Vec::new(),
         announced: HashMap::new(),
         prototypes: HashMap::new(),
@@ -83,13 +84,12 @@ pub(crate) fn parse(text: &str) -> Result<Source, PtxError> {
     if source.architecture == 0 {
         return error(parser.line(), "no `.target` directive behind `.version`");
     }
-    if let Some((name, line)) = parser.named.iter().find(|(name, _)| !parser.labels.contains(name)) {
-        return error(*line, format!("`function_name {name}`, which is no label of a section"));
-    }
+    source.inlined = parser.inlined_names()?;
     match parser.located.iter().filter(|(file, _)| !parser.files.contains(file)).min_by_key(|(_, line)| **line) {
         Some((file, line)) => error(*line, format!("`.loc` of file {file}, which no `.file` names")),
         None => {
             source.number_functions();
+            source.locations = parser.locations;
             source.announced = parser.announced;
             source.prototypes = parser.prototypes;
             Ok(source)
@@ -107,11 +107,12 @@ pub(super) struct Parser {
     pub(super) declared: Vec<HashSet<String>>,
     /// Numbers of the `.file` directives.
     pub(super) files: HashSet<u32>,
-    /// File, line and column of the `.loc` directives.
-    pub(super) places: HashSet<[i128; 3]>,
-    /// Labels of sections, and those of them that `.loc` directives name, with their lines.
-    pub(super) labels: HashSet<String>,
-    pub(super) named: Vec<(String, u32)>,
+    /// What the `.loc` directives say; and by file, line and column, the last that says this place.
+    pub(super) locations: Vec<Location>,
+    pub(super) places: HashMap<[i128; 3], u32>,
+    /// Labels of sections, and the bytes behind them; those that `.loc` directives name, with their offsets and lines.
+    pub(super) labels: HashMap<String, Vec<u8>>,
+    pub(super) named: Vec<(String, usize, u32)>,
     /// Registers of the function at hand that one declaration makes, and how many.
     pub(super) ranges: Vec<(String, u32)>,
     pub(super) version: (u32, u32),
@@ -222,7 +223,7 @@ impl Parser {
     }
 
     pub(super) fn body(&mut self, function: &mut Function) -> Result<(), PtxError> {
-        let mut loc = (0, 0);
+        let mut loc = 0;
         self.expect('{')?;
         loop {
             let line = self.line();
@@ -417,7 +418,7 @@ impl Parser {
         Ok(())
     }
 
-    fn instruction(&mut self, loc: (u32, u32)) -> Result<Instruction, PtxError> {
+    fn instruction(&mut self, loc: u32) -> Result<Instruction, PtxError> {
         let mut guard = None;
         if self.accept('@') {
             let negated = self.accept('!');

@@ -1,4 +1,4 @@
-//! Data of debuggers, which are read over.
+//! Data of debuggers: names of functions are taken from them, and the rest is read over.
 
 use super::error;
 use super::operands::show;
@@ -14,7 +14,28 @@ fn is_section(name: &str) -> bool {
 }
 
 impl Parser {
-    /// After `.section`: its name, and data of debuggers, which are read over.
+    /// The number of the name that begins so many bytes behind a label.
+    pub(super) fn name_of(&mut self, label: String, offset: usize, line: u32) -> u32 {
+        let known = self.named.iter().position(|(name, at, _)| (name, *at) == (&label, offset));
+        known.unwrap_or_else(|| {
+            self.named.push((label, offset, line));
+            self.named.len() - 1
+        }) as u32
+    }
+
+    /// The names that `.loc` directives refer to: each ends in a zero.
+    pub(super) fn inlined_names(&self) -> Result<Vec<String>, PtxError> {
+        let name = |(label, offset, line): &(String, usize, u32)| match self.labels.get(label) {
+            None => error(*line, format!("`function_name {label}`, which is no label of a section")),
+            Some(bytes) => {
+                let text = bytes.get(*offset..).and_then(|rest| rest.split(|byte| *byte == 0).next());
+                Ok(String::from_utf8_lossy(text.unwrap_or_default()).into_owned())
+            }
+        };
+        self.named.iter().map(name).collect()
+    }
+
+    /// After `.section`: its name, and data of debuggers.
     pub(super) fn section(&mut self) -> Result<(), PtxError> {
         let line = self.line();
         let name = self.word()?;
@@ -22,6 +43,7 @@ impl Parser {
             return error(line, format!("`{name}` is no name of a section"));
         }
         self.expect('{')?;
+        let mut label = None;
         loop {
             let line = self.line();
             if self.accept('}') {
@@ -29,9 +51,10 @@ impl Parser {
             }
             let word = self.word()?;
             if is_name(&word) && self.accept(':') {
-                if !self.labels.insert(word.clone()) {
+                if self.labels.insert(word.clone(), Vec::new()).is_some() {
                     return error(line, format!("the label `{word}` stands in two places"));
                 }
+                label = Some(word);
                 continue;
             }
             let most = match word.as_str() {
@@ -42,6 +65,8 @@ impl Parser {
                 _ => return error(line, format!("`{word}` belongs into no section")),
             };
             // An address has the width of one, and stands alone.
+            let is_text = most == u8::MAX.into();
+            let mut bytes = Vec::new();
             let address = matches!(self.peek(), Some(Token::Word(_)));
             if address && most < u32::MAX.into() {
                 return error(line, format!("`{word}` is too narrow for an address"));
@@ -49,7 +74,7 @@ impl Parser {
             loop {
                 let line = self.line();
                 match self.next()? {
-                    Token::Integer(n) if i128::from(n) <= most => {}
+                    Token::Integer(n) if i128::from(n) <= most => bytes.push(n as u8),
                     Token::Unsigned(n) if i128::from(n) <= most => {}
                     Token::Sign('-') => drop(self.integer()?),
                     Token::Word(word) if address && (is_name(&word) || is_section(&word)) && !word.contains('%') => {
@@ -62,6 +87,9 @@ impl Parser {
                 if address || !self.accept(',') {
                     break;
                 }
+            }
+            if let Some(text) = label.as_ref().filter(|_| is_text).and_then(|label| self.labels.get_mut(label)) {
+                text.append(&mut bytes);
             }
         }
     }

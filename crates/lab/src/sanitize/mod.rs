@@ -3,6 +3,7 @@
 //! - [`words`]: the command's words, by launch; [`argument`], [`element`], [`content`], [`map`]: what they mean
 //! - [`launched`]: grid and block as the file launches its kernel
 //! - [`plan`]: buffers and launches; [`execute`]: they run, in one order
+//! - [`traps`]: what the compiler made a `trap` of
 //! - [`outcome`]: what all orders say; [`expect`]: what buffers hold
 //! - [`text`], [`sarif`]: how it is written
 
@@ -17,6 +18,7 @@ mod outcome;
 mod plan;
 mod sarif;
 mod text;
+mod traps;
 mod words;
 
 use std::path::PathBuf;
@@ -145,13 +147,21 @@ pub fn run(sanitize: &Sanitize, words: &[String]) -> Result<ExitCode, Error> {
 fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Error> {
     let flags = &words.flags;
     let wanted: Vec<String> = words.launches.iter().filter_map(|launch| launch.entry.clone()).collect();
-    let kernels = file.module(options, &[], &wanted)?;
-    let launches = launched::filled(file, options, &words.launches, &flags.set);
-    let plan = plan::plan(&kernels, &launches, &flags.set, &flags.variable, flags.seed)?;
+    let planned = |options: &[String]| {
+        let kernels = file.module(options, &[], &wanted)?;
+        let launches = launched::filled(file, options, &words.launches, &flags.set);
+        let plan = plan::plan(&kernels, &launches, &flags.set, &flags.variable, flags.seed)?;
+        Ok((kernels, plan))
+    };
+    let (kernels, plan) = planned(options)?;
     let mut runs = Vec::new();
     for order in Schedule::ALL {
         runs.push(execute::run(&plan, order, flags.instruction_limit)?);
     }
+    traps::explain(&mut runs, flags.instruction_limit, || {
+        let options: Vec<String> = options.iter().cloned().chain([traps::AS_WRITTEN.to_string()]).collect();
+        planned(&options).map(|(_, plan)| plan)
+    });
     let (faults, warnings) = (outcome::faults(&runs), outcome::warnings(&runs));
     let differences = outcome::differences(&plan, &runs);
     let whole = runs.iter().find(|ran| ran.fault.is_none());

@@ -1,6 +1,6 @@
 //! The outcome as SARIF 2.1.0, which code hosts and editors read.
 
-use emulator::{FaultKind, Site, WarningKind};
+use emulator::{FaultKind, Site, Step, WarningKind};
 use serde_json::{Value, json};
 
 use super::outcome::{Doubtful, Found, Outcome};
@@ -86,14 +86,18 @@ fn at_site(
             place
         })
         .collect();
-    json!({
+    let mut value = json!({
         "ruleId": rule,
         "ruleIndex": index(rule),
         "level": level,
         "message": { "text": text },
         "locations": [location(outcome, site)],
         "relatedLocations": related,
-    })
+    });
+    if !site.calls.is_empty() {
+        value["stacks"] = json!([stack(site)]);
+    }
+    value
 }
 
 /// Where a thread stood: in the source that the PTX names, else in the file itself.
@@ -107,6 +111,17 @@ fn location(outcome: &Outcome, site: &Site) -> Value {
         "physicalLocation": { "artifactLocation": { "uri": uri(file) }, "region": { "startLine": line.max(1) } },
         "message": { "text": who },
     })
+}
+
+/// The calls that lead to a place, from the innermost.
+fn stack(site: &Site) -> Value {
+    let frame = |step: &Step| {
+        json!({ "location": {
+            "physicalLocation": { "artifactLocation": { "uri": uri(&step.file) }, "region": { "startLine": step.line } },
+            "message": { "text": step.function },
+        } })
+    };
+    json!({ "frames": site.calls.iter().map(frame).collect::<Vec<_>>() })
 }
 
 fn whole_file(outcome: &Outcome, rule: &str, level: &str, message: &str) -> Value {

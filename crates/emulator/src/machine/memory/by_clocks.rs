@@ -9,6 +9,7 @@ use crate::machine::order::{Access as Touch, Clash, Kind, LINE, Side, View, forc
 use crate::machine::state::deed::{Deed, Target};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
+use crate::machine::verdict::warn::Reuse;
 use crate::program::{Access, Op, Order};
 
 impl Worker<'_> {
@@ -53,7 +54,13 @@ impl Worker<'_> {
                 self.colliding_lanes(warp, access, mask, target)?;
             }
             let view = clocks.view(buffer);
-            parts().try_for_each(|part| self.check_part((warp, access), &view, &touches, part, (target, deed)))?;
+            let mut reuses = Vec::new();
+            for part in parts() {
+                self.check_part((warp, access), &view, &touches, (part, &mut reuses), (target, deed))?;
+            }
+            for reuse in reuses {
+                self.warn_of_reuse(warp, access, target, &reuse);
+            }
         }
         if deed.keep
             && let Some(clocks) = &mut self.clocks
@@ -80,13 +87,13 @@ impl Worker<'_> {
         (warp, access): (&Warp, &Access),
         view: &View,
         touches: &Touches,
-        (lanes, offset): (u32, u32),
+        ((lanes, offset), reuses): ((u32, u32), &mut Vec<Reuse>),
         (target, deed): (Target, Deed),
     ) -> Result<(), Box<Fault>> {
         let grain = touches.grain;
         for cell in touches.cells((lanes, offset)) {
             let now = touches.of(lanes);
-            let mut same = || {
+            let same = || {
                 if (deed.kind, deed.keep) != (Kind::Write, true) {
                     return false;
                 }
@@ -100,7 +107,17 @@ impl Worker<'_> {
                 };
                 (cell * grain..(cell + 1) * grain).all(unchanged)
             };
-            if let Some(clash) = view.clash(cell, &now, &mut same) {
+            let mut harmless = |clash: &Clash| {
+                let then = clash.before.access();
+                if self.is_reuse(access, (now.block, now.warp), then.at, (then.block, then.warp)) {
+                    let Clash { lane, other, .. } = *clash;
+                    reuses.push(Reuse { offset: cell * grain, lane, other, at: then.at });
+                    return true;
+                }
+                // Two stores of one value leave it whatever their order.
+                then.kind == Kind::Write && same()
+            };
+            if let Some(clash) = view.clash(cell, &now, &mut harmless) {
                 return Err(self.convict_clash(warp, access, target, cell * grain, (&clash, &now)));
             }
             if deed.kind != Kind::Read {

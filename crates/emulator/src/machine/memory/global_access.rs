@@ -128,6 +128,10 @@ impl Worker<'_> {
         for lane in each(mask) {
             let (buffer, offset) = locate(addresses[lane]);
             let verdict = match self.context.memory.buffers.get(buffer) {
+                None if in_window(addresses[lane], LOCAL_WINDOW) => {
+                    let at = addresses[lane] - LOCAL_WINDOW;
+                    Some((FaultKind::OutOfBounds, format!("at offset {at} of local memory, which is its thread's own")))
+                }
                 None => Some((
                     FaultKind::OutOfBounds,
                     format!("at address {:#x}, which lies in no buffer", addresses[lane]),

@@ -4,6 +4,7 @@
 pub(crate) mod atomic;
 pub(crate) mod by_clocks;
 pub(crate) mod copy_targets;
+mod fragment;
 pub(crate) mod global_access;
 pub(crate) mod global_race;
 pub(crate) mod ldmatrix;

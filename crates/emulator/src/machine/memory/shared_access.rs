@@ -9,6 +9,7 @@ use crate::machine::state::deed::{Deed, Target};
 use crate::machine::state::shared_pattern::{FEW_PLACES, NOBODY, Pattern};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
+use crate::machine::verdict::warn::Reuse;
 use crate::program::Access;
 use crate::stamp::Stamp;
 
@@ -165,15 +166,25 @@ impl Worker<'_> {
 
     /// A store meets an earlier access of its epoch, or two of its lanes meet: is any of it harmful?
     #[inline(never)]
-    fn judge_shared_store(&self, warp: &Warp, access: &Access, mask: u32, stamp: Stamp) -> Result<(), Box<Fault>> {
+    fn judge_shared_store(&mut self, warp: &Warp, access: &Access, mask: u32, stamp: Stamp) -> Result<(), Box<Fault>> {
         let (grain, addresses) = (self.context.program.shared_grain, &warp.scratch.offsets.0);
+        let (block, mut reuses) = (self.state.block as u32, Vec::new());
         for lane in each(mask) {
             let now = stamp.of_thread(stamp.thread() + lane as u32);
             let new = warp.stored_bytes(access, lane);
             for offset in (0..access.bytes()).step_by(grain as usize) {
                 let at = addresses[lane] + offset;
                 let (write, reads) = (self.state.cells.write(at / grain), self.state.cells.reads(at / grain));
-                if let Some(read) = reads.iter().find(|read| read.conflicts(now)) {
+                let mut harmful = |read: &&Stamp| {
+                    let by = (block, read.thread() / LANES as u32);
+                    let reuse = self.is_reuse(access, (block, warp.number), read.at(), by);
+                    if reuse {
+                        let other = read.thread() % LANES as u32;
+                        reuses.push(Reuse { offset: at, lane: lane as u32, other, at: read.at() });
+                    }
+                    !reuse
+                };
+                if let Some(read) = reads.iter().filter(|read| read.conflicts(now)).find(&mut harmful) {
                     return Err(self.convict_shared_race(warp, access, lane as u32, at, (*read, "load"), "store"));
                 }
                 let old = (0..grain).map(|n| read_shared(&self.state.shared, at + n, 1) as u8);
@@ -188,6 +199,9 @@ impl Worker<'_> {
                     return Err(self.convict_shared_race(warp, access, lane as u32, addresses[lane], with, "store"));
                 }
             }
+        }
+        for reuse in reuses {
+            self.warn_of_reuse(warp, access, Target::Shared, &reuse);
         }
         Ok(())
     }

@@ -284,7 +284,7 @@ impl Clocks {
             line_in(pages, line).open();
             for number in cell..end {
                 let view = View { judge: Judge::new(threads), pages: Some(pages) };
-                if let Some(clash) = view.clash(number, now, &mut || false) {
+                if let Some(clash) = view.clash(number, now, &mut |_| false) {
                     return Err((number, Conflict::Race(clash)));
                 }
                 let unfenced = |record: &Record| is_unfenced(threads, record, asker, warps);

@@ -124,6 +124,9 @@ pub(crate) struct Clash {
     pub lane: u32,
 }
 
+/// Whether a clash does no harm.
+pub(crate) type Harmless<'a> = dyn FnMut(&Clash) -> bool + 'a;
+
 impl Access {
     /// Whether two strong accesses name each other, where so many blocks are a cluster.
     fn is_mutual(&self, other: &Access, size: u32) -> bool {
@@ -236,9 +239,9 @@ impl Cell {
             != then.lanes
     }
 
-    /// An earlier access that `now` races with. `same` says whether it is a store that changes nothing.
+    /// An earlier access that `now` races with. `harmless` says whether it does no harm that nothing orders the two.
     #[inline]
-    pub fn clash(&self, judge: &Judge, now: &Access, same: &mut dyn FnMut() -> bool) -> Option<Clash> {
+    pub fn clash(&self, judge: &Judge, now: &Access, harmless: &mut Harmless) -> Option<Clash> {
         let alone = now.lanes.is_power_of_two() || judge.threads.is_uniform(now.warp);
         let who = (now.warp, now.lanes.trailing_zeros());
         self.records().find_map(|before| {
@@ -247,27 +250,18 @@ impl Cell {
             {
                 return None;
             }
-            self.clash_with(before, judge.threads, now, same)
+            self.clash_with(before, judge.threads, now, harmless)
         })
     }
 
     /// The same with one of them.
-    fn clash_with(
-        &self,
-        before: &Record,
-        threads: &Threads,
-        now: &Access,
-        same: &mut dyn FnMut() -> bool,
-    ) -> Option<Clash> {
+    fn clash_with(&self, before: &Record, threads: &Threads, now: &Access, harmless: &mut Harmless) -> Option<Clash> {
         if before.access().is_mutual(now, threads.size) {
             return None;
         }
         let (lane, other) = self.unordered(threads, before, now)?;
-        // Two stores of one value leave it whatever their order.
-        if before.kind == Kind::Write && same() {
-            return None;
-        }
-        Some(Clash { before: *before, other, lane })
+        let clash = Clash { before: *before, other, lane };
+        (!harmless(&clash)).then_some(clash)
     }
 
     /// The store whose value a strong load takes, where it is another thread's of the block and nothing orders the two.

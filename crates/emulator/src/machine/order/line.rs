@@ -179,7 +179,7 @@ mod tests {
     fn races_by_cells(line: &mut Line, judge: &Judge, now: &Access, side: Side) -> bool {
         let of = |n: usize| Access { lanes: 1 << side.lane(n as u32 >> side.shift), ..*now };
         let cells = line.open();
-        let races = cells.iter().enumerate().any(|(n, cell)| cell.clash(judge, &of(n), &mut || false).is_some());
+        let races = cells.iter().enumerate().any(|(n, cell)| cell.clash(judge, &of(n), &mut |_| false).is_some());
         if !races {
             cells.iter_mut().enumerate().for_each(|(n, cell)| cell.keep(judge.threads, of(n)));
         }

@@ -21,7 +21,7 @@ use std::ops::Range;
 use agents::Phases;
 pub(crate) use agents::{Agent, Conflict, Doubts, Then};
 use cell::Cell;
-pub(crate) use cell::{Access, Clash, Force, Kind, Record};
+pub(crate) use cell::{Access, Clash, Force, Harmless, Kind, Record};
 use clock::Past;
 use line::Line;
 pub(crate) use line::{LINE, Side};
@@ -97,10 +97,10 @@ impl View<'_> {
         cell_of(self.pages?, cell)
     }
 
-    /// An earlier access to a cell that one races with. `same` says whether a write changes nothing there.
+    /// An earlier access to a cell that one races with. See `Cell::clash`.
     #[inline]
-    pub fn clash(&self, cell: u32, now: &Access, same: &mut dyn FnMut() -> bool) -> Option<Clash> {
-        self.cell(cell)?.clash(&self.judge, now, same)
+    pub fn clash(&self, cell: u32, now: &Access, harmless: &mut Harmless) -> Option<Clash> {
+        self.cell(cell)?.clash(&self.judge, now, harmless)
     }
 
     /// See `Cell::unordered_store`.

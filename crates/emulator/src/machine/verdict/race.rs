@@ -16,7 +16,7 @@ use crate::{Fault, FaultKind, Site};
 const READS_UNTIL_ITS_PHASE: &str = "a bulk copy reads its source until its phase of the mbarrier is complete: who stores there waits for that, or is told by who has";
 
 impl Worker<'_> {
-    fn race_place(&self, target: Target, offset: u32) -> String {
+    pub(crate) fn race_place(&self, target: Target, offset: u32) -> String {
         match target {
             Target::Shared => self.in_shared_words(offset),
             Target::Global(_, memory) => format!("{} at offset {offset}", memory.name),

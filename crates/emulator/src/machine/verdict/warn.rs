@@ -5,12 +5,22 @@ use super::agent::{is_product, who};
 use super::words::place;
 use crate::machine::lanes::LANES;
 use crate::machine::order::Doubts;
+use crate::machine::state::deed::Target;
 use crate::machine::state::mbarriers::Event;
 use crate::machine::state::warned::{Line, Noted};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::{Access, Program};
 use crate::{Site, Warning, WarningKind};
+
+/// A lane stores where another one of its warp has loaded, by the instruction `at`.
+#[derive(Debug)]
+pub(crate) struct Reuse {
+    pub offset: u32,
+    pub lane: u32,
+    pub other: u32,
+    pub at: u32,
+}
 
 fn line(program: &Program, at: u32) -> Line {
     program.info.get(at as usize).map_or((u32::MAX, 0), |info| match info.line {
@@ -37,6 +47,20 @@ impl Worker<'_> {
         let what = format!("the mbarrier {}", self.in_shared_words(at));
         let then = (init.block, init.thread, init.at);
         self.warn(WarningKind::UnfencedInit, (warp, lane as u32, access.at), then, &what);
+    }
+
+    /// Whether a store does no more than this: a warp stores matrices by `wmma` where it has loaded some by `wmma`.
+    pub(crate) fn is_reuse(&self, access: &Access, now: (u32, u32), before: u32, by: (u32, u32)) -> bool {
+        let opcode = |at: u32| self.context.program.info.get(at as usize).map_or("", |info| &*info.opcode);
+        now == by && opcode(access.at).starts_with("wmma.store") && opcode(before).starts_with("wmma.load")
+    }
+
+    /// A warp stores a matrix where it has loaded one, and only that the lanes wait for each other orders the two.
+    #[cold]
+    pub(crate) fn warn_of_reuse(&mut self, warp: &Warp, access: &Access, target: Target, reuse: &Reuse) {
+        let what = self.race_place(target, reuse.offset);
+        let then = (self.state.block, warp.number * LANES as u32 + reuse.other, reuse.at);
+        self.warn(WarningKind::UnorderedReuse, (warp, reuse.lane, access.at), then, &what);
     }
 
     fn warn(&mut self, kind: WarningKind, (warp, lane, at): (&Warp, u32, u32), then: (u64, u32, u32), what: &str) {
@@ -82,6 +106,13 @@ fn in_words(kind: WarningKind, what: &str, site: Site, other: Site) -> Warning {
                 "CUTLASS has `fence.proxy.async` by each thread that stored, then the barrier; a fence behind the barrier alone, as Triton has it, some call too late",
             )
         }
+        WarningKind::UnorderedReuse => (
+            format!(
+                "unordered reuse of {what}: load by {before} at {there}, store by {after} at {here}, by one warp's `wmma`, no `__syncwarp()` between"
+            ),
+            "the first of the two, a load:",
+            "the lanes wait for each other at `wmma`, and what is stored follows from what was loaded, but the manual promises no order of the accesses: `__syncwarp()` does",
+        ),
         WarningKind::UnfencedInit => (
             format!(
                 "unfenced init of {what}: initialised by {before} at {there}, told by a bulk copy of {after} at {here}, no fence between"
@@ -105,6 +136,7 @@ mod tests {
             let at = Dim3::xy(block as u32, 0);
             let site = Site {
                 source: None,
+                calls: Vec::new(),
                 ptx_line: line,
                 opcode: String::new(),
                 block: at,

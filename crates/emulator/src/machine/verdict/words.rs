@@ -5,23 +5,35 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::global::BufferMemory;
 use crate::machine::lanes::LANES;
 use crate::machine::order::Missing;
+use crate::machine::state::call_stack::Call;
 use crate::machine::state::context::Context;
 use crate::machine::state::shadow::{Origin, Place};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::marks::Moment;
-use crate::program::{Access, Space};
+use crate::program::{Access, DEEP, Space, Spot};
 use crate::stamp::{Stamp, WARP_EPOCH_LIMIT};
 use crate::{Fault, FaultKind, Site};
 
 impl Context<'_> {
     /// One instruction as thread `thread` of thread block `block` executed it.
     pub(crate) fn site(&self, block: u64, thread: u32, at: u32) -> Site {
+        self.site_within(block, thread, at, &[])
+    }
+
+    /// The same, within these calls.
+    fn site_within(&self, block: u64, thread: u32, at: u32, within: &[Call]) -> Site {
         // (A kernel may have no instruction at all.)
-        let info = self.program.info.get(at as usize);
-        let source = info.filter(|info| info.line != 0);
+        let (program, info) = (self.program, self.program.info.get(at as usize));
+        let (files, spots) = (&program.files, &program.spots);
+        let inner = spots.from(info.and_then(|info| info.spot));
+        let outer = within.iter().rev().flat_map(|call| spots.from(program.calls[call.site as usize].spot));
+        let way: Vec<&Spot> = inner.chain(outer).take(DEEP).collect();
+        let told = way.get(spots.told(way.iter().copied())).and_then(|spot| spot.step(files));
+        let calls = if way.len() > 1 { way.iter().filter_map(|spot| spot.step(files)).collect() } else { Vec::new() };
         Site {
-            source: source.and_then(|info| Some((self.program.files.get(info.file as usize)?.clone(), info.line))),
+            source: told.map(|step| (step.file, step.line)),
+            calls,
             ptx_line: info.map(|info| info.ptx_line).unwrap_or_default(),
             opcode: info.map(|info| info.opcode.to_string()).unwrap_or_default(),
             block: self.shape.block_at(block),
@@ -47,7 +59,8 @@ pub(crate) fn fault(kind: FaultKind, message: String, site: Site, hint: &str) ->
 
 impl Worker<'_> {
     pub(crate) fn site_of(&self, warp: &Warp, lane: u32, at: u32) -> Site {
-        self.context.site(self.acting(), warp.number * LANES as u32 + lane, at)
+        let calls = warp.calls_of(1 << lane);
+        self.context.site_within(self.acting(), warp.number * LANES as u32 + lane, at, calls)
     }
 
     /// A load or store outside memory, misaligned, or of freed memory.
@@ -65,6 +78,9 @@ impl Worker<'_> {
         let hint = match kind {
             FaultKind::OutOfBounds if what.contains("no buffer") => {
                 "is the pointer one that the device allocated, and is it passed in its place among the arguments?"
+            }
+            FaultKind::OutOfBounds if what.contains("its thread's own") => {
+                "a variable of a thread is for its loads and stores alone: what atomics are for lies in shared or global memory"
             }
             FaultKind::OutOfBounds if access.space != Space::Global => {
                 "is the array as large as its index may become? does the launch have as many threads as it was made for?"

@@ -64,7 +64,7 @@ impl Scene {
         }
         self.clocks.open(None, CELLS);
         let of = |cell: u32| Access { lanes: 1 << (u32::from(first) + cell - CELLS.start), ..now };
-        let clash = CELLS.into_iter().find_map(|cell| self.clocks.view(None).clash(cell, &of(cell), &mut || false));
+        let clash = CELLS.into_iter().find_map(|cell| self.clocks.view(None).clash(cell, &of(cell), &mut |_| false));
         CELLS.for_each(|cell| self.clocks.keep(None, cell..cell + 1, Order::Weak, of(cell)));
         clash.map(|_| "race")
     }
