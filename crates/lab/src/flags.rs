@@ -1,8 +1,7 @@
 //! Flags that several commands share.
 
 use clap::Args;
-use device::Backend;
-use device::Device;
+use device::{Backend, Device};
 use emulator::gpu::Gpu;
 use gemm::candidate::Options;
 use gemm::facts::Extras;

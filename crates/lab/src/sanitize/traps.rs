@@ -1,8 +1,8 @@
 //! A `trap` that no one wrote: the compiler knew that a thread does there what none may do, and made nothing else of it. Without
 //! optimisation it writes down what the kernel says, and so the emulator finds what is wrong, and where.
 
-use common::Error;
 use emulator::{Fault, FaultKind, Schedule};
+use gemm::Error;
 
 use super::execute::{self, Ran};
 use super::plan::Plan;
