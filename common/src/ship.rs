@@ -97,7 +97,7 @@ fn text(
     let mut judge = Judge::Ptxas;
     if resources.is_empty() {
         judge = Judge::Compiler;
-        let needs = |&sm: &u32| Some((sm, compiler.resources(source, options, sm)?));
+        let needs = |&sm: &u32| Some((sm, compiler.resources(source, options, sm, None)?));
         resources = ARCHITECTURES.iter().filter_map(needs).collect();
     }
     Ok(shipped_file(source, options, &Kernel { resources, generations, ..kernel }, judge, &lowered.changes))

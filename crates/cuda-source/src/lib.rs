@@ -6,10 +6,12 @@
 //! - [`Program`]: a file and the headers of its own; `reach`, [`Cut`]: the part of it that is for the device
 //! - [`Kernel`], [`types`]: its kernels and their parameters; [`roles`]: what the parameters of a matrix product stand for
 //! - [`Launch`]: what stands in `<<<…>>>`; `scope`, `evaluate`, `value`: what its expressions come to, [`Extents`]; [`Instance`]: template arguments
+//! - `attributes`: what host code sets for a kernel before its launch
 //! - [`prelude`]: what nvcc knows without an include
 
 #![forbid(unsafe_code)]
 
+mod attributes;
 mod branches;
 mod cut;
 mod declared;

@@ -26,6 +26,7 @@ impl Arguments {
                 Operand::C => number(addresses[2]),
                 Operand::U32(value) => number(value.into()),
                 Operand::U64(value) => number(value),
+                Operand::Half(bits) => number(bits.into()),
                 Operand::F32(value) => number(value.to_bits().into()),
                 Operand::F64(value) => number(value.to_bits()),
                 Operand::Mapped => number(mapped(operands, seen).into()),

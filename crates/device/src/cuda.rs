@@ -146,7 +146,7 @@ impl Gpu {
         // ANCHOR_END: run
 
         let timing = if time { Some(self.times(&problem.shape, problem.dtype, run)?) } else { None };
-        Ok(Ran { c: problem.c.with_bytes(product), facts: Facts::Cuda { resources, timing } })
+        Ok(Ran { c: problem.c.with_bytes(product), facts: Facts::Cuda { resources, timing }, overwritten: Vec::new() })
     }
 
     /// What launches a kernel with these matrices, again and again.

@@ -75,10 +75,19 @@ impl Compiler for WithHeaders<'_> {
         Ok(paths.fold(ptx.trim_end_matches('\0').to_string(), |ptx, path| relative_paths(&ptx, path)))
     }
 
-    fn resources(&self, source: &Source, options: &[String], architecture: u32) -> Option<Resources> {
+    fn resources(
+        &self,
+        source: &Source,
+        options: &[String],
+        architecture: u32,
+        entry: Option<&str>,
+    ) -> Option<Resources> {
         let mut options = machine_options(options, architecture);
         options.push("--ptxas-options=-v".to_string());
-        read_resources(&self.compile(source, &options, true).ok()?.log)
+        let log = self.compile(source, &options, true).ok()?.log;
+        // An instance of a template goes by the name that its expression stands for.
+        let lowered = self.lowered();
+        read_resources(of_kernel(&log, lowered.first().map(String::as_str).or(entry))?)
     }
 
     fn machine_code(&self, source: &Source, options: &[String], architecture: u32) -> Result<Vec<u8>, String> {
@@ -137,17 +146,32 @@ impl Compiler for Nvrtc {
         Ok(relative_paths(ptx.trim_end_matches('\0'), source.path))
     }
 
-    fn resources(&self, source: &Source, options: &[String], architecture: u32) -> Option<Resources> {
+    fn resources(
+        &self,
+        source: &Source,
+        options: &[String],
+        architecture: u32,
+        entry: Option<&str>,
+    ) -> Option<Resources> {
         let mut options = machine_options(options, architecture);
         options.push("--ptxas-options=-v".to_string());
         let log = self.library.compile(source.text, source.path, &options, true).ok()?.log;
-        read_resources(&log)
+        read_resources(of_kernel(&log, entry)?)
     }
 
     fn machine_code(&self, source: &Source, options: &[String], architecture: u32) -> Result<Vec<u8>, String> {
         let options = machine_options(options, architecture);
         Ok(self.library.compile(source.text, source.path, &options, true)?.code)
     }
+}
+
+/// What ptxas says of the kernel of this name, which C++ may have made longer.
+fn of_kernel<'a>(log: &'a str, entry: Option<&str>) -> Option<&'a str> {
+    let Some(entry) = entry else { return Some(log) };
+    let named = format!("{}{entry}", entry.len());
+    let is_meant = |name: &str| name == entry || name.starts_with("_Z") && name.contains(&named);
+    let mut kernels = log.split("Compiling entry function '").skip(1);
+    kernels.find(|part| is_meant(part.split('\'').next().unwrap_or_default()))
 }
 
 /// What ptxas says that a kernel needs.
@@ -200,6 +224,21 @@ mod tests {
         // They are empty files, and no libraries: an answer, and no panic.
         assert!(found.iter().all(|(file, builtins)| Nvrtc::open(file, builtins).is_none()));
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn each_kernel_has_its_own_needs() {
+        let of = |name: &str, registers: u32| {
+            format!(
+                "ptxas info    : Compiling entry function '{name}' for 'sm_90'\nptxas info    : Used {registers} registers, 0 bytes smem\n"
+            )
+        };
+        let log = of("_Z5largePf", 90) + &of("small", 16);
+        let needs = |entry| of_kernel(&log, entry).and_then(read_resources).map(|resources| resources.registers);
+        assert_eq!(
+            [None, Some("large"), Some("small"), Some("_Z5largePf"), Some("mall")].map(needs),
+            [Some(90), Some(90), Some(16), Some(90), None]
+        );
     }
 
     #[test]

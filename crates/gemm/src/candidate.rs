@@ -88,9 +88,10 @@ impl<'a> Candidate<'a> {
 
     /// What came of it on the device of this name, and the product: the check's word, and what the modelled GPU would make of what
     /// was counted.
-    pub fn report(&self, exam: Exam, options: &Options, device: &str, ran: Ran, check: Check) -> (Report, Matrix) {
+    pub fn report(&self, exam: Exam, options: &Options, device: &str, ran: Ran, mut check: Check) -> (Report, Matrix) {
         let Candidate { task, configuration, .. } = self;
         let (problem, shape) = (exam.problem, exam.problem.shape);
+        check.note_overwritten(&ran.overwritten, &problem.c, &ran.c);
         let counts = match &ran.facts {
             Facts::Emulator(report) => Some(report),
             Facts::Cuda { .. } => None,
@@ -111,6 +112,9 @@ impl<'a> Candidate<'a> {
             // Memory of a device begins at multiples of more than 16 bytes.
             copies: copied(&task.operands, [0; 3]),
             check,
+            overwritten: ran.overwritten,
+            of_product: None,
+            sums: Vec::new(),
             facts: ran.facts,
             matrices: options.matrices.then(|| [&problem.a, &problem.b, &ran.c].map(Matrix::values)),
             annotated,

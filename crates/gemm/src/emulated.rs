@@ -28,22 +28,32 @@ pub fn unwatched(_: &mut emulator::Device) {}
 struct Ready {
     program: emulator::Kernel,
     device: emulator::Device,
-    c: Buffer,
+    matrices: [Buffer; 3],
     how: Launch,
     arguments: Vec<Argument>,
 }
 
 /// Runs the kernel on the CPU.
 pub fn launch(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> Result<Ran, Error> {
-    let Ready { program, mut device, c, how, arguments } = ready(task, problem, extras)?;
+    let Ready { program, mut device, matrices: [a, b, c], how, arguments } = ready(task, problem, extras)?;
     watch(&mut device);
     // ANCHOR: launch
     let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;
 
     let mut bytes = vec![0; problem.c.bytes().len()];
     device.read(c, &mut bytes).map_err(|error| Error::Fault(error.to_string()))?;
-    Ok(Ran { c: problem.c.with_bytes(bytes), facts: Facts::Emulator(Box::new(report)) })
+    let overwritten = overwritten(&device, [("A", a, &problem.a), ("B", b, &problem.b)]);
+    Ok(Ran { c: problem.c.with_bytes(bytes), facts: Facts::Emulator(Box::new(report)), overwritten })
     // ANCHOR_END: launch
+}
+
+/// The inputs whose buffers hold something else than the matrix that was put there.
+fn overwritten(device: &emulator::Device, inputs: [(&'static str, Buffer, &Matrix); 2]) -> Vec<&'static str> {
+    let changed = |buffer: Buffer, matrix: &Matrix| {
+        let mut bytes = vec![0; matrix.bytes().len()];
+        device.read(buffer, &mut bytes).is_err() || bytes != matrix.bytes()
+    };
+    inputs.into_iter().filter(|(_, buffer, matrix)| changed(*buffer, matrix)).map(|(name, ..)| name).collect()
 }
 
 /// Runs the kernel, and notes what the thread blocks that are wanted access.
@@ -93,7 +103,7 @@ fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error>
         .instruction_limit(extras.instruction_limit)
         .schedule(extras.schedule)
         .architecture(extras.architecture);
-    Ok(Ready { program, device, c, how, arguments })
+    Ok(Ready { program, device, matrices: [a, b, c], how, arguments })
 }
 
 /// Where a matrix is on the emulator: a buffer, and the bytes before the matrix in it.
@@ -156,6 +166,7 @@ fn arguments_seen(
             Operand::C => matrix(Role::C),
             Operand::U32(value) => Argument::U32(value),
             Operand::U64(value) => Argument::U64(value),
+            Operand::Half(bits) => Argument::Bytes(bits.to_le_bytes().to_vec()),
             Operand::F32(value) => Argument::F32(value),
             Operand::F64(value) => Argument::F64(value),
             Operand::Mapped => Argument::U32(mapped(operands, addresses)),

@@ -12,6 +12,8 @@ pub struct Ran {
     pub c: Matrix,
     /// What is known about the launch.
     pub facts: Facts,
+    /// Inputs that hold something else than before; a GPU does not say.
+    pub overwritten: Vec<&'static str>,
 }
 
 /// What a device knows about a launch.

@@ -15,7 +15,8 @@
 //! - [`check`]: is C right?
 //! - [`judge`]: what the emulator says, in every order of blocks and warps, also of what a GPU ran
 //! - [`timing`]: times, as numbers
-//! - [`modelled`]: what a modelled GPU would make of a launch
+//! - [`modelled`]: what a modelled GPU would make of a launch; [`counted`]: that and the counts, for a person
+//! - [`sums`]: in which type a kernel's instructions sum products
 //! - [`candidate`]: what is judged, and what comes of it; [`report`]: for a person or a program; [`annotate`]: kernel.cu with
 //!   counters in its margin
 //! - [`error`]: what can go wrong, and the exit code that it means
@@ -29,6 +30,7 @@ pub mod candidate;
 pub mod change;
 pub mod check;
 pub mod copies;
+pub mod counted;
 pub mod dtype;
 pub mod element;
 pub mod emulated;
@@ -47,8 +49,9 @@ pub mod problem;
 pub mod report;
 pub mod shape;
 mod source;
+pub mod sums;
 pub mod task;
-mod text;
+pub mod text;
 pub mod timing;
 mod workers;
 

@@ -139,7 +139,12 @@ impl Matrix {
 
     /// The number at a place.
     pub fn at(&self, row: usize, column: usize) -> f64 {
-        self.element.value(&self.bytes[self.offset(row, column)..][..self.element.bytes()])
+        self.element.value(self.element_bytes(row, column))
+    }
+
+    /// The bytes of the element at a place.
+    pub fn element_bytes(&self, row: usize, column: usize) -> &[u8] {
+        &self.bytes[self.offset(row, column)..][..self.element.bytes()]
     }
 
     /// Puts the nearest element to a number at a place.
@@ -189,9 +194,8 @@ impl Matrix {
 
     /// The first place whose bits differ from another matrix's of the same type and size.
     pub fn first_difference(&self, other: &Matrix) -> Option<(usize, usize)> {
-        let size = self.element.bytes();
-        let bits = |matrix: &Matrix, row, column| matrix.bytes[matrix.offset(row, column)..][..size].to_vec();
-        let differs = |&(row, column): &(usize, usize)| bits(self, row, column) != bits(other, row, column);
+        let differs =
+            |&(row, column): &(usize, usize)| self.element_bytes(row, column) != other.element_bytes(row, column);
         if self.bytes == other.bytes && self.leading == other.leading {
             return None;
         }

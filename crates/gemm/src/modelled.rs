@@ -90,10 +90,15 @@ impl Modelled {
         launch: &LaunchShape,
         work: &emulator::Report,
     ) -> Modelled {
+        Modelled::of_any(gpu, kernel, launch.has_equal_blocks(shape), work)
+    }
+
+    /// The same of any launch. `equal_blocks`: each block does as much as any other.
+    pub fn of_any(gpu: &'static Gpu, kernel: &Kernel, equal_blocks: bool, work: &emulator::Report) -> Modelled {
         // ptxas knows static shared memory only; the launch, all of it.
         let with_dynamic = |r: &Resources| Resources { shared_bytes: r.shared_bytes.max(work.shared_bytes), ..*r };
         let resources = kernel.resources.get(&gpu.sm()).map(with_dynamic);
-        let threads = launch.block.count() as u32;
+        let threads = work.block.count() as u32;
         let fits = |registers, shared_bytes| occupancy(gpu, threads, registers, shared_bytes);
         let occupancy = resources.map(|r| fits(r.registers, r.shared_bytes));
         let blocks = u32::try_from(work.cluster.count()).unwrap_or(u32::MAX);
@@ -115,7 +120,6 @@ impl Modelled {
             }
         }
         let ptxas = resources.map(|_| kernel.compiler.clone());
-        let equal_blocks = launch.has_equal_blocks(shape);
         let bound = bound(work, gpu, Assumptions { equal_blocks, cold_l2: false });
         Modelled {
             gpu: gpu.name,

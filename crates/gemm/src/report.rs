@@ -2,20 +2,21 @@
 
 use std::fmt::{self, Write};
 
-use emulator::bound::Bound;
-use emulator::{TensorCount, Warning};
+use emulator::Warning;
 use serde::Serialize;
 
 use crate::check::{Check, Sampling};
 use crate::copies::Copied;
+use crate::counted::Counted;
 use crate::facts::{self, Facts};
 use crate::form::Form;
 use crate::judge::Judged;
 use crate::kernel::{Kernel, Origin};
 use crate::level::{Configuration, LaunchShape, Shape};
-use crate::modelled::{Modelled, Otherwise, Predicted, PredictionError};
+use crate::modelled::Modelled;
+use crate::sums::Summed;
 pub use crate::text::LARGEST_PRINTED;
-use crate::text::{count, matrices, ratio};
+use crate::text::{count, line, matrices};
 use crate::timing::Timing;
 
 /// Where the words of a report are explained: its last line.
@@ -51,6 +52,15 @@ pub struct Report {
     pub copies: Vec<Copied>,
     /// Is the product right?
     pub check: Check,
+    /// Inputs that hold something else after the launch, as far as the device says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overwritten: Vec<&'static str>,
+    /// The counted operations in relation to the 2·M·N·K of the product, where that is worth a word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_product: Option<f64>,
+    /// How the kernel's instructions sum products, where somebody asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sums: Vec<Summed>,
     /// What the emulator says of the kernel, where a GPU ran it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
@@ -90,13 +100,15 @@ impl fmt::Display for Report {
                 self.verdict(f)?;
                 warnings(f, &report.warnings)?;
                 writeln!(f)?;
-                counters(f, &report.total)?;
+                write!(f, "{}", Counted { total: &report.total, of_product: self.of_product })?;
+                self.sums.iter().try_for_each(|summed| line(f, "sums", summed))?;
                 report.unverified.iter().try_for_each(|what| line(f, "unverified", what))?;
                 writeln!(f)?;
-                self.modelled(f)?;
+                self.modelled.iter().try_for_each(|modelled| write!(f, "{modelled}"))?;
             }
             Facts::Cuda { resources, timing } => {
                 gpu_resources(f, resources)?;
+                self.sums.iter().try_for_each(|summed| line(f, "sums", summed))?;
                 self.verdict(f)?;
                 if let Some(judged) = &self.judged {
                     line(f, "judged", judged.line())?;
@@ -121,35 +133,6 @@ impl Report {
             Origin::Given => return format!("as given, made by CUDA {}", self.kernel.compiler),
         };
         format!("{how} NVRTC {}", self.kernel.compiler)
-    }
-
-    /// What the modelled GPU would make of the launch: what it needs, how much of it fits, how fast it cannot be.
-    fn modelled(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(Modelled { gpu, architecture, resources, ptxas, occupancy, clusters, otherwise, bound, predicted }) =
-            &self.modelled
-        else {
-            return Ok(());
-        };
-        line(f, "modelled", format!("{gpu} (sm_{architecture})"))?;
-        let (Some(r), Some(o)) = (resources, occupancy) else {
-            line(f, "needs", format!("unknown: the compiler does not make code for sm_{architecture}"))?;
-            return times_there(f, bound, predicted.as_ref());
-        };
-        let spills = if r.spilled_bytes == 0 { String::new() } else { format!(" ({} bytes spilled)", r.spilled_bytes) };
-        let shared = format!("{} bytes of shared memory per block", r.shared_bytes);
-        line(f, "needs", format!("{} registers per thread{spills}, {shared}", r.registers))?;
-        let limited: Vec<String> = o.limited_by.iter().map(|resource| resource.to_string()).collect();
-        let fits = format!("{} blocks = {} warps per SM, {:.0}%", o.blocks_per_sm, o.warps_per_sm, 100.0 * o.share);
-        line(f, "occupancy", format!("{fits}, limited by {}", limited.join(" and ")))?;
-        clusters.iter().try_for_each(|clusters| line(f, "clusters", clusters))?;
-        if let (Some(ptxas), false) = (ptxas, otherwise.is_empty()) {
-            line(f, "", format!("by ptxas {ptxas}, and otherwise by"))?;
-            for Otherwise { ptxas, registers, blocks_per_sm, .. } in otherwise {
-                let blocks = if *blocks_per_sm == 1 { "block" } else { "blocks" };
-                line(f, "", format!("ptxas {ptxas}: {registers} registers, {blocks_per_sm} {blocks}"))?;
-            }
-        }
-        times_there(f, bound, predicted.as_ref())
     }
 
     fn verdict(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -180,81 +163,9 @@ impl Report {
     }
 }
 
-/// The least time that a launch takes on the modelled GPU, and the time that it is predicted to take.
-fn times_there(f: &mut fmt::Formatter<'_>, bound: &Bound, predicted: Option<&Predicted>) -> fmt::Result {
-    let microseconds = bound.seconds * 1e6;
-    line(f, "bound", format!("no launch there takes less than {microseconds:.2} µs: {}", bound.bottleneck))?;
-    let Some(Predicted { microseconds, gpu, error }) = predicted else { return Ok(()) };
-    line(f, "predicted", format!("{microseconds:.2} µs, from launches at other shapes on an {gpu}"))?;
-    let Some(PredictionError { shapes, median }) = error else { return Ok(()) };
-    line(f, "", format!("at {shapes} shapes half of such times were off by less than {:.1}%", 100.0 * median))
-}
-
 /// What is doubtful, because the books do not agree.
 fn warnings(f: &mut fmt::Formatter<'_>, warnings: &[Warning]) -> fmt::Result {
     warnings.iter().try_for_each(|warning| line(f, "warning", warning.line()))
-}
-
-fn line(f: &mut fmt::Formatter<'_>, name: &str, text: impl fmt::Display) -> fmt::Result {
-    writeln!(f, "{name:<12}{text}")
-}
-
-fn counters(f: &mut fmt::Formatter<'_>, total: &emulator::Counters) -> fmt::Result {
-    let products: u64 = total.tensor.iter().map(|count| count.multiply_adds).sum();
-    let of_cores = if products > 0 { format!(", {} by tensor cores", count(2 * products)) } else { String::new() };
-    line(f, "work", format!("{} FLOPs, {} by FMA{of_cores}", count(total.flops()), count(2 * fmas(total))))?;
-    let (warp, thread) = (total.warp_instructions(), total.thread_instructions());
-    line(f, "", format!("{} warp instructions, {} thread instructions", count(warp), count(thread)))?;
-    line(f, "", format!("{} barriers (per warp)", count(total.barriers)))?;
-    let split = format!("{} of {} branches", count(total.divergent_branches), count(total.branches));
-    line(f, "", format!("{split} split a warp: branch efficiency {:.1}%", 100.0 * total.branch_efficiency()))?;
-    line(
-        f,
-        "intensity",
-        format!("{:.2} FLOPs per byte of the sectors that the SMs ask for", total.arithmetic_intensity()),
-    )?;
-
-    writeln!(f, "\n{}", row("", ["requests", "sectors", "per request", "ideal", "bytes"].map(String::from)))?;
-    for (name, g) in [("global loads", &total.global_load), ("global stores", &total.global_store)] {
-        let ideal = ratio(g.ideal_sectors, g.requests);
-        let cells = [count(g.requests), count(g.sectors), ratio(g.sectors, g.requests), ideal, count(g.bytes)];
-        writeln!(f, "{}", row(name, cells))?;
-    }
-    let bulk = &total.bulk;
-    for (name, copies, bytes) in
-        [("bulk loads", bulk.loads, bulk.bytes_read), ("bulk stores", bulk.stores, bulk.bytes_written)]
-    {
-        if copies > 0 {
-            let cells = [count(copies), count(bytes / 32), ratio(bytes / 32, copies), "-".to_string(), count(bytes)];
-            writeln!(f, "{}", row(name, cells))?;
-        }
-    }
-    if total.shared_load.requests + total.shared_store.requests + total.operand_wavefronts() == 0 {
-        return Ok(());
-    }
-    writeln!(f, "\n{}", row("", ["requests", "wavefronts", "per request", "ideal", "bytes"].map(String::from)))?;
-    for (name, s) in [("shared loads", &total.shared_load), ("shared stores", &total.shared_store)] {
-        let ideal = ratio(s.ideal_wavefronts, s.requests);
-        let cells = [count(s.requests), count(s.wavefronts), ratio(s.wavefronts, s.requests), ideal, count(s.bytes)];
-        writeln!(f, "{}", row(name, cells))?;
-    }
-    if total.operand_wavefronts() > 0 {
-        let of_wgmma = |count: &&TensorCount| count.operand_wavefronts > 0;
-        let requests = total.tensor.iter().filter(of_wgmma).map(|count| count.instructions).sum();
-        let wavefronts = total.operand_wavefronts();
-        let [per_request, bytes] = [ratio(wavefronts, requests), count(128 * wavefronts)];
-        writeln!(f, "{}", row("of wgmma", [count(requests), count(wavefronts), per_request, "-".to_string(), bytes]))?;
-    }
-    Ok(())
-}
-
-fn fmas(total: &emulator::Counters) -> u64 {
-    [emulator::Class::FmaF32, emulator::Class::FmaF64].map(|class| total.class(class).thread).iter().sum()
-}
-
-fn row(name: &str, cells: [String; 5]) -> String {
-    let [a, b, c, d, e] = cells;
-    format!("{name:<14}{a:>14}{b:>16}{c:>13}{d:>8}{e:>18}").trim_end().to_string()
 }
 
 fn gpu_resources(f: &mut fmt::Formatter<'_>, r: &facts::Resources) -> fmt::Result {
@@ -287,47 +198,4 @@ fn times(f: &mut fmt::Formatter<'_>, timing: &Timing, dtype: String) -> fmt::Res
         line(f, "peak", format!("{sms} SMs x {fma} FMA x 2 FLOPs x {clock} MHz, the highest clock"))?;
     }
     line(f, "policy", timing.policy)
-}
-
-#[cfg(test)]
-mod tests {
-    use emulator::{Counters, TensorType};
-
-    use super::*;
-
-    struct Shown(Counters);
-
-    impl fmt::Display for Shown {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            counters(f, &self.0)
-        }
-    }
-
-    #[test]
-    fn products_and_copies_beside_the_threads_have_lines_of_their_own() {
-        let mut total = Counters::default();
-        let plain = Shown(total.clone()).to_string();
-        let tensor = &mut total.tensor[TensorType::Bf16 as usize];
-        (tensor.instructions, tensor.multiply_adds, tensor.operand_wavefronts) = (8, 262_144, 96);
-        (total.bulk.loads, total.bulk.bytes_read, total.bulk.stores, total.bulk.bytes_written) = (4, 49_152, 1, 2048);
-        let text = Shown(total).to_string();
-        let new: Vec<String> = text
-            .lines()
-            .filter(|line| !plain.contains(line))
-            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-            .collect();
-        assert_eq!(
-            new,
-            [
-                "work 0 FLOPs, 0 by FMA, 524,288 by tensor cores",
-                "intensity 0.00 FLOPs per byte of the sectors that the SMs ask for",
-                "bulk loads 4 1,536 384.00 - 49,152",
-                "bulk stores 1 64 64.00 - 2,048",
-                "requests wavefronts per request ideal bytes",
-                "shared loads 0 0 - - 0",
-                "shared stores 0 0 - - 0",
-                "of wgmma 8 96 12.00 - 12,288",
-            ]
-        );
-    }
 }

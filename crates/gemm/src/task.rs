@@ -44,6 +44,8 @@ pub enum Operand {
     U32(u32),
     /// A 64-bit integer, signed or not.
     U64(u64),
+    /// A `__half` or `__nv_bfloat16`, by its bits.
+    Half(u16),
     /// A float.
     F32(f32),
     /// A double.

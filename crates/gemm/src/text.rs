@@ -1,12 +1,19 @@
 //! Numbers and matrices for a person's eye.
 
+use std::fmt;
+
 use crate::level::Shape;
 
 /// The largest size that `--print-matrices` prints.
 pub const LARGEST_PRINTED: u32 = 16;
 
+/// A line of a report: a name, and what is to be said.
+pub(crate) fn line(f: &mut fmt::Formatter<'_>, name: &str, text: impl fmt::Display) -> fmt::Result {
+    writeln!(f, "{name:<12}{text}")
+}
+
 /// A count with its thousands apart: `1,234,567`.
-pub(crate) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -19,7 +26,7 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// `part / whole` with two decimals; `-` where there is no whole.
-pub(crate) fn ratio(part: u64, whole: u64) -> String {
+pub fn ratio(part: u64, whole: u64) -> String {
     if whole == 0 { "-".into() } else { format!("{:.2}", part as f64 / whole as f64) }
 }
 

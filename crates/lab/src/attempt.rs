@@ -1,14 +1,16 @@
 //! `lab try my_kernel.cu`: any kernel on the road that the levels take, and beside them.
 
 mod adapt;
+mod explain;
+mod launch;
 mod layout;
 mod other;
+mod ready;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::parser::ValueSource;
-use clap::{Args, CommandFactory, Parser};
+use clap::{Args, Parser};
 use common::progress::of_blocks;
 use common::road;
 use device::Device;
@@ -22,22 +24,26 @@ use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Limits, Problem};
 use gemm::report::Report;
 use gemm::task::Task;
-use gemm::{Dim3, Error, LaunchShape, Shape, Source, Tile};
+use gemm::{Element, Error, Shape, Source};
 
+use cuda_source::types::Scalar;
 use emulator::Warning;
 
 use crate::bench::{Bench, for_shape};
-use crate::candidate::{self, Candidate, File, options};
+use crate::candidate::{Candidate, File};
 use crate::compare::{against_vendor, head_and_rows};
-use crate::expression::{evaluate, parts};
-use crate::flags::{How, Sizes};
+use crate::flags::{Annotate, How, Sizes};
 use crate::operands::{Operands, fit};
 use crate::output::{note, print};
 use crate::predicted;
 use crate::row::Row;
+use crate::shared_memory;
 use adapt::Planned;
+use gemm::sums::sums;
+use launch::{grid, launch};
 use layout::Layout;
 use levels::{LEVELS, builds};
+pub use ready::{Flags, Ready};
 
 /// The sizes where nothing is said: off the tiles of most kernels, in every direction.
 const DEFAULT: Shape = Shape { m: 250, n: 170, k: 130 };
@@ -65,8 +71,8 @@ pub struct Try {
     /// Dynamic shared memory per block, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
-    /// How A, B and C lie in memory: row by row, or column by column, as BLAS has them
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "row|column", default_value = "row")]
+    /// How A, B and C lie in memory: row by row; column by column, as BLAS has them; nt: row by row, and B as N x K
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "row|column|nt", default_value = "row")]
     layout: Layout,
     /// A folder with headers (repeatable)
     #[arg(long, value_name = "DIR")]
@@ -81,9 +87,8 @@ pub struct Try {
     sizes: Sizes,
     #[command(flatten)]
     how: How,
-    /// Print the kernel with its counters in the margin (emulator)
-    #[arg(long)]
-    annotate: bool,
+    #[command(flatten)]
+    annotate: Annotate,
     /// Print A, B and C (M, N and K up to 16)
     #[arg(long)]
     print_matrices: bool,
@@ -107,6 +112,13 @@ pub struct Try {
     by_name: bool,
 }
 
+impl Try {
+    /// The kernel's file.
+    pub fn file(&self) -> &PathBuf {
+        &self.file
+    }
+}
+
 /// The flags alone, as a kernel's file carries them.
 #[derive(Debug, Parser)]
 #[command(name = "lab try", args_override_self = true)]
@@ -118,29 +130,21 @@ struct Carried {
 /// Runs the command, whose own words are `words`.
 pub fn run(attempt: &Try, words: &[String]) -> Result<ExitCode, Error> {
     let file = File::read(&attempt.file)?;
-    let carried = ["lab try".to_string()].into_iter().chain(file.flags(candidate::TRY));
-    let all: Vec<String> = carried.chain(words.iter().cloned()).collect();
-    let (mut attempt, matches) = match Carried::try_parse_from(&all)
-        .and_then(|carried| Ok((carried.flags, Carried::command().try_get_matches_from(&all)?)))
-    {
-        Ok(both) => both,
+    let flags = match Flags::read(&file, words) {
+        Ok(flags) => flags,
         Err(error) => return Ok(common::cli::explain(&error)),
     };
-    let given = |flag: &str| matches.value_source(flag) == Some(ValueSource::CommandLine);
-    let mut options = options(attempt.arch.as_deref(), &attempt.define);
-    options.extend(attempt.include.iter().map(|folder| format!("--include-path={}", folder.display())));
-    if attempt.write_ptx {
-        note(&format!("{} written", file.write_ptx(&options)?.display()));
+    if flags.attempt.write_ptx {
+        note(&format!("{} written", file.write_ptx(&flags.options())?.display()));
         return Ok(ExitCode::SUCCESS);
     }
-    let architecture = attempt.how.options()?.gpu.sm();
-    let candidate = file.kernel(attempt.entry.as_deref(), &options, architecture)?;
-    adapt::adapt(&mut attempt, &given, &candidate)?;
-    let device = attempt.how.device(attempt.annotate)?.falling_back(attempt.how.backend);
-    let done = judged(&attempt, &candidate, &device);
+    let ready = flags.ready(&file)?;
+    let Ready { attempt, candidate, .. } = &ready;
+    let device = attempt.how.device(attempt.annotate.is_asked())?.falling_back(attempt.how.backend);
+    let done = judged(attempt, candidate, &device);
     done.map_err(|error| {
-        other::propose_after_fault(&attempt, &given, &candidate, &error);
-        other::in_words(attempt.layout.renamed(error), &candidate)
+        other::propose_after_fault(attempt, &|flag| ready.is_given(flag), candidate, &error);
+        other::in_words(attempt.layout.renamed(error), candidate)
     })
 }
 
@@ -148,6 +152,7 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitC
     let shape = shape(&attempt.sizes);
     let operands = operands(attempt, candidate, &shape)?;
     other::static_shared(candidate)?;
+    shared_memory::dynamic(candidate, attempt.shared);
     let (mut report, product) = report(attempt, candidate, device, shape, &operands)?;
     report.kernel.entry = other::named(candidate);
     match &mut report.facts {
@@ -161,29 +166,49 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitC
                 "note: a right product on a GPU does not prove that there is no race; without `--no-verdict` the emulator looks",
             );
         }
-        Facts::Cuda { .. } => report.judged = Some(beside_the_card(attempt, candidate, shape)?),
+        Facts::Cuda { .. } => {
+            let judged = beside_the_card(attempt, candidate, shape)?;
+            report.judged = Some(Judged { shape: attempt.layout.shape(judged.shape), ..judged });
+        }
     }
+    let annotated = report.annotated.take();
+    report.annotated = attempt.annotate.kept(annotated)?;
     let mut text = if attempt.json { format!("{}\n", report.json()) } else { report.to_string() };
     if !attempt.json && !attempt.alone {
         text += &beside_the_levels(attempt, device, &report)?;
     }
     print(&text)?;
-    let code = conclude(&report, &operands)?;
+    let code = conclude(&report)?;
     if !report.check.right {
-        other::propose(attempt, candidate, shape);
+        explain::nan(attempt, candidate, &report);
+        other::propose(attempt, candidate, &report);
     }
     Ok(code)
 }
 
 /// The arguments for a shape, in the terms of the product that is computed row by row.
 fn operands(attempt: &Try, candidate: &Candidate, shape: &Shape) -> Result<Operands, Error> {
-    let mut operands = fit(&attempt.args, &candidate.parameters, shape)?;
+    let half = |place| half_type(attempt, candidate, place);
+    let mut operands = fit(&attempt.args, &candidate.parameters, shape, &half)?;
     attempt.layout.operands(&mut operands.list);
     Ok(operands)
 }
 
+/// What a parameter of 16 bits is: by its type, else as the matrices are.
+fn half_type(attempt: &Try, candidate: &Candidate, place: usize) -> Element {
+    let written = candidate.written.as_ref();
+    let scalar = written.and_then(|(program, choice)| {
+        program.scalar(&choice.kernel, &choice.instance, choice.kernel.parameters.get(place)?)
+    });
+    match (scalar, attempt.how.dtype.input) {
+        (Some(Scalar::F16), _) => Element::F16,
+        (Some(Scalar::Bf16), _) | (_, Element::Bf16) => Element::Bf16,
+        _ => Element::F16,
+    }
+}
+
 /// The exit code, after what is to be said of a kernel that is not right.
-fn conclude(report: &Report, operands: &Operands) -> Result<ExitCode, Error> {
+fn conclude(report: &Report) -> Result<ExitCode, Error> {
     match report.judged.as_ref().map(|judged| (&judged.verdict, &judged.differs)) {
         Some((Verdict::Wrong(why), _)) => {
             note(&format!("error: {why}"));
@@ -197,9 +222,6 @@ fn conclude(report: &Report, operands: &Operands) -> Result<ExitCode, Error> {
         return Ok(ExitCode::SUCCESS);
     }
     note(&format!("error: the product is wrong in {} of {} elements", report.check.wrong, report.check.elements));
-    if operands.beta == 0.0 && report.check.first.iter().all(|element| element.got.is_nan()) {
-        note("hint: C holds NaN before the launch: is an element not written, or C read although beta is 0?");
-    }
     Ok(ExitCode::FAILURE)
 }
 
@@ -240,7 +262,8 @@ fn beside_the_card(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result
 }
 
 fn problem(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, Error> {
-    let form = Form { alpha: operands.alpha, beta: operands.beta, ..Form::PLAIN };
+    let (alpha, beta, layout) = (operands.alpha, operands.beta, attempt.layout.of_b());
+    let form = Form { alpha, beta, layout, ..Form::PLAIN };
     Problem::in_form(attempt.layout.shape(shape), attempt.how.dtype, form, Fill::Reals, attempt.how.seed)
 }
 
@@ -273,68 +296,30 @@ fn report(
         tiles: Tiles(Vec::new()),
         specialization: Specialization::default(),
     };
-    let by = if attempt.layout == Layout::Row { "" } else { ", by columns: Cᵀ = Bᵀ·Aᵀ row by row" };
+    let by = if attempt.layout == Layout::Column { ", by columns" } else { "" };
     let title = format!("C = {}{by}", formula(operands));
     let name = attempt.file.display().to_string();
     let candidate = gemm::candidate::Candidate { name: &name, title: &title, configuration, task };
     let exam = Exam { problem: &problem, seed: attempt.how.seed, reference: None };
     let options = gemm::candidate::Options {
-        annotate: attempt.annotate,
+        annotate: attempt.annotate.is_asked(),
         matrices: attempt.print_matrices,
         ..attempt.how.options()?
     };
-    road::run_and_keep(&candidate, device, exam, &options)
+    let (mut report, product) = road::run_and_keep(&candidate, device, exam, &options)?;
+    report.sums = sums(&report.kernel.ptx, &report.kernel.entry);
+    if let Facts::Emulator(counted) = &report.facts {
+        report.of_product = launch::of_product(&counted.total, &report.shape, &report.launch.tile, report.check.right);
+    }
+    attempt.layout.in_its_terms(&mut report, &problem, &product);
+    explain::narrow_sums(&mut report);
+    Ok((report, product))
 }
 
 fn formula(operands: &Operands) -> String {
     let factor = |value: f64| if value == 1.0 { String::new() } else { format!("{value} * ") };
     let product = format!("{}A * B", factor(operands.alpha));
     if operands.beta == 0.0 { product } else { format!("{product} + {}C", factor(operands.beta)) }
-}
-
-/// Grid and block, and the part of C that one block seems to work on.
-fn launch(attempt: &Try, shape: &Shape) -> Result<LaunchShape, Error> {
-    let (own, block) = (grid(attempt, shape)?, block(attempt, shape)?);
-    // A block's rows are as many as M may have before the grid grows.
-    let still_one = |size: &dyn Fn(u32) -> Shape| {
-        let grid = |size| grid(attempt, &size).map(Dim3::count).unwrap_or(0);
-        let one = grid(size(1));
-        (1..=1024).take_while(|&rows| grid(size(rows)) == one).last().unwrap_or(1)
-    };
-    let m = still_one(&|m| Shape { m, n: 1, ..*shape });
-    let n = still_one(&|n| Shape { n, m: 1, ..*shape });
-    let (m, n) = if attempt.layout == Layout::Row { (m, n) } else { (n, m) };
-    Ok(LaunchShape { grid: own, block, tile: Tile { m, n, k: block.x } })
-}
-
-fn grid(attempt: &Try, shape: &Shape) -> Result<Dim3, Error> {
-    match &attempt.planned {
-        Some(planned) if planned.parts[0] => planned.grid(shape),
-        _ => extents("--grid", &attempt.grid, shape),
-    }
-}
-
-fn block(attempt: &Try, shape: &Shape) -> Result<Dim3, Error> {
-    match &attempt.planned {
-        Some(planned) if planned.parts[1] => planned.block(shape),
-        _ => extents("--block", &attempt.block, shape),
-    }
-}
-
-fn extents(flag: &str, text: &str, shape: &Shape) -> Result<Dim3, Error> {
-    let parts = parts(text);
-    if parts.len() > 3 {
-        return Err(Error::usage(format!("{flag} has {} extents, and there are 3 at most", parts.len()), "x, y and z"));
-    }
-    let mut extents = [1; 3];
-    for (extent, part) in extents.iter_mut().zip(parts) {
-        let value = evaluate(part, shape)?;
-        *extent = u32::try_from(value).ok().filter(|&value| value > 0).ok_or_else(|| {
-            Error::usage(format!("{flag}: `{part}` is {value} for {shape}"), "an extent is from 1 to 4294967295")
-        })?;
-    }
-    let [x, y, z] = extents;
-    Ok(Dim3 { x, y, z })
 }
 
 /// The kernel's row above those of the levels, on the same sizes.
@@ -357,47 +342,49 @@ fn beside_the_levels(attempt: &Try, device: &Device, report: &Report) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::path::Path;
 
-    /// A report as a card gives one, of a kernel of the lab, and its operands. The card is the emulator without its checks.
-    fn on_a_card(words: &str) -> (Report, Operands) {
+    use super::*;
+    use crate::candidate::{TRY, options};
+
+    /// A report as a card gives one, of a kernel of the lab. The card is the emulator without its checks.
+    fn on_a_card(words: &str) -> Report {
         let (path, rest) = words.split_once(' ').unwrap_or((words, ""));
         let file = File::read(Path::new(path)).unwrap();
         let own = [path, "--no-sanitize"].into_iter().chain(rest.split_whitespace()).map(str::to_string);
-        let all = std::iter::once("lab try".to_string()).chain(file.flags(candidate::TRY)).chain(own);
+        let all = std::iter::once("lab try".to_string()).chain(file.flags(TRY)).chain(own);
         let attempt = Carried::try_parse_from(all).unwrap().flags;
         let candidate = file.kernel(None, &options(None, &[]), 90).unwrap();
         let shape = shape(&attempt.sizes);
-        let operands = fit(&attempt.args, &candidate.parameters, &shape).unwrap();
+        let operands = operands(&attempt, &candidate, &shape).unwrap();
         let (mut report, _) = report(&attempt, &candidate, &Device::Emulator, shape, &operands).unwrap();
         report.judged = Some(beside_the_card(&attempt, &candidate, shape).unwrap());
-        (report, operands)
+        report
     }
 
     #[test]
     fn a_card_that_gives_the_right_product_does_not_acquit_a_kernel() {
-        let (mut report, operands) = on_a_card("../../kernels/missing-barrier.cu");
+        let mut report = on_a_card("../../kernels/missing-barrier.cu");
         let judged = report.judged.clone().unwrap();
         let Verdict::Wrong(why) = &judged.verdict else { panic!("{judged:?}") };
         assert!(why.starts_with("race on As"), "{why}");
         // On a card the product is right as often as not.
         report.check.right = true;
-        assert_eq!(conclude(&report, &operands).unwrap(), ExitCode::FAILURE);
+        assert_eq!(conclude(&report).unwrap(), ExitCode::FAILURE);
     }
 
     #[test]
     fn a_right_kernel_is_acquitted_on_a_smaller_problem() {
-        let (report, operands) = on_a_card("../../kernels/ladder-baseline.cu --m 300 --n 40 --k 33");
+        let report = on_a_card("../../kernels/ladder-baseline.cu --m 300 --n 40 --k 33");
         let judged = report.judged.clone().unwrap();
         assert_eq!((&judged.verdict, judged.shape), (&Verdict::Clean, Shape { m: 172, n: 40, k: 33 }));
         assert!(judged.line().starts_with("clean by the emulator, on 172×40×33"), "{}", judged.line());
-        assert_eq!(conclude(&report, &operands).unwrap(), ExitCode::SUCCESS);
+        assert_eq!(conclude(&report).unwrap(), ExitCode::SUCCESS);
     }
 
     #[test]
     fn a_large_problem_with_a_grid_of_its_own_is_not_judged() {
-        let (report, _) = on_a_card("../../kernels/ladder-baseline.cu --m 300 --n 40 --k 33 --grid 2,10");
+        let report = on_a_card("../../kernels/ladder-baseline.cu --m 300 --n 40 --k 33 --grid 2,10");
         let judged = report.judged.unwrap();
         assert!(matches!(judged.verdict, Verdict::Unknown(_)), "{judged:?}");
     }

@@ -147,16 +147,21 @@ impl File {
         let program = written::read(&self.path, &self.text, options);
         let only = wanted.is_empty() && program.kernels().len() == 1;
         let entries = wanted.iter().map(|entry| Some(entry.as_str())).chain(only.then_some(None));
+        let entry = match wanted {
+            [only] => only.as_str(),
+            _ => "",
+        };
         let (mut expressions, mut aliases): (Vec<String>, Vec<(String, String)>) = Default::default();
-        for entry in entries {
-            let choice = choose(&program, entry)?.filter(|choice| choice.is_named(&program));
+        for wanted in entries {
+            let choice = choose(&program, wanted)?.filter(|choice| choice.is_named(&program));
             let Some(Choice { expression, .. }) = choice else { continue };
-            aliases.extend(entry.map(|entry| (expression.clone(), entry.to_string())));
+            aliases.extend(wanted.map(|wanted| (expression.clone(), wanted.to_string())));
             if !expressions.contains(&expression) {
                 expressions.push(expression);
             }
         }
-        let mut compiled = written::compile::compile(&self.path, &program, &expressions, options, architectures)?;
+        let mut compiled =
+            written::compile::compile(&self.path, entry, &program, &expressions, options, architectures)?;
         // `--entry` may leave out what has a default.
         for (expression, entry) in aliases {
             let lowered =

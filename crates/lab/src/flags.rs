@@ -1,5 +1,8 @@
 //! Flags that several commands share.
 
+use std::fs;
+use std::path::PathBuf;
+
 use clap::Args;
 use device::{Backend, Device};
 use emulator::gpu::Gpu;
@@ -71,6 +74,32 @@ pub fn shape(text: &str) -> Result<Shape, String> {
     match sizes.as_slice() {
         &[m, n, k] if m.min(n).min(k) > 0 && text.split('x').count() == 3 => Ok(Shape { m, n, k }),
         _ => Err("a shape is written MxNxK, for instance 1024x512x64".to_string()),
+    }
+}
+
+/// The kernel's text with counters beside it.
+#[derive(Debug, Clone, Args)]
+pub struct Annotate {
+    /// Print the kernel with its counters in the margin, or write it to FILE (emulator)
+    #[arg(id = "annotate", long = "annotate", value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    to: Option<PathBuf>,
+}
+
+impl Annotate {
+    /// Whether it is asked for.
+    pub fn is_asked(&self) -> bool {
+        self.to.is_some()
+    }
+
+    /// The text, if it is to be printed; else it is written to its file.
+    pub fn kept(&self, text: Option<String>) -> Result<Option<String>, Error> {
+        let (Some(file), Some(written)) = (self.to.as_ref().filter(|file| file.as_os_str() != "-"), &text) else {
+            return Ok(text);
+        };
+        fs::write(file, written).map_err(|error| {
+            Error::usage(format!("cannot write {}: {error}", file.display()), "`--annotate` alone prints it")
+        })?;
+        Ok(None)
     }
 }
 

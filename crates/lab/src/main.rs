@@ -1,6 +1,6 @@
 //! The lab: compare the levels, sweep sizes and tiles, try your own kernel.
 //!
-//! - [`compare`]: every level on the same problem
+//! - [`compare`]: every level on the same problem; [`diff`]: two kernels, line by line
 //! - [`sweep`]: the levels over sizes, blocks, tiles and shapes; [`pivot`]: its tables
 //! - [`report`]: all of that as one file to hand in
 //! - [`plot`]: pictures of measurements, [`svg`]: how they are written; [`pictures`]: those of the book
@@ -13,7 +13,7 @@
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s;
 //!   [`written`]: files as people write them
-//! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks
+//! - [`sanitize`]: any kernel, GEMM or not, under the emulator's checks; [`shared_memory`]: what neither takes
 //! - [`check`]: what a reader of the book did, against what an exercise asks
 //!   (in the reader's language, [`words`])
 //! - [`variants`]: the exercises' kernels, compiled for the book's pages
@@ -32,6 +32,7 @@ mod candidate;
 mod cards;
 mod check;
 mod compare;
+mod diff;
 mod expression;
 mod figures;
 mod flags;
@@ -51,6 +52,7 @@ mod provenance;
 mod report;
 mod row;
 mod sanitize;
+mod shared_memory;
 mod survey;
 mod svg;
 mod sweep;
@@ -78,6 +80,7 @@ struct Lab {
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(compare::Compare),
+    Diff(diff::Diff),
     Sanitize(sanitize::Sanitize),
     Sweep(sweep::Sweep),
     Try(Box<attempt::Try>),
@@ -113,6 +116,7 @@ fn main() -> ExitCode {
         Command::Check(check) => check::run(check),
         Command::Start(start) => check::start::run(start),
         Command::Compare(compare) => compare::run(compare),
+        Command::Diff(diff) => diff::run(diff, &words[1..]),
         Command::Figures(figures) => figures::run(figures),
         Command::Gpus(gpus) => gpus::list(gpus),
         Command::Occupancy(fit) => gpus::fit(fit),

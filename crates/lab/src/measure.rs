@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use device::Backend;
 use device::cuda::Gpu;
-use device::{Device, vendor};
+use device::{Backend, Device, vendor};
 use gemm::candidate::Options;
 use gemm::facts::Extras;
 use gemm::timing::{L2_POLICY, Peak};

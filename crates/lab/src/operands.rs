@@ -2,7 +2,7 @@
 
 use emulator::Parameter;
 use gemm::task::Operand;
-use gemm::{Error, Shape};
+use gemm::{Element, Error, Shape};
 
 use crate::expression::{evaluate, parts};
 
@@ -17,8 +17,13 @@ pub struct Operands {
     pub beta: f64,
 }
 
-/// Fits the words of `--args` to the kernel's parameters.
-pub fn fit(words: &str, parameters: &[Parameter], shape: &Shape) -> Result<Operands, Error> {
+/// Fits the words of `--args` to the kernel's parameters. `half` says what a parameter of 16 bits is.
+pub fn fit(
+    words: &str,
+    parameters: &[Parameter],
+    shape: &Shape,
+    half: &dyn Fn(usize) -> Element,
+) -> Result<Operands, Error> {
     let words = parts(words);
     if words.len() != parameters.len() {
         let kinds: Vec<&str> = parameters.iter().map(|parameter| parameter.kind.as_str()).collect();
@@ -30,16 +35,18 @@ pub fn fit(words: &str, parameters: &[Parameter], shape: &Shape) -> Result<Opera
     let mut operands = Operands { list: Vec::new(), alpha: 1.0, beta: 0.0 };
     for (index, (word, parameter)) in words.iter().zip(parameters).enumerate() {
         let (name, value) = word.split_once('=').map_or(("", *word), |(name, value)| (name.trim(), value.trim()));
+        // A factor is what the kernel gets, which a type of 16 bits rounds.
+        let factor = || number(value).map(|value| if is_half(parameter) { rounded(half(index), value) } else { value });
         match name {
             "" => (),
-            "alpha" => operands.alpha = number(value)?,
-            "beta" => operands.beta = number(value)?,
+            "alpha" => operands.alpha = factor()?,
+            "beta" => operands.beta = factor()?,
             _ => {
                 let hint = "`alpha=…` and `beta=…` have names, all other numbers stand alone";
                 return Err(Error::usage(format!("--args: `{name}` has no meaning"), hint));
             }
         }
-        operands.list.push(operand(index, value, parameter, shape)?);
+        operands.list.push(operand(index, value, parameter, shape, half)?);
     }
     if !operands.list.contains(&Operand::C) {
         return Err(Error::usage(
@@ -50,7 +57,22 @@ pub fn fit(words: &str, parameters: &[Parameter], shape: &Shape) -> Result<Opera
     Ok(operands)
 }
 
-fn operand(index: usize, word: &str, parameter: &Parameter, shape: &Shape) -> Result<Operand, Error> {
+/// `__half` and `__nv_bfloat16` are structures of two bytes in PTX.
+fn is_half(parameter: &Parameter) -> bool {
+    parameter.bytes == 2 && matches!(parameter.kind.as_str(), "b8" | "b16" | "f16" | "bf16")
+}
+
+fn rounded(element: Element, value: f64) -> f64 {
+    element.value(&element.nearest(value)[..element.bytes()])
+}
+
+fn operand(
+    index: usize,
+    word: &str,
+    parameter: &Parameter,
+    shape: &Shape,
+    half: &dyn Fn(usize) -> Element,
+) -> Result<Operand, Error> {
     let whole = || evaluate(word, shape);
     let too_large = |value: u64| {
         Error::usage(format!("--args: {value} does not fit into parameter {index}, which is 32 bits"), "pass less")
@@ -63,6 +85,10 @@ fn operand(index: usize, word: &str, parameter: &Parameter, shape: &Shape) -> Re
             format!("--args: parameter {index} is a {kind}, and {word} is a pointer"),
             "is the order that of the kernel's parameters?",
         )),
+        _ if is_half(parameter) => {
+            let [low, high, ..] = half(index).nearest(number(word)?);
+            Ok(Operand::Half(u16::from_le_bytes([low, high])))
+        }
         (_, "f32", 4) => Ok(Operand::F32(number(word)? as f32)),
         (_, "f64", 8) => Ok(Operand::F64(number(word)?)),
         (_, "u32" | "s32" | "b32", 4) => {
@@ -71,7 +97,7 @@ fn operand(index: usize, word: &str, parameter: &Parameter, shape: &Shape) -> Re
         (_, "u64" | "s64" | "b64", 8) => whole().map(Operand::U64),
         (_, kind, bytes) => Err(Error::usage(
             format!("parameter {index} is {bytes} bytes of {kind}: such parameters cannot be passed"),
-            "pointers, 32- and 64-bit integers, float and double can; write a kernel that takes those",
+            "pointers, 32- and 64-bit integers, halves, float and double can; write a kernel that takes those",
         )),
     }
 }
@@ -93,13 +119,14 @@ mod tests {
     }
 
     fn refused(words: &str, kinds: &[&str]) -> String {
-        fit(words, &parameters(kinds), &SHAPE).unwrap_err().to_string()
+        fit(words, &parameters(kinds), &SHAPE, &|_| Element::F16).unwrap_err().to_string()
     }
 
     #[test]
     fn any_order_and_every_width() {
         let kinds = ["u32", "u64", "f32", "u64", "u64", "f64", "u64"];
-        let operands = fit("M,cdiv(N,32),alpha=2,A,B,beta=-0.5,C", &parameters(&kinds), &SHAPE).unwrap();
+        let operands =
+            fit("M,cdiv(N,32),alpha=2,A,B,beta=-0.5,C", &parameters(&kinds), &SHAPE, &|_| Element::F16).unwrap();
         let list = [
             Operand::U32(100),
             Operand::U64(3),
@@ -110,6 +137,15 @@ mod tests {
             Operand::C,
         ];
         assert_eq!(operands, Operands { list: list.to_vec(), alpha: 2.0, beta: -0.5 });
+    }
+
+    #[test]
+    fn factors_of_16_bits_are_those_that_the_kernel_gets() {
+        let kinds = [Parameter::new("u64", 8), Parameter::new("b8", 2), Parameter::new("b8", 2)];
+        let half = |place| if place == 1 { Element::F16 } else { Element::Bf16 };
+        let operands = fit("C,alpha=1.5,beta=0.1", &kinds, &SHAPE, &half).unwrap();
+        assert_eq!(operands.list, [Operand::C, Operand::Half(0x3e00), Operand::Half(0x3dcd)]);
+        assert_eq!((operands.alpha, operands.beta), (1.5, 0.100_097_656_25));
     }
 
     #[test]

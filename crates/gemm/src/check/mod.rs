@@ -1,6 +1,7 @@
 //! Is the product right? Against an f64 product of our own, with the bound of rounding theory: element by element while
 //! the problem is small, and in [parts](random) where it is large.
 
+mod pattern;
 mod random;
 mod reference;
 
@@ -9,9 +10,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::dtype::Sum;
-use crate::level::{Shape, Tile};
+use crate::level::Tile;
 use crate::matrix::Matrix;
 use crate::problem::{Fill, Problem};
+use pattern::Wrong;
 pub use random::{Products, Sampling};
 pub use reference::{Part, Reference};
 
@@ -109,7 +111,7 @@ impl Check {
             Reference::InPart(_) => &sampled,
         };
         let compared = sampling.as_ref().map_or(c.elements(), |sampling| sampling.compared(&problem.shape));
-        let mut check = compare(&problem.shape, (parts, compared), &tolerance, c, method.tile);
+        let mut check = compare(problem, (parts, compared), &tolerance, c, method.tile);
         check.sampling = sampling;
         if let Some(products) = products_summed(problem, &check.first, &tolerance, method.tile.k) {
             let k = problem.shape.k;
@@ -121,6 +123,18 @@ impl Check {
             check.suggestion = Some(format!("what lies between rows {row} and {} of C was written", row + 1));
         }
         check
+    }
+
+    /// Says that the launch wrote to inputs, which is more telling than what became of C.
+    pub fn note_overwritten(&mut self, inputs: &[&str], before: &Matrix, after: &Matrix) {
+        let (Some(first), rest) = (inputs.first(), inputs.get(1)) else { return };
+        let (names, are) = match rest {
+            Some(second) => (format!("{first} and {second}"), "which are inputs"),
+            None => (first.to_string(), "which is an input"),
+        };
+        let untouched = before.bytes() == after.bytes();
+        let never = if untouched { ", and never to C: are the arguments in the kernel's order?" } else { "" };
+        self.suggestion = Some(format!("the kernel wrote to {names}, {are}{never}"));
     }
 }
 
@@ -149,7 +163,13 @@ fn products_summed(problem: &Problem, wrong: &[WrongElement], tolerance: &Tolera
 /// Compares the elements of C that the parts hold, which are `compared` in all.
 // `!(error <= tolerance)` is not `error > tolerance`: NaN must be wrong.
 #[allow(clippy::neg_cmp_op_on_partial_ord)]
-fn compare(shape: &Shape, (parts, compared): (&[Part], usize), tolerance: &Tolerance, c: &Matrix, tile: Tile) -> Check {
+fn compare(
+    problem: &Problem,
+    (parts, compared): (&[Part], usize),
+    tolerance: &Tolerance,
+    c: &Matrix,
+    tile: Tile,
+) -> Check {
     let mut worst = 0.0f64;
     // By place, in row-major order: a row and a column of the parts meet.
     let mut wrong = BTreeMap::new();
@@ -178,41 +198,6 @@ fn compare(shape: &Shape, (parts, compared): (&[Part], usize), tolerance: &Toler
         worst,
         sampling: None,
         first: wrong.iter().take(LISTED).map(element).collect(),
-        suggestion: suggest(shape, &places, compared, &|row, col| got(row, col).is_nan(), tile),
-    }
-}
-
-/// What the pattern of wrong elements points to, from the most telling to the least.
-fn suggest(
-    shape: &Shape,
-    wrong: &[(usize, usize)],
-    compared: usize,
-    is_nan: &dyn Fn(usize, usize) -> bool,
-    tile: Tile,
-) -> Option<String> {
-    let rows = wrong.iter().map(|w| w.0);
-    let columns = wrong.iter().map(|w| w.1);
-    let (m, n) = (shape.m as usize, shape.n as usize);
-    let rows = axis("rows", "M", (rows.clone().min()?, rows.max()?), m, tile.m);
-    let columns = axis("columns", "N", (columns.clone().min()?, columns.max()?), n, tile.n);
-    let place = match wrong.len() == compared {
-        true => "every element is wrong: the store to C, or the sum along K".to_string(),
-        false => rows.or(columns).unwrap_or("wrong elements lie scattered: a race, or a guard".to_string()),
-    };
-    let unwritten = wrong.iter().all(|&(row, col)| is_nan(row, col));
-    Some(if unwritten { format!("{place}; all of them are NaN, as before the launch") } else { place })
-}
-
-/// Where the wrong elements lie along one axis, if they leave a part of it out.
-fn axis(name: &str, letter: &str, (first, last): (usize, usize), size: usize, tile: u32) -> Option<String> {
-    let last_tile = (size - 1) / tile as usize * tile as usize;
-    if first > 0 && first >= last_tile {
-        Some(format!("all wrong {name} ≥ {first}: the edge of the last tile along {letter}"))
-    } else if first > 0 {
-        Some(format!("all wrong {name} ≥ {first}: how blocks and threads map to {name}"))
-    } else if last < size - 1 {
-        Some(format!("all wrong {name} ≤ {last}: how blocks and threads map to {name}"))
-    } else {
-        None
+        suggestion: Wrong { places: &places, compared, before: &problem.c, after: c, tile }.suggestion(),
     }
 }

@@ -14,8 +14,15 @@ pub trait Compiler: Debug + Sync {
     /// The kernel as PTX, with the source's path relative. `Err` holds the compiler's log.
     fn ptx(&self, source: &Source, options: &[String]) -> Result<String, String>;
 
-    /// What ptxas needs for a real architecture; nothing if this compiler does not know it.
-    fn resources(&self, source: &Source, options: &[String], architecture: u32) -> Option<Resources>;
+    /// What the kernel of this name, or the first one, needs on a real architecture by ptxas; nothing if this compiler does not
+    /// know the architecture, or there is no such kernel.
+    fn resources(
+        &self,
+        source: &Source,
+        options: &[String],
+        architecture: u32,
+        entry: Option<&str>,
+    ) -> Option<Resources>;
 
     /// The kernel as machine code for an architecture, by the ptxas inside. `Err` holds the compiler's log.
     fn machine_code(&self, source: &Source, options: &[String], architecture: u32) -> Result<Vec<u8>, String>;

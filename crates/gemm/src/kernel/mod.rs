@@ -148,7 +148,9 @@ impl Kernel {
         let ptx = compiler.ptx(source, options).map_err(|log| compiler::explain(&log, hint))?;
         let mut resources = BTreeMap::new();
         for &architecture in architectures {
-            if let Some(found) = compiler.resources(source, options, architecture) {
+            if let Some(found) =
+                compiler.resources(source, options, architecture, Some(entry).filter(|entry| !entry.is_empty()))
+            {
                 resources.insert(architecture, found);
             }
         }

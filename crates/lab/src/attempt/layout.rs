@@ -1,8 +1,13 @@
 //! How A, B and C lie in memory.
 
 use clap::ValueEnum;
+use gemm::check::{Check, Method};
+use gemm::dtype::Sum;
+use gemm::matrix::Matrix;
+use gemm::problem::{Fill, Problem};
+use gemm::report::Report;
 use gemm::task::Operand;
-use gemm::{Error, Shape};
+use gemm::{Error, Shape, Tile, form};
 
 /// How matrices lie in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -12,20 +17,30 @@ pub enum Layout {
     Row,
     /// Column by column, as BLAS has them.
     Column,
+    /// Row by row, and B as its transpose, N x K.
+    Nt,
 }
 
 impl Layout {
     /// The product that is computed row by row: by columns, what lies there is Cᵀ = Bᵀ·Aᵀ.
     pub fn shape(self, shape: Shape) -> Shape {
         match self {
-            Layout::Row => shape,
+            Layout::Row | Layout::Nt => shape,
             Layout::Column => Shape { m: shape.n, n: shape.m, k: shape.k },
+        }
+    }
+
+    /// How B lies in that product.
+    pub fn of_b(self) -> form::Layout {
+        match self {
+            Layout::Row | Layout::Column => form::Layout::Rows,
+            Layout::Nt => form::Layout::Columns,
         }
     }
 
     /// The operands of that product.
     pub fn operands(self, operands: &mut [Operand]) {
-        if self == Layout::Row {
+        if self != Layout::Column {
             return;
         }
         for operand in operands {
@@ -37,11 +52,35 @@ impl Layout {
         }
     }
 
+    /// A report on the product that is computed row by row, as one on the product that was asked for.
+    pub fn in_its_terms(self, report: &mut Report, problem: &Problem, product: &Matrix) {
+        if self != Layout::Column {
+            return;
+        }
+        let shape = self.shape(problem.shape);
+        let Tile { m, n, k } = report.launch.tile;
+        let tile = Tile { m: n, n: m, k };
+        let (a, b) = (problem.b.transposed(), problem.a.transposed());
+        let (before, after) = (problem.c.transposed(), product.transposed());
+        let problem = Problem { shape, a, b, c: before, ..problem.clone() };
+        let mut check = Check::of(&problem, Fill::Reals, &after, Method { tile, sum: Sum::Rounded });
+        for name in &mut report.overwritten {
+            *name = if *name == "A" { "B" } else { "A" };
+        }
+        report.overwritten.sort_unstable();
+        check.note_overwritten(&report.overwritten, &problem.c, &after);
+        (report.shape, report.check, report.launch.tile) = (shape, check, tile);
+        if report.matrices.is_some() {
+            report.matrices = Some([&problem.a, &problem.b, &after].map(Matrix::values));
+        }
+    }
+
     /// The distances of two rows, or columns, of A, B and C, as `--args` has them.
     pub fn leading(self) -> [&'static str; 3] {
         match self {
             Layout::Row => ["K", "N", "N"],
             Layout::Column => ["M", "K", "M"],
+            Layout::Nt => ["K", "K", "N"],
         }
     }
 

@@ -1,48 +1,46 @@
 //! What else may be meant, where the product is wrong; and what no compiler would take.
 
 use device::Device;
+use gemm::report::Report;
 use gemm::{Error, Shape, judge};
 
 use super::layout::Layout;
 use super::{Try, operands, report};
 use crate::candidate::Candidate;
 use crate::output::note;
-
-/// Bytes of static shared memory that ptxas takes, on every architecture.
-const MOST_STATIC: u32 = 48 << 10;
+use crate::shared_memory;
 
 /// Refuses a kernel whose static shared memory no ptxas takes.
 pub fn static_shared(candidate: &Candidate) -> Result<(), Error> {
     let entry = &candidate.kernel.entry;
     let kernel = emulator::Module::parse(&candidate.kernel.ptx).and_then(|module| module.kernel(entry));
-    let bytes = kernel.map_or(0, |kernel| kernel.static_shared());
-    if bytes <= MOST_STATIC {
-        return Ok(());
-    }
-    let name = named(candidate);
-    Err(Error::usage(
-        format!("{name} has {bytes} bytes of static shared memory, and ptxas takes {MOST_STATIC}, on every GPU"),
-        format!(
-            "make it `extern __shared__`, give {bytes} by --shared and in the launch, and raise cudaFuncAttributeMaxDynamicSharedMemorySize to that"
-        ),
-    ))
+    kernel.map_or(Ok(()), |kernel| shared_memory::fits(&named(candidate), kernel.static_shared()))
 }
 
 /// Says how the product would be right, if it would.
-pub fn propose(attempt: &Try, candidate: &Candidate, shape: Shape) {
-    let shape = judge::smaller(&shape);
-    let right = alternatives(attempt).into_iter().find(|(other, _)| is_right(other, candidate, shape));
+pub fn propose(attempt: &Try, candidate: &Candidate, report: &Report) {
+    let shape = judge::smaller(&report.shape);
+    let right = alternatives(attempt, !report.overwritten.is_empty())
+        .into_iter()
+        .find(|(other, _)| is_right(other, candidate, shape));
     right.into_iter().for_each(|(_, hint)| note(&format!("hint: every element is right {hint}")));
 }
 
-/// Other meanings of the arguments.
-fn alternatives(attempt: &Try) -> Vec<(Try, String)> {
-    let (layout, hint) = match attempt.layout {
-        Layout::Row => (Layout::Column, "if A, B and C are read by columns, as BLAS does: --layout column"),
-        Layout::Column => (Layout::Row, "if A, B and C are read by rows: --layout row"),
+/// Other meanings of the arguments; of the matrices, too, where the kernel writes to what is taken for an input.
+fn alternatives(attempt: &Try, writes_inputs: bool) -> Vec<(Try, String)> {
+    let layouts = [
+        (Layout::Column, "if A, B and C are read by columns, as BLAS does: --layout column"),
+        (Layout::Row, "if A, B and C are read by rows: --layout row"),
+        (Layout::Nt, "if B is read as N x K, transposed: --layout nt"),
+    ];
+    let others = layouts.into_iter().filter(|(layout, _)| *layout != attempt.layout);
+    let other = |(layout, hint): (Layout, &str)| {
+        (Try { layout, args: leading(&attempt.args, layout), ..attempt.clone() }, hint.to_string())
     };
-    let args = leading(&attempt.args, layout);
-    let mut alternatives = vec![(Try { layout, args, ..attempt.clone() }, hint.to_string())];
+    let mut alternatives: Vec<(Try, String)> = others.map(other).collect();
+    if writes_inputs {
+        alternatives.extend(ORDERS.iter().map(|order| in_order(attempt, order)));
+    }
     if !attempt.by_name {
         return alternatives;
     }
@@ -59,6 +57,21 @@ fn alternatives(attempt: &Try) -> Vec<(Try, String)> {
     let hint = format!("if the kernel's K is the columns of C, and its N those of A: --args {args}");
     alternatives.push((Try { args, ..attempt.clone() }, hint));
     alternatives
+}
+
+/// The other orders of A, B and C, those that keep A before B first.
+const ORDERS: [[&str; 3]; 5] = [["C", "A", "B"], ["A", "C", "B"], ["C", "B", "A"], ["B", "C", "A"], ["B", "A", "C"]];
+
+/// The matrices in another order, among the other arguments.
+fn in_order(attempt: &Try, order: &[&str; 3]) -> (Try, String) {
+    let mut left = order.iter();
+    let word = |word: &str| match word.trim() {
+        "A" | "B" | "C" => left.next().copied().unwrap_or(word).to_string(),
+        other => other.to_string(),
+    };
+    let args = attempt.args.split(',').map(word).collect::<Vec<_>>().join(",");
+    let hint = format!("if its matrices are in this order: --args {args}");
+    (Try { args, ..attempt.clone() }, hint)
 }
 
 /// The distances of rows as another layout has them.
@@ -90,12 +103,18 @@ const WHOLE: u32 = 256;
 
 /// Says after a fault how there would be none: by other arguments, or where nobody chose the sizes, in whole tiles.
 pub fn propose_after_fault(attempt: &Try, given: &dyn Fn(&str) -> bool, candidate: &Candidate, error: &Error) {
-    if !matches!(error, Error::Fault(_)) {
-        return;
-    }
+    let Error::Fault(text) = error else { return };
+    let first = text.lines().next().unwrap_or_default();
+    let writes_inputs = ["write", "store", "atomic"].iter().any(|word| first.contains(word))
+        && [" A ", " B "].iter().any(|name| first.contains(name));
     let shape = judge::smaller(&super::shape(&attempt.sizes));
-    if let Some((_, hint)) = alternatives(attempt).into_iter().find(|(other, _)| is_right(other, candidate, shape)) {
+    if let Some((_, hint)) =
+        alternatives(attempt, writes_inputs).into_iter().find(|(other, _)| is_right(other, candidate, shape))
+    {
         return note(&format!("note: there is no fault, and every element is right, {hint}"));
+    }
+    if writes_inputs {
+        note("note: A and B are inputs, and the kernel writes there: are the arguments in its order?");
     }
     let chosen = ["m", "n", "k", "size"].iter().any(|flag| given(flag));
     let shape = Shape { m: WHOLE, n: WHOLE, k: WHOLE };

@@ -18,6 +18,8 @@ pub struct Ran {
     pub printed: Vec<(usize, Printed)>,
     /// The buffers afterwards.
     pub buffers: Vec<Contents>,
+    /// What was counted, launch by launch.
+    pub reports: Vec<Report>,
 }
 
 /// What a buffer holds.
@@ -49,12 +51,13 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
         }
         buffers.push(Some(buffer));
     }
-    let (mut fault, mut printed, mut warnings) = (None, Vec::new(), Vec::new());
+    let (mut fault, mut printed, mut warnings, mut reports) = (None, Vec::new(), Vec::new(), Vec::new());
     for (index, planned) in plan.launches.iter().enumerate() {
         match launch(&mut device, planned, &buffers, order, instruction_limit) {
-            Ok(report) => {
-                printed.extend(report.printed.into_iter().map(|said| (index, said)));
-                warnings.extend(report.warnings.into_iter().map(|warning| (index, warning)));
+            Ok(mut report) => {
+                printed.extend(report.printed.drain(..).map(|said| (index, said)));
+                warnings.extend(report.warnings.drain(..).map(|warning| (index, warning)));
+                reports.push(report);
             }
             Err(LaunchError::Fault(found)) => {
                 fault = Some((index, found));
@@ -82,7 +85,7 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
         Ok(Contents { bytes, unwritten, first_unwritten })
     };
     let buffers = buffers.iter().zip(&plan.buffers).map(contents).collect::<Result<_, Error>>()?;
-    Ok(Ran { order, fault, warnings, printed, buffers })
+    Ok(Ran { order, fault, warnings, printed, buffers, reports })
 }
 
 fn launch(

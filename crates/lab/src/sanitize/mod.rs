@@ -3,12 +3,13 @@
 //! - [`words`]: the command's words, by launch; [`argument`], [`element`], [`content`], [`map`]: what they mean
 //! - [`launched`]: grid and block as the file launches its kernel
 //! - [`plan`]: buffers and launches; [`execute`]: they run, in one order
-//! - [`traps`]: what the compiler made a `trap` of
+//! - [`traps`]: what the compiler made a `trap` of; [`counted`]: what was counted
 //! - [`outcome`]: what all orders say; [`expect`]: what buffers hold
 //! - [`text`], [`sarif`]: how it is written
 
 mod argument;
 mod content;
+mod counted;
 mod element;
 mod execute;
 mod expect;
@@ -27,9 +28,13 @@ use std::process::ExitCode;
 use clap::Args;
 use emulator::{Printed, Schedule};
 use gemm::Error;
+use gemm::sums::sums;
 
 use crate::candidate::{File, Kernels, SANITIZE, options};
+use crate::flags::{Annotate, modelled};
 use crate::output::{note, print};
+use crate::shared_memory;
+use crate::written::choose::choose;
 use outcome::{Launched, Outcome, Said, Verdict};
 use plan::Plan;
 use words::Words;
@@ -107,6 +112,14 @@ pub struct Sanitize {
     /// Warp instructions after which a thread block counts as stuck
     #[arg(long, value_name = "N", default_value_t = emulator::Launch::INSTRUCTION_LIMIT)]
     instruction_limit: u64,
+    /// Print what is counted, as `lab try` does: sectors, wavefronts, instructions, and the least time on a modelled GPU
+    #[arg(long)]
+    counters: bool,
+    #[command(flatten)]
+    annotate: Annotate,
+    /// The GPU that is modelled
+    #[arg(long, value_name = "NAME", default_value = "h200")]
+    gpu: String,
     /// Print the outcome as one JSON object
     #[arg(long, conflicts_with = "sarif")]
     json: bool,
@@ -132,11 +145,15 @@ pub fn run(sanitize: &Sanitize, words: &[String]) -> Result<ExitCode, Error> {
         note(&format!("{} written", file.write_ptx(&options)?.display()));
         return Ok(ExitCode::SUCCESS);
     }
-    let outcome = judge(&file, &options, &words)?;
+    let mut outcome = judge(&file, &options, &words)?;
+    let annotated = flags.annotate.kept(flags.annotate.is_asked().then(|| annotated(&outcome)))?;
+    if !flags.counters {
+        outcome.launches.iter_mut().for_each(|launch| launch.counted = None);
+    }
     print(&match (flags.json, flags.sarif) {
         (true, _) => format!("{}\n", serde_json::to_string_pretty(&outcome).unwrap_or_default()),
         (_, true) => format!("{:#}\n", sarif::sarif(&outcome)),
-        _ => text::text(&outcome),
+        _ => annotated.map_or_else(String::new, |text| format!("{text}\n")) + &text::text(&outcome),
     })?;
     Ok(match outcome.verdict {
         Verdict::Clean => ExitCode::SUCCESS,
@@ -144,16 +161,32 @@ pub fn run(sanitize: &Sanitize, words: &[String]) -> Result<ExitCode, Error> {
     })
 }
 
+/// The kernels' lines with their counters, launch by launch.
+fn annotated(outcome: &Outcome) -> String {
+    let several = outcome.launches.len() > 1;
+    let one = |(index, launch): (usize, &Launched)| {
+        let text = &launch.counted.as_ref()?.annotated;
+        Some(if several { format!("launch {} ({})\n{text}", index + 1, launch.entry) } else { text.clone() })
+    };
+    outcome.launches.iter().enumerate().filter_map(one).collect::<Vec<_>>().join("\n")
+}
+
 fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Error> {
     let flags = &words.flags;
-    let wanted: Vec<String> = words.launches.iter().filter_map(|launch| launch.entry.clone()).collect();
+    let mut wanted: Vec<String> = words.launches.iter().filter_map(|launch| launch.entry.clone()).collect();
+    wanted.dedup();
+    let gpu = modelled(&flags.gpu)?;
+    let counts = flags.counters || flags.annotate.is_asked();
+    // What ptxas says is for one kernel.
+    let architectures: &[u32] = if counts && wanted.len() < 2 { &[gpu.sm()] } else { &[] };
     let planned = |options: &[String]| {
-        let kernels = file.module(options, &[], &wanted)?;
+        let kernels = file.module(options, architectures, &wanted)?;
         let launches = launched::filled(file, options, &words.launches, &flags.set);
         let plan = plan::plan(&kernels, &launches, &flags.set, &flags.variable, flags.seed)?;
         Ok((kernels, plan))
     };
     let (kernels, plan) = planned(options)?;
+    shared_memory(file, options, &kernels, &plan)?;
     let mut runs = Vec::new();
     for order in Schedule::ALL {
         runs.push(execute::run(&plan, order, flags.instruction_limit)?);
@@ -180,7 +213,11 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         || expected.iter().any(|expected| !expected.holds)
         || flags.deterministic && !differences.is_empty();
     let verdict = if bad { Verdict::Fault } else { Verdict::Clean };
-    let (launches, orders) = (launched(&kernels, &plan), Schedule::ALL.to_vec());
+    let (mut launches, orders) = (launched(&kernels, &plan), Schedule::ALL.to_vec());
+    if let Some(ran) = whole.filter(|_| counts) {
+        let all = counted::counted(file, &kernels, ran, gpu);
+        launches.iter_mut().zip(all).for_each(|(launch, counted)| launch.counted = Some(counted));
+    }
     Ok(Outcome {
         file: file.path.clone(),
         verdict,
@@ -196,6 +233,19 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     })
 }
 
+/// What no compiler takes, and what a launch needs of the host.
+fn shared_memory(file: &File, options: &[String], kernels: &Kernels, plan: &Plan) -> Result<(), Error> {
+    let program = file.program(options);
+    for launch in &plan.launches {
+        let name = kernels.shown(launch.kernel.name());
+        shared_memory::fits(&name, launch.kernel.static_shared())?;
+        let choice = program.as_ref().and_then(|program| choose(program, Some(&name)).ok().flatten());
+        let written = program.as_ref().zip(choice.as_ref().map(|choice| &choice.kernel));
+        shared_memory::said(&name, written, launch.shared).into_iter().for_each(|said| note(&said));
+    }
+    Ok(())
+}
+
 fn launched(kernels: &Kernels, plan: &Plan) -> Vec<Launched> {
     let launch = |launch: &plan::PlannedLaunch| Launched {
         entry: kernels.shown(launch.kernel.name()),
@@ -203,6 +253,8 @@ fn launched(kernels: &Kernels, plan: &Plan) -> Vec<Launched> {
         block: launch.block,
         dynamic_shared: launch.shared,
         arguments: launch.words.clone(),
+        sums: sums(&kernels.kernel.ptx, launch.kernel.name()),
+        counted: None,
     };
     plan.launches.iter().map(launch).collect()
 }

@@ -1,8 +1,10 @@
 //! What all orders together say of the launches.
 
 use emulator::{Fault, Printed, Schedule, Warning};
+use gemm::sums::Summed;
 use serde::Serialize;
 
+use super::counted::Counted;
 use super::execute::{Contents, Ran};
 use super::expect::Expected;
 use super::plan::{Plan, Planned};
@@ -57,6 +59,12 @@ pub struct Launched {
     pub dynamic_shared: u32,
     /// The arguments as they were given.
     pub arguments: Vec<String>,
+    /// How the kernel's instructions sum products, where they do so in tensor cores or in few bits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sums: Vec<Summed>,
+    /// What was counted in the first order that ended well, if that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counted>,
 }
 
 /// A fault, and where it showed.

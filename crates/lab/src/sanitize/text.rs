@@ -27,6 +27,9 @@ pub fn text(outcome: &Outcome) -> String {
             "{head:<10}{}  grid {}, block {}{shared}  {arguments}",
             launch.entry, launch.grid, launch.block
         );
+        launch.sums.iter().for_each(|summed| {
+            let _ = writeln!(text, "{:<10}{summed}", "sums");
+        });
     }
     let _ = writeln!(text, "{:<10}{}", "orders", names(&outcome.orders));
     let lines = Lines::default();
@@ -73,6 +76,16 @@ pub fn text(outcome: &Outcome) -> String {
                 expected.expected, expected.wrong, expected.of
             ),
         };
+    }
+    for (index, launch) in outcome.launches.iter().enumerate() {
+        let Some(counted) = &launch.counted else { continue };
+        let _ = writeln!(
+            text,
+            "\ncounters  {}{}\n\n{}",
+            which(outcome, index + 1),
+            outcome.orders[0],
+            counted.to_string().trim_end()
+        );
     }
     let verdict = match (outcome.verdict, outcome.warnings.len()) {
         (Verdict::Clean, 0) => "clean".to_string(),

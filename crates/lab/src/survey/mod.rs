@@ -9,11 +9,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use device::Backend;
 use device::cuda::Gpu;
 use device::survey::Survey as Ground;
 use device::turns::{Contender, Pace};
-use device::{Device, vendor};
+use device::{Backend, Device, vendor};
 use gemm::dtype::Sum;
 use gemm::form::Form;
 use gemm::timing::L2_POLICY;

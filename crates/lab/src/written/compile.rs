@@ -16,9 +16,10 @@ pub struct Compiled {
     pub host: Vec<String>,
 }
 
-/// Compiles a file. `expressions` are the kernels that are wanted by name.
+/// Compiles a file. `expressions` are the kernels that are wanted by name; `entry` is the one whose resources are.
 pub fn compile(
     path: &str,
+    entry: &str,
     program: &Program,
     expressions: &[String],
     options: &[String],
@@ -31,7 +32,7 @@ pub fn compile(
         .map_err(|why| Error::usage(format!("{path} is CUDA C++, and there is no compiler: {why}"), INSTALL))?;
     let source = Source { path, text: &cut.text };
     let options = with_folders(options);
-    let kernel = Kernel::from_source(&source, "", &options, architectures, &compiler, String::new());
+    let kernel = Kernel::from_source(&source, entry, &options, architectures, &compiler, String::new());
     let kernel = kernel.map_err(|error| explained(error, program, &cut, expressions))?;
     let names = compiler.lowered().into_iter().zip(expressions.iter().cloned()).collect();
     Ok(Compiled { kernel, names, host: cut.host })

@@ -1,0 +1,203 @@
+//! What is said of wrong, wasteful and unusual kernels: the words that tell the cause.
+
+mod lab;
+
+use std::fs;
+
+use device::nvrtc;
+use lab::{Output, lab};
+
+/// Whether there is no compiler, or not the header that is wanted.
+fn lacks(header: &str) -> bool {
+    let folders = nvrtc::header_folders();
+    let there = header.is_empty() || folders.iter().any(|folder| folder.join(header).is_file());
+    let lacks = nvrtc::find().is_err() || !there;
+    if lacks {
+        level_tests::skipped("no NVRTC, or not CUDA's headers: kernels are not compiled");
+    }
+    lacks
+}
+
+/// Places of a thread's element, and the guard.
+const PLACE: &str = "int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;\n\
+                     if (r >= M || c >= N) return;\nfloat s = 0;\n";
+const TAKES: &str = "const float* A, const float* B, float* C, int M, int N, int K";
+const SUM: &str = "for (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];\n";
+
+/// A command on a file with this text.
+fn on(name: &str, command: &str, text: &str, words: &str) -> Output {
+    let file = lab::scratch(name).join("k.cu");
+    fs::write(&file, text).unwrap();
+    lab(&format!("{command} {} {words}", file.display()))
+}
+
+/// `lab try` of a kernel with these parameters and this body.
+fn tried(name: &str, takes: &str, body: &str, words: &str) -> Output {
+    let text = format!("extern \"C\" __global__ void k({takes}) {{\n{body}}}\n");
+    on(name, "try", &text, &format!("--backend emulator --alone {words}"))
+}
+
+#[track_caller]
+fn says(output: &Output, code: i32, words: &[&str]) {
+    let all = format!("{}{}", output.stdout, output.stderr);
+    assert_eq!(output.code, code, "{all}");
+    words.iter().for_each(|words| assert!(all.contains(words), "{words:?} is not in\n{all}"));
+}
+
+#[test]
+fn wrong_rows_with_a_period_are_told_as_such() {
+    if lacks("") {
+        return;
+    }
+    let body = "float sums[4] = {};\nint c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y * 8;\n\
+                for (int k = 0; k < K; ++k)\n#pragma unroll\nfor (int i = 0; i < 8; ++i) sums[i] += A[(r + i) * K + k] * B[k * N + c];\n\
+                #pragma unroll\nfor (int i = 0; i < 8; ++i) C[(r + i) * N + c] = sums[i];\n";
+    let output = tried("period", TAKES, body, "--block 32,4 --grid 2,2 --size 64");
+    says(&output, 1, &["row % 8 ≥ 4", "0.50 times what the product needs", "as beyond the end of a local array"]);
+}
+
+#[test]
+fn nan_is_told_by_where_it_comes_from() {
+    if lacks("") {
+        return;
+    }
+    let stored =
+        tried("stored", TAKES, &format!("{PLACE}{SUM}C[r * N + c] = r % 4 == 3 ? 0.0f / 0.0f : s;\n"), "--size 64");
+    says(&stored, 1, &["row % 4 = 3", "; all of them are NaN\n", "the NaN is not from C"]);
+    let read = tried("read", TAKES, &format!("{PLACE}{SUM}C[r * N + c] = s + 0 * C[r * N + c];\n"), "--size 64");
+    says(&read, 1, &["is C read although beta is 0?"]);
+    let with_beta = format!("{TAKES}, float alpha, float beta");
+    let guard = "if (c % 2 == 0) C[r * N + c] = alpha * s + beta * C[r * N + c];\n";
+    let kept = tried("kept", &with_beta, &format!("{PLACE}{SUM}{guard}"), "--size 64");
+    says(&kept, 1, &["column % 2 = 1", "; all of them are as before the launch\n"]);
+}
+
+#[test]
+fn an_input_that_is_written_is_named() {
+    if lacks("") {
+        return;
+    }
+    let takes = "float* result, const float* left, const float* right, int M, int N, int K";
+    let body = format!(
+        "{PLACE}for (int k = 0; k < K; ++k) s += left[r * K + k] * right[k * N + c];\nresult[r * N + c] = s;\n"
+    );
+    let never = "the kernel wrote to A, which is an input, and never to C: are the arguments in the kernel's order?";
+    let square = tried("order", takes, &body, "--args A,B,C,M,N,K --size 64");
+    says(&square, 1, &[never, "--args C,A,B,M,N,K"]);
+    // C is larger than A: a fault comes first.
+    let beyond = tried("order-beyond", takes, &body, "--args A,B,C,M,N,K --m 64 --n 96 --k 32");
+    says(&beyond, 1, &["past the end of A", "--args C,A,B,M,N,K"]);
+    let takes = TAKES.replace("const ", "");
+    let both = tried("both", &takes, &format!("{PLACE}{SUM}C[r * N + c] = s;\nB[c] = 1;\n"), "--m 1 --n 32 --k 8");
+    says(&both, 0, &["the kernel wrote to B, which is an input\n"]);
+}
+
+#[test]
+fn layouts_are_found_and_reported_in_their_own_terms() {
+    if lacks("") {
+        return;
+    }
+    let columns = format!("{PLACE}for (int k = 0; k < K; ++k) s += A[r + k * M] * B[k + c * K];\nC[r + c * M] = s;\n");
+    let sizes = "--m 64 --n 96 --k 128";
+    says(&tried("columns", TAKES, &columns, sizes), 1, &["--layout column"]);
+    let right = tried("columns", TAKES, &columns, &format!("{sizes} --layout column"));
+    says(&right, 0, &["C (64 x 96) = A (64 x 128) * B (128 x 96)"]);
+    // A row that is wrong by columns is a row of C.
+    let wrong = columns.replace("= s;\n}", "").replace("C[r + c * M] = s;", "C[r + c * M] = r == 5 ? 0 : s;");
+    let wrong = tried("columns-wrong", TAKES, &wrong, &format!("{sizes} --layout column"));
+    says(&wrong, 1, &["C[5][0] is 0.0", "all wrong elements are in row 5"]);
+    let transposed =
+        format!("{PLACE}for (int k = 0; k < K; ++k) s += A[r * K + k] * B[c * K + k];\nC[r * N + c] = s;\n");
+    says(&tried("transposed", TAKES, &transposed, sizes), 1, &["if B is read as N x K, transposed: --layout nt"]);
+    says(&tried("transposed", TAKES, &transposed, &format!("{sizes} --layout nt")), 0, &["B stored N×K"]);
+}
+
+#[test]
+fn work_beyond_the_product_is_named() {
+    if lacks("") {
+        return;
+    }
+    let body = format!("{PLACE}{SUM}C[r * N + c] = s;\n");
+    let four = tried("four", TAKES, &body, "--size 64 --grid 2,2,4");
+    says(&four, 0, &["2,097,152 FLOPs", "4.0 times what the product needs"]);
+    let once = tried("once", TAKES, &body, "--size 65");
+    assert!(once.code == 0 && !once.stdout.contains("the product needs"), "{once:?}");
+}
+
+#[test]
+fn shared_memory_beyond_the_usual_needs_a_word_of_the_host() {
+    if lacks("") {
+        return;
+    }
+    let kernel = format!(
+        "__global__ void k({TAKES}) {{\nextern __shared__ float room[];\n{PLACE}{SUM}room[threadIdx.y * 32 + threadIdx.x] = s;\n\
+         C[r * N + c] = room[threadIdx.y * 32 + threadIdx.x];\n}}\n"
+    );
+    let words = "--backend emulator --alone --size 64 --block 32,32 --grid 2,2";
+    let set = "cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536)";
+    let alone = on("dynamic", "try", &kernel, &format!("{words} --shared 65536"));
+    says(&alone, 0, &["note: 65536 bytes of dynamic shared memory are more than 49152", set]);
+    let host = |before: &str| {
+        format!("{kernel}int main() {{\n{before}k<<<dim3(2, 2), dim3(32, 32), 65536>>>(0, 0, 0, 64, 64, 64);\n}}\n")
+    };
+    let without = on("dynamic", "try", &host(""), "--backend emulator --alone");
+    says(&without, 0, &["k.cu:11: this launch fails on a GPU", set]);
+    let with = on("dynamic", "try", &host(&format!("{set};\n")), "--backend emulator --alone");
+    assert!(with.code == 0 && !with.stderr.contains("dynamic shared memory are more"), "{with:?}");
+    let few = on("dynamic", "try", &kernel, &format!("{words} --shared 8192"));
+    assert!(few.code == 0 && !few.stderr.contains("more than"), "{few:?}");
+}
+
+#[test]
+fn halves_are_factors_and_sums_in_them_are_told() {
+    if lacks("cuda_fp16.h") {
+        return;
+    }
+    let halves = TAKES.replace("float", "__half") + ", __half alpha, __half beta";
+    let store =
+        "C[r * N + c] = __float2half(__half2float(alpha) * s + __half2float(beta) * __half2float(C[r * N + c]));\n";
+    let sum = "for (int k = 0; k < K; ++k) s += __half2float(A[r * K + k]) * __half2float(B[k * N + c]);\n";
+    let text = |sums: &str, sum: &str, store: &str| {
+        let place = PLACE.replace("float s", sums);
+        format!("#include <cuda_fp16.h>\n__global__ void k({halves}) {{\n{place}{sum}{store}}}\n")
+    };
+    let words = "--backend emulator --alone --size 64";
+    let wide = on("halves", "try", &text("float s", sum, store), words);
+    says(&wide, 0, &["alpha=1.5 beta=0.5", "check       right"]);
+    let narrow = "for (int k = 0; k < K; ++k) s = __hfma(A[r * K + k], B[k * N + c], s);\n";
+    let store = "C[r * N + c] = alpha * s + beta * C[r * N + c];\n";
+    let narrow = on("halves", "try", &text("__half s", narrow, store), words);
+    says(&narrow, 1, &["sums        in f16: fma of f16", "wrong elements are close to right: the kernel sums in f16"]);
+}
+
+/// A transpose whose loads of shared memory meet in one bank.
+const TURN: &str = "extern \"C\" __global__ void turn(const float* in, float* out) {\n__shared__ float s[32][32];\n\
+                    int x = threadIdx.x, y = threadIdx.y;\ns[y][x] = in[32 * y + x];\n__syncthreads();\nout[32 * y + x] = s[x][y];\n}\n";
+
+#[test]
+fn sanitize_counts_any_kernel() {
+    if lacks("") {
+        return;
+    }
+    let words = "--grid 1 --block 32,32 --arg in:f32[1024]=range --arg out:f32[1024]";
+    let output = on("turn", "sanitize", TURN, &format!("{words} --counters --annotate"));
+    says(
+        &output,
+        0,
+        &[
+            "shared loads              32           1,024        32.00    1.00             4,096",
+            "no launch there takes less than 0.53 µs: shared memory",
+            "32.00 (1.00)    6 | out[32 * y + x] = s[x][y];",
+        ],
+    );
+    let json = on("turn", "sanitize", TURN, &format!("{words} --counters --json"));
+    let said: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(said["launches"][0]["counted"]["total"]["shared_load"]["wavefronts"], 1024);
+    let plain = on("turn", "sanitize", TURN, words);
+    assert!(plain.code == 0 && !plain.stdout.contains("wavefronts"), "{plain:?}");
+    let folder = lab::scratch("turn-file");
+    let file = folder.join("heat.txt");
+    let apart = on("turn", "sanitize", TURN, &format!("{words} --annotate={}", file.display()));
+    assert_eq!(apart.stdout, plain.stdout);
+    assert!(fs::read_to_string(file).unwrap().contains("32.00 (1.00)"));
+}
