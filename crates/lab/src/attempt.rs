@@ -11,17 +11,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser};
-use common::device::{Device, Facts, Task};
-use common::dtype::Sum;
-use common::form::{Form, Specialization};
-use common::judge::{self, Judged, Verdict};
-use common::level::{Configuration, Tiles};
-use common::matrix::Matrix;
-use common::problem::{Fill, Limits, Problem};
 use common::progress::of_blocks;
-use common::report::Report;
-use common::road::{self, Exam};
-use common::{Element, Error, Shape, Source};
+use common::road;
+use device::Device;
+use gemm::candidate::Exam;
+use gemm::dtype::Sum;
+use gemm::facts::Facts;
+use gemm::form::{Form, Specialization};
+use gemm::judge::{self, Judged, Verdict};
+use gemm::level::{Configuration, Tiles};
+use gemm::matrix::Matrix;
+use gemm::problem::{Fill, Limits, Problem};
+use gemm::report::Report;
+use gemm::task::Task;
+use gemm::{Element, Error, Shape, Source};
 
 use cuda_source::types::Scalar;
 use emulator::Warning;
@@ -296,9 +299,9 @@ fn report(
     let by = if attempt.layout == Layout::Column { ", by columns" } else { "" };
     let title = format!("C = {}{by}", formula(operands));
     let name = attempt.file.display().to_string();
-    let candidate = road::Candidate { name: &name, title: &title, configuration, task };
+    let candidate = gemm::candidate::Candidate { name: &name, title: &title, configuration, task };
     let exam = Exam { problem: &problem, seed: attempt.how.seed, reference: None };
-    let options = road::Options {
+    let options = gemm::candidate::Options {
         annotate: attempt.annotate.is_asked(),
         matrices: attempt.print_matrices,
         ..attempt.how.options()?

@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use common::Error;
-use common::device::Facts;
-use common::report::Report;
+use gemm::Error;
+use gemm::facts::Facts;
+use gemm::report::Report;
 use gemm::sums::Summed;
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ pub struct Diff {
 #[derive(Debug, Serialize)]
 struct Comparison {
     /// The sizes.
-    shape: common::Shape,
+    shape: gemm::Shape,
     /// The modelled GPU.
     gpu: &'static str,
     /// The kernels.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use common::Error;
+use gemm::Error;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::row::{Kind, Row};

@@ -1,7 +1,7 @@
 //! Shared memory beyond what every launch gets: static, which ptxas refuses, and dynamic, which the host has to ask for.
 
-use common::Error;
 use cuda_source::{Kernel, Program};
+use gemm::Error;
 
 use crate::candidate::Candidate;
 use crate::output::note;

@@ -1,12 +1,11 @@
 //! Where the NaN of a wrong product comes from, which another launch with numbers in C shows.
 
-use common::check::WrongElement;
-use common::matrix::Matrix;
-use common::problem::Problem;
 use common::progress::of_blocks;
-use common::report::Report;
-use common::{Error, Shape};
-use gemm::emulated;
+use gemm::check::WrongElement;
+use gemm::matrix::Matrix;
+use gemm::problem::Problem;
+use gemm::report::Report;
+use gemm::{Error, Shape, emulated};
 
 use super::layout::Layout;
 use super::{Try, operands, problem, task};

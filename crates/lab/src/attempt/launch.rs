@@ -1,7 +1,7 @@
 //! Grid, block, and what a block seems to work on; the work that this explains.
 
-use common::{Dim3, Error, LaunchShape, Shape, Tile};
 use emulator::Counters;
+use gemm::{Dim3, Error, LaunchShape, Shape, Tile};
 
 use super::Try;
 use super::layout::Layout;

@@ -1,14 +1,13 @@
 //! How A, B and C lie in memory.
 
 use clap::ValueEnum;
-use common::check::{Check, Method};
-use common::device::Operand;
-use common::dtype::Sum;
-use common::form;
-use common::matrix::Matrix;
-use common::problem::{Fill, Problem};
-use common::report::Report;
-use common::{Error, Shape, Tile};
+use gemm::check::{Check, Method};
+use gemm::dtype::Sum;
+use gemm::matrix::Matrix;
+use gemm::problem::{Fill, Problem};
+use gemm::report::Report;
+use gemm::task::Operand;
+use gemm::{Error, Shape, Tile, form};
 
 /// How matrices lie in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

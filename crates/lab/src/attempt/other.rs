@@ -1,9 +1,8 @@
 //! What else may be meant, where the product is wrong; and what no compiler would take.
 
-use common::device::Device;
-use common::judge;
-use common::report::Report;
-use common::{Error, Shape};
+use device::Device;
+use gemm::report::Report;
+use gemm::{Error, Shape, judge};
 
 use super::layout::Layout;
 use super::{Try, operands, report};

@@ -2,9 +2,9 @@
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, Parser};
-use common::device::Device;
-use common::report::Report;
-use common::{Error, Shape, Source};
+use device::Device;
+use gemm::report::Report;
+use gemm::{Error, Shape, Source};
 
 use super::{Carried, Try, adapt, operands, other, report, shape};
 use crate::candidate::{Candidate, File, TRY, options};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use common::Source;
 use emulator::Report;
+use gemm::Source;
 use serde::Serialize;
 
 use super::rows::Count;

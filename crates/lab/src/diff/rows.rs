@@ -1,9 +1,9 @@
 //! The quantities in which two kernels may differ, in the order of what matters.
 
-use common::Source;
-use common::device::Facts;
-use common::report::Report;
 use emulator::{Class, Counters};
+use gemm::Source;
+use gemm::facts::Facts;
+use gemm::report::Report;
 use serde::Serialize;
 
 use super::lines::{Line, lines};

@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-use common::Source;
-use common::annotate::annotate;
-use common::modelled::Modelled;
 use emulator::LineCounters;
 use emulator::gpu::Gpu;
-use gemm::counted;
+use gemm::annotate::annotate;
+use gemm::modelled::Modelled;
+use gemm::{Source, counted};
 use serde::Serialize;
 
 use super::execute::Ran;

@@ -1,6 +1,6 @@
 //! The types that a buffer's elements, and a kernel's parameters, may have.
 
-use common::Element as Float;
+use gemm::Element as Float;
 
 /// A number's type, as `--arg` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

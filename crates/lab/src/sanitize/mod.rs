@@ -25,8 +25,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use common::Error;
 use emulator::{Printed, Schedule};
+use gemm::Error;
 use gemm::sums::sums;
 
 use crate::candidate::{File, Kernels, SANITIZE, options};

@@ -1,7 +1,7 @@
 //! The words of the command, grouped by launch.
 
 use clap::{ArgMatches, CommandFactory, Parser};
-use common::Error;
+use gemm::Error;
 
 use super::Sanitize;
 
