@@ -61,22 +61,18 @@ pub fn sums(ptx: &str, entry: &str) -> Vec<Summed> {
 }
 
 fn add(all: &mut Vec<Summed>, [instruction, accumulator, input]: [String; 3], line: Option<u32>) {
-    let same = |known: &&mut Summed| {
-        known.instruction == instruction && known.accumulator == accumulator && known.input == input
-    };
-    if !all.iter_mut().any(|mut known| same(&&mut known)) {
-        all.push(Summed {
-            accumulator: accumulator.clone(),
-            instruction: instruction.clone(),
-            input: input.clone(),
-            lines: Vec::new(),
-        });
-    }
-    let known = all.iter_mut().find(same);
-    let lines = known.zip(line).map(|(known, line)| (&mut known.lines, line));
-    if let Some((lines, line)) = lines.filter(|(lines, line)| !lines.contains(line)) {
-        lines.push(line);
-        lines.sort_unstable();
+    let mut summed = Summed { accumulator, instruction, input, lines: Vec::new() };
+    let is_same = |known: &Summed| Summed { lines: Vec::new(), ..known.clone() } == summed;
+    match all.iter_mut().find(|known| is_same(known)) {
+        Some(known) => {
+            known.lines.extend(line);
+            known.lines.sort_unstable();
+            known.lines.dedup();
+        }
+        None => {
+            summed.lines.extend(line);
+            all.push(summed);
+        }
     }
 }
 

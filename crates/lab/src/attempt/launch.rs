@@ -17,14 +17,18 @@ const BESIDE: f64 = 8.0;
 /// Grid and block, and the part of C that one block seems to work on.
 pub fn launch(attempt: &Try, shape: &Shape) -> Result<LaunchShape, Error> {
     let (own, block) = (grid(attempt, shape)?, block(attempt, shape)?);
-    // A block's rows are as many as M may have before the grid grows.
-    let still_one = |size: &dyn Fn(u32) -> Shape| {
-        let grid = |size| grid(attempt, &size).map(Dim3::count).unwrap_or(0);
-        let one = grid(size(1));
-        (1..=MOST_ROWS).take_while(|&rows| grid(size(rows)) == one).last().unwrap_or(1)
+    // A block's rows are those from one growth of the grid to the next. A grid of no blocks counts as one that may grow.
+    let rows = |size: &dyn Fn(u32) -> Shape| {
+        let grid = |rows| grid(attempt, &size(rows)).map(Dim3::count).unwrap_or(0);
+        let mut growths = (2..=MOST_ROWS).filter(|&rows| grid(rows) != grid(rows - 1));
+        match (growths.next(), growths.next()) {
+            (Some(first), Some(second)) => second - first,
+            (Some(first), None) => first - 1,
+            (None, _) => MOST_ROWS,
+        }
     };
-    let m = still_one(&|m| Shape { m, n: 1, ..*shape });
-    let n = still_one(&|n| Shape { n, m: 1, ..*shape });
+    let m = rows(&|m| Shape { m, ..*shape });
+    let n = rows(&|n| Shape { n, ..*shape });
     let (m, n) = if attempt.layout == Layout::Row { (m, n) } else { (n, m) };
     Ok(LaunchShape { grid: own, block, tile: Tile { m, n, k: block.x } })
 }
