@@ -13,7 +13,7 @@ fn launch(body: &str) -> Result<Report, Box<Fault>> {
          ld.param.u64 %in, [in];\nld.param.u64 %out, [out];\nmov.u32 %t, %tid.x;\nmov.u32 %r1, tile;\nmov.u32 %n, %t;\n\
          FILL: mul.lo.u32 %r2, %n, 4;\nadd.u32 %r3, %r1, %r2;\ncvt.u64.u32 %d1, %r2;\nadd.u64 %d1, %in, %d1;\n\
          ld.global.u32 %r4, [%d1];\nst.shared.u32 [%r3], %r4;\nadd.u32 %n, %n, 32;\nsetp.lt.u32 %p1, %n, 1024;\n@%p1 bra FILL;\n\
-         bar.warp.sync -1;\n{body}\nret;\n}}\n"
+         bar.sync 0;\n{body}\nret;\n}}\n"
     );
     let kernel = Module::parse(&text).and_then(|module| module.kernel("k"));
     let kernel = kernel.unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -119,19 +119,21 @@ fn all_lanes_have_one_matrix_which_is_no_threads_own() {
 fn a_warp_may_store_where_it_has_loaded_and_is_warned_of_it() {
     let read = "mul.lo.u32 %r5, %t, 4;\nadd.u32 %r5, %r5, %r1;\nld.shared.f32 %f1, [%r5+64];\n";
     let (load, store) = (load(".shared", "tile", "16"), store(".shared", "tile", "16"));
-    let sync = "bar.warp.sync -1;\n";
     let reused = format!("{load}{}{store}", product());
-    let report = launch(&format!("{reused}{sync}{read}")).expect("it is doubtful, and no fault");
-    let kinds: Vec<WarningKind> = report.warnings.iter().map(|warning| warning.kind).collect();
-    assert_eq!(kinds, [WarningKind::UnorderedReuse]);
-    let text = report.warnings[0].to_string();
-    assert!(
-        text.starts_with("unordered reuse of tile (shared memory) at offset ") && text.contains("__syncwarp()"),
-        "{text}"
-    );
-    // With a barrier nothing is doubtful.
-    let report = launch(&format!("{load}{}{sync}{store}{sync}{read}", product())).expect("it is right");
-    assert!(report.warnings.is_empty());
+    // Whole barriers alone are watched otherwise than those of a warp.
+    for sync in ["bar.warp.sync -1;\n", "bar.sync 0;\n"] {
+        let report = launch(&format!("{reused}{sync}{read}")).expect("it is doubtful, and no fault");
+        let kinds: Vec<WarningKind> = report.warnings.iter().map(|warning| warning.kind).collect();
+        assert_eq!(kinds, [WarningKind::UnorderedReuse]);
+        let text = report.warnings[0].to_string();
+        assert!(
+            text.starts_with("unordered reuse of tile (shared memory) at offset ") && text.contains("__syncwarp()"),
+            "{text}"
+        );
+        // With a barrier nothing is doubtful.
+        let report = launch(&format!("{load}{}{sync}{store}{sync}{read}", product())).expect("it is right");
+        assert!(report.warnings.is_empty());
+    }
     // The race behind it shows, as does one with plain accesses.
     for (body, parties) in [
         (format!("{reused}{read}"), ("store by thread", "load by thread")),
