@@ -33,8 +33,9 @@ pub fn launches(number: usize, unit: &Unit) -> Vec<Launch> {
     (1..unit.code.len()).filter(|&at| is_triple(unit, at, "<")).filter_map(|at| launch(number, unit, at)).collect()
 }
 
+/// `<<<` or `>>>`, in which formatters leave spaces.
 fn is_triple(unit: &Unit, at: usize, sign: &str) -> bool {
-    (at..at + 3).all(|here| unit.is_sign(here, sign)) && unit.is_glued(at + 1) && unit.is_glued(at + 2)
+    (at..at + 3).all(|here| unit.is_sign(here, sign)) && (sign == "<" || unit.is_sign(at + 3, "("))
 }
 
 fn launch(number: usize, unit: &Unit, open: usize) -> Option<Launch> {

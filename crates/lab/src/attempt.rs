@@ -62,8 +62,8 @@ pub struct Try {
     /// Dynamic shared memory per block, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
-    /// How A, B and C lie in memory: row by row, or column by column, as BLAS has them
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "row|column", default_value = "row")]
+    /// How A, B and C lie in memory: row by row; column by column, as BLAS has them; or tn, B alone by columns
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "row|column|tn", default_value = "row")]
     layout: Layout,
     /// A folder with headers (repeatable)
     #[arg(long, value_name = "DIR")]
@@ -237,7 +237,7 @@ fn beside_the_card(attempt: &Try, candidate: &Candidate, shape: Shape) -> Result
 }
 
 fn problem(attempt: &Try, shape: Shape, operands: &Operands) -> Result<Problem, Error> {
-    let form = Form { alpha: operands.alpha, beta: operands.beta, ..Form::PLAIN };
+    let form = Form { alpha: operands.alpha, beta: operands.beta, layout: attempt.layout.of_b(), ..Form::PLAIN };
     Problem::in_form(attempt.layout.shape(shape), attempt.how.dtype, form, Fill::Reals, attempt.how.seed)
 }
 
@@ -270,7 +270,11 @@ fn report(
         tiles: Tiles(Vec::new()),
         specialization: Specialization::default(),
     };
-    let by = if attempt.layout == Layout::Row { "" } else { ", by columns: Cᵀ = Bᵀ·Aᵀ row by row" };
+    let by = match attempt.layout {
+        Layout::Row => "",
+        Layout::Column => ", by columns: Cᵀ = Bᵀ·Aᵀ row by row",
+        Layout::Tn => ", B by columns",
+    };
     let title = format!("C = {}{by}", formula(operands));
     let name = attempt.file.display().to_string();
     let candidate = road::Candidate { name: &name, title: &title, configuration, task };
@@ -297,7 +301,7 @@ fn launch(attempt: &Try, shape: &Shape) -> Result<LaunchShape, Error> {
     };
     let m = still_one(&|m| Shape { m, n: 1, ..*shape });
     let n = still_one(&|n| Shape { n, m: 1, ..*shape });
-    let (m, n) = if attempt.layout == Layout::Row { (m, n) } else { (n, m) };
+    let (m, n) = if attempt.layout == Layout::Column { (n, m) } else { (m, n) };
     Ok(LaunchShape { grid: own, block, tile: Tile { m, n, k: block.x } })
 }
 
@@ -334,13 +338,14 @@ fn extents(flag: &str, text: &str, shape: &Shape) -> Result<Dim3, Error> {
 /// The kernel's row above those of the levels, on the same sizes.
 fn beside_the_levels(attempt: &Try, device: &Device, report: &Report) -> Result<String, Error> {
     let options = attempt.how.options()?;
+    let Ok(builds) = builds(&LEVELS, attempt.how.dtype, false) else { return Ok(String::new()) };
     let bench = Bench::new(device, report.shape, attempt.how.dtype, attempt.how.seed, options)?;
     let name = attempt.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut row = Row::new(name, String::new(), attempt.how.dtype, report.shape, bench.kind());
     row.fill(report);
     bench.share_of_peak(&mut row);
     let mut rows = vec![row];
-    let takers = for_shape(builds(&LEVELS, attempt.how.dtype, false)?, &report.shape, "");
+    let takers = for_shape(builds, &report.shape, "");
     rows.extend(takers.iter().map(|build| bench.level(build)));
     rows.extend(bench.vendor());
     against_vendor(&mut rows);

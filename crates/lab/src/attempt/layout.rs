@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use common::device::Operand;
+use common::form::Layout as Stored;
 use common::{Error, Shape};
 
 /// How matrices lie in memory.
@@ -12,20 +13,22 @@ pub enum Layout {
     Row,
     /// Column by column, as BLAS has them.
     Column,
+    /// A and C row by row, B column by column (it lies there as N x K), as tensor cores read them: BLAS calls it TN.
+    Tn,
 }
 
 impl Layout {
     /// The product that is computed row by row: by columns, what lies there is Cᵀ = Bᵀ·Aᵀ.
     pub fn shape(self, shape: Shape) -> Shape {
         match self {
-            Layout::Row => shape,
+            Layout::Row | Layout::Tn => shape,
             Layout::Column => Shape { m: shape.n, n: shape.m, k: shape.k },
         }
     }
 
     /// The operands of that product.
     pub fn operands(self, operands: &mut [Operand]) {
-        if self == Layout::Row {
+        if self != Layout::Column {
             return;
         }
         for operand in operands {
@@ -42,7 +45,23 @@ impl Layout {
         match self {
             Layout::Row => ["K", "N", "N"],
             Layout::Column => ["M", "K", "M"],
+            Layout::Tn => ["K", "K", "N"],
         }
+    }
+
+    /// How B lies in memory in that product.
+    pub fn of_b(self) -> Stored {
+        if self == Layout::Tn { Stored::Columns } else { Stored::Rows }
+    }
+
+    /// The other layouts, each with what is said of it.
+    pub fn others(self) -> Vec<(Layout, &'static str)> {
+        let all = [
+            (Layout::Row, "if A, B and C are read by rows: --layout row"),
+            (Layout::Column, "if A, B and C are read by columns, as BLAS does: --layout column"),
+            (Layout::Tn, "if B is read by columns, as N x K: --layout tn"),
+        ];
+        all.into_iter().filter(|(layout, _)| *layout != self).collect()
     }
 
     /// The emulator's word on a fault, with the kernel's own names for A and B.

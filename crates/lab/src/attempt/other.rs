@@ -31,19 +31,21 @@ pub fn static_shared(candidate: &Candidate) -> Result<(), Error> {
 
 /// Says how the product would be right, if it would.
 pub fn propose(attempt: &Try, candidate: &Candidate, shape: Shape) {
-    let shape = judge::smaller(&shape);
-    let right = alternatives(attempt).into_iter().find(|(other, _)| is_right(other, candidate, shape));
+    // Some kernels take whole tiles only, and the smaller problem has none.
+    let small = shape.m.max(shape.n).max(shape.k) <= WHOLE;
+    let shapes = [judge::smaller(&shape)].into_iter().chain(small.then_some(shape));
+    let first = |shape| alternatives(attempt).into_iter().find(|(other, _)| is_right(other, candidate, shape));
+    let right = shapes.filter_map(first).next();
     right.into_iter().for_each(|(_, hint)| note(&format!("hint: every element is right {hint}")));
 }
 
 /// Other meanings of the arguments.
 fn alternatives(attempt: &Try) -> Vec<(Try, String)> {
-    let (layout, hint) = match attempt.layout {
-        Layout::Row => (Layout::Column, "if A, B and C are read by columns, as BLAS does: --layout column"),
-        Layout::Column => (Layout::Row, "if A, B and C are read by rows: --layout row"),
+    let other = |(layout, hint): (Layout, &str)| {
+        let args = leading(&attempt.args, attempt.layout, layout);
+        (Try { layout, args, ..attempt.clone() }, hint.to_string())
     };
-    let args = leading(&attempt.args, layout);
-    let mut alternatives = vec![(Try { layout, args, ..attempt.clone() }, hint.to_string())];
+    let mut alternatives: Vec<(Try, String)> = attempt.layout.others().into_iter().map(other).collect();
     if !attempt.by_name {
         return alternatives;
     }
@@ -63,14 +65,13 @@ fn alternatives(attempt: &Try) -> Vec<(Try, String)> {
 }
 
 /// The distances of rows as another layout has them.
-fn leading(args: &str, layout: Layout) -> String {
+fn leading(args: &str, before: Layout, layout: Layout) -> String {
     let words: Vec<&str> = args.split(',').collect();
     // Sizes before or behind the matrices stay; a distance stands right behind its matrix.
     let word = |(at, word): (usize, &&str)| {
         let matrix = at.checked_sub(1).and_then(|before| words.get(before)).copied();
         let place = ["A", "B", "C"].iter().position(|name| Some(*name) == matrix);
-        let is_distance = place
-            .is_some_and(|place| *word == Layout::Row.leading()[place] || *word == Layout::Column.leading()[place]);
+        let is_distance = place.is_some_and(|place| *word == before.leading()[place]);
         let alone = args.matches(['M', 'N', 'K']).count() > 3;
         match place {
             Some(place) if is_distance && alone => layout.leading()[place].to_string(),

@@ -145,8 +145,8 @@ pub fn run(sanitize: &Sanitize, words: &[String]) -> Result<ExitCode, Error> {
 fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Error> {
     let flags = &words.flags;
     let wanted: Vec<String> = words.launches.iter().filter_map(|launch| launch.entry.clone()).collect();
-    let kernels = file.module(options, &[], &wanted)?;
-    let launches = launched::filled(file, options, &words.launches, &flags.set);
+    let kernels = file.module(options, &wanted)?;
+    let launches = launched::filled(&kernels, &words.launches, &flags.set);
     let plan = plan::plan(&kernels, &launches, &flags.set, &flags.variable, flags.seed)?;
     let mut runs = Vec::new();
     for order in Schedule::ALL {

@@ -18,12 +18,12 @@ pub struct Compiled {
 
 /// Compiles a file. `expressions` are the kernels that are wanted by name.
 pub fn compile(
-    path: &str,
     program: &Program,
     expressions: &[String],
     options: &[String],
     architectures: &[u32],
 ) -> Result<Compiled, Error> {
+    let path = program.path();
     let wanted: Vec<String> = expressions.iter().flat_map(|expression| words(expression)).collect();
     let cut = program.cut(&wanted);
     let headers = all_headers(&cut);
@@ -44,7 +44,7 @@ fn words(expression: &str) -> Vec<String> {
 
 /// The prelude, the file's own headers, and empty ones that CUDA's include.
 fn all_headers(cut: &Cut) -> Vec<(String, String)> {
-    let prelude = (prelude::NAME.to_string(), prelude::text(&cut.std_names));
+    let prelude = (prelude::NAME.to_string(), prelude::text(&cut.std_names, &cut.brought));
     let own = cut.headers.iter().map(|header| (header.path.clone(), header.text.clone()));
     let empty = prelude::EMPTY.iter().map(|name| (name.to_string(), String::new()));
     std::iter::once(prelude).chain(own).chain(empty).collect()
@@ -72,6 +72,9 @@ fn explained(error: Error, program: &Program, cut: &Cut, expressions: &[String])
             format!("`{what}` is no instance{signature}: {reason}"),
             "--entry takes the template's arguments as a launch writes them",
         );
+    }
+    if message.contains("not supported for this GPU architecture") || message.contains("requires .target") {
+        return Error::usage(message, "`--arch compute_90a` compiles for Hopper, `--arch compute_80` for Ampere");
     }
     let hint = match (unknown(&message), program.missing()) {
         (Some(name), _) if cut.host.iter().any(|host| host == name) => {
