@@ -24,6 +24,7 @@ pub mod kernel;
 mod libraries;
 pub mod multiply;
 pub mod nearby;
+pub mod output;
 pub mod predict;
 pub mod progress;
 pub mod road;

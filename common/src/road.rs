@@ -7,6 +7,7 @@ use gemm::report::Report;
 use gemm::{Error, Plan, fit};
 
 use crate::device::Device;
+use crate::output::note;
 use crate::predict::predicted;
 use crate::progress::step;
 
@@ -21,7 +22,7 @@ pub fn run_level(
     let kernel = Kernel::obtain(plan.build, options.gpu.sm(), find)?;
     if kernel.origin == Origin::Compiled {
         let (path, configuration) = (plan.build.source().path, &plan.build.configuration);
-        eprintln!("note: compiled {path} by NVRTC {} ({configuration})", kernel.compiler);
+        note(&format!("note: compiled {path} by NVRTC {} ({configuration})", kernel.compiler));
     }
     run_obtained(plan, &kernel, device, exam, options)
 }

@@ -17,6 +17,7 @@ pub use gemm::task::{Operand, Task};
 
 use crate::cli::Backend;
 use crate::kernel::nvrtc;
+use crate::output::note;
 use crate::progress;
 
 /// A device that runs kernels.
@@ -106,7 +107,7 @@ impl Device {
             Device::Cuda(gpu) => match gpu.load(task, nvrtc::find) {
                 Ok(loaded) => gpu.launch(loaded, task, problem, extras.time),
                 Err(cuda::Unloaded::Refused(why)) if gpu.falls_back => {
-                    eprintln!("note: running on the emulator, because {why}");
+                    note(&format!("note: running on the emulator, because {why}"));
                     emulated::launch(task, problem, extras, progress::of_blocks)
                 }
                 Err(unloaded) => Err(unloaded.error()),

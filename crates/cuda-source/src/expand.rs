@@ -15,7 +15,7 @@ use crate::unit::Unit;
 const DEEPEST: usize = 16;
 
 /// Pieces of all that one file's macros come to.
-const MOST_PIECES: usize = 400_000;
+const MOST_PIECES: usize = 100_000;
 
 /// The file's text with such macros written out; `None` where it calls none.
 pub fn expanded(unit: &Unit, macros: &Macros) -> Option<String> {
@@ -83,19 +83,22 @@ impl Expander<'_> {
     fn call(&mut self, name: &str, inside: &[Piece], open: &mut Vec<String>) -> Option<Vec<Piece>> {
         let found = self.macros.get(name)?;
         let parameters = found.parameters.as_ref()?;
-        if open.len() >= DEEPEST || open.iter().any(|other| other == name) {
+        if self.left == 0 || open.len() >= DEEPEST || open.iter().any(|other| other == name) {
             return None;
         }
         let arguments = arguments(parameters, inside)?;
-        let replaced = self.replaced(&found.body, parameters, &arguments)?;
+        let replaced = self.replaced(&found.body, parameters, &arguments);
         open.push(name.to_string());
         let all = self.again(&replaced, open);
         open.pop();
-        all
+        // All of it, or nothing.
+        (self.left > 0).then_some(all)
     }
 
     /// The body with the arguments in the places of the parameters, `#` and `##` done.
-    fn replaced(&mut self, body: &[Piece], parameters: &[String], arguments: &[Vec<Piece>]) -> Option<Vec<Piece>> {
+    fn replaced(&mut self, body: &[Piece], parameters: &[String], arguments: &[Vec<Piece>]) -> Vec<Piece> {
+        // An empty body counts, too.
+        self.left = self.left.saturating_sub(1);
         let mut all: Vec<Piece> = Vec::new();
         let (mut at, mut pastes) = (0, false);
         while let Some(piece) = body.get(at) {
@@ -103,7 +106,7 @@ impl Expander<'_> {
                 (at, pastes) = (at + 2, true);
                 continue;
             }
-            let text = piece.is("#").then(|| place(parameters, body.get(at + 1)?)).flatten();
+            let text = body.get(at + 1).filter(|_| piece.is("#")).and_then(|next| place(parameters, next));
             let mut new = match (text, place(parameters, piece)) {
                 (Some(place), _) => {
                     at += 1;
@@ -113,7 +116,7 @@ impl Expander<'_> {
                 (None, Some(place)) => arguments[place].clone(),
                 (None, None) => vec![piece.clone()],
             };
-            self.left = self.left.checked_sub(new.len())?;
+            self.left = self.left.saturating_sub(new.len());
             new.first_mut().into_iter().for_each(|first| first.glued = piece.glued);
             if pastes
                 && !new.is_empty()
@@ -125,11 +128,11 @@ impl Expander<'_> {
             all.extend(new);
             at += 1;
         }
-        Some(all)
+        all
     }
 
     /// Macros in what a macro came to.
-    fn again(&mut self, code: &[Piece], open: &mut Vec<String>) -> Option<Vec<Piece>> {
+    fn again(&mut self, code: &[Piece], open: &mut Vec<String>) -> Vec<Piece> {
         let (mut all, mut at) = (Vec::new(), 0);
         while let Some(piece) = code.get(at) {
             let group = code.get(at + 1).filter(|next| next.is("(") && piece.is_word());
@@ -151,7 +154,7 @@ impl Expander<'_> {
                 }
             }
         }
-        Some(all)
+        all
     }
 }
 

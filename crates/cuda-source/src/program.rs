@@ -175,6 +175,11 @@ impl Program {
         self.units.first().map_or("", |unit| &unit.path)
     }
 
+    /// Whether no name in the code has a letter beyond ASCII.
+    pub fn is_ascii(&self) -> bool {
+        self.files().iter().all(|unit| (0..unit.code.len()).all(|at| !unit.is_name(at) || unit.word(at).is_ascii()))
+    }
+
     /// Leaves out the kernels of all files but one.
     pub fn keep_kernels_of(&mut self, path: &str) {
         self.kernels.retain(|kernel| kernel.path == path);

@@ -4,6 +4,7 @@ mod adapt;
 mod layout;
 mod other;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -113,10 +114,10 @@ struct Carried {
 }
 
 /// Runs the command, whose own words are `words`.
-pub fn run(attempt: &Try, words: &[String]) -> Result<ExitCode, Error> {
+pub fn run(attempt: &Try, words: &[OsString]) -> Result<ExitCode, Error> {
     let file = File::read(&attempt.file)?;
-    let carried = ["lab try".to_string()].into_iter().chain(file.flags(candidate::TRY));
-    let all: Vec<String> = carried.chain(words.iter().cloned()).collect();
+    let carried = ["lab try".to_string()].into_iter().chain(file.flags(candidate::TRY)).map(OsString::from);
+    let all: Vec<OsString> = carried.chain(words.iter().cloned()).collect();
     let (mut attempt, matches) = match Carried::try_parse_from(&all)
         .and_then(|carried| Ok((carried.flags, Carried::command().try_get_matches_from(&all)?)))
     {

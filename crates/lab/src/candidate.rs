@@ -17,6 +17,9 @@ pub const TRY: &str = "// lab try: ";
 /// The same for `lab sanitize`.
 pub const SANITIZE: &str = "// lab sanitize: ";
 
+/// A larger file is no kernel, or takes a compiler minutes.
+const MOST_BYTES: u64 = 32 << 20;
+
 /// A kernel's file, read.
 #[derive(Debug)]
 pub struct File {
@@ -90,8 +93,8 @@ impl File {
         if !["cu", "cuh", "h", "hpp", "ptx"].contains(&extension(path)) {
             return Err(Error::usage(format!("{name} is neither a .cu nor a .ptx file"), "name it by what it is"));
         }
-        let text = fs::read_to_string(path).map_err(|error| {
-            Error::usage(format!("cannot read {name}: {error}"), "the kernel's file is the first argument")
+        let text = text(path).map_err(|why| {
+            Error::usage(format!("cannot read {name}: {why}"), "the kernel's file is the first argument")
         })?;
         Ok(File { path: name, text })
     }
@@ -182,6 +185,27 @@ impl File {
         fs::write(&file, text)
             .map_err(|error| Error::usage(format!("cannot write {}: {error}", file.display()), "make the folder"))?;
         Ok(file)
+    }
+}
+
+/// A kernel's text. Comments may be in any code for characters.
+fn text(path: &Path) -> Result<String, String> {
+    let bytes = regular(path, MOST_BYTES)?;
+    if bytes.contains(&0) {
+        return Err("it is no text".to_string());
+    }
+    let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
+}
+
+/// The bytes of a file that is one: whoever opens a pipe waits for its other end, and a device has no end.
+pub fn regular(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let about = fs::metadata(path).map_err(|error| error.to_string())?;
+    match about.len() {
+        _ if about.is_dir() => Err("it is a folder".to_string()),
+        _ if !about.is_file() => Err("it is a pipe or a device, and no file".to_string()),
+        bytes if bytes > most => Err(format!("it has {bytes} bytes, and {most} is the most")),
+        _ => fs::read(path).map_err(|error| error.to_string()),
     }
 }
 

@@ -31,8 +31,8 @@ pub struct Contents {
     pub first_unwritten: Option<usize>,
 }
 
-/// Runs the launches until one is at fault.
-pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, Error> {
+/// Runs the launches until one is at fault. `names` is what people call their kernels.
+pub fn run(plan: &Plan, names: &[String], order: Schedule, instruction_limit: u64) -> Result<Ran, Error> {
     let mut device = Device::new();
     let mut buffers = Vec::new();
     for planned in &plan.buffers {
@@ -61,8 +61,7 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
                 break;
             }
             Err(other) => {
-                let message =
-                    format!("the emulator refuses launch {} of {}: {other}", index + 1, planned.kernel.name());
+                let message = format!("the emulator refuses launch {} of {}: {other}", index + 1, names[index]);
                 return Err(Error::usage(message, "check --grid, --block, --shared and the arguments"));
             }
         }

@@ -4,13 +4,14 @@
 //! - [`launched`]: grid and block as the file launches its kernel
 //! - [`plan`]: buffers and launches; [`execute`]: they run, in one order
 //! - [`outcome`]: what all orders say; [`expect`]: what buffers hold
-//! - [`text`], [`sarif`]: how it is written
+//! - [`text`], [`sarif`], [`github`]: how it is written
 
 mod argument;
 mod content;
 mod element;
 mod execute;
 mod expect;
+mod github;
 mod launched;
 mod map;
 mod outcome;
@@ -19,11 +20,13 @@ mod sarif;
 mod text;
 mod words;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use common::Error;
+use common::progress::step;
 use emulator::{Printed, Schedule};
 
 use crate::candidate::{File, Kernels, SANITIZE, options};
@@ -111,14 +114,21 @@ pub struct Sanitize {
     /// Print the outcome as SARIF 2.1.0, for code hosts and editors
     #[arg(long)]
     sarif: bool,
+    /// Add lines that GitHub's runners turn into notes beside the code
+    #[arg(long, conflicts_with_all = ["json", "sarif"])]
+    github: bool,
     /// Compile the kernel and write ptx/, beside it
     #[arg(long, hide = true)]
     write_ptx: bool,
 }
 
 /// Runs the command, whose own words are `words`.
-pub fn run(sanitize: &Sanitize, words: &[String]) -> Result<ExitCode, Error> {
-    let file = File::read(&sanitize.file)?;
+pub fn run(sanitize: &Sanitize, words: &[OsString]) -> Result<ExitCode, Error> {
+    let file = File::read(&sanitize.file).inspect_err(|error| {
+        if sanitize.github {
+            let _ = print(&github::refusal(&sanitize.file.display().to_string(), &error.to_string()));
+        }
+    })?;
     let words = match words::read(&file.flags(SANITIZE), words) {
         Ok(words) => words,
         Err(error) => return Ok(common::cli::explain(&error)),
@@ -130,10 +140,17 @@ pub fn run(sanitize: &Sanitize, words: &[String]) -> Result<ExitCode, Error> {
         note(&format!("{} written", file.write_ptx(&options)?.display()));
         return Ok(ExitCode::SUCCESS);
     }
-    let outcome = judge(&file, &options, &words)?;
+    let outcome = match judge(&file, &options, &words) {
+        Err(error) if flags.github => {
+            print(&github::refusal(&file.path, &error.to_string()))?;
+            return Err(error);
+        }
+        outcome => outcome?,
+    };
     print(&match (flags.json, flags.sarif) {
         (true, _) => format!("{}\n", serde_json::to_string_pretty(&outcome).unwrap_or_default()),
         (_, true) => format!("{:#}\n", sarif::sarif(&outcome)),
+        _ if flags.github => text::text(&outcome) + &github::github(&outcome),
         _ => text::text(&outcome),
     })?;
     Ok(match outcome.verdict {
@@ -148,9 +165,14 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     let kernels = file.module(options, &wanted)?;
     let launches = launched::filled(&kernels, &words.launches, &flags.set);
     let plan = plan::plan(&kernels, &launches, &flags.set, &flags.variable, flags.seed)?;
+    let names: Vec<String> = plan.launches.iter().map(|launch| kernels.shown(launch.kernel.name())).collect();
     let mut runs = Vec::new();
     for order in Schedule::ALL {
-        runs.push(execute::run(&plan, order, flags.instruction_limit)?);
+        let what = format!(
+            "running {}, {order}; Ctrl+C ends it, and --instruction-limit has it give up sooner",
+            names.join(", ")
+        );
+        runs.push(step(&what, || execute::run(&plan, &names, order, flags.instruction_limit))?);
     }
     let (faults, warnings) = (outcome::faults(&runs), outcome::warnings(&runs));
     let differences = outcome::differences(&plan, &runs);

@@ -14,7 +14,7 @@ use crate::candidate::Kernels;
 use crate::expression::{parts, value};
 
 /// Bytes that all buffers may have: the emulator holds what it knows of them beside them.
-const MOST_BYTES: u64 = 1 << 30;
+pub const MOST_BYTES: u64 = 1 << 30;
 
 /// What is run: the same in every order.
 #[derive(Debug)]

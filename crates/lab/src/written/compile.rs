@@ -60,6 +60,11 @@ fn with_folders(options: &[String]) -> Vec<String> {
 /// The compiler's error with the cause that is known of it.
 fn explained(error: Error, program: &Program, cut: &Cut, expressions: &[String]) -> Error {
     let Error::Usage { message, .. } = error else { return error };
+    // `a.cuh(1): catastrophic error: …`, which the compiler's other errors do not look like any more.
+    let message = match message.split_once("): catastrophic error: ") {
+        Some((place, what)) if !what.contains("open source file") => format!("{}: {what}", place.replacen('(', ":", 1)),
+        _ => message,
+    };
     if message.contains("open source file") {
         return missing(&message);
     }
@@ -75,6 +80,12 @@ fn explained(error: Error, program: &Program, cut: &Cut, expressions: &[String])
     }
     if message.contains("not supported for this GPU architecture") || message.contains("requires .target") {
         return Error::usage(message, "`--arch compute_90a` compiles for Hopper, `--arch compute_80` for Ampere");
+    }
+    if message.contains("unrecognized token") && !program.is_ascii() {
+        return Error::usage(
+            message,
+            "NVRTC takes letters beyond ASCII in comments and strings alone: spell the name with others",
+        );
     }
     let hint = match (unknown(&message), program.missing()) {
         (Some(name), _) if cut.host.iter().any(|host| host == name) => {
