@@ -218,7 +218,7 @@ pub fn explain(error: &clap::Error) -> ExitCode {
             }
         };
     }
-    note(&format!("{}", in_two_lines(&error.to_string())));
+    note(&in_two_lines(&error.to_string()));
     ExitCode::from(2)
 }
 

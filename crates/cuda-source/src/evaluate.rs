@@ -270,7 +270,15 @@ impl Reader<'_> {
     fn call(&mut self, name: &str) -> Outcome {
         let inside = self.brackets()?;
         if name == "sizeof" {
-            return size_of(&inside).map(Value::Whole).ok_or_else(|| "the size of a type is unknown".to_string());
+            let named = match inside.as_slice() {
+                [name] => self.names.name(&name.text),
+                _ => None,
+            };
+            let of_name = || if let Some(Meaning::Code(code)) = &named { size_of(code) } else { None };
+            return size_of(&inside)
+                .or_else(of_name)
+                .map(Value::Whole)
+                .ok_or_else(|| "the size of a type is unknown".to_string());
         }
         let arguments = split(&inside);
         if let Some(callee) = self.names.callee(name) {

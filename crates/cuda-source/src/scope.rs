@@ -42,6 +42,11 @@ impl<'a> Scope<'a> {
         scope
     }
 
+    /// Lets a name stand for code, such as a template's parameter for a type.
+    pub fn stands_for(&mut self, name: &str, code: &str) {
+        self.locals.insert(name.to_string(), crate::lexer::pieces(code));
+    }
+
     /// The code that a local variable was given last.
     pub fn local(&self, name: &str) -> Option<&[Piece]> {
         self.locals.get(name).map(Vec::as_slice)

@@ -158,8 +158,11 @@ impl Program {
         let unit = &self.units[launch.unit];
         let (Some(instance), Some(written)) = (self.instance(kernel, launch), &launch.template) else { return };
         for (range, argument) in written.iter().zip(&instance.arguments) {
-            if let (1, Ok(value)) = (range.len(), argument.parse::<i128>()) {
-                scope.bound.entry(unit.word(range.start).to_string()).or_insert(value);
+            let name = unit.word(range.start).to_string();
+            match argument.parse::<i128>() {
+                Ok(value) if range.len() == 1 => _ = scope.bound.entry(name).or_insert(value),
+                Err(_) if range.len() == 1 && name != *argument => scope.stands_for(&name, argument),
+                _ => (),
             }
         }
     }

@@ -200,6 +200,16 @@ fn macros_that_make_kernels_and_launches_are_written_out() {
 }
 
 #[test]
+fn a_parameter_that_is_handed_on_has_a_size() {
+    let text = "template <typename T, int B> __global__ void sum(T* a) {}\n\
+                template <typename U> void run(U* a, int t) { sum<U, 64><<<1, t, t * sizeof(U)>>>(a); }\n\
+                int main() { run<double>(x, 32); }\n";
+    let program = read(text);
+    let Extents { shared, .. } = program.extents_with(&program.kernels()[0], &program.launches()[0], &[], &[]);
+    assert_eq!(shared, Ok(256));
+}
+
+#[test]
 fn a_macro_without_end_ends() {
     let text = "#define A(x) B(x) <<< B(x)\n#define B(x) A(x) A(x)\nvoid f() { A(1); A(; }\n";
     assert_eq!(read(text).kernels().len(), 0);

@@ -40,9 +40,12 @@ fn json_says_it_all() {
     }
 }
 
+/// A name, what must be there, and what may be, with the object that it is.
+type Object = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
+
 /// Objects of the standard's schema (sarif-schema-2.1.0.json): what each must have, and what else it may have of what this program
 /// writes, each with the object that stands there. No object of the schema may have more than it names.
-const SCHEMA: [(&str, &[&str], &[(&str, &str)]); 12] = [
+const SCHEMA: [Object; 12] = [
     ("sarifLog", &["version", "runs"], &[("$schema", ""), ("version", ""), ("runs", "run")]),
     ("run", &["tool"], &[("tool", "tool"), ("results", "result"), ("columnKind", "")]),
     ("tool", &["driver"], &[("driver", "toolComponent")]),

@@ -1,6 +1,7 @@
 //! All launches of a plan, one after the other on the same buffers, in one order of thread blocks and warps.
 
 use common::Error;
+use common::progress::of_blocks;
 use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Printed, Report, Schedule, Warning};
 
 use super::plan::{Plan, Planned, PlannedLaunch, Value};
@@ -34,6 +35,7 @@ pub struct Contents {
 /// Runs the launches until one is at fault. `names` is what people call their kernels.
 pub fn run(plan: &Plan, names: &[String], order: Schedule, instruction_limit: u64) -> Result<Ran, Error> {
     let mut device = Device::new();
+    of_blocks(&mut device);
     let mut buffers = Vec::new();
     for planned in &plan.buffers {
         if planned.variable {

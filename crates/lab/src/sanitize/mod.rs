@@ -94,7 +94,7 @@ pub struct Sanitize {
     #[arg(long, value_name = "PART=CONTENT", action = clap::ArgAction::Append)]
     expect: Vec<String>,
     /// How far numbers may be from what is expected, in relation to their size
-    #[arg(long, value_name = "RELATIVE", default_value_t = 0.0)]
+    #[arg(long, value_name = "RELATIVE", default_value_t = 0.0, value_parser = tolerance)]
     tolerance: f64,
     /// Show this part of a buffer, as out[0..8], instead of every buffer's first elements (repeatable)
     #[arg(long, value_name = "PART", action = clap::ArgAction::Append)]
@@ -120,6 +120,11 @@ pub struct Sanitize {
     /// Compile the kernel and write ptx/, beside it
     #[arg(long, hide = true)]
     write_ptx: bool,
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| *number >= 0.0);
+    number.ok_or_else(|| "a tolerance is 0 or a number above, as 1e-5 is".to_string())
 }
 
 /// Runs the command, whose own words are `words`.
