@@ -130,10 +130,13 @@ impl<'a> Scope<'a> {
         let place = parameters.iter().position(|&(from, to)| to > from && parameter_name(unit, from, to) == name)?;
         for (number, caller) in self.program.units.iter().enumerate() {
             for at in (0..caller.code.len()).filter(|&at| caller.word(at) == unit.word(function.name)) {
-                let inside = caller.list(at + 2, caller.behind_group(at + 1, caller.code.len()).saturating_sub(1));
-                if !caller.is_sign(at + 1, "(") || std::ptr::eq(caller, unit) && function.all.contains(&at) {
+                // `run(…)` and `run<float>(…)`.
+                let angles = caller.is_sign(at + 1, "<").then(|| caller.behind_angles(at + 1, caller.code.len()));
+                let open = angles.flatten().unwrap_or(at + 1);
+                if !caller.is_sign(open, "(") || std::ptr::eq(caller, unit) && function.all.contains(&at) {
                     continue;
                 }
+                let inside = caller.list(open + 1, caller.behind_group(open, caller.code.len()).saturating_sub(1));
                 let Some(&(from, to)) = inside.get(place) else { continue };
                 let scope = Scope { depth: self.depth + 1, ..Scope::at(self.program, number, at) };
                 if let Ok(value) = crate::evaluate::evaluate(&caller.pieces(from, to), &scope) {
