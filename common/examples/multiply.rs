@@ -4,11 +4,11 @@
 //! cargo run -p common --example multiply
 //! ```
 
-use common::cli::Backend;
-use common::device::Device;
-use common::{Choice, Shape, multiply};
+use device::{Backend, Device};
+use gemm::Shape;
+use summit::{Choice, multiply};
 
-fn main() -> Result<(), common::Error> {
+fn main() -> Result<(), gemm::Error> {
     let (device, note) = Device::pick(Backend::Auto, false)?;
     note.iter().for_each(|note| eprintln!("note: {note}"));
 

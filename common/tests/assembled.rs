@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::kernel::lower::declared;
-use common::kernel::ptxas::Ptxas;
-use common::kernel::{Header, Judge};
+use device::ptxas::Ptxas;
 use emulator::isa::{Isa, ROWS, Row, Target};
+use gemm::kernel::lower::declared;
+use gemm::kernel::{Header, Judge};
 use level_tests::skipped;
 use rayon::prelude::*;
 

@@ -1,13 +1,13 @@
 //! What is predicted to be the fastest is what runs, of the levels asked for, if it can run; where a shape was measured, what was.
 
-use common::choice::{Chooser, best, by_tile};
-use common::device::Device;
-use common::form::{Form, Layout};
-use common::kernel::nvrtc::nowhere;
-use common::nearby::{Beyond, Surveyed};
-use common::predict::{Model, Numbers, Sharing, TERMS, models};
-use common::tuned::{Best, Record, Run, records};
-use common::{Dtype, Level, Shape};
+use device::Device;
+use device::nvrtc::nowhere;
+use gemm::form::{Form, Layout};
+use gemm::{Dtype, Level, Shape};
+use summit::choice::{Chooser, best, by_tile};
+use summit::nearby::{Beyond, Surveyed};
+use summit::predict::{Model, Numbers, Sharing, TERMS, models};
+use summit::tuned::{Best, Record, Run, records};
 
 const LADDER: [&Level; 2] = [&level1_tiling::LEVEL, &level2_register::LEVEL];
 const SMALL: Shape = Shape { m: 128, n: 128, k: 128 };

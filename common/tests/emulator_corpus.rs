@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use archive::Texts;
-use common::Source;
-use common::kernel::{Compiler, nvrtc};
+use device::nvrtc;
+use gemm::Source;
+use gemm::kernel::Compiler;
 use level_tests::skipped;
 
 /// The compiler that the committed PTX is by.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use archive::Texts;
-use common::device::cuda::Gpu;
+use device::cuda::Gpu;
 use sha2::{Digest, Sha256};
 use table::{Form, THREADS};
 

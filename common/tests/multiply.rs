@@ -1,8 +1,10 @@
 //! The library's call: right for every choice, and errors as values.
 
-use common::device::Device;
-use common::problem::{Fill, Problem};
-use common::{Choice, Dtype, Error, Level, Shape, check::Part, multiply};
+use device::Device;
+use gemm::check::Part;
+use gemm::problem::{Fill, Problem};
+use gemm::{Dtype, Error, Level, Shape};
+use summit::{Choice, multiply};
 
 const LADDER: [&Level; 2] = [&level1_tiling::LEVEL, &level2_register::LEVEL];
 

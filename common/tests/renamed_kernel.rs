@@ -1,7 +1,8 @@
 //! A kernel that was renamed in `kernel.cu`: the program says which name it looks for.
 
-use common::kernel::{Kernel, nvrtc};
-use common::{Dtype, Level};
+use device::nvrtc;
+use gemm::kernel::Kernel;
+use gemm::{Dtype, Level};
 use level_tests::skipped;
 
 #[test]

@@ -1,11 +1,11 @@
 //! cuBLAS's products, in every type and form that its calls take: right, where a GPU and cuBLAS answer.
 
-use common::check::{Check, Method};
-use common::device::Device;
-use common::device::vendor::Vendor;
-use common::form::{Form, Layout};
-use common::problem::{Fill, Problem};
-use common::{Dtype, Element, Shape, Tile};
+use device::Device;
+use device::vendor::Vendor;
+use gemm::check::{Check, Method};
+use gemm::form::{Form, Layout};
+use gemm::problem::{Fill, Problem};
+use gemm::{Dtype, Element, Shape, Tile};
 use level_tests::{gpu, skipped};
 
 #[test]

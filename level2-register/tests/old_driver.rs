@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use common::kernel::nvrtc;
+use device::nvrtc;
 use level_tests::old_driver::{OldDriver, Said};
 use level_tests::skipped;
 

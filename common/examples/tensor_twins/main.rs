@@ -15,7 +15,7 @@ mod wmma;
 
 use std::time::Instant;
 
-use common::device::cuda::Gpu;
+use device::cuda::Gpu;
 use draw::{Dice, KINDS};
 use emulator::{Argument, Device, Launch, Module};
 use forms::forms;

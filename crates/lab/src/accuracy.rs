@@ -6,15 +6,16 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use common::check::{Part, Reference};
-use common::device::Device;
-use common::device::vendor::Vendor;
-use common::kernel::{Kernel, nvrtc};
-use common::matrix::Matrix;
-use common::problem::{Fill, Problem};
 use common::progress::step;
-use common::road::{Candidate, Exam, Options, run_and_keep};
-use common::{Build, Dtype, Error, Shape};
+use common::road::run_and_keep;
+use device::vendor::Vendor;
+use device::{Device, nvrtc};
+use gemm::candidate::{Candidate, Exam, Options};
+use gemm::check::{Part, Reference};
+use gemm::kernel::Kernel;
+use gemm::matrix::Matrix;
+use gemm::problem::{Fill, Problem};
+use gemm::{Build, Dtype, Error, Shape};
 use serde::Serialize;
 
 use crate::bench::place;
@@ -106,7 +107,7 @@ fn errors(
     let part = step("computing what the product must be", || Part::whole(&problem));
     let reference = Reference::Whole(part.clone());
     let exam = Exam { problem: &problem, seed, reference: Some(&reference) };
-    let options = Options { extras: common::device::Extras { time: false, ..options.extras }, ..*options };
+    let options = Options { extras: gemm::facts::Extras { time: false, ..options.extras }, ..*options };
     let mut rows: Vec<Errors> = Vec::new();
     let mut put = |name: String, c: &Matrix| match rows.iter_mut().find(|row| row.c == c.bytes()) {
         Some(row) => row.of.push(name),
@@ -196,7 +197,7 @@ mod tests {
     fn rows(levels: &str, dtype: Dtype, k: u32) -> Vec<Errors> {
         let asked: Vec<String> = levels.split(',').map(str::to_string).collect();
         let takers = builds(&levels::levels(&asked).unwrap(), dtype, false).unwrap();
-        let extras = common::device::Extras::new(false, true);
+        let extras = gemm::facts::Extras::new(false, true);
         let gpu = crate::flags::modelled("h200").unwrap();
         let options = Options { gpu, extras, annotate: false, matrices: false };
         errors(&Device::Emulator, &options, &takers, Shape { m: 32, n: 32, k }, dtype, 1).unwrap()

@@ -10,17 +10,20 @@ use std::process::ExitCode;
 
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, Parser};
-use common::device::{Device, Facts, Task};
-use common::dtype::Sum;
-use common::form::{Form, Specialization};
-use common::judge::{self, Judged, Verdict};
-use common::level::{Configuration, Tiles};
-use common::matrix::Matrix;
-use common::problem::{Fill, Limits, Problem};
 use common::progress::of_blocks;
-use common::report::Report;
-use common::road::{self, Exam};
-use common::{Dim3, Error, LaunchShape, Shape, Source, Tile};
+use common::road;
+use device::Device;
+use gemm::candidate::Exam;
+use gemm::dtype::Sum;
+use gemm::facts::Facts;
+use gemm::form::{Form, Specialization};
+use gemm::judge::{self, Judged, Verdict};
+use gemm::level::{Configuration, Tiles};
+use gemm::matrix::Matrix;
+use gemm::problem::{Fill, Limits, Problem};
+use gemm::report::Report;
+use gemm::task::Task;
+use gemm::{Dim3, Error, LaunchShape, Shape, Source, Tile};
 
 use emulator::Warning;
 
@@ -278,10 +281,13 @@ fn report(
     };
     let title = format!("C = {}{by}", formula(operands));
     let name = attempt.file.display().to_string();
-    let candidate = road::Candidate { name: &name, title: &title, configuration, task };
+    let candidate = gemm::candidate::Candidate { name: &name, title: &title, configuration, task };
     let exam = Exam { problem: &problem, seed: attempt.how.seed, reference: None };
-    let options =
-        road::Options { annotate: attempt.annotate, matrices: attempt.print_matrices, ..attempt.how.options()? };
+    let options = gemm::candidate::Options {
+        annotate: attempt.annotate,
+        matrices: attempt.print_matrices,
+        ..attempt.how.options()?
+    };
     road::run_and_keep(&candidate, device, exam, &options)
 }
 

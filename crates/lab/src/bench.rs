@@ -1,23 +1,23 @@
 //! One problem, its product known, on which kernels are run one after the other. A kernel that fails gives a row that
 //! says so.
 
-use common::check::{Check, Method, Reference};
-use common::device::Device;
-use common::device::turns::{Contender, Pace, in_turns};
-use common::device::vendor::Vendor;
-use common::dtype::Sum;
-use common::fit;
-use common::form::Form;
-use common::kernel::{Kernel, nvrtc};
-use common::matrix::Matrix;
-use common::problem::{Fill, Limits, Problem};
 use common::progress::step;
-use common::report::Report;
-use common::road::{Exam, Options, run_level, run_obtained};
+use common::road::{run_level, run_obtained};
 use common::serial::{self, Timed};
-use common::{Build, Dim3, Dtype, Element, Error, LaunchShape, Plan, Shape, Tile};
+use device::turns::{Contender, Pace, in_turns};
+use device::vendor::Vendor;
+use device::{Device, nvrtc};
 use emulator::TensorType;
 use emulator::gpu::Gpu;
+use gemm::candidate::{Exam, Options};
+use gemm::check::{Check, Method, Reference};
+use gemm::dtype::Sum;
+use gemm::form::Form;
+use gemm::kernel::Kernel;
+use gemm::matrix::Matrix;
+use gemm::problem::{Fill, Limits, Problem};
+use gemm::report::Report;
+use gemm::{Build, Dim3, Dtype, Element, Error, LaunchShape, Plan, Shape, Tile, fit};
 use rayon::prelude::*;
 
 use crate::output::note;

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use common::kernel::{Header, INSTALL, Kernel, base_options, nvrtc};
-use common::{Error, Source};
 use cuda_source::Program;
+use device::nvrtc;
 use emulator::{Module, Parameter, plain_name};
+use gemm::kernel::{Header, INSTALL, Kernel, base_options};
+use gemm::{Error, Source};
 
 use crate::written;
 use crate::written::choose::{Choice, choose};
@@ -180,7 +181,7 @@ impl File {
         let file = beside(&self.path);
         let text = {
             let before = fs::read_to_string(&file).unwrap_or_default();
-            common::kernel::ptx_file(&source, options, compiler, &before)?
+            common::ship::ptx_file(&source, options, compiler, &before)?
         };
         fs::write(&file, text)
             .map_err(|error| Error::usage(format!("cannot write {}: {error}", file.display()), "make the folder"))?;

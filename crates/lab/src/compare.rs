@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use common::device::{Device, vendor};
-use common::form::Form;
-use common::{Build, Element, Error, Level, Shape, timing};
+use device::{Device, timing, vendor};
+use gemm::form::Form;
+use gemm::{Build, Element, Error, Level, Shape};
 use serde::Serialize;
 
 use crate::bench::{Bench, TAKEN_IN, for_shape, peak, place};
@@ -188,7 +188,7 @@ fn notes(comparison: &Comparison) -> String {
         );
         notes.extend(predicted::explained(&comparison.rows));
     } else {
-        notes.push(format!("times are medians of at least {} launches; {}", timing::BATCH, timing::L2_POLICY));
+        notes.push(format!("times are medians of at least {} launches; {}", timing::BATCH, gemm::timing::L2_POLICY));
     }
     if comparison.rows.iter().any(|row| row.is_vendor()) {
         notes.push(format!("cuBLAS: {}", vendor::MATH));

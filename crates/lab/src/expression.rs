@@ -6,7 +6,7 @@
 //! atom    = number | name | "(" sum ")" | "cdiv(" sum "," sum ")"          cdiv rounds up
 //! ```
 
-use common::{Error, Shape};
+use gemm::{Error, Shape};
 
 /// The value of an expression for a shape. An error for what is none, for a negative value and for a division by 0.
 pub fn evaluate(text: &str, shape: &Shape) -> Result<u64, Error> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use common::{Build, Dtype, Error, Shape};
+use gemm::{Build, Dtype, Error, Shape};
 
 use crate::cards;
 use crate::check;
@@ -225,7 +225,7 @@ fn svg(plot: Plot, dtype: Dtype) -> String {
     format!("figures/{}-{dtype}.svg", if plot == Plot::Roofline { "roofline" } else { "speed" })
 }
 
-fn default(level: &'static common::Level, dtype: Dtype) -> Build {
+fn default(level: &'static gemm::Level, dtype: Dtype) -> Build {
     level.default_build(dtype)
 }
 
@@ -238,8 +238,8 @@ const LEFT_OUT: &str = " A level that shares the tiles of its last round is left
 
 /// Whether the row's kernel shares the tiles of its last round.
 fn has_rounds(row: &Row) -> bool {
-    let is_it = |level: &&&common::Level| row.kernel.starts_with(level.name);
-    let shares = |level: &&'static common::Level| level.default_build(row.dtype).round() > 1;
+    let is_it = |level: &&&gemm::Level| row.kernel.starts_with(level.name);
+    let shares = |level: &&'static gemm::Level| level.default_build(row.dtype).round() > 1;
     LEVELS.iter().find(is_it).is_some_and(shares)
 }
 

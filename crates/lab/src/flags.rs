@@ -1,11 +1,11 @@
 //! Flags that several commands share.
 
 use clap::Args;
-use common::cli::Backend;
-use common::device::{Device, Extras};
-use common::road::Options;
-use common::{Dtype, Error, Shape};
+use device::{Backend, Device};
 use emulator::gpu::Gpu;
+use gemm::candidate::Options;
+use gemm::facts::Extras;
+use gemm::{Dtype, Error, Shape};
 
 /// The sizes of a problem.
 #[derive(Debug, Clone, Args)]
@@ -81,7 +81,7 @@ pub struct How {
     #[arg(long, value_name = "DTYPE", default_value = "f32")]
     pub dtype: Dtype,
     /// Where to run: cuda, emulator, or auto: a CUDA GPU if one answers, else the emulator
-    #[arg(long, value_enum, hide_possible_values = true, default_value = "auto")]
+    #[arg(long, hide_possible_values = true, default_value = "auto", value_parser = common::cli::backend())]
     pub backend: Backend,
     /// The GPU that the emulator models
     #[arg(long, value_name = "NAME", default_value = "h200")]

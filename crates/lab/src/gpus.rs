@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use common::Error;
 use emulator::TensorType;
 use emulator::gpu::{GPUS, Gpu};
 use emulator::occupancy::{Occupancy, occupancy};
+use gemm::Error;
 
 use crate::flags::modelled;
 use crate::output::{note, print};

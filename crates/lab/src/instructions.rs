@@ -1,7 +1,7 @@
 //! The book's tables of the instructions of PTX: which of them the emulator runs. `crates/emulator/tests/isa.rs` holds what they are made of
 //! to its decoder.
 
-use common::Error;
+use gemm::Error;
 
 use crate::markdown::markdown;
 

@@ -1,6 +1,6 @@
 //! The measured tables of the lessons: each level beside the one before, on the GPU of the record.
 
-use common::{Dtype, Error, Shape};
+use gemm::{Dtype, Error, Shape};
 use levels::LEVELS;
 
 use crate::markdown::{MADE, markdown};

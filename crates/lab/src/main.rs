@@ -129,8 +129,8 @@ fn main() -> ExitCode {
     done.unwrap_or_else(|error| {
         // The words are English, but where the command speaks another language.
         output::note(&match &error {
-            common::Error::Usage { message, hint } => words::say("error: {0}\nhint: {1}", &[message, hint]),
-            common::Error::Fault(text) => format!("error: {text}"),
+            gemm::Error::Usage { message, hint } => words::say("error: {0}\nhint: {1}", &[message, hint]),
+            gemm::Error::Fault(text) => format!("error: {text}"),
         });
         ExitCode::from(error.exit_code())
     })

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use common::cli::Backend;
-use common::device::cuda::Gpu;
-use common::device::{Device, Extras, vendor};
-use common::road::Options;
-use common::timing::{L2_POLICY, Peak};
-use common::{Dtype, Error, Shape};
+use device::cuda::Gpu;
+use device::{Backend, Device, vendor};
+use gemm::candidate::Options;
+use gemm::facts::Extras;
+use gemm::timing::{L2_POLICY, Peak};
+use gemm::{Dtype, Error, Shape};
 use serde::{Deserialize, Serialize};
 
 use crate::bench::{Bench, for_shape};

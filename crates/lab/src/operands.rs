@@ -1,8 +1,8 @@
 //! `--args A,B,C,M,N,K`: a kernel's arguments in its own order, each as wide as the kernel's parameter.
 
-use common::device::Operand;
-use common::{Error, Shape};
 use emulator::Parameter;
+use gemm::task::Operand;
+use gemm::{Error, Shape};
 
 use crate::expression::{evaluate, parts};
 

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use common::Error;
 use common::output::write;
 pub use common::output::{note, print};
+use gemm::Error;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::row::{Kind, Row};

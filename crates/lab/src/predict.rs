@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use common::predict::{Model, model_of, models};
-use common::{Build, Dtype, Error, Shape};
+use gemm::{Build, Dtype, Error, Shape};
 use levels::{LEVELS, builds, levels};
 use serde::Serialize;
+use summit::predict::{Model, model_of, models};
 
 use crate::flags::{Sizes, modelled};
 use crate::measure::Record;
@@ -50,7 +50,7 @@ struct Line {
     tiles: String,
     microseconds: f64,
     gflops: f64,
-    /// As [`common::predict::Numbers::error`] has it.
+    /// As [`summit::predict::Numbers::error`] has it.
     error: f64,
 }
 

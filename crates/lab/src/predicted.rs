@@ -1,7 +1,7 @@
 //! Predicted times of a modelled GPU, for tables that show them beside other times.
 
-use common::Dtype;
-use common::predict::{Model, models};
+use gemm::Dtype;
+use summit::predict::{Model, models};
 
 use crate::row::{Row, distinct};
 

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
-use common::device::turns::Pace;
-use common::{Error, timing};
+use device::timing;
+use device::turns::Pace;
+use gemm::Error;
 use serde::Serialize;
 
 use crate::bench::RIVALS;

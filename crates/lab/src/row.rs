@@ -1,11 +1,11 @@
 //! What one kernel did on one problem: a row of every table, file and picture.
 
-use common::device::Facts;
-use common::modelled::Modelled;
-use common::report::Report;
-use common::timing::Timing;
-use common::{Dtype, Shape};
 use emulator::Counters;
+use gemm::facts::Facts;
+use gemm::modelled::Modelled;
+use gemm::report::Report;
+use gemm::timing::Timing;
+use gemm::{Dtype, Shape};
 use serde::{Deserialize, Serialize};
 
 /// A kernel on a problem. What could not be found out is `None`.
@@ -158,7 +158,7 @@ impl Row {
     }
 
     /// The verdict of a check.
-    pub fn judge(&mut self, check: &common::check::Check) {
+    pub fn judge(&mut self, check: &gemm::check::Check) {
         self.verdict = match (check.right, &check.suggestion) {
             (true, _) => "right".to_string(),
             (false, Some(suggestion)) => format!("wrong: {} of {}; {suggestion}", check.wrong, check.elements),

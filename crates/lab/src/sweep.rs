@@ -4,8 +4,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use common::device::Device;
-use common::{Build, Error, Shape};
+use device::Device;
+use gemm::{Build, Error, Shape};
 use indicatif::ProgressBar;
 
 use crate::bench::{Bench, TAKEN_IN, for_shape, place};

@@ -10,10 +10,11 @@ use std::process::ExitCode;
 
 use archive::{Texts, Unreadable};
 use clap::Args;
-use common::kernel::{INSTALL, Record, build_file, nvrtc};
-use common::{Dtype, Error};
+use common::ship::{Record, build_file};
+use device::nvrtc;
 use gemm::change::changed;
-use gemm::{Build, Text, asked};
+use gemm::kernel::INSTALL;
+use gemm::{Build, Dtype, Error, Text, asked};
 use levels::LEVELS;
 use serde::Deserialize;
 use serde_json::Value;

@@ -4,8 +4,10 @@ mod lab;
 
 use std::fs;
 
-use common::Source;
-use common::kernel::{Header, base_options, nvrtc, ptx_file};
+use common::ship::ptx_file;
+use device::nvrtc;
+use gemm::Source;
+use gemm::kernel::{Header, base_options};
 use lab::{lab, refused, root};
 
 /// Every exhibit with the flags that it carries, from its shipped PTX: what is said, and the exit code.

@@ -2,18 +2,19 @@
 
 mod lab;
 
-use common::choice::Chooser;
 use common::cli::Arguments;
-use common::device::Device;
-use common::fit::{Card, fitting, misfit};
-use common::form::Form;
-use common::kernel::nvrtc::nowhere;
-use common::predict::models;
-use common::tuned::records;
-use common::{Dtype, Error, Level, Shape, Types, execute};
+use common::execute;
+use device::Device;
+use device::nvrtc::nowhere;
 use emulator::gpu::GPUS;
+use gemm::fit::{Card, fitting, misfit};
+use gemm::form::Form;
+use gemm::{Dtype, Error, Level, Shape, Types};
 use lab::{lab, refused};
 use levels::LEVELS;
+use summit::choice::Chooser;
+use summit::predict::models;
+use summit::tuned::records;
 
 /// A level's run on the emulator: the tile sizes that ran and whether the product is right, or the error.
 fn ran(level: &'static Level, words: &str) -> Result<(String, bool), Error> {

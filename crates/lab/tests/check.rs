@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use common::kernel::nvrtc;
+use device::nvrtc;
 use lab::{command, lab, refused, root, scratch};
 use rayon::prelude::*;
 use serde_json::Value;

@@ -163,7 +163,7 @@ fn bad_usage_is_one_clear_line() {
     ] {
         refused(words, answer);
     }
-    if common::device::cuda::Gpu::find().is_err() {
+    if device::cuda::Gpu::find().is_err() {
         refused("compare --backend cuda", "no CUDA device");
         refused("measure", "no CUDA device");
     }

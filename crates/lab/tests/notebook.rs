@@ -8,7 +8,7 @@ mod lab;
 use std::fs;
 use std::process::{Command, Stdio};
 
-use common::kernel::nvrtc;
+use device::nvrtc;
 use lab::{root, scratch};
 use level_tests::skipped;
 use serde_json::Value;

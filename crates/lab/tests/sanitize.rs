@@ -4,7 +4,7 @@ mod lab;
 
 use std::fs;
 
-use common::kernel::nvrtc;
+use device::nvrtc;
 
 use lab::{lab, refused, root};
 use serde_json::Value;

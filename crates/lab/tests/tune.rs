@@ -102,7 +102,7 @@ fn bad_usage_is_one_clear_line() {
     ] {
         refused(&format!("{SHIPPED} {words}").replace("--shipped --backend emulator --from", "--from"), answer);
     }
-    if common::device::cuda::Gpu::find().is_err() {
+    if device::cuda::Gpu::find().is_err() {
         refused("tune --backend cuda", "no CUDA device");
     }
 }

@@ -5,10 +5,11 @@ mod lab;
 use std::fs;
 
 use archive::Texts;
-use common::Dtype;
-use common::kernel::{Header, Record, build_file, nvrtc, options};
+use common::ship::{Record, build_file};
+use device::nvrtc;
 use gemm::change::changed;
-use gemm::{Text, asked};
+use gemm::kernel::{Header, options};
+use gemm::{Dtype, Text, asked};
 use lab::{command, root, scratch};
 use rayon::prelude::*;
 use serde_json::Value;

@@ -4,7 +4,7 @@ mod lab;
 
 use std::fs;
 
-use common::kernel::nvrtc;
+use device::nvrtc;
 use lab::{Output, lab, refused};
 
 /// Whether there is no compiler, or not the header that is wanted.

@@ -1,6 +1,6 @@
 //! Products with factors, with B stored the other way and with rows that lie apart.
 
-use common::kernel::nvrtc;
+use device::nvrtc;
 use gemm::form::{Form, Specialization};
 use gemm::kernel::Kernel;
 use gemm::{Build, Error, Level, Shape};

@@ -5,11 +5,11 @@ use rayon::prelude::*;
 
 use super::awkward::{awkward_shapes, kind};
 use super::deep;
-use common::device::{Device, Extras};
-use common::kernel::{Kernel, nvrtc};
-use gemm::Build;
+use device::{Device, nvrtc};
+use gemm::facts::Extras;
+use gemm::kernel::Kernel;
 use gemm::problem::{Fill, Problem};
-use gemm::{Level, Shape};
+use gemm::{Build, Level, Shape};
 
 /// Every shipped configuration gives the same bits in every order of blocks and warps, on
 /// the awkward shapes of three steps along K and a little more. There, blocks that share a tile have sums to add, in pairs

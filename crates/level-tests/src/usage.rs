@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use super::skipped;
-use common::device::cuda::Gpu;
+use device::cuda::Gpu;
 use gemm::{Dtype, Level, Shape};
 
 /// What a user may get wrong, and a part of the line that must answer.

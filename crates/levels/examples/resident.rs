@@ -10,12 +10,13 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::device::vendor::Vendor;
-use common::form::{Form, Layout};
-use common::{Handle, Shape};
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::{CudaSlice, CudaStream};
+use device::vendor::Vendor;
+use gemm::Shape;
+use gemm::form::{Form, Layout};
 use levels::LEVELS;
+use summit::Handle;
 
 /// Calls that are timed, submitted one after the other; so few that the GPU's queue has room for them all.
 const CALLS: u32 = 200;

@@ -1,12 +1,12 @@
 //! What no level is chosen for, unless it is asked for.
 
-use common::choice::{Chooser, by_tile};
-use common::form::Form;
-use common::kernel::nvrtc::nowhere;
-use common::predict::models;
-use common::tuned::{Best, records};
-use common::{Dtype, Level, Shape};
+use device::nvrtc::nowhere;
+use gemm::form::Form;
+use gemm::{Dtype, Level, Shape};
 use levels::{level17_fp8_promotion, level19_ping_pong};
+use summit::choice::{Chooser, by_tile};
+use summit::predict::models;
+use summit::tuned::{Best, records};
 
 #[test]
 fn a_level_whose_sums_of_fp8_lose_bits_is_chosen_where_it_is_the_only_one() {

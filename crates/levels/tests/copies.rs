@@ -1,16 +1,15 @@
 //! Kernels with tensor copies multiply copies of what no tensor map can say, and C is the same, bit by bit, as without.
 
-use common::check::Check;
-use common::form::Form;
-use common::kernel::Kernel;
-use common::kernel::nvrtc::nowhere;
-use common::problem::{Fill, Problem};
-use common::{Build, Dtype, Shape};
+use device::nvrtc::nowhere;
 use emulator::{Launch, Module};
+use gemm::check::Check;
 use gemm::copies::LEAST;
-use gemm::emulated;
+use gemm::form::Form;
+use gemm::kernel::Kernel;
 use gemm::matrix::Matrix;
+use gemm::problem::{Fill, Problem};
 use gemm::task::{Operand, Task};
+use gemm::{Build, Dtype, Shape, emulated};
 use levels::LEVELS;
 
 /// The rows of A and B are no multiples of 16 bytes apart.

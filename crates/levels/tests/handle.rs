@@ -1,9 +1,10 @@
 //! The handle on a GPU: every form, both types, several streams and threads at once, batches; and no memory allocated by a call.
 
-use common::form::{Form, Layout};
-use common::{Batch, Error, Handle, Shape};
 use cudarc::driver::{CudaSlice, DeviceRepr};
+use gemm::form::{Form, Layout};
+use gemm::{Error, Shape};
 use levels::LEVELS;
+use summit::{Batch, Handle};
 
 /// A handle, if there is a GPU.
 fn handle() -> Option<Handle> {
@@ -48,7 +49,7 @@ fn forms() -> Vec<Form> {
     forms
 }
 
-fn every_form_is_exact<T: common::matrix::Scalar + DeviceRepr + Default>(
+fn every_form_is_exact<T: gemm::matrix::Scalar + DeviceRepr + Default>(
     handle: &Handle,
     from: fn(f64) -> T,
     to: fn(T) -> f64,

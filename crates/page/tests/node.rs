@@ -2,9 +2,9 @@
 
 mod in_node;
 
-use common::device::Device;
-use common::kernel::nvrtc;
-use common::road::{Candidate, Exam, Options, run_and_keep};
+use common::road::run_and_keep;
+use device::{Device, nvrtc};
+use gemm::candidate::{Candidate, Exam, Options};
 use gemm::facts::Extras;
 use gemm::kernel::Kernel;
 use gemm::problem::{Fill, Problem};

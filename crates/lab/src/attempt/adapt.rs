@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use common::{Dim3, Error, Shape};
 use cuda_source::roles::{Role, roles};
 use cuda_source::types::Scalar;
 use cuda_source::{Extents, Launch, Program, Sizes};
+use gemm::{Dim3, Error, Shape};
 
 use super::{DEFAULT, Try};
 use crate::candidate::Candidate;

@@ -1,9 +1,9 @@
 //! How A, B and C lie in memory.
 
 use clap::ValueEnum;
-use common::device::Operand;
-use common::form::Layout as Stored;
-use common::{Error, Shape};
+use gemm::form::Layout as Stored;
+use gemm::task::Operand;
+use gemm::{Error, Shape};
 
 /// How matrices lie in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

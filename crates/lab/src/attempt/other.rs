@@ -1,8 +1,7 @@
 //! What else may be meant, where the product is wrong; and what no compiler would take.
 
-use common::device::Device;
-use common::judge;
-use common::{Error, Shape};
+use device::Device;
+use gemm::{Error, Shape, judge};
 
 use super::layout::Layout;
 use super::{Try, operands, report};

@@ -1,11 +1,11 @@
 //! How far predicted times are off, and what choosing by them costs, by a survey.
 
-use common::Shape;
-use common::choice::Chooser;
-use common::form::Form;
-use common::nearby::Near;
-use common::predict::{Model, Off};
+use gemm::Shape;
+use gemm::form::Form;
 use levels::LEVELS;
+use summit::choice::Chooser;
+use summit::nearby::Near;
+use summit::predict::{Model, Off};
 
 use crate::survey::record::Survey;
 use crate::table::{number, table};
@@ -25,7 +25,7 @@ pub struct Predicted {
     column: usize,
     /// For each line.
     times: Vec<Option<f64>>,
-    /// As [`common::predict::Numbers::error`] has it.
+    /// As [`summit::predict::Numbers::error`] has it.
     pub error: f64,
 }
 

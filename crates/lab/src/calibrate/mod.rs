@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use common::kernel::shipped;
-use common::nearby::{Beyond, Surveyed};
-use common::predict::{Model, Numbers, Sharing, TERMS, models, terms};
-use common::{Build, Error, Shape};
 use emulator::gpu::GPUS;
 use emulator::occupancy::occupancy;
+use gemm::kernel::shipped;
+use gemm::{Build, Error, Shape};
 use rayon::prelude::*;
+use summit::nearby::{Beyond, Surveyed};
+use summit::predict::{Model, Numbers, Sharing, TERMS, models, terms};
 
 use crate::output::{note, print};
 use crate::provenance::{file_name, save};
@@ -247,7 +247,7 @@ fn crossed(survey: &Survey, taken: &[Taken], sms: u32) -> Vec<Predicted> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::Dtype;
+    use gemm::Dtype;
     use levels::LEVELS;
 
     #[test]

@@ -8,13 +8,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use common::{Dtype, Error};
+use gemm::{Dtype, Error};
 
 use crate::markdown::markdown;
 use crate::output::{note, print};
 use crate::row::distinct;
 use crate::table::table;
-use common::kernel::ptxas::Ptxas;
+use device::ptxas::Ptxas;
 use levels::{LEVELS, dtypes};
 use record::{ARCHITECTURES, Row, read};
 

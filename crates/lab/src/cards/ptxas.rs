@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs};
 
-use common::Error;
-use common::kernel::Resources;
-use common::kernel::lower::declared;
-use common::kernel::nvrtc::read_resources;
-use common::kernel::ptxas::Ptxas;
+use device::nvrtc::read_resources;
+use device::ptxas::Ptxas;
 use emulator::isa::{Isa, Target};
+use gemm::Error;
+use gemm::kernel::Resources;
+use gemm::kernel::lower::declared;
 
 /// The PTX version that is asked for first: files that need no more are assembled as any driver since CUDA 11.0 would.
 const LOWEST: Isa = Isa(7, 0);

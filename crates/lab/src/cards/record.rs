@@ -1,10 +1,10 @@
 //! The record of what every shipped configuration needs on every architecture: how it is made, and how it is read.
 
-use common::kernel::ptxas::Ptxas;
-use common::kernel::{Resources, numbers, shipped};
-use common::{Build, Dtype, Error, Level};
+use device::ptxas::Ptxas;
 use emulator::gpu::{GPUS, Gpu};
 use emulator::occupancy::occupancy;
+use gemm::kernel::{Resources, numbers, shipped};
+use gemm::{Build, Dtype, Error, Level};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -175,8 +175,8 @@ fn unlike(error: &dyn std::fmt::Display) -> Error {
 mod tests {
     use super::super::RECORD;
     use super::*;
-    use common::fit::{Card, misfit};
-    use common::kernel::Judge;
+    use gemm::fit::{Card, misfit};
+    use gemm::kernel::Judge;
     use level_tests::skipped;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use common::Error;
+use gemm::Error;
 use serde_json::{Value, json};
 
 use super::question::Truth;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use common::Error;
+use gemm::Error;
 
 use crate::words::say;
 

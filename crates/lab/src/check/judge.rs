@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::cli::Arguments;
-use common::device::{Device, Extras};
-use common::kernel::{INSTALL, Kernel as Compiled, nvrtc};
-use common::problem::{Fill, Problem};
-use common::report::Report;
-use common::road::{Exam, Options, run_obtained};
-use common::{Build, Dim3, Error, Level, Plan};
+use common::road::run_obtained;
+use device::{Device, nvrtc};
 use emulator::{AccessKind, Memory};
-use gemm::Text;
+use gemm::candidate::{Exam, Options};
 use gemm::emulated::{recorded, traced};
+use gemm::facts::Extras;
+use gemm::kernel::{INSTALL, Kernel as Compiled};
+use gemm::problem::{Fill, Problem};
+use gemm::report::Report;
+use gemm::{Build, Dim3, Error, Level, Plan, Text};
 
 use super::distance::{DISTANCE, distance};
 use super::reading::{Number, read, shown};

@@ -19,8 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use common::{Error, Level};
-use gemm::Text;
+use gemm::{Error, Level, Text};
 use levels::LEVELS;
 
 use self::done::{Done, FOLDER};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use common::{Error, Shape};
+use gemm::{Error, Shape};
 
 use super::reading::{self, Number};
 use super::tables::{Ending, Question};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use common::Error;
+use gemm::Error;
 
 use super::done::FOLDER;
 use super::tables::skeleton;

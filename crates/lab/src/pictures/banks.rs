@@ -1,8 +1,8 @@
 //! Which lane meets which bank: the kernel by which the page on counters counts wavefronts.
 
-use common::device::Operand;
-use common::{Error, Shape};
 use emulator::{Dim3, Launch, TracedAccess};
+use gemm::task::Operand;
+use gemm::{Error, Shape};
 
 use super::sheet::{MARGIN, Matrix, Sheet};
 use super::traced::{is_load, is_store, trace, unlike};

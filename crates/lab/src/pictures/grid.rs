@@ -1,6 +1,6 @@
 //! The grid, one of its blocks, one of its warps, one lane: level 0 on the C of the page.
 
-use common::{Dim3, Error, Shape};
+use gemm::{Dim3, Error, Shape};
 use levels::level0_naive::LEVEL;
 
 use super::sheet::{Matrix, Sheet};

@@ -1,7 +1,7 @@
 //! Which elements the first warp of level 0 computes, and which sectors one of its loads from A and one from B touch.
 
-use common::{Error, Shape};
 use emulator::TracedAccess;
+use gemm::{Error, Shape};
 use levels::level0_naive::LEVEL;
 
 use super::sheet::{MARGIN, Matrix, Sheet};

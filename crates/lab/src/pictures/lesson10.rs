@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{Error, Level, Shape};
 use emulator::gpu::H200;
 use emulator::{Dim3, TracedAccess};
+use gemm::{Error, Level, Shape};
 use levels::level10_stream_k::LEVEL;
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};

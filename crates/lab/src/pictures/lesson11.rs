@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use common::{Dtype, Error, Shape};
 use emulator::{Dim3, Memory, TracedAccess};
+use gemm::{Dtype, Error, Shape};
 use levels::level11_tensor_core::LEVEL;
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};

@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::{Dtype, Error, Shape};
 use emulator::{Dim3, Major, MatrixDescriptor, Memory, Swizzle, TracedAccess};
+use gemm::{Dtype, Error, Shape};
 use levels::level12_warpgroup::LEVEL;
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};

@@ -1,8 +1,8 @@
 //! The ring of stages of level 13 as its steps go by: which stage is filled, full, read or empty, the phases of its two barriers, and
 //! who works when. The order of the stages is that of the kernel's own stores; the times follow from the barriers.
 
-use common::{Dtype, Error, Shape};
 use emulator::{AccessKind, Memory};
+use gemm::{Dtype, Error, Shape};
 use levels::level13_warp_specialization::LEVEL;
 
 use super::sheet::{Area, MARGIN, Sheet};

@@ -1,7 +1,7 @@
 //! Who fetches what in a cluster of two: the boxes that each block asks for in a step, and where they lie in both blocks.
 
-use common::{Dtype, Error, Shape};
 use emulator::Dim3;
+use gemm::{Dtype, Error, Shape};
 use levels::level14_clusters::LEVEL;
 
 use super::sheet::{Area, MARGIN, Sheet};

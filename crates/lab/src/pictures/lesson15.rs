@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use common::{Dtype, Error, Shape};
 use emulator::{Memory, TracedAccess};
+use gemm::{Dtype, Error, Shape};
 use levels::level15_cluster_split_k::LEVEL;
 
 use super::sheet::{Area, MARGIN, Sheet};

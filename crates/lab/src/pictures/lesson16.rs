@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use common::{Dtype, Error, Shape};
 use emulator::{AccessKind, Dim3, Memory, TracedAccess};
+use gemm::{Dtype, Error, Shape};
 use levels::level16_tf32_warpgroup::LEVEL;
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};

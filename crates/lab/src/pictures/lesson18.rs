@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use common::{Error, Shape};
 use emulator::TracedAccess;
+use gemm::{Error, Shape};
 use levels::level18_thin::LEVEL;
 
 use super::sheet::{Area, MARGIN, Sheet};

@@ -1,8 +1,8 @@
 //! Who works when in a block, level 14 beside level 19. Which warpgroup makes which tiles is what the kernels' own stores say; the
 //! times follow from whose turn it is.
 
-use common::{Dim3, Dtype, Error, Level, Shape};
 use emulator::{AccessKind, Memory};
+use gemm::{Dim3, Dtype, Error, Level, Shape};
 use levels::{level14_clusters, level19_ping_pong};
 
 use super::sheet::{Area, MARGIN, Sheet};
@@ -73,7 +73,7 @@ fn owners(level: &'static Level, sizes: &[u32; 5]) -> Result<Vec<Vec<usize>>, Er
 
 /// Inputs of 16 bits, C in f32.
 fn wide() -> Dtype {
-    Dtype::of(common::Element::Bf16, common::Element::F32, common::Element::F32)
+    Dtype::of(gemm::Element::Bf16, gemm::Element::F32, gemm::Element::F32)
 }
 
 /// A warpgroup's work at a tile.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use common::{Error, Shape};
 use emulator::TracedAccess;
+use gemm::{Error, Shape};
 use levels::level0_naive::LEVEL;
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};

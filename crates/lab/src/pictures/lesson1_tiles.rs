@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use common::{Dim3, Error, Shape};
 use emulator::TracedAccess;
+use gemm::{Dim3, Error, Shape};
 use levels::level1_tiling::LEVEL;
 
 use super::sheet::{MARGIN, Matrix, Sheet};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use common::{Error, Shape};
 use emulator::{LaneAccess, TracedAccess};
+use gemm::{Error, Shape};
 use levels::level2_register::LEVEL;
 
 use super::sheet::{Area, Matrix, Sheet};

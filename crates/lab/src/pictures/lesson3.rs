@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use common::{Error, Level, Shape};
 use emulator::gpu::{Gpu, H200, L20, T4};
 use emulator::occupancy::{Resource, occupancy};
 use emulator::{AccessKind, Memory, TracedAccess};
+use gemm::{Error, Level, Shape};
 
 use super::sheet::{Area, MARGIN, Sheet};
 use super::traced::{accesses, array, build, elements, is_global_load, is_load, kernel, unlike};

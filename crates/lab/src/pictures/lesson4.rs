@@ -1,7 +1,7 @@
 //! Level 4's bank conflicts, and how they go: a warp's store into the transposed As, and its loads of Bs.
 
-use common::{Error, Shape};
 use emulator::{LaneAccess, TracedAccess};
+use gemm::{Error, Shape};
 use levels::level4_vectorized::LEVEL;
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use common::{Error, Level, Shape};
 use emulator::{Dim3, TracedAccess};
+use gemm::{Error, Level, Shape};
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};
 use super::traced::{accesses, array, build, elements, is_load, is_store, unlike};

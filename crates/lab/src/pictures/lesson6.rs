@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use common::{Error, Level, Shape};
 use emulator::{AccessKind, Memory, TracedAccess};
+use gemm::{Error, Level, Shape};
 
 use super::sheet::{Area, MARGIN, Sheet};
 use super::traced::{accesses, array, build, elements, is_global_load, unlike};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use common::{Error, Level};
+use gemm::{Error, Level};
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};
 use super::traced::{build, kernel, unlike};

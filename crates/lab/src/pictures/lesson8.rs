@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use common::{Error, Level, Shape};
 use emulator::gpu::H200;
 use emulator::{Dim3, TracedAccess};
+use gemm::{Error, Level, Shape};
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};
 use super::traced::{array, build, elements, is_global_load, is_store, some_accesses_in, unlike};

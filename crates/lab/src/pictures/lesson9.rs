@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use common::{Error, Shape};
 use emulator::{Memory, TracedAccess};
+use gemm::{Error, Shape};
 use levels::level9_split_k::LEVEL;
 
 use super::sheet::{Area, MARGIN, Sheet};

@@ -1,7 +1,7 @@
 //! Registers, shared memory, L2 and global memory of one modelled GPU, and who sees each.
 
-use common::Error;
 use emulator::gpu::H200;
+use gemm::Error;
 
 use super::sheet::{Area, MARGIN, Sheet};
 use crate::svg::Anchor;

@@ -31,7 +31,7 @@ mod memory;
 pub mod sheet;
 mod traced;
 
-use common::Error;
+use gemm::Error;
 
 use sheet::Sheet;
 

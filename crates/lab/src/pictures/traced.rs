@@ -1,10 +1,10 @@
 //! The accesses that pictures show: those of the kernels themselves, as the emulator executes them.
 
-use common::device::Operand;
-use common::kernel::{Kernel, nvrtc};
-use common::{Build, Configuration, Dtype, Error, LaunchShape, Level, Shape};
+use device::nvrtc;
 use emulator::{AccessKind, Device, Dim3, LaneAccess, Launch, Memory, Module, TracedAccess};
-use gemm::emulated;
+use gemm::kernel::Kernel;
+use gemm::task::Operand;
+use gemm::{Build, Configuration, Dtype, Error, LaunchShape, Level, Shape, emulated};
 
 /// Bytes of an element: the pictures are of f32, but where they say so.
 pub const ELEMENT: u64 = 4;

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use common::Error;
+use gemm::Error;
 
 use crate::row::{Row, distinct};
 use crate::svg::{Anchor, Svg, series};

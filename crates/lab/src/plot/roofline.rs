@@ -88,7 +88,7 @@ fn roofs(svg: &mut Svg, x: &Axis, y: &Axis, flat: &[Option<(&str, f64)>], memory
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::{Dtype, Shape};
+    use gemm::{Dtype, Shape};
 
     fn drawn(dtype: Dtype, gflops: f64, of_peak: Option<f64>) -> String {
         let shape = Shape { m: 4096, n: 4096, k: 4096 };

@@ -87,7 +87,7 @@ pub(super) fn crossovers(rows: &[&Row]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use common::{Dtype, Shape};
+    use gemm::{Dtype, Shape};
 
     use super::*;
 

@@ -133,7 +133,7 @@ mod tests {
         let in_ = |content| {
             Argument::New(NewBuffer {
                 name: "in".to_string(),
-                element: Element::Float(common::Element::F32),
+                element: Element::Float(gemm::Element::F32),
                 count: "2*n".to_string(),
                 content,
             })
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(parse("n=5"), named("n", plain("5")));
         assert_eq!(parse("-5"), Ok((None, plain("-5"))));
         let inner = Argument::Structure(vec![
-            Argument::Typed(Element::Float(common::Element::F32), "0.5".to_string()),
+            Argument::Typed(Element::Float(gemm::Element::F32), "0.5".to_string()),
             plain("in"),
         ]);
         let outer = Argument::Structure(vec![Argument::Typed(Element::Signed(4), "3".to_string()), inner]);

@@ -117,8 +117,8 @@ mod tests {
         let random = bytes("random(10,12)", byte, 100).unwrap();
         assert!(random.contains(&10) && random.contains(&11) && random.iter().all(|b| (10..12).contains(b)));
         assert_ne!(
-            bytes("random", Element::Float(common::Element::F32), 4),
-            Content::Random(-1.0, 1.0).bytes(Element::Float(common::Element::F32), 4, 1, "y")
+            bytes("random", Element::Float(gemm::Element::F32), 4),
+            Content::Random(-1.0, 1.0).bytes(Element::Float(gemm::Element::F32), 4, 1, "y")
         );
     }
 

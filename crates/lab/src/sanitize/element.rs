@@ -1,7 +1,7 @@
 //! The types that a buffer's elements, and a kernel's parameters, may have.
 
-use common::Element as Float;
 use cuda_source::types::Scalar;
+use gemm::Element as Float;
 
 /// A number's type, as `--arg` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

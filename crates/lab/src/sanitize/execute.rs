@@ -1,8 +1,8 @@
 //! All launches of a plan, one after the other on the same buffers, in one order of thread blocks and warps.
 
-use common::Error;
 use common::progress::of_blocks;
 use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Printed, Report, Schedule, Warning};
+use gemm::Error;
 
 use super::plan::{Plan, Planned, PlannedLaunch, Value};
 

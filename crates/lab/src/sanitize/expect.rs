@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use common::Error;
+use gemm::Error;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 

@@ -13,10 +13,10 @@
 //! l2=        none, 64, 128, 256: what the L2 cache fetches
 //! ```
 
-use common::Element as Float;
 use emulator::{
     TensorElement, TensorFill, TensorInterleave, TensorL2Promotion, TensorMap, TensorMapDescription, TensorSwizzle,
 };
+use gemm::Element as Float;
 
 use super::content::Content;
 use super::element::Element;

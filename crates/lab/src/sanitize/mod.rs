@@ -25,9 +25,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use common::Error;
 use common::progress::step;
 use emulator::{Printed, Schedule};
+use gemm::Error;
 
 use crate::candidate::{File, Kernels, SANITIZE, options};
 use crate::output::{note, print};

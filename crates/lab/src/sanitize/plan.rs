@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use common::{Dim3, Error};
 use emulator::{Kernel, Module, Parameter};
+use gemm::{Dim3, Error};
 
 use super::argument::{self, Argument, NewBuffer};
 use super::content::Content;

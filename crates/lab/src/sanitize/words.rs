@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{ArgMatches, CommandFactory, Parser};
-use common::Error;
+use gemm::Error;
 
 use super::Sanitize;
 

@@ -9,19 +9,18 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use common::choice::Chooser;
-use common::cli::Backend;
-use common::device::cuda::Gpu;
-use common::device::survey::Survey as Ground;
-use common::device::turns::{Contender, Pace};
-use common::device::{Device, vendor};
-use common::dtype::Sum;
-use common::form::Form;
-use common::timing::L2_POLICY;
-use common::{Build, Dtype, Error, Shape};
+use device::cuda::Gpu;
+use device::survey::Survey as Ground;
+use device::turns::{Contender, Pace};
+use device::{Backend, Device, vendor};
+use gemm::dtype::Sum;
+use gemm::form::Form;
+use gemm::timing::L2_POLICY;
+use gemm::{Build, Dtype, Error, Shape};
 use levels::{LEVELS, builds, levels};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;
+use summit::choice::Chooser;
 
 use crate::bench::RIVALS;
 use crate::flags;

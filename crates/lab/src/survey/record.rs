@@ -12,8 +12,8 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 
-use common::form::Form;
-use common::{Build, Dtype, Error, Shape};
+use gemm::form::Form;
+use gemm::{Build, Dtype, Error, Shape};
 use levels::LEVELS;
 
 /// What cuBLAS's column is called.

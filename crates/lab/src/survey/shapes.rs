@@ -1,6 +1,6 @@
 //! Shapes drawn from a seed.
 
-use common::Shape;
+use gemm::Shape;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 

@@ -1,7 +1,7 @@
 //! From measured rows to the record: for each shape, the configuration that each level is to use.
 
-use common::Shape;
-use common::tuned::Best;
+use gemm::Shape;
+use summit::tuned::Best;
 
 use crate::row::{Row, distinct};
 
@@ -88,7 +88,7 @@ fn configuration(row: &Row) -> (String, String) {
 mod tests {
     use super::*;
     use crate::row::Kind;
-    use common::Dtype;
+    use gemm::Dtype;
 
     fn row(kernel: &str, tiles: &str, size: u32, ms: f64) -> Row {
         let shape = Shape { m: size, n: size, k: size };

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use common::Error;
-use common::device::cuda::Gpu;
-use common::timing::L2_POLICY;
-use common::tuned::{Best, Record, Run};
+use device::cuda::Gpu;
+use gemm::Error;
+use gemm::timing::L2_POLICY;
+use summit::tuned::{Best, Record, Run};
 
 use super::choose::choose;
 use super::{Tune, show};
@@ -158,7 +158,7 @@ pub fn from_file(tune: &Tune, file: &Path) -> Result<ExitCode, Error> {
 pub mod tests {
     use super::*;
     use clap::Parser;
-    use common::Dtype;
+    use gemm::Dtype;
 
     #[derive(Parser)]
     struct Program {
@@ -217,16 +217,16 @@ pub mod tests {
 
     #[test]
     fn what_is_chosen_is_shipped() {
-        for record in common::tuned::records() {
+        for record in summit::tuned::records() {
             for best in record.best() {
                 let found = LEVELS.iter().find_map(|level| best.build(level));
                 let Some(build) = found else { panic!("no level has {best:?}") };
-                assert!(common::kernel::shipped(&build).is_ok(), "{build} is not shipped");
+                assert!(gemm::kernel::shipped(&build).is_ok(), "{build} is not shipped");
             }
         }
         let best = Best {
             tiles: "TILE=12".into(),
-            ..common::tuned::records()[0].best().find(|b| b.level == "level1-tiling").unwrap().clone()
+            ..summit::tuned::records()[0].best().find(|b| b.level == "level1-tiling").unwrap().clone()
         };
         let lines = unshipped(&[best.clone(), best]);
         assert_eq!(

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use common::device::Device;
-use common::road::Options;
-use common::{Error, Shape};
+use device::Device;
+use gemm::candidate::Options;
+use gemm::{Error, Shape};
 
 use super::keeper::Keeper;
 use super::prune::Pruned;
@@ -120,13 +120,13 @@ mod tests {
     use crate::tune::keeper::read;
     use crate::tune::keeper::tests::{empty_run, scratch, tune};
     use crate::tune::prune::{Search, prune};
-    use common::device::Extras;
-    use common::kernel::nvrtc;
-    use common::tuned::Record;
-    use common::{Dtype, Level};
+    use device::nvrtc;
     use emulator::gpu::H200;
+    use gemm::facts::Extras;
+    use gemm::{Dtype, Level};
     use indicatif::ProgressBar;
     use levels::builds;
+    use summit::tuned::Record;
 
     fn pruned(level: &'static Level) -> Pruned {
         let search = Search { gpu: &H200, find: nvrtc::nowhere, extras: Extras::new(false, true), until: None };

@@ -19,11 +19,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use common::device::{Device, Extras};
-use common::kernel::{INSTALL, nvrtc};
-use common::road::Options;
-use common::{Build, Dtype, Error, Level};
+use device::{Device, nvrtc};
 use emulator::gpu::{GPUS, Gpu};
+use gemm::candidate::Options;
+use gemm::facts::Extras;
+use gemm::kernel::INSTALL;
+use gemm::{Build, Dtype, Error, Level};
 
 use self::prune::{Pruned, Search, prune};
 use crate::flags::{How, Shapes, modelled};

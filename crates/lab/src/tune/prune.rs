@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use common::device::Extras;
-use common::kernel::{FindCompiler, Kernel, Resources};
-use common::{Build, Error, Level};
 use emulator::gpu::Gpu;
 use emulator::occupancy::{Occupancy, Resource, occupancy};
+use gemm::facts::Extras;
+use gemm::kernel::{FindCompiler, Kernel, Resources};
+use gemm::{Build, Error, Level};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
@@ -156,10 +156,9 @@ impl Pruned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::Dtype;
-    use common::kernel::nvrtc;
+    use device::nvrtc;
     use emulator::gpu::{H200, K80};
-    use gemm::Text;
+    use gemm::{Dtype, Text};
     use level_tests::skipped;
 
     fn search(gpu: &'static Gpu, find: FindCompiler) -> Search {
@@ -241,7 +240,7 @@ mod tests {
         static HALF: Level = Level {
             launch: |shape, tiles| {
                 let launch = (levels::level1_tiling::LEVEL.launch)(shape, tiles);
-                common::LaunchShape { block: common::Dim3::xy(launch.block.x, launch.block.y / 2), ..launch }
+                gemm::LaunchShape { block: gemm::Dim3::xy(launch.block.x, launch.block.y / 2), ..launch }
             },
             ..levels::level1_tiling::LEVEL
         };

@@ -1,9 +1,9 @@
 //! The order in which what is left is measured: by what the counts say of the time, for one shape.
 
-use common::{Plan, Shape};
 use emulator::Report;
 use emulator::bound::{Assumptions, Bound, SM_PORT, bound};
 use emulator::gpu::Gpu;
+use gemm::{Plan, Shape};
 
 use super::prune::Survivor;
 
@@ -85,11 +85,12 @@ mod tests {
     use crate::row::Row;
     use crate::tune::prune::{Search, prune};
     use crate::tune::work::Work;
-    use common::device::Extras;
-    use common::kernel::{Kernel, nvrtc};
-    use common::{Build, Dtype, Level};
+    use device::nvrtc;
     use emulator::bound::Unit;
     use emulator::gpu::H200;
+    use gemm::facts::Extras;
+    use gemm::kernel::Kernel;
+    use gemm::{Build, Dtype, Level};
     use indicatif::ProgressBar;
     use levels::{LEVELS, builds};
 
@@ -186,7 +187,7 @@ mod tests {
         for Ranked { survivor, work, bound, .. } in ranked.iter().filter(split) {
             let launch = survivor.build.launch(&shape);
             assert!(launch.grid.count() > launch.tiles(&shape) && !launch.has_equal_blocks(&shape));
-            let reported = common::modelled::Modelled::of(&H200, &survivor.kernel, &shape, &launch, work).bound;
+            let reported = gemm::modelled::Modelled::of(&H200, &survivor.kernel, &shape, &launch, work).bound;
             assert_eq!(bound.seconds, reported.seconds, "what a report says of the same work");
         }
     }

@@ -1,9 +1,9 @@
 //! The tables of `lab tune`.
 
-use common::device::Device;
-use common::tuned::Best;
-use common::{Dtype, Error};
+use device::Device;
 use emulator::gpu::Gpu;
+use gemm::{Dtype, Error};
+use summit::tuned::Best;
 
 use super::Tune;
 use super::prune::Pruned;
@@ -140,7 +140,7 @@ pub fn notes(measured: bool) -> String {
         "occupancy: share of warps (blocks per SM); spilled and shared: bytes of a thread and of a block",
     ];
     if measured {
-        notes.push(common::timing::L2_POLICY);
+        notes.push(gemm::timing::L2_POLICY);
     }
     format!("\n{}", notes.iter().map(|note| format!("  {note}\n")).collect::<String>())
 }

@@ -1,12 +1,13 @@
 //! The work of a launch, without running all of it: counted on the emulator on a tile of C, or a round of them, and extended.
 
-use common::check::Check;
-use common::device::{Device, Extras, Facts};
-use common::kernel::Kernel;
-use common::level::Tile;
-use common::problem::{Fill, Problem};
-use common::{Build, Dtype, Error, Shape};
+use device::Device;
 use emulator::Report;
+use gemm::check::Check;
+use gemm::facts::{Extras, Facts};
+use gemm::kernel::Kernel;
+use gemm::level::Tile;
+use gemm::problem::{Fill, Problem};
+use gemm::{Build, Dtype, Error, Shape};
 
 /// Steps along K of the two launches that are counted: enough for every part of a split K, and for a pipeline to fill.
 const STEPS: [u32; 2] = [16, 32];
@@ -78,7 +79,7 @@ impl Work {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use common::kernel::nvrtc;
+    use device::nvrtc;
     use emulator::Class;
     use levels::{LEVELS, builds};
 

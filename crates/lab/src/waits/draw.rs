@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use common::{Error, Shape};
+use gemm::{Error, Shape};
 use sm_model::assemble::Kind;
 use sm_model::gpus::Published;
 use sm_model::sm::{Block, Outcome, Span};

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use common::Error;
+use gemm::Error;
 use rayon::prelude::*;
 use sm_model::figures::FITTED;
 

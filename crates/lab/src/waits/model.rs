@@ -1,13 +1,13 @@
 //! A launch on record, as the model sees it: on the GPU of the record, or on another one.
 
-use common::kernel::{Kernel, nvrtc};
-use common::{Build, Configuration, Dtype, Error, Shape};
+use device::nvrtc;
 use emulator::gpu::{self, Gpu};
 use emulator::occupancy::occupancy;
 use emulator::stream::Stream;
 use emulator::{Device, Dim3, Launch, Module};
-use gemm::emulated;
 use gemm::fit::{self, Card};
+use gemm::kernel::Kernel;
+use gemm::{Build, Configuration, Dtype, Error, Shape, emulated};
 use sm_model::figures::{Figures, H200};
 use sm_model::gpus::{self, Published};
 use sm_model::sm::{Block, How, Outcome};

@@ -1,6 +1,6 @@
 //! The record of Nsight Compute: launches, and what their warps waited for.
 
-use common::{Build, Dtype, Error, Shape};
+use gemm::{Build, Dtype, Error, Shape};
 use levels::LEVELS;
 use sm_model::waits::Why;
 

@@ -4,7 +4,7 @@
 //! then the next third. A fit begins with the first value of each figure, and changes one figure at a time, as long as
 //! that helps. What is not fitted anew is how the model is made: that was decided with the whole record in view.
 
-use common::Error;
+use gemm::Error;
 use rayon::prelude::*;
 use sm_model::figures::{FITTED, Figures};
 use sm_model::sm::Block;

@@ -1,7 +1,7 @@
 //! The kernel that is meant, and of a template the instance.
 
-use common::Error;
 use cuda_source::{Instance, Kernel, Program, entry_words};
+use gemm::Error;
 
 /// A kernel of a file, and of a template an instance.
 #[derive(Debug, Clone)]

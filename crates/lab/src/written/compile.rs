@@ -1,9 +1,9 @@
 //! The device part of a file, compiled by NVRTC; what it says, as a person needs it.
 
-use common::kernel::nvrtc::{self, WithHeaders};
-use common::kernel::{INSTALL, Kernel};
-use common::{Error, Source};
 use cuda_source::{Cut, Program, headers, prelude};
+use device::nvrtc::{self, WithHeaders};
+use gemm::kernel::{INSTALL, Kernel};
+use gemm::{Error, Source};
 
 /// PTX, and what its kernels are called where people read.
 #[derive(Debug)]
