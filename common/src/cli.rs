@@ -1,5 +1,6 @@
 //! The command line, the same for every level.
 
+use crate::output::{note, print};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -203,10 +204,15 @@ fn parse_define(define: &str) -> Result<(&str, u32), Error> {
 /// What clap has to say: help to stdout, an error as one line with a hint. Gives the exit code.
 pub fn explain(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        let _ = error.print();
-        return ExitCode::SUCCESS;
+        return match print(&error.render().to_string()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                note(&format!("error: {error}"));
+                ExitCode::from(2)
+            }
+        };
     }
-    eprintln!("{}", in_two_lines(&error.to_string()));
+    note(&in_two_lines(&error.to_string()));
     ExitCode::from(2)
 }
 

@@ -10,6 +10,7 @@
 //! - [`ship`]: what writes the shipped PTX
 
 pub mod cli;
+pub mod output;
 pub mod progress;
 pub mod road;
 mod run;

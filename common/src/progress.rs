@@ -1,5 +1,6 @@
 //! A word on stderr about whatever lasts longer than a person waits without wondering.
 
+use crate::output::note;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -14,22 +15,17 @@ const SILENCE: Duration = Duration::from_secs(2);
 pub fn step<R>(what: &str, work: impl FnOnce() -> R) -> R {
     let speak = || {
         if std::io::stderr().is_terminal() {
-            eprintln!("note: {what} …");
+            note(&format!("note: {what} …"));
         }
     };
     after(SILENCE, speak, work)
-}
-
-/// Says something on stderr.
-pub fn note(what: &str) {
-    eprintln!("note: {what}");
 }
 
 /// Has the emulator say on stderr how many thread blocks of a launch are done: after two seconds, and whenever it has lasted
 /// twice as long. A terminal alone is told.
 pub fn of_blocks(device: &mut emulator::Device) {
     if std::io::stderr().is_terminal() {
-        device.on_progress(seldom(SILENCE, |done, of| eprintln!("note: {done} of {of} thread blocks are done …")));
+        device.on_progress(seldom(SILENCE, |done, of| note(&format!("note: {done} of {of} thread blocks are done …"))));
     }
 }
 

@@ -8,7 +8,8 @@ use gemm::report::Report;
 use gemm::{Error, Plan, fit};
 use summit::predict::predicted;
 
-use crate::progress::{note, of_blocks, step};
+use crate::output::note;
+use crate::progress::{of_blocks, step};
 
 /// Runs what was planned for a level. `find` looks for NVRTC, should it be needed.
 pub fn run_level(
@@ -21,7 +22,7 @@ pub fn run_level(
     let kernel = Kernel::obtain(plan.build, options.gpu.sm(), find)?;
     if kernel.origin == Origin::Compiled {
         let (path, configuration) = (plan.build.source().path, &plan.build.configuration);
-        eprintln!("note: compiled {path} by NVRTC {} ({configuration})", kernel.compiler);
+        note(&format!("note: compiled {path} by NVRTC {} ({configuration})", kernel.compiler));
     }
     run_obtained(plan, &kernel, device, exam, options)
 }
@@ -57,7 +58,7 @@ pub fn run_and_keep(
     fit::check(&device.card(options.gpu), candidate.name, task)?;
     // ANCHOR: run
     let ran = step(&format!("running {}", candidate.name), || {
-        device.launch_watched(task, problem, options.extras, of_blocks, note)
+        device.launch_watched(task, problem, options.extras, of_blocks, |what| note(&format!("note: {what}")))
     })?;
     let check = step("checking the product", || exam.check(&ran.c, task));
     // ANCHOR_END: run

@@ -13,6 +13,7 @@ use gemm::report::Report;
 use gemm::{Build, Error, Level, Plan, fit};
 
 use crate::cli::{self, Arguments};
+use crate::output::{note, print};
 use crate::progress::{of_blocks, step};
 use crate::road::run_level;
 use crate::ship::write_ptx;
@@ -27,7 +28,7 @@ pub fn run(level: &'static Level) -> ExitCode {
     match road(level, &arguments) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            note(&format!("error: {error:#}"));
             error.downcast_ref::<Error>().map_or(ExitCode::from(2), |error| ExitCode::from(error.exit_code()))
         }
     }
@@ -36,34 +37,34 @@ pub fn run(level: &'static Level) -> ExitCode {
 fn road(level: &'static Level, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     if arguments.write_ptx {
         let files = write_ptx(level)?;
-        eprintln!("{}: {files} configurations written", level.name);
+        note(&format!("{}: {files} configurations written", level.name));
         return Ok(ExitCode::SUCCESS);
     }
     let wanted = arguments.build(level)?;
     if arguments.ptx {
-        print(&Kernel::obtain(&wanted, arguments.modelled_gpu()?.sm(), nvrtc::find)?.ptx);
+        print(&Kernel::obtain(&wanted, arguments.modelled_gpu()?.sm(), nvrtc::find)?.ptx)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let (device, note) = Device::pick(arguments.backend, arguments.annotate)?;
+    let (device, said) = Device::pick(arguments.backend, arguments.annotate)?;
     let device = device.falling_back(arguments.backend);
     let build = fitting(wanted, arguments, &device)?;
     let plan = arguments.plan(&build)?;
-    if let Some(note) = note {
-        eprintln!("note: {note}");
+    if let Some(said) = said {
+        note(&format!("note: {said}"));
     }
     let mut report = planned(&plan, arguments, &device, nvrtc::find)?;
     if let (Facts::Cuda { .. }, Origin::Compiled, false) = (&report.facts, report.kernel.origin, arguments.no_verdict) {
         report.judged = Some(judged(&plan, arguments, &report)?);
     }
-    print(&if arguments.json { format!("{}\n", report.json()) } else { report.to_string() });
+    print(&if arguments.json { format!("{}\n", report.json()) } else { report.to_string() })?;
     if let Some(Verdict::Wrong(why)) = report.judged.as_ref().map(|judged| &judged.verdict) {
-        eprintln!("error: {why}");
+        note(&format!("error: {why}"));
         return Ok(ExitCode::FAILURE);
     }
     if report.check.right {
         return Ok(ExitCode::SUCCESS);
     }
-    eprintln!("error: the product is wrong in {} of {} elements", report.check.wrong, report.check.elements);
+    note(&format!("error: the product is wrong in {} of {} elements", report.check.wrong, report.check.elements));
     Ok(ExitCode::FAILURE)
 }
 
@@ -111,15 +112,9 @@ fn fitting(wanted: Build, arguments: &Arguments, device: &Device) -> Result<Buil
     if !arguments.define.is_empty() {
         return Ok(wanted);
     }
-    let (build, note) = fit::fitting(wanted, &device.card(arguments.modelled_gpu()?))?;
-    if let Some(note) = note {
-        eprintln!("note: {note}");
+    let (build, said) = fit::fitting(wanted, &device.card(arguments.modelled_gpu()?))?;
+    if let Some(said) = said {
+        note(&format!("note: {said}"));
     }
     Ok(build)
-}
-
-fn print(text: &str) {
-    use std::io::Write;
-    // A reader that closed the pipe has seen enough.
-    let _ = std::io::stdout().write_all(text.as_bytes());
 }

@@ -29,14 +29,18 @@ pub struct Cut {
     pub std_names: BTreeSet<String>,
     /// Names of functions that were left out: host code.
     pub host: Vec<String>,
+    /// Headers of CUDA's that come by headers that were left out.
+    pub brought: Vec<&'static str>,
 }
 
 impl Program {
     /// Cuts the device part out. `wanted` are names that are needed beyond those of device code: of template arguments.
     pub fn cut(&self, wanted: &[String]) -> Cut {
-        let kept = reach::kept(&self.units, &self.macros, wanted);
-        let mut cut = Cut { text: String::new(), headers: Vec::new(), std_names: BTreeSet::new(), host: Vec::new() };
-        for (number, unit) in self.units.iter().enumerate() {
+        let kept = reach::kept(self.files(), &self.macros, wanted);
+        let brought = self.brought(&kept.mentioned);
+        let (headers, host, std_names) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let mut cut = Cut { text: String::new(), headers, std_names, host, brought };
+        for (number, unit) in self.files().iter().enumerate() {
             let mut blanks = Blanks {
                 program: self,
                 number,
@@ -114,7 +118,7 @@ impl Blanks<'_> {
             "cooperative_groups" => includes("cooperative_groups"),
             "cuda" => includes("cuda/"),
             "cute" | "cutlass" => includes("cut"),
-            own => self.program.units.iter().any(|unit| declares_scope(unit, &unit.items, own)),
+            own => self.program.files().iter().any(|unit| declares_scope(unit, &unit.items, own)),
         }
     }
 
@@ -167,7 +171,7 @@ impl Blanks<'_> {
         }
         for (start, end, unit) in renamed.into_iter().rev() {
             let lines = self.text[start..end].iter().filter(|byte| **byte == b'\n').count();
-            let line = format!("#include \"{}\"{}", self.program.units[unit].path, "\n".repeat(lines));
+            let line = format!("#include \"{}\"{}", self.program.files()[unit].path, "\n".repeat(lines));
             self.text.splice(start..end, line.into_bytes());
         }
         // Only whole characters were replaced.

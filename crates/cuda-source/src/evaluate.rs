@@ -224,6 +224,9 @@ impl Reader<'_> {
             self.at += member;
             return Ok(value);
         }
+        if self.is("[") {
+            return self.element(&name);
+        }
         match (self.names.name(&name), name.as_str()) {
             (Some(Meaning::Value(value)), _) => Ok(value),
             (Some(Meaning::Code(code)), _) => self.inner(&code, self.names),
@@ -231,6 +234,25 @@ impl Reader<'_> {
             (None, "false" | "nullptr" | "NULL") => Ok(Value::Whole(0)),
             (None, _) => Err(format!("`{name}` is unknown")),
         }
+    }
+
+    /// An element of a list that is written out: the first, where it is not known which.
+    fn element(&mut self, name: &str) -> Outcome {
+        let index = self.brackets()?;
+        let Some(Meaning::Code(mut list)) = self.names.name(name) else { return Err(format!("`{name}` is unknown")) };
+        // A name of a list.
+        while let [only] = list.as_slice() {
+            let Some(Meaning::Code(other)) = self.names.name(&only.text).filter(|_| only.text != name) else { break };
+            list = other;
+        }
+        let inside = match list.as_slice() {
+            [open, inside @ .., _] if open.is("{") => inside,
+            _ => return Err(format!("`{name}` is no list")),
+        };
+        let all = split(inside);
+        let index = self.inner(&index, self.names).and_then(|index| index.whole()).unwrap_or(0);
+        let element = usize::try_from(index).ok().and_then(|index| all.get(index)).or(all.first());
+        self.inner(element.ok_or_else(|| format!("`{name}` is empty"))?, self.names)
     }
 
     /// A member that is known as a whole, as `problem.n` or `problem->n`, and its tokens.
@@ -248,7 +270,15 @@ impl Reader<'_> {
     fn call(&mut self, name: &str) -> Outcome {
         let inside = self.brackets()?;
         if name == "sizeof" {
-            return size_of(&inside).map(Value::Whole).ok_or_else(|| "the size of a type is unknown".to_string());
+            let named = match inside.as_slice() {
+                [name] => self.names.name(&name.text),
+                _ => None,
+            };
+            let of_name = || if let Some(Meaning::Code(code)) = &named { size_of(code) } else { None };
+            return size_of(&inside)
+                .or_else(of_name)
+                .map(Value::Whole)
+                .ok_or_else(|| "the size of a type is unknown".to_string());
         }
         let arguments = split(&inside);
         if let Some(callee) = self.names.callee(name) {

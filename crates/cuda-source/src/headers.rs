@@ -143,6 +143,17 @@ pub fn of(name: &str) -> Header {
     if of_cpp || HOST.contains(&name) || starts(&HOST_STARTS) { Header::Host } else { Header::Unknown }
 }
 
+/// Headers of CUDA's that come with a header of this name, which is not read here: libraries for matrices have types of
+/// 16 bits in their declarations.
+pub fn brought_by(name: &str) -> &'static [&'static str] {
+    let starts = |all: &[&str]| all.iter().any(|start| name.starts_with(start));
+    match starts(&["cublas", "cudnn", "cusparse", "cutensor", "torch/", "ATen/", "c10/"]) || of(name) == Header::Unknown
+    {
+        true => &["cuda_fp16.h", "cuda_bf16.h"],
+        false => &[],
+    }
+}
+
 /// The Python package of CUDA 13 that has a header of CUDA's own.
 pub fn package(name: &str) -> Option<&'static str> {
     let starts = |all: &[&str]| all.iter().any(|start| name.starts_with(start));

@@ -136,13 +136,13 @@ impl Program {
         if kind.is_some_and(TemplateParameter::is_type) {
             return Some(text);
         }
-        if !code.iter().any(Piece::is_word) || matches!(text.as_str(), "true" | "false") {
+        if matches!(text.as_str(), "true" | "false") {
             return Some(text);
         }
         match evaluate(code, &Scope::at(self, unit, at)).and_then(|value| value.whole()) {
             Ok(value) => Some(value.to_string()),
-            // A constant that only the compiler can follow, as `Config::BM`.
-            Err(_) if code.iter().any(|piece| piece.is("::")) => Some(text),
+            // What only the compiler can follow, as `Config::BM`, or what is no whole number.
+            Err(_) if code.iter().any(|piece| piece.is("::")) || !code.iter().any(Piece::is_word) => Some(text),
             Err(_) => None,
         }
     }

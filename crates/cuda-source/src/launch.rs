@@ -33,8 +33,9 @@ pub fn launches(number: usize, unit: &Unit) -> Vec<Launch> {
     (1..unit.code.len()).filter(|&at| is_triple(unit, at, "<")).filter_map(|at| launch(number, unit, at)).collect()
 }
 
+/// `<<<` or `>>>`, in which formatters leave spaces.
 fn is_triple(unit: &Unit, at: usize, sign: &str) -> bool {
-    (at..at + 3).all(|here| unit.is_sign(here, sign)) && unit.is_glued(at + 1) && unit.is_glued(at + 2)
+    (at..at + 3).all(|here| unit.is_sign(here, sign)) && (sign == "<" || unit.is_sign(at + 3, "("))
 }
 
 fn launch(number: usize, unit: &Unit, open: usize) -> Option<Launch> {
@@ -66,16 +67,19 @@ fn launch(number: usize, unit: &Unit, open: usize) -> Option<Launch> {
 
 /// Where the `>>>` stands.
 fn end_of_configuration(unit: &Unit, from: usize) -> Option<usize> {
-    let mut at = from;
-    while at < unit.code.len() && !unit.is_sign(at, ";") {
+    let (mut at, end) = (from, unit.code.len().min(from + MOST_TOKENS));
+    while at < end && !unit.is_sign(at, ";") {
         if is_triple(unit, at, ">") {
             return Some(at);
         }
         let opens = ["(", "[", "{"].iter().any(|sign| unit.is_sign(at, sign));
-        at = if opens { unit.behind_group(at, unit.code.len()) } else { at + 1 };
+        at = if opens { unit.behind_group(at, end) } else { at + 1 };
     }
     None
 }
+
+/// Tokens between `<<<` and `>>>`.
+const MOST_TOKENS: usize = 2000;
 
 /// The `<` of the `>` at `close`.
 fn less(unit: &Unit, close: usize) -> Option<usize> {

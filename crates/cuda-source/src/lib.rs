@@ -1,6 +1,6 @@
 //! CUDA C++ as people write it: host code, headers, templates, launches. This crate reads it, and compiles nothing.
 //!
-//! - [`token`], `lexer`, `branches`, `macros`: a text in tokens, the preprocessor's lines among them
+//! - [`token`], `lexer`, `branches`, `macros`, `expand`: a text in tokens, the preprocessor's lines among them
 //! - `unit`, `item`, `declared`: a file, its declarations, and the names that these give
 //! - [`headers`]: which headers are the host's, and which are CUDA's
 //! - [`Program`]: a file and the headers of its own; `reach`, [`Cut`]: the part of it that is for the device
@@ -16,6 +16,7 @@ mod branches;
 mod cut;
 mod declared;
 mod evaluate;
+mod expand;
 pub mod headers;
 mod instance;
 mod item;

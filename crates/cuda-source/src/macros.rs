@@ -66,6 +66,11 @@ impl Macros {
         }
     }
 
+    /// All macros, by name.
+    pub fn all(&self) -> impl Iterator<Item = (&String, &Macro)> {
+        self.all.iter()
+    }
+
     /// The macro of this name.
     pub fn get(&self, name: &str) -> Option<&Macro> {
         self.all.get(name)

@@ -189,8 +189,9 @@ const WRITTEN: [(&str, &str); 4] = [
 /// Headers of C that CUDA's own include, and that say nothing to a device.
 pub const EMPTY: [&str; 6] = ["stdlib.h", "stdint.h", "stddef.h", "stdio.h", "string.h", "assert.h"];
 
-/// The header's text. `std_names` are the names of namespace `std` that device code uses: libcu++ has them.
-pub fn text(std_names: &BTreeSet<String>) -> String {
+/// The header's text. `std_names` are the names of namespace `std` that device code uses: libcu++ has them. `brought` are headers
+/// that come by others which are not there.
+pub fn text(std_names: &BTreeSet<String>, brought: &[&str]) -> String {
     let mut text = String::from("#pragma once\n");
     for (name, value) in MACROS {
         text += &format!("#ifndef {name}\n#define {name} {value}\n#endif\n");
@@ -208,6 +209,7 @@ pub fn text(std_names: &BTreeSet<String>) -> String {
         .iter()
         .filter(|(name, _)| used(name))
         .for_each(|(_, code)| text += &format!("namespace std {{ {code} }}\n"));
+    brought.iter().for_each(|header| text += &format!("#include <{header}>\n"));
     needed.iter().for_each(|header| text += &format!("#include <cuda/std/{header}>\n"));
     if !needed.is_empty() {
         text += "namespace std { using namespace cuda::std; }\n";
@@ -221,8 +223,8 @@ mod tests {
 
     #[test]
     fn libcuxx_is_included_only_where_it_is_needed() {
-        assert!(!text(&BTreeSet::new()).contains("#include"));
-        let with = text(&BTreeSet::from(["numeric_limits".to_string(), "move".to_string()]));
+        assert!(!text(&BTreeSet::new(), &[]).contains("#include"));
+        let with = text(&BTreeSet::from(["numeric_limits".to_string(), "move".to_string()]), &[]);
         assert!(with.contains("#include <cuda/std/limits>\nnamespace std"), "{with}");
     }
 }

@@ -46,6 +46,8 @@ pub(crate) enum Target {
 #[derive(Debug)]
 pub struct Program {
     pub(crate) units: Vec<Unit>,
+    /// The same files before macros were written out; none where no file calls such macros.
+    before: Vec<Unit>,
     pub(crate) macros: Macros,
     /// By file and name.
     pub(crate) targets: HashMap<(usize, String), Target>,
@@ -66,6 +68,7 @@ impl Program {
         defines.iter().for_each(|word| macros.define(word));
         let mut program = Program {
             units: vec![Unit::new(path, text)],
+            before: Vec::new(),
             macros,
             targets: HashMap::new(),
             missing: Vec::new(),
@@ -79,12 +82,30 @@ impl Program {
         }
         // Headers come before what includes them.
         program.units.iter().rev().for_each(|unit| program.macros.add(unit));
-        for unit in &mut program.units {
+        program.write_macros_out();
+        for unit in program.units.iter_mut().chain(&mut program.before) {
             unit.find_items(&program.macros);
         }
         program.kernels = kernel::kernels(&program.units, &program.macros);
         program.launches = program.units.iter().enumerate().flat_map(|(at, unit)| launch::launches(at, unit)).collect();
         program
+    }
+
+    /// Writes out the macros that make kernels and launches, so that these are read like all others.
+    fn write_macros_out(&mut self) {
+        let texts: Vec<Option<String>> =
+            self.units.iter().map(|unit| crate::expand::expanded(unit, &self.macros)).collect();
+        if texts.iter().all(Option::is_none) {
+            return;
+        }
+        let new = |(unit, text): (&Unit, Option<String>)| Unit::new(&unit.path, text.as_deref().unwrap_or(&unit.text));
+        let units = self.units.iter().zip(texts).map(new).collect();
+        self.before = std::mem::replace(&mut self.units, units);
+    }
+
+    /// The files as they are.
+    pub(crate) fn files(&self) -> &[Unit] {
+        if self.before.is_empty() { &self.units } else { &self.before }
     }
 
     fn include(&mut self, at: usize, find: &mut dyn FnMut(&Include) -> Option<Found>) {
@@ -131,9 +152,37 @@ impl Program {
         })
     }
 
+    /// CUDA's headers that device code needs, and that come by a header that is not read: a library's, or one that is missing.
+    pub(crate) fn brought(&self, mentioned: &std::collections::HashSet<String>) -> Vec<&'static str> {
+        let left_out = self.targets.iter().filter(|(_, target)| **target == Target::Host);
+        let mut all: Vec<&str> = left_out.flat_map(|((_, name), _)| headers::brought_by(name)).copied().collect();
+        let is_needed = |header: &&str| {
+            let part = if header.contains("bf16") { "bfloat16" } else { "half" };
+            mentioned.iter().any(|name| name.contains(part))
+        };
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter().filter(is_needed).collect()
+    }
+
     /// The headers that are neither known nor found. Device code may do without.
     pub fn missing(&self) -> &[String] {
         &self.missing
+    }
+
+    /// The path of the file that was read first, which includes the others.
+    pub fn path(&self) -> &str {
+        self.units.first().map_or("", |unit| &unit.path)
+    }
+
+    /// Whether no name in the code has a letter beyond ASCII.
+    pub fn is_ascii(&self) -> bool {
+        self.files().iter().all(|unit| (0..unit.code.len()).all(|at| !unit.is_name(at) || unit.word(at).is_ascii()))
+    }
+
+    /// Leaves out the kernels of all files but one.
+    pub fn keep_kernels_of(&mut self, path: &str) {
+        self.kernels.retain(|kernel| kernel.path == path);
     }
 
     /// The kernels of all files, the file's own first.

@@ -26,6 +26,9 @@ pub struct Scope<'a> {
 /// Callers of callers that are asked for an argument.
 const DEEPEST: usize = 3;
 
+/// Pieces of a function's value.
+const MOST_PIECES: usize = 1000;
+
 impl<'a> Scope<'a> {
     /// The scope before token `at` of a file.
     pub fn at(program: &'a Program, unit: usize, at: usize) -> Scope<'a> {
@@ -37,6 +40,11 @@ impl<'a> Scope<'a> {
             scope.read(unit, function.body.start, at.min(function.body.end));
         }
         scope
+    }
+
+    /// Lets a name stand for code, such as a template's parameter for a type.
+    pub fn stands_for(&mut self, name: &str, code: &str) {
+        self.locals.insert(name.to_string(), crate::lexer::pieces(code));
     }
 
     /// The code that a local variable was given last.
@@ -74,6 +82,28 @@ impl<'a> Scope<'a> {
             self.locals.insert(name, unit.pieces(at + 2, end));
             return Some(end);
         }
+        if unit.is_sign(at + 1, "[") && !is_member {
+            // `int sizes[] = {32, 64};`
+            let behind = unit.behind_group(at + 1, to);
+            if !unit.is_sign(behind, "=") || !unit.is_sign(behind + 1, "{") {
+                return None;
+            }
+            let end = unit.behind_group(behind + 1, to);
+            self.locals.insert(name, unit.pieces(behind + 1, end));
+            return Some(end);
+        }
+        if unit.is_sign(at + 1, ":") && at > 0 && unit.is_name(at - 1) && in_for(unit, at) {
+            // `for (int size : sizes)`: the first of them.
+            let end = end_of_value(unit, at + 2, to);
+            let mut code = unit.pieces(at + 2, end);
+            code.extend(["[", "0", "]"].map(|text| Piece {
+                kind: if text == "0" { Kind::Number } else { Kind::Sign },
+                text: text.to_string(),
+                glued: true,
+            }));
+            self.locals.insert(name, code);
+            return Some(end);
+        }
         let opens = unit.is_sign(at + 1, "(") || unit.is_sign(at + 1, "{");
         let typed = at > 0
             && (crate::types::is_type_word(unit.word(at - 1))
@@ -100,10 +130,13 @@ impl<'a> Scope<'a> {
         let place = parameters.iter().position(|&(from, to)| to > from && parameter_name(unit, from, to) == name)?;
         for (number, caller) in self.program.units.iter().enumerate() {
             for at in (0..caller.code.len()).filter(|&at| caller.word(at) == unit.word(function.name)) {
-                let inside = caller.list(at + 2, caller.behind_group(at + 1, caller.code.len()).saturating_sub(1));
-                if !caller.is_sign(at + 1, "(") || std::ptr::eq(caller, unit) && function.all.contains(&at) {
+                // `run(…)` and `run<float>(…)`.
+                let angles = caller.is_sign(at + 1, "<").then(|| caller.behind_angles(at + 1, caller.code.len()));
+                let open = angles.flatten().unwrap_or(at + 1);
+                if !caller.is_sign(open, "(") || std::ptr::eq(caller, unit) && function.all.contains(&at) {
                     continue;
                 }
+                let inside = caller.list(open + 1, caller.behind_group(open, caller.code.len()).saturating_sub(1));
                 let Some(&(from, to)) = inside.get(place) else { continue };
                 let scope = Scope { depth: self.depth + 1, ..Scope::at(self.program, number, at) };
                 if let Ok(value) = crate::evaluate::evaluate(&caller.pieces(from, to), &scope) {
@@ -119,9 +152,36 @@ impl<'a> Scope<'a> {
         self.program.units.iter().find_map(|unit| constant(unit, &unit.items, name)).map(Meaning::Code)
     }
 
-    /// A function that is one `return`.
+    /// A function, by what it returns last: its own variables are put in.
     fn function(&self, name: &str) -> Option<Callee> {
-        self.program.units.iter().find_map(|unit| function(unit, &unit.items, name))
+        let (unit, item) =
+            self.program.units.iter().find_map(|unit| function(&unit.items, unit, name).map(|item| (unit, item)))?;
+        let open = item.name + 1;
+        let parameters = unit.list(open + 1, unit.behind_group(open, item.head.end).saturating_sub(1));
+        let parameters = parameters.into_iter().map(|(from, to)| parameter_name(unit, from, to).to_string()).collect();
+        let at = item.body.clone().rev().find(|&at| unit.word(at) == "return")?;
+        let body = unit.pieces(at + 1, end_of_value(unit, at + 1, item.body.end));
+        let mut inside = Scope { locals: HashMap::new(), fields: HashMap::new(), ..Scope::at(self.program, 0, 0) };
+        inside.read(unit, item.body.start, at);
+        Some(Callee { parameters, body: inside.filled(&body, 0) })
+    }
+
+    /// Code with the values of local variables in the places of their names.
+    fn filled(&self, code: &[Piece], depth: usize) -> Vec<Piece> {
+        let sign = |text: &str| Piece { kind: Kind::Sign, text: text.to_string(), glued: false };
+        let mut all = Vec::new();
+        for piece in code {
+            match self.locals.get(&piece.text).filter(|_| piece.is_word() && depth < DEEPEST && all.len() < MOST_PIECES)
+            {
+                Some(value) => {
+                    all.push(sign("("));
+                    all.extend(self.filled(value, depth + 1));
+                    all.push(sign(")"));
+                }
+                None => all.push(piece.clone()),
+            }
+        }
+        all
     }
 }
 
@@ -141,7 +201,9 @@ impl Names for Scope<'_> {
             found.map(|found| Meaning::Code(found.body.clone()))
         };
         let callers = || self.argument(name).map(Meaning::Value);
-        code.or_else(|| self.constant(name)).or_else(object).or_else(fallback).or_else(callers)
+        // A program that is started without arguments.
+        let alone = || (name == "argc").then_some(Meaning::Value(Value::Whole(1)));
+        code.or_else(|| self.constant(name)).or_else(object).or_else(fallback).or_else(callers).or_else(alone)
     }
 
     fn callee(&self, name: &str) -> Option<Callee> {
@@ -152,6 +214,12 @@ impl Names for Scope<'_> {
         // A lambda of the function's own: `auto cdiv = [](int a, int b) { return …; }`.
         self.locals.get(name).and_then(|code| lambda(code)).or_else(|| self.function(name))
     }
+}
+
+/// Whether the parentheses of a `for` open before a place, and nothing in them has ended.
+fn in_for(unit: &Unit, at: usize) -> bool {
+    let open = (0..at).rev().take(8).find(|&here| ["(", ";", "{", "}"].iter().any(|sign| unit.is_sign(here, sign)));
+    open.is_some_and(|open| unit.is_sign(open, "(") && open > 0 && unit.word(open - 1) == "for")
 }
 
 /// `dim3(x, y, z)` of what was said of each; what was not said is 1, or as the variable began.
@@ -219,15 +287,10 @@ fn constant(unit: &Unit, items: &[Item], name: &str) -> Option<Vec<Piece>> {
     None
 }
 
-fn function(unit: &Unit, items: &[Item], name: &str) -> Option<Callee> {
+fn function<'a>(items: &'a [Item], unit: &Unit, name: &str) -> Option<&'a Item> {
     items.iter().find_map(|item| match item.what {
-        What::Scope | What::Class => function(unit, &item.inner, name),
-        What::Function if unit.word(item.name) == name && !item.body.is_empty() => {
-            let open = item.name + 1;
-            let parameters = unit.list(open + 1, unit.behind_group(open, item.head.end).saturating_sub(1));
-            let parameters = parameters.into_iter().map(|(_, to)| unit.word(to - 1).to_string()).collect();
-            returned(&unit.pieces(item.body.start, item.body.end)).map(|body| Callee { parameters, body })
-        }
+        What::Scope | What::Class => function(&item.inner, unit, name),
+        What::Function if unit.word(item.name) == name && !item.body.is_empty() => Some(item),
         _ => None,
     })
 }

@@ -49,13 +49,29 @@ impl Program {
     /// What a launch comes to. `values` are what the kernel's parameters get, as far as they are sizes: host code's names for them have
     /// these values, whatever it gives them itself. `sizes` are for names such as `M` that host code leaves open, if it is a product.
     pub fn extents(&self, kernel: &Kernel, launch: &Launch, values: &[Option<u64>], sizes: Option<&Sizes>) -> Extents {
-        let scope = self.scope(kernel, launch, values, sizes);
+        self.extents_in(launch, &self.scope(kernel, launch, values, sizes))
+    }
+
+    /// The same where a user says what names of host code stand for.
+    pub fn extents_with(
+        &self,
+        kernel: &Kernel,
+        launch: &Launch,
+        values: &[Option<u64>],
+        names: &[(String, u64)],
+    ) -> Extents {
+        let mut scope = self.scope(kernel, launch, values, None);
+        scope.bound.extend(names.iter().map(|(name, value)| (name.clone(), i128::from(*value))));
+        self.extents_in(launch, &scope)
+    }
+
+    fn extents_in(&self, launch: &Launch, scope: &Scope) -> Extents {
         let unit = &self.units[launch.unit];
         let part = |index: usize| launch.configuration.get(index).map(|range| unit.pieces(range.start, range.end));
         let value = |what: &str, index: usize| {
             let code = part(index).ok_or_else(|| format!("the {what} is missing"))?;
             let said = crate::token::written(&code);
-            evaluate(&code, &scope).map_err(|why| format!("the {what} is `{said}`, and {why}"))
+            evaluate(&code, scope).map_err(|why| format!("the {what} is `{said}`, and {why}"))
         };
         let dim = |what: &str, index: usize| {
             let extents = value(what, index)?.dim()?;
@@ -99,7 +115,27 @@ impl Program {
             self.bind_parameters(launch, sizes, &mut scope);
         }
         self.bind_instance(kernel, launch, &mut scope);
+        self.bind_case(launch, &mut scope);
         scope
+    }
+
+    /// Within `case 64:` of `switch (n)`, n is 64.
+    fn bind_case(&self, launch: &Launch, scope: &mut Scope) {
+        let unit = &self.units[launch.unit];
+        let Some(function) = crate::launch::function_around(&unit.items, launch.at) else { return };
+        let switches = (function.body.start..launch.at).rev().filter(|&at| unit.word(at) == "switch");
+        let around = switches.map(|at| (at, unit.behind_group(at + 1, function.body.end)));
+        let around = around.into_iter().find(|(_, open)| unit.behind_group(*open, function.body.end) > launch.at);
+        let Some((at, open)) = around else { return };
+        let mut names = (at + 1..open).filter(|&here| !["(", ")"].iter().any(|sign| unit.is_sign(here, sign)));
+        let (Some(name), None) = (names.next(), names.next()) else { return };
+        let case = (open..launch.at).rev().find(|&here| unit.word(here) == "case" || unit.word(here) == "default");
+        let Some(case) = case.filter(|&case| unit.word(case) == "case" && unit.is_name(name)) else { return };
+        let Some(colon) = (case..launch.at).find(|&here| unit.is_sign(here, ":")) else { return };
+        let value = evaluate(&unit.pieces(case + 1, colon), &*scope).and_then(|value| value.whole());
+        if let Ok(value) = value {
+            scope.bound.entry(unit.word(name).to_string()).or_insert(value);
+        }
     }
 
     /// Parameters of the function around the launch, by the names that people give sizes.
@@ -122,8 +158,11 @@ impl Program {
         let unit = &self.units[launch.unit];
         let (Some(instance), Some(written)) = (self.instance(kernel, launch), &launch.template) else { return };
         for (range, argument) in written.iter().zip(&instance.arguments) {
-            if let (1, Ok(value)) = (range.len(), argument.parse::<i128>()) {
-                scope.bound.entry(unit.word(range.start).to_string()).or_insert(value);
+            let name = unit.word(range.start).to_string();
+            match argument.parse::<i128>() {
+                Ok(value) if range.len() == 1 => _ = scope.bound.entry(name).or_insert(value),
+                Err(_) if range.len() == 1 && name != *argument => scope.stands_for(&name, argument),
+                _ => (),
             }
         }
     }

@@ -93,6 +93,7 @@ fn named(name: &str) -> Option<Scalar> {
         _ if base == "float" => Scalar::F32,
         _ if base == "double" => Scalar::F64,
         _ if is_whole(plain) || is_whole(base) => Scalar::Whole,
+        _ if ["uint", "uchar", "ushort", "ulong", "longlong", "ulonglong"].contains(&base) => Scalar::Whole,
         _ => return None,
     })
 }

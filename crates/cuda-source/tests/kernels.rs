@@ -79,7 +79,7 @@ fn instances_are_read_from_the_file() {
         ("int main() { double *y, *x; k<1, 2><<<1, 1>>>(x, n); k<1, 2><<<9, 9>>>(x, n); }", vec!["k<1, 2, double>"]),
         (
             "template <int X, typename U> void run(U* x) { k<X, 2 * 4, U><<<1, 1>>>(x, 3); }\nint main() { run<16, half>(x); }",
-            vec!["k<16, 2 * 4, half>"],
+            vec!["k<16, 8, half>"],
         ),
         (
             "void f(int b) { if (b == 4) { k<4, 1, half><<<1, 1>>>(x, n); } else k<8, 1, half><<<1, 1>>>(x, n); }\nint main() { f(8); }",
@@ -87,7 +87,7 @@ fn instances_are_read_from_the_file() {
         ),
         ("template __global__ void k<3, 4, float>(float*, int);", vec!["k<3, 4, float>"]),
         ("int main() { auto f = k<5, 6, float>; f<<<1, 1>>>(x, n); }", vec!["k<5, 6, float>"]),
-        ("int main(int argc) { k<argc, 8><<<1, 1>>>(x, n); }", vec![]),
+        ("int f(int count) { k<count, 8><<<1, 1>>>(x, n); }", vec![]),
         ("", vec![]),
     ] {
         assert_eq!(instances(&format!("{template}{host}")), expected, "{host}");
@@ -142,6 +142,24 @@ fn launches_are_evaluated() {
             [32, 1, 1],
             0,
         ),
+        (
+            "int main(int argc, char** argv) { int sizes[] = {16, 32}; for (int s : sizes) { int n = argc > 1 ? atoi(argv[1]) : 4; gemm<<<n, s>>>(a, b, c, M, N, K); } }",
+            [4, 1, 1],
+            [16, 1, 1],
+            0,
+        ),
+        (
+            "void go(int s) { gemm<<<1, s>>>(a, b, c, M, N, K); }\nint main() { int sizes[3] = {16, 32, 64}; for (int i = 0; i < 3; i++) { int s = sizes[i]; go(s); } }",
+            [1, 1, 1],
+            [16, 1, 1],
+            0,
+        ),
+        (
+            "size_t bytes() { size_t a = 2 * 16 * sizeof(half); check(a); return a + 8; }\nvoid run() { static size_t s = bytes(); gemm<<<1, 1, s>>>(a, b, c, M, N, K); }",
+            [1, 1, 1],
+            [1, 1, 1],
+            72,
+        ),
         ("int main() { dim3 g(1, 2), t = dim3(4); gemm<<<g, t, 0>>>(a, b, c, M, N, K); }", [1, 2, 1], [4, 1, 1], 0),
         (
             "template <int T> void run() { gemm<<<std::max(M, N) / T, dim3(T)>>>(a, b, c, M, N, K); }\n#define T 10\n",
@@ -152,6 +170,49 @@ fn launches_are_evaluated() {
     ] {
         assert_eq!(extents(&format!("{GEMM}{host}")), Ok((grid, block, shared)), "{host}");
     }
+}
+
+#[test]
+fn macros_that_make_kernels_and_launches_are_written_out() {
+    let text = "#define STRING(x) #x\n\
+                #define MAKE(name, op) __global__ void name##_kernel(float* a, int n) { a[0] op n; }\n\
+                #define RUN(T) case T: \\\n tiled<(T)><<<g, block>>>(a, n); break;\n\
+                #define DISPATCH(h, ...) dim3 block((h)); switch ((h)) { RUN(32) RUN(64) default: log(STRING(h), __VA_ARGS__); }\n\
+                MAKE(add, +=)\n\
+                MAKE(sub, -=)\n\
+                template <int T> __global__ void tiled(float* a, int n) {}\n\
+                void run(float* a, int n) { int g = (n + 31) / 32; DISPATCH(n, a,\n b) add_kernel < < <1, 2>>>(a, n); }\n";
+    let program = read(text);
+    let kernels: Vec<_> = program.kernels().iter().map(|kernel| (kernel.name.as_str(), kernel.line)).collect();
+    assert_eq!(kernels, [("add_kernel", 6), ("sub_kernel", 7), ("tiled", 8)]);
+    let tiled = &program.kernels()[2];
+    let launches: Vec<_> = program.launches().iter().map(|launch| (launch.kernel.as_str(), launch.line)).collect();
+    assert_eq!(launches, [("tiled", 9), ("tiled", 9), ("add_kernel", 10)]);
+    let instances: Vec<_> = program.instances(tiled).iter().map(|instance| instance.expression(tiled)).collect();
+    assert_eq!(instances, ["tiled<32>", "tiled<64>"]);
+    // In `case 64`, h is 64.
+    let Extents { grid, block, .. } = program.extents_with(tiled, &program.launches()[1], &[], &[]);
+    assert_eq!((grid, block), (Ok([2, 1, 1]), Ok([64, 1, 1])));
+    // What is compiled is the file as it is.
+    let cut = program.cut(&[]);
+    assert!(cut.text.contains("MAKE(add, +=)") && !cut.text.contains("<<<1"), "{}", cut.text);
+    assert_eq!(cut.text.lines().count(), text.lines().count());
+}
+
+#[test]
+fn a_parameter_that_is_handed_on_has_a_size() {
+    let text = "template <typename T, int B> __global__ void sum(T* a) {}\n\
+                template <typename U> void run(U* a, int t) { sum<U, 64><<<1, t, t * sizeof(U)>>>(a); }\n\
+                int main() { run<double>(x, 32); }\n";
+    let program = read(text);
+    let Extents { shared, .. } = program.extents_with(&program.kernels()[0], &program.launches()[0], &[], &[]);
+    assert_eq!(shared, Ok(256));
+}
+
+#[test]
+fn a_macro_without_end_ends() {
+    let text = "#define A(x) B(x) <<< B(x)\n#define B(x) A(x) A(x)\nvoid f() { A(1); A(; }\n";
+    assert_eq!(read(text).kernels().len(), 0);
 }
 
 #[test]

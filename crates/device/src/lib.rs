@@ -11,6 +11,7 @@ pub mod copies;
 pub mod cuda;
 mod ffi;
 mod libraries;
+mod notes;
 pub mod nvrtc;
 pub mod ptxas;
 pub mod survey;

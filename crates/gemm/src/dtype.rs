@@ -85,6 +85,9 @@ impl Dtype {
         ("e5m2-f32", Dtype::of(Element::E5m2, Element::F32, Element::F32)),
     ];
 
+    /// Everything in f16: no level multiplies so, and many a kernel does.
+    const F16_SUM: (&'static str, Dtype) = ("f16-sum", Dtype::of_all(Element::F16));
+
     /// A combination, with a name or without.
     pub const fn of(input: Element, sum: Element, output: Element) -> Dtype {
         Dtype { input, sum, output }
@@ -97,7 +100,8 @@ impl Dtype {
 
     /// Its name on the command line: the inputs' type, and C's where that is not the usual one.
     pub fn name(self) -> &'static str {
-        Dtype::ALL.iter().find(|(_, dtype)| *dtype == self).map_or("unnamed", |(name, _)| name)
+        let mut all = Dtype::ALL.iter().chain([&Dtype::F16_SUM]);
+        all.find(|(_, dtype)| *dtype == self).map_or("unnamed", |(name, _)| name)
     }
 
     /// How the vendor's library sums, on the GPUs that have tensor cores for these types: fp8 in as few as 14 bits.
@@ -164,7 +168,8 @@ impl FromStr for Dtype {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Dtype, Error> {
-        let known = Dtype::ALL.iter().find(|(known, _)| *known == name).map(|(_, dtype)| *dtype);
+        let mut all = Dtype::ALL.iter().chain([&Dtype::F16_SUM]);
+        let known = all.find(|(known, _)| *known == name).map(|(_, dtype)| *dtype);
         known.ok_or_else(|| {
             let names: Vec<&str> = Dtype::ALL.iter().map(|(name, _)| *name).collect();
             Error::usage(format!("`{name}` is no element type"), format!("there are {}", names.join(", ")))

@@ -7,6 +7,7 @@ mod layout;
 mod other;
 mod ready;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -71,7 +72,7 @@ pub struct Try {
     /// Dynamic shared memory per block, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
-    /// How A, B and C lie in memory: row by row; column by column, as BLAS has them; nt: row by row, and B as N x K
+    /// How A, B and C lie in memory: row by row; column by column, as BLAS has them; or nt, row by row, and B as N x K
     #[arg(long, value_enum, hide_possible_values = true, value_name = "row|column|nt", default_value = "row")]
     layout: Layout,
     /// A folder with headers (repeatable)
@@ -128,7 +129,7 @@ struct Carried {
 }
 
 /// Runs the command, whose own words are `words`.
-pub fn run(attempt: &Try, words: &[String]) -> Result<ExitCode, Error> {
+pub fn run(attempt: &Try, words: &[OsString]) -> Result<ExitCode, Error> {
     let file = File::read(&attempt.file)?;
     let flags = match Flags::read(&file, words) {
         Ok(flags) => flags,
@@ -325,13 +326,14 @@ fn formula(operands: &Operands) -> String {
 /// The kernel's row above those of the levels, on the same sizes.
 fn beside_the_levels(attempt: &Try, device: &Device, report: &Report) -> Result<String, Error> {
     let options = attempt.how.options()?;
+    let Ok(builds) = builds(&LEVELS, attempt.how.dtype, false) else { return Ok(String::new()) };
     let bench = Bench::new(device, report.shape, attempt.how.dtype, attempt.how.seed, options)?;
     let name = attempt.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut row = Row::new(name, String::new(), attempt.how.dtype, report.shape, bench.kind());
     row.fill(report);
     bench.share_of_peak(&mut row);
     let mut rows = vec![row];
-    let takers = for_shape(builds(&LEVELS, attempt.how.dtype, false)?, &report.shape, "");
+    let takers = for_shape(builds, &report.shape, "");
     rows.extend(takers.iter().map(|build| bench.level(build)));
     rows.extend(bench.vendor());
     against_vendor(&mut rows);

@@ -18,6 +18,9 @@ pub const TRY: &str = "// lab try: ";
 /// The same for `lab sanitize`.
 pub const SANITIZE: &str = "// lab sanitize: ";
 
+/// A larger file is no kernel, or takes a compiler minutes.
+const MOST_BYTES: u64 = 32 << 20;
+
 /// A kernel's file, read.
 #[derive(Debug)]
 pub struct File {
@@ -55,6 +58,8 @@ pub struct Kernels {
     pub names: Vec<(String, String)>,
     /// Functions of the host that were left out.
     pub host: Vec<String>,
+    /// The file as people write it, where it is CUDA C++.
+    pub program: Option<Rc<Program>>,
 }
 
 impl Kernels {
@@ -62,6 +67,13 @@ impl Kernels {
     pub fn shown(&self, name: &str) -> String {
         let known = self.names.iter().find(|(lowered, _)| lowered == name);
         known.map_or_else(|| plain_name(name).to_string(), |(_, shown)| shown.clone())
+    }
+
+    /// The kernel as the file's text has it, by what people call it.
+    pub fn written(&self, shown: &str) -> Option<&cuda_source::Kernel> {
+        let (name, _) = cuda_source::entry_words(shown);
+        let is_meant = |kernel: &&cuda_source::Kernel| kernel.name == name || kernel.plain_name() == name;
+        self.program.as_ref()?.kernels().iter().find(is_meant)
     }
 
     /// The kernel of the PTX that is meant.
@@ -82,8 +94,8 @@ impl File {
         if !["cu", "cuh", "h", "hpp", "ptx"].contains(&extension(path)) {
             return Err(Error::usage(format!("{name} is neither a .cu nor a .ptx file"), "name it by what it is"));
         }
-        let text = fs::read_to_string(path).map_err(|error| {
-            Error::usage(format!("cannot read {name}: {error}"), "the kernel's file is the first argument")
+        let text = text(path).map_err(|why| {
+            Error::usage(format!("cannot read {name}: {why}"), "the kernel's file is the first argument")
         })?;
         Ok(File { path: name, text })
     }
@@ -98,77 +110,55 @@ impl File {
     /// `architecture` is the one that resources are wanted for.
     pub fn kernel(&self, entry: Option<&str>, options: &[String], architecture: u32) -> Result<Candidate, Error> {
         let program = self.program(options).map(Rc::new);
-        let is_ptx = program.is_none();
-        let shipped = self.shipped(options).is_some();
-        let written = match program {
+        let choice = match &program {
             // What fresh PTX says comes before what a text seems to say.
-            Some(program) if shipped => choose(&program, entry).unwrap_or_default().map(|choice| (program, choice)),
-            Some(program) => choose(&program, entry)?.map(|choice| (program, choice)),
+            Some(program) if self.shipped(options).is_some() => choose(program, entry).unwrap_or_default(),
+            Some(program) => choose(program, entry)?,
             None => None,
         };
-        let wanted = written.iter().map(|(_, choice)| choice.expression.clone()).collect::<Vec<_>>();
-        let kernels = self.module(options, &[architecture], &wanted)?;
+        let wanted = choice.iter().map(|choice| choice.expression.clone()).collect::<Vec<_>>();
+        let is_ptx = program.is_none();
+        let kernels = self.kernels(program, options, &[architecture], &wanted)?;
         let (path, text) = if is_ptx { self.named_source() } else { (self.path.clone(), self.text.clone()) };
         let entry = kernels.pick(wanted.first().map(String::as_str).or(entry))?;
         let parameters = kernels.module.parameters(&entry).unwrap_or_default();
         let kernel = Kernel { entry, ..kernels.kernel };
+        let written = kernels.program.zip(choice);
         Ok(Candidate { kernel, path, text, parameters, written, host: kernels.host })
     }
 
     /// All kernels of the file. `wanted` are those that a text names, instances of templates above all.
+    /// `architectures` are those that resources are wanted for.
     pub fn module(&self, options: &[String], architectures: &[u32], wanted: &[String]) -> Result<Kernels, Error> {
+        self.kernels(self.program(options).map(Rc::new), options, architectures, wanted)
+    }
+
+    fn kernels(
+        &self,
+        program: Option<Rc<Program>>,
+        options: &[String],
+        architectures: &[u32],
+        wanted: &[String],
+    ) -> Result<Kernels, Error> {
         let (names, host) = (Vec::new(), Vec::new());
-        let (kernel, names, host) = match (extension(Path::new(&self.path)), self.shipped(options)) {
-            ("ptx", _) => (Kernel::given(self.text.clone(), ""), names, host),
+        let (kernel, names, host) = match (&program, self.shipped(options)) {
+            (None, _) => (Kernel::given(self.text.clone(), ""), names, host),
             (_, Some(kernel)) => (kernel, names, host),
-            _ => {
-                let compiled = self.compile(options, architectures, wanted)?;
+            (Some(program), None) => {
+                let compiled = compile(program, options, architectures, wanted)?;
                 (compiled.kernel, compiled.names, compiled.host)
             }
         };
         let hint = "a CUDA compiler makes PTX that can be read: nvcc --ptx";
         let module =
             Module::parse(&kernel.ptx).map_err(|error| Error::usage(format!("{}: {error}", self.path), hint))?;
-        Ok(Kernels { kernel, module, names, host })
+        Ok(Kernels { kernel, module, names, host, program })
     }
 
     /// Fresh PTX in `ptx/` beside the file.
     fn shipped(&self, options: &[String]) -> Option<Kernel> {
         let file = fs::read_to_string(beside(&self.path)).ok()?;
         Header::verify(&file, &self.text, options).ok().map(|(header, ptx)| Kernel::shipped(header, ptx))
-    }
-
-    fn compile(
-        &self,
-        options: &[String],
-        architectures: &[u32],
-        wanted: &[String],
-    ) -> Result<written::compile::Compiled, Error> {
-        let program = written::read(&self.path, &self.text, options);
-        let only = wanted.is_empty() && program.kernels().len() == 1;
-        let entries = wanted.iter().map(|entry| Some(entry.as_str())).chain(only.then_some(None));
-        let entry = match wanted {
-            [only] => only.as_str(),
-            _ => "",
-        };
-        let (mut expressions, mut aliases): (Vec<String>, Vec<(String, String)>) = Default::default();
-        for wanted in entries {
-            let choice = choose(&program, wanted)?.filter(|choice| choice.is_named(&program));
-            let Some(Choice { expression, .. }) = choice else { continue };
-            aliases.extend(wanted.map(|wanted| (expression.clone(), wanted.to_string())));
-            if !expressions.contains(&expression) {
-                expressions.push(expression);
-            }
-        }
-        let mut compiled =
-            written::compile::compile(&self.path, entry, &program, &expressions, options, architectures)?;
-        // `--entry` may leave out what has a default.
-        for (expression, entry) in aliases {
-            let lowered =
-                compiled.names.iter().find(|(_, shown)| *shown == expression).map(|(lowered, _)| lowered.clone());
-            compiled.names.extend(lowered.map(|lowered| (lowered, entry)));
-        }
-        Ok(compiled)
     }
 
     /// The file as people write it, if it is CUDA C++.
@@ -198,6 +188,57 @@ impl File {
             .map_err(|error| Error::usage(format!("cannot write {}: {error}", file.display()), "make the folder"))?;
         Ok(file)
     }
+}
+
+/// A kernel's text. Comments may be in any code for characters.
+fn text(path: &Path) -> Result<String, String> {
+    let bytes = regular(path, MOST_BYTES)?;
+    if bytes.contains(&0) {
+        return Err("it is no text".to_string());
+    }
+    let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
+}
+
+/// The bytes of a file that is one: whoever opens a pipe waits for its other end, and a device has no end.
+pub fn regular(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let about = fs::metadata(path).map_err(|error| error.to_string())?;
+    match about.len() {
+        _ if about.is_dir() => Err("it is a folder".to_string()),
+        _ if !about.is_file() => Err("it is a pipe or a device, and no file".to_string()),
+        bytes if bytes > most => Err(format!("it has {bytes} bytes, and {most} is the most")),
+        _ => fs::read(path).map_err(|error| error.to_string()),
+    }
+}
+
+/// Compiles the wanted kernels of a file, or its only one.
+fn compile(
+    program: &Program,
+    options: &[String],
+    architectures: &[u32],
+    wanted: &[String],
+) -> Result<written::compile::Compiled, Error> {
+    let entries = wanted.iter().map(|entry| Some(entry.as_str())).chain(wanted.is_empty().then_some(None));
+    let (mut expressions, mut aliases): (Vec<String>, Vec<(String, String)>) = Default::default();
+    for wanted in entries {
+        let choice = choose(program, wanted)?.filter(|choice| choice.is_named(program));
+        let Some(Choice { expression, .. }) = choice else { continue };
+        aliases.extend(wanted.map(|wanted| (expression.clone(), wanted.to_string())));
+        if !expressions.contains(&expression) {
+            expressions.push(expression);
+        }
+    }
+    let entry = match wanted {
+        [only] => only.as_str(),
+        _ => "",
+    };
+    let mut compiled = written::compile::compile(entry, program, &expressions, options, architectures)?;
+    // `--entry` may leave out what has a default.
+    for (expression, entry) in aliases {
+        let lowered = compiled.names.iter().find(|(_, shown)| *shown == expression).map(|(lowered, _)| lowered.clone());
+        compiled.names.extend(lowered.map(|lowered| (lowered, entry)));
+    }
+    Ok(compiled)
 }
 
 /// The compiler's options: those of every kernel, for another architecture if asked for, and macros.

@@ -7,6 +7,7 @@ mod lines;
 mod rows;
 mod text;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -83,8 +84,8 @@ pub fn run(diff: &Diff, words: &[String]) -> Result<ExitCode, Error> {
     for (path, own) in files.iter().zip(own) {
         let file = File::read(path)?;
         let own = own.iter().flat_map(|flags| flags.split_whitespace()).map(str::to_string);
-        let all: Vec<String> =
-            [path.display().to_string()].into_iter().chain(common.iter().cloned()).chain(own).collect();
+        let words = [path.display().to_string()].into_iter().chain(common.iter().cloned()).chain(own);
+        let all: Vec<OsString> = words.map(OsString::from).collect();
         let flags = match Flags::read(&file, &all) {
             Ok(flags) => flags,
             Err(error) => return Ok(common::cli::explain(&error)),

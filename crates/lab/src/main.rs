@@ -65,6 +65,7 @@ mod words;
 mod written;
 
 use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -104,8 +105,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let lab = match Lab::try_parse_from(["lab".to_string()].into_iter().chain(words.iter().cloned())) {
+    // A file's name may be no text; what is written down of the words is.
+    let given: Vec<OsString> = env::args_os().skip(1).collect();
+    let words: Vec<String> = given.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let lab = match Lab::try_parse_from([OsString::from("lab")].into_iter().chain(given.iter().cloned())) {
         Ok(lab) => lab,
         Err(error) => return common::cli::explain(&error),
     };
@@ -123,13 +126,13 @@ fn main() -> ExitCode {
         Command::Measure(measure) => measure::run(measure),
         Command::Predict(predict) => predict::run(predict),
         Command::Report(report) => report::run(report),
-        Command::Sanitize(sanitize) => sanitize::run(sanitize, &words[1..]),
+        Command::Sanitize(sanitize) => sanitize::run(sanitize, &given[1..]),
         Command::Survey(survey) => survey::run(survey, &words),
         Command::Sweep(sweep) => sweep::run(sweep),
         Command::Tune(tune) => tune::run(tune, &words),
         Command::Variants(variants) => variants::run(variants),
         Command::Waits(waits) => waits::run(waits),
-        Command::Try(attempt) => attempt::run(attempt, &words[1..]),
+        Command::Try(attempt) => attempt::run(attempt, &given[1..]),
     };
     done.unwrap_or_else(|error| {
         // The words are English, but where the command speaks another language.

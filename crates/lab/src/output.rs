@@ -1,35 +1,19 @@
 //! Data goes to stdout, and is there as soon as it is said; notes go to stderr.
 
-use std::io::{self, Write};
+use std::io::Write;
 
+use common::output::write;
+pub use common::output::{note, print};
 use gemm::Error;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::row::{Kind, Row};
 use crate::table::{maybe, percent};
 
-/// Writes to stdout, and flushes.
-pub fn print(text: &str) -> Result<(), Error> {
-    write(&mut io::stdout(), text.as_bytes())
-}
-
-/// A line to stderr, if anybody reads it.
-pub fn note(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
-}
-
 /// A bar on stderr, if that is a terminal.
 pub fn progress(steps: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} [{elapsed}]");
     ProgressBar::new(steps).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
-/// Writes and flushes. A reader that closed the pipe has seen enough; a full disk is an error.
-fn write(out: &mut dyn Write, bytes: &[u8]) -> Result<(), Error> {
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(full(&error)),
-        _ => Ok(()),
-    }
 }
 
 fn full(error: &dyn std::fmt::Display) -> Error {

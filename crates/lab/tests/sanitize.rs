@@ -40,6 +40,54 @@ fn json_says_it_all() {
     }
 }
 
+/// A name, what must be there, and what may be, with the object that it is.
+type Object = (&'static str, &'static [&'static str], &'static [(&'static str, &'static str)]);
+
+/// Objects of the standard's schema (sarif-schema-2.1.0.json): what each must have, and what else it may have of what this program
+/// writes, each with the object that stands there. No object of the schema may have more than it names.
+const SCHEMA: [Object; 12] = [
+    ("sarifLog", &["version", "runs"], &[("$schema", ""), ("version", ""), ("runs", "run")]),
+    ("run", &["tool"], &[("tool", "tool"), ("results", "result"), ("columnKind", "")]),
+    ("tool", &["driver"], &[("driver", "toolComponent")]),
+    ("toolComponent", &["name"], &[("name", ""), ("version", ""), ("rules", "reportingDescriptor")]),
+    ("reportingDescriptor", &["id"], &[("id", ""), ("shortDescription", "multiformatMessageString")]),
+    ("multiformatMessageString", &["text"], &[("text", "")]),
+    (
+        "result",
+        &["message"],
+        &[
+            ("ruleId", ""),
+            ("ruleIndex", ""),
+            ("level", ""),
+            ("message", "message"),
+            ("locations", "location"),
+            ("relatedLocations", "location"),
+            ("properties", ""),
+        ],
+    ),
+    // One of `text` and `id` must be there.
+    ("message", &["text"], &[("text", "")]),
+    ("location", &[], &[("physicalLocation", "physicalLocation"), ("message", "message")]),
+    // One of `artifactLocation` and `address` must be there.
+    ("physicalLocation", &["artifactLocation"], &[("artifactLocation", "artifactLocation"), ("region", "region")]),
+    ("artifactLocation", &["uri"], &[("uri", "")]),
+    ("region", &["startLine"], &[("startLine", "")]),
+];
+
+fn fits_the_standard(kind: &str, value: &Value) {
+    let Some((_, must, may)) = SCHEMA.iter().find(|(name, ..)| *name == kind) else { return };
+    let object = value.as_object().unwrap_or_else(|| panic!("{kind}: {value}"));
+    must.iter().for_each(|name| assert!(object.contains_key(*name), "{kind} lacks {name}: {value}"));
+    for (name, inner) in object {
+        let known = may.iter().find(|(known, _)| known == name);
+        let (_, inner_kind) = known.unwrap_or_else(|| panic!("{kind} has no {name}: {value}"));
+        match inner {
+            Value::Array(all) => all.iter().for_each(|inner| fits_the_standard(inner_kind, inner)),
+            inner => fits_the_standard(inner_kind, inner),
+        }
+    }
+}
+
 /// What the standard demands of a log, as far as this program writes it.
 #[test]
 fn sarif_is_whole() {
@@ -47,6 +95,7 @@ fn sarif_is_whole() {
         let output = lab(&format!("sanitize kernels/{kernel}.cu --sarif"));
         let log: Value = serde_json::from_str(&output.stdout).unwrap();
         assert_eq!(log["version"], "2.1.0");
+        fits_the_standard("sarifLog", &log);
         let run = &log["runs"][0];
         let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
         let found = run["results"].as_array().unwrap();

@@ -66,7 +66,11 @@ fn a_template_is_named_as_a_launch_names_it() {
     if lacks("") {
         return;
     }
-    let words = "try crates/lab/tests/data/template.cu --backend emulator --alone --block 16,16 --grid cdiv(N,16),cdiv(M,16) --size 50";
+    // In a folder of its own, where no other file includes and launches it.
+    let file = lab::scratch("template").join("template.cu");
+    fs::copy(lab::root().join("crates/lab/tests/data/template.cu"), &file).unwrap();
+    let flags = "--backend emulator --alone --block 16,16 --grid cdiv(N,16),cdiv(M,16) --size 50";
+    let words = &format!("try {} {flags}", file.display());
     let output = lab::command(words).args(["--entry", "tiled<16, float>"]).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && said.contains("kernel      tiled<16, float>, f32\n"), "{said}");
@@ -151,4 +155,51 @@ fn what_is_not_clear_is_asked_for_in_one_line() {
         fs::write(&file, format!("__global__ void k({kernel}) {{}}\n")).unwrap();
         refused(&format!("try {} --backend emulator", file.display()), answer);
     }
+}
+
+#[test]
+fn a_header_of_kernels_is_launched_by_who_includes_it() {
+    if lacks("cuda_fp16.h") {
+        return;
+    }
+    let folder = lab::scratch("includer");
+    let inner = folder.join("kernels");
+    fs::create_dir_all(&inner).unwrap();
+    fs::create_dir_all(folder.join("include")).unwrap();
+    let parameters = "const element* A, const element* B, element* C, int M, int N, int K";
+    let kernel = format!(
+        "template <int T> __global__ void tiled({parameters}) {{\n  int x = blockIdx.x * T + threadIdx.x, y = blockIdx.y * T + threadIdx.y;\n  \
+         if (x >= N || y >= M) return;\n  half sum = 0;\n  for (int k = 0; k < K; k++) sum += A[y * K + k] * B[k * N + x];\n  C[y * N + x] = sum;\n}}\n"
+    );
+    fs::write(inner.join("tiled.cuh"), kernel).unwrap();
+    // The type comes by a library's header, and that by one which a makefile knows.
+    fs::write(folder.join("include/types.h"), "#include <cublas_v2.h>\ntypedef half element;\n").unwrap();
+    let main = "#include \"types.h\"\n#include \"kernels/tiled.cuh\"\n\
+                void run(element* a, element* b, element* c, int M, int N, int K) {\n  \
+                tiled<8><<<dim3((N + 7) / 8, (M + 7) / 8), dim3(8, 8)>>>(a, b, c, M, N, K);\n}\n";
+    fs::write(folder.join("main.cu"), main).unwrap();
+    let output = lab(&format!("try {} --size 20 --backend emulator", inner.join("tiled.cuh").display()));
+    assert!(output.code == 0 && output.stdout.contains("kernel      tiled<8>, f16-sum\n"), "{output:?}");
+    assert!(
+        output.stderr.contains("launch of ") && output.stderr.contains("main.cu:4, block (8,8), grid (3,3)"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn sanitize_says_what_a_kernel_takes() {
+    if lacks("") {
+        return;
+    }
+    let file = lab::scratch("takes").join("k.cu");
+    fs::write(
+        &file,
+        "__global__ void k(const float4* in, unsigned short* out, size_t n) {}\n__global__ void l(int) {}\n",
+    )
+    .unwrap();
+    let words = format!("sanitize {} --grid 1 --block 1", file.display());
+    refused(&words, "the file has 2 kernels that may be meant");
+    let takes = "const float4* in, unsigned short* out, size_t n; each needs one --arg, as in \
+                 --arg in:f32[1024]=random --arg out:u16[1024] --arg n=1024";
+    refused(&format!("{words} --entry k"), takes);
 }

@@ -13,6 +13,7 @@ use gemm::task::Task;
 
 use super::{Gpu, failed};
 use crate::ffi;
+use crate::notes::note;
 
 /// A kernel on the GPU.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl Gpu {
         let driver = format!("the CUDA driver ({})", self.cuda_version().unwrap_or_else(|| "version unknown".into()));
         let (ptx, changes) = self.lowered(&kernel.ptx);
         if !changes.is_empty() {
-            eprintln!("note: {driver} and {} get the PTX lowered: {}", self.name(), changes.join(", "));
+            note(&format!("note: {driver} and {} get the PTX lowered: {}", self.name(), changes.join(", ")));
         }
         let ptxas = format!("the driver's, CUDA {}", self.cuda_version().unwrap_or_else(|| "unknown".into()));
         let mut refusal = match self.ptx(&ptx, kernel) {
@@ -57,16 +58,16 @@ impl Gpu {
         };
         let version = compiler.version();
         if kernel.origin == Origin::Shipped {
-            eprintln!("note: {driver} answers {refusal:?} to the shipped PTX: compiling by NVRTC {version}");
+            note(&format!("note: {driver} answers {refusal:?} to the shipped PTX: compiling by NVRTC {version}"));
             let compiled = compiler.ptx(&task.source, &kernel.options);
             match compiled.map(|ptx| self.ptx(&self.lowered(&ptx).0, kernel)) {
                 Ok(Ok(function)) => return Ok(Loaded { function, ptxas }),
                 Ok(Err(error)) => refusal = refused(error)?,
-                Err(log) => eprintln!("note: NVRTC {version} does not compile it: {}", first_line(&log)),
+                Err(log) => note(&format!("note: NVRTC {version} does not compile it: {}", first_line(&log))),
             }
         }
         let sm = self.architecture();
-        eprintln!("note: {driver} answers {refusal:?} to PTX: making machine code for sm_{sm} by NVRTC {version}");
+        note(&format!("note: {driver} answers {refusal:?} to PTX: making machine code for sm_{sm} by NVRTC {version}"));
         let code = match compiler.machine_code(&task.source, &kernel.options, sm) {
             Ok(code) => code,
             Err(log) => return cannot(refusal, format!("NVRTC {version} makes no machine code: {}", first_line(&log))),

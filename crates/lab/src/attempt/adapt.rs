@@ -50,6 +50,11 @@ impl Planned {
         !parts(&self.args).into_iter().zip(&values).any(differs)
     }
 
+    /// Where the launch stands.
+    fn place(&self) -> String {
+        crate::written::place(&self.choice, &self.launch)
+    }
+
     /// The grid.
     pub fn grid(&self, shape: &Shape) -> Result<Dim3, Error> {
         self.dim("grid", self.extents(shape).grid)
@@ -62,12 +67,12 @@ impl Planned {
 
     /// The extents of a grid or a block, as a launch takes them.
     fn dim(&self, what: &str, extents: Result<[u64; 3], String>) -> Result<Dim3, Error> {
-        let (line, hint) = (self.launch.line, format!("--{what} X,Y says another"));
-        let extents = extents.map_err(|why| Error::usage(format!("the launch of line {line}: {why}"), hint.clone()))?;
+        let (place, hint) = (self.place(), format!("--{what} X,Y says another"));
+        let extents = extents.map_err(|why| Error::usage(format!("the launch of {place}: {why}"), hint.clone()))?;
         let fit = extents.map(|extent| u32::try_from(extent).ok().filter(|&extent| extent > 0));
         match fit {
             [Some(x), Some(y), Some(z)] => Ok(Dim3 { x, y, z }),
-            _ => Err(Error::usage(format!("the launch of line {line}: the {what} is {extents:?}"), hint)),
+            _ => Err(Error::usage(format!("the launch of {place}: the {what} is {extents:?}"), hint)),
         }
     }
 }
@@ -79,7 +84,7 @@ pub fn adapt(attempt: &mut Try, given: &dyn Fn(&str) -> bool, candidate: &Candid
     let launch = launch_of(program, choice).cloned();
     told.extend(launch.as_ref().and_then(|launch| sizes(attempt, program, launch)));
     square(attempt, given, choice)?;
-    if let Some(said) = types(attempt, given, program, choice)? {
+    if let Some(said) = types(attempt, given, candidate, (program, choice))? {
         told.push(said);
     }
     told.extend(launch.and_then(|launch| self::launch(attempt, given, program, choice, launch)));
@@ -111,6 +116,15 @@ fn arguments(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -
     let kernel = &choice.kernel;
     if given("args") {
         return Ok(Vec::new());
+    }
+    if let Some(map) = kernel.parameters.iter().find(|parameter| parameter.element.contains("CUtensorMap")) {
+        return Err(Error::usage(
+            format!(
+                "{}: `{}` is a tensor map, and `lab try` hands over matrices by their addresses",
+                kernel.name, map.name
+            ),
+            "`lab sanitize` makes one, as in --arg 'a:map(bf16[128x128],box=64x64,swizzle=128)=random'",
+        ));
     }
     let names: Vec<&str> = kernel.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
     let roles = match roles(kernel) {
@@ -227,8 +241,8 @@ fn square(attempt: &mut Try, given: &dyn Fn(&str) -> bool, choice: &Choice) -> R
 fn types(
     attempt: &mut Try,
     given: &dyn Fn(&str) -> bool,
-    program: &Program,
-    choice: &Choice,
+    candidate: &Candidate,
+    (program, choice): (&Program, &Choice),
 ) -> Result<Option<String>, Error> {
     if given("dtype") {
         return Ok(None);
@@ -252,10 +266,21 @@ fn types(
             "--dtype names one that is; `lab sanitize` runs kernels of any types",
         ));
     };
+    let in_f16 = name == "f16" && sums_in_f16(&candidate.kernel.ptx, &candidate.kernel.entry);
+    let name = if in_f16 { "f16-sum" } else { name };
     let dtype = name.parse()?;
     let is_new = attempt.how.dtype != dtype;
     attempt.how.dtype = dtype;
-    Ok(is_new.then(|| name.to_string()))
+    let said = if in_f16 { "f16, and sums in f16" } else { name };
+    Ok(is_new.then(|| said.to_string()))
+}
+
+/// Whether a kernel adds in f16, and nothing in f32: its sums are as good as f16 allows.
+fn sums_in_f16(ptx: &str, entry: &str) -> bool {
+    let body = ptx.split(".entry ").find(|body| body.starts_with(entry)).unwrap_or_default();
+    let has = |forms: &[&str]| forms.iter().any(|form| body.contains(form));
+    let narrow = ["fma.rn.f16", "add.f16", "add.rn.f16", ".f16.f16.f16.f16", ".f16.f16 "];
+    has(&narrow) && !has(&["fma.rn.f32", "add.f32", "add.rn.f32", ".f32.f16.f16.f32", ".f32.f32"])
 }
 
 fn name(input: Scalar, output: Scalar) -> Option<&'static str> {
@@ -303,7 +328,7 @@ fn launch(
 fn take(attempt: &mut Try, mut planned: Planned) -> String {
     let [open_grid, open_block, open_shared] = planned.parts;
     let Extents { grid, block, shared } = planned.extents(&super::shape(&attempt.sizes));
-    let mut said = vec![format!("launch of line {}", planned.launch.line)];
+    let mut said = vec![format!("launch of {}", planned.place())];
     if open_block {
         planned.parts[1] = block.is_ok();
         said.push(match &block {

@@ -84,6 +84,16 @@ impl Layout {
         }
     }
 
+    /// The other layouts, each with what is said of it.
+    pub fn others(self) -> Vec<(Layout, &'static str)> {
+        let all = [
+            (Layout::Row, "if A, B and C are read by rows: --layout row"),
+            (Layout::Column, "if A, B and C are read by columns, as BLAS does: --layout column"),
+            (Layout::Nt, "if B is read as N x K, transposed: --layout nt"),
+        ];
+        all.into_iter().filter(|(layout, _)| *layout != self).collect()
+    }
+
     /// The emulator's word on a fault, with the kernel's own names for A and B.
     pub fn renamed(self, error: Error) -> Error {
         match error {

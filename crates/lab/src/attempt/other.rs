@@ -19,25 +19,22 @@ pub fn static_shared(candidate: &Candidate) -> Result<(), Error> {
 
 /// Says how the product would be right, if it would.
 pub fn propose(attempt: &Try, candidate: &Candidate, report: &Report) {
-    let shape = judge::smaller(&report.shape);
-    let right = alternatives(attempt, !report.overwritten.is_empty())
-        .into_iter()
-        .find(|(other, _)| is_right(other, candidate, shape));
+    // Some kernels take whole tiles only, and the smaller problem has none.
+    let shape = report.shape;
+    let small = shape.m.max(shape.n).max(shape.k) <= WHOLE;
+    let shapes = [judge::smaller(&shape)].into_iter().chain(small.then_some(shape));
+    let all = || alternatives(attempt, !report.overwritten.is_empty()).into_iter();
+    let right = shapes.filter_map(|shape| all().find(|(other, _)| is_right(other, candidate, shape))).next();
     right.into_iter().for_each(|(_, hint)| note(&format!("hint: every element is right {hint}")));
 }
 
 /// Other meanings of the arguments; of the matrices, too, where the kernel writes to what is taken for an input.
 fn alternatives(attempt: &Try, writes_inputs: bool) -> Vec<(Try, String)> {
-    let layouts = [
-        (Layout::Column, "if A, B and C are read by columns, as BLAS does: --layout column"),
-        (Layout::Row, "if A, B and C are read by rows: --layout row"),
-        (Layout::Nt, "if B is read as N x K, transposed: --layout nt"),
-    ];
-    let others = layouts.into_iter().filter(|(layout, _)| *layout != attempt.layout);
     let other = |(layout, hint): (Layout, &str)| {
-        (Try { layout, args: leading(&attempt.args, layout), ..attempt.clone() }, hint.to_string())
+        let args = leading(&attempt.args, attempt.layout, layout);
+        (Try { layout, args, ..attempt.clone() }, hint.to_string())
     };
-    let mut alternatives: Vec<(Try, String)> = others.map(other).collect();
+    let mut alternatives: Vec<(Try, String)> = attempt.layout.others().into_iter().map(other).collect();
     if writes_inputs {
         alternatives.extend(ORDERS.iter().map(|order| in_order(attempt, order)));
     }
@@ -75,14 +72,13 @@ fn in_order(attempt: &Try, order: &[&str; 3]) -> (Try, String) {
 }
 
 /// The distances of rows as another layout has them.
-fn leading(args: &str, layout: Layout) -> String {
+fn leading(args: &str, before: Layout, layout: Layout) -> String {
     let words: Vec<&str> = args.split(',').collect();
     // Sizes before or behind the matrices stay; a distance stands right behind its matrix.
     let word = |(at, word): (usize, &&str)| {
         let matrix = at.checked_sub(1).and_then(|before| words.get(before)).copied();
         let place = ["A", "B", "C"].iter().position(|name| Some(*name) == matrix);
-        let is_distance = place
-            .is_some_and(|place| *word == Layout::Row.leading()[place] || *word == Layout::Column.leading()[place]);
+        let is_distance = place.is_some_and(|place| *word == before.leading()[place]);
         let alone = args.matches(['M', 'N', 'K']).count() > 3;
         match place {
             Some(place) if is_distance && alone => layout.leading()[place].to_string(),

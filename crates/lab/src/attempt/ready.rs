@@ -1,6 +1,8 @@
 //! A kernel with all that is said of it, ready to be tried.
 
 use clap::parser::ValueSource;
+use std::ffi::OsString;
+
 use clap::{ArgMatches, CommandFactory, Parser};
 use device::Device;
 use gemm::report::Report;
@@ -30,9 +32,9 @@ pub struct Flags {
 
 impl Flags {
     /// Reads those that the file carries, then `words`.
-    pub fn read(file: &File, words: &[String]) -> Result<Flags, clap::Error> {
-        let carried = ["lab try".to_string()].into_iter().chain(file.flags(TRY));
-        let all: Vec<String> = carried.chain(words.iter().cloned()).collect();
+    pub fn read(file: &File, words: &[OsString]) -> Result<Flags, clap::Error> {
+        let carried = ["lab try".to_string()].into_iter().chain(file.flags(TRY)).map(OsString::from);
+        let all: Vec<OsString> = carried.chain(words.iter().cloned()).collect();
         let attempt = Carried::try_parse_from(&all)?.flags;
         Ok(Flags { attempt, matches: Carried::command().try_get_matches_from(&all)? })
     }

@@ -1,11 +1,13 @@
 //! What a buffer holds: before the first launch, and what is expected of it after the last.
 
-use std::fs;
+use std::path::Path;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
 use super::element::Element;
+use super::plan::MOST_BYTES;
+use crate::candidate::regular;
 use crate::expression::parts;
 
 /// How a buffer is filled.
@@ -72,12 +74,10 @@ impl Content {
 }
 
 fn from_file(path: &str, element: Element, count: usize) -> Result<Vec<u8>, String> {
-    let cannot = |error: std::io::Error| format!("cannot read {path}: {error}");
+    let bytes = regular(Path::new(path), MOST_BYTES).map_err(|why| format!("cannot read {path}: {why}"))?;
     if path.ends_with(".txt") {
-        let text = fs::read_to_string(path).map_err(cannot)?;
-        return of_words(text.split_whitespace(), element, count);
+        return of_words(String::from_utf8_lossy(&bytes).split_whitespace(), element, count);
     }
-    let bytes = fs::read(path).map_err(cannot)?;
     let wanted = count * element.bytes();
     match bytes.len() == wanted {
         true => Ok(bytes),

@@ -1,5 +1,6 @@
 //! The types that a buffer's elements, and a kernel's parameters, may have.
 
+use cuda_source::types::Scalar;
 use gemm::Element as Float;
 
 /// A number's type, as `--arg` names it.
@@ -49,6 +50,32 @@ impl Element {
             (kind, 1 | 2 | 4 | 8) if kind.starts_with('s') => Some(Element::Signed(bytes as usize)),
             (_, 1 | 2 | 4 | 8) => Some(Element::Unsigned(bytes as usize)),
             _ => None,
+        }
+    }
+
+    /// The name of the type that a kernel's text calls so, if it is a number's.
+    pub fn of_text(scalar: Scalar, text: &str) -> &'static str {
+        let whole = || {
+            let word =
+                |word: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part.starts_with(word));
+            let bits = match () {
+                _ if word("char") || word("uchar") || word("int8") || word("uint8") || word("bool") => "8",
+                _ if word("short") || word("ushort") || word("int16") || word("uint16") => "16",
+                _ if word("long") || word("int64") || word("uint64") || word("size_t") || word("ulong") => "64",
+                _ => "32",
+            };
+            let signed = !(word("u") || word("size_t") || word("bool"));
+            let is_meant = |name: &&str| name.starts_with(if signed { 'i' } else { 'u' }) && &name[1..] == bits;
+            NAMES.iter().map(|(name, _)| *name).find(is_meant).unwrap_or("i32")
+        };
+        match scalar {
+            Scalar::F64 => "f64",
+            Scalar::F32 => "f32",
+            Scalar::F16 => "f16",
+            Scalar::Bf16 => "bf16",
+            Scalar::E4m3 => "e4m3",
+            Scalar::E5m2 => "e5m2",
+            Scalar::Whole => whole(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! All launches of a plan, one after the other on the same buffers, in one order of thread blocks and warps.
 
+use common::progress::of_blocks;
 use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Printed, Report, Schedule, Warning};
 use gemm::Error;
 
@@ -36,6 +37,7 @@ pub struct Contents {
 /// Runs the launches until one is at fault.
 pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, Error> {
     let mut device = Device::new();
+    of_blocks(&mut device);
     let mut buffers = Vec::new();
     for planned in &plan.buffers {
         if planned.variable {
@@ -64,8 +66,7 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
                 break;
             }
             Err(other) => {
-                let message =
-                    format!("the emulator refuses launch {} of {}: {other}", index + 1, planned.kernel.name());
+                let message = format!("the emulator refuses launch {} of {}: {other}", index + 1, planned.entry);
                 return Err(Error::usage(message, "check --grid, --block, --shared and the arguments"));
             }
         }

@@ -1,17 +1,17 @@
 //! Grid, block and shared memory as the file launches its kernel, where no flag says them.
 
 use super::words::{Launch, pair};
-use crate::candidate::File;
+use crate::candidate::Kernels;
 use crate::expression::value;
 use crate::output::note;
 use crate::written::choose::choose;
+use crate::written::place;
 use cuda_source::{Extents, Program};
 
 /// The launches, with what the file says of those whose flags leave something open.
-pub fn filled(file: &File, options: &[String], launches: &[Launch], set: &[String]) -> Vec<Launch> {
+pub fn filled(kernels: &Kernels, launches: &[Launch], set: &[String]) -> Vec<Launch> {
     let is_open = |launch: &Launch| launch.grid.is_none() || launch.block.is_none();
-    let program = launches.iter().any(is_open).then(|| file.program(options)).flatten();
-    let fill = |launch: &Launch| match &program {
+    let fill = |launch: &Launch| match &kernels.program {
         Some(program) if is_open(launch) => of_file(program, launch, set).unwrap_or_else(|| launch.clone()),
         _ => launch.clone(),
     };
@@ -20,27 +20,37 @@ pub fn filled(file: &File, options: &[String], launches: &[Launch], set: &[Strin
 
 fn of_file(program: &Program, launch: &Launch, set: &[String]) -> Option<Launch> {
     let choice = choose(program, launch.entry.as_deref()).ok()??;
+    // Too few arguments are an error of their own.
+    if launch.arguments.len() != choice.kernel.parameters.len() {
+        return None;
+    }
     let mut all = program.launches().iter().filter(|found| program.is_of(found, &choice.kernel));
     let found = all.find(|found| program.instance(&choice.kernel, found).as_ref() == Some(&choice.instance))?;
-    let known = |name: &str| {
-        let pairs = set.iter().filter_map(|word| pair("--set", word).ok());
-        pairs.filter(|(known, _)| *known == name).find_map(|(_, text)| text.parse().ok())
-    };
+    let pairs = set.iter().filter_map(|word| pair("--set", word).ok());
+    let names: Vec<(String, u64)> =
+        pairs.filter_map(|(name, text)| Some((name.to_string(), text.parse().ok()?))).collect();
+    let known = |name: &str| names.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
     let number = |word: &String| value(word.rsplit('=').next().unwrap_or(word), &known).ok();
     let values: Vec<Option<u64>> = launch.arguments.iter().map(number).collect();
-    let Extents { grid, block, shared } = program.extents(&choice.kernel, found, &values, None);
+    let Extents { grid, block, shared } = program.extents_with(&choice.kernel, found, &values, &names);
     let list = |extents: [u64; 3]| extents.map(|extent| extent.to_string()).join(",");
     let filled = Launch {
-        grid: launch.grid.clone().or(grid.ok().map(list)),
-        block: launch.block.clone().or(block.ok().map(list)),
-        shared: launch.shared.clone().or(shared.ok().map(|bytes| bytes.to_string())),
+        grid: launch.grid.clone().or(grid.clone().ok().map(list)),
+        block: launch.block.clone().or(block.clone().ok().map(list)),
+        shared: launch.shared.clone().or(shared.clone().ok().map(|bytes| bytes.to_string())),
         ..launch.clone()
     };
-    if filled != *launch {
-        note(&format!(
-            "note: {}: grid and block of the launch in line {}, where no flag says them",
-            choice.expression, found.line
-        ));
+    let open = [("grid", &launch.grid, grid.err()), ("block", &launch.block, block.err())];
+    let open = open.into_iter().filter(|(_, flag, _)| flag.is_none());
+    let (unclear, taken): (Vec<_>, Vec<_>) = open.partition(|(_, _, why)| why.is_some());
+    let taken: Vec<&str> = taken.iter().map(|(what, ..)| *what).collect();
+    let (shown, place) = (&choice.expression, place(&choice, found));
+    if !taken.is_empty() {
+        note(&format!("note: {shown}: {} of the launch of {place}, where no flag says them", taken.join(" and ")));
+    }
+    for why in unclear.into_iter().filter_map(|(_, _, why)| why).chain(shared.err().filter(|_| launch.shared.is_none()))
+    {
+        note(&format!("note: {shown}: of the launch of {place}, {why}: --set may say it"));
     }
     Some(filled)
 }

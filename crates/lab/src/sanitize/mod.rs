@@ -5,7 +5,7 @@
 //! - [`plan`]: buffers and launches; [`execute`]: they run, in one order
 //! - [`traps`]: what the compiler made a `trap` of; [`counted`]: what was counted
 //! - [`outcome`]: what all orders say; [`expect`]: what buffers hold
-//! - [`text`], [`sarif`]: how it is written
+//! - [`text`], [`sarif`], [`github`]: how it is written
 
 mod argument;
 mod content;
@@ -13,6 +13,7 @@ mod counted;
 mod element;
 mod execute;
 mod expect;
+mod github;
 mod launched;
 mod map;
 mod outcome;
@@ -22,10 +23,12 @@ mod text;
 mod traps;
 mod words;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use common::progress::step;
 use emulator::{Printed, Schedule};
 use gemm::Error;
 use gemm::sums::sums;
@@ -98,7 +101,7 @@ pub struct Sanitize {
     #[arg(long, value_name = "PART=CONTENT", action = clap::ArgAction::Append)]
     expect: Vec<String>,
     /// How far numbers may be from what is expected, in relation to their size
-    #[arg(long, value_name = "RELATIVE", default_value_t = 0.0)]
+    #[arg(long, value_name = "RELATIVE", default_value_t = 0.0, value_parser = tolerance)]
     tolerance: f64,
     /// Show this part of a buffer, as out[0..8], instead of every buffer's first elements (repeatable)
     #[arg(long, value_name = "PART", action = clap::ArgAction::Append)]
@@ -126,14 +129,26 @@ pub struct Sanitize {
     /// Print the outcome as SARIF 2.1.0, for code hosts and editors
     #[arg(long)]
     sarif: bool,
+    /// Add lines that GitHub's runners turn into notes beside the code
+    #[arg(long, conflicts_with_all = ["json", "sarif"])]
+    github: bool,
     /// Compile the kernel and write ptx/, beside it
     #[arg(long, hide = true)]
     write_ptx: bool,
 }
 
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| *number >= 0.0);
+    number.ok_or_else(|| "a tolerance is 0 or a number above, as 1e-5 is".to_string())
+}
+
 /// Runs the command, whose own words are `words`.
-pub fn run(sanitize: &Sanitize, words: &[String]) -> Result<ExitCode, Error> {
-    let file = File::read(&sanitize.file)?;
+pub fn run(sanitize: &Sanitize, words: &[OsString]) -> Result<ExitCode, Error> {
+    let file = File::read(&sanitize.file).inspect_err(|error| {
+        if sanitize.github {
+            let _ = print(&github::refusal(&sanitize.file.display().to_string(), &error.to_string()));
+        }
+    })?;
     let words = match words::read(&file.flags(SANITIZE), words) {
         Ok(words) => words,
         Err(error) => return Ok(common::cli::explain(&error)),
@@ -145,15 +160,23 @@ pub fn run(sanitize: &Sanitize, words: &[String]) -> Result<ExitCode, Error> {
         note(&format!("{} written", file.write_ptx(&options)?.display()));
         return Ok(ExitCode::SUCCESS);
     }
-    let mut outcome = judge(&file, &options, &words)?;
+    let mut outcome = match judge(&file, &options, &words) {
+        Err(error) if flags.github => {
+            print(&github::refusal(&file.path, &error.to_string()))?;
+            return Err(error);
+        }
+        outcome => outcome?,
+    };
     let annotated = flags.annotate.kept(flags.annotate.is_asked().then(|| annotated(&outcome)))?;
     if !flags.counters {
         outcome.launches.iter_mut().for_each(|launch| launch.counted = None);
     }
+    let text = || annotated.clone().map_or_else(String::new, |text| format!("{text}\n")) + &text::text(&outcome);
     print(&match (flags.json, flags.sarif) {
         (true, _) => format!("{}\n", serde_json::to_string_pretty(&outcome).unwrap_or_default()),
         (_, true) => format!("{:#}\n", sarif::sarif(&outcome)),
-        _ => annotated.map_or_else(String::new, |text| format!("{text}\n")) + &text::text(&outcome),
+        _ if flags.github => text() + &github::github(&outcome),
+        _ => text(),
     })?;
     Ok(match outcome.verdict {
         Verdict::Clean => ExitCode::SUCCESS,
@@ -181,15 +204,20 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     let architectures: &[u32] = if counts && wanted.len() < 2 { &[gpu.sm()] } else { &[] };
     let planned = |options: &[String]| {
         let kernels = file.module(options, architectures, &wanted)?;
-        let launches = launched::filled(file, options, &words.launches, &flags.set);
+        let launches = launched::filled(&kernels, &words.launches, &flags.set);
         let plan = plan::plan(&kernels, &launches, &flags.set, &flags.variable, flags.seed)?;
         Ok((kernels, plan))
     };
     let (kernels, plan) = planned(options)?;
     shared_memory(file, options, &kernels, &plan)?;
+    let names: Vec<&str> = plan.launches.iter().map(|launch| launch.entry.as_str()).collect();
     let mut runs = Vec::new();
     for order in Schedule::ALL {
-        runs.push(execute::run(&plan, order, flags.instruction_limit)?);
+        let what = format!(
+            "running {}, {order}; Ctrl+C ends it, and --instruction-limit has it give up sooner",
+            names.join(", ")
+        );
+        runs.push(step(&what, || execute::run(&plan, order, flags.instruction_limit))?);
     }
     traps::explain(&mut runs, flags.instruction_limit, || {
         let options: Vec<String> = options.iter().cloned().chain([traps::AS_WRITTEN.to_string()]).collect();

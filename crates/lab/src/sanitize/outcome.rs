@@ -160,6 +160,16 @@ pub struct Difference {
     pub relative: f64,
 }
 
+impl Difference {
+    /// In a line.
+    pub fn line(&self) -> String {
+        let Difference { buffer, elements, of, first, values: [a, b], .. } = self;
+        format!(
+            "{elements} of {of} elements of {buffer} depend on the order of thread blocks and warps: at {first}, {a} or {b}"
+        )
+    }
+}
+
 /// A buffer's contents.
 #[derive(Debug, Serialize)]
 pub struct Held {

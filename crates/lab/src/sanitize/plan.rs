@@ -14,7 +14,7 @@ use crate::candidate::Kernels;
 use crate::expression::{parts, value};
 
 /// Bytes that all buffers may have: the emulator holds what it knows of them beside them.
-const MOST_BYTES: u64 = 1 << 30;
+pub const MOST_BYTES: u64 = 1 << 30;
 
 /// What is run: the same in every order.
 #[derive(Debug)]
@@ -45,6 +45,8 @@ pub struct Planned {
 /// A launch.
 #[derive(Debug)]
 pub struct PlannedLaunch {
+    /// What people call the kernel.
+    pub entry: String,
     /// The kernel, decoded.
     pub kernel: Kernel,
     /// Thread blocks.
@@ -118,7 +120,7 @@ impl Planner {
         let entry = kernels.pick(launch.entry.as_deref())?;
         let kernel = module.kernel(&entry).map_err(|error| {
             let hint = "an instruction that the emulator does not know: please report it";
-            Error::usage(format!("the emulator cannot run {entry}: {error}"), hint)
+            Error::usage(format!("the emulator cannot run {}: {error}", kernels.shown(&entry)), hint)
         })?;
         let parameters = module.parameters(&entry).unwrap_or_default();
         let entry = kernels.shown(&entry);
@@ -127,20 +129,27 @@ impl Planner {
             words.clone().ok_or_else(|| Error::usage(format!("{flag} is missing for {entry}"), hint))
         };
         // The arguments may count what is not known before they are read.
-        let arguments = self.arguments(&entry, &parameters, &launch.arguments)?;
+        let written = kernels.written(&entry);
+        let arguments = self.arguments(&entry, (&parameters, written), &launch.arguments)?;
         let grid = self.extents("--grid", &said("--grid", &launch.grid)?)?;
         let block = self.extents("--block", &said("--block", &launch.block)?)?;
         let shared = self.size("--shared", launch.shared.as_deref().unwrap_or("0"))?;
         let shared = u32::try_from(shared).unwrap_or(u32::MAX);
-        Ok(PlannedLaunch { kernel, grid, block, shared, arguments, words: launch.arguments.clone() })
+        Ok(PlannedLaunch { entry, kernel, grid, block, shared, arguments, words: launch.arguments.clone() })
     }
 
-    fn arguments(&mut self, entry: &str, parameters: &[Parameter], words: &[String]) -> Result<Vec<Value>, Error> {
+    fn arguments(
+        &mut self,
+        entry: &str,
+        (parameters, written): (&[Parameter], Option<&cuda_source::Kernel>),
+        words: &[String],
+    ) -> Result<Vec<Value>, Error> {
         if words.len() != parameters.len() {
             let kinds = parameters.iter().map(kind).collect::<Vec<_>>().join(", ");
-            let hint = match parameters.is_empty() {
-                true => "leave --arg out".to_string(),
-                false => format!("its parameters are, in order: {kinds}; each needs one --arg"),
+            let hint = match written.filter(|kernel| kernel.parameters.len() == parameters.len()) {
+                _ if parameters.is_empty() => "leave --arg out".to_string(),
+                Some(kernel) => declared(kernel),
+                None => format!("its parameters are, in order: {kinds}; each needs one --arg"),
             };
             let (given, taken) = (words.len(), parameters.len());
             return Err(Error::usage(format!("{entry} takes {taken} arguments, and {given} are given"), hint));
@@ -346,6 +355,24 @@ impl Value {
         self.maps.extend(member.maps.into_iter().map(|(place, map)| (at + place, map)));
         self.alignment = self.alignment.max(member.alignment);
     }
+}
+
+/// A kernel's parameters as its text has them, with words that would stand for them.
+fn declared(kernel: &cuda_source::Kernel) -> String {
+    let said = |parameter: &cuda_source::Parameter| format!("{} {}", parameter.type_name, parameter.name);
+    let word = |(index, parameter): (usize, &cuda_source::Parameter)| {
+        let name = if parameter.name.is_empty() { format!("p{index}") } else { parameter.name.clone() };
+        let element = parameter.scalar.map_or("TYPE", |scalar| Element::of_text(scalar, &parameter.element));
+        match (parameter.pointer, parameter.constant) {
+            (true, true) => format!("--arg {name}:{element}[1024]=random"),
+            (true, false) => format!("--arg {name}:{element}[1024]"),
+            (false, _) if element == "TYPE" => format!("--arg {name}:{{…}}"),
+            (false, _) => format!("--arg {name}=1024"),
+        }
+    };
+    let all = kernel.parameters.iter().map(said).collect::<Vec<_>>().join(", ");
+    let words = kernel.parameters.iter().enumerate().map(word).collect::<Vec<_>>().join(" ");
+    format!("its parameters are, in order: {all}; each needs one --arg, as in {words}")
 }
 
 /// A parameter as a message names it.

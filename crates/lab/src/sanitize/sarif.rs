@@ -31,14 +31,9 @@ pub fn sarif(outcome: &Outcome) -> Value {
         let message = format!("{}: {} of {} elements are otherwise", expected.expected, expected.wrong, expected.of);
         whole_file(outcome, "unexpected", "error", &message)
     }));
-    results.extend(outcome.differences.iter().map(|difference| {
-        let [a, b] = &difference.values;
-        let (buffer, elements, of, first) = (&difference.buffer, difference.elements, difference.of, difference.first);
-        let message = format!(
-            "{elements} of {of} elements of {buffer} depend on the order of thread blocks and warps: at {first}, {a} or {b}"
-        );
-        whole_file(outcome, "order-dependent", "note", &message)
-    }));
+    results.extend(
+        outcome.differences.iter().map(|difference| whole_file(outcome, "order-dependent", "note", &difference.line())),
+    );
     let rules: Vec<Value> =
         rules().iter().map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } })).collect();
     json!({

@@ -1,5 +1,7 @@
 //! The words of the command, grouped by launch.
 
+use std::ffi::OsString;
+
 use clap::{ArgMatches, CommandFactory, Parser};
 use gemm::Error;
 
@@ -39,11 +41,12 @@ pub struct Words {
 
 /// Reads the words. Launches of the command line take the place of those that the file carries; without any, its `--grid` and
 /// the like take the place of those of the file's only launch, and an argument that of the file's argument with this name.
-pub fn read(carried: &[String], given: &[String]) -> Result<Words, clap::Error> {
-    let program = || std::iter::once("lab sanitize".to_string());
-    let all = program().chain(carried.iter().chain(given).cloned());
+pub fn read(carried: &[String], given: &[OsString]) -> Result<Words, clap::Error> {
+    let program = || std::iter::once(OsString::from("lab sanitize"));
+    let carried = || carried.iter().map(OsString::from);
+    let all = program().chain(carried()).chain(given.iter().cloned());
     let flags = Carried::try_parse_from(all)?.flags;
-    let in_file = program().chain(std::iter::once(flags.file.display().to_string())).chain(carried.iter().cloned());
+    let in_file = program().chain(std::iter::once(flags.file.clone().into_os_string())).chain(carried());
     let mut launches = grouped(&Carried::command().try_get_matches_from(in_file)?);
     let on_line = grouped(&Carried::command().try_get_matches_from(program().chain(given.iter().cloned()))?);
     match on_line.as_slice() {
@@ -54,8 +57,8 @@ pub fn read(carried: &[String], given: &[String]) -> Result<Words, clap::Error> 
     Ok(Words { flags, launches })
 }
 
-fn names_launches(words: &[String]) -> bool {
-    words.iter().any(|word| word == "--launch" || word.starts_with("--launch="))
+fn names_launches(words: &[OsString]) -> bool {
+    words.iter().map(|word| word.to_string_lossy()).any(|word| word == "--launch" || word.starts_with("--launch="))
 }
 
 /// The launches' flags, each with the last `--launch` before it; those before the first one are the launches' common ones.
@@ -134,7 +137,8 @@ mod tests {
     }
 
     fn launches(carried: &str, given: &str) -> Vec<Launch> {
-        read(&words(carried), &words(given)).unwrap().launches
+        let given: Vec<OsString> = words(given).into_iter().map(OsString::from).collect();
+        read(&words(carried), &given).unwrap().launches
     }
 
     #[test]

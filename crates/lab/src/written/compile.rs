@@ -18,13 +18,13 @@ pub struct Compiled {
 
 /// Compiles a file. `expressions` are the kernels that are wanted by name; `entry` is the one whose resources are.
 pub fn compile(
-    path: &str,
     entry: &str,
     program: &Program,
     expressions: &[String],
     options: &[String],
     architectures: &[u32],
 ) -> Result<Compiled, Error> {
+    let path = program.path();
     let wanted: Vec<String> = expressions.iter().flat_map(|expression| words(expression)).collect();
     let cut = program.cut(&wanted);
     let headers = all_headers(&cut);
@@ -45,7 +45,7 @@ fn words(expression: &str) -> Vec<String> {
 
 /// The prelude, the file's own headers, and empty ones that CUDA's include.
 fn all_headers(cut: &Cut) -> Vec<(String, String)> {
-    let prelude = (prelude::NAME.to_string(), prelude::text(&cut.std_names));
+    let prelude = (prelude::NAME.to_string(), prelude::text(&cut.std_names, &cut.brought));
     let own = cut.headers.iter().map(|header| (header.path.clone(), header.text.clone()));
     let empty = prelude::EMPTY.iter().map(|name| (name.to_string(), String::new()));
     std::iter::once(prelude).chain(own).chain(empty).collect()
@@ -61,6 +61,11 @@ fn with_folders(options: &[String]) -> Vec<String> {
 /// The compiler's error with the cause that is known of it.
 fn explained(error: Error, program: &Program, cut: &Cut, expressions: &[String]) -> Error {
     let Error::Usage { message, .. } = error else { return error };
+    // `a.cuh(1): catastrophic error: …`, which the compiler's other errors do not look like any more.
+    let message = match message.split_once("): catastrophic error: ") {
+        Some((place, what)) if !what.contains("open source file") => format!("{}: {what}", place.replacen('(', ":", 1)),
+        _ => message,
+    };
     if message.contains("open source file") {
         return missing(&message);
     }
@@ -72,6 +77,15 @@ fn explained(error: Error, program: &Program, cut: &Cut, expressions: &[String])
         return Error::usage(
             format!("`{what}` is no instance{signature}: {reason}"),
             "--entry takes the template's arguments as a launch writes them",
+        );
+    }
+    if message.contains("not supported for this GPU architecture") || message.contains("requires .target") {
+        return Error::usage(message, "`--arch compute_90a` compiles for Hopper, `--arch compute_80` for Ampere");
+    }
+    if message.contains("unrecognized token") && !program.is_ascii() {
+        return Error::usage(
+            message,
+            "NVRTC takes letters beyond ASCII in comments and strings alone: spell the name with others",
         );
     }
     let hint = match (unknown(&message), program.missing()) {

@@ -1,4 +1,4 @@
-//! Headers of the user's own: beside the file that includes them, then in the folders of `--include`.
+//! Headers of the user's own: beside the file that includes them, in the folders of `--include`, then where projects keep them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,6 +8,12 @@ use cuda_source::{Found, Include};
 
 /// A header that is larger is no code that somebody wrote.
 const MOST_BYTES: u64 = 8 << 20;
+
+/// Where projects keep headers, below a folder above the file: a makefile's `-I` says so to the compiler, and nobody to us.
+const USUAL: [&str; 6] = ["", "include", "inc", "common", "Common", "src"];
+
+/// Folders above the file's own in which these are looked for.
+const LEVELS: usize = 4;
 
 /// A search for headers, which knows what it found.
 #[derive(Debug)]
@@ -28,13 +34,28 @@ impl Search {
     /// The header of an `#include` line, if it is there.
     pub fn find(&mut self, include: &Include) -> Option<Found> {
         let beside = Path::new(include.from).parent().map(Path::to_path_buf).filter(|_| include.quoted);
-        let places: Vec<PathBuf> = beside.into_iter().chain(self.folders.clone()).collect();
+        let places = beside.into_iter().chain(self.folders.clone()).chain(usual(include.from));
+        let places: Vec<PathBuf> = places.collect();
         places.iter().find_map(|folder| {
             let path = plain(&folder.join(include.name));
             let text = self.read.entry(path.clone()).or_insert_with(|| text(&path)).clone()?;
             Some(Found { path: path.display().to_string(), text })
         })
     }
+}
+
+/// The usual folders above a file, up to where a repository ends.
+fn usual(from: &str) -> Vec<PathBuf> {
+    let mut folder = Path::new(from).parent().unwrap_or(Path::new("")).to_path_buf();
+    let mut places = Vec::new();
+    for _ in 0..=LEVELS {
+        places.extend(USUAL.map(|name| folder.join(name)));
+        if folder.join(".git").exists() {
+            break;
+        }
+        folder = plain(&folder.join(".."));
+    }
+    places
 }
 
 fn text(path: &Path) -> Option<String> {
@@ -44,7 +65,7 @@ fn text(path: &Path) -> Option<String> {
 }
 
 /// `a/b/../c` is `a/c`: one file has one path.
-fn plain(path: &Path) -> PathBuf {
+pub fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
@@ -52,6 +73,8 @@ fn plain(path: &Path) -> PathBuf {
             Component::ParentDir if matches!(plain.components().next_back(), Some(Component::Normal(_))) => {
                 plain.pop();
             }
+            // Nothing lies above the root.
+            Component::ParentDir if plain.has_root() => (),
             part => plain.push(part),
         }
     }

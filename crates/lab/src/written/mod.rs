@@ -1,19 +1,32 @@
 //! A CUDA C++ file as people write it, with host code, headers and templates: read, and compiled without what is not the device's.
 //!
-//! - [`headers`]: where headers are looked for
+//! - [`headers`]: where headers are looked for; [`includer`]: who includes a file of kernels, and launches them
 //! - [`choose`]: the kernel that is meant, and its instance
 //! - [`compile`]: NVRTC, its messages as a person needs them
 
 pub mod choose;
 pub mod compile;
 pub mod headers;
+mod includer;
 
-use cuda_source::Program;
+use choose::Choice;
+use cuda_source::{Launch, Program};
 
 /// Reads a file and the headers of its own. The options are the compiler's: macros and folders stand there.
 pub fn read(path: &str, text: &str, options: &[String]) -> Program {
     let defines: Vec<String> =
         options.iter().filter_map(|option| option.strip_prefix("-D")).map(str::to_string).collect();
     let mut search = headers::Search::new(options);
-    Program::read(path, text, &defines, &mut |include| search.find(include))
+    let program = Program::read(path, text, &defines, &mut |include| search.find(include));
+    // A header has no context of its own.
+    let is_header = !path.ends_with(".cu");
+    match (program.launches().is_empty() || is_header) && !program.kernels().is_empty() {
+        true => includer::of(path, &defines, options).unwrap_or(program),
+        false => program,
+    }
+}
+
+/// Where a launch of a kernel stands, as messages say it.
+pub fn place(choice: &Choice, Launch { path, line, .. }: &Launch) -> String {
+    if *path == choice.kernel.path { format!("line {line}") } else { format!("{path}:{line}") }
 }
