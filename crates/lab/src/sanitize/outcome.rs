@@ -94,12 +94,14 @@ pub struct Unwritten {
     pub of: usize,
     /// The element in which the first of them lies.
     pub first: usize,
+    /// A store that copied to the buffer what nobody wrote, with where that comes from.
+    pub store: Option<Box<Fault>>,
 }
 
 impl Unwritten {
     /// In a line.
     pub fn line(&self) -> String {
-        let Unwritten { buffer, bytes, of, first } = self;
+        let Unwritten { buffer, bytes, of, first, .. } = self;
         format!("{bytes} of the {of} bytes of {buffer} were never written, the first in element {first}")
     }
 
@@ -118,7 +120,7 @@ pub fn unwritten(plan: &Plan, ran: &Ran) -> Vec<Unwritten> {
     let of = |(planned, contents): (&Planned, &Contents)| {
         let first = contents.first_unwritten? / planned.element.bytes();
         let (buffer, bytes, of) = (planned.name.clone(), contents.unwritten, contents.bytes.len());
-        Some(Unwritten { buffer, bytes, of, first })
+        Some(Unwritten { buffer, bytes, of, first, store: contents.store.clone() })
     };
     pairs.filter_map(of).collect()
 }

@@ -41,7 +41,13 @@ pub fn text(outcome: &Outcome) -> String {
         let _ = writeln!(text, "\ndoubtful  {which}{}\nwarning: {}", names(&found.orders), rendered.trim_end());
     }
     for unwritten in &outcome.unwritten {
-        let _ = writeln!(text, "\nerror: {}\nhint: {}", unwritten.line(), unwritten.hint());
+        let _ = match &unwritten.store {
+            None => writeln!(text, "\nerror: {}\nhint: {}", unwritten.line(), unwritten.hint()),
+            Some(store) => {
+                let rendered = store.render(&|file, line| lines.get(file, line));
+                writeln!(text, "\nerror: {}: {}", unwritten.line(), rendered.trim_end())
+            }
+        };
     }
     if !outcome.printed.is_empty() {
         let _ = writeln!(text, "\nprinted");

@@ -18,6 +18,7 @@ use crate::machine::state::copies::SourceUnderWay;
 use crate::machine::state::deed::{Deed, Target};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
+use crate::origin::Place;
 use crate::program::{Access, Atomic, Bulk, Extended};
 use crate::stamp::Stamp;
 use crate::{Fault, FaultKind};
@@ -240,6 +241,7 @@ impl Worker<'_> {
         }
         for byte in &load.unwritten {
             self.mark_shared(load.to + byte, 1, Stamp::default());
+            self.note_shared_copy(load.to + byte, None);
         }
         let landed = (load.block, load.thread, load.to);
         let mut left = load.sources;
@@ -339,6 +341,11 @@ impl Worker<'_> {
         if some || memory.written.get().is_some() {
             let written = memory.all_written();
             (0..length).for_each(|n| written[offset + n as usize].store(u8::from(!is_unwritten(n)), Relaxed));
+            let grain = grain.min(4) as usize;
+            for n in (0..length).step_by(grain).filter(|n| is_unwritten(*n)) {
+                let origin = home.map(|home| self.origin(warp, lane, to.at, Place::Shared(home(n))));
+                self.note_global_copy((warp, lane, to.at), memory, offset + n as usize, origin);
+            }
         }
         Ok(sectors)
     }

@@ -51,6 +51,11 @@ impl Worker<'_> {
                 for (byte, written) in warp.local_written[place(lane)..][..bytes].iter_mut().enumerate() {
                     *written = u8::from(tainted >> byte & 1 == 0);
                 }
+                for byte in (0..access.bytes()).filter(|byte| tainted >> byte & 1 == 1) {
+                    if let Some(origin) = self.stored_origin(warp, access, lane, byte) {
+                        warp.local_origins.insert((lane, addresses[lane] + u64::from(byte)), origin);
+                    }
+                }
             }
         }
         Ok(())

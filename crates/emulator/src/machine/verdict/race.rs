@@ -220,6 +220,13 @@ impl Worker<'_> {
         fault
     }
 
+    /// Whether the copies of an instruction landed behind a barrier that stood behind their beginning.
+    fn was_waited_for_late(&self, copy: &Site) -> bool {
+        let program = self.context.program;
+        let line = |index: &u32| program.info[program.accesses[*index as usize].at as usize].ptx_line;
+        self.state.waited_late.iter().any(|index| line(index) == copy.ptx_line)
+    }
+
     pub(crate) fn race(
         &self,
         what: &str,
@@ -231,6 +238,11 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let same_block = site.block == other.block;
         let same_cluster = !same_block && self.context.shape.are_clustered(site.block, other.block);
+        let copied = before == "store" && is_copy(&other);
+        let [now, before] = [(now, &site), (before, &other)].map(|(verb, site)| match verb {
+            "store" if is_copy(site) => "copy",
+            verb => verb,
+        });
         let party = |verb: &str, site: &Site| match same_block {
             true => format!("{verb} by thread {} at {}", site.thread, place(site)),
             false => format!("{verb} by block {}, thread {} at {}", site.block, site.thread, place(site)),
@@ -245,6 +257,10 @@ impl Worker<'_> {
             Missing::Strength => "only one of the two is an atomic or volatile access",
             Missing::Participation => "no barrier between that both take part in",
             Missing::Everything if one_instruction => "one instruction, different values",
+            Missing::Everything if same_block && copied && self.was_waited_for_late(&other) => {
+                "the copy was not waited for before the barrier"
+            }
+            Missing::Everything if same_block && copied => "no barrier between its wait and this",
             Missing::Everything if same_block => "no barrier between",
             Missing::Everything if same_cluster => "no cluster barrier between",
             Missing::Everything if self.context.program.synchronises_globally => "nothing orders the two",
@@ -285,6 +301,9 @@ impl Worker<'_> {
                 true if same_line && site.opcode != other.opcode => {
                     "an update that several threads make needs `atomicAdd`; an exchange, a barrier between load and store"
                 }
+                true if copied => {
+                    "the thread that copies waits for it, by `cp.async.wait_group` behind the `cp.async.commit_group` of its group, and then a barrier lets others go on"
+                }
                 true if site.warp == other.warp => {
                     "is a `__syncthreads()`, or within a warp a `__syncwarp()`, missing between the two?"
                 }
@@ -299,6 +318,11 @@ impl Worker<'_> {
         fault.other = Some((format!("the other party, {}:", article(before)), other));
         fault
     }
+}
+
+/// Whether it is a copy by `cp.async`, which its thread waits for.
+fn is_copy(site: &Site) -> bool {
+    site.opcode.starts_with("cp.async.c")
 }
 
 fn article(verb: &str) -> String {
