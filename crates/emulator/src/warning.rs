@@ -18,12 +18,18 @@ pub enum WarningKind {
     FenceOfTheReader,
     /// A bulk copy tells an mbarrier of its own block, and no fence follows the `mbarrier.init`.
     UnfencedInit,
+    /// A thread block leaves while a bulk copy may still read its shared memory: the copy's thread has not waited for it.
+    StoreLeft,
 }
 
 impl WarningKind {
     /// Every kind.
-    pub const ALL: [WarningKind; 3] =
-        [WarningKind::UnfencedReuse, WarningKind::FenceOfTheReader, WarningKind::UnfencedInit];
+    pub const ALL: [WarningKind; 4] = [
+        WarningKind::UnfencedReuse,
+        WarningKind::FenceOfTheReader,
+        WarningKind::UnfencedInit,
+        WarningKind::StoreLeft,
+    ];
 
     /// What it means, in a sentence without its full stop.
     pub fn meaning(self) -> &'static str {
@@ -37,6 +43,9 @@ impl WarningKind {
             WarningKind::UnfencedInit => {
                 "A bulk copy tells an mbarrier of its own block, and no fence follows the `mbarrier.init`"
             }
+            WarningKind::StoreLeft => {
+                "A thread block leaves, and a thread has not waited until its bulk copies had read the shared memory"
+            }
         }
     }
 }
@@ -48,6 +57,7 @@ impl fmt::Display for WarningKind {
             WarningKind::UnfencedReuse => "unfenced reuse",
             WarningKind::FenceOfTheReader => "fence of the reader",
             WarningKind::UnfencedInit => "unfenced init",
+            WarningKind::StoreLeft => "store left under way",
         })
     }
 }

@@ -46,7 +46,7 @@ pub(crate) use alu::{Alu, File};
 pub(crate) use calls::{CallSite, Called, FRAME, Piece, Signature, Target};
 pub(crate) use decode::decode;
 pub(crate) use extended::{
-    Accumulator, Arrive, Atomic, AtomicOp, Bulk, ClusterBarrier, CopySize, Element, Extended, Extension, Group,
+    Accumulator, Arrive, Atomic, AtomicOp, Bulk, ClusterBarrier, CopySize, Element, Extended, Extension, Fenced, Group,
     GroupMultiply, MapDeed, Mbarrier, Multiply, QuadMultiply, Tensor,
 };
 pub(crate) use flow::successors;
@@ -119,6 +119,8 @@ pub(crate) struct Program {
     /// Functions that are called, and not put in the place of their `call`; and where they are.
     pub called: Vec<Called>,
     pub calls: Vec<CallSite>,
+    /// Variables in local memory; NVIDIA's compiler makes one of all of a function's.
+    pub locals: Vec<LocalVariable>,
     /// The register with the offset of a function's frame in local memory, where there are any of them.
     pub frame: Slot,
     pub constants: Vec<u8>,
@@ -169,6 +171,15 @@ impl SharedVariable {
     }
 }
 
+/// A variable in local memory: its start and end there, or in the frame of a function that is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LocalVariable {
+    pub start: u32,
+    pub end: u32,
+    /// The function, by its number among those that are called.
+    pub function: Option<u32>,
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct GlobalVariable {
     pub name: String,
@@ -184,6 +195,11 @@ pub(crate) enum Preset {
     Constant(u64),
     /// An address in one of the module's shared variables.
     SharedAddress {
+        variable: u32,
+        address: u64,
+    },
+    /// An address in one of the kernel's variables in local memory.
+    LocalAddress {
         variable: u32,
         address: u64,
     },
@@ -438,6 +454,8 @@ pub(crate) struct Access {
     /// Start and end in shared memory of the variable that the address derives from; of all of it where that is
     /// not known.
     pub within: (u32, u32),
+    /// The variable in local memory that the address derives from, by its number, where that is known.
+    pub of_local: Option<u32>,
 }
 
 /// The registers of an access of one element.

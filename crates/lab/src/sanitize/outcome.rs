@@ -40,6 +40,9 @@ pub struct Outcome {
 pub enum Verdict {
     /// No fault in any order, and all is as expected.
     Clean,
+    /// The same, but what buffers hold depends on the order, and not by the rounding of sums alone.
+    #[serde(rename = "order-dependent")]
+    OrderDependent,
     /// A fault, something unexpected, or a difference where none is allowed.
     Fault,
 }
@@ -211,6 +214,15 @@ fn is_same(a: &Fault, b: &Fault) -> bool {
         lines
     };
     a.kind == b.kind && lines(a) == lines(b)
+}
+
+/// Whether PTX has atomics that round: the order of what they add shows in the sum.
+pub fn has_rounding_atomics(ptx: &str) -> bool {
+    let rounds = |part: &str| matches!(part, "f32" | "f64" | "f16" | "f16x2" | "bf16" | "bf16x2");
+    let is_one = |word: &str| {
+        (word.starts_with("atom.") || word.starts_with("red.")) && word.split('.').any(rounds)
+    };
+    ptx.split_whitespace().any(is_one)
 }
 
 /// What differs between the first order that ended well and the others that did.

@@ -13,7 +13,7 @@ use super::threads::{Handed, Judge, Threads, add};
 use super::{Clocks, View, cell_in, line_in};
 use crate::WarningKind;
 use crate::machine::lanes::each;
-use crate::program::{Order, Scope};
+use crate::program::{Fenced, Order, Scope};
 
 /// Agents that have a number of a warp of their own; others share it, and have one of its lanes each.
 const ALONE: u32 = 96;
@@ -137,15 +137,15 @@ impl Clocks {
     }
 
     /// Lanes execute a proxy fence; `live` have not ended.
-    pub fn proxy_fence(&mut self, block: u32, (warp, lanes): (u32, u32), live: u32) {
+    pub fn proxy_fence(&mut self, block: u32, (warp, lanes): (u32, u32), live: u32, fenced: Fenced) {
         let threads = self.threads(block);
         let (own, fence) = (threads.past(warp, lanes).known, (block, warp, lanes, threads.time(warp)));
         if threads.is_uniform(warp) && lanes & live == live {
-            let past = threads.base(warp, 0).fenced_for_proxies(&own, fence);
+            let past = threads.base(warp, 0).fenced_for_proxies(&own, fence, fenced);
             threads.set_base(warp, lanes, live, &past);
         } else {
             for lane in each(lanes) {
-                let past = threads.base(warp, lane).fenced_for_proxies(&own, fence);
+                let past = threads.base(warp, lane).fenced_for_proxies(&own, fence, fenced);
                 threads.set_base(warp, 1 << lane, u32::MAX, &past);
             }
         }
@@ -248,12 +248,14 @@ impl Clocks {
 
     /// Checks and keeps an access of an agent of the block `of`, to cells of a buffer or of the shared memory at hand; `now`
     /// is the access, as if the lane made it that asked for it. Gives the cell that must not be accessed, and why; and what
-    /// is doubtful, of accesses to shared memory by another proxy than the threads'.
+    /// is doubtful, of accesses to shared memory by another proxy than the threads'. Where `proxied`, what it reads must be
+    /// fenced for that proxy.
     pub fn access_by_agent(
         &mut self,
         now: &Access,
         (of, agent): (u32, Agent),
         (buffer, cells): (Option<u32>, Range<u32>),
+        proxied: bool,
         mut doubts: Option<&mut Doubts>,
     ) -> Result<(), (u32, Conflict)> {
         self.enter(now.block);
@@ -262,20 +264,21 @@ impl Clocks {
         let threads = &*threads;
         let (warp, lanes) = agent.place(warps);
         let kept = Access { block: of, warp, lanes: 1 << lanes.trailing_zeros(), ..*now };
-        // Of global memory it is not asked what other proxies see.
-        let proxies = buffer.is_none();
+        // Of global memory, rows of cells are not asked what other proxies see.
+        let (by_rows, of_shared) = (buffer.is_none() || !proxied, buffer.is_none());
         let mut cell = cells.start;
         while cell < cells.end {
             let (line, whole) = (cell / LINE as u32, cell.is_multiple_of(LINE as u32));
             let end = cells.end.min((line + 1) * LINE as u32);
             let row = (kept, agent.time);
             if whole
+                && by_rows
                 && end - cell == LINE as u32
                 && line_in(pages, line).keep_of_agent(
                     &Judge::new(threads),
                     asker,
                     row,
-                    proxies.then_some((cell, doubts.as_deref_mut())),
+                    of_shared.then_some((cell, doubts.as_deref_mut())),
                 )
             {
                 cell = end;
@@ -287,8 +290,8 @@ impl Clocks {
                 if let Some(clash) = view.clash(number, now, &mut || false) {
                     return Err((number, Conflict::Race(clash)));
                 }
-                let unfenced = |record: &Record| is_unfenced(threads, record, asker, warps);
-                if proxies
+                let unfenced = |record: &Record| is_unfenced(threads, record, asker, (warps, of_shared));
+                if proxied
                     && kind == Kind::Read
                     && let Some(record) = view.written(number).filter(unfenced)
                 {
@@ -307,10 +310,11 @@ impl Clocks {
     }
 }
 
-/// Whether no proxy fence lies behind a thread's store.
-fn is_unfenced(threads: &Threads, record: &Record, asker: (u32, u32), warps: u32) -> bool {
+/// Whether no proxy fence lies behind a thread's store, to shared memory or to a buffer.
+fn is_unfenced(threads: &Threads, record: &Record, asker: (u32, u32), (warps, of_shared): (u32, bool)) -> bool {
     let then = record.access();
-    let proxied = &threads.base(asker.0, asker.1 as usize).proxied.any;
+    let proxied = &threads.base(asker.0, asker.1 as usize).proxied;
+    let proxied = if of_shared { &proxied.any } else { &proxied.global };
     then.warp < warps && proxied.unknown(then.block, then.warp, then.lanes, record.time()) != 0
 }
 

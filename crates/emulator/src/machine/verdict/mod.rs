@@ -7,6 +7,7 @@ pub(crate) mod cluster;
 pub(crate) mod mbarrier;
 pub(crate) mod origins;
 pub(crate) mod product_registers;
+pub(crate) mod product_taint;
 pub(crate) mod race;
 pub(crate) mod taint;
 pub(crate) mod tensor;

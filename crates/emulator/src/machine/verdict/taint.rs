@@ -13,7 +13,7 @@ use crate::machine::state::shadow::Taint;
 use crate::machine::state::warp::{Party, Warp};
 use crate::machine::state::worker::Worker;
 use crate::origin::{Absence, Origin, Place};
-use crate::program::{Access, File, Op, Role, Slot, registers};
+use crate::program::{Access, Extension, File, Op, Role, Slot, registers};
 use crate::stamp::Stamp;
 
 impl Worker<'_> {
@@ -44,9 +44,15 @@ impl Worker<'_> {
                         Role::Address => bases.push((file, slot)),
                     }
                 }
-                match op {
-                    Op::General { code, .. } if code.copies() => taint.copy(&sources, &results, mask),
-                    _ => taint.compute(&sources, &results, mask, matches!(op, Op::Vote { .. } | Op::Extended(_))),
+                let extended = match op {
+                    Op::Extended(index) => Some(&program.extended[index as usize]),
+                    _ => None,
+                };
+                match (op, extended.map(|extended| (extended, extended.what))) {
+                    (_, Some((extended, Extension::Multiply(multiply)))) => taint.multiply(extended, multiply),
+                    (Op::General { code, .. }, _) if code.copies() => taint.copy(&sources, &results, mask),
+                    (Op::Vote { .. }, _) | (_, Some(_)) => taint.compute(&sources, &results, mask, true),
+                    _ => taint.compute(&sources, &results, mask, false),
                 }
             }
         }

@@ -81,25 +81,22 @@ fn shuffle_of_absent(
     reaches: &str,
     (source, mask, there, why): (u32, u32, u32, Absence),
 ) -> Box<Fault> {
-    let (why, lanes, hint) = match why {
+    let (why, hint) = match why {
         Absence::Missing => (
-            "which the thread block does not have",
-            "the block has lanes",
+            format!("the thread block has lanes {there:#010x} of this warp only"),
             "only lanes that the block has can be read: launch whole warps, or read and name in the mask those alone that are there",
         ),
         Absence::Ended => (
-            "which has ended",
-            "left are lanes",
-            "lanes that are read must not have returned: does the mask name every lane that is read, and do those leave behind the shuffle?",
+            format!("it has ended, and of the warp lanes {there:#010x} are left"),
+            "does the mask name every lane that is read, and have those lanes not left before?",
         ),
         Absence::Unnamed => (
-            "which does not execute the shuffle",
-            "left are lanes",
+            "the mask does not name it".to_string(),
             "does the mask name every lane that is read, and do all of those execute the shuffle?",
         ),
     };
     let message = format!(
-        "shuffle for lanes {mask:#010x}: lane {} takes the value of lane {source}, {why} ({lanes} {there:#010x}), and it reaches {reaches}",
+        "shuffle for lanes {mask:#010x}: lane {} takes the value of lane {source}, which does not execute the shuffle: {why}; and it reaches {reaches}",
         site.lane
     );
     let mut fault = fault(FaultKind::Uninitialised, message, site, hint);
