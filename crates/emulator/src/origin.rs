@@ -7,6 +7,8 @@ pub(crate) enum Place {
     Shared(u32),
     /// An offset in shared memory to which a copy was under way: who asked for the copy, and by which instruction.
     UnderWay { offset: u32, thread: u32, at: u32 },
+    /// An offset in shared memory to which a bulk copy brought what nobody had written at its source.
+    Brought(u32),
     /// A buffer, and an offset in it.
     Global(usize, u64),
     /// An offset in the thread's local memory.

@@ -18,7 +18,7 @@ use crate::machine::state::copies::SourceUnderWay;
 use crate::machine::state::deed::{Deed, Target};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
-use crate::origin::Place;
+use crate::origin::{Origin, Place};
 use crate::program::{Access, Atomic, Bulk, Extended};
 use crate::stamp::Stamp;
 use crate::{Fault, FaultKind};
@@ -243,7 +243,9 @@ impl Worker<'_> {
         }
         for byte in &load.unwritten {
             self.mark_shared(load.to + byte, 1, Stamp::default());
-            self.note_shared_copy(load.to + byte, None);
+            let (place, at) = (Place::Brought(load.to + byte), load.at);
+            let origin = Origin { place, at, thread: load.thread, block: load.block };
+            self.note_shared_copy(load.to + byte, Some(origin));
         }
         let landed = (load.block, load.thread, load.to);
         let mut left = load.sources;

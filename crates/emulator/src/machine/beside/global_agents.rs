@@ -85,12 +85,17 @@ impl Worker<'_> {
         let thread = warp.number * LANES as u32 + lane as u32;
         clocks.note_asker((of as u32, agent.number, access.at), (block, thread));
         let cells = start / grain..(start + length).div_ceil(grain);
-        match clocks.access_by_agent(&now, (of as u32, agent), (Some(buffer as u32), cells), proxied, None) {
-            Ok(()) => Ok(()),
-            Err((cell, Conflict::Unfenced(record))) => {
-                let what = format!("{} at offset {}", self.context.memory.buffers[buffer].name, cell * grain);
-                Err(self.convict_unfenced((warp, access, lane as u32), &what, &record, "read by a bulk copy", false))
-            }
+        let clash = clocks.access_by_agent(&now, (of as u32, agent), (Some(buffer as u32), cells.clone()), None);
+        let unfenced = match clash {
+            Ok(()) if proxied => clocks.unfenced(block as u32, (warp.number, lane as u32), (buffer as u32, cells)),
+            _ => None,
+        };
+        if let Some((cell, record)) = unfenced {
+            let what = format!("{} at offset {}", self.context.memory.buffers[buffer].name, cell * grain);
+            return Err(self.convict_unfenced((warp, access, lane as u32), &what, &record, "read by a bulk copy", false));
+        }
+        match clash {
+            Ok(()) | Err((_, Conflict::Unfenced(_))) => Ok(()),
             Err((cell, Conflict::Race(clash))) => {
                 let target = Target::Global(buffer, &self.context.memory.buffers[buffer]);
                 Err(self.convict_clash(warp, access, target, cell * grain, (&clash, &now)))

@@ -27,7 +27,7 @@ impl Worker<'_> {
         let now = Touch { block, warp: asker.0, lanes: 1 << asker.1, at: access.at, kind, force, extent: u8::MAX };
         let mut doubts = Doubts::default();
         let doubtful = by_proxy.then_some(&mut doubts);
-        match clocks.access_by_agent(&now, (of as u32, agent), (None, cells), true, doubtful) {
+        match clocks.access_by_agent(&now, (of as u32, agent), (None, cells), doubtful) {
             Ok(()) => {
                 if !doubts.0.is_empty() {
                     self.warn_of_doubts(warp, access, asker.1, &doubts);

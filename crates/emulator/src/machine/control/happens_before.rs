@@ -62,7 +62,7 @@ impl Worker<'_> {
     /// Lanes execute `fence.proxy.async`.
     pub(crate) fn proxy_fence(&mut self, warp: &Warp, mask: u32, fenced: Fenced) {
         if let Some(clocks) = &mut self.clocks {
-            clocks.proxy_fence(self.state.block as u32, (warp.number, mask), warp.live, fenced);
+            clocks.proxy_fence_for(self.state.block as u32, (warp.number, mask), warp.live, fenced);
         }
     }
 

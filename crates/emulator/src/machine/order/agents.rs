@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::cell::{Access, Clash, Force, Kind, Record};
-use super::clock::Past;
+use super::clock::{Clock, Past};
 use super::line::LINE;
 use super::threads::{Handed, Judge, Threads, add};
 use super::{Clocks, View, cell_in, line_in};
@@ -136,8 +136,13 @@ impl Clocks {
         proxied.unknown(then.block, then.warp, 1 << then.lane, then.time) == 0
     }
 
-    /// Lanes execute a proxy fence; `live` have not ended.
-    pub fn proxy_fence(&mut self, block: u32, (warp, lanes): (u32, u32), live: u32, fenced: Fenced) {
+    #[cfg(test)]
+    pub fn proxy_fence(&mut self, block: u32, lanes: (u32, u32), live: u32) {
+        self.proxy_fence_for(block, lanes, live, Fenced { shared: true, global: true });
+    }
+
+    /// Lanes execute a proxy fence for some memory; `live` have not ended.
+    pub fn proxy_fence_for(&mut self, block: u32, (warp, lanes): (u32, u32), live: u32, fenced: Fenced) {
         let threads = self.threads(block);
         let (own, fence) = (threads.past(warp, lanes).known, (block, warp, lanes, threads.time(warp)));
         if threads.is_uniform(warp) && lanes & live == live {
@@ -246,16 +251,29 @@ impl Clocks {
         learn(threads, (warp, lanes), live, &past);
     }
 
+    /// A cell of a buffer that a thread has stored to, with that store, behind which lies no proxy fence for global memory that the
+    /// lane knows of which asks for a copy from there.
+    pub fn unfenced(
+        &mut self,
+        block: u32,
+        (warp, lane): (u32, u32),
+        (buffer, cells): (u32, Range<u32>),
+    ) -> Option<(u32, Record)> {
+        self.enter(block);
+        let proxied = &self.present.threads.base(warp, lane as usize).proxied.global;
+        let (view, warps) = (self.view(Some(buffer)), self.warps);
+        let mut cells = cells;
+        cells.find_map(|cell| Some((cell, view.written(cell).filter(|record| is_unfenced(proxied, record, warps))?)))
+    }
+
     /// Checks and keeps an access of an agent of the block `of`, to cells of a buffer or of the shared memory at hand; `now`
     /// is the access, as if the lane made it that asked for it. Gives the cell that must not be accessed, and why; and what
-    /// is doubtful, of accesses to shared memory by another proxy than the threads'. Where `proxied`, what it reads must be
-    /// fenced for that proxy.
+    /// is doubtful, of accesses to shared memory by another proxy than the threads'.
     pub fn access_by_agent(
         &mut self,
         now: &Access,
         (of, agent): (u32, Agent),
         (buffer, cells): (Option<u32>, Range<u32>),
-        proxied: bool,
         mut doubts: Option<&mut Doubts>,
     ) -> Result<(), (u32, Conflict)> {
         self.enter(now.block);
@@ -264,21 +282,20 @@ impl Clocks {
         let threads = &*threads;
         let (warp, lanes) = agent.place(warps);
         let kept = Access { block: of, warp, lanes: 1 << lanes.trailing_zeros(), ..*now };
-        // Of global memory, rows of cells are not asked what other proxies see.
-        let (by_rows, of_shared) = (buffer.is_none() || !proxied, buffer.is_none());
+        // Of global memory, `unfenced` says what other proxies see.
+        let proxies = buffer.is_none();
         let mut cell = cells.start;
         while cell < cells.end {
             let (line, whole) = (cell / LINE as u32, cell.is_multiple_of(LINE as u32));
             let end = cells.end.min((line + 1) * LINE as u32);
             let row = (kept, agent.time);
             if whole
-                && by_rows
                 && end - cell == LINE as u32
                 && line_in(pages, line).keep_of_agent(
                     &Judge::new(threads),
                     asker,
                     row,
-                    of_shared.then_some((cell, doubts.as_deref_mut())),
+                    proxies.then_some((cell, doubts.as_deref_mut())),
                 )
             {
                 cell = end;
@@ -290,8 +307,9 @@ impl Clocks {
                 if let Some(clash) = view.clash(number, now, &mut || false) {
                     return Err((number, Conflict::Race(clash)));
                 }
-                let unfenced = |record: &Record| is_unfenced(threads, record, asker, (warps, of_shared));
-                if proxied
+                let proxied = &threads.base(asker.0, asker.1 as usize).proxied.any;
+                let unfenced = |record: &Record| is_unfenced(proxied, record, warps);
+                if proxies
                     && kind == Kind::Read
                     && let Some(record) = view.written(number).filter(unfenced)
                 {
@@ -310,11 +328,9 @@ impl Clocks {
     }
 }
 
-/// Whether no proxy fence lies behind a thread's store, to shared memory or to a buffer.
-fn is_unfenced(threads: &Threads, record: &Record, asker: (u32, u32), (warps, of_shared): (u32, bool)) -> bool {
+/// Whether no proxy fence lies behind a thread's store: of those, what lies before them is `proxied`.
+fn is_unfenced(proxied: &Clock, record: &Record, warps: u32) -> bool {
     let then = record.access();
-    let proxied = &threads.base(asker.0, asker.1 as usize).proxied;
-    let proxied = if of_shared { &proxied.any } else { &proxied.global };
     then.warp < warps && proxied.unknown(then.block, then.warp, then.lanes, record.time()) != 0
 }
 

@@ -32,7 +32,12 @@ impl Worker<'_> {
             _ => None,
         };
         let thread = warp.number * LANES as u32 + lane as u32;
-        known.unwrap_or(Origin { place, at, thread, block: self.acting() })
+        let here = |place: Place| Origin { place, at, thread, block: self.acting() };
+        match known {
+            Some(Origin { place: place @ Place::Brought(_), .. }) => here(place),
+            Some(known) => known,
+            None => here(place),
+        }
     }
 
     /// Where a byte that a lane stores comes from, which nobody wrote.
@@ -43,11 +48,9 @@ impl Worker<'_> {
 
     /// A byte of shared memory holds a copy of what nobody wrote.
     pub(crate) fn note_shared_copy(&mut self, offset: u32, origin: Option<Origin>) {
-        let cell = offset / self.context.program.shared_grain;
-        match origin {
-            Some(origin) => self.state.origins.insert(cell, origin),
-            None => self.state.origins.remove(&cell),
-        };
+        if let Some(origin) = origin {
+            self.state.origins.insert(offset / self.context.program.shared_grain, origin);
+        }
     }
 
     /// A lane stores to a buffer, from an offset on, a copy of what nobody wrote.

@@ -4,6 +4,7 @@ use super::words::{fault, place as line};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::origin::{Absence, Origin, Place};
+use crate::program::{Access, Bulk, Extension, Op, Space, Tensor};
 use crate::{Fault, FaultKind, Site};
 
 impl Worker<'_> {
@@ -37,22 +38,31 @@ impl Worker<'_> {
                     line(&copy),
                     self.waiting_for_copies()
                 );
-                (in_shared(offset), "to which a copy is still under way", hint)
+                (in_shared(offset), "to which a copy is still under way".to_string(), hint)
             }
             Some(Place::Register) => {
                 let hint = "is the variable set on every way that leads here?";
-                ("a register".to_string(), "which no instruction has set", hint.to_string())
+                ("a register".to_string(), "which no instruction has set".to_string(), hint.to_string())
+            }
+            Some(Place::Shared(at)) if self.copy_to(at).is_some() => {
+                let copy = self.context.site(self.state.block, 0, self.copy_to(at).unwrap_or_default());
+                let hint = format!(
+                    "the threads that copy wait for it ({}), then a barrier lets others read; is every element copied, at the edges too?",
+                    self.waiting_for_copies()
+                );
+                (in_shared(at), format!("to which no copy by {} has come yet", line(&copy)), hint)
             }
             place => {
                 let what = match place {
-                    Some(Place::Shared(at)) => in_shared(at),
+                    Some(Place::Shared(at) | Place::Brought(at)) => in_shared(at),
                     Some(Place::Global(buffer, at)) => {
                         format!("{} at offset {at}", self.context.memory.buffers[buffer].name)
                     }
                     Some(Place::Local(at)) => format!("local memory at offset {at}"),
                     _ => "memory".to_string(),
                 };
-                (what, "which nobody wrote", "is every element written before it is read, at the edges too?".to_string())
+                let hint = "is every element written before it is read, at the edges too?";
+                (what, "which nobody wrote".to_string(), hint.to_string())
             }
         };
         let message = format!("uninitialised value reaches {reaches}: it comes from {what}, {why}");
@@ -62,10 +72,42 @@ impl Worker<'_> {
         fault
     }
 
-    /// How threads of this kernel wait for a copy by `cp.async`.
+    /// An instruction by which copies come to a variable in shared memory to which no thread stores.
+    fn copy_to(&self, offset: u32) -> Option<u32> {
+        let program = self.context.program;
+        let access = |index: u32| &program.accesses[index as usize];
+        let covers = |access: &Access| (access.within.0..access.within.1).contains(&offset);
+        let in_shared = |access: &Access| matches!(access.space, Space::Shared | Space::Generic);
+        let stores = |op: Op| match op {
+            Op::Store(index) => in_shared(access(index)) && covers(access(index)),
+            Op::Extended(index) => {
+                let extended = &program.extended[index as usize];
+                let writes = matches!(extended.what, Extension::Atomic(_) | Extension::StoreMatrix { .. });
+                writes && extended.accesses.iter().any(|index| in_shared(access(*index)) && covers(access(*index)))
+            }
+            _ => false,
+        };
+        if program.code.iter().any(|instruction| stores(instruction.op)) {
+            return None;
+        }
+        program.code.iter().find_map(|instruction| {
+            let Op::Extended(index) = instruction.op else { return None };
+            let extended = &program.extended[index as usize];
+            let loads = matches!(
+                extended.what,
+                Extension::CopyAsync { .. }
+                    | Extension::Bulk(Bulk::Load | Bulk::Multicast | Bulk::Tensor(Tensor::Load { .. }, _))
+            );
+            let to = access(*extended.accesses.get(1)?);
+            (loads && covers(to)).then_some(to.at)
+        })
+    }
+
+    /// How threads of this kernel wait for a copy: one by `cp.async`, or one of which an mbarrier tells.
     pub(crate) fn waiting_for_copies(&self) -> &'static str {
-        let by_barrier = self.context.program.info.iter().any(|info| info.opcode.starts_with("cp.async.mbarrier.arrive"));
-        match by_barrier {
+        let has = |start: &str| self.context.program.info.iter().any(|info| info.opcode.starts_with(start));
+        match has("cp.async.mbarrier.arrive") {
+            _ if !has("cp.async.c") => "a wait on the mbarrier that they tell",
             true => {
                 "`cp.async.wait_group` behind the `cp.async.commit_group` of its group, or a wait on the mbarrier behind `cp.async.mbarrier.arrive`"
             }
