@@ -24,12 +24,8 @@ pub enum WarningKind {
 
 impl WarningKind {
     /// Every kind.
-    pub const ALL: [WarningKind; 4] = [
-        WarningKind::UnfencedReuse,
-        WarningKind::FenceOfTheReader,
-        WarningKind::UnfencedInit,
-        WarningKind::StoreLeft,
-    ];
+    pub const ALL: [WarningKind; 4] =
+        [WarningKind::UnfencedReuse, WarningKind::FenceOfTheReader, WarningKind::UnfencedInit, WarningKind::StoreLeft];
 
     /// What it means, in a sentence without its full stop.
     pub fn meaning(self) -> &'static str {

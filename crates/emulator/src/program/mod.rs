@@ -58,6 +58,7 @@ pub(crate) use needs::Needs;
 pub(crate) use operands::{Role, registers};
 use order::Ordering;
 pub(crate) use order::{Order, Scope};
+pub(crate) use owner::LocalVariable;
 pub use places::plain_name;
 
 use crate::{Class, TensorType};
@@ -169,15 +170,6 @@ impl SharedVariable {
     pub fn bounds(&self) -> (u32, u32) {
         self.bytes.map_or(Self::ANY, |bytes| (self.offset, self.offset + bytes))
     }
-}
-
-/// A variable in local memory: its start and end there, or in the frame of a function that is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LocalVariable {
-    pub start: u32,
-    pub end: u32,
-    /// The function, by its number among those that are called.
-    pub function: Option<u32>,
 }
 
 #[derive(Debug, Clone)]

@@ -9,6 +9,15 @@ use super::decode::PRESET;
 use super::operands::{Role, visit};
 use super::{Extension, File, Op, Preset, Program, SharedVariable, Slot};
 
+/// A variable in local memory: its start and end there, or in the frame of a function that is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LocalVariable {
+    pub start: u32,
+    pub end: u32,
+    /// The function, by its number among those that are called.
+    pub function: Option<u32>,
+}
+
 /// What is known of a register: nothing, the one variable that its values derive from, or that they are several.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Owner {

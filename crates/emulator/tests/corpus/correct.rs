@@ -188,9 +188,10 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("bulk_load_of_own_stores", 1, TWO_WARPS, &[A, Unwritten("C", 4 * 128)]), |i| {
         2.0 * if i < 64 { i as f32 } else { (127 - i) as f32 }
     }),
-    (Case::new("bulk_load_of_another_blocks_stores", 2, TWO_WARPS, &[A, Zeros("ready", 1), Unwritten("C", 4 * 128)]), |i| {
-        2.0 * if i < 64 { i as f32 } else { (127 - i) as f32 }
-    }),
+    (
+        Case::new("bulk_load_of_another_blocks_stores", 2, TWO_WARPS, &[A, Zeros("ready", 1), Unwritten("C", 4 * 128)]),
+        |i| 2.0 * if i < 64 { i as f32 } else { (127 - i) as f32 },
+    ),
     (Case::new("mma_rows_that_nobody_wrote", 1, WARP, &[Zeros("A", 64), Unwritten("C", 4 * 64)]), |_| 0.0),
     (
         Case::new(

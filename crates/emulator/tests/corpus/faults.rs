@@ -90,12 +90,7 @@ pub const CASES: &[Case] = &[
     Case::new("race/copy_store_under_way", 1, TWO_WARPS, &[A, C]),
     Case::new("race/copy_waited_for_too_late", 1, TWO_WARPS, &[A, C]),
     Case::new("race/bulk_load_of_own_stores", 1, TWO_WARPS, &[A, Unwritten("C", 512)]),
-    Case::new(
-        "race/bulk_load_of_another_blocks_stores",
-        2,
-        TWO_WARPS,
-        &[A, Zeros("ready", 1), Unwritten("C", 512)],
-    ),
+    Case::new("race/bulk_load_of_another_blocks_stores", 2, TWO_WARPS, &[A, Zeros("ready", 1), Unwritten("C", 512)]),
     Case::new(
         "race/tensor_map_changed_under_way",
         1,

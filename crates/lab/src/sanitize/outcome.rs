@@ -219,9 +219,7 @@ fn is_same(a: &Fault, b: &Fault) -> bool {
 /// Whether PTX has atomics that round: the order of what they add shows in the sum.
 pub fn has_rounding_atomics(ptx: &str) -> bool {
     let rounds = |part: &str| matches!(part, "f32" | "f64" | "f16" | "f16x2" | "bf16" | "bf16x2");
-    let is_one = |word: &str| {
-        (word.starts_with("atom.") || word.starts_with("red.")) && word.split('.').any(rounds)
-    };
+    let is_one = |word: &str| (word.starts_with("atom.") || word.starts_with("red.")) && word.split('.').any(rounds);
     ptx.split_whitespace().any(is_one)
 }
 

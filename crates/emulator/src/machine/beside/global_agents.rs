@@ -92,7 +92,13 @@ impl Worker<'_> {
         };
         if let Some((cell, record)) = unfenced {
             let what = format!("{} at offset {}", self.context.memory.buffers[buffer].name, cell * grain);
-            return Err(self.convict_unfenced((warp, access, lane as u32), &what, &record, "read by a bulk copy", false));
+            return Err(self.convict_unfenced(
+                (warp, access, lane as u32),
+                &what,
+                &record,
+                "read by a bulk copy",
+                false,
+            ));
         }
         match clash {
             Ok(()) | Err((_, Conflict::Unfenced(_))) => Ok(()),

@@ -8,10 +8,10 @@
 use crate::machine::arithmetic::warpgroup_mma::{self, Line, Product, ROWS};
 use crate::machine::lanes::LANES;
 use crate::machine::order::{Agent, Kind};
-use crate::origin::Place;
 use crate::machine::state::warp::{GROUP, Path, State, Wait, Warp};
 use crate::machine::state::worker::Worker;
 use crate::matrix_descriptor::{Major, MatrixDescriptor};
+use crate::origin::Place;
 use crate::program::{Access, Exit, Extended, Extension, File, Group, GroupMultiply, Op};
 use crate::{Fault, FaultKind};
 /// Rows of A.

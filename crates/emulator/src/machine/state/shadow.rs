@@ -52,7 +52,11 @@ impl Taint {
     pub fn new(program: &Program) -> Taint {
         let clean = Shadow::default();
         let sizes = [program.registers32, program.registers64, program.predicates];
-        Taint { files: sizes.map(|size| vec![clean.clone(); size as usize]), origins: Vec::new(), known: HashMap::new() }
+        Taint {
+            files: sizes.map(|size| vec![clean.clone(); size as usize]),
+            origins: Vec::new(),
+            known: HashMap::new(),
+        }
     }
 
     /// The lanes of which anything is unwritten.

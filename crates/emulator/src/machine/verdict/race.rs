@@ -244,9 +244,8 @@ impl Worker<'_> {
         let same_block = site.block == other.block;
         let same_cluster = !same_block && self.context.shape.are_clustered(site.block, other.block);
         // Where its thread has waited for a copy in time, it is as good as a store.
-        let waited_late = same_block
-            && (missing, before) == (Missing::Everything, "store")
-            && self.was_waited_for_late(&other);
+        let waited_late =
+            same_block && (missing, before) == (Missing::Everything, "store") && self.was_waited_for_late(&other);
         let before = if waited_late { "copy" } else { before };
         let party = |verb: &str, site: &Site| match same_block {
             true => format!("{verb} by thread {} at {}", site.thread, place(site)),
