@@ -209,7 +209,7 @@ impl Worker<'_> {
             let (at, start) = (copy.to[lane], copy.to[lane] as usize / 4);
             self.state.shared[start..start + words].copy_from_slice(&copy.words[lane][..words]);
             self.mark_shared(at, copy.length, stamp.of_thread(thread(lane)));
-            for byte in (0..copy.length).filter(|byte| copy.written[lane] >> byte & 1 == 0) {
+            for byte in (0..copy.length).rev().filter(|byte| copy.written[lane] >> byte & 1 == 0) {
                 self.mark_shared(at + byte, 1, Stamp::default());
                 let (buffer, offset) = locate(copy.sources[lane] + u64::from(byte));
                 let origin = self.origin(warp, lane, from.at, Place::Global(buffer, offset as u64));

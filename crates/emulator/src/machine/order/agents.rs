@@ -260,6 +260,7 @@ impl Clocks {
         (buffer, cells): (u32, Range<u32>),
     ) -> Option<(u32, Record)> {
         self.enter(block);
+        self.open(Some(buffer), cells.clone());
         let proxied = &self.present.threads.base(warp, lane as usize).proxied.global;
         let (view, warps) = (self.view(Some(buffer)), self.warps);
         let mut cells = cells;

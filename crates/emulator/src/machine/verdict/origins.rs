@@ -33,10 +33,9 @@ impl Worker<'_> {
         };
         let thread = warp.number * LANES as u32 + lane as u32;
         let here = |place: Place| Origin { place, at, thread, block: self.acting() };
-        match known {
-            Some(Origin { place: place @ Place::Brought(_), .. }) => here(place),
-            Some(known) => known,
-            None => here(place),
+        match (known.map(|known| known.place), place) {
+            (Some(Place::Brought(_)), Place::Shared(offset)) => here(Place::Brought(offset)),
+            _ => known.unwrap_or_else(|| here(place)),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::machine::state::mbarriers::Event;
 use crate::machine::state::warned::{Line, Noted};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
-use crate::program::{Access, Exit, Program};
+use crate::program::{Access, Program};
 use crate::{Site, Warning, WarningKind};
 
 fn line(program: &Program, at: u32) -> Line {
@@ -42,16 +42,13 @@ impl Worker<'_> {
     /// The block's threads have left, and some of them have not waited until their bulk copies had read its shared memory.
     #[cold]
     pub(crate) fn warn_of_stores_left(&mut self) {
-        let program = self.context.program;
         let mut left: Vec<_> = self.state.mbarriers.groups.iter().map(|(thread, groups)| (*thread, *groups)).collect();
         left.retain(|(_, groups)| groups.last.2 > groups.waited);
         left.sort_unstable_by_key(|(thread, _)| *thread);
-        let end = program.blocks.iter().rev().filter(|block| matches!(block.exit, Exit::Return));
-        let end = end.filter_map(|block| block.exit_info).next();
         for (thread, groups) in left {
             let (at, place, _) = groups.last;
             let warp = Warp { number: thread / LANES as u32, ..Warp::default() };
-            let (what, then) = (self.in_shared_words(place), (self.state.block, thread, end.unwrap_or(at)));
+            let (what, then) = (self.in_shared_words(place), (self.state.block, thread, at));
             self.warn(WarningKind::StoreLeft, (&warp, thread % LANES as u32, at), then, &what);
         }
     }
@@ -110,7 +107,7 @@ fn in_words(kind: WarningKind, what: &str, site: Site, other: Site) -> Warning {
             format!(
                 "store left under way: {what} is read by a bulk copy of {after} at {here}, and its thread leaves without having waited for that"
             ),
-            "the thread block leaves here:",
+            "it is asked for here:",
             "behind its last bulk copies out of shared memory a thread commits them and waits, by `cp.async.bulk.wait_group.read 0`: else shared memory may be another block's while they still read it",
         ),
     };
