@@ -62,7 +62,8 @@ impl Copies {
     }
 
     pub fn restore(&mut self, known: &Known) {
-        let again = |(offset, store): (&usize, &Box<Fault>)| (*offset, Copied { origin: None, store: store.clone() });
-        *self = Copies(Mutex::new(known.iter().map(again).collect()));
+        let known = known.clone().into_iter();
+        let again = known.map(|(offset, store)| (offset, Copied { origin: None, store }));
+        *self = Copies(Mutex::new(again.collect()));
     }
 }
