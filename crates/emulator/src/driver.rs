@@ -9,7 +9,7 @@ use crate::module::Place;
 use crate::progress::Progress;
 use crate::ptx::Variable;
 use crate::workers::Workers;
-use crate::{DeviceError, Kernel, Module};
+use crate::{DeviceError, Fault, Kernel, Module};
 
 /// An emulated GPU: global memory, and launches on it.
 #[derive(Debug)]
@@ -127,6 +127,13 @@ impl Device {
         let memory = self.part(buffer, offset, bytes.len(), "read")?;
         memory.read(offset, bytes);
         Ok(memory.unwritten(offset, bytes.len()).map_or(0, |(_, count)| count))
+    }
+
+    /// A store to a buffer of what nobody wrote, as it was found elsewhere: the one with the lowest offset of those whose bytes
+    /// the host is not given, if it is known who made it. Its message says where that comes from.
+    pub fn unwritten_store(&self, buffer: Buffer) -> Result<Option<Box<Fault>>, DeviceError> {
+        let memory = self.found(buffer)?;
+        Ok(memory.copies.first(|offset| memory.unwritten(offset, 1).is_some()))
     }
 
     /// The address of a buffer, for pointers within structures and within other buffers. From now on the device takes into

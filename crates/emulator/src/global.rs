@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
+use crate::copies::{Copies, Known};
 use crate::marks::Watch;
 use crate::program::PARAMETER_WINDOW;
 
@@ -31,11 +32,16 @@ pub(crate) struct BufferMemory {
     words: Vec<AtomicU32>,
     /// For each byte whether it was written; absent once all were.
     pub written: OnceLock<Box<[AtomicU8]>>,
+    /// What some of those that were not hold copies of.
+    pub copies: Copies,
     /// One flag per sector of 32 bytes: touched in this launch.
     touched: Vec<AtomicU8>,
     /// Who accessed it in this launch; present while it is watched for races.
     pub watch: Option<Watch>,
 }
+
+/// A buffer's words, which of its bytes were written, and what others are copies of.
+pub(crate) type Snapshot = (Vec<u32>, Option<Vec<u8>>, Known);
 
 /// Which buffer an address belongs to, and the offset in it, which may lie outside.
 #[inline(always)]
@@ -76,6 +82,7 @@ impl GlobalMemory {
             exposed: false,
             words: Vec::new(),
             written: OnceLock::new(),
+            copies: Copies::default(),
             touched: Vec::new(),
             watch: None,
         })
@@ -99,8 +106,18 @@ impl BufferMemory {
         flags.try_reserve_exact(bytes).ok()?;
         let words = filled(bytes.div_ceil(4), || AtomicU32::new(word))?;
         let touched = filled(bytes.div_ceil(32), AtomicU8::default)?;
-        let (name, written, watch) = (name.to_string(), OnceLock::new(), None);
-        Some(BufferMemory { name, bytes, freed: false, missing: false, exposed: false, words, written, touched, watch })
+        Some(BufferMemory {
+            name: name.to_string(),
+            bytes,
+            freed: false,
+            missing: false,
+            exposed: false,
+            words,
+            written: OnceLock::new(),
+            copies: Copies::default(),
+            touched,
+            watch: None,
+        })
     }
 
     /// Starts tracking which bytes are written, with none.
@@ -231,13 +248,15 @@ impl BufferMemory {
     }
 
     /// A copy of the contents, to go back to.
-    pub fn snapshot(&mut self) -> (Vec<u32>, Option<Vec<u8>>) {
+    pub fn snapshot(&mut self) -> Snapshot {
         // Not by atomic loads, which the compiler makes one by one.
         let words = self.words.iter_mut().map(|word| *word.get_mut()).collect();
-        (words, self.written.get_mut().map(|flags| flags.iter_mut().map(|flag| *flag.get_mut()).collect()))
+        let written = self.written.get_mut().map(|flags| flags.iter_mut().map(|flag| *flag.get_mut()).collect());
+        (words, written, self.copies.known())
     }
 
-    pub fn restore(&mut self, (words, written): &(Vec<u32>, Option<Vec<u8>>)) {
+    pub fn restore(&mut self, (words, written, copies): &Snapshot) {
+        self.copies.restore(copies);
         for (word, old) in self.words.iter_mut().zip(words) {
             *word.get_mut() = *old;
         }

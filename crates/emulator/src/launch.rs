@@ -344,6 +344,7 @@ impl Device {
     /// Forgets what earlier launches left behind, and watches the buffers that this one may write.
     fn prepare(&mut self, program: &Program, launch: &Launch, written: &[Written], pass: Pass) {
         self.memory.buffers.iter_mut().for_each(BufferMemory::forget_touched);
+        self.memory.buffers.iter_mut().for_each(|buffer| buffer.copies.begin());
         for part in written.iter().filter(|_| launch.sanitize) {
             let buffer = &mut self.memory.buffers[part.buffer];
             // Where the order model watches, nothing is marked here.

@@ -20,15 +20,18 @@ pub enum WarningKind {
     UnfencedInit,
     /// A warp stores a matrix by `wmma` where it has loaded one by `wmma`, with no barrier between.
     UnorderedReuse,
+    /// A thread block leaves while a bulk copy may still read its shared memory: the copy's thread has not waited for it.
+    StoreLeft,
 }
 
 impl WarningKind {
     /// Every kind.
-    pub const ALL: [WarningKind; 4] = [
+    pub const ALL: [WarningKind; 5] = [
         WarningKind::UnfencedReuse,
         WarningKind::FenceOfTheReader,
         WarningKind::UnfencedInit,
         WarningKind::UnorderedReuse,
+        WarningKind::StoreLeft,
     ];
 
     /// What it means, in a sentence without its full stop.
@@ -46,6 +49,9 @@ impl WarningKind {
             WarningKind::UnorderedReuse => {
                 "A warp stores a matrix by `wmma` where it has loaded one by `wmma`, with no barrier between"
             }
+            WarningKind::StoreLeft => {
+                "A thread block leaves, and a thread has not waited until its bulk copies had read the shared memory"
+            }
         }
     }
 }
@@ -58,6 +64,7 @@ impl fmt::Display for WarningKind {
             WarningKind::FenceOfTheReader => "fence of the reader",
             WarningKind::UnfencedInit => "unfenced init",
             WarningKind::UnorderedReuse => "unordered reuse",
+            WarningKind::StoreLeft => "store left under way",
         })
     }
 }

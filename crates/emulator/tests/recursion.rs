@@ -455,3 +455,41 @@ fn lanes_that_part_in_a_called_function_meet_in_it() {
     let count = report.total.class(emulator::Class::Integer);
     assert_eq!((count.warp, count.thread), (1 + 1 + 1 + 3, 32 + 25 + 7 + 3 * 32));
 }
+
+#[test]
+fn a_function_stays_within_each_variable_of_its_local_memory() {
+    // Beside the variable lie another one, what its caller has, and the parameters: all of it is local memory of the thread.
+    let functions = |byte: i32| {
+        format!(
+            ".func (.param .b32 r) fill (.param .b32 x) {{ .local .align 4 .b32 first[2]; .local .align 4 .b32 mine[3];\n\
+             .local .align 4 .b32 last[2]; .reg .pred %p<2>; .reg .b32 %r<9>; .reg .b64 %d<9>;\n\
+             ld.param.u32 %r1, [x]; mov.u64 %d1, mine; mov.u32 %r2, {byte}; cvt.s64.s32 %d2, %r2; add.s64 %d3, %d1, %d2;\n\
+             st.local.u32 [mine], %r1; setp.eq.u32 %p1, %r1, 0; @%p1 bra END; add.s32 %r3, %r1, -1;\n\
+             {{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r3; call.uni (b), fill, (a); ld.param.b32 %r4, [b]; }}\n\
+             st.local.u32 [%d3], %r4; ld.local.u32 %r5, [mine]; st.param.b32 [r], %r5; ret;\n\
+             END: st.param.b32 [r], 7; ret; }}\n"
+        )
+    };
+    let body = call("fill, (a)", "%r1");
+    for byte in [4, 8] {
+        gives(&text(&functions(byte), &body), 64, |n| if n == 0 { 7 } else { n });
+    }
+    for (byte, side) in [(-4, "before the start"), (12, "past the end"), (-400, "before the start")] {
+        let fault = convicted(&text(&functions(byte), &body));
+        assert_eq!(fault.kind, FaultKind::OutOfBounds, "{fault}");
+        assert!(fault.message.starts_with(&format!("write of 4 bytes {side} of ")), "{fault}");
+    }
+    // In place of its call, and in the kernel itself.
+    let plain = |byte: i32| {
+        format!(
+            ".local .align 4 .b32 first[2]; .local .align 4 .b32 mine[3]; .local .align 4 .b32 last[2];\n\
+             mov.u64 %d2, mine; add.s64 %d3, %d2, {byte}; st.local.u32 [%d3], %r1; ld.local.u32 %r9, [%d3];"
+        )
+    };
+    gives(&text("", &plain(8)), 64, |n| n);
+    for (byte, side) in [(-4, "before the start"), (12, "past the end")] {
+        let fault = convicted(&text("", &plain(byte)));
+        let wanted = format!("write of 4 bytes {side} of the function's local memory (12 bytes) at offset {byte}");
+        assert_eq!(fault.message, wanted);
+    }
+}

@@ -64,6 +64,9 @@ pub(super) struct Decoder<'a> {
     pub parameters: Vec<Parameter>,
     pub parameter_bytes: u64,
     pub shared: Vec<SharedVariable>,
+    pub locals: Vec<LocalVariable>,
+    /// Registers that hold the address of one of these in a frame.
+    pub in_frames: HashMap<Slot, u32>,
     pub static_shared: u64,
     /// What dynamic shared memory is aligned to.
     pub dynamic_align: u64,
@@ -112,6 +115,8 @@ impl<'a> Decoder<'a> {
             parameters: Vec::new(),
             parameter_bytes: 0,
             shared: Vec::new(),
+            locals: Vec::new(),
+            in_frames: HashMap::new(),
             static_shared: 0,
             dynamic_align: 16,
             local_bytes: 0,
@@ -314,13 +319,20 @@ impl<'a> Decoder<'a> {
                 let address = at.wrapping_add(offset as u64);
                 Ok(self.preset(file, Preset::SharedAddress { variable: variable as u32, address }))
             }
-            Some(Place::Local(at) | Place::Constant(at) | Place::Parameter(at)) => {
-                Ok(self.constant(file, at.wrapping_add(offset as u64)))
+            Some(place @ (Place::Local(at) | Place::Constant(at) | Place::Parameter(at))) => {
+                let address = at.wrapping_add(offset as u64);
+                match self.local_at(at, None).filter(|_| matches!(place, Place::Local(_))) {
+                    Some(variable) => Ok(self.preset(file, Preset::LocalAddress { variable, address })),
+                    None => Ok(self.constant(file, address)),
+                }
             }
             Some(Place::Frame(at)) => {
                 let [d, a] = [self.temporary(File::D), self.preset(File::D, Preset::Frame)];
                 let b = self.constant(File::D, at.wrapping_add(offset as u64));
                 self.push_bare(Op::Alu { code: Alu::Add64, d, a, b, c: b }, line);
+                if let Some(variable) = self.local_at(at, self.inside) {
+                    self.in_frames.insert(d, variable);
+                }
                 if file == File::D {
                     return Ok(d);
                 }
@@ -334,6 +346,12 @@ impl<'a> Decoder<'a> {
                 error(line, format!("`{name}` is neither a register nor a variable nor a special register known here"))
             }
         }
+    }
+
+    /// The variable in local memory, or in a function's frame, that begins at a place.
+    fn local_at(&self, at: u64, function: Option<u32>) -> Option<u32> {
+        let is_it = |v: &LocalVariable| (u64::from(v.start), v.function) == (at, function) && v.end > v.start;
+        self.locals.iter().position(is_it).map(|variable| variable as u32)
     }
 
     /// The slot of a register that is written. `_` gives one that nobody reads.
@@ -464,6 +482,7 @@ impl<'a> Decoder<'a> {
             parameters: self.parameters,
             parameter_bytes: self.parameter_bytes as u32,
             shared: self.shared,
+            locals: self.locals,
             static_shared: self.static_shared as u32,
             dynamic_shared: dynamic_shared as u32,
             local_bytes: self.local_bytes as u32,
@@ -479,7 +498,7 @@ impl<'a> Decoder<'a> {
         program.synchronises_globally = program.needs.global;
         program.blind_loads = needs::values(&program, self.counts);
         provenance::mark(&mut program, self.counts, &self.presets);
-        owner::mark(&mut program, self.counts, &self.presets);
+        owner::mark(&mut program, self.counts, &self.presets, &self.in_frames);
         let apart = grouped::registers(&program, self.counts[File::R as usize]);
         program.grouped.touching = grouped::touching(&program, &apart);
         allocate::allocate(&mut program, self.counts, &self.presets, &apart);

@@ -80,8 +80,8 @@ pub(crate) enum Extension {
     },
     /// On the barrier of the cluster.
     ClusterBarrier(ClusterBarrier),
-    /// `fence.proxy.async`: what was done to shared memory before it is there for bulk copies behind it.
-    ProxyFence,
+    /// `fence.proxy.async`: what was done to memory before it is there for bulk copies behind it.
+    ProxyFence(Fenced),
     /// `fence.mbarrier_init`: the same of the thread's `mbarrier.init`.
     InitFence,
     /// On the tensor map at the first access.
@@ -293,6 +293,13 @@ impl QuadMultiply {
 
     /// Floating-point operations of one lane.
     pub const FLOPS: u32 = 4 * 8 * 8 * 4 * 2 / 32;
+}
+
+/// The memory that a proxy fence is for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Fenced {
+    pub shared: bool,
+    pub global: bool,
 }
 
 /// `wgmma`: what a warpgroup's four warps do together.

@@ -1,7 +1,7 @@
 //! From words to operations: barriers in shared memory (`mbarrier`), and the fences between the two ways to memory.
 
 use super::decode::Decoder;
-use super::extended::{Arrive, Mbarrier};
+use super::extended::{Arrive, Fenced, Mbarrier};
 use super::select::operand;
 use super::*;
 use crate::ptx::{Instruction as Words, Operand, error};
@@ -83,7 +83,10 @@ impl Decoder<'_> {
     pub fn proxy_fence(&mut self, words: &Words, guard: Option<Guard>, parts: &[&str]) {
         let what = match parts[1] {
             "mbarrier_init" => Extension::InitFence,
-            _ => Extension::ProxyFence,
+            _ => {
+                let space = parts.get(3).map_or("", |space| space);
+                Extension::ProxyFence(Fenced { shared: space != "global", global: !space.starts_with("shared") })
+            }
         };
         self.extended(words, guard, Extended::new(what), Class::Barrier);
     }

@@ -48,8 +48,8 @@ pub(crate) use alu::{Alu, File};
 pub(crate) use calls::{CallSite, Called, FRAME, Piece, Signature, Target};
 pub(crate) use decode::decode;
 pub(crate) use extended::{
-    Accumulator, Arrive, Atomic, AtomicOp, Bulk, ClusterBarrier, CopySize, Element, Extended, Extension, Fragment,
-    Group, GroupMultiply, MapDeed, Mbarrier, Multiply, QuadMultiply, Tensor,
+    Accumulator, Arrive, Atomic, AtomicOp, Bulk, ClusterBarrier, CopySize, Element, Extended, Extension, Fenced,
+    Fragment, Group, GroupMultiply, MapDeed, Mbarrier, Multiply, QuadMultiply, Tensor,
 };
 pub(crate) use flow::successors;
 pub(crate) use general::{
@@ -61,6 +61,7 @@ pub(crate) use needs::Needs;
 pub(crate) use operands::{Role, registers};
 use order::Ordering;
 pub(crate) use order::{Order, Scope};
+pub(crate) use owner::LocalVariable;
 pub(crate) use spots::{DEEP, Spot, Spots};
 
 use crate::{Class, TensorType};
@@ -122,6 +123,8 @@ pub(crate) struct Program {
     /// Functions that are called, and not put in the place of their `call`; and where they are.
     pub called: Vec<Called>,
     pub calls: Vec<CallSite>,
+    /// Variables in local memory; NVIDIA's compiler makes one of all of a function's.
+    pub locals: Vec<LocalVariable>,
     /// The register with the offset of a function's frame in local memory, where there are any of them.
     pub frame: Slot,
     pub constants: Vec<u8>,
@@ -189,6 +192,11 @@ pub(crate) enum Preset {
     Constant(u64),
     /// An address in one of the module's shared variables.
     SharedAddress {
+        variable: u32,
+        address: u64,
+    },
+    /// An address in one of the kernel's variables in local memory.
+    LocalAddress {
         variable: u32,
         address: u64,
     },
@@ -443,6 +451,8 @@ pub(crate) struct Access {
     /// Start and end in shared memory of the variable that the address derives from; of all of it where that is
     /// not known.
     pub within: (u32, u32),
+    /// The variable in local memory that the address derives from, by its number, where that is known.
+    pub of_local: Option<u32>,
 }
 
 /// The registers of an access of one element.

@@ -1,19 +1,29 @@
-//! Which shared variable the address of an access derives from. Where it is exactly one, the access must stay
-//! within that variable: running from one array into its neighbour is out of bounds, too.
+//! Which variable in shared or local memory the address of an access derives from. Where it is exactly one, the access must
+//! stay within that variable: running from one array into its neighbour is out of bounds, too.
 //!
 //! Flow-insensitive: a register that may hold addresses of two variables belongs to none.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::decode::PRESET;
 use super::operands::{Role, visit};
 use super::{Extension, File, Op, Preset, Program, SharedVariable, Slot};
 
+/// A variable in local memory: its start and end there, or in the frame of a function that is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LocalVariable {
+    pub start: u32,
+    pub end: u32,
+    /// The function, by its number among those that are called.
+    pub function: Option<u32>,
+}
+
 /// What is known of a register: nothing, the one variable that its values derive from, or that they are several.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Owner {
     Nobody,
-    One(u32),
+    Shared(u32),
+    Local(u32),
     Several,
 }
 
@@ -27,11 +37,18 @@ impl Owner {
     }
 }
 
-/// Sets `within` of the program's accesses. Runs before allocation.
-pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Preset>; 3]) {
+/// Sets `within` and `of_local` of the program's accesses. Runs before allocation. Some registers hold the address of a variable
+/// in a frame.
+pub(super) fn mark(
+    program: &mut Program,
+    counts: [u32; 3],
+    presets: &[Vec<Preset>; 3],
+    in_frames: &HashMap<Slot, u32>,
+) {
     let mut owners: [Vec<Owner>; 3] = counts.map(|n| vec![Owner::Nobody; n as usize]);
     let of_preset = |file: File, slot: Slot| match presets[file as usize].get((slot & !PRESET) as usize) {
-        Some(Preset::SharedAddress { variable, .. }) => Owner::One(*variable),
+        Some(Preset::SharedAddress { variable, .. }) => Owner::Shared(*variable),
+        Some(Preset::LocalAddress { variable, .. }) => Owner::Local(*variable),
         _ => Owner::Nobody,
     };
     let (mut accesses, mut extended) = (program.accesses.clone(), program.extended.clone());
@@ -61,9 +78,11 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
                     Role::Read if preset => flowing = flowing.join(of_preset(file, *slot)),
                     Role::Read => flowing = flowing.join(owners[file as usize][*slot as usize]),
                     Role::Write if passes && !preset && file != File::P => {
+                        let frame = in_frames.get(slot).filter(|_| file == File::D);
+                        let flowing = frame.map_or(flowing, |variable| Owner::Local(*variable));
                         let owner = &mut owners[file as usize][*slot as usize];
                         let known = match owner.join(flowing) {
-                            Owner::One(_) if loaded.contains(&(file, *slot)) => Owner::Several,
+                            Owner::Shared(_) | Owner::Local(_) if loaded.contains(&(file, *slot)) => Owner::Several,
                             known => known,
                         };
                         changed |= known != *owner;
@@ -84,8 +103,12 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
             _ => of_preset(file, access.base),
         };
         access.within = match owner {
-            Owner::One(variable) => program.shared[variable as usize].bounds(),
-            Owner::Nobody | Owner::Several => SharedVariable::ANY,
+            Owner::Shared(variable) => program.shared[variable as usize].bounds(),
+            Owner::Local(_) | Owner::Nobody | Owner::Several => SharedVariable::ANY,
+        };
+        access.of_local = match owner {
+            Owner::Local(variable) => Some(variable),
+            _ => None,
         };
     }
 }

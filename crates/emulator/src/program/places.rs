@@ -69,6 +69,10 @@ impl<'a> Decoder<'a> {
             "local" | "param" => {
                 let offset = align(self.local_bytes);
                 self.local_bytes = offset + bytes;
+                if variable.space == "local" {
+                    let (start, end) = (offset as u32, self.local_bytes as u32);
+                    self.locals.push(LocalVariable { start, end, function: self.inside });
+                }
                 if self.inside.is_some() { Place::Frame(offset) } else { Place::Local(offset) }
             }
             "const" if !variable.addresses.is_empty() => {

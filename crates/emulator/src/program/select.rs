@@ -166,7 +166,7 @@ impl Decoder<'_> {
             ["membar", "cta"] => Op::Fence { order: Order::Sc, scope: Scope::Cta },
             ["membar", "gl"] => Op::Fence { order: Order::Sc, scope: Scope::Gpu },
             ["membar", "sys"] => Op::Fence { order: Order::Sc, scope: Scope::Sys },
-            ["fence", "proxy", "async"] | ["fence", "proxy", "async", "shared::cta" | "shared::cluster"] => {
+            ["fence", "proxy", "async"] | ["fence", "proxy", "async", "global" | "shared::cta" | "shared::cluster"] => {
                 self.proxy_fence(words, guard, parts);
                 return Ok(());
             }

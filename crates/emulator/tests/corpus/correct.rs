@@ -188,7 +188,23 @@ pub const CASES: &[(Case, Expected)] = &[
         (5 * (31 - i) + 32 * 10) as f32
     }),
     (Case::new("bulk_store", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
-    (Case::new("bulk_store_left_under_way", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
+    (Case::new("bulk_load_of_own_stores", 1, TWO_WARPS, &[A, Unwritten("C", 4 * 128)]), |i| {
+        2.0 * if i < 64 { i as f32 } else { (127 - i) as f32 }
+    }),
+    (
+        Case::new("bulk_load_of_another_blocks_stores", 2, TWO_WARPS, &[A, Zeros("ready", 1), Unwritten("C", 4 * 128)]),
+        |i| 2.0 * if i < 64 { i as f32 } else { (127 - i) as f32 },
+    ),
+    (Case::new("mma_rows_that_nobody_wrote", 1, WARP, &[Zeros("A", 64), Unwritten("C", 4 * 64)]), |_| 0.0),
+    (
+        Case::new(
+            "tensor_map_changed_behind_its_copy",
+            1,
+            WARP,
+            &[Arg::Map(&MATRIX), Unwritten("map", 128), Floats("B", 320), C64],
+        ),
+        |i| (2 * (i % 8 + 16 * (i / 8)) + 64) as f32,
+    ),
     (Case::new("bulk_store_fenced_on_both_sides", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
     (Case::new("bulk_store_of_own_stores", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (63 - i) as f32),
     (Case::new("bulk_store_two_rounds", 1, TWO_WARPS, &[A, Unwritten("C", 512)]), |i| (i % 64 + i / 64) as f32),

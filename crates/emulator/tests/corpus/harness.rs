@@ -160,7 +160,11 @@ impl Case {
         let mut bytes = vec![0; described.bytes()];
         match device.read(buffer, &mut bytes) {
             Ok(()) => (Outcome::Done(bytes), report),
-            Err(error) => (Outcome::Unreadable(error.to_string()), report),
+            Err(error) => {
+                let store = device.unwritten_store(buffer).expect("it is there");
+                let store = store.map_or(String::new(), |store| format!("\n{}", store.render(&source_line)));
+                (Outcome::Unreadable(format!("{error}{store}")), report)
+            }
         }
     }
 }

@@ -32,6 +32,9 @@ pub const CASES: &[(WarningKind, Case, Expected)] = &[
         Case::new("group_fenced_behind_the_barrier", 1, [128, 1], &[A, Unwritten("C", 4 * 64 * 16)]),
         |i| group_product(i, |row, k| row % 8 + k % 4, |column, k| column % 4 + k % 8),
     ),
+    (WarningKind::StoreLeft, Case::new("bulk_store_left_under_way", 1, WARP_PAIR, &[A, C64]), |i| {
+        2.0 * (63 - i) as f32
+    }),
     (WarningKind::UnfencedInit, Case::new("bulk_mbarrier_not_fenced", 9, WARP_PAIR, &[A, C64]), |i| 63.0 - i as f32),
     (WarningKind::UnfencedInit, Case::new("bulk_mbarrier_fenced_by_another", 1, WARP_PAIR, &[A, C64]), |i| {
         63.0 - i as f32

@@ -32,6 +32,8 @@ pub struct Contents {
     pub unwritten: usize,
     /// The first of them.
     pub first_unwritten: Option<usize>,
+    /// The store that put there what nobody wrote, if one did and it is known.
+    pub store: Option<Box<Fault>>,
 }
 
 /// Runs the launches until one is at fault.
@@ -83,7 +85,8 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
                 Err(DeviceError::Unwritten { first, .. }) => Some(first),
                 _ => None,
             });
-        Ok(Contents { bytes, unwritten, first_unwritten })
+        let store = buffer.filter(|_| unwritten > 0).and_then(|buffer| device.unwritten_store(buffer).ok().flatten());
+        Ok(Contents { bytes, unwritten, first_unwritten, store })
     };
     let buffers = buffers.iter().zip(&plan.buffers).map(contents).collect::<Result<_, Error>>()?;
     Ok(Ran { order, fault, warnings, printed, buffers, reports })

@@ -42,6 +42,9 @@ pub struct Outcome {
 pub enum Verdict {
     /// No fault in any order, and all is as expected.
     Clean,
+    /// The same, but what buffers hold depends on the order, and not by the rounding of sums alone.
+    #[serde(rename = "order-dependent")]
+    OrderDependent,
     /// A fault, something unexpected, or a difference where none is allowed.
     Fault,
 }
@@ -102,12 +105,14 @@ pub struct Unwritten {
     pub of: usize,
     /// The element in which the first of them lies.
     pub first: usize,
+    /// A store that copied to the buffer what nobody wrote, with where that comes from.
+    pub store: Option<Box<Fault>>,
 }
 
 impl Unwritten {
     /// In a line.
     pub fn line(&self) -> String {
-        let Unwritten { buffer, bytes, of, first } = self;
+        let Unwritten { buffer, bytes, of, first, .. } = self;
         format!("{bytes} of the {of} bytes of {buffer} were never written, the first in element {first}")
     }
 
@@ -126,7 +131,7 @@ pub fn unwritten(plan: &Plan, ran: &Ran) -> Vec<Unwritten> {
     let of = |(planned, contents): (&Planned, &Contents)| {
         let first = contents.first_unwritten? / planned.element.bytes();
         let (buffer, bytes, of) = (planned.name.clone(), contents.unwritten, contents.bytes.len());
-        Some(Unwritten { buffer, bytes, of, first })
+        Some(Unwritten { buffer, bytes, of, first, store: contents.store.clone() })
     };
     pairs.filter_map(of).collect()
 }
@@ -227,6 +232,13 @@ fn is_same(a: &Fault, b: &Fault) -> bool {
         lines
     };
     a.kind == b.kind && lines(a) == lines(b)
+}
+
+/// Whether PTX has atomics that round: the order of what they add shows in the sum.
+pub fn has_rounding_atomics(ptx: &str) -> bool {
+    let rounds = |part: &str| matches!(part, "f32" | "f64" | "f16" | "f16x2" | "bf16" | "bf16x2");
+    let is_one = |word: &str| (word.starts_with("atom.") || word.starts_with("red.")) && word.split('.').any(rounds);
+    ptx.split_whitespace().any(is_one)
 }
 
 /// What differs between the first order that ended well and the others that did.

@@ -24,8 +24,12 @@ pub fn sarif(outcome: &Outcome) -> Value {
     let mut results: Vec<Value> = outcome.faults.iter().map(|found| fault(outcome, found)).collect();
     results.extend(outcome.warnings.iter().map(|found| warning(outcome, found)));
     results.extend(outcome.unwritten.iter().map(|unwritten| {
-        let message = format!("{}\n{}", unwritten.line(), unwritten.hint());
-        whole_file(outcome, "never-written", "error", &message)
+        let Some(store) = &unwritten.store else {
+            let message = format!("{}\n{}", unwritten.line(), unwritten.hint());
+            return whole_file(outcome, "never-written", "error", &message);
+        };
+        let message = format!("{}: {}\n{}", unwritten.line(), store.message, store.hint.as_deref().unwrap_or_default());
+        at_site(outcome, ("never-written", "error"), &message, (&store.site, store.other.as_ref()))
     }));
     results.extend(outcome.expected.iter().filter(|expected| !expected.holds).map(|expected| {
         let message = format!("{}: {} of {} elements are otherwise", expected.expected, expected.wrong, expected.of);

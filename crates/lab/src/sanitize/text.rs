@@ -44,7 +44,13 @@ pub fn text(outcome: &Outcome) -> String {
         let _ = writeln!(text, "\ndoubtful  {which}{}\nwarning: {}", names(&found.orders), rendered.trim_end());
     }
     for unwritten in &outcome.unwritten {
-        let _ = writeln!(text, "\nerror: {}\nhint: {}", unwritten.line(), unwritten.hint());
+        let _ = match &unwritten.store {
+            None => writeln!(text, "\nerror: {}\nhint: {}", unwritten.line(), unwritten.hint()),
+            Some(store) => {
+                let rendered = store.render(&|file, line| lines.get(file, line));
+                writeln!(text, "\nerror: {}: {}", unwritten.line(), rendered.trim_end())
+            }
+        };
     }
     if !outcome.printed.is_empty() {
         let _ = writeln!(text, "\nprinted");
@@ -87,11 +93,20 @@ pub fn text(outcome: &Outcome) -> String {
             counted.to_string().trim_end()
         );
     }
-    let verdict = match (outcome.verdict, outcome.warnings.len()) {
-        (Verdict::Clean, 0) => "clean".to_string(),
-        (Verdict::Clean, 1) => "clean, with one warning".to_string(),
-        (Verdict::Clean, count) => format!("clean, with {count} warnings"),
-        (Verdict::Fault, _) => "FAULT".to_string(),
+    let warned = match outcome.warnings.len() {
+        0 => String::new(),
+        1 => ", with one warning".to_string(),
+        count => format!(", with {count} warnings"),
+    };
+    let verdict = match outcome.verdict {
+        Verdict::Clean => format!("clean{warned}"),
+        Verdict::OrderDependent => {
+            let mut names: Vec<&str> = outcome.differences.iter().map(|differing| differing.buffer.as_str()).collect();
+            names.dedup();
+            let (names, verb) = (names.join(", "), if names.len() > 1 { "depend" } else { "depends" });
+            format!("no fault, but {names} {verb} on the order of thread blocks and warps{warned}")
+        }
+        Verdict::Fault => "FAULT".to_string(),
     };
     let _ = writeln!(text, "\nverdict   {verdict}");
     text

@@ -13,6 +13,7 @@ use crate::machine::state::global_pattern::Road;
 use crate::machine::state::mbarriers::Deferred;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
+use crate::origin::Place;
 use crate::program::{Access, CopySize, Extended};
 use crate::stamp::Stamp;
 use crate::{Fault, FaultKind};
@@ -44,6 +45,7 @@ impl Worker<'_> {
         warp.copies.issued += 1;
         let mut copy = Box::new(Copy {
             serial,
+            epoch: self.state.epoch,
             lanes: mask,
             groups: warp.copies.groups,
             to: self.offsets(warp, to, mask)?,
@@ -195,14 +197,23 @@ impl Worker<'_> {
             }
         }
         self.state.copies_under_way -= lanes.count_ones();
+        let late = &mut self.state.waited_late;
+        match late.iter().position(|index| *index == copy.to_index) {
+            None if copy.epoch < self.state.epoch => late.push(copy.to_index),
+            Some(known) if copy.epoch == self.state.epoch => drop(late.swap_remove(known)),
+            _ => {}
+        }
         self.state.wrote();
         let words = copy.length as usize / 4;
         for lane in each(lanes) {
             let (at, start) = (copy.to[lane], copy.to[lane] as usize / 4);
             self.state.shared[start..start + words].copy_from_slice(&copy.words[lane][..words]);
             self.mark_shared(at, copy.length, stamp.of_thread(thread(lane)));
-            for byte in (0..copy.length).filter(|byte| copy.written[lane] >> byte & 1 == 0) {
+            for byte in (0..copy.length).rev().filter(|byte| copy.written[lane] >> byte & 1 == 0) {
                 self.mark_shared(at + byte, 1, Stamp::default());
+                let (buffer, offset) = locate(copy.sources[lane] + u64::from(byte));
+                let origin = self.origin(warp, lane, from.at, Place::Global(buffer, offset as u64));
+                self.note_shared_copy(at + byte, Some(origin));
             }
         }
         if let Some(agent) = agent {

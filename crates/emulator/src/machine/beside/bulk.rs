@@ -18,6 +18,7 @@ use crate::machine::state::copies::SourceUnderWay;
 use crate::machine::state::deed::{Deed, Target};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
+use crate::origin::{Origin, Place};
 use crate::program::{Access, Atomic, Bulk, Extended};
 use crate::stamp::Stamp;
 use crate::{Fault, FaultKind};
@@ -82,6 +83,8 @@ impl Worker<'_> {
                     let thread = warp.number * LANES as u32 + lane as u32;
                     let Some(groups) = self.state.mbarriers.groups.get(&thread).copied() else { continue };
                     let time = groups.committed.saturating_sub(pending);
+                    let waited = groups.waited.max(time);
+                    self.state.mbarriers.groups.insert(thread, Groups { waited, ..groups });
                     if let Some(clocks) = self.clocks.as_mut().filter(|_| time > 0) {
                         // What has been read may not be written yet.
                         for number in [Some(groups.agent), groups.writer.filter(|_| !read)].into_iter().flatten() {
@@ -196,7 +199,7 @@ impl Worker<'_> {
         let memory = &self.context.memory.buffers[buffer];
         let (thread, block) = (warp.number * LANES as u32 + lane as u32, self.state.block);
         let address = warp.scratch.addresses.0[lane];
-        self.agents_read_global(warp, from, lane, (address, length), places.iter().map(|(_, _, agent)| *agent))?;
+        self.agents_read_global(warp, from, lane, (address, length), places.iter().map(|(_, _, agent)| *agent), true)?;
         let sectors = memory.touch(offset, length as usize);
         self.tally.add_copy(to_index, destinations.len() as u32, sectors);
         let words: Vec<u32> = (0..length as usize / 4).map(|n| memory.load_word(offset / 4 + n)).collect();
@@ -240,6 +243,9 @@ impl Worker<'_> {
         }
         for byte in &load.unwritten {
             self.mark_shared(load.to + byte, 1, Stamp::default());
+            let (place, at) = (Place::Brought(load.to + byte), load.at);
+            let origin = Origin { place, at, thread: load.thread, block: load.block };
+            self.note_shared_copy(load.to + byte, Some(origin));
         }
         let landed = (load.block, load.thread, load.to);
         let mut left = load.sources;
@@ -264,7 +270,7 @@ impl Worker<'_> {
     ) -> Result<u64, Box<Fault>> {
         let at = self.bulk_offset(warp, from, lane, length)?;
         let (buffer, offset) = self.bulk_home(warp, to, lane, length)?;
-        let agent = self.agent_of_groups(warp, from, lane);
+        let agent = self.agent_of_groups(warp, from, lane, at);
         self.check_objects_in(warp, from, lane, at, length)?;
         let asking = ((warp.number, lane as u32), self.state.block, agent);
         self.agent_access(warp, from, (at, length), asking, Kind::Read)?;
@@ -272,14 +278,17 @@ impl Worker<'_> {
         self.put_global((warp, to, lane), (buffer, offset), (bytes, Some(&|n| at + n)), reduce)
     }
 
-    /// What stands for a lane's bulk copies out of shared memory since its last group.
-    pub(crate) fn agent_of_groups(&mut self, warp: &Warp, from: &Access, lane: usize) -> Agent {
+    /// What stands for a lane's bulk copies out of shared memory, at a place, since its last group.
+    pub(crate) fn agent_of_groups(&mut self, warp: &Warp, from: &Access, lane: usize, at: u32) -> Agent {
         let thread = warp.number * LANES as u32 + lane as u32;
         let mbarriers = &mut self.state.mbarriers;
         let groups = match mbarriers.groups.get(&thread) {
             Some(groups) => *groups,
-            None => Groups { agent: mbarriers.new_agent(), writer: None, committed: 0 },
+            None => {
+                Groups { agent: mbarriers.new_agent(), writer: None, committed: 0, last: Default::default(), waited: 0 }
+            }
         };
+        let groups = Groups { last: (from.at, at, groups.committed + 1), ..groups };
         mbarriers.groups.insert(thread, groups);
         mbarriers.note_asker(groups.agent, from.at, (self.state.block, thread));
         Agent { number: groups.agent, time: groups.committed + 1 }
@@ -339,6 +348,11 @@ impl Worker<'_> {
         if some || memory.written.get().is_some() {
             let written = memory.all_written();
             (0..length).for_each(|n| written[offset + n as usize].store(u8::from(!is_unwritten(n)), Relaxed));
+            let grain = grain.min(4) as usize;
+            for n in (0..length).step_by(grain).filter(|n| is_unwritten(*n)) {
+                let origin = home.map(|home| self.origin(warp, lane, to.at, Place::Shared(home(n))));
+                self.note_global_copy((warp, lane, to.at), memory, offset + n as usize, origin);
+            }
         }
         Ok(sectors)
     }

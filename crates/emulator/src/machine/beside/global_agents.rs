@@ -17,7 +17,7 @@ use crate::program::Access;
 
 impl Worker<'_> {
     /// A copy that a lane asked for reads bytes of global memory, for each of its destinations: a block, and the agent of
-    /// its mbarrier.
+    /// its mbarrier. Where `proxied`, it does so by another proxy than that of threads, which must have fenced what they stored.
     pub(crate) fn agents_read_global(
         &mut self,
         warp: &Warp,
@@ -25,6 +25,7 @@ impl Worker<'_> {
         lane: usize,
         (source, length): (u64, u32),
         agents: impl Iterator<Item = (u64, Agent)>,
+        proxied: bool,
     ) -> Result<(), Box<Fault>> {
         let (buffer, offset) = locate(source);
         let memory = &self.context.memory.buffers[buffer];
@@ -32,15 +33,15 @@ impl Worker<'_> {
             return Ok(());
         }
         if !self.global_by_clocks() {
-            return self.watch_read_beside(
-                (warp, access, lane),
-                memory,
-                offset as usize..offset as usize + length as usize,
-            );
+            let bytes = offset as usize..offset as usize + length as usize;
+            if proxied {
+                self.watch_proxy((warp, access, lane), memory, bytes.clone())?;
+            }
+            return self.watch_read_beside((warp, access, lane), memory, bytes);
         }
-        let bytes = (offset as u32, length);
+        let (bytes, deed) = ((offset as u32, length), (Kind::Read, proxied));
         let mut agents = agents;
-        agents.try_for_each(|agent| self.agent_access_global((warp, access, lane), (buffer, bytes), agent, Kind::Read))
+        agents.try_for_each(|agent| self.agent_access_global((warp, access, lane), (buffer, bytes), agent, deed))
     }
 
     /// A copy that a lane asked for writes bytes of watched memory, from an offset of a buffer on and as part of the lane's
@@ -63,7 +64,7 @@ impl Worker<'_> {
         mbarriers.groups.insert(thread, Groups { writer: Some(number), ..groups });
         let agent = Agent { number, time: groups.committed + 1 };
         let bytes = (offset as u32, bytes.len() as u32);
-        self.agent_access_global((warp, access, lane), (buffer, bytes), (self.state.block, agent), kind)
+        self.agent_access_global((warp, access, lane), (buffer, bytes), (self.state.block, agent), (kind, false))
     }
 
     fn agent_access_global(
@@ -71,7 +72,7 @@ impl Worker<'_> {
         (warp, access, lane): (&Warp, &Access, usize),
         (buffer, (start, length)): (usize, (u32, u32)),
         (of, agent): (u64, Agent),
-        kind: Kind,
+        (kind, proxied): (Kind, bool),
     ) -> Result<(), Box<Fault>> {
         let (block, grain) = (self.state.block, self.context.program.global_grain);
         let Some(clocks) = &mut self.clocks else { return Ok(()) };
@@ -84,7 +85,22 @@ impl Worker<'_> {
         let thread = warp.number * LANES as u32 + lane as u32;
         clocks.note_asker((of as u32, agent.number, access.at), (block, thread));
         let cells = start / grain..(start + length).div_ceil(grain);
-        match clocks.access_by_agent(&now, (of as u32, agent), (Some(buffer as u32), cells), None) {
+        let clash = clocks.access_by_agent(&now, (of as u32, agent), (Some(buffer as u32), cells.clone()), None);
+        let unfenced = match clash {
+            Ok(()) if proxied => clocks.unfenced(block as u32, (warp.number, lane as u32), (buffer as u32, cells)),
+            _ => None,
+        };
+        if let Some((cell, record)) = unfenced {
+            let what = format!("{} at offset {}", self.context.memory.buffers[buffer].name, cell * grain);
+            return Err(self.convict_unfenced(
+                (warp, access, lane as u32),
+                &what,
+                &record,
+                "read by a bulk copy",
+                false,
+            ));
+        }
+        match clash {
             Ok(()) | Err((_, Conflict::Unfenced(_))) => Ok(()),
             Err((cell, Conflict::Race(clash))) => {
                 let target = Target::Global(buffer, &self.context.memory.buffers[buffer]);

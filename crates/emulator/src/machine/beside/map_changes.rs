@@ -3,7 +3,7 @@
 use crate::global::locate;
 use crate::machine::lanes::{LANES, each};
 use crate::machine::memory::shared_access::read_shared;
-use crate::machine::order::Kind;
+use crate::machine::order::{Agent, Kind};
 use crate::machine::state::deed::{Deed, Target};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
@@ -162,6 +162,23 @@ impl Worker<'_> {
         let mut fault = fault(FaultKind::Race, message, site, hint);
         fault.other = Some(("it is written here:".to_string(), writer));
         Err(fault)
+    }
+
+    /// A copy that goes by a map in a buffer reads the map until somebody has seen that it is done.
+    pub(crate) fn map_under_way(
+        &mut self,
+        warp: &mut Warp,
+        access: &Access,
+        lane: usize,
+        agents: impl Iterator<Item = (u64, Agent)>,
+    ) -> Result<(), Box<Fault>> {
+        warp.set_addresses(access, 1 << lane);
+        let address = warp.scratch.addresses.0[lane];
+        // (It may be a parameter, or constant.)
+        match self.context.memory.buffers.get(locate(address).0) {
+            Some(_) => self.agents_read_global(warp, access, lane, (address, BYTES), agents, false),
+            None => Ok(()),
+        }
     }
 
     /// Who wrote a map in this launch.

@@ -250,6 +250,7 @@ impl Worker<'_> {
         }
         let Some((_, at, pieces, _)) = places.first() else { return Ok(()) };
         let at = *at;
+        self.map_under_way(warp, map, lane, places.iter().map(|(_, _, _, agent)| *agent))?;
         let end = pieces.iter().map(|(start, length)| start + length).max().unwrap_or_default();
         let mut words = vec![tensor.fill(); end as usize / 4];
         let (thread, block) = (warp.number * LANES as u32 + lane as u32, self.state.block);
@@ -264,7 +265,7 @@ impl Worker<'_> {
             if memory.watch.is_some() {
                 let (address, length) = self.whole_cells(address, length as u32);
                 let agents = places.iter().map(|(_, _, _, agent)| *agent);
-                self.agents_read_global(warp, map, lane, (address, length), agents)?;
+                self.agents_read_global(warp, map, lane, (address, length), agents, true)?;
                 self.sources.push(SourceUnderWay {
                     block,
                     thread,
@@ -324,7 +325,9 @@ impl Worker<'_> {
         }
         self.shared_addresses(warp, from, 1 << lane)?;
         let (at, pieces) = self.tensor_place(warp, from, lane, tensor)?;
-        let asking = ((warp.number, lane as u32), self.state.block, self.agent_of_groups(warp, from, lane));
+        let agent = self.agent_of_groups(warp, from, lane, at);
+        let asking = ((warp.number, lane as u32), self.state.block, agent);
+        self.map_under_way(warp, map, lane, std::iter::once((self.state.block, agent)))?;
         for &(start, length) in &pieces {
             self.check_objects_in(warp, from, lane, at + start, length)?;
             self.agent_access(warp, from, (at + start, length), asking, Kind::Read)?;

@@ -8,10 +8,10 @@
 use crate::machine::arithmetic::warpgroup_mma::{self, Line, Product, ROWS};
 use crate::machine::lanes::LANES;
 use crate::machine::order::{Agent, Kind};
-use crate::machine::state::shadow::{Origin, Place};
 use crate::machine::state::warp::{GROUP, Path, State, Wait, Warp};
 use crate::machine::state::worker::Worker;
 use crate::matrix_descriptor::{Major, MatrixDescriptor};
+use crate::origin::Place;
 use crate::program::{Access, Exit, Extended, Extension, File, Group, GroupMultiply, Op};
 use crate::{Fault, FaultKind};
 /// Rows of A.
@@ -326,10 +326,10 @@ impl Worker<'_> {
             let mut of_column = vec![None; b.count as usize];
             for &(row, at) in rows.iter().filter(|(row, _)| row / ROWS == n) {
                 let at_access = a.map(|a| a.access.at).unwrap_or_default();
-                of_row[row % ROWS] = Some(taint.note(Origin { place: Place::Shared(at), at: at_access, lane: 0 }));
+                of_row[row % ROWS] = Some(taint.note(self.origin(warp, 0, at_access, Place::Shared(at))));
             }
             for &(column, at) in &columns {
-                of_column[column] = Some(taint.note(Origin { place: Place::Shared(at), at: b.access.at, lane: 0 }));
+                of_column[column] = Some(taint.note(self.origin(warp, 0, b.access.at, Place::Shared(at))));
             }
             for (n, &(file, slot)) in a_registers.iter().enumerate() {
                 for lane in (0..LANES).filter(|lane| taint.lanes(file, slot) >> lane & 1 == 1) {

@@ -4,11 +4,12 @@
 //! memory are those of its last call. A lane that calls puts aside the registers that it reads later, and moves its frame
 //! on; the path of its warp stays behind the call until the path of the function has come to its end.
 
-use crate::machine::lanes::each;
+use crate::machine::lanes::{LANES, each};
 use crate::machine::state::call_stack::{Call, Saved};
-use crate::machine::state::shadow::{Origin, Place, Taint};
+use crate::machine::state::shadow::Taint;
 use crate::machine::state::warp::{NOWHERE, Path, Wait, Warp};
 use crate::machine::state::worker::Worker;
+use crate::origin::{Origin, Place};
 use crate::program::{CallSite, FRAME, File, Piece, Signature, Slot, Target};
 use crate::ptx::function_at;
 use crate::{Fault, FaultKind};
@@ -144,7 +145,9 @@ impl Worker<'_> {
             if self.context.sanitize {
                 let program = self.context.program;
                 let taint = warp.taint.get_or_insert_with(|| Box::new(Taint::new(program)));
-                let origin = taint.note(Origin { place: Place::Register, at: u32::MAX, lane: lane as u32 });
+                let thread = warp.number * LANES as u32 + lane as u32;
+                let origin = Origin { place: Place::Register, at: u32::MAX, thread, block: self.state.block };
+                let origin = taint.note(origin);
                 let bytes = [0xf, 0xff, 1][*file as usize];
                 taint.set(*file, *slot, lane, (bytes, false), origin);
             }

@@ -4,7 +4,7 @@ use crate::machine::lanes::LANES;
 use crate::machine::state::barriers::Arrival;
 use crate::machine::state::warp::{Party, Warp};
 use crate::machine::state::worker::Worker;
-use crate::program::{Op, Order, Scope};
+use crate::program::{Fenced, Op, Order, Scope};
 
 impl Worker<'_> {
     /// A warp arrives at barrier `id`, all of its live lanes.
@@ -67,9 +67,9 @@ impl Worker<'_> {
     }
 
     /// Lanes execute `fence.proxy.async`.
-    pub(crate) fn proxy_fence(&mut self, warp: &Warp, mask: u32) {
+    pub(crate) fn proxy_fence(&mut self, warp: &Warp, mask: u32, fenced: Fenced) {
         if let Some(clocks) = &mut self.clocks {
-            clocks.proxy_fence(self.state.block as u32, (warp.number, mask), warp.live);
+            clocks.proxy_fence_for(self.state.block as u32, (warp.number, mask), warp.live, fenced);
         }
     }
 

@@ -145,7 +145,11 @@ impl Worker<'_> {
             Op::Shuffle { .. } => {
                 let absent = warp.shuffle(program, parties);
                 if self.context.sanitize {
-                    absent.iter().for_each(|(party, sources)| self.taint_absent(warp, *party, sources));
+                    for (party, sources) in &absent {
+                        let slot = members(program, &program.code[party.at as usize]);
+                        let mask = warp.r[slot as usize].0[party.lanes.trailing_zeros() as usize & 31];
+                        self.taint_absent(warp, *party, sources, mask);
+                    }
                 }
             }
             Op::Vote { .. } => warp.vote(program, parties),

@@ -9,9 +9,9 @@ use crate::machine::arithmetic::general::evaluate;
 use crate::machine::lanes::{LANES, each, mask_where};
 use crate::machine::order::Kind;
 use crate::machine::state::deed::{Deed, Target};
-use crate::machine::state::shadow::{Origin, Place};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
+use crate::origin::{Origin, Place};
 use crate::program::{
     Access, Atomic, AtomicOp, BLOCK_WINDOW, Extended, File, FloatOp, Format, General, IntegerOp, Mode, SHARED_WINDOW,
     Slot, Space, in_window, single,

@@ -94,6 +94,24 @@ impl Worker<'_> {
         Ok(())
     }
 
+    /// A copy that a lane asked for reads these bytes of watched memory, by another proxy than the threads': stamps know of no
+    /// fence between, so that what a thread of this launch has written there is for the order model to judge.
+    pub(crate) fn watch_proxy(
+        &self,
+        who: (&Warp, &Access, usize),
+        memory: &BufferMemory,
+        bytes: Range<usize>,
+    ) -> Result<(), Box<Fault>> {
+        let Some(watch) = &memory.watch else { return Ok(()) };
+        for at in bytes.step_by(watch.grain as usize) {
+            let write = watch.writes.at(at / watch.grain as usize).get();
+            if let Some(write) = write.filter(|write| !write.stamp.is_beside()) {
+                return Err(self.convict_global_race(who, (memory, at), (write, "store"), "load"));
+            }
+        }
+        Ok(())
+    }
+
     /// A copy that a lane asked for writes these bytes of watched memory: whoever comes there, races with it.
     pub(crate) fn watch_write_beside(
         &self,

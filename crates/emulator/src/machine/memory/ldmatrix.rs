@@ -8,10 +8,10 @@ use crate::access::{self, SharedCost};
 use crate::machine::lanes::LANES;
 use crate::machine::order::Kind;
 use crate::machine::state::deed::{Deed, Target};
-use crate::machine::state::shadow::Place;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::machine::verdict::taint::bits;
+use crate::origin::Place;
 use crate::program::{Access, Extended, File, SHARED_WINDOW, Space};
 
 /// Bytes of a row.

@@ -4,7 +4,7 @@ use crate::machine::lanes::{LANES, each};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::machine::verdict::taint::bits;
-use crate::program::Access;
+use crate::program::{Access, LocalVariable};
 use crate::{Fault, FaultKind};
 
 impl Worker<'_> {
@@ -24,6 +24,9 @@ impl Worker<'_> {
                 let sizes: [u64; LANES] = std::array::from_fn(|lane| self.local_end(warp, lane));
                 self.check_bounds(warp, access, mask, |lane| sizes[lane], "local memory")?;
             }
+        }
+        if let Some(variable) = access.of_local {
+            self.check_local_variable(warp, access, mask, self.context.program.locals[variable as usize])?;
         }
         let place = |lane: usize| (lane as u64 * size + addresses[lane]) as usize;
         let bytes = access.bytes() as usize;
@@ -51,6 +54,34 @@ impl Worker<'_> {
                 for (byte, written) in warp.local_written[place(lane)..][..bytes].iter_mut().enumerate() {
                     *written = u8::from(tainted >> byte & 1 == 0);
                 }
+                for byte in (0..access.bytes()).filter(|byte| tainted >> byte & 1 == 1) {
+                    if let Some(origin) = self.stored_origin(warp, access, lane, byte) {
+                        warp.local_origins.insert((lane, addresses[lane] + u64::from(byte)), origin);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lanes stay within the variable that their addresses derive from: behind it, and before it, others lie.
+    fn check_local_variable(
+        &self,
+        warp: &Warp,
+        access: &Access,
+        mask: u32,
+        variable: LocalVariable,
+    ) -> Result<(), Box<Fault>> {
+        let bytes = u64::from(access.bytes());
+        for lane in each(mask) {
+            let frame = variable.function.map_or(0, |_| self.frame(warp, lane));
+            let (start, end) = (frame + u64::from(variable.start), frame + u64::from(variable.end));
+            let at = warp.scratch.addresses.0[lane];
+            if at < start || at + bytes > end {
+                let side = if at < start { "before the start" } else { "past the end" };
+                let (size, offset) = (end - start, at as i64 - start as i64);
+                let what = format!("{side} of the function's local memory ({size} bytes) at offset {offset}");
+                return Err(self.convict_access(warp, access, lane, FaultKind::OutOfBounds, &what));
             }
         }
         Ok(())

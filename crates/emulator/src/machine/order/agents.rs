@@ -7,13 +7,13 @@
 use std::ops::Range;
 
 use super::cell::{Access, Clash, Force, Kind, Record};
-use super::clock::Past;
+use super::clock::{Clock, Past};
 use super::line::LINE;
 use super::threads::{Handed, Judge, Threads, add};
 use super::{Clocks, View, cell_in, line_in};
 use crate::WarningKind;
 use crate::machine::lanes::each;
-use crate::program::{Order, Scope};
+use crate::program::{Fenced, Order, Scope};
 
 /// Agents that have a number of a warp of their own; others share it, and have one of its lanes each.
 const ALONE: u32 = 96;
@@ -136,16 +136,21 @@ impl Clocks {
         proxied.unknown(then.block, then.warp, 1 << then.lane, then.time) == 0
     }
 
-    /// Lanes execute a proxy fence; `live` have not ended.
-    pub fn proxy_fence(&mut self, block: u32, (warp, lanes): (u32, u32), live: u32) {
+    #[cfg(test)]
+    pub fn proxy_fence(&mut self, block: u32, lanes: (u32, u32), live: u32) {
+        self.proxy_fence_for(block, lanes, live, Fenced { shared: true, global: true });
+    }
+
+    /// Lanes execute a proxy fence for some memory; `live` have not ended.
+    pub fn proxy_fence_for(&mut self, block: u32, (warp, lanes): (u32, u32), live: u32, fenced: Fenced) {
         let threads = self.threads(block);
         let (own, fence) = (threads.past(warp, lanes).known, (block, warp, lanes, threads.time(warp)));
         if threads.is_uniform(warp) && lanes & live == live {
-            let past = threads.base(warp, 0).fenced_for_proxies(&own, fence);
+            let past = threads.base(warp, 0).fenced_for_proxies(&own, fence, fenced);
             threads.set_base(warp, lanes, live, &past);
         } else {
             for lane in each(lanes) {
-                let past = threads.base(warp, lane).fenced_for_proxies(&own, fence);
+                let past = threads.base(warp, lane).fenced_for_proxies(&own, fence, fenced);
                 threads.set_base(warp, 1 << lane, u32::MAX, &past);
             }
         }
@@ -246,6 +251,22 @@ impl Clocks {
         learn(threads, (warp, lanes), live, &past);
     }
 
+    /// A cell of a buffer that a thread has stored to, with that store, behind which lies no proxy fence for global memory that the
+    /// lane knows of which asks for a copy from there.
+    pub fn unfenced(
+        &mut self,
+        block: u32,
+        (warp, lane): (u32, u32),
+        (buffer, cells): (u32, Range<u32>),
+    ) -> Option<(u32, Record)> {
+        self.enter(block);
+        self.open(Some(buffer), cells.clone());
+        let proxied = &self.present.threads.base(warp, lane as usize).proxied.global;
+        let (view, warps) = (self.view(Some(buffer)), self.warps);
+        let mut cells = cells;
+        cells.find_map(|cell| Some((cell, view.written(cell).filter(|record| is_unfenced(proxied, record, warps))?)))
+    }
+
     /// Checks and keeps an access of an agent of the block `of`, to cells of a buffer or of the shared memory at hand; `now`
     /// is the access, as if the lane made it that asked for it. Gives the cell that must not be accessed, and why; and what
     /// is doubtful, of accesses to shared memory by another proxy than the threads'.
@@ -262,7 +283,7 @@ impl Clocks {
         let threads = &*threads;
         let (warp, lanes) = agent.place(warps);
         let kept = Access { block: of, warp, lanes: 1 << lanes.trailing_zeros(), ..*now };
-        // Of global memory it is not asked what other proxies see.
+        // Of global memory, `unfenced` says what other proxies see.
         let proxies = buffer.is_none();
         let mut cell = cells.start;
         while cell < cells.end {
@@ -287,7 +308,8 @@ impl Clocks {
                 if let Some(clash) = view.clash(number, now, &mut |_| false) {
                     return Err((number, Conflict::Race(clash)));
                 }
-                let unfenced = |record: &Record| is_unfenced(threads, record, asker, warps);
+                let proxied = &threads.base(asker.0, asker.1 as usize).proxied.any;
+                let unfenced = |record: &Record| is_unfenced(proxied, record, warps);
                 if proxies
                     && kind == Kind::Read
                     && let Some(record) = view.written(number).filter(unfenced)
@@ -307,10 +329,9 @@ impl Clocks {
     }
 }
 
-/// Whether no proxy fence lies behind a thread's store.
-fn is_unfenced(threads: &Threads, record: &Record, asker: (u32, u32), warps: u32) -> bool {
+/// Whether no proxy fence lies behind a thread's store: of those, what lies before them is `proxied`.
+fn is_unfenced(proxied: &Clock, record: &Record, warps: u32) -> bool {
     let then = record.access();
-    let proxied = &threads.base(asker.0, asker.1 as usize).proxied.any;
     then.warp < warps && proxied.unknown(then.block, then.warp, then.lanes, record.time()) != 0
 }
 

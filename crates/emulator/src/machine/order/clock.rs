@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use crate::machine::lanes::{LANES, each};
+use crate::program::Fenced;
 
 /// See the module: by thread block, in ascending order.
 #[derive(Debug, Default)]
@@ -208,6 +209,8 @@ pub(crate) struct Proxied {
     pub own: Rc<Clock>,
     /// What was over, though its writes may not be seen: what read has read.
     pub over: Rc<Clock>,
+    /// As `any`, before fences for global memory.
+    pub global: Rc<Clock>,
 }
 
 impl Proxied {
@@ -219,9 +222,15 @@ impl Proxied {
             any: Clock::join(&a.any, &b.any),
             own: Clock::join(&a.own, &b.own),
             over: Clock::join(&a.over, &b.over),
+            global: Clock::join(&a.global, &b.global),
         };
         let is = |other: &Rc<Proxied>| {
-            let pairs = [(&joined.any, &other.any), (&joined.own, &other.own), (&joined.over, &other.over)];
+            let pairs = [
+                (&joined.any, &other.any),
+                (&joined.own, &other.own),
+                (&joined.over, &other.over),
+                (&joined.global, &other.global),
+            ];
             pairs.into_iter().all(|(a, b)| Rc::ptr_eq(a, b))
         };
         match (is(a), is(b)) {
@@ -234,12 +243,28 @@ impl Proxied {
 
 impl Past {
     /// The same behind a proxy fence of lanes of a warp, which they execute at a time and know so much then.
-    pub fn fenced_for_proxies(&self, known: &Rc<Clock>, (block, warp, lanes, time): (u32, u32, u32, u32)) -> Past {
+    pub fn fenced_for_proxies(
+        &self,
+        known: &Rc<Clock>,
+        (block, warp, lanes, time): (u32, u32, u32, u32),
+        fenced: Fenced,
+    ) -> Past {
         let before = &self.proxied;
-        let any = Clock::join(&before.any, known);
-        let own = before.own.with(block, [(warp, lanes, time)].into_iter());
-        let over = Clock::join(&Clock::join(&before.over, known), &self.over);
-        Past { proxied: Rc::new(Proxied { any, own, over }), ..self.clone() }
+        let mut after = Proxied {
+            any: before.any.clone(),
+            own: before.own.clone(),
+            over: before.over.clone(),
+            global: before.global.clone(),
+        };
+        if fenced.shared {
+            after.any = Clock::join(&before.any, known);
+            after.own = before.own.with(block, [(warp, lanes, time)].into_iter());
+            after.over = Clock::join(&Clock::join(&before.over, known), &self.over);
+        }
+        if fenced.global {
+            after.global = Clock::join(&before.global, known);
+        }
+        Past { proxied: Rc::new(after), ..self.clone() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! All that a thread block is while it runs. A worker steps one at a time; one that waits for another block is put
 //! aside as it is, and gone on with later.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::barriers::Barriers;
 use super::cells::Cells;
@@ -9,6 +9,7 @@ use super::context::Context;
 use super::mbarriers::Mbarriers;
 use super::warp::Warp;
 use crate::machine::lanes::LANES;
+use crate::origin::Origin;
 use crate::stamp::EPOCH_LIMIT;
 
 #[derive(Default)]
@@ -28,6 +29,8 @@ pub(crate) struct BlockState {
     pub(crate) shared: Vec<u32>,
     /// One cell per grain of shared memory; none unless the launch is watched.
     pub(crate) cells: Cells,
+    /// By cell, where a copy there comes from of what nobody wrote; of others it says nothing.
+    pub(crate) origins: HashMap<u32, Origin>,
     /// Barriers passed, over all thread blocks that had this state: each starts an epoch of its own.
     pub(crate) epoch: u32,
     /// The epoch in which the present thread block started.
@@ -48,6 +51,8 @@ pub(crate) struct BlockState {
     pub(crate) mbarriers: Mbarriers,
     /// Asynchronous copies of all warps that have not landed.
     pub(crate) copies_under_way: u32,
+    /// The accesses by which copies wrote of which the last to land began before a barrier, and was waited for behind it.
+    pub(crate) waited_late: Vec<u32>,
     /// Accesses to its shared memory by other thread blocks.
     pub(crate) visits: BTreeMap<(u64, u32), Vec<Visit>>,
 }
@@ -78,6 +83,7 @@ impl BlockState {
         swap(&mut self.base, &mut other.base);
         swap(&mut self.shared, &mut other.shared);
         swap(&mut self.cells, &mut other.cells);
+        swap(&mut self.origins, &mut other.origins);
         swap(&mut self.epoch, &mut other.epoch);
         swap(&mut self.first_epoch, &mut other.first_epoch);
         swap(&mut self.mbarriers, &mut other.mbarriers);
@@ -113,9 +119,11 @@ impl BlockState {
         self.owner = block;
         self.base = context.shape.base_of(block % context.shape.cluster.count());
         self.visits.clear();
+        self.origins.clear();
         (self.executed, self.writes, self.moves, self.turns) = (0, 0, 0, 0);
         self.phase = 0;
         self.copies_under_way = 0;
+        self.waited_late.clear();
         self.barriers.forget();
         self.registers.clear();
         if context.program.needs.asynchronous {

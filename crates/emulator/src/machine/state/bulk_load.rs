@@ -51,4 +51,8 @@ pub(crate) struct Groups {
     /// Writes global memory, if that is watched.
     pub writer: Option<u32>,
     pub committed: u32,
+    /// The last copy: the instruction, the place in shared memory from where it reads, and the number of its group.
+    pub last: (u32, u32, u32),
+    /// The last group for the reading of which the thread has waited.
+    pub waited: u32,
 }

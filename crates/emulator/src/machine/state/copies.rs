@@ -31,6 +31,8 @@ pub(crate) struct SourceUnderWay {
 pub(crate) struct Copy {
     /// Its number among the warp's.
     pub serial: u32,
+    /// The block's epoch in which it began.
+    pub epoch: u32,
     /// Those that have not landed.
     pub lanes: u32,
     /// The number of its group among the lane's.

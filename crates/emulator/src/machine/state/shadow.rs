@@ -1,31 +1,11 @@
 //! What of a register's value nobody wrote: byte by byte, lane by lane, with where it came from.
 
+use std::collections::HashMap;
+
 use super::warp::Warp;
 use crate::machine::lanes::{LANES, each};
+use crate::origin::Origin;
 use crate::program::{Alu, File, Program, Slot};
-
-/// Where an unwritten value was loaded from.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Place {
-    /// An offset in shared memory.
-    Shared(u32),
-    /// A buffer, and an offset in it.
-    Global(usize, u64),
-    /// An offset in the thread's local memory.
-    Local(u64),
-    /// Another lane, from which a shuffle took it, and which did not execute the shuffle.
-    Lane(u32),
-    /// A register that no instruction had set.
-    Register,
-}
-
-/// A load of something unwritten: from where, by which instruction and lane.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Origin {
-    pub place: Place,
-    pub at: u32,
-    pub lane: u32,
-}
 
 /// The shadow of one register.
 #[derive(Debug, Clone, Default)]
@@ -43,6 +23,8 @@ pub(crate) struct Shadow {
 pub(crate) struct Taint {
     files: [Vec<Shadow>; 3],
     origins: Vec<Origin>,
+    /// The number of the origin by instruction, thread and thread block.
+    known: HashMap<(u32, u32, u64), u32>,
 }
 
 /// One lane of a source: its shadow, and its value.
@@ -70,7 +52,11 @@ impl Taint {
     pub fn new(program: &Program) -> Taint {
         let clean = Shadow::default();
         let sizes = [program.registers32, program.registers64, program.predicates];
-        Taint { files: sizes.map(|size| vec![clean.clone(); size as usize]), origins: Vec::new() }
+        Taint {
+            files: sizes.map(|size| vec![clean.clone(); size as usize]),
+            origins: Vec::new(),
+            known: HashMap::new(),
+        }
     }
 
     /// The lanes of which anything is unwritten.
@@ -95,15 +81,15 @@ impl Taint {
         self.files[file as usize][slot as usize].origin[lane]
     }
 
-    /// Notes a load of something unwritten; of one instruction and lane, the last.
+    /// Notes a load of something unwritten; of one instruction and thread, the last.
     pub fn note(&mut self, origin: Origin) -> u32 {
-        let known = self.origins.iter().position(|known| (known.at, known.lane) == (origin.at, origin.lane));
-        let index = known.unwrap_or(self.origins.len());
-        match known {
-            Some(index) => self.origins[index] = origin,
+        let next = self.origins.len() as u32;
+        let index = *self.known.entry((origin.at, origin.thread, origin.block)).or_insert(next);
+        match self.origins.get_mut(index as usize) {
+            Some(known) => *known = origin,
             None => self.origins.push(origin),
         }
-        index as u32
+        index
     }
 
     pub fn set(&mut self, file: File, slot: Slot, lane: usize, (bytes, computed): (u8, bool), origin: u32) {

@@ -88,7 +88,7 @@ pub(crate) fn preset_values(preset: Preset, launch: &Shape, block: Dim3, first: 
                 mask & 0xffff_ffff
             });
         }
-        Preset::Constant(bits) => bits,
+        Preset::Constant(bits) | Preset::LocalAddress { address: bits, .. } => bits,
         Preset::SharedAddress { address, .. } | Preset::SharedBase(address) => {
             address.wrapping_add(launch.base_of(launch.rank_at(block)))
         }

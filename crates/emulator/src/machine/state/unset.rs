@@ -3,8 +3,9 @@
 use super::block::BlockState;
 use super::context::Context;
 use super::product_registers::ProductRegisters;
-use super::shadow::{Origin, Place, Taint};
-use crate::machine::lanes::{Lanes, each};
+use super::shadow::Taint;
+use crate::machine::lanes::{LANES, Lanes, each};
+use crate::origin::{Origin, Place};
 use crate::program::File;
 
 /// The bytes of a register.
@@ -36,7 +37,9 @@ impl BlockState {
                 }
                 if let Some(taint) = &mut taint {
                     for lane in each(warp.live) {
-                        let origin = taint.note(Origin { place: Place::Register, at: u32::MAX, lane: lane as u32 });
+                        let thread = warp.number * LANES as u32 + lane as u32;
+                        let origin = Origin { place: Place::Register, at: u32::MAX, thread, block: self.block };
+                        let origin = taint.note(origin);
                         taint.set(file, slot, lane, (whole(file), false), origin);
                     }
                 }

@@ -1,5 +1,7 @@
 //! A warp: its registers, its lanes' fates, and the stack of paths that diverged.
 
+use std::collections::HashMap;
+
 use super::call_stack::Stack;
 use super::copies::Copies;
 use super::polls::Polls;
@@ -8,6 +10,7 @@ use super::shadow::Taint;
 use super::shape::{Shape, preset_values};
 use crate::Dim3;
 use crate::machine::lanes::{FULL, LANES, Lanes};
+use crate::origin::Origin;
 use crate::program::{Program, Slot};
 
 /// A path that lanes take: from `block` until they meet the others at `meet`.
@@ -81,6 +84,8 @@ pub(crate) struct Warp {
     /// Local memory of all lanes, one after the other, and which of its bytes were written.
     pub local: Vec<u8>,
     pub local_written: Vec<u8>,
+    /// By lane and offset, where a copy there comes from of what nobody wrote; of others it says nothing.
+    pub(crate) local_origins: HashMap<(usize, u64), Origin>,
     /// How much of it each lane has, in bytes.
     pub(crate) local_bytes: usize,
     /// The calls in which each lane is; empty for a program without functions that are called.
@@ -129,6 +134,7 @@ impl Warp {
         self.taint = None;
         self.copies = Copies::default();
         self.local_written.fill(0);
+        self.local_origins.clear();
         self.stacks.iter_mut().for_each(Stack::clear);
         for &(slot, preset) in &program.preset32 {
             self.r[slot as usize] = Lanes(preset_values(preset, launch, block, first).map(|value| value as u32));

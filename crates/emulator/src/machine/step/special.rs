@@ -72,7 +72,7 @@ impl Worker<'_> {
                 warp.set_wide(file, d, &counts, mask);
             }
             Extension::SetRegisters(count) => return self.set_registers(warp, mask, (count, at)),
-            Extension::ProxyFence => self.proxy_fence(warp, mask),
+            Extension::ProxyFence(fenced) => self.proxy_fence(warp, mask, fenced),
             Extension::InitFence => self.fence_inits(warp, mask),
             Extension::TensorMap(deed) => {
                 if let MapDeed::CopyOut(_) = deed {

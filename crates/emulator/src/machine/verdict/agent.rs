@@ -2,7 +2,7 @@
 
 use super::words::{fault, place};
 use crate::machine::lanes::LANES;
-use crate::machine::order::{Conflict, Kind};
+use crate::machine::order::{Conflict, Kind, Record};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::Access;
@@ -41,28 +41,7 @@ impl Worker<'_> {
             _ => "written by a copy",
         };
         match conflict {
-            Conflict::Unfenced(record) => {
-                let then = record.access();
-                let thread = then.warp * LANES as u32 + then.lanes.trailing_zeros();
-                let other = self.context.site(then.block.into(), thread, then.at);
-                let [before, after] = [who(&other, &site), who(&site, &other)];
-                let message = format!(
-                    "race on {what}: store by {before} at {}, {now} of {after} at {}, no proxy fence between",
-                    place(&other),
-                    place(&site)
-                );
-                let hint = match product {
-                    true => {
-                        "products see stores of threads only behind `fence.proxy.async`: each thread that stored executes one, then a barrier"
-                    }
-                    false => {
-                        "bulk copies see stores of threads only behind `fence.proxy.async`: each thread that stored executes one, then a barrier"
-                    }
-                };
-                let mut fault = fault(FaultKind::Race, message, site, hint);
-                fault.other = Some(("the other party, a store:".to_string(), other));
-                fault
-            }
+            Conflict::Unfenced(record) => self.convict_unfenced((warp, access, lane), &what, &record, now, true),
             Conflict::Race(clash) => {
                 let then = clash.before.access();
                 let (other, verb) = match self.agent_site(&clash) {
@@ -100,6 +79,41 @@ impl Worker<'_> {
                 fault
             }
         }
+    }
+
+    /// What an agent is asked to read was stored by a thread, in shared memory or a buffer, and no proxy fence lies between.
+    #[inline(never)]
+    pub(crate) fn convict_unfenced(
+        &self,
+        (warp, access, lane): (&Warp, &Access, u32),
+        what: &str,
+        record: &Record,
+        now: &str,
+        shared: bool,
+    ) -> Box<Fault> {
+        let (site, then) = (self.site_of(warp, lane, access.at), record.access());
+        let thread = then.warp * LANES as u32 + then.lanes.trailing_zeros();
+        let other = self.context.site(then.block.into(), thread, then.at);
+        let [before, after] = [who(&other, &site), who(&site, &other)];
+        let message = format!(
+            "race on {what}: store by {before} at {}, {now} of {after} at {}, no proxy fence between",
+            place(&other),
+            place(&site)
+        );
+        let hint = match (shared, is_product(&site)) {
+            (true, true) => {
+                "products see stores of threads only behind `fence.proxy.async`: each thread that stored executes one, then a barrier"
+            }
+            (true, false) => {
+                "bulk copies see stores of threads only behind `fence.proxy.async`: each thread that stored executes one, then a barrier"
+            }
+            (false, _) => {
+                "bulk copies see what threads stored to global memory only behind `fence.proxy.async` or `fence.proxy.async.global`: each thread that stored executes one, then a barrier, or a flag for other blocks"
+            }
+        };
+        let mut fault = fault(FaultKind::Race, message, site, hint);
+        fault.other = Some(("the other party, a store:".to_string(), other));
+        fault
     }
 
     /// Who asked for an agent's access, and what it is.

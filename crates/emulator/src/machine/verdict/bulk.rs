@@ -81,9 +81,11 @@ impl Worker<'_> {
         fault
     }
 
-    /// All threads have left: no bulk copy to their shared memory may be under way. (One out of it may: it is the grid's end that waits
-    /// for it, and libraries leave so.)
-    pub(crate) fn check_left(&self) -> Result<(), Box<Fault>> {
+    /// All threads have left: no bulk copy to their shared memory may be under way. One out of it is doubtful.
+    pub(crate) fn check_left(&mut self) -> Result<(), Box<Fault>> {
+        if self.context.sanitize && !self.state.mbarriers.groups.is_empty() {
+            self.warn_of_stores_left();
+        }
         let Some(load) = self.state.mbarriers.loads.first().filter(|_| self.context.sanitize) else { return Ok(()) };
         let site = self.context.site(load.block, load.thread, load.at);
         let message = format!(

@@ -50,8 +50,10 @@ impl Worker<'_> {
                 let what = self.race_place(target, offset);
                 return self.race(&what, site, now.kind.verb(), other, then.kind.verb(), Missing::Everything);
             }
+            let changes_map = then.kind == Kind::Read && site.opcode.starts_with("tensormap");
             let message = format!(
-                "race on {}: {verb} by {} at {}, {} by {} at {}, nothing tells that the first is done",
+                "race on {}{}: {verb} by {} at {}, {} by {} at {}, nothing tells that the first is done",
+                if changes_map { "the tensor map " } else { "" },
                 self.race_place(target, offset),
                 who(&other, &site),
                 place(&other),
@@ -61,6 +63,9 @@ impl Worker<'_> {
             );
             let hint = match (target, then.kind) {
                 (Target::Shared, _) => self.agent_hint(clash),
+                (_, Kind::Read) if changes_map => {
+                    "a tensor copy reads its map until it is complete: who changes the map waits for the copy's phase of the mbarrier first (for a store's group), or is told by who has"
+                }
                 (_, Kind::Read) => READS_UNTIL_ITS_PHASE,
                 _ => {
                     "a bulk copy has written once its own thread has waited by `cp.async.bulk.wait_group`, and not by `.read` alone; a barrier behind that tells others"
@@ -220,6 +225,13 @@ impl Worker<'_> {
         fault
     }
 
+    /// Whether the copies of an instruction landed behind a barrier that stood behind their beginning.
+    fn was_waited_for_late(&self, copy: &Site) -> bool {
+        let program = self.context.program;
+        let line = |index: &u32| program.info[program.accesses[*index as usize].at as usize].ptx_line;
+        self.state.waited_late.iter().any(|index| line(index) == copy.ptx_line)
+    }
+
     pub(crate) fn race(
         &self,
         what: &str,
@@ -231,6 +243,10 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let same_block = site.block == other.block;
         let same_cluster = !same_block && self.context.shape.are_clustered(site.block, other.block);
+        // Where its thread has waited for a copy in time, it is as good as a store.
+        let waited_late =
+            same_block && (missing, before) == (Missing::Everything, "store") && self.was_waited_for_late(&other);
+        let before = if waited_late { "copy" } else { before };
         let party = |verb: &str, site: &Site| match same_block {
             true => format!("{verb} by thread {} at {}", site.thread, place(site)),
             false => format!("{verb} by block {}, thread {} at {}", site.block, site.thread, place(site)),
@@ -245,6 +261,7 @@ impl Worker<'_> {
             Missing::Strength => "only one of the two is an atomic or volatile access",
             Missing::Participation => "no barrier between that both take part in",
             Missing::Everything if one_instruction => "one instruction, different values",
+            Missing::Everything if waited_late => "the copy was not waited for before the barrier",
             Missing::Everything if same_block => "no barrier between",
             Missing::Everything if same_cluster => "no cluster barrier between",
             Missing::Everything if self.context.program.synchronises_globally => "nothing orders the two",
@@ -284,6 +301,9 @@ impl Worker<'_> {
                 }
                 true if same_line && site.opcode != other.opcode => {
                     "an update that several threads make needs `atomicAdd`; an exchange, a barrier between load and store"
+                }
+                true if waited_late => {
+                    "the thread that copies waits for it, by `cp.async.wait_group` behind the `cp.async.commit_group` of its group, and then a barrier lets others go on"
                 }
                 true if site.warp == other.warp => {
                     "is a `__syncthreads()`, or within a warp a `__syncwarp()`, missing between the two?"

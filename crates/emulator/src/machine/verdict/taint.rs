@@ -9,10 +9,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::Fault;
 use crate::global::{BufferMemory, locate};
 use crate::machine::lanes::{LANES, each};
-use crate::machine::state::shadow::{Origin, Place, Taint};
+use crate::machine::state::shadow::Taint;
 use crate::machine::state::warp::{Party, Warp};
 use crate::machine::state::worker::Worker;
-use crate::program::{Access, File, Op, Role, Slot, registers};
+use crate::origin::{Absence, Origin, Place};
+use crate::program::{Access, Extension, File, Op, Role, Slot, registers};
 use crate::stamp::Stamp;
 
 impl Worker<'_> {
@@ -43,9 +44,15 @@ impl Worker<'_> {
                         Role::Address => bases.push((file, slot)),
                     }
                 }
-                match op {
-                    Op::General { code, .. } if code.copies() => taint.copy(&sources, &results, mask),
-                    _ => taint.compute(&sources, &results, mask, matches!(op, Op::Vote { .. } | Op::Extended(_))),
+                let extended = match op {
+                    Op::Extended(index) => Some(&program.extended[index as usize]),
+                    _ => None,
+                };
+                match (op, extended.map(|extended| (extended, extended.what))) {
+                    (_, Some((extended, Extension::Multiply(multiply)))) => taint.multiply(extended, multiply),
+                    (Op::General { code, .. }, _) if code.copies() => taint.copy(&sources, &results, mask),
+                    (Op::Vote { .. }, _) | (_, Some(_)) => taint.compute(&sources, &results, mask, true),
+                    _ => taint.compute(&sources, &results, mask, false),
                 }
             }
         }
@@ -119,7 +126,7 @@ impl Worker<'_> {
                 0 => 0,
                 _ => {
                     let place = place(lane, missing.trailing_zeros());
-                    taint.note(Origin { place, at: access.at, lane: lane as u32 })
+                    taint.note(self.origin(warp, lane, access.at, place))
                 }
             };
             for element in 0..access.elements {
@@ -158,8 +165,9 @@ impl Worker<'_> {
         for lane in each(mask) {
             let taint = self.stored_taint(warp, access, lane);
             for byte in (0..access.bytes()).filter(|byte| taint >> byte & 1 == 1) {
-                let cell = (warp.scratch.offsets.0[lane] + byte) / grain;
-                self.state.cells.mark(cell as usize, 1, Stamp::default());
+                let offset = warp.scratch.offsets.0[lane] + byte;
+                self.state.cells.mark((offset / grain) as usize, 1, Stamp::default());
+                self.note_shared_copy(offset, self.stored_origin(warp, access, lane, byte));
             }
         }
     }
@@ -216,13 +224,22 @@ impl Worker<'_> {
             for byte in 0..access.bytes() {
                 written[offset + byte as usize].store(u8::from(taint >> byte & 1 == 0), Relaxed);
             }
+            for element in 0..access.elements {
+                let first = element * access.element_bytes;
+                let bytes = taint >> first & ((1u64 << access.element_bytes) - 1) as u32;
+                if bytes != 0 {
+                    let byte = first + bytes.trailing_zeros();
+                    let origin = self.stored_origin(warp, access, lane, byte);
+                    self.note_global_copy((warp, lane, access.at), memory, offset + byte as usize, origin);
+                }
+            }
         }
         Ok(())
     }
 }
 
 /// The file of the registers that an access loads or stores.
-fn data_file(access: &Access) -> File {
+pub(crate) fn data_file(access: &Access) -> File {
     if access.wide { File::D } else { File::R }
 }
 
@@ -232,13 +249,21 @@ pub(crate) fn bits(access: &Access, holds: impl Fn(u32) -> bool) -> u32 {
 }
 
 impl Worker<'_> {
-    /// A shuffle took the values of lanes that do not execute it: `from` says which.
-    pub(crate) fn taint_absent(&self, warp: &mut Warp, party: Party, from: &[usize; LANES]) {
+    /// A shuffle for the lanes of `mask` took the values of lanes that do not execute it: `from` says which.
+    pub(crate) fn taint_absent(&self, warp: &mut Warp, party: Party, from: &[usize; LANES], mask: u32) {
         let Op::Shuffle { d, .. } = self.context.program.code[party.at as usize].op else { return };
         let mut taint = warp.taint.take().unwrap_or_else(|| Box::new(Taint::new(self.context.program)));
+        let existing = Warp::existing(warp.number, self.context.shape.block);
         for lane in each(party.lanes) {
-            let place = Place::Lane(from[lane] as u32);
-            let origin = taint.note(Origin { place, at: party.at, lane: lane as u32 });
+            let is_in = |lanes: u32| lanes >> from[lane] & 1 == 1;
+            let (there, why) = match (is_in(existing), is_in(warp.live)) {
+                (false, _) => (existing, Absence::Missing),
+                (true, false) => (warp.live, Absence::Ended),
+                (true, true) => (warp.live, Absence::Unnamed),
+            };
+            let place = Place::Lane { source: from[lane] as u32, mask, there, why };
+            let thread = warp.number * LANES as u32 + lane as u32;
+            let origin = taint.note(Origin { place, at: party.at, thread, block: self.state.block });
             // No copy of anything: what it is, is undefined.
             taint.set(File::R, d, lane, (0, true), origin);
         }

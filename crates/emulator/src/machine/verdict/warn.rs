@@ -63,6 +63,20 @@ impl Worker<'_> {
         self.warn(WarningKind::UnorderedReuse, (warp, reuse.lane, access.at), then, &what);
     }
 
+    /// The block's threads have left, and some of them have not waited until their bulk copies had read its shared memory.
+    #[cold]
+    pub(crate) fn warn_of_stores_left(&mut self) {
+        let mut left: Vec<_> = self.state.mbarriers.groups.iter().map(|(thread, groups)| (*thread, *groups)).collect();
+        left.retain(|(_, groups)| groups.last.2 > groups.waited);
+        left.sort_unstable_by_key(|(thread, _)| *thread);
+        for (thread, groups) in left {
+            let (at, place, _) = groups.last;
+            let warp = Warp { number: thread / LANES as u32, ..Warp::default() };
+            let (what, then) = (self.in_shared_words(place), (self.state.block, thread, at));
+            self.warn(WarningKind::StoreLeft, (&warp, thread % LANES as u32, at), then, &what);
+        }
+    }
+
     fn warn(&mut self, kind: WarningKind, (warp, lane, at): (&Warp, u32, u32), then: (u64, u32, u32), what: &str) {
         let program = self.context.program;
         let (block, thread) = (self.acting(), warp.number * LANES as u32 + lane);
@@ -119,6 +133,13 @@ fn in_words(kind: WarningKind, what: &str, site: Site, other: Site) -> Warning {
             ),
             "it is initialised here:",
             "behind `mbarrier.init`, its thread executes `fence.mbarrier_init.release.cluster` or `fence.proxy.async`, then a barrier: so the manual and CUTLASS; Triton and ThunderKittens go without",
+        ),
+        WarningKind::StoreLeft => (
+            format!(
+                "store left under way: {what} is read by a bulk copy of {after} at {here}, and its thread leaves without having waited for that"
+            ),
+            "it is asked for here:",
+            "behind its last bulk copies out of shared memory a thread commits them and waits, by `cp.async.bulk.wait_group.read 0`: else shared memory may be another block's while they still read it",
         ),
     };
     Warning { kind, message, site, other: (party.to_string(), other), hint: hint.to_string(), count: 1 }

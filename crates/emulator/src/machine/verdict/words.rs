@@ -7,7 +7,6 @@ use crate::machine::lanes::LANES;
 use crate::machine::order::Missing;
 use crate::machine::state::call_stack::Call;
 use crate::machine::state::context::Context;
-use crate::machine::state::shadow::{Origin, Place};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::marks::Moment;
@@ -205,53 +204,6 @@ impl Worker<'_> {
     pub(crate) fn convict_call(&self, warp: &Warp, lane: usize, at: u32, what: &str) -> Box<Fault> {
         let site = self.site_of(warp, lane as u32, at);
         fault(FaultKind::OutOfBounds, what.into(), site, "is what is passed a text, and are its arguments there?")
-    }
-
-    #[inline(never)]
-    pub(crate) fn convict_uninitialised(
-        &self,
-        warp: &Warp,
-        lane: u32,
-        at: u32,
-        reaches: &str,
-        origin: Option<Origin>,
-    ) -> Box<Fault> {
-        let site = self.site_of(warp, lane, at);
-        let what = match origin.map(|origin| origin.place) {
-            Some(Place::Shared(at)) => {
-                let (name, offset) = self.shared_name(at);
-                format!("{name} (shared memory) at offset {offset}")
-            }
-            Some(Place::Global(buffer, at)) => format!("{} at offset {at}", self.context.memory.buffers[buffer].name),
-            Some(Place::Local(at)) => format!("local memory at offset {at}"),
-            Some(Place::Lane(lane)) => format!("lane {lane}"),
-            Some(Place::Register) => "a register".to_string(),
-            None => "memory".to_string(),
-        };
-        let loaded = origin.filter(|origin| origin.place != Place::Register);
-        let other = loaded.map(|origin| self.site_of(warp, origin.lane, origin.at));
-        let under_way = match origin.map(|origin| origin.place) {
-            Some(Place::Shared(at)) => {
-                self.is_copy_under_way(self.state.cells.write(at / self.context.program.shared_grain))
-            }
-            _ => false,
-        };
-        let (why, hint) = match under_way {
-            false if matches!(origin.map(|origin| origin.place), Some(Place::Lane(_))) => (
-                "which does not execute the shuffle that reads it",
-                "does the mask name every lane that is read, and have those lanes not left before?",
-            ),
-            false if matches!(origin.map(|origin| origin.place), Some(Place::Register)) => {
-                ("which no instruction has set", "is the variable set on every way that leads here?")
-            }
-            true => ("to which a copy is still under way", "wait for the copy before reading: `cp.async.wait_group`"),
-            false => ("which nobody wrote", "is every element written before it is read, at the edges too?"),
-        };
-        let message = format!("uninitialised value reaches {reaches}: it comes from {what}, {why}");
-        let mut fault = fault(FaultKind::Uninitialised, message, site, hint);
-        let read = if loaded.is_some_and(|origin| matches!(origin.place, Place::Lane(_))) { "read" } else { "loaded" };
-        fault.other = other.map(|site| (format!("it was {read} here:"), site));
-        fault
     }
 }
 

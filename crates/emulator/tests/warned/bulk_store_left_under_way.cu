@@ -1,4 +1,4 @@
-// One thread copies a tile out, and leaves without a wait: the copy is done when the grid is. Libraries leave so.
+// One thread copies a tile out, and its block leaves without a wait: the copy may still read the tile.
 
 __device__ unsigned at(const void* p) { return (unsigned)__cvta_generic_to_shared(p); }
 
