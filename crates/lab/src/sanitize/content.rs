@@ -51,6 +51,14 @@ impl Content {
         })
     }
 
+    /// Whether every byte is zero.
+    pub fn is_zeros(&self, element: Element) -> bool {
+        match self {
+            Content::Each(number) => element.parse(number).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0)),
+            _ => false,
+        }
+    }
+
     /// The bytes of so many elements. What is random depends on `seed` and on `name`, and on nothing else.
     pub fn bytes(&self, element: Element, count: usize, seed: u64, name: &str) -> Result<Vec<u8>, String> {
         let all = match self {

@@ -3,11 +3,12 @@
 //! - [`words`]: the command's words, by launch; [`argument`], [`element`], [`content`], [`map`]: what they mean
 //! - [`launched`]: grid and block as the file launches its kernel
 //! - [`plan`]: buffers and launches; [`execute`]: they run, in one order
-//! - [`outcome`]: what all orders say; [`expect`]: what buffers hold
+//! - [`outcome`]: what all orders say; [`contents`], [`expect`]: what buffers hold
 //! - [`text`], [`sarif`]: how it is written
 
 mod argument;
 mod content;
+mod contents;
 mod element;
 mod execute;
 mod expect;
@@ -99,6 +100,9 @@ pub struct Sanitize {
     /// Count as a fault what depends on the order of thread blocks and warps
     #[arg(long)]
     deterministic: bool,
+    /// MiB that the buffers may take; beyond that, a buffer of zeros or without a content takes memory only where it is accessed
+    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    memory: u64,
     /// Seed of random contents
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -147,7 +151,13 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     let wanted: Vec<String> = words.launches.iter().filter_map(|launch| launch.entry.clone()).collect();
     let kernels = file.module(options, &[], &wanted)?;
     let launches = launched::filled(file, options, &words.launches, &flags.set);
-    let plan = plan::plan(&kernels, &launches, &flags.set, &flags.variable, flags.seed)?;
+    let plan = plan::plan(&kernels, &launches, flags)?;
+    for planned in plan.buffers.iter().filter(|planned| planned.sparse) {
+        let name = &planned.name;
+        note(&format!(
+            "{name} takes memory only where it is accessed, and holds zeros: reads of what nobody wrote are not found in it"
+        ));
+    }
     let mut runs = Vec::new();
     for order in Schedule::ALL {
         runs.push(execute::run(&plan, order, flags.instruction_limit)?);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use common::{Dim3, Error};
 use emulator::{Kernel, Module, Parameter};
 
+use super::Sanitize;
 use super::argument::{self, Argument, NewBuffer};
 use super::content::Content;
 use super::element::Element;
@@ -13,8 +14,8 @@ use super::words::{Launch, pair};
 use crate::candidate::Kernels;
 use crate::expression::{parts, value};
 
-/// Bytes that all buffers may have: the emulator holds what it knows of them beside them.
-const MOST_BYTES: u64 = 1 << 30;
+/// Bytes of a buffer that takes memory only where it is accessed.
+const MOST_SPARSE: u64 = 1 << 39;
 
 /// What is run: the same in every order.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub struct Planned {
     pub bytes: Option<Vec<u8>>,
     /// It is a variable of the module.
     pub variable: bool,
+    /// It holds zeros, and takes memory only where it is accessed.
+    pub sparse: bool,
 }
 
 /// A launch.
@@ -73,21 +76,16 @@ pub struct Value {
 }
 
 /// Makes the plan.
-pub fn plan(
-    kernels: &Kernels,
-    launches: &[Launch],
-    set: &[String],
-    variables: &[String],
-    seed: u64,
-) -> Result<Plan, Error> {
+pub fn plan(kernels: &Kernels, launches: &[Launch], flags: &Sanitize) -> Result<Plan, Error> {
     let module = &kernels.module;
-    let mut planner = Planner { names: HashMap::new(), buffers: Vec::new(), seed };
-    for word in set {
+    let most = flags.memory.saturating_mul(1 << 20);
+    let mut planner = Planner { names: HashMap::new(), buffers: Vec::new(), seed: flags.seed, most };
+    for word in &flags.set {
         let (name, text) = pair("--set", word)?;
         let value = planner.size("--set", text)?;
         planner.names.insert(name.to_string(), value);
     }
-    for word in variables {
+    for word in &flags.variable {
         planner.variable(module, word).map_err(|why| {
             let known = module.variables().collect::<Vec<_>>().join(", ");
             let hint = match known.is_empty() {
@@ -108,6 +106,8 @@ struct Planner {
     names: HashMap<String, u64>,
     buffers: Vec<Planned>,
     seed: u64,
+    /// Bytes that all buffers may have: the emulator holds what it knows of them beside them.
+    most: u64,
 }
 
 impl Planner {
@@ -115,7 +115,8 @@ impl Planner {
         let module = &kernels.module;
         let entry = kernels.pick(launch.entry.as_deref())?;
         let kernel = module.kernel(&entry).map_err(|error| {
-            let hint = "an instruction that the emulator does not know: please report it";
+            let hint =
+                error.hint.unwrap_or("ptxas refuses this, too: is the PTX whole, and of the version that it names?");
             Error::usage(format!("the emulator cannot run {entry}: {error}"), hint)
         })?;
         let parameters = module.parameters(&entry).unwrap_or_default();
@@ -249,13 +250,13 @@ impl Planner {
         let (name, element) = declared.split_once(':').ok_or("there is no type")?;
         let (name, element) = (name.trim().to_string(), Element::named(element.trim())?);
         let size = module.variable_bytes(&name).ok_or_else(|| format!("there is no variable `{name}`"))?;
-        if size > MOST_BYTES {
-            return Err(format!("it takes more than {} MiB", MOST_BYTES >> 20));
+        if size > self.most {
+            return Err(format!("it takes more than {} MiB: `--memory {}` allows it", self.most >> 20, mib(size)));
         }
         let count = size as usize / element.bytes();
         let content = content.map(Content::parse).transpose()?;
         let bytes = content.map(|content| content.bytes(element, count, self.seed, &name)).transpose()?;
-        self.buffers.push(Planned { name, element, count, bytes, variable: true });
+        self.buffers.push(Planned { name, element, count, bytes, variable: true, sparse: false });
         Ok(())
     }
 
@@ -265,12 +266,20 @@ impl Planner {
             return Err(format!("{name} is there already; name it without its type: `--arg {name}`"));
         }
         let count = value(&new.count, &|name| self.names.get(name).copied())?;
-        let before: u64 = self.buffers.iter().map(|buffer| (buffer.count * buffer.element.bytes()) as u64).sum();
+        let held = self.buffers.iter().filter(|buffer| !buffer.sparse);
+        let before: u64 = held.map(|buffer| (buffer.count * buffer.element.bytes()) as u64).sum();
         let bytes = count.saturating_mul(element.bytes() as u64);
-        if before.saturating_add(bytes) > MOST_BYTES {
-            return Err(format!("the buffers take more than {} MiB", MOST_BYTES >> 20));
-        }
+        let all = before.saturating_add(bytes);
         let content = new.content.as_ref();
+        let zeros = content.is_none_or(|content| content.is_zeros(*element));
+        let sparse = all > self.most && zeros && bytes <= MOST_SPARSE;
+        if all > self.most && !sparse {
+            let (most, wanted) = (self.most >> 20, mib(all));
+            return Err(format!(
+                "the buffers take more than {most} MiB: `--memory {wanted}` allows it, and without a content it takes none"
+            ));
+        }
+        let content = content.filter(|_| !sparse);
         let bytes = content.map(|content| content.bytes(*element, count as usize, self.seed, name)).transpose()?;
         self.buffers.push(Planned {
             name: name.clone(),
@@ -278,6 +287,7 @@ impl Planner {
             count: count as usize,
             bytes,
             variable: false,
+            sparse,
         });
         Ok(self.buffers.len() - 1)
     }
@@ -326,6 +336,11 @@ impl Value {
         self.maps.extend(member.maps.into_iter().map(|(place, map)| (at + place, map)));
         self.alignment = self.alignment.max(member.alignment);
     }
+}
+
+/// So many bytes in whole MiB, rounded up.
+fn mib(bytes: u64) -> u64 {
+    bytes.div_ceil(1 << 20)
 }
 
 /// A parameter as a message names it.
