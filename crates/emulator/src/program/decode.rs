@@ -44,6 +44,8 @@ pub(super) struct Frame<'a> {
     /// The statement at hand.
     pub at: usize,
     pub carry: Option<Slot>,
+    /// Of registers of 128 bits.
+    pub halves: HashMap<String, [Slot; 2]>,
 }
 
 pub(super) struct Decoder<'a> {
@@ -77,6 +79,8 @@ pub(super) struct Decoder<'a> {
     pub single: HashMap<(&'a str, &'a str), Place>,
     pub constants: Vec<u8>,
     pub globals: Vec<GlobalVariable>,
+    /// Which of these a cooperative launch has from the driver.
+    pub workspace: Option<u32>,
     file_numbers: Vec<u32>,
     opcodes: HashMap<String, Arc<str>>,
     /// The forms that opcodes may be of, as far as they were asked for.
@@ -119,6 +123,7 @@ impl<'a> Decoder<'a> {
             single: HashMap::new(),
             constants: Vec::new(),
             globals: Vec::new(),
+            workspace: None,
             file_numbers,
             opcodes: HashMap::new(),
             forms: HashMap::new(),
@@ -158,10 +163,10 @@ impl<'a> Decoder<'a> {
                 format!("with its calls inlined, the kernel has over {MAX_INSTRUCTIONS} instructions"),
             );
         }
-        let (registers, labels) = (HashMap::new(), HashMap::new());
+        let (registers, labels, halves) = (HashMap::new(), HashMap::new(), HashMap::new());
         let has_results = function.returns.iter().any(|result| result.space == "reg");
         let last = if has_results { self.new_label() } else { end };
-        self.frames.push(Frame { function, registers, labels, places, end: last, at: 0, carry: None });
+        self.frames.push(Frame { function, registers, labels, places, end: last, at: 0, carry: None, halves });
         self.load_parameters(function)?;
         let mut variables = function.variables.iter().zip(&function.declared_at).peekable();
         for (at, statement) in function.body.iter().enumerate() {
@@ -299,6 +304,9 @@ impl<'a> Decoder<'a> {
                 return error(line, format!("`{name}` needs .target sm_90, and the module is for an older GPU"));
             }
             return Ok(self.preset(file, preset));
+        }
+        if let Some(upper) = grid_workspace::half(name) {
+            return Ok(self.workspace_half(upper));
         }
         match self.find_place(name) {
             Some(Place::Global(index)) => Ok(self.preset(file, Preset::Global(index, offset))),
@@ -461,6 +469,7 @@ impl<'a> Decoder<'a> {
             calls: self.calls,
             constants: self.constants,
             globals: self.globals,
+            cooperative: self.workspace.is_some(),
             files: self.file_numbers.iter().map(|n| self.source.files[n].clone()).collect(),
             ..Program::default()
         };

@@ -18,6 +18,7 @@ mod fma_runs;
 mod forms;
 mod general;
 mod grammar;
+mod grid_workspace;
 mod group_forms;
 mod grouped;
 mod mbarrier_forms;
@@ -37,6 +38,7 @@ mod simple;
 mod system;
 mod tensor_forms;
 mod warp_forms;
+mod wide_forms;
 mod wmma;
 
 use std::collections::HashMap;
@@ -124,6 +126,8 @@ pub(crate) struct Program {
     pub constants: Vec<u8>,
     /// Module-level variables in global memory, by `Preset::Global`.
     pub globals: Vec<GlobalVariable>,
+    /// All thread blocks meet: the grid runs as a whole or not at all.
+    pub cooperative: bool,
     /// Some store's, some load's address may derive from a module-level variable.
     pub globals_stored: bool,
     pub globals_loaded: bool,
@@ -218,6 +222,8 @@ pub(crate) enum Preset {
     DynamicSharedBase(i64),
     /// Address of a module-level variable in global memory, plus an offset.
     Global(u32, i64),
+    /// The lower or the upper half of such an address.
+    GlobalHalf(u32, bool),
     /// Where the frame of the function at hand begins in local memory. Calls change it.
     Frame,
 }

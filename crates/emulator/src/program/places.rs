@@ -137,7 +137,7 @@ pub(super) fn special_bits(name: &str) -> Option<u32> {
         "%clock64" | "%globaltimer" | "%gridid" => Some(64),
         "%is_explicit_cluster" => Some(1),
         "%clock" | "%clock_hi" | "%globaltimer_lo" | "%globaltimer_hi" => Some(32),
-        _ => special(name).map(|_| 32),
+        _ => (special(name).is_some() || grid_workspace::half(name).is_some()).then_some(32),
     }
 }
 

@@ -29,6 +29,10 @@ impl Worker<'_> {
                 self.check_whole_warp(warp, mask, at)?;
                 return self.store_matrix(warp, extended, transpose);
             }
+            Extension::MoveMatrix => {
+                self.check_whole_warp(warp, mask, at)?;
+                warp.move_matrix(extended);
+            }
             Extension::Multiply(multiply) => {
                 self.check_whole_warp(warp, mask, at)?;
                 warp_mma::multiply(warp, extended, multiply, self.context.generation);
