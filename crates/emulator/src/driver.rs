@@ -66,7 +66,7 @@ impl Device {
     }
 
     /// Allocates `bytes` bytes of zeros that take memory only where they are accessed, for kernels that index more than there is
-    /// memory for. All of them count as written: that a kernel reads what nobody wrote is not found here.
+    /// memory for, at most 16 GiB. All of them count as written: that a kernel reads what nobody wrote is not found here.
     pub fn alloc_sparse(&mut self, name: &str, bytes: usize) -> Buffer {
         Buffer { device: self.id, index: self.memory.alloc_sparse(name, bytes) }
     }

@@ -11,6 +11,8 @@ use crate::sparse::{Sparse, SparseCopy};
 const BASE_BITS: u32 = 40;
 /// What fits between two starts, with the gap that an overrun needs.
 const MOST_BYTES: u64 = 1 << (BASE_BITS - 1);
+/// Words are counted in 32 bits where a warp accesses them together.
+const MOST_SPARSE: u64 = 1 << 34;
 /// The addresses above are those of the generic address space's windows.
 const MOST_BUFFERS: usize = (PARAMETER_WINDOW >> BASE_BITS) as usize - 2;
 
@@ -69,7 +71,7 @@ impl GlobalMemory {
 
     /// A buffer of zeros that takes memory only where it is accessed.
     pub fn alloc_sparse(&mut self, name: &str, bytes: usize) -> u32 {
-        let sparse = Some(bytes).filter(|bytes| *bytes as u64 <= MOST_BYTES).and_then(Sparse::new);
+        let sparse = Some(bytes).filter(|bytes| *bytes as u64 <= MOST_SPARSE).and_then(Sparse::new);
         let mut buffer = self.make(name, 0, 0);
         (buffer.bytes, buffer.missing) = (bytes, buffer.missing || sparse.is_none());
         buffer.sparse = sparse;

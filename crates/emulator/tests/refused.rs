@@ -8,7 +8,7 @@ fn refusal(statement: &str) -> PtxError {
         ".version 9.0\n.target sm_90a\n.address_size 64\n.extern .func (.param .b64 r) malloc (.param .b64 n);\n\
          .extern .func (.param .b32 r) cudaLaunchDeviceV2 (.param .b64 a, .param .b64 b);\n.extern .func other;\n\
          .visible .entry k(.param .u64 in)\n{{\n.reg .b32 r<8>; .reg .b64 x<8>; .reg .f32 f<8>;\n\
-         {{ .param .b64 a, b; .param .b64 p; .param .b32 q;\n{statement}\n}}\nret;\n}}\n"
+         {{ .param .b64 a; .param .b64 b; .param .b64 p; .param .b32 q;\n{statement}\n}}\nret;\n}}\n"
     );
     Module::parse(&text).and_then(|module| module.kernel("k").map(drop)).expect_err(statement)
 }

@@ -81,6 +81,7 @@ pub(super) struct Decoder<'a> {
     pub globals: Vec<GlobalVariable>,
     /// Which of these a cooperative launch has from the driver.
     pub workspace: Option<u32>,
+    pub tile_memory: Option<u32>,
     file_numbers: Vec<u32>,
     opcodes: HashMap<String, Arc<str>>,
     /// The forms that opcodes may be of, as far as they were asked for.
@@ -124,6 +125,7 @@ impl<'a> Decoder<'a> {
             constants: Vec::new(),
             globals: Vec::new(),
             workspace: None,
+            tile_memory: None,
             file_numbers,
             opcodes: HashMap::new(),
             forms: HashMap::new(),
@@ -299,14 +301,14 @@ impl<'a> Decoder<'a> {
             }
             return Ok(slot);
         }
+        if let Some(slot) = self.system_register(name) {
+            return Ok(slot);
+        }
         if let Some(preset) = special(name) {
             if self.architecture() < 90 && name.contains("cluster") {
                 return error(line, format!("`{name}` needs .target sm_90, and the module is for an older GPU"));
             }
             return Ok(self.preset(file, preset));
-        }
-        if let Some(upper) = grid_workspace::half(name) {
-            return Ok(self.workspace_half(upper));
         }
         match self.find_place(name) {
             Some(Place::Global(index)) => Ok(self.preset(file, Preset::Global(index, offset))),
@@ -470,6 +472,7 @@ impl<'a> Decoder<'a> {
             constants: self.constants,
             globals: self.globals,
             cooperative: self.workspace.is_some(),
+            tile_memory: self.tile_memory,
             files: self.file_numbers.iter().map(|n| self.source.files[n].clone()).collect(),
             ..Program::default()
         };

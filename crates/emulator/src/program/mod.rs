@@ -18,7 +18,6 @@ mod fma_runs;
 mod forms;
 mod general;
 mod grammar;
-mod grid_workspace;
 mod group_forms;
 mod grouped;
 mod mbarrier_forms;
@@ -36,6 +35,7 @@ mod sets;
 mod signature;
 mod simple;
 mod system;
+mod system_memory;
 mod tensor_forms;
 mod warp_forms;
 mod wide_forms;
@@ -61,6 +61,7 @@ pub(crate) use operands::{Role, registers};
 use order::Ordering;
 pub(crate) use order::{Order, Scope};
 pub use places::plain_name;
+pub(crate) use system_memory::TILE_MEMORY;
 
 use crate::{Class, TensorType};
 
@@ -128,6 +129,8 @@ pub(crate) struct Program {
     pub globals: Vec<GlobalVariable>,
     /// All thread blocks meet: the grid runs as a whole or not at all.
     pub cooperative: bool,
+    /// Where shared memory lies that the system gives, zeros at the start.
+    pub tile_memory: Option<u32>,
     /// Some store's, some load's address may derive from a module-level variable.
     pub globals_stored: bool,
     pub globals_loaded: bool,

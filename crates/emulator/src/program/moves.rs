@@ -21,7 +21,7 @@ impl Decoder<'_> {
         }
         let (to, from) = (operand(words, 0)?, operand(words, 1)?);
         if let Operand::Name(name) = from
-            && grid_workspace::half(name).is_none()
+            && system_memory::workspace_half(name).is_none()
             && let Some(refused) = refused_register(name)
         {
             return refused.error(line, format!("`{}` of `{name}`", words.opcode));

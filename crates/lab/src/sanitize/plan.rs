@@ -15,7 +15,7 @@ use crate::candidate::Kernels;
 use crate::expression::{parts, value};
 
 /// Bytes of a buffer that takes memory only where it is accessed.
-const MOST_SPARSE: u64 = 1 << 39;
+const MOST_SPARSE: u64 = 1 << 34;
 
 /// What is run: the same in every order.
 #[derive(Debug)]
@@ -276,7 +276,7 @@ impl Planner {
         if all > self.most && !sparse {
             let (most, wanted) = (self.most >> 20, mib(all));
             return Err(format!(
-                "the buffers take more than {most} MiB: `--memory {wanted}` allows it, and without a content it takes none"
+                "the buffers take more than {most} MiB: `--memory {wanted}` allows it, and without a content it takes none, up to 16 GiB"
             ));
         }
         let content = content.filter(|_| !sparse);

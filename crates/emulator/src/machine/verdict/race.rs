@@ -293,7 +293,7 @@ impl Worker<'_> {
                     "blocks are ordered by a flag or counter: a fence and a write of it behind the one access, a read of it and a fence before the other"
                 }
                 false if site.opcode.starts_with("ld") || other.opcode.starts_with("ld") => {
-                    "a thread block reads what another writes: all blocks meet in between, at `grid.sync()` of a cooperative launch, or another launch reads it"
+                    "two thread blocks share this place: does each own its part? to read what others wrote, all blocks meet first, at `grid.sync()` of a cooperative launch, or another launch reads it"
                 }
                 false => "two thread blocks share this place: does each block own its part of the output?",
             },

@@ -200,7 +200,7 @@ impl Worker<'_> {
     pub(crate) fn convict_divergent_warp_barrier(&self, warp: &Warp, members: u32, here: u32, at: u32) -> Box<Fault> {
         let site = self.site_of(warp, here.trailing_zeros(), at);
         let message = format!(
-            "`{}` for lanes {members:#010x} reached by lanes {here:#010x} only; {:#010x} are missing",
+            "lanes {here:#010x} alone reach `{}` of lanes {members:#010x}: {:#010x} are missing",
             site.opcode,
             members & !here
         );
