@@ -207,7 +207,7 @@ fn coarse(op: FloatOp, mode: Mode, a: u64) -> u64 {
         return u64::from(NAN_F32) << LOW;
     }
     let half = 1 << (LOW - 1);
-    flush(Format::F64, mode, result.to_bits() + half >> LOW << LOW)
+    flush(Format::F64, mode, (result.to_bits() + half) >> LOW << LOW)
 }
 
 /// `add.f32.f16`: a narrow `a` to an f32 `b`.
