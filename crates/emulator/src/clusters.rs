@@ -42,6 +42,15 @@ pub(crate) fn shape(program: &Program, launch: &Launch) -> Result<(Dim3, bool), 
     Ok((cluster, true))
 }
 
+/// A grid whose thread blocks all meet is on the GPU as a whole, or is refused.
+pub(crate) fn check_cooperative(program: &Program, launch: &Launch, cluster: Dim3) -> Result<(), Refusal> {
+    let (blocks, limit) = (launch.grid.count(), residency(program, launch, cluster));
+    match program.cooperative && blocks > limit {
+        true => Err(Refusal::Cooperative { kernel: program.name.clone(), blocks, limit }),
+        false => Ok(()),
+    }
+}
+
 /// How many thread blocks of a launch the GPU holds at a time. No more are held here, however many the launch has
 /// (`launch::tests`); where blocks cannot wait for each other, one for each core.
 ///

@@ -65,6 +65,18 @@ impl Device {
         Buffer { device: self.id, index: self.memory.alloc(name, bytes) }
     }
 
+    /// Allocates `bytes` bytes of zeros that take memory only where they are accessed, for kernels that index more than there is
+    /// memory for, at most 16 GiB. All of them count as written: that a kernel reads what nobody wrote is not found here.
+    pub fn alloc_sparse(&mut self, name: &str, bytes: usize) -> Buffer {
+        Buffer { device: self.id, index: self.memory.alloc_sparse(name, bytes) }
+    }
+
+    /// The parts of a buffer that may hold something else than zeros, each with its first byte and how many there are: all of it,
+    /// unless it is of [`Device::alloc_sparse`].
+    pub fn parts(&self, buffer: Buffer) -> Result<Vec<(usize, usize)>, DeviceError> {
+        Ok(self.part(buffer, 0, 0, "read")?.parts())
+    }
+
     /// Frees a buffer. Later accesses to it by a kernel are faults, and by the host errors; so is freeing it again.
     pub fn free(&mut self, buffer: Buffer) -> Result<(), DeviceError> {
         self.part(buffer, 0, 0, "release")?;

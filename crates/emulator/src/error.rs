@@ -202,6 +202,29 @@ pub enum Refusal {
         /// How many there may be.
         limit: u64,
     },
+    /// A block that is too long.
+    #[error("{extent} threads in {axis} of a block are more than {limit}")]
+    Block {
+        /// `x`, `y` or `z`.
+        axis: char,
+        /// How many.
+        extent: u32,
+        /// How many there may be.
+        limit: u64,
+    },
+    /// A grid whose thread blocks all meet, and do not fit on the GPU together.
+    #[error(
+        "{kernel} lets all {blocks} thread blocks of the grid meet, and the GPU holds {limit} of them at a time\n\
+         hint: fewer blocks, each with more of the work: a card refuses such a cooperative launch, too"
+    )]
+    Cooperative {
+        /// Which kernel.
+        kernel: String,
+        /// How many blocks there are.
+        blocks: u64,
+        /// How many there may be.
+        limit: u64,
+    },
     /// A grid that is too large as a whole.
     #[error("{blocks} thread blocks are more than the emulator counts, {limit}")]
     Blocks {
@@ -247,4 +270,6 @@ pub struct PtxError {
     pub line: u32,
     /// What is wrong.
     pub message: String,
+    /// What to do instead, where it is PTX that the emulator does not run.
+    pub hint: Option<&'static str>,
 }

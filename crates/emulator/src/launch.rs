@@ -7,14 +7,15 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::clusters;
-use crate::global::BufferMemory;
+use crate::global::{BufferMemory, Snapshot};
 use crate::machine::{Context, Pause, Recorder, Shape, Tally, Worker, run_alone, run_block, run_together, trace_block};
 use crate::marks::{Owner, Use, Watch};
 use crate::program::Program;
 use crate::stream::Stream;
 use crate::tensor::Generation;
 use crate::{
-    Argument, Buffer, Class, Counters, Device, Dim3, Fault, Kernel, Launch, LaunchError, Refusal, Report, Trace,
+    Argument, Buffer, Class, Counters, Device, Dim3, Fault, FaultKind, Kernel, Launch, LaunchError, Refusal, Report,
+    Trace,
 };
 
 /// Threads that a block may have on every GPU.
@@ -22,6 +23,7 @@ const MAX_THREADS: u64 = 1024;
 /// Shared memory that a block may have on any GPU, in bytes.
 const MAX_SHARED: u64 = 227 * 1024;
 const MAX_GRID: [u64; 3] = [(1 << 31) - 1, 65535, 65535];
+const MAX_BLOCK: [u64; 3] = [1024, 1024, 64];
 
 /// A buffer among a launch's arguments and the module's variables, and what the program may do to it.
 struct Written {
@@ -60,22 +62,43 @@ impl Device {
         if judged_twice {
             passes.push(Pass { side_by_side: false, thorough: true });
         }
-        let again = passes.len() > 1;
+        let doubted = launch.sanitize && launch.grid.count() > 1;
+        let again = passes.len() > 1 || doubted && written.iter().any(|part| self.has_unwritten(part));
         let snapshot = |part: &Written| self.memory.buffers[part.buffer].snapshot();
         let snapshots: Vec<_> = written.iter().filter(|_| again).map(snapshot).collect();
         for (n, pass) in passes.iter().enumerate() {
             if n > 0 {
-                for (part, snapshot) in written.iter().zip(&snapshots) {
-                    self.memory.buffers[part.buffer].restore(snapshot);
-                }
+                self.restore(&written, &snapshots);
             }
             self.prepare(program, &launch, &written, *pass);
             let (outcome, doubtful) = self.run(kernel, &launch, &shape, &parameters, *pass);
             if outcome.is_ok() || n + 1 == passes.len() || !pass.side_by_side && !doubtful {
+                let outcome = outcome.map_err(|fault| {
+                    if fault.kind != FaultKind::Uninitialised || !snapshots.iter().any(Snapshot::has_unwritten) {
+                        return fault;
+                    }
+                    self.restore(&written, &snapshots);
+                    written.iter().for_each(|part| self.memory.buffers[part.buffer].count_as_written());
+                    let pass = Pass { side_by_side: false, thorough: true };
+                    self.prepare(program, &launch, &written, pass);
+                    let race = self.run(kernel, &launch, &shape, &parameters, pass).0.err();
+                    race.filter(|race| explains(race, &fault)).unwrap_or(fault)
+                });
                 return self.finish(program, &launch, shape.cluster, outcome);
             }
         }
         unreachable!("the last pass returns")
+    }
+
+    fn has_unwritten(&self, part: &Written) -> bool {
+        self.memory.buffers[part.buffer].written.get().is_some()
+    }
+
+    /// Memory goes back to what it was before the launch.
+    fn restore(&mut self, written: &[Written], snapshots: &[Snapshot]) {
+        for (part, snapshot) in written.iter().zip(snapshots) {
+            self.memory.buffers[part.buffer].restore(snapshot);
+        }
     }
 
     /// Runs a kernel as [`Device::launch`] does, and notes every access to global and shared memory by the thread
@@ -184,6 +207,7 @@ impl Device {
         let program = &*kernel.program;
         check_shape(program, launch)?;
         let (cluster, explicit) = clusters::shape(program, launch)?;
+        clusters::check_cooperative(program, launch, cluster)?;
         let parameters = self.parameters(program, arguments)?;
         let variables = self.kernel_variables(kernel);
         for variable in &variables {
@@ -348,7 +372,7 @@ impl Device {
         for part in written.iter().filter(|_| launch.sanitize) {
             let buffer = &mut self.memory.buffers[part.buffer];
             // Where the order model watches, nothing is marked here.
-            let in_part = part.variable || program.needs.global || pass.thorough;
+            let in_part = part.variable || program.needs.global || pass.thorough || buffer.is_sparse();
             let expected = Use { read: part.loaded, side_by_side: pass.side_by_side, in_part };
             buffer.watch = Some(Watch::new(buffer.bytes, program.global_grain, expected));
         }
@@ -384,6 +408,14 @@ impl Device {
     }
 }
 
+/// Whether a thread read what nobody wrote because another thread block had not written it yet: the race is about that load.
+fn explains(race: &Fault, unwritten: &Fault) -> bool {
+    let sites = |fault: &Fault| [Some(fault.site.clone()), fault.other.as_ref().map(|(_, site)| site.clone())];
+    let between_blocks = race.other.as_ref().is_some_and(|(_, other)| other.block != race.site.block);
+    let lines = |fault: &Fault| sites(fault).into_iter().flatten().map(|site| site.ptx_line).collect::<Vec<_>>();
+    race.kind == FaultKind::Race && between_blocks && lines(race).iter().any(|line| lines(unwritten).contains(line))
+}
+
 /// Bytes of shared memory that a thread block has.
 fn shared_bytes(program: &Program, launch: &Launch) -> u32 {
     match launch.dynamic_shared {
@@ -406,6 +438,12 @@ fn one_by_one(
     }
 }
 
+/// The first axis along which there are more than the limit.
+fn beyond(extents: Dim3, limits: [u64; 3]) -> Option<(char, u32, u64)> {
+    let axes = [('x', extents.x), ('y', extents.y), ('z', extents.z)].into_iter().zip(limits);
+    axes.map(|((axis, extent), limit)| (axis, extent, limit)).find(|(_, extent, limit)| u64::from(*extent) > *limit)
+}
+
 fn check_shape(program: &Program, launch: &Launch) -> Result<(), Refusal> {
     let (grid, block) = (launch.grid, launch.block);
     if grid.count() == 0 || block.count() == 0 {
@@ -413,6 +451,9 @@ fn check_shape(program: &Program, launch: &Launch) -> Result<(), Refusal> {
     }
     if block.count() > MAX_THREADS {
         return Err(Refusal::Threads { threads: block.count(), limit: MAX_THREADS });
+    }
+    if let Some((axis, extent, limit)) = beyond(block, MAX_BLOCK) {
+        return Err(Refusal::Block { axis, extent, limit });
     }
     let bound = |name: &str| {
         let numbers = program.bounds.get(name)?;
@@ -429,10 +470,8 @@ fn check_shape(program: &Program, launch: &Launch) -> Result<(), Refusal> {
     {
         return Err(Refusal::RequiredBlock { kernel: kernel(), block, required: Dim3 { x, y, z } });
     }
-    for (axis, (extent, limit)) in ['x', 'y', 'z'].into_iter().zip([grid.x, grid.y, grid.z].into_iter().zip(MAX_GRID)) {
-        if u64::from(extent) > limit {
-            return Err(Refusal::Grid { axis, extent, limit });
-        }
+    if let Some((axis, extent, limit)) = beyond(grid, MAX_GRID) {
+        return Err(Refusal::Grid { axis, extent, limit });
     }
     if grid.count() >= u64::from(u32::MAX) {
         return Err(Refusal::Blocks { blocks: grid.count(), limit: u64::from(u32::MAX) - 1 });

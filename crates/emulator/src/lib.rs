@@ -27,6 +27,7 @@ mod program;
 mod progress;
 mod ptx;
 mod schedule;
+mod sparse;
 mod stamp;
 pub mod stream;
 mod tensor;

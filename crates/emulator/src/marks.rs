@@ -49,7 +49,8 @@ impl<T: Default> Pages<T> {
     /// Small pages that come to be with the first access, or one page here and now.
     fn new(cells: usize, in_part: bool) -> Pages<T> {
         if in_part {
-            let shift = 10;
+            // Of the largest buffers the list of pages would be long.
+            let shift = if cells >> 30 == 0 { 10 } else { 16 };
             return Pages { pages: (0..=cells >> shift).map(|_| OnceLock::new()).collect(), shift };
         }
         let page: Box<[T]> = (0..cells).map(|_| T::default()).collect();

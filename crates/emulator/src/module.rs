@@ -144,7 +144,7 @@ impl Module {
         let Some(function) = self.source.functions.iter().find(|f| f.entry && f.name == name) else {
             let known: Vec<&str> = self.kernels().collect();
             let message = format!("the module has no kernel `{name}`; it has: {}", known.join(", "));
-            return Err(PtxError { line: 0, message });
+            return Err(PtxError { line: 0, message, hint: None });
         };
         Ok(Kernel { program: Arc::new(decode(&self.source, function)?), module: self.clone() })
     }

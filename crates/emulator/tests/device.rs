@@ -170,6 +170,7 @@ fn impossible_launches_are_refused_by_what_is_wrong() {
         (Launch::new(0, 1), "grid (0,1) of blocks (1,1): an extent is 0"),
         (Launch::new(1, 1025), "1025 threads per block are more than 1024"),
         (Launch::new(1, (u32::MAX, u32::MAX, u32::MAX)), "18446744073709551615 threads per block are more than 1024"),
+        (Launch::new(1, (1, 1, 65)), "65 threads in z of a block are more than 64"),
         (Launch::new((1, 65536), 1), "65536 thread blocks in y are more than 65535"),
         (Launch::new((65535, 65535, 2), 1), "8589672450 thread blocks are more than the emulator counts, 4294967294"),
         (
@@ -269,4 +270,28 @@ fn variables_are_read_and_written_by_name() {
     // Another device has its own.
     Device::new().read_variable(&module, "count", 0, &mut bytes).unwrap();
     assert_eq!(u32::from_le_bytes(bytes), 3);
+}
+
+#[test]
+fn a_sparse_buffer_is_zeros_as_far_as_nobody_writes() {
+    let mut device = Device::new();
+    let (huge, beyond) = (device.alloc_sparse("huge", 16 << 30), device.alloc_sparse("beyond", 17 << 30));
+    let kernel = Module::parse(ADD).unwrap().kernel("add").unwrap();
+    let far: u64 = (15 << 30) + 4;
+    device.write_at(huge, far as usize, &words(0..32)).unwrap();
+    // Twice, since a launch goes back to what was there where it runs blocks a second time.
+    for _ in 0..2 {
+        let arguments = [Argument::Within(huge, far), Argument::Within(huge, 1 << 33), 100.into()];
+        let report = device.launch(&kernel, Launch::new(1, 32), &arguments).unwrap();
+        assert_eq!(report.footprint_bytes, 288, "five sectors are read, four written");
+    }
+    let mut bytes = [0; 136];
+    assert_eq!(device.peek(huge, 1 << 33, &mut bytes), Ok(0));
+    assert_eq!((bytes[..128].to_vec(), &bytes[128..]), (words(100..132), &[0; 8][..]));
+    let places: Vec<usize> = device.parts(huge).unwrap().iter().map(|(first, _)| first >> 30).collect();
+    assert_eq!(places, [8, 15]);
+    let outside = [Argument::Within(huge, 16 << 30), Argument::Within(huge, 0), 100.into()];
+    let fault = device.launch(&kernel, Launch::new(1, 32), &outside).unwrap_err().to_string();
+    assert!(fault.contains("huge"), "{fault}");
+    assert!(matches!(device.read(beyond, &mut [0; 4]), Err(DeviceError::NoMemory { .. })));
 }

@@ -127,13 +127,3 @@ fn an_atomic_of_several_elements_adds_to_each() {
         assert!(kernel(wrong).is_err(), "{wrong}");
     }
 }
-
-#[test]
-fn what_has_128_bits_is_refused_by_its_name() {
-    for opcode in ["ld.global.b128", "st.global.b128", "atom.global.cas.b128", "atom.exch.b128", "mov.b128"] {
-        let operands = if opcode.starts_with("mov") { "%q1, {%d1, %d2}" } else { "%q1, [%d1], %q1" };
-        let error =
-            kernel(&format!(".reg .b128 %q<3>; {opcode} {operands};")).expect_err("there are no such registers");
-        assert!(error.message.contains(&format!("`{opcode}`")) && !error.message.contains('\n'), "{error}");
-    }
-}

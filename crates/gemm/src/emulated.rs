@@ -185,7 +185,8 @@ fn no_map(map: &Mapped, error: &TensorMapError) -> Error {
 }
 
 fn unknown_ptx(error: PtxError) -> Error {
-    let hint = "is the PTX whole? what the emulator does not know, a CUDA GPU may: `--backend cuda`";
+    let hint =
+        error.hint.unwrap_or("is the PTX whole? what the emulator does not know, a CUDA GPU may: `--backend cuda`");
     Error::usage(format!("the emulator cannot run this kernel: {error}"), hint)
 }
 

@@ -141,7 +141,7 @@ impl Limits {
                         "{name} has {elements} elements in whole tiles, and the kernel's `int` index reaches {}",
                         i32::MAX
                     ),
-                    "make the problem smaller: at most 46340 on every side",
+                    format!("make the problem smaller: rows times columns of {name} at most {}", i32::MAX),
                 ));
             }
         }

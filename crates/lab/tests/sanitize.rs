@@ -6,7 +6,7 @@ use std::fs;
 
 use device::nvrtc;
 
-use lab::{lab, refused, root};
+use lab::{lab, refused, root, scratch};
 use serde_json::Value;
 
 /// Every kernel with the flags that it carries: what is said, and the exit code.
@@ -244,7 +244,10 @@ fn what_cannot_be_run_is_refused_in_one_line() {
             "it has 4 bytes, and the parameter is u64",
         ),
         (&format!("{scan} --grid 3 --block 128 --arg in:u32[4] --arg out:u32[n]"), "`n` is unknown"),
-        (&format!("{scan} --grid 3 --block 128 --arg in:u32[4] --arg out:u32[99999999999]"), "more than 1024 MiB"),
+        (
+            &format!("{scan} --grid 3 --block 128 --arg in:u32[4] --arg out:u32[99999999999]"),
+            "more than 1024 MiB: `--memory 381470` allows it",
+        ),
         (&format!("{scan} --grid 3 --block 128 --arg in:u8[4]=256 --arg out:u32[4]"), "256 does not fit into u8"),
         (&format!("{scan} --grid 0 --block 128 {args}"), "--grid: `0` is 0"),
         (&format!("{scan} --grid 3 --block 2048 {args}"), "2048 threads per block are more than 1024"),
@@ -331,4 +334,53 @@ fn every_kernel_for_sanitize_is_tested() {
         let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
         assert!(!carries || text.contains(&format!("(\"{stem}\", ")), "{stem} is not in the table");
     }
+}
+
+/// The last row of a matrix of more than 2^31 bytes, by an index of 32 bits, or of 64.
+const LAST_ROW: &str = "\
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry narrow(.param .u64 out, .param .u32 rows, .param .u32 width)
+{
+.reg .b32 %r<5>;
+.reg .b64 %d<4>;
+ld.param.u64 %d0, [out];
+ld.param.u32 %r0, [rows];
+ld.param.u32 %r1, [width];
+sub.s32 %r0, %r0, 1;
+mov.u32 %r2, %tid.x;
+mad.lo.s32 %r3, %r0, %r1, %r2;
+cvt.s64.s32 %d1, %r3;
+add.s64 %d1, %d0, %d1;
+mov.u32 %r4, 7;
+st.global.u8 [%d1], %r4;
+ret;
+}
+";
+
+#[test]
+fn an_index_beyond_31_bits_is_found_without_so_much_memory() {
+    let wide = LAST_ROW.replace("narrow(", "wide(").replace(
+        "mad.lo.s32 %r3, %r0, %r1, %r2;\ncvt.s64.s32 %d1, %r3;",
+        "mul.wide.s32 %d1, %r0, %r1;\ncvt.s64.s32 %d2, %r2;\nadd.s64 %d1, %d1, %d2;",
+    );
+    let folder = scratch("last-row");
+    let run = |text: &str, more: &str| {
+        let file = folder.join("last-row.ptx");
+        fs::write(&file, text).unwrap();
+        let arguments = "--arg out:i8[rows*width] --arg rows --arg width --set rows=2200 --set width=1000000";
+        lab(&format!("sanitize {} --grid 1 --block 32 {arguments} {more}", file.display()))
+    };
+    let narrow = run(LAST_ROW, "");
+    assert!(narrow.code == 1 && narrow.stdout.contains("before the start of out"), "{narrow:?}");
+    let right = run(&wide, "--expect out[2198999999..2199000033]={0,7,7} --print out[2198999999..2199000003]");
+    assert!(right.code == 1 && right.stdout.contains("0 7 7 7"), "{right:?}");
+    assert!(right.stderr.contains("out takes memory only where it is accessed"), "{right:?}");
+    let all = run(&wide, "--expect out=zeros");
+    assert!(all.code == 2 && all.stderr.contains("2200000000 bytes are more than 1073741824"), "{all:?}");
+    refused(
+        "sanitize kernels/ptx/scan.ptx --grid 1 --block 128 --memory 0 --arg in:u32[4]=ones --arg out:u32[4]",
+        "`--memory 1`",
+    );
 }

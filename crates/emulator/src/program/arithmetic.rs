@@ -82,6 +82,9 @@ impl Decoder<'_> {
 
     fn mov(&mut self, words: &Words, guard: Option<Guard>, kind: &str) -> Result<(), PtxError> {
         self.check_mov(words, kind)?;
+        if kind == "b128" {
+            return self.move_wide(words, guard);
+        }
         let (to, from) = (operand(words, 0)?, operand(words, 1)?);
         let line = words.line;
         match (to, from, kind) {

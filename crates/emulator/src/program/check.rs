@@ -6,10 +6,10 @@ use std::rc::Rc;
 use super::decode::Decoder;
 use super::grammar::{Count, Element, Form, Kind, Shape, Width, forms};
 use super::places::{Place, special};
-use super::refused::refused;
+use super::refused::{GAP, refused};
 use crate::PtxError;
 use crate::isa::needs;
-use crate::ptx::{Instruction as Words, Operand, error};
+use crate::ptx::{Instruction as Words, Operand};
 
 impl<'a> Decoder<'a> {
     /// The words of an instruction's opcode, in the order of its row, and the instruction with its constants as its types
@@ -22,20 +22,20 @@ impl<'a> Decoder<'a> {
                 Ok(()) if form.since() > self.architecture() => {
                     let (since, opcode) = (form.since(), &words.opcode);
                     let message = format!("`{opcode}` needs .target sm_{since}, and the module is for an older GPU");
-                    wrong.get_or_insert(PtxError { line: words.line, message });
+                    wrong.get_or_insert(PtxError { line: words.line, message, hint: None });
                 }
                 Ok(()) if form.row.only && !self.has_all_of(form.row.since) => {
                     let (only, opcode) = (form.row.since, &words.opcode);
                     let message = format!("`{opcode}` needs .target sm_{only}a, and the module is for other GPUs");
-                    wrong.get_or_insert(PtxError { line: words.line, message });
+                    wrong.get_or_insert(PtxError { line: words.line, message, hint: None });
                 }
                 Ok(()) => return Ok(form.parts.clone()),
                 Err(message) => {
-                    wrong.get_or_insert(PtxError { line: words.line, message });
+                    wrong.get_or_insert(PtxError { line: words.line, message, hint: None });
                 }
             }
         }
-        Err(wrong.unwrap_or(PtxError { line: words.line, message: format!("`{}` has no form", words.opcode) }))
+        wrong.map_or_else(|| self.unknown(words), Err)
     }
 
     /// The forms that an opcode may be of. Most instructions of a kernel have an opcode that others had before them.
@@ -47,14 +47,14 @@ impl<'a> Decoder<'a> {
         let found = match forms(&opcode) {
             Ok(found) => Rc::new(found),
             Err(known) => {
-                if let Some(why) = refused(&opcode) {
-                    return error(words.line, format!("`{}`{} is not run: {why}", words.opcode, since(&opcode)));
+                if let Some(refused) = refused(&opcode) {
+                    return refused.error(words.line, format!("`{}`{}", words.opcode, since(&opcode)));
                 }
                 if !known {
                     return self.unknown(words);
                 }
                 let message = format!("`{}` is no form of `{}` that the emulator runs", words.opcode, opcode[0]);
-                return error(words.line, message);
+                return Err(PtxError { line: words.line, message, hint: Some(GAP) });
             }
         };
         self.forms.insert(words.opcode.clone(), found.clone());

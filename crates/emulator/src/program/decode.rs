@@ -47,6 +47,8 @@ pub(super) struct Frame<'a> {
     /// The statement at hand.
     pub at: usize,
     pub carry: Option<Slot>,
+    /// Of registers of 128 bits.
+    pub halves: HashMap<String, [Slot; 2]>,
 }
 
 pub(super) struct Decoder<'a> {
@@ -83,6 +85,9 @@ pub(super) struct Decoder<'a> {
     pub single: HashMap<(&'a str, &'a str), Place>,
     pub constants: Vec<u8>,
     pub globals: Vec<GlobalVariable>,
+    /// Which of these a cooperative launch has from the driver.
+    pub workspace: Option<u32>,
+    pub tile_memory: Option<u32>,
     file_numbers: Vec<u32>,
     pub spots: spots::Draft,
     opcodes: HashMap<String, Arc<str>>,
@@ -128,6 +133,8 @@ impl<'a> Decoder<'a> {
             single: HashMap::new(),
             constants: Vec::new(),
             globals: Vec::new(),
+            workspace: None,
+            tile_memory: None,
             file_numbers,
             spots: spots::Draft::default(),
             opcodes: HashMap::new(),
@@ -168,11 +175,21 @@ impl<'a> Decoder<'a> {
                 format!("with its calls inlined, the kernel has over {MAX_INSTRUCTIONS} instructions"),
             );
         }
-        let (registers, labels) = (HashMap::new(), HashMap::new());
+        let (registers, labels, halves) = (HashMap::new(), HashMap::new(), HashMap::new());
         let has_results = function.returns.iter().any(|result| result.space == "reg");
         let last = if has_results { self.new_label() } else { end };
         let called_at = self.spot_here();
-        self.frames.push(Frame { function, registers, labels, places, called_at, end: last, at: 0, carry: None });
+        self.frames.push(Frame {
+            function,
+            registers,
+            labels,
+            places,
+            called_at,
+            end: last,
+            at: 0,
+            carry: None,
+            halves,
+        });
         self.load_parameters(function)?;
         let mut variables = function.variables.iter().zip(&function.declared_at).peekable();
         for (at, statement) in function.body.iter().enumerate() {
@@ -303,6 +320,9 @@ impl<'a> Decoder<'a> {
             if found != file {
                 return error(line, format!("register `{name}` has the wrong width for this operand"));
             }
+            return Ok(slot);
+        }
+        if let Some(slot) = self.system_register(name) {
             return Ok(slot);
         }
         if let Some(preset) = special(name) {
@@ -490,6 +510,8 @@ impl<'a> Decoder<'a> {
             calls: self.calls,
             constants: self.constants,
             globals: self.globals,
+            cooperative: self.workspace.is_some(),
+            tile_memory: self.tile_memory,
             files: self.file_numbers.iter().map(|n| self.source.files[n].clone()).collect(),
             spots: self.spots.all,
             ..Program::default()

@@ -1,7 +1,7 @@
 //! Instructions with more registers, or more to say, than `Op` has room for: atomics, asynchronous
 //! copies, matrices, barriers in memory, and what a warp does together.
 
-use super::{File, Format, IntegerOp, Number, Order, Rounding, Scope, Slot, Space};
+use super::{File, Format, IntegerOp, Number, Op, Order, Program, Rounding, Scope, Slot, Space};
 use crate::TensorType;
 use crate::tensor_map::MapField;
 
@@ -58,6 +58,8 @@ pub(crate) enum Extension {
     },
     /// `wmma.load`, `wmma.store`, before what they access: reads the matrix's address and its stride.
     Fragment(Fragment),
+    /// `movmatrix`: reads a matrix's two elements of each lane, writes those of its transpose.
+    MoveMatrix,
     Multiply(Multiply),
     MultiplyQuads(QuadMultiply),
     /// On the barrier in shared memory at the access.
@@ -220,6 +222,23 @@ pub(crate) enum CopySize {
     Whole,
     Given,
     UnlessIgnored,
+}
+
+impl Program {
+    /// Whether lanes at two instructions can meet: they do the same, to whatever registers.
+    pub fn are_alike(&self, a: u32, b: u32) -> bool {
+        match (self.code[a as usize].op, self.code[b as usize].op) {
+            (Op::WarpSync { .. }, Op::WarpSync { .. }) => true,
+            (Op::Shuffle { mode: a, .. }, Op::Shuffle { mode: b, .. }) => a == b,
+            (Op::Vote { mode: a, .. }, Op::Vote { mode: b, .. }) => a == b,
+            (Op::Extended(a), Op::Extended(b)) => {
+                let (a, b) = (&self.extended[a as usize], &self.extended[b as usize]);
+                let file = |extended: &Extended| extended.reads.first().map(|(file, _)| *file);
+                a.what == b.what && (a.what == Extension::Elect || file(a) == file(b))
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Extension {

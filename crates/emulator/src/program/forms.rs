@@ -165,6 +165,7 @@ fn carry_form(parts: &[&str]) -> Option<((IntegerOp, IntegerOp), bool)> {
 
 fn float_form(parts: &[&str]) -> Option<(General, Class)> {
     let Modifiers { mode, rest, .. } = Modifiers::of(&parts[1..]);
+    let is_coarse = mode.flush && rest == ["f64"];
     let op = match parts[0] {
         "add" => FloatOp::Add,
         "sub" => FloatOp::Sub,
@@ -172,6 +173,8 @@ fn float_form(parts: &[&str]) -> Option<(General, Class)> {
         "fma" | "mad" => FloatOp::Fma,
         "div" => FloatOp::Div,
         "sqrt" => FloatOp::Sqrt,
+        "rcp" if is_coarse => FloatOp::CoarseReciprocal,
+        "rsqrt" if is_coarse => FloatOp::CoarseReciprocalSqrt,
         "rcp" => FloatOp::Reciprocal,
         "min" => FloatOp::Min,
         "max" => FloatOp::Max,
@@ -290,6 +293,7 @@ fn other_form(parts: &[&str]) -> Option<(General, Class)> {
         ["dp2a", half @ ("lo" | "hi"), a, b] => {
             General::Dot2 { signed_a: signed(a)?, signed_b: signed(b)?, high: half == "hi" }
         }
+        ["vabsdiff4", "u32", "u32", "u32", ref then @ ..] => General::ByteDifferences { summed: !then.is_empty() },
         ["isspacep", space] => {
             let window = match space {
                 "global" => Window::Global,

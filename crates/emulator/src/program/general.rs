@@ -39,7 +39,7 @@ impl Number {
             _ => {
                 let signed = name.starts_with('s');
                 let bits = name.strip_prefix(['s', 'u', 'b'])?.parse().ok()?;
-                return matches!(bits, 8 | 16 | 32 | 64).then_some(Number::Integer { bits, signed });
+                return matches!(bits, 8 | 16 | 32 | 64 | 128).then_some(Number::Integer { bits, signed });
             }
         };
         Some(Number::Float(format))
@@ -128,6 +128,9 @@ pub(crate) enum FloatOp {
     Neg,
     CopySign,
     ReciprocalSqrt,
+    /// `.approx.ftz.f64`: of the upper halves of the operand and of the result.
+    CoarseReciprocal,
+    CoarseReciprocalSqrt,
     Sin,
     Cos,
     Exp2,
@@ -325,6 +328,10 @@ pub(crate) enum General {
     Pack {
         bits: u8,
         signed: bool,
+    },
+    /// `vabsdiff4`: of bytes without a sign; `summed`: all four, and the third operand.
+    ByteDifferences {
+        summed: bool,
     },
     Dot2 {
         signed_a: bool,

@@ -37,8 +37,10 @@ mod signature;
 mod simple;
 mod spots;
 mod system;
+mod system_memory;
 mod tensor_forms;
 mod warp_forms;
+mod wide_forms;
 mod wmma;
 
 use std::collections::HashMap;
@@ -63,6 +65,7 @@ use order::Ordering;
 pub(crate) use order::{Order, Scope};
 pub(crate) use owner::LocalVariable;
 pub(crate) use spots::{DEEP, Spot, Spots};
+pub(crate) use system_memory::TILE_MEMORY;
 
 use crate::{Class, TensorType};
 
@@ -130,6 +133,10 @@ pub(crate) struct Program {
     pub constants: Vec<u8>,
     /// Module-level variables in global memory, by `Preset::Global`.
     pub globals: Vec<GlobalVariable>,
+    /// All thread blocks meet: the grid runs as a whole or not at all.
+    pub cooperative: bool,
+    /// Where shared memory lies that the system gives, zeros at the start.
+    pub tile_memory: Option<u32>,
     /// Some store's, some load's address may derive from a module-level variable.
     pub globals_stored: bool,
     pub globals_loaded: bool,
@@ -231,6 +238,8 @@ pub(crate) enum Preset {
     DynamicSharedBase(i64),
     /// Address of a module-level variable in global memory, plus an offset.
     Global(u32, i64),
+    /// The lower or the upper half of such an address.
+    GlobalHalf(u32, bool),
     /// Where the frame of the function at hand begins in local memory. Calls change it.
     Frame,
 }

@@ -5,6 +5,7 @@ use super::check::class_of;
 use super::decode::Decoder;
 use super::grammar::Width;
 use super::places::{Place, special_bits};
+use super::refused::refused_register;
 use super::select::operand;
 use super::*;
 use crate::PtxError;
@@ -19,9 +20,16 @@ impl Decoder<'_> {
             return fail(format!("takes 2 operands, here are {}", words.operands.len()));
         }
         let (to, from) = (operand(words, 0)?, operand(words, 1)?);
+        if let Operand::Name(name) = from
+            && system_memory::workspace_half(name).is_none()
+            && let Some(refused) = refused_register(name)
+        {
+            return refused.error(line, format!("`{}` of `{name}`", words.opcode));
+        }
         let (class, bits) = class_of(kind);
         let piece = |list: &[Operand]| format!("b{}", bits / (list.len().max(1) as u32));
-        let packs = |list: &[Operand]| class == Class::Bits && matches!((bits, list.len()), (32, 2) | (64, 2 | 4));
+        let packs =
+            |list: &[Operand]| class == Class::Bits && matches!((bits, list.len()), (32 | 128, 2) | (64, 2 | 4));
         let checked = match (to, from) {
             (Operand::List(list), from) if packs(list) && !matches!(from, Operand::List(_)) => {
                 let element = piece(list);

@@ -141,7 +141,7 @@ pub(super) fn special_bits(name: &str) -> Option<u32> {
         "%clock64" | "%globaltimer" | "%gridid" => Some(64),
         "%is_explicit_cluster" => Some(1),
         "%clock" | "%clock_hi" | "%globaltimer_lo" | "%globaltimer_hi" => Some(32),
-        _ => special(name).map(|_| 32),
+        _ => (special(name).is_some() || system_memory::workspace_half(name).is_some()).then_some(32),
     }
 }
 
@@ -166,7 +166,7 @@ pub(super) fn special(name: &str) -> Option<Preset> {
         "%lanemask_le" => Some(Preset::LaneMask(2)),
         "%lanemask_gt" => Some(Preset::LaneMask(3)),
         "%lanemask_ge" => Some(Preset::LaneMask(4)),
-        // What the system keeps of a block's shared memory: here, nothing.
+        // What the system keeps of a block's shared memory: here, nothing; but `system_memory` has the last one.
         "%reserved_smem_offset_begin"
         | "%reserved_smem_offset_end"
         | "%reserved_smem_offset_cap"

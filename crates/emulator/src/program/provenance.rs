@@ -21,7 +21,7 @@ pub(super) fn mark(program: &mut Program, counts: [u32; 3], presets: &[Vec<Prese
         _ => None,
     };
     let of_preset = |file, slot| match preset(file, slot) {
-        Some(Preset::Global(..)) => VARIABLE,
+        Some(Preset::Global(..) | Preset::GlobalHalf(..)) => VARIABLE,
         _ => 0,
     };
     let (mut stored, mut loaded) = (0, 0);

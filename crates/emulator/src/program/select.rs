@@ -4,6 +4,7 @@
 use super::decode::Decoder;
 use super::flow::Proto;
 use super::places::Place;
+use super::refused::GAP;
 use super::*;
 use crate::ptx::{Instruction as Words, Operand, error};
 use crate::{Class, PtxError};
@@ -59,6 +60,7 @@ impl Decoder<'_> {
             "mbarrier" => self.mbarrier(words, guard, &parts),
             "tensormap" => self.change_map(words, guard, &parts),
             "ldmatrix" | "stmatrix" => self.matrix(words, guard, &parts),
+            "movmatrix" => self.move_matrix(words, guard),
             "mma" => self.multiply(words, guard, &parts),
             "wmma" => self.wmma(words, guard, &parts),
             "wgmma" => self.group(words, guard, &parts),
@@ -82,7 +84,8 @@ impl Decoder<'_> {
 
     /// The error for an instruction that the emulator does not run.
     pub fn unknown<T>(&self, words: &Words) -> Result<T, PtxError> {
-        error(words.line, format!("instruction `{}` is not one that the emulator runs", words.opcode))
+        let message = format!("instruction `{}` is not one that the emulator runs", words.opcode);
+        Err(PtxError { line: words.line, message, hint: Some(GAP) })
     }
 
     fn branch(&mut self, words: &Words, guard: Option<Guard>) -> Result<(), PtxError> {
@@ -176,6 +179,18 @@ impl Decoder<'_> {
             ["fence", "proxy", "tensormap::generic", "acquire", scope] => {
                 return self.acquire_map(words, guard, Scope::named(scope).unwrap_or_default());
             }
+            // From the accesses of threads to those of copies, and no other way: more than it needs.
+            ["fence", "proxy", "async::generic", order, ..] => {
+                let fence = Op::Fence { order: Order::named(order).unwrap_or_default(), scope: Scope::Cluster };
+                if order == "acquire" {
+                    self.push(fence, guard, words, None);
+                }
+                self.proxy_fence(words, guard, parts);
+                if order == "release" {
+                    self.push(fence, guard, words, None);
+                }
+                return Ok(());
+            }
             // All other memory is accessed in one way here, so there is nothing to bring in line.
             ["membar" | "fence", "proxy", ..] => Op::Nothing,
             ["fence", "mbarrier_init", "release", "cluster"] => {
@@ -225,6 +240,7 @@ impl Decoder<'_> {
             (Some("b" | "u" | "f"), Some(bits)) => (false, bits),
             _ => return self.unknown(words),
         };
+        let is_whole = bits == 128;
         if elements * bits > 128 {
             return error(words.line, format!("`{}` is of more than 128 bits", words.opcode));
         }
@@ -240,7 +256,10 @@ impl Decoder<'_> {
         // A narrow element may sit in a wider register.
         let file = list.iter().find_map(|o| self.file_of(o)).unwrap_or(if bits == 64 { File::D } else { File::R });
         let mut registers = <[Slot; 4]>::default();
-        for (slot, operand) in registers.iter_mut().zip(list) {
+        if is_whole {
+            registers[..2].copy_from_slice(&self.halves(&list[0], words.line)?);
+        }
+        for (slot, operand) in registers.iter_mut().zip(list).filter(|_| !is_whole) {
             *slot = if load {
                 self.destination(operand, file, words.line)?
             } else {
@@ -265,9 +284,10 @@ impl Decoder<'_> {
             (Space::Shared, false) => Class::SharedStore,
             _ => Class::OtherMemory,
         };
-        let wide = file == File::D;
+        let wide = is_whole || file == File::D;
         let (order, scope) = ordering.of_access();
-        let (element_bytes, index) = (bits / 8, self.accesses.len() as u32);
+        let (element_bytes, elements) = if is_whole { (8, 2) } else { (bits / 8, elements) };
+        let index = self.accesses.len() as u32;
         self.accesses.push(Access {
             space,
             element_bytes,

@@ -20,7 +20,7 @@ pub(super) const SETS: &[(&str, &str)] = &[
     ("RANK", "1d/2d/3d/4d/5d"),
     ("REDUCE", "add/min/max/inc/dec/and/or/xor"),
     ("HINT", "L2::cache_hint"),
-    ("ANY", "b8/u8/s8/b16/u16/s16/b32/u32/s32/f32/b64/u64/s64/f64"),
+    ("ANY", "b8/u8/s8/b16/u16/s16/b32/u32/s32/f32/b64/u64/s64/f64/b128"),
     (
         "GROUP16",
         concat!(

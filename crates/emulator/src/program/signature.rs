@@ -33,7 +33,7 @@ impl General {
             },
             General::Test { format, .. } => (P, if format == Format::F64 { &[D] } else { &[R] }),
             General::Permute(_) | General::FunnelLeft | General::FunnelRight => (R, &[R, R, R]),
-            General::Dot4 { .. } | General::Dot2 { .. } => (R, &[R, R, R]),
+            General::Dot4 { .. } | General::Dot2 { .. } | General::ByteDifferences { .. } => (R, &[R, R, R]),
             General::Pack { bits, .. } => (R, if bits == 16 { &[R, R] } else { &[R, R, R] }),
             General::InSpace(_) => (P, &[D]),
         }

@@ -2,6 +2,7 @@
 
 use super::decode::Decoder;
 use super::places::Place;
+use super::refused::refused_call;
 use super::*;
 use crate::ptx::{Instruction as Words, Operand, error};
 use crate::{Class, PtxError};
@@ -19,7 +20,13 @@ impl Decoder<'_> {
         let (what, bytes): (_, &[u32]) = match name {
             "vprintf" => (Extension::Print, &[8, 8]),
             "__assertfail" => (Extension::Assertion, &[8, 8, 4, 8, 8]),
-            _ => return error(words.line, format!("`call` of `{name}`, which the module does not define")),
+            _ => {
+                let what = format!("`call` of `{name}`");
+                if let Some(refused) = refused_call(name) {
+                    return refused.error(words.line, what);
+                }
+                return error(words.line, format!("{what}, which the module does not define"));
+            }
         };
         if arguments.len() != bytes.len() {
             return error(

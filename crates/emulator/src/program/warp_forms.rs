@@ -72,19 +72,23 @@ impl Decoder<'_> {
             return self.atomic_vector(words, guard, atomic, (space, ordering));
         }
         let first = usize::from(returns);
-        let access = self.bare_access(words, first, space, u32::from(atomic.bits) / 8, 1)?;
+        let bytes = u32::from(atomic.bits) / 8;
+        let access = self.bare_access(words, first, space, bytes.min(8), bytes.div_ceil(8))?;
         (self.accesses[access as usize].order, self.accesses[access as usize].scope) = ordering.of_atomic();
         self.accesses[access as usize].of_cluster = of_cluster;
-        let file = if atomic.bits == 64 { File::D } else { File::R };
         let mut extended = Extended::new(Extension::Atomic(atomic)).accessing(access);
         let operands = if atomic.op == AtomicOp::CompareAndSwap { 2 } else { 1 };
         for n in 0..operands {
-            let slot = self.source(operand(words, first + 1 + n)?, file, words.line)?;
-            extended = extended.reading(file, slot);
+            let read = self.atomic_registers(operand(words, first + 1 + n)?, atomic.bits, words.line)?;
+            extended.reads.extend(read);
         }
-        if returns {
-            let d = self.destination(operand(words, 0)?, file, words.line)?;
-            extended = extended.writing(file, d);
+        match (returns, atomic.bits) {
+            (false, _) => {}
+            (true, 128) => extended.writes = self.atomic_registers(operand(words, 0)?, 128, words.line)?,
+            (true, bits) => {
+                let file = if bits == 64 { File::D } else { File::R };
+                extended = extended.writing(file, self.destination(operand(words, 0)?, file, words.line)?);
+            }
         }
         self.extended(words, guard, extended, Class::Atomic);
         Ok(())
@@ -222,6 +226,15 @@ impl Decoder<'_> {
         }
         let class = if load { Class::SharedLoad } else { Class::SharedStore };
         self.extended(words, guard, extended, class);
+        Ok(())
+    }
+
+    /// `movmatrix`.
+    pub fn move_matrix(&mut self, words: &Words, guard: Option<Guard>) -> Result<(), PtxError> {
+        let from = self.source(operand(words, 1)?, File::R, words.line)?;
+        let to = self.destination(operand(words, 0)?, File::R, words.line)?;
+        let extended = Extended::new(Extension::MoveMatrix).reading(File::R, from).writing(File::R, to);
+        self.extended(words, guard, extended, Class::Move);
         Ok(())
     }
 

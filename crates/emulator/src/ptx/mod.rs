@@ -17,7 +17,7 @@ pub(crate) use variables::type_bytes;
 use crate::PtxError;
 
 pub(crate) fn error<T>(line: u32, message: impl Into<String>) -> Result<T, PtxError> {
-    Err(PtxError { line, message: message.into() })
+    Err(PtxError { line, message: message.into(), hint: None })
 }
 
 /// A module: functions, module-level variables and the table of source files.

@@ -113,7 +113,7 @@ fn number_length(bytes: &[u8]) -> usize {
 }
 
 fn number(word: &str, line: u32) -> Result<Token, PtxError> {
-    let bad = || PtxError { line, message: format!("`{word}` is not a number") };
+    let bad = || PtxError { line, message: format!("`{word}` is not a number"), hint: None };
     let integer = |digits: &str, radix: u32| {
         if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
             return Err(bad());

@@ -51,7 +51,6 @@ fn names_stand_for_the_numbers_that_the_manual_gives_them() {
         ("mul.lo.u32 %r1, WARP_SZ, WARP_SZ;", 1024),
         ("mov.u32 %r1, %reserved_smem_offset_begin;", 0),
         ("mov.u32 %r1, %reserved_smem_offset_0;", 0),
-        ("mov.u32 %r1, %reserved_smem_offset_1;", 0),
         ("mov.u32 %r1, %reserved_smem_offset_end;", 0),
     ] {
         assert_eq!(Kernel::new(1, &format!("{text}\nst.global.u32 [%out], %r1;")).words(1), [wanted], "{text}");

@@ -224,7 +224,7 @@ fn who_waits_elsewhere_is_named_with_his_instruction() {
     assert_eq!(other, Some(("another warp waits here:", 8, "bar.warp.sync")), "{fault_of_asks}");
     let fault_of_waits =
         fault(32, &body("barrier.sync 3;", "0xff00ff00").replace("and.b32 %r2, %t, 24", "and.b32 %r2, %t, 28"));
-    let said = "warp barrier for lanes 0xff00ff00 reached by lanes 0x00000f00 only";
+    let said = "lanes 0x00000f00 alone reach `bar.warp.sync` of lanes 0xff00ff00: 0xff00f000 are missing";
     assert!(fault_of_waits.message.starts_with(said), "{fault_of_waits}");
     assert_eq!(
         (fault_of_waits.site.lane, fault_of_waits.site.opcode.as_str()),

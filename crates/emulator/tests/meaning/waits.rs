@@ -184,14 +184,17 @@ fn lanes_meet_by_the_mask_that_they_name() {
     let fault_of_half = fault(32, &half.replace("END:", "END: bar.sync 0;"));
     assert_eq!(fault_of_half.kind, FaultKind::Barrier);
     assert!(
-        fault_of_half.message.starts_with("warp barrier for lanes 0xffffffff reached by lanes 0x55555555 only"),
+        fault_of_half.message.starts_with("lanes 0x55555555 alone reach `shfl.sync.bfly.b32` of lanes 0xffffffff"),
         "{fault_of_half}"
     );
     // A vote and a shuffle are no meeting.
     let other =
         all.replace("ODD: shfl.sync.bfly.b32 %r4, %r3, 1, 31, %r2;", "ODD: vote.sync.ballot.b32 %r4, %p1, %r2;");
     let fault_of_other = fault(32, &other);
-    assert_eq!(fault_of_other.kind, FaultKind::Barrier, "{fault_of_other}");
+    let said = "lanes 0xaaaaaaaa alone reach `vote.sync.ballot.b32` of lanes 0xffffffff: 0x55555555 are missing";
+    assert_eq!((fault_of_other.kind, fault_of_other.message.as_str()), (FaultKind::Barrier, said), "{fault_of_other}");
+    let there = fault_of_other.other.as_ref().map(|(_, site)| (site.lane, site.opcode.as_str()));
+    assert_eq!(there, Some((0, "shfl.sync.bfly.b32")), "{fault_of_other}");
     for (masks, what) in [
         ("mov.u32 %r2, 0xfffffff7;", "lane 3 executes `shfl.sync.bfly.b32` for lanes 0xfffffff7, and is none of them"),
         (

@@ -889,3 +889,81 @@ def packs():
 
 products()
 packs()
+
+
+def coarse():
+    """Of the upper halves alone: 20 bits behind the point, and zeros behind them."""
+    FORMATS["upper"] = (64, 21, -1022, 32)
+
+    def reference(op):
+        def result(a):
+            a = flush("upper", flush("f64", a) >> 32 << 32)
+            v = value("upper", a)
+            # Which NaN it is, the manual does not say.
+            if v == "nan" or op == "rsqrt" and v != "inf" and (v == "-inf" or v < 0):
+                return [None]
+            if is_inf(v):
+                return [sign_of("f64", a) << 63]
+            if v == 0:
+                return [infinity("f64", sign_of("f64", a))]
+            exact = 1 / v if op == "rcp" else 1 / Q(math.sqrt(v))
+            return [flush("upper", encode("upper", exact))]
+        return result
+
+    for op in ("rcp", "rsqrt"):
+        # 2^-20 in relation to the result.
+        form(f"{op}.approx.ftz.f64", ["f64"], ["f64"], [f"{op}.approx.ftz.f64 %d, %a;"], reference(op), ulp=2 << 32)
+
+    def root(a):
+        v = value("f64", a)
+        if v == "nan" or v == "-inf" or not is_inf(v) and v < 0:
+            return [None]
+        return [0] if is_inf(v) else [infinity("f64", sign_of("f64", a)) if v == 0 else encode("f64", 1 / Q(math.sqrt(v)))]
+
+    form("rsqrt.approx.f64", ["f64"], ["f64"], ["rsqrt.approx.f64 %d, %a;"], root, ulp=4)
+
+
+def wide():
+    """Registers of 128 bits."""
+    form("mov.b128", ["b64", "b64"], ["b64", "b64"],
+         [".reg .b128 %w, %r;", "mov.b128 %w, {%a, %b};", "mov.b128 %r, %w;", "mov.b128 {%d1, %d}, %r;"], lambda a, b: [b, a])
+    form("ld.b128", ["b64", "b64"], ["b64", "b64"],
+         [".reg .b128 %w, %r;", "ld.global.b128 %w, [%in];", "st.global.b128 [%out], %w;",
+          "ld.relaxed.gpu.b128 %r, [%out];", "mov.b128 {%d1, %d}, %r;"], lambda a, b: [b, a])
+    cells = ".shared .align 16 .b8 cells[512];"
+    start = [".reg .b128 %w, %r, %old;", ".reg .b64 %at;", "mov.u64 %at, cells;", "mad.wide.u32 %at, %t2, 16, %at;",
+             "mov.b128 %w, {%a, %b};", "st.shared.b128 [%at], %w;"]
+    end = ["mov.b128 {%d, %d1}, %old;", "ld.shared.v2.b64 {%d2, %d3}, [%at];"]
+    form("atom.exch.b128", ["b64", "b64"], ["b64"] * 4,
+         start + ["mov.b128 %r, {%b, %a};", "atom.shared.exch.b128 %old, [%at], %r;"] + end,
+         lambda a, b: [a, b, b, a], more=cells, target="sm_90")
+    # Differs in the lower half, in the upper one, or not at all.
+    form("atom.cas.b128", ["b64", "b64", "b32:3"], ["b64"] * 4,
+         start + [".reg .b32 %n;", ".reg .b64 %x, %y;", "and.b32 %n, %c, 1;", "cvt.u64.u32 %x, %n;", "xor.b64 %x, %a, %x;",
+                  "shr.u32 %n, %c, 1;", "cvt.u64.u32 %y, %n;", "xor.b64 %y, %b, %y;", "mov.b128 %w, {%x, %y};",
+                  "mov.b128 %r, {%b, %a};", "atom.shared.cas.b128 %old, [%at], %w, %r;"] + end,
+         lambda a, b, c: [a, b] + ([a, b] if c else [b, a]), more=cells, target="sm_90")
+
+
+def transposed():
+    def movmatrix(rows):
+        def element(row, column):
+            return rows[4 * row + column // 2][0] >> 16 * (column % 2) & 0xFFFF
+        return [[element(2 * (i % 4) + 1, i // 4) << 16 | element(2 * (i % 4), i // 4)] for i in range(32)]
+
+    form("movmatrix.sync.aligned.m8n8.trans.b16", ["b32"], ["b32"],
+         ["movmatrix.sync.aligned.m8n8.trans.b16 %d, %a;"], movmatrix, warp=True)
+
+
+def bytewise():
+    def differences(a, b):
+        return [abs((a >> 8 * n & 0xFF) - (b >> 8 * n & 0xFF)) for n in range(4)]
+
+    simple("vabsdiff4.u32.u32.u32", ["b32"] * 3, "b32", lambda a, b, c: sum(d << 8 * n for n, d in enumerate(differences(a, b))))
+    simple("vabsdiff4.u32.u32.u32.add", ["b32"] * 3, "b32", lambda a, b, c: cut("u32", sum(differences(a, b)) + c))
+
+
+coarse()
+wide()
+transposed()
+bytewise()

@@ -6,9 +6,11 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
 use super::element::Element;
-use super::plan::MOST_BYTES;
 use crate::candidate::regular;
 use crate::expression::parts;
+
+/// Bytes that are read of a file at most.
+const MOST_OF_A_FILE: u64 = 1 << 34;
 
 /// How a buffer is filled.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +55,14 @@ impl Content {
         })
     }
 
+    /// Whether every byte is zero.
+    pub fn is_zeros(&self, element: Element) -> bool {
+        match self {
+            Content::Each(number) => element.parse(number).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0)),
+            _ => false,
+        }
+    }
+
     /// The bytes of so many elements. What is random depends on `seed` and on `name`, and on nothing else.
     pub fn bytes(&self, element: Element, count: usize, seed: u64, name: &str) -> Result<Vec<u8>, String> {
         let all = match self {
@@ -74,7 +84,7 @@ impl Content {
 }
 
 fn from_file(path: &str, element: Element, count: usize) -> Result<Vec<u8>, String> {
-    let bytes = regular(Path::new(path), MOST_BYTES).map_err(|why| format!("cannot read {path}: {why}"))?;
+    let bytes = regular(Path::new(path), MOST_OF_A_FILE).map_err(|why| format!("cannot read {path}: {why}"))?;
     if path.ends_with(".txt") {
         return of_words(String::from_utf8_lossy(&bytes).split_whitespace(), element, count);
     }

@@ -4,6 +4,7 @@ use common::progress::of_blocks;
 use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Printed, Report, Schedule, Warning};
 use gemm::Error;
 
+use super::contents::Contents;
 use super::plan::{Plan, Planned, PlannedLaunch, Value};
 
 /// What came of the launches in one order.
@@ -23,19 +24,6 @@ pub struct Ran {
     pub reports: Vec<Report>,
 }
 
-/// What a buffer holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contents {
-    /// The bytes; where nobody wrote, they say nothing.
-    pub bytes: Vec<u8>,
-    /// How many bytes nobody wrote.
-    pub unwritten: usize,
-    /// The first of them.
-    pub first_unwritten: Option<usize>,
-    /// The store that put there what nobody wrote, if one did and it is known.
-    pub store: Option<Box<Fault>>,
-}
-
 /// Runs the launches until one is at fault.
 pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, Error> {
     let mut device = Device::new();
@@ -49,7 +37,11 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
             buffers.push(device.variable(&plan.module, &planned.name).ok());
             continue;
         }
-        let buffer = device.alloc(&planned.name, planned.count * planned.element.bytes());
+        let bytes = planned.count * planned.element.bytes();
+        let buffer = match planned.sparse {
+            true => device.alloc_sparse(&planned.name, bytes),
+            false => device.alloc(&planned.name, bytes),
+        };
         if let Some(bytes) = &planned.bytes {
             device.write(buffer, bytes).map_err(refused)?;
         }
@@ -68,25 +60,21 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
                 break;
             }
             Err(other) => {
-                let message = format!("the emulator refuses launch {} of {}: {other}", index + 1, planned.entry);
-                return Err(Error::usage(message, "check --grid, --block, --shared and the arguments"));
+                let said = other.to_string();
+                let (what, hint) =
+                    said.split_once("\nhint: ").unwrap_or((&said, "check --grid, --block, --shared and the arguments"));
+                let message = format!("the emulator refuses launch {} of {}: {what}", index + 1, planned.entry);
+                return Err(Error::usage(message, hint));
             }
         }
     }
     let contents = |(buffer, planned): (&Option<Buffer>, &Planned)| {
-        let mut bytes = vec![0; planned.count * planned.element.bytes()];
-        let unwritten = match buffer {
-            Some(buffer) => device.peek(*buffer, 0, &mut bytes),
-            None => device.read_variable(&plan.module, &planned.name, 0, &mut bytes).map(|()| 0),
+        let Some(buffer) = buffer else {
+            let mut bytes = vec![0; planned.count * planned.element.bytes()];
+            device.read_variable(&plan.module, &planned.name, 0, &mut bytes).map_err(refused)?;
+            return Ok(Contents::whole(bytes));
         };
-        let unwritten = unwritten.map_err(refused)?;
-        let first_unwritten =
-            buffer.filter(|_| unwritten > 0).and_then(|buffer| match device.read(buffer, &mut vec![0; bytes.len()]) {
-                Err(DeviceError::Unwritten { first, .. }) => Some(first),
-                _ => None,
-            });
-        let store = buffer.filter(|_| unwritten > 0).and_then(|buffer| device.unwritten_store(buffer).ok().flatten());
-        Ok(Contents { bytes, unwritten, first_unwritten, store })
+        Contents::of(&device, *buffer).map_err(refused)
     };
     let buffers = buffers.iter().zip(&plan.buffers).map(contents).collect::<Result<_, Error>>()?;
     Ok(Ran { order, fault, warnings, printed, buffers, reports })

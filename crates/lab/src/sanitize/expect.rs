@@ -7,13 +7,15 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::content::Content;
-use super::execute::Contents;
+use super::contents::Contents;
 use super::outcome::Held;
 use super::plan::{Plan, Planned};
 use super::words::pair;
 
 /// Elements of a buffer that are shown where nothing is asked for.
 const SHOWN: usize = 8;
+/// Bytes of a buffer that takes memory only where it is accessed that are compared at most.
+const MOST_COMPARED: usize = 1 << 30;
 /// Elements that are shown at most.
 const MOST_SHOWN: usize = 65536;
 
@@ -38,10 +40,15 @@ pub fn expect(plan: &Plan, contents: &[Contents], word: &str, tolerance: f64, se
     let (index, range) = part(plan, "--expect", place)?;
     let Planned { element, .. } = plan.buffers[index];
     let hint = "a content is zeros, ones, range, a number, {1,2,3}, or @FILE";
+    let size = element.bytes();
+    if plan.buffers[index].sparse && range.len() * size > MOST_COMPARED {
+        let hint = format!("name a part, as in `{}[0..8]={content}`", plan.buffers[index].name);
+        let message = format!("--expect {word}: {} bytes are more than {MOST_COMPARED}", range.len() * size);
+        return Err(Error::usage(message, hint));
+    }
     let wanted = Content::parse(content).and_then(|content| content.bytes(element, range.len(), seed, place));
     let wanted = wanted.map_err(|why| Error::usage(format!("--expect {word}: {why}"), hint))?;
-    let size = element.bytes();
-    let got = &contents[index].bytes[range.start * size..range.end * size];
+    let got = contents[index].range(range.start * size..range.end * size);
     let close = |got: &[u8], wanted: &[u8]| {
         let [a, b] = [got, wanted].map(|bytes| element.number(bytes).to_f64());
         got == wanted || a == b || (a - b).abs() <= tolerance * a.abs().max(b.abs()) || a.is_nan() && b.is_nan()
@@ -69,14 +76,14 @@ pub fn held(plan: &Plan, contents: &[Contents], print: &[String]) -> Result<Vec<
 fn show(planned: &Planned, contents: &Contents, range: Range<usize>) -> Held {
     let size = planned.element.bytes();
     let shown = range.start..range.end.min(range.start + MOST_SHOWN);
-    let bytes = &contents.bytes[shown.start * size..shown.end * size];
-    let hash = || Sha256::digest(&contents.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let bytes = contents.range(shown.start * size..shown.end * size);
+    let hash = |bytes: &[u8]| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     Held {
         name: planned.name.clone(),
         element: planned.element.name(),
         count: planned.count,
         unwritten_bytes: contents.unwritten,
-        sha256: (contents.unwritten == 0).then(hash),
+        sha256: contents.all().filter(|_| contents.unwritten == 0).map(hash),
         from: shown.start,
         values: bytes.chunks_exact(size).map(|bytes| planned.element.number(bytes).to_string()).collect(),
     }

@@ -4,11 +4,12 @@
 //! - [`launched`]: grid and block as the file launches its kernel
 //! - [`plan`]: buffers and launches; [`execute`]: they run, in one order
 //! - [`traps`]: what the compiler made a `trap` of; [`counted`]: what was counted
-//! - [`outcome`]: what all orders say; [`expect`]: what buffers hold
+//! - [`outcome`]: what all orders say; [`contents`], [`expect`]: what buffers hold
 //! - [`text`], [`sarif`], [`github`]: how it is written
 
 mod argument;
 mod content;
+mod contents;
 mod counted;
 mod element;
 mod execute;
@@ -109,6 +110,9 @@ pub struct Sanitize {
     /// Count as a fault what depends on the order of thread blocks and warps
     #[arg(long)]
     deterministic: bool,
+    /// MiB that the buffers may take; beyond that, a buffer of zeros or without a content takes memory only where it is accessed
+    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    memory: u64,
     /// Seed of random contents
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -205,11 +209,17 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     let planned = |options: &[String]| {
         let kernels = file.module(options, architectures, &wanted)?;
         let launches = launched::filled(&kernels, &words.launches, &flags.set);
-        let plan = plan::plan(&kernels, &launches, &flags.set, &flags.variable, flags.seed)?;
+        let plan = plan::plan(&kernels, &launches, flags)?;
         Ok((kernels, plan))
     };
     let (kernels, plan) = planned(options)?;
     shared_memory(file, options, &kernels, &plan)?;
+    for planned in plan.buffers.iter().filter(|planned| planned.sparse) {
+        let name = &planned.name;
+        note(&format!(
+            "note: {name} takes memory only where it is accessed, and holds zeros: reads of what nobody wrote are not found in it"
+        ));
+    }
     let names: Vec<&str> = plan.launches.iter().map(|launch| launch.entry.as_str()).collect();
     let mut runs = Vec::new();
     for order in Schedule::ALL {

@@ -4,8 +4,9 @@ use emulator::{Fault, Printed, Schedule, Warning};
 use gemm::sums::Summed;
 use serde::Serialize;
 
+use super::contents::Contents;
 use super::counted::Counted;
-use super::execute::{Contents, Ran};
+use super::execute::Ran;
 use super::expect::Expected;
 use super::plan::{Plan, Planned};
 
@@ -130,7 +131,7 @@ pub fn unwritten(plan: &Plan, ran: &Ran) -> Vec<Unwritten> {
     let pairs = plan.buffers.iter().zip(&ran.buffers);
     let of = |(planned, contents): (&Planned, &Contents)| {
         let first = contents.first_unwritten? / planned.element.bytes();
-        let (buffer, bytes, of) = (planned.name.clone(), contents.unwritten, contents.bytes.len());
+        let (buffer, bytes, of) = (planned.name.clone(), contents.unwritten, contents.length);
         Some(Unwritten { buffer, bytes, of, first, store: contents.store.clone() })
     };
     pairs.filter_map(of).collect()
@@ -257,16 +258,18 @@ pub fn differences(plan: &Plan, runs: &[Ran]) -> Vec<Difference> {
 
 fn difference(planned: &Planned, orders: [Schedule; 2], [a, b]: [&Contents; 2]) -> Option<Difference> {
     let size = planned.element.bytes();
-    let pairs = || a.bytes.chunks_exact(size).zip(b.bytes.chunks_exact(size));
-    let first = pairs().position(|(a, b)| a != b)?;
-    let elements = pairs().filter(|(a, b)| a != b).count();
+    let places: Vec<_> =
+        a.places(b).into_iter().map(|at| (at.start / size, a.range(at.clone()), b.range(at))).collect();
+    let pairs =
+        || places.iter().flat_map(|(start, a, b)| (*start..).zip(a.chunks_exact(size).zip(b.chunks_exact(size))));
+    let (first, different) = pairs().find(|(_, (a, b))| a != b)?;
+    let elements = pairs().filter(|(_, (a, b))| a != b).count();
     let number = |bytes: &[u8]| planned.element.number(bytes);
     let relative = |(a, b): (&[u8], &[u8])| {
         let (a, b) = (number(a).to_f64(), number(b).to_f64());
         if a == b { 0.0 } else { (a - b).abs() / a.abs().max(b.abs()) }
     };
-    let at = first * size..(first + 1) * size;
-    let values = [a, b].map(|contents| number(&contents.bytes[at.clone()]).to_string());
+    let values = [different.0, different.1].map(|bytes| number(bytes).to_string());
     Some(Difference {
         buffer: planned.name.clone(),
         orders,
@@ -274,6 +277,6 @@ fn difference(planned: &Planned, orders: [Schedule; 2], [a, b]: [&Contents; 2]) 
         of: planned.count,
         first,
         values,
-        relative: pairs().map(relative).fold(0.0, f64::max),
+        relative: pairs().map(|(_, pair)| relative(pair)).fold(0.0, f64::max),
     })
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use emulator::{Kernel, Module, Parameter};
 use gemm::{Dim3, Error};
 
+use super::Sanitize;
 use super::argument::{self, Argument, NewBuffer};
 use super::content::Content;
 use super::element::Element;
@@ -13,8 +14,8 @@ use super::words::{Launch, pair};
 use crate::candidate::Kernels;
 use crate::expression::{parts, value};
 
-/// Bytes that all buffers may have: the emulator holds what it knows of them beside them.
-pub const MOST_BYTES: u64 = 1 << 30;
+/// Bytes of a buffer that takes memory only where it is accessed.
+const MOST_SPARSE: u64 = 1 << 34;
 
 /// What is run: the same in every order.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub struct Planned {
     pub bytes: Option<Vec<u8>>,
     /// It is a variable of the module.
     pub variable: bool,
+    /// It holds zeros, and takes memory only where it is accessed.
+    pub sparse: bool,
 }
 
 /// A launch.
@@ -75,21 +78,17 @@ pub struct Value {
 }
 
 /// Makes the plan.
-pub fn plan(
-    kernels: &Kernels,
-    launches: &[Launch],
-    set: &[String],
-    variables: &[String],
-    seed: u64,
-) -> Result<Plan, Error> {
+pub fn plan(kernels: &Kernels, launches: &[Launch], flags: &Sanitize) -> Result<Plan, Error> {
     let module = &kernels.module;
-    let mut planner = Planner { names: HashMap::new(), buffers: Vec::new(), before: Vec::new(), seed };
-    for word in set {
+    let most = flags.memory.saturating_mul(1 << 20);
+    let mut planner =
+        Planner { names: HashMap::new(), buffers: Vec::new(), before: Vec::new(), seed: flags.seed, most };
+    for word in &flags.set {
         let (name, text) = pair("--set", word)?;
         let value = planner.size("--set", text)?;
         planner.names.insert(name.to_string(), value);
     }
-    for word in variables {
+    for word in &flags.variable {
         planner.variable(module, word).map_err(|why| {
             let known = module.variables().collect::<Vec<_>>().join(", ");
             let hint = match known.is_empty() {
@@ -112,6 +111,8 @@ struct Planner {
     /// Buffers as launches before described them.
     before: Vec<(NewBuffer, usize)>,
     seed: u64,
+    /// Bytes that all buffers may have: the emulator holds what it knows of them beside them.
+    most: u64,
 }
 
 impl Planner {
@@ -119,7 +120,8 @@ impl Planner {
         let module = &kernels.module;
         let entry = kernels.pick(launch.entry.as_deref())?;
         let kernel = module.kernel(&entry).map_err(|error| {
-            let hint = "an instruction that the emulator does not know: please report it";
+            let hint =
+                error.hint.unwrap_or("ptxas refuses this, too: is the PTX whole, and of the version that it names?");
             Error::usage(format!("the emulator cannot run {}: {error}", kernels.shown(&entry)), hint)
         })?;
         let parameters = module.parameters(&entry).unwrap_or_default();
@@ -271,8 +273,8 @@ impl Planner {
         };
         let (name, element) = (name.trim().to_string(), Element::named(element.trim())?);
         let size = module.variable_bytes(&name).ok_or_else(|| format!("there is no variable `{name}`"))?;
-        if size > MOST_BYTES {
-            return Err(format!("it takes more than {} MiB", MOST_BYTES >> 20));
+        if size > self.most {
+            return Err(format!("it takes more than {} MiB: `--memory {}` allows it", self.most >> 20, mib(size)));
         }
         let count = size as usize / element.bytes();
         if let Some(counted) = counted.filter(|&counted| counted != count as u64) {
@@ -280,7 +282,7 @@ impl Planner {
         }
         let content = content.map(Content::parse).transpose()?;
         let bytes = content.map(|content| content.bytes(element, count, self.seed, &name)).transpose()?;
-        self.buffers.push(Planned { name, element, count, bytes, variable: true });
+        self.buffers.push(Planned { name, element, count, bytes, variable: true, sparse: false });
         Ok(())
     }
 
@@ -294,12 +296,20 @@ impl Planner {
             return Err(format!("{name} is there already; name it without its type: `--arg {name}`"));
         }
         let count = value(&new.count, &|name| self.names.get(name).copied())?;
-        let before: u64 = self.buffers.iter().map(|buffer| (buffer.count * buffer.element.bytes()) as u64).sum();
+        let held = self.buffers.iter().filter(|buffer| !buffer.sparse);
+        let before: u64 = held.map(|buffer| (buffer.count * buffer.element.bytes()) as u64).sum();
         let bytes = count.saturating_mul(element.bytes() as u64);
-        if before.saturating_add(bytes) > MOST_BYTES {
-            return Err(format!("the buffers take more than {} MiB", MOST_BYTES >> 20));
-        }
+        let all = before.saturating_add(bytes);
         let content = new.content.as_ref();
+        let zeros = content.is_none_or(|content| content.is_zeros(*element));
+        let sparse = all > self.most && zeros && bytes <= MOST_SPARSE;
+        if all > self.most && !sparse {
+            let (most, wanted) = (self.most >> 20, mib(all));
+            return Err(format!(
+                "the buffers take more than {most} MiB: `--memory {wanted}` allows it, and without a content it takes none, up to 16 GiB"
+            ));
+        }
+        let content = content.filter(|_| !sparse);
         let bytes = content.map(|content| content.bytes(*element, count as usize, self.seed, name)).transpose()?;
         self.buffers.push(Planned {
             name: name.clone(),
@@ -307,6 +317,7 @@ impl Planner {
             count: count as usize,
             bytes,
             variable: false,
+            sparse,
         });
         Ok(self.buffers.len() - 1)
     }
@@ -373,6 +384,11 @@ fn declared(kernel: &cuda_source::Kernel) -> String {
     let all = kernel.parameters.iter().map(said).collect::<Vec<_>>().join(", ");
     let words = kernel.parameters.iter().enumerate().map(word).collect::<Vec<_>>().join(" ");
     format!("its parameters are, in order: {all}; each needs one --arg, as in {words}")
+}
+
+/// So many bytes in whole MiB, rounded up.
+fn mib(bytes: u64) -> u64 {
+    bytes.div_ceil(1 << 20)
 }
 
 /// A parameter as a message names it.

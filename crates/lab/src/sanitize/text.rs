@@ -134,6 +134,7 @@ fn differing(difference: &Difference) -> String {
 fn buffer(held: &Held) -> String {
     let state = match (&held.sha256, held.unwritten_bytes) {
         (Some(hash), _) => format!("sha256 {}", &hash[..16]),
+        (None, 0) => "zeros where nobody accessed it".to_string(),
         (None, bytes) => format!("{bytes} of {} bytes were never written", held.count * width(held)),
     };
     let mut text = format!("  {} {}[{}]  {state}\n", held.name, held.element, held.count);

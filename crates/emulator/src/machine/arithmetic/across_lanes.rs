@@ -4,7 +4,7 @@ use super::general::evaluate;
 use crate::machine::lanes::{FULL, LANES, each, mask_where};
 use crate::machine::state::operands::set_predicate;
 use crate::machine::state::warp::{Party, Warp};
-use crate::program::{Extension, General, IntegerOp, Op, Program, VoteMode};
+use crate::program::{Extended, Extension, General, IntegerOp, Op, Program, VoteMode};
 
 impl Warp {
     /// `shfl.sync`: each lane takes `a` of another lane, within segments that `c` describes. A lane whose
@@ -40,6 +40,18 @@ impl Warp {
             }
         }
         absent
+    }
+
+    /// `movmatrix`: lane `4r + c` holds elements `2c` and `2c + 1` of row `r`, and gets those of column `r`.
+    pub(crate) fn move_matrix(&mut self, extended: &Extended) {
+        let ((_, from), (file, to)) = (extended.reads[0], extended.writes[0]);
+        let values = self.r[from as usize].0;
+        let element = |row: usize, column: usize| values[4 * row + column / 2] >> (16 * (column % 2)) & 0xffff;
+        let out = std::array::from_fn(|lane| {
+            let (column, row) = (lane / 4, 2 * (lane % 4));
+            u64::from(element(row + 1, column) << 16 | element(row, column))
+        });
+        self.set_wide(file, to, &out, FULL);
     }
 
     /// `vote.sync` over the lanes that meet.

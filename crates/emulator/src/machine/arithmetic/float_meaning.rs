@@ -2,6 +2,7 @@
 
 use super::exact::{self, Exact, Value, add, divide, infinity, largest, multiply, nan, round, sign_bit, square_root};
 use super::float64::nan_f64;
+use super::meaning::NAN_F32;
 use crate::program::{Clamp, FloatOp, Format, Mode};
 
 pub(crate) fn compute(op: FloatOp, format: Format, mode: Mode, operands: [u64; 3]) -> u64 {
@@ -18,6 +19,7 @@ pub(crate) fn compute(op: FloatOp, format: Format, mode: Mode, operands: [u64; 3
         FloatOp::Abs => unless_nan(format, a, a & !sign_bit(format)),
         FloatOp::Neg => unless_nan(format, a, a ^ sign_bit(format)),
         FloatOp::CopySign => return a & sign_bit(format) | b & !sign_bit(format),
+        FloatOp::CoarseReciprocal | FloatOp::CoarseReciprocalSqrt => return coarse(op, mode, a),
         _ => return clamp(format, mode, flush(format, mode, approximate(op, format, mode, a))),
     };
     if format == Format::F64 && result == nan(format) {
@@ -193,6 +195,19 @@ fn approximate(op: FloatOp, format: Format, mode: Mode, a: u64) -> u64 {
         _ => a.tanh(),
     };
     rounded(format, wide, unpack(Format::F64, result.to_bits()))
+}
+
+/// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: the lower 32 bits of the operand do not count, and those of the result
+/// are zeros. The manual bounds the error by 2⁻²⁰; here the upper half is the nearest one.
+fn coarse(op: FloatOp, mode: Mode, a: u64) -> u64 {
+    const LOW: u32 = 32;
+    let a = f64::from_bits(a >> LOW << LOW);
+    let result = if op == FloatOp::CoarseReciprocal { 1.0 / a } else { 1.0 / a.sqrt() };
+    if result.is_nan() {
+        return u64::from(NAN_F32) << LOW;
+    }
+    let half = 1 << (LOW - 1);
+    flush(Format::F64, mode, (result.to_bits() + half) >> LOW << LOW)
 }
 
 /// `add.f32.f16`: a narrow `a` to an f32 `b`.

@@ -203,6 +203,16 @@ pub(crate) fn dot4(signed_a: bool, signed_b: bool, [a, b, c]: [u64; 3]) -> u64 {
     ((0..4).map(term).sum::<i128>() + i128::from(c)) as u64 & 0xffff_ffff
 }
 
+/// `vabsdiff4`: how far the bytes of two registers are apart, each in its place; or the sum of them and of a third register.
+pub(crate) fn byte_differences(summed: bool, [a, b, c]: [u64; 3]) -> u64 {
+    let byte = |value: u64, n: u32| value >> (8 * n) & 0xff;
+    let differences = (0..4).map(|n| (byte(a, n).abs_diff(byte(b, n)), n));
+    match summed {
+        true => (differences.map(|(by, _)| by).sum::<u64>() + c) & 0xffff_ffff,
+        false => differences.fold(0, |all, (by, n)| all | by << (8 * n)),
+    }
+}
+
 /// `dp2a`: two 16-bit numbers of `a` times two bytes of `b`, and `c`.
 pub(crate) fn dot2(signed_a: bool, signed_b: bool, high: bool, [a, b, c]: [u64; 3]) -> u64 {
     let b = if high { b >> 16 } else { b };

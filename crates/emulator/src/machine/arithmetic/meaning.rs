@@ -1,7 +1,7 @@
 //! What instructions mean, as functions of one lane's values, where an operator does not say it all.
 
 /// Every single-precision result that is no number is this one.
-const NAN_F32: u32 = 0x7fff_ffff;
+pub(crate) const NAN_F32: u32 = 0x7fff_ffff;
 
 /// An f32 result as the hardware writes it: one bit pattern for all NaNs.
 #[inline(always)]

@@ -345,7 +345,7 @@ impl Worker<'_> {
             !cells.is_empty() && home.is_some_and(|home| unwritten(home(n)))
         };
         let some = (0..length).step_by(grain.min(4) as usize).any(is_unwritten);
-        if some || memory.written.get().is_some() {
+        if (some || memory.written.get().is_some()) && !memory.is_sparse() {
             let written = memory.all_written();
             (0..length).for_each(|n| written[offset + n as usize].store(u8::from(!is_unwritten(n)), Relaxed));
             let grain = grain.min(4) as usize;

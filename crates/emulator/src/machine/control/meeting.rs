@@ -7,7 +7,7 @@ use crate::Fault;
 use crate::machine::lanes::{LANES, each, mask_where};
 use crate::machine::state::warp::{Party, Path, State, Wait, Warp};
 use crate::machine::state::worker::Worker;
-use crate::program::{Extended, Extension, Instruction, Op, Program, Slot};
+use crate::program::{Instruction, Op, Program, Slot};
 
 impl Worker<'_> {
     /// Lanes of the present path of a warp, `on`, are at an instruction at which lanes meet; `off` go past it. Says whether the warp
@@ -72,7 +72,7 @@ impl Worker<'_> {
     fn waiting_for(&self, warp: &Warp, mask: u32, at: u32) -> Vec<usize> {
         let program = self.context.program;
         let like = |path: &Path| {
-            path.wait == Wait::Meeting(mask) && alike(program, program.blocks[path.block as usize].end - 1, at)
+            path.wait == Wait::Meeting(mask) && program.are_alike(program.blocks[path.block as usize].end - 1, at)
         };
         (0..warp.paths.len()).filter(|index| like(&warp.paths[*index])).collect()
     }
@@ -166,21 +166,5 @@ fn members(program: &Program, instruction: &Instruction) -> Slot {
         Op::Shuffle { members, .. } | Op::Vote { members, .. } | Op::WarpSync { members } => members,
         Op::Extended(index) => program.extended[index as usize].reads.last().map_or(0, |(_, slot)| *slot),
         _ => 0,
-    }
-}
-
-/// Whether lanes at two instructions can meet: they do the same, to whatever registers.
-fn alike(program: &Program, a: u32, b: u32) -> bool {
-    let extension = |index: u32| -> &Extended { &program.extended[index as usize] };
-    match (program.code[a as usize].op, program.code[b as usize].op) {
-        (Op::WarpSync { .. }, Op::WarpSync { .. }) => true,
-        (Op::Shuffle { mode: a, .. }, Op::Shuffle { mode: b, .. }) => a == b,
-        (Op::Vote { mode: a, .. }, Op::Vote { mode: b, .. }) => a == b,
-        (Op::Extended(a), Op::Extended(b)) => {
-            let (a, b) = (extension(a), extension(b));
-            let file = |e: &Extended| e.reads.first().map(|(file, _)| *file);
-            a.what == b.what && (a.what == Extension::Elect || file(a) == file(b))
-        }
-        _ => false,
     }
 }

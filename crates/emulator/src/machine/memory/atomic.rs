@@ -35,7 +35,7 @@ impl Worker<'_> {
             Space::Global => 0,
             _ => mask_where(|lane| in_window(addresses[lane], SHARED_WINDOW)) & mask,
         };
-        let mut old = <[u64; LANES]>::default();
+        let mut old = <[u128; LANES]>::default();
         let mut unwritten = 0;
         if shared != 0 {
             warp.narrow_addresses(&addresses, shared, window);
@@ -59,10 +59,17 @@ impl Worker<'_> {
             unwritten |= self.atomic_global(warp, extended, access, atomic, global, &mut old)?;
         }
         if let Some(&(file, d)) = extended.writes.first() {
-            self.polled(warp, access.at, each(mask).map(|lane| old[lane]));
-            warp.set_wide(file, d, &old, mask);
+            let low = old.map(|value| value as u64);
+            self.polled(warp, access.at, each(mask).map(|lane| low[lane]));
+            warp.set_wide(file, d, &low, mask);
+            let mut registers = single(d);
+            if let Some(&(file, upper)) = extended.writes.get(1) {
+                warp.set_wide(file, upper, &old.map(|value| (value >> 64) as u64), mask);
+                registers[1] = upper;
+            }
             if self.context.sanitize && (unwritten != 0 || warp.taint.is_some()) {
-                let view = Access { registers: single(d), elements: 1, wide: atomic.bits == 64, ..access.clone() };
+                let elements = extended.writes.len() as u32;
+                let view = Access { registers, elements, wide: atomic.bits >= 64, ..access.clone() };
                 let missing = |lane: usize| if unwritten >> lane & 1 == 1 { u32::MAX } else { 0 };
                 let place = |lane: usize, _| match shared >> lane & 1 {
                     1 => Place::Shared((addresses[lane].wrapping_sub(window) % BLOCK_WINDOW) as u32),
@@ -86,10 +93,10 @@ impl Worker<'_> {
         access: &Access,
         atomic: Atomic,
         mask: u32,
-        old: &mut [u64; LANES],
+        old: &mut [u128; LANES],
     ) -> Result<u32, Box<Fault>> {
         let offsets = self.offsets(warp, access, mask)?;
-        let bytes = access.element_bytes;
+        let bytes = u32::from(atomic.bits) / 8;
         let grain = self.context.program.shared_grain;
         let stamp = self.stamp(warp, access.at);
         let mut unwritten = 0;
@@ -100,10 +107,16 @@ impl Worker<'_> {
                 let deed = Deed::new(Kind::Atomic, bytes);
                 self.order_access(warp, access, 1 << lane, Target::Shared, deed)?;
             }
-            old[lane] = read_shared(&self.state.shared, at, bytes);
-            let new = apply(atomic, old[lane], operands(warp, extended, lane), false);
+            old[lane] = read_shared(&self.state.shared, at, bytes.min(8)).into();
+            if bytes > 8 {
+                old[lane] |= u128::from(read_shared(&self.state.shared, at + 8, 8)) << 64;
+            }
+            let new = changed(atomic, old[lane], (warp, extended, lane), false);
             self.state.writes += u64::from(new != old[lane]);
-            write_shared(&mut self.state.shared, at, bytes, new);
+            write_shared(&mut self.state.shared, at, bytes.min(8), new as u64);
+            if bytes > 8 {
+                write_shared(&mut self.state.shared, at + 8, 8, (new >> 64) as u64);
+            }
             if self.state.cells.is_empty() {
                 continue;
             }
@@ -128,13 +141,13 @@ impl Worker<'_> {
         access: &Access,
         atomic: Atomic,
         mask: u32,
-        old: &mut [u64; LANES],
+        old: &mut [u128; LANES],
     ) -> Result<u32, Box<Fault>> {
         use std::sync::atomic::Ordering::Relaxed;
         self.home(warp, access, mask)?;
         self.check_sources(warp, access, mask)?;
         let addresses = warp.scratch.addresses.0;
-        let bytes = access.element_bytes;
+        let bytes = u32::from(atomic.bits) / 8;
         let mut unwritten = 0;
         for lane in each(mask) {
             let (buffer, offset) = locate(addresses[lane]);
@@ -149,10 +162,16 @@ impl Worker<'_> {
                 let reaches = format!("a result, {}", memory.name);
                 return Err(self.convict_uninitialised(warp, lane as u32, access.at, &reaches, Some(operand)));
             }
-            old[lane] = memory.load(at, bytes);
-            let new = apply(atomic, old[lane], operands(warp, extended, lane), true);
+            old[lane] = memory.load(at, bytes.min(8)).into();
+            if bytes > 8 {
+                old[lane] |= u128::from(memory.load(at + 8, 8)) << 64;
+            }
+            let new = changed(atomic, old[lane], (warp, extended, lane), true);
             self.state.writes += u64::from(new != old[lane]);
-            memory.store(at, bytes, new);
+            memory.store(at, bytes.min(8), new as u64);
+            if bytes > 8 {
+                memory.store(at + 8, 8, (new >> 64) as u64);
+            }
             if let Some(written) = memory.written.get() {
                 let flags = &written[at..at + bytes as usize];
                 unwritten |= u32::from(flags.iter().any(|flag| flag.load(Relaxed) == 0)) << lane;
@@ -179,9 +198,18 @@ impl Worker<'_> {
     }
 }
 
-fn operands(warp: &Warp, extended: &Extended, lane: usize) -> [u64; 2] {
+/// The value that an atomic of a lane leaves in memory, of up to 128 bits: then its operands are two registers each.
+fn changed(atomic: Atomic, old: u128, (warp, extended, lane): (&Warp, &Extended, usize), global: bool) -> u128 {
     let value = |n: usize| extended.reads.get(n).map(|(file, slot)| warp.wide(*file, *slot, lane)).unwrap_or_default();
-    [value(0), value(1)]
+    if atomic.bits < 128 {
+        return apply(atomic, old as u64, [value(0), value(1)], global).into();
+    }
+    let [b, c] = [0, 2].map(|n| u128::from(value(n + 1)) << 64 | u128::from(value(n)));
+    match atomic.op {
+        AtomicOp::CompareAndSwap if old == b => c,
+        AtomicOp::CompareAndSwap => old,
+        _ => b,
+    }
 }
 
 /// The value that an atomic leaves in memory.

@@ -10,7 +10,8 @@ use super::mbarriers::Mbarriers;
 use super::warp::Warp;
 use crate::machine::lanes::LANES;
 use crate::origin::Origin;
-use crate::stamp::EPOCH_LIMIT;
+use crate::program::TILE_MEMORY;
+use crate::stamp::{EPOCH_LIMIT, Stamp};
 
 #[derive(Default)]
 pub(crate) struct BlockState {
@@ -132,6 +133,15 @@ impl BlockState {
         self.begin_epochs();
         // What nobody wrote reads as NaN.
         self.shared.fill(u32::MAX);
+        if let Some(start) = context.program.tile_memory {
+            let end = start + TILE_MEMORY;
+            self.shared[start as usize / 4..end as usize / 4].fill(0);
+            let grain = context.program.shared_grain;
+            if context.sanitize {
+                let written = Stamp::new(self.first_epoch, 0, 0, 0);
+                self.cells.mark((start / grain) as usize, (TILE_MEMORY / grain) as usize, written);
+            }
+        }
         let at = context.shape.block_at(block);
         self.ended = 0;
         for warp in &mut self.warps {
@@ -165,7 +175,6 @@ pub(crate) fn thread_in(warp: u32, lanes: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stamp::Stamp;
 
     #[test]
     fn what_lies_before_a_block_is_forgotten_in_time() {

@@ -109,6 +109,7 @@ pub(crate) fn preset_values(preset: Preset, launch: &Shape, block: Dim3, first: 
         Preset::SharedBytes => launch.shared_bytes.into(),
         Preset::DynamicSharedBytes => launch.dynamic_shared.into(),
         Preset::Global(index, offset) => launch.globals[index as usize].wrapping_add(offset as u64),
+        Preset::GlobalHalf(index, upper) => launch.globals[index as usize] >> (32 * u32::from(upper)) & 0xffff_ffff,
         Preset::Frame => 0,
         Preset::DynamicSharedBase(_) => unreachable!("a constant once the program is decoded"),
     };

@@ -33,6 +33,10 @@ impl Worker<'_> {
                 self.check_whole_warp(warp, mask, at)?;
                 return self.check_fragment(warp, extended, fragment, (mask, at));
             }
+            Extension::MoveMatrix => {
+                self.check_whole_warp(warp, mask, at)?;
+                warp.move_matrix(extended);
+            }
             Extension::Multiply(multiply) => {
                 self.check_whole_warp(warp, mask, at)?;
                 warp_mma::multiply(warp, extended, multiply, self.context.generation);

@@ -312,6 +312,9 @@ impl Worker<'_> {
                 false if self.context.program.synchronises_globally => {
                     "blocks are ordered by a flag or counter: a fence and a write of it behind the one access, a read of it and a fence before the other"
                 }
+                false if site.opcode.starts_with("ld") || other.opcode.starts_with("ld") => {
+                    "two thread blocks share this place: does each own its part? to read what others wrote, all blocks meet first, at `grid.sync()` of a cooperative launch, or another launch reads it"
+                }
                 false => "two thread blocks share this place: does each block own its part of the output?",
             },
         };

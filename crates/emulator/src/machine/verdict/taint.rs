@@ -215,7 +215,7 @@ impl Worker<'_> {
             }
         }
         let copied = each(mask).any(|lane| self.stored_taint(warp, access, lane) != 0);
-        if !copied && memory.written.get().is_none() {
+        if !copied && memory.written.get().is_none() || memory.is_sparse() {
             return Ok(());
         }
         let (written, addresses) = (memory.all_written(), &warp.scratch.addresses.0);

@@ -111,9 +111,7 @@ impl Worker<'_> {
                 match path.wait {
                     Wait::Meeting(mask) => {
                         let at = block.end - 1;
-                        let alike = |other: &&Path| other.wait == path.wait;
-                        let here = warp.paths.iter().filter(alike).fold(0, |lanes, path| lanes | path.mask) & warp.live;
-                        return self.convict_divergent_warp_barrier(warp, mask & warp.live, here, at);
+                        return self.convict_lonely_lanes(warp, mask & warp.live, at);
                     }
                     Wait::Others(_) => return self.convict_divergent_barrier(warp, lanes, warp.live, at),
                     Wait::Gathering(id) => {
@@ -184,10 +182,33 @@ impl Worker<'_> {
         fault(FaultKind::Barrier, message, self.site_of(warp, here.trailing_zeros(), at), hint)
     }
 
+    /// Lanes wait for others of their mask at an instruction to which these do not come; some may wait at another one.
+    fn convict_lonely_lanes(&self, warp: &Warp, members: u32, at: u32) -> Box<Fault> {
+        let waits_at = |path: &Path| self.context.program.blocks[path.block as usize].end - 1;
+        let meeting = || warp.paths.iter().filter(|path| matches!(path.wait, Wait::Meeting(_)));
+        let lanes = |path: &Path| path.mask & warp.live & members;
+        let together = |path: &&Path| self.context.program.are_alike(waits_at(path), at);
+        let here = meeting().filter(together).fold(0, |all, path| all | lanes(path));
+        let mut fault = self.convict_divergent_warp_barrier(warp, members, here, at);
+        if let Some(path) = meeting().find(|path| lanes(path) & !here != 0) {
+            let lane = (lanes(path) & !here).trailing_zeros();
+            fault.other = Some(("another lane waits here:".to_string(), self.site_of(warp, lane, waits_at(path))));
+        }
+        fault
+    }
+
     pub(crate) fn convict_divergent_warp_barrier(&self, warp: &Warp, members: u32, here: u32, at: u32) -> Box<Fault> {
-        let message = format!("warp barrier for lanes {members:#010x} reached by lanes {here:#010x} only");
-        let hint = "every lane that the mask names must reach the same `__syncwarp()`";
-        fault(FaultKind::Barrier, message, self.site_of(warp, here.trailing_zeros(), at), hint)
+        let site = self.site_of(warp, here.trailing_zeros(), at);
+        let message = format!(
+            "lanes {here:#010x} alone reach `{}` of lanes {members:#010x}: {:#010x} are missing",
+            site.opcode,
+            members & !here
+        );
+        let hint = match site.opcode.starts_with("bar") {
+            true => "every lane that the mask names must reach the same `__syncwarp()`".to_string(),
+            false => format!("every lane that the mask names must reach `{}`", site.opcode),
+        };
+        fault(FaultKind::Barrier, message, site, &hint)
     }
 
     /// A lane executes an instruction for lanes of which it is none.
