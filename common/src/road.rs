@@ -2,10 +2,13 @@
 
 use device::Device;
 use gemm::candidate::{Candidate, Exam, Options};
+use gemm::check::Check;
+use gemm::facts::{Facts, Ran};
 use gemm::kernel::{FindCompiler, Kernel, Origin};
 use gemm::matrix::Matrix;
 use gemm::report::Report;
-use gemm::{Error, Plan, fit};
+use gemm::task::Task;
+use gemm::{Error, Plan, emulated, fit};
 use summit::predict::predicted;
 
 use crate::output::note;
@@ -42,6 +45,22 @@ pub fn run_obtained(
     Ok(report)
 }
 
+/// Thread instructions of a launch that is run once more, to find who stored what is wrong.
+const MOST_AGAIN: u64 = 1 << 28;
+
+/// Who stored the first element that is wrong, if the emulator can tell.
+fn stored(check: &Check, ran: &Ran, task: &Task, exam: Exam, options: &Options) -> Option<String> {
+    let first = check.first.first()?;
+    let Facts::Emulator(counted) = &ran.facts else { return None };
+    if counted.total.thread_instructions() > MOST_AGAIN {
+        return None;
+    }
+    let access = emulated::stored(task, exam.problem, options.extras, (first.row, first.col)).ok()??;
+    let (file, line) = access.source.as_ref()?;
+    let thread = access.lanes.last()?.thread;
+    Some(format!("thread {thread} of block {} at {file}:{line}", access.block))
+}
+
 /// Runs any kernel.
 pub fn run_kernel(candidate: &Candidate, device: &Device, exam: Exam, options: &Options) -> Result<Report, Error> {
     run_and_keep(candidate, device, exam, options).map(|(report, _)| report)
@@ -60,7 +79,8 @@ pub fn run_and_keep(
     let ran = step(&format!("running {}", candidate.name), || {
         device.launch_watched(task, problem, options.extras, of_blocks, |what| note(&format!("note: {what}")))
     })?;
-    let check = step("checking the product", || exam.check(&ran.c, task));
+    let mut check = step("checking the product", || exam.check(&ran.c, task));
     // ANCHOR_END: run
+    check.stored = stored(&check, &ran, task, exam, options);
     Ok(candidate.report(exam, options, &device.name(), ran, check))
 }

@@ -90,6 +90,9 @@ def lab(kernel, program, seconds):
         lines = {site["source"][1] for site in sites if isinstance(site, dict) and site.get("source")}
         return str(fault["kind"]), lines
 
+    # What a store put into a buffer though nobody had written it stands with the buffer.
+    stores = [buffer["store"] for buffer in outcome["unwritten"] if buffer.get("store")]
+    outcome["faults"] += stores
     alarms, warnings = ([found(fault) for fault in outcome[key]] for key in ("faults", "warnings"))
     unexpected = [expected["expected"] for expected in outcome["expected"] if not expected["holds"]]
     words = "; ".join([fault["message"] for fault in outcome["faults"] + outcome["warnings"]] + [f"not {text}" for text in unexpected])

@@ -71,6 +71,23 @@ pub fn traced(
     trace.map(|trace| trace.accesses).map_err(|error| explain(&task.source, error))
 }
 
+/// Which thread stored to an element of C last, and where; nothing, if none did. A copy is no thread.
+///
+/// # Errors
+/// As [`launch`].
+pub fn stored(
+    task: &Task,
+    problem: &Problem,
+    extras: Extras,
+    (row, col): (usize, usize),
+) -> Result<Option<TracedAccess>, Error> {
+    let Ready { program, mut device, matrices: [.., c], how, arguments } = ready(task, problem, extras)?;
+    let bytes = problem.c.element().bytes() as u64;
+    let from = (row as u64 * problem.c.leading() as u64 + col as u64) * bytes;
+    let trace = device.stores(&program, how, &arguments, (c, from..from + bytes));
+    trace.map(|mut trace| trace.accesses.pop()).map_err(|error| explain(&task.source, error))
+}
+
 /// Runs the thread blocks that are wanted, and notes each instruction that their warps execute.
 ///
 /// # Errors

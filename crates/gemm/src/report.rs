@@ -159,6 +159,7 @@ impl Report {
         for e in &self.check.first {
             line(f, "", format!("C[{}][{}] is {:?}, and should be {:?}", e.row, e.col, e.got, e.expected))?;
         }
+        self.check.stored.iter().try_for_each(|stored| line(f, "", format!("the first was stored by {stored}")))?;
         self.check.suggestion.iter().try_for_each(|s| line(f, "", s))
     }
 }

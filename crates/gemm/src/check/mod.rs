@@ -36,6 +36,9 @@ pub struct Check {
     pub sampling: Option<Sampling>,
     /// The first wrong elements, in row-major order.
     pub first: Vec<WrongElement>,
+    /// Who stored the first of them, where the emulator ran the kernel and a thread did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored: Option<String>,
     /// What the pattern of the wrong elements suggests.
     pub suggestion: Option<String>,
 }
@@ -198,6 +201,7 @@ fn compare(
         worst,
         sampling: None,
         first: wrong.iter().take(LISTED).map(element).collect(),
+        stored: None,
         suggestion: Wrong { places: &places, compared, before: &problem.c, after: c, tile }.suggestion(),
     }
 }

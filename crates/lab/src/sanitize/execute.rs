@@ -1,10 +1,13 @@
 //! All launches of a plan, one after the other on the same buffers, in one order of thread blocks and warps.
 
+use std::ops::Range;
+
 use common::progress::of_blocks;
 use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Printed, Report, Schedule, Warning};
 use gemm::Error;
 
 use super::contents::Contents;
+use super::expect::Stored;
 use super::plan::{Plan, Planned, PlannedLaunch, Value};
 
 /// What came of the launches in one order.
@@ -24,10 +27,9 @@ pub struct Ran {
     pub reports: Vec<Report>,
 }
 
-/// Runs the launches until one is at fault.
-pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, Error> {
+/// A device with a plan's buffers.
+fn made(plan: &Plan) -> Result<(Device, Vec<Option<Buffer>>), Error> {
     let mut device = Device::new();
-    of_blocks(&mut device);
     let mut buffers = Vec::new();
     for planned in &plan.buffers {
         if planned.variable {
@@ -47,6 +49,13 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
         }
         buffers.push(Some(buffer));
     }
+    Ok((device, buffers))
+}
+
+/// Runs the launches until one is at fault.
+pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, Error> {
+    let (mut device, buffers) = made(plan)?;
+    of_blocks(&mut device);
     let (mut fault, mut printed, mut warnings, mut reports) = (None, Vec::new(), Vec::new(), Vec::new());
     for (index, planned) in plan.launches.iter().enumerate() {
         match launch(&mut device, planned, &buffers, order, instruction_limit) {
@@ -80,6 +89,23 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
     Ok(Ran { order, fault, warnings, printed, buffers, reports })
 }
 
+/// Runs launches that end well once more, to see which thread stored last to these bytes of a buffer. A copy is no thread.
+pub fn stored(
+    plan: &Plan,
+    order: Schedule,
+    instruction_limit: u64,
+    (buffer, bytes): (usize, Range<u64>),
+) -> Option<Stored> {
+    let (mut device, buffers) = made(plan).ok()?;
+    let mut last = None;
+    for (index, planned) in plan.launches.iter().enumerate() {
+        let (how, arguments) = how(&mut device, planned, &buffers, order, instruction_limit);
+        let trace = device.stores(&planned.kernel, how, &arguments, (buffers[buffer]?, bytes.clone())).ok()?;
+        last = trace.accesses.last().map(|access| Stored::by(index + 1, access)).or(last);
+    }
+    last
+}
+
 fn launch(
     device: &mut Device,
     planned: &PlannedLaunch,
@@ -87,13 +113,24 @@ fn launch(
     order: Schedule,
     instruction_limit: u64,
 ) -> Result<Report, LaunchError> {
+    let (how, arguments) = how(device, planned, buffers, order, instruction_limit);
+    device.launch(&planned.kernel, how, &arguments)
+}
+
+fn how(
+    device: &mut Device,
+    planned: &PlannedLaunch,
+    buffers: &[Option<Buffer>],
+    order: Schedule,
+    instruction_limit: u64,
+) -> (Launch, Vec<Argument>) {
     let argument = |value| argument(device, value, buffers);
     let arguments: Vec<Argument> = planned.arguments.iter().map(argument).collect();
     let how = Launch::new(planned.grid, planned.block)
         .dynamic_shared(planned.shared)
         .instruction_limit(instruction_limit)
         .schedule(order);
-    device.launch(&planned.kernel, how, &arguments)
+    (how, arguments)
 }
 
 fn argument(device: &mut Device, value: &Value, buffers: &[Option<Buffer>]) -> Argument {

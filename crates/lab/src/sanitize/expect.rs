@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use gemm::Error;
+use emulator::TracedAccess;
+use gemm::{Dim3, Error};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -32,6 +33,46 @@ pub struct Expected {
     pub of: usize,
     /// The first of them: where, what is there, and what is expected.
     pub first: Option<(usize, String, String)>,
+    /// Who stored it, where a thread did and no copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored: Option<Stored>,
+}
+
+/// A store by a thread.
+#[derive(Debug, Serialize)]
+pub struct Stored {
+    /// The launch, from 1.
+    pub launch: usize,
+    /// The thread block.
+    pub block: Dim3,
+    /// The thread in it.
+    pub thread: Dim3,
+    /// The file and line that the PTX attributes it to.
+    pub source: Option<(String, u32)>,
+}
+
+impl Stored {
+    /// The store by the last lane of an access.
+    pub fn by(launch: usize, access: &TracedAccess) -> Stored {
+        let thread = access.lanes.last().map_or(Dim3::ONE, |lane| lane.thread);
+        let source = access.source.as_ref().map(|(file, line)| (file.to_string(), *line));
+        Stored { launch, block: access.block, thread, source }
+    }
+
+    /// In words, with its line.
+    pub fn line(&self) -> String {
+        let place = self.source.as_ref().map_or_else(String::new, |(file, line)| format!(" at {file}:{line}"));
+        format!("stored by thread {} of block {}{place}", self.thread, self.block)
+    }
+}
+
+/// The bytes of the first element that is otherwise, and their buffer.
+pub fn first_bytes(plan: &Plan, word: &str, expected: &Expected) -> Option<(usize, Range<u64>)> {
+    let (at, ..) = expected.first.as_ref()?;
+    let (place, _) = pair("--expect", word).ok()?;
+    let (index, _) = part(plan, "--expect", place).ok()?;
+    let size = plan.buffers[index].element.bytes() as u64;
+    Some((index, *at as u64 * size..(*at as u64 + 1) * size))
 }
 
 /// Holds `--expect NAME=CONTENT` or `NAME[FROM..TO]=CONTENT` against a buffer.
@@ -58,7 +99,7 @@ pub fn expect(plan: &Plan, contents: &[Contents], word: &str, tolerance: f64, se
     let first = pairs().find(|(_, (got, wanted))| !close(got, wanted)).map(|(at, (got, wanted))| {
         (range.start + at, element.number(got).to_string(), element.number(wanted).to_string())
     });
-    Ok(Expected { expected: word.to_string(), holds: wrong == 0, wrong, of: range.len(), first })
+    Ok(Expected { expected: word.to_string(), holds: wrong == 0, wrong, of: range.len(), first, stored: None })
 }
 
 /// The buffers as they are shown: the parts that `--print` names, else the first elements of each.

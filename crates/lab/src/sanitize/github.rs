@@ -24,7 +24,9 @@ pub fn github(outcome: &Outcome) -> String {
     }
     for expected in outcome.expected.iter().filter(|expected| !expected.holds) {
         let text = format!("{}: {} of {} elements are otherwise", expected.expected, expected.wrong, expected.of);
-        lines.push(line("error", whole, "unexpected", &text));
+        let source = expected.stored.as_ref().and_then(|stored| stored.source.as_ref());
+        let place = source.map_or(whole, |(file, line)| (file.as_str(), Some(*line)));
+        lines.push(line("error", place, "unexpected", &text));
     }
     for difference in &outcome.differences {
         lines.push(line("warning", whole, "depends on the order", &difference.line()));

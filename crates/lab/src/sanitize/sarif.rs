@@ -33,7 +33,14 @@ pub fn sarif(outcome: &Outcome) -> Value {
     }));
     results.extend(outcome.expected.iter().filter(|expected| !expected.holds).map(|expected| {
         let message = format!("{}: {} of {} elements are otherwise", expected.expected, expected.wrong, expected.of);
-        whole_file(outcome, "unexpected", "error", &message)
+        let Some(stored) = &expected.stored else { return whole_file(outcome, "unexpected", "error", &message) };
+        let mut value =
+            whole_file(outcome, "unexpected", "error", &format!("{message}; the first was {}", stored.line()));
+        if let Some((file, line)) = &stored.source {
+            let place = json!({ "artifactLocation": { "uri": uri(file) }, "region": { "startLine": line } });
+            value["locations"] = json!([{ "physicalLocation": place }]);
+        }
+        value
     }));
     results.extend(
         outcome.differences.iter().map(|difference| whole_file(outcome, "order-dependent", "note", &difference.line())),

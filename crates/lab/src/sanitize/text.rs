@@ -82,6 +82,9 @@ pub fn text(outcome: &Outcome) -> String {
                 expected.expected, expected.wrong, expected.of
             ),
         };
+        if let Some(stored) = &expected.stored {
+            let _ = writeln!(text, "          {}{}", which(outcome, stored.launch), stored.line());
+        }
     }
     for (index, launch) in outcome.launches.iter().enumerate() {
         let Some(counted) = &launch.counted else { continue };
