@@ -18,7 +18,7 @@ use table::{Form, THREADS};
 const BLOCKS: u32 = 64;
 
 /// What the run on a GPU said, and of which cases.
-const RECORD: &str = include_str!("data/twins-h200.txt");
+const RECORD: &str = include_str!("data/twins.txt");
 
 #[test]
 fn the_record_is_of_these_cases() {

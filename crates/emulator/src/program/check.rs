@@ -107,6 +107,7 @@ impl<'a> Decoder<'a> {
                 _ if needed => Err("must have a predicate behind `|`".into()),
                 single => self.destination_fits(single, form, kind, Width::Exact, false),
             },
+            Shape::Register(kind) => self.destination_fits(operand, form, kind, Width::Exact, false),
             Shape::Address => match operand {
                 Operand::Address(..) => Ok(()),
                 _ => Err("must be an address in [ ]".into()),

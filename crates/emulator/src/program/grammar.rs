@@ -48,6 +48,8 @@ pub(super) enum Shape {
         sink: bool,
         needed: bool,
     },
+    /// A register, and no constant.
+    Register(Kind),
     Address,
     /// An address of a tensor map, with as many coordinates as a part says, `2d`.
     Tensor(Kind),
@@ -190,6 +192,9 @@ fn shape(word: &'static str) -> Shape {
     }
     if let Some(kind) = word.strip_prefix('>') {
         return Shape::Destination { kind: type_of(kind), width: Width::OrWider, sink: false };
+    }
+    if let Some(kind) = word.strip_prefix('%') {
+        return Shape::Register(type_of(kind));
     }
     let special = word.starts_with("<<");
     let width = if word.starts_with('<') { Width::OrWider } else { Width::Exact };

@@ -17,6 +17,7 @@
 //! | `{4}T` | a list of so many; `{+}T` of any number; `{}T` of any number, or one without braces |
 //! | `#1..9` | an integer from 1 to 9; `#` any |
 //! | `?…` | may be left out, with all that follow |
+//! | `%u32` | a register of this type, and no constant |
 //! | `*` | whatever it is: looked at where the instruction is decoded |
 
 pub(super) const ROWS: &[&str] = &[
@@ -71,7 +72,7 @@ pub(super) const ROWS: &[&str] = &[
     "shf .l/r .clamp/wrap b32 | =b32 b32 b32 u32",
     "dp4a T:u32/s32 U:u32/s32 | =u32 T U u32",
     "dp2a .lo/hi T:u32/s32 U:u32/s32 | =u32 T U u32",
-    "vabsdiff4 u32 u32 u32 ?add | =u32 u32 u32 u32",
+    "vabsdiff4 u32 u32 u32 ?add | =u32 %u32 %u32 %u32",
     "lop3 b32 | =b32 b32 b32 b32 #",
     "lop3 or/and b32 sm_70 | =b32_|p b32 b32 b32 # p",
     // Floating point.
@@ -384,7 +385,7 @@ pub(super) const ROWS: &[&str] = &[
     "stmatrix sync aligned m8n8 x1 ?trans ?SHARED b16 sm_90 | [] {1}b32",
     "stmatrix sync aligned m8n8 x2 ?trans ?SHARED b16 sm_90 | [] {2}b32",
     "stmatrix sync aligned m8n8 x4 ?trans ?SHARED b16 sm_90 | [] {4}b32",
-    "movmatrix sync aligned m8n8 trans b16 | =b32 b32",
+    "movmatrix sync aligned m8n8 trans b16 | =b32 %b32",
     "mma sync aligned m16n8k8/m16n8k16 row col f16 f16 f16 f16 | {2}=f16x2 {+}f16x2 {+}f16x2 {2}f16x2",
     "mma sync aligned m16n8k8/m16n8k16 row col f32 f16 f16 f32 | {4}=f32 {+}f16x2 {+}f16x2 {4}f32",
     "mma sync aligned m16n8k8/m16n8k16 row col f32 bf16 bf16 f32 | {4}=f32 {+}bf16x2 {+}bf16x2 {4}f32",
