@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the kernels of this folder under checkers and on a GPU, and writes what comes out as CSV and as the table of README.md."""
+"""Runs the kernels of this folder under checkers and on a GPU, and writes what comes out as CSV and as the tables of README.md and
+of the book."""
 
 import argparse
 import concurrent.futures
@@ -213,15 +214,15 @@ def best(kernel, rows):
     return {"verdict": kernel.verdict, "version": "", "outcome": min(found, key=order.index) if found else ""}
 
 
-def table():
-    """The newest results of each checker: counts, then a line for each kernel."""
+def tables():
+    """The newest results of each checker: counts, and a line for each kernel."""
     rows = {}
     for path in sorted(RESULTS.glob("*.csv")):
         with open(path, newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
                 rows.setdefault(row["checker"], {})[row["kernel"]] = row
     if not rows:
-        return "Not run yet."
+        return "Not run yet.", ""
     kernels = heads.all_kernels()
     shown = sorted(rows, key=lambda checker: (checker != "gpu", checker in TOOLS, checker))
     if set(TOOLS) <= set(rows):
@@ -241,12 +242,28 @@ def table():
         version = found[0]["version"] if found else ""
         lines.append(f"| {checker}{version and ', '}{version} | " + " | ".join(str(cell) for cell in cells) + " |")
     if "gpu" in rows:
-        lines += ["", f"GPU: {next(iter(rows['gpu'].values()))['version']}. `wrong 3/1000`: 3 launches of 1000 gave a wrong result."]
-    lines += ["", "| kernel | " + " | ".join(["is", *shown]) + " |", "|---|---|" + "---|" * len(shown)]
+        found = [row["outcome"] for row in rows["gpu"].values() if row["verdict"] == "wrong"]
+        silent = sum(outcome.startswith("right") for outcome in found)
+        version = next(iter(rows["gpu"].values()))["version"]
+        lines += ["", f"On an {version}, {silent} of the {len(found)} wrong kernels gave the right result in every one of 1000 launches, "
+                  "and so did each of the right ones." if all(row["outcome"].startswith("right") for row in rows["gpu"].values()
+                  if row["verdict"] == "right") else f"GPU: {version}."]
+    counts = "\n".join(lines)
+    lines = ["| kernel | " + " | ".join(["is", *shown]) + " |", "|---|---|" + "---|" * len(shown)]
     for kernel in kernels:
         cells = [rows[checker].get(kernel.name, {}).get("outcome", "") for checker in shown]
         lines.append(f"| [{kernel.name}]({kernel.path.name}) | {kernel.verdict} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return counts, "\n".join(lines)
+
+
+def written():
+    """The files that have the tables, with what they are to hold."""
+    readme = heads.FOLDER / "README.md"
+    counts, each = tables()
+    before, rest = readme.read_text().split(BEGIN)
+    made = "<!-- made by `python3 kernels/hazards/run.py --table` from the results beside it -->\n"
+    return {readme: f"{before}{BEGIN}\n\n{counts}\n\n{each}\n\n{END}{rest.split(END)[1]}",
+            heads.FOLDER.parents[1] / "book/generated/hazards.md": f"{made}\n{counts}\n"}
 
 
 def main():
@@ -255,7 +272,8 @@ def main():
     parser.add_argument("--gpu", type=int, metavar="LAUNCHES", help="launch each kernel so often on the GPU")
     parser.add_argument("--sanitizer", action="store_true", help="run each kernel under compute-sanitizer's four tools")
     parser.add_argument("--compile", metavar="ARCH", help="compile all kernels for this architecture, as sm_90a, and run nothing")
-    parser.add_argument("--table", action="store_true", help="write the table into README.md, and print it")
+    parser.add_argument("--table", action="store_true", help="write the tables into README.md and the book, and print the counts")
+    parser.add_argument("--check", action="store_true", help="fail where the tables are not what the results say")
     parser.add_argument("--only", default="", metavar="WORD", help="only kernels whose name has this in it")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="kernels at once [default: the processor's threads]")
     parser.add_argument("--seconds", type=float, help="limit of one run [default: 60; on the GPU, 20]")
@@ -291,13 +309,15 @@ def main():
             judge(jobs, given.jobs, given.name or "sanitizer", given.out)
         shutil.rmtree(cache)
     if given.table:
-        readme = heads.FOLDER / "README.md"
-        before, rest = readme.read_text().split(BEGIN)
-        made = table()
-        readme.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{rest.split(END)[1]}")
-        print(made)
-    if not any((given.compile, given.checker, given.gpu, given.sanitizer, given.table)):
-        parser.error("nothing to do: --checker, --gpu, --sanitizer, --compile or --table")
+        for path, text in written().items():
+            path.write_text(text)
+        print(tables()[0])
+    if given.check:
+        stale = [str(path) for path, text in written().items() if not path.exists() or path.read_text() != text]
+        if stale:
+            sys.exit(f"error: {', '.join(stale)} is not what the results say\nhint: `python3 kernels/hazards/run.py --table`")
+    if not any((given.compile, given.checker, given.gpu, given.sanitizer, given.table, given.check)):
+        parser.error("nothing to do: --checker, --gpu, --sanitizer, --compile, --table or --check")
 
 
 if __name__ == "__main__":

@@ -143,6 +143,6 @@ mod tests {
 
     #[test]
     fn outputs_are_made_with_the_compiler_of_ci() {
-        assert!(include_str!("../../.ci/run").contains(&format!("nvidia-cuda-nvrtc=={NVRTC}")));
+        assert!(include_str!("../../.ci/versions").contains(&format!("nvidia-cuda-nvrtc=={NVRTC}\"")));
     }
 }

@@ -82,7 +82,7 @@ struct Lab {
 enum Command {
     Compare(compare::Compare),
     Diff(diff::Diff),
-    Sanitize(sanitize::Sanitize),
+    Sanitize(Box<sanitize::Sanitize>),
     Sweep(sweep::Sweep),
     Try(Box<attempt::Try>),
     Survey(survey::Command),

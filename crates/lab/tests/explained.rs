@@ -166,7 +166,9 @@ fn halves_are_factors_and_sums_in_them_are_told() {
     says(&wide, 0, &["alpha=1.5 beta=0.5", "check       right"]);
     let narrow = "for (int k = 0; k < K; ++k) s = __hfma(A[r * K + k], B[k * N + c], s);\n";
     let store = "C[r * N + c] = alpha * s + beta * C[r * N + c];\n";
-    let narrow = on("halves", "try", &text("__half s", narrow, store), words);
+    let text = text("__half s", narrow, store);
+    says(&on("halves", "try", &text, words), 0, &["kernel      k, f16-sum", "sums        in f16: fma of f16"]);
+    let narrow = on("halves", "try", &text, &format!("{words} --dtype f16"));
     says(&narrow, 1, &["sums        in f16: fma of f16", "wrong elements are close to right: the kernel sums in f16"]);
 }
 

@@ -139,7 +139,7 @@ pub fn read(file: &Path) -> Result<Catalog> {
     // The reader takes these lines for granted.
     for name in HEAD {
         let what = || format!("{} has no line `{name}` in its head", file.display());
-        ensure!(text.contains(&format!("\"{name}:")), "{}\nhint: copy the head of messages.pot", what());
+        ensure!(text.contains(&format!("\"{name}:")), "{}\nhint: copy the head of zh-CN.po", what());
     }
     po_file::parse(file).map_err(|error| anyhow!("cannot read {}: {error}", file.display()))
 }

@@ -42,8 +42,11 @@ impl Worker<'_> {
     /// Registers for each thread that a warp keeps from the launch on: as many as the bounds of the launch leave. 0, where there are none.
     fn launched_registers(&self) -> u32 {
         let program = self.context.program;
-        let bound = |name: &str| Some(program.bounds.get(name)?.iter().product::<u32>());
-        let of_blocks = || Some(POOL / (bound("maxntid").or(bound("reqntid"))? * bound("minnctapersm")?) & !7);
+        let bound = |name: &str| program.bounds.get(name)?.iter().try_fold(1, |all: u32, part| all.checked_mul(*part));
+        let of_blocks = || {
+            let threads = bound("maxntid").or(bound("reqntid"))?.checked_mul(bound("minnctapersm")?)?;
+            Some(POOL.checked_div(threads)? & !7)
+        };
         bound("maxnreg").or_else(of_blocks).unwrap_or(0).min(MOST)
     }
 

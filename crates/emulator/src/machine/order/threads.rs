@@ -105,16 +105,19 @@ pub(super) struct Threads {
     /// By barrier, in the phase that is not complete.
     arrived: Vec<(u32, Arrived)>,
     /// By barrier that is for some threads only: who arrived in the phase that was complete last, each with its time.
-    used: Vec<(u32, Vec<(u32, u32, u32)>)>,
+    used: Vec<(u32, Vec<Part>)>,
     /// By place, of barriers in shared memory.
     pub(super) phases: HashMap<u32, Phases>,
 }
+
+/// A warp, its lanes, and a time.
+type Part = (u32, u32, u32);
 
 /// Who arrived at a barrier: what they know of others, and which warp's lanes they are, each with its time.
 #[derive(Debug, Default)]
 struct Arrived {
     others: Option<Past>,
-    parts: Vec<(u32, u32, u32)>,
+    parts: Vec<Part>,
 }
 
 /// Says what lies before an access by threads of a block. It remembers what was known of another warp when it was asked
