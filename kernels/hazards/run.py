@@ -243,9 +243,10 @@ def tables():
         lines.append(f"| {checker}{version and ', '}{version} | " + " | ".join(str(cell) for cell in cells) + " |")
     if "gpu" in rows:
         found = [row["outcome"] for row in rows["gpu"].values() if row["verdict"] == "wrong"]
-        silent = sum(outcome.startswith("right") for outcome in found)
+        silent = [outcome for outcome in found if outcome.startswith("right")]
         version = next(iter(rows["gpu"].values()))["version"]
-        lines += ["", f"On an {version}, {silent} of the {len(found)} wrong kernels gave the right result in every one of 1000 launches, "
+        launches = "/".join(sorted({outcome.split()[1] for outcome in silent}))
+        lines += ["", f"On an {version}, {len(silent)} of the {len(found)} wrong kernels gave the right result in every one of {launches} launches, "
                   "and so did each of the right ones." if all(row["outcome"].startswith("right") for row in rows["gpu"].values()
                   if row["verdict"] == "right") else f"GPU: {version}."]
     counts = "\n".join(lines)

@@ -14,7 +14,7 @@ use summit::predict::{Model, model_of, models};
 use crate::flags::{Sizes, modelled};
 use crate::measure::Record;
 use crate::output::print;
-use crate::predicted::errors;
+use crate::predicted;
 use crate::row::{Row, distinct};
 use crate::table::{number, percent, table};
 
@@ -130,7 +130,7 @@ fn notes(model: &Model, dtype: Dtype, unknown: &[String]) -> String {
         "off by: root mean square of the errors at shapes that the numbers were not fitted to, each taken as 50% at most"
             .to_string(),
     ];
-    notes.extend(errors(model, dtype));
+    notes.extend(predicted::note(model, dtype));
     notes.extend(unknown.iter().map(|name| format!("not predicted: {name}")));
     notes.iter().map(|note| format!("  {note}\n")).collect()
 }

@@ -8,6 +8,7 @@ use gemm::kernel::Kernel;
 use gemm::problem::{Fill, Problem};
 use gemm::task::{Operand, Task};
 use gemm::{Dim3, Dtype, Error, LaunchShape, Shape, Source, Tile};
+use summit::predict::models;
 
 use super::access::Access;
 use super::points::is_cpu;
@@ -85,15 +86,9 @@ fn provenance(command: &Command, found: &Found, place: &str) -> String {
         text += &format!("- *measured*: {}.\n", provenance::timing());
     }
     if some(Kind::Predicted) {
-        let errors: Vec<String> = predicted::explained(&found.sizes).into_iter().take(1).collect();
-        text += &format!(
-            "- *{}.\n",
-            errors.join("").replacen(
-                "predicted:",
-                "predicted*: no GPU ran here; the times are those of a model, fitted",
-                1
-            )
-        );
+        let errors = models().iter().find_map(|model| predicted::errors(model, command.how.dtype));
+        let fitted = errors.map_or_else(String::new, |errors| format!(", fitted {errors}"));
+        text += &format!("- *predicted*: no GPU ran here; the times are those of a model{fitted}.\n");
         text += &format!(
             "- Each kernel ran on the emulator at {CHECKED} × {CHECKED} × {CHECKED}, or at its own size where that is smaller. Its \
              product was compared with one in f64 there, and its accesses were counted.\n"
