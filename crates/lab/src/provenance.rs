@@ -32,7 +32,9 @@ pub fn commit() -> String {
     if let Some(commit) = option_env!("LAB_COMMIT") {
         return commit.to_string();
     }
-    let git = Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output();
+    // Of the tree that the program was built from: it may run in somebody else's.
+    let tree = env!("CARGO_MANIFEST_DIR");
+    let git = Command::new("git").args(["-C", tree, "describe", "--always", "--dirty", "--abbrev=12"]).output();
     let text =
         git.ok().filter(|output| output.status.success()).and_then(|output| String::from_utf8(output.stdout).ok());
     text.map_or_else(|| "unknown".to_string(), |text| text.trim().to_string())

@@ -198,8 +198,8 @@ fn approximate(op: FloatOp, format: Format, mode: Mode, a: u64) -> u64 {
 }
 
 /// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: the lower 32 bits of the operand do not count, and those of the result
-/// are zeros. The manual bounds the error by 2⁻²⁰. An H100 cuts a result of f32's precision off: it gives the same bits as this for 98% of
-/// all operands' upper halves, 97% of `rsqrt`, and else the next ones.
+/// are zeros. The manual bounds the error by 2⁻²⁰. An H100 cuts a result of f32's precision off: of most operands it has these bits,
+/// of the others the next ones.
 fn coarse(op: FloatOp, mode: Mode, a: u64) -> u64 {
     const LOW: u32 = 32;
     let a = f64::from_bits(a >> LOW << LOW);
