@@ -49,8 +49,12 @@ enum Command {
     Ci,
     /// Check the repository itself: names, links, anchors, lengths, lints
     Tidy,
-    /// Compile every level's kernel.cu again and write the PTX that is shipped (needs NVRTC, no GPU)
-    Ptx,
+    /// Compile every kernel again and write the PTX that is shipped (needs NVRTC, no GPU)
+    Ptx {
+        /// Only these: level9-split-k,kernels/missing-barrier.cu,variants
+        #[arg(long, value_delimiter = ',', value_name = "LIST")]
+        only: Vec<String>,
+    },
     /// Pack texts by name, each file into FILE.zst, and remove the file
     Pack {
         /// Files as `cargo x unpack` prints them
@@ -154,7 +158,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Ci => ci::run(),
         Command::Tidy => tidy::run(),
-        Command::Ptx => ptx::run(),
+        Command::Ptx { only } => ptx::run(&only),
         Command::Pack { files } => pack::run(&files).map(shell::exit_code),
         Command::Unpack { archive, folder } => pack::unpack(&archive, folder.as_deref()),
         Command::Matrix { only, crates } => matrix::run(&only, &crates),

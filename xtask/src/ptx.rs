@@ -11,8 +11,16 @@ use crate::{matrix, pack, shell};
 /// Lets each level's own program write its shipped PTX: the level knows its configurations, `common` the compiler.
 ///
 /// What each ptxas makes of it is recorded where `cargo x matrix` has fetched them; else a file keeps that record while its PTX
-/// stays the same.
-pub fn run() -> Result<ExitCode> {
+/// stays the same. `only` names some of what there is: an empty list is all.
+pub fn run(only: &[String]) -> Result<ExitCode> {
+    let known = [levels()?, kernels()?, vec![VARIANTS.to_string()]].concat();
+    if let Some(word) = only.iter().find(|word| !known.contains(word)) {
+        eprintln!(
+            "error: there is no `{word}` with PTX of its own\nhint: a level's name, the path of a kernel, or {VARIANTS}"
+        );
+        return Ok(ExitCode::from(2));
+    }
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|word| word == name);
     let ptxas = matrix::recorded();
     if ptxas.is_none() {
         eprintln!(
@@ -20,15 +28,15 @@ pub fn run() -> Result<ExitCode> {
         );
     }
     let ptxas: Vec<(&str, &str)> = ptxas.iter().map(|programs| ("PTXAS", programs.as_str())).collect();
-    let mut texts = vec![PathBuf::from("book/variants/kernels.ptx")];
-    for level in levels()? {
+    let mut texts = Vec::new();
+    for level in levels()?.into_iter().filter(|level| wanted(level)) {
         texts.push(folder(&level).join("kernel.ptx"));
         if !shell::cargo_with(&format!("run --quiet --package {level} -- --write-ptx"), &ptxas)? {
             eprintln!("error: the PTX of {level} was not written");
             return Ok(ExitCode::FAILURE);
         }
     }
-    for kernel in kernels()? {
+    for kernel in kernels()?.into_iter().filter(|kernel| wanted(kernel)) {
         let text = fs::read_to_string(shell::root().join(&kernel)).with_context(|| format!("cannot read {kernel}"))?;
         let command = if text.contains("// lab sanitize: ") { "sanitize" } else { "try" };
         if !shell::cargo_with(&format!("run --quiet --package lab -- {command} {kernel} --write-ptx"), &ptxas)? {
@@ -36,12 +44,21 @@ pub fn run() -> Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     }
-    if !shell::cargo_with("run --quiet --package lab -- variants", &ptxas)? {
-        eprintln!("error: the PTX of book/variants was not written");
-        return Ok(ExitCode::FAILURE);
+    if wanted(VARIANTS) {
+        if !shell::cargo_with("run --quiet --package lab -- variants", &ptxas)? {
+            eprintln!("error: the PTX of book/variants was not written");
+            return Ok(ExitCode::FAILURE);
+        }
+        texts.push(PathBuf::from("book/variants/kernels.ptx"));
+    }
+    if texts.is_empty() {
+        return Ok(ExitCode::SUCCESS);
     }
     Ok(shell::exit_code(pack::run(&texts)?))
 }
+
+/// The kernels that the book's pages offer.
+const VARIANTS: &str = "variants";
 
 /// Where the levels lie that are not at the root.
 const FURTHER: &str = "further";

@@ -1,4 +1,5 @@
-// Copies one matrix or two to where tensor maps can say them: each row to the beginning of a line.
+// Copies one matrix or two to where tensor maps can say them: each row to the beginning of a line;
+// and C from such a place to its own.
 //
 // A thread makes words of 4 bytes of a copy, from whole elements: those may lie anywhere. A warp
 // has 512 bytes of a row, so that reads and writes are of neighbours, and a block of 32 x 8
@@ -48,6 +49,22 @@ __device__ void copy(const Matrix& a, const Matrix& b) {
             ((unsigned*)to)[first + i * 32] = words[i];
 }
 
+// Rows of a copy to where C lies. The pitch is C's.
+template <typename T>
+__device__ void copy_out(const Matrix& a) {
+    constexpr int EACH = 4 / sizeof(T);
+    int row = blockIdx.x / a.across * 8 + threadIdx.y;
+    int first = blockIdx.x % a.across * WORDS * EACH * 32 + threadIdx.x;
+    if (row >= a.rows)
+        return;
+    const T* from = (const T*)a.from + row * a.leading;
+    T* to = (T*)((char*)a.to + row * a.pitch);
+    #pragma unroll
+    for (int i = 0; i < WORDS * EACH; ++i)
+        if (first + i * 32 < a.columns)
+            to[first + i * 32] = from[first + i * 32];
+}
+
 // Elements of a byte, of two, of four.
 extern "C" __global__ void copy_1(const Matrix a, const Matrix b) {
     copy<unsigned char>(a, b);
@@ -59,4 +76,12 @@ extern "C" __global__ void copy_2(const Matrix a, const Matrix b) {
 
 extern "C" __global__ void copy_4(const Matrix a, const Matrix b) {
     copy<unsigned>(a, b);
+}
+
+extern "C" __global__ void copy_out_2(const Matrix a) {
+    copy_out<unsigned short>(a);
+}
+
+extern "C" __global__ void copy_out_4(const Matrix a) {
+    copy_out<unsigned>(a);
 }

@@ -1,9 +1,10 @@
-//! Launches on a CUDA GPU, behind the copies of matrices that they are to have ([`gemm::copies`]).
+//! Launches on a CUDA GPU, with the copies of matrices before and behind them ([`gemm::copies`]).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig, sys};
 use cudarc::nvrtc::Ptx;
+use gemm::Role;
 use gemm::copies::{Copied, copied, on_copies};
 use gemm::task::Operand;
 
@@ -52,21 +53,26 @@ impl Room {
         }
     }
 
-    /// Launches a kernel, behind the copies that it is to have. Where there is no room for these, or the driver does not take what
-    /// makes them, the kernel multiplies the matrices as they lie.
+    /// Launches a kernel, with the copies that it is to have before and behind it. Where there is no room for these, or the driver does
+    /// not take what makes them, a kernel that has another way multiplies the matrices as they lie.
     pub fn launch(&self, stream: &Arc<CudaStream>, what: What) -> Result<(), DriverError> {
         let What { function, config, operands, addresses } = what;
         let copies = copied(operands, addresses);
         if !copies.is_empty() {
-            // Until both are submitted: nobody else's copies come between them.
+            // Until all are submitted: nobody else's copies come between them.
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(seen) = kept.places(stream, &copies, addresses)
                 && let Ok(module) = kept.module(stream)
             {
-                copy(&module, stream, &copies, [addresses, seen])?;
+                let (of_c, inputs): (Vec<Copied>, Vec<Copied>) = copies.iter().partition(|copy| copy.role == Role::C);
+                copy(&module, stream, &inputs, [addresses, seen])?;
                 let arguments = Arguments::new(&on_copies(operands, &copies), addresses, seen)?;
-                return ffi::launch(stream, function, config, &arguments.0);
+                ffi::launch(stream, function, config, &arguments.0)?;
+                return copy_out(&module, stream, &of_c, [seen, addresses]);
             }
+        }
+        if !operands.contains(&Operand::Mapped) && !copies.is_empty() {
+            return Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY));
         }
         ffi::launch(stream, function, config, &Arguments::new(operands, addresses, addresses)?.0)
     }
@@ -97,17 +103,40 @@ impl Kept {
     }
 }
 
-/// Submits the copies, by one launch.
+/// Submits the copies of A and B, by one launch.
 fn copy(
     module: &Arc<CudaModule>,
     stream: &Arc<CudaStream>,
     copies: &[Copied],
     [from, to]: [[u64; 3]; 2],
 ) -> Result<(), DriverError> {
+    if copies.is_empty() {
+        return Ok(());
+    }
     let mut arguments: Vec<_> = copies.iter().map(|copy| matrix(copy, copy.role.of(from), copy.role.of(to))).collect();
     arguments.resize(2, sys::CUtensorMap { opaque: [0; 16] });
     let function = module.load_function(&entry(copies))?;
     ffi::launch(stream, &function, grid(copies), &arguments)
+}
+
+/// Submits the copies of C, each to where C lies.
+fn copy_out(
+    module: &Arc<CudaModule>,
+    stream: &Arc<CudaStream>,
+    copies: &[Copied],
+    [from, to]: [[u64; 3]; 2],
+) -> Result<(), DriverError> {
+    for copy in copies {
+        let function = module.load_function(&format!("copy_out_{}", copy.element))?;
+        let argument = matrix(&back(copy), copy.role.of(from), copy.role.of(to));
+        ffi::launch(stream, &function, grid(&[*copy]), &[argument])?;
+    }
+    Ok(())
+}
+
+/// A copy the other way round.
+fn back(copy: &Copied) -> Copied {
+    Copied { leading: copy.pitch, pitch: copy.leading, ..*copy }
 }
 
 /// Where copies begin in their room, and how many bytes it has.
@@ -207,6 +236,37 @@ mod tests {
                         assert_eq!(unwritten, behind, "{copy:?}, row {row}");
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn c_goes_back_to_rows_of_any_length_and_nothing_else_is_written() {
+        let module = Module::parse(COPY).unwrap();
+        for (element, columns, leading) in [(2u32, 333u32, 333u64), (2, 7, 9), (4, 129, 130), (4, 1, 1)] {
+            let pitch = u64::from(columns * element).next_multiple_of(128) / u64::from(element);
+            let copy = Copied { role: Role::C, element, rows: 19, columns, leading, pitch };
+            let mut device = Device::new();
+            let [of, to] = [pitch, leading].map(|elements| elements as usize * element as usize);
+            let content = |i: usize| (i * 7 + i / 251) as u8;
+            let from = device.alloc("copy of C", 19 * of);
+            device.write(from, &(0..19 * of).map(content).collect::<Vec<u8>>()).unwrap();
+            // It begins between words, and ends with its last element.
+            let before = element as usize;
+            let c = device.alloc("C", before + 18 * to + (columns * element) as usize);
+            let [here, there] = [device.address(from).unwrap(), device.address(c).unwrap() + before as u64];
+            let LaunchConfig { grid_dim: (x, y, z), block_dim: (bx, by, bz), .. } = grid(&[copy]);
+            let launch = Launch::new(Dim3 { x, y, z }, Dim3 { x: bx, y: by, z: bz }).sanitize(true);
+            let kernel = module.kernel(&format!("copy_out_{element}")).unwrap();
+            device.launch(&kernel, launch, &[bytes(matrix(&back(&copy), here, there))]).unwrap();
+            for row in 0..19 {
+                let mut got = vec![0; (columns * element) as usize];
+                device.read_at(c, before + row * to, &mut got).unwrap();
+                assert!(got.iter().zip(row * of..).all(|(&byte, i)| byte == content(i)), "{copy:?}, row {row}");
+            }
+            let (end, gap) = (before + (columns * element) as usize, to - (columns * element) as usize);
+            for (at, bytes) in [(0, before), (end, gap)] {
+                assert_eq!(device.peek(c, at, &mut vec![0; bytes]).unwrap(), bytes, "{copy:?}: what is not C's");
             }
         }
     }

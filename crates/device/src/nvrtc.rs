@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
-use gemm::Source;
 use gemm::kernel::{Compiler, Resources, machine_options};
 pub use gemm::kernel::{nowhere, version_in};
+use gemm::{Source, headers};
 
 use crate::ffi;
-use crate::libraries::{files_starting_with, folders, headers};
+use crate::libraries::{self, files_starting_with, folders};
 
 /// NVRTC, loaded and answering.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ fn found() -> Result<&'static Nvrtc, String> {
 
 /// The folders of CUDA's headers that fit the NVRTC in use: those beside it, then those of Python packages and toolkits.
 pub fn header_folders() -> Vec<PathBuf> {
-    found().map_or_else(|_| Vec::new(), |nvrtc| headers(&nvrtc.file, nvrtc.version.0))
+    found().map_or_else(|_| Vec::new(), |nvrtc| libraries::headers(&nvrtc.file, nvrtc.version.0))
 }
 
 /// NVRTC with headers that need no file, and with expressions, as `gemm<64, float>`, that it is to name.
@@ -54,9 +54,7 @@ impl<'a> WithHeaders<'a> {
     }
 
     fn compile(&self, source: &Source, options: &[String], machine_code: bool) -> Result<ffi::Compiled, String> {
-        let Source { path: name, text: source } = *source;
-        let input = ffi::Input { source, name, headers: self.headers, expressions: self.expressions };
-        self.nvrtc.library.compile_input(&input, options, machine_code)
+        self.nvrtc.compile(source, (self.headers, self.expressions), options, machine_code)
     }
 }
 
@@ -124,6 +122,23 @@ fn is_library(file: &Path) -> bool {
 }
 
 impl Nvrtc {
+    /// Compiles a source with these headers and those that it may include by name, and names expressions.
+    fn compile(
+        &self,
+        source: &Source,
+        (headers, expressions): (&[(String, String)], &[String]),
+        options: &[String],
+        machine_code: bool,
+    ) -> Result<ffi::Compiled, String> {
+        let Source { path: name, text: source } = *source;
+        let own = |name: &str| headers.iter().any(|(own, _)| own == name);
+        let included = headers::included(source).filter(|(name, _)| !own(name));
+        let included = included.map(|(name, header)| (name.to_string(), header.text.to_string()));
+        let headers: Vec<(String, String)> = headers.iter().cloned().chain(included).collect();
+        let input = ffi::Input { source, name, headers: &headers, expressions };
+        self.library.compile_input(&input, options, machine_code)
+    }
+
     /// Loads a library. Of several builtins it takes the one that it asks for by name; the others do no harm.
     fn open(library: &Path, builtins: &[PathBuf]) -> Option<Nvrtc> {
         let file = library.to_path_buf();
@@ -141,7 +156,7 @@ impl Compiler for Nvrtc {
     }
 
     fn ptx(&self, source: &Source, options: &[String]) -> Result<String, String> {
-        let compiled = self.library.compile(source.text, source.path, options, false)?;
+        let compiled = self.compile(source, (&[], &[]), options, false)?;
         let ptx = String::from_utf8_lossy(&compiled.code);
         Ok(relative_paths(ptx.trim_end_matches('\0'), source.path))
     }
@@ -155,13 +170,13 @@ impl Compiler for Nvrtc {
     ) -> Option<Resources> {
         let mut options = machine_options(options, architecture);
         options.push("--ptxas-options=-v".to_string());
-        let log = self.library.compile(source.text, source.path, &options, true).ok()?.log;
+        let log = self.compile(source, (&[], &[]), &options, true).ok()?.log;
         read_resources(of_kernel(&log, entry)?)
     }
 
     fn machine_code(&self, source: &Source, options: &[String], architecture: u32) -> Result<Vec<u8>, String> {
         let options = machine_options(options, architecture);
-        Ok(self.library.compile(source.text, source.path, &options, true)?.code)
+        Ok(self.compile(source, (&[], &[]), &options, true)?.code)
     }
 }
 

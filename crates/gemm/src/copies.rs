@@ -1,9 +1,11 @@
 //! Copies that are made before a launch, of matrices that no tensor map can say where they lie.
 //!
-//! A tensor map wants rows a whole number of 16 bytes apart. Where rows of A or B are not, a kernel with tensor copies has a path of its own, an
-//! element at a time, which is slow. Where the product is large, it pays to copy such a matrix first, each row to the beginning of a
-//! line: all is as fast then as if the matrix had come so. What is beyond a row's end in the copy is never read, because a map says
-//! how many columns there are.
+//! A tensor map wants rows a whole number of 16 bytes apart. Where rows are not, such a matrix is copied first, each row to the
+//! beginning of a line; C is written to such a place, and copied from there behind the launch. What is beyond a row's end in the copy is
+//! never read, because a map says how many columns there are.
+//!
+//! Most kernels with tensor copies know no other way to a matrix. Some do, an element at a time, which is slow
+//! ([`Parameter::Mapped`](crate::Parameter::Mapped)): for these A and B are copied where the product is large, and C never.
 
 use std::fmt;
 
@@ -19,7 +21,7 @@ const LINE: u64 = 128;
 /// Products with fewer multiply-adds are done as the matrices lie: there, a second launch costs more than it saves.
 pub const LEAST: u64 = 16_000_000;
 
-/// A matrix that is copied before a launch.
+/// A matrix that is copied: A or B before a launch, C behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Copied {
     /// Which one.
@@ -36,28 +38,33 @@ pub struct Copied {
     pub pitch: u64,
 }
 
-/// Whether a matrix of a product of these sizes may be copied first, if need be.
+/// Whether a matrix of a product of these sizes may be copied, if need be, for a kernel that has another way to it.
 pub fn pays(role: Role, shape: &Shape) -> bool {
     // C would have to be copied back.
     role != Role::C && shape.multiply_adds() >= LEAST
 }
 
-/// What is copied before a launch with these operands, where A, B and C begin at these addresses: of A and B what no map can say, if
-/// maps say both then. A kernel copies by maps what it needs of both, or of none.
+/// What is copied for a launch with these operands, where A, B and C begin at these addresses: what no map can say, if
+/// maps say all then that the kernel needs. It copies by maps what it needs of both A and B, or of none.
 pub fn copied(operands: &[Operand], addresses: [u64; 3]) -> Vec<Copied> {
     let lacking = operands.iter().filter_map(|operand| match operand {
-        Operand::Map(map) if map.role != Role::C && map.description(map.role.of(addresses)).is_none() => Some(map),
+        Operand::Map(map) if map.description(map.role.of(addresses)).is_none() => Some(map),
         _ => None,
     });
-    let copies = lacking.map(|map| map.copied.then(|| Copied::of(map)));
-    copies.collect::<Option<_>>().unwrap_or_default()
+    let (of_c, inputs): (Vec<&Mapped>, Vec<&Mapped>) = lacking.partition(|map| map.role == Role::C);
+    let mut copies = match inputs.iter().all(|map| map.copied) {
+        true => inputs.into_iter().map(Copied::of).collect(),
+        false => Vec::new(),
+    };
+    copies.extend(of_c.into_iter().filter(|map| map.copied).map(Copied::of));
+    copies
 }
 
 /// The operands of a launch whose tensor maps are of the copies.
 pub fn on_copies(operands: &[Operand], copies: &[Copied]) -> Vec<Operand> {
     let on_copy = |operand: &Operand| match *operand {
         Operand::Map(map) => match copies.iter().find(|copy| copy.role == map.role) {
-            Some(copy) => Operand::Map(Mapped { leading: copy.pitch, ..map }),
+            Some(copy) => Operand::Map(Mapped { leading: copy.pitch, columns: copy.mapped_columns(), ..map }),
             None => *operand,
         },
         _ => *operand,
@@ -73,6 +80,14 @@ impl Copied {
         Copied { role, element: element as u32, rows, columns, leading, pitch }
     }
 
+    /// The columns that a map of the copy says: of C as many as are whole pieces of 16 bytes, for which a row of it has room.
+    fn mapped_columns(&self) -> u32 {
+        match self.role {
+            Role::C => self.columns.next_multiple_of(16 / self.element),
+            _ => self.columns,
+        }
+    }
+
     /// Bytes of the copy, the room behind its rows among them.
     pub fn bytes(&self) -> u64 {
         u64::from(self.rows) * self.pitch * u64::from(self.element)
@@ -80,10 +95,14 @@ impl Copied {
 }
 
 impl fmt::Display for Copied {
-    /// `A first, from rows 1,023 elements apart to rows 1,024 apart`
+    /// `A first, from rows 1,023 elements apart to rows 1,024 apart`, and `C last`, the other way round
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Copied { role, leading, pitch, .. } = self;
-        write!(f, "{role:?} first, from rows {} elements apart to rows {} apart", count(*leading), count(*pitch))
+        let (when, from, to) = match role {
+            Role::C => ("last", pitch, leading),
+            _ => ("first", leading, pitch),
+        };
+        write!(f, "{role:?} {when}, from rows {} elements apart to rows {} apart", count(*from), count(*to))
     }
 }
 
@@ -116,6 +135,21 @@ mod tests {
     }
 
     #[test]
+    fn c_is_copied_behind_the_launch_for_a_kernel_that_has_no_other_way() {
+        let operands = [map(Role::A, 104, true), map(Role::C, 99, true)];
+        let copies = copied(&operands, [0; 3]);
+        assert_eq!(copies.iter().map(|copy| (copy.role, copy.pitch)).collect::<Vec<_>>(), [(Role::C, 128)]);
+        assert_eq!(copies[0].to_string(), "C last, from rows 128 elements apart to rows 99 apart");
+        let [a, Operand::Map(c)] = on_copies(&operands, &copies)[..] else { panic!() };
+        assert_eq!(
+            (a, c.leading, c.columns),
+            (operands[0], 128, 104),
+            "the last piece of 16 bytes is written as a whole"
+        );
+        assert!(c.description(256).is_some());
+    }
+
+    #[test]
     fn maps_are_of_the_copies() {
         let operands = [map(Role::A, 99, true), map(Role::B, 104, true), Operand::A];
         let [Operand::Map(a), b, address] = on_copies(&operands, &copied(&operands, [0; 3]))[..] else { panic!() };
@@ -124,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn matrices_of_small_products_are_not_copied_and_c_never() {
+    fn where_there_is_another_way_matrices_of_small_products_are_not_copied_and_c_never() {
         let [small, large] = [127, 255].map(|n| Shape { m: n, n, k: n });
         assert_eq!(Role::ALL.map(|role| pays(role, &large)), [true, true, false]);
         assert_eq!(Role::ALL.map(|role| pays(role, &small)), [false; 3]);

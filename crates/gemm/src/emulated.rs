@@ -5,7 +5,7 @@ use emulator::{
     Argument, Buffer, DeviceError, Dim3, Launch, LaunchError, Module, PtxError, TensorMapError, TracedAccess,
 };
 
-use crate::copies::{copied, on_copies};
+use crate::copies::{Copied, copied, on_copies};
 use crate::error::Error;
 use crate::facts::{Extras, Facts, Ran};
 use crate::level::LaunchShape;
@@ -30,7 +30,15 @@ struct Ready {
     device: emulator::Device,
     matrices: [Buffer; 3],
     how: Launch,
-    arguments: Vec<Argument>,
+    arguments: Arguments,
+}
+
+/// A kernel's arguments, and the copies of matrices that its tensor maps are of.
+#[derive(Debug)]
+pub struct Arguments {
+    /// As the emulator takes them.
+    pub values: Vec<Argument>,
+    copies: Vec<(Copied, Buffer)>,
 }
 
 /// Runs the kernel on the CPU.
@@ -38,7 +46,8 @@ pub fn launch(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> R
     let Ready { program, mut device, matrices: [a, b, c], how, arguments } = ready(task, problem, extras)?;
     watch(&mut device);
     // ANCHOR: launch
-    let report = device.launch(&program, how, &arguments).map_err(|error| explain(&task.source, error))?;
+    let report = device.launch(&program, how, &arguments.values).map_err(|error| explain(&task.source, error))?;
+    arguments.finish(&mut device, (c, 0))?;
 
     let mut bytes = vec![0; problem.c.bytes().len()];
     device.read(c, &mut bytes).map_err(|error| Error::Fault(error.to_string()))?;
@@ -67,7 +76,7 @@ pub fn traced(
     wanted: impl Fn(Dim3) -> bool,
 ) -> Result<Vec<TracedAccess>, Error> {
     let Ready { program, mut device, how, arguments, .. } = ready(task, problem, extras)?;
-    let trace = device.trace(&program, how, &arguments, wanted);
+    let trace = device.trace(&program, how, &arguments.values, wanted);
     trace.map(|trace| trace.accesses).map_err(|error| explain(&task.source, error))
 }
 
@@ -83,8 +92,12 @@ pub fn stored(
 ) -> Result<Option<TracedAccess>, Error> {
     let Ready { program, mut device, matrices: [.., c], how, arguments } = ready(task, problem, extras)?;
     let bytes = problem.c.element().bytes() as u64;
-    let from = (row as u64 * problem.c.leading() as u64 + col as u64) * bytes;
-    let trace = device.stores(&program, how, &arguments, (c, from..from + bytes));
+    let (c, leading) = match arguments.of_c() {
+        Some((copy, buffer)) => (*buffer, copy.pitch),
+        None => (c, problem.c.leading() as u64),
+    };
+    let from = (row as u64 * leading + col as u64) * bytes;
+    let trace = device.stores(&program, how, &arguments.values, (c, from..from + bytes));
     trace.map(|mut trace| trace.accesses.pop()).map_err(|error| explain(&task.source, error))
 }
 
@@ -99,7 +112,7 @@ pub fn recorded(
     wanted: impl Fn(Dim3) -> bool,
 ) -> Result<Stream, Error> {
     let Ready { program, mut device, how, arguments, .. } = ready(task, problem, extras)?;
-    device.record(&program, how, &arguments, wanted).map_err(|error| explain(&task.source, error))
+    device.record(&program, how, &arguments.values, wanted).map_err(|error| explain(&task.source, error))
 }
 
 fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error> {
@@ -127,29 +140,61 @@ fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error>
 type Place = (Buffer, u64);
 
 /// Operands as the emulator takes them, with A, B and C at these places. Copies that a launch on a GPU makes first
-/// are made here, uncounted.
+/// are made here, uncounted; [`Arguments::finish`] makes those behind it.
 ///
 /// # Errors
 /// [`Error::Usage`] where a level's box is beyond a limit of tensor maps, or a matrix that is to be copied is not written yet.
-pub fn arguments(
-    operands: &[Operand],
-    device: &mut emulator::Device,
-    places: [Place; 3],
-) -> Result<Vec<Argument>, Error> {
-    let copies = copied(operands, addresses(operands, device, places)?);
+pub fn arguments(operands: &[Operand], device: &mut emulator::Device, places: [Place; 3]) -> Result<Arguments, Error> {
+    let made = copied(operands, addresses(operands, device, places)?);
     let mut seen = places;
-    for copy in &copies {
-        let (from, before) = copy.role.of(places);
-        let copy_of = device.alloc(&format!("copy of {:?}", copy.role), copy.bytes() as usize);
-        let [of, to] = [copy.leading, copy.pitch].map(|elements| elements * u64::from(copy.element));
-        let mut row = vec![0; copy.columns as usize * copy.element as usize];
-        for number in 0..u64::from(copy.rows) {
-            device.read_at(from, (before + number * of) as usize, &mut row).map_err(refused)?;
-            device.write_at(copy_of, (number * to) as usize, &row).map_err(refused)?;
-        }
-        seen[copy.role as usize] = (copy_of, 0);
+    let mut copies = Vec::new();
+    for copy in &made {
+        let buffer = device.alloc(&format!("copy of {:?}", copy.role), copy.bytes() as usize);
+        // C, too: what a kernel leaves out stays what it was.
+        copy_rows(copy, device, rows_of(copy, copy.role.of(places)), rows_of_copy(copy, buffer))?;
+        seen[copy.role as usize] = (buffer, 0);
+        copies.push((*copy, buffer));
     }
-    arguments_seen(&on_copies(operands, &copies), device, places, seen)
+    Ok(Arguments { values: arguments_seen(&on_copies(operands, &made), device, places, seen)?, copies })
+}
+
+impl Arguments {
+    /// Makes the copies behind the launch: of C, to its place.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the emulator refuses.
+    pub fn finish(&self, device: &mut emulator::Device, c: Place) -> Result<(), Error> {
+        match self.of_c() {
+            Some((copy, buffer)) => copy_rows(copy, device, rows_of_copy(copy, *buffer), rows_of(copy, c)),
+            None => Ok(()),
+        }
+    }
+
+    fn of_c(&self) -> Option<&(Copied, Buffer)> {
+        self.copies.iter().find(|(copy, _)| copy.role == Role::C)
+    }
+}
+
+/// Where rows of a matrix begin: in a buffer, behind so many bytes, so many bytes apart.
+type Rows = (Buffer, u64, u64);
+
+fn rows_of(copy: &Copied, (buffer, before): Place) -> Rows {
+    (buffer, before, copy.leading * u64::from(copy.element))
+}
+
+fn rows_of_copy(copy: &Copied, buffer: Buffer) -> Rows {
+    (buffer, 0, copy.pitch * u64::from(copy.element))
+}
+
+fn copy_rows(copy: &Copied, device: &mut emulator::Device, from: Rows, to: Rows) -> Result<(), Error> {
+    let mut row = vec![0; copy.columns as usize * copy.element as usize];
+    for number in 0..u64::from(copy.rows) {
+        let at = |(buffer, before, apart): Rows| (buffer, (before + number * apart) as usize);
+        let ((from, offset), (to, place)) = (at(from), at(to));
+        device.read_at(from, offset, &mut row).map_err(refused)?;
+        device.write_at(to, place, &row).map_err(refused)?;
+    }
+    Ok(())
 }
 
 /// Addresses for tensor maps; zeros, where there are none. Who asks for an address has the buffer watched, since any pointer may

@@ -79,7 +79,8 @@ pub enum Parameter {
     /// The tensor map of a matrix as it is stored, with the box of [`Needs::boxes`]: a `__grid_constant__` structure of 128 bytes.
     Map(Role),
     /// Which matrices have a map that describes them, an `int`: bit 0 stands for A, 1 for B, 2 for C. Rows that are no multiple of 16
-    /// bytes apart cannot be described.
+    /// bytes apart cannot be described. A kernel that does not ask gets maps of all: matrices that lie otherwise are copied
+    /// ([`crate::copies`]).
     Mapped,
 }
 
@@ -103,6 +104,20 @@ impl Parameter {
         Parameter::Alpha,
         Parameter::Beta,
     ];
+
+    /// The plain product's sizes, behind the tensor maps of A, B and C: the kernel needs no addresses.
+    pub const BY_MAPS: &[Parameter] = &[
+        Parameter::Map(Role::A),
+        Parameter::Map(Role::B),
+        Parameter::Map(Role::C),
+        Parameter::M,
+        Parameter::N,
+        Parameter::K,
+    ];
+
+    /// The plain product's C and sizes, behind the tensor maps of A and B.
+    pub const BY_MAPS_TO_C: &[Parameter] =
+        &[Parameter::Map(Role::A), Parameter::Map(Role::B), Parameter::C, Parameter::M, Parameter::N, Parameter::K];
 
     /// The plain product's, behind the tensor maps of A and B.
     pub const MAPPED: &[Parameter] = &[

@@ -5,7 +5,8 @@
 //! - [`shape`]: the sizes of a product, [`form`]: its factors, and how matrices lie in memory
 //! - [`dtype`]: the types of a product; [`element`]: of a matrix's elements; [`matrix`]: bytes with a type
 //! - [`build`]: a level in one configuration; [`plan`]: what it launches for a problem, [`task`]: all that a device needs
-//! - [`mapped`]: what tensor maps say of matrices
+//! - [`mapped`]: what tensor maps say of matrices; [`copies`]: of those that none can describe
+//! - [`headers`]: what kernels may include
 //! - [`asked`]: names that a person or a program gives
 //! - [`problem`]: sizes and their limits, A and B
 //! - [`mod@change`]: what a diff makes of a kernel's text
@@ -38,6 +39,7 @@ pub mod error;
 pub mod facts;
 pub mod fit;
 pub mod form;
+pub mod headers;
 pub mod judge;
 pub mod kernel;
 pub mod level;

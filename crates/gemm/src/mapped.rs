@@ -52,7 +52,7 @@ pub struct Mapped {
     pub columns: u32,
     /// Elements from the beginning of a row to that of the next.
     pub leading: u64,
-    /// Whether it is copied before the launch where no map can say it as it lies ([`crate::copies`]).
+    /// Whether it is copied where no map can say it as it lies ([`crate::copies`]).
     pub copied: bool,
     /// What a copy moves.
     pub tensor_box: TensorBox,

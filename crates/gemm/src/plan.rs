@@ -61,7 +61,7 @@ impl Build {
         self.level.needs.parameters.iter().map(operand).collect()
     }
 
-    /// What is copied before a launch for a problem that it can do, where A and B begin at multiples of 16 bytes.
+    /// What is copied for a launch for a problem that it can do, where A, B and C begin at multiples of 16 bytes.
     pub fn copies(&self, shape: &Shape, form: &Form) -> Vec<Copied> {
         copied(&self.operands(shape, form), [0; 3])
     }
@@ -72,14 +72,16 @@ impl Build {
         let b = if form.layout == Layout::Rows { (k, n) } else { (n, k) };
         let (rows, columns) = role.of([(m, k), b, (m, n)]);
         let Dtype { input, output, .. } = self.configuration.dtype;
+        let needs = &self.level.needs;
+        let has_another_way = needs.parameters.contains(&Parameter::Mapped);
         Mapped {
             role,
             element: role.of([input, input, output]),
             rows,
             columns,
             leading: role.of(form.leading(shape)),
-            copied: pays(role, shape) && (self.level.needs.by_maps)(&self.configuration),
-            tensor_box: role.of((self.level.needs.boxes)(&self.configuration)),
+            copied: !has_another_way || pays(role, shape) && (needs.by_maps)(&self.configuration),
+            tensor_box: role.of((needs.boxes)(&self.configuration)),
         }
     }
 

@@ -57,7 +57,8 @@ fn product(task: &Task, problem: &Problem, before: [u64; 3]) -> (Matrix, u64) {
     let arguments = emulated::arguments(&task.operands, &mut device, places).unwrap();
     let program = Module::parse(&task.kernel.ptx).unwrap().kernel(&task.kernel.entry).unwrap();
     let how = Launch::new(task.launch.grid, task.launch.block).dynamic_shared(task.dynamic_shared).sanitize(true);
-    let report = device.launch(&program, how, &arguments).unwrap();
+    let report = device.launch(&program, how, &arguments.values).unwrap();
+    arguments.finish(&mut device, places[2]).unwrap();
     let mut bytes = vec![0; problem.c.bytes().len()];
     device.read_at(places[2].0, before[2] as usize, &mut bytes).unwrap();
     (problem.c.with_bytes(bytes), report.total.bulk.loads)

@@ -19,6 +19,7 @@ use std::fmt::Write;
 use sha2::{Digest, Sha256};
 
 use super::{Generation, Kernel, Resources};
+use crate::headers;
 use crate::source::Source;
 
 const END: &str = "// ---\n";
@@ -141,8 +142,11 @@ fn parse_resources(line: &str) -> Option<(u32, Resources)> {
     Some((sm.parse().ok()?, resources))
 }
 
+/// Of the options, the source, and the headers that it includes.
 fn source_hash(source: &str, options: &[String]) -> String {
-    hash(&[&options.join(" "), "\n", source])
+    let options = options.join(" ");
+    let headers = headers::included(source).map(|(_, header)| header.text);
+    hash(&[options.as_str(), "\n", source].into_iter().chain(headers).collect::<Vec<_>>())
 }
 
 /// The first half of the SHA-256 of the parts, in hexadecimal.

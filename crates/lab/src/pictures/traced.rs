@@ -72,7 +72,7 @@ pub fn trace(
     };
     let (a, b, c) = (zeros("A", m, k)?, zeros("B", k, n)?, zeros("C", m, n)?);
     let arguments = emulated::arguments(operands, &mut device, [a, b, c].map(|buffer| (buffer, 0)))?;
-    let trace = device.trace(&program, launch, &arguments, wanted).map_err(|e| fault(e.to_string()))?;
+    let trace = device.trace(&program, launch, &arguments.values, wanted).map_err(|e| fault(e.to_string()))?;
     Ok(trace.accesses)
 }
 

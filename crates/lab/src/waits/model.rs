@@ -249,5 +249,5 @@ fn recorded(build: &Build, kernel: &Kernel, shape: Shape, machine: &Machine, sm:
     };
     let here = |block: Dim3| place(block) % sms == sm && place(block) / sms < fit;
     let launch = Launch::new(grid, plan.launch.block).dynamic_shared(task.dynamic_shared);
-    device.record(&program, launch, &arguments, here).map_err(|e| fault(e.to_string()))
+    device.record(&program, launch, &arguments.values, here).map_err(|e| fault(e.to_string()))
 }

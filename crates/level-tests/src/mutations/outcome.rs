@@ -180,7 +180,6 @@ fn caught_on(build: &Build, kernel: &Kernel, trial: &Trial) -> Option<String> {
         let before = before[at] * matrix.element().bytes();
         (device.alloc(name, before + matrix.bytes().len()), before as u64)
     });
-    let arguments = arguments(&task.operands, &mut device, buffers).ok()?;
     let how = Launch::new(task.launch.grid, task.launch.block)
         .instruction_limit(INSTRUCTION_LIMIT)
         .dynamic_shared(task.dynamic_shared);
@@ -189,8 +188,9 @@ fn caught_on(build: &Build, kernel: &Kernel, trial: &Trial) -> Option<String> {
         for ((buffer, before), matrix) in buffers.into_iter().zip([&problem.a, &problem.b, &problem.c]) {
             device.write_at(buffer, before as usize, matrix.bytes()).ok()?;
         }
-        match device.launch(&program, how.schedule(schedule), &arguments) {
-            Ok(_) => {}
+        let arguments = arguments(&task.operands, &mut device, buffers).ok()?;
+        match device.launch(&program, how.schedule(schedule), &arguments.values) {
+            Ok(_) => arguments.finish(&mut device, buffers[2]).ok()?,
             Err(LaunchError::Fault(fault)) => return Some(format!("fault: {}", fault.kind)),
             Err(other) => return Some(format!("refused launch: {other}")),
         }

@@ -1,0 +1,31 @@
+//! Headers that kernels may include by name alone, without a folder: a compiler is given them with the text.
+
+use crate::source::Source;
+
+/// The instructions of Hopper, each behind a function.
+pub const HOPPER: Source =
+    Source { path: "crates/gemm/include/hopper.cuh", text: include_str!("../include/hopper.cuh") };
+
+/// What is on offer: the name as `#include` has it, and the header.
+pub const ALL: [(&str, Source); 1] = [("hopper.cuh", HOPPER)];
+
+/// Those that a text includes.
+pub fn included(text: &str) -> impl Iterator<Item = (&'static str, Source<'static>)> {
+    let asks = |name: &str| {
+        let asked = format!("#include \"{name}\"");
+        text.lines().any(|line| line.trim() == asked)
+    };
+    ALL.into_iter().filter(move |(name, _)| asks(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_included_by_a_line_of_its_own() {
+        let names = |text: &str| included(text).map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(names("int x;\n#include \"hopper.cuh\"\nint y;\n"), ["hopper.cuh"]);
+        assert!(names("// as in #include \"hopper.cuh\"\n#include \"other.cuh\"\n").is_empty());
+    }
+}
