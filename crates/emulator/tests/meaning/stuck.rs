@@ -25,25 +25,38 @@ fn hint(fault: &Fault) -> &str {
 }
 
 #[test]
-fn four_others_that_wait_are_named_and_the_rest_counted() {
-    for warps in 1..9u32 {
+fn others_that_wait_for_the_same_are_told_together() {
+    for (warps, who) in [(1, ""), (2, "warp 1 waits"), (3, "warps 1 to 2 wait"), (8, "warps 1 to 7 wait")] {
         let fault = fault(32 * warps, &format!("{}{}", begun(1), wait("W", 0, 0)));
         assert_eq!(fault.kind, FaultKind::NoProgress, "{fault}");
         let start = "deadlock: thread (0,0) waits for phase 0 of the mbarrier tile (shared memory) at offset 0: 0 of 1 arrivals have come, and nobody is left who could bring the rest";
         assert!(fault.message.starts_with(start), "{fault}");
-        let named: String = (1..warps.min(5))
-            .map(|warp| {
-                format!(
-                    "; warp {warp} waits for phase 0 of tile (shared memory) at offset 0 at PTX line {}",
-                    fault.site.ptx_line
-                )
-            })
-            .collect();
-        let more = if warps > 5 { format!("; {} more warps wait", warps - 5) } else { String::new() };
-        assert_eq!(&fault.message[start.len()..], format!("{named}{more}"), "{warps}");
+        let place = format!(" for phase 0 of tile (shared memory) at offset 0 at PTX line {}", fault.site.ptx_line);
+        let others = if warps > 1 { format!("; {who}{place}") } else { String::new() };
+        assert_eq!(&fault.message[start.len()..], others, "{warps}");
         let other = fault.other.as_ref().map(|(what, site)| (what.as_str(), site.warp));
         assert_eq!(other, (warps > 1).then_some(("another warp waits here:", 1)), "{fault}");
     }
+}
+
+#[test]
+fn who_waits_elsewhere_is_named_and_shown_whatever_his_number() {
+    // Of nine warps, two wait at a line of their own: one that is like the producer of a ring, and one more.
+    let elsewhere = "shr.u32 %r9, %t, 5;\nsetp.eq.u32 %p2, %r9, 4;\nsetp.eq.u32 %p3, %r9, 8;\nor.pred %p2, %p2, %p3;\n";
+    let body = format!(
+        "{}{elsewhere}@%p2 bra OTHERS;\n{}bra END;\nOTHERS: {}END:",
+        begun(1),
+        wait("W", 0, 0),
+        wait("V", 8, 0)
+    );
+    let fault = fault(32 * 9, &body);
+    let said =
+        |who: &str, offset: u32| format!("; {who} wait for phase 0 of tile (shared memory) at offset {offset} at");
+    assert!(fault.message.contains(&said("warps 1 to 3 and 5 to 7", 0)), "{fault}");
+    assert!(fault.message.contains(&said("warps 4 and 8", 8)), "{fault}");
+    let (what, site) = fault.other.as_ref().expect("another line");
+    assert_eq!((what.as_str(), site.warp), ("another warp waits here:", 4), "{fault}");
+    assert_ne!(site.ptx_line, fault.site.ptx_line, "{fault}");
 }
 
 #[test]

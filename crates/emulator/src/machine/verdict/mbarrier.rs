@@ -237,6 +237,22 @@ impl Worker<'_> {
         }
     }
 
+    /// What the others wait for that repeat themselves, each with all warps that wait for the same.
+    fn waits_beside(&self, stuck: &Stuck) -> Vec<Wait> {
+        let mut waits: Vec<Wait> = Vec::new();
+        for other in self.probing.stuck.iter().filter(|other| other.warp != stuck.warp) {
+            let Some((at, lane, place)) = self.awaited(other) else { continue };
+            let site = self.site_of(&self.state.warps[other.warp as usize], lane, at);
+            let phase = self.state.mbarriers.live.get(&place).map_or(0, |object| object.phase);
+            let what = (place, phase, line(&site));
+            match waits.iter_mut().find(|wait| wait.what == what) {
+                Some(wait) => wait.warps.push(other.warp),
+                None => waits.push(Wait { what, warps: vec![other.warp], site }),
+            }
+        }
+        waits
+    }
+
     /// A warp waits for a phase that nobody can complete.
     #[inline(never)]
     pub(crate) fn convict_phase(&self, stuck: &Stuck) -> Option<Box<Fault>> {
@@ -258,22 +274,17 @@ impl Worker<'_> {
             object.phase,
             self.in_shared_words(place)
         );
-        let others: Vec<&Stuck> = self.probing.stuck.iter().filter(|other| other.warp != stuck.warp).collect();
-        let mut other_site = None;
-        for other in others.iter().take(4) {
-            let Some((at, lane, place)) = self.awaited(other) else { continue };
-            let site = self.site_of(&self.state.warps[other.warp as usize], lane, at);
-            let phase = self.state.mbarriers.live.get(&place).map_or(0, |object| object.phase);
-            message += &format!(
-                "; warp {} waits for phase {phase} of {} at {}",
-                other.warp,
-                self.in_shared_words(place),
-                line(&site)
-            );
-            other_site.get_or_insert(site);
+        let others = self.waits_beside(stuck);
+        let own = (place, object.phase, line(&site));
+        // Who waits for something else may be who was to come here.
+        let other_site = others.iter().find(|wait| wait.what != own).or(others.first()).map(|wait| wait.site.clone());
+        for Wait { what: (place, phase, at), warps, .. } in others.iter().take(4) {
+            let awaited = self.in_shared_words(*place);
+            message += &format!("; {} for phase {phase} of {awaited} at {at}", subject(warps));
         }
-        if others.len() > 4 {
-            message += &format!("; {} more warps wait", others.len() - 4);
+        let rest: usize = others.iter().skip(4).map(|wait| wait.warps.len()).sum();
+        if rest > 0 {
+            message += &format!("; {rest} more wait elsewhere");
         }
         let waiting = self.state.warps.iter().filter(|warp| warp.state == State::Waiting).count();
         if waiting > 0 {
@@ -303,5 +314,33 @@ impl Worker<'_> {
             fault.other = Some(("another warp waits here:".to_string(), site));
         }
         Some(fault)
+    }
+}
+
+/// What warps wait for: the place of a barrier, its phase, and the line; and where the first of them is.
+struct Wait {
+    what: (u32, u32, String),
+    warps: Vec<u32>,
+    site: Site,
+}
+
+/// `warp 8 waits`, `warps 1 to 3 and 5 wait`.
+fn subject(warps: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &warp in warps {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == warp => *last = warp,
+            _ => runs.push((warp, warp)),
+        }
+    }
+    let words: Vec<String> = runs
+        .iter()
+        .map(|&(first, last)| if first == last { first.to_string() } else { format!("{first} to {last}") })
+        .collect();
+    match (warps.len(), words.split_last()) {
+        (1, _) => format!("warp {} waits", words.concat()),
+        (_, Some((last, []))) => format!("warps {last} wait"),
+        (_, Some((last, front))) => format!("warps {} and {last} wait", front.join(", ")),
+        (_, None) => String::new(),
     }
 }
