@@ -1,4 +1,4 @@
-//! `cargo x ptx`: regenerates the PTX that every level ships, that of the lab's kernels, and that of the pages' variants.
+//! `cargo x ptx`: regenerates the PTX that every level and the summit ship, that of the lab's kernels, and that of the pages' variants.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,11 @@ pub fn run() -> Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     }
+    if !shell::cargo_with("run --quiet --package lab -- summit --write-ptx", &ptxas)? {
+        eprintln!("error: the PTX of the summit was not written");
+        return Ok(ExitCode::FAILURE);
+    }
+    texts.extend(below(SUMMIT)?.into_iter().map(|kernel| PathBuf::from(kernel).with_extension("ptx")));
     for kernel in kernels()? {
         let text = fs::read_to_string(shell::root().join(&kernel)).with_context(|| format!("cannot read {kernel}"))?;
         let command = if text.contains("// lab sanitize: ") { "sanitize" } else { "try" };
@@ -52,13 +57,23 @@ pub fn folder(level: &str) -> PathBuf {
     if shell::root().join(&further).is_dir() { further } else { PathBuf::from(level) }
 }
 
+/// The summit's kernels, which have their archives beside them.
+const SUMMIT: &str = "crates/summit/kernels";
+
 /// The kernel that copies matrices before a launch.
 const COPIES: &str = "crates/device/src/copies.cu";
 
 /// The kernels of the lab, and the one that copies, which have their PTX beside them.
 fn kernels() -> Result<Vec<String>> {
-    let folder = "kernels";
-    let mut kernels = vec![COPIES.to_string()];
+    let mut kernels = below("kernels")?;
+    kernels.push(COPIES.to_string());
+    kernels.sort();
+    Ok(kernels)
+}
+
+/// The kernels in a folder, by name.
+fn below(folder: &str) -> Result<Vec<String>> {
+    let mut kernels = Vec::new();
     for entry in fs::read_dir(shell::root().join(folder)).with_context(|| format!("cannot list {folder}"))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         if name.ends_with(".cu") {
