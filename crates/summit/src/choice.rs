@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use device::{Device, nvrtc};
 use gemm::fit::{Card, misfit};
-use gemm::form::{Form, Specialization};
+use gemm::form::Form;
 use gemm::kernel::{FindCompiler, shipped};
 use gemm::{Build, Dtype, Level, Shape};
 
@@ -47,8 +47,8 @@ pub struct Chooser {
     candidates: Vec<Candidate>,
     /// What was measured on this architecture: a candidate, its shape, and its microseconds.
     measured: Vec<(usize, Shape, f64)>,
-    /// Whether the GPU can run a candidate, in a form: found out when it is first the best.
-    runs: Mutex<HashMap<(usize, Specialization), bool>>,
+    /// Whether the GPU can run a build, by its words: found out when it is first the best.
+    runs: Mutex<HashMap<String, bool>>,
     find: FindCompiler,
 }
 
@@ -104,7 +104,7 @@ impl Chooser {
         let mut ranked = self.ranked(shape, dtype);
         ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut able = ranked.into_iter().filter_map(|(candidate, _)| self.able(candidate, shape, form));
-        able.next().or_else(|| by_tile(&self.kernels, self.architecture, self.sms, shape, dtype, form))
+        able.next().or_else(|| largest(&self.kernels, self.sms, (shape, dtype, form), |build| self.runs(build, build)))
     }
 
     /// The candidates with their microseconds.
@@ -128,12 +128,32 @@ impl Chooser {
     fn able(&self, candidate: usize, shape: &Shape, form: &Form) -> Option<Build> {
         let build = self.candidates[candidate].build.clone().in_form(form).ok()?;
         build.plan_in(*shape, *form).ok()?;
-        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let runs = *runs.entry((candidate, form.specialization())).or_insert_with(|| match shipped(&build) {
-            Ok(_) => misfit(&build, &Card::of_architecture(self.architecture)).is_none(),
-            Err(_) => (self.find)().is_ok(),
-        });
-        runs.then_some(build)
+        self.runs(&build, &self.candidates[candidate].build).then_some(build)
+    }
+
+    /// Whether the GPU runs a build, remembered. Nobody waits for who finds it out.
+    fn runs(&self, build: &Build, plain: &Build) -> bool {
+        let key = build.to_string();
+        let known = || self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let remembered = known().get(&key).copied();
+        let runs = remembered.unwrap_or_else(|| self.can_run(build, plain));
+        known().insert(key, runs);
+        runs
+    }
+
+    /// Whether the GPU runs a build: by its shipped PTX or, where that is shipped in another form alone, by that one's, and with a compiler.
+    fn can_run(&self, build: &Build, plain: &Build) -> bool {
+        // What is made for one architecture alone need not be unpacked.
+        let made_for = build.level.needs.architecture;
+        if !made_for.suffix.is_empty() && !made_for.runs_on(self.architecture) {
+            return false;
+        }
+        let card = Card::of_architecture(self.architecture);
+        match (shipped(build), shipped(plain)) {
+            (Ok(_), _) => misfit(build, &card).is_none(),
+            (Err(_), Ok(_)) => misfit(plain, &card).is_none() && (self.find)().is_ok(),
+            (Err(_), Err(_)) => build.level.needs.architecture.runs_on(self.architecture) && (self.find)().is_ok(),
+        }
     }
 }
 
@@ -144,7 +164,7 @@ fn loses_bits(build: &Build) -> bool {
 
 /// Without any measurement, of the default variants and shipped tile sizes, those that lose no bits first: the largest tile of C
 /// that still gives every SM a block; of equal ones that with the most elements of C per thread; then the first. Where no tile
-/// gives every SM a block, the one with the most blocks. Nothing, where none of the kernels has the type in this form.
+/// gives every SM a block, the one with the most blocks. Nothing, where no kernel that the GPU runs has the type in this form.
 pub fn by_tile(
     kernels: &[&'static Level],
     architecture: u32,
@@ -154,6 +174,16 @@ pub fn by_tile(
     form: &Form,
 ) -> Option<Build> {
     let card = Card::of_architecture(architecture);
+    largest(kernels, sms, (shape, dtype, form), |build| misfit(build, &card).is_none())
+}
+
+/// The same of those for which `runs` holds.
+fn largest(
+    kernels: &[&'static Level],
+    sms: u32,
+    (shape, dtype, form): (&Shape, Dtype, &Form),
+    runs: impl Fn(&Build) -> bool,
+) -> Option<Build> {
     let mut best = None;
     for &kernel in kernels {
         let fits = |build: &Build| {
@@ -163,12 +193,14 @@ pub fn by_tile(
         };
         let takes_it = form.is_plain() || kernel.takes_any_form();
         for build in kernel.all_shipped_builds().into_iter().filter(|build| takes_it && fits(build)) {
-            let can_run = build.plan_in(*shape, *form).is_ok() && misfit(&build, &card).is_none();
+            if build.plan_in(*shape, *form).is_err() || !runs(&build) {
+                continue;
+            }
             let launch = build.launch(shape);
             let (blocks, threads) = (launch.grid.count(), launch.block.count());
             let tile = u64::from(launch.tile.m) * u64::from(launch.tile.n);
             let most = if blocks >= u64::from(sms) { (true, tile) } else { (false, blocks) };
-            let merit = (can_run, !loses_bits(&build), most, tile / threads);
+            let merit = (!loses_bits(&build), most, tile / threads);
             if best.as_ref().is_none_or(|(most, _)| merit > *most) {
                 best = Some((merit, build));
             }
