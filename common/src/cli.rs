@@ -101,8 +101,8 @@ pub fn backend() -> impl TypedValueParser<Value = Backend> {
     PossibleValuesParser::new(Backend::NAMES).try_map(|name| name.parse::<Backend>())
 }
 
-/// A factor is a finite number.
-fn factor(word: &str) -> Result<f64, String> {
+/// Reads a factor, which is a finite number; `Err` says what else it is.
+pub fn factor(word: &str) -> Result<f64, String> {
     let number = word.parse().ok().filter(|number: &f64| number.is_finite());
     number.ok_or_else(|| format!("`{word}` is no finite number"))
 }
@@ -180,7 +180,8 @@ fn read(file: &Path) -> Result<Text, Error> {
 fn about(level: &Level) -> String {
     let variants: Vec<&str> = level.variants.iter().map(|v| v.name).collect();
     let tiles: Vec<String> = level.tiles.iter().map(|(name, size)| format!("{name}={size}")).collect();
-    let mut text = format!("Level {}: {}\n\ntile sizes (--define): {}", level.number, level.title, tiles.join(" "));
+    let number = level.number().unwrap_or_default();
+    let mut text = format!("Level {number}: {}\n\ntile sizes (--define): {}", level.title, tiles.join(" "));
     if !variants.is_empty() {
         text += &format!("\nvariants (--variant): {}", variants.join(", "));
     }

@@ -72,9 +72,9 @@ fn shipped() -> Vec<(PathBuf, String)> {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let _ = fs::remove_dir_all(&unpacked);
-        for level in levels::LEVELS {
-            let texts = level.ptx.texts().expect("it is an archive");
-            texts.write_below(&unpacked.join(level.name)).expect("the folder for tests is writable");
+        for kernel in levels::LEVELS.into_iter().chain(summit::KERNELS) {
+            let texts = kernel.ptx.texts().expect("it is an archive");
+            texts.write_below(&unpacked.join(kernel.name)).expect("the folder for tests is writable");
         }
     });
     let folders = fs::read_dir(&unpacked).expect("it was written").flatten().map(|entry| entry.path());

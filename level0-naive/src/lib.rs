@@ -6,7 +6,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 0,
     name: "level0-naive",
     title: "one thread, one element",
     idea: "one thread computes one element of C, and reads all it needs from global memory",

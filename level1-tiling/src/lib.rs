@@ -7,7 +7,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 1,
     name: "level1-tiling",
     title: "shared-memory tiling",
     idea: "a block stages tiles of A and B in shared memory; each staged element is read many times",

@@ -7,7 +7,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 2,
     name: "level2-register",
     title: "register blocking",
     idea: "a thread computes several elements in registers; each value read from shared memory serves a row \

@@ -7,7 +7,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 3,
     name: "level3-double-buffer",
     title: "double buffering",
     idea: "the next tile is fetched while this one is computed, at the price of twice the shared memory",

@@ -1,4 +1,4 @@
-//! `cargo x ptx`: regenerates the PTX that every level ships, that of the lab's kernels, and that of the pages' variants.
+//! `cargo x ptx`: regenerates the PTX that every level and the summit ship, that of the lab's kernels, and that of the pages' variants.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::{matrix, pack, shell};
 /// What each ptxas makes of it is recorded where `cargo x matrix` has fetched them; else a file keeps that record while its PTX
 /// stays the same. `only` names some of what there is: an empty list is all.
 pub fn run(only: &[String]) -> Result<ExitCode> {
-    let known = [levels()?, kernels()?, vec![VARIANTS.to_string()]].concat();
+    let known = [levels()?, kernels()?, vec![VARIANTS.to_string(), OF_SUMMIT.to_string()]].concat();
     if let Some(word) = only.iter().find(|word| !known.contains(word)) {
         eprintln!(
-            "error: there is no `{word}` with PTX of its own\nhint: a level's name, the path of a kernel, or {VARIANTS}"
+            "error: there is no `{word}` with PTX of its own\nhint: a level's name, the path of a kernel, {VARIANTS} or {OF_SUMMIT}"
         );
         return Ok(ExitCode::from(2));
     }
@@ -35,6 +35,13 @@ pub fn run(only: &[String]) -> Result<ExitCode> {
             eprintln!("error: the PTX of {level} was not written");
             return Ok(ExitCode::FAILURE);
         }
+    }
+    if wanted(OF_SUMMIT) {
+        if !shell::cargo_with("run --quiet --package lab -- summit --write-ptx", &ptxas)? {
+            eprintln!("error: the PTX of the summit was not written");
+            return Ok(ExitCode::FAILURE);
+        }
+        texts.extend(below(SUMMIT)?.into_iter().map(|kernel| PathBuf::from(kernel).with_extension("ptx")));
     }
     for kernel in kernels()?.into_iter().filter(|kernel| wanted(kernel)) {
         let text = fs::read_to_string(shell::root().join(&kernel)).with_context(|| format!("cannot read {kernel}"))?;
@@ -59,6 +66,8 @@ pub fn run(only: &[String]) -> Result<ExitCode> {
 
 /// The kernels that the book's pages offer.
 const VARIANTS: &str = "variants";
+/// The kernels that programs call.
+const OF_SUMMIT: &str = "summit";
 
 /// Where the levels lie that are not at the root.
 const FURTHER: &str = "further";
@@ -69,13 +78,23 @@ pub fn folder(level: &str) -> PathBuf {
     if shell::root().join(&further).is_dir() { further } else { PathBuf::from(level) }
 }
 
+/// The summit's kernels, which have their archives beside them.
+const SUMMIT: &str = "crates/summit/kernels";
+
 /// The kernel that copies matrices before a launch.
 const COPIES: &str = "crates/device/src/copies.cu";
 
 /// The kernels of the lab, and the one that copies, which have their PTX beside them.
 fn kernels() -> Result<Vec<String>> {
-    let folder = "kernels";
-    let mut kernels = vec![COPIES.to_string()];
+    let mut kernels = below("kernels")?;
+    kernels.push(COPIES.to_string());
+    kernels.sort();
+    Ok(kernels)
+}
+
+/// The kernels in a folder, by name.
+fn below(folder: &str) -> Result<Vec<String>> {
+    let mut kernels = Vec::new();
     for entry in fs::read_dir(shell::root().join(folder)).with_context(|| format!("cannot list {folder}"))? {
         let name = entry?.file_name().to_string_lossy().into_owned();
         if name.ends_with(".cu") {

@@ -104,6 +104,11 @@ impl Dtype {
         all.find(|(_, dtype)| *dtype == self).map_or("unnamed", |(name, _)| name)
     }
 
+    /// Whether it has a name.
+    pub fn is_named(self) -> bool {
+        self.name() != "unnamed"
+    }
+
     /// How the vendor's library sums, on the GPUs that have tensor cores for these types: fp8 in as few as 14 bits.
     pub fn vendor_sum(self) -> Sum {
         match self.input {

@@ -11,7 +11,7 @@ use crate::Target;
 use crate::build::Build;
 use crate::error::Error;
 use crate::kernel::lower::declared;
-use crate::kernel::{Kernel, shipped};
+use crate::kernel::{Header, Kernel, shipped};
 use crate::task::Task;
 
 /// A GPU, as far as it decides what can run there: the one at hand, or the one that the emulator models.
@@ -64,6 +64,19 @@ impl Demand {
         Some(Demand { only, oldest, threads, registers, shared: kernel.static_shared().saturating_add(dynamic) })
     }
 
+    /// The same by what a shipped file says of itself: no instruction is read. Nothing, where it does not say enough.
+    fn declared(build: &Build, header: &Header, ptx: &str, registers: Option<u32>) -> Option<Demand> {
+        let (_, target) = declared(ptx)?;
+        let of_kernel = header.resources.values().map(|needs| needs.shared_bytes).max()?;
+        Some(Demand {
+            only: Some(target).filter(|target| !target.suffix.is_empty()),
+            oldest: Some((target.sm, String::new())),
+            threads: build.threads(),
+            registers,
+            shared: of_kernel.saturating_add(build.dynamic_shared()),
+        })
+    }
+
     /// Why the card cannot run it, as the second half of a sentence; nothing, if it can.
     fn misfit(&self, card: &Card) -> Option<String> {
         let (name, architecture) = (&card.name, card.architecture);
@@ -109,6 +122,10 @@ fn refused(message: String) -> Error {
 pub fn misfit(build: &Build, card: &Card) -> Option<String> {
     let (header, ptx) = shipped(build).ok()?;
     let registers = header.resources.get(&card.architecture).map(|needs| needs.registers);
+    // What a shipped file says of itself is what its instructions need, by a test; to read these takes longer, and gives the words.
+    if let Some(demand) = Demand::declared(build, &header, ptx, registers) {
+        demand.misfit(card)?;
+    }
     Demand::of(ptx, build.level.entry, build.threads(), build.dynamic_shared(), registers)?.misfit(card)
 }
 

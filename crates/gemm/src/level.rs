@@ -13,18 +13,16 @@ use crate::form::{Layout, Specialization};
 use crate::mapped::{Role, TensorBox, TensorSwizzle};
 pub use crate::shape::Shape;
 
-/// One rung of the ladder.
+/// A kernel with all that a launch needs: one rung of the ladder, or one of the summit's.
 #[derive(Debug, Clone, Copy)]
 pub struct Level {
-    /// Its place on the ladder, from 0.
-    pub number: u32,
-    /// The crate's name, which is also the folder's.
+    /// The crate's name, which is also the folder's: `level2-register`. A kernel that is no level has another.
     pub name: &'static str,
     /// The idea, in a few words.
     pub title: &'static str,
     /// The idea in a sentence, without its full stop.
     pub idea: &'static str,
-    /// The crate of the level that its kernel starts from; nothing for the first.
+    /// The crate of the level that its kernel starts from; nothing for the first. One of the summit's is that level's, with every form.
     pub from: Option<&'static str>,
     /// The kernel's file, relative to the repository.
     pub path: &'static str,
@@ -367,6 +365,16 @@ pub struct Configuration {
 }
 
 impl Level {
+    /// Its place on the ladder, from 0; nothing for a kernel that is no level.
+    pub fn number(&self) -> Option<u32> {
+        self.name.strip_prefix("level")?.split('-').next()?.parse().ok()
+    }
+
+    /// What it is called where space is short: `level 2`, or its name.
+    pub fn short(&self) -> String {
+        self.number().map_or(self.name.to_string(), |number| format!("level {number}"))
+    }
+
     /// The combinations of types that it multiplies.
     pub fn dtypes(&self) -> impl Iterator<Item = Dtype> {
         self.types.iter().map(|types| types.dtype)

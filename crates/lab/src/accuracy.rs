@@ -174,9 +174,9 @@ fn names(of: &[String]) -> String {
         let level = LEVELS.iter().find(|level| name.split(' ').next() == Some(level.name));
         match level {
             Some(level) if level.variants.iter().all(|v| of.contains(&format!("{} {}", level.name, v.name))) => {
-                numbers.push(level.number)
+                numbers.extend(level.number())
             }
-            Some(level) => others.push(name.replacen(level.name, &format!("level {}", level.number), 1)),
+            Some(level) => others.push(name.replacen(level.name, &level.short(), 1)),
             None => others.push(name.clone()),
         }
     }

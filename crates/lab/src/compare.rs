@@ -15,7 +15,7 @@ use crate::plot;
 use crate::predicted;
 use crate::row::{Kind, Row};
 use crate::table::{maybe, number, percent, table};
-use levels::{builds, levels};
+use crate::takers::takers;
 
 /// All levels on the same problem, in one table
 #[derive(Debug, Clone, Args)]
@@ -24,7 +24,8 @@ pub struct Compare {
     sizes: Sizes,
     #[command(flatten)]
     how: How,
-    /// The levels that take part, by number or name: 0,1 [default: all that are for such a product]
+    /// Who takes part: levels by number or name, the summit's kernels by name, and summit for the one that it chooses: 0,1,summit
+    /// [default: all levels that are for such a product]
     #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
     levels: Vec<String>,
     /// Take every configuration that is shipped, not only each level's default
@@ -74,10 +75,10 @@ pub fn run(compare: &Compare) -> Result<ExitCode, Error> {
 
 fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparison, Error> {
     let options = compare.how.options()?;
-    let asked = levels(&compare.levels)?;
-    let mut takers = builds(&asked, compare.how.dtype, compare.shipped)?;
-    let multiplies = |level: &Level| takers.iter().any(|build| build.level.number == level.number);
-    for level in asked.iter().filter(|level| !compare.levels.is_empty() && !multiplies(level)) {
+    let asked = takers(&compare.levels)?;
+    let mut takers = asked.builds(compare.how.dtype, compare.shipped, &shape, (device, options.gpu))?;
+    let multiplies = |level: &Level| takers.iter().any(|build| build.level.name == level.name);
+    for level in asked.kernels.iter().filter(|level| !compare.levels.is_empty() && !multiplies(level)) {
         note(&format!("{} does not multiply {}, and is left out", level.name, compare.how.dtype));
     }
     if compare.levels.is_empty() {
@@ -100,9 +101,10 @@ fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparis
 
 /// Each row against the default configuration of the level before.
 fn steps(takers: &[Build], rows: &mut [Row]) {
-    let first = |number: u32| takers.iter().position(|build| build.level.number == number && build.is_default());
+    let first =
+        |number: u32| takers.iter().position(|build| build.level.number() == Some(number) && build.is_default());
     for i in 0..takers.len() {
-        let before = takers[i].level.number.checked_sub(1).and_then(first);
+        let before = takers[i].level.number().and_then(|number| number.checked_sub(1)).and_then(first);
         rows[i].step = before.and_then(|b| Some(rows[b].ms? / rows[i].ms?));
     }
 }

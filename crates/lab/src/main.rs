@@ -19,7 +19,8 @@
 //! - [`variants`]: the exercises' kernels, compiled for the book's pages
 //! - [`gpus`]: the modelled GPUs, and what fits on them; [`cards`]: what every level needs on each architecture
 //! - [`waits`]: what warps wait for, by a model, beside what Nsight Compute read; [`timeline`]: a picture of it
-//! - [`levels`]: the levels, [`bench`]: a problem on which they run, [`row`]: what comes of it
+//! - [`product`]: one product by the summit, in any form
+//! - [`takers`]: who takes part, [`bench`]: a problem on which they run, [`row`]: what comes of it
 //! - [`flags`], [`table`], [`output`], [`provenance`]: what the commands share
 
 #![forbid(unsafe_code)]
@@ -48,6 +49,7 @@ mod pivot;
 mod plot;
 mod predict;
 mod predicted;
+mod product;
 mod provenance;
 mod report;
 mod row;
@@ -57,6 +59,7 @@ mod survey;
 mod svg;
 mod sweep;
 mod table;
+mod takers;
 mod timeline;
 mod tune;
 mod variants;
@@ -95,6 +98,7 @@ enum Command {
     Figures(figures::Figures),
     Gpus(gpus::Gpus),
     Occupancy(gpus::Fit),
+    Summit(product::Summit),
     Tune(tune::Tune),
     Cards(cards::Cards),
     Check(check::Check),
@@ -129,6 +133,7 @@ fn main() -> ExitCode {
         Command::Sanitize(sanitize) => sanitize::run(sanitize, &given[1..]),
         Command::Survey(survey) => survey::run(survey, &words),
         Command::Sweep(sweep) => sweep::run(sweep),
+        Command::Summit(summit) => product::run(summit),
         Command::Tune(tune) => tune::run(tune, &words),
         Command::Variants(variants) => variants::run(variants),
         Command::Waits(waits) => waits::run(waits),

@@ -10,7 +10,7 @@ use device::{Backend, Device, vendor};
 use gemm::candidate::Options;
 use gemm::facts::Extras;
 use gemm::timing::{L2_POLICY, Peak};
-use gemm::{Dtype, Error, Shape};
+use gemm::{Dtype, Error, Level, Shape};
 use serde::{Deserialize, Serialize};
 
 use crate::bench::{Bench, for_shape};
@@ -18,7 +18,8 @@ use crate::flags::Shapes;
 use crate::output::note;
 use crate::provenance::{commit, file_name, now, nvidia_smi, save, state, timing};
 use crate::row::Row;
-use levels::{LEVELS, builds};
+use crate::takers::all;
+use levels::builds;
 
 /// From this size on, variants that are there to be slow are left out.
 const LARGE: u64 = 4096 * 4096 * 4096;
@@ -34,6 +35,9 @@ pub struct Measure {
     dtypes: Vec<Dtype>,
     #[command(flatten)]
     at: Shapes,
+    /// Who is measured: levels by number or name, the summit's kernels by name, or summit for all of these [default: all levels]
+    #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
+    levels: Vec<String>,
     /// Seed of the inputs
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -94,6 +98,7 @@ pub fn run(measure: &Measure) -> Result<ExitCode, Error> {
     })?;
     let Device::Cuda(gpu) = &device else { return Err(Error::usage("no CUDA device", "measure on a GPU")) };
     let file = if measure.out.is_dir() { measure.out.join(file_name(gpu.name())) } else { measure.out.clone() };
+    let takers = all(&measure.levels)?;
     let mut record = start(gpu, measure);
     keep_others(&mut record, &file, &measure.dtypes)?;
     save(&record, &file)?;
@@ -101,7 +106,7 @@ pub fn run(measure: &Measure) -> Result<ExitCode, Error> {
     for &dtype in &measure.dtypes {
         for &shape in &shapes {
             note(&format!("{dtype} {shape}"));
-            point(&device, shape, dtype, &mut record)?;
+            point(&device, &takers, (shape, dtype), &mut record)?;
             save(&record, &file)?;
         }
     }
@@ -113,12 +118,17 @@ pub fn run(measure: &Measure) -> Result<ExitCode, Error> {
     Ok(if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn point(device: &Device, shape: Shape, dtype: Dtype, record: &mut Record) -> Result<(), Error> {
+fn point(
+    device: &Device,
+    levels: &[&'static Level],
+    (shape, dtype): (Shape, Dtype),
+    record: &mut Record,
+) -> Result<(), Error> {
     let options =
         Options { gpu: &emulator::gpu::H200, extras: Extras::new(true, false), annotate: false, matrices: false };
     let bench = Bench::new(device, shape, dtype, record.seed, options)?;
     let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
-    let mut takers = for_shape(builds(&LEVELS, dtype, true)?, &shape, "");
+    let mut takers = for_shape(builds(levels, dtype, true)?, &shape, "");
     takers.retain(|build| work <= LARGE || build.is_first_variant());
     let mut rows = Vec::new();
     bench.rows(&takers, true, false, &mut |row| {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use gemm::{Build, Dtype, Error, Shape};
-use levels::{LEVELS, builds, levels};
+use levels::builds;
 use serde::Serialize;
 use summit::predict::{Model, model_of, models};
 
@@ -17,6 +17,7 @@ use crate::output::print;
 use crate::predicted;
 use crate::row::{Row, distinct};
 use crate::table::{number, percent, table};
+use crate::takers::{all, everyone};
 
 /// The levels' predicted times, the fastest first; no kernel runs
 #[derive(Debug, Clone, Args)]
@@ -29,7 +30,8 @@ pub struct Predict {
     /// The GPU whose times are predicted
     #[arg(long, value_name = "NAME", default_value = "h200")]
     gpu: String,
-    /// The levels that take part, by number or name: 0,1
+    /// Who takes part: levels by number or name, the summit's kernels by name, or summit for all of these: 0,1,summit
+    /// [default: all levels]
     #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
     levels: Vec<String>,
     /// Take every configuration that is shipped, not only each level's default
@@ -72,7 +74,7 @@ pub fn run(predict: &Predict) -> Result<ExitCode, Error> {
     let gpu = modelled(&predict.gpu)?;
     let model = model_of(gpu).ok_or_else(|| unknown(gpu.name))?;
     let (shape, dtype) = (predict.sizes.shape(512), predict.dtype);
-    let takers = builds(&levels(&predict.levels)?, dtype, predict.shipped)?;
+    let takers = builds(&all(&predict.levels)?, dtype, predict.shipped)?;
     let (mut lines, mut unknown) = (Vec::new(), Vec::new());
     let near = model.near(dtype, &shape);
     for build in &takers {
@@ -170,7 +172,7 @@ fn against(file: &Path) -> Result<String, Error> {
     let text = fs::read_to_string(file).map_err(|error| cannot(error.to_string()))?;
     let record: Record = serde_json::from_str(&text).map_err(|error| cannot(error.to_string()))?;
     let model = models().iter().find(|model| model.gpu == record.gpu).ok_or_else(|| unknown(&record.gpu))?;
-    let known: Vec<Build> = LEVELS.iter().flat_map(|level| level.shipped_builds()).collect();
+    let known: Vec<Build> = everyone().flat_map(|level| level.shipped_builds()).collect();
     let pairs: Vec<Pair> =
         record.rows.iter().filter(|row| row.is_right()).filter_map(|row| Pair::of(row, model, &known)).collect();
     let types = distinct(pairs.iter().map(|pair| pair.row.dtype));

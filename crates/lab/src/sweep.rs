@@ -14,7 +14,7 @@ use crate::output::{Form, Rows, note, progress};
 use crate::pivot::{self, Over};
 use crate::plot;
 use crate::row::{Kind, Row};
-use levels::{builds, levels};
+use crate::takers::takers;
 
 /// The levels over sizes, blocks, tiles or shapes
 #[derive(Debug, Clone, Args)]
@@ -33,7 +33,8 @@ pub struct Sweep {
     pub at: Sizes,
     #[command(flatten)]
     pub how: How,
-    /// The levels that take part, by number or name [default: all that are for such a product; over blocks 0,1]
+    /// Who takes part: levels by number or name, the summit's kernels by name, and summit for the one that it chooses
+    /// [default: all levels that are for such a product; over blocks 0,1]
     #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
     pub levels: Vec<String>,
     /// Leave the vendor's library out
@@ -117,7 +118,7 @@ fn heard(sweep: &Sweep) -> Result<(), Error> {
 
 /// All points, row by row.
 pub fn swept(sweep: &Sweep, device: &Device, rows: &mut Rows) -> Result<(), Error> {
-    let points = points(sweep)?;
+    let points = points(sweep, device)?;
     let bar = progress(points.iter().map(|point| point.builds.len() as u64 + 2).sum());
     for point in &points {
         run_point(sweep, device, point, rows, &bar)?;
@@ -126,29 +127,30 @@ pub fn swept(sweep: &Sweep, device: &Device, rows: &mut Rows) -> Result<(), Erro
     Ok(())
 }
 
-fn points(sweep: &Sweep) -> Result<Vec<Point>, Error> {
+fn points(sweep: &Sweep, device: &Device) -> Result<Vec<Point>, Error> {
     let dtype = sweep.how.dtype;
     let of_blocks = sweep.over == Over::Block && sweep.levels.is_empty();
-    let chosen = if of_blocks { levels(&["0".into(), "1".into()])? } else { levels(&sweep.levels)? };
-    // The first variant is the level's own; the others are lessons of their own.
+    let chosen = if of_blocks { takers(&["0".into(), "1".into()])? } else { takers(&sweep.levels)? };
     let all_tiles = matches!(sweep.over, Over::Block | Over::Tile);
-    let mut takers = builds(&chosen, dtype, all_tiles)?;
-    takers.retain(Build::is_first_variant);
+    let gpu = sweep.how.options()?.gpu;
     let point = |shape| {
-        let builds = takers.clone();
-        Point { shape, builds: if sweep.levels.is_empty() { for_shape(builds, &shape, TAKEN_IN) } else { builds } }
+        let mut builds = chosen.builds(dtype, all_tiles, &shape, (device, gpu))?;
+        // The first variant is the level's own; the others are lessons of their own.
+        builds.retain(Build::is_first_variant);
+        let all = sweep.levels.is_empty();
+        Ok(Point { shape, builds: if all { for_shape(builds, &shape, TAKEN_IN) } else { builds } })
     };
-    Ok(match sweep.over {
+    match sweep.over {
         Over::Size => {
             let sizes = sweep.sizes.as_deref().unwrap_or(&SIZES);
             sizes.iter().map(|&size| point(Shape { m: size, n: size, k: size })).collect()
         }
         Over::Shape => match &sweep.shapes {
             Some(shapes) => shapes.iter().copied().map(point).collect(),
-            None => SHAPES.map(|[m, n, k]| point(Shape { m, n, k })).into(),
+            None => SHAPES.into_iter().map(|[m, n, k]| point(Shape { m, n, k })).collect(),
         },
-        Over::Block | Over::Tile => vec![point(sweep.at.shape(512))],
-    })
+        Over::Block | Over::Tile => Ok(vec![point(sweep.at.shape(512))?]),
+    }
 }
 
 fn run_point(sweep: &Sweep, device: &Device, point: &Point, rows: &mut Rows, bar: &ProgressBar) -> Result<(), Error> {

@@ -5,9 +5,7 @@
 #[macro_export]
 macro_rules! level_tests {
     ($($level:tt)+) => {
-        use proptest::prelude::*;
-        use $crate::{Device, Shape};
-        use $($level)+ as LEVEL;
+        $crate::kernel_tests!($($level)+);
 
         #[test]
         fn reports_read_so() {
@@ -17,6 +15,27 @@ macro_rules! level_tests {
         }
 
         #[test]
+        fn bad_usage_is_one_clear_line() {
+            $crate::bad_usage_is_one_clear_line(&LEVEL, env!(concat!("CARGO_BIN_EXE_", env!("CARGO_PKG_NAME")))).unwrap();
+        }
+
+        #[test]
+        fn counts_are_the_hardwares() {
+            assert_eq!($crate::hardware::differences(&LEVEL), Ok(vec![]));
+        }
+    };
+}
+
+/// What every kernel must hold, a level's and the summit's: `level_tests::kernel_tests!(summit::kernels::thin::KERNEL);`.
+/// The crate that calls it needs `proptest`.
+#[macro_export]
+macro_rules! kernel_tests {
+    ($($level:tt)+) => {
+        use proptest::prelude::*;
+        use $crate::{Device, Shape};
+        use $($level)+ as LEVEL;
+
+        #[test]
         fn awkward_shapes_are_exact_on_the_emulator() {
             $crate::every_awkward_shape_is_exact(&LEVEL, &Device::Emulator).unwrap();
         }
@@ -24,16 +43,6 @@ macro_rules! level_tests {
         #[test]
         fn awkward_shapes_are_exact_on_a_gpu() {
             $crate::gpu().iter().for_each(|gpu| $crate::every_awkward_shape_is_exact(&LEVEL, gpu).unwrap());
-        }
-
-        #[test]
-        fn every_form_is_exact_on_the_emulator() {
-            $crate::every_form_is_exact(&LEVEL, &Device::Emulator).unwrap();
-        }
-
-        #[test]
-        fn every_form_is_exact_on_a_gpu() {
-            $crate::gpu().iter().for_each(|gpu| $crate::every_form_is_exact(&LEVEL, gpu).unwrap());
         }
 
         #[test]
@@ -79,15 +88,22 @@ macro_rules! level_tests {
         fn unfit_ptx_never_runs() {
             $crate::unfit_ptx_never_runs(&LEVEL).unwrap();
         }
+    };
+}
 
+/// What a kernel must hold besides that takes factors, leading dimensions and B as N × K, or that refuses them:
+/// `level_tests::form_tests!(summit::kernels::thin::KERNEL);`.
+#[macro_export]
+macro_rules! form_tests {
+    ($level:path) => {
         #[test]
-        fn bad_usage_is_one_clear_line() {
-            $crate::bad_usage_is_one_clear_line(&LEVEL, env!(concat!("CARGO_BIN_EXE_", env!("CARGO_PKG_NAME")))).unwrap();
+        fn every_form_is_exact_on_the_emulator() {
+            $crate::every_form_is_exact(&$level, &$crate::Device::Emulator).unwrap();
         }
 
         #[test]
-        fn counts_are_the_hardwares() {
-            assert_eq!($crate::hardware::differences(&LEVEL), Ok(vec![]));
+        fn every_form_is_exact_on_a_gpu() {
+            $crate::gpu().iter().for_each(|gpu| $crate::every_form_is_exact(&$level, gpu).unwrap());
         }
     };
 }

@@ -123,7 +123,7 @@ fn chosen(level: &Level, rows: Vec<Row>) -> Vec<Row> {
     let (mut large, mut rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| !deep() && row.is_large());
     large.retain(|row| row.fills_the_gpu(level));
     if !large.is_empty() {
-        rows.push(large.swap_remove(level.number as usize % large.len()));
+        rows.push(large.swap_remove(level.number().unwrap_or_default() as usize % large.len()));
     }
     rows
 }

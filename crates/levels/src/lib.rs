@@ -13,7 +13,7 @@ pub fn levels(chosen: &[String]) -> Result<Vec<&'static Level>, Error> {
 }
 
 fn find(word: &str) -> Result<&'static Level, Error> {
-    let is_meant = |level: &&&Level| level.name == word || level.number.to_string() == word;
+    let is_meant = |level: &&&Level| level.name == word || level.number().is_some_and(|n| n.to_string() == word);
     LEVELS.iter().find(is_meant).copied().ok_or_else(|| {
         let known: Vec<&str> = LEVELS.iter().map(|level| level.name).collect();
         let last = LEVELS.len() - 1;
@@ -27,8 +27,9 @@ fn find(word: &str) -> Result<&'static Level, Error> {
 fn suggested(word: &str) -> Option<&'static Level> {
     let word = word.to_lowercase().replace(['_', ' '], "-");
     let of = |level: &&&Level| {
+        let number = level.number().unwrap_or_default();
         let idea = level.name.split_once('-').map_or("", |(_, idea)| idea);
-        [format!("level{}", level.number), format!("level-{}", level.number), idea.to_string()].contains(&word)
+        [format!("level{number}"), format!("level-{number}"), idea.to_string()].contains(&word)
     };
     let begins = |level: &&&Level| !word.is_empty() && level.name.starts_with(&word);
     LEVELS.iter().find(of).or_else(|| LEVELS.iter().find(begins)).copied()
@@ -93,7 +94,7 @@ mod tests {
         let listed: Vec<&str> = LEVELS.iter().map(|level| level.name).collect();
         assert_eq!(found, listed, "crates/levels/Cargo.toml has a line for each folder");
         for (number, level) in (0..).zip(LEVELS) {
-            assert_eq!(level.number, number, "{}", level.name);
+            assert_eq!(level.number(), Some(number), "{}", level.name);
             assert!(level.name.starts_with(&format!("level{number}-")), "{}", level.name);
             assert!(
                 root.join(level.path).is_file() && level.path.ends_with(&format!("{}/kernel.cu", level.name)),
@@ -106,10 +107,11 @@ mod tests {
     #[test]
     fn every_level_but_the_first_starts_from_one_before_it() {
         for level in LEVELS {
-            let from = level.from.map(|name| LEVELS.iter().find(|other| other.name == name).map(|other| other.number));
+            let from =
+                level.from.map(|name| LEVELS.iter().find(|other| other.name == name).and_then(|other| other.number()));
             match from {
-                None => assert_eq!(level.number, 0, "{} starts from nothing", level.name),
-                Some(before) => assert!(before.is_some_and(|before| before < level.number), "{}", level.name),
+                None => assert_eq!(level.number(), Some(0), "{} starts from nothing", level.name),
+                Some(before) => assert!(before.is_some() && before < level.number(), "{}", level.name),
             }
         }
     }
@@ -126,14 +128,14 @@ mod tests {
     #[test]
     fn a_level_is_found_by_number_or_name_and_types_that_nobody_multiplies_are_refused() {
         let found = levels(&["2".to_string(), "level0-naive".to_string()]).unwrap();
-        assert_eq!(found.iter().map(|level| level.number).collect::<Vec<_>>(), [2, 0]);
+        assert_eq!(found.iter().filter_map(|level| level.number()).collect::<Vec<_>>(), [2, 0]);
         let unknown = levels(&["99".to_string()]).unwrap_err().to_string();
         assert!(unknown.starts_with("there is no level `99`\nhint: known are 0 to "), "{unknown}");
         for word in ["level2", "Level 2", "register", "level2-reg"] {
             let unknown = levels(&[word.to_string()]).unwrap_err().to_string();
             assert!(unknown.contains("\nhint: you may mean level2-register; known are 0 to "), "{unknown}");
         }
-        assert_eq!(suggested("level1").map(|level| level.number), Some(1), "and not level 10");
+        assert_eq!(suggested("level1").and_then(|level| level.number()), Some(1), "and not level 10");
         assert!(suggested("").is_none());
         let e5m2 = "e5m2".parse().unwrap();
         let refused = builds(&[LEVELS[0]], e5m2, false).unwrap_err().to_string();

@@ -46,11 +46,23 @@ pub fn levels() -> String {
 
 impl Rung {
     fn of(level: &'static Level) -> Rung {
-        let Level { number, name, title, idea, from, path, source, .. } = *level;
+        let Level { name, title, idea, from, path, source, .. } = *level;
         let variants = level.variants.iter().map(|variant| variant.name).collect();
         let shipped = level.shipped_builds().into_iter().map(Shipped::of).collect();
         let (dtypes, gpus) = (level.dtypes().collect(), GPUS.iter().map(|gpu| gpu.name).collect());
-        Rung { number, name, title, idea, from, path, source, variants, dtypes, gpus, shipped }
+        Rung {
+            number: level.number().unwrap_or_default(),
+            name,
+            title,
+            idea,
+            from,
+            path,
+            source,
+            variants,
+            dtypes,
+            gpus,
+            shipped,
+        }
     }
 }
 

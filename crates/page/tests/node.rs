@@ -131,7 +131,7 @@ fn small(build: &Build) -> Value {
 fn builds() -> Vec<Build> {
     let of = |level: &'static Level| {
         let types: Vec<Dtype> = level.dtypes().collect();
-        level.default_build(types[level.number as usize % types.len()])
+        level.default_build(types[level.number().unwrap() as usize % types.len()])
     };
     if level_tests::deep() {
         levels::LEVELS.iter().flat_map(|level| level.shipped_builds()).collect()

@@ -1,36 +1,37 @@
-//! Which level multiplies, and with which tile sizes.
+//! Which kernel multiplies, and with which tile sizes.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use device::{Device, nvrtc};
 use gemm::fit::{Card, misfit};
-use gemm::form::{Form, Specialization};
+use gemm::form::Form;
 use gemm::kernel::{FindCompiler, shipped};
 use gemm::{Build, Dtype, Level, Shape};
 
+use crate::kernels::KERNELS;
 use crate::nearby::Near;
 use crate::predict::{Model, Numbers, models, name};
 use crate::tuned::{Record, records};
 
-/// The level that multiplies.
+/// The kernel that multiplies.
 #[derive(Debug, Clone, Copy)]
-pub enum Choice<'a> {
+pub enum Choice {
     /// This one, with its default tile sizes; where the GPU cannot run these, with others that it can ([`gemm::fit::fitting`]).
-    Level(&'static Level),
-    /// Of these, with all the tile sizes that they ship, the one that is predicted to be the fastest, or that was where this very
+    Kernel(&'static Level),
+    /// Of [`KERNELS`], with all the tile sizes that they ship, the one that is predicted to be the fastest, or that was where this very
     /// shape was measured: see [`Chooser`]. The emulator counts as the GPU that it models by default.
-    Best(&'a [&'static Level]),
+    Best,
 }
 
-/// The build that [`Choice::Best`] means; nothing, if there are no levels.
-pub fn best(levels: &[&'static Level], device: &Device, shape: &Shape, dtype: Dtype) -> Option<Build> {
-    Chooser::new(levels, device.architecture(), device.multiprocessors()).best(shape, dtype, &Form::PLAIN)
+/// The build that [`Choice::Best`] means; nothing, where no kernel multiplies this type.
+pub fn best(device: &Device, shape: &Shape, dtype: Dtype) -> Option<Build> {
+    Chooser::new(device.architecture(), device.multiprocessors()).best(shape, dtype, &Form::PLAIN)
 }
 
-/// Chooses for one GPU among the shipped configurations of some levels, in a tenth of a millisecond or two: by their predicted times
+/// Chooses for one GPU among the shipped configurations of the kernels, in a tenth of a millisecond or two: by their predicted times
 /// ([`crate::predict`]),
-/// and at a shape that `lab tune` or `lab measure` has on record for this architecture, of each level that is on record there, the one
+/// and at a shape that `lab tune` or `lab measure` has on record for this architecture, of each kernel that is on record there, the one
 /// that was the fastest, by its measured time.
 ///
 /// The predictions are those of the GPU on record whose architecture is the nearest, with this GPU's number of SMs. On
@@ -38,7 +39,7 @@ pub fn best(levels: &[&'static Level], device: &Device, shape: &Shape, dtype: Dt
 /// chooses.
 #[derive(Debug)]
 pub struct Chooser {
-    levels: Vec<&'static Level>,
+    kernels: Vec<&'static Level>,
     architecture: u32,
     sms: u32,
     /// What the candidates' times are predicted from.
@@ -46,8 +47,8 @@ pub struct Chooser {
     candidates: Vec<Candidate>,
     /// What was measured on this architecture: a candidate, its shape, and its microseconds.
     measured: Vec<(usize, Shape, f64)>,
-    /// Whether the GPU can run a candidate, in a form: found out when it is first the best.
-    runs: Mutex<HashMap<(usize, Specialization), bool>>,
+    /// Whether the GPU can run a build, by its words: found out when it is first the best.
+    runs: Mutex<HashMap<String, bool>>,
     find: FindCompiler,
 }
 
@@ -59,22 +60,22 @@ struct Candidate {
 
 impl Chooser {
     /// For a GPU of an architecture, 90 for `sm_90`, with so many SMs, by what comes with this crate.
-    pub fn new(levels: &[&'static Level], architecture: u32, sms: u32) -> Chooser {
-        Chooser::of(models(), records(), levels, (architecture, sms), nvrtc::find)
+    pub fn new(architecture: u32, sms: u32) -> Chooser {
+        Chooser::of(models(), records(), &KERNELS, (architecture, sms), nvrtc::find)
     }
 
-    /// The same by other models and records. `find` looks for NVRTC, should the best not be shipped compiled.
+    /// The same among these kernels, by other models and records. `find` looks for NVRTC, should the best not be shipped compiled.
     pub fn of(
         models: &[Model],
         records: &[Record],
-        levels: &[&'static Level],
+        kernels: &[&'static Level],
         (architecture, sms): (u32, u32),
         find: FindCompiler,
     ) -> Chooser {
         let nearest = models.iter().min_by_key(|model| model.architecture.abs_diff(architecture));
         let numbers: HashMap<_, &Numbers> =
             nearest.iter().flat_map(|model| &model.configurations).map(|numbers| (numbers.name(), numbers)).collect();
-        let shipped = levels.iter().flat_map(|level| level.shipped_builds()).filter(|build| !loses_bits(build));
+        let shipped = kernels.iter().flat_map(|kernel| kernel.shipped_builds()).filter(|build| !loses_bits(build));
         let mut candidates: Vec<Candidate> = shipped
             .filter_map(|build| {
                 let numbers = *numbers.get(&name(&build))?;
@@ -83,7 +84,7 @@ impl Chooser {
             .collect();
         let mut measured = Vec::new();
         for best in records.iter().filter(|record| record.architecture == architecture).flat_map(Record::best) {
-            let Some(build) = levels.iter().find_map(|level| best.build(level)).filter(|build| !loses_bits(build))
+            let Some(build) = kernels.iter().find_map(|kernel| best.build(kernel)).filter(|build| !loses_bits(build))
             else {
                 continue;
             };
@@ -94,21 +95,21 @@ impl Chooser {
             }
             measured.push((candidate, best.shape(), 1e3 * best.ms));
         }
-        let (levels, runs, model) = (levels.to_vec(), Mutex::default(), nearest.cloned());
-        Chooser { levels, architecture, sms, model, candidates, measured, runs, find }
+        let (kernels, runs, model) = (kernels.to_vec(), Mutex::default(), nearest.cloned());
+        Chooser { kernels, architecture, sms, model, candidates, measured, runs, find }
     }
 
-    /// The build that is to multiply; nothing, if there are no levels.
+    /// The build that is to multiply; nothing, where no kernel does.
     pub fn best(&self, shape: &Shape, dtype: Dtype, form: &Form) -> Option<Build> {
         let mut ranked = self.ranked(shape, dtype);
         ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut able = ranked.into_iter().filter_map(|(candidate, _)| self.able(candidate, shape, form));
-        able.next().or_else(|| by_tile(&self.levels, self.architecture, self.sms, shape, dtype, form))
+        able.next().or_else(|| largest(&self.kernels, self.sms, (shape, dtype, form), |build| self.runs(build, build)))
     }
 
     /// The candidates with their microseconds.
     fn ranked(&self, shape: &Shape, dtype: Dtype) -> Vec<(usize, f64)> {
-        let level = |candidate: usize| self.candidates[candidate].build.level.number;
+        let kernel = |candidate: usize| self.candidates[candidate].build.level.name;
         let of_type = |candidate: usize| self.candidates[candidate].build.configuration.dtype == dtype;
         let here = self.measured.iter().filter(|(candidate, at, _)| at == shape && of_type(*candidate));
         let mut ranked: Vec<(usize, f64)> = here.map(|&(candidate, _, time)| (candidate, time)).collect();
@@ -116,7 +117,7 @@ impl Chooser {
         let near = self.model.as_ref().map_or_else(|| Near::nothing(shape), |model| model.near(dtype, shape));
         for (place, candidate) in self.candidates.iter().enumerate() {
             let Some(numbers) = &candidate.numbers else { continue };
-            if of_type(place) && !ranked[..known].iter().any(|&(other, _)| level(other) == level(place)) {
+            if of_type(place) && !ranked[..known].iter().any(|&(other, _)| kernel(other) == kernel(place)) {
                 ranked.push((place, numbers.cautious(&candidate.build, self.sms, &near)));
             }
         }
@@ -127,25 +128,45 @@ impl Chooser {
     fn able(&self, candidate: usize, shape: &Shape, form: &Form) -> Option<Build> {
         let build = self.candidates[candidate].build.clone().in_form(form).ok()?;
         build.plan_in(*shape, *form).ok()?;
-        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let runs = *runs.entry((candidate, form.specialization())).or_insert_with(|| match shipped(&build) {
-            Ok(_) => misfit(&build, &Card::of_architecture(self.architecture)).is_none(),
-            Err(_) => (self.find)().is_ok(),
-        });
-        runs.then_some(build)
+        self.runs(&build, &self.candidates[candidate].build).then_some(build)
+    }
+
+    /// Whether the GPU runs a build, remembered. Nobody waits for who finds it out.
+    fn runs(&self, build: &Build, plain: &Build) -> bool {
+        let key = build.to_string();
+        let known = || self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let remembered = known().get(&key).copied();
+        let runs = remembered.unwrap_or_else(|| self.can_run(build, plain));
+        known().insert(key, runs);
+        runs
+    }
+
+    /// Whether the GPU runs a build: by its shipped PTX or, where that is shipped in another form alone, by that one's, and with a compiler.
+    fn can_run(&self, build: &Build, plain: &Build) -> bool {
+        // What is made for one architecture alone need not be unpacked.
+        let made_for = build.level.needs.architecture;
+        if !made_for.suffix.is_empty() && !made_for.runs_on(self.architecture) {
+            return false;
+        }
+        let card = Card::of_architecture(self.architecture);
+        match (shipped(build), shipped(plain)) {
+            (Ok(_), _) => misfit(build, &card).is_none(),
+            (Err(_), Ok(_)) => misfit(plain, &card).is_none() && (self.find)().is_ok(),
+            (Err(_), Err(_)) => build.level.needs.architecture.runs_on(self.architecture) && (self.find)().is_ok(),
+        }
     }
 }
 
-/// Whether its sums lose bits that another level's keep. Whoever wants that names the level.
+/// Whether its sums lose bits that another kernel's keep. Whoever wants that names the kernel.
 fn loses_bits(build: &Build) -> bool {
     build.level.sum(&build.configuration).loses_bits()
 }
 
 /// Without any measurement, of the default variants and shipped tile sizes, those that lose no bits first: the largest tile of C
 /// that still gives every SM a block; of equal ones that with the most elements of C per thread; then the first. Where no tile
-/// gives every SM a block, the one with the most blocks. Nothing, if there are no levels.
+/// gives every SM a block, the one with the most blocks. Nothing, where no kernel that the GPU runs has the type in this form.
 pub fn by_tile(
-    levels: &[&'static Level],
+    kernels: &[&'static Level],
     architecture: u32,
     sms: u32,
     shape: &Shape,
@@ -153,21 +174,33 @@ pub fn by_tile(
     form: &Form,
 ) -> Option<Build> {
     let card = Card::of_architecture(architecture);
+    largest(kernels, sms, (shape, dtype, form), |build| misfit(build, &card).is_none())
+}
+
+/// The same of those for which `runs` holds.
+fn largest(
+    kernels: &[&'static Level],
+    sms: u32,
+    (shape, dtype, form): (&Shape, Dtype, &Form),
+    runs: impl Fn(&Build) -> bool,
+) -> Option<Build> {
     let mut best = None;
-    for &level in levels {
+    for &kernel in kernels {
         let fits = |build: &Build| {
             let configuration = &build.configuration;
             let same_form = configuration.specialization == form.specialization();
             configuration.dtype == dtype && same_form && build.is_first_variant()
         };
-        let takes_it = form.is_plain() || level.takes_any_form();
-        for build in level.all_shipped_builds().into_iter().filter(|build| takes_it && fits(build)) {
-            let can_run = build.plan_in(*shape, *form).is_ok() && misfit(&build, &card).is_none();
+        let takes_it = form.is_plain() || kernel.takes_any_form();
+        for build in kernel.all_shipped_builds().into_iter().filter(|build| takes_it && fits(build)) {
+            if build.plan_in(*shape, *form).is_err() || !runs(&build) {
+                continue;
+            }
             let launch = build.launch(shape);
             let (blocks, threads) = (launch.grid.count(), launch.block.count());
             let tile = u64::from(launch.tile.m) * u64::from(launch.tile.n);
             let most = if blocks >= u64::from(sms) { (true, tile) } else { (false, blocks) };
-            let merit = (can_run, !loses_bits(&build), most, tile / threads);
+            let merit = (!loses_bits(&build), most, tile / threads);
             if best.as_ref().is_none_or(|(most, _)| merit > *most) {
                 best = Some((merit, build));
             }

@@ -10,7 +10,7 @@ use device::nvrtc;
 use gemm::form::{Form, Specialization};
 use gemm::kernel::Kernel;
 use gemm::matrix::Scalar;
-use gemm::{Build, Dtype, Error, Level, Shape};
+use gemm::{Build, Dtype, Error, Shape};
 
 use crate::choice::Chooser;
 use crate::multiply::exact;
@@ -22,7 +22,7 @@ const REMEMBERED: usize = 4096;
 
 /// A GPU, and the kernels that are ready on it: `C = alpha·A·B + beta·C` on matrices that lie there, on the caller's stream.
 ///
-/// A first call with new sizes resolves which level multiplies, with which tile sizes, and loads its kernel; after that, a call
+/// A first call with new sizes resolves which kernel multiplies, with which tile sizes, and loads its kernel; after that, a call
 /// looks up what to launch, and launches it: it waits for nothing, and allocates no memory of the GPU, but where A or B is to be
 /// copied first ([`gemm::copies`]) and the stream's room for that is too small as yet. Threads may share a handle.
 /// Kernels that add up parts of a sum have room for these in global memory, so each stream gets kernels of its own, and
@@ -30,14 +30,12 @@ const REMEMBERED: usize = 4096;
 /// for many calls are better than many.
 ///
 /// ```no_run
+/// use gemm::Shape;
 /// use gemm::form::Form;
-/// use gemm::{Level, Shape};
 /// use summit::Handle;
 ///
-/// static LEVELS: [&Level; 1] = [&level2_register::LEVEL];
-///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let handle = Handle::new(&LEVELS)?;
+/// let handle = Handle::new()?;
 /// let stream = handle.context().new_stream()?;
 /// let (a, b) = (stream.clone_htod(&vec![1.0f32; 300 * 100])?, stream.clone_htod(&vec![2.0f32; 100 * 200])?);
 /// let mut c = stream.alloc_zeros::<f32>(300 * 200)?;
@@ -99,15 +97,15 @@ impl Batch {
 }
 
 impl Handle {
-    /// A handle on the first GPU, that chooses among these levels.
+    /// A handle on the first GPU.
     ///
     /// # Errors
     /// [`Error::Usage`], where no GPU answers.
-    pub fn new(levels: &'static [&'static Level]) -> Result<Handle, Error> {
+    pub fn new() -> Result<Handle, Error> {
         let gpu = Gpu::find().map_err(|why| {
             Error::usage(format!("no CUDA device: {why}"), "`multiply` runs the same kernels on the emulator")
         })?;
-        let chooser = Chooser::new(levels, gpu.architecture(), gpu.multiprocessors());
+        let chooser = Chooser::new(gpu.architecture(), gpu.multiprocessors());
         Ok(Handle { gpu, chooser, ready: RwLock::default() })
     }
 
@@ -121,7 +119,7 @@ impl Handle {
         &self.gpu
     }
 
-    /// The level and tile sizes that multiply these.
+    /// The kernel and tile sizes that multiply these.
     ///
     /// # Errors
     /// As of [`Handle::gemm`].
@@ -134,7 +132,7 @@ impl Handle {
     ///
     /// # Errors
     /// [`Error::Usage`] where a slice has fewer elements than the product needs, a size is 0 or larger than the kernels' index, the
-    /// stream is of another context, or no level computes this form on this GPU without a compiler that is not there.
+    /// stream is of another context, or no kernel computes this form on this GPU without a compiler that is not there.
     pub fn gemm<T: Scalar + DeviceRepr>(
         &self,
         stream: &Arc<CudaStream>,
@@ -225,8 +223,8 @@ impl Handle {
     fn resolve(&self, ready: &mut Ready, stream: &Arc<CudaStream>, key: &Key, form: &Form) -> Result<Launch, Error> {
         let Key { dtype, shape, .. } = *key;
         let build = self.chooser.best(&shape, dtype, form).ok_or_else(|| {
-            let message = format!("no level computes {form} in {dtype} on {}", self.gpu.name());
-            Error::usage(message, "levels that take any form need a GPU of sm_80, or NVRTC for what is not shipped")
+            let message = format!("no kernel computes {form} in {dtype} on {}", self.gpu.name());
+            Error::usage(message, "kernels that take any form need a GPU of sm_80, or NVRTC for what is not shipped")
         })?;
         let plan = build.plan_in(shape, *form)?;
         let known = ready.kernels.iter().find(|(other, on, _)| *other == build && on.cu_stream() == stream.cu_stream());

@@ -1,4 +1,4 @@
-//! The ladder as a library: one call that multiplies two matrices.
+//! One call that multiplies two matrices.
 
 use device::{Device, nvrtc};
 use gemm::facts::Extras;
@@ -23,7 +23,7 @@ use crate::choice::{Choice, best};
 /// let shape = Shape { m: 2, n: 2, k: 3 };
 /// let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
 /// let b = [1.0, 0.0, 0.0, 1.0, 1.0, 1.0];
-/// let c = multiply(Choice::Level(&level2_register::LEVEL), &Device::Emulator, shape, &a, &b)?;
+/// let c = multiply(Choice::Best, &Device::Emulator, shape, &a, &b)?;
 /// assert_eq!(c, [4.0, 5.0, 10.0, 11.0]);
 /// # Ok::<(), gemm::Error>(())
 /// ```
@@ -39,7 +39,7 @@ use crate::choice::{Choice, best};
 /// # use gemm::Shape;
 /// # use summit::{Choice, multiply};
 /// let shape = Shape { m: 2, n: 2, k: 3 };
-/// let error = multiply(Choice::Level(&level2_register::LEVEL), &Device::Emulator, shape, &[1.0f32], &[2.0]).unwrap_err();
+/// let error = multiply(Choice::Best, &Device::Emulator, shape, &[1.0f32], &[2.0]).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "A has 1 elements, and 2 x 3 are 6\nhint: matrices are row-major, without padding"
@@ -49,9 +49,11 @@ pub fn multiply<T: Scalar>(choice: Choice, device: &Device, shape: Shape, a: &[T
     exact(&shape, a.len(), b.len())?;
     let dtype = Dtype::of_all(T::ELEMENT);
     let build = match choice {
-        Choice::Level(level) => fitting(level.default_build(dtype), &Card::of_architecture(device.architecture()))?.0,
-        Choice::Best(levels) => best(levels, device, &shape, dtype)
-            .ok_or_else(|| Error::usage("there is no level to choose from", "pass at least one"))?,
+        Choice::Kernel(kernel) => {
+            fitting(kernel.default_build(dtype), &Card::of_architecture(device.architecture()))?.0
+        }
+        Choice::Best => best(device, &shape, dtype)
+            .ok_or_else(|| Error::usage(format!("no kernel multiplies {dtype}"), "there are f32 and f64"))?,
     };
     let plan = build.plan(shape)?;
     let problem = Problem::of(shape, dtype, a, b)?;

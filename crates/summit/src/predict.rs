@@ -113,8 +113,11 @@ pub struct Off {
 pub struct Numbers {
     /// Element type.
     pub dtype: Dtype,
-    /// The level's crate.
+    /// The kernel's name.
     pub level: String,
+    /// The level that has the same kernel for the plain product: the times are its times, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub also: Option<String>,
     /// The variant's name; empty where the level has none.
     pub variant: String,
     /// Tile sizes: `BM=32 BN=32`.
@@ -299,8 +302,11 @@ pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64;
 impl Model {
     /// What a configuration's times are predicted from, where it was measured.
     pub fn of(&self, build: &Build) -> Option<&Numbers> {
-        let name = name(build);
-        self.configurations.iter().find(|numbers| numbers.name() == name)
+        let (dtype, level, variant, tiles) = name(build);
+        self.configurations.iter().find(|numbers| {
+            let is_it = numbers.level == level || numbers.also.as_ref() == Some(&level);
+            is_it && numbers.dtype == dtype && numbers.variant == variant && numbers.tiles == tiles
+        })
     }
 
     /// What is known near a shape, of a type.
@@ -328,13 +334,13 @@ impl Numbers {
         self.microseconds(build, sms, near) * (1.0 + self.error / 2.0)
     }
 
-    /// What they are the numbers of: type, level, variant, tile sizes.
+    /// What they are the numbers of: type, kernel, variant, tile sizes.
     pub fn name(&self) -> (Dtype, String, String, String) {
         (self.dtype, self.level.clone(), self.variant.clone(), self.tiles.clone())
     }
 }
 
-/// What a configuration is called, as its [`Numbers`] call it: type, level, variant, tile sizes.
+/// What a configuration is called, as its [`Numbers`] call it: type, kernel, variant, tile sizes.
 pub fn name(build: &Build) -> (Dtype, String, String, String) {
     let configuration = &build.configuration;
     let variant = configuration.variant.to_string();

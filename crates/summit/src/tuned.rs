@@ -55,7 +55,7 @@ pub struct Best {
     pub n: u32,
     /// Columns of A, rows of B.
     pub k: u32,
-    /// The level's crate.
+    /// The level's crate, or the kernel's name.
     pub level: String,
     /// The variant's name; empty where the level has none.
     pub variant: String,

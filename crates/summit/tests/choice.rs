@@ -1,23 +1,31 @@
-//! What is predicted to be the fastest is what runs, of the levels asked for, if it can run; where a shape was measured, what was.
+//! What is predicted to be the fastest is what runs, if it can run; where a shape was measured, what was.
 
 use device::Device;
 use device::nvrtc::nowhere;
 use gemm::form::{Form, Layout};
 use gemm::{Dtype, Level, Shape};
 use summit::choice::{Chooser, best, by_tile};
+use summit::kernels::{fma_split_k, fma_stream_k, mma_sync, thin, wgmma_fp8, wgmma_ping_pong};
 use summit::nearby::{Beyond, Surveyed};
 use summit::predict::{Model, Numbers, Sharing, TERMS, models};
 use summit::tuned::{Best, Record, Run, records};
 
-const LADDER: [&Level; 2] = [&level1_tiling::LEVEL, &level2_register::LEVEL];
+/// A kernel with a small tile, and one with a large one.
+const BOTH: [&Level; 2] = [&fma_split_k::KERNEL, &fma_stream_k::KERNEL];
+const SPLIT_K: &str = "summit fma_split_k";
+const STREAM_K: &str = "summit fma_stream_k";
+const FEW: &str = "BM=16 BN=32 BK=64 WM=16 WN=32 WK=16 TM=4 TN=4 STAGES=3 SPLIT=1";
+const MANY: &str = "BM=128 BN=256 BK=8 WM=64 WN=64 TM=8 TN=16 STAGES=4 BLOCKS=132";
+/// Tile sizes of the first that are shipped, too.
+const OTHER: &str = "BM=64 BN=128 BK=16 WM=64 WN=32 WK=8 TM=8 TN=8 STAGES=3 SPLIT=1";
 const SMALL: Shape = Shape { m: 128, n: 128, k: 128 };
 
 fn shape(m: u32, n: u32, k: u32) -> Shape {
     Shape { m, n, k }
 }
 
-fn entry(size: u32, level: &str, tiles: &str, ms: f64) -> Best {
-    let (level, tiles) = (level.to_string(), tiles.to_string());
+fn entry(size: u32, kernel: &str, tiles: &str, ms: f64) -> Best {
+    let (level, tiles) = (kernel.to_string(), tiles.to_string());
     Best { dtype: Dtype::F32, m: size, n: size, k: size, level, variant: String::new(), tiles, ms, cublas_ms: None }
 }
 
@@ -31,14 +39,24 @@ fn record(architecture: u32, best: Vec<Best>) -> Record {
 }
 
 /// A configuration that takes so many microseconds for a launch, and so many for a step of the blocks of an SM.
-fn numbers(level: &str, tiles: &str, [launch, step]: [f64; 2]) -> Numbers {
+fn numbers(kernel: &str, tiles: &str, [launch, step]: [f64; 2]) -> Numbers {
     let mut microseconds = [0.0; TERMS.len()];
     microseconds[0] = launch;
     // Whatever of A and B is ragged.
     microseconds[2..6].fill(step);
-    let (level, variant, tiles) = (level.to_string(), String::new(), tiles.to_string());
+    let (level, variant, tiles) = (kernel.to_string(), String::new(), tiles.to_string());
     let sharing = Sharing { blocks_per_sm: 1, side_by_side: 1.0, idle_sms: 0 };
-    Numbers { dtype: Dtype::F32, level, variant, tiles, sharing, error: 0.0, microseconds, beyond: Beyond::default() }
+    Numbers {
+        dtype: Dtype::F32,
+        level,
+        also: None,
+        variant,
+        tiles,
+        sharing,
+        error: 0.0,
+        microseconds,
+        beyond: Beyond::default(),
+    }
 }
 
 /// A small tile that begins at once, and a large one that does more in a step.
@@ -51,102 +69,117 @@ fn model(architecture: u32) -> Model {
         records: Vec::new(),
         errors: Vec::new(),
         surveyed: Vec::new(),
-        configurations: vec![
-            numbers("level1-tiling", "TILE=16", [2.0, 1.0]),
-            numbers("level2-register", "BM=128 BN=128 BK=8 TM=8 TN=8", [10.0, 4.0]),
-        ],
+        configurations: vec![numbers(SPLIT_K, FEW, [2.0, 1.0]), numbers(STREAM_K, MANY, [10.0, 4.0])],
     }
 }
 
-/// The level's number and the tile sizes that these choose, on a machine without a compiler.
-fn chosen(models: &[Model], records: &[Record], levels: &[&'static Level], shape: Shape) -> Option<(u32, Vec<u32>)> {
-    let chooser = Chooser::of(models, records, levels, (90, 132), nowhere);
+/// The kernel and the tile sizes that these choose, on a machine without a compiler.
+fn chosen(
+    models: &[Model],
+    records: &[Record],
+    kernels: &[&'static Level],
+    shape: Shape,
+) -> Option<(&'static str, String)> {
+    let chooser = Chooser::of(models, records, kernels, (90, 132), nowhere);
     let build = chooser.best(&shape, Dtype::F32, &Form::PLAIN)?;
-    Some((build.level.number, build.configuration.tiles.sizes()))
+    Some((build.level.name, build.configuration.tiles.to_string()))
 }
 
-const LARGE: (u32, [u32; 5]) = (2, [128, 128, 8, 8, 8]);
+fn small() -> Option<(&'static str, String)> {
+    Some((SPLIT_K, FEW.to_string()))
+}
 
-fn large() -> Option<(u32, Vec<u32>)> {
-    Some((LARGE.0, LARGE.1.to_vec()))
+fn large() -> Option<(&'static str, String)> {
+    Some((STREAM_K, MANY.to_string()))
 }
 
 #[test]
-fn the_least_predicted_time_decides_among_the_levels_asked_for() {
+fn the_least_predicted_time_decides_among_the_kernels() {
     let models = [model(90)];
-    assert_eq!(chosen(&models, &[], &LADDER, SMALL), Some((1, vec![16])));
-    assert_eq!(chosen(&models, &[], &LADDER, shape(4096, 4096, 4096)), large());
-    assert_eq!(chosen(&models, &[], &LADDER, shape(1, 1, 1)), Some((1, vec![16])));
-    assert_eq!(chosen(&models, &[], &LADDER[1..], SMALL), large(), "only level 2 is asked for");
+    assert_eq!(chosen(&models, &[], &BOTH, SMALL), small());
+    assert_eq!(chosen(&models, &[], &BOTH, shape(4096, 4096, 4096)), large());
+    assert_eq!(chosen(&models, &[], &BOTH, shape(1, 1, 1)), small());
+    assert_eq!(chosen(&models, &[], &BOTH[1..], SMALL), large(), "the second alone");
     assert_eq!(chosen(&models, &[], &[], SMALL), None);
     // Of two that are predicted alike, the one of which more is known.
     let mut unsure = model(90);
     unsure.configurations[1].microseconds = unsure.configurations[0].microseconds;
     unsure.configurations[0].error = 0.2;
-    assert_eq!(chosen(&[unsure], &[], &LADDER, shape(1, 1, 1)), large());
+    assert_eq!(chosen(&[unsure], &[], &BOTH, shape(1, 1, 1)), large());
 }
 
 #[test]
 fn what_launches_took_nearby_decides_where_it_is_near() {
     let mut known = model(90);
     known.surveyed = vec![Surveyed::new(Dtype::F32, vec![shape(96, 160, 128), shape(160, 96, 128)])];
-    // Level 1 took a third longer there than what it is made of says: a launch alone, which is a tenth shorter than level 2's.
+    // The first took a third longer there than what it is made of says: a launch alone, which is a tenth shorter than the second's.
     let third = Beyond::of([Some((40.0, 30.0)); 2].into_iter());
-    known.configurations = vec![
-        Numbers { beyond: third, ..numbers("level1-tiling", "TILE=16", [30.0, 0.0]) },
-        numbers("level2-register", "BM=128 BN=128 BK=8 TM=8 TN=8", [33.0, 0.0]),
-    ];
-    assert_eq!(chosen(&[known.clone()], &[], &LADDER, SMALL), large());
-    assert_eq!(chosen(&[known], &[], &LADDER, shape(1, 1, 1)), Some((1, vec![16])), "nothing is known there");
+    known.configurations =
+        vec![Numbers { beyond: third, ..numbers(SPLIT_K, FEW, [30.0, 0.0]) }, numbers(STREAM_K, MANY, [33.0, 0.0])];
+    assert_eq!(chosen(&[known.clone()], &[], &BOTH, SMALL), large());
+    assert_eq!(chosen(&[known], &[], &BOTH, shape(1, 1, 1)), small(), "nothing is known there");
 }
 
 #[test]
-fn what_was_measured_at_the_very_shape_counts_more_than_what_is_predicted_of_its_level() {
+fn what_was_measured_at_the_very_shape_counts_more_than_what_is_predicted_of_its_kernel() {
     let models = [model(90)];
-    let slow = record(90, vec![entry(128, "level1-tiling", "TILE=16", 0.5)]);
+    let slow = record(90, vec![entry(128, SPLIT_K, FEW, 0.5)]);
     assert_eq!(
-        chosen(&models, std::slice::from_ref(&slow), &LADDER, SMALL),
+        chosen(&models, std::slice::from_ref(&slow), &BOTH, SMALL),
         large(),
-        "level 2 is predicted to be faster"
+        "the other is predicted to be faster"
     );
-    assert_eq!(chosen(&models, &[slow], &LADDER, shape(127, 128, 128)), Some((1, vec![16])), "another shape");
-    let elsewhere = record(80, vec![entry(128, "level1-tiling", "TILE=16", 0.5)]);
-    assert_eq!(chosen(&models, &[elsewhere], &LADDER, SMALL), Some((1, vec![16])), "another architecture");
-    let other = record(90, vec![entry(128, "level1-tiling", "TILE=8", 0.0001)]);
-    assert_eq!(chosen(&models, &[other], &LADDER, SMALL), Some((1, vec![8])), "tile sizes that nothing predicts");
+    assert_eq!(chosen(&models, &[slow], &BOTH, shape(127, 128, 128)), small(), "another shape");
+    let elsewhere = record(80, vec![entry(128, SPLIT_K, FEW, 0.5)]);
+    assert_eq!(chosen(&models, &[elsewhere], &BOTH, SMALL), small(), "another architecture");
+    let other = record(90, vec![entry(128, SPLIT_K, OTHER, 0.0001)]);
+    assert_eq!(
+        chosen(&models, &[other], &BOTH, SMALL),
+        Some((SPLIT_K, OTHER.to_string())),
+        "tile sizes that nothing predicts"
+    );
 }
 
 #[test]
 fn what_cannot_run_is_passed_over() {
-    for (level, tiles) in [("level9-magic", "TILE=8"), ("level1-tiling", "TILE=24"), ("level1-tiling", "TILE=many")] {
+    let unshipped = FEW.replace("STAGES=3", "STAGES=5");
+    for (kernel, tiles) in [("summit magic", FEW), (SPLIT_K, &*unshipped), (SPLIT_K, "BM=many")] {
         let mut model = model(90);
-        model.configurations.insert(0, numbers(level, tiles, [0.0, 0.0]));
-        let records = [record(90, vec![entry(128, level, tiles, 1e-6)])];
-        assert_ne!(chosen(&[model], &records, &LADDER, SMALL).unwrap().1, [24], "{level} {tiles}");
+        model.configurations.insert(0, numbers(kernel, tiles, [0.0, 0.0]));
+        let records = [record(90, vec![entry(128, kernel, tiles, 1e-6)])];
+        let chosen = chosen(&[model], &records, &BOTH, SMALL);
+        assert!([small(), large()].contains(&chosen), "{kernel} {tiles}: {chosen:?}");
     }
-    // 16 rows a block would be more than 65535 blocks along y.
-    assert_eq!(chosen(&[model(90)], &[], &LADDER, shape(2_000_000, 8, 8)), large());
-    // Levels 1 and 2 take the plain product alone.
-    let chooser = Chooser::of(&[model(90)], &[], &LADDER, (90, 132), nowhere);
+    // Where B is stored N × K, a kernel that takes the plain product alone gives way, however fast it is.
+    let mut model = model(90);
+    let of_thin = thin::KERNEL.default_build(Dtype::F32).configuration.tiles.to_string();
+    model.configurations.insert(0, numbers("summit thin", &of_thin, [0.0, 0.0]));
     let turned = Form { layout: Layout::Columns, ..Form::PLAIN };
-    assert_eq!(chooser.best(&SMALL, Dtype::F32, &turned), None);
+    let chosen = |kernels: &[&'static Level], form: &Form| {
+        let chooser = Chooser::of(std::slice::from_ref(&model), &[], kernels, (90, 132), nowhere);
+        chooser.best(&SMALL, Dtype::F32, form).map(|build| build.level.name)
+    };
+    let with_it = [&thin::KERNEL, BOTH[0], BOTH[1]];
+    assert_eq!(chosen(&with_it, &Form::PLAIN), Some("summit thin"));
+    // The small tile is not shipped in this form.
+    assert_eq!(chosen(&with_it, &turned), Some(STREAM_K));
+    assert_eq!(chosen(&with_it[..1], &turned), None);
 }
 
 #[test]
 fn the_model_of_the_nearest_architecture_counts() {
     let mut other = model(75);
     other.configurations.truncate(1);
-    assert_eq!(chosen(&[other.clone(), model(90)], &[], &LADDER, shape(4096, 4096, 4096)), large());
-    assert_eq!(chosen(&[other], &[], &LADDER, shape(4096, 4096, 4096)), Some((1, vec![16])), "75 has no level 2");
+    assert_eq!(chosen(&[other.clone(), model(90)], &[], &BOTH, shape(4096, 4096, 4096)), large());
+    assert_eq!(chosen(&[other], &[], &BOTH, shape(4096, 4096, 4096)), small(), "75 knows one alone");
 }
 
 #[test]
 fn a_later_run_replaces_what_it_measured_again() {
-    let mut record =
-        record(90, vec![entry(128, "level1-tiling", "TILE=16", 0.01), entry(256, "level1-tiling", "TILE=8", 9.0)]);
-    record.add(run("tomorrow", vec![entry(128, "level1-tiling", "TILE=32", 0.03)]));
+    let mut record = record(90, vec![entry(128, SPLIT_K, FEW, 0.01), entry(256, SPLIT_K, OTHER, 9.0)]);
+    record.add(run("tomorrow", vec![entry(128, SPLIT_K, OTHER, 0.03)]));
     assert_eq!(record.runs.iter().map(|run| run.best.len()).collect::<Vec<_>>(), [1, 1]);
-    record.add(run("after that", vec![entry(256, "level1-tiling", "TILE=32", 0.03)]));
+    record.add(run("after that", vec![entry(256, SPLIT_K, OTHER, 0.03)]));
     assert_eq!(record.runs.iter().map(|run| run.date.as_str()).collect::<Vec<_>>(), ["tomorrow", "after that"]);
 }
 
@@ -174,16 +207,37 @@ fn every_record_is_read() {
 #[test]
 fn without_a_record_a_large_problem_gets_a_large_tile_and_a_small_one_many_blocks() {
     let chosen = |size: u32| {
-        let build = by_tile(&LADDER, 90, 132, &shape(size, size, size), Dtype::F32, &Form::PLAIN).unwrap();
-        (build.level.number, build.configuration.tiles.sizes())
+        let shape = shape(size, size, size);
+        let build = by_tile(&[&mma_sync::KERNEL], 90, 132, &shape, Dtype::F64, &Form::PLAIN).unwrap();
+        build.configuration.tiles.sizes()[..2].to_vec()
     };
-    assert_eq!(chosen(4096), (2, vec![128, 128, 8, 8, 8]));
-    assert_eq!(chosen(1024), (2, vec![64, 64, 8, 8, 4]));
-    assert_eq!(chosen(64), (1, vec![8]));
+    assert_eq!([4096, 1024, 64].map(chosen), [[128, 128], [64, 64], [32, 32]]);
 }
 
 #[test]
 fn the_emulator_is_the_gpu_that_it_models() {
-    let of_an_h200 = Chooser::new(&LADDER, 90, 132).best(&SMALL, Dtype::F64, &Form::PLAIN).unwrap();
-    assert_eq!(best(&LADDER, &Device::Emulator, &SMALL, Dtype::F64).unwrap(), of_an_h200);
+    let of_an_h200 = Chooser::new(90, 132).best(&SMALL, Dtype::F64, &Form::PLAIN).unwrap();
+    assert_eq!(best(&Device::Emulator, &SMALL, Dtype::F64).unwrap(), of_an_h200);
+}
+
+#[test]
+fn a_kernel_whose_sums_of_fp8_lose_bits_is_chosen_where_it_is_the_only_one() {
+    let shape = shape(2048, 2048, 2048);
+    let (keeps, loses) = (&wgmma_fp8::KERNEL, &wgmma_ping_pong::KERNEL);
+    let chosen = |kernels: &[&'static Level]| {
+        by_tile(kernels, 90, 132, &shape, Dtype::E4M3, &Form::PLAIN).map(|build| build.level.name)
+    };
+    assert_eq!(chosen(&[loses, keeps]), Some(keeps.name));
+    assert_eq!(chosen(&[loses]), Some(loses.name));
+    // No record makes it the choice beside one that keeps them.
+    let build = loses.default_build(Dtype::E4M3);
+    let best = Best {
+        dtype: Dtype::E4M3,
+        level: loses.name.to_string(),
+        tiles: build.configuration.tiles.to_string(),
+        ..entry(2048, "", "", 1e-3)
+    };
+    assert_eq!(best.build(loses), Some(build), "what is on record is the kernel's");
+    let chooser = Chooser::of(models(), &[record(90, vec![best])], &[loses, keeps], (90, 132), nowhere);
+    assert_eq!(chooser.best(&shape, Dtype::E4M3, &Form::PLAIN).unwrap().level.name, keeps.name);
 }

@@ -3,10 +3,9 @@
 use device::Device;
 use gemm::check::Part;
 use gemm::problem::{Fill, Problem};
-use gemm::{Dtype, Error, Level, Shape};
+use gemm::{Dtype, Error, Shape};
+use summit::kernels::fma_split_k;
 use summit::{Choice, multiply};
-
-const LADDER: [&Level; 2] = [&level1_tiling::LEVEL, &level2_register::LEVEL];
 
 #[test]
 fn every_choice_gives_the_product() {
@@ -15,7 +14,7 @@ fn every_choice_gives_the_product() {
     let double = Problem::new(shape, Dtype::F64, Fill::Integers, 6).unwrap();
     let [a32, b32] = [&single.a, &single.b].map(|matrix| matrix.numbers::<f32>().unwrap());
     let [a64, b64] = [&double.a, &double.b].map(|matrix| matrix.numbers::<f64>().unwrap());
-    for choice in [Choice::Level(LADDER[0]), Choice::Best(&LADDER)] {
+    for choice in [Choice::Kernel(&fma_split_k::KERNEL), Choice::Best] {
         let c = multiply(choice, &Device::Emulator, shape, &a32, &b32).unwrap();
         let c: Vec<f64> = c.into_iter().map(f64::from).collect();
         assert_eq!(c, Part::whole(&single).product);
@@ -36,12 +35,12 @@ fn errors_are_values() {
         Err(Error::Usage { message, .. }) => message,
         other => panic!("{other:?}"),
     };
-    let level = Choice::Level(LADDER[0]);
+    let kernel = Choice::Kernel(&fma_split_k::KERNEL);
     let shape = |m, n, k| Shape { m, n, k };
-    assert_eq!(refused(level, shape(0, 1, 1), 0, 1), "a size of 0×1×1 is 0");
-    assert_eq!(refused(level, shape(2, 1, 1), 3, 1), "A has 3 elements, and 2 x 1 are 2");
-    assert_eq!(refused(level, shape(1, 2, 3), 3, 5), "B has 5 elements, and 3 x 2 are 6");
+    assert_eq!(refused(kernel, shape(0, 1, 1), 0, 1), "a size of 0×1×1 is 0");
+    assert_eq!(refused(kernel, shape(2, 1, 1), 3, 1), "A has 3 elements, and 2 x 1 are 2");
+    assert_eq!(refused(kernel, shape(1, 2, 3), 3, 5), "B has 5 elements, and 3 x 2 are 6");
     let largest = u32::MAX;
-    assert!(refused(level, shape(largest, largest, largest), 1, 1).starts_with("A has 1 elements"));
-    assert_eq!(refused(Choice::Best(&[]), shape(1, 1, 1), 1, 1), "there is no level to choose from");
+    assert!(refused(kernel, shape(largest, largest, largest), 1, 1).starts_with("A has 1 elements"));
+    assert_eq!(refused(Choice::Best, shape(2, 1, 1), 3, 1), "A has 3 elements, and 2 x 1 are 2");
 }

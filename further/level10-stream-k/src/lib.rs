@@ -8,7 +8,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 10,
     name: "level10-stream-k",
     title: "stream-K",
     idea: "where tiles do not fill the last round of blocks, each block takes an equal share of what is left, \

@@ -27,7 +27,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 11,
     name: "level11-tensor-core",
     title: "tensor cores",
     idea: "a warp multiplies small matrices of which its lanes hold fragments, in one instruction",

@@ -21,7 +21,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 12,
     name: "level12-warpgroup",
     title: "warpgroups and bulk copies",
     idea: "one thread asks for whole tiles, and four warps multiply them where they lie, by one instruction",

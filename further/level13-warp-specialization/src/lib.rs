@@ -21,7 +21,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 13,
     name: "level13-warp-specialization",
     title: "specialised warps",
     idea: "one warpgroup fetches and the others multiply, with a ring of full and empty stages between them",

@@ -30,7 +30,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 14,
     name: "level14-clusters",
     title: "clusters of persistent blocks",
     idea: "neighbours fetch what they share once, and go on to the next tile while the last one leaves",

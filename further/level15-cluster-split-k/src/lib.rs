@@ -21,7 +21,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 15,
     name: "level15-cluster-split-k",
     title: "split-K in a cluster",
     idea: "the blocks of a cluster share out K, and add up their sums in each other's shared memory",

@@ -16,7 +16,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 16,
     name: "level16-tf32-warpgroup",
     title: "tf32 by warpgroups",
     idea: "the transpose of C is computed, so that the operand that lies across K comes from registers",

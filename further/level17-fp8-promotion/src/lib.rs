@@ -28,7 +28,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 17,
     name: "level17-fp8-promotion",
     title: "fp8 with promoted sums",
     idea: "tensor cores sum 128 products in 14 bits, and each thread adds these sums in f32 while others multiply",

@@ -62,7 +62,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 18,
     name: "level18-thin",
     title: "thin products",
     idea: "where C is thin, warps stream the large matrix into registers once and share out K, without tiles in shared \

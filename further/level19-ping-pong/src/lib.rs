@@ -23,7 +23,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 19,
     name: "level19-ping-pong",
     title: "warpgroups in turns",
     idea: "two warpgroups take tiles in turns: while one multiplies, the other one's tile leaves",

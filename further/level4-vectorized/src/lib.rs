@@ -7,7 +7,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 4,
     name: "level4-vectorized",
     title: "vectorized memory access",
     idea: "memory is moved 16 bytes at a time; padding and order keep the wide accesses free of bank conflicts",

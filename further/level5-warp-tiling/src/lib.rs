@@ -7,7 +7,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 5,
     name: "level5-warp-tiling",
     title: "warp tiling",
     idea: "a warp computes a tile as square as possible, and its lanes share what they read from shared memory",

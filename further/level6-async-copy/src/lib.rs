@@ -7,7 +7,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 6,
     name: "level6-async-copy",
     title: "asynchronous copies",
     idea: "tiles travel to shared memory while the block computes, without a stop in registers",

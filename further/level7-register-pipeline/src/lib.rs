@@ -7,7 +7,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 7,
     name: "level7-register-pipeline",
     title: "two sets of registers",
     idea: "a thread reads the next row of the tiles into a second set of registers while it computes with one, and \

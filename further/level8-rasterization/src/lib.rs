@@ -7,7 +7,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 8,
     name: "level8-rasterization",
     title: "rasterization",
     idea: "the blocks go through C in bands, so that those that run together share what the L2 cache keeps",

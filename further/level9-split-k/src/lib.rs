@@ -50,7 +50,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 9,
     name: "level9-split-k",
     title: "split-K",
     idea: "where C has too few tiles to fill the card, warps and blocks share out K and add up their sums",

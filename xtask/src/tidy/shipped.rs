@@ -1,19 +1,23 @@
-//! Every level ships PTX, and each file's header says from which kernel and options it was made: these.
+//! Every level ships PTX, and so does every kernel of the summit; and each file's header says from which kernel and options it was made: these.
 //!
 //! That the compiler makes this very PTX of them is proven by a test that has the compiler.
 
 use sha2::{Digest, Sha256};
 
-use super::tree::{Finding, Level, Tree, numbered};
+use super::tree::{Finding, Tree, numbered};
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    tree.levels().iter().flat_map(|level| shipped(tree, level)).collect()
+    let of_levels = tree.levels().into_iter().map(|level| format!("{}/kernel.cu", level.folder));
+    let of_the_summit = tree.ending(&[".cu"]).map(|(path, _)| path).filter(|path| path.starts_with(SUMMIT));
+    of_levels.chain(of_the_summit.map(str::to_string)).flat_map(|kernel| shipped(tree, &kernel)).collect()
 }
 
-fn shipped(tree: &Tree, level: &Level) -> Vec<Finding> {
-    let archive = format!("{}/kernel.ptx.zst", level.folder);
-    let kernel = format!("{}/kernel.cu", level.folder);
-    let source = tree.text(&kernel).unwrap_or_default();
+/// Where the summit's kernels lie.
+const SUMMIT: &str = "crates/summit/kernels/";
+
+fn shipped(tree: &Tree, kernel: &str) -> Vec<Finding> {
+    let archive = kernel.replace(".cu", ".ptx.zst");
+    let source = tree.text(kernel).unwrap_or_default();
     let files: Vec<(&str, &str)> = tree.ending(&[".ptx"]).filter(|(path, _)| path.starts_with(&archive)).collect();
     if files.is_empty() {
         return vec![Finding::new(&archive, 1, "ships no PTX: run `cargo x ptx`")];
@@ -66,6 +70,14 @@ mod tests {
     #[test]
     fn nothing_shipped() {
         assert_eq!(printed(check, [KERNEL]), ["level0-a/kernel.ptx.zst:1: ships no PTX: run `cargo x ptx`"]);
+    }
+
+    #[test]
+    fn a_kernel_of_the_summit_ships_too() {
+        let kernel = ("crates/summit/kernels/a.cu", "kernel\n");
+        assert_eq!(printed(check, [kernel]), ["crates/summit/kernels/a.ptx.zst:1: ships no PTX: run `cargo x ptx`"]);
+        let ptx = PTX.replace("HASH", HASH).replace("level0-a/kernel.cu", "crates/summit/kernels/a.cu");
+        assert!(printed(check, [kernel, ("crates/summit/kernels/a.ptx.zst/16-f32.ptx", &*ptx)]).is_empty());
     }
 
     #[test]

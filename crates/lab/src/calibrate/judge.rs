@@ -2,7 +2,6 @@
 
 use gemm::Shape;
 use gemm::form::Form;
-use levels::LEVELS;
 use summit::choice::Chooser;
 use summit::nearby::Near;
 use summit::predict::{Model, Off};
@@ -74,7 +73,7 @@ pub fn shipped(survey: &Survey, model: &Model) -> Judged {
     let builds = survey.builds();
     let mut judged = by_numbers(survey, model);
     // The choice is the library's own, by whatever it knows.
-    let chooser = Chooser::new(&LEVELS, model.architecture, model.sms);
+    let chooser = Chooser::new(model.architecture, model.sms);
     judged.choices.clear();
     for line in &survey.lines {
         let chosen = chooser.best(&line.shape, survey.dtype, &Form::PLAIN);

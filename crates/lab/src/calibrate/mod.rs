@@ -194,6 +194,7 @@ impl Taken {
         let mut numbers = Numbers {
             dtype: configuration.dtype,
             level: self.build.level.name.to_string(),
+            also: self.build.level.from.filter(|_| self.build.level.number().is_none()).map(str::to_string),
             variant: configuration.variant.to_string(),
             tiles: configuration.tiles.to_string(),
             sharing,
@@ -247,8 +248,8 @@ fn crossed(survey: &Survey, taken: &[Taken], sms: u32) -> Vec<Predicted> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::takers::everyone;
     use gemm::Dtype;
-    use levels::LEVELS;
 
     #[test]
     fn what_is_shipped_is_what_the_surveys_give() {
@@ -268,7 +269,7 @@ mod tests {
     #[test]
     fn a_launch_that_copies_first_is_one_of_whole_lines_and_its_copies() {
         let of = |name: &str, m, n, k| {
-            let level = LEVELS.iter().find(|level| level.name == name).unwrap();
+            let level = everyone().find(|level| level.name == name).unwrap();
             let sharing = Sharing { blocks_per_sm: 1, side_by_side: 1.0, idle_sms: 0 };
             terms(&level.default_build(Dtype::BF16), &sharing, 132, &Shape { m, n, k })
         };

@@ -34,7 +34,7 @@ pub fn draw() -> Result<Sheet, Error> {
         [(&level14_clusters::LEVEL, [128, 256, 4, 2, 132]), (&level19_ping_pong::LEVEL, [128, 128, 6, 2, 132])]
     {
         let works = works(&owners(level, &sizes)?, COLUMNS / sizes[1]);
-        y = timeline(&mut sheet, y, level.number, &works, last);
+        y = timeline(&mut sheet, y, &level.short(), &works, last);
     }
     y = sheet.legend((MARGIN, y), "c", "products; below, of the warpgroup's tile with this number");
     y = sheet.legend((MARGIN, y), "b", "the tile leaves: registers go to shared memory");
@@ -107,8 +107,8 @@ fn span(from: u32, to: u32, y: f64) -> Area {
     Area::new(LEFT + TICK * f64::from(from) + 1.0, y, TICK * f64::from(to - from) - 2.0, HEIGHT)
 }
 
-fn timeline(sheet: &mut Sheet, y: f64, level: u32, works: &[Work], last: u32) -> f64 {
-    sheet.text((MARGIN, y + 14.0), &format!("level {level}"), "bold", Anchor::Start);
+fn timeline(sheet: &mut Sheet, y: f64, level: &str, works: &[Work], last: u32) -> f64 {
+    sheet.text((MARGIN, y + 14.0), level, "bold", Anchor::Start);
     let mut y = y + 24.0;
     sheet.text((MARGIN, y + 18.0), "tensor cores", "small", Anchor::Start);
     let mut until = 0;

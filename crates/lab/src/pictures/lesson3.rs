@@ -110,7 +110,7 @@ fn blocks(sheet: &mut Sheet, top: f64, gpu: &Gpu) -> Result<f64, Error> {
         let needs = resources.get(&gpu.sm()).ok_or_else(|| unlike("the PTX does not say what this GPU gives"))?;
         let threads = build.threads();
         let fit = occupancy(gpu, threads, needs.registers, needs.shared_bytes);
-        sheet.text((MARGIN + 60.0, y + 13.0), &format!("level {}", level.number), "small", Anchor::Start);
+        sheet.text((MARGIN + 60.0, y + 13.0), &level.short(), "small", Anchor::Start);
         for block in 0..fit.blocks_per_sm {
             sheet.area(Area::new(MARGIN + 122.0 + 15.0 * f64::from(block), y + 2.0, 12.0, 13.0), "c");
         }

@@ -35,7 +35,7 @@ pub fn draw() -> Result<Sheet, Error> {
             .filter(|access| access.block == Dim3 { x: 0, y: 0, z: 0 } && access.warp == 0)
             .collect();
         let x = MARGIN + PANEL * index as f64;
-        sheet.text((x, 66.0), &format!("level {}", level.number), "bold", Anchor::Start);
+        sheet.text((x, 66.0), &level.short(), "bold", Anchor::Start);
         let below = tile(&mut sheet, x, &accesses)?;
         lanes(&mut sheet, (x, below), &accesses)?;
     }

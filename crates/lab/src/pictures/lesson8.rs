@@ -65,7 +65,7 @@ fn panel(sheet: &mut Sheet, x: f64, level: &'static Level, variant: &str) -> Res
     let from_a = touched("A", SHAPE.k, |place| place.0 / SIZES[0]);
     let from_b = touched("B", SHAPE.n, |place| place.1 / SIZES[1]);
 
-    sheet.text((x, 66.0), &format!("level {}", level.number), "bold", Anchor::Start);
+    sheet.text((x, 66.0), &level.short(), "bold", Anchor::Start);
     let c = Matrix { x: x + 20.0, y: 100.0, rows: ROWS, columns: COLUMNS, side: SIDE };
     sheet.matrix(&c, "o");
     for &row in &from_a {

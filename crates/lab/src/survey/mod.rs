@@ -17,7 +17,7 @@ use gemm::dtype::Sum;
 use gemm::form::Form;
 use gemm::timing::L2_POLICY;
 use gemm::{Build, Dtype, Error, Shape};
-use levels::{LEVELS, builds, levels};
+use levels::builds;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 use summit::choice::Chooser;
@@ -26,13 +26,15 @@ use crate::bench::RIVALS;
 use crate::flags;
 use crate::output::note;
 use crate::provenance::{commit, file_name, now, nvidia_smi, state};
+use crate::takers::all;
 use record::{Cell, Line, Survey};
 use shapes::{MOST, Range, shapes};
 
 /// Every shipped configuration on shapes drawn from a seed, on a GPU, into a file
 #[derive(Debug, Clone, Args)]
 pub struct Command {
-    /// The levels whose configurations are timed, by number or name: 9,10 (repeatable) [default: all]
+    /// Whose configurations are timed: the summit's kernels by name, or summit for all of these, and levels by number or name: 9,10
+    /// (repeatable) [default: all levels]
     #[arg(long, visible_alias = "level", value_name = "LEVELS", value_delimiter = ',')]
     levels: Vec<String>,
     /// Element type
@@ -83,7 +85,7 @@ pub fn run(command: &Command, words: &[String]) -> Result<ExitCode, Error> {
     let began = Instant::now();
     let (device, _) = Device::pick(Backend::Cuda, false)?;
     let Device::Cuda(gpu) = &device else { return Err(Error::usage("no CUDA device", "measure on a GPU")) };
-    let takers = builds(&levels(&command.levels)?, command.dtype, true)?;
+    let takers = builds(&all(&command.levels)?, command.dtype, true)?;
     let range = Range { least: command.least, thin: command.thin, multiple: command.multiple };
     let drawn =
         if command.shapes.is_empty() { shapes(command.count, command.seed, range) } else { command.shapes.clone() };
@@ -99,7 +101,7 @@ pub fn run(command: &Command, words: &[String]) -> Result<ExitCode, Error> {
     let names = takers.iter().map(record::name).collect();
     let head = head(gpu, &ground, command, words);
     Survey { head, dtype: command.dtype, names, lines: Vec::new() }.begin(&file)?;
-    let chooser = Chooser::new(&LEVELS, gpu.architecture(), gpu.multiprocessors());
+    let chooser = Chooser::new(gpu.architecture(), gpu.multiprocessors());
     warm_up(gpu, &ground, &takers)?;
     let (mut done, mut wrong) = (0, 0);
     for &shape in &drawn {

@@ -13,8 +13,10 @@ use std::io::Write as _;
 use std::path::Path;
 
 use gemm::form::Form;
-use gemm::{Build, Dtype, Error, Shape};
-use levels::LEVELS;
+use gemm::{Build, Dtype, Error, Level, Shape};
+use summit::kernels::KERNELS;
+
+use crate::takers::everyone;
 
 /// What cuBLAS's column is called.
 const VENDOR: &str = "cuBLAS";
@@ -22,6 +24,9 @@ const VENDOR: &str = "cuBLAS";
 const SUPERSEDED: &str = "superseded";
 /// In its place: the shapes at which a build copies A or B first, as none did when the survey was made.
 const COPIED_FIRST: &str = "where A or B is copied first";
+
+/// The day on which the summit took kernels over from levels: what an earlier survey calls by a level is the summit's kernel.
+const TAKEN_OVER: &str = "2026-11-26T21:00:00Z";
 
 /// What a kernel did at a shape.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +61,11 @@ pub struct Survey {
 pub fn name(build: &Build) -> String {
     let sizes: Vec<String> = build.configuration.tiles.sizes().iter().map(u32::to_string).collect();
     format!("{} {}", build.name(), sizes.join("x"))
+}
+
+/// The same by the name of the level that the kernel was taken over from.
+fn taken_from(build: &Build) -> String {
+    name(build).replacen(build.level.name, build.level.from.unwrap_or_default(), 1)
 }
 
 impl Cell {
@@ -208,15 +218,17 @@ impl Survey {
         self.head.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The builds of the columns; nothing for one that no level ships any more.
+    /// The builds of the columns; nothing for one that nobody ships any more. What a survey has of a level whose kernel the summit took
+    /// over is the summit's, if it is from before that.
     pub fn builds(&self) -> Vec<Option<Build>> {
-        let shipped: Vec<Build> = LEVELS
-            .iter()
-            .flat_map(|level| level.shipped_builds())
-            .filter(|build| build.configuration.dtype == self.dtype)
-            .collect();
-        let named: Vec<String> = shipped.iter().map(name).collect();
-        let find = |wanted: &String| named.iter().position(|name| name == wanted).map(|at| shipped[at].clone());
+        let of = |kernel: &'static Level| {
+            kernel.shipped_builds().into_iter().filter(|build| build.configuration.dtype == self.dtype)
+        };
+        let is_older = self.said("date").is_none_or(|date| date < TAKEN_OVER);
+        let taken = KERNELS.into_iter().filter(|_| is_older).flat_map(of).map(|build| (taken_from(&build), build));
+        let named = taken.chain(everyone().flat_map(of).map(|build| (name(&build), build)));
+        let named: Vec<(String, Build)> = named.collect();
+        let find = |wanted: &String| named.iter().find(|(name, _)| name == wanted).map(|(_, build)| build.clone());
         self.names.iter().map(find).collect()
     }
 }
@@ -260,7 +272,7 @@ mod tests {
         assert_eq!(read.head.pop(), Some(("after".into(), "warm".into())));
         assert_eq!(read, whole);
         let builds = read.builds();
-        assert_eq!(builds[0].as_ref().map(name).as_deref(), Some("level1-tiling 16"));
+        assert_eq!(builds[0].as_ref().map(name).as_deref(), Some("level1-tiling 16"), "it is of a day after");
         assert_eq!(builds[1], None, "no level ships it");
         fs::remove_file(&file).unwrap();
     }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use device::cuda::Gpu;
-use gemm::Error;
 use gemm::timing::L2_POLICY;
+use gemm::{Error, Level};
+use summit::kernels::short;
 use summit::tuned::{Best, Record, Run};
 
 use super::choose::choose;
@@ -15,7 +16,7 @@ use crate::measure;
 use crate::output::{Form, note, print};
 use crate::provenance::{commit, file_name, now, nvidia_smi, save, timing};
 use crate::row::Row;
-use levels::LEVELS;
+use crate::takers::everyone;
 
 /// The file, what it held before, and what this run adds.
 pub struct Keeper {
@@ -112,15 +113,23 @@ fn command(words: &[String]) -> String {
     kept.join(" ")
 }
 
+/// The file that declares a level, or a kernel of the summit.
+fn declared(level: &Level) -> String {
+    match level.number() {
+        Some(_) => level.path.replace("kernel.cu", "src/lib.rs"),
+        None => format!("crates/summit/src/kernels/{}.rs", short(level)),
+    }
+}
+
 /// The chosen configurations that have to be shipped, as a person adds them.
 fn unshipped(best: &[Best]) -> Vec<String> {
     let mut lines = Vec::new();
     for best in best {
-        let Some(build) = LEVELS.iter().find_map(|level| best.build(level)) else { continue };
+        let Some(build) = everyone().find_map(|level| best.build(level)) else { continue };
         let line = format!(
-            "note: not shipped yet: add &{:?} to `shipped` in {}/src/lib.rs, then `cargo x ptx`",
+            "note: not shipped yet: add &{:?} to `shipped` in {}, then `cargo x ptx`",
             build.configuration.tiles.sizes(),
-            build.level.name
+            declared(build.level)
         );
         if !build.is_shipped() && !lines.contains(&line) {
             lines.push(line);
@@ -219,25 +228,27 @@ pub mod tests {
     fn what_is_chosen_is_shipped() {
         for record in summit::tuned::records() {
             for best in record.best() {
-                let found = LEVELS.iter().find_map(|level| best.build(level));
+                let found = everyone().find_map(|level| best.build(level));
                 let Some(build) = found else { panic!("no level has {best:?}") };
                 assert!(gemm::kernel::shipped(&build).is_ok(), "{build} is not shipped");
             }
         }
         let best = Best {
             tiles: "TILE=12".into(),
-            ..summit::tuned::records()[0].best().find(|b| b.level == "level1-tiling").unwrap().clone()
+            ..summit::tuned::records()[0].best().find(|b| b.level == "summit fma_tiles").unwrap().clone()
         };
         let lines = unshipped(&[best.clone(), best]);
         assert_eq!(
             lines,
-            ["note: not shipped yet: add &[12] to `shipped` in level1-tiling/src/lib.rs, then `cargo x ptx`"]
+            [
+                "note: not shipped yet: add &[12] to `shipped` in crates/summit/src/kernels/fma_tiles.rs, then `cargo x ptx`"
+            ]
         );
     }
 
     #[test]
     fn every_space_names_tiles_and_gives_more_than_is_shipped() {
-        for level in LEVELS {
+        for level in everyone() {
             for (name, sizes) in level.space {
                 assert!(level.tiles.iter().any(|(tile, _)| tile == name), "{} has no {name}", level.name);
                 assert!(!sizes.is_empty(), "{} has no candidates for {name}", level.name);

@@ -29,12 +29,12 @@ use gemm::{Build, Dtype, Error, Level};
 use self::prune::{Pruned, Search, prune};
 use crate::flags::{How, Shapes, modelled};
 use crate::output::{Form, Rows, note, progress};
-use levels::levels;
+use crate::takers::all;
 
 /// The fastest tile sizes: the search space is pruned, a GPU measures the rest, and `common` uses what it finds
 #[derive(Debug, Clone, Args)]
 pub struct Tune {
-    /// The levels, by number or name: 2,3 (repeatable) [default: all]
+    /// Levels by number or name, the summit's kernels by name, or summit for all of these: 2,3 (repeatable) [default: all levels]
     #[arg(long, visible_alias = "level", value_name = "LEVELS", value_delimiter = ',')]
     levels: Vec<String>,
     #[command(flatten)]
@@ -86,7 +86,7 @@ pub fn run(tune: &Tune, words: &[String]) -> Result<ExitCode, Error> {
 
 fn tuned(tune: &Tune, device: &Device, words: &[String]) -> Result<ExitCode, Error> {
     let began = Instant::now();
-    let levels = levels(&tune.levels)?;
+    let levels = all(&tune.levels)?;
     check_variants(tune, &levels)?;
     let gpu = model(tune, device)?;
     let mut record = match device {

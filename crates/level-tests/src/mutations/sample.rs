@@ -37,7 +37,7 @@ pub fn holds(level: &'static Level, compiler: &dyn Compiler, record: &Record) ->
     let rules: Vec<(usize, &str)> = rules().enumerate().collect();
     rules.into_par_iter().filter(|(_, rule)| caught_by_a_run(record, rule) > 0).try_for_each(|(number, rule)| {
         let of_rule: Vec<Run> = runs.iter().copied().filter(|(mutant, _)| mutant.rule == rule).collect();
-        let turn = (number + level.number as usize) % count;
+        let turn = (number + level.number().unwrap_or_default() as usize) % count;
         let caught = |reach| first_caught(level, compiler, (record, reach), rotated(&of_rule, turn, count));
         match caught(REACH)? || caught(usize::MAX)? {
             true => Ok(()),

@@ -3,12 +3,11 @@
 use cudarc::driver::{CudaSlice, DeviceRepr};
 use gemm::form::{Form, Layout};
 use gemm::{Error, Shape};
-use levels::LEVELS;
 use summit::{Batch, Handle};
 
 /// A handle, if there is a GPU.
 fn handle() -> Option<Handle> {
-    match Handle::new(&LEVELS) {
+    match Handle::new() {
         Ok(handle) => Some(handle),
         Err(error) => {
             level_tests::skipped(&error.to_string());

@@ -1,8 +1,8 @@
-//! The ladder as a library, from outside: matrices that stay on the GPU, a stream of the caller's, B stored N × K as the weights of a
+//! The library from outside: matrices that stay on the GPU, a stream of the caller's, B stored N × K as the weights of a
 //! layer are, and what a call costs the host, beside cuBLAS where it is found.
 //!
 //! ```sh
-//! cargo run --release -p levels --example resident
+//! cargo run --release -p summit --example resident
 //! ```
 
 use std::error::Error;
@@ -15,14 +15,13 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use device::vendor::Vendor;
 use gemm::Shape;
 use gemm::form::{Form, Layout};
-use levels::LEVELS;
 use summit::Handle;
 
 /// Calls that are timed, submitted one after the other; so few that the GPU's queue has room for them all.
 const CALLS: u32 = 200;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let handle = match Handle::new(&LEVELS) {
+    let handle = match Handle::new() {
         Ok(handle) => handle,
         Err(error) => {
             eprintln!("error: {error}");
@@ -30,14 +29,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     };
     println!("{}, B stored N x K, f32", handle.gpu().name());
-    println!("{:>5}  {:>9}  {:>12}  {:>12}  {:>12}  level", "n", "who", "error", "host, µs", "GPU, µs");
+    println!("{:>5}  {:>9}  {:>12}  {:>12}  {:>12}  kernel", "n", "who", "error", "host, µs", "GPU, µs");
     for n in [128, 1024, 4096] {
         beside(&handle, n)?;
     }
     Ok(())
 }
 
-/// y = x · Wᵀ by the ladder and by cuBLAS.
+/// y = x · Wᵀ by the summit and by cuBLAS.
 fn beside(handle: &Handle, n: u32) -> Result<(), Box<dyn Error>> {
     let stream = handle.context().new_stream()?;
     let shape = Shape { m: n, n, k: n };
@@ -55,7 +54,7 @@ fn beside(handle: &Handle, n: u32) -> Result<(), Box<dyn Error>> {
     if cudarc::driver::result::mem_get_info()?.0 != free {
         return Err("calls on resident matrices have allocated memory of the GPU".into());
     }
-    show(n, "ladder", error, times, &build.to_string());
+    show(n, "summit", error, times, &build.to_string());
 
     match Vendor::on(handle.gpu(), &stream) {
         Err(why) => eprintln!("note: {why}"),

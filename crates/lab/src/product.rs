@@ -1,0 +1,124 @@
+//! `lab summit`: one product by a kernel of the summit, in any form that it takes.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use common::progress::step;
+use common::road::run_level;
+use common::ship::write_ptx;
+use device::{Device, nvrtc};
+use gemm::candidate::Exam;
+use gemm::form::{Form, Layout};
+use gemm::kernel::Kernel;
+use gemm::problem::{Fill, Problem};
+use gemm::{Build, Error, Shape, asked, fit};
+use summit::kernels::{KERNELS, named, short};
+
+use crate::flags::{How, Sizes};
+use crate::output::{note, print};
+use crate::takers::chosen;
+
+/// One product by the summit: with factors, with B stored the other way, with rows that lie apart
+#[derive(Debug, Clone, Args)]
+pub struct Summit {
+    /// The kernel, by its name [default: the one that is chosen for these sizes, type and form]
+    #[arg(value_name = "KERNEL")]
+    kernel: Option<String>,
+    #[command(flatten)]
+    sizes: Sizes,
+    #[command(flatten)]
+    how: How,
+    #[command(flatten)]
+    form: Forms,
+    /// A named variant of the kernel
+    #[arg(long, value_name = "NAME", requires = "kernel")]
+    variant: Option<String>,
+    /// Print the report as one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Print the kernel's PTX, and run nothing
+    #[arg(long, conflicts_with = "json")]
+    ptx: bool,
+    /// Compile every shipped configuration of every kernel and write them below crates/summit/kernels, where `cargo x ptx` packs them
+    #[arg(long, hide = true)]
+    write_ptx: bool,
+}
+
+/// What a product is beside its sizes and types.
+#[derive(Debug, Clone, Args)]
+struct Forms {
+    /// The factor of A·B
+    #[arg(long, value_name = "X", default_value_t = 1.0, allow_negative_numbers = true, value_parser = common::cli::factor)]
+    alpha: f64,
+    /// The factor of C, which is added; 0 leaves it out
+    #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true, value_parser = common::cli::factor)]
+    beta: f64,
+    /// B is stored as N × K
+    #[arg(long)]
+    transposed: bool,
+    /// Elements from one row of A to the next [default: K]
+    #[arg(long, value_name = "N")]
+    lda: Option<usize>,
+    /// Elements from one row of B, as it is stored, to the next [default: N, or K where it is stored as N × K]
+    #[arg(long, value_name = "N")]
+    ldb: Option<usize>,
+    /// Elements from one row of C to the next [default: N]
+    #[arg(long, value_name = "N")]
+    ldc: Option<usize>,
+}
+
+impl Forms {
+    fn form(&self, shape: &Shape) -> Result<Form, Error> {
+        let layout = if self.transposed { Layout::Columns } else { Layout::Rows };
+        let tight = Form { alpha: self.alpha, beta: self.beta, layout, padding: [0; 3] };
+        let [a, b, c] = tight.leading(shape).map(|least| least as usize);
+        tight.with_leading(shape, [self.lda.unwrap_or(a), self.ldb.unwrap_or(b), self.ldc.unwrap_or(c)])
+    }
+}
+
+/// Runs the command. A wrong product ends in exit code 1.
+pub fn run(summit: &Summit) -> Result<ExitCode, Error> {
+    if summit.write_ptx {
+        for kernel in KERNELS {
+            let files = write_ptx(kernel).map_err(|error| Error::usage(format!("{error:#}"), "run it at the root"))?;
+            note(&format!("{}: {files} configurations written", kernel.name));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let options = summit.how.options()?;
+    let shape = summit.sizes.shape(512);
+    let form = summit.form.form(&shape)?;
+    let device = if summit.ptx { Device::Emulator } else { summit.how.device(false)? };
+    let build = build(summit, &device, &shape, &form)?;
+    if summit.ptx {
+        print(&Kernel::obtain(&build, options.gpu.sm(), nvrtc::find)?.ptx)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let plan = build.plan_in(shape, form)?;
+    let problem =
+        step("filling A and B", || Problem::in_form(shape, summit.how.dtype, form, Fill::Reals, summit.how.seed))?;
+    let exam = Exam { problem: &problem, seed: summit.how.seed, reference: None };
+    let report = run_level(&plan, &device, exam, &options, nvrtc::find)?;
+    print(&if summit.json { format!("{}\n", report.json()) } else { report.to_string() })?;
+    Ok(if report.check.right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The kernel that was asked for, with tile sizes that the GPU can run; or the one that the summit chooses.
+fn build(summit: &Summit, device: &Device, shape: &Shape, form: &Form) -> Result<Build, Error> {
+    let gpu = summit.how.options()?.gpu;
+    let Some(name) = &summit.kernel else {
+        let card = match device {
+            Device::Cuda(gpu) => (gpu.architecture(), gpu.multiprocessors()),
+            Device::Emulator => (gpu.sm(), gpu.sms),
+        };
+        return chosen(summit.how.dtype, shape, card, form);
+    };
+    let kernel = named(name).ok_or_else(|| {
+        let names: Vec<&str> = KERNELS.into_iter().map(short).collect();
+        Error::usage(format!("the summit has no kernel `{name}`"), format!("it has {}", names.join(", ")))
+    })?;
+    let wanted = asked::build(kernel, summit.how.dtype, summit.variant.as_deref(), &[])?.in_form(form)?;
+    let (build, said) = fit::fitting(wanted, &device.card(gpu))?;
+    said.iter().for_each(|said| note(&format!("note: {said}")));
+    Ok(build)
+}
