@@ -56,6 +56,10 @@ struct Cli {
 
 fn main() -> ExitCode {
     let Ok(chromium) = headless_chrome::browser::default_executable() else {
+        if env::var("REQUIRE").is_ok_and(|required| required.contains("no Chromium")) {
+            eprintln!("error: no Chromium, and REQUIRE has `no Chromium`\nhint: on Debian, `apt install chromium`");
+            return ExitCode::from(2);
+        }
         println!("skipped: no Chromium");
         return ExitCode::SUCCESS;
     };
