@@ -1,6 +1,7 @@
 //! `cargo x ci`: the whole of continuous integration, without what the ledger has for the same inputs.
 
-pub mod parts;
+mod pages;
+mod parts;
 
 use std::env;
 use std::process::ExitCode;
@@ -60,9 +61,10 @@ const STEPS: [Step; 7] = [
 
 /// Chromium leaves most of a machine idle: it looks at the book, once built, beside the steps that come after.
 const BOOK: &str = "book";
+const LOOKS: &str = "looks";
 
 /// What tests need beside a GPU, as they say when they are skipped without it.
-const NEEDS: [&str; 6] = ["no NVRTC", "NVRTC is", "no WebAssembly", "ython", "Node", "no C compiler"];
+const NEEDS: [&str; 7] = ["no NVRTC", "NVRTC is", "needs ptxas", "no WebAssembly", "ython", "Node", "no C compiler"];
 
 fn compare(parts: &[&Part]) -> Result<Held> {
     let files: Vec<String> = parts.iter().flat_map(|part| part.outputs.clone()).collect();
@@ -90,26 +92,31 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     );
     let inputs = Inputs::of_repository()?;
     let parts = parts::all()?;
-    let open: Vec<(&Part, String)> = match options.all {
+    let mut open: Vec<(&Part, String)> = match options.all {
         true => parts.iter().map(|part| (part, "all are run".to_string())).collect(),
         false => parts::open(&parts, &parts::believed(options.base.as_deref())?, &inputs),
     };
+    let is_open = |name: &str| open.iter().any(|(part, _)| part.step == name);
+    if is_open(LOOKS) && !is_open(BOOK) {
+        open.extend(parts.iter().filter(|part| part.step == BOOK).map(|part| (part, "to look at it".to_string())));
+    }
+    let of_step = |name: &str| parts.iter().filter(|part| part.step == name).collect::<Vec<_>>();
+    let chosen = |name: &str| open.iter().map(|(part, _)| *part).filter(|part| part.step == name).collect::<Vec<_>>();
     let mut account = Vec::new();
     let passed = thread::scope(|scope| {
         let mut beside = None;
         for (index, step) in STEPS.iter().enumerate() {
             eprintln!("\nci {}/{}: {}", index + 1, STEPS.len(), step.name);
             let begin = Instant::now();
-            let of_step: Vec<&Part> = parts.iter().filter(|part| part.step == step.name).collect();
-            let chosen: Vec<&Part> = open.iter().map(|(part, _)| *part).filter(|part| part.step == step.name).collect();
+            let (all, chosen) = (of_step(step.name), chosen(step.name));
             let held = match step.run {
                 Run::Always(run) => Held::whole_if(run()?),
                 Run::Parts(run) => {
-                    eprintln!("{}", said(&of_step, &open));
+                    eprintln!("{}", said(&all, &open));
                     if chosen.is_empty() {
                         continue;
                     }
-                    run(&chosen, chosen.len() == of_step.len(), options.record)?
+                    run(&chosen, chosen.len() == all.len(), options.record)?
                 }
             };
             if held == Held::Not {
@@ -118,27 +125,42 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             let took = begin.elapsed();
             eprintln!("ci: {} took {:.0} s", step.name, took.as_secs_f64());
             account.push((step.name, took));
-            if step.name == BOOK {
-                eprintln!("\nci, beside the next steps: looks");
-                beside = Some((scope.spawn(move || (book::looks_right(options.record), begin.elapsed())), chosen));
-            } else if options.record && held == Held::Whole {
+            if options.record && held == Held::Whole {
                 record(&chosen, &inputs)?;
             }
-        }
-        if let Some((looks, book)) = beside {
-            let (looked, took) = looks.join().map_err(|_| anyhow!("the thread of the looks panicked"))?;
-            if !looked? {
-                return Ok(stopped("looks"));
+            if step.name == BOOK {
+                beside = Some(scope.spawn(|| look(&of_step(LOOKS), &open, options.record)));
             }
-            account.push(("book and looks", took));
+        }
+        if let Some(looks) = beside {
+            let (looked, took) = looks.join().map_err(|_| anyhow!("the thread of '{LOOKS}' panicked"))??;
+            if !looked {
+                return Ok(stopped(LOOKS));
+            }
+            account.push((LOOKS, took));
             if options.record {
-                record(&book, &inputs)?;
+                record(&chosen(LOOKS), &inputs)?;
             }
         }
         anyhow::Ok(true)
     })?;
     print_account(&account);
     Ok(shell::exit_code(passed))
+}
+
+/// Looks at those of the book's pages that are open; returns how long it took, too.
+fn look(pages: &[&Part], open: &[(&Part, String)], strict: bool) -> Result<(bool, Duration)> {
+    let begin = Instant::now();
+    eprintln!("\nci, beside the next steps: {LOOKS}\n{}", said(pages, open));
+    let chosen: Vec<&&Part> =
+        pages.iter().filter(|page| open.iter().any(|(part, _)| part.proof == page.proof)).collect();
+    let names: Vec<String> = chosen.iter().map(|page| format!("{}.html", page.name)).collect();
+    let looks_right = match names.len() {
+        0 => true,
+        all if all == pages.len() => book::looks_right(&[], strict)?,
+        _ => book::looks_right(&names, strict)?,
+    };
+    Ok((looks_right, begin.elapsed()))
 }
 
 /// What of a step is run, each part with why, and how much is left out.

@@ -84,6 +84,14 @@ impl Reads {
         self
     }
 
+    /// These files, apart from what begins so.
+    pub fn without<'a>(mut self, begins: impl IntoIterator<Item = &'a str>) -> Reads {
+        let begins: BTreeSet<&str> = begins.into_iter().collect();
+        self.0.retain(|(begin, _)| !begins.contains(begin.as_str()));
+        self.0.extend(begins.into_iter().map(|begin| (begin.to_string(), false)));
+        self
+    }
+
     /// Whether a file is among them, by its path from the root.
     pub fn has(&self, path: &str) -> bool {
         let fits = self.0.iter().filter(|(begin, _)| path.starts_with(begin.as_str()));

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use super::pages;
 use crate::crates::Crates;
 use crate::outputs::groups;
 use crate::proofs::{Inputs, Proof, Rows};
@@ -38,6 +39,9 @@ pub fn all() -> Result<Vec<Part>> {
         Part { step, name: name.to_string(), proof, outputs }
     };
     let mut parts = vec![part("book", "", book::reads(&crates)?, Vec::new())];
+    for (name, reads) in pages::of_repository(&crates)? {
+        parts.push(part("looks", &name, reads, Vec::new()));
+    }
     for (name, group) in groups::of_repository()? {
         parts.push(part("outputs", &name, groups::reads(&crates, &name, &group)?, group.files));
     }
@@ -96,14 +100,20 @@ mod tests {
         let tests = ["common", "lab", "level6-async-copy", "levels", "page", "summit", "xtask"];
         let mut expected = set(tests.map(|name| format!("test {name}")).each_ref().map(String::as_str));
         expected.extend(set(["book", "outputs lab", "outputs level6-async-copy"]));
-        assert_eq!(opened_by("further/level6-async-copy/kernel.cu"), expected);
+        // Beside its own page those whose bench is worked through.
+        expected.extend(set(["looks lesson1", "looks lesson2", "looks lesson6", "looks lesson13"]));
         assert_eq!(opened_by("further/level6-async-copy/src/lib.rs"), expected);
+        let by_kernel = opened_by("further/level6-async-copy/kernel.cu");
+        assert!(by_kernel.is_superset(&expected) && !by_kernel.contains("looks lesson5"), "{by_kernel:?}");
+        assert_eq!(by_kernel.iter().filter(|name| !name.starts_with("looks ")).count(), 10, "{by_kernel:?}");
     }
 
     #[test]
     fn a_change_in_the_emulator_opens_all_but_what_does_not_use_it() {
         let mut expected = opened_by("Cargo.lock");
         expected.retain(|name| name != "test archive" && name != "test cuda-source");
+        expected.retain(|name| !name.starts_with("looks "));
+        expected.extend(set(["looks lesson1", "looks lesson2", "looks lesson6", "looks lesson13"]));
         assert_eq!(opened_by("crates/emulator/src/lib.rs"), expected);
         let tests = ["common", "emulator-tests", "gemm", "lab", "ptx-emulator", "xtask"];
         let tests = set(tests.map(|name| format!("test {name}")).each_ref().map(String::as_str));
@@ -112,9 +122,10 @@ mod tests {
 
     #[test]
     fn a_change_in_the_book_or_the_lab_opens_no_tests_of_a_level() {
-        assert_eq!(opened_by("book/src/lesson6.md"), set(["book", "test lab", "test xtask"]));
+        assert_eq!(opened_by("book/src/lesson6.md"), set(["book", "looks lesson6", "test lab", "test xtask"]));
         let output = opened_by("book/outputs/lesson6/run.txt");
-        assert_eq!(output, set(["book", "outputs level6-async-copy", "test lab", "test xtask"]));
+        let expected = ["book", "looks lesson6", "outputs level6-async-copy", "test lab", "test xtask"];
+        assert_eq!(output, set(expected));
         assert_eq!(opened_by("crates/lab/src/main.rs"), set(["outputs lab", "test lab", "test xtask"]));
     }
 
