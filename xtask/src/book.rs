@@ -2,8 +2,9 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::thread;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
 use crate::crates::Crates;
 use crate::reads::Reads;
@@ -28,13 +29,20 @@ pub fn run(check: bool, screenshots: Option<&Path>) -> Result<ExitCode> {
     Ok(shell::exit_code(shown))
 }
 
-/// Tests both programs, and builds the book without changing a file that is tracked.
+/// Tests both programs, and builds the book without changing a file that is tracked. The module for its pages has a target folder of its
+/// own, and is built beside the programs.
 pub fn is_built() -> Result<bool> {
-    Ok(wasm::passes()?
-        && shell::cargo(&format!("test {BUILD}"))?
-        && shell::cargo(&format!("run {BUILD} -- --check"))?
-        && shell::cargo(&format!("test {LOOK}"))?
-        && shell::cargo(ANSWER)?)
+    let (module, programs) = thread::scope(|scope| {
+        let module = scope.spawn(wasm::passes);
+        let programs = programs_are_built();
+        (module.join(), programs)
+    });
+    let module = module.map_err(|_| anyhow!("the thread of the module panicked"))??;
+    Ok(module && programs? && shell::cargo(&format!("run {BUILD} -- --check"))?)
+}
+
+fn programs_are_built() -> Result<bool> {
+    Ok(shell::cargo(&format!("test {BUILD}"))? && shell::cargo(&format!("test {LOOK}"))? && shell::cargo(ANSWER)?)
 }
 
 /// Looks at these pages of the built book in Chromium, in every language, or, where none is named, at all of them. Where Chromium is
