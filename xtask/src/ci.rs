@@ -90,6 +90,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         "--record needs a virtual environment with NVRTC, a library for WebAssembly and Node: tests that are skipped prove \
          nothing\nhint: `bash .ci/run --record` installs what is missing"
     );
+    let untracked = if options.record { shell::untracked()? } else { Vec::new() };
+    if !untracked.is_empty() {
+        eprintln!("note: what is recorded holds with these files, which git does not track: {}", untracked.join(", "));
+    }
     let inputs = Inputs::of_repository()?;
     let parts = parts::all()?;
     let mut open: Vec<(&Part, String)> = match options.all {

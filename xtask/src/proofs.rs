@@ -51,7 +51,7 @@ pub struct Proof {
     pub name: String,
     /// The files that it depends on.
     pub reads: Reads,
-    /// What else it depends on: the compiler's version, for instance.
+    /// What else it depends on: the compiler, for instance.
     pub with: String,
 }
 

@@ -1,6 +1,7 @@
 //! What a push proves, in parts, each of which is proved once for the same inputs: the book, the outputs of each program, the tests of
 //! each crate. The formatter, clippy and tidy are no parts: they are quick, and look at everything.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -32,10 +33,10 @@ const RULES: &str = "xtask/src/ci";
 /// All parts, those of a step together.
 pub fn all() -> Result<Vec<Part>> {
     let crates = Crates::of_repository()?;
-    let compiler = compiler()?;
+    let machine = machine()?;
     let part = |step, name: &str, reads: Reads, outputs| {
         let proof = format!("push {step} {name}");
-        let proof = Proof { name: proof.trim_end().to_string(), reads: reads.and([RULES]), with: compiler.clone() };
+        let proof = Proof { name: proof.trim_end().to_string(), reads: reads.and([RULES]), with: machine.clone() };
         Part { step, name: name.to_string(), proof, outputs }
     };
     let mut parts = vec![part("book", "", book::reads(&crates)?, Vec::new())];
@@ -52,12 +53,13 @@ pub fn all() -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// The compiler's version, which is an input of what it compiles.
-fn compiler() -> Result<String> {
-    let output = Command::new("rustc").arg("--version").current_dir(shell::root()).output();
+/// The compiler and what it compiles for, which are inputs of all programs; and whether there is a GPU, on which tests have more to do.
+fn machine() -> Result<String> {
+    let output = Command::new("rustc").arg("-vV").current_dir(shell::root()).output();
     let output = output.context("cannot start rustc\nhint: is it on PATH?")?;
-    ensure!(output.status.success(), "rustc --version failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_string())
+    ensure!(output.status.success(), "rustc -vV failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    let gpu = if Path::new("/dev/nvidiactl").exists() { "a GPU" } else { "no GPU" };
+    Ok(format!("{}{gpu}", String::from_utf8_lossy(&output.stdout)))
 }
 
 /// What the ledger proves: of what it says, that which it says at `base` for the same inputs as well, if a commit is given. So a change
