@@ -1,6 +1,6 @@
 //! The repository's own commands: `cargo x …`.
 //!
-//! - `ci`: all of continuous integration; `tidy`: a test of the repository itself
+//! - `ci`: continuous integration, by what has changed; `tidy`: a test of the repository itself
 //! - `deep`: what a push proves in part, whole, and `proofs`: the ledger of it; `matrix`: every compiler and every ptxas;
 //!   `mutants`: whether the emulator's tests notice an error in it
 //! - `ptx`: what NVIDIA's compiler makes of the kernels; `pack` and `unpack`: the archives in which it lies
@@ -15,6 +15,7 @@
 mod book;
 mod bundle;
 mod ci;
+mod crates;
 mod deep;
 mod diffs;
 mod matrix;
@@ -25,6 +26,7 @@ mod pack;
 mod po;
 mod proofs;
 mod ptx;
+mod reads;
 mod shell;
 mod text;
 mod tidy;
@@ -45,8 +47,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything that continuous integration checks, in order, up to the first failure
-    Ci,
+    /// What continuous integration checks, in order, up to the first failure, without what the ledger has for the same inputs
+    Ci(ci::Options),
     /// Check the repository itself: names, links, anchors, lengths, lints
     Tidy,
     /// Compile every kernel again and write the PTX that is shipped (needs NVRTC, no GPU)
@@ -156,7 +158,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
-        Command::Ci => ci::run(),
+        Command::Ci(options) => ci::run(&options),
         Command::Tidy => tidy::run(),
         Command::Ptx { only } => ptx::run(&only),
         Command::Pack { files } => pack::run(&files).map(shell::exit_code),

@@ -7,11 +7,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
 use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
 use crate::proofs::{self, Inputs, Proof};
+use crate::reads::Reads;
 use crate::shell;
 
 /// What the tests may skip, and why: with a compiler, or always.
@@ -91,7 +93,7 @@ pub fn run(only: &[String], crates: &[String]) -> Result<ExitCode> {
     let skips = fs::read_to_string(shell::root().join(SKIPS)).with_context(|| format!("cannot read {SKIPS}"))?;
     let mut cells = Vec::new();
     for release in chosen {
-        let inputs = Inputs::of_repository()?;
+        let (inputs, begin) = (Inputs::of_repository()?, Instant::now());
         let folder = environment(release)?;
         let assembled = tests("common --test assembled", &[("PTXAS", ptxas_in(&folder)?)])?;
         cells.push(Cell {
@@ -110,7 +112,7 @@ pub fn run(only: &[String], crates: &[String]) -> Result<ExitCode> {
         }
         let all_pass = cells.iter().all(|cell| cell.release != release.name || cell.failure.is_none());
         if crates.is_empty() && all_pass {
-            proofs::record(&proof(release), &inputs)?;
+            proofs::record(&proof(release), &inputs, begin.elapsed())?;
         }
     }
     print!("{}", table(&cells));
@@ -124,7 +126,7 @@ pub fn proofs() -> Vec<Proof> {
 
 fn proof(release: &Release) -> Proof {
     let inputs = ["common/", "crates/", "level", "further/", "kernels/", SKIPS];
-    Proof { name: format!("matrix {}", release.name), inputs: inputs.map(str::to_string).to_vec() }
+    Proof { name: format!("matrix {}", release.name), reads: Reads::only(inputs), with: String::new() }
 }
 
 /// The environment with the compiler that made the shipped PTX.

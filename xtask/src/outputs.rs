@@ -6,6 +6,7 @@
 
 mod annotated;
 mod copy;
+pub mod groups;
 mod session;
 
 use std::fs;
@@ -15,6 +16,7 @@ use std::thread;
 use anyhow::{Context, Result, anyhow, ensure};
 use regex_lite::Regex;
 
+use crate::proofs::Held;
 use crate::{shell, text};
 use session::Place;
 
@@ -34,28 +36,41 @@ enum Outcome {
 
 /// Runs every output whose path contains `pattern`. Writes those that changed; or, to check, shows how they differ.
 pub fn run(check: bool, pattern: &str) -> Result<ExitCode> {
-    Ok(shell::exit_code(passes(check, pattern)?))
+    let files: Vec<String> = all()?.into_iter().filter(|file| file.contains(pattern)).collect();
+    ensure!(!files.is_empty(), "no file of {FOLDER} has '{pattern}' in its path");
+    Ok(shell::exit_code(play(&files, check)? != Held::Not))
 }
 
-/// The same; returns whether all is well: everything ran, and, to check, nothing differs.
-pub fn passes(check: bool, pattern: &str) -> Result<bool> {
-    let files: Vec<String> =
-        shell::files()?.into_iter().filter(|file| file.starts_with(FOLDER) && file.contains(pattern)).collect();
-    ensure!(!files.is_empty(), "no file of {FOLDER} has '{pattern}' in its path");
+/// Every file with an output.
+fn all() -> Result<Vec<String>> {
+    Ok(shell::files()?.into_iter().filter(|file| file.starts_with(FOLDER)).collect())
+}
+
+/// Whether the tables that are made of outputs are what these say; runs nothing.
+pub fn tables_are_fresh() -> Result<bool> {
+    let mut fresh = true;
+    for file in all()? {
+        fresh &= annotated::passes(&file, true)?;
+    }
+    Ok(fresh)
+}
+
+/// Runs these outputs; to check, they hold where nothing differs.
+pub fn play(files: &[String], check: bool) -> Result<Held> {
     let mut commands = Vec::new();
-    for file in &files {
+    for file in files {
         let recorded = fs::read_to_string(shell::root().join(file)).with_context(|| format!("cannot read {file}"))?;
         let changes_files = session::changes_files(&session::commands(&recorded).with_context(|| file.clone())?);
         commands.push((file, recorded, changes_files));
     }
     // In the copy one after another; and beside them, with a target folder of their own, those that leave files as they are.
     let (in_copy, in_place): (Vec<_>, Vec<_>) = commands.into_iter().partition(|(_, _, changes_files)| *changes_files);
-    let all = |files: Vec<(&String, String, bool)>| -> Result<bool> {
-        let mut all_well = true;
+    let all = |files: Vec<(&String, String, bool)>| -> Result<Held> {
+        let mut held = Held::Whole;
         for (file, recorded, changes_files) in files {
-            all_well &= holds(file, &recorded, changes_files, check).with_context(|| file.clone())?;
+            held = held.and(holds(file, &recorded, changes_files, check).with_context(|| file.clone())?);
         }
-        Ok(all_well)
+        Ok(held)
     };
     let (copied, placed) = thread::scope(|scope| {
         let copied = scope.spawn(|| all(in_copy));
@@ -64,31 +79,34 @@ pub fn passes(check: bool, pattern: &str) -> Result<bool> {
         let placed = all(in_place);
         (copied.map_or_else(|done| done, |running| running.join()), placed)
     });
-    let mut all_well = copied.map_err(|_| anyhow!("the thread of the copy's outputs panicked"))?? & placed?;
-    for file in &files {
-        all_well &= annotated::passes(file, check)?;
+    let mut held = copied.map_err(|_| anyhow!("the thread of the copy's outputs panicked"))??.and(placed?);
+    for file in files {
+        held = held.and(Held::whole_if(annotated::passes(file, check)?));
     }
-    if !all_well {
+    if held == Held::Not {
         eprintln!("error: outputs have changed\nhint: if that is right, `cargo x outputs` writes them again");
     }
-    Ok(all_well)
+    Ok(held)
 }
 
 /// Plays one file, and says whether it is as recorded; writes it if it is not, or, to check, shows the difference.
-fn holds(file: &str, recorded: &str, changes_files: bool, check: bool) -> Result<bool> {
+fn holds(file: &str, recorded: &str, changes_files: bool, check: bool) -> Result<Held> {
     match played(recorded, changes_files)? {
         Outcome::Same => eprintln!("{file}: same"),
-        Outcome::Skipped(why) => eprintln!("{file}: skipped: {why}"),
+        Outcome::Skipped(why) => {
+            eprintln!("{file}: skipped: {why}");
+            return Ok(Held::InPart);
+        }
         Outcome::Changed(now) if check => {
             print!("{}", text::diff(recorded, &now, file, "now"));
-            return Ok(false);
+            return Ok(Held::Not);
         }
         Outcome::Changed(now) => {
             fs::write(shell::root().join(file), now).context("cannot write it")?;
             println!("{file}");
         }
     }
-    Ok(true)
+    Ok(Held::Whole)
 }
 
 /// Plays one file in the repository or, if it changes files, in the copy.

@@ -1,36 +1,71 @@
-//! The ledger of proofs: what a push is too short for, who proved it last, and of which inputs.
+//! The ledger of proofs: what held, of which inputs, when, and how long it took to see that.
 //!
-//! A row of [`LEDGER`] is a claim's name, the hash of the files that it depends on, and the day on which it held for them. `cargo x deep`
-//! and `cargo x matrix` write rows; `cargo x tidy` says which are missing or stale, and `cargo x proofs` fails by them.
+//! A row of [`LEDGER`] is a claim's name, the hash of the files that it depends on, the day on which it held for them, and seconds.
+//! `cargo x deep` and `cargo x matrix` write rows of what a push is too short for; `cargo x tidy` says which are missing or stale, and
+//! `cargo x proofs` fails by them. `cargo x ci --record` writes rows of what a push proves, which `cargo x ci` then leaves out.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::ExitCode;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
+use crate::reads::Reads;
 use crate::{deep, matrix, shell};
 
 /// Where the rows are.
 pub const LEDGER: &str = "xtask/proofs.csv";
-const HEAD: &str =
-    "# Written by `cargo x deep` and `cargo x matrix`: what held, for which inputs, and when.\nproof,inputs,date\n";
+const HEAD: &str = "# Written by `cargo x deep`, `cargo x matrix` and `cargo x ci --record`: what held, for which inputs, and when.\n\
+     proof,inputs,date,seconds\n";
 
-/// What is proved away from a push.
+/// What a check says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Held {
+    Whole,
+    /// As far as this machine can tell: something was skipped.
+    InPart,
+    Not,
+}
+
+impl Held {
+    /// Whole or not at all.
+    pub fn whole_if(holds: bool) -> Held {
+        if holds { Held::Whole } else { Held::Not }
+    }
+
+    /// What two checks say together.
+    pub fn and(self, other: Held) -> Held {
+        match (self, other) {
+            (Held::Not, _) | (_, Held::Not) => Held::Not,
+            (Held::InPart, _) | (_, Held::InPart) => Held::InPart,
+            (Held::Whole, Held::Whole) => Held::Whole,
+        }
+    }
+}
+
+/// What is proved once for the same inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proof {
     pub name: String,
-    /// The files that it depends on: how their paths begin.
-    pub inputs: Vec<String>,
+    /// The files that it depends on.
+    pub reads: Reads,
+    /// What else it depends on: the compiler, for instance.
+    pub with: String,
 }
 
-/// A benchmark with its results, which no proof reads: more of them do not make a proof stale.
-const NO_INPUT: &str = "kernels/hazards/";
+/// What the ledger says of a proof.
+#[derive(Debug, Clone, PartialEq)]
+struct Row {
+    hash: String,
+    date: String,
+    seconds: u64,
+}
 
-/// The rows, by name: hash and date.
-type Rows = BTreeMap<String, (String, String)>;
+/// The rows, by the proof's name.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rows(BTreeMap<String, Row>);
 
 /// Hashes of the repository's files.
 pub struct Inputs(Vec<(String, [u8; 32])>);
@@ -42,15 +77,16 @@ impl Inputs {
             let bytes = fs::read(shell::root().join(&path)).with_context(|| format!("cannot read {path}"))?;
             Ok((path, Sha256::digest(bytes).into()))
         };
-        let files = shell::files()?.into_iter().filter(|path| !path.starts_with(NO_INPUT));
+        // The ledger says what was proved; it proves nothing.
+        let files = shell::files()?.into_iter().filter(|path| path != LEDGER);
         Ok(Inputs(files.map(hashed).collect::<Result<_>>()?))
     }
 
     /// The hash of all that a proof depends on.
     pub fn hash(&self, proof: &Proof) -> String {
         let mut hasher = Sha256::new();
-        let is_input = |path: &str| proof.inputs.iter().any(|begin| path.starts_with(begin.as_str()));
-        for (path, hash) in self.0.iter().filter(|(path, _)| is_input(path)) {
+        hasher.update(proof.with.as_bytes());
+        for (path, hash) in self.0.iter().filter(|(path, _)| proof.reads.has(path)) {
             hasher.update(path.as_bytes());
             hasher.update(hash);
         }
@@ -65,38 +101,65 @@ pub fn all() -> Result<Vec<Proof>> {
     Ok(all)
 }
 
+impl Rows {
+    /// The ledger as it is.
+    pub fn of_repository() -> Result<Rows> {
+        let text = fs::read_to_string(shell::root().join(LEDGER)).with_context(|| format!("cannot read {LEDGER}"))?;
+        Ok(Rows::read(&text))
+    }
+
+    /// A ledger's rows; a line that is none proves nothing.
+    pub fn read(text: &str) -> Rows {
+        let row = |line: &str| {
+            let mut fields = line.split(',').map(str::to_string);
+            let (name, hash, date) = (fields.next()?, fields.next()?, fields.next()?);
+            let seconds = fields.next().and_then(|text| text.parse().ok()).unwrap_or_default();
+            Some((name, Row { hash, date, seconds }))
+        };
+        Rows(text.lines().filter(|line| !line.starts_with('#')).skip(1).filter_map(row).collect())
+    }
+
+    /// The rows that `other` has for the same inputs.
+    pub fn both(mut self, other: &Rows) -> Rows {
+        self.0.retain(|name, row| other.0.get(name).is_some_and(|there| there.hash == row.hash));
+        self
+    }
+
+    /// Why a proof is not on record for the inputs as they are; nothing if it is.
+    pub fn lack(&self, proof: &Proof, inputs: &Inputs) -> Option<String> {
+        match self.0.get(&proof.name) {
+            None => Some("never proved".to_string()),
+            Some(row) if row.hash != inputs.hash(proof) => Some(format!("proved for other inputs, {}", row.date)),
+            Some(_) => None,
+        }
+    }
+
+    /// How long a proof took the last time, in seconds; 0 if nobody knows.
+    pub fn seconds(&self, proof: &Proof) -> u64 {
+        self.0.get(&proof.name).map_or(0, |row| row.seconds)
+    }
+
+    fn text(&self) -> String {
+        let line = |(name, row): (&String, &Row)| format!("{name},{},{},{}\n", row.hash, row.date, row.seconds);
+        format!("{HEAD}{}", self.0.iter().map(line).collect::<String>())
+    }
+}
+
 /// Which of these proofs are not on record for the inputs as they are, each with why.
 pub fn open<'a>(proofs: &'a [Proof], inputs: &Inputs) -> Result<Vec<(&'a Proof, String)>> {
-    let text = fs::read_to_string(shell::root().join(LEDGER)).with_context(|| format!("cannot read {LEDGER}"))?;
-    Ok(stale(proofs, &rows(&text), |proof| inputs.hash(proof)))
+    let rows = Rows::of_repository()?;
+    Ok(proofs.iter().filter_map(|proof| Some((proof, rows.lack(proof, inputs)?))).collect())
 }
 
-fn stale<'a>(proofs: &'a [Proof], rows: &Rows, hash: impl Fn(&Proof) -> String) -> Vec<(&'a Proof, String)> {
-    let why = |proof: &Proof| match rows.get(&proof.name) {
-        None => Some("never proved".to_string()),
-        Some((inputs, date)) if *inputs != hash(proof) => Some(format!("proved for other inputs, {date}")),
-        Some(_) => None,
-    };
-    proofs.iter().filter_map(|proof| Some((proof, why(proof)?))).collect()
-}
-
-/// Writes down that a proof holds for these inputs, today.
-pub fn record(proof: &Proof, inputs: &Inputs) -> Result<()> {
+/// Writes down that a proof holds for these inputs, today, and how long it took.
+pub fn record(proof: &Proof, inputs: &Inputs, took: Duration) -> Result<()> {
     let file = shell::root().join(LEDGER);
-    let mut rows = rows(&fs::read_to_string(&file).unwrap_or_default());
+    let mut rows = Rows::read(&fs::read_to_string(&file).unwrap_or_default());
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let date = now.split('T').next().unwrap_or_default().to_string();
-    rows.insert(proof.name.clone(), (inputs.hash(proof), date));
-    let lines: String = rows.iter().map(|(name, (hash, date))| format!("{name},{hash},{date}\n")).collect();
-    fs::write(&file, format!("{HEAD}{lines}")).with_context(|| format!("cannot write {LEDGER}"))
-}
-
-fn rows(text: &str) -> Rows {
-    let row = |line: &str| {
-        let mut fields = line.split(',').map(str::to_string);
-        Some((fields.next()?, (fields.next()?, fields.next()?)))
-    };
-    text.lines().filter(|line| !line.starts_with('#')).skip(1).filter_map(row).collect()
+    let row = Row { hash: inputs.hash(proof), date, seconds: took.as_secs_f64().round() as u64 };
+    rows.0.insert(proof.name.clone(), row);
+    fs::write(&file, rows.text()).with_context(|| format!("cannot write {LEDGER}"))
 }
 
 /// One line about the ledger, for `cargo x tidy`.
@@ -123,19 +186,32 @@ pub fn run() -> Result<ExitCode> {
 mod tests {
     use super::*;
 
+    fn inputs(x: u8, y: u8) -> Inputs {
+        Inputs(vec![("x/1".to_string(), [x; 32]), ("y/1".to_string(), [y; 32])])
+    }
+
     #[test]
     fn a_proof_is_stale_when_an_input_changes_and_another_file_does_not_matter() {
-        let proof = Proof { name: "a".to_string(), inputs: vec!["x/".to_string()] };
-        let inputs = |x: u8, y: u8| Inputs(vec![("x/1".to_string(), [x; 32]), ("y/1".to_string(), [y; 32])]);
+        let proof = Proof { name: "a".to_string(), reads: Reads::only(["x/"]), with: "rustc 1".to_string() };
         let hash = inputs(1, 1).hash(&proof);
-        let rows = rows(&format!("{HEAD}a,{hash},2026-01-02\n"));
-        let said = |inputs: Inputs| {
-            let found = stale(std::slice::from_ref(&proof), &rows, |proof| inputs.hash(proof));
-            found.into_iter().map(|(_, why)| why).collect::<Vec<_>>()
-        };
-        assert!(said(inputs(1, 2)).is_empty());
-        assert_eq!(said(inputs(2, 1)), ["proved for other inputs, 2026-01-02"]);
-        let other = Proof { name: "b".to_string(), ..proof.clone() };
-        assert_eq!(stale(&[other], &rows, |_| hash.clone())[0].1, "never proved");
+        let rows = Rows::read(&format!("{HEAD}a,{hash},2026-01-02,9\n"));
+        assert_eq!(rows.lack(&proof, &inputs(1, 2)), None);
+        assert_eq!(rows.lack(&proof, &inputs(2, 1)).unwrap(), "proved for other inputs, 2026-01-02");
+        assert_eq!(
+            rows.lack(&Proof { name: "b".to_string(), ..proof.clone() }, &inputs(1, 1)).unwrap(),
+            "never proved"
+        );
+        let newer = Proof { with: "rustc 2".to_string(), ..proof.clone() };
+        assert_eq!(rows.lack(&newer, &inputs(1, 1)).unwrap(), "proved for other inputs, 2026-01-02");
+        assert_eq!(rows.seconds(&proof), 9);
+    }
+
+    #[test]
+    fn a_ledger_is_read_as_it_is_written_and_what_another_lacks_is_not_believed() {
+        let text = format!("{HEAD}a,11,2026-01-02,3\nb,22,2026-01-02,0\n");
+        let rows = Rows::read(&text);
+        assert_eq!(rows.text(), text);
+        let base = Rows::read(&format!("{HEAD}a,11,2026-01-01,4\nb,33,2026-01-01,0\n"));
+        assert_eq!(rows.both(&base).text(), format!("{HEAD}a,11,2026-01-02,3\n"));
     }
 }

@@ -54,8 +54,18 @@ pub fn git(folder: &Path) -> Command {
 ///
 /// A link is left out, and so is a file that is deleted but still tracked.
 pub fn files() -> Result<Vec<String>> {
+    listed(&["--cached", "--others", "--exclude-standard"])
+}
+
+/// The new ones among them.
+pub fn untracked() -> Result<Vec<String>> {
+    listed(&["--others", "--exclude-standard"])
+}
+
+fn listed(which: &[&str]) -> Result<Vec<String>> {
     let list = git(root())
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .args(["ls-files", "-z"])
+        .args(which)
         .output()
         .context("cannot start git, which lists the repository's files\nhint: is it on PATH?")?;
     if !list.status.success() {

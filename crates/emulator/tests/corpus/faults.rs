@@ -1,10 +1,12 @@
 //! The fault corpus: one small kernel per kind of fault and per bug in the documents that this project
-//! started from, each with the message that it must give, as a snapshot beside its source.
+//! started from, each with the message that it must give: those of a kind are a snapshot beside its folder.
+
+use std::collections::BTreeMap;
 
 use emulator::{Dim3, Schedule};
 
 use crate::harness::Arg::{self, Doubles, Floats, Freed, Int, Ints, Null, Unwritten, Zeros};
-use crate::harness::{Case, Map, Outcome, sources};
+use crate::harness::{Case, Map, Outcome, assert_words, sources};
 
 const A: Arg = Floats("A", 64);
 const GROUP_C: Arg = Unwritten("C", 2048);
@@ -336,15 +338,15 @@ fn in_words(case: &Case, outcome: Outcome) -> (String, String) {
 
 #[test]
 fn every_fault_is_convicted_in_these_words() {
+    let mut said: BTreeMap<&str, Vec<(&str, String)>> = BTreeMap::new();
     for case in CASES {
         let (kind, text) = message(case);
         let (folder, name) = case.name.split_once('/').expect("a kind and a name");
         assert!(folder == kind || folder == "sources", "{} is convicted of {kind}:\n{text}", case.name);
-        insta::with_settings!({
-            prepend_module_to_snapshot => false,
-            omit_expression => true,
-            snapshot_path => format!("../faults/{folder}"),
-        }, { insta::assert_snapshot!(name, text) });
+        said.entry(folder).or_default().push((name, text));
+    }
+    for (folder, said) in said {
+        assert_words(&format!("faults/{folder}"), said);
     }
 }
 

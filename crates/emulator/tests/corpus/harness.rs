@@ -254,3 +254,15 @@ fn snake_case(name: &str) -> String {
     }
     out
 }
+
+/// Compares what is said of kernels, each with its name, with the snapshot `<path>.snap` below the corpora.
+pub fn assert_words(path: &str, mut said: Vec<(&str, String)>) {
+    said.sort();
+    let text: Vec<String> = said.into_iter().map(|(name, text)| format!("# {name}\n{}\n", text.trim_end())).collect();
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+    insta::with_settings!({
+        prepend_module_to_snapshot => false,
+        omit_expression => true,
+        snapshot_path => format!("../{folder}"),
+    }, { insta::assert_snapshot!(name, text.join("\n")) });
+}

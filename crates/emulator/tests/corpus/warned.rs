@@ -1,11 +1,11 @@
-//! Kernels that run to the end and are right, and that some would call wrong: each gets its warning, as a snapshot beside its
-//! source, and no other. Those that look like them and get none are among the correct ones.
+//! Kernels that run to the end and are right, and that some would call wrong: each gets its warning, and no other; the
+//! warnings are one snapshot. Those that look like them and get none are among the correct ones.
 
 use emulator::{Schedule, Warning, WarningKind};
 
 use crate::correct::{Expected, group_product};
 use crate::harness::Arg::{self, Floats, Int, Unwritten};
-use crate::harness::{Case, Map, Outcome, source_line, sources};
+use crate::harness::{Case, Map, Outcome, assert_words, source_line, sources};
 
 const A: Arg = Floats("A", 64);
 const C32: Arg = Unwritten("C", 4 * 32);
@@ -63,14 +63,11 @@ fn warnings((kind, case, expected): &(WarningKind, Case, Expected), schedule: Sc
 
 #[test]
 fn every_warning_is_in_these_words() {
-    for case in CASES {
+    let text = |case| {
         let rendered = warnings(case, Schedule::default()).into_iter().map(|warning| warning.render(&source_line));
-        insta::with_settings!({
-            prepend_module_to_snapshot => false,
-            omit_expression => true,
-            snapshot_path => "../warned",
-        }, { insta::assert_snapshot!(case.1.name, rendered.collect::<Vec<_>>().join("\n")) });
-    }
+        rendered.collect::<Vec<_>>().join("\n")
+    };
+    assert_words("warned/words", CASES.iter().map(|case| (case.1.name, text(case))).collect());
 }
 
 /// The threads that are named may be others.

@@ -46,9 +46,8 @@ struct Cli {
     /// Write a picture of each page into this folder
     #[arg(long, value_name = "DIR")]
     screenshots: Option<PathBuf>,
-    /// Only pages whose path contains this: lesson2.html, zh-CN/
-    #[arg(default_value = "")]
-    pattern: String,
+    /// Only pages whose path contains one of these: lesson2.html, zh-CN/
+    patterns: Vec<String>,
     /// Only the lessons' benches
     #[arg(long)]
     benches: bool,
@@ -56,6 +55,10 @@ struct Cli {
 
 fn main() -> ExitCode {
     let Ok(chromium) = headless_chrome::browser::default_executable() else {
+        if env::var("REQUIRE").is_ok_and(|required| required.contains("no Chromium")) {
+            eprintln!("error: no Chromium, and REQUIRE has `no Chromium`\nhint: on Debian, `apt install chromium`");
+            return ExitCode::from(2);
+        }
         println!("skipped: no Chromium");
         return ExitCode::SUCCESS;
     };
@@ -77,7 +80,7 @@ fn run(chromium: PathBuf, root: &Path, cli: &Cli) -> Result<bool> {
     let native = bench::has_module(folder).then(|| Native::start(root)).transpose()?;
     let window = Window::open(chromium)?;
     let mut pages = pages(folder)?;
-    pages.retain(|page| page.contains(&cli.pattern));
+    pages.retain(|page| cli.patterns.is_empty() || cli.patterns.iter().any(|pattern| page.contains(pattern)));
     ensure!(!pages.is_empty(), "no page in {}\nhint: `cargo x book` builds it", folder.display());
     let mut wrong = Vec::new();
     if !cli.benches {
