@@ -87,9 +87,9 @@ def lab(kernel, program, seconds):
         return "refused", "", "", (err.strip() or out.strip())[:300]
 
     def found(fault):
-        sites = [fault.get("site"), *(fault.get("other") or [])]
+        sites = [fault.get("site"), *(fault.get("other") or []), *(site for _, site in fault.get("also", []))]
         lines = {site["source"][1] for site in sites if isinstance(site, dict) and site.get("source")}
-        return str(fault["kind"]), lines
+        return ", ".join(filter(None, (fault["kind"], fault.get("cause")))), lines
 
     # What a store put into a buffer though nobody had written it stands with the buffer.
     stores = [buffer["store"] for buffer in outcome["unwritten"] if buffer.get("store")]

@@ -78,6 +78,26 @@ impl fmt::Display for FaultKind {
     }
 }
 
+/// What is behind a fault, where its kind alone does not tell it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Cause {
+    /// The accesses are of two proxies, as a thread's stores and what bulk copies, products or tensor maps read, and no proxy fence lies
+    /// between.
+    ProxyFence,
+    /// Registers that a product of a warpgroup uses, with no `wgmma.fence` or no wait for it.
+    Registers,
+    /// Shared memory of a thread block that has left.
+    BlockLeft,
+    /// Threads wait, and nobody is left who could bring what they wait for.
+    Deadlock,
+    /// A read of what a copy still writes.
+    CopyRace,
+    /// Two uses of a barrier that nothing keeps apart.
+    Overlap,
+}
+
 /// A line of a function, on the way from the kernel to an instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -121,35 +141,47 @@ pub struct Site {
 pub struct Fault {
     /// What kind of fault.
     pub kind: FaultKind,
+    /// What is behind it, where the kind alone does not tell it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// One line: what happened, to which bytes of what.
     pub message: String,
     /// Who did it, and where.
     pub site: Site,
     /// The other party of a race: what it did, and where.
     pub other: Option<(String, Site)>,
+    /// More places that have a part in it, each with what is there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<(String, Site)>,
     /// What to look at.
     pub hint: Option<String>,
 }
 
 impl Fault {
+    /// The fault with what is behind it.
+    pub(crate) fn because(mut self: Box<Self>, cause: Cause) -> Box<Fault> {
+        self.cause = Some(cause);
+        self
+    }
+
     /// The fault as a person reads it, with the source lines that `source` finds by file and line.
     pub fn render(&self, source: &dyn Fn(&str, u32) -> Option<String>) -> String {
-        let other = self.other.as_ref().map(|(what, site)| (what.as_str(), site));
-        written_out(&self.message, &self.site, other, self.hint.as_deref(), source)
+        let others = self.other.iter().chain(&self.also).map(|(what, site)| (what.as_str(), site));
+        written_out(&self.message, &self.site, others, self.hint.as_deref(), source)
     }
 }
 
 /// A message with its places and its hint, line by line.
-pub(crate) fn written_out(
+pub(crate) fn written_out<'a>(
     message: &str,
     site: &Site,
-    other: Option<(&str, &Site)>,
+    others: impl IntoIterator<Item = (&'a str, &'a Site)>,
     hint: Option<&str>,
     source: &dyn Fn(&str, u32) -> Option<String>,
 ) -> String {
     let mut text = format!("{message}\n");
     text += &site.render(source);
-    if let Some((what, site)) = other {
+    for (what, site) in others {
         text += &format!("{what}\n");
         text += &site.render(source);
     }

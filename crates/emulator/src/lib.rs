@@ -46,7 +46,7 @@ pub use counters::{
 pub use dim3::Dim3;
 pub use driver::Device;
 pub use error::{DeviceError, LaunchError, PtxError, Refusal};
-pub use fault::{Fault, FaultKind, Site, Step};
+pub use fault::{Cause, Fault, FaultKind, Site, Step};
 pub use matrix_descriptor::{Major, MatrixDescriptor, Swizzle};
 pub use module::{Kernel, Module, Parameter};
 pub use program::plain_name;

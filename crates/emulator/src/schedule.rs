@@ -19,6 +19,9 @@ pub enum Schedule {
     LastFirst,
     /// As first first, but warps, and the sides of a branch, take turns after each basic block of code.
     ShortTurns,
+    /// As first first, but the even warps before the odd ones, and bulk copies come as soon as an mbarrier is used again. Two uses of
+    /// a named barrier that nothing keeps apart, of which the other orders tell, do not end the launch: what comes of them shows.
+    EvenFirst,
 }
 
 impl fmt::Display for Schedule {
@@ -28,18 +31,31 @@ impl fmt::Display for Schedule {
             Schedule::FirstFirst => "the first block first",
             Schedule::LastFirst => "the last block first",
             Schedule::ShortTurns => "turns of a few instructions",
+            Schedule::EvenFirst => "the even warps first",
         })
     }
 }
 
 impl Schedule {
-    /// All of them, in the order in which a checked launch tries them.
+    /// Those that a checked launch tries, one after the other.
     pub const ALL: [Schedule; 3] = [Schedule::FirstFirst, Schedule::LastFirst, Schedule::ShortTurns];
 
     /// Whether the last goes first.
     #[inline(always)]
     pub(crate) fn turns_round(self) -> bool {
         self == Schedule::LastFirst
+    }
+
+    /// The warp that comes at a position in a round, of a thread block's `count`.
+    #[inline(always)]
+    pub(crate) fn warp(self, position: usize, count: usize) -> usize {
+        let even = count.div_ceil(2);
+        match self {
+            Schedule::FirstFirst | Schedule::ShortTurns => position,
+            Schedule::LastFirst => count - 1 - position,
+            Schedule::EvenFirst if position < even => 2 * position,
+            Schedule::EvenFirst => 2 * (position - even) + 1,
+        }
     }
 
     /// Warp instructions in a turn, of `usual`.

@@ -100,7 +100,7 @@ impl Warning {
     /// The warning as a person reads it, with the source lines that `source` finds by file and line.
     pub fn render(&self, source: &dyn Fn(&str, u32) -> Option<String>) -> String {
         let (what, other) = &self.other;
-        written_out(&self.line(), &self.site, Some((what, other)), Some(&self.hint), source)
+        written_out(&self.line(), &self.site, Some((what.as_str(), other)), Some(&self.hint), source)
     }
 
     /// Whether two are of one kind and of the same lines: the threads may depend on the order in which they ran.

@@ -30,7 +30,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use common::progress::step;
-use emulator::{Printed, Schedule};
+use emulator::{Cause, Printed, Schedule};
 use gemm::Error;
 use gemm::sums::sums;
 
@@ -39,6 +39,7 @@ use crate::flags::{Annotate, modelled};
 use crate::output::{note, print};
 use crate::shared_memory;
 use crate::written::choose::choose;
+use execute::Ran;
 use outcome::{Launched, Outcome, Said, Verdict};
 use plan::Plan;
 use words::Words;
@@ -222,12 +223,20 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     }
     let names: Vec<&str> = plan.launches.iter().map(|launch| launch.entry.as_str()).collect();
     let mut runs = Vec::new();
-    for order in Schedule::ALL {
+    let run = |order: Schedule| {
         let what = format!(
             "running {}, {order}; Ctrl+C ends it, and --instruction-limit has it give up sooner",
             names.join(", ")
         );
-        runs.push(step(&what, || execute::run(&plan, order, flags.instruction_limit))?);
+        step(&what, || execute::run(&plan, order, flags.instruction_limit))
+    };
+    for order in Schedule::ALL {
+        runs.push(run(order)?);
+    }
+    let overlap = |ran: &Ran| ran.fault.as_ref().is_some_and(|(_, fault)| fault.cause == Some(Cause::Overlap));
+    if runs.iter().any(overlap) {
+        // The data tells more than the barrier does.
+        runs.push(run(Schedule::EvenFirst)?);
     }
     traps::explain(&mut runs, flags.instruction_limit, || {
         let options: Vec<String> = options.iter().cloned().chain([traps::AS_WRITTEN.to_string()]).collect();
@@ -261,7 +270,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         false if differences.is_empty() || outcome::has_rounding_atomics(&kernels.kernel.ptx) => Verdict::Clean,
         false => Verdict::OrderDependent,
     };
-    let (mut launches, orders) = (launched(&kernels, &plan), Schedule::ALL.to_vec());
+    let (mut launches, orders) = (launched(&kernels, &plan), runs.iter().map(|ran| ran.order).collect());
     if let Some(ran) = whole.filter(|_| counts) {
         let all = counted::counted(file, &kernels, ran, gpu);
         launches.iter_mut().zip(all).for_each(|(launch, counted)| launch.counted = Some(counted));

@@ -15,6 +15,11 @@ impl Worker<'_> {
         while let Some(n) = self.state.mbarriers.deferred.iter().position(|deferred| deferred.place == place) {
             self.fire(warp, n)?;
         }
+        self.land_loads(place)
+    }
+
+    /// Bulk copies land that are under way and tell this barrier.
+    pub(crate) fn land_loads(&mut self, place: u32) -> Result<(), Box<Fault>> {
         while let Some(n) = self.state.mbarriers.loads.iter().position(|load| load.barrier == place) {
             let load = self.state.mbarriers.loads.remove(n);
             self.on_behalf = (load.block != self.state.block).then_some(load.block);

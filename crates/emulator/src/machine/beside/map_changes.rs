@@ -9,7 +9,7 @@ use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::machine::verdict::words::{fault, place as line};
 use crate::program::{Access, Extended, MapDeed, Order, SHARED_WINDOW, Space, in_window};
-use crate::{Fault, FaultKind, Site, TensorMap};
+use crate::{Cause, Fault, FaultKind, Site, TensorMap};
 
 /// Bytes of a map, and what its address is a multiple of.
 const BYTES: u32 = 128;
@@ -159,7 +159,7 @@ impl Worker<'_> {
             line(&site)
         );
         let hint = "who writes a tensor map executes `fence.proxy.tensormap::generic.release`, and who uses it `….acquire` of its address";
-        let mut fault = fault(FaultKind::Race, message, site, hint);
+        let mut fault = fault(FaultKind::Race, message, site, hint).because(Cause::ProxyFence);
         fault.other = Some(("it is written here:".to_string(), writer));
         Err(fault)
     }

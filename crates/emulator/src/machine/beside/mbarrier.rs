@@ -4,7 +4,6 @@
 //! sees that is behind all that those did who arrived. What lands on its own (copies) lands when somebody asks in vain whether the
 //! phase is complete: so the first to ask is told that it is not, as on a GPU, where a copy takes its time.
 
-use crate::Fault;
 use crate::machine::lanes::{LANES, each};
 use crate::machine::memory::by_clocks::parts;
 use crate::machine::order::{Agent, Then};
@@ -12,6 +11,7 @@ use crate::machine::state::mbarriers::{BYTES, Event, MOST, Mbarrier};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::{Access, Arrive, Extended, Mbarrier as Deed, Order, Scope};
+use crate::{Fault, Schedule};
 impl Worker<'_> {
     pub(crate) fn mbarrier(
         &mut self,
@@ -244,6 +244,9 @@ impl Worker<'_> {
         let count_of = |lane: usize| if arrive.expects { 1 } else { given[lane] as u32 };
         let all: u64 = each(lanes).map(|lane| u64::from(count_of(lane))).sum();
         let block = self.state.block as u32;
+        if self.context.schedule == Schedule::EvenFirst {
+            self.land_loads(place)?;
+        }
         let Some(object) = self.state.mbarriers.live.get(&place) else { return Ok(()) };
         if all > object.pending.into() {
             // Who is one too many would arrive in the next phase, and nobody waits for him there.

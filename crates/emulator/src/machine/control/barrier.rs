@@ -6,13 +6,13 @@
 //! A barrier without a thread count is for all warps that have not ended.
 
 use super::paths::leads;
-use crate::Fault;
 use crate::machine::lanes::{LANES, each};
 use crate::machine::state::barriers::{Arrival, BARRIERS};
 use crate::machine::state::operands::set_predicate;
 use crate::machine::state::warp::{Path, State, Wait, Warp};
 use crate::machine::state::worker::Worker;
 use crate::program::{Barrier, Exit, Reduce};
+use crate::{Fault, Schedule};
 
 impl Worker<'_> {
     /// The present path of a warp reaches a barrier. Says whether the warp stops here.
@@ -91,7 +91,7 @@ impl Worker<'_> {
     /// All lanes of a warp have arrived. Lets those go that wait, if they were the last.
     fn arrive(&mut self, warp: &mut Warp, id: u32, now: Arrival) -> Result<(), Box<Fault>> {
         let threads = self.context.shape.block.count().next_multiple_of(LANES as u64) as u32;
-        let named = &mut self.state.barriers.0[id as usize];
+        let named = &mut self.state.barriers.all[id as usize];
         let whole = |count: u32| if count == threads { 0 } else { count };
         if named.warps != 0 {
             let first = named.arrivals[0];
@@ -102,10 +102,11 @@ impl Worker<'_> {
                 return Err(self.convict_arrival(warp, id, before, now));
             }
         }
-        if let Some(before) = self.unmet_before(id, now) {
+        let goes_on = self.context.schedule == Schedule::EvenFirst;
+        if let Some(before) = self.unmet_before(id, now).filter(|_| !goes_on) {
             return Err(self.convict_mixed(warp, id, before, now));
         }
-        let named = &mut self.state.barriers.0[id as usize];
+        let named = &mut self.state.barriers.all[id as usize];
         named.threads = named.threads.max(now.threads);
         named.warps |= 1 << warp.number;
         named.arrivals.push(now);
@@ -116,7 +117,7 @@ impl Worker<'_> {
 
     /// Lets those go who wait at a barrier, if it is complete.
     fn complete(&mut self, warp: &mut Warp, id: u32) {
-        let named = &self.state.barriers.0[id as usize];
+        let named = &self.state.barriers.all[id as usize];
         let complete = match named.threads {
             0 => named.warps | self.state.ended == self.state.all_warps(),
             count => named.warps.count_ones() * LANES as u32 >= count,
@@ -129,13 +130,16 @@ impl Worker<'_> {
     /// Lets those go who wait at a barrier. `present` is the warp that runs, and not in the list.
     fn release(&mut self, present: &mut Warp, id: u32) {
         let program = self.context.program;
-        let named = &mut self.state.barriers.0[id as usize];
+        let named = &mut self.state.barriers.all[id as usize];
         (named.threads, named.warps) = (0, 0);
         let mut arrivals = std::mem::take(&mut named.arrivals);
         if arrivals.iter().any(|arrival| arrival.threads != 0) {
             named.last.clone_from(&arrivals);
         }
         self.note_release(present, id, &arrivals);
+        let first = arrivals.first().copied();
+        let apart = first.and_then(|first| Some([first, *arrivals.iter().find(|arrival| arrival.at != first.at)?]));
+        self.state.barriers.apart = apart.map(|arrivals| (id, arrivals));
         let (mut count, mut all) = (0, true);
         for arrival in arrivals.iter().filter(|arrival| arrival.reduces) {
             let warp =
@@ -172,7 +176,7 @@ impl Worker<'_> {
         }
         self.state.phase += 1;
         arrivals.clear();
-        self.state.barriers.0[id as usize].arrivals = arrivals;
+        self.state.barriers.all[id as usize].arrivals = arrivals;
     }
 
     /// A warp has ended: barriers for all of the block no longer wait for it.
@@ -181,7 +185,7 @@ impl Worker<'_> {
         warp.state = State::Done;
         self.state.ended |= 1 << warp.number;
         for id in 0..BARRIERS {
-            let named = &self.state.barriers.0[id as usize];
+            let named = &self.state.barriers.all[id as usize];
             if named.warps != 0 && named.threads == 0 {
                 self.complete(warp, id);
             }

@@ -74,7 +74,15 @@ impl Worker<'_> {
         let found = called.iter().position(|function| Some(function.number) == number);
         let convict = |kind, message, hint: &str| {
             let site = self.site_of(warp, lane as u32, at);
-            Err(Box::new(Fault { kind, message, site, other: None, hint: Some(hint.to_string()) }))
+            Err(Box::new(Fault {
+                kind,
+                cause: None,
+                message,
+                site,
+                other: None,
+                also: Vec::new(),
+                hint: Some(hint.to_string()),
+            }))
         };
         let Some(index) = found else {
             let message = format!("call of {address:#x}, which is the address of no function of the module");
@@ -199,7 +207,15 @@ impl Worker<'_> {
         let site = self.site_of(warp, lane as u32, at);
         let hint = "does the recursion end for this thread? a GPU gives each 1024 bytes of stack, unless the program sets \
                     cudaLimitStackSize";
-        Box::new(Fault { kind: FaultKind::OutOfBounds, message, site, other: None, hint: Some(hint.to_string()) })
+        Box::new(Fault {
+            kind: FaultKind::OutOfBounds,
+            cause: None,
+            message,
+            site,
+            other: None,
+            also: Vec::new(),
+            hint: Some(hint.to_string()),
+        })
     }
 }
 

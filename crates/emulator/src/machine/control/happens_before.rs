@@ -18,7 +18,7 @@ impl Worker<'_> {
     pub(crate) fn unmet_before(&mut self, id: u32, now: Arrival) -> Option<Arrival> {
         let clocks = self.clocks.as_mut().filter(|_| now.threads != 0)?;
         let other = clocks.unmet(self.state.block as u32, id, now.warp, now.lanes)?;
-        self.state.barriers.0[id as usize].last.iter().find(|before| before.warp == other).copied()
+        self.state.barriers.all[id as usize].last.iter().find(|before| before.warp == other).copied()
     }
 
     /// Barrier `id` is complete: who arrived is ordered before who waited there. `present` is the warp that runs; it is not

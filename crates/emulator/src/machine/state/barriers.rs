@@ -5,7 +5,12 @@ pub(crate) const BARRIERS: u32 = 16;
 
 /// The barriers of a thread block.
 #[derive(Debug, Default)]
-pub(crate) struct Barriers(pub [Named; BARRIERS as usize]);
+pub(crate) struct Barriers {
+    /// By number.
+    pub all: [Named; BARRIERS as usize],
+    /// Two arrivals from different instructions at the barrier, by number, that was complete last.
+    pub apart: Option<(u32, [Arrival; 2])>,
+}
 
 /// One barrier, since it was complete last.
 #[derive(Debug, Default)]
@@ -34,7 +39,8 @@ pub(crate) struct Arrival {
 
 impl Barriers {
     pub fn forget(&mut self) {
-        for named in &mut self.0 {
+        self.apart = None;
+        for named in &mut self.all {
             (named.threads, named.warps) = (0, 0);
             named.arrivals.clear();
             named.last.clear();
@@ -43,7 +49,7 @@ impl Barriers {
 
     /// Who has arrived at a barrier that is not complete, and how many threads it is for.
     pub fn incomplete(&self, id: u32) -> (u32, &[Arrival]) {
-        (self.0[id as usize].threads, &self.0[id as usize].arrivals)
+        (self.all[id as usize].threads, &self.all[id as usize].arrivals)
     }
 }
 

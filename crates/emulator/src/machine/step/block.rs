@@ -18,7 +18,7 @@ impl Worker<'_> {
         loop {
             let (mut ran, mut moved, mut idle) = (false, false, true);
             for position in 0..count {
-                let index = if schedule.turns_round() { count - 1 - position } else { position };
+                let index = schedule.warp(position, count);
                 if self.state.warps[index].state != State::Ready {
                     continue;
                 }

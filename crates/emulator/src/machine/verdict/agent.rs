@@ -6,7 +6,7 @@ use crate::machine::order::{Conflict, Kind, Record};
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::Access;
-use crate::{Fault, FaultKind, Site};
+use crate::{Cause, Fault, FaultKind, Site};
 
 /// `thread (0,0)`, and its block where the other party is of another one.
 pub(crate) fn who(site: &Site, other: &Site) -> String {
@@ -111,7 +111,7 @@ impl Worker<'_> {
                 "bulk copies see what threads stored to global memory only behind `fence.proxy.async` or `fence.proxy.async.global`: each thread that stored executes one, then a barrier, or a flag for other blocks"
             }
         };
-        let mut fault = fault(FaultKind::Race, message, site, hint);
+        let mut fault = fault(FaultKind::Race, message, site, hint).because(Cause::ProxyFence);
         fault.other = Some(("the other party, a store:".to_string(), other));
         fault
     }

@@ -6,7 +6,7 @@ use crate::machine::state::bulk_load::BulkLoad;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::Access;
-use crate::{Fault, FaultKind};
+use crate::{Cause, Fault, FaultKind};
 
 impl Worker<'_> {
     /// A bulk copy of bytes that are not all there, or off the unit.
@@ -55,7 +55,7 @@ impl Worker<'_> {
             line(&site)
         );
         let hint = "behind `mbarrier.init`, its thread executes `fence.mbarrier_init.release.cluster` or `fence.proxy.async`, then a barrier";
-        let mut fault = fault(FaultKind::Race, message, site, hint);
+        let mut fault = fault(FaultKind::Race, message, site, hint).because(Cause::ProxyFence);
         fault.other = Some(("it is initialised here:".to_string(), other));
         Err(fault)
     }
@@ -93,6 +93,6 @@ impl Worker<'_> {
             self.in_shared_words(load.to)
         );
         let hint = "someone waits for every copy before the block leaves: those of stages that nobody reads, too";
-        Err(fault(FaultKind::Race, message, site, hint))
+        Err(fault(FaultKind::Race, message, site, hint).because(Cause::BlockLeft))
     }
 }

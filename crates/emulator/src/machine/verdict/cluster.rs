@@ -6,7 +6,7 @@ use crate::machine::state::probe::Stuck;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::{Access, Exit};
-use crate::{Fault, FaultKind, Site};
+use crate::{Cause, Fault, FaultKind, Site};
 
 const STAY: &str = "behind the last access to a peer's shared memory comes a cluster barrier, or an arrival that the peer waits for before it leaves";
 
@@ -47,7 +47,7 @@ impl Worker<'_> {
             self.of_rank(&site, of),
             line(&site)
         );
-        let mut fault = fault(FaultKind::Race, message, site, STAY);
+        let mut fault = fault(FaultKind::Race, message, site, STAY).because(Cause::BlockLeft);
         fault.other = self.end_site(self.state.block).map(|site| ("the block leaves here:".to_string(), site));
         fault
     }
@@ -62,7 +62,7 @@ impl Worker<'_> {
             self.of_rank(&site, self.state.block),
             line(&site)
         );
-        let mut fault = fault(FaultKind::Race, message, site, STAY);
+        let mut fault = fault(FaultKind::Race, message, site, STAY).because(Cause::BlockLeft);
         fault.other = self.end_site(self.block_of_rank(rank)).map(|site| ("the block leaves here:".to_string(), site));
         fault
     }
@@ -187,7 +187,7 @@ impl Worker<'_> {
             message += &format!("; {} more warps", missing.len() - 4);
         }
         let hint = "all threads of all blocks of the cluster arrive that have not ended: none may take a way around it";
-        let mut fault = fault(FaultKind::NoProgress, message, site, hint);
+        let mut fault = fault(FaultKind::NoProgress, message, site, hint).because(Cause::Deadlock);
         fault.other = other.map(|site| ("one of them is here:".to_string(), site));
         Some(fault)
     }

@@ -6,7 +6,7 @@ use crate::machine::state::probe::Stuck;
 use crate::machine::state::warp::{State, Warp};
 use crate::machine::state::worker::Worker;
 use crate::program::{Access, BLOCK_WINDOW, Extension, Mbarrier, Op};
-use crate::{Fault, FaultKind, Site};
+use crate::{Cause, Fault, FaultKind, Site};
 
 const AHEAD: &str = "behind `mbarrier.init` comes `fence.mbarrier_init.release.cluster`, then a cluster barrier: only behind that may other blocks use it";
 
@@ -172,7 +172,7 @@ impl Worker<'_> {
             object.pending, object.count, object.phase
         );
         let hint = "does the count of `mbarrier.init` fit who arrives: all threads, or one of each warp?";
-        let mut fault = fault(FaultKind::Barrier, message, site, hint);
+        let mut fault = fault(FaultKind::Barrier, message, site, hint).because(Cause::Overlap);
         if let Some(last) = object.last {
             Self::event_before(&mut fault, "the arrival before it:", self.event_site(last));
         }
@@ -300,7 +300,7 @@ impl Worker<'_> {
                 "does everyone arrive for whom the count of `mbarrier.init` is, and is the parity that of the phase awaited?"
             }
         };
-        let mut fault = fault(FaultKind::NoProgress, message, site, hint);
+        let mut fault = fault(FaultKind::NoProgress, message, site, hint).because(Cause::Deadlock);
         let barrier = self
             .state
             .warps

@@ -5,7 +5,7 @@ use crate::machine::state::product_registers::Hazard;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::program::{Alu, File, Op, Slot, registers};
-use crate::{Fault, FaultKind};
+use crate::{Cause, Fault, FaultKind};
 
 impl Worker<'_> {
     /// A warp is about to execute an instruction that may touch registers in flight.
@@ -74,7 +74,7 @@ impl Worker<'_> {
                 )
             }
         };
-        let mut fault = fault(FaultKind::Race, message, site, hint);
+        let mut fault = fault(FaultKind::Race, message, site, hint).because(Cause::Registers);
         fault.other = other;
         fault
     }

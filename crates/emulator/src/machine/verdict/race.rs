@@ -318,8 +318,21 @@ impl Worker<'_> {
                 false => "two thread blocks share this place: does each block own its part of the output?",
             },
         };
+        let apart = self.state.barriers.apart.filter(|_| {
+            same_block && self.context.shape.block_at(self.state.block) == site.block && missing == Missing::Everything
+        });
         let mut fault = fault(FaultKind::Race, message, site, hint);
         fault.other = Some((format!("the other party, {}:", article(before)), other));
+        if let Some((id, arrivals)) = apart {
+            let places = arrivals.map(|arrival| {
+                let thread = arrival.warp * LANES as u32 + arrival.lanes.trailing_zeros();
+                let what = format!("warp {} met the others at barrier {id} here:", arrival.warp);
+                (what, self.context.site(self.state.block, thread, arrival.at))
+            });
+            fault.also = places.into();
+            let hint = "the barrier before was reached at several places: is a `__syncthreads()` in a branch that not all warps take?";
+            fault.hint = Some(hint.to_string());
+        }
         fault
     }
 }

@@ -5,7 +5,7 @@ use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::origin::{Absence, Origin, Place};
 use crate::program::{Access, Bulk, Extension, Op, Space, Tensor};
-use crate::{Fault, FaultKind, Site};
+use crate::{Cause, Fault, FaultKind, Site};
 
 impl Worker<'_> {
     #[inline(never)]
@@ -67,6 +67,8 @@ impl Worker<'_> {
         };
         let message = format!("uninitialised value reaches {reaches}: it comes from {what}, {why}");
         let mut fault = fault(FaultKind::Uninitialised, message, site, &hint);
+        fault.cause =
+            matches!(origin.map(|origin| origin.place), Some(Place::UnderWay { .. })).then_some(Cause::CopyRace);
         let loaded = origin.filter(|origin| origin.place != Place::Register);
         fault.other = loaded.map(|origin| ("it was loaded here:".to_string(), of(origin)));
         fault

@@ -8,7 +8,7 @@ use crate::machine::state::probe::Stuck;
 use crate::machine::state::warp::{Path, State, Wait, Warp};
 use crate::machine::state::worker::Worker;
 use crate::program::{Block, Space};
-use crate::{Fault, FaultKind, Site};
+use crate::{Cause, Fault, FaultKind, Site};
 
 impl Worker<'_> {
     /// The instruction to which a path comes next that is at the start of a block. Labels alone are blocks, too.
@@ -72,7 +72,7 @@ impl Worker<'_> {
             }
         };
         let other = self.state.warps.iter().find_map(|warp| self.where_it_waits(self.state.block, warp));
-        let mut fault = fault(FaultKind::NoProgress, message, site, hint);
+        let mut fault = fault(FaultKind::NoProgress, message, site, hint).because(Cause::Deadlock);
         fault.other = other.map(|site| ("another warp waits here:".to_string(), site));
         fault
     }
@@ -285,7 +285,7 @@ impl Worker<'_> {
         );
         let hint =
             "does the thread count fit all who come? Groups of warps have a barrier number each, or meet in between";
-        let mut fault = fault(FaultKind::Barrier, message, site, hint);
+        let mut fault = fault(FaultKind::Barrier, message, site, hint).because(Cause::Overlap);
         fault.other = Some(("the use before it:".to_string(), other));
         fault
     }

@@ -53,7 +53,7 @@ pub(crate) fn place(site: &Site) -> String {
 
 pub(crate) fn fault(kind: FaultKind, message: String, site: Site, hint: &str) -> Box<Fault> {
     let hint = (!hint.is_empty()).then(|| hint.to_string());
-    Box::new(Fault { kind, message, site, other: None, hint })
+    Box::new(Fault { kind, cause: None, message, site, other: None, also: Vec::new(), hint })
 }
 
 impl Worker<'_> {
