@@ -98,15 +98,15 @@ __device__ inline void arrive_at(Barrier& barrier, int rank) {
                  "}" ::"r"(shared(&barrier)), "r"(rank) : "memory");
 }
 
-// load_box for the first BLOCKS blocks of the cluster: the box comes to this place, and counts at
+// load_box for the first SHARERS blocks of the cluster: the box comes to this place, and counts at
 // this barrier, in each of them.
-template <int BLOCKS>
+template <int SHARERS>
 __device__ void load_box_for_all(void* to, const TensorMap& map, int row, int col,
                                  Barrier& barrier) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier"
                  "::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"
                  ::"r"(shared(to)), "l"(&map), "r"(col), "r"(row), "r"(shared(&barrier)),
-                   "h"((unsigned short)((1 << BLOCKS) - 1))
+                   "h"((unsigned short)((1 << SHARERS) - 1))
                  : "memory");
 }
 

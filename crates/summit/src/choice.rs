@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use device::{Device, nvrtc};
 use gemm::fit::{Card, misfit};
+use gemm::dtype::Sum;
 use gemm::form::{Form, Specialization};
 use gemm::kernel::{FindCompiler, shipped};
 use gemm::{Build, Dtype, Level, Shape};
@@ -74,7 +75,7 @@ impl Chooser {
         let nearest = models.iter().min_by_key(|model| model.architecture.abs_diff(architecture));
         let numbers: HashMap<_, &Numbers> =
             nearest.iter().flat_map(|model| &model.configurations).map(|numbers| (numbers.name(), numbers)).collect();
-        let shipped = levels.iter().flat_map(|level| level.shipped_builds()).filter(|build| !loses_bits(build));
+        let shipped = levels.iter().flat_map(|level| level.shipped_builds()).filter(|build| !is_by_name_alone(build));
         let mut candidates: Vec<Candidate> = shipped
             .filter_map(|build| {
                 let numbers = *numbers.get(&name(&build))?;
@@ -83,7 +84,7 @@ impl Chooser {
             .collect();
         let mut measured = Vec::new();
         for best in records.iter().filter(|record| record.architecture == architecture).flat_map(Record::best) {
-            let Some(build) = levels.iter().find_map(|level| best.build(level)).filter(|build| !loses_bits(build))
+            let Some(build) = levels.iter().find_map(|level| best.build(level)).filter(|build| !is_by_name_alone(build))
             else {
                 continue;
             };
@@ -136,9 +137,10 @@ impl Chooser {
     }
 }
 
-/// Whether its sums lose bits that another level's keep. Whoever wants that names the level.
-fn loses_bits(build: &Build) -> bool {
-    build.level.sum(&build.configuration).loses_bits()
+/// Whether its sums lose bits that another level's keep, or are of f32 numbers cut into halves. Whoever wants that names the level.
+fn is_by_name_alone(build: &Build) -> bool {
+    let sum = build.level.sum(&build.configuration);
+    sum.loses_bits() || matches!(sum, Sum::Halved { .. })
 }
 
 /// Without any measurement, of the default variants and shipped tile sizes, those that lose no bits first: the largest tile of C
@@ -167,7 +169,7 @@ pub fn by_tile(
             let (blocks, threads) = (launch.grid.count(), launch.block.count());
             let tile = u64::from(launch.tile.m) * u64::from(launch.tile.n);
             let most = if blocks >= u64::from(sms) { (true, tile) } else { (false, blocks) };
-            let merit = (can_run, !loses_bits(&build), most, tile / threads);
+            let merit = (can_run, !is_by_name_alone(&build), most, tile / threads);
             if best.as_ref().is_none_or(|(most, _)| merit > *most) {
                 best = Some((merit, build));
             }

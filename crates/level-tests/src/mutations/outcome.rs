@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use emulator::{FaultKind, Launch, LaunchError, Module, Schedule};
 use gemm::check::Check;
-use gemm::emulated::arguments;
+use gemm::emulated::{self, arguments};
 use gemm::form::Form;
 use gemm::kernel::{Compiler, Kernel};
 use gemm::problem::{Fill, Problem};
@@ -189,7 +189,13 @@ fn caught_on(build: &Build, kernel: &Kernel, trial: &Trial) -> Option<String> {
             device.write_at(buffer, before as usize, matrix.bytes()).ok()?;
         }
         let arguments = arguments(&task.operands, &mut device, buffers).ok()?;
-        match device.launch(&program, how.schedule(schedule), &arguments.values) {
+        let how = how.schedule(schedule);
+        let mut launch = |program: &emulator::Kernel, how| device.launch(program, how, &arguments.values).map(|_| ());
+        let prepared = match emulated::before(&task, how).ok()? {
+            Some((program, how)) => launch(&program, how),
+            None => Ok(()),
+        };
+        match prepared.and_then(|()| launch(&program, how)) {
             Ok(_) => arguments.finish(&mut device, buffers[2]).ok()?,
             Err(LaunchError::Fault(fault)) => return Some(format!("fault: {}", fault.kind)),
             Err(other) => return Some(format!("refused launch: {other}")),
