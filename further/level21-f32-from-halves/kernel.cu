@@ -2,16 +2,15 @@
 //
 //   C = alpha * A * B + beta * C      A is M x K, B is K x N, or stored as N x K; C is M x N
 //
-// Tensor cores multiply numbers of 11 bits, many times as fast as FFMA those of 24. So each number
-// is cut in two, x = (high + low / 2048) / factor, and three products stand for one:
+// Tensor cores multiply numbers of 11 bits many times as fast as FFMA those of 24. So each number
+// is cut in two, x = (high + low / 2048) * scale, and three products stand for one:
 //
 //   high * high + (high * low + low * high) / 2048      low * low / 2048 / 2048 is left out
 //
-// The factor, a power of two for 128 numbers along K, brings the largest of them to the top of
-// f16's range. A first kernel cuts both matrices, and leaves them in the room in the order and the
-// form in which the second one copies them to shared memory. There sums of 128 products are made
-// by tensor cores, and each thread adds those in f32: they cut off what they cannot keep, and it
-// would add up.
+// The scale, a power of two for each 128 numbers along K, has the largest of them fill f16's range.
+// A first kernel cuts both matrices into the room, in the order and the form in which the second
+// one copies them to shared memory. Tensor cores cut off what they cannot keep, and along K that
+// adds up: so they sum 128 products, and each thread adds such sums in f32.
 //
 // Given by LEVEL:  BM, BN      tile of C per block is BM x BN, 64 rows for each warpgroup that
 //                              multiplies
@@ -23,20 +22,20 @@
 
 #include "hopper.cuh"
 
-using T = unsigned short;     // a part of a number: the bits of an f16
-constexpr int BK = 64;        // one step along K: a row of a box has 128 bytes
-constexpr int CHUNK = 2 * BK; // numbers with one factor, whose products tensor cores sum
+using T = unsigned short;      // a part of a number: the bits of an f16
+constexpr int BK = 64;         // one step along K: a row of a box has 128 bytes
+constexpr int CHUNK = 2 * BK;  // numbers with one scale, whose products tensor cores sum
 
-// A step of so many rows of A, or columns of B, which are lines along K.
+// A step of so many rows of A, or columns of B: of lines along K.
 template <int LINES>
 struct alignas(1024) Cut {
-    T high[LINES * BK];
+    T high[LINES * BK];  // rows; or boxes of 64 columns, one after the other
     T low[LINES * BK];
-    float scale[LINES];  // of a line of the chunk that the step is in: 1 / factor
+    float scale[LINES];  // of the chunk that the step is in
 };
 struct Stage {
-    Cut<BM> a;  // rows of A
-    Cut<BN> b;  // boxes of 64 columns of B, one after the other; or rows of the stored one
+    Cut<BM> a;
+    Cut<BN> b;
 };
 struct Shared {
     Stage stages[STAGES];
@@ -56,102 +55,90 @@ static_assert(BN == 64 || BN == 128, "BN must be 64 or 128: no thread can hold m
 static_assert(STAGES >= 3, "STAGES must be at least 3: two are read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
-__device__ int steps_along(int K) {
-    return (K + CHUNK - 1) / CHUNK * 2;
+__device__ int tiles_of(int lines, int size) {
+    return (lines + size - 1) / size;
 }
 
-// Where the tiles of A begin in the room, each with all its steps, and behind them those of B.
-__device__ Cut<BM>* room_of_a(void* room, int tile, int K) {
-    return (Cut<BM>*)room + (long long)tile * steps_along(K);
+// The first step of a tile of A in the room; those of B are behind all of A.
+__device__ Cut<BM>* tile_of_a(void* room, int tile, int K) {
+    return (Cut<BM>*)room + 2ll * tiles_of(K, CHUNK) * tile;
 }
 
-__device__ Cut<BN>* room_of_b(void* room, int tile, int M, int K) {
-    return (Cut<BN>*)room_of_a(room, (M + BM - 1) / BM, K) + (long long)tile * steps_along(K);
+__device__ Cut<BN>* tile_of_b(void* room, int tile, int M, int K) {
+    return (Cut<BN>*)tile_of_a(room, tiles_of(M, BM), K) + 2ll * tiles_of(K, CHUNK) * tile;
 }
 
 // ANCHOR: split
-__device__ float from_f16(unsigned short bits) {
-    float x;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
-    return x;
-}
-
-// The absolute value's bits, which are ordered as it is. What is not finite has no say.
+// The bits of an absolute value, which are ordered as it is; what is not finite has no say.
 __device__ unsigned magnitude(float x) {
     unsigned bits = __float_as_uint(x) & 0x7fffffff;
     return bits < 0x7f800000 ? bits : 0;
 }
 
-// The bits of the power of two that brings a number to between 2^14 and 2^15, if there is one.
-__device__ unsigned factor(unsigned magnitude) {
-    return min(127 + 14 + 127 - (magnitude >> 23), 253u) << 23;
+// The exponent, as an f32 has it, of the power of two that brings a number to 2^14 or a bit more.
+__device__ unsigned exponent(unsigned magnitude) {
+    return min(127 + 14 + 127 - (magnitude >> 23), 253u);
 }
 
-// Cuts a chunk of 64 lines; of a matrix that is stored along K, or across it. A thread has 16 pairs
-// of neighbours in memory: of 8 lines, or 16 of two.
+// Cuts a chunk of 64 lines of a matrix that is stored along K, or across it. A thread has 16 pairs
+// of neighbours in memory: of 8 lines, or of two.
 template <bool ALONG, int LINES>
-__device__ void cut(Cut<LINES>* to, const float* from, int block, int chunk, int lines, int K,
+__device__ void cut(Cut<LINES>* tile, const float* from, int first, int lines, int chunk, int K,
                     int ld) {
     __shared__ unsigned most[64];
     int lane = threadIdx.x % 32;
     int warp = threadIdx.x / 32;
     if (threadIdx.x < 64)
         most[threadIdx.x] = 0;
-    __syncthreads();  // the maxima are zeros
+    __syncthreads();  // nobody has found a larger one yet
+    constexpr int OWN = ALONG ? 8 : 2;  // lines of a thread
+    unsigned found[OWN] = {};
     float x[16][2];
     #pragma unroll
-    for (int i = 0; i < 16; ++i)
+    for (int i = 0; i < 16; ++i) {
         #pragma unroll
         for (int j = 0; j < 2; ++j) {
-            int line = 64 * block + (ALONG ? 8 * warp + i / 2 : 2 * lane + j);
-            int k = CHUNK * chunk + (ALONG ? BK * (i % 2) + 2 * lane + j : 16 * warp + i);
+            int line = first + (ALONG ? 8 * warp + i / 2 : 2 * lane + j);
+            int k = CHUNK * chunk + (ALONG ? i % 2 * BK + 2 * lane + j : 16 * warp + i);
             x[i][j] = line < lines && k < K ? from[ALONG ? line * ld + k : k * ld + line] : 0;
-        }
-    #pragma unroll
-    for (int i = 0; i < 16; ++i) {
-        unsigned pair[2] = {magnitude(x[i][0]), magnitude(x[i][1])};
-        if (ALONG) {
-            unsigned both = __reduce_max_sync(~0u, max(pair[0], pair[1]));
-            if (lane == 0)
-                most[8 * warp + i / 2] = max(most[8 * warp + i / 2], both);
-        } else {
-            atomicMax(&most[2 * lane], pair[0]);
-            atomicMax(&most[2 * lane + 1], pair[1]);
+            unsigned& largest = found[ALONG ? i / 2 : j];
+            largest = max(largest, magnitude(x[i][j]));
         }
     }
-    __syncthreads();  // the maxima are those of the chunk
-    int first = 64 * block % LINES;  // of the tile's lines
-    to += (long long)(64 * block / LINES) * steps_along(K) + 2 * chunk;
+    #pragma unroll
+    for (int n = 0; n < OWN; ++n)
+        atomicMax(&most[ALONG ? 8 * warp + n : 2 * lane + n],
+                  ALONG ? __reduce_max_sync(~0u, found[n]) : found[n]);
+    __syncthreads();  // the largest number of each line is known
+    tile += 2 * chunk;
     #pragma unroll
     for (int i = 0; i < 16; ++i) {
         int line = ALONG ? 8 * warp + i / 2 : 2 * lane;
-        float p = x[i][0] * __uint_as_float(factor(most[line]));
-        float q = x[i][1] * __uint_as_float(factor(most[line + !ALONG]));
+        float p = x[i][0] * __uint_as_float(exponent(most[line]) << 23);
+        float q = x[i][1] * __uint_as_float(exponent(most[line + !ALONG]) << 23);
         unsigned high = as_f16x2(p, q);
         unsigned low = as_f16x2((p - from_f16(high)) * 2048, (q - from_f16(high >> 16)) * 2048);
-        Cut<LINES>& step = to[ALONG ? i % 2 : warp / 4];
-        int row = first + (ALONG ? 8 * warp + i / 2 : 16 * warp % 64 + i);  // of 128 bytes
+        Cut<LINES>& step = tile[ALONG ? i % 2 : warp / 4];
+        int row = first % LINES + (ALONG ? line : warp % 4 * 16 + i);  // of 128 bytes
         *(unsigned*)((char*)step.high + swizzled(row, 4 * lane)) = high;
         *(unsigned*)((char*)step.low + swizzled(row, 4 * lane)) = low;
     }
-    if (threadIdx.x < 64)
-        for (int i = 0; i < 2; ++i)
-            to[i].scale[first + threadIdx.x] =
-                __uint_as_float((254u << 23) - factor(most[threadIdx.x]));
+    if (threadIdx.x < 128)
+        tile[threadIdx.x / 64].scale[first % LINES + threadIdx.x % 64] =
+            __uint_as_float(254 - exponent(most[threadIdx.x % 64]) << 23);
 }
 
-// A block for each chunk of 64 lines of whole tiles of A, then of B.
+// A block for each chunk of 64 lines, of all tiles of A and then of B.
 extern "C" __global__ void __launch_bounds__(256)
 split(const float* A, const float* B, float* C, void* room, int M, int N, int K, int lda, int ldb,
       int ldc, float alpha, float beta) {
-    int chunks = steps_along(K) / 2;
-    int block = blockIdx.x / chunks;
-    int chunk = blockIdx.x % chunks;
-    int of_a = (M + BM - 1) / BM * (BM / 64);
-    if (block < of_a)
-        cut<true>(room_of_a(room, 0, K), A, block, chunk, M, K, lda);
+    int chunk = blockIdx.x % tiles_of(K, CHUNK);
+    int first = blockIdx.x / tiles_of(K, CHUNK) * 64;
+    int of_b = first - tiles_of(M, BM) * BM;
+    if (of_b < 0)
+        cut<true>(tile_of_a(room, first / BM, K), A, first, M, chunk, K, lda);
     else
-        cut<TRANSPOSED>(room_of_b(room, 0, M, K), B, block - of_a, chunk, N, K, ldb);
+        cut<TRANSPOSED>(tile_of_b(room, of_b / BN, M, K), B, of_b, N, chunk, K, ldb);
 }
 // ANCHOR_END: split
 
@@ -168,14 +155,6 @@ struct Ring {
     }
 };
 
-// So many bytes to shared memory, by a copy that counts at the barrier.
-__device__ void load(void* to, const void* from, int bytes, Barrier& barrier) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-                 "[%0], [%1], %2, [%3];"
-                 ::"r"(shared(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
-                   "r"(shared(&barrier)) : "memory");
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
 gemm_halves(const float* A, const float* B, float* C, void* room, int M, int N, int K, int lda,
             int ldb, int ldc, float alpha, float beta) {
@@ -184,10 +163,10 @@ gemm_halves(const float* A, const float* B, float* C, void* room, int M, int N, 
     // ANCHOR: mapping
     int tid = threadIdx.x % 128;    // within the warpgroup
     int group = threadIdx.x / 128;  // 64 rows of the tile; or the producer
-    // Blocks go through C band by band, and down each column in a band.
-    int across = (N + BN - 1) / BN;
-    int down = (M + BM - 1) / BM;
-    int row;  // the tile's, of tiles
+    // Blocks go through C band by band, and down each column of tiles in a band.
+    int across = tiles_of(N, BN);
+    int down = tiles_of(M, BM);
+    int row;  // of tiles
     int col;
     auto go_to = [&](int tile) {
         int band = tile / (BAND * across) * BAND;
@@ -196,7 +175,6 @@ gemm_halves(const float* A, const float* B, float* C, void* room, int M, int N, 
         row = band + at % height;
         col = at / height;
     };
-    int steps = steps_along(K);
     // ANCHOR_END: mapping
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; ++i) {
@@ -212,12 +190,13 @@ gemm_halves(const float* A, const float* B, float* C, void* room, int M, int N, 
         keep_registers<KEPT>();
         for (int tile = blockIdx.x; tile < across * down && tid == 0; tile += gridDim.x) {
             go_to(tile);
-            for (int step = 0; step < steps; ++step, ring.next()) {
+            for (int step = 0; step < 2 * tiles_of(K, CHUNK); ++step, ring.next()) {
                 Stage& stage = s.stages[ring.at];
+                Barrier& full = s.full[ring.at];
                 wait(s.empty[ring.at], ring.parity ^ 1);  // at first, each stage is empty
-                arrive_and_expect(s.full[ring.at], sizeof(Stage));
-                load(&stage.a, room_of_a(room, row, K) + step, sizeof stage.a, s.full[ring.at]);
-                load(&stage.b, room_of_b(room, col, M, K) + step, sizeof stage.b, s.full[ring.at]);
+                arrive_and_expect(full, sizeof(Stage));
+                load_bytes(&stage.a, tile_of_a(room, row, K) + step, sizeof stage.a, full);
+                load_bytes(&stage.b, tile_of_b(room, col, M, K) + step, sizeof stage.b, full);
             }
         }
         return;
@@ -235,7 +214,7 @@ gemm_halves(const float* A, const float* B, float* C, void* room, int M, int N, 
         for (int i = 0; i < BN / 2; ++i)
             acc[i / 4][i % 4] = 0;
         // ANCHOR: mainloop
-        for (int chunk = 0; chunk < steps / 2; ++chunk) {
+        for (int chunk = 0; chunk < tiles_of(K, CHUNK); ++chunk, ring.next()) {
             int before;  // the stage of the chunk's first step
             #pragma unroll
             for (int step = 0; step < 2; ++step) {
@@ -265,20 +244,15 @@ gemm_halves(const float* A, const float* B, float* C, void* room, int M, int N, 
                 arrive(s.empty[before]);
             await_products<0>();
             const Stage& stage = s.stages[ring.at];
-            float above = stage.a.scale[line];
-            float below = stage.a.scale[line + 8];
             #pragma unroll
-            for (int n = 0; n < BN / 8; ++n)
-                #pragma unroll
-                for (int i = 0; i < 4; ++i) {
-                    float sum = high[n][i] + low[n][i] * 0x1p-11f;
-                    float scale = stage.b.scale[8 * n + lane % 4 * 2 + i % 2];
-                    acc[n][i] += sum * scale * (i < 2 ? above : below);
-                }
+            for (int i = 0; i < BN / 2; ++i) {
+                float sum = high[i / 4][i % 4] + low[i / 4][i % 4] * 0x1p-11f;
+                float scale = stage.b.scale[i / 4 * 8 + lane % 4 * 2 + i % 2];
+                acc[i / 4][i % 4] += sum * scale * stage.a.scale[line + i / 2 % 2 * 8];
+            }
             meet<128>(group + 1);  // all have read the scales
             if (tid == 0)
                 arrive(s.empty[ring.at]);
-            ring.next();
         }
         // ANCHOR_END: mainloop
         // ANCHOR: epilogue
