@@ -11,8 +11,12 @@ pub(crate) struct Arguments(pub(crate) Vec<sys::CUtensorMap>);
 
 impl Arguments {
     /// The arguments for matrices at these addresses; the driver makes the tensor maps, which see the matrices at the addresses `seen`:
-    /// others, where a matrix is copied first.
-    pub(crate) fn new(operands: &[Operand], addresses: [u64; 3], seen: [u64; 3]) -> Result<Arguments, DriverError> {
+    /// others, where a matrix is copied first. `room` is the address of what memory there is beside them.
+    pub(crate) fn new(
+        operands: &[Operand],
+        (addresses, seen): ([u64; 3], [u64; 3]),
+        room: u64,
+    ) -> Result<Arguments, DriverError> {
         let number = |value: u64| {
             let mut slot = sys::CUtensorMap { opaque: [0; 16] };
             // Little-endian, as every host of a CUDA GPU is: an argument of 32 bits is the first half of 64.
@@ -29,6 +33,7 @@ impl Arguments {
                 Operand::Half(bits) => number(bits.into()),
                 Operand::F32(value) => number(value.to_bits().into()),
                 Operand::F64(value) => number(value.to_bits()),
+                Operand::Room(_) => number(room),
                 Operand::Mapped => number(mapped(operands, seen).into()),
                 Operand::Map(map) => match map.description(map.role.of(seen)) {
                     Some(description) => tensor_map(&description)?,

@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cudarc::driver::{CudaFunction, CudaModule, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig, sys};
+use cudarc::driver::{CudaModule, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig, sys};
 use cudarc::nvrtc::Ptx;
 use gemm::Role;
 use gemm::copies::{Copied, copied, on_copies};
-use gemm::task::Operand;
+use gemm::task::{Operand, room};
 
 use crate::arguments::Arguments;
+use crate::cuda::{Configs, Functions};
 use crate::ffi;
 
 /// The kernel that copies.
@@ -28,15 +29,17 @@ pub struct Room(Mutex<Kept>);
 struct Kept {
     module: Option<Arc<CudaModule>>,
     buffer: Option<CudaSlice<u8>>,
+    /// What kernels ask for beside the matrices and their copies.
+    room: Option<CudaSlice<u8>>,
 }
 
 /// A launch: all but where.
 #[derive(Debug, Clone, Copy)]
 pub struct What<'a> {
-    /// The kernel.
-    pub function: &'a CudaFunction,
-    /// Grid, block and dynamic shared memory.
-    pub config: LaunchConfig,
+    /// The kernel, and what is launched before it.
+    pub functions: &'a Functions,
+    /// Grid, block and dynamic shared memory of each.
+    pub configs: Configs,
     /// The arguments.
     pub operands: &'a [Operand],
     /// Where A, B and C begin.
@@ -44,10 +47,12 @@ pub struct What<'a> {
 }
 
 impl Room {
-    /// Loads and allocates what launches with these copies need, as far as the driver has it, so that none of them waits for it.
-    pub fn prepare(&self, stream: &Arc<CudaStream>, copies: &[Copied]) {
+    /// Loads and allocates what launches with these copies and so many bytes beside them need, as far as the driver has it, so that none
+    /// of them waits for it.
+    pub fn prepare(&self, stream: &Arc<CudaStream>, copies: &[Copied], bytes: u64) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.room(stream, bytes);
         if !copies.is_empty() {
-            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let _ = kept.module(stream);
             kept.places(stream, copies, [0; 3]);
         }
@@ -56,26 +61,41 @@ impl Room {
     /// Launches a kernel, with the copies that it is to have before and behind it. Where there is no room for these, or the driver does
     /// not take what makes them, a kernel that has another way multiplies the matrices as they lie.
     pub fn launch(&self, stream: &Arc<CudaStream>, what: What) -> Result<(), DriverError> {
-        let What { function, config, operands, addresses } = what;
+        let What { functions, configs, operands, addresses } = what;
+        let no_room = Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY));
         let copies = copied(operands, addresses);
+        // Until all are submitted: nobody else's copies come between them.
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(room) = kept.room(stream, room(operands)) else { return no_room };
         if !copies.is_empty() {
-            // Until all are submitted: nobody else's copies come between them.
-            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(seen) = kept.places(stream, &copies, addresses)
                 && let Ok(module) = kept.module(stream)
             {
                 let (of_c, inputs): (Vec<Copied>, Vec<Copied>) = copies.iter().partition(|copy| copy.role == Role::C);
                 copy(&module, stream, &inputs, [addresses, seen])?;
-                let arguments = Arguments::new(&on_copies(operands, &copies), addresses, seen)?;
-                ffi::launch(stream, function, config, &arguments.0)?;
+                let arguments = Arguments::new(&on_copies(operands, &copies), (addresses, seen), room)?;
+                launch(stream, functions, &configs, &arguments)?;
                 return copy_out(&module, stream, &of_c, [seen, addresses]);
             }
         }
         if !operands.contains(&Operand::Mapped) && !copies.is_empty() {
-            return Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY));
+            return no_room;
         }
-        ffi::launch(stream, function, config, &Arguments::new(operands, addresses, addresses)?.0)
+        launch(stream, functions, &configs, &Arguments::new(operands, (addresses, addresses), room)?)
     }
+}
+
+/// Launches a kernel, behind what comes before it.
+pub(crate) fn launch(
+    stream: &CudaStream,
+    functions: &Functions,
+    configs: &Configs,
+    Arguments(arguments): &Arguments,
+) -> Result<(), DriverError> {
+    if let (Some(before), Some(config)) = (&functions.before, configs.before) {
+        ffi::launch(stream, before, config, arguments)?;
+    }
+    ffi::launch(stream, &functions.kernel, configs.kernel, arguments)
 }
 
 impl Kept {
@@ -87,20 +107,38 @@ impl Kept {
         })
     }
 
+    /// The address of so many bytes beside the matrices; 0 for none, and nothing, where there is no room.
+    fn room(&mut self, stream: &Arc<CudaStream>, bytes: u64) -> Option<u64> {
+        if bytes == 0 {
+            return Some(0);
+        }
+        let begin = |room: &CudaSlice<u8>| DevicePtr::<u8>::device_ptr(room, stream).0;
+        grown(&mut self.room, stream, bytes).map(begin)
+    }
+
     /// Where A, B and C are when they have been copied; nothing, where there is no room.
     fn places(&mut self, stream: &Arc<CudaStream>, copies: &[Copied], addresses: [u64; 3]) -> Option<[u64; 3]> {
         let (offsets, bytes) = offsets(copies);
-        let bytes = usize::try_from(bytes).ok()?;
-        if self.buffer.as_ref().is_none_or(|buffer| buffer.len() < bytes) {
-            // What is done on the stream before may still need the old one: it is given back behind that.
-            self.buffer = None;
-            self.buffer = stream.alloc_zeros(bytes).ok();
-        }
-        let begin = DevicePtr::<u8>::device_ptr(self.buffer.as_ref()?, stream).0;
+        let begin = DevicePtr::<u8>::device_ptr(grown(&mut self.buffer, stream, bytes)?, stream).0;
         let mut places = addresses;
         copies.iter().zip(offsets).for_each(|(copy, offset)| places[copy.role as usize] = begin + offset);
         Some(places)
     }
+}
+
+/// The memory, with so many bytes at least; nothing, where the GPU does not have them.
+fn grown<'a>(
+    memory: &'a mut Option<CudaSlice<u8>>,
+    stream: &Arc<CudaStream>,
+    bytes: u64,
+) -> Option<&'a CudaSlice<u8>> {
+    let bytes = usize::try_from(bytes).ok()?;
+    if memory.as_ref().is_none_or(|memory| memory.len() < bytes) {
+        // What is done on the stream before may still need the old one: it is given back behind that.
+        *memory = None;
+        *memory = stream.alloc_zeros(bytes).ok();
+    }
+    memory.as_ref()
 }
 
 /// Submits the copies of A and B, by one launch.

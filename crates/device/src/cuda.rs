@@ -16,16 +16,17 @@ use gemm::copies::copied;
 use gemm::facts::{Facts, Ran, Resources};
 use gemm::matrix::Matrix;
 use gemm::problem::Problem;
-use gemm::task::{Operand, Task};
+use gemm::task::{Before, Operand, Task, room};
 use gemm::{Dtype, Error, LaunchShape, Shape};
 
 use crate::arguments::Arguments;
-use crate::copies::{Room, What};
+use crate::copies::{Room, What, launch};
 use crate::ffi;
 use crate::nvrtc;
 use gemm::timing::{Peak, Timing, fma_per_clock};
 
 use crate::timing;
+pub use load::Functions;
 pub(crate) use load::{Loaded, Unloaded};
 
 /// A GPU that answers.
@@ -109,10 +110,10 @@ impl Gpu {
     }
 
     /// A kernel, loaded, with as much dynamic shared memory as it needs: on the GPU in a form that the driver takes, or not at all.
-    pub fn ready(&self, task: &Task) -> Result<CudaFunction, Error> {
-        let Loaded { function, .. } = self.load(task, nvrtc::find).map_err(Unloaded::error)?;
-        self.allow_shared(&function, task).map_err(|e| failed("asking for shared memory", e))?;
-        Ok(function)
+    pub fn ready(&self, task: &Task) -> Result<Functions, Error> {
+        let Loaded { functions, .. } = self.load(task, nvrtc::find).map_err(Unloaded::error)?;
+        self.allow_shared(&functions.kernel, task).map_err(|e| failed("asking for shared memory", e))?;
+        Ok(functions)
     }
 
     /// Opts in to dynamic shared memory above 48 KiB.
@@ -131,15 +132,15 @@ impl Gpu {
     /// Runs a loaded kernel once, fetches C, and takes times if asked to.
     pub(crate) fn launch(
         &self,
-        Loaded { function, ptxas }: Loaded,
+        Loaded { functions, ptxas }: Loaded,
         task: &Task,
         problem: &Problem,
         time: bool,
     ) -> Result<Ran, Error> {
-        let resources = self.resources(&function, task, ptxas).map_err(|e| failed("asking for resources", e))?;
+        let resources = self.resources(&functions.kernel, task, ptxas).map_err(|e| failed("asking for resources", e))?;
         // ANCHOR: run
         let operands = Operands::of(self, problem)?;
-        let run = self.launcher(&function, task, &operands)?;
+        let run = self.launcher(&functions, task, &operands)?;
         run()?;
         self.stream.synchronize().map_err(|e| failed("running the kernel", e))?;
         let product = operands.product(self)?;
@@ -152,15 +153,15 @@ impl Gpu {
     /// What launches a kernel with these matrices, again and again.
     pub(crate) fn launcher<'a>(
         &'a self,
-        function: &CudaFunction,
+        functions: &Functions,
         task: &Task,
         operands: &Operands,
     ) -> Result<impl Fn() -> Result<(), Error> + use<'a>, Error> {
-        self.allow_shared(function, task).map_err(|e| failed("asking for shared memory", e))?;
+        self.allow_shared(&functions.kernel, task).map_err(|e| failed("asking for shared memory", e))?;
         // ANCHOR: launch
-        let config = config(&task.launch, task.dynamic_shared);
+        let configs = configs(&task.launch, task.dynamic_shared, task.before);
         let addresses = operands.addresses(self);
-        let launch = Repeated::new(self, What { function, config, operands: &task.operands, addresses })?;
+        let launch = Repeated::new(self, What { functions, configs, operands: &task.operands, addresses })?;
         Ok(move || launch.submit())
         // ANCHOR_END: launch
     }
@@ -224,33 +225,35 @@ impl Gpu {
 #[derive(Debug)]
 pub(crate) struct Repeated<'a> {
     gpu: &'a Gpu,
-    function: CudaFunction,
-    config: LaunchConfig,
+    functions: Functions,
+    configs: Configs,
     operands: Vec<Operand>,
     addresses: [u64; 3],
-    /// Made once; where matrices are copied first, at each launch, because their room may have grown.
+    /// Made once; where there is room for something beside the matrices, at each launch, because it may have grown.
     arguments: Option<Arguments>,
 }
 
 impl<'a> Repeated<'a> {
     /// A kernel's launch on the GPU's own stream.
     pub(crate) fn new(gpu: &'a Gpu, what: What) -> Result<Repeated<'a>, Error> {
-        let What { function, config, operands, addresses } = what;
+        let What { functions, configs, operands, addresses } = what;
         let copies = copied(operands, addresses);
+        let bytes = room(operands);
         // Not in the first launch, which may be timed.
-        gpu.room.prepare(&gpu.stream, &copies);
-        let arguments = copies.is_empty().then(|| Arguments::new(operands, addresses, addresses)).transpose();
+        gpu.room.prepare(&gpu.stream, &copies, bytes);
+        let as_they_lie = copies.is_empty() && bytes == 0;
+        let arguments = as_they_lie.then(|| Arguments::new(operands, (addresses, addresses), 0)).transpose();
         let arguments = arguments.map_err(|e| failed("making the arguments", e))?;
-        Ok(Repeated { gpu, function: function.clone(), config, operands: operands.to_vec(), addresses, arguments })
+        Ok(Repeated { gpu, functions: functions.clone(), configs, operands: operands.to_vec(), addresses, arguments })
     }
 
     /// Submits it once.
     pub(crate) fn submit(&self) -> Result<(), Error> {
-        let Repeated { gpu, function, config, operands, addresses, arguments } = self;
+        let Repeated { gpu, functions, configs, operands, addresses, arguments } = self;
         let launched = match arguments {
-            Some(arguments) => ffi::launch(gpu.stream(), function, *config, &arguments.0),
+            Some(arguments) => launch(gpu.stream(), functions, configs, arguments),
             None => {
-                let what = What { function, config: *config, operands, addresses: *addresses };
+                let what = What { functions, configs: *configs, operands, addresses: *addresses };
                 gpu.room.launch(gpu.stream(), what)
             }
         };
@@ -286,8 +289,20 @@ impl Operands {
     }
 }
 
-/// A launch as the driver takes it.
-pub fn config(LaunchShape { grid, block, .. }: &LaunchShape, dynamic_shared: u32) -> LaunchConfig {
+/// Launches as the driver takes them: of the kernel, and of what comes before it.
+#[derive(Debug, Clone, Copy)]
+pub struct Configs {
+    pub(crate) kernel: LaunchConfig,
+    pub(crate) before: Option<LaunchConfig>,
+}
+
+/// A kernel's launch, and that of what comes before it.
+pub fn configs(launch: &LaunchShape, dynamic_shared: u32, before: Option<Before>) -> Configs {
+    let before = before.map(|Before { grid, block, .. }| config(&LaunchShape { grid, block, ..*launch }, 0));
+    Configs { kernel: config(launch, dynamic_shared), before }
+}
+
+fn config(LaunchShape { grid, block, .. }: &LaunchShape, dynamic_shared: u32) -> LaunchConfig {
     LaunchConfig {
         grid_dim: (grid.x, grid.y, grid.z),
         block_dim: (block.x, block.y, block.z),

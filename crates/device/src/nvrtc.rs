@@ -70,7 +70,7 @@ impl Compiler for WithHeaders<'_> {
         }
         let ptx = String::from_utf8_lossy(&compiled.code);
         let paths = self.headers.iter().map(|(path, _)| path.as_str()).chain([source.path]);
-        Ok(paths.fold(ptx.trim_end_matches('\0').to_string(), |ptx, path| relative_paths(&ptx, path)))
+        Ok(paths.fold(ptx.trim_end_matches('\0').to_string(), |ptx, path| relative_paths(&ptx, path, path)))
     }
 
     fn resources(
@@ -158,7 +158,9 @@ impl Compiler for Nvrtc {
     fn ptx(&self, source: &Source, options: &[String]) -> Result<String, String> {
         let compiled = self.compile(source, (&[], &[]), options, false)?;
         let ptx = String::from_utf8_lossy(&compiled.code);
-        Ok(relative_paths(ptx.trim_end_matches('\0'), source.path))
+        let ptx = relative_paths(ptx.trim_end_matches('\0'), source.path, source.path);
+        let headers = headers::included(source.text);
+        Ok(headers.fold(ptx, |ptx, (name, header)| relative_paths(&ptx, &format!("/{name}"), header.path)))
     }
 
     fn resources(
@@ -199,10 +201,10 @@ pub fn read_resources(log: &str) -> Option<Resources> {
     })
 }
 
-/// NVRTC writes the working directory before the source's path: it says nothing about the kernel.
-fn relative_paths(ptx: &str, path: &str) -> String {
+/// NVRTC writes the working directory before the name of the source, or of a header: it says nothing about the kernel.
+fn relative_paths(ptx: &str, name: &str, path: &str) -> String {
     let relative = |line: &str| match line.split('"').nth(1) {
-        Some(file) if line.trim_start().starts_with(".file") && file.ends_with(path) => line.replace(file, path),
+        Some(file) if line.trim_start().starts_with(".file") && file.ends_with(name) => line.replace(file, path),
         _ => line.to_string(),
     };
     ptx.split('\n').map(relative).collect::<Vec<_>>().join("\n")
@@ -260,6 +262,8 @@ mod tests {
     fn only_the_source_loses_its_folder() {
         let ptx = "\t.file\t1 \"/there/l/kernel.cu\"\n\t.file\t2 \"/usr/include/x.h\"\n";
         let relative = "\t.file\t1 \"l/kernel.cu\"\n\t.file\t2 \"/usr/include/x.h\"\n";
-        assert_eq!(relative_paths(ptx, "l/kernel.cu"), relative);
+        assert_eq!(relative_paths(ptx, "l/kernel.cu", "l/kernel.cu"), relative);
+        let header = "\t.file\t2 \"/some/where/h.cuh\"\n";
+        assert_eq!(relative_paths(header, "/h.cuh", "include/h.cuh"), "\t.file\t2 \"include/h.cuh\"\n");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, DriverError};
+use cudarc::driver::{CudaSlice, DevicePtr, DriverError};
 use gemm::form::Form;
 use gemm::kernel::Kernel;
 use gemm::matrix::Matrix;
@@ -11,7 +11,7 @@ use gemm::{Build, Dtype, Error, Shape};
 use rayon::prelude::*;
 
 use crate::copies::What;
-use crate::cuda::{Gpu, Repeated, config, failed};
+use crate::cuda::{Functions, Gpu, Repeated, configs, failed};
 use crate::nvrtc;
 use crate::turns::{Contender, Pace, Pause, take_turns};
 use crate::vendor::Vendor;
@@ -32,7 +32,7 @@ pub struct Survey<'a> {
     c: RefCell<CudaSlice<u8>>,
     /// What C is filled with before a launch: NaN in every type.
     poison: CudaSlice<u8>,
-    kernels: Vec<(Build, CudaFunction)>,
+    kernels: Vec<(Build, Functions)>,
     pause: Pause,
 }
 
@@ -64,9 +64,9 @@ impl<'a> Survey<'a> {
         };
         let (mut kernels, mut refused) = (Vec::new(), Vec::new());
         let loaded: Vec<_> = builds.par_iter().map(|build| (build.clone(), ready(build))).collect();
-        for (build, function) in loaded {
-            match function {
-                Ok(function) => kernels.push((build, function)),
+        for (build, functions) in loaded {
+            match functions {
+                Ok(functions) => kernels.push((build, functions)),
                 Err(error) => refused.push((build, error)),
             }
         }
@@ -106,11 +106,11 @@ impl<'a> Survey<'a> {
     /// # Errors
     /// Where the driver makes no tensor map.
     pub fn kernel(&self, build: &Build, shape: Shape) -> Result<Option<Contender<'_>>, Error> {
-        let Some((_, function)) = self.kernels.iter().find(|(other, _)| other == build) else { return Ok(None) };
+        let Some((_, functions)) = self.kernels.iter().find(|(other, _)| other == build) else { return Ok(None) };
         let Ok(plan) = build.plan(shape) else { return Ok(None) };
-        let config = config(&plan.launch, build.dynamic_shared());
+        let configs = configs(&plan.launch, build.dynamic_shared(), build.before(&shape));
         let (operands, addresses) = (build.operands(&shape, &Form::PLAIN), self.addresses());
-        let launch = Repeated::new(self.gpu, What { function, config, operands: &operands, addresses })?;
+        let launch = Repeated::new(self.gpu, What { functions, configs, operands: &operands, addresses })?;
         Ok(Some(Contender::new(move || launch.submit())))
     }
 

@@ -53,7 +53,7 @@ impl Pause {
             return Ok(());
         }
         let one_thread = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
-        let arguments = Arguments::new(&[Operand::U64(SHORT.1 * launches as u64)], [0; 3], [0; 3]);
+        let arguments = Arguments::new(&[Operand::U64(SHORT.1 * launches as u64)], ([0; 3], [0; 3]), 0);
         let paused = arguments.and_then(|arguments| ffi::launch(gpu.stream(), &self.0, one_thread, &arguments.0));
         paused.map_err(|e| failed("pausing", e))
     }
@@ -106,7 +106,7 @@ impl<'a> Contender<'a> {
     pub fn kernel(gpu: &'a Gpu, task: &Task, problem: &Problem) -> Result<Contender<'a>, Error> {
         let loaded = gpu.load(task, nvrtc::find).map_err(Unloaded::error)?;
         let operands = Operands::of(gpu, problem)?;
-        let launch = gpu.launcher(&loaded.function, task, &operands)?;
+        let launch = gpu.launcher(&loaded.functions, task, &operands)?;
         // The matrices stay where they are as long as it may be launched.
         Ok(Contender(Box::new(move || launch().map(|()| _ = &operands))))
     }

@@ -65,6 +65,14 @@ __device__ inline void load_box(void* to, const TensorMap& map, int row, int col
                  : "memory");
 }
 
+// So many bytes as they lie, a multiple of 16.
+__device__ inline void load_bytes(void* to, const void* from, int bytes, Barrier& barrier) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1], %2, [%3];"
+                 ::"r"(shared(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
+                   "r"(shared(&barrier)) : "memory");
+}
+
 // A box on its way to C; what is beyond the edge is left out.
 __device__ inline void store_box(const void* from, const TensorMap& map, int row, int col) {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
@@ -98,15 +106,15 @@ __device__ inline void arrive_at(Barrier& barrier, int rank) {
                  "}" ::"r"(shared(&barrier)), "r"(rank) : "memory");
 }
 
-// load_box for the first BLOCKS blocks of the cluster: the box comes to this place, and counts at
+// load_box for the first SHARERS blocks of the cluster: the box comes to this place, and counts at
 // this barrier, in each of them.
-template <int BLOCKS>
+template <int SHARERS>
 __device__ void load_box_for_all(void* to, const TensorMap& map, int row, int col,
                                  Barrier& barrier) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier"
                  "::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"
                  ::"r"(shared(to)), "l"(&map), "r"(col), "r"(row), "r"(shared(&barrier)),
-                   "h"((unsigned short)((1 << BLOCKS) - 1))
+                   "h"((unsigned short)((1 << SHARERS) - 1))
                  : "memory");
 }
 
@@ -320,6 +328,12 @@ __device__ inline unsigned as_f16x2(float x, float y) {
     unsigned pair;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
     return pair;
+}
+
+__device__ inline float from_f16(unsigned short bits) {
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+    return x;
 }
 
 // A warp stores four matrices of 8 x 8 elements of 16 bits; each lane gives the place of one row.

@@ -47,6 +47,12 @@ pub enum Sum {
         /// Products of which tensor cores make the sum.
         every: u32,
     },
+    /// Of numbers in f32, each cut into a high and a low part in f16, of 11 bits each; the product of the low parts is left out. Tensor
+    /// cores multiply and sum as of [`Sum::Promoted`], the products of high parts apart from the others.
+    Halved {
+        /// Products of which tensor cores make the sum.
+        every: u32,
+    },
 }
 
 impl Sum {
@@ -151,6 +157,12 @@ impl Dtype {
             Sum::Promoted { terms, bits, precision, every } => {
                 // What is cut off makes no part larger than the sum of its absolute values.
                 cut(k.min(every), terms, bits, precision) + gamma(f64::from(k.div_ceil(every)) + 2.0, unit)
+            }
+            Sum::Halved { every } => {
+                // The high part leaves at most 2^-11 of a number, the low part 2^-11 of that: each number has lost 2^-22, and so has
+                // the product without that of the low parts. Sums of products with low parts are less than 2^-9 of the others.
+                let products = cut(k.min(every), 16, 25, 24) * (1.0 + 2.0f64.powi(-9));
+                3.0 * 2.0f64.powi(-22) + products + gamma(f64::from(3 * k.div_ceil(every)) + 2.0, unit)
             }
         };
         let relative = of_the_sum + gamma(steps, f64::EPSILON / 2.0);

@@ -13,7 +13,7 @@ use crate::mapped::{MAP_BYTES, Mapped, Role};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 use crate::source::Source;
-use crate::task::{Operand, Task, mapped};
+use crate::task::{Before, Operand, Task, mapped, room};
 
 /// What reports call this device.
 pub const NAME: &str = "emulator";
@@ -33,7 +33,7 @@ struct Ready {
     arguments: Arguments,
 }
 
-/// A kernel's arguments, and the copies of matrices that its tensor maps are of.
+/// A kernel's arguments, the copies of matrices that its tensor maps are of, and memory beside the matrices.
 #[derive(Debug)]
 pub struct Arguments {
     /// As the emulator takes them.
@@ -133,7 +133,22 @@ fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error>
         .instruction_limit(extras.instruction_limit)
         .schedule(extras.schedule)
         .architecture(extras.architecture);
+    if let Some((program, how)) = before(task, how).map_err(unknown_ptx)? {
+        device.launch(&program, how, &arguments.values).map_err(|error| explain(&task.source, error))?;
+    }
     Ok(Ready { program, device, matrices: [a, b, c], how, arguments })
+}
+
+/// What is launched before a task's kernel, with the same arguments, and how, where this is how the kernel is.
+///
+/// # Errors
+/// Where the emulator does not run its PTX.
+pub fn before(task: &Task, how: Launch) -> Result<Option<(emulator::Kernel, Launch)>, PtxError> {
+    let Some(Before { entry, grid, block }) = task.before else { return Ok(None) };
+    let program = Module::parse(&task.kernel.ptx)?.kernel(entry)?;
+    let mut how = how.dynamic_shared(0);
+    (how.grid, how.block) = (grid, block);
+    Ok(Some((program, how)))
 }
 
 /// Where a matrix is on the emulator: a buffer, and the bytes before the matrix in it.
@@ -155,7 +170,11 @@ pub fn arguments(operands: &[Operand], device: &mut emulator::Device, places: [P
         seen[copy.role as usize] = (buffer, 0);
         copies.push((*copy, buffer));
     }
-    Ok(Arguments { values: arguments_seen(&on_copies(operands, &made), device, places, seen)?, copies })
+    let room = match room(operands) {
+        0 => None,
+        bytes => Some(device.alloc("room", usize::try_from(bytes).unwrap_or(usize::MAX))),
+    };
+    Ok(Arguments { values: arguments_seen(&on_copies(operands, &made), device, (places, seen), room)?, copies })
 }
 
 impl Arguments {
@@ -209,12 +228,12 @@ fn addresses(operands: &[Operand], device: &mut emulator::Device, places: [Place
     Ok(addresses)
 }
 
-/// The same, where tensor maps see the matrices at other places.
+/// The same, where tensor maps see the matrices at other places, and there may be room beside them.
 fn arguments_seen(
     operands: &[Operand],
     device: &mut emulator::Device,
-    places: [Place; 3],
-    seen: [Place; 3],
+    (places, seen): ([Place; 3], [Place; 3]),
+    room: Option<Buffer>,
 ) -> Result<Vec<Argument>, Error> {
     let addresses = addresses(operands, device, seen)?;
     let matrix = |role: Role| match role.of(places) {
@@ -231,6 +250,7 @@ fn arguments_seen(
             Operand::Half(bits) => Argument::Bytes(bits.to_le_bytes().to_vec()),
             Operand::F32(value) => Argument::F32(value),
             Operand::F64(value) => Argument::F64(value),
+            Operand::Room(_) => room.map_or(Argument::U64(0), Argument::Buffer),
             Operand::Mapped => Argument::U32(mapped(operands, addresses)),
             Operand::Map(map) => match map.description(map.role.of(addresses)) {
                 Some(description) => description.encode().map_err(|error| no_map(&map, &error))?.into(),

@@ -80,6 +80,8 @@ pub enum Parameter {
     /// bytes apart cannot be described. A kernel that does not ask gets maps of all: matrices that lie otherwise are copied
     /// ([`crate::copies`]).
     Mapped,
+    /// The address of the memory that [`Preparation::room`] asks for; of none, where nothing is prepared.
+    Room,
 }
 
 impl Parameter {
@@ -170,6 +172,18 @@ pub struct Thin {
     pub k: u32,
 }
 
+/// What is done before a kernel is launched: another kernel of the same file, with the same arguments, makes what the kernel needs of A
+/// and B, and leaves it in memory of its own. Its time is part of the product's; the emulator's counters are the kernel's alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Preparation {
+    /// The name of the kernel that prepares. It has no dynamic shared memory, and no clusters.
+    pub entry: &'static str,
+    /// Its grid and its block.
+    pub launch: fn(&Shape, &Tiles) -> (Dim3, Dim3),
+    /// Bytes of memory for what it makes. At first they hold anything.
+    pub room: fn(&Shape, &Tiles) -> u64,
+}
+
 /// What a kernel asks of the compiler, of the launch and of its tests beyond the usual.
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
@@ -188,6 +202,8 @@ pub struct Needs {
     pub boxes: fn(&Configuration) -> [TensorBox; 3],
     /// Whether a configuration moves A and B by their maps, where these can say them. Where it does not, neither is copied first.
     pub by_maps: fn(&Configuration) -> bool,
+    /// What is done before its launch.
+    pub preparation: Option<Preparation>,
     /// How the tiles of C are divided among thread blocks.
     pub decomposition: Decomposition,
     /// Whether it copies by `cp.async`, which the hardware counts under names of its own.
@@ -209,6 +225,7 @@ impl Needs {
         parameters: Parameter::PLAIN,
         boxes: |_| [TensorBox { rows: 1, columns: 1, swizzle: TensorSwizzle::None }; 3],
         by_maps: |_| true,
+        preparation: None,
         decomposition: Decomposition::DataParallel,
         asynchronous_copies: false,
         thin: None,
@@ -253,6 +270,11 @@ impl Types {
             }
             _ => self,
         }
+    }
+
+    /// The same, of f32 numbers that are cut into two f16 each, whose products tensor cores sum so many at a time.
+    pub const fn halved(self, every: u32) -> Types {
+        Types { sum: Sum::Halved { every }, ..self }
     }
 
     /// `f32`, then `f64`.

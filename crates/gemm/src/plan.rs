@@ -12,7 +12,7 @@ use crate::kernel::Kernel;
 use crate::level::{LaunchShape, Parameter, Shape};
 use crate::mapped::{Mapped, Role};
 use crate::problem::Limits;
-use crate::task::{Operand, Task};
+use crate::task::{Before, Operand, Task};
 
 /// A build and a problem that it can do.
 #[derive(Debug, Clone)]
@@ -57,8 +57,22 @@ impl Build {
             Parameter::Beta => factor(beta),
             Parameter::Map(role) => Operand::Map(self.mapped(*role, shape, form)),
             Parameter::Mapped => Operand::Mapped,
+            Parameter::Room => Operand::Room(self.room(shape)),
         };
         self.level.needs.parameters.iter().map(operand).collect()
+    }
+
+    /// Bytes of memory that a launch needs beside the matrices.
+    pub fn room(&self, shape: &Shape) -> u64 {
+        let preparation = self.level.needs.preparation;
+        preparation.map_or(0, |preparation| (preparation.room)(shape, &self.configuration.tiles))
+    }
+
+    /// What is launched before the kernel.
+    pub fn before(&self, shape: &Shape) -> Option<Before> {
+        let preparation = self.level.needs.preparation?;
+        let (grid, block) = (preparation.launch)(shape, &self.configuration.tiles);
+        Some(Before { entry: preparation.entry, grid, block })
     }
 
     /// What is copied for a launch for a problem that it can do, where A, B and C begin at multiples of 16 bytes.
@@ -132,6 +146,7 @@ impl<'a> Plan<'a> {
             launch: self.launch,
             dynamic_shared: self.build.dynamic_shared(),
             operands: self.build.operands(&self.shape, &self.form),
+            before: self.build.before(&self.shape),
             sum: level.sum(configuration),
         }
     }

@@ -18,6 +18,9 @@ pub enum Fill {
     Reals,
     /// Integers from −8 to 8: exact in every type, and sums of up to 2¹⁸ products are exact in f32.
     Integers,
+    /// Integers of up to 13 bits in one matrix, from −2 to 2 in the other; which is which depends on the seed. An f16 holds 11 bits: so
+    /// each product needs all parts that a number may be cut into, and sums of up to 2¹⁰ products are exact in f32.
+    Wide,
 }
 
 /// Matrices to multiply: C becomes alpha·A·B + beta·C.
@@ -46,9 +49,15 @@ impl Problem {
     /// The same in any form. C is filled from the seed, too, if beta is not 0.
     pub fn in_form(shape: Shape, dtype: Dtype, form: Form, fill: Fill, seed: u64) -> Result<Problem, Error> {
         let mut random = ChaCha12Rng::seed_from_u64(seed);
-        let mut next = || match fill {
+        // The largest integer in A, and in B.
+        let most = match fill {
+            Fill::Wide if seed % 2 == 0 => [8191, 2],
+            Fill::Wide => [2, 8191],
+            _ => [8, 8],
+        };
+        let mut drawn = |most: i32| match fill {
             Fill::Reals => random.random_range(-1.0..1.0),
-            Fill::Integers => f64::from(random.random_range(-8..=8)),
+            Fill::Integers | Fill::Wide => f64::from(random.random_range(-most..=most)),
         };
         let Shape { m, n, k } = shape;
         let (b_rows, b_columns) = match form.layout {
@@ -59,12 +68,12 @@ impl Problem {
             let leading = columns as usize + padding as usize;
             Matrix::filled(element, [rows as usize, columns as usize, leading], next)
         };
-        let a = filled(dtype.input, m, k, form.padding[0], &mut next)?;
-        let b = filled(dtype.input, b_rows, b_columns, form.padding[1], &mut next)?;
+        let a = filled(dtype.input, m, k, form.padding[0], &mut || drawn(most[0]))?;
+        let b = filled(dtype.input, b_rows, b_columns, form.padding[1], &mut || drawn(most[1]))?;
         // ANCHOR: poison
         let c = match form.beta {
             0.0 => filled(dtype.output, m, n, form.padding[2], &mut || f64::NAN)?,
-            _ => filled(dtype.output, m, n, form.padding[2], &mut next)?,
+            _ => filled(dtype.output, m, n, form.padding[2], &mut || drawn(8))?,
         };
         // ANCHOR_END: poison
         Ok(Problem { shape, dtype, a, b, c, form })

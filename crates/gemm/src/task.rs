@@ -7,6 +7,8 @@ use crate::level::LaunchShape;
 use crate::mapped::Mapped;
 use crate::source::Source;
 
+use emulator::Dim3;
+
 /// A launch of a kernel: all that a device needs beside the matrices.
 #[derive(Debug, Clone)]
 pub struct Task<'a> {
@@ -20,8 +22,21 @@ pub struct Task<'a> {
     pub dynamic_shared: u32,
     /// The kernel's arguments, in its order.
     pub operands: Vec<Operand>,
+    /// What is launched before it.
+    pub before: Option<Before>,
     /// How it sums products.
     pub sum: Sum,
+}
+
+/// A launch of another kernel of the same PTX, with the same arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Before {
+    /// The kernel's name.
+    pub entry: &'static str,
+    /// Thread blocks in its grid.
+    pub grid: Dim3,
+    /// Threads in a block.
+    pub block: Dim3,
 }
 
 impl Task<'_> {
@@ -52,8 +67,19 @@ pub enum Operand {
     F64(f64),
     /// The tensor map of a matrix, 128 bytes; zeros where no map can describe it.
     Map(Mapped),
+    /// The address of so many bytes of memory, which hold anything at first.
+    Room(u64),
     /// A 32-bit integer: which of the matrices among these operands have a map that describes them. Bit 0 stands for A, 1 for B, 2 for C.
     Mapped,
+}
+
+/// Bytes of the memory that the operands ask for; 0, if for none.
+pub fn room(operands: &[Operand]) -> u64 {
+    let asked = operands.iter().find_map(|operand| match operand {
+        Operand::Room(bytes) => Some(*bytes),
+        _ => None,
+    });
+    asked.unwrap_or(0)
 }
 
 /// The value of [`Operand::Mapped`], where what maps describe is at these addresses.

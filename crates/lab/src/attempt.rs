@@ -273,7 +273,7 @@ fn task<'a>(attempt: &Try, candidate: &'a Candidate, shape: Shape, operands: &Op
     Limits::of_launch(&launch, attempt.how.dtype, &attempt.layout.shape(shape), &Form::PLAIN).check()?;
     let source = Source { path: &candidate.path, text: &candidate.text };
     let (kernel, operands) = (&candidate.kernel, operands.list.clone());
-    Ok(Task { kernel, source, launch, dynamic_shared: attempt.shared, operands, sum: Sum::Rounded })
+    Ok(Task { kernel, source, launch, dynamic_shared: attempt.shared, operands, before: None, sum: Sum::Rounded })
 }
 
 fn shape(sizes: &Sizes) -> Shape {

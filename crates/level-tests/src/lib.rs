@@ -24,6 +24,7 @@ use device::{Backend, nvrtc};
 pub use forms::{every_form_is_exact, form_of, whole_vectors};
 pub use gemm::Shape;
 use gemm::check::Check;
+use gemm::dtype::Sum;
 use gemm::facts::Extras;
 use gemm::form::Form;
 use gemm::kernel::lower::{declared, lowest, needed};
@@ -99,6 +100,14 @@ pub fn json(level: &'static Level) -> Result<String, Box<dyn std::error::Error>>
     Ok(serde_json::to_string_pretty(&json)?)
 }
 
+/// Numbers of which every product and sum is exact, and that leave out nothing of what a build does.
+fn exact_fill(build: &Build) -> Fill {
+    match build.level.sum(&build.configuration) {
+        Sum::Halved { .. } => Fill::Wide,
+        _ => Fill::Integers,
+    }
+}
+
 /// Multiplies small integers, of which every product and sum is exact: C must be equal to the reference.
 pub fn is_exact(device: &Device, build: &Build, shape: Shape) -> Result<(), String> {
     let kernel = Kernel::obtain(build, 90, nvrtc::find).map_err(|e| e.to_string())?;
@@ -113,7 +122,8 @@ fn kernel_is_exact(device: &Device, build: &Build, kernel: &Kernel, shape: Shape
 fn kernel_is_exact_in(device: &Device, build: &Build, kernel: &Kernel, shape: Shape, form: Form) -> Result<(), String> {
     let wrap = |what: String| format!("{build}, {shape}, {form}: {what}");
     let seed = u64::from(shape.m) << 40 | u64::from(shape.n) << 20 | u64::from(shape.k);
-    let problem = Problem::in_form(shape, build.configuration.dtype, form, Fill::Integers, seed)
+    let fill = exact_fill(build);
+    let problem = Problem::in_form(shape, build.configuration.dtype, form, fill, seed)
         .map_err(|e| wrap(e.to_string()))?;
     let extras = Extras::new(false, true);
     let task = build.plan_in(shape, form).map_err(|e| wrap(e.to_string()))?.task(kernel);
@@ -121,7 +131,7 @@ fn kernel_is_exact_in(device: &Device, build: &Build, kernel: &Kernel, shape: Sh
     if !between_rows(&ran.c).eq(between_rows(&problem.c)) {
         return Err(wrap("something is written between the rows of C".to_string()));
     }
-    let check = Check::of(&problem, Fill::Integers, &ran.c, task.method());
+    let check = Check::of(&problem, fill, &ran.c, task.method());
     if check.right { Ok(()) } else { Err(wrap(format!("{check:?}"))) }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use cudarc::driver::{CudaFunction, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, ValidAsZeroBits};
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, ValidAsZeroBits};
 use device::copies::{Room, What};
-use device::cuda::{Gpu, config, failed};
+use device::cuda::{Configs, Functions, Gpu, configs, failed};
 use device::nvrtc;
 use gemm::form::{Form, Specialization};
 use gemm::kernel::Kernel;
@@ -55,7 +55,7 @@ pub struct Handle {
 /// What has been loaded and resolved.
 #[derive(Debug, Default)]
 struct Ready {
-    kernels: Vec<(Build, Arc<CudaStream>, CudaFunction)>,
+    kernels: Vec<(Build, Arc<CudaStream>, Functions)>,
     launches: HashMap<Key, Arc<Launch>>,
     /// By their streams' addresses.
     rooms: HashMap<usize, Arc<Room>>,
@@ -76,8 +76,8 @@ struct Key {
 #[derive(Debug)]
 struct Launch {
     build: Build,
-    function: CudaFunction,
-    config: LaunchConfig,
+    functions: Functions,
+    configs: Configs,
     /// Of its stream.
     room: Arc<Room>,
 }
@@ -166,9 +166,9 @@ impl Handle {
         let size = T::ELEMENT.bytes() as u64;
         for number in 0..u64::from(batch.count) {
             let [a, b, c] = [(a, 0), (b, 1), (c, 2)].map(|(p, i): (u64, usize)| p + number * batch.strides[i] * size);
-            let Launch { build, function, config, room } = &*launch;
+            let Launch { build, functions, configs, room } = &*launch;
             let operands = &build.operands(&shape, form);
-            let what = What { function, config: *config, operands, addresses: [a, b, c] };
+            let what = What { functions, configs: *configs, operands, addresses: [a, b, c] };
             room.launch(stream, what).map_err(|e| failed("launching the kernel", e))?;
         }
         Ok(())
@@ -228,18 +228,18 @@ impl Handle {
         })?;
         let plan = build.plan_in(shape, *form)?;
         let known = ready.kernels.iter().find(|(other, on, _)| *other == build && on.cu_stream() == stream.cu_stream());
-        let function = match known {
-            Some((_, _, function)) => function.clone(),
+        let functions = match known {
+            Some((_, _, functions)) => functions.clone(),
             None => {
                 let kernel = Kernel::obtain(&build, self.gpu.architecture(), nvrtc::find)?;
-                let function = self.gpu.ready(&plan.task(&kernel))?;
-                ready.kernels.push((build.clone(), stream.clone(), function.clone()));
-                function
+                let functions = self.gpu.ready(&plan.task(&kernel))?;
+                ready.kernels.push((build.clone(), stream.clone(), functions.clone()));
+                functions
             }
         };
-        let config = config(&plan.launch, build.dynamic_shared());
+        let configs = configs(&plan.launch, build.dynamic_shared(), build.before(&shape));
         let room = ready.rooms.entry(key.stream).or_default().clone();
-        Ok(Launch { build, function, config, room })
+        Ok(Launch { build, functions, configs, room })
     }
 }
 

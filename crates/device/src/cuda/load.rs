@@ -8,17 +8,24 @@ use cudarc::nvrtc::Ptx;
 use emulator::isa::{Isa, of_cuda};
 use gemm::Error;
 use gemm::kernel::lower::lowered_for;
-use gemm::kernel::{FindCompiler, Kernel, Origin};
+use gemm::kernel::{FindCompiler, Origin};
 use gemm::task::Task;
 
 use super::{Gpu, failed};
 use crate::ffi;
 use crate::notes::note;
 
-/// A kernel on the GPU.
+/// A kernel on the GPU, and what is launched before it, of the same module.
+#[derive(Debug, Clone)]
+pub struct Functions {
+    pub(crate) kernel: CudaFunction,
+    pub(crate) before: Option<CudaFunction>,
+}
+
+/// The same, just loaded.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    pub function: CudaFunction,
+    pub functions: Functions,
     /// Whose ptxas made its machine code.
     pub ptxas: String,
 }
@@ -43,8 +50,8 @@ impl Gpu {
             note(&format!("note: {driver} and {} get the PTX lowered: {}", self.name(), changes.join(", ")));
         }
         let ptxas = format!("the driver's, CUDA {}", self.cuda_version().unwrap_or_else(|| "unknown".into()));
-        let mut refusal = match self.ptx(&ptx, kernel) {
-            Ok(function) => return Ok(Loaded { function, ptxas }),
+        let mut refusal = match self.ptx(&ptx, task) {
+            Ok(functions) => return Ok(Loaded { functions, ptxas }),
             Err(error) => refused(error)?,
         };
         let cannot =
@@ -60,8 +67,8 @@ impl Gpu {
         if kernel.origin == Origin::Shipped {
             note(&format!("note: {driver} answers {refusal:?} to the shipped PTX: compiling by NVRTC {version}"));
             let compiled = compiler.ptx(&task.source, &kernel.options);
-            match compiled.map(|ptx| self.ptx(&self.lowered(&ptx).0, kernel)) {
-                Ok(Ok(function)) => return Ok(Loaded { function, ptxas }),
+            match compiled.map(|ptx| self.ptx(&self.lowered(&ptx).0, task)) {
+                Ok(Ok(functions)) => return Ok(Loaded { functions, ptxas }),
                 Ok(Err(error)) => refusal = refused(error)?,
                 Err(log) => note(&format!("note: NVRTC {version} does not compile it: {}", first_line(&log))),
             }
@@ -72,8 +79,8 @@ impl Gpu {
             Ok(code) => code,
             Err(log) => return cannot(refusal, format!("NVRTC {version} makes no machine code: {}", first_line(&log))),
         };
-        match self.function(Ptx::from_binary(code), kernel) {
-            Ok(function) => Ok(Loaded { function, ptxas: format!("NVRTC {version}'s") }),
+        match self.functions(Ptx::from_binary(code), task) {
+            Ok(functions) => Ok(Loaded { functions, ptxas: format!("NVRTC {version}'s") }),
             Err(error) => {
                 let again = refused(error)?;
                 cannot(refusal, format!("{again:?} to the machine code of NVRTC {version}"))
@@ -93,17 +100,18 @@ impl Gpu {
         of_cuda(u32::try_from(ffi::cuda_version()?).ok()?)
     }
 
-    fn ptx(&self, ptx: &str, kernel: &Kernel) -> Result<CudaFunction, DriverError> {
-        let image = match kernel.optimization {
+    fn ptx(&self, ptx: &str, task: &Task) -> Result<Functions, DriverError> {
+        let image = match task.kernel.optimization {
             None => Ptx::from_src(ptx),
             Some(level) => Ptx::from_binary(ffi::assemble(&self.context, ptx, level)?),
         };
-        self.function(image, kernel)
+        self.functions(image, task)
     }
 
-    fn function(&self, image: Ptx, kernel: &Kernel) -> Result<CudaFunction, DriverError> {
+    fn functions(&self, image: Ptx, task: &Task) -> Result<Functions, DriverError> {
         let module: Arc<CudaModule> = self.context.load_module(image)?;
-        module.load_function(&kernel.entry)
+        let before = task.before.map(|before| module.load_function(before.entry)).transpose()?;
+        Ok(Functions { kernel: module.load_function(&task.kernel.entry)?, before })
     }
 }
 

@@ -81,7 +81,7 @@ impl Tolerance {
         // Three more roundings: alpha, beta, and their sum.
         let roundings = problem.shape.k + if problem.is_plain() { 0 } else { 3 };
         let [mut relative, of_the_element, absolute] = problem.dtype.bound(sum, roundings);
-        if fill == Fill::Integers {
+        if fill != Fill::Reals {
             // Sums are exact; C's type may be too narrow for them.
             relative = 0.0;
         }

@@ -40,6 +40,7 @@ impl Wrong {
             launch: LaunchShape { grid, block, tile: Tile { m: 16, n: 16, k: 16 } },
             dynamic_shared: 0,
             operands: [Operand::A, Operand::B, Operand::C].into_iter().chain(sizes).collect(),
+            before: None,
             sum: Sum::Rounded,
         };
         let problem = Problem::in_form(shape, Dtype::F32, Form::PLAIN, Fill::Reals, 1)?;

@@ -316,7 +316,7 @@ fn tolerance(dtype: Dtype, sum: Sum, k: u32) -> [f64; 2] {
     let roundings = 64.0 * dtype.sum.unit_roundoff();
     let cut = match sum {
         Sum::Cut { precision, .. } | Sum::Promoted { precision, .. } => precision < 24,
-        Sum::Rounded => false,
+        Sum::Rounded | Sum::Halved { .. } => false,
     };
     let of_the_sum = if cut { roundings.max(dtype.bound(sum, k)[0]) } else { roundings };
     [of_the_sum * sizes, 4.0 * dtype.output.unit_roundoff()]

@@ -249,5 +249,8 @@ fn recorded(build: &Build, kernel: &Kernel, shape: Shape, machine: &Machine, sm:
     };
     let here = |block: Dim3| place(block) % sms == sm && place(block) / sms < fit;
     let launch = Launch::new(grid, plan.launch.block).dynamic_shared(task.dynamic_shared);
+    if let Some((program, how)) = emulated::before(&task, launch).map_err(|e| fault(e.to_string()))? {
+        device.launch(&program, how, &arguments.values).map_err(|e| fault(e.to_string()))?;
+    }
     device.record(&program, launch, &arguments.values, here).map_err(|e| fault(e.to_string()))
 }

@@ -4,16 +4,16 @@ use std::sync::OnceLock;
 
 use emulator::{FaultKind, Launch, LaunchError, Module, Schedule};
 use gemm::check::Check;
-use gemm::emulated::arguments;
+use gemm::emulated::{self, arguments};
 use gemm::form::Form;
 use gemm::kernel::{Compiler, Kernel};
-use gemm::problem::{Fill, Problem};
+use gemm::problem::Problem;
 use gemm::{Build, Level, Shape, Text};
 
 use super::builds::{builds, most_shapes, shapes, with_other_tiles};
 use crate::awkward::work;
 use crate::mutants::Mutant;
-use crate::{form_of, whole_vectors};
+use crate::{exact_fill, form_of, whole_vectors};
 
 /// Warp instructions of one thread block, after which a mutant counts as stuck.
 const INSTRUCTION_LIMIT: u64 = 10_000_000;
@@ -170,7 +170,8 @@ fn caught_on(build: &Build, kernel: &Kernel, trial: &Trial) -> Option<String> {
         Ok(program) => program,
         Err(error) => return Some(format!("not run by the emulator: {error}")),
     };
-    let problem = |seed| Problem::in_form(shape, build.configuration.dtype, form, Fill::Integers, seed).ok();
+    let fill = exact_fill(build);
+    let problem = |seed| Problem::in_form(shape, build.configuration.dtype, form, fill, seed).ok();
     let first = problem(1)?;
     let mut device = emulator::Device::new();
     device.set_threads(Some(1));
@@ -189,7 +190,13 @@ fn caught_on(build: &Build, kernel: &Kernel, trial: &Trial) -> Option<String> {
             device.write_at(buffer, before as usize, matrix.bytes()).ok()?;
         }
         let arguments = arguments(&task.operands, &mut device, buffers).ok()?;
-        match device.launch(&program, how.schedule(schedule), &arguments.values) {
+        let how = how.schedule(schedule);
+        let mut launch = |program: &emulator::Kernel, how| device.launch(program, how, &arguments.values).map(|_| ());
+        let prepared = match emulated::before(&task, how).ok()? {
+            Some((program, how)) => launch(&program, how),
+            None => Ok(()),
+        };
+        match prepared.and_then(|()| launch(&program, how)) {
             Ok(_) => arguments.finish(&mut device, buffers[2]).ok()?,
             Err(LaunchError::Fault(fault)) => return Some(format!("fault: {}", fault.kind)),
             Err(other) => return Some(format!("refused launch: {other}")),
@@ -198,7 +205,7 @@ fn caught_on(build: &Build, kernel: &Kernel, trial: &Trial) -> Option<String> {
         if device.read_at(buffers[2].0, buffers[2].1 as usize, &mut product).is_err() {
             return Some(format!("fault: {}", FaultKind::Uninitialised));
         }
-        if !Check::of(&problem, Fill::Integers, &problem.c.with_bytes(product), task.method()).right {
+        if !Check::of(&problem, fill, &problem.c.with_bytes(product), task.method()).right {
             return Some("wrong product".to_string());
         }
     }
