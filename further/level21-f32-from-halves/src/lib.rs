@@ -30,7 +30,6 @@ fn cut(lines: u32) -> u32 {
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 21,
     name: "level21-f32-from-halves",
     title: "f32 from halves",
     idea: "each f32 is cut into two f16, and three products of tensor cores stand for one of FFMA",
