@@ -233,7 +233,7 @@ fn a_kernel_that_is_right_on_whole_tiles_is_tried_off_them() {
     says(
         &wrong,
         1,
-        &["check       right", "note: wrong on 69×45×39, off its tiles", "--m 69 --n 45 --k 39", swapped, "k.cu:14"],
+        &["check       right", "note: wrong on 69×45×39, off its tiles", "--m 69 --n 45 --k 39", swapped, "k.cu:13"],
     );
     // Whoever names sizes means those; and who guards nothing, or counts whole blocks, is for whole tiles.
     let named = on("off-tiles", "try", &tiled("r <= m && c <= k"), &format!("{words} --size 64"));
