@@ -1,5 +1,6 @@
 //! The kernels of a program.
 
+use crate::guards::is_compared;
 use crate::item::{Item, What};
 use crate::macros::Macros;
 use crate::token::{Piece, written};
@@ -39,6 +40,8 @@ pub struct Parameter {
     pub constant: bool,
     /// What its element is, as far as that is known.
     pub scalar: Option<Scalar>,
+    /// Whether the body compares it, outside the heads of loops: most likely a guard of an edge.
+    pub guarded: bool,
 }
 
 /// A kernel.
@@ -134,7 +137,10 @@ impl Finder<'_> {
         }
         let behind = unit.behind_group(open, item.all.end);
         let parameters = unit.list(open + 1, behind - 1).into_iter().map(|(from, to)| unit.pieces(from, to));
-        let parameters: Vec<Parameter> = parameters.filter_map(|pieces| self.parameter(&pieces)).collect();
+        let mut parameters: Vec<Parameter> = parameters.filter_map(|pieces| self.parameter(&pieces)).collect();
+        for parameter in &mut parameters {
+            parameter.guarded = is_compared(unit, item.body.clone(), &parameter.name);
+        }
         let bounds = |name: &str| {
             let at = item.head.clone().find(|&at| unit.word(at) == name && unit.is_sign(at + 1, "("))?;
             Some(written(&unit.pieces(at + 2, unit.behind_group(at + 1, item.head.end) - 1)))
@@ -176,6 +182,7 @@ impl Finder<'_> {
             element,
             pointer: star.is_some() || array.is_some(),
             constant: before.iter().any(|piece| piece.is("const")),
+            guarded: false,
         })
     }
 }

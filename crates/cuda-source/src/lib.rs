@@ -4,7 +4,8 @@
 //! - `unit`, `item`, `declared`: a file, its declarations, and the names that these give
 //! - [`headers`]: which headers are the host's, and which are CUDA's
 //! - [`Program`]: a file and the headers of its own; `reach`, [`Cut`]: the part of it that is for the device
-//! - [`Kernel`], [`types`]: its kernels and their parameters; [`roles`]: what the parameters of a matrix product stand for
+//! - [`Kernel`], [`types`]: its kernels and their parameters; [`roles`]: what the parameters of a matrix product stand for; `guards`: which of them
+//!   are compared
 //! - [`Launch`]: what stands in `<<<…>>>`; `scope`, `evaluate`, `value`: what its expressions come to, [`Extents`]; [`Instance`]: template arguments
 //! - `attributes`: what host code sets for a kernel before its launch
 //! - [`prelude`]: what nvcc knows without an include
@@ -17,6 +18,7 @@ mod cut;
 mod declared;
 mod evaluate;
 mod expand;
+mod guards;
 pub mod headers;
 mod instance;
 mod item;

@@ -17,6 +17,21 @@ fn kernel(text: &str) -> Kernel {
 }
 
 #[test]
+fn what_a_kernel_guards_by_is_known() {
+    let text = "__global__ void k(float* C, int M, int N, int K, int Q, int R, int S) {\n\
+                for (int i = 0; i < K; ++i) while (i < Q) { C[i << R] = f<S>(1); }\n\
+                if (threadIdx.x <= M || N > threadIdx.y) C[0] = 1;\n}\n";
+    let program = read(text);
+    let guarded: Vec<&str> = program.kernels()[0]
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.guarded)
+        .map(|parameter| parameter.name.as_str())
+        .collect();
+    assert_eq!(guarded, ["M", "N"]);
+}
+
+#[test]
 fn a_kernel_says_what_it_takes() {
     let text = "namespace a::b {\ntemplate <int BM, const int BN = 8, typename T = float>\n__global__ void __launch_bounds__(256, 2)\n\
                 gemm(const T* __restrict__ A, half *B, float (C)[], unsigned int M, size_t n = 4) {}\n}";

@@ -5,6 +5,7 @@ mod explain;
 mod launch;
 mod layout;
 mod other;
+mod ragged;
 mod ready;
 
 use std::ffi::OsString;
@@ -142,14 +143,15 @@ pub fn run(attempt: &Try, words: &[OsString]) -> Result<ExitCode, Error> {
     let ready = flags.ready(&file)?;
     let Ready { attempt, candidate, .. } = &ready;
     let device = attempt.how.device(attempt.annotate.is_asked())?.falling_back(attempt.how.backend);
-    let done = judged(attempt, candidate, &device);
+    let sizes_given = ["m", "n", "k", "size"].iter().any(|flag| ready.is_given(flag));
+    let done = judged(attempt, candidate, &device, sizes_given);
     done.map_err(|error| {
         other::propose_after_fault(attempt, &|flag| ready.is_given(flag), candidate, &error);
         other::in_words(attempt.layout.renamed(error), candidate)
     })
 }
 
-fn judged(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitCode, Error> {
+fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bool) -> Result<ExitCode, Error> {
     let shape = shape(&attempt.sizes);
     let operands = operands(attempt, candidate, &shape)?;
     other::static_shared(candidate)?;
@@ -180,6 +182,9 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device) -> Result<ExitC
     }
     print(&text)?;
     let code = conclude(&report)?;
+    if code == ExitCode::SUCCESS && !sizes_given {
+        return Ok(ragged::tried(attempt, candidate));
+    }
     if !report.check.right {
         explain::nan(attempt, candidate, &report);
         other::propose(attempt, candidate, &report);

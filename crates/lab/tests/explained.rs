@@ -203,3 +203,58 @@ fn sanitize_counts_any_kernel() {
     assert_eq!(apart.stdout, plain.stdout);
     assert!(fs::read_to_string(file).unwrap().contains("32.00 (1.00)"));
 }
+
+/// A product by tiles of 16 with this guard of the element, and the launch that host code has, on whole tiles.
+fn tiled(guard: &str) -> String {
+    format!(
+        "__global__ void product(float* C, const float* A, const float* B, int m, int n, int k) {{\n\
+         __shared__ float a[16][16], b[16][16];\nint x = threadIdx.x, y = threadIdx.y;\n\
+         int r = blockIdx.y * 16 + y, c = blockIdx.x * 16 + x;\nfloat s = 0;\n\
+         for (int i = 0; i < (n + 15) / 16; ++i) {{\n\
+         a[y][x] = r < m && i * 16 + x < n ? A[r * n + i * 16 + x] : 0;\n\
+         b[y][x] = c < k && i * 16 + y < n ? B[(i * 16 + y) * k + c] : 0;\n__syncthreads();\n\
+         for (int j = 0; j < 16; ++j) s += a[y][j] * b[j][x];\n__syncthreads();\n}}\n\
+         if ({guard}) C[r * k + c] = s;\n}}\n\
+         int main() {{\nfloat *a, *b, *c;\nint m = 64, n = 64, k = 64;\n\
+         product<<<dim3((k + 15) / 16, (m + 15) / 16), dim3(16, 16)>>>(c, a, b, m, n, k);\n}}\n"
+    )
+}
+
+#[test]
+fn a_kernel_that_is_right_on_whole_tiles_is_tried_off_them() {
+    if lacks("") {
+        return;
+    }
+    let words = "--backend emulator --alone";
+    let swapped = "if the kernel's K is the columns of C, and its N those of A: --args C,A,B,M,K,N";
+    let right = on("off-tiles", "try", &tiled("r < m && c < k"), words);
+    says(&right, 0, &["check       right", "note: right on 69×45×39 as well, off its tiles", swapped]);
+    let wrong = on("off-tiles", "try", &tiled("r <= m && c <= k"), words);
+    says(
+        &wrong,
+        1,
+        &["check       right", "note: wrong on 69×45×39, off its tiles", "--m 69 --n 45 --k 39", swapped, "k.cu:13"],
+    );
+    // Whoever names sizes means those; and who guards nothing, or counts whole blocks, is for whole tiles.
+    let named = on("off-tiles", "try", &tiled("r <= m && c <= k"), &format!("{words} --size 64"));
+    assert!(named.code == 0 && !named.stderr.contains("off its tiles"), "{named:?}");
+    for whole in [
+        tiled("true").replace("r < m && i * 16 + x < n ?", "true ?").replace("c < k && i * 16 + y < n ?", "true ?"),
+        tiled("r < m && c < k").replace("(k + 15) / 16, (m + 15) / 16", "k / 16, m / 16"),
+    ] {
+        let output = on("off-tiles", "try", &whole, words);
+        assert!(output.code == 0 && !output.stderr.contains("off its tiles"), "{output:?}");
+    }
+}
+
+#[test]
+fn a_buffer_of_another_type_than_the_pointers_is_refused() {
+    if lacks("") {
+        return;
+    }
+    let text = "__global__ void twice(const double* in, float* out) { out[threadIdx.x] = 2 * in[threadIdx.x]; }\n";
+    let words = |of: &str| format!("--grid 1 --block 32 --arg in:{of}[32]=ones --arg out:f32[32]");
+    let output = on("pointed", "sanitize", text, &words("f32"));
+    says(&output, 2, &["its elements are f32, and the parameter is `const double* in`: in:f64[32]"]);
+    assert_eq!(on("pointed", "sanitize", text, &words("f64")).code, 0);
+}

@@ -377,6 +377,14 @@ fn every_order_of_blocks_and_warps_is_convicted_of_the_same() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Where uses of a barrier overlap, another order of warps shows what becomes of the data.
+#[test]
+fn overlapping_uses_of_a_barrier_end_in_a_race_with_the_even_warps_first() {
+    let case = CASES.iter().find(|case| case.name == "barrier/one_number_for_two_pairs").unwrap();
+    let kind = |schedule| in_words(case, case.run_in("faults", schedule)).0;
+    assert_eq!([Schedule::ShortTurns, Schedule::EvenFirst].map(kind), ["barrier", "race"]);
+}
+
 #[test]
 fn every_message_says_where_who_and_what_to_look_at() {
     for case in CASES {

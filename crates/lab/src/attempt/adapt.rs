@@ -25,6 +25,11 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// The same launch of a kernel with other arguments.
+    pub fn with_args(self, args: &str) -> Planned {
+        Planned { args: args.to_string(), ..self }
+    }
+
     /// What the launch comes to, of a shape.
     pub fn extents(&self, shape: &Shape) -> Extents {
         let value = |word: &str| evaluate(word.rsplit('=').next().unwrap_or(word), shape).ok();

@@ -29,10 +29,10 @@ pub fn propose(attempt: &Try, candidate: &Candidate, report: &Report) {
 }
 
 /// Other meanings of the arguments; of the matrices, too, where the kernel writes to what is taken for an input.
-fn alternatives(attempt: &Try, writes_inputs: bool) -> Vec<(Try, String)> {
+pub fn alternatives(attempt: &Try, writes_inputs: bool) -> Vec<(Try, String)> {
     let other = |(layout, hint): (Layout, &str)| {
         let args = leading(&attempt.args, attempt.layout, layout);
-        (Try { layout, args, ..attempt.clone() }, hint.to_string())
+        (Try { layout, ..with_args(attempt, args) }, hint.to_string())
     };
     let mut alternatives: Vec<(Try, String)> = attempt.layout.others().into_iter().map(other).collect();
     if writes_inputs {
@@ -52,8 +52,14 @@ fn alternatives(attempt: &Try, writes_inputs: bool) -> Vec<(Try, String)> {
         .collect();
     let args = swapped.join(",");
     let hint = format!("if the kernel's K is the columns of C, and its N those of A: --args {args}");
-    alternatives.push((Try { args, ..attempt.clone() }, hint));
+    alternatives.push((with_args(attempt, args), hint));
     alternatives
+}
+
+/// The same with other arguments, which its launch counts by as well.
+fn with_args(attempt: &Try, args: String) -> Try {
+    let planned = attempt.planned.clone().map(|planned| planned.with_args(&args));
+    Try { args, planned, ..attempt.clone() }
 }
 
 /// The other orders of A, B and C, those that keep A before B first.
@@ -68,7 +74,7 @@ fn in_order(attempt: &Try, order: &[&str; 3]) -> (Try, String) {
     };
     let args = attempt.args.split(',').map(word).collect::<Vec<_>>().join(",");
     let hint = format!("if its matrices are in this order: --args {args}");
-    (Try { args, ..attempt.clone() }, hint)
+    (with_args(attempt, args), hint)
 }
 
 /// The distances of rows as another layout has them.
@@ -88,7 +94,8 @@ fn leading(args: &str, before: Layout, layout: Layout) -> String {
     words.iter().enumerate().map(word).collect::<Vec<_>>().join(",")
 }
 
-fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape) -> bool {
+/// Whether the emulator finds nothing wrong with it on these sizes.
+pub fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape) -> bool {
     let Ok(operands) = operands(attempt, candidate, &shape) else { return false };
     let ran = report(attempt, candidate, &Device::Emulator, shape, &operands);
     ran.is_ok_and(|(report, _)| report.check.right)

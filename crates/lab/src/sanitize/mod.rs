@@ -2,7 +2,7 @@
 //!
 //! - [`words`]: the command's words, by launch; [`argument`], [`element`], [`content`], [`map`]: what they mean
 //! - [`launched`]: grid and block as the file launches its kernel
-//! - [`plan`]: buffers and launches; [`execute`]: they run, in one order
+//! - [`plan`]: buffers and launches; [`pointed`]: whether a buffer's type is the pointer's; [`execute`]: they run, in one order
 //! - [`traps`]: what the compiler made a `trap` of; [`counted`]: what was counted
 //! - [`outcome`]: what all orders say; [`contents`], [`expect`]: what buffers hold
 //! - [`text`], [`sarif`], [`github`]: how it is written
@@ -19,6 +19,7 @@ mod launched;
 mod map;
 mod outcome;
 mod plan;
+mod pointed;
 mod sarif;
 mod text;
 mod traps;

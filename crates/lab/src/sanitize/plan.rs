@@ -10,6 +10,7 @@ use super::argument::{self, Argument, NewBuffer};
 use super::content::Content;
 use super::element::Element;
 use super::map::{MapWords, PlannedMap};
+use super::pointed;
 use super::words::{Launch, pair};
 use crate::candidate::Kernels;
 use crate::expression::{parts, value};
@@ -150,18 +151,22 @@ impl Planner {
             let kinds = parameters.iter().map(kind).collect::<Vec<_>>().join(", ");
             let hint = match written.filter(|kernel| kernel.parameters.len() == parameters.len()) {
                 _ if parameters.is_empty() => "leave --arg out".to_string(),
-                Some(kernel) => declared(kernel),
+                Some(kernel) => self::declared(kernel),
                 None => format!("its parameters are, in order: {kinds}; each needs one --arg"),
             };
             let (given, taken) = (words.len(), parameters.len());
             return Err(Error::usage(format!("{entry} takes {taken} arguments, and {given} are given"), hint));
         }
+        let declared = written.filter(|kernel| kernel.parameters.len() == parameters.len());
         let mut values = Vec::new();
         let mut described = Vec::new();
         for (index, (word, parameter)) in words.iter().zip(parameters).enumerate() {
             let made = argument::parse(word).and_then(|(name, argument)| match argument {
                 Argument::Map(map) => self.map(name.as_deref(), &map),
                 Argument::New(buffer) => {
+                    declared
+                        .and_then(|kernel| pointed::fits(&kernel.parameters[index], &buffer))
+                        .map_or(Ok(()), Err)?;
                     let index = self.add(&buffer)?;
                     described.push((buffer, index));
                     Ok(Value::pointer(index, 0))
