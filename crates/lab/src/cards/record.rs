@@ -178,6 +178,7 @@ mod tests {
     use gemm::fit::{Card, misfit};
     use gemm::kernel::Judge;
     use level_tests::skipped;
+    use std::collections::HashSet;
 
     #[test]
     fn the_record_is_about_what_is_shipped_now() {
@@ -199,11 +200,15 @@ mod tests {
         }
     }
 
+    /// With `DEEP=1` of all tile sizes, else of the first ones of each level, type and architecture.
     #[test]
     fn what_ptxas_and_occupancy_refuse_is_refused_before_a_launch() {
+        let mut seen = HashSet::new();
         for (row, (build, sm)) in read(RECORD).unwrap().iter().zip(items()) {
-            let why = misfit(&build, &Card::of_architecture(sm));
-            assert_eq!(why.is_none(), row.runs(), "{row:?}: {why:?}");
+            if seen.insert((build.level.name, build.configuration.dtype, sm)) || level_tests::deep() {
+                let why = misfit(&build, &Card::of_architecture(sm));
+                assert_eq!(why.is_none(), row.runs(), "{row:?}: {why:?}");
+            }
         }
     }
 
