@@ -1,13 +1,11 @@
 // Level 9: split-K.
 //
-//   C = alpha * A * B + beta * C      A is M x K, B is K x N, C is M x N; row-major, rows
-//                                     lda, ldb and ldc apart. TRANSPOSED: B is stored N x K.
+//   C = A * B      A is M x K, B is K x N, C is M x N; row-major, no padding.
 //
-// Level 8 for a C with too few tiles to fill the card: K is shared out, too. Within a block,
-// SLICES warps work on the same elements of C, each on its WK of every step, and their sums are
-// added in shared memory. Across blocks, K is cut into SPLIT parts: a block works on one part of
-// one tile and leaves its sums in global memory, and the last block of a tile adds them up,
-// always in the same order.
+// Level 8 for a C with too few tiles to fill the card: K is shared out, too. A block works on one
+// of SPLIT parts of its tile's K and leaves its sums in global memory; the block of a tile that
+// comes last adds them up, always in the same order. Within a block, SLICES warps work on the same
+// elements of C, each on its WK of every step, and add up their sums in shared memory.
 //
 // Given by LEVEL:  ELEMENT     float or double
 //                  BM, BN, BK  tile of C per block is BM x BN; one step along K is BK
@@ -15,28 +13,23 @@
 //                  TM, TN      elements of C per thread
 //                  STAGES      buffers in shared memory
 //                  SPLIT       parts of K
-//                  TRANSPOSED  0: B is stored K x N; 1: N x K
-//                  ADDED       0: beta is 0, and C is only written; 1: beta * C is added
 
 using T = ELEMENT;
 constexpr int V = 16 / sizeof(T);  // elements in a vector
-template <int W>
-struct alignas(W * sizeof(T)) Some {  // of a row, which are read or written together
-    T e[W];
+struct alignas(16) Vector {
+    T e[V];
 };
-using Vector = Some<V>;
 struct Stage {
-    T a[BK][BM + V];                    // a tile of A, transposed and padded
-    T b[BK][TRANSPOSED ? BN + V : BN];  // a tile of B; what is transposed is padded
+    T a[BK][BM + V];  // a tile of A, transposed and padded
+    T b[BK][BN];      // a tile of B
 };
+using Sums = T[BM][BN + V];  // of a slice, padded like A
 constexpr int LM = WM / TM;  // lanes of a warp along M
 constexpr int LN = WN / TN;  // and along N
 constexpr int SLICES = BK / WK;
 constexpr int THREADS = (BM / WM) * (BN / WN) * SLICES * 32;
 constexpr int BAND = 8;  // rows of tiles that blocks go through together
-using Sums = T[BM][BN + V];  // of a slice, padded like A
-using Parts = T[SPLIT][BM][BN];  // the sums of the parts of K, for a tile
-constexpr int ROOM = SPLIT > 1 ? 1 << 22 : BM * BN;  // elements that the sums of all parts may have
+constexpr int TILES = SPLIT > 1 ? (1 << 22) / (SPLIT * BM * BN) : 1;  // whose parts have room
 static_assert(BM % WM == 0 && BN % WN == 0 && BK % WK == 0,
               "WM, WN and WK must divide BM, BN and BK: the warps cover the tile");
 static_assert(WM % TM == 0 && WN % TN == 0 && LM * LN == 32 && LM % 2 == 0,
@@ -47,30 +40,18 @@ static_assert(THREADS <= 1024,
               "(BM / WM) * (BN / WN) * (BK / WK) is the number of warps per block: at most 32");
 static_assert(THREADS % BK == 0 && BM % (THREADS / BK) == 0,
               "the threads must copy whole rows of the tile of A, an element each, and BM evenly");
-static_assert(TRANSPOSED || BK % (THREADS * V / BN) == 0,
-              "the threads must copy BK rows of the tile of B evenly, a vector each");
-static_assert(!TRANSPOSED || BN % (THREADS / BK) == 0,
-              "the threads must copy BN rows of the tile of a B that is stored N x K evenly");
-static_assert(THREADS % BN == 0 && BM % (THREADS * V / BN) == 0,
-              "the threads must add whole rows of the tile of C, and BM of them evenly");
+static_assert(THREADS * V % BN == 0 && BK % (THREADS * V / BN) == 0,
+              "the threads must copy whole rows of the tile of B, a vector each, and BK evenly");
 static_assert(WK % 2 == 0 && STAGES >= 2,
               "WK must be even, for two sets of registers, and STAGES at least 2");
-static_assert(STAGES * sizeof(Stage) <= 227 * 1024,
-              "the stages must fit into 227 KiB of shared memory");
-static_assert(SLICES * sizeof(Sums) <= 227 * 1024,
-              "the slices' sums must fit into 227 KiB of shared memory");
-static_assert(SPLIT >= 1 && SPLIT * BM * BN <= ROOM,
-              "SPLIT must be from 1 to 4194304 / (BM * BN): the sums of a tile must have room");
-
-// What the caller gives.
-struct Product {
-    const T* A;
-    const T* B;
-    T* C;
-    int M, N, K;
-    int lda, ldb, ldc;
-    T alpha, beta;
-};
+static_assert(STAGES * sizeof(Stage) <= 227 * 1024 && SLICES * sizeof(Sums) <= 227 * 1024,
+              "the stages must fit into 227 KiB of shared memory, and so must the slices' sums");
+static_assert(BM % (THREADS * V / BN) == 0,
+              "the threads must add whole rows of the tile of C, a vector each, and BM evenly");
+static_assert(SPLIT >= 1 && TILES >= 1,
+              "SPLIT must be from 1 to 4194304 / (BM * BN): the parts' sums must have room");
+__device__ __align__(16) T partial[TILES][SPLIT][BM][BN];  // the sums of a tile's parts
+__device__ int arrived[TILES];  // and how many of them are there
 
 // Begins to copy BYTES bytes to shared memory; where they are not inside the matrix, zeros.
 template <int BYTES>
@@ -85,29 +66,34 @@ __device__ void copy_async(T* to, const T* from, bool inside) {
                      ::"r"(shared), "l"(from), "n"(BYTES), "r"(bytes) : "memory");
 }
 
-// The sum of as many as count, in their order.
-template <class X>
-__device__ X added(const T* sums, int count, int apart) {
-    X sum = *(X*)sums;
+// Stores a vector of C, of which `left` elements are inside the matrix.
+template <bool ALIGNED>
+__device__ void store(T* to, Vector sums, int left) {
+    if (ALIGNED && left > 0)
+        *(Vector*)to = sums;
+    for (int v = 0; v < V; ++v)
+        if (!ALIGNED && v < left)
+            to[v] = sums.e[v];
+}
+
+// The sum of count vectors that lie so many elements apart, in their order.
+__device__ Vector added(const T* sums, int count, int apart) {
+    Vector sum = *(Vector*)sums;
     for (int i = 1; i < count; ++i)
-        for (int w = 0; w < sizeof(X) / sizeof(T); ++w)
-            sum.e[w] += ((X*)&sums[i * apart])->e[w];
+        for (int v = 0; v < V; ++v)
+            sum.e[v] += ((Vector*)&sums[i * apart])->e[v];
     return sum;
 }
 
-constexpr int TILES = ROOM / (SPLIT * BM * BN);  // tiles for which there is room
-__device__ __align__(16) Parts partial[TILES];
-__device__ int arrived[TILES];  // for each tile, how many parts' sums are there
-
-// ALIGNED: every row of B and C begins at a multiple of 16 bytes, and is whole vectors.
+// ALIGNED: every row of B and C begins at a multiple of 16 bytes.
 template <bool ALIGNED>
-__device__ void multiply(const Product& p) {
+__device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
     extern __shared__ __align__(16) Stage stages[];
     // ANCHOR: mapping
     int tid = threadIdx.x;
     int lane = tid % 32;
     int warp = tid / 32;
-    int slice = SLICES > 1 ? warp / (BN / WN * (BM / WM)) : 0;
+    int slice = warp / (BN / WN * (BM / WM));
     int wm = warp / (BN / WN) % (BM / WM);
     int wn = warp % (BN / WN);
     // Lanes 0 and 1 share a vector of B, lanes 0 and 2 one of A, and so on: what two lanes share
@@ -117,64 +103,46 @@ __device__ void multiply(const Product& p) {
     int ty = wm * WM + lm * V;  // this thread's first vectors in the tile
     int tx = wn * WN + ln * V;
     // The blocks go through C band by band, and down each column of tiles in a band.
-    int across = (p.N + BN - 1) / BN;
-    int down = (p.M + BM - 1) / BM;
+    int across = (N + BN - 1) / BN;
+    int down = (M + BM - 1) / BM;
     int band = blockIdx.x / (BAND * across) * BAND;
     int at = blockIdx.x % (BAND * across);
     int height = min(BAND, down - band);
     int row0 = (band + at % height) * BM;  // the tile's corner in C
     int col0 = at / height * BN;
-    // This block's part of K, in whole steps. Where the sums of all tiles have no room, one block
-    // does a whole tile.
+    // This block's part of K, in whole steps. Where not all tiles' parts have room, a block does
+    // a whole tile.
     int parts = across * down <= TILES ? SPLIT : 1;
     int part = blockIdx.y;
     if (part >= parts)
         return;
-    long long steps = (p.K + BK - 1) / BK;
+    long long steps = (K + BK - 1) / BK;
     int k0 = steps * part / parts * BK;
-    int length = min(p.K, int(steps * (part + 1) / parts * BK)) - k0;
+    int length = min(K, int(steps * (part + 1) / parts * BK)) - k0;
     // ANCHOR_END: mapping
     // ANCHOR: load
     // A is copied element by element, so that a row becomes a column; B vector by vector where
-    // they are aligned. A B that is stored N x K is copied like A. A step's copies begin SHARE by
-    // SHARE, row after row: all at once, they would keep the multiply-adds waiting.
+    // they are aligned.
     constexpr int W = ALIGNED ? V : 1;
-    constexpr int DOWN = THREADS / BK;        // rows of A that the threads cover at a time
-    constexpr int ACROSS = THREADS * V / BN;  // and rows of B
-    constexpr int COPIES_A = BM / DOWN;
-    constexpr int COPIES_B = TRANSPOSED ? BN / DOWN : BK / ACROSS * V / W;
-    constexpr int LEAST = (COPIES_A + COPIES_B + WK - 2) / (WK - 1);
-    constexpr int SHARE = LEAST < 3 ? 3 : LEAST;
     int am = tid / BK;
     int ak = tid % BK;
-    int bk = TRANSPOSED ? tid % BK : tid / (BN / V);
-    int bn = TRANSPOSED ? tid / BK : tid % (BN / V) * W;
-    int rows = p.M - row0 - am;
-    int cols = p.N - col0 - bn;
-    const T* from_a = p.A + (row0 + am) * p.lda + k0 + ak;
-    const T* from_b = TRANSPOSED ? p.B + (col0 + bn) * p.ldb + k0 + bk
-                                 : p.B + (k0 + bk) * p.ldb + col0 + bn;
-    auto load = [&](Stage& stage, int left, int row) {  // the copies of a row; left: of K
-        for (int i = 0; i < SHARE; ++i) {
-            int copy = row * SHARE + i;
-            int m = copy * DOWN;
-            int c = copy - COPIES_A;
-            int k = TRANSPOSED ? 0 : c / (V / W) * ACROSS;
-            int n = TRANSPOSED ? c * DOWN : c % (V / W) * (BN / V);
-            if (copy < COPIES_A)
-                copy_async<sizeof(T)>(&stage.a[ak][am + m], from_a + m * p.lda,
-                                      ak < left && m < rows);
-            else if (c < COPIES_B && TRANSPOSED)
-                copy_async<sizeof(T)>(&stage.b[bk][bn + n], from_b + n * p.ldb,
-                                      bk < left && n < cols);
-            else if (c < COPIES_B)
-                copy_async<W * sizeof(T)>(&stage.b[bk + k][bn + n], from_b + k * p.ldb + n,
-                                          bk + k < left && n < cols);
-        }
-        if (row < WK - 2)
-            return;
+    int bk = tid / (BN / V);
+    int bn = tid % (BN / V) * W;
+    int rows = M - row0 - am;
+    int cols = N - col0 - bn;
+    const T* from_a = A + (row0 + am) * K + k0 + ak;
+    const T* from_b = B + (k0 + bk) * N + col0 + bn;
+    auto load = [&](Stage& stage, int left) {  // left: how much of the part is left
+        #pragma unroll
+        for (int i = 0; i < BM; i += THREADS / BK)
+            copy_async<sizeof(T)>(&stage.a[ak][am + i], from_a + i * K, ak < left && i < rows);
+        #pragma unroll
+        for (int i = 0; i < BK; i += THREADS * V / BN)
+            for (int n = 0; n < BN; n += BN / V * W)
+                copy_async<W * sizeof(T)>(&stage.b[bk + i][bn + n], from_b + i * N + n,
+                                          bk + i < left && n < cols);
         from_a += BK;
-        from_b += TRANSPOSED ? BK : BK * p.ldb;
+        from_b += BK * N;
         asm volatile("cp.async.commit_group;");
     };
     // ANCHOR_END: load
@@ -198,9 +166,7 @@ __device__ void multiply(const Product& p) {
     };
     #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s)
-        #pragma unroll
-        for (int row = 0; row < WK - 1; ++row)
-            load(stages[s], length - s * BK, row);
+        load(stages[s], length - s * BK);
     ready();
     for (int v = 0; v < VECTORS; ++v)
         fetch(0, stages[0], slice * WK, v);
@@ -220,8 +186,8 @@ __device__ void multiply(const Product& p) {
             // from the registers. Every EVERY squares, a vector of the next row is read.
             #pragma unroll
             for (int square = 0; square < TM * TN / 4; ++square) {
-                if (k < WK - 1 && square == TM * TN / 8)
-                    load(stages[next], left - (STAGES - 1) * BK, k);
+                if (k == 0 && square == TM * TN / 8)
+                    load(stages[next], left - (STAGES - 1) * BK);
                 if (square % EVERY == 0 && square / EVERY < VECTORS)
                     fetch((k + 1) % 2, stages[now], slice * WK + (k + 1) % WK, square / EVERY);
                 int m = square / (TN / 2) * 2;
@@ -237,67 +203,48 @@ __device__ void multiply(const Product& p) {
     }
     // ANCHOR_END: mainloop
     // ANCHOR: epilogue
-    auto store = [&](int m, int n, Some<W> sum) {
-        if (row0 + m >= p.M || col0 + n >= p.N)
-            return;
-        Some<W>* to = (Some<W>*)&p.C[(row0 + m) * p.ldc + col0 + n];
-        Some<W> old = ADDED ? *to : Some<W>{};
-        for (int w = 0; w < W; ++w)
-            sum.e[w] = ADDED ? p.alpha * sum.e[w] + p.beta * old.e[w] : p.alpha * sum.e[w];
-        *to = sum;
-    };
     Sums* sums = (Sums*)stages;
-    Parts& tile = partial[parts > 1 ? blockIdx.x : 0];
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncthreads();  // all copies have landed, and everyone has done the last read of the stages
+    #pragma unroll
     for (int m = 0; m < TM; ++m)
+        #pragma unroll
         for (int n = 0; n < TN; n += V) {
-            Vector v;  // moved: see level 7
-            for (int i = 0; i < V; ++i)
-                v.e[i] = __shfl_sync(~0u, acc[m][n + i], lane);
-            *(Vector*)&sums[slice][ty + m / V * LM * V + m % V][tx + n * LN] = v;
+            Vector moved;  // see level 7
+            for (int v = 0; v < V; ++v)
+                moved.e[v] = __shfl_sync(~0u, acc[m][n + v], lane);
+            *(Vector*)&sums[slice][ty + m / V * LM * V + m % V][tx + n * LN] = moved;
         }
     __syncthreads();  // the slices' sums are in shared memory
-    constexpr int BESIDE = sizeof(Sums) / sizeof(T);  // from a slice's sums to the next one's
-    if (parts == 1) {  // W elements at a time: what lanes store lies side by side in C
-        constexpr int ROWS = THREADS * W / BN;  // rows that the threads do at a time
-        int m = tid * W / BN;
-        int n = tid * W % BN;
-        #pragma unroll 8
-        for (int i = 0; i < BM; i += ROWS)
-            store(m + i, n, added<Some<W>>(&sums[0][m + i][n], SLICES, BESIDE));
-        return;
-    }
-    constexpr int ROWS = THREADS * V / BN;
+    constexpr int ROWS = THREADS * V / BN;  // rows that the threads add at a time, a vector each
     int m = tid * V / BN;
     int n = tid * V % BN;
-    for (int i = 0; i < BM; i += ROWS)
-        *(Vector*)&tile[part][m + i][n] = added<Vector>(&sums[0][m + i][n], SLICES, BESIDE);
-    __threadfence();
-    __syncthreads();  // this part's sums are in global memory
-    if (!__syncthreads_or(tid == 0 && atomicAdd(&arrived[blockIdx.x], 1) == SPLIT - 1))
-        return;  // some arrive later
-    __threadfence();
-    Vector total[BM / ROWS];  // first all are read, then all stored
+    Vector total[BM / ROWS];
     for (int i = 0; i < BM / ROWS; ++i)
-        total[i] = added<Vector>(&tile[0][m + i * ROWS][n], SPLIT, BM * BN);
+        total[i] = added(&sums[0][m + i * ROWS][n], SLICES, sizeof(Sums) / sizeof(T));
+    if (parts > 1) {
+        for (int i = 0; i < BM / ROWS; ++i)
+            *(Vector*)&partial[blockIdx.x][part][m + i * ROWS][n] = total[i];
+        __threadfence();
+        __syncthreads();  // this part's sums are in global memory
+        if (!__syncthreads_or(tid == 0 && atomicAdd(&arrived[blockIdx.x], 1) == SPLIT - 1))
+            return;  // some arrive later
+        __threadfence();
+        for (int i = 0; i < BM / ROWS; ++i)
+            total[i] = added(&partial[blockIdx.x][0][m + i * ROWS][n], SPLIT, BM * BN);
+        if (tid == 0)
+            arrived[blockIdx.x] = 0;  // for the next launch
+    }
     for (int i = 0; i < BM / ROWS; ++i)
-        for (int v = 0; v < V; v += W)
-            store(m + i * ROWS, n + v, *(Some<W>*)&total[i].e[v]);
-    if (tid == 0)
-        arrived[blockIdx.x] = 0;  // for the next launch
+        if (row0 + m + i * ROWS < M)
+            store<ALIGNED>(&C[(row0 + m + i * ROWS) * N + col0 + n], total[i], N - col0 - n);
     // ANCHOR_END: epilogue
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-gemm_split_k(const T* A, const T* B, T* C, int M, int N, int K, int lda, int ldb, int ldc,
-             T alpha, T beta) {
-    Product p = {A, B, C, M, N, K, lda, ldb, ldc, alpha, beta};
-    bool whole = N % V == 0 && ldc % V == 0 && (size_t)C % 16 == 0;
-    if (!TRANSPOSED)
-        whole = whole && ldb % V == 0 && (size_t)B % 16 == 0;
-    if (whole)
-        multiply<true>(p);
+gemm_split_k(const T* A, const T* B, T* C, int M, int N, int K) {
+    if (N % V == 0)
+        multiply<true>(A, B, C, M, N, K);
     else
-        multiply<false>(p);
+        multiply<false>(A, B, C, M, N, K);
 }

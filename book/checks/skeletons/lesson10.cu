@@ -1,12 +1,11 @@
 // Level 10: stream-K.
 //
-//   C = alpha * A * B + beta * C      A is M x K, B is K x N, C is M x N; row-major, rows
-//                                     lda, ldb and ldc apart. TRANSPOSED: B is stored N x K.
+//   C = A * B      A is M x K, B is K x N, C is M x N; row-major, no padding.
 //
-// Level 8, without idle SMs in the last round: the card runs BLOCKS blocks at a time, a tile
-// each, until fewer tiles are left. Those are laid end to end, a row of steps along K, and BLOCKS
-// blocks share it evenly, in whole steps: each takes the end of one tile and the beginning of the
-// next. The sums of a tile meet in global memory, where the block that arrives last adds them.
+// Level 8, without idle SMs in the last round: the card runs BLOCKS blocks at a time, a tile each,
+// until fewer tiles are left. Those are laid end to end, a row of steps along K, and BLOCKS blocks
+// share it evenly: each takes the end of one tile and the beginning of the next. The sums of a
+// tile's parts meet in global memory, where the block that arrives last adds them.
 //
 // Given by LEVEL:  ELEMENT     float or double
 //                  BM, BN, BK  tile of C per block is BM x BN; one step along K is BK
@@ -14,8 +13,6 @@
 //                  TM, TN      elements of C per thread
 //                  STAGES      buffers in shared memory
 //                  BLOCKS      blocks that run at a time; with another number, the product is right
-//                  TRANSPOSED  0: B is stored K x N; 1: N x K
-//                  ADDED       0: beta is 0, and C is only written; 1: beta * C is added
 
 using T = ELEMENT;
 constexpr int V = 16 / sizeof(T);  // elements in a vector
@@ -23,8 +20,8 @@ struct alignas(16) Vector {
     T e[V];
 };
 struct Stage {
-    T a[BK][BM + V];                    // a tile of A, transposed and padded
-    T b[BK][TRANSPOSED ? BN + V : BN];  // a tile of B; what is transposed is padded
+    T a[BK][BM + V];  // a tile of A, transposed and padded
+    T b[BK][BN];      // a tile of B
 };
 constexpr int LM = WM / TM;  // lanes of a warp along M
 constexpr int LN = WN / TN;  // and along N
@@ -40,26 +37,14 @@ static_assert(THREADS <= 1024,
               "(BM / WM) * (BN / WN) is the number of warps per block: at most 32");
 static_assert(THREADS % BK == 0 && BM % (THREADS / BK) == 0,
               "the threads must copy whole rows of the tile of A, an element each, and BM evenly");
-static_assert(TRANSPOSED || (THREADS * V % BN == 0 && BK % (THREADS * V / BN) == 0),
+static_assert(THREADS * V % BN == 0 && BK % (THREADS * V / BN) == 0,
               "the threads must copy whole rows of the tile of B, a vector each, and BK evenly");
-static_assert(!TRANSPOSED || BN % (THREADS / BK) == 0,
-              "the threads must copy BN rows of the tile of a B that is stored N x K evenly");
 static_assert(BK % 2 == 0 && STAGES >= 2,
               "BK must be even, for two sets of registers, and STAGES at least 2");
 static_assert(STAGES * sizeof(Stage) <= 227 * 1024,
               "the stages must fit into 227 KiB of shared memory");
 static_assert(BLOCKS >= 1 && 2 * BLOCKS * BM * BN * sizeof(T) <= 1 << 28,
               "the sums of parts, 2 * BLOCKS * BM * BN elements, must fit into 256 MiB");
-
-// What the caller gives.
-struct Product {
-    const T* A;
-    const T* B;
-    T* C;
-    int M, N, K;
-    int lda, ldb, ldc;
-    T alpha, beta;
-};
 
 // Begins to copy BYTES bytes to shared memory; where they are not inside the matrix, zeros.
 template <int BYTES>
@@ -74,40 +59,28 @@ __device__ void copy_async(T* to, const T* from, bool inside) {
                      ::"r"(shared), "l"(from), "n"(BYTES), "r"(bytes) : "memory");
 }
 
-// Puts alpha * sums, and beta * C if ADDED, in their place in C, as far as it is inside: `left`
-// elements.
+// Stores a vector of C, of which `left` elements are inside the matrix.
 template <bool ALIGNED>
-__device__ void store(T* to, Vector sums, int left, T alpha, T beta) {
-    Vector old = {};
-    if (ADDED && ALIGNED && left > 0)
-        old = *(Vector*)to;
-    for (int v = 0; v < V; ++v) {
-        if (ADDED && !ALIGNED && v < left)
-            old.e[v] = to[v];
-        sums.e[v] = ADDED ? alpha * sums.e[v] + beta * old.e[v] : alpha * sums.e[v];
-        if (!ALIGNED && v < left)
-            to[v] = sums.e[v];
-    }
+__device__ void store(T* to, Vector sums, int left) {
     if (ALIGNED && left > 0)
         *(Vector*)to = sums;
+    for (int v = 0; v < V; ++v)
+        if (!ALIGNED && v < left)
+            to[v] = sums.e[v];
 }
 
-__device__ Vector partial[2 * BLOCKS][TM * TN / V][THREADS];  // the sums of parts of tiles
-__device__ int arrived[BLOCKS];  // for each tile of the row, how many parts' sums are there
-
+__device__ Vector partial[2 * BLOCKS][TM * TN / V][THREADS];  // slots for the sums of parts
+__device__ int arrived[2 * BLOCKS];  // for each tile, by its first slot: how many sums are there
 struct Part {
     int tile;
-    int k0;      // where it begins in K
-    int length;  // and how much of K it is
-    int number;  // of the tile in the row
-    int block;   // that computes it, in the row
-    int first;   // block of those that share the tile
-    int last;
+    int k0, length;    // where it begins in K, and how much of K it is
+    int slot;          // for its sums
+    int first, parts;  // the first slot of the tile's parts, and how many they are
 };
 
-// ALIGNED: every row of B and C begins at a multiple of 16 bytes, and is whole vectors.
+// ALIGNED: every row of B and C begins at a multiple of 16 bytes.
 template <bool ALIGNED>
-__device__ void multiply(const Product& p, Part part) {
+__device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K, Part part) {
     extern __shared__ __align__(16) Stage stages[];
     int tid = threadIdx.x;
     int lane = tid % 32;
@@ -121,43 +94,35 @@ __device__ void multiply(const Product& p, Part part) {
     int ty = wm * WM + lm * V;  // this thread's first vectors in the tile
     int tx = wn * WN + ln * V;
     // The tiles are numbered band by band, and down each column of tiles in a band.
-    int across = (p.N + BN - 1) / BN;
-    int down = (p.M + BM - 1) / BM;
+    int across = (N + BN - 1) / BN;
+    int down = (M + BM - 1) / BM;
     int band = part.tile / (BAND * across) * BAND;
     int at = part.tile % (BAND * across);
     int height = min(BAND, down - band);
     int row0 = (band + at % height) * BM;  // the tile's corner in C
     int col0 = at / height * BN;
     // A is copied element by element, so that a row becomes a column; B vector by vector where
-    // they are aligned. A B that is stored N x K is copied like A.
+    // they are aligned.
     constexpr int W = ALIGNED ? V : 1;
     int am = tid / BK;
     int ak = tid % BK;
-    int bk = TRANSPOSED ? tid % BK : tid / (BN / V);
-    int bn = TRANSPOSED ? tid / BK : tid % (BN / V) * W;
-    int rows = p.M - row0 - am;
-    int cols = p.N - col0 - bn;
-    const T* from_a = p.A + (row0 + am) * p.lda + part.k0 + ak;
-    const T* from_b = TRANSPOSED ? p.B + (col0 + bn) * p.ldb + part.k0 + bk
-                                 : p.B + (part.k0 + bk) * p.ldb + col0 + bn;
-    auto load = [&](Stage& stage, int left) {  // left: how much of K is left
+    int bk = tid / (BN / V);
+    int bn = tid % (BN / V) * W;
+    int rows = M - row0 - am;
+    int cols = N - col0 - bn;
+    const T* from_a = A + (row0 + am) * K + part.k0 + ak;
+    const T* from_b = B + (part.k0 + bk) * N + col0 + bn;
+    auto load = [&](Stage& stage, int left) {  // left: how much of the part is left
         #pragma unroll
         for (int i = 0; i < BM; i += THREADS / BK)
-            copy_async<sizeof(T)>(&stage.a[ak][am + i], from_a + i * p.lda, ak < left && i < rows);
-        if constexpr (TRANSPOSED) {
-            #pragma unroll
-            for (int i = 0; i < BN; i += THREADS / BK)
-                copy_async<sizeof(T)>(&stage.b[bk][bn + i], from_b + i * p.ldb,
-                                      bk < left && i < cols);
-        } else {
-            #pragma unroll
-            for (int i = 0; i < BK; i += THREADS * V / BN)
-                for (int n = 0; n < BN; n += BN / V * W)
-                    copy_async<W * sizeof(T)>(&stage.b[bk + i][bn + n], from_b + i * p.ldb + n,
-                                              bk + i < left && n < cols);
-        }
+            copy_async<sizeof(T)>(&stage.a[ak][am + i], from_a + i * K, ak < left && i < rows);
+        #pragma unroll
+        for (int i = 0; i < BK; i += THREADS * V / BN)
+            for (int n = 0; n < BN; n += BN / V * W)
+                copy_async<W * sizeof(T)>(&stage.b[bk + i][bn + n], from_b + i * N + n,
+                                          bk + i < left && n < cols);
         from_a += BK;
-        from_b += TRANSPOSED ? BK : BK * p.ldb;
+        from_b += BK * N;
         asm volatile("cp.async.commit_group;");
     };
     alignas(16) T acc[TM][TN] = {};
@@ -216,38 +181,25 @@ __device__ void multiply(const Product& p, Part part) {
             }
         }
     }
-    // The sums, moved: a shuffle, even to oneself, leaves the compiler free in the registers of
-    // acc.
-    alignas(16) T c[TM * TN];
+    alignas(16) T c[TM * TN];  // moved: see level 7
     for (int i = 0; i < TM * TN; ++i)
         c[i] = __shfl_sync(~0u, acc[i / TN][i % TN], lane);
-    if (part.first < part.last) {  // several blocks share the tile
-        auto sums = [&](int block, int i) -> Vector& {
-            return partial[block + part.number][i / V][tid];
-        };
-        // Of a pair, the block that finds the other's sums keeps its own: a + b is b + a.
-        // The sums of more are added in order.
-        bool pair = part.last == part.first + 1;
-        bool second =
-            __syncthreads_or(tid == 0 && pair && atomicAdd(&arrived[part.number], 0) == 1);
+    if (part.parts > 1) {  // several blocks share the tile
         for (int i = 0; i < TM * TN; i += V)
-            if (!second)
-                sums(part.block, i) = *(Vector*)&c[i];
+            partial[part.slot][i / V][tid] = *(Vector*)&c[i];
         __threadfence();
-        __syncthreads();  // this part's sums, if stored, are in global memory
-        int others = part.last - part.first;
-        if (!__syncthreads_or(tid == 0 && atomicAdd(&arrived[part.number], 1) == others))
+        __syncthreads();  // this part's sums are in global memory
+        if (!__syncthreads_or(tid == 0 && atomicAdd(&arrived[part.first], 1) == part.parts - 1))
             return;  // some arrive later
         __threadfence();
         for (T& sum : c)
-            sum = pair ? sum : 0;
-        for (int block = part.first; block <= part.last; ++block)
-            if (!pair || block != part.block)
-                #pragma unroll
-                for (int i = 0; i < TM * TN; ++i)
-                    c[i] += sums(block, i).e[i % V];
+            sum = 0;
+        for (int slot = part.first; slot < part.first + part.parts; ++slot)
+            #pragma unroll
+            for (int i = 0; i < TM * TN; ++i)
+                c[i] += partial[slot][i / V][tid].e[i % V];
         if (tid == 0)
-            arrived[part.number] = 0;  // for the next launch
+            arrived[part.first] = 0;  // for the next launch
     }
     #pragma unroll
     for (int m = 0; m < TM; ++m)
@@ -255,16 +207,15 @@ __device__ void multiply(const Product& p, Part part) {
         for (int n = 0; n < TN; n += V) {
             int row = row0 + ty + m / V * LM * V + m % V;
             int col = col0 + tx + n * LN;
-            if (row < p.M)
-                store<ALIGNED>(&p.C[row * p.ldc + col], *(Vector*)&c[m * TN + n], p.N - col,
-                               p.alpha, p.beta);
+            if (row < M)
+                store<ALIGNED>(&C[row * N + col], *(Vector*)&c[m * TN + n], N - col);
         }
 }
 
-template <bool ALIGNED>
-__device__ void share(const Product& p) {
-    int tiles = (p.M + BM - 1) / BM * ((p.N + BN - 1) / BN);
-    int steps = (p.K + BK - 1) / BK;
+extern "C" __global__ void __launch_bounds__(THREADS)
+gemm_stream_k(const T* A, const T* B, T* C, int M, int N, int K) {
+    int tiles = (M + BM - 1) / BM * ((N + BN - 1) / BN);
+    int steps = (K + BK - 1) / BK;
     // TODO: the tiles that do not fill a round of BLOCKS blocks are a row of steps. Each block takes
     // as many of them as any other; a tile's blocks then add up their sums (see multiply).
     if (blockIdx.x >= tiles)
@@ -272,23 +223,12 @@ __device__ void share(const Product& p) {
     Part part;
     part.tile = blockIdx.x;
     part.k0 = 0;
-    part.length = p.K;
-    part.number = 0;
-    part.block = 0;
+    part.length = K;
+    part.slot = 0;
     part.first = 0;
-    part.last = 0;
-    multiply<ALIGNED>(p, part);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS)
-gemm_stream_k(const T* A, const T* B, T* C, int M, int N, int K, int lda, int ldb, int ldc,
-              T alpha, T beta) {
-    Product p = {A, B, C, M, N, K, lda, ldb, ldc, alpha, beta};
-    bool whole = N % V == 0 && ldc % V == 0 && (size_t)C % 16 == 0;
-    if (!TRANSPOSED)
-        whole = whole && ldb % V == 0 && (size_t)B % 16 == 0;
-    if (whole)
-        share<true>(p);
+    part.parts = 1;
+    if (N % V == 0)
+        multiply<true>(A, B, C, M, N, K, part);
     else
-        share<false>(p);
+        multiply<false>(A, B, C, M, N, K, part);
 }

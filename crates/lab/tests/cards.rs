@@ -54,7 +54,7 @@ fn a_default_that_does_not_fit_gives_way_and_what_was_asked_for_does_not() {
     // 130 KiB of shared memory in f64, where a block of an RTX 3090 may have 99: every level's own default has less.
     let split_k: &Level = &levels::level9_split_k::LEVEL;
     let of_f64 = split_k.types.iter().find(|types| types.dtype == Dtype::F64).unwrap();
-    let large = Types { tiles: Some(&[64, 128, 16, 64, 32, 8, 8, 8, 4, 1]), ..*of_f64 };
+    let large = Types { tiles: Some(&[64, 128, 16, 64, 32, 8, 8, 8, 3, 1]), ..*of_f64 };
     let types: &'static [Types] = Box::leak(Box::new([large]));
     let level: &'static Level = Box::leak(Box::new(Level { types, ..*split_k }));
     let default = level.default_build(Dtype::F64);

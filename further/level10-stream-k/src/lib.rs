@@ -1,7 +1,6 @@
 //! Level 10: stream-K.
 
-use gemm::form::Layout;
-use gemm::{Archive, Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Shape, Target, Tile, Types};
+use gemm::{Archive, Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Shape, Target, Tile, Types};
 
 /// What the compiler made of the kernel.
 static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
@@ -66,12 +65,9 @@ pub static LEVEL: Level = Level {
         // With its default, 3, ptxas puts the multiply-adds into another order, and neighbours share fewer operands.
         optimization: Some(1),
         shared: |c| {
-            // What is transposed is padded by a vector: the tile of A, and that of a B that is stored N x K.
-            let pad = if c.specialization.layout == Layout::Columns { 32 } else { 16 };
             let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
-            stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + pad)
+            stages * bk * ((bm + bn) * c.dtype.input.bytes() as u32 + 16)
         },
-        parameters: Parameter::ANY_FORM,
         decomposition: Decomposition::StreamK("BLOCKS"),
         awkward: |tiles, tile| {
             let (shape, round) = (|m, n, k| Shape { m, n, k }, tiles["BLOCKS"]);

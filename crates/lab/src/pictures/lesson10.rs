@@ -38,8 +38,8 @@ struct Part {
     tile: u32,
     /// From where to where along K, in steps.
     steps: (u32, u32),
-    /// Where its sums are stored, if they are.
-    slot: Option<u64>,
+    /// Where its sums are stored.
+    slot: u64,
 }
 
 pub fn draw() -> Result<Sheet, Error> {
@@ -126,16 +126,11 @@ fn row(sheet: &mut Sheet, top: f64, parts: &[Part], rest: u32) -> Result<(), Err
         let area = |below: f64| Area::new(from, top + below, to - from, BAR);
         sheet.area(area(lines[1].1), if part.block % 2 == 0 { "b" } else { "o" });
         sheet.label(area(lines[1].1), &part.block.to_string(), "");
-        if let Some(slot) = part.slot {
-            sheet.area(area(lines[2].1), "B");
-            sheet.label(area(lines[2].1), &slot.to_string(), "bold white");
-        }
+        sheet.area(area(lines[2].1), "B");
+        sheet.label(area(lines[2].1), &part.slot.to_string(), "bold white");
     }
-    let explained = [
-        "A slot is one part's sums in global memory, number block + tile.",
-        "Where there is none, the block came second of a pair: its sums stay in registers.",
-    ];
-    sheet.lines((MARGIN, top + 3.0 * BAR + 50.0), &explained, "small");
+    let explained = "A slot is one part's sums in global memory, number block + tile.";
+    sheet.text((MARGIN, top + 3.0 * BAR + 50.0), explained, "small", Anchor::Start);
     Ok(())
 }
 
@@ -157,7 +152,7 @@ fn parts(accesses: &[TracedAccess], whole: u32) -> Vec<Part> {
     }
     let ends = |steps: &BTreeSet<u32>| Some((*steps.first()?, *steps.last()? + 1));
     let part = |(&(block, tile), steps): (&(u32, u32), &BTreeSet<u32>)| {
-        Some(Part { block, tile, steps: ends(steps)?, slot: slots.get(&(block, tile)).copied() })
+        Some(Part { block, tile, steps: ends(steps)?, slot: *slots.get(&(block, tile))? })
     };
     columns.iter().filter_map(part).collect()
 }
