@@ -13,15 +13,10 @@
 //                  STAGES             buffers in shared memory
 //                  map_a, map_b       boxes of BM x BK of A and of BK x 64 of B, whose rows of 128
 //                                     bytes lie swizzled in shared memory
-//                  mapped             bits 0 and 1: whether map_a and map_b describe A and B
 
-using T = unsigned short;  // an element of A or B: its bits
-#if defined(OUTPUT_F32)
-using Out = float;
-#else
-using Out = unsigned short;
-#endif
+using T = unsigned short;  // an element of A, B or C: its bits
 
+// Where a matrix lies, and which box of it a copy moves; the host makes it.
 struct alignas(64) TensorMap {
     char bytes[128];
 };
@@ -57,10 +52,6 @@ __device__ void init(Barrier& barrier, int threads) {
                  : "memory");
 }
 
-__device__ void arrive(Barrier& barrier) {
-    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(shared(&barrier)) : "memory");
-}
-
 __device__ void arrive_and_expect(Barrier& barrier, int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;"
                  ::"r"(shared(&barrier)), "r"(bytes) : "memory");
@@ -85,22 +76,6 @@ __device__ void load_box(T* to, const TensorMap& map, int row, int col, Barrier&
 }
 // ANCHOR_END: barriers
 
-// Where an element of a box lies: of the 16-byte chunks of 8 rows, each row has its own order.
-__device__ int swizzled(int row, int col) {
-    return row * 64 + ((col / 8 ^ row % 8) * 8 + col % 8);
-}
-
-// The same for matrices that no map describes: 64 columns of some rows, by all threads.
-template <int ROWS>
-__device__ void copy_box(T* to, const T* from, int row, int col, int rows, int cols) {
-    int c = threadIdx.x % 64;
-    int r = threadIdx.x / 64;
-    from += (row + r) * cols + col + c;
-    #pragma unroll 8
-    for (; r < ROWS; r += THREADS / 64, from += THREADS / 64 * cols)
-        to[swizzled(r, c)] = row + r < rows && col + c < cols ? *from : 0;
-}
-
 // ANCHOR: descriptor
 // Tells wgmma where its operand lies: rows of 128 bytes, swizzled, and how many bytes it is from 8
 // rows to the next 8, and from a box to the next.
@@ -115,74 +90,63 @@ __device__ unsigned long long descriptor(const T* p, int rows, int box) {
 #else
 #define TYPES "f32.f16.f16 "
 #endif
-// Registers by number, and the sums that they are.
-#define R8(d, a, b, c, e, f, g, h) \
-    "%" #d ", %" #a ", %" #b ", %" #c ", %" #e ", %" #f ", %" #g ", %" #h
-#define R32                                                                                    \
-    R8(0, 1, 2, 3, 4, 5, 6, 7) ", " R8(8, 9, 10, 11, 12, 13, 14, 15) ", "                      \
-    R8(16, 17, 18, 19, 20, 21, 22, 23) ", " R8(24, 25, 26, 27, 28, 29, 30, 31)
-#define R64                                                                                    \
-    R32 ", " R8(32, 33, 34, 35, 36, 37, 38, 39) ", " R8(40, 41, 42, 43, 44, 45, 46, 47) ", "   \
-    R8(48, 49, 50, 51, 52, 53, 54, 55) ", " R8(56, 57, 58, 59, 60, 61, 62, 63)
-#define R128                                                                                   \
-    R64 ", " R8(64, 65, 66, 67, 68, 69, 70, 71) ", " R8(72, 73, 74, 75, 76, 77, 78, 79) ", "   \
-    R8(80, 81, 82, 83, 84, 85, 86, 87) ", " R8(88, 89, 90, 91, 92, 93, 94, 95) ", "            \
-    R8(96, 97, 98, 99, 100, 101, 102, 103) ", " R8(104, 105, 106, 107, 108, 109, 110, 111) ", " \
-    R8(112, 113, 114, 115, 116, 117, 118, 119) ", " R8(120, 121, 122, 123, 124, 125, 126, 127)
+// Ten registers by number, of which this is the tens digit; and the first 30, 60 and 120.
+#define R10(t)                                                                           \
+    "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, %" #t "8, " \
+    "%" #t "9, "
+#define R30 R10() R10(1) R10(2)
+#define R60 R30 R10(3) R10(4) R10(5)
+#define R120 R60 R10(6) R10(7) R10(8) R10(9) R10(10) R10(11)
+// The sums that they are.
 #define S4(i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
 #define S32(i) S4(i), S4(i + 1), S4(i + 2), S4(i + 3), S4(i + 4), S4(i + 5), S4(i + 6), S4(i + 7)
+#define WGMMA(columns, sums, a, b, add)                  \
+    "{\n.reg .pred add;\nsetp.ne.b32 add, " add ", 0;\n" \
+    "wgmma.mma_async.sync.aligned.m64n" columns "k16." TYPES \
+    "{" sums "}, " a ", " b ", add, 1, 1, 0, 1;\n}"
 
+// ANCHOR: multiply
 // Begins c = a * b, or c += a * b: 64 rows of A, 16 of B, which is transposed on the way.
 __device__ void multiply(float (&c)[BN / 8][4], unsigned long long a, unsigned long long b,
                          int add) {
 #if BN == 256
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16." TYPES
-                 "{" R128 "}, %128, %129, add, 1, 1, 0, 1;\n}"
+    asm volatile(WGMMA("256", R120 "%120, %121, %122, %123, %124, %125, %126, %127",
+                       "%128", "%129", "%130")
                  : S32(0), S32(8), S32(16), S32(24) : "l"(a), "l"(b), "r"(add));
 #elif BN == 128
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k16." TYPES
-                 "{" R64 "}, %64, %65, add, 1, 1, 0, 1;\n}"
+    asm volatile(WGMMA("128", R60 "%60, %61, %62, %63", "%64", "%65", "%66")
                  : S32(0), S32(8) : "l"(a), "l"(b), "r"(add));
 #else
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %34, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16." TYPES
-                 "{" R32 "}, %32, %33, add, 1, 1, 0, 1;\n}"
+    asm volatile(WGMMA("64", R30 "%30, %31", "%32", "%33", "%34")
                  : S32(0) : "l"(a), "l"(b), "r"(add));
 #endif
 }
+// ANCHOR_END: multiply
 
 // Two neighbours of a row of C, of which `left` are inside the matrix.
-__device__ void store(Out* to, float x, float y, int left, bool paired) {
-    struct alignas(2 * sizeof(Out)) Pair {
-        Out x, y;
-    } pair;
+__device__ void store(T* to, float x, float y, int left, bool paired) {
+    unsigned pair;
 #if defined(OUTPUT_BF16)
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)&pair) : "f"(y), "f"(x));
-#elif defined(OUTPUT_F16)
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)&pair) : "f"(y), "f"(x));
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
 #else
-    pair = {x, y};
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
 #endif
     if (paired && left > 0)
-        *(Pair*)to = pair;
+        *(unsigned*)to = pair;
     if (!paired && left > 0)
-        to[0] = pair.x;
+        to[0] = pair;
     if (!paired && left > 1)
-        to[1] = pair.y;
+        to[1] = pair >> 16;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 gemm_warpgroup(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-               int mapped, const T* A, const T* B, Out* C, int M, int N, int K) {
+               T* C, int M, int N, int K) {
     extern __shared__ __align__(1024) unsigned char raw[];
     Shared& s = *(Shared*)raw;
     // ANCHOR: mapping
-    int tid = threadIdx.x;
-    int lane = tid % 32;
-    int warp = tid / 32;
-    int group = tid / 128;  // the warpgroup: 64 rows of the tile
+    int tid = threadIdx.x % 128;    // within the warpgroup
+    int group = threadIdx.x / 128;  // 64 rows of the tile
     // The blocks go through C band by band, and down each column of tiles in a band.
     int across = (N + BN - 1) / BN;
     int down = (M + BM - 1) / BM;
@@ -193,31 +157,23 @@ gemm_warpgroup(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
     int col0 = at / height * BN;
     int steps = (K + BK - 1) / BK;
     // ANCHOR_END: mapping
-    bool by_maps = (mapped & 3) == 3;
-    if (tid == 0) {
+    if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; ++i)
-            init(s.full[i], by_maps ? 1 : THREADS);
+            init(s.full[i], 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads();  // the barriers are ready
     // ANCHOR: load
-    // Fills a stage with the tiles of a step, which need not be there when this returns.
+    // Asks for the tiles of a step, which need not be there when this returns.
     auto load = [&](int at, int step) {
         Stage& stage = s.stages[at];
         Barrier& full = s.full[at];
-        if (by_maps && tid == 0) {
-            arrive_and_expect(full, sizeof(Stage));
-            load_box(stage.a, map_a, row0, step * BK, full);
-            for (int n = 0; n < BN; n += 64)
-                load_box(stage.b + n * BK, map_b, step * BK, col0 + n, full);
-        }
-        if (!by_maps) {
-            copy_box<BM>(stage.a, A, row0, step * BK, M, K);
-            for (int n = 0; n < BN; n += 64)
-                copy_box<BK>(stage.b + n * BK, B, step * BK, col0 + n, K, N);
-            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma sees it
-            arrive(full);
-        }
+        if (threadIdx.x > 0)
+            return;
+        arrive_and_expect(full, sizeof(Stage));
+        load_box(stage.a, map_a, row0, step * BK, full);
+        for (int n = 0; n < BN; n += 64)
+            load_box(stage.b + n * BK, map_b, step * BK, col0 + n, full);
     };
     // ANCHOR_END: load
     // ANCHOR: mainloop
@@ -251,8 +207,8 @@ gemm_warpgroup(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
     for (int n = 0; n < BN / 8; ++n)
         #pragma unroll
         for (int half = 0; half < 2; ++half) {
-            int row = row0 + 16 * warp + 8 * half + lane / 4;
-            int col = col0 + 8 * n + lane % 4 * 2;
+            int row = row0 + 64 * group + 16 * (tid / 32) + 8 * half + tid % 32 / 4;
+            int col = col0 + 8 * n + tid % 4 * 2;
             if (row < M)
                 store(&C[row * N + col], acc[n][2 * half], acc[n][2 * half + 1], N - col,
                       N % 2 == 0);

@@ -149,6 +149,9 @@ pub enum Decomposition {
     /// The grid is whole rounds of blocks, as many as the tile size of this name says; those of the last round share its tiles, so
     /// that each has as many steps along K. Stream-K.
     StreamK(&'static str),
+    /// Each block has a tile of its own, and a cluster neighbouring ones: the grid is whole clusters, of which some blocks may have
+    /// nothing inside C.
+    Clusters(Neighbours),
     /// The grid is at most as many blocks as the tile size of this name says, in whole clusters. A cluster has neighbouring tiles, one
     /// for each block, and goes on to others.
     Persistent(&'static str, Neighbours),

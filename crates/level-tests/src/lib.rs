@@ -179,15 +179,11 @@ pub fn the_grid_is_what_the_level_declares(level: &'static Level) -> Result<(), 
                 Decomposition::DataParallel => tiles,
                 Decomposition::SplitK { parts, .. } => tiles * u64::from(build.configuration.tiles[parts]),
                 Decomposition::StreamK(round) => tiles.next_multiple_of(u64::from(build.configuration.tiles[round])),
+                Decomposition::Clusters(neighbours) => whole_clusters(&build, &shape, neighbours),
                 Decomposition::Persistent(most, neighbours) => {
                     let of = build.cluster().count();
-                    let (below, beside) = match neighbours {
-                        Neighbours::Below => (of, 1),
-                        Neighbours::Beside => (1, of),
-                    };
-                    let down = u64::from(shape.m).div_ceil(u64::from(launch.tile.m) * below);
-                    let clusters = down * u64::from(shape.n).div_ceil(u64::from(launch.tile.n) * beside);
-                    clusters.min(u64::from(build.configuration.tiles[most]) / of) * of
+                    let most = u64::from(build.configuration.tiles[most]) / of * of;
+                    whole_clusters(&build, &shape, neighbours).min(most)
                 }
             };
             if launch.grid.count() != blocks {
@@ -196,6 +192,18 @@ pub fn the_grid_is_what_the_level_declares(level: &'static Level) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Blocks of whole clusters that cover C, one tile each.
+fn whole_clusters(build: &Build, shape: &Shape, neighbours: Neighbours) -> u64 {
+    let of = build.cluster().count();
+    let tile = build.launch(shape).tile;
+    let (below, beside) = match neighbours {
+        Neighbours::Below => (of, 1),
+        Neighbours::Beside => (1, of),
+    };
+    let down = u64::from(shape.m).div_ceil(u64::from(tile.m) * below);
+    down * u64::from(shape.n).div_ceil(u64::from(tile.n) * beside) * of
 }
 
 /// Tile sizes from random numbers: some that are shipped, now and then with one halved or doubled, of which many are right together,

@@ -28,7 +28,7 @@ fn what_moves_by_maps_is_copied_and_nothing_else() {
         builds().iter().any(|build| build.level.number() == Some(number) && build.configuration.dtype == dtype)
     };
     for dtype in [Dtype::BF16, Dtype::F16] {
-        assert!([12, 13, 14, 15, 19].into_iter().all(|number| has(number, dtype)), "{dtype}");
+        assert!([12, 13, 14, 15, 19, 20].into_iter().all(|number| has(number, dtype)), "{dtype}");
     }
     assert!(has(16, Dtype::TF32) && has(17, Dtype::E4M3));
     // Level 19 has threads fetch fp8 that is stored K × N.

@@ -69,8 +69,8 @@ fn a_box_says_where_its_rows_come_from_and_which_lie_outside() {
         let expected: Vec<usize> = (0..8).map(|chunk| start + index * 128 + (chunk ^ (index % 8)) * 16).collect();
         assert_eq!(row[0], json!(expected), "row {index}");
     }
-    // What leaves by a copy, too: level 14 stores C by boxes.
-    let stores = (0..12).flat_map(|warp| steps("14", (256, 256, 64), warp));
+    // What leaves by a copy, too: level 20 stores C by boxes.
+    let stores = (0..12).flat_map(|warp| steps("20", (256, 256, 64), warp));
     let of_c = stores.filter(|one| one["touched"]["rows"][0][1][0] == "C").count();
     assert_eq!(of_c, 2 * 256 / 64, "two warpgroups, 64 columns a copy");
 }

@@ -194,7 +194,7 @@ pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64;
     let parts = u64::from(build.parts(shape));
     let tiles = match build.level.needs.decomposition {
         // Whole clusters: some of their blocks may have no tile.
-        Decomposition::Persistent(_, side) => {
+        Decomposition::Clusters(side) | Decomposition::Persistent(_, side) => {
             let cluster = build.cluster().count() as u32;
             let [down, across] = if side == Neighbours::Below { [cluster, 1] } else { [1, cluster] };
             let whole = |size: u32, tile: u32, of: u32| u64::from(size.div_ceil(tile * of)) * u64::from(of);

@@ -46,7 +46,7 @@ pub static LEVEL: Level = Level {
     // ANCHOR_END: launch
     needs: Needs {
         architecture: Target::only(90),
-        parameters: Parameter::MAPPED,
+        parameters: Parameter::BY_MAPS_TO_C,
         // ANCHOR: boxes
         boxes: |c| {
             let of = |rows| TensorBox { rows, columns: 64, swizzle: TensorSwizzle::B128 };

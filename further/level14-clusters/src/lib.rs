@@ -1,21 +1,12 @@
-//! Level 14: clusters of persistent blocks.
+//! Level 14: clusters.
 
 use gemm::{
-    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape,
-    Target, TensorBox, TensorSwizzle, Tile, Types,
+    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Shape, Target,
+    TensorBox, TensorSwizzle, Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
-const TILES: &[&[u32]] = &[
-    &[128, 256, 4, 2, 132],
-    &[64, 128, 7, 2, 132],
-    &[128, 64, 7, 1, 132],
-    &[128, 128, 6, 2, 132],
-    &[192, 128, 4, 2, 132],
-    &[128, 192, 4, 2, 132],
-];
-/// Those for sums that stay f32.
-const WIDE: &[&[u32]] = &[TILES[0], TILES[1]];
+const TILES: &[&[u32]] = &[&[128, 256, 4, 2], &[64, 128, 8, 2], &[128, 256, 4, 1]];
 
 /// Sixteen products and the sum so far at once.
 const fn half(input: Element, output: Element) -> Types {
@@ -31,34 +22,24 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
     name: "level14-clusters",
-    title: "clusters of persistent blocks",
-    idea: "neighbours fetch what they share once, and go on to the next tile while the last one leaves",
+    title: "clusters",
+    idea: "neighbours fetch what they share once, for all of them",
     from: Some("level13-warp-specialization"),
     path: "further/level14-clusters/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_clusters",
     variants: &[],
-    tiles: &[("BM", 128), ("BN", 256), ("STAGES", 4), ("CLUSTER", 2), ("BLOCKS", 132)],
-    types: &[
-        half(Element::Bf16, Element::Bf16).shipping(TILES),
-        half(Element::Bf16, Element::F32).shipping(WIDE),
-        half(Element::F16, Element::F16).shipping(TILES),
-        half(Element::F16, Element::F32).shipping(WIDE),
-    ],
+    tiles: &[("BM", 128), ("BN", 256), ("STAGES", 4), ("CLUSTER", 2)],
+    types: &[half(Element::Bf16, Element::Bf16).shipping(TILES), half(Element::F16, Element::F16).shipping(TILES)],
     shipped: &[],
-    space: &[
-        ("BM", &[64, 128, 192]),
-        ("BN", &[64, 128, 192, 256]),
-        ("STAGES", &[3, 4, 5, 6, 7, 8]),
-        ("CLUSTER", &[1, 2]),
-    ],
+    space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[3, 4, 5, 6, 8]), ("CLUSTER", &[1, 2, 4])],
     ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
-        let [bm, bn, cluster, blocks] = ["BM", "BN", "CLUSTER", "BLOCKS"].map(|name| tiles[name]);
-        let clusters = shape.n.div_ceil(bn).saturating_mul(shape.m.div_ceil(bm * cluster));
+        let [bm, bn, cluster] = ["BM", "BN", "CLUSTER"].map(|name| tiles[name]);
+        let clusters = shape.n.div_ceil(bn).saturating_mul(shape.m.div_ceil(bm.saturating_mul(cluster)));
         LaunchShape {
-            grid: Dim3::xy(clusters.min(blocks / cluster) * cluster, 1),
+            grid: Dim3::xy(clusters.saturating_mul(cluster), 1),
             block: Dim3::xy((bm / 64 + 1) * 128, 1),
             tile: Tile { m: bm, n: bn, k: BK },
         }
@@ -67,45 +48,24 @@ pub static LEVEL: Level = Level {
     needs: Needs {
         architecture: Target::only(90),
         cluster: |tiles| Dim3::xy(tiles["CLUSTER"], 1),
-        parameters: &[
-            Parameter::Map(Role::A),
-            Parameter::Map(Role::B),
-            Parameter::Map(Role::C),
-            Parameter::Mapped,
-            Parameter::A,
-            Parameter::B,
-            Parameter::C,
-            Parameter::M,
-            Parameter::N,
-            Parameter::K,
-            Parameter::Lda,
-            Parameter::Ldb,
-            Parameter::Ldc,
-            Parameter::Alpha,
-            Parameter::Beta,
-        ],
-        decomposition: Decomposition::Persistent("BLOCKS", Neighbours::Below),
+        parameters: Parameter::BY_MAPS_TO_C,
+        decomposition: Decomposition::Clusters(Neighbours::Below),
+        // ANCHOR: boxes
         boxes: |c| {
-            let of = |rows, columns| TensorBox { rows, columns, swizzle: TensorSwizzle::B128 };
-            let part = c.tiles["BN"] / c.tiles["CLUSTER"];
-            let b = match c.specialization.layout {
-                gemm::form::Layout::Rows if part % 64 == 0 => BK,
-                gemm::form::Layout::Rows => BK / 2,
-                gemm::form::Layout::Columns => part,
-            };
-            [of(c.tiles["BM"], BK), of(b, BK), of(64, 128 / c.dtype.output.bytes() as u32)]
+            let of = |rows| TensorBox { rows, columns: 64, swizzle: TensorSwizzle::B128 };
+            [of(c.tiles["BM"]), of(BK), of(64)]
         },
+        // ANCHOR_END: boxes
         shared: |c| {
             let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
-            stages * ((bm + bn) * BK * 2 + 16) + bm / 64 * 2 * 64 * 128
+            stages * ((bm + bn) * BK * 2 + 16)
         },
         awkward: |tiles, tile| {
             let m = tile.m * tiles["CLUSTER"];
             vec![
-                // Three rows and two columns of a cluster's tiles, ragged; the ring goes on from one to the next.
+                // Three rows and two columns of a cluster's tiles, ragged.
                 Shape { m: 2 * m + 8, n: tile.n + 8, k: 3 * tile.k + 8 },
-                Shape { m: m + 8, n: 2 * tile.n, k: 2 * tile.k },
-                // Twice round the stages, and one step more, in one tile.
+                // Twice round the stages, and one step more.
                 Shape { m: m - 8, n: tile.n - 8, k: (2 * tiles["STAGES"] + 1) * tile.k },
                 // One row of tiles more than a band has.
                 Shape { m: 16 * tile.m + 8, n: tile.n + 8, k: 8 },

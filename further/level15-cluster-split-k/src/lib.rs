@@ -46,7 +46,7 @@ pub static LEVEL: Level = Level {
     // ANCHOR_END: launch
     needs: Needs {
         architecture: Target::only(90),
-        parameters: Parameter::MAPPED,
+        parameters: Parameter::BY_MAPS_TO_C,
         cluster: |tiles| Dim3::xy(tiles["PARTS"], 1),
         decomposition: Decomposition::SplitK { parts: "PARTS", room: None },
         // ANCHOR: boxes

@@ -15,7 +15,7 @@ macro_rules! lesson {
 }
 
 /// The tables, lesson by lesson, each with the skeleton of its kernel.
-static LESSONS: [(&str, &str); 20] = [
+static LESSONS: [(&str, &str); 21] = [
     lesson!(0),
     lesson!(1),
     lesson!(2),
@@ -36,6 +36,7 @@ static LESSONS: [(&str, &str); 20] = [
     lesson!(17),
     lesson!(18),
     lesson!(19),
+    lesson!(20),
 ];
 
 /// A lesson's exercises.

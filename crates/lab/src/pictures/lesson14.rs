@@ -8,8 +8,8 @@ use super::sheet::{Area, MARGIN, Sheet};
 use super::traced::{build_of, some_accesses, unlike};
 use crate::svg::Anchor;
 
-/// BM, BN, STAGES, CLUSTER, BLOCKS.
-const SIZES: [u32; 5] = [128, 256, 4, 2, 132];
+/// BM, BN, STAGES, CLUSTER.
+const SIZES: [u32; 4] = [128, 256, 4, 2];
 const CLUSTER: u32 = SIZES[3];
 /// The lesson's problem.
 const SHAPE: Shape = Shape { m: 256, n: 512, k: 128 };
@@ -76,8 +76,7 @@ fn copies() -> Result<Vec<Copy>, Error> {
     let mut copies: Vec<Copy> = copies.filter(|copy| copy.at < STAGE).collect();
     copies.sort_by_key(|copy| (copy.at, copy.block));
     let found: Vec<(u32, u64, bool)> = copies.iter().map(|copy| (copy.block, copy.at, copy.for_all)).collect();
-    let share = SIZES[1] / BOX / CLUSTER;
-    let of_b = (0..SIZES[1] / BOX).map(|n| (n / share, TILE_A + u64::from(n) * BOX_B, true));
+    let of_b = (0..SIZES[1] / BOX).map(|n| (n % CLUSTER, TILE_A + u64::from(n) * BOX_B, true));
     let expected: Vec<(u32, u64, bool)> = [(0, 0, false), (1, 0, false)].into_iter().chain(of_b).collect();
     if found != expected {
         return Err(unlike(&format!("the blocks of a cluster fetch other boxes: {found:?}")));

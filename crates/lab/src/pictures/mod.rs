@@ -20,6 +20,7 @@ mod lesson19;
 mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
+mod lesson20;
 mod lesson3;
 mod lesson4;
 mod lesson5;
@@ -65,6 +66,7 @@ const PICTURES: [Picture; 26] = [
     ("lesson17-square", lesson17::draw),
     ("lesson18-rows", lesson18::draw),
     ("lesson19-turns", lesson19::draw),
+    ("lesson20-tiles", lesson20::draw),
 ];
 
 /// Every picture's path in the repository, and its text.

@@ -5,7 +5,19 @@ use super::{Edit, replaced};
 
 /// Arrivals, commits and barriers left out, each a statement that is a line.
 pub fn left_out(code: &str) -> Vec<Edit> {
-    const CALLS: [&str; 6] = ["arrive(", "arrive_at(", "arrive_and_expect(", "give_back(", "meet();", "meet_group("];
+    const CALLS: [&str; 11] = [
+        "arrive(",
+        "arrive_at(",
+        "arrive_and_expect(",
+        "give_back(",
+        "meet();",
+        "meet_group(",
+        "meet<",
+        "meet_cluster();",
+        "sync_cluster();",
+        "commit_products();",
+        "commit_stores();",
+    ];
     const COMMITS: [&str; 2] = ["wgmma.commit_group", "cp.async.bulk.commit_group"];
     let text = code.trim();
     let is_it = CALLS.iter().any(|call| text.starts_with(call)) || is_asm_of(text, &COMMITS);
@@ -22,10 +34,24 @@ pub fn waits(code: &str) -> Vec<Edit> {
         "cp.async.bulk.wait_group",
         "setmaxnreg",
     ];
+    const CALLS: [&str; 8] = [
+        "wait(",
+        "show_barriers();",
+        "show_writes();",
+        "begin_products();",
+        "await_products<",
+        "await_stores<",
+        "keep_registers<",
+        "get_registers<",
+    ];
     let text = code.trim();
     let mut edits = Vec::new();
-    if text.starts_with("wait(") || is_asm_of(text, &ASM) {
+    if CALLS.iter().any(|call| text.starts_with(call)) || is_asm_of(text, &ASM) {
         edits.extend(whole(code));
+    }
+    for call in ["await_products", "await_stores"] {
+        edits.extend(replaced(code, &format!("{call}<0>"), &[&format!("{call}<1>")]));
+        edits.extend(replaced(code, &format!("{call}<1>"), &[&format!("{call}<2>")]));
     }
     if text.contains("wait_group") {
         edits.extend(replaced(code, " 0;\"", &[" 1;\""]));
@@ -47,13 +73,16 @@ pub fn off_by_one(code: &str) -> Vec<Edit> {
     off("arrive_and_expect(", &[1], &[" + 16", " - 16"]);
     off("load_box(", &[2, 3], &[" + 1"]);
     off("load_box_for_all(", &[2, 3], &[" + 1"]);
+    off("load_box_for_all<CLUSTER>(", &[2, 3], &[" + 1"]);
     off("store_box(", &[2, 3], &[" + 1"]);
     off("descriptor(", &[1, 2], &[" + 16", " - 16"]);
     if is_asm_of(code.trim(), &["setmaxnreg"]) {
         edits.extend(replaced(code, "(KEPT)", &["(KEPT + 8)"]));
         edits.extend(replaced(code, "(GOT)", &["(GOT + 8)"]));
     }
-    if code.contains("multiply(") {
+    edits.extend(replaced(code, "keep_registers<KEPT>", &["keep_registers<KEPT + 8>"]));
+    edits.extend(replaced(code, "get_registers<GOT>", &["get_registers<GOT + 8>"]));
+    if code.contains("multiply(") || code.contains("multiply<") {
         edits.extend(replaced(code, "k * 2,", &["k * 2 + 1,"]));
         edits.extend(replaced(code, "128, ", &["128 + 1, "]));
         edits.extend(replaced(code, "128), ", &["128) + 1, "]));
@@ -71,7 +100,7 @@ pub fn conditions(code: &str) -> Vec<Edit> {
 
 /// One phase, barrier, matrix or coordinate taken for the other.
 pub fn mixed_up(code: &str) -> Vec<Edit> {
-    const PAIRS: [(&str, &str); 22] = [
+    const PAIRS: [(&str, &str); 24] = [
         ("parity ^= 1", "parity ^= 0"),
         ("parity ^ 1)", "parity)"),
         (".parity);", ".parity ^ 1);"),
@@ -88,6 +117,8 @@ pub fn mixed_up(code: &str) -> Vec<Edit> {
         ("step + k)", "step)"),
         ("step + k)", "1)"),
         ("1 << CLUSTER) - 1", "1 << CLUSTER) - 2"),
+        ("load_box_for_all<CLUSTER>", "load_box_for_all<1>"),
+        ("n = 64 * rank", "n = 64"),
         ("K, lda)", "K, ldb)"),
         (", K, ldb)", ", K, lda)"),
         (", N, ldb)", ", N, lda)"),
@@ -99,9 +130,13 @@ pub fn mixed_up(code: &str) -> Vec<Edit> {
         return Vec::new();
     }
     let mut edits: Vec<Edit> = PAIRS.iter().flat_map(|(from, to)| replaced(code, from, &[to])).collect();
-    for (call, one, other) in
-        [("load_box(", 2, 3), ("load_box_for_all(", 2, 3), ("store_box(", 2, 3), ("descriptor(", 1, 2)]
-    {
+    for (call, one, other) in [
+        ("load_box(", 2, 3),
+        ("load_box_for_all(", 2, 3),
+        ("load_box_for_all<CLUSTER>(", 2, 3),
+        ("store_box(", 2, 3),
+        ("descriptor(", 1, 2),
+    ] {
         let found = arguments(code, call);
         if let (Some(one), Some(other)) = (found.get(one), found.get(other)) {
             edits.push((one.start..other.end, format!("{}, {}", &code[other.clone()], &code[one.clone()])));
@@ -162,7 +197,15 @@ mod tests {
         {
             assert_eq!(made(left_out, line).concat().trim(), ";", "{line}");
         }
-        for line in ["wait(s.full[now], parity);", "asm volatile(\"fence.proxy.async;\" ::: \"memory\");"] {
+        for line in ["meet<128>(group + 1);", "  commit_products();"] {
+            assert_eq!(made(left_out, line).concat().trim(), ";", "{line}");
+        }
+        for line in [
+            "wait(s.full[now], parity);",
+            "show_writes();",
+            "get_registers<GOT>();",
+            "asm volatile(\"fence.proxy.async;\" ::: \"memory\");",
+        ] {
             assert_eq!(made(waits, line), [";"], "{line}");
         }
         for line in
@@ -178,6 +221,7 @@ mod tests {
         assert_eq!(made(waits, line), [";", &line.replace(" 1;", " 2;")]);
         let line = "asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");";
         assert_eq!(made(waits, line), [";", &line.replace(" 0;", " 1;")]);
+        assert_eq!(made(waits, "await_products<1>();"), [";", "await_products<2>();"]);
     }
 
     #[test]
@@ -206,5 +250,9 @@ mod tests {
             ["wait(s.empty[ring.at], ring.parity);", "wait(s.full[ring.at], ring.parity ^ 1);"]
         );
         assert_eq!(made(mixed_up, "parity ^= 1;"), ["parity ^= 0;"]);
+        assert_eq!(
+            made(mixed_up, "load_box_for_all<CLUSTER>(b, map, r, k, full);"),
+            ["load_box_for_all<1>(b, map, r, k, full);", "load_box_for_all<CLUSTER>(b, map, k, r, full);"]
+        );
     }
 }

@@ -1,0 +1,5 @@
+//! Runs level 14.
+
+fn main() -> std::process::ExitCode {
+    common::run(&level20_persistent::LEVEL)
+}
