@@ -100,7 +100,7 @@ fn tiles_of_an_sm() -> Result<u32, Error> {
 
 /// A level's rows, each with what it does.
 fn rows(sheet: &mut Sheet, y: f64, level: &Level, rows: &[(&str, Vec<Work>)]) -> f64 {
-    sheet.text((MARGIN, y + 14.0), &format!("level {}", level.number), "bold", Anchor::Start);
+    sheet.text((MARGIN, y + 14.0), &level.short(), "bold", Anchor::Start);
     let mut y = y + 24.0;
     for (name, works) in rows {
         sheet.text((MARGIN, y + 18.0), name, "small", Anchor::Start);
