@@ -9,8 +9,8 @@ use gemm::copies::{Copied, copied, on_copies};
 use gemm::task::{Operand, room};
 
 use crate::arguments::Arguments;
-use crate::cuda::{Configs, Functions};
 use crate::ffi;
+use crate::functions::{Configs, Functions, launch};
 
 /// The kernel that copies.
 const COPY: &str = include_str!("ptx/copies.ptx");
@@ -85,19 +85,6 @@ impl Room {
     }
 }
 
-/// Launches a kernel, behind what comes before it.
-pub(crate) fn launch(
-    stream: &CudaStream,
-    functions: &Functions,
-    configs: &Configs,
-    Arguments(arguments): &Arguments,
-) -> Result<(), DriverError> {
-    if let (Some(before), Some(config)) = (&functions.before, configs.before) {
-        ffi::launch(stream, before, config, arguments)?;
-    }
-    ffi::launch(stream, &functions.kernel, configs.kernel, arguments)
-}
-
 impl Kept {
     /// The kernels that copy, loaded once.
     fn module(&mut self, stream: &CudaStream) -> Result<Arc<CudaModule>, DriverError> {
@@ -127,11 +114,7 @@ impl Kept {
 }
 
 /// The memory, with so many bytes at least; nothing, where the GPU does not have them.
-fn grown<'a>(
-    memory: &'a mut Option<CudaSlice<u8>>,
-    stream: &Arc<CudaStream>,
-    bytes: u64,
-) -> Option<&'a CudaSlice<u8>> {
+fn grown<'a>(memory: &'a mut Option<CudaSlice<u8>>, stream: &Arc<CudaStream>, bytes: u64) -> Option<&'a CudaSlice<u8>> {
     let bytes = usize::try_from(bytes).ok()?;
     if memory.as_ref().is_none_or(|memory| memory.len() < bytes) {
         // What is done on the stream before may still need the old one: it is given back behind that.
