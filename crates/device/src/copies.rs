@@ -127,11 +127,7 @@ impl Kept {
 }
 
 /// The memory, with so many bytes at least; nothing, where the GPU does not have them.
-fn grown<'a>(
-    memory: &'a mut Option<CudaSlice<u8>>,
-    stream: &Arc<CudaStream>,
-    bytes: u64,
-) -> Option<&'a CudaSlice<u8>> {
+fn grown<'a>(memory: &'a mut Option<CudaSlice<u8>>, stream: &Arc<CudaStream>, bytes: u64) -> Option<&'a CudaSlice<u8>> {
     let bytes = usize::try_from(bytes).ok()?;
     if memory.as_ref().is_none_or(|memory| memory.len() < bytes) {
         // What is done on the stream before may still need the old one: it is given back behind that.

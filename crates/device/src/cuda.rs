@@ -137,7 +137,8 @@ impl Gpu {
         problem: &Problem,
         time: bool,
     ) -> Result<Ran, Error> {
-        let resources = self.resources(&functions.kernel, task, ptxas).map_err(|e| failed("asking for resources", e))?;
+        let resources =
+            self.resources(&functions.kernel, task, ptxas).map_err(|e| failed("asking for resources", e))?;
         // ANCHOR: run
         let operands = Operands::of(self, problem)?;
         let run = self.launcher(&functions, task, &operands)?;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use device::{Device, nvrtc};
-use gemm::fit::{Card, misfit};
 use gemm::dtype::Sum;
+use gemm::fit::{Card, misfit};
 use gemm::form::{Form, Specialization};
 use gemm::kernel::{FindCompiler, shipped};
 use gemm::{Build, Dtype, Level, Shape};
@@ -84,7 +84,8 @@ impl Chooser {
             .collect();
         let mut measured = Vec::new();
         for best in records.iter().filter(|record| record.architecture == architecture).flat_map(Record::best) {
-            let Some(build) = levels.iter().find_map(|level| best.build(level)).filter(|build| !is_by_name_alone(build))
+            let Some(build) =
+                levels.iter().find_map(|level| best.build(level)).filter(|build| !is_by_name_alone(build))
             else {
                 continue;
             };

@@ -36,7 +36,10 @@ fn infinities_and_nans_are_those_of_a_plain_product() {
         let size: f64 = products.map(|(a, b)| (f64::from(a) * f64::from(b)).abs()).sum();
         match plain.is_finite() {
             true => assert!((got - f64::from(plain)).abs() <= 2e-6 * size, "({row}, {column}): {got}, {plain}"),
-            false => assert!(got.to_bits() == f64::from(plain).to_bits() || got.is_nan() && plain.is_nan(), "({row}, {column}): {got}, {plain}"),
+            false => assert!(
+                got.to_bits() == f64::from(plain).to_bits() || got.is_nan() && plain.is_nan(),
+                "({row}, {column}): {got}, {plain}"
+            ),
         }
     }
 }
