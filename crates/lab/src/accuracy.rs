@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::bench::place;
 use crate::flags::How;
 use crate::output::{note, print};
+use crate::schemes;
 use crate::table::table;
 use levels::{LEVELS, builds, dtypes, levels};
 
@@ -42,6 +43,9 @@ pub struct Accuracy {
     size: u32,
     #[command(flatten)]
     how: How,
+    /// Products in f32 that are made of products of narrower parts, by scheme and by data: a model, no kernel
+    #[arg(long, conflicts_with_all = ["levels", "dtypes"])]
+    schemes: bool,
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
@@ -73,6 +77,10 @@ pub fn run(accuracy: &Accuracy) -> Result<ExitCode, Error> {
     if let Some(k) = accuracy.k.iter().find(|&&k| k > most) {
         let error = format!("K = {k} is too large: with {0} x {0} elements of C it is at most {most}", accuracy.size);
         return Err(Error::usage(error, "every element is compared; a smaller --size allows more"));
+    }
+    if accuracy.schemes {
+        schemes::run(accuracy.size as usize, &accuracy.k, accuracy.how.seed, accuracy.json)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let (device, options) = (accuracy.how.device(false)?, accuracy.how.options()?);
     let asked = levels(&accuracy.levels)?;

@@ -9,7 +9,7 @@
 //! - [`survey`]: all shipped configurations on shapes drawn from a seed, on a GPU;
 //!   [`calibrate`]: predicted times, fitted to that, and how far they are off; [`predict`]: what they are,
 //!   [`predicted`]: in other tables
-//! - [`accuracy`]: how far products are from the one in f64
+//! - [`accuracy`]: how far products are from the one in f64; [`schemes`]: in f32 from narrower parts
 //! - [`tune`]: the fastest tile sizes, into a file that `common` uses
 //! - [`attempt`]: any kernel from a file, the [`candidate`], with its [`operands`] and [`expression`]s;
 //!   [`written`]: files as people write them
@@ -54,6 +54,7 @@ mod provenance;
 mod report;
 mod row;
 mod sanitize;
+mod schemes;
 mod shared_memory;
 mod survey;
 mod svg;

@@ -1,0 +1,197 @@
+//! `lab accuracy --schemes`: how far products in f32 are from those in f64, when they are made of products of narrower parts.
+
+mod cut;
+mod data;
+
+use gemm::Error;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::output::print;
+use crate::table::table;
+use cut::{Part, Scheme};
+use data::Data;
+
+/// What the literature has, and how level 21 does it: its row is the last.
+const SCHEMES: [Scheme; 9] = [
+    scheme("tf32", Part::Tf32, &[(0, 0)]),
+    scheme("tf32 x 3", Part::Tf32, &[(1, 0), (0, 1), (0, 0)]),
+    scheme("bf16 x 3", Part::Bf16, &[(1, 0), (0, 1), (0, 0)]),
+    scheme("bf16 x 6", Part::Bf16, &[(2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0)]),
+    scheme("bf16 x 9", Part::Bf16, &[(2, 2), (2, 1), (1, 2), (2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0)]),
+    scheme("f16 x 3", Part::F16, &[(1, 0), (0, 1), (0, 0)]),
+    LOW_SCALED,
+    Scheme { every: usize::MAX, ..LOW_SCALED },
+    HALVES,
+];
+
+const LOW_SCALED: Scheme =
+    Scheme { shift: 11, ..scheme("f16 x 3, low parts scaled", Part::F16, &[(1, 0), (0, 1), (0, 0)]) };
+
+const HALVES: Scheme = Scheme { name: "f16 x 3, all scaled", scaled: true, ..LOW_SCALED };
+
+const fn scheme(name: &'static str, part: Part, products: &'static [(usize, usize)]) -> Scheme {
+    Scheme { name, part, shift: 0, products, scaled: false, every: 128 }
+}
+
+/// The errors of one scheme on some data, relative to the sum of the absolute values of an element's products.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Errors {
+    /// The scheme.
+    scheme: String,
+    /// The data.
+    data: &'static str,
+    /// Products in a sum.
+    k: usize,
+    /// The largest; infinite where an element is no number.
+    worst: f64,
+    /// The root of the mean square.
+    rms: f64,
+}
+
+/// Prints the errors of all schemes on all data.
+///
+/// # Errors
+/// Where the text cannot be written.
+pub fn run(size: usize, lengths: &[u32], seed: u64, json: bool) -> Result<(), Error> {
+    let rows: Vec<Errors> = lengths.iter().flat_map(|&k| errors(size, k as usize, seed)).collect();
+    if json {
+        let lines = rows.iter().filter_map(|row| serde_json::to_string(row).ok()).map(|line| line + "\n");
+        return print(&lines.collect::<String>());
+    }
+    let tables: Vec<String> = lengths.iter().map(|&k| of_length(&rows, k as usize)).collect();
+    print(&format!(
+        "largest errors of C ({size} x {size}) against f64, relative to the sum of |a * b| of an element; tensor cores as of sm_90\n\n{}\n\
+         FFMA         a plain sum in f32\n\
+         x 3, 6, 9    products of parts that stand for one product; every 128 of K their sums are added in f32\n\
+         all scaled   as level 21 does it: each 128 numbers along K by a power of two, and what is left by 2^11\n",
+        tables.join("\n")
+    ))
+}
+
+/// The table of one K: a row for each scheme's data.
+fn of_length(rows: &[Errors], k: usize) -> String {
+    let rows: Vec<&Errors> = rows.iter().filter(|row| row.k == k).collect();
+    let mut names: Vec<&str> = Vec::new();
+    rows.iter().for_each(|row| {
+        if !names.contains(&row.scheme.as_str()) {
+            names.push(&row.scheme)
+        }
+    });
+    let head = [format!("K = {k}")].into_iter().chain(Data::ALL.map(|(name, _)| name.to_string())).collect();
+    let line = |name: &&str| {
+        let own = rows.iter().filter(|row| row.scheme == *name).map(|row| format!("{:.1e}", row.worst));
+        [name.to_string()].into_iter().chain(own).collect()
+    };
+    table(&std::iter::once(head).chain(names.iter().map(line)).collect::<Vec<Vec<String>>>())
+}
+
+/// Of all schemes on all data, a plain sum first.
+fn errors(size: usize, k: usize, seed: u64) -> Vec<Errors> {
+    let all: Vec<(String, Option<Scheme>)> = std::iter::once(("FFMA".to_string(), None))
+        .chain(SCHEMES.map(|scheme| {
+            let never = if scheme.every > k { ", summed along all of K" } else { "" };
+            (format!("{}{never}", scheme.name), Some(scheme))
+        }))
+        .collect();
+    let data: Vec<_> = Data::ALL.map(|(name, data)| (name, Problem::of(data.lines(size, k, seed)))).into();
+    let pairs = all.iter().flat_map(|scheme| data.iter().map(move |data| (scheme, data)));
+    let of = |((scheme, how), (data, problem)): (&(String, Option<Scheme>), &(&'static str, Problem))| {
+        let [worst, rms] = problem.errors(&problem.product(how.as_ref()));
+        Errors { scheme: scheme.clone(), data, k, worst, rms }
+    };
+    pairs.collect::<Vec<_>>().into_par_iter().map(of).collect()
+}
+
+/// Rows of A and columns of B, and for each element of C the product in f64 and the sum of absolute values.
+struct Problem {
+    lines: [Vec<Vec<f32>>; 2],
+    exact: Vec<[f64; 2]>,
+}
+
+impl Problem {
+    fn of(lines: [Vec<Vec<f32>>; 2]) -> Problem {
+        let exact = |(a, b): (&Vec<f32>, &Vec<f32>)| {
+            let products = a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b));
+            products.fold([0.0, 0.0], |[sum, size], product| [sum + product, size + product.abs()])
+        };
+        let exact = pairs(&lines[0], &lines[1]).map(exact).collect();
+        Problem { lines, exact }
+    }
+
+    /// C by a scheme, or as a plain sum.
+    fn product(&self, scheme: Option<&Scheme>) -> Vec<f32> {
+        let [a, b] = &self.lines;
+        let plain = |(a, b): (&Vec<f32>, &Vec<f32>)| a.iter().zip(b).fold(0.0f32, |sum, (a, b)| a.mul_add(*b, sum));
+        let Some(scheme) = scheme else { return pairs(a, b).map(plain).collect() };
+        let [a, b] = [a, b].map(|lines| lines.iter().map(|line| scheme.cut(line)).collect::<Vec<_>>());
+        pairs(&a, &b).map(|(a, b)| scheme.sum(a, b)).collect()
+    }
+
+    /// The largest error, and the root of the mean square.
+    fn errors(&self, c: &[f32]) -> [f64; 2] {
+        let relative = |(c, [exact, size]): (&f32, &[f64; 2])| {
+            let error = (f64::from(*c) - exact).abs() / size;
+            if error.is_nan() { f64::INFINITY } else { error }
+        };
+        let all: Vec<f64> = c.iter().zip(&self.exact).map(relative).collect();
+        let squares: f64 = all.iter().map(|error| error * error).sum();
+        [all.iter().fold(0.0, |worst, error| error.max(worst)), (squares / all.len() as f64).sqrt()]
+    }
+}
+
+/// A row and a column for each element of C.
+fn pairs<'a, T>(a: &'a [T], b: &'a [T]) -> impl Iterator<Item = (&'a T, &'a T)> {
+    a.iter().flat_map(move |a| b.iter().map(move |b| (a, b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use device::{Device, nvrtc};
+    use gemm::facts::Extras;
+    use gemm::kernel::Kernel;
+    use gemm::{Dtype, Shape};
+    use level_tests::skipped;
+
+    use super::*;
+
+    #[test]
+    fn the_model_has_the_bits_of_level_21() {
+        let level = levels::levels(&["level21-f32-from-halves".to_string()]).unwrap()[0];
+        let build = level.default_build(Dtype::F32);
+        let Ok(kernel) = Kernel::obtain(&build, 90, nvrtc::find) else { return skipped("no PTX") };
+        let (size, k) = (16, 330);
+        for data in [Data::Uniform, Data::Spread(4.0), Data::Positive, Data::Subnormal] {
+            let problem = Problem::of(data.lines(size, k, 7));
+            let a: Vec<f32> = problem.lines[0].concat();
+            let b: Vec<f32> = (0..k).flat_map(|at| problem.lines[1].iter().map(move |line| line[at])).collect();
+            let shape = Shape { m: size as u32, n: size as u32, k: k as u32 };
+            let given = gemm::problem::Problem::of(shape, Dtype::F32, &a, &b).unwrap();
+            let task = build.plan(shape).unwrap().task(&kernel).clone();
+            let ran = Device::Emulator.launch(&task, &given, Extras::new(false, false)).unwrap();
+            let got: Vec<u32> = ran.c.values().iter().map(|&x| (x as f32).to_bits()).collect();
+            let model: Vec<u32> = problem.product(Some(&HALVES)).iter().map(|x| x.to_bits()).collect();
+            assert_eq!(got, model, "{data:?}");
+        }
+    }
+
+    #[test]
+    fn level_21_is_at_least_as_good_as_f32_and_narrower_parts_are_not() {
+        let rows = errors(24, 1024, 1);
+        let worst = |scheme: &str, data: &str| {
+            rows.iter().find(|row| row.scheme == scheme && row.data == data).map(|row| row.worst).unwrap()
+        };
+        for (data, _) in Data::ALL {
+            assert!(worst("f16 x 3, all scaled", data) <= worst("FFMA", data), "{data}");
+        }
+        for (scheme, data) in [
+            ("tf32", "uniform"),
+            ("bf16 x 3", "uniform"),
+            ("f16 x 3", "graded lines"),
+            ("f16 x 3, low parts scaled", "subnormal"),
+            ("f16 x 3, low parts scaled, summed along all of K", "positive"),
+        ] {
+            assert!(worst(scheme, data) > 4.0 * worst("FFMA", data), "{scheme}, {data}");
+        }
+    }
+}
