@@ -345,11 +345,14 @@ impl<'a> Decoder<'a> {
     fn describe(&mut self, instruction: &ptx::Instruction, class: Option<Class>) -> Info {
         let spot = self.spot(instruction.loc);
         let (file, line) = self.spots.all.counted(spot);
-        let opcode = self
-            .opcodes
-            .entry(instruction.opcode.clone())
-            .or_insert_with(|| Arc::from(instruction.opcode.as_str()))
-            .clone();
+        let opcode = match self.opcodes.get(&instruction.opcode) {
+            Some(known) => known.clone(),
+            None => {
+                let opcode: Arc<str> = Arc::from(instruction.opcode.as_str());
+                self.opcodes.insert(instruction.opcode.clone(), opcode.clone());
+                opcode
+            }
+        };
         let (flops_f32, flops_f64) = match class {
             Some(Class::FmaF32) => (2, 0),
             Some(Class::FmaF64) => (0, 2),

@@ -31,12 +31,16 @@ pub(crate) struct Spots {
     home: Option<u32>,
 }
 
+type Key = (u32, Option<u32>, u32);
+
 /// Spots while a kernel is decoded.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     pub all: Spots,
     /// By location, call of the function, and the line of the function in the PTX.
-    known: HashMap<(u32, Option<u32>, u32), u32>,
+    known: HashMap<Key, u32>,
+    /// The one that was asked for last: instructions of a line stand side by side.
+    last: Option<(Key, u32)>,
     names: HashMap<String, Arc<str>>,
 }
 
@@ -86,6 +90,10 @@ impl<'a> Decoder<'a> {
             Some(frame) => (frame.function.name.as_str(), frame.function.line, frame.called_at),
             None => ("", 0, None),
         };
+        let key = (location, called_at, line);
+        if let Some((_, known)) = self.spots.last.filter(|(last, _)| *last == key) {
+            return known;
+        }
         let (mut outer, mut next, mut new) = (called_at, Some(location), Vec::new());
         while let Some(location) = next {
             if let Some(&known) = self.spots.known.get(&(location, called_at, line)) {
@@ -105,7 +113,9 @@ impl<'a> Decoder<'a> {
             self.spots.known.insert((location, called_at, line), number);
             outer = Some(number);
         }
-        outer.unwrap_or_default()
+        let spot = outer.unwrap_or_default();
+        self.spots.last = Some((key, spot));
+        spot
     }
 
     /// The spot of the statement at hand.
