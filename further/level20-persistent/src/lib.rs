@@ -21,7 +21,6 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
 /// The level: kernel, tile sizes, launch, and what is shipped compiled.
 pub static LEVEL: Level = Level {
-    number: 20,
     name: "level20-persistent",
     title: "persistent blocks",
     idea: "a block goes on to the next tile while the last one leaves, by copies as well",
