@@ -16,7 +16,6 @@
 
 using T = unsigned short;  // an element of A, B or C: its bits
 
-// Where a matrix lies, and which box of it a copy moves; the host makes it.
 struct alignas(64) TensorMap {
     char bytes[128];
 };
@@ -33,11 +32,11 @@ struct Shared {
 constexpr int GROUPS = BM / 64;
 constexpr int THREADS = GROUPS * 128;
 constexpr int BAND = 16;  // rows of tiles that blocks go through together
-static_assert(BM % 64 == 0 && BM <= 256,
-              "BM must be 64, 128, 192 or 256: a warpgroup has 64 rows, and a box at most 256");
+static_assert(BM % 64 == 0 && BM <= 192,
+              "BM must be 64, 128 or 192: 64 rows for each of at most three warpgroups");
 static_assert(BN == 64 || BN == 128 || BN == 256,
               "BN must be 64, 128 or 256: so many columns has a product of a warpgroup");
-static_assert(BM < 256 || BN < 256, "BM = 256 leaves too few registers for BN = 256");
+static_assert(BM < 192 || BN < 256, "BM = 192 leaves too few registers for BN = 256");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
@@ -91,9 +90,8 @@ __device__ unsigned long long descriptor(const T* p, int rows, int box) {
 #define TYPES "f32.f16.f16 "
 #endif
 // Ten registers by number, of which this is the tens digit; and the first 30, 60 and 120.
-#define R10(t)                                                                           \
-    "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, %" #t "8, " \
-    "%" #t "9, "
+#define R5(t, a, b, c, d, e) "%" #t #a ", %" #t #b ", %" #t #c ", %" #t #d ", %" #t #e ", "
+#define R10(t) R5(t, 0, 1, 2, 3, 4) R5(t, 5, 6, 7, 8, 9)
 #define R30 R10() R10(1) R10(2)
 #define R60 R30 R10(3) R10(4) R10(5)
 #define R120 R60 R10(6) R10(7) R10(8) R10(9) R10(10) R10(11)
@@ -139,6 +137,19 @@ __device__ void store(T* to, float x, float y, int left, bool paired) {
         to[1] = pair >> 16;
 }
 
+// A place in the ring of stages, and the parity of the phase in which it is filled this time.
+struct Ring {
+    int at = 0;
+    int parity = 0;
+
+    __device__ void next() {
+        if (++at == STAGES) {
+            at = 0;
+            parity ^= 1;
+        }
+    }
+};
+
 extern "C" __global__ void __launch_bounds__(THREADS)
 gemm_warpgroup(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
                T* C, int M, int N, int K) {
@@ -163,6 +174,7 @@ gemm_warpgroup(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
     __syncthreads();  // the barriers are ready
+    Ring ring;
     // ANCHOR: load
     // Asks for the tiles of a step, which need not be there when this returns.
     auto load = [&](int at, int step) {
@@ -180,11 +192,9 @@ gemm_warpgroup(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
     for (int i = 0; i < min(STAGES, steps); ++i)
         load(i, i);
     float acc[BN / 8][4];
-    int now = 0;
-    int parity = 0;
-    for (int step = 0; step < steps; ++step) {
-        Stage& stage = s.stages[now];
-        wait(s.full[now], parity);
+    for (int step = 0; step < steps; ++step, ring.next()) {
+        Stage& stage = s.stages[ring.at];
+        wait(s.full[ring.at], ring.parity);
         unsigned long long a = descriptor(stage.a + group * 64 * BK, 1024, 16);
         unsigned long long b = descriptor(stage.b, 1024, 64 * BK * sizeof(T));
         asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -195,11 +205,7 @@ gemm_warpgroup(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
         asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");  // the products are made
         __syncthreads();  // everyone's: the stage may be filled anew
         if (step + STAGES < steps)
-            load(now, step + STAGES);
-        if (++now == STAGES) {
-            now = 0;
-            parity ^= 1;
-        }
+            load(ring.at, step + STAGES);
     }
     // ANCHOR_END: mainloop
     // ANCHOR: epilogue

@@ -108,7 +108,7 @@ macro_rules! form_tests {
     };
 }
 
-/// What a level must hold besides whose blocks go on to other tiles: `level_tests::persistent_tests!(level14_clusters::LEVEL);`.
+/// What a level must hold besides whose blocks go on to other tiles: `level_tests::persistent_tests!(level20_persistent::LEVEL);`.
 #[macro_export]
 macro_rules! persistent_tests {
     ($level:path) => {

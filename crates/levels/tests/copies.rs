@@ -1,9 +1,8 @@
-//! Kernels with tensor copies multiply copies of what no tensor map can say, and C is the same, bit by bit, as without.
+//! Kernels with tensor copies multiply copies of what no tensor map can say.
 
 use device::nvrtc::nowhere;
 use emulator::{Launch, Module};
 use gemm::check::Check;
-use gemm::copies::LEAST;
 use gemm::form::Form;
 use gemm::kernel::Kernel;
 use gemm::matrix::Matrix;
@@ -35,12 +34,12 @@ fn what_moves_by_maps_is_copied_and_nothing_else() {
     assert!(!has(19, Dtype::E4M3) && !has(11, Dtype::BF16));
 }
 
-/// The task, where what maps cannot say is copied first, or is not, however large the product is.
-fn copying<'a>(task: &Task<'a>, first: bool) -> Task<'a> {
+/// The task, where what maps cannot say is copied, however small the product is.
+fn copying<'a>(task: &Task<'a>) -> Task<'a> {
     let mut task = task.clone();
     for operand in &mut task.operands {
         if let Operand::Map(map) = operand {
-            map.copied = first;
+            map.copied = true;
         }
     }
     task
@@ -65,25 +64,22 @@ fn product(task: &Task, problem: &Problem, before: [u64; 3]) -> (Matrix, u64) {
     (problem.c.with_bytes(bytes), report.total.bulk.loads)
 }
 
-/// What these make of a shape: without copies, and with them.
-fn without_and_with(builds: Vec<Build>, shape: Shape, before: [u64; 3], judge: impl Fn(&str, [(Matrix, u64); 2])) {
+/// That these are right at a shape, by boxes alone.
+fn are_right_by_boxes(builds: Vec<Build>, shape: Shape, before: [u64; 3]) {
     for build in builds {
         let dtype = build.configuration.dtype;
         let kernel = Kernel::obtain(&build, 90, nowhere).unwrap();
         let task = build.plan(shape).unwrap().task(&kernel);
         let problem = Problem::new(shape, dtype, Fill::Reals, 3).unwrap();
-        let both = [false, true].map(|first| product(&copying(&task, first), &problem, before));
-        assert!(Check::of(&problem, Fill::Reals, &both[1].0, task.method()).right, "{build}");
-        judge(&build.to_string(), both);
+        let (product, boxes) = product(&copying(&task), &problem, before);
+        assert!(Check::of(&problem, Fill::Reals, &product, task.method()).right, "{build}");
+        assert!(boxes > 0, "{build}");
     }
 }
 
 #[test]
-fn on_copies_every_kernel_copies_by_maps_and_gives_the_same_bits() {
-    without_and_with(builds(), RAGGED, [0; 3], |build, [(plain, none), (copied, boxes)]| {
-        assert_eq!(plain.bytes(), copied.bytes(), "{build}");
-        assert!(none == 0 && boxes > 0, "{build}: {none} and {boxes} boxes");
-    });
+fn on_copies_every_kernel_copies_by_maps() {
+    are_right_by_boxes(builds(), RAGGED, [0; 3]);
 }
 
 #[test]
@@ -95,27 +91,18 @@ fn a_matrix_that_begins_anywhere_is_copied_too() {
         let its_turn = |(number, _): &(usize, Build)| level_tests::deep() || number % all.len() == turn;
         let builds: Vec<Build> = builds().into_iter().enumerate().filter(its_turn).map(|(_, build)| build).collect();
         assert!(!builds.is_empty(), "{before:?}");
-        without_and_with(builds, aligned, before, |build, [(plain, none), (copied, boxes)]| {
-            assert_eq!(plain.bytes(), copied.bytes(), "{build}");
-            assert!(none == 0 && boxes > 0, "{build}: {none} and {boxes} boxes");
-        });
+        are_right_by_boxes(builds, aligned, before);
     }
 }
 
 #[test]
-fn a_run_of_a_large_ragged_product_copies_first_and_says_so() {
-    let shape = Shape { m: 253, n: 251, k: 255 };
-    assert!(shape.multiply_adds() > LEAST);
+fn a_run_of_a_ragged_product_copies_first_and_says_so() {
     let level = &level13_warp_specialization::LEVEL;
-    let report = level_tests::report(level, "--m 253 --n 251 --k 255 --dtype bf16 --backend emulator").unwrap();
+    let report = level_tests::report(level, "--m 53 --n 51 --k 55 --dtype bf16 --backend emulator").unwrap();
     assert!(report.check.right);
     let text = report.to_string();
     let said: Vec<&str> = text.lines().filter(|line| line.starts_with("copied")).collect();
-    let line = |role, from| format!("copied      {role} first, from rows {from} elements apart to rows 256 apart");
-    assert_eq!(said, [line("A", 255), line("B", 251)]);
+    let line = |role, from| format!("copied      {role} first, from rows {from} elements apart to rows 64 apart");
+    assert_eq!(said, [line("A", 55), line("B", 51)]);
     assert!(text.contains("bulk loads"), "{text}");
-    // The kernel alone at a small product, as the lessons show it.
-    let small =
-        level_tests::report(level, "--m 100 --n 71 --k 51 --dtype bf16 --backend emulator").unwrap().to_string();
-    assert!(!small.contains("copied") && !small.contains("bulk loads"), "{small}");
 }

@@ -32,7 +32,7 @@ pub static LEVEL: Level = Level {
     tiles: &[("BM", 128), ("BN", 256), ("STAGES", 4)],
     types: &[half(Element::Bf16, Element::Bf16).shipping(TILES), half(Element::F16, Element::F16).shipping(TILES)],
     shipped: &[],
-    space: &[("BM", &[64, 128, 192, 256]), ("BN", &[64, 128, 256]), ("STAGES", &[2, 3, 4, 5, 6, 8])],
+    space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[2, 3, 4, 5, 6, 8])],
     ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {

@@ -2,6 +2,4 @@
 
 level_tests::level_tests!(level14_clusters::LEVEL);
 
-level_tests::persistent_tests!(level14_clusters::LEVEL);
-
 level_tests::mutation_tests!(level14_clusters::LEVEL, without: ["leave the edge unfilled"]);

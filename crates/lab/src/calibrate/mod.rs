@@ -293,7 +293,7 @@ mod tests {
         let aligned = of("level14-clusters", 1000, 1000, 1024);
         assert_eq!((aligned[launch], aligned[copied]), (0.0, 0.0));
         assert_eq!(steps.map(|step| aligned[step]), steps.map(|step| ragged[step]));
-        for small in [of("level14-clusters", 100, 104, 103), of("level11-tensor-core", 1000, 1000, 1023)] {
+        for small in [of("summit wgmma_clusters", 100, 104, 103), of("level11-tensor-core", 1000, 1000, 1023)] {
             assert_eq!((small[launch], small[copied]), (0.0, 0.0));
             assert_eq!(steps.map(|step| small[step] > 0.0), [false, false, true, false]);
         }
