@@ -127,9 +127,10 @@ impl Arguments {
         Shape { m: or_default(self.m), n: or_default(self.n), k: or_default(self.k) }
     }
 
-    /// The product's form.
-    pub fn form(&self) -> Form {
-        let layout = if self.transposed { Layout::Columns } else { Layout::Rows };
+    /// The product's form: B lies as the level has it by default, or as was asked.
+    pub fn form(&self, level: &Level) -> Form {
+        let own = level.plain(self.dtype.unwrap_or(level.types[0].dtype)).layout;
+        let layout = if self.transposed { Layout::Columns } else { own };
         Form { alpha: self.alpha, beta: self.beta, layout, padding: [self.padding; 3] }
     }
 
@@ -139,7 +140,7 @@ impl Arguments {
         let tiles: Vec<(&str, u32)> =
             self.define.iter().map(|define| parse_define(define)).collect::<Result<_, _>>()?;
         let dtype = self.dtype.unwrap_or(level.types[0].dtype);
-        let build = asked::build(level, dtype, self.variant.as_deref(), &tiles)?.in_form(&self.form())?;
+        let build = asked::build(level, dtype, self.variant.as_deref(), &tiles)?.in_form(&self.form(level))?;
         match &self.kernel {
             Some(file) => Ok(build.with_text(read(file)?)),
             None => Ok(build),
@@ -162,7 +163,7 @@ impl Arguments {
                 format!("try `--size {limit} --print-matrices`"),
             ));
         }
-        build.plan_in(shape, self.form())
+        build.plan_in(shape, self.form(build.level))
     }
 }
 

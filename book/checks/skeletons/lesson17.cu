@@ -1,25 +1,23 @@
 // Level 17: fp8, with sums promoted to f32.
 //
-//   C = alpha * A * B + beta * C      A is M x K, B is K x N, or stored as N x K; C is M x N
+//   C = A * B      A is M x K, B is K x N, stored as N x K, C is M x N; row-major, no padding.
 //
-// Level 14, for elements of a byte, of which wgmma keeps sums of 14 bits. So every 128 of K each
+// Level 20, for elements of a byte, of which wgmma keeps sums of 14 bits. So every 128 of K each
 // thread adds them to sums of its own, and the next products begin at 0: meanwhile the other
-// warpgroup multiplies. Both operands must lie along K in shared memory. B does if it is stored as
-// N x K; if not, three warps of the producer transpose each stage where it lies.
+// warpgroup multiplies. wgmma transposes no bytes: both operands must lie along K, and so does B as
+// it is stored.
 //
-// Given by LEVEL:  INPUT_x, OUTPUT_x  types of A and B, and of C
+// Given by LEVEL:  OUTPUT_x           type of C
 //                  BM, BN             tile of C per block is BM x BN, 64 rows for each warpgroup
 //                                     that multiplies
 //                  STAGES             buffers in shared memory
 //                  CLUSTER            blocks of a cluster
 //                  BLOCKS             blocks of the grid at most: as many as run at a time
-//                  PROMOTED           1 if sums are promoted; 0 if wgmma makes them, along all of K
-//                  TRANSPOSED         1 if B is stored as N x K
-//                  ADDED              1 if beta is not 0
-//                  map_a              boxes of BM x 128 of A, whose rows of 128 bytes lie swizzled
-//                  map_b              of 128 x 128 of B, or of BN / CLUSTER x 128 of the stored one
-//                  map_c              of 64 rows of 128 bytes of C
-//                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, C
+//                  map_a, map_b       boxes of BM x 128 of A and of 64 x 128 of the stored B, whose
+//                                     rows of 128 bytes lie swizzled in shared memory
+//                  map_c              boxes of 64 rows of 128 bytes of C, which lie the same
+
+#include "hopper.cuh"
 
 using T = unsigned char;  // an element of A or B: its bits
 #if defined(OUTPUT_F32)
@@ -28,25 +26,17 @@ using Out = float;
 using Out = unsigned short;
 #endif
 
-struct alignas(64) TensorMap {
-    char bytes[128];
-};
-using Barrier = unsigned long long;
 constexpr int BK = 128;  // one step along K: a row of a box has 128 bytes
-// Blocks that fetch B for each other. What a block transposes, it fetches for itself: the others
-// could not know when its threads have left a stage, but by a fence of all memories.
-constexpr int SHARERS = TRANSPOSED ? CLUSTER : 1;
 constexpr int WIDE = 128 / sizeof(Out);  // columns of a box of C
-// Columns of a product of a warpgroup: of 256, no thread could hold its sums twice.
-constexpr int WIDTH = PROMOTED && BN == 256 ? 128 : BN;
+// Columns of a product: of 256, no thread could hold its sums twice.
+constexpr int WIDTH = BN == 256 ? 128 : BN;
 struct alignas(1024) Stage {
     T a[BM * BK];  // rows of A
-    T b[BN * BK];  // rows of the stored B; or boxes of 128 columns until they are transposed
+    T b[BN * BK];  // columns of B, which lie as rows
 };
 struct Shared {
     Stage stages[STAGES];
     Out c[BM / 64][2][64 * WIDE];  // boxes of C on their way, two of each warpgroup
-    Barrier landed[STAGES];  // B is here, and is to be transposed
     Barrier full[STAGES];
     Barrier empty[STAGES];
 };
@@ -54,247 +44,40 @@ constexpr int GROUPS = BM / 64;  // warpgroups that multiply; the last one is th
 constexpr int THREADS = (GROUPS + 1) * 128;
 // Registers of a thread: what all are launched with, what the producer keeps, what the others get.
 constexpr int LAUNCHED = 65536 / THREADS / 8 * 8;
-constexpr int KEPT = 72;
+constexpr int KEPT = 40;
 constexpr int SHARE = (LAUNCHED * (GROUPS + 1) - KEPT) / GROUPS / 8 * 8;
 constexpr int GOT = SHARE < 240 ? SHARE : 240;
 constexpr int BAND = 16 / CLUSTER;  // rows of tiles that clusters go through together
 static_assert(BM % 64 == 0 && BM <= 192,
               "BM must be 64, 128 or 192: 64 rows for each of at most three warpgroups");
-static_assert(BN == 128 || BN == 256, "BN must be 128 or 256: the columns of one product or two");
+static_assert(BN == 64 || BN == 128 || BN == 256,
+              "BN must be 64, 128 or 256: so many columns have one or two products");
 static_assert(BM < 192 || BN < 256, "BM = 192 leaves too few registers for BN = 256");
-static_assert(BN % (8 * CLUSTER) == 0, "CLUSTER must divide BN / 8: 8 rows are swizzled together");
+static_assert(CLUSTER >= 1 && CLUSTER <= 8 && 16 % CLUSTER == 0,
+              "CLUSTER must be 1, 2, 4 or 8: the blocks that every GPU starts together");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
-__device__ unsigned shared(const void* p) {
-    return __cvta_generic_to_shared(p);
-}
-
-// A barrier's phase ends when so many threads have arrived, and all bytes that it expects are here.
-__device__ void init(Barrier& barrier, int threads) {
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared(&barrier)), "r"(threads)
-                 : "memory");
-}
-
-__device__ void arrive(Barrier& barrier) {
-    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(shared(&barrier)) : "memory");
-}
-
-// At the barrier in the same place of another block of the cluster.
-__device__ void arrive_at(Barrier& barrier, int rank) {
-    asm volatile("{\n"
-                 ".reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
-                 "}" ::"r"(shared(&barrier)), "r"(rank) : "memory");
-}
-
-__device__ void arrive_and_expect(Barrier& barrier, int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;"
-                 ::"r"(shared(&barrier)), "r"(bytes) : "memory");
-}
-
-// Until the phase of this parity has ended.
-__device__ void wait(Barrier& barrier, int parity) {
-    asm volatile("{\n"
-                 ".reg .pred ended;\n"
-                 "AGAIN:\n"
-                 "mbarrier.try_wait.parity.shared.b64 ended, [%0], %1;\n"
-                 "@!ended bra AGAIN;\n"
-                 "}" ::"r"(shared(&barrier)), "r"(parity) : "memory");
-}
-
-// The box whose first element is in this row and column. Beyond the edge it holds zeros.
-__device__ void load_box(T* to, const TensorMap& map, int row, int col, Barrier& barrier) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier"
-                 "::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 ::"r"(shared(to)), "l"(&map), "r"(col), "r"(row), "r"(shared(&barrier))
-                 : "memory");
-}
-
-// The same for all blocks of the cluster: it comes to this place, and counts at this barrier, in
-// each of them.
-__device__ void load_box_for_all(T* to, const TensorMap& map, int row, int col, Barrier& barrier) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier"
-                 "::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"
-                 ::"r"(shared(to)), "l"(&map), "r"(col), "r"(row), "r"(shared(&barrier)),
-                   "h"((unsigned short)((1 << CLUSTER) - 1))
-                 : "memory");
-}
-
-// A box on its way to C; what is beyond the edge is left out.
-__device__ void store_box(const Out* from, const TensorMap& map, int row, int col) {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
-                 ::"l"(&map), "r"(col), "r"(row), "r"(shared(from)) : "memory");
-    asm volatile("cp.async.bulk.commit_group;");
-}
-
-// All threads of a warpgroup wait for each other.
-__device__ void meet_group(int group) {
-    asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
-}
-
-// All threads of the cluster wait for each other; what the barriers hold is all that they share.
-__device__ void meet() {
-    if (CLUSTER > 1)
-        asm volatile("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::: "memory");
-    else
-        __syncthreads();
-}
-
-// Where a byte of a box lies: of the 16-byte chunks of 8 rows, each row has its own order.
-__device__ int swizzled(int row, int byte) {
-    return row * 128 + ((byte / 16 ^ row % 8) * 16 + byte % 16);
-}
-
-// The same for matrices that no map describes: 128 columns of some rows, by the producer's threads;
-// or, ACROSS, of columns as rows.
-template <int ROWS, bool ACROSS>
-__device__ void copy_box(T* to, const T* from, int row, int col, int rows, int cols, int ld) {
-    int tid = threadIdx.x % 128;
-    #pragma unroll 4
-    for (int i = tid; i < ROWS * 32; i += 128) {
-        int r = ACROSS ? i % ROWS : i / 32;
-        int c = ACROSS ? i / ROWS * 4 : i % 32 * 4;
-        unsigned four = 0;
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            int at = ACROSS ? (col + c + j) * ld + row + r : (row + r) * ld + col + c + j;
-            if (row + r < rows && col + c + j < cols)
-                four |= (unsigned)from[at] << 8 * j;
-        }
-        *(unsigned*)(to + swizzled(r, c)) = four;
-    }
-}
-
-// Transposes 128 x 128 bytes where they lie, as 8 x 8 squares of 16 x 16. A warp takes four pairs
-// of squares at a time, of those so far from the diagonal; a pair changes places, but for the first
-// four, which lie on it. Eight turns are all.
-__device__ void transpose_box(T* box, int turn, int lane) {
-    int apart = (turn + 1) / 2;
-    bool second = lane / 16;  // the lanes give rows of four matrices: two of each square
-    int row = lane % 8;
-    // Of 16 rows of B, one matrix has the first two of each four, and the other one the rest: then
-    // a thread holds four neighbours along K, of two columns. But the last four rows of each matrix
-    // are the other one's, here and where they go: so eight rows lie in all banks.
-    int half = lane / 8 % 2 ^ row / 4;
-    unsigned order = (lane < 16 ? 0x6420 : 0x7531) ^ (lane % 4 < 2 ? 0 : 0x4444);
-    unsigned to[4];
-    unsigned x[4][4];
-    #pragma unroll
-    for (int pair = 0; pair < 4; ++pair) {
-        int i = (turn + 1) % 2 * 4 + pair;
-        int j = (i + apart) % 8;
-        int k = second ? (apart ? j : i ^ 4) : i;
-        int n = second ? (apart ? i : i ^ 4) : j;
-        int from = swizzled(16 * k + row / 2 * 4 + row % 2 + 2 * half, 16 * n);
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(x[pair][0]), "=r"(x[pair][1]), "=r"(x[pair][2]), "=r"(x[pair][3])
-                     : "r"(shared(box + from)) : "memory");
-        to[pair] = shared(box + swizzled(16 * n + 2 * row + half, 16 * k));
-    }
-    __syncwarp();  // all rows have been read
-    #pragma unroll
-    for (int pair = 0; pair < 4; ++pair) {
-        const unsigned(&r)[4] = x[pair];
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-                     ::"r"(to[pair]), "r"(__byte_perm(r[0], r[1], order)),
-                       "r"(__byte_perm(r[0], r[1], order ^ 0x1111)),
-                       "r"(__byte_perm(r[2], r[3], order)),
-                       "r"(__byte_perm(r[2], r[3], order ^ 0x1111)) : "memory");
-    }
-}
-
-// Tells wgmma where its operand lies: rows of 128 bytes, swizzled, 1024 bytes from 8 of them to the
-// next 8.
-__device__ unsigned long long descriptor(const T* p) {
-    return (unsigned long long)(shared(p) >> 4 & 0x3fff) | 1ull << 16 | 64ull << 32 | 1ull << 62;
-}
-
-#if defined(INPUT_E4M3)
-#define TYPES "f32.e4m3.e4m3 "
-#else
-#define TYPES "f32.e5m2.e5m2 "
-#endif
-// Registers by number, and the sums that they are.
-#define R8(d, a, b, c, e, f, g, h) \
-    "%" #d ", %" #a ", %" #b ", %" #c ", %" #e ", %" #f ", %" #g ", %" #h
-#define R32                                                                                    \
-    R8(0, 1, 2, 3, 4, 5, 6, 7) ", " R8(8, 9, 10, 11, 12, 13, 14, 15) ", "                      \
-    R8(16, 17, 18, 19, 20, 21, 22, 23) ", " R8(24, 25, 26, 27, 28, 29, 30, 31)
-#define R64                                                                                    \
-    R32 ", " R8(32, 33, 34, 35, 36, 37, 38, 39) ", " R8(40, 41, 42, 43, 44, 45, 46, 47) ", "   \
-    R8(48, 49, 50, 51, 52, 53, 54, 55) ", " R8(56, 57, 58, 59, 60, 61, 62, 63)
-#define R128                                                                                   \
-    R64 ", " R8(64, 65, 66, 67, 68, 69, 70, 71) ", " R8(72, 73, 74, 75, 76, 77, 78, 79) ", "   \
-    R8(80, 81, 82, 83, 84, 85, 86, 87) ", " R8(88, 89, 90, 91, 92, 93, 94, 95) ", "            \
-    R8(96, 97, 98, 99, 100, 101, 102, 103) ", " R8(104, 105, 106, 107, 108, 109, 110, 111) ", " \
-    R8(112, 113, 114, 115, 116, 117, 118, 119) ", " R8(120, 121, 122, 123, 124, 125, 126, 127)
-#define S4(i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
-#define S32(i) S4(i), S4(i + 1), S4(i + 2), S4(i + 3), S4(i + 4), S4(i + 5), S4(i + 6), S4(i + 7)
-
-// Begins c = a * b, or c += a * b: 32 columns of 64 rows of A and of WIDTH rows of the stored B.
-__device__ void multiply(float (&c)[WIDTH / 8][4], unsigned long long a, unsigned long long b,
-                         int add) {
-#if BN == 256 && !PROMOTED
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k32." TYPES
-                 "{" R128 "}, %128, %129, add, 1, 1;\n}"
-                 : S32(0), S32(8), S32(16), S32(24) : "l"(a), "l"(b), "r"(add));
-#else
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k32." TYPES
-                 "{" R64 "}, %64, %65, add, 1, 1;\n}"
-                 : S32(0), S32(8) : "l"(a), "l"(b), "r"(add));
-#endif
-}
-
-// Two neighbours of a row of C.
-struct alignas(2 * sizeof(Out)) Pair {
-    Out x, y;
-};
-
-__device__ Pair pair(float x, float y) {
-    Pair pair;
-#if defined(OUTPUT_BF16)
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)&pair) : "f"(y), "f"(x));
-#else
-    pair = {x, y};
-#endif
-    return pair;
-}
-
-__device__ float number(Out x) {
-#if defined(OUTPUT_BF16)
-    return __uint_as_float((unsigned)x << 16);
-#else
-    return x;
-#endif
-}
-
-// 64 rows and WIDE columns of C, of which a warp's lanes hold 16 rows, to a box in shared memory.
+// WIDE columns of C, of which a warp's lanes hold 16 rows, to a box in shared memory.
 __device__ void put(Out* box, const float (&c)[BN / 8][4], int first, int warp, int lane) {
+#if defined(OUTPUT_F32)
     #pragma unroll
-    for (int n = 0; n < WIDE / 8; n += 2) {
+    for (int i = 0; i < 8; ++i) {  // two neighbours of a row
+        int row = 16 * warp + i % 2 * 8 + lane / 4;
+        const float* pair = c[first + i / 2] + i % 2 * 2;
+        *(float2*)((char*)box + swizzled(row, i / 2 * 32 + lane % 4 * 8)) = {pair[0], pair[1]};
+    }
+#else
+    #pragma unroll
+    for (int n = 0; n < 8; n += 2) {
         const float (&p)[4] = c[first + n];
         const float (&q)[4] = c[first + n + 1];
-#if defined(OUTPUT_F32)
-        #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            int row = 16 * warp + 8 * half + lane / 4;
-            int chunk = lane % 4 / 2 + 2 * n;
-            float* to = box + row * 32 + lane % 2 * 2;
-            *(Pair*)(to + (chunk ^ row % 8) * 4) = pair(p[2 * half], p[2 * half + 1]);
-            *(Pair*)(to + (chunk + 2 ^ row % 8) * 4) = pair(q[2 * half], q[2 * half + 1]);
-        }
-#else
-        Pair parts[4] = {pair(p[0], p[1]), pair(p[2], p[3]), pair(q[0], q[1]), pair(q[2], q[3])};
-        const unsigned* part = (const unsigned*)parts;
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-                     ::"r"(shared(box) + swizzled(16 * warp + lane % 16, 16 * n + lane / 16 * 16)),
-                       "r"(part[0]), "r"(part[1]), "r"(part[2]), "r"(part[3]) : "memory");
-#endif
+        unsigned parts[] = {as_bf16x2(p[0], p[1]), as_bf16x2(p[2], p[3]),
+                            as_bf16x2(q[0], q[1]), as_bf16x2(q[2], q[3])};
+        int chunk = n + lane / 16;  // of 8 columns, 16 bytes
+        store_matrices((char*)box + swizzled(16 * warp + lane % 16, 16 * chunk), parts);
     }
+#endif
 }
 
 // A place in the ring of stages, and the parity of the phase in which it is filled this time.
@@ -312,8 +95,7 @@ struct Ring {
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
 gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-         const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B, Out* C,
-         int M, int N, int K, int lda, int ldb, int ldc, float alpha, float beta) {
+         const __grid_constant__ TensorMap map_c, int M, int N, int K) {
     extern __shared__ __align__(1024) unsigned char raw[];
     Shared& s = *(Shared*)raw;
     int tid = threadIdx.x % 128;    // within the warpgroup
@@ -321,13 +103,13 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
     // it for one value of the warp, and so the descriptors.
     int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
     int rank = blockIdx.x % CLUSTER;
-    // A cluster has tiles in CLUSTER rows. Clusters go through C band by band, and down each column
-    // in a band; each takes every so many tiles.
+    // The clusters go through C band by band, and down each column in a band; each takes every so
+    // many places, of CLUSTER tiles, one below the other.
     int across = (N + BN - 1) / BN;
     int down = (M + BM * CLUSTER - 1) / (BM * CLUSTER);
     int first = blockIdx.x / CLUSTER;
     int stride = gridDim.x / CLUSTER;
-    int row0;  // the tile's corner in C
+    int row0;  // the block's corner in C
     int col0;
     auto go_to = [&](int tile) {
         int band = tile / (BAND * across) * BAND;
@@ -337,111 +119,71 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
         col0 = at / height * BN;
     };
     int steps = (K + BK - 1) / BK;
-    bool by_maps = (mapped & 3) == 3;
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; ++i) {
-            init(s.landed[i], 1);
-            init(s.full[i], !by_maps ? 128 : TRANSPOSED ? 1 : 1 + 96);
-            init(s.empty[i], GROUPS * SHARERS);
+            init(s.full[i], 1);
+            init(s.empty[i], GROUPS * CLUSTER);
         }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        show_barriers();
     }
-    meet();  // the barriers are ready, in every block of the cluster
+    meet_cluster();  // the barriers are ready, in every block of the cluster
     Ring ring;
+    // Asks for the tiles of a step, as soon as a stage is empty. At first, each one is.
+    auto load = [&](int step) {
+        Stage& stage = s.stages[ring.at];
+        Barrier& full = s.full[ring.at];
+        wait(s.empty[ring.at], ring.parity ^ 1);
+        arrive_and_expect(full, sizeof(Stage));
+        load_box(stage.a, map_a, row0, step * BK, full);
+        for (int n = 64 * rank; n < BN; n += 64 * CLUSTER)  // its boxes of B, for all
+            load_box_for_all<CLUSTER>(stage.b + n * BK, map_b, col0 + n, step * BK, full);
+    };
     if (group == GROUPS) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(KEPT));
-        bool fetches = !by_maps || tid == 0;
-        bool transposes = by_maps && !TRANSPOSED && tid >= 32;
-        int end = fetches || transposes ? across * down : 0;
-        for (int tile = first; tile < end; tile += stride) {
+        keep_registers<KEPT>();
+        for (int tile = first; tile < across * down && tid == 0; tile += stride) {
             go_to(tile);
-            for (int step = 0; step < steps; ++step, ring.next()) {
-                Stage& stage = s.stages[ring.at];
-                Barrier& full = s.full[ring.at];
-                int k = step * BK;
-                if (transposes) {
-                    wait(s.landed[ring.at], ring.parity);
-                    for (int turn = tid / 32 - 1; turn < BN / 128 * 8; turn += 3)
-                        transpose_box(stage.b + turn / 8 * 128 * BK, turn % 8, tid % 32);
-                    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma sees it
-                    arrive(full);
-                    continue;
-                }
-                wait(s.empty[ring.at], ring.parity ^ 1);  // at first, each stage is empty
-                if (by_maps && TRANSPOSED) {
-                    arrive_and_expect(full, sizeof(Stage));
-                    load_box(stage.a, map_a, row0, k, full);
-                    int n = rank * (BN / CLUSTER);
-                    load_box_for_all(stage.b + n * BK, map_b, col0 + n, k, full);
-                } else if (by_maps) {
-                    arrive_and_expect(full, sizeof(stage.a));
-                    load_box(stage.a, map_a, row0, k, full);
-                    arrive_and_expect(s.landed[ring.at], sizeof(stage.b));
-                    for (int n = 0; n < BN; n += 128)
-                        load_box(stage.b + n * BK, map_b, k, col0 + n, s.landed[ring.at]);
-                } else {
-                    copy_box<BM, false>(stage.a, A, row0, k, M, K, lda);
-                    copy_box<BN, !TRANSPOSED>(stage.b, B, col0, k, N, K, ldb);
-                    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma sees it
-                    arrive(full);
-                }
-            }
+            for (int step = 0; step < steps; ++step, ring.next())
+                load(step);
         }
-        meet();  // nobody leaves while others may arrive at its barriers
+        meet_cluster();  // nobody leaves while others may arrive at its barriers
         return;
     }
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(GOT));
-    int lane = tid % 32;
-    int warp = tid / 32;
+    get_registers<GOT>();
+    auto give_back = [&](int at) {  // to every block that fills a part of it
+        if (tid < CLUSTER)
+            arrive_at(s.empty[at], tid);
+    };
     int buffer = 0;
     float acc[BN / 8][4];
     for (int tile = first; tile < across * down; tile += stride) {
         go_to(tile);
-        auto give_back = [&](int at) {  // to every block that fills a part of it
-            if (tid < SHARERS)
-                arrive_at(s.empty[at], TRANSPOSED ? tid : rank);
-        };
         #pragma unroll
-        for (int i = 0; PROMOTED && i < BN / 2; ++i)
+        for (int i = 0; i < BN / 2; ++i)
             acc[i / 4][i % 4] = 0;
         for (int step = 0; step < steps; ++step, ring.next()) {
             Stage& stage = s.stages[ring.at];
-            unsigned long long a = descriptor(stage.a + group * 64 * BK);
             wait(s.full[ring.at], ring.parity);
+            unsigned long long a = descriptor(stage.a + group * 64 * BK, 1024, 16);
             // TODO: multiply this stage, WIDTH columns at a time. Where do their sums begin, when may
             // they be added to `acc`, and when may the stage be filled again?
         }
         #pragma unroll
-        for (int i = 0; i < BN / 2; ++i)
-            acc[i / 4][i % 4] *= alpha;
-        #pragma unroll
-        for (int i = 0; i < BN / 2 && (ADDED || !(mapped & 4)); ++i) {
-            int row = row0 + 64 * group + 16 * warp + i / 2 % 2 * 8 + lane / 4;
-            int col = col0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
-            float& x = acc[i / 4][i % 4];
-            Out* to = &C[row * ldc + col];
-            if (ADDED && row < M && col < N)
-                x += beta * number(*to);
-            if (!(mapped & 4) && row < M && col < N)
-                *to = pair(x, x).x;
-        }
-        if (mapped & 4) {
-            #pragma unroll
-            for (int n = 0; n < BN; n += WIDE) {
-                Out* box = s.c[group][buffer];
-                buffer ^= 1;
-                if (tid == 0)  // the copy before the last has read its box
-                    asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
-                meet_group(group);
-                put(box, acc, n / 8, warp, lane);
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // the copy sees it
-                meet_group(group);
-                if (tid == 0)
-                    store_box(box, map_c, row0 + 64 * group, col0 + n);
+        for (int n = 0; n < BN; n += WIDE) {
+            Out* box = s.c[group][buffer];
+            buffer ^= 1;
+            if (tid == 0)
+                await_stores<1>();  // the copy before the last has read its box
+            meet<128>(group + 1);
+            put(box, acc, n / 8, tid / 32, tid % 32);
+            show_writes();  // the copy sees it
+            meet<128>(group + 1);
+            if (tid == 0) {
+                store_box(box, map_c, row0 + 64 * group, col0 + n);
+                commit_stores();
             }
         }
     }
     if (tid == 0)
-        asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-    meet();
+        await_stores<0>();
+    meet_cluster();
 }

@@ -1,307 +1,71 @@
 // Level 19: two warpgroups multiply in turns.
 //
-//   C = alpha * A * B + beta * C      A is M x K, B is K x N, or stored as N x K; C is M x N
+//   C = A * B      A is M x K, B is K x N, C is M x N; row-major, no padding.
 //
-// Level 14, but a tile has one warpgroup, which makes all its products; the next tile has the other
+// Level 20, but a tile has one warpgroup, which makes all its products; the next tile has the other
 // one. They take turns at the tensor cores: while one multiplies, the other one's tile leaves, so
-// the tensor cores never wait for an epilogue but the last. Where K is large, clusters begin their
-// tiles in step, so that they find in the L2 what one of them has fetched.
+// the tensor cores never wait for an epilogue but the last.
 //
 // Given by LEVEL:  INPUT_x, OUTPUT_x  types of A and B, and of C
 //                  BM, BN             tile of C per block, and of a warpgroup, is BM x BN
 //                  STAGES             buffers in shared memory
 //                  CLUSTER            blocks of a cluster
 //                  BLOCKS             blocks of the grid at most: as many as run at a time
-//                  TRANSPOSED         1 if B is stored as N x K
-//                  ADDED              1 if beta is not 0
-//                  map_a              boxes of BM rows of 128 bytes of A, which lie swizzled
-//                  map_b              of DEEP x 64 of B, or of BN / CLUSTER rows of the stored one
-//                  map_c              of 16 rows of 128 bytes of C
-//                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, C
+//                  map_a, map_b       boxes of BM x BK of A and of BK x 64 of B, whose rows of 128
+//                                     bytes lie swizzled in shared memory
+//                  map_c              boxes of 16 x 64 of C, which lie the same
 
-#if defined(INPUT_E4M3)
-using T = unsigned char;  // an element of A or B: its bits
-#else
-using T = unsigned short;
-#endif
-#if defined(OUTPUT_F32)
-using Out = float;
-#else
-using Out = unsigned short;
-#endif
+#include "hopper.cuh"
 
-struct alignas(64) TensorMap {
-    char bytes[128];
-};
-using Barrier = unsigned long long;
-constexpr int BK = 128 / sizeof(T);  // one step along K: a row of a box has 128 bytes
-// Whether B lies along K in shared memory: as it is stored, or because fp8 must. Of two bytes an
-// element, wgmma transposes it on the way.
-constexpr bool ALONG_K = TRANSPOSED || sizeof(T) == 1;
-constexpr int WIDE = 128 / sizeof(Out);  // columns of a box of C
-constexpr int PART = BN / CLUSTER;       // columns of B that a block fetches for all
-constexpr int DEEP = PART % 64 == 0 ? BK : BK / 2;  // rows of a box of B
+using T = unsigned short;  // an element of A, B or C: its bits
+
+constexpr int BK = 64;  // one step along K: a row of a box has 128 bytes
 constexpr int HIGH = BM / 64;  // products of 64 rows, one below the other
 constexpr int GROUPS = 2;      // warpgroups that multiply; the last one is the producer
 struct alignas(1024) Stage {
     T a[BM * BK];  // rows of A
-    T b[BK * BN];  // boxes of 64 columns of B, one after the other; ALONG_K, its columns as rows
+    T b[BK * BN];  // boxes of 64 columns of B, one after the other
 };
 struct Shared {
     Stage stages[STAGES];
-    Out c[GROUPS][4][2][16 * WIDE];  // boxes of C on their way, two of each warp
+    T c[GROUPS][4][2][16 * 64];  // boxes of C on their way, two of each warp
     Barrier full[STAGES];
     Barrier empty[STAGES];
 };
 constexpr int THREADS = (GROUPS + 1) * 128;
 // Registers of a thread: what all are launched with, what the producer keeps, what the others get.
 constexpr int LAUNCHED = 65536 / THREADS / 8 * 8;
-constexpr int KEPT = 72;
+constexpr int KEPT = 40;
 constexpr int SHARE = (LAUNCHED * (GROUPS + 1) - KEPT) / GROUPS / 8 * 8;
 constexpr int GOT = SHARE < 240 ? SHARE : 240;
 constexpr int BAND = 16 / CLUSTER;  // rows of tiles that clusters go through together
-// Steps from which on clusters keep in step. All of K that they are at has room in the L2 if there
-// are fewer: rows of less than 8 KB.
-constexpr int MANY = 64;
 static_assert(BM % 64 == 0, "BM must be a multiple of 64: so many rows has a product");
 static_assert(BN == 64 || BN == 128 || BN == 192 || BN == 256,
-              "BN must be 64, 128, 192 or 256: so many columns has a product");
+              "BN must be 64, 128, 192 or 256: so many columns has a product of a warpgroup");
 static_assert(BM * BN <= 192 * 128, "BM * BN must be at most 24576: a thread holds 192 sums");
-static_assert(PART * BK % (64 * DEEP) == 0,
-              "CLUSTER must divide BN / 32: each block fetches whole boxes of B");
+static_assert(CLUSTER >= 1 && CLUSTER <= 8 && 16 % CLUSTER == 0,
+              "CLUSTER must be 1, 2, 4 or 8: the blocks that every GPU starts together");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
-__device__ unsigned shared(const void* p) {
-    return __cvta_generic_to_shared(p);
-}
-
-// A barrier's phase ends when so many threads have arrived, and all bytes that it expects are here.
-__device__ void init(Barrier& barrier, int threads) {
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared(&barrier)), "r"(threads)
-                 : "memory");
-}
-
-__device__ void arrive(Barrier& barrier) {
-    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(shared(&barrier)) : "memory");
-}
-
-// At the barrier in the same place of another block of the cluster.
-__device__ void arrive_at(Barrier& barrier, int rank) {
-    asm volatile("{\n"
-                 ".reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
-                 "}" ::"r"(shared(&barrier)), "r"(rank) : "memory");
-}
-
-__device__ void arrive_and_expect(Barrier& barrier, int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;"
-                 ::"r"(shared(&barrier)), "r"(bytes) : "memory");
-}
-
-// Until the phase of this parity has ended.
-__device__ void wait(Barrier& barrier, int parity) {
-    asm volatile("{\n"
-                 ".reg .pred ended;\n"
-                 "AGAIN:\n"
-                 "mbarrier.try_wait.parity.shared.b64 ended, [%0], %1;\n"
-                 "@!ended bra AGAIN;\n"
-                 "}" ::"r"(shared(&barrier)), "r"(parity) : "memory");
-}
-
-// The box whose first element is in this row and column. Beyond the edge it holds zeros.
-__device__ void load_box(T* to, const TensorMap& map, int row, int col, Barrier& barrier) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier"
-                 "::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 ::"r"(shared(to)), "l"(&map), "r"(col), "r"(row), "r"(shared(&barrier))
-                 : "memory");
-}
-
-// The same for all blocks of the cluster: it comes to this place, and counts at this barrier, in
-// each of them.
-__device__ void load_box_for_all(T* to, const TensorMap& map, int row, int col, Barrier& barrier) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier"
-                 "::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"
-                 ::"r"(shared(to)), "l"(&map), "r"(col), "r"(row), "r"(shared(&barrier)),
-                   "h"((unsigned short)((1 << CLUSTER) - 1))
-                 : "memory");
-}
-
-// A box on its way to C; what is beyond the edge is left out.
-__device__ void store_box(const Out* from, const TensorMap& map, int row, int col) {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
-                 ::"l"(&map), "r"(col), "r"(row), "r"(shared(from)) : "memory");
-    asm volatile("cp.async.bulk.commit_group;");
-}
-
-__device__ void await_turn(int group) {
-    // TODO: wait until it is this warpgroup's turn to multiply. How many threads does the barrier
-    // count, and which of them wait?
-}
-
-__device__ void give_turn(int group) {
-    // TODO: tell the warpgroup whose turn it is now, without waiting for it.
-}
-
-// All threads of the cluster wait for each other; what the barriers hold is all that they share.
-__device__ void meet() {
-    if (CLUSTER > 1)
-        asm volatile("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::: "memory");
-    else
-        __syncthreads();
-}
-
-__device__ unsigned begun;  // tiles, beyond the first one of each cluster, in this launch
-
-// A cluster begins a tile in this round, of which 0 is the first one. It waits until all clusters
-// do. That is no condition: who has asked in vain for `patience` times goes on, and asks no more.
-__device__ void keep_step(unsigned clusters, int round, int rounds, int& patience) {
-    atomicInc(&begun, clusters * (rounds - 1) - 1);  // the last one of the launch makes it 0
-    for (int asked = 0; asked < patience; ++asked) {
-        unsigned now = *(volatile unsigned*)&begun;
-        if (now == 0 || now >= clusters * round)
-            return;
-    }
-    patience = 0;
-}
-
-// Where a byte of a box lies: of the 16-byte chunks of 8 rows, each row has its own order.
-__device__ int swizzled(int row, int byte) {
-    return row * 128 + ((byte / 16 ^ row % 8) * 16 + byte % 16);
-}
-
-// The same for matrices that no map describes, by the producer's threads: 128 bytes of some rows;
-// or, ACROSS, of columns as rows.
-template <int ROWS, bool ACROSS>
-__device__ void copy_box(T* to, const T* from, int row, int col, int rows, int cols, int ld) {
-    #pragma unroll 4
-    for (int i = threadIdx.x % 128; i < ROWS * BK; i += 128) {
-        int r = ACROSS ? i % ROWS : i / BK;
-        int c = ACROSS ? i / ROWS : i % BK;
-        int at = ACROSS ? (col + c) * ld + row + r : (row + r) * ld + col + c;
-        bool inside = row + r < rows && col + c < cols;
-        to[swizzled(r, c * sizeof(T)) / sizeof(T)] = inside ? from[at] : 0;
-    }
-}
-
-// Tells wgmma where its operand lies: rows of 128 bytes, swizzled, and how many bytes it is from 8
-// rows to the next 8, and from a box to the next.
-__device__ unsigned long long descriptor(const T* p, int rows, int box) {
-    return (unsigned long long)(shared(p) >> 4 & 0x3fff) | (unsigned long long)(box >> 4) << 16 |
-           (unsigned long long)(rows >> 4) << 32 | 1ull << 62;
-}
-
-#if defined(INPUT_E4M3)
-#define KIND "k32.f32.e4m3.e4m3 "
-#elif defined(INPUT_BF16)
-#define KIND "k16.f32.bf16.bf16 "
-#else
-#define KIND "k16.f32.f16.f16 "
-#endif
-#if defined(INPUT_E4M3)
-#define ROWS ""
-#elif TRANSPOSED
-#define ROWS ", 0, 0"
-#else
-#define ROWS ", 0, 1"
-#endif
-// Registers by number, and the sums that they are.
-#define R8(d, a, b, c, e, f, g, h) \
-    "%" #d ", %" #a ", %" #b ", %" #c ", %" #e ", %" #f ", %" #g ", %" #h
-#define R32                                                                                    \
-    R8(0, 1, 2, 3, 4, 5, 6, 7) ", " R8(8, 9, 10, 11, 12, 13, 14, 15) ", "                      \
-    R8(16, 17, 18, 19, 20, 21, 22, 23) ", " R8(24, 25, 26, 27, 28, 29, 30, 31)
-#define R64                                                                                    \
-    R32 ", " R8(32, 33, 34, 35, 36, 37, 38, 39) ", " R8(40, 41, 42, 43, 44, 45, 46, 47) ", "   \
-    R8(48, 49, 50, 51, 52, 53, 54, 55) ", " R8(56, 57, 58, 59, 60, 61, 62, 63)
-#define R96                                                                                    \
-    R64 ", " R8(64, 65, 66, 67, 68, 69, 70, 71) ", " R8(72, 73, 74, 75, 76, 77, 78, 79) ", "   \
-    R8(80, 81, 82, 83, 84, 85, 86, 87) ", " R8(88, 89, 90, 91, 92, 93, 94, 95)
-#define R128                                                                                   \
-    R96 ", "                                                                                   \
-    R8(96, 97, 98, 99, 100, 101, 102, 103) ", " R8(104, 105, 106, 107, 108, 109, 110, 111) ", " \
-    R8(112, 113, 114, 115, 116, 117, 118, 119) ", " R8(120, 121, 122, 123, 124, 125, 126, 127)
-#define S4(i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
-#define S32(i) S4(i), S4(i + 1), S4(i + 2), S4(i + 3), S4(i + 4), S4(i + 5), S4(i + 6), S4(i + 7)
-
-// Begins c = a * b, or c += a * b: 32 bytes of 64 rows of A, and as many elements of columns of B.
-__device__ void multiply(float (&c)[BN / 8][4], unsigned long long a, unsigned long long b,
-                         int add) {
-#if BN == 256
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256" KIND
-                 "{" R128 "}, %128, %129, add, 1, 1" ROWS ";\n}"
-                 : S32(0), S32(8), S32(16), S32(24) : "l"(a), "l"(b), "r"(add));
-#elif BN == 192
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %98, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n192" KIND
-                 "{" R96 "}, %96, %97, add, 1, 1" ROWS ";\n}"
-                 : S32(0), S32(8), S32(16) : "l"(a), "l"(b), "r"(add));
-#elif BN == 128
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128" KIND
-                 "{" R64 "}, %64, %65, add, 1, 1" ROWS ";\n}"
-                 : S32(0), S32(8) : "l"(a), "l"(b), "r"(add));
-#else
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %34, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64" KIND
-                 "{" R32 "}, %32, %33, add, 1, 1" ROWS ";\n}"
-                 : S32(0) : "l"(a), "l"(b), "r"(add));
-#endif
-}
-
 // Two neighbours of a row of C.
-struct alignas(2 * sizeof(Out)) Pair {
-    Out x, y;
-};
-
-__device__ Pair pair(float x, float y) {
-    Pair pair;
+__device__ unsigned pair(float x, float y) {
 #if defined(OUTPUT_BF16)
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)&pair) : "f"(y), "f"(x));
-#elif defined(OUTPUT_F16)
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)&pair) : "f"(y), "f"(x));
+    return as_bf16x2(x, y);
 #else
-    pair = {x, y};
-#endif
-    return pair;
-}
-
-__device__ float number(Out x) {
-#if defined(OUTPUT_BF16)
-    return __uint_as_float((unsigned)x << 16);
-#elif defined(OUTPUT_F16)
-    float number;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(number) : "h"(x));
-    return number;
-#else
-    return x;
+    return as_f16x2(x, y);
 #endif
 }
 
-// 16 rows and WIDE columns of C, which a warp's lanes hold, to a box in shared memory.
-__device__ void put(Out* box, const float (&c)[BN / 8][4], int first, int lane) {
+// 16 rows and 64 columns of C, which a warp's lanes hold, to a box in shared memory.
+__device__ void put(T* box, const float (&c)[BN / 8][4], int first, int lane) {
     #pragma unroll
-    for (int n = 0; n < WIDE / 8; n += 2) {
+    for (int n = 0; n < 8; n += 2) {
         const float (&p)[4] = c[first + n];
         const float (&q)[4] = c[first + n + 1];
-#if defined(OUTPUT_F32)
-        #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            int row = 8 * half + lane / 4;
-            int chunk = lane % 4 / 2 + 2 * n;
-            float* to = box + row * 32 + lane % 2 * 2;
-            *(Pair*)(to + (chunk ^ row % 8) * 4) = pair(p[2 * half], p[2 * half + 1]);
-            *(Pair*)(to + (chunk + 2 ^ row % 8) * 4) = pair(q[2 * half], q[2 * half + 1]);
-        }
-#else
-        Pair parts[4] = {pair(p[0], p[1]), pair(p[2], p[3]), pair(q[0], q[1]), pair(q[2], q[3])};
-        const unsigned* part = (const unsigned*)parts;
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
-                     ::"r"(shared(box) + swizzled(lane % 16, 16 * n + lane / 16 * 16)),
-                       "r"(part[0]), "r"(part[1]), "r"(part[2]), "r"(part[3]) : "memory");
-#endif
+        unsigned parts[] = {pair(p[0], p[1]), pair(p[2], p[3]), pair(q[0], q[1]), pair(q[2], q[3])};
+        int chunk = n + lane / 16;  // of 8 columns, 16 bytes
+        store_matrices((char*)box + swizzled(lane % 16, 16 * chunk), parts);
     }
 }
 
@@ -324,8 +88,7 @@ struct Ring {
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
 gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-           const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B, Out* C,
-           int M, int N, int K, int lda, int ldb, int ldc, float alpha, float beta) {
+           const __grid_constant__ TensorMap map_c, int M, int N, int K) {
     extern __shared__ __align__(1024) unsigned char raw[];
     Shared& s = *(Shared*)raw;
     int tid = threadIdx.x % 128;    // within the warpgroup
@@ -333,13 +96,13 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
     // compiler knows it for one value of the warp, and all that follows from it.
     int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
     int rank = blockIdx.x % CLUSTER;
-    // A cluster has tiles in CLUSTER rows. Clusters go through C band by band, and down each column
-    // in a band; each takes every so many tiles.
+    // The clusters go through C band by band, and down each column in a band; each takes every so
+    // many places, of CLUSTER tiles, one below the other.
     int across = (N + BN - 1) / BN;
     int down = (M + BM * CLUSTER - 1) / (BM * CLUSTER);
     int first = blockIdx.x / CLUSTER;
     int stride = gridDim.x / CLUSTER;
-    int row0;  // the tile's corner in C
+    int row0;  // the block's corner in C
     int col0;
     auto go_to = [&](int tile) {
         int band = tile / (BAND * across) * BAND;
@@ -349,128 +112,87 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
         col0 = at / height * BN;
     };
     int steps = (K + BK - 1) / BK;
-    bool by_maps = (mapped & 3) == 3 && (TRANSPOSED || !ALONG_K);
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; ++i) {
-            init(s.full[i], by_maps ? 1 : 128);
+            init(s.full[i], 1);
             init(s.empty[i], CLUSTER);  // of each block, the warpgroup whose tile it is
         }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        show_barriers();
     }
-    meet();  // the barriers are ready, in every block of the cluster
+    meet_cluster();  // the barriers are ready, in every block of the cluster
     Ring ring;
+    // Asks for the tiles of a step, as soon as a stage is empty. At first, each one is.
+    auto load = [&](int step) {
+        Stage& stage = s.stages[ring.at];
+        Barrier& full = s.full[ring.at];
+        wait(s.empty[ring.at], ring.parity ^ 1);
+        arrive_and_expect(full, sizeof(Stage));
+        load_box(stage.a, map_a, row0, step * BK, full);
+        for (int n = 64 * rank; n < BN; n += 64 * CLUSTER)  // its boxes of B, for all
+            load_box_for_all<CLUSTER>(stage.b + n * BK, map_b, step * BK, col0 + n, full);
+    };
     if (group == GROUPS) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(KEPT));
-        bool idle = by_maps && tid > 0;
-        int rounds = (across * down + stride - 1) / stride;
-        int patience = 4 * steps;
-        for (int round = 0; round < rounds && !idle; ++round) {
-            if (by_maps && rank == 0 && round > 0 && steps >= MANY)
-                keep_step(stride, round, rounds, patience);
-            int tile = first + round * stride;
-            if (tile >= across * down)
-                break;  // the last round is not whole
+        keep_registers<KEPT>();
+        for (int tile = first; tile < across * down && tid == 0; tile += stride) {
             go_to(tile);
-            for (int step = 0; step < steps; ++step, ring.next()) {
-                Stage& stage = s.stages[ring.at];
-                Barrier& full = s.full[ring.at];
-                int k = step * BK;
-                wait(s.empty[ring.at], ring.parity ^ 1);  // at first, each stage is empty
-                if (by_maps) {
-                    arrive_and_expect(full, sizeof(Stage));
-                    load_box(stage.a, map_a, row0, k, full);
-                    int at = rank * PART * BK;  // of the tile of B, its share
-                    if (TRANSPOSED)
-                        load_box_for_all(stage.b + at, map_b, col0 + rank * PART, k, full);
-                    for (; !TRANSPOSED && at < (rank + 1) * PART * BK; at += 64 * DEEP)
-                        load_box_for_all(stage.b + at, map_b, k + at / 64 % BK,
-                                         col0 + at / (64 * BK) * 64, full);
-                } else {
-                    copy_box<BM, false>(stage.a, A, row0, k, M, K, lda);
-                    if (ALONG_K)
-                        copy_box<BN, !TRANSPOSED>(stage.b, B, col0, k, N, K, ldb);
-                    for (int n = 0; !ALONG_K && n < BN; n += 64)
-                        copy_box<BK, false>(stage.b + n * BK, B, k, col0 + n, K, N, ldb);
-                    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma sees it
-                    arrive(full);
-                }
-            }
+            for (int step = 0; step < steps; ++step, ring.next())
+                load(step);
         }
-        meet();  // nobody leaves while others may arrive at its barriers
+        meet_cluster();  // nobody leaves while others may arrive at its barriers
         return;
     }
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(GOT));
+    get_registers<GOT>();
+    auto give_back = [&](int at) {  // to every block that fills a part of it
+        if (tid < CLUSTER)
+            arrive_at(s.empty[at], tid);
+    };
     int lane = tid % 32;
-    int warp = tid / 32;
     int buffer = 0;
     float acc[HIGH][BN / 8][4];
-    unsigned long long first_a = descriptor(s.stages[0].a, 1024, 16);
-    unsigned long long first_b =
-        descriptor(s.stages[0].b, 1024, ALONG_K ? 16 : 64 * BK * sizeof(T));
     // TODO: each warpgroup takes every second tile of the block. Which stages are those of its first
     // tile, and how does the ring get past the stages of the other one's tiles?
     for (int tile = first; tile < across * down; tile += stride) {
         go_to(tile);
-        auto give_back = [&](int at) {  // to every block that fills a part of it
-            if (tid < CLUSTER)
-                arrive_at(s.empty[at], tid);
-        };
-        // TODO: whose turn is it?
+        // TODO: whose turn is it? `meet` waits at a barrier for so many threads.
         int before = 0;  // the stage of the step before
         for (int step = 0; step < steps; ++step, ring.next()) {
+            Stage& stage = s.stages[ring.at];
             wait(s.full[ring.at], ring.parity);
-            unsigned long long a = first_a + ring.at * (sizeof(Stage) / 16);
-            unsigned long long b = first_b + ring.at * (sizeof(Stage) / 16);
-            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+            unsigned long long a = descriptor(stage.a, 1024, 16);
+            unsigned long long b = descriptor(stage.b, 1024, 64 * BK * sizeof(T));
+            begin_products();
             #pragma unroll
-            for (int h = 0; h < HIGH; ++h)
+            for (int h = 0; h < HIGH; ++h)  // 64 rows of A are 512 times 16 bytes
                 #pragma unroll
-                for (int k = 0; k < 4; ++k)  // 32 bytes of a row of A; descriptors count in 16
-                    multiply(acc[h], a + h * (64 * 128 / 16) + k * 2, b + k * (ALONG_K ? 2 : 128),
-                             step + k);
-            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-            // All products but those have been made: this warpgroup is done with the stage before.
-            asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+                for (int k = 0; k < BK / 16; ++k)  // 16 columns of A, 16 rows of B, in 16 bytes
+                    multiply<false>(acc[h], a + h * 512 + k * 2, b + k * 128, step + k);
+            commit_products();
+            await_products<1>();  // but those: this warpgroup is done with the stage before
             if (step > 0)
                 give_back(before);
             before = ring.at;
         }
-        // TODO: when does the turn end, and is there always somebody who waits for it?
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        // TODO: when does the turn end, and is there always somebody who waits for it? `pass` does
+        // not wait at the barrier.
+        await_products<0>();
         give_back(before);
         #pragma unroll
-        for (int h = 0; h < HIGH; ++h) {
-            int top = row0 + 64 * h + 16 * warp;
-            #pragma unroll
-            for (int i = 0; i < BN / 2; ++i)
-                acc[h][i / 4][i % 4] *= alpha;
-            #pragma unroll
-            for (int i = 0; i < BN / 2 && (ADDED || !(mapped & 4)); ++i) {
-                int row = top + i / 2 % 2 * 8 + lane / 4;
-                int col = col0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
-                float& x = acc[h][i / 4][i % 4];
-                Out* to = &C[row * ldc + col];
-                if (ADDED && row < M && col < N)
-                    x += beta * number(*to);
-                if (!(mapped & 4) && row < M && col < N)
-                    *to = pair(x, x).x;
-            }
-            #pragma unroll
-            for (int n = 0; n < BN && mapped & 4; n += WIDE) {
-                Out* box = s.c[group][warp][buffer];
-                buffer ^= 1;
-                if (lane == 0)  // the copy before the last has read its box
-                    asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
-                __syncwarp();
-                put(box, acc[h], n / 8, lane);
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // the copy sees it
-                __syncwarp();
-                if (lane == 0)
-                    store_box(box, map_c, top, col0 + n);
+        for (int i = 0; i < HIGH * BN; i += 64) {  // boxes of each product, one after the other
+            T* box = s.c[group][tid / 32][buffer];
+            buffer ^= 1;
+            if (lane == 0)
+                await_stores<1>();  // the copy before the last has read its box
+            __syncwarp();
+            put(box, acc[i / BN], i % BN / 8, lane);
+            show_writes();  // the copy sees it
+            __syncwarp();
+            if (lane == 0) {
+                store_box(box, map_c, row0 + i / BN * 64 + tid / 32 * 16, col0 + i % BN);
+                commit_stores();
             }
         }
     }
     if (lane == 0)
-        asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-    meet();
+        await_stores<0>();
+    meet_cluster();
 }

@@ -110,7 +110,7 @@ impl<'a> Survey<'a> {
         let Some((_, functions)) = self.kernels.iter().find(|(other, _)| other == build) else { return Ok(None) };
         let Ok(plan) = build.plan(shape) else { return Ok(None) };
         let configs = configs(&plan.launch, build.dynamic_shared(), build.before(&shape));
-        let (operands, addresses) = (build.operands(&shape, &Form::PLAIN), self.addresses());
+        let (operands, addresses) = (build.operands(&shape, &plan.form), self.addresses());
         let launch = Repeated::new(self.gpu, What { functions, configs, operands: &operands, addresses })?;
         Ok(Some(Contender::new(move || launch.submit())))
     }

@@ -29,8 +29,14 @@ impl Level {
         self.build(dtype, self.variant_names()[0], tiles)
     }
 
+    /// The form of the product that it computes by default: A·B, row-major. Where it takes no other, B lies as is
+    /// [usual](Form::usual) for the type, and so in fp8 as N × K.
+    pub fn plain(&self, dtype: Dtype) -> Form {
+        if self.takes_any_form() { Form::PLAIN } else { Form::usual(dtype) }
+    }
+
     fn build(&'static self, dtype: Dtype, variant: &'static str, tiles: Tiles) -> Build {
-        let specialization = Specialization::default();
+        let specialization = self.plain(dtype).specialization();
         let text = Text::new(self.path, self.source);
         Build { level: self, configuration: Configuration { dtype, variant, tiles, specialization }, text }
     }
@@ -140,9 +146,11 @@ impl Build {
     /// # Errors
     /// [`Error::Usage`], where the level takes the plain product alone.
     pub fn in_form(self, form: &Form) -> Result<Build, Error> {
-        if *form != Form::PLAIN && !self.level.takes_any_form() {
+        let plain = self.level.plain(self.configuration.dtype);
+        if *form != plain && !self.level.takes_any_form() {
             let message = format!("{} does not compute {form}", self.level.name);
-            return Err(Error::usage(message, "it multiplies A·B, row-major and without padding"));
+            let plain = plain.to_string().replace("C = ", "");
+            return Err(Error::usage(message, format!("it multiplies {plain}, row-major and without padding")));
         }
         Ok(self.specialized(form.specialization()))
     }

@@ -11,7 +11,7 @@ use crate::form::{Form, Layout};
 use crate::kernel::Kernel;
 use crate::level::{LaunchShape, Parameter, Shape};
 use crate::mapped::{Mapped, Role};
-use crate::problem::Limits;
+use crate::problem::{Fill, Limits, Problem};
 use crate::task::{Before, Operand, Task};
 
 /// A build and a problem that it can do.
@@ -28,12 +28,12 @@ pub struct Plan<'a> {
 }
 
 impl Build {
-    /// Its plan for a plain product.
+    /// Its plan for a product in the level's [own form](crate::Level::plain).
     ///
     /// # Errors
     /// [`Error::Usage`], where the problem is too large for the kernel or for a grid.
     pub fn plan(&self, shape: Shape) -> Result<Plan<'_>, Error> {
-        self.plan_in(shape, Form::PLAIN)
+        self.plan_in(shape, self.level.plain(self.configuration.dtype))
     }
 
     /// The kernel's arguments for a problem that it can do, in its order.
@@ -137,6 +137,14 @@ fn check_clusters(grid: Dim3, cluster: Dim3) -> Result<(), Error> {
 }
 
 impl<'a> Plan<'a> {
+    /// Matrices for it, of these numbers.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], where they do not fit into memory.
+    pub fn problem(&self, fill: Fill, seed: u64) -> Result<Problem, Error> {
+        Problem::in_form(self.shape, self.build.configuration.dtype, self.form, fill, seed)
+    }
+
     /// What a device launches, with the kernel that the build is compiled to.
     pub fn task(&self, kernel: &'a Kernel) -> Task<'a> {
         let Build { level, configuration, .. } = self.build;

@@ -12,6 +12,7 @@ use device::vendor::Vendor;
 use device::{Device, nvrtc};
 use gemm::candidate::{Candidate, Exam, Options};
 use gemm::check::{Part, Reference};
+use gemm::form::Form;
 use gemm::kernel::Kernel;
 use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Problem};
@@ -111,7 +112,8 @@ fn errors(
     dtype: Dtype,
     seed: u64,
 ) -> Result<Vec<Errors>, Error> {
-    let problem = Problem::new(shape, dtype, Fill::Reals, seed)?;
+    let form = Form::usual(dtype);
+    let problem = Problem::in_form(shape, dtype, form, Fill::Reals, seed)?;
     let part = step("computing what the product must be", || Part::whole(&problem));
     let reference = Reference::Whole(part.clone());
     let exam = Exam { problem: &problem, seed, reference: Some(&reference) };
@@ -122,8 +124,9 @@ fn errors(
         None => rows.push(Errors::of(name, dtype, shape.k, c, &part)),
     };
     for build in takers {
-        let plan = build.plan(shape)?;
-        let ran = Kernel::obtain(build, options.gpu.sm(), nvrtc::find)
+        let build = build.clone().in_form(&form)?;
+        let plan = build.plan_in(shape, form)?;
+        let ran = Kernel::obtain(&build, options.gpu.sm(), nvrtc::find)
             .and_then(|kernel| run_and_keep(&Candidate::of(&plan, &kernel), device, exam, &options));
         match ran {
             Ok((_, c)) => put(build.name(), &c),

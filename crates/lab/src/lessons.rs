@@ -157,13 +157,10 @@ fn in_fp8(record: &Record) -> String {
     at_shapes(record, Dtype::E4M3, &[512, 1024, 2048, 4096, 8192, 16384].map(square), &kernels)
 }
 
-/// Level 19 beside those that make a tile with both warpgroups, and cuBLAS, in bf16 and in e4m3.
+/// Level 19 beside those that make a tile with both warpgroups, and cuBLAS.
 fn in_turns(record: &Record) -> String {
-    let table = |(dtype, level)| {
-        let kernels = [level, TURNS, VENDOR].map(|level| configurations(record, dtype, level)).concat();
-        at_shapes(record, dtype, &[1024, 2048, 4096, 8192].map(square), &kernels)
-    };
-    [(Dtype::BF16, CLUSTERS), (Dtype::E4M3, FP8)].map(table).join("\n")
+    let kernels = [CLUSTERS, TURNS, VENDOR].map(|level| configurations(record, Dtype::BF16, level)).concat();
+    at_shapes(record, Dtype::BF16, &[1024, 2048, 4096, 8192].map(square), &kernels)
 }
 
 /// What the record has of a level in these types: kernels and tile sizes, in its order. Of a level that is not measured yet, what it

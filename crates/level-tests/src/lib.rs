@@ -115,7 +115,7 @@ pub fn is_exact(device: &Device, build: &Build, shape: Shape) -> Result<(), Stri
 }
 
 fn kernel_is_exact(device: &Device, build: &Build, kernel: &Kernel, shape: Shape) -> Result<(), String> {
-    kernel_is_exact_in(device, build, kernel, shape, Form::PLAIN)
+    kernel_is_exact_in(device, build, kernel, shape, build.level.plain(build.configuration.dtype))
 }
 
 /// The same in any form; and what lies between the rows of C is as it was.

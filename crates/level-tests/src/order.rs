@@ -8,7 +8,7 @@ use super::deep;
 use device::{Device, nvrtc};
 use gemm::facts::Extras;
 use gemm::kernel::Kernel;
-use gemm::problem::{Fill, Problem};
+use gemm::problem::Fill;
 use gemm::{Build, Level, Shape};
 
 /// Every shipped configuration gives the same bits in every order of blocks and warps, on
@@ -54,8 +54,8 @@ fn turns<T: Copy>(all: &[T], place: usize, of: usize) -> Vec<T> {
 
 /// Reals, of which a sum in another order has other bits.
 fn is_same(build: &Build, kernel: &Kernel, shape: Shape, others: &[Schedule]) -> Result<(), String> {
-    let problem = Problem::new(shape, build.configuration.dtype, Fill::Reals, 1).map_err(|e| e.to_string())?;
     let plan = build.plan(shape).map_err(|e| e.to_string())?;
+    let problem = plan.problem(Fill::Reals, 1).map_err(|e| e.to_string())?;
     let task = plan.task(kernel);
     let product = |schedule| {
         let extras = Extras { schedule, ..Extras::new(false, true) };

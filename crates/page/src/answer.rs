@@ -96,7 +96,7 @@ fn run<T>(request: &Request, then: impl Fn(&Trial) -> Result<T, Error>) -> Resul
         None => build.clone(),
     };
     let plan = shown.plan(shape)?;
-    let problem = Problem::new(shape, request.dtype, Fill::Reals, request.seed)?;
+    let problem = plan.problem(Fill::Reals, request.seed)?;
     let kernel = match &request.ptx {
         Some(file) => Kernel::brought(&shown, file),
         None => Kernel::obtain(&build, gpu.sm(), nowhere)?,

@@ -1,8 +1,8 @@
 //! Level 16: tf32 by warpgroups.
 
 use gemm::{
-    Archive, Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape, Target,
-    TensorBox, TensorSwizzle, Tile, Types,
+    Archive, Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Neighbours, Parameter, Shape, Target, TensorBox,
+    TensorSwizzle, Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -19,7 +19,7 @@ pub static LEVEL: Level = Level {
     name: "level16-tf32-warpgroup",
     title: "tf32 by warpgroups",
     idea: "the transpose of C is computed, so that the operand that lies across K comes from registers",
-    from: Some("level14-clusters"),
+    from: Some("level20-persistent"),
     path: "further/level16-tf32-warpgroup/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_tf32",
@@ -43,23 +43,12 @@ pub static LEVEL: Level = Level {
     needs: Needs {
         architecture: Target::only(90),
         cluster: |tiles| Dim3::xy(tiles["CLUSTER"], 1),
-        parameters: &[
-            Parameter::Map(Role::A),
-            Parameter::Map(Role::B),
-            Parameter::Map(Role::C),
-            Parameter::Mapped,
-            Parameter::A,
-            Parameter::B,
-            Parameter::C,
-            Parameter::M,
-            Parameter::N,
-            Parameter::K,
-        ],
+        parameters: Parameter::BY_MAPS,
         decomposition: Decomposition::Persistent("BLOCKS", Neighbours::Beside),
         // ANCHOR: boxes
-        boxes: |c| {
+        boxes: |_| {
             let of = |rows| TensorBox { rows, columns: WIDE, swizzle: TensorSwizzle::B128 };
-            [of(c.tiles["BM"] / c.tiles["CLUSTER"]), of(WIDE), of(32)]
+            [of(64), of(32), of(32)]
         },
         // ANCHOR_END: boxes
         shared: |c| {
@@ -75,7 +64,7 @@ pub static LEVEL: Level = Level {
                 // Twice round the stages, and one step more, in one tile.
                 Shape { m: tile.m - 8, n: n - 8, k: (2 * tiles["STAGES"] + 1) * tile.k },
                 // One row of tiles more than a band has.
-                Shape { m: 8 * tile.m + 8, n: tile.n + 8, k: 8 },
+                Shape { m: 16 / tiles["CLUSTER"] * tile.m + 8, n: tile.n + 8, k: 8 },
             ]
         },
         ..Needs::USUAL

@@ -1,23 +1,19 @@
 //! Level 17: fp8, with sums promoted to f32.
 
-use gemm::dtype::Sum;
-use gemm::form::Layout;
 use gemm::{
-    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape,
-    Target, TensorBox, TensorSwizzle, Tile, Types, Variant,
+    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Shape, Target,
+    TensorBox, TensorSwizzle, Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
 const TILES: &[&[u32]] = &[&[128, 256, 4, 2, 132], &[64, 128, 7, 2, 132], &[128, 128, 6, 2, 132]];
 
-/// Those for types that are asked for less.
+/// Those for sums that stay f32.
 const LARGE: &[&[u32]] = &[TILES[0]];
 
 /// 32 products and the sum so far at once, with as many bits as are kept of such sums.
-const FAST: Sum = Sum::Cut { terms: 32, bits: 13, precision: 14 };
-
-const fn fp8(input: Element, output: Element) -> Types {
-    Types::usual(Dtype::of(input, Element::F32, output)).cut(32, 13, 14).promoted(BK)
+const fn fp8(output: Element) -> Types {
+    Types::usual(Dtype::of(Element::E4m3, Element::F32, output)).cut(32, 13, 14).promoted(BK)
 }
 
 /// Elements of a step along K: 128 bytes.
@@ -31,22 +27,15 @@ pub static LEVEL: Level = Level {
     name: "level17-fp8-promotion",
     title: "fp8 with promoted sums",
     idea: "tensor cores sum 128 products in 14 bits, and each thread adds these sums in f32 while others multiply",
-    from: Some("level14-clusters"),
+    from: Some("level20-persistent"),
     path: "further/level17-fp8-promotion/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_fp8",
-    variants: &[
-        Variant { name: "promoted", defines: &[("PROMOTED", 1)], sum: None },
-        Variant { name: "fast", defines: &[("PROMOTED", 0)], sum: Some(FAST) },
-    ],
+    variants: &[],
     tiles: &[("BM", 128), ("BN", 256), ("STAGES", 4), ("CLUSTER", 2), ("BLOCKS", 132)],
-    types: &[
-        fp8(Element::E4m3, Element::Bf16).shipping(TILES),
-        fp8(Element::E4m3, Element::F32).shipping(LARGE),
-        fp8(Element::E5m2, Element::Bf16).shipping(LARGE),
-    ],
+    types: &[fp8(Element::Bf16).shipping(TILES), fp8(Element::F32).shipping(LARGE)],
     shipped: &[],
-    space: &[("BM", &[64, 128, 192]), ("BN", &[128, 256]), ("STAGES", &[3, 4, 5, 6, 7, 8]), ("CLUSTER", &[1, 2])],
+    space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[3, 4, 5, 6, 7, 8]), ("CLUSTER", &[1, 2])],
     ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
@@ -62,35 +51,17 @@ pub static LEVEL: Level = Level {
     needs: Needs {
         architecture: Target::only(90),
         cluster: |tiles| Dim3::xy(tiles["CLUSTER"], 1),
-        parameters: &[
-            Parameter::Map(Role::A),
-            Parameter::Map(Role::B),
-            Parameter::Map(Role::C),
-            Parameter::Mapped,
-            Parameter::A,
-            Parameter::B,
-            Parameter::C,
-            Parameter::M,
-            Parameter::N,
-            Parameter::K,
-            Parameter::Lda,
-            Parameter::Ldb,
-            Parameter::Ldc,
-            Parameter::Alpha,
-            Parameter::Beta,
-        ],
+        parameters: Parameter::BY_MAPS,
         decomposition: Decomposition::Persistent("BLOCKS", Neighbours::Below),
+        // ANCHOR: boxes
         boxes: |c| {
             let of = |rows, columns| TensorBox { rows, columns, swizzle: TensorSwizzle::B128 };
-            let b = match c.specialization.layout {
-                Layout::Rows => BK,
-                Layout::Columns => c.tiles["BN"] / c.tiles["CLUSTER"],
-            };
-            [of(c.tiles["BM"], BK), of(b, BK), of(64, 128 / c.dtype.output.bytes() as u32)]
+            [of(c.tiles["BM"], BK), of(64, BK), of(64, 128 / c.dtype.output.bytes() as u32)]
         },
+        // ANCHOR_END: boxes
         shared: |c| {
             let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
-            stages * ((bm + bn) * BK + 24) + bm / 64 * 2 * 64 * 128
+            stages * ((bm + bn) * BK + 16) + bm / 64 * 2 * 64 * 128
         },
         awkward: |tiles, tile| {
             let m = tile.m * tiles["CLUSTER"];

@@ -1,14 +1,12 @@
 //! Level 19: two warpgroups multiply in turns.
 
 use gemm::{
-    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Role, Shape,
-    Target, TensorBox, TensorSwizzle, Tile, Types,
+    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Neighbours, Parameter, Shape, Target,
+    TensorBox, TensorSwizzle, Tile, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
 const TILES: &[&[u32]] = &[&[128, 128, 6, 2, 132]];
-/// Those for sums that stay f32.
-const WIDE: &[&[u32]] = &[TILES[0]];
 
 /// Sixteen products and the sum so far at once.
 const fn half(input: Element, output: Element) -> Types {
@@ -26,19 +24,13 @@ pub static LEVEL: Level = Level {
     name: "level19-ping-pong",
     title: "warpgroups in turns",
     idea: "two warpgroups take tiles in turns: while one multiplies, the other one's tile leaves",
-    from: Some("level14-clusters"),
+    from: Some("level20-persistent"),
     path: "further/level19-ping-pong/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_turns",
     variants: &[],
     tiles: &[("BM", 128), ("BN", 128), ("STAGES", 6), ("CLUSTER", 2), ("BLOCKS", 132)],
-    types: &[
-        half(Element::Bf16, Element::Bf16).shipping(TILES),
-        half(Element::Bf16, Element::F32).shipping(WIDE),
-        half(Element::F16, Element::F16).shipping(TILES),
-        half(Element::F16, Element::F32).shipping(WIDE),
-        Types::usual(Dtype::of(Element::E4m3, Element::F32, Element::Bf16)).cut(32, 13, 14).shipping(WIDE),
-    ],
+    types: &[half(Element::Bf16, Element::Bf16).shipping(TILES), half(Element::F16, Element::F16).shipping(TILES)],
     shipped: &[],
     space: &[
         ("BM", &[64, 128, 192]),
@@ -61,37 +53,14 @@ pub static LEVEL: Level = Level {
     needs: Needs {
         architecture: Target::only(90),
         cluster: |tiles| Dim3::xy(tiles["CLUSTER"], 1),
-        parameters: &[
-            Parameter::Map(Role::A),
-            Parameter::Map(Role::B),
-            Parameter::Map(Role::C),
-            Parameter::Mapped,
-            Parameter::A,
-            Parameter::B,
-            Parameter::C,
-            Parameter::M,
-            Parameter::N,
-            Parameter::K,
-            Parameter::Lda,
-            Parameter::Ldb,
-            Parameter::Ldc,
-            Parameter::Alpha,
-            Parameter::Beta,
-        ],
+        parameters: Parameter::BY_MAPS,
         decomposition: Decomposition::Persistent("BLOCKS", Neighbours::Below),
+        // ANCHOR: boxes
         boxes: |c| {
-            let of = |rows, columns| TensorBox { rows, columns, swizzle: TensorSwizzle::B128 };
-            let wide = |element: Element| 128 / element.bytes() as u32;
-            let (part, input) = (c.tiles["BN"] / c.tiles["CLUSTER"], wide(c.dtype.input));
-            let b = match c.specialization.layout {
-                gemm::form::Layout::Rows if part % 64 == 0 => BK,
-                gemm::form::Layout::Rows => BK / 2,
-                gemm::form::Layout::Columns => part,
-            };
-            [of(c.tiles["BM"], input), of(b, input), of(16, wide(c.dtype.output))]
+            let of = |rows| TensorBox { rows, columns: 64, swizzle: TensorSwizzle::B128 };
+            [of(c.tiles["BM"]), of(BK), of(16)]
         },
-        // Both operands of fp8 lie along K, or threads fetch them.
-        by_maps: |c| c.dtype.input != Element::E4m3 || c.specialization.layout == gemm::form::Layout::Columns,
+        // ANCHOR_END: boxes
         shared: |c| {
             let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
             stages * ((bm + bn) * 128 + 16) + 2 * 2 * 64 * 128
@@ -104,14 +73,10 @@ pub static LEVEL: Level = Level {
                 Shape { m: m + 8, n: 2 * tile.n, k: 2 * tile.k },
                 // Twice round the stages, and one step more, in one tile.
                 Shape { m: m - 8, n: tile.n - 8, k: (2 * tiles["STAGES"] + 1) * tile.k },
-                // The same where no map describes A or B: what is copied beyond a stage is in the next one.
-                Shape { m: m - 7, n: tile.n - 7, k: (2 * tiles["STAGES"] + 1) * tile.k - 7 },
                 // One row of tiles more than a band has.
                 Shape { m: 16 * tile.m + 8, n: tile.n + 8, k: 8 },
                 // With two clusters, a last round that is not whole, of more steps than there are stages.
                 Shape { m: m - 8, n: 3 * tile.n, k: (tiles["STAGES"] + 2) * tile.k },
-                // The same, and in 16 bits K is so large that they keep in step.
-                Shape { m: m - 8, n: 3 * tile.n, k: 64 * tile.k },
             ]
         },
         ..Needs::USUAL

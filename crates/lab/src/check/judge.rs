@@ -124,8 +124,7 @@ impl Runs {
             let compiled = self.compile(&build, gpu.sm())?;
             self.compiled.insert(configuration.clone(), compiled);
         }
-        let (dtype, form) = (build.configuration.dtype, arguments.form());
-        let problem = Problem::in_form(arguments.shape(), dtype, form, Fill::Reals, arguments.seed)?;
+        let problem = plan.problem(Fill::Reals, arguments.seed)?;
         let exam = Exam { problem: &problem, seed: arguments.seed, reference: None };
         let options = Options { gpu, extras: Extras::new(false, true), annotate: false, matrices: false };
         let compiled = &self.compiled[&configuration];

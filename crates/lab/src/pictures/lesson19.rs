@@ -1,18 +1,17 @@
-//! Who works when in a block, level 14 beside level 19. Which warpgroup makes which tiles is what the kernels' own stores say; the
+//! Who works when in a block, level 20 beside level 19. Which warpgroup makes which tiles is what the kernels' own stores say; the
 //! times follow from whose turn it is.
 
-use emulator::{AccessKind, Memory};
 use gemm::{Dim3, Dtype, Error, Level, Shape};
-use levels::{level14_clusters, level19_ping_pong};
+use levels::{level19_ping_pong, level20_persistent};
 
 use super::sheet::{Area, MARGIN, Sheet};
-use super::traced::{array, build_of, elements, some_accesses_in, unlike};
+use super::traced::{build_of, some_accesses_in, unlike};
 use crate::svg::Anchor;
 
 /// Columns of C that both have.
 const COLUMNS: u32 = 512;
-/// A cluster of two blocks; one column less, so that no tensor map describes C, and the trace has its stores.
-const SHAPE: Shape = Shape { m: 256, n: COLUMNS - 1, k: 64 };
+/// A cluster of two blocks.
+const SHAPE: Shape = Shape { m: 256, n: COLUMNS, k: 64 };
 const GROUPS: usize = 2;
 
 /// How long the products of 128 columns take, and how long such a tile takes to leave.
@@ -27,11 +26,11 @@ pub fn draw() -> Result<Sheet, Error> {
     let mut sheet = Sheet::new(
         LEFT + TICK * f64::from(last) + MARGIN,
         "512 columns of C in a block",
-        "Two timelines of the tensor cores and two warpgroups. In level 14 both multiply a tile together, and then the tensor cores wait while both store it. In level 19 each has tiles of its own, and stores one while the other multiplies.",
+        "Two timelines of the tensor cores and two warpgroups. In level 20 both multiply a tile together, and then the tensor cores wait while both store it. In level 19 each has tiles of its own, and stores one while the other multiplies.",
     );
     let mut y = 52.0;
     for (level, sizes) in
-        [(&level14_clusters::LEVEL, [128, 256, 4, 2, 132]), (&level19_ping_pong::LEVEL, [128, 128, 6, 2, 132])]
+        [(&level20_persistent::LEVEL, [128, 256, 4, 2, 132]), (&level19_ping_pong::LEVEL, [128, 128, 6, 2, 132])]
     {
         let works = works(&owners(level, &sizes)?, COLUMNS / sizes[1]);
         y = timeline(&mut sheet, y, &level.short(), &works, last);
@@ -44,36 +43,26 @@ pub fn draw() -> Result<Sheet, Error> {
     Ok(sheet)
 }
 
-/// The warpgroups that store each tile of block 0.
+/// The warpgroups that store each tile of block 0: those that store more, where there is this tile, too.
 fn owners(level: &'static Level, sizes: &[u32; 5]) -> Result<Vec<Vec<usize>>, Error> {
-    let build = build_of(level, wide(), "", sizes)?;
-    let accesses = some_accesses_in(&build, SHAPE, Dim3::xy(2, 1), |block| block.x == 0)?;
-    let mut owners = vec![Vec::new(); (COLUMNS / sizes[1]) as usize];
-    let stores =
-        accesses.iter().filter(|a| (a.memory, a.kind) == (Memory::Global, AccessKind::Store) && array(a) == "C");
-    for access in stores {
-        for lane in &access.lanes {
-            let group = access.warp as usize / 4;
-            for (_, column) in elements(access, lane, SHAPE.n) {
-                let tile: &mut Vec<usize> = &mut owners[(column / sizes[1]) as usize];
-                if !tile.contains(&group) {
-                    tile.push(group);
-                }
-            }
-        }
-    }
-    for owner in &mut owners {
-        owner.sort_unstable();
-    }
+    let build = build_of(level, Dtype::BF16, "", sizes)?;
+    let stores = |tiles: u32| -> Result<[usize; GROUPS], Error> {
+        let shape = Shape { n: tiles * sizes[1], ..SHAPE };
+        let accesses = some_accesses_in(&build, shape, Dim3::xy(2, 1), |block| block.x == 0)?;
+        let groups = accesses.iter().filter(|a| a.opcode.contains("bulk_group")).map(|a| a.warp as usize / 4);
+        let groups: Vec<usize> = groups.collect();
+        Ok([0, 1].map(|group| groups.iter().filter(|one| **one == group).count()))
+    };
+    let counts: Vec<[usize; GROUPS]> = (1..=COLUMNS / sizes[1]).map(stores).collect::<Result<_, _>>()?;
+    let before = std::iter::once(&[0; GROUPS]).chain(&counts);
+    let owners: Vec<Vec<usize>> = before
+        .zip(&counts)
+        .map(|(before, now)| (0..GROUPS).filter(|&group| now[group] > before[group]).collect())
+        .collect();
     if owners.iter().any(Vec::is_empty) {
         return Err(unlike("a tile of C is stored by nobody"));
     }
     Ok(owners)
-}
-
-/// Inputs of 16 bits, C in f32.
-fn wide() -> Dtype {
-    Dtype::of(gemm::Element::Bf16, gemm::Element::F32, gemm::Element::F32)
 }
 
 /// A warpgroup's work at a tile.

@@ -14,7 +14,6 @@ mod lesson13;
 mod lesson14;
 mod lesson15;
 mod lesson16;
-mod lesson17;
 mod lesson18;
 mod lesson19;
 mod lesson1_reuse;
@@ -63,7 +62,6 @@ const PICTURES: [Picture; 27] = [
     ("lesson14-cluster", lesson14::draw),
     ("lesson15-sums", lesson15::draw),
     ("lesson16-banks", lesson16::draw),
-    ("lesson17-square", lesson17::draw),
     ("lesson18-rows", lesson18::draw),
     ("lesson19-turns", lesson19::draw),
     ("lesson20-tiles", lesson20::draw),

@@ -29,8 +29,9 @@ impl Work {
         let (tile, tiles) = (build.tile(), build.round());
         let count = |steps: u32| {
             let shape = Shape { m: tile.m, n: tiles * tile.n, k: steps * tile.k };
-            let problem = Problem::new(shape, build.configuration.dtype, Fill::Reals, 1)?;
-            let task = build.plan(shape)?.task(kernel);
+            let plan = build.plan(shape)?;
+            let problem = plan.problem(Fill::Reals, 1)?;
+            let task = plan.task(kernel);
             let ran = Device::Emulator.launch(&task, &problem, extras)?;
             let check = Check::of(&problem, Fill::Reals, &ran.c, task.method());
             match ran.facts {

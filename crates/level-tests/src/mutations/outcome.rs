@@ -149,7 +149,7 @@ fn is_even(shape: &Shape) -> bool {
 /// condition that a kernel may set for whole vectors is the one that fails at some time.
 fn form(build: &Build, shape: &Shape, turn: usize) -> (Form, [usize; 3]) {
     if !build.level.takes_any_form() {
-        return (Form::PLAIN, [0; 3]);
+        return (build.level.plain(build.configuration.dtype), [0; 3]);
     }
     let form = |padding| form_of(build.configuration.specialization, padding);
     let whole = whole_vectors(&form([0; 3]), shape);
