@@ -26,7 +26,8 @@ use crate::nvrtc;
 use gemm::timing::{Peak, Timing, fma_per_clock};
 
 use crate::timing;
-pub(crate) use load::{Loaded, Unloaded};
+pub(crate) use load::Loaded;
+pub use load::Unloaded;
 
 /// A GPU that answers.
 #[derive(Debug)]
@@ -41,6 +42,8 @@ pub struct Gpu {
     pub(crate) room: Room,
     /// Where its driver refuses a kernel, the emulator may run it.
     pub(crate) falls_back: bool,
+    /// Whether it says nothing on stderr.
+    is_quiet: bool,
 }
 
 impl Gpu {
@@ -62,7 +65,18 @@ impl Gpu {
     }
 
     fn open() -> Result<Gpu, DriverError> {
-        let context = CudaContext::new(0)?;
+        Gpu::of(CudaContext::new(0)?)
+    }
+
+    /// The GPU of a context, for a library: it prints nothing.
+    ///
+    /// # Errors
+    /// What the driver answers to questions about the GPU.
+    pub fn on(context: &Arc<CudaContext>) -> Result<Gpu, DriverError> {
+        Ok(Gpu { is_quiet: true, ..Gpu::of(context.clone())? })
+    }
+
+    fn of(context: Arc<CudaContext>) -> Result<Gpu, DriverError> {
         let stream = context.default_stream();
         let attribute = |which| context.attribute(which).map(|value| value as u32);
         Ok(Gpu {
@@ -72,6 +86,7 @@ impl Gpu {
             clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
             room: Room::default(),
             falls_back: false,
+            is_quiet: false,
             stream,
             context,
         })
@@ -109,9 +124,12 @@ impl Gpu {
     }
 
     /// A kernel, loaded, with as much dynamic shared memory as it needs: on the GPU in a form that the driver takes, or not at all.
-    pub fn ready(&self, task: &Task) -> Result<CudaFunction, Error> {
-        let Loaded { function, .. } = self.load(task, nvrtc::find).map_err(Unloaded::error)?;
-        self.allow_shared(&function, task).map_err(|e| failed("asking for shared memory", e))?;
+    ///
+    /// # Errors
+    /// [`Unloaded`], where the driver does not take it, or has no room.
+    pub fn ready(&self, task: &Task) -> Result<CudaFunction, Unloaded> {
+        let Loaded { function, .. } = self.load(task, nvrtc::find)?;
+        self.allow_shared(&function, task).map_err(Unloaded::Failed)?;
         Ok(function)
     }
 
