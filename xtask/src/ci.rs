@@ -18,10 +18,15 @@ struct Step {
     run: fn() -> Result<bool>,
 }
 
+/// The library beside crates that choose and link another CUDA version of cudarc than the workspace does.
+const BESIDE_OTHERS: &str =
+    "check --locked --manifest-path .ci/beside/Cargo.toml --target-dir target/beside --features linked";
+
 /// Quick checks first; the tests last, so that the output ends with their results.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step { name: "format", run: || shell::cargo("fmt --all --check") },
     Step { name: "clippy", run: || shell::cargo("clippy --locked --workspace --all-targets -- -D warnings") },
+    Step { name: "beside", run: || shell::cargo(BESIDE_OTHERS) },
     Step { name: "tidy", run: tidy::passes },
     Step { name: "diffs", run: || diffs::passes(true) },
     Step { name: "book", run: book::is_built },

@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use device::{Device, nvrtc};
-use gemm::fit::{Card, misfit};
+use gemm::fit::{Card, runs};
 use gemm::form::Form;
-use gemm::kernel::{FindCompiler, shipped};
+use gemm::kernel::FindCompiler;
 use gemm::{Build, Dtype, Level, Shape};
 
 use crate::kernels::KERNELS;
@@ -215,11 +215,11 @@ impl Chooser {
             return false;
         }
         let card = Card::of_architecture(self.architecture);
-        match (shipped(build), shipped(plain)) {
-            (Ok(_), _) => misfit(build, &card).is_none(),
-            (Err(_), Ok(_)) => misfit(plain, &card).is_none() && (self.find)().is_ok(),
-            (Err(_), Err(_)) => build.level.needs.architecture.runs_on(self.architecture) && (self.find)().is_ok(),
-        }
+        // Without the compiler only what is shipped in this form.
+        runs(build, &card).unwrap_or_else(|| {
+            let is_able = runs(plain, &card).unwrap_or_else(|| made_for.runs_on(self.architecture));
+            is_able && (self.find)().is_ok()
+        })
     }
 }
 
@@ -240,7 +240,7 @@ pub fn by_tile(
     form: &Form,
 ) -> Option<Build> {
     let card = Card::of_architecture(architecture);
-    largest(kernels, sms, (shape, dtype, form), |build| misfit(build, &card).is_none())
+    largest(kernels, sms, (shape, dtype, form), |build| runs(build, &card) == Some(true))
 }
 
 /// The same of those for which `runs` holds.
