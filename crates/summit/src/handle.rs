@@ -54,7 +54,7 @@ pub struct Handle {
     gpu: Gpu,
     chooser: Chooser,
     resolved: RwLock<HashMap<Key, Arc<Resolved>>>,
-    loaded: RwLock<HashMap<(Arc<str>, usize), Arc<Loaded>>>,
+    loaded: RwLock<HashMap<On, Arc<Loaded>>>,
     /// By their streams' addresses.
     rooms: RwLock<HashMap<usize, Arc<Room>>>,
 }
@@ -67,6 +67,13 @@ struct Key {
     specialization: Specialization,
     padding: [u32; 3],
     columns: bool,
+}
+
+/// A build, by its words, on a stream, by its address.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct On {
+    build: Arc<str>,
+    stream: usize,
 }
 
 /// A kernel on the GPU, for a stream.
@@ -220,7 +227,7 @@ impl Handle {
     /// The kernel of a plan for a stream: ready, or loaded now, while others go on.
     fn loaded(&self, stream: &Arc<CudaStream>, plan: &Plan) -> Result<Arc<Loaded>, Error> {
         let address = stream.cu_stream() as usize;
-        let key = (plan.resolved.name.clone(), address);
+        let key = On { build: plan.resolved.name.clone(), stream: address };
         if let Some(known) = read(&self.loaded).get(&key) {
             return Ok(known.clone());
         }
