@@ -45,13 +45,18 @@ enum Run {
     Parts(fn(parts: &[&Part], all: bool, strict: bool) -> Result<Held>),
 }
 
+/// The library beside crates that choose and link another CUDA version of cudarc than the workspace does.
+const BESIDE_OTHERS: &str =
+    "check --locked --manifest-path .ci/beside/Cargo.toml --target-dir target/beside --features linked";
+
 /// Quick checks first; the tests last, so that the output ends with their results.
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step { name: "format", run: Run::Always(|| shell::cargo("fmt --all --check")) },
     Step {
         name: "clippy",
         run: Run::Always(|| shell::cargo("clippy --locked --workspace --all-targets -- -D warnings")),
     },
+    Step { name: "beside", run: Run::Always(|| shell::cargo(BESIDE_OTHERS)) },
     Step { name: "tidy", run: Run::Always(tidy::passes) },
     Step { name: "diffs", run: Run::Always(|| Ok(diffs::passes(true)? && outputs::tables_are_fresh()?)) },
     Step { name: BOOK, run: Run::Parts(|_, _, _| Ok(Held::whole_if(book::is_built()?))) },

@@ -27,7 +27,8 @@ use crate::nvrtc;
 use gemm::timing::{Peak, Timing, fma_per_clock};
 
 use crate::timing;
-pub(crate) use load::{Loaded, Unloaded};
+pub(crate) use load::Loaded;
+pub use load::Unloaded;
 
 /// A GPU that answers.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub struct Gpu {
     pub(crate) room: Room,
     /// Where its driver refuses a kernel, the emulator may run it.
     pub(crate) falls_back: bool,
+    /// Whether it says nothing on stderr.
+    is_quiet: bool,
 }
 
 impl Gpu {
@@ -63,7 +66,18 @@ impl Gpu {
     }
 
     fn open() -> Result<Gpu, DriverError> {
-        let context = CudaContext::new(0)?;
+        Gpu::of(CudaContext::new(0)?)
+    }
+
+    /// The GPU of a context, for a library: it prints nothing.
+    ///
+    /// # Errors
+    /// What the driver answers to questions about the GPU.
+    pub fn on(context: &Arc<CudaContext>) -> Result<Gpu, DriverError> {
+        Ok(Gpu { is_quiet: true, ..Gpu::of(context.clone())? })
+    }
+
+    fn of(context: Arc<CudaContext>) -> Result<Gpu, DriverError> {
         let stream = context.default_stream();
         let attribute = |which| context.attribute(which).map(|value| value as u32);
         Ok(Gpu {
@@ -73,6 +87,7 @@ impl Gpu {
             clock_khz: attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
             room: Room::default(),
             falls_back: false,
+            is_quiet: false,
             stream,
             context,
         })
@@ -110,9 +125,12 @@ impl Gpu {
     }
 
     /// A kernel, loaded, with as much dynamic shared memory as it needs: on the GPU in a form that the driver takes, or not at all.
-    pub fn ready(&self, task: &Task) -> Result<Functions, Error> {
-        let Loaded { functions, .. } = self.load(task, nvrtc::find).map_err(Unloaded::error)?;
-        self.allow_shared(&functions.kernel, task).map_err(|e| failed("asking for shared memory", e))?;
+    ///
+    /// # Errors
+    /// [`Unloaded`], where the driver does not take it, or has no room.
+    pub fn ready(&self, task: &Task) -> Result<Functions, Unloaded> {
+        let Loaded { functions, .. } = self.load(task, nvrtc::find)?;
+        self.allow_shared(&functions.kernel, task).map_err(Unloaded::Failed)?;
         Ok(functions)
     }
 

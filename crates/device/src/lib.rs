@@ -22,6 +22,7 @@ pub mod vendor;
 
 pub use backend::Backend;
 use emulator::gpu::Gpu;
+pub use ffi::Memory;
 use gemm::Error;
 use gemm::emulated::{self, Watch};
 use gemm::facts::{Extras, Ran};

@@ -11,7 +11,7 @@ use gemm::{Build, Dtype, Error, Shape};
 use rayon::prelude::*;
 
 use crate::copies::What;
-use crate::cuda::{Gpu, Repeated, failed};
+use crate::cuda::{Gpu, Repeated, Unloaded, failed};
 use crate::functions::{Functions, configs};
 use crate::nvrtc;
 use crate::turns::{Contender, Pace, Pause, take_turns};
@@ -61,7 +61,7 @@ impl<'a> Survey<'a> {
         let poison = vec![0xff; elements * dtype.output.bytes()];
         let ready = |build: &Build| {
             let plan = build.plan(PATTERN)?;
-            gpu.ready(&plan.task(&Kernel::obtain(build, gpu.architecture(), nvrtc::find)?))
+            gpu.ready(&plan.task(&Kernel::obtain(build, gpu.architecture(), nvrtc::find)?)).map_err(Unloaded::error)
         };
         let (mut kernels, mut refused) = (Vec::new(), Vec::new());
         let loaded: Vec<_> = builds.par_iter().map(|build| (build.clone(), ready(build))).collect();

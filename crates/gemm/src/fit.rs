@@ -11,7 +11,7 @@ use crate::Target;
 use crate::build::Build;
 use crate::error::Error;
 use crate::kernel::lower::declared;
-use crate::kernel::{Header, Kernel, shipped};
+use crate::kernel::{Header, Kernel, described, shipped};
 use crate::task::Task;
 
 /// A GPU, as far as it decides what can run there: the one at hand, or the one that the emulator models.
@@ -122,11 +122,15 @@ fn refused(message: String) -> Error {
 pub fn misfit(build: &Build, card: &Card) -> Option<String> {
     let (header, ptx) = shipped(build).ok()?;
     let registers = header.resources.get(&card.architecture).map(|needs| needs.registers);
-    // What a shipped file says of itself is what its instructions need, by a test; to read these takes longer, and gives the words.
-    if let Some(demand) = Demand::declared(build, &header, ptx, registers) {
-        demand.misfit(card)?;
-    }
     Demand::of(ptx, build.level.entry, build.threads(), build.dynamic_shared(), registers)?.misfit(card)
+}
+
+/// Whether the card can run a build, by what its shipped file says of itself, which is what its instructions need, by tests: none of them
+/// is read. Nothing, where it is not shipped.
+pub fn runs(build: &Build, card: &Card) -> Option<bool> {
+    let (header, ptx) = described(build)?;
+    let registers = header.resources.get(&card.architecture).map(|needs| needs.registers);
+    Some(Demand::declared(build, &header, ptx, registers)?.misfit(card).is_none())
 }
 
 /// The build, if the card can run it; else, of the shipped ones of its type and variant that the card can run, the one

@@ -19,7 +19,7 @@ fn any_form_is_multiplied_by_the_chosen_kernel_or_by_a_named_one() {
         line(&chosen.stdout, "form")
             .contains("C = -2·A·B + 0.5·C, B stored N×K, rows of A, B and C padded by 3, 2 and 8")
     );
-    assert!(line(&chosen.stdout, "check").contains("right: 2 000 elements"), "{chosen:?}");
+    assert!(line(&chosen.stdout, "check").contains("right: 2,000 elements"), "{chosen:?}");
     let named = lab(&format!("summit wgmma_clusters --dtype bf16 {form}"));
     assert!(named.code == 0 && named.stdout.starts_with("summit wgmma_clusters: "), "{named:?}");
 }
@@ -27,12 +27,12 @@ fn any_form_is_multiplied_by_the_chosen_kernel_or_by_a_named_one() {
 #[test]
 fn what_the_summit_does_not_have_is_said_in_a_line() {
     refused("summit thick", "the summit has no kernel `thick`");
-    refused("summit thin --dtype f32 --beta 1", "summit thin does not compute C = A·B + 1·C");
+    refused("summit thin --dtype f32 --beta 1", "summit thin does not compute C = A·B + C");
     refused("summit thin --dtype e4m3", "summit thin does not multiply e4m3");
     refused("summit --k 8 --lda 7", "rows of A are 7 elements apart, and have 8");
     refused(
         "summit --gpu t4 --beta 1 --backend emulator",
-        "no kernel of the summit computes C = A·B + 1·C in f32 on sm_75",
+        "no kernel of the summit computes C = A·B + C in f32 on sm_75",
     );
     refused("compare --levels 1,thick", "there is no level `thick`");
 }

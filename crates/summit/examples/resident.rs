@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::{CudaSlice, CudaStream};
 use device::vendor::Vendor;
-use gemm::Shape;
 use gemm::form::{Form, Layout};
-use summit::Handle;
+use gemm::{Element, Shape};
+use summit::{Handle, Product, Types};
 
 /// Calls that are timed, submitted one after the other; so few that the GPU's queue has room for them all.
 const CALLS: u32 = 200;
@@ -40,21 +40,22 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn beside(handle: &Handle, n: u32) -> Result<(), Box<dyn Error>> {
     let stream = handle.context().new_stream()?;
     let shape = Shape { m: n, n, k: n };
+    let product = Product::new(Types::of(Element::F32), shape).with_b_as_columns();
     let form = Form { layout: Layout::Columns, ..Form::PLAIN };
     let (size, length) = (n as usize, (n * n) as usize);
     let (host_x, host_w) = (numbers(length, 1), numbers(length, 2));
     let (x, w) = (stream.clone_htod(&host_x)?, stream.clone_htod(&host_w)?);
     let mut y = stream.alloc_zeros::<f32>(length)?;
 
-    let build = handle.build::<f32>(&stream, shape, &form)?;
-    handle.gemm(&stream, shape, &form, &x, &w, &mut y)?;
+    let plan = handle.plan(&product)?;
+    handle.gemm(&stream, &product, &x, &w, &mut y)?;
     let error = worst(&stream.clone_dtoh(&y)?, &host_x, &host_w, size);
     let free = cudarc::driver::result::mem_get_info()?.0;
-    let times = time(&stream, &mut y, |y| Ok(handle.gemm(&stream, shape, &form, &x, &w, y)?))?;
+    let times = time(&stream, &mut y, |y| Ok(handle.gemm(&stream, &product, &x, &w, y)?))?;
     if cudarc::driver::result::mem_get_info()?.0 != free {
         return Err("calls on resident matrices have allocated memory of the GPU".into());
     }
-    show(n, "summit", error, times, &build.to_string());
+    show(n, "summit", error, times, &plan.build().to_string());
 
     match Vendor::on(handle.gpu(), &stream) {
         Err(why) => eprintln!("note: {why}"),

@@ -1,12 +1,13 @@
 //! Which kernel multiplies, and with which tile sizes.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use device::{Device, nvrtc};
-use gemm::fit::{Card, misfit};
+use gemm::fit::{Card, runs};
 use gemm::form::Form;
-use gemm::kernel::{FindCompiler, shipped};
+use gemm::kernel::FindCompiler;
 use gemm::{Build, Dtype, Level, Shape};
 
 use crate::kernels::KERNELS;
@@ -27,6 +28,49 @@ pub enum Choice {
 /// The build that [`Choice::Best`] means; nothing, where no kernel multiplies this type.
 pub fn best(device: &Device, shape: &Shape, dtype: Dtype) -> Option<Build> {
     Chooser::new(device.architecture(), device.multiprocessors()).best(shape, dtype, &Form::PLAIN)
+}
+
+/// What is to multiply, and why.
+#[derive(Debug, Clone)]
+pub struct Chosen {
+    /// The kernel with its tile sizes.
+    pub build: Build,
+    /// Why it is this one.
+    pub why: Why,
+}
+
+/// Why a configuration was chosen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Why {
+    /// It was measured at this very shape on a GPU of this architecture, and nothing is known to be faster.
+    Measured {
+        /// What its plain product took.
+        microseconds: f64,
+    },
+    /// Of so many configurations its plain product is predicted to take the least; half the usual error of its predictions is added.
+    Predicted {
+        /// What it is predicted to take, at most about.
+        microseconds: f64,
+        /// How many were compared, with those that take no such form or do not run here.
+        among: usize,
+    },
+    /// No time is known of what runs here: it has the largest tile that still gives every SM a block, or the most blocks.
+    Tile,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Measured { microseconds } => {
+                write!(f, "it took {microseconds:.1} µs at this shape, the least on record")
+            }
+            Why::Predicted { microseconds, among } => {
+                write!(f, "it is predicted to take {microseconds:.1} µs, the least of {among} configurations that can")
+            }
+            Why::Tile => f.write_str("it has the largest tile that gives every SM a block, or the most blocks"),
+        }
+    }
 }
 
 /// Chooses for one GPU among the shipped configurations of the kernels, in a tenth of a millisecond or two: by their predicted times
@@ -101,14 +145,36 @@ impl Chooser {
 
     /// The build that is to multiply; nothing, where no kernel does.
     pub fn best(&self, shape: &Shape, dtype: Dtype, form: &Form) -> Option<Build> {
-        let mut ranked = self.ranked(shape, dtype);
-        ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let mut able = ranked.into_iter().filter_map(|(candidate, _)| self.able(candidate, shape, form));
-        able.next().or_else(|| largest(&self.kernels, self.sms, (shape, dtype, form), |build| self.runs(build, build)))
+        self.choose(shape, dtype, form).map(|chosen| chosen.build)
     }
 
-    /// The candidates with their microseconds.
-    fn ranked(&self, shape: &Shape, dtype: Dtype) -> Vec<(usize, f64)> {
+    /// The same, with why.
+    pub fn choose(&self, shape: &Shape, dtype: Dtype, form: &Form) -> Option<Chosen> {
+        let (mut ranked, known) = self.ranked(shape, dtype);
+        let measured: Vec<usize> = ranked[..known].iter().map(|(candidate, _)| *candidate).collect();
+        let among = ranked.len();
+        ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let able = |(candidate, time)| {
+            let build = self.able(candidate, shape, form)?;
+            let why = match measured.contains(&candidate) {
+                true => Why::Measured { microseconds: time },
+                false => Why::Predicted { microseconds: time, among },
+            };
+            Some(Chosen { build, why })
+        };
+        ranked.into_iter().find_map(able).or_else(|| {
+            let build = largest(&self.kernels, self.sms, (shape, dtype, form), |build| self.runs(build, build))?;
+            Some(Chosen { build, why: Why::Tile })
+        })
+    }
+
+    /// The architecture of its GPU: 90 is `sm_90`.
+    pub fn architecture(&self) -> u32 {
+        self.architecture
+    }
+
+    /// The candidates with their microseconds, and how many of these, the first, were measured at this shape.
+    fn ranked(&self, shape: &Shape, dtype: Dtype) -> (Vec<(usize, f64)>, usize) {
         let kernel = |candidate: usize| self.candidates[candidate].build.level.name;
         let of_type = |candidate: usize| self.candidates[candidate].build.configuration.dtype == dtype;
         let here = self.measured.iter().filter(|(candidate, at, _)| at == shape && of_type(*candidate));
@@ -121,7 +187,7 @@ impl Chooser {
                 ranked.push((place, numbers.cautious(&candidate.build, self.sms, &near)));
             }
         }
-        ranked
+        (ranked, known)
     }
 
     /// The candidate in this form, if the GPU can run it.
@@ -149,11 +215,11 @@ impl Chooser {
             return false;
         }
         let card = Card::of_architecture(self.architecture);
-        match (shipped(build), shipped(plain)) {
-            (Ok(_), _) => misfit(build, &card).is_none(),
-            (Err(_), Ok(_)) => misfit(plain, &card).is_none() && (self.find)().is_ok(),
-            (Err(_), Err(_)) => build.level.needs.architecture.runs_on(self.architecture) && (self.find)().is_ok(),
-        }
+        // Without the compiler only what is shipped in this form.
+        runs(build, &card).unwrap_or_else(|| {
+            let is_able = runs(plain, &card).unwrap_or_else(|| made_for.runs_on(self.architecture));
+            is_able && (self.find)().is_ok()
+        })
     }
 }
 
@@ -174,7 +240,7 @@ pub fn by_tile(
     form: &Form,
 ) -> Option<Build> {
     let card = Card::of_architecture(architecture);
-    largest(kernels, sms, (shape, dtype, form), |build| misfit(build, &card).is_none())
+    largest(kernels, sms, (shape, dtype, form), |build| runs(build, &card) == Some(true))
 }
 
 /// The same of those for which `runs` holds.

@@ -1,47 +1,51 @@
-//! The library's handle: a device, and the kernels that have been loaded on it. Matrices stay where they are.
+//! The library's handle: a GPU, and the kernels that have been loaded on it. Matrices stay where they are.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, ValidAsZeroBits};
+use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, ValidAsZeroBits};
+use device::Memory;
 use device::copies::{Room, What};
-use device::cuda::{Gpu, failed};
-use device::functions::{Configs, Functions, configs};
+use device::cuda::{Gpu, Unloaded};
+use device::functions::{Functions, configs};
 use device::nvrtc;
-use gemm::form::{Form, Specialization};
+use gemm::Shape;
+use gemm::form::{Layout, Specialization};
 use gemm::kernel::Kernel;
 use gemm::matrix::Scalar;
-use gemm::{Build, Dtype, Error, Shape};
 
 use crate::choice::Chooser;
+use crate::error::Error;
 use crate::multiply::exact;
+use crate::plan::{Plan, Resolved};
+use crate::product::{Product, Types};
 
 /// The address that stands for a stream of each thread's own (CUDA driver API, `CU_STREAM_PER_THREAD`).
 const PER_THREAD: usize = 2;
 /// Products that it remembers how to launch, before it forgets them all: a launch is resolved anew in less than a millisecond.
 const REMEMBERED: usize = 4096;
 
-/// A GPU, and the kernels that are ready on it: `C = alpha·A·B + beta·C` on matrices that lie there, on the caller's stream.
+/// A GPU, and the kernels that are ready on it: products of matrices that lie there, on the caller's stream.
 ///
-/// A first call with new sizes resolves which kernel multiplies, with which tile sizes, and loads its kernel; after that, a call
+/// A first call with new sizes resolves which kernel multiplies, with which tile sizes, and loads it; after that, a call
 /// looks up what to launch, and launches it: it waits for nothing, and allocates no memory of the GPU, but where A or B is to be
-/// copied first ([`gemm::copies`]) and the stream's room for that is too small as yet. Threads may share a handle.
-/// Kernels that add up parts of a sum have room for these in global memory, so each stream gets kernels of its own, and
-/// calls on different streams may overlap. A handle keeps a stream's kernels, and the stream, as long as it lives: few streams
-/// for many calls are better than many.
+/// copied first ([`gemm::copies`]) and the stream's room for that is too small as yet. Threads may share a handle; while one of them
+/// loads a kernel, the others go on. Kernels that add up parts of a sum have room for these in global memory, so each stream gets
+/// kernels of its own, and calls on different streams may overlap. A handle keeps a stream's kernels, and the stream, as long as it
+/// lives: few streams for many calls are better than many. It prints nothing.
 ///
 /// ```no_run
-/// use gemm::Shape;
-/// use gemm::form::Form;
-/// use summit::Handle;
+/// use gemm::{Element, Shape};
+/// use summit::{Handle, Product, Types};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let handle = Handle::new()?;
 /// let stream = handle.context().new_stream()?;
 /// let (a, b) = (stream.clone_htod(&vec![1.0f32; 300 * 100])?, stream.clone_htod(&vec![2.0f32; 100 * 200])?);
 /// let mut c = stream.alloc_zeros::<f32>(300 * 200)?;
-/// let shape = Shape { m: 300, n: 200, k: 100 };
-/// handle.gemm(&stream, shape, &Form::PLAIN, &a, &b, &mut c)?;
+/// let product = Product::new(Types::of(Element::F32), Shape { m: 300, n: 200, k: 100 });
+/// println!("{}", handle.plan(&product)?);
+/// handle.gemm(&stream, &product, &a, &b, &mut c)?;
 /// assert_eq!(stream.clone_dtoh(&c)?[0], 200.0);
 /// # Ok(())
 /// # }
@@ -50,68 +54,64 @@ const REMEMBERED: usize = 4096;
 pub struct Handle {
     gpu: Gpu,
     chooser: Chooser,
-    ready: RwLock<Ready>,
-}
-
-/// What has been loaded and resolved.
-#[derive(Debug, Default)]
-struct Ready {
-    kernels: Vec<(Build, Arc<CudaStream>, Functions)>,
-    launches: HashMap<Key, Arc<Launch>>,
+    resolved: RwLock<HashMap<Key, Arc<Resolved>>>,
+    loaded: RwLock<HashMap<On, Arc<Loaded>>>,
     /// By their streams' addresses.
-    rooms: HashMap<usize, Arc<Room>>,
+    rooms: RwLock<HashMap<usize, Arc<Room>>>,
 }
 
-/// What a launch depends on: all but addresses and factors.
+/// What a choice depends on: all but addresses, factors and batch.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
-    dtype: Dtype,
+    types: Types,
     shape: Shape,
     specialization: Specialization,
     padding: [u32; 3],
-    /// Its address: the kernels keep the stream, so no other one gets it.
+    columns: bool,
+}
+
+/// A build, by its words, on a stream, by its address.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct On {
+    build: Arc<str>,
     stream: usize,
 }
 
-/// A kernel on the GPU, and how it is launched for a product.
+/// A kernel on the GPU, for a stream.
 #[derive(Debug)]
-struct Launch {
-    build: Build,
+struct Loaded {
     functions: Functions,
-    configs: Configs,
     /// Of its stream.
     room: Arc<Room>,
-}
-
-/// Products of one size, each matrix so many elements behind the one before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Batch {
-    /// How many.
-    pub count: u32,
-    /// Elements from one A to the next, from one B, and from one C. An A or B may serve all: 0.
-    pub strides: [u64; 3],
-}
-
-impl Batch {
-    /// A single product.
-    pub const ONE: Batch = Batch { count: 1, strides: [0; 3] };
+    /// Kept, so that no other stream gets its address.
+    _stream: Arc<CudaStream>,
 }
 
 impl Handle {
     /// A handle on the first GPU.
     ///
     /// # Errors
-    /// [`Error::Usage`], where no GPU answers.
+    /// [`Error::Unsupported`], where no GPU answers.
     pub fn new() -> Result<Handle, Error> {
         let gpu = Gpu::find().map_err(|why| {
-            Error::usage(format!("no CUDA device: {why}"), "`multiply` runs the same kernels on the emulator")
+            Error::unsupported(format!("no CUDA device: {why}"), "`multiply` runs the same kernels on the emulator")
         })?;
+        Handle::on(gpu.context())
+    }
+
+    /// A handle on a context of the caller's: any GPU.
+    ///
+    /// # Errors
+    /// What the driver answers to questions about the GPU.
+    pub fn on(context: &Arc<CudaContext>) -> Result<Handle, Error> {
+        let gpu = Gpu::on(context).map_err(|error| Error::driver("asking the GPU what it is", error))?;
         let chooser = Chooser::new(gpu.architecture(), gpu.multiprocessors());
-        Ok(Handle { gpu, chooser, ready: RwLock::default() })
+        let (resolved, loaded, rooms) = (RwLock::default(), RwLock::default(), RwLock::default());
+        Ok(Handle { gpu, chooser, resolved, loaded, rooms })
     }
 
     /// The GPU's context, of which the caller's streams and matrices are.
-    pub fn context(&self) -> &Arc<cudarc::driver::CudaContext> {
+    pub fn context(&self) -> &Arc<CudaContext> {
         self.gpu.context()
     }
 
@@ -120,57 +120,88 @@ impl Handle {
         &self.gpu
     }
 
-    /// The kernel and tile sizes that multiply these.
+    /// Which kernel computes this product, with which tile sizes, and why. Nothing is loaded.
+    ///
+    /// # Errors
+    /// [`Error::Misuse`] where the product is none, [`Error::Unsupported`] where no kernel computes it on this GPU.
+    pub fn plan(&self, product: &Product) -> Result<Plan, Error> {
+        let Product { types, shape, form, a, .. } = *product;
+        let (specialization, padding, columns) = (form.specialization(), form.padding, a == Layout::Columns);
+        let key = Key { types, shape, specialization, padding, columns };
+        if let Some(known) = read(&self.resolved).get(&key) {
+            return Plan::again(known.clone(), product);
+        }
+        let plan = Plan::of(&self.chooser, product)?;
+        let mut resolved = write(&self.resolved);
+        if resolved.len() >= REMEMBERED {
+            resolved.clear();
+        }
+        resolved.insert(key, plan.resolved.clone());
+        Ok(plan)
+    }
+
+    /// Submits a product to the stream. The slices' own types need not be the product's: their bytes count, so 16-bit elements may be
+    /// `u16`, and anything `u8`.
+    ///
+    /// # Errors
+    /// As of [`Handle::plan`]; [`Error::Misuse`] where a slice has fewer bytes than the product needs, or the stream or a slice is of
+    /// another context; else what the driver answers.
+    pub fn gemm<A, B, C>(
+        &self,
+        stream: &Arc<CudaStream>,
+        product: &Product,
+        a: &impl DevicePtr<A>,
+        b: &impl DevicePtr<B>,
+        c: &mut impl DevicePtrMut<C>,
+    ) -> Result<(), Error> {
+        self.run(stream, &self.plan(product)?, a, b, c)
+    }
+
+    /// The same of a plan that was made before, by this handle or another one for such a card.
     ///
     /// # Errors
     /// As of [`Handle::gemm`].
-    pub fn build<T: Scalar>(&self, stream: &Arc<CudaStream>, shape: Shape, form: &Form) -> Result<Build, Error> {
-        Ok(self.launch(stream, Dtype::of_all(T::ELEMENT), shape, form)?.build.clone())
-    }
-
-    /// `C = alpha·A·B + beta·C`, submitted to the stream: row-major, A M × K, B K × N, or N × K as the form says, C M × N, with the form's
-    /// leading dimensions ([`Form::with_leading`]). Where beta is 0, C may hold anything.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] where a slice has fewer elements than the product needs, a size is 0 or larger than the kernels' index, the
-    /// stream is of another context, or no kernel computes this form on this GPU without a compiler that is not there.
-    pub fn gemm<T: Scalar + DeviceRepr>(
+    pub fn run<A, B, C>(
         &self,
         stream: &Arc<CudaStream>,
-        shape: Shape,
-        form: &Form,
-        a: &impl DevicePtr<T>,
-        b: &impl DevicePtr<T>,
-        c: &mut impl DevicePtrMut<T>,
+        plan: &Plan,
+        a: &impl DevicePtr<A>,
+        b: &impl DevicePtr<B>,
+        c: &mut impl DevicePtrMut<C>,
     ) -> Result<(), Error> {
-        self.gemm_strided(stream, shape, form, Batch::ONE, a, b, c)
-    }
-
-    /// The same for a batch: a launch for each product.
-    ///
-    /// # Errors
-    /// As of [`Handle::gemm`], and where the Cs of a batch overlap.
-    #[allow(clippy::too_many_arguments)]
-    pub fn gemm_strided<T: Scalar + DeviceRepr>(
-        &self,
-        stream: &Arc<CudaStream>,
-        shape: Shape,
-        form: &Form,
-        batch: Batch,
-        a: &impl DevicePtr<T>,
-        b: &impl DevicePtr<T>,
-        c: &mut impl DevicePtrMut<T>,
-    ) -> Result<(), Error> {
-        check(&shape, form, &batch, [a.len(), b.len(), c.len()])?;
-        let launch = self.launch(stream, Dtype::of_all(T::ELEMENT), shape, form)?;
+        for (name, of) in [("A", a.stream()), ("B", b.stream()), ("C", c.stream())] {
+            self.is_ours(name, of)?;
+        }
+        self.is_ours("the stream", stream)?;
+        let bytes = [a.num_bytes(), b.num_bytes(), c.num_bytes()].map(|bytes| bytes as u64);
         let ((a, _a), (b, _b), (c, _c)) = (a.device_ptr(stream), b.device_ptr(stream), c.device_ptr_mut(stream));
-        let size = T::ELEMENT.bytes() as u64;
-        for number in 0..u64::from(batch.count) {
-            let [a, b, c] = [(a, 0), (b, 1), (c, 2)].map(|(p, i): (u64, usize)| p + number * batch.strides[i] * size);
-            let Launch { build, functions, configs, room } = &*launch;
-            let operands = &build.operands(&shape, form);
-            let what = What { functions, configs: *configs, operands, addresses: [a, b, c] };
-            room.launch(stream, what).map_err(|e| failed("launching the kernel", e))?;
+        self.submit(stream, plan, [a, b, c], bytes)
+    }
+
+    /// The same of memory that is no slice of cudarc's. Nobody waits for what other streams do with it.
+    ///
+    /// # Errors
+    /// As of [`Handle::gemm`].
+    pub fn gemm_at(&self, stream: &Arc<CudaStream>, product: &Product, matrices: [Memory; 3]) -> Result<(), Error> {
+        self.is_ours("the stream", stream)?;
+        let addresses = matrices.map(|memory| memory.address());
+        self.submit(stream, &self.plan(product)?, addresses, matrices.map(|memory| memory.bytes()))
+    }
+
+    /// Launches a plan for each product of its batch.
+    fn submit(&self, stream: &Arc<CudaStream>, plan: &Plan, addresses: [u64; 3], bytes: [u64; 3]) -> Result<(), Error> {
+        let product = plan.product();
+        product.check_memory(addresses, bytes)?;
+        let Types { a, b, c, .. } = product.types;
+        let sizes = [a, b, c].map(|element| element.bytes() as u64);
+        let Loaded { functions, room, .. } = &*self.loaded(stream, plan)?;
+        let operands = &plan.build().operands(&product.shape, &product.form);
+        let build = plan.build();
+        let configs = configs(&plan.launch(), build.dynamic_shared(), build.before(&plan.product().shape));
+        for number in 0..u64::from(product.batch.count) {
+            let addresses = [0, 1, 2].map(|i| addresses[i] + number * product.batch.strides[i] * sizes[i]);
+            let launched = room.launch(stream, What { functions, configs, operands, addresses });
+            launched.map_err(|error| Error::driver("launching the kernel", error))?;
         }
         Ok(())
     }
@@ -178,123 +209,81 @@ impl Handle {
     /// `A·B` of matrices of the host: a convenience that copies them to the GPU, and the result back. Row-major, without padding, A M × K, B K × N.
     ///
     /// # Errors
-    /// As of [`multiply`](crate::multiply()), and where the GPU has no room for the three.
+    /// As of [`Handle::gemm`], and where the GPU has no room for the three.
     pub fn multiply<T: Scalar + DeviceRepr + ValidAsZeroBits>(
         &self,
         shape: Shape,
         a: &[T],
         b: &[T],
     ) -> Result<Vec<T>, Error> {
-        exact(&shape, a.len(), b.len())?;
+        exact(&shape, a.len(), b.len()).map_err(Error::misused)?;
         let stream = self.gpu.stream();
-        let copying = |error| failed("copying the matrices", error);
+        let copying = |error| Error::driver("copying the matrices", error);
         let upload = |matrix: &[T]| stream.clone_htod(matrix).map_err(copying);
         let (a, b) = (upload(a)?, upload(b)?);
         let mut c = stream.alloc_zeros::<T>(shape.m as usize * shape.n as usize).map_err(copying)?;
-        self.gemm(stream, shape, &Form::PLAIN, &a, &b, &mut c)?;
+        self.gemm(stream, &Product::new(Types::of(T::ELEMENT), shape), &a, &b, &mut c)?;
         stream.clone_dtoh(&c).map_err(copying)
     }
 
-    /// What to launch: remembered, or resolved and loaded now.
-    fn launch(&self, stream: &Arc<CudaStream>, dtype: Dtype, shape: Shape, form: &Form) -> Result<Arc<Launch>, Error> {
-        let (specialization, padding) = (form.specialization(), form.padding);
-        let key = Key { dtype, shape, specialization, padding, stream: stream.cu_stream() as usize };
-        let ready = self.ready.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(launch) = ready.launches.get(&key) {
-            return Ok(launch.clone());
+    /// The kernel of a plan for a stream: ready, or loaded now, while others go on.
+    fn loaded(&self, stream: &Arc<CudaStream>, plan: &Plan) -> Result<Arc<Loaded>, Error> {
+        let address = stream.cu_stream() as usize;
+        let key = On { build: plan.resolved.name.clone(), stream: address };
+        if let Some(known) = read(&self.loaded).get(&key) {
+            return Ok(known.clone());
         }
-        drop(ready);
-        if stream.context() != self.context() {
-            return Err(Error::usage("the stream is of another context", "`Handle::context` makes streams that fit"));
-        }
-        if key.stream == PER_THREAD {
+        if address == PER_THREAD {
             let message = "the stream is another one in each thread, and what kernels need beside the matrices is one for a stream";
-            return Err(Error::usage(message, "`Handle::context` makes streams of their own: `new_stream`"));
+            return Err(Error::misuse(message, "`Handle::context` makes streams of their own: `new_stream`"));
         }
-        let mut ready = self.ready.write().unwrap_or_else(PoisonError::into_inner);
-        let launch = Arc::new(self.resolve(&mut ready, stream, &key, form)?);
-        if ready.launches.len() >= REMEMBERED {
-            ready.launches.clear();
+        if plan.resolved.architecture != self.gpu.architecture() {
+            let (of, here) = (plan.resolved.architecture, self.gpu.architecture());
+            let message = format!("the plan is for sm_{of}, and {} is sm_{here}", self.gpu.name());
+            return Err(Error::misuse(message, "let the handle plan: `Handle::plan`"));
         }
-        ready.launches.insert(key, launch.clone());
-        Ok(launch)
+        let kernel = Kernel::obtain(plan.build(), self.gpu.architecture(), nvrtc::find).map_err(Error::cannot)?;
+        let product = plan.product();
+        let launch = plan.build().plan_in(product.shape, product.form).map_err(Error::cannot)?;
+        let functions = self.gpu.ready(&launch.task(&kernel)).map_err(|unloaded| match unloaded {
+            Unloaded::Failed(error) => Error::driver("loading the kernel", error),
+            Unloaded::Refused(why) => Error::unsupported(why, "update the driver"),
+        })?;
+        let room = write(&self.rooms).entry(address).or_default().clone();
+        let loaded = Arc::new(Loaded { functions, room, _stream: stream.clone() });
+        Ok(write(&self.loaded).entry(key).or_insert(loaded).clone())
     }
 
-    /// Chooses the build, and loads its kernel, unless this stream has it already.
-    fn resolve(&self, ready: &mut Ready, stream: &Arc<CudaStream>, key: &Key, form: &Form) -> Result<Launch, Error> {
-        let Key { dtype, shape, .. } = *key;
-        let build = self.chooser.best(&shape, dtype, form).ok_or_else(|| {
-            let message = format!("no kernel computes {form} in {dtype} on {}", self.gpu.name());
-            Error::usage(message, "kernels that take any form need a GPU of sm_80, or NVRTC for what is not shipped")
-        })?;
-        let plan = build.plan_in(shape, *form)?;
-        let known = ready.kernels.iter().find(|(other, on, _)| *other == build && on.cu_stream() == stream.cu_stream());
-        let functions = match known {
-            Some((_, _, functions)) => functions.clone(),
-            None => {
-                let kernel = Kernel::obtain(&build, self.gpu.architecture(), nvrtc::find)?;
-                let functions = self.gpu.ready(&plan.task(&kernel))?;
-                ready.kernels.push((build.clone(), stream.clone(), functions.clone()));
-                functions
-            }
-        };
-        let configs = configs(&plan.launch, build.dynamic_shared(), build.before(&shape));
-        let room = ready.rooms.entry(key.stream).or_default().clone();
-        Ok(Launch { build, functions, configs, room })
+    /// Refuses a stream, or memory, of another context.
+    fn is_ours(&self, name: &str, stream: &CudaStream) -> Result<(), Error> {
+        let (theirs, ours) = (stream.context(), self.context());
+        if Arc::ptr_eq(theirs, ours) || theirs == ours {
+            return Ok(());
+        }
+        let message = format!(
+            "{name} is of another context, on GPU {}: the handle's is GPU {}",
+            theirs.ordinal(),
+            ours.ordinal()
+        );
+        Err(Error::misuse(message, "`Handle::on` makes a handle for that context"))
     }
 }
 
-/// Refuses what would reach beyond a slice, or write an element of C twice.
-fn check(shape: &Shape, form: &Form, batch: &Batch, lengths: [usize; 3]) -> Result<(), Error> {
-    if shape.m.min(shape.n).min(shape.k) == 0 || batch.count == 0 {
-        let message = format!("a size of {shape}, or the batch's {}, is 0", batch.count);
-        return Err(Error::usage(message, "every size is at least 1"));
-    }
-    let one = form.elements(shape);
-    for (matrix, name) in ["A", "B", "C"].into_iter().enumerate() {
-        let behind = u64::from(batch.count - 1).saturating_mul(batch.strides[matrix]);
-        let (needed, given) = (behind.saturating_add(one[matrix]), lengths[matrix] as u64);
-        if given < needed {
-            let message = format!("{name} has {given} elements, and {shape} needs {needed}");
-            return Err(Error::usage(message, "check sizes, leading dimensions, and the batch's strides"));
-        }
-    }
-    if batch.count > 1 && batch.strides[2] < one[2] {
-        let message = format!("the Cs of the batch are {} elements apart, and have {}", batch.strides[2], one[2]);
-        return Err(Error::usage(message, "products of a batch must not overlap"));
-    }
-    Ok(())
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SHAPE: Shape = Shape { m: 3, n: 2, k: 4 };
-
     #[test]
     fn a_handle_is_for_many_threads() {
         fn shared<T: Send + Sync>() {}
         shared::<Handle>();
-    }
-
-    #[test]
-    fn what_reaches_beyond_a_slice_is_refused() {
-        let refused =
-            |form: Form, batch: Batch, lengths| check(&SHAPE, &form, &batch, lengths).unwrap_err().to_string();
-        assert!(check(&SHAPE, &Form::PLAIN, &Batch::ONE, [12, 8, 6]).is_ok());
-        for (name, lengths) in [("A", [11, 8, 6]), ("B", [12, 7, 6]), ("C", [12, 8, 5])] {
-            let message = refused(Form::PLAIN, Batch::ONE, lengths);
-            assert!(message.starts_with(&format!("{name} has ")), "{message}");
-        }
-        let padded = Form { padding: [1, 2, 3], ..Form::PLAIN };
-        assert!(check(&SHAPE, &padded, &Batch::ONE, [14, 14, 12]).is_ok());
-        assert!(refused(padded, Batch::ONE, [13, 14, 12]).starts_with("A has 13 elements, and 3×2×4 needs 14"));
-        let batch = Batch { count: 3, strides: [12, 0, 6] };
-        assert!(check(&SHAPE, &Form::PLAIN, &batch, [36, 8, 18]).is_ok());
-        assert!(refused(Form::PLAIN, batch, [35, 8, 18]).starts_with("A has 35"));
-        let overlapping = Batch { strides: [12, 8, 5], ..batch };
-        assert!(refused(Form::PLAIN, overlapping, [36, 24, 18]).starts_with("the Cs of the batch are 5"));
-        assert!(refused(Form::PLAIN, Batch { count: 0, ..batch }, [36, 8, 18]).contains("is 0"));
     }
 }

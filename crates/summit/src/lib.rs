@@ -1,19 +1,26 @@
 //! Matrix products for a program: kernels that stay loaded on a GPU, and the choice of which one multiplies.
 //!
 //! - [`kernels`]: what multiplies
-//! - [`Handle`]: a GPU, on which matrices stay; [`multiply()`]: the same product by one call, on either device
+//! - [`Product`]: what is wanted; [`Plan`]: which kernel computes it, and why; [`Error`]: what can go wrong
+//! - [`Handle`]: a GPU, on which matrices stay; [`multiply()`]: the plain product by one call, on either device
 //! - [`choice`]: which of them, with which tile sizes; [`predict`]: by which times, [`nearby`]: how these are corrected,
 //!   [`tuned`]: what measurements say of that
 
 pub mod choice;
+mod error;
 mod handle;
 pub mod kernels;
 pub mod multiply;
 pub mod nearby;
+mod plan;
 pub mod predict;
+mod product;
 pub mod tuned;
 
-pub use choice::Choice;
-pub use handle::{Batch, Handle};
+pub use choice::{Choice, Chooser};
+pub use error::{Answer, Error};
+pub use handle::Handle;
 pub use kernels::KERNELS;
 pub use multiply::multiply;
+pub use plan::Plan;
+pub use product::{Batch, Product, Types};

@@ -1,12 +1,14 @@
 //! What is chosen runs on the card that it is chosen for.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use device::nvrtc::nowhere;
 use emulator::Module;
 use emulator::gpu::GPUS;
 use gemm::fit::{Card, misfit};
 use gemm::form::{Form, Layout};
 use gemm::kernel::shipped;
-use gemm::{Dtype, Shape};
+use gemm::{Build, Dtype, Shape};
 use summit::KERNELS;
 use summit::choice::Chooser;
 use summit::predict::models;
@@ -21,6 +23,7 @@ fn on_every_card_and_in_every_type_and_form_it_can_run() {
         .into_iter()
         .flat_map(|layout| [0.0, 1.0].map(|beta| Form { beta, layout, ..Form::PLAIN }));
     let forms: Vec<Form> = forms.collect();
+    let mut found: BTreeMap<String, (Build, BTreeSet<u32>)> = BTreeMap::new();
     // The modelled cards, and architectures of which none is modelled.
     let modelled = GPUS.iter().map(|gpu| (gpu.sm(), gpu.sms));
     for (sm, sms) in modelled.chain([(86, 82), (100, 148), (120, 170)]) {
@@ -30,14 +33,22 @@ fn on_every_card_and_in_every_type_and_form_it_can_run() {
                 let shape = Shape { m, n, k };
                 let chosen = chooser.best(&shape, dtype, form);
                 if let Some(build) = &chosen {
-                    assert_eq!(misfit(build, &Card::of_architecture(sm)), None, "sm_{sm} at {shape}: {build}");
                     assert_eq!(build.configuration.specialization, form.specialization());
+                    let cards = found.entry(build.to_string()).or_insert((build.clone(), BTreeSet::new()));
+                    cards.1.insert(sm);
                 }
                 let usual = [Dtype::F32, Dtype::F64].contains(&dtype) && (form.is_plain() && sm >= 60 || sm >= 80);
                 assert!(!usual || chosen.is_some(), "sm_{sm} has nothing for {dtype} at {shape}, {form}");
             }
         }
     }
+    // By its instructions, on the oldest card and the newest for which it was chosen.
+    for (build, cards) in found.values() {
+        for &sm in cards.first().into_iter().chain(cards.last()) {
+            assert_eq!(misfit(build, &Card::of_architecture(sm)), None, "{build} on sm_{sm}");
+        }
+    }
+    assert!(found.len() > 30, "only {} builds were chosen", found.len());
 }
 
 /// What a shipped file says of itself is asked first: it must be what its instructions need. That they are as old as its `.target` is a

@@ -2,8 +2,8 @@
 
 use cudarc::driver::{CudaSlice, DeviceRepr};
 use gemm::form::{Form, Layout};
-use gemm::{Error, Shape};
-use summit::{Batch, Handle};
+use gemm::{Element, Shape};
+use summit::{Batch, Error, Handle, Product, Types};
 
 /// A handle, if there is a GPU.
 fn handle() -> Option<Handle> {
@@ -19,6 +19,13 @@ fn handle() -> Option<Handle> {
 /// Small integers: their products and sums are exact.
 fn integers(count: usize, seed: usize) -> Vec<f64> {
     (0..count).map(|i| ((i * 7919 + seed * 104_729) % 17) as f64 - 8.0).collect()
+}
+
+/// A product in a form.
+fn wanted(element: Element, shape: Shape, form: &Form) -> Product {
+    let mut product = Product::new(Types::of(element), shape);
+    product.form = *form;
+    product
 }
 
 fn product(shape: &Shape, form: &Form, a: &[f64], b: &[f64], c: &[f64]) -> Vec<f64> {
@@ -67,9 +74,11 @@ fn every_form_is_exact<T: gemm::matrix::Scalar + DeviceRepr + Default>(
                 };
                 let (on_a, on_b, mut on_c) = (upload(&a), upload(&b), upload(&c));
                 let (from_a, from_b) = (on_a.slice(before..), on_b.slice(before..));
-                handle.gemm(&stream, shape, &form, &from_a, &from_b, &mut on_c.slice_mut(before..)).unwrap();
+                let product = wanted(T::ELEMENT, shape, &form);
+                handle.gemm(&stream, &product, &from_a, &from_b, &mut on_c.slice_mut(before..)).unwrap();
                 let found: Vec<f64> = stream.clone_dtoh(&on_c).unwrap().into_iter().skip(before).map(to).collect();
-                assert!(found == product(&shape, &form, &a, &b, &c), "{shape}, {form}, {before} before");
+                let expected = self::product(&shape, &form, &a, &b, &c);
+                assert!(found == expected, "{shape}, {form}, {before} before");
             }
         }
     }
@@ -92,7 +101,7 @@ fn a_batch_is_many_products() {
     let narrow = |numbers: &[f64]| numbers.iter().map(|&x| x as f32).collect::<Vec<f32>>();
     let (on_a, on_b) = (stream.clone_htod(&narrow(&a)).unwrap(), stream.clone_htod(&narrow(&b)).unwrap());
     let mut on_c = stream.alloc_zeros::<f32>(5 * 1600).unwrap();
-    handle.gemm_strided(&stream, shape, &form, batch, &on_a, &on_b, &mut on_c).unwrap();
+    handle.gemm(&stream, &wanted(Element::F32, shape, &form).with_batch(batch), &on_a, &on_b, &mut on_c).unwrap();
     let found = stream.clone_dtoh(&on_c).unwrap();
     for number in 0..5 {
         let expected = product(&shape, &form, &a[number * 2100..], &b, &[0.0; 1500]);
@@ -130,7 +139,7 @@ fn streams_and_threads_do_not_disturb_each_other() {
                 let mut first = None;
                 for _ in 0..40 {
                     let mut on_c = stream.alloc_zeros::<f32>(c).unwrap();
-                    handle.gemm(&stream, shape, &Form::PLAIN, &a, &b, &mut on_c).unwrap();
+                    handle.gemm(&stream, &wanted(Element::F32, shape, &Form::PLAIN), &a, &b, &mut on_c).unwrap();
                     let found = stream.clone_dtoh(&on_c).unwrap();
                     let first = first.get_or_insert_with(|| found.clone());
                     assert!(*first == found, "{shape}: another product than the first time");
@@ -140,15 +149,68 @@ fn streams_and_threads_do_not_disturb_each_other() {
     });
 }
 
+/// 16-bit elements come as what they are stored in; of a sum of small integers none is rounded.
+#[test]
+fn sixteen_bits_are_multiplied_from_slices_of_any_type_and_from_addresses() {
+    let Some(handle) = handle() else { return };
+    let stream = handle.context().new_stream().unwrap();
+    let shape = Shape { m: 130, n: 72, k: 40 };
+    for element in [Element::Bf16, Element::F16] {
+        let form = Form { layout: Layout::Columns, ..Form::PLAIN };
+        let wanted = wanted(element, shape, &form);
+        if let Err(error) = handle.plan(&wanted) {
+            return level_tests::skipped(&error.to_string());
+        }
+        let stored = |numbers: &[f64]| -> Vec<u8> {
+            numbers.iter().flat_map(|&number| element.nearest(number)[..2].to_vec()).collect()
+        };
+        let (a, b) = (integers(130 * 40, 1), integers(72 * 40, 2));
+        let narrow = |number: &f64| number % 4.0;
+        let (a, b): (Vec<f64>, Vec<f64>) = (a.iter().map(narrow).collect(), b.iter().map(narrow).collect());
+        let expected = stored(&product(&shape, &form, &a, &b, &[0.0; 130 * 72]));
+        let (on_a, on_b) = (stream.clone_htod(&stored(&a)).unwrap(), stream.clone_htod(&stored(&b)).unwrap());
+        let mut on_c = stream.alloc_zeros::<u16>(130 * 72).unwrap();
+        handle.gemm(&stream, &wanted, &on_a, &on_b, &mut on_c).unwrap();
+        let bytes: Vec<u8> = stream.clone_dtoh(&on_c).unwrap().into_iter().flat_map(u16::to_le_bytes).collect();
+        assert!(bytes == expected, "{element:?}");
+    }
+}
+
 #[test]
 fn what_does_not_fit_is_refused_in_a_line() {
     let Some(handle) = handle() else { return };
     let stream = handle.context().new_stream().unwrap();
     let small = stream.alloc_zeros::<f32>(10).unwrap();
     let mut c = stream.alloc_zeros::<f32>(16).unwrap();
-    let error = handle.gemm(&stream, Shape { m: 4, n: 4, k: 4 }, &Form::PLAIN, &small, &small, &mut c).unwrap_err();
-    assert!(matches!(error, Error::Usage { .. }));
-    assert!(error.to_string().starts_with("A has 10 elements, and 4×4×4 needs 16\nhint: "), "{error}");
-    let apart = Form::PLAIN.with_leading(&Shape { m: 4, n: 4, k: 4 }, [4, 3, 4]).unwrap_err().to_string();
-    assert!(apart.starts_with("rows of B are 3 elements apart, and have 4"), "{apart}");
+    let product = wanted(Element::F32, Shape { m: 4, n: 4, k: 4 }, &Form::PLAIN);
+    let error = handle.gemm(&stream, &product, &small, &small, &mut c).unwrap_err();
+    assert!(matches!(error, Error::Misuse { .. }));
+    assert!(error.to_string().starts_with("A has 40 bytes, and 4×4×4 needs 64\nhint: "), "{error}");
+    let own = handle.context().per_thread_stream();
+    let large = stream.alloc_zeros::<f32>(16).unwrap();
+    let error = handle.gemm(&own, &product, &large, &large, &mut c).unwrap_err().to_string();
+    assert!(error.starts_with("the stream is another one in each thread"), "{error}");
+}
+
+/// At every call, and for streams and slices alike.
+#[test]
+fn another_context_is_refused() {
+    let Some(handle) = handle() else { return };
+    let Ok(other) = cudarc::driver::CudaContext::new(1) else {
+        return level_tests::skipped("one GPU alone: there is no other context");
+    };
+    let (stream, theirs) = (handle.context().default_stream(), other.default_stream());
+    let (a, strange) = (stream.alloc_zeros::<f32>(16).unwrap(), theirs.alloc_zeros::<f32>(16).unwrap());
+    let mut c = stream.alloc_zeros::<f32>(16).unwrap();
+    let product = wanted(Element::F32, Shape { m: 4, n: 4, k: 4 }, &Form::PLAIN);
+    for _ in 0..2 {
+        handle.gemm(&stream, &product, &a, &a, &mut c).unwrap();
+        let error = handle.gemm(&theirs, &product, &a, &a, &mut c).unwrap_err().to_string();
+        assert!(error.starts_with("the stream is of another context, on GPU 1: the handle's is GPU 0"), "{error}");
+        let error = handle.gemm(&stream, &product, &a, &strange, &mut c).unwrap_err().to_string();
+        assert!(error.starts_with("B is of another context"), "{error}");
+    }
+    let there = Handle::on(&other).unwrap();
+    let mut c = theirs.alloc_zeros::<f32>(16).unwrap();
+    there.gemm(&theirs, &product, &strange, &strange, &mut c).unwrap();
 }

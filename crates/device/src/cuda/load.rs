@@ -14,7 +14,7 @@ use gemm::task::Task;
 use super::{Gpu, failed};
 use crate::ffi;
 use crate::functions::Functions;
-use crate::notes::note;
+use crate::notes;
 
 /// A kernel that has just been loaded.
 #[derive(Debug)]
@@ -26,11 +26,11 @@ pub(crate) struct Loaded {
 
 /// Why a kernel is not on the GPU.
 #[derive(Debug)]
-pub(crate) enum Unloaded {
+pub enum Unloaded {
     /// The driver takes it in no form; why, in a few words.
     Refused(String),
-    /// Something else.
-    Failed(Error),
+    /// The driver answers something else.
+    Failed(DriverError),
 }
 
 impl Gpu {
@@ -41,7 +41,7 @@ impl Gpu {
         let driver = format!("the CUDA driver ({})", self.cuda_version().unwrap_or_else(|| "version unknown".into()));
         let (ptx, changes) = self.lowered(&kernel.ptx);
         if !changes.is_empty() {
-            note(&format!("note: {driver} and {} get the PTX lowered: {}", self.name(), changes.join(", ")));
+            self.note(&format!("note: {driver} and {} get the PTX lowered: {}", self.name(), changes.join(", ")));
         }
         let ptxas = format!("the driver's, CUDA {}", self.cuda_version().unwrap_or_else(|| "unknown".into()));
         let mut refusal = match self.ptx(&ptx, task) {
@@ -59,16 +59,18 @@ impl Gpu {
         };
         let version = compiler.version();
         if kernel.origin == Origin::Shipped {
-            note(&format!("note: {driver} answers {refusal:?} to the shipped PTX: compiling by NVRTC {version}"));
+            self.note(&format!("note: {driver} answers {refusal:?} to the shipped PTX: compiling by NVRTC {version}"));
             let compiled = compiler.ptx(&task.source, &kernel.options);
             match compiled.map(|ptx| self.ptx(&self.lowered(&ptx).0, task)) {
                 Ok(Ok(functions)) => return Ok(Loaded { functions, ptxas }),
                 Ok(Err(error)) => refusal = refused(error)?,
-                Err(log) => note(&format!("note: NVRTC {version} does not compile it: {}", first_line(&log))),
+                Err(log) => self.note(&format!("note: NVRTC {version} does not compile it: {}", first_line(&log))),
             }
         }
         let sm = self.architecture();
-        note(&format!("note: {driver} answers {refusal:?} to PTX: making machine code for sm_{sm} by NVRTC {version}"));
+        self.note(&format!(
+            "note: {driver} answers {refusal:?} to PTX: making machine code for sm_{sm} by NVRTC {version}"
+        ));
         let code = match compiler.machine_code(&task.source, &kernel.options, sm) {
             Ok(code) => code,
             Err(log) => return cannot(refusal, format!("NVRTC {version} makes no machine code: {}", first_line(&log))),
@@ -79,6 +81,13 @@ impl Gpu {
                 let again = refused(error)?;
                 cannot(refusal, format!("{again:?} to the machine code of NVRTC {version}"))
             }
+        }
+    }
+
+    /// A line on stderr, unless this GPU is a library's.
+    fn note(&self, text: &str) {
+        if !self.is_quiet {
+            notes::note(text);
         }
     }
 
@@ -111,12 +120,12 @@ impl Gpu {
 
 impl Unloaded {
     /// The error of a run that may go nowhere else.
-    pub(crate) fn error(self) -> Error {
+    pub fn error(self) -> Error {
         match self {
             Unloaded::Refused(why) => {
                 Error::usage(why, "update the driver, or run on the CPU with `--backend emulator`")
             }
-            Unloaded::Failed(error) => error,
+            Unloaded::Failed(error) => failed("loading the kernel", error),
         }
     }
 }
@@ -131,7 +140,7 @@ fn refused(error: DriverError) -> Result<Status, Unloaded> {
         | Status::CUDA_ERROR_NO_BINARY_FOR_GPU
         | Status::CUDA_ERROR_JIT_COMPILER_NOT_FOUND
         | Status::CUDA_ERROR_JIT_COMPILATION_DISABLED => Ok(error.0),
-        _ => Err(Unloaded::Failed(failed("loading the kernel", error))),
+        _ => Err(Unloaded::Failed(error)),
     }
 }
 

@@ -17,10 +17,40 @@ use libloading::Library;
 
 pub(crate) use nvrtc::{Compiled, Input, Nvrtc};
 
-/// Whether the loader finds the CUDA driver's library. Without it, any call of cudarc's driver panics.
+/// Whether the loader finds the CUDA driver's library. Without it, any call of cudarc's driver panics. cudarc's own answer is not there
+/// where it is linked to the library, as another crate in the program may ask of it.
 pub(crate) fn cuda_driver_is_present() -> bool {
+    let names = ["libcuda.so", "libcuda.so.1", "nvcuda.dll", "cuda.dll"];
     // SAFETY: loads libcuda and nothing else.
-    unsafe { cudarc::driver::sys::is_culib_present() }
+    names.into_iter().any(|name| unsafe { Library::new(name) }.is_ok())
+}
+
+/// Memory of a GPU that somebody else has allocated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    address: u64,
+    bytes: u64,
+}
+
+impl Memory {
+    /// So many bytes from an address on.
+    ///
+    /// # Safety
+    /// They are memory of the GPU in whose context they are used, and stay it until all that was submitted with them is done. What is
+    /// written there is in nobody else's use until then, and what is read is not written.
+    pub const unsafe fn at(address: u64, bytes: u64) -> Memory {
+        Memory { address, bytes }
+    }
+
+    /// Where it begins.
+    pub const fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// How many bytes it has.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
 }
 
 /// The CUDA version that the driver implements: 13000 is 13.0.

@@ -84,6 +84,12 @@ impl Header {
         Header::parse(file.split_once(END)?.0)
     }
 
+    /// The header of a file, and what follows it: nothing is compared.
+    pub fn split(file: &str) -> Option<(Header, &str)> {
+        let (header, ptx) = file.split_once(END)?;
+        Some((Header::parse(header)?, ptx))
+    }
+
     /// The options that a file was made with, if it says so.
     pub fn options_of(file: &str) -> Option<String> {
         let (header, _) = file.split_once(END)?;

@@ -181,6 +181,14 @@ pub fn shipped(build: &Build) -> Result<(Header, &'static str), Unfit> {
     shipped_in(build.level.ptx, build)
 }
 
+/// What is shipped for a build, as it describes itself: whoever runs it asks [`shipped`], which compares it with the source.
+pub fn described(build: &Build) -> Option<(Header, &'static str)> {
+    let options = options(build).join(" ");
+    let texts = build.level.ptx.texts().ok()?;
+    let file = texts.iter().map(|(_, file)| file).find(|file| Header::options_of(file).as_ref() == Some(&options))?;
+    Header::split(file)
+}
+
 /// The same in an archive.
 fn shipped_in<'a>(archive: &'a Archive, build: &Build) -> Result<(Header, &'a str), Unfit> {
     let options = options(build);

@@ -1,0 +1,164 @@
+//! What is launched for a product, and why: a value that can be printed, made without a launch.
+
+use std::fmt;
+use std::sync::Arc;
+
+use gemm::form::Layout;
+use gemm::{Build, Dtype, LaunchShape};
+
+use crate::choice::{Chooser, Why};
+use crate::error::Error;
+use crate::kernels::KERNELS;
+use crate::product::Product;
+
+/// A product, and the kernel that computes it on a kind of card.
+///
+/// ```
+/// use gemm::{Element, Shape};
+/// use summit::{Chooser, Plan, Product, Types};
+///
+/// let shape = Shape { m: 64, n: 4096, k: 1024 };
+/// let product = Product::new(Types::of(Element::Bf16), shape).with_b_as_columns();
+/// // An H100 has 132 SMs, and is sm_90.
+/// let plan = Plan::of(&Chooser::new(90, 132), &product)?;
+/// println!("{plan}");
+/// // Its instructions came with sm_90, and nothing else takes this form.
+/// assert!(Plan::of(&Chooser::new(80, 108), &product).is_err());
+/// # Ok::<(), summit::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Plan {
+    product: Product,
+    pub(crate) resolved: Arc<Resolved>,
+}
+
+/// What a plan is but for the factors and the batch.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    pub build: Build,
+    pub launch: LaunchShape,
+    /// The build's words: kernels that are loaded go by them.
+    pub name: Arc<str>,
+    /// The card's: 90 is `sm_90`.
+    pub architecture: u32,
+    why: Why,
+}
+
+impl Plan {
+    /// For the card of a chooser.
+    ///
+    /// # Errors
+    /// [`Error::Misuse`] where the product is none, [`Error::Unsupported`] where no kernel computes it on such a card.
+    pub fn of(chooser: &Chooser, product: &Product) -> Result<Plan, Error> {
+        product.check()?;
+        Ok(Plan { product: *product, resolved: Arc::new(resolved(chooser, product)?) })
+    }
+
+    /// The same launch for a product that differs in its factors or its batch alone.
+    pub(crate) fn again(resolved: Arc<Resolved>, product: &Product) -> Result<Plan, Error> {
+        product.check()?;
+        Ok(Plan { product: *product, resolved })
+    }
+
+    /// What it computes.
+    pub fn product(&self) -> &Product {
+        &self.product
+    }
+
+    /// The kernel, with its types, variant, tile sizes and form.
+    pub fn build(&self) -> &Build {
+        &self.resolved.build
+    }
+
+    /// Grid, block, and what a block works on at a time: for one product of the batch.
+    pub fn launch(&self) -> LaunchShape {
+        self.resolved.launch
+    }
+
+    /// Why it is this one.
+    pub fn why(&self) -> Why {
+        self.resolved.why
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Resolved { build, launch, architecture, why, .. } = &*self.resolved;
+        writeln!(f, "{} on sm_{architecture}", self.product)?;
+        writeln!(f, "by {build}, {launch}")?;
+        for copy in build.copies(&self.product.shape, &self.product.form) {
+            writeln!(f, "behind a copy of {copy}")?;
+        }
+        write!(f, "because {why}")
+    }
+}
+
+fn resolved(chooser: &Chooser, product: &Product) -> Result<Resolved, Error> {
+    if product.a == Layout::Columns {
+        return Err(Error::unsupported("no kernel takes an A that is stored K×M", "transpose it first"));
+    }
+    let dtype = product.types.dtype().ok_or_else(|| unknown(product))?;
+    let architecture = chooser.architecture();
+    let chosen = chooser.choose(&product.shape, dtype, &product.form).ok_or_else(|| {
+        if !KERNELS.into_iter().any(|kernel| kernel.dtypes().any(|own| own == dtype)) {
+            return unknown(product);
+        }
+        let hint = "other forms, types or sizes may be computed there; `Plan::of` answers for any card";
+        Error::unsupported(format!("no kernel computes {product} on sm_{architecture}"), hint)
+    })?;
+    let launch = chosen.build.plan_in(product.shape, product.form).map_err(Error::cannot)?.launch;
+    let name = chosen.build.to_string().into();
+    Ok(Resolved { build: chosen.build, launch, name, architecture, why: chosen.why })
+}
+
+/// Types that no kernel has.
+fn unknown(product: &Product) -> Error {
+    let known = |dtype: &Dtype| KERNELS.into_iter().any(|kernel| kernel.dtypes().any(|own| own == *dtype));
+    let names: Vec<&str> = Dtype::ALL.into_iter().filter(|(_, dtype)| known(dtype)).map(|(name, _)| name).collect();
+    Error::unsupported(format!("no kernel multiplies {}", product.types), format!("there are {}", names.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use gemm::{Element, Shape};
+
+    use super::*;
+    use crate::product::Types;
+
+    fn plan(element: Element, change: impl Fn(Product) -> Product, card: (u32, u32)) -> Result<Plan, Error> {
+        let shape = Shape { m: 512, n: 384, k: 256 };
+        Plan::of(&Chooser::new(card.0, card.1), &change(Product::new(Types::of(element), shape)))
+    }
+
+    #[test]
+    fn every_type_has_a_plan_that_says_what_and_why() {
+        for element in [Element::F64, Element::F32, Element::Tf32, Element::Bf16, Element::F16, Element::E4m3] {
+            let text = plan(element, |product| product, (90, 132)).unwrap().to_string();
+            let lines: Vec<&str> = text.lines().collect();
+            assert!(lines[0].starts_with("512×384×256, C = A·B, in ") && lines[0].ends_with(" on sm_90"), "{text}");
+            assert!(lines[1].starts_with("by summit ") && lines.last().unwrap().starts_with("because "), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_no_kernel_computes_is_said_before_a_launch() {
+        let said = |found: Result<Plan, Error>| match found {
+            Err(Error::Unsupported { message, hint }) if !hint.is_empty() => message,
+            other => panic!("{other:?}"),
+        };
+        let as_columns = |product: Product| product.with_b_as_columns();
+        assert!(plan(Element::Bf16, as_columns, (90, 132)).is_ok());
+        let message = said(plan(Element::Bf16, as_columns, (80, 108)));
+        assert_eq!(message, "no kernel computes 512×384×256, C = A·B, B stored N×K, in bf16 on sm_80");
+        let turned = |product| Product { a: Layout::Columns, ..product };
+        assert_eq!(said(plan(Element::F32, turned, (90, 132))), "no kernel takes an A that is stored K×M");
+        let mixed = |product: Product| Product { types: Types { b: Element::E5m2, ..product.types }, ..product };
+        let message = said(plan(Element::E4m3, mixed, (90, 132)));
+        assert_eq!(message, "no kernel multiplies e4m3 times e5m2 to bf16, summed in f32");
+        let wide = |product: Product| Product { types: Types { c: Element::F64, ..product.types }, ..product };
+        assert_eq!(
+            said(plan(Element::F32, wide, (90, 132))),
+            "no kernel multiplies f32 times f32 to f64, summed in f32"
+        );
+    }
+}
