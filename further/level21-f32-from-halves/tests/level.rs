@@ -43,3 +43,27 @@ fn infinities_and_nans_are_those_of_a_plain_product() {
         }
     }
 }
+
+/// At ten shapes, ragged ones among them.
+#[test]
+fn the_emulators_bits_are_those_of_a_gpu() {
+    use gemm::dtype::Dtype;
+    use gemm::facts::Extras;
+    use gemm::kernel::Kernel;
+    use gemm::problem::{Fill, Problem};
+
+    let Some(gpu) = level_tests::gpu() else { return };
+    let sizes = [1, 64, 127, 128, 129, 200, 256, 300, 333, 512];
+    for (at, &m) in sizes.iter().enumerate() {
+        let shape = Shape { m, n: sizes[(3 * at + 1) % 10], k: sizes[(7 * at + 2) % 10] };
+        let problem = Problem::new(shape, Dtype::F32, Fill::Reals, at as u64).unwrap();
+        for build in LEVEL.shipped_builds() {
+            let kernel = Kernel::obtain(&build, 90, device::nvrtc::find).unwrap();
+            let plan = build.plan(shape).unwrap();
+            let task = plan.task(&kernel);
+            let [card, emulator] = [&gpu, &Device::Emulator]
+                .map(|device| device.launch(&task, &problem, Extras::new(false, false)).unwrap());
+            assert!(card.c.bytes() == emulator.c.bytes(), "{build}, {shape}");
+        }
+    }
+}
