@@ -38,7 +38,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 27] = [
+const PICTURES: [Picture; 26] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
