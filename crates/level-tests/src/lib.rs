@@ -123,8 +123,8 @@ fn kernel_is_exact_in(device: &Device, build: &Build, kernel: &Kernel, shape: Sh
     let wrap = |what: String| format!("{build}, {shape}, {form}: {what}");
     let seed = u64::from(shape.m) << 40 | u64::from(shape.n) << 20 | u64::from(shape.k);
     let fill = exact_fill(build);
-    let problem = Problem::in_form(shape, build.configuration.dtype, form, fill, seed)
-        .map_err(|e| wrap(e.to_string()))?;
+    let problem =
+        Problem::in_form(shape, build.configuration.dtype, form, fill, seed).map_err(|e| wrap(e.to_string()))?;
     let extras = Extras::new(false, true);
     let task = build.plan_in(shape, form).map_err(|e| wrap(e.to_string()))?.task(kernel);
     let ran = device.launch(&task, &problem, extras).map_err(|e| wrap(e.to_string()))?;
