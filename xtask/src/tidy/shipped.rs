@@ -17,14 +17,14 @@ const SUMMIT: &str = "crates/summit/kernels/";
 
 fn shipped(tree: &Tree, kernel: &str) -> Vec<Finding> {
     let archive = kernel.replace(".cu", ".ptx.zst");
-    let source = tree.text(kernel).unwrap_or_default();
+    let source = with_headers(tree, tree.text(kernel).unwrap_or_default());
     let files: Vec<(&str, &str)> = tree.ending(&[".ptx"]).filter(|(path, _)| path.starts_with(&archive)).collect();
     if files.is_empty() {
         return vec![Finding::new(&archive, 1, "ships no PTX: run `cargo x ptx`")];
     }
     let mut findings = Vec::new();
     for (path, ptx) in files {
-        findings.extend(stale(ptx, source).map(|what| Finding::new(path, 1, what)));
+        findings.extend(stale(ptx, &source).map(|what| Finding::new(path, 1, what)));
         let named = numbered(ptx).find(|(_, line)| line.trim_start().starts_with(".file"));
         let (line, named) = named.unwrap_or((1, ""));
         if !named.contains(&format!("\"{kernel}\"")) {
@@ -32,6 +32,16 @@ fn shipped(tree: &Tree, kernel: &str) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Where the headers lie that kernels include by name alone.
+const HEADERS: &str = "crates/gemm/include/";
+
+/// A kernel's text, and behind it those of the headers that it includes.
+fn with_headers(tree: &Tree, source: &str) -> String {
+    let names = source.lines().filter_map(|line| line.trim().strip_prefix("#include \"")?.strip_suffix('"'));
+    let headers = names.filter_map(|name| tree.text(&format!("{HEADERS}{name}")));
+    std::iter::once(source).chain(headers).collect()
 }
 
 /// Why a header does not stand for this source.
@@ -78,6 +88,22 @@ mod tests {
         assert_eq!(printed(check, [kernel]), ["crates/summit/kernels/a.ptx.zst:1: ships no PTX: run `cargo x ptx`"]);
         let ptx = PTX.replace("HASH", HASH).replace("level0-a/kernel.cu", "crates/summit/kernels/a.cu");
         assert!(printed(check, [kernel, ("crates/summit/kernels/a.ptx.zst/16-f32.ptx", &*ptx)]).is_empty());
+    }
+
+    #[test]
+    fn what_a_kernel_includes_is_of_its_source() {
+        let kernel = ("level0-a/kernel.cu", "#include \"h.cuh\"\nkernel\n");
+        // Of "-O\n", the kernel and the header, one after the other.
+        let ptx = PTX.replace("HASH", "2631f86221e71fc1923c5b9ee38281a2");
+        let with = |header: &str| {
+            printed(
+                check,
+                [kernel, ("level0-a/kernel.ptx.zst/16-f32.ptx", &*ptx), ("crates/gemm/include/h.cuh", header)],
+            )
+        };
+        assert!(with("header\n").is_empty());
+        let stale = "level0-a/kernel.ptx.zst/16-f32.ptx:1: is not made from this kernel.cu: run `cargo x ptx`";
+        assert_eq!(with("other\n"), [stale]);
     }
 
     #[test]
