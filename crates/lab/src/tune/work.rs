@@ -6,7 +6,7 @@ use gemm::check::Check;
 use gemm::facts::{Extras, Facts};
 use gemm::kernel::Kernel;
 use gemm::level::Tile;
-use gemm::problem::{Fill, Problem};
+use gemm::problem::Fill;
 use gemm::{Build, Dtype, Error, Shape};
 
 /// Steps along K of the two launches that are counted: enough for every part of a split K, and for a pipeline to fill.
@@ -82,6 +82,7 @@ mod tests {
     use super::*;
     use device::nvrtc;
     use emulator::Class;
+    use gemm::problem::Problem;
     use levels::{LEVELS, builds};
 
     /// All that a bound is made from.
