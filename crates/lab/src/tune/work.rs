@@ -84,6 +84,7 @@ mod tests {
     use super::*;
     use device::nvrtc;
     use emulator::Class;
+    use gemm::problem::Problem;
     use levels::{LEVELS, builds};
 
     /// All that a bound is made from.
