@@ -9,8 +9,8 @@ use gemm::copies::{Copied, copied, on_copies};
 use gemm::task::{Operand, room};
 
 use crate::arguments::Arguments;
-use crate::cuda::{Configs, Functions};
 use crate::ffi;
+use crate::launches::{Configs, Functions, launch};
 
 /// The kernel that copies.
 const COPY: &str = include_str!("ptx/copies.ptx");
@@ -67,35 +67,21 @@ impl Room {
         // Until all are submitted: nobody else's copies come between them.
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(room) = kept.room(stream, room(operands)) else { return no_room };
-        if !copies.is_empty() {
-            if let Some(seen) = kept.places(stream, &copies, addresses)
-                && let Ok(module) = kept.module(stream)
-            {
-                let (of_c, inputs): (Vec<Copied>, Vec<Copied>) = copies.iter().partition(|copy| copy.role == Role::C);
-                copy(&module, stream, &inputs, [addresses, seen])?;
-                let arguments = Arguments::new(&on_copies(operands, &copies), (addresses, seen), room)?;
-                launch(stream, functions, &configs, &arguments)?;
-                return copy_out(&module, stream, &of_c, [seen, addresses]);
-            }
+        if !copies.is_empty()
+            && let Some(seen) = kept.places(stream, &copies, addresses)
+            && let Ok(module) = kept.module(stream)
+        {
+            let (of_c, inputs): (Vec<Copied>, Vec<Copied>) = copies.iter().partition(|copy| copy.role == Role::C);
+            copy(&module, stream, &inputs, [addresses, seen])?;
+            let arguments = Arguments::new(&on_copies(operands, &copies), (addresses, seen), room)?;
+            launch(stream, functions, &configs, &arguments)?;
+            return copy_out(&module, stream, &of_c, [seen, addresses]);
         }
         if !operands.contains(&Operand::Mapped) && !copies.is_empty() {
             return no_room;
         }
         launch(stream, functions, &configs, &Arguments::new(operands, (addresses, addresses), room)?)
     }
-}
-
-/// Launches a kernel, behind what comes before it.
-pub(crate) fn launch(
-    stream: &CudaStream,
-    functions: &Functions,
-    configs: &Configs,
-    Arguments(arguments): &Arguments,
-) -> Result<(), DriverError> {
-    if let (Some(before), Some(config)) = (&functions.before, configs.before) {
-        ffi::launch(stream, before, config, arguments)?;
-    }
-    ffi::launch(stream, &functions.kernel, configs.kernel, arguments)
 }
 
 impl Kept {

@@ -11,22 +11,22 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
 use cudarc::driver::sys::cudaError_enum as Status;
-use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError, LaunchConfig};
+use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DriverError};
 use gemm::copies::copied;
 use gemm::facts::{Facts, Ran, Resources};
 use gemm::matrix::Matrix;
 use gemm::problem::Problem;
-use gemm::task::{Before, Operand, Task, room};
-use gemm::{Dtype, Error, LaunchShape, Shape};
+use gemm::task::{Operand, Task, room};
+use gemm::{Dtype, Error, Shape};
 
 use crate::arguments::Arguments;
-use crate::copies::{Room, What, launch};
+use crate::copies::{Room, What};
 use crate::ffi;
+use crate::launches::{Configs, Functions, configs, launch};
 use crate::nvrtc;
 use gemm::timing::{Peak, Timing, fma_per_clock};
 
 use crate::timing;
-pub use load::Functions;
 pub(crate) use load::{Loaded, Unloaded};
 
 /// A GPU that answers.
@@ -287,27 +287,6 @@ impl Operands {
     pub(crate) fn product(&self, gpu: &Gpu) -> Result<Vec<u8>, Error> {
         let product = gpu.stream.clone_dtoh(&self.c).and_then(|c| gpu.stream.synchronize().map(|()| c));
         product.map_err(|e| failed("copying C back", e))
-    }
-}
-
-/// Launches as the driver takes them: of the kernel, and of what comes before it.
-#[derive(Debug, Clone, Copy)]
-pub struct Configs {
-    pub(crate) kernel: LaunchConfig,
-    pub(crate) before: Option<LaunchConfig>,
-}
-
-/// A kernel's launch, and that of what comes before it.
-pub fn configs(launch: &LaunchShape, dynamic_shared: u32, before: Option<Before>) -> Configs {
-    let before = before.map(|Before { grid, block, .. }| config(&LaunchShape { grid, block, ..*launch }, 0));
-    Configs { kernel: config(launch, dynamic_shared), before }
-}
-
-fn config(LaunchShape { grid, block, .. }: &LaunchShape, dynamic_shared: u32) -> LaunchConfig {
-    LaunchConfig {
-        grid_dim: (grid.x, grid.y, grid.z),
-        block_dim: (block.x, block.y, block.z),
-        shared_mem_bytes: dynamic_shared,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where a kernel runs: a CUDA GPU, or the emulator. No terminal, and no command line: what a person is to be told is handed out.
 //!
-//! - [`cuda`]: a GPU, through the driver; [`copies`]: what is copied before a launch
+//! - [`cuda`]: a GPU, through the driver; [`copies`]: what is copied before a launch, [`launches`]: what is launched
 //! - [`nvrtc`]: the compiler, [`ptxas`]: several versions of its assembler
 //! - [`timing`]: how times are taken; [`turns`]: several kernels in turns, [`survey`]: many at many shapes
 //! - [`vendor`]: cuBLAS, as a yardstick
@@ -10,6 +10,7 @@ mod backend;
 pub mod copies;
 pub mod cuda;
 mod ffi;
+pub mod launches;
 mod libraries;
 mod notes;
 pub mod nvrtc;

@@ -11,7 +11,8 @@ use gemm::{Build, Dtype, Error, Shape};
 use rayon::prelude::*;
 
 use crate::copies::What;
-use crate::cuda::{Functions, Gpu, Repeated, configs, failed};
+use crate::cuda::{Gpu, Repeated, failed};
+use crate::launches::{Functions, configs};
 use crate::nvrtc;
 use crate::turns::{Contender, Pace, Pause, take_turns};
 use crate::vendor::Vendor;

@@ -5,7 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, ValidAsZeroBits};
 use device::copies::{Room, What};
-use device::cuda::{Configs, Functions, Gpu, configs, failed};
+use device::cuda::{Gpu, failed};
+use device::launches::{Configs, Functions, configs};
 use device::nvrtc;
 use gemm::form::{Form, Specialization};
 use gemm::kernel::Kernel;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::sys::cudaError_enum as Status;
-use cudarc::driver::{CudaFunction, CudaModule, DriverError};
+use cudarc::driver::{CudaModule, DriverError};
 use cudarc::nvrtc::Ptx;
 use emulator::isa::{Isa, of_cuda};
 use gemm::Error;
@@ -13,16 +13,10 @@ use gemm::task::Task;
 
 use super::{Gpu, failed};
 use crate::ffi;
+use crate::launches::Functions;
 use crate::notes::note;
 
-/// A kernel on the GPU, and what is launched before it, of the same module.
-#[derive(Debug, Clone)]
-pub struct Functions {
-    pub(crate) kernel: CudaFunction,
-    pub(crate) before: Option<CudaFunction>,
-}
-
-/// The same, just loaded.
+/// A kernel on the GPU.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub functions: Functions,
