@@ -233,6 +233,8 @@ mod tests {
         assert!(relative(Dtype::BF16, promoted, 4096) < relative(Dtype::BF16, eight_bits, 4096) / 20.0);
         assert!(relative(Dtype::BF16, promoted, 4096) < 1.01 * relative(Dtype::BF16, eight_bits, 128));
         assert!(relative(Dtype::BF16, promoted, 4096) > relative(Dtype::BF16, promoted, 128));
+        let halved = |k| relative(Dtype::F32, Sum::Halved { every: 128 }, k);
+        assert!(halved(128) < 2.0f64.powi(-17) && halved(4096) < relative(Dtype::F32, Sum::Rounded, 4096) / 10.0);
         assert_eq!(Dtype::F32.bound(Sum::Rounded, 10)[1..], [0.0, 0.0]);
         assert_eq!(Dtype::BF16.bound(tensor, 10)[1], 2f64.powi(-8));
     }

@@ -51,7 +51,7 @@ impl Problem {
         let mut random = ChaCha12Rng::seed_from_u64(seed);
         // The largest integer in A, and in B.
         let most = match fill {
-            Fill::Wide if seed % 2 == 0 => [8191, 2],
+            Fill::Wide if seed.is_multiple_of(2) => [8191, 2],
             Fill::Wide => [2, 8191],
             _ => [8, 8],
         };
