@@ -14,6 +14,7 @@ mod lesson13;
 mod lesson14;
 mod lesson15;
 mod lesson16;
+mod lesson17;
 mod lesson18;
 mod lesson19;
 mod lesson1_reuse;
@@ -38,7 +39,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 26] = [
+const PICTURES: [Picture; 27] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -62,6 +63,7 @@ const PICTURES: [Picture; 26] = [
     ("lesson14-cluster", lesson14::draw),
     ("lesson15-sums", lesson15::draw),
     ("lesson16-banks", lesson16::draw),
+    ("lesson17-promotion", lesson17::draw),
     ("lesson18-rows", lesson18::draw),
     ("lesson19-turns", lesson19::draw),
     ("lesson20-tiles", lesson20::draw),
