@@ -79,7 +79,6 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
-    use gemm::problem::Problem;
 
     use super::*;
     use device::nvrtc;
