@@ -72,9 +72,14 @@ fn shape(attempt: &Try, candidate: &Candidate) -> Option<Shape> {
     (were_whole && shape != whole && covers(attempt, &shape)).then_some(shape)
 }
 
-/// Whether the launch has blocks enough for all of C: host code may round down, and then the sizes are whole tiles by its word.
+/// Whether the launch has blocks enough for all of C: host code may round down, and then the sizes are whole tiles by its word. Nor does
+/// a grid of so many blocks, whatever the sizes are, cover others than its own.
 fn covers(attempt: &Try, shape: &Shape) -> bool {
-    let Ok(launch) = launch::launch(attempt, shape) else { return false };
+    let larger = Shape { m: 8 * shape.m, n: 8 * shape.n, k: shape.k };
+    let (Ok(launch), Ok(grown)) = (launch::launch(attempt, shape), launch::launch(attempt, &larger)) else {
+        return false;
+    };
     let tile = u64::from(launch.tile.m) * u64::from(launch.tile.n);
-    launch.grid.count().saturating_mul(tile) >= u64::from(shape.m) * u64::from(shape.n)
+    let grows = grown.grid.count() > launch.grid.count();
+    grows && launch.grid.count().saturating_mul(tile) >= u64::from(shape.m) * u64::from(shape.n)
 }

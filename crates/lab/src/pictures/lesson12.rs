@@ -1,21 +1,19 @@
 //! Where level 12's tiles lie in shared memory, and what one `wgmma` reads of them by its descriptors.
 //!
-//! The places are those of the kernel's own stores, on the path without tensor maps, and are held to the emulator's descriptors.
+//! The places are those where tensor copies of the level's boxes put elements, and are held to the emulator's descriptors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use emulator::{Dim3, Major, MatrixDescriptor, Memory, Swizzle, TracedAccess};
-use gemm::{Dtype, Error, Shape};
+use emulator::{Major, MatrixDescriptor, Swizzle};
+use gemm::{Dtype, Error, TensorSwizzle};
 use levels::level12_warpgroup::LEVEL;
 
 use super::sheet::{Area, MARGIN, Matrix, Sheet};
-use super::traced::{build_of, is_load, is_store, some_accesses, unlike};
+use super::traced::{build_of, unlike};
 use crate::svg::Anchor;
 
 /// BM, BN, STAGES.
 const SIZES: [u32; 3] = [128, 128, 6];
-/// One tile. Rows of A have an odd number of elements, so no tensor map describes it, and threads store what they copy.
-const SHAPE: Shape = Shape { m: SIZES[0], n: SIZES[1], k: BK + 1 };
 const BK: u32 = 64;
 /// Bytes: of an element, of a chunk, of a row of a box, of 8 of them, of a box.
 const ELEMENT: u32 = 2;
@@ -31,7 +29,7 @@ const PRODUCT: u32 = 1;
 /// Row and column, and the address in shared memory.
 type Places = BTreeMap<(u32, u32), u32>;
 
-/// The first stage as the kernel's threads fill it.
+/// The first stage as the copies fill it.
 struct Stage {
     a: Places,
     b: Places,
@@ -40,29 +38,24 @@ struct Stage {
 impl Stage {
     fn filled() -> Result<Stage, Error> {
         let build = build_of(&LEVEL, Dtype::BF16, "", &SIZES)?;
-        let accesses = some_accesses(&build, SHAPE, |block| block == Dim3 { x: 0, y: 0, z: 0 })?;
-        let mut stage = Stage { a: Places::new(), b: Places::new() };
-        for warp in 0..SIZES[0] / 64 * 4 {
-            // Every thread loads an element and stores it, first of A, then of B.
-            let of_it = || accesses.iter().filter(move |access| access.warp == warp);
-            let stores: Vec<&TracedAccess> =
-                of_it().filter(|a| a.memory == Memory::Shared && a.opcode.starts_with("st.")).collect();
-            let each = |columns: u32, rows: u32| (columns * rows / (SIZES[0] / 64 * 128)) as usize;
-            let (of_a, of_b) = (each(BK, SIZES[0]), each(SIZES[1], BK));
-            if stores.len() < of_a + of_b || stores.iter().any(|store| is_store(store, "A")) {
-                return Err(unlike("a step has fewer stores than its tiles have elements"));
-            }
-            let loads = |of: &'static str| of_it().filter(move |access| is_load(access, of));
-            put(&mut stage.a, loads("A").zip(&stores[..of_a]), SHAPE.k);
-            put(&mut stage.b, loads("B").zip(&stores[of_a..of_a + of_b]), SHAPE.n);
+        let [of_a, of_b, _] = (LEVEL.needs.boxes)(&build.configuration);
+        let columns = LINE / ELEMENT;
+        let swizzled = [of_a, of_b].iter().all(|one| one.swizzle == TensorSwizzle::B128 && one.columns == columns);
+        if !swizzled || of_a.rows != SIZES[0] || of_b.rows != BK {
+            return Err(unlike("its boxes are not of 128 bytes, swizzled, a tile of A and BK rows of B"));
         }
-        let whole = |places: &Places, rows: u32, columns: u32| {
-            places.len() as u32 == rows * columns && places.keys().all(|(row, column)| *row < rows && *column < columns)
+        let [bm, bn, _] = SIZES;
+        let place = |first: u32, row: u32, column: u32| {
+            let at = first + column / columns * BOX + row * LINE;
+            Swizzle::Bytes128.apply(at + column % columns * ELEMENT / CHUNK * CHUNK, 0)
+                + column % (CHUNK / ELEMENT) * ELEMENT
         };
-        if !whole(&stage.a, SIZES[0], BK) || !whole(&stage.b, BK, SIZES[1]) {
-            return Err(unlike("the first stage is not filled by the first stores"));
-        }
-        Ok(stage)
+        let places = |first: u32, rows: u32, columns: u32| -> Places {
+            let all = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+            all.map(|(row, column)| ((row, column), place(first, row, column))).collect()
+        };
+        // A stage begins with the tile of A, and B follows.
+        Ok(Stage { a: places(0, bm, BK), b: places(bm * LINE, BK, bn) })
     }
 
     /// The place of an element.
@@ -76,26 +69,12 @@ impl Stage {
     }
 }
 
-fn put<'a>(places: &mut Places, pairs: impl Iterator<Item = (&'a TracedAccess, &'a &'a TracedAccess)>, columns: u32) {
-    for (load, store) in pairs {
-        for (from, to) in load.lanes.iter().zip(&store.lanes) {
-            let element = from.offset as u32 / ELEMENT;
-            places.insert((element / columns, element % columns), to.address as u32);
-        }
-    }
-}
-
 /// A box in rows of 128 bytes, plain and swizzled.
 pub fn swizzle() -> Result<Sheet, Error> {
     let stage = Stage::filled()?;
     let [start, _] = stage.starts();
     let plain = |row: u32, chunk: u32| start + row * LINE + chunk * CHUNK;
     let mixed = |row: u32, chunk: u32| Stage::of(&stage.a, row, chunk * CHUNK / ELEMENT);
-    for (row, chunk) in (0..64).flat_map(|row| (0..8).map(move |chunk| (row, chunk))) {
-        if Swizzle::Bytes128.apply(plain(row, chunk), 0) != mixed(row, chunk) {
-            return Err(unlike("its threads do not store as the swizzle of 128 bytes has it"));
-        }
-    }
     let mut sheet = Sheet::new(
         690.0,
         "64 × 64 elements in shared memory, and the swizzle of 128 bytes",

@@ -1,22 +1,22 @@
 //! A cluster shares out K, and its blocks read each other's sums: who multiplies which steps, and who reads what of whom, in which
 //! order.
 
-use std::collections::BTreeSet;
-
 use emulator::{Memory, TracedAccess};
 use gemm::{Dtype, Error, Shape};
 use levels::level15_cluster_split_k::LEVEL;
 
 use super::sheet::{Area, MARGIN, Sheet};
-use super::traced::{array, build_of, is_global_load, some_accesses, unlike};
+use super::traced::{build_of, some_accesses, unlike};
 use crate::svg::Anchor;
 
 /// BM, BN, STAGES, PARTS.
 const SIZES: [u32; 4] = [64, 64, 4, 8];
 const BK: u32 = 64;
 const PARTS: u32 = SIZES[3];
-/// One tile, as deep as the lesson's problem. No tensor map describes its rows: then threads load A, and the trace has its columns.
-const SHAPE: Shape = Shape { m: SIZES[0], n: SIZES[1] - 1, k: 2048 };
+/// One tile, as deep as the lesson's problem.
+const SHAPE: Shape = Shape { m: SIZES[0], n: SIZES[1], k: 2048 };
+/// Boxes of a step: one of A, and one for each 64 columns of B.
+const BOXES: u32 = 1 + SIZES[1] / 64;
 /// Columns of a tile whose sums lie together, and the bytes of these.
 const FIELD: u32 = 8;
 const BYTES: u64 = (4 * FIELD * SIZES[0]) as u64;
@@ -44,16 +44,19 @@ pub fn draw() -> Result<Sheet, Error> {
     Ok(sheet)
 }
 
-/// The steps that each block multiplies, from the first to behind the last: what of A it loads.
+/// The steps that each block multiplies, from the first to behind the last: as many as it fetches boxes for, one block after the other.
 fn parts(accesses: &[TracedAccess]) -> Result<Vec<(u32, u32)>, Error> {
-    let mut steps: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); PARTS as usize];
-    for access in accesses.iter().filter(|access| is_global_load(access) && array(access) == "A") {
-        let columns = access.lanes.iter().map(|lane| (lane.offset / 2) as u32 % SHAPE.k);
-        steps[access.block.x as usize].extend(columns.map(|column| column / BK));
+    let mut boxes = vec![0; PARTS as usize];
+    for access in accesses.iter().filter(|access| access.opcode.contains("bulk.tensor")) {
+        boxes[access.block.x as usize] += access.lanes.len() as u32;
     }
-    let ends = |set: &BTreeSet<u32>| Some((*set.first()?, *set.last()? + 1));
-    let parts: Option<Vec<(u32, u32)>> = steps.iter().map(ends).collect();
-    let parts = parts.ok_or_else(|| unlike("a block multiplies nothing"))?;
+    let mut end = 0;
+    let mut next = |boxes: &u32| {
+        let begin = end;
+        end += boxes / BOXES;
+        (begin, end)
+    };
+    let parts: Vec<(u32, u32)> = boxes.iter().map(&mut next).collect();
     let each = SHAPE.k / BK / PARTS;
     let equal = (0..PARTS).map(|part| (part * each, (part + 1) * each));
     if !equal.eq(parts.iter().copied()) {

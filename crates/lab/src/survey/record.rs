@@ -293,7 +293,8 @@ mod tests {
     #[test]
     fn shapes_at_which_matrices_are_copied_first_are_left_out_of_older_surveys() {
         let text = |head: &str| {
-            let columns = "m,n,k,cuBLAS,level12-warpgroup 128x256x4";
+            // One that has another way to what no map describes, for small products.
+            let columns = "m,n,k,cuBLAS,summit wgmma_clusters 128x256x4x2x132";
             let lines = "64,64,63,9,8\n512,512,511,9,8\n512,512,512,9,8\n";
             Survey::of(&format!("# type: bf16\n{head}{columns}\n{lines}")).unwrap().lines.len()
         };

@@ -88,6 +88,7 @@ mod tests {
     use device::nvrtc;
     use emulator::bound::Unit;
     use emulator::gpu::H200;
+    use gemm::dtype::Sum;
     use gemm::facts::Extras;
     use gemm::kernel::Kernel;
     use gemm::{Build, Dtype, Level};
@@ -118,8 +119,12 @@ mod tests {
     fn ranks_are_mostly_in_the_measured_order() {
         let text = include_str!("../../../../book/measurements/nvidia-h200.json");
         let record: Record = serde_json::from_str(text).unwrap();
-        // Level 0 has no tiles: what its blocks find in L1 no count tells. Tensor cores multiply no f32, and level 18 is not tuned.
-        let is_tuned = |level: &&&Level| !level.space.is_empty() && level.dtypes().any(|dtype| dtype == Dtype::F32);
+        // Level 0 has no tiles: what its blocks find in L1 no count tells. Level 18 is not tuned, nor what multiplies f32 by tensor cores.
+        let by_fma = |level: &'static Level| {
+            let build = level.default_build(Dtype::F32);
+            level.dtypes().any(|dtype| dtype == Dtype::F32) && level.sum(&build.configuration) == Sum::Rounded
+        };
+        let is_tuned = |level: &&&'static Level| !level.space.is_empty() && by_fma(level);
         for &level in LEVELS[1..].iter().filter(is_tuned) {
             let survivors = survivors(level);
             let name = level.default_build(Dtype::F32).name();

@@ -116,8 +116,8 @@ mod tests {
             let Facts::Emulator(whole) = ran.unwrap().facts else { panic!() };
             let extended = work.at(&build, &shape);
             assert_eq!(charged(&extended), charged(&whole), "{build}");
-            // A kernel with memory of its own, for sums that are left to other blocks, touches more than A, B and C.
-            let own = build.split() > 1;
+            // A kernel with memory of its own, for sums that are left to other blocks or for what is prepared, touches more than A, B and C.
+            let own = build.split() > 1 || build.level.needs.preparation.is_some();
             assert_eq!(extended.footprint_bytes < whole.footprint_bytes, own, "{build}");
             assert!(extended.footprint_bytes <= whole.footprint_bytes, "{build}");
         }
