@@ -67,16 +67,15 @@ impl Room {
         // Until all are submitted: nobody else's copies come between them.
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(room) = kept.room(stream, room(operands)) else { return no_room };
-        if !copies.is_empty() {
-            if let Some(seen) = kept.places(stream, &copies, addresses)
-                && let Ok(module) = kept.module(stream)
-            {
-                let (of_c, inputs): (Vec<Copied>, Vec<Copied>) = copies.iter().partition(|copy| copy.role == Role::C);
-                copy(&module, stream, &inputs, [addresses, seen])?;
-                let arguments = Arguments::new(&on_copies(operands, &copies), (addresses, seen), room)?;
-                launch(stream, functions, &configs, &arguments)?;
-                return copy_out(&module, stream, &of_c, [seen, addresses]);
-            }
+        if !copies.is_empty()
+            && let Some(seen) = kept.places(stream, &copies, addresses)
+            && let Ok(module) = kept.module(stream)
+        {
+            let (of_c, inputs): (Vec<Copied>, Vec<Copied>) = copies.iter().partition(|copy| copy.role == Role::C);
+            copy(&module, stream, &inputs, [addresses, seen])?;
+            let arguments = Arguments::new(&on_copies(operands, &copies), (addresses, seen), room)?;
+            launch(stream, functions, &configs, &arguments)?;
+            return copy_out(&module, stream, &of_c, [seen, addresses]);
         }
         if !operands.contains(&Operand::Mapped) && !copies.is_empty() {
             return no_room;
