@@ -157,7 +157,9 @@ mod tests {
                 let text = fs::read_to_string(shell::root().join(file)).unwrap();
                 let paths: Vec<String> = named.captures_iter(&text).map(|found| found[1].to_string()).collect();
                 found += paths.len();
-                let missed = paths.iter().filter(|path| !reads.has(path));
+                // `../../kernels` may be a folder of the crate's own.
+                let own = |path: &str| shell::root().join(crates.folder(name)).join(path).is_file();
+                let missed = paths.iter().filter(|path| !reads.has(path) && !own(path));
                 undeclared.extend(missed.map(|path| format!("{file} names {path}, which {name} does not read")));
             }
         }

@@ -105,14 +105,20 @@ mod tests {
     }
 
     #[test]
-    fn every_level_but_the_first_starts_from_one_before_it() {
+    fn every_level_starts_from_another_and_the_first_is_where_all_begin() {
         for level in LEVELS {
-            let from =
-                level.from.map(|name| LEVELS.iter().find(|other| other.name == name).and_then(|other| other.number()));
-            match from {
-                None => assert_eq!(level.number(), Some(0), "{} starts from nothing", level.name),
-                Some(before) => assert!(before.is_some() && before < level.number(), "{}", level.name),
+            let mut way = vec![level.name];
+            let mut at: &Level = level;
+            while let Some(from) = at.from {
+                at = LEVELS
+                    .iter()
+                    .copied()
+                    .find(|other| other.name == from)
+                    .unwrap_or_else(|| panic!("{way:?}: no {from}"));
+                assert!(!way.contains(&at.name), "{way:?} leads to {} again", at.name);
+                way.push(at.name);
             }
+            assert_eq!(at.number(), Some(0), "{way:?}: {} starts from nothing", at.name);
         }
     }
 

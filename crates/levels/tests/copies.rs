@@ -69,8 +69,9 @@ fn are_right_by_boxes(builds: Vec<Build>, shape: Shape, before: [u64; 3]) {
     for build in builds {
         let dtype = build.configuration.dtype;
         let kernel = Kernel::obtain(&build, 90, nowhere).unwrap();
-        let task = build.plan(shape).unwrap().task(&kernel);
-        let problem = Problem::new(shape, dtype, Fill::Reals, 3).unwrap();
+        let plan = build.plan(shape).unwrap();
+        let task = plan.task(&kernel);
+        let problem = Problem::in_form(shape, dtype, plan.form, Fill::Reals, 3).unwrap();
         let (product, boxes) = product(&copying(&task), &problem, before);
         assert!(Check::of(&problem, Fill::Reals, &product, task.method()).right, "{build}");
         assert!(boxes > 0, "{build}");

@@ -4,6 +4,7 @@ mod in_node;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use archive::Texts;
@@ -67,7 +68,10 @@ fn verdict(variant: &Value) -> Result<(), String> {
     if ends["fault"].is_object() {
         let (says, at) = (text(&ends["fault"]["says"]), text(&ends["fault"]["at"]));
         let lines = marked(message, source);
-        let shown = lines.iter().all(|line| message.contains(line.trim()));
+        // Where its accesses are, each with its line's text; words name others by their numbers alone.
+        let places: String =
+            message.lines().filter(|line| line.contains("--> ") || line.contains("called at")).collect();
+        let shown = marked(&places, source).iter().all(|line| message.contains(line.trim()));
         return match answer["error"]["kind"] == "fault" && message.contains(says) && shown {
             true if lines.iter().any(|line| line.contains(at)) => Ok(()),
             _ => Err(format!("not `{says}` at `{at}`: {message} {}", answer["text"])),
@@ -124,7 +128,9 @@ fn each_lesson_has_a_kernel_that_is_at_fault_and_one_that_counts_otherwise() {
         assert!(text(&variant["id"]).starts_with(&format!("{lesson}.")), "{variant}");
         names.push((lesson, text(&variant["name"]).to_string()));
     }
-    assert_eq!(lessons.len(), levels::LEVELS.len());
+    let page = |number: u32| Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../book/src/lesson{number}.md"));
+    let written = levels::LEVELS.iter().filter(|level| level.number().is_some_and(|number| page(number).is_file()));
+    assert_eq!(lessons.len(), written.count());
     for (lesson, has) in lessons {
         assert!(has.iter().all(|&count| count > 0), "lesson {lesson}: {has:?} at fault, and right");
     }
