@@ -109,7 +109,9 @@ mod tests {
         let names: Vec<String> = all().unwrap().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names[..2], ["level0-1.diff", "level1-2.diff"]);
         assert_eq!(names[8..=10], ["level8-9.diff", "level8-10.diff", "level8-11.diff"]);
-        assert_eq!(names.len() + 1, ptx::levels().unwrap().len());
+        let levels = ptx::levels().unwrap();
+        // All but the first, and who has no lesson as yet.
+        assert!((levels.len() - 2..levels.len()).contains(&names.len()), "{names:?}");
     }
 
     #[test]

@@ -4,7 +4,6 @@ mod in_node;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 use std::sync::LazyLock;
 
 use archive::Texts;
@@ -128,9 +127,8 @@ fn each_lesson_has_a_kernel_that_is_at_fault_and_one_that_counts_otherwise() {
         assert!(text(&variant["id"]).starts_with(&format!("{lesson}.")), "{variant}");
         names.push((lesson, text(&variant["name"]).to_string()));
     }
-    let page = |number: u32| Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../book/src/lesson{number}.md"));
-    let written = levels::LEVELS.iter().filter(|level| level.number().is_some_and(|number| page(number).is_file()));
-    assert_eq!(lessons.len(), written.count());
+    // A level may wait for its lesson, but no lesson for its kernels.
+    assert!(lessons.len() >= 21 && lessons.keys().copied().eq(0..lessons.len() as u64), "{:?}", lessons.keys());
     for (lesson, has) in lessons {
         assert!(has.iter().all(|&count| count > 0), "lesson {lesson}: {has:?} at fault, and right");
     }

@@ -151,7 +151,8 @@ impl Decoder<'_> {
             Some(Place::Global(_)) => matches!(space, Space::Global | Space::Generic),
             Some(Place::Shared(_)) => matches!(space, Space::Shared | Space::Generic),
             Some(Place::Local(_) | Place::Frame(_)) => match space {
-                Space::Local | Space::Generic => true,
+                Space::Local => true,
+                Space::Generic => !self.is_own_parameter(name),
                 _ => space == Space::Parameter && !self.is_variable_in(name, "local"),
             },
             Some(Place::Function(_)) => false,
