@@ -64,6 +64,9 @@ impl Room {
         let What { functions, configs, operands, addresses } = what;
         let no_room = Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY));
         let copies = copied(operands, addresses);
+        if copies.is_empty() && room(operands) == 0 {
+            return launch(stream, functions, &configs, &Arguments::new(operands, (addresses, addresses), 0)?);
+        }
         // Until all are submitted: nobody else's copies come between them.
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(room) = kept.room(stream, room(operands)) else { return no_room };

@@ -1,6 +1,6 @@
 // Hopper's asynchronous instructions, each behind a function.
 //
-// Lessons 12 to 16 write them out where they first appear. From there on kernels include them:
+// Level 12 writes out those that it needs. From level 13 on kernels include them:
 //
 //     #include "hopper.cuh"
 //

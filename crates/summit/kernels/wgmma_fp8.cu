@@ -21,6 +21,8 @@
 //                  map_c              of 64 rows of 128 bytes of C
 //                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, C
 
+#include "hopper.cuh"
+
 using T = unsigned char;  // an element of A or B: its bits
 #if defined(OUTPUT_F32)
 using Out = float;
@@ -28,10 +30,6 @@ using Out = float;
 using Out = unsigned short;
 #endif
 
-struct alignas(64) TensorMap {
-    char bytes[128];
-};
-using Barrier = unsigned long long;
 constexpr int BK = 128;  // one step along K: a row of a box has 128 bytes
 // Blocks that fetch B for each other. What a block transposes, it fetches for itself: the others
 // could not know when its threads have left a stage, but by a fence of all memories.
@@ -66,87 +64,12 @@ static_assert(BN % (8 * CLUSTER) == 0, "CLUSTER must divide BN / 8: 8 rows are s
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
-__device__ unsigned shared(const void* p) {
-    return __cvta_generic_to_shared(p);
-}
-
-// ANCHOR: barriers
-// A barrier's phase ends when so many threads have arrived, and all bytes that it expects are here.
-__device__ void init(Barrier& barrier, int threads) {
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared(&barrier)), "r"(threads)
-                 : "memory");
-}
-
-__device__ void arrive(Barrier& barrier) {
-    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(shared(&barrier)) : "memory");
-}
-
-// At the barrier in the same place of another block of the cluster.
-__device__ void arrive_at(Barrier& barrier, int rank) {
-    asm volatile("{\n"
-                 ".reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
-                 "}" ::"r"(shared(&barrier)), "r"(rank) : "memory");
-}
-
-__device__ void arrive_and_expect(Barrier& barrier, int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;"
-                 ::"r"(shared(&barrier)), "r"(bytes) : "memory");
-}
-
-// Until the phase of this parity has ended.
-__device__ void wait(Barrier& barrier, int parity) {
-    asm volatile("{\n"
-                 ".reg .pred ended;\n"
-                 "AGAIN:\n"
-                 "mbarrier.try_wait.parity.shared.b64 ended, [%0], %1;\n"
-                 "@!ended bra AGAIN;\n"
-                 "}" ::"r"(shared(&barrier)), "r"(parity) : "memory");
-}
-
-// The box whose first element is in this row and column. Beyond the edge it holds zeros.
-__device__ void load_box(T* to, const TensorMap& map, int row, int col, Barrier& barrier) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier"
-                 "::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 ::"r"(shared(to)), "l"(&map), "r"(col), "r"(row), "r"(shared(&barrier))
-                 : "memory");
-}
-
-// The same for all blocks of the cluster: it comes to this place, and counts at this barrier, in
-// each of them.
-__device__ void load_box_for_all(T* to, const TensorMap& map, int row, int col, Barrier& barrier) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier"
-                 "::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"
-                 ::"r"(shared(to)), "l"(&map), "r"(col), "r"(row), "r"(shared(&barrier)),
-                   "h"((unsigned short)((1 << CLUSTER) - 1))
-                 : "memory");
-}
-
-// A box on its way to C; what is beyond the edge is left out.
-__device__ void store_box(const Out* from, const TensorMap& map, int row, int col) {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
-                 ::"l"(&map), "r"(col), "r"(row), "r"(shared(from)) : "memory");
-    asm volatile("cp.async.bulk.commit_group;");
-}
-
-// All threads of a warpgroup wait for each other.
-__device__ void meet_group(int group) {
-    asm volatile("bar.sync %0, 128;" ::"r"(group + 1) : "memory");
-}
-
 // All threads of the cluster wait for each other; what the barriers hold is all that they share.
 __device__ void meet() {
     if (CLUSTER > 1)
-        asm volatile("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::: "memory");
+        meet_cluster();
     else
         __syncthreads();
-}
-// ANCHOR_END: barriers
-
-// Where a byte of a box lies: of the 16-byte chunks of 8 rows, each row has its own order.
-__device__ int swizzled(int row, int byte) {
-    return row * 128 + ((byte / 16 ^ row % 8) * 16 + byte % 16);
 }
 
 // The same for matrices that no map describes: 128 columns of some rows, by the producer's threads;
@@ -209,52 +132,6 @@ __device__ void transpose_box(T* box, int turn, int lane) {
 }
 // ANCHOR_END: transpose
 
-// ANCHOR: descriptor
-// Tells wgmma where its operand lies: rows of 128 bytes, swizzled, 1024 bytes from 8 of them to the
-// next 8.
-__device__ unsigned long long descriptor(const T* p) {
-    return (unsigned long long)(shared(p) >> 4 & 0x3fff) | 1ull << 16 | 64ull << 32 | 1ull << 62;
-}
-// ANCHOR_END: descriptor
-
-#if defined(INPUT_E4M3)
-#define TYPES "f32.e4m3.e4m3 "
-#else
-#define TYPES "f32.e5m2.e5m2 "
-#endif
-// Registers by number, and the sums that they are.
-#define R8(d, a, b, c, e, f, g, h) \
-    "%" #d ", %" #a ", %" #b ", %" #c ", %" #e ", %" #f ", %" #g ", %" #h
-#define R32                                                                                    \
-    R8(0, 1, 2, 3, 4, 5, 6, 7) ", " R8(8, 9, 10, 11, 12, 13, 14, 15) ", "                      \
-    R8(16, 17, 18, 19, 20, 21, 22, 23) ", " R8(24, 25, 26, 27, 28, 29, 30, 31)
-#define R64                                                                                    \
-    R32 ", " R8(32, 33, 34, 35, 36, 37, 38, 39) ", " R8(40, 41, 42, 43, 44, 45, 46, 47) ", "   \
-    R8(48, 49, 50, 51, 52, 53, 54, 55) ", " R8(56, 57, 58, 59, 60, 61, 62, 63)
-#define R128                                                                                   \
-    R64 ", " R8(64, 65, 66, 67, 68, 69, 70, 71) ", " R8(72, 73, 74, 75, 76, 77, 78, 79) ", "   \
-    R8(80, 81, 82, 83, 84, 85, 86, 87) ", " R8(88, 89, 90, 91, 92, 93, 94, 95) ", "            \
-    R8(96, 97, 98, 99, 100, 101, 102, 103) ", " R8(104, 105, 106, 107, 108, 109, 110, 111) ", " \
-    R8(112, 113, 114, 115, 116, 117, 118, 119) ", " R8(120, 121, 122, 123, 124, 125, 126, 127)
-#define S4(i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
-#define S32(i) S4(i), S4(i + 1), S4(i + 2), S4(i + 3), S4(i + 4), S4(i + 5), S4(i + 6), S4(i + 7)
-
-// Begins c = a * b, or c += a * b: 32 columns of 64 rows of A and of WIDTH rows of the stored B.
-__device__ void multiply(float (&c)[WIDTH / 8][4], unsigned long long a, unsigned long long b,
-                         int add) {
-#if BN == 256 && !PROMOTED
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k32." TYPES
-                 "{" R128 "}, %128, %129, add, 1, 1;\n}"
-                 : S32(0), S32(8), S32(16), S32(24) : "l"(a), "l"(b), "r"(add));
-#else
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k32." TYPES
-                 "{" R64 "}, %64, %65, add, 1, 1;\n}"
-                 : S32(0), S32(8) : "l"(a), "l"(b), "r"(add));
-#endif
-}
-
 // Two neighbours of a row of C.
 struct alignas(2 * sizeof(Out)) Pair {
     Out x, y;
@@ -263,7 +140,7 @@ struct alignas(2 * sizeof(Out)) Pair {
 __device__ Pair pair(float x, float y) {
     Pair pair;
 #if defined(OUTPUT_BF16)
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)&pair) : "f"(y), "f"(x));
+    *(unsigned*)&pair = as_bf16x2(x, y);
 #else
     pair = {x, y};
 #endif
@@ -352,13 +229,13 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
             init(s.full[i], !by_maps ? 128 : TRANSPOSED ? 1 : 1 + 96);
             init(s.empty[i], GROUPS * SHARERS);
         }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        show_barriers();
     }
     meet();  // the barriers are ready, in every block of the cluster
     Ring ring;
     // ANCHOR: producer
     if (group == GROUPS) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(KEPT));
+        keep_registers<KEPT>();
         bool fetches = !by_maps || tid == 0;
         bool transposes = by_maps && !TRANSPOSED && tid >= 32;
         int end = fetches || transposes ? across * down : 0;
@@ -372,7 +249,7 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
                     wait(s.landed[ring.at], ring.parity);
                     for (int turn = tid / 32 - 1; turn < BN / 128 * 8; turn += 3)
                         transpose_box(stage.b + turn / 8 * 128 * BK, turn % 8, tid % 32);
-                    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma sees it
+                    show_writes();  // wgmma sees it
                     arrive(full);
                     continue;
                 }
@@ -381,7 +258,7 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
                     arrive_and_expect(full, sizeof(Stage));
                     load_box(stage.a, map_a, row0, k, full);
                     int n = rank * (BN / CLUSTER);
-                    load_box_for_all(stage.b + n * BK, map_b, col0 + n, k, full);
+                    load_box_for_all<SHARERS>(stage.b + n * BK, map_b, col0 + n, k, full);
                 } else if (by_maps) {
                     arrive_and_expect(full, sizeof(stage.a));
                     load_box(stage.a, map_a, row0, k, full);
@@ -391,7 +268,7 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
                 } else {
                     copy_box<BM, false>(stage.a, A, row0, k, M, K, lda);
                     copy_box<BN, !TRANSPOSED>(stage.b, B, col0, k, N, K, ldb);
-                    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma sees it
+                    show_writes();  // wgmma sees it
                     arrive(full);
                 }
             }
@@ -400,7 +277,7 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
         return;
     }
     // ANCHOR_END: producer
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(GOT));
+    get_registers<GOT>();
     int lane = tid % 32;
     int warp = tid / 32;
     int buffer = 0;
@@ -418,21 +295,21 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
         int before = 0;  // the stage of the step before
         for (int step = 0; step < steps; ++step, ring.next()) {
             Stage& stage = s.stages[ring.at];
-            unsigned long long a = descriptor(stage.a + group * 64 * BK);
+            unsigned long long a = descriptor(stage.a + group * 64 * BK, 1024, 16);
             wait(s.full[ring.at], ring.parity);
             #pragma unroll
             for (int n = 0; n < BN; n += WIDTH) {
                 float sums[WIDTH / 8][4];
                 auto& c = PROMOTED ? sums : (float(&)[WIDTH / 8][4])acc[n / 8];
-                unsigned long long b = descriptor(stage.b + n * BK);
-                asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+                unsigned long long b = descriptor(stage.b + n * BK, 1024, 16);
+                begin_products();
                 #pragma unroll
                 for (int k = 0; k < BK / 32; ++k)  // 32 columns, in 32 bytes
-                    multiply(c, a + k * 2, b + k * 2, PROMOTED ? k : step + k);
-                asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+                    multiply<true>(c, a + k * 2, b + k * 2, PROMOTED ? k : step + k);
+                commit_products();
                 if (!PROMOTED)
                     continue;
-                asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+                await_products<0>();
                 if (n + WIDTH == BN)
                     give_back(ring.at);
                 #pragma unroll
@@ -444,13 +321,13 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
             if (PROMOTED)
                 continue;
             // All products but those have been made: this warpgroup is done with the stage before.
-            asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+            await_products<1>();
             if (step > 0)
                 give_back(before);
             before = ring.at;
         }
         if (!PROMOTED) {
-            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+            await_products<0>();
             give_back(before);
         }
         // ANCHOR_END: mainloop
@@ -475,18 +352,20 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
                 Out* box = s.c[group][buffer];
                 buffer ^= 1;
                 if (tid == 0)  // the copy before the last has read its box
-                    asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
-                meet_group(group);
+                    await_stores<1>();
+                meet<128>(group + 1);
                 put(box, acc, n / 8, warp, lane);
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // the copy sees it
-                meet_group(group);
-                if (tid == 0)
+                show_writes();  // the copy sees it
+                meet<128>(group + 1);
+                if (tid == 0) {
                     store_box(box, map_c, row0 + 64 * group, col0 + n);
+                    commit_stores();
+                }
             }
         }
         // ANCHOR_END: epilogue
     }
     if (tid == 0)
-        asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+        await_stores<0>();
     meet();
 }

@@ -19,6 +19,8 @@
 //                  map_c              of 16 rows of 128 bytes of C
 //                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, C
 
+#include "hopper.cuh"
+
 #if defined(INPUT_E4M3)
 using T = unsigned char;  // an element of A or B: its bits
 #else
@@ -30,10 +32,6 @@ using Out = float;
 using Out = unsigned short;
 #endif
 
-struct alignas(64) TensorMap {
-    char bytes[128];
-};
-using Barrier = unsigned long long;
 constexpr int BK = 128 / sizeof(T);  // one step along K: a row of a box has 128 bytes
 // Whether B lies along K in shared memory: as it is stored, or because fp8 must. Of two bytes an
 // element, wgmma transposes it on the way.
@@ -72,87 +70,22 @@ static_assert(PART * BK % (64 * DEEP) == 0,
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
-__device__ unsigned shared(const void* p) {
-    return __cvta_generic_to_shared(p);
-}
-
-// ANCHOR: barriers
-// A barrier's phase ends when so many threads have arrived, and all bytes that it expects are here.
-__device__ void init(Barrier& barrier, int threads) {
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared(&barrier)), "r"(threads)
-                 : "memory");
-}
-
-__device__ void arrive(Barrier& barrier) {
-    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(shared(&barrier)) : "memory");
-}
-
-// At the barrier in the same place of another block of the cluster.
-__device__ void arrive_at(Barrier& barrier, int rank) {
-    asm volatile("{\n"
-                 ".reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %0, %1;\n"
-                 "mbarrier.arrive.shared::cluster.b64 _, [there];\n"
-                 "}" ::"r"(shared(&barrier)), "r"(rank) : "memory");
-}
-
-__device__ void arrive_and_expect(Barrier& barrier, int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;"
-                 ::"r"(shared(&barrier)), "r"(bytes) : "memory");
-}
-
-// Until the phase of this parity has ended.
-__device__ void wait(Barrier& barrier, int parity) {
-    asm volatile("{\n"
-                 ".reg .pred ended;\n"
-                 "AGAIN:\n"
-                 "mbarrier.try_wait.parity.shared.b64 ended, [%0], %1;\n"
-                 "@!ended bra AGAIN;\n"
-                 "}" ::"r"(shared(&barrier)), "r"(parity) : "memory");
-}
-
-// The box whose first element is in this row and column. Beyond the edge it holds zeros.
-__device__ void load_box(T* to, const TensorMap& map, int row, int col, Barrier& barrier) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier"
-                 "::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 ::"r"(shared(to)), "l"(&map), "r"(col), "r"(row), "r"(shared(&barrier))
-                 : "memory");
-}
-
-// The same for all blocks of the cluster: it comes to this place, and counts at this barrier, in
-// each of them.
-__device__ void load_box_for_all(T* to, const TensorMap& map, int row, int col, Barrier& barrier) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier"
-                 "::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;"
-                 ::"r"(shared(to)), "l"(&map), "r"(col), "r"(row), "r"(shared(&barrier)),
-                   "h"((unsigned short)((1 << CLUSTER) - 1))
-                 : "memory");
-}
-
-// A box on its way to C; what is beyond the edge is left out.
-__device__ void store_box(const Out* from, const TensorMap& map, int row, int col) {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
-                 ::"l"(&map), "r"(col), "r"(row), "r"(shared(from)) : "memory");
-    asm volatile("cp.async.bulk.commit_group;");
-}
-
 // A warpgroup waits until it is its turn to multiply; the one whose turn ends does not wait.
 __device__ void await_turn(int group) {
-    asm volatile("bar.sync %0, 256;" ::"r"(1 + group) : "memory");
+    meet<256>(1 + group);
 }
 
 __device__ void give_turn(int group) {
-    asm volatile("bar.arrive %0, 256;" ::"r"(1 + group) : "memory");
+    pass<256>(1 + group);
 }
 
 // All threads of the cluster wait for each other; what the barriers hold is all that they share.
 __device__ void meet() {
     if (CLUSTER > 1)
-        asm volatile("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::: "memory");
+        meet_cluster();
     else
         __syncthreads();
 }
-// ANCHOR_END: barriers
 
 // ANCHOR: in_step
 __device__ unsigned begun;  // tiles, beyond the first one of each cluster, in this launch
@@ -170,11 +103,6 @@ __device__ void keep_step(unsigned clusters, int round, int rounds, int& patienc
 }
 // ANCHOR_END: in_step
 
-// Where a byte of a box lies: of the 16-byte chunks of 8 rows, each row has its own order.
-__device__ int swizzled(int row, int byte) {
-    return row * 128 + ((byte / 16 ^ row % 8) * 16 + byte % 16);
-}
-
 // The same for matrices that no map describes, by the producer's threads: 128 bytes of some rows;
 // or, ACROSS, of columns as rows.
 template <int ROWS, bool ACROSS>
@@ -189,74 +117,6 @@ __device__ void copy_box(T* to, const T* from, int row, int col, int rows, int c
     }
 }
 
-// ANCHOR: descriptor
-// Tells wgmma where its operand lies: rows of 128 bytes, swizzled, and how many bytes it is from 8
-// rows to the next 8, and from a box to the next.
-__device__ unsigned long long descriptor(const T* p, int rows, int box) {
-    return (unsigned long long)(shared(p) >> 4 & 0x3fff) | (unsigned long long)(box >> 4) << 16 |
-           (unsigned long long)(rows >> 4) << 32 | 1ull << 62;
-}
-// ANCHOR_END: descriptor
-
-#if defined(INPUT_E4M3)
-#define KIND "k32.f32.e4m3.e4m3 "
-#elif defined(INPUT_BF16)
-#define KIND "k16.f32.bf16.bf16 "
-#else
-#define KIND "k16.f32.f16.f16 "
-#endif
-#if defined(INPUT_E4M3)
-#define ROWS ""
-#elif TRANSPOSED
-#define ROWS ", 0, 0"
-#else
-#define ROWS ", 0, 1"
-#endif
-// Registers by number, and the sums that they are.
-#define R8(d, a, b, c, e, f, g, h) \
-    "%" #d ", %" #a ", %" #b ", %" #c ", %" #e ", %" #f ", %" #g ", %" #h
-#define R32                                                                                    \
-    R8(0, 1, 2, 3, 4, 5, 6, 7) ", " R8(8, 9, 10, 11, 12, 13, 14, 15) ", "                      \
-    R8(16, 17, 18, 19, 20, 21, 22, 23) ", " R8(24, 25, 26, 27, 28, 29, 30, 31)
-#define R64                                                                                    \
-    R32 ", " R8(32, 33, 34, 35, 36, 37, 38, 39) ", " R8(40, 41, 42, 43, 44, 45, 46, 47) ", "   \
-    R8(48, 49, 50, 51, 52, 53, 54, 55) ", " R8(56, 57, 58, 59, 60, 61, 62, 63)
-#define R96                                                                                    \
-    R64 ", " R8(64, 65, 66, 67, 68, 69, 70, 71) ", " R8(72, 73, 74, 75, 76, 77, 78, 79) ", "   \
-    R8(80, 81, 82, 83, 84, 85, 86, 87) ", " R8(88, 89, 90, 91, 92, 93, 94, 95)
-#define R128                                                                                   \
-    R96 ", "                                                                                   \
-    R8(96, 97, 98, 99, 100, 101, 102, 103) ", " R8(104, 105, 106, 107, 108, 109, 110, 111) ", " \
-    R8(112, 113, 114, 115, 116, 117, 118, 119) ", " R8(120, 121, 122, 123, 124, 125, 126, 127)
-#define S4(i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
-#define S32(i) S4(i), S4(i + 1), S4(i + 2), S4(i + 3), S4(i + 4), S4(i + 5), S4(i + 6), S4(i + 7)
-
-// Begins c = a * b, or c += a * b: 32 bytes of 64 rows of A, and as many elements of columns of B.
-__device__ void multiply(float (&c)[BN / 8][4], unsigned long long a, unsigned long long b,
-                         int add) {
-#if BN == 256
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256" KIND
-                 "{" R128 "}, %128, %129, add, 1, 1" ROWS ";\n}"
-                 : S32(0), S32(8), S32(16), S32(24) : "l"(a), "l"(b), "r"(add));
-#elif BN == 192
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %98, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n192" KIND
-                 "{" R96 "}, %96, %97, add, 1, 1" ROWS ";\n}"
-                 : S32(0), S32(8), S32(16) : "l"(a), "l"(b), "r"(add));
-#elif BN == 128
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128" KIND
-                 "{" R64 "}, %64, %65, add, 1, 1" ROWS ";\n}"
-                 : S32(0), S32(8) : "l"(a), "l"(b), "r"(add));
-#else
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %34, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64" KIND
-                 "{" R32 "}, %32, %33, add, 1, 1" ROWS ";\n}"
-                 : S32(0) : "l"(a), "l"(b), "r"(add));
-#endif
-}
-
 // Two neighbours of a row of C.
 struct alignas(2 * sizeof(Out)) Pair {
     Out x, y;
@@ -265,9 +125,9 @@ struct alignas(2 * sizeof(Out)) Pair {
 __device__ Pair pair(float x, float y) {
     Pair pair;
 #if defined(OUTPUT_BF16)
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)&pair) : "f"(y), "f"(x));
+    *(unsigned*)&pair = as_bf16x2(x, y);
 #elif defined(OUTPUT_F16)
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)&pair) : "f"(y), "f"(x));
+    *(unsigned*)&pair = as_f16x2(x, y);
 #else
     pair = {x, y};
 #endif
@@ -278,9 +138,7 @@ __device__ float number(Out x) {
 #if defined(OUTPUT_BF16)
     return __uint_as_float((unsigned)x << 16);
 #elif defined(OUTPUT_F16)
-    float number;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(number) : "h"(x));
-    return number;
+    return from_f16(x);
 #else
     return x;
 #endif
@@ -365,13 +223,13 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
             init(s.full[i], by_maps ? 1 : 128);
             init(s.empty[i], CLUSTER);  // of each block, the warpgroup whose tile it is
         }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        show_barriers();
     }
     meet();  // the barriers are ready, in every block of the cluster
     Ring ring;
     // ANCHOR: producer
     if (group == GROUPS) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(KEPT));
+        keep_registers<KEPT>();
         bool idle = by_maps && tid > 0;
         int rounds = (across * down + stride - 1) / stride;
         int patience = 4 * steps;
@@ -392,9 +250,9 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
                     load_box(stage.a, map_a, row0, k, full);
                     int at = rank * PART * BK;  // of the tile of B, its share
                     if (TRANSPOSED)
-                        load_box_for_all(stage.b + at, map_b, col0 + rank * PART, k, full);
+                        load_box_for_all<CLUSTER>(stage.b + at, map_b, col0 + rank * PART, k, full);
                     for (; !TRANSPOSED && at < (rank + 1) * PART * BK; at += 64 * DEEP)
-                        load_box_for_all(stage.b + at, map_b, k + at / 64 % BK,
+                        load_box_for_all<CLUSTER>(stage.b + at, map_b, k + at / 64 % BK,
                                          col0 + at / (64 * BK) * 64, full);
                 } else {
                     copy_box<BM, false>(stage.a, A, row0, k, M, K, lda);
@@ -402,7 +260,7 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
                         copy_box<BN, !TRANSPOSED>(stage.b, B, col0, k, N, K, ldb);
                     for (int n = 0; !ALONG_K && n < BN; n += 64)
                         copy_box<BK, false>(stage.b + n * BK, B, k, col0 + n, K, N, ldb);
-                    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma sees it
+                    show_writes();  // wgmma sees it
                     arrive(full);
                 }
             }
@@ -411,7 +269,7 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
         return;
     }
     // ANCHOR_END: producer
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(GOT));
+    get_registers<GOT>();
     int lane = tid % 32;
     int warp = tid / 32;
     int buffer = 0;
@@ -436,23 +294,23 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
             wait(s.full[ring.at], ring.parity);
             unsigned long long a = first_a + ring.at * (sizeof(Stage) / 16);
             unsigned long long b = first_b + ring.at * (sizeof(Stage) / 16);
-            asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+            begin_products();
             #pragma unroll
             for (int h = 0; h < HIGH; ++h)
                 #pragma unroll
                 for (int k = 0; k < 4; ++k)  // 32 bytes of a row of A; descriptors count in 16
-                    multiply(acc[h], a + h * (64 * 128 / 16) + k * 2, b + k * (ALONG_K ? 2 : 128),
-                             step + k);
-            asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+                    multiply<ALONG_K>(acc[h], a + h * (64 * 128 / 16) + k * 2,
+                                      b + k * (ALONG_K ? 2 : 128), step + k);
+            commit_products();
             // All products but those have been made: this warpgroup is done with the stage before.
-            asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+            await_products<1>();
             if (step > 0)
                 give_back(before);
             before = ring.at;
         }
         if (tile + stride < across * down)  // its products follow the last ones of these
             give_turn(group ^ 1);
-        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        await_products<0>();
         give_back(before);
         // ANCHOR_END: mainloop
         // ANCHOR: epilogue
@@ -478,18 +336,20 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
                 Out* box = s.c[group][warp][buffer];
                 buffer ^= 1;
                 if (lane == 0)  // the copy before the last has read its box
-                    asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+                    await_stores<1>();
                 __syncwarp();
                 put(box, acc[h], n / 8, lane);
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // the copy sees it
+                show_writes();  // the copy sees it
                 __syncwarp();
-                if (lane == 0)
+                if (lane == 0) {
                     store_box(box, map_c, top, col0 + n);
+                    commit_stores();
+                }
             }
         }
         // ANCHOR_END: epilogue
     }
     if (lane == 0)
-        asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+        await_stores<0>();
     meet();
 }

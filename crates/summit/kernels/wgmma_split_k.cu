@@ -16,6 +16,8 @@
 //                                     bytes lie swizzled in shared memory
 //                  mapped             bits 0 and 1: whether map_a and map_b describe A and B
 
+#include "hopper.cuh"
+
 using T = unsigned short;  // an element of A or B: its bits
 #if defined(OUTPUT_F32)
 using Out = float;
@@ -23,10 +25,6 @@ using Out = float;
 using Out = unsigned short;
 #endif
 
-struct alignas(64) TensorMap {
-    char bytes[128];
-};
-using Barrier = unsigned long long;
 constexpr int BK = 64;  // one step along K: a row of a box has 128 bytes
 struct alignas(1024) Stage {
     T a[BM * BK];  // rows of A
@@ -58,64 +56,8 @@ static_assert(PARTS >= 1 && PARTS <= 8 && BN / 8 % PARTS == 0,
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
-__device__ unsigned shared(const void* p) {
-    return __cvta_generic_to_shared(p);
-}
-
-// ANCHOR: barriers
-// A barrier's phase ends when so many threads have arrived, and all bytes that it expects are here.
-__device__ void init(Barrier& barrier, int threads) {
-    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared(&barrier)), "r"(threads)
-                 : "memory");
-}
-
-__device__ void arrive(Barrier& barrier) {
-    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(shared(&barrier)) : "memory");
-}
-
-__device__ void arrive_and_expect(Barrier& barrier, int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;"
-                 ::"r"(shared(&barrier)), "r"(bytes) : "memory");
-}
-
-// Until the phase of this parity has ended.
-__device__ void wait(Barrier& barrier, int parity) {
-    asm volatile("{\n"
-                 ".reg .pred ended;\n"
-                 "AGAIN:\n"
-                 "mbarrier.try_wait.parity.shared.b64 ended, [%0], %1;\n"
-                 "@!ended bra AGAIN;\n"
-                 "}" ::"r"(shared(&barrier)), "r"(parity) : "memory");
-}
-
-// The box whose first element is in this row and column. Beyond the edge it holds zeros.
-__device__ void load_box(T* to, const TensorMap& map, int row, int col, Barrier& barrier) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier"
-                 "::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
-                 ::"r"(shared(to)), "l"(&map), "r"(col), "r"(row), "r"(shared(&barrier))
-                 : "memory");
-}
-
-// All threads of the cluster wait for each other, and see what all have written.
-__device__ void meet() {
-    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
-}
-
-// Reads what another block of the cluster has in this place.
-__device__ float4 read_from(const float4& there, int rank) {
-    float4 v;
-    asm volatile("{\n"
-                 ".reg .b32 there;\n"
-                 "mapa.shared::cluster.u32 there, %4, %5;\n"
-                 "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there];\n"
-                 "}" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
-                 : "r"(shared(&there)), "r"(rank) : "memory");
-    return v;
-}
-// ANCHOR_END: barriers
-
 // Where an element of a box lies: of the 16-byte chunks of 8 rows, each row has its own order.
-__device__ int swizzled(int row, int col) {
+__device__ int place(int row, int col) {
     return row * 64 + ((col / 8 ^ row % 8) * 8 + col % 8);
 }
 
@@ -127,59 +69,7 @@ __device__ void copy_box(T* to, const T* from, int row, int col, int rows, int c
     from += (row + r) * cols + col + c;
     #pragma unroll 8
     for (; r < ROWS; r += 2, from += 2 * cols)
-        to[swizzled(r, c)] = row + r < rows && col + c < cols ? *from : 0;
-}
-
-// ANCHOR: descriptor
-// Tells wgmma where its operand lies: rows of 128 bytes, swizzled, and how many bytes it is from 8
-// rows to the next 8, and from a box to the next.
-__device__ unsigned long long descriptor(const T* p, int rows, int box) {
-    return (unsigned long long)(shared(p) >> 4 & 0x3fff) | (unsigned long long)(box >> 4) << 16 |
-           (unsigned long long)(rows >> 4) << 32 | 1ull << 62;
-}
-// ANCHOR_END: descriptor
-
-#if defined(INPUT_BF16)
-#define TYPES "f32.bf16.bf16 "
-#else
-#define TYPES "f32.f16.f16 "
-#endif
-// Registers by number, and the sums that they are.
-#define R8(d, a, b, c, e, f, g, h) \
-    "%" #d ", %" #a ", %" #b ", %" #c ", %" #e ", %" #f ", %" #g ", %" #h
-#define R32                                                                                    \
-    R8(0, 1, 2, 3, 4, 5, 6, 7) ", " R8(8, 9, 10, 11, 12, 13, 14, 15) ", "                      \
-    R8(16, 17, 18, 19, 20, 21, 22, 23) ", " R8(24, 25, 26, 27, 28, 29, 30, 31)
-#define R64                                                                                    \
-    R32 ", " R8(32, 33, 34, 35, 36, 37, 38, 39) ", " R8(40, 41, 42, 43, 44, 45, 46, 47) ", "   \
-    R8(48, 49, 50, 51, 52, 53, 54, 55) ", " R8(56, 57, 58, 59, 60, 61, 62, 63)
-#define R128                                                                                   \
-    R64 ", " R8(64, 65, 66, 67, 68, 69, 70, 71) ", " R8(72, 73, 74, 75, 76, 77, 78, 79) ", "   \
-    R8(80, 81, 82, 83, 84, 85, 86, 87) ", " R8(88, 89, 90, 91, 92, 93, 94, 95) ", "            \
-    R8(96, 97, 98, 99, 100, 101, 102, 103) ", " R8(104, 105, 106, 107, 108, 109, 110, 111) ", " \
-    R8(112, 113, 114, 115, 116, 117, 118, 119) ", " R8(120, 121, 122, 123, 124, 125, 126, 127)
-#define S4(i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
-#define S32(i) S4(i), S4(i + 1), S4(i + 2), S4(i + 3), S4(i + 4), S4(i + 5), S4(i + 6), S4(i + 7)
-
-// Begins c = a * b, or c += a * b: 64 rows of A, 16 of B, which is transposed on the way.
-__device__ void multiply(float (&c)[BN / 8][4], unsigned long long a, unsigned long long b,
-                         int add) {
-#if BN == 256
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16." TYPES
-                 "{" R128 "}, %128, %129, add, 1, 1, 0, 1;\n}"
-                 : S32(0), S32(8), S32(16), S32(24) : "l"(a), "l"(b), "r"(add));
-#elif BN == 128
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %66, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n128k16." TYPES
-                 "{" R64 "}, %64, %65, add, 1, 1, 0, 1;\n}"
-                 : S32(0), S32(8) : "l"(a), "l"(b), "r"(add));
-#else
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %34, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16." TYPES
-                 "{" R32 "}, %32, %33, add, 1, 1, 0, 1;\n}"
-                 : S32(0) : "l"(a), "l"(b), "r"(add));
-#endif
+        to[place(r, c)] = row + r < rows && col + c < cols ? *from : 0;
 }
 
 // Two neighbours of a row of C, of which `left` are inside the matrix.
@@ -188,9 +78,9 @@ __device__ void store(Out* to, float x, float y, int left, bool paired) {
         Out x, y;
     } pair;
 #if defined(OUTPUT_BF16)
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)&pair) : "f"(y), "f"(x));
+    *(unsigned*)&pair = as_bf16x2(x, y);
 #elif defined(OUTPUT_F16)
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)&pair) : "f"(y), "f"(x));
+    *(unsigned*)&pair = as_f16x2(x, y);
 #else
     pair = {x, y};
 #endif
@@ -243,13 +133,13 @@ gemm_cluster_split(const __grid_constant__ TensorMap map_a, const __grid_constan
             init(s.full[i], by_maps ? 1 : 128);
             init(s.empty[i], GROUPS);
         }
-        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        show_barriers();
     }
     __syncthreads();  // the barriers are ready; from here on, nobody waits for all
     Ring ring;
     // ANCHOR: producer
     if (group == GROUPS) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(KEPT));
+        keep_registers<KEPT>();
         bool idle = by_maps && tid > 0;
         for (int step = begin; step < end && !idle; ++step, ring.next()) {
             Stage& stage = s.stages[ring.at];
@@ -264,17 +154,17 @@ gemm_cluster_split(const __grid_constant__ TensorMap map_a, const __grid_constan
                 copy_box<BM>(stage.a, A, row0, step * BK, M, K);
                 for (int n = 0; n < BN; n += 64)
                     copy_box<BK>(stage.b + n * BK, B, step * BK, col0 + n, K, N);
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // wgmma sees it
+                show_writes();  // wgmma sees it
                 arrive(full);
             }
         }
-        meet();
-        meet();
+        sync_cluster();
+        sync_cluster();
         return;
     }
     // ANCHOR_END: producer
     // ANCHOR: mainloop
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(GOT));
+    get_registers<GOT>();
     float acc[BN / 8][4] = {};
     int before = 0;  // the stage of the step before
     for (int step = begin; step < end; ++step, ring.next()) {
@@ -282,18 +172,18 @@ gemm_cluster_split(const __grid_constant__ TensorMap map_a, const __grid_constan
         wait(s.full[ring.at], ring.parity);
         unsigned long long a = descriptor(stage.a + group * 64 * BK, 1024, 16);
         unsigned long long b = descriptor(stage.b, 1024, 64 * BK * sizeof(T));
-        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        begin_products();
         #pragma unroll
         for (int k = 0; k < BK / 16; ++k)  // 16 columns of A, or 16 rows of B, in units of 16 bytes
-            multiply(acc, a + k * 2, b + k * 128, 1);
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+            multiply<false>(acc, a + k * 2, b + k * 128, 1);
+        commit_products();
         // All products but those have been made: this warpgroup is done with the stage before.
-        asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+        await_products<1>();
         if (step > begin && tid == 0)
             arrive(s.empty[before]);
         before = ring.at;
     }
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    await_products<0>();
     // ANCHOR_END: mainloop
     // ANCHOR: epilogue
     // No copy is under way, and no product: the stages' room is free.
@@ -302,7 +192,7 @@ gemm_cluster_split(const __grid_constant__ TensorMap map_a, const __grid_constan
     #pragma unroll
     for (int n = 0; n < BN / 8; ++n)
         s.sums[n][thread] = {acc[n][0], acc[n][1], acc[n][2], acc[n][3]};
-    meet();  // everyone's sums are there
+    sync_cluster();  // everyone's sums are there
     constexpr int SHARE = BN / 8 / PARTS;
     #pragma unroll 4
     for (int n = part * SHARE; n < (part + 1) * SHARE; ++n) {
@@ -319,6 +209,6 @@ gemm_cluster_split(const __grid_constant__ TensorMap map_a, const __grid_constan
         if (row + 8 < M)
             store(&C[(row + 8) * N + col], sum.z, sum.w, N - col, N % 2 == 0);
     }
-    meet();  // nobody leaves while others read its sums
+    sync_cluster();  // nobody leaves while others read its sums
     // ANCHOR_END: epilogue
 }

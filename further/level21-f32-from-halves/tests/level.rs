@@ -1,9 +1,10 @@
-//! What every level must hold. The record of wrong versions, `mutations.json`, is of rules that have changed since, and is made anew
-//! before it is held to again.
+//! What every level must hold, and which wrong versions of this one's kernel are caught.
 
 level_tests::level_tests!(level21_f32_from_halves::LEVEL);
 
 level_tests::persistent_tests!(level21_f32_from_halves::LEVEL);
+
+level_tests::mutation_tests!(level21_f32_from_halves::LEVEL, without: ["leave the edge unfilled"]);
 
 /// What is not finite comes out as of a plain sum, and so does what is too large for f32. Nothing else is touched by it.
 #[test]
