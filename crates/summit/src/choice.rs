@@ -73,7 +73,7 @@ impl fmt::Display for Why {
     }
 }
 
-/// Chooses for one GPU among the shipped configurations of the kernels, in a tenth of a millisecond or two: by their predicted times
+/// Chooses for one GPU among the shipped configurations of the kernels: by their predicted times
 /// ([`crate::predict`]),
 /// and at a shape that `lab tune` or `lab measure` has on record for this architecture, of each kernel that is on record there, the one
 /// that was the fastest, by its measured time.
