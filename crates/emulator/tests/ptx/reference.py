@@ -2,7 +2,7 @@
 manual leaves a result open (bits of a NaN, a quotient by zero, fields beyond 64 bits), what an H200 gives.
 
 Writes `forms.ptx`, one small kernel per instruction form, beside itself or into another folder, and `cases.txt` with inputs
-and the results that must come out; `cargo x pack crates/emulator/tests/ptx/forms.ptx` packs the first. It shares nothing with the emulator, which it is the judge of.
+and the results that must come out; `cargo x pack` packs each. It shares nothing with the emulator, which it is the judge of.
 
     python3 reference.py [FOLDER]
 """
@@ -509,7 +509,7 @@ def text(f):
 def main(folder):
     forms = open(os.path.join(folder, "forms.ptx"), "w")
     cases = open(os.path.join(folder, "cases.txt"), "w")
-    cases.write("# form: inputs -> outputs, in hexadecimal; written by reference.py\n")
+    cases.write("==> cases.txt <==\n# form: inputs -> outputs, in hexadecimal; written by reference.py\n")
     seen = set()
     for f in FORMS:
         name = re.sub(r"[.:]+", "_", f["opcode"])

@@ -1,5 +1,5 @@
 //! The instruction forms as data: each text of `forms.ptx.zst` beside this file is one form, a kernel `form(in, out)` in
-//! which thread `i` reads its inputs and writes its outputs, each in 8 bytes of its own. `cases.txt` says
+//! which thread `i` reads its inputs and writes its outputs, each in 8 bytes of its own. `cases.txt.zst` says
 //! what must come out. The emulator's test and its twin on a GPU both run the very same texts.
 
 use std::collections::BTreeMap;
@@ -30,9 +30,14 @@ pub fn texts() -> Texts {
     Texts::unpack(include_bytes!("forms.ptx.zst")).expect("it is an archive")
 }
 
+/// Inputs and results of all forms, a case a line.
+pub fn cases() -> Texts {
+    Texts::unpack(include_bytes!("cases.txt.zst")).expect("it is an archive")
+}
+
 /// All forms, by name.
 pub fn forms() -> Vec<Form> {
-    let mut cases = read_cases(include_str!("cases.txt"));
+    let mut cases = read_cases(cases().get("cases.txt").expect("the archive has them"));
     let mut forms = Vec::new();
     for (name, ptx) in texts().iter() {
         let name = name.trim_end_matches(".ptx").to_string();
