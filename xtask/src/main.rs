@@ -100,8 +100,8 @@ enum Command {
         /// Folder with the levels' binaries
         #[arg(long, default_value = "target/release")]
         binaries: PathBuf,
-        /// Where the record goes
-        #[arg(long, default_value = "common/tests/data/ncu-h200.csv")]
+        /// Where the record goes: one of `common/tests/data/ncu-*.csv`, by the card
+        #[arg(long)]
         out: PathBuf,
         /// Only these levels, and the rows of the others as they are
         #[arg(long, value_delimiter = ',', value_name = "LIST")]

@@ -9,8 +9,11 @@ use super::{deep, report, skipped};
 use gemm::facts::Facts;
 use gemm::{Level, Parameter};
 
-/// Made by `cargo x ncu`.
-const RECORD: &str = include_str!("../../../common/tests/data/ncu-h200.csv");
+/// Made by `cargo x ncu`, on a card each. A level's rows are in one of them.
+const RECORDS: [&str; 2] = [
+    include_str!("../../../common/tests/data/ncu-h200.csv"),
+    include_str!("../../../common/tests/data/ncu-h100.csv"),
+];
 /// The same counters, as far as they depend on addresses, for levels with `cp.async` at shapes whose tiles end anywhere.
 const EDGES: &str = include_str!("../../../common/tests/data/ncu-h200-edges.csv");
 
@@ -24,7 +27,7 @@ pub struct Row {
 impl Row {
     /// The rows of a level.
     pub fn of(level: &Level) -> Vec<Row> {
-        Row::read(RECORD, level)
+        RECORDS.into_iter().flat_map(|record| Row::read(record, level)).collect()
     }
 
     fn read(record: &'static str, level: &Level) -> Vec<Row> {
@@ -99,11 +102,12 @@ fn is_same(level: &Level, metric: &str) -> bool {
     ];
     // Loads of a peer's shared memory are not among the instructions, and twice among the bytes.
     let peers = ["smsp__sass_inst_executed_op_shared_ld.sum", "smsp__sass_data_bytes_mem_shared_op_ld.sum"];
-    let source = level.source;
+    // Of the machine: wrappers of single instructions stand in a header, not in the kernel's text.
+    let uses = |word: &str| level.ptx.texts().is_ok_and(|texts| texts.joined().contains(word));
     // The hardware has instructions of their own for the copies of `cp.async`, LDGSTS, and for `stmatrix`, STSM, which these leave out.
     !(level.needs.asynchronous_copies && metric == "smsp__sass_inst_executed_op_global_ld.sum"
-        || (level.needs.asynchronous_copies || source.contains("stmatrix")) && shared_stores.contains(&metric)
-        || source.contains("ld.shared::cluster") && peers.contains(&metric))
+        || (level.needs.asynchronous_copies || uses("stmatrix")) && shared_stores.contains(&metric)
+        || uses("ld.shared::cluster") && peers.contains(&metric))
 }
 
 /// How many launches a level's file asks `cargo x ncu` to record: each configuration on and off its tile, and two that fill the
