@@ -14,7 +14,7 @@ use crate::output::{note, print};
 use crate::plot;
 use crate::predicted;
 use crate::row::{Kind, Row};
-use crate::table::{maybe, number, percent, table};
+use crate::table::{maybe, number, percent, table, wrapped};
 use crate::takers::takers;
 
 /// All levels on the same problem, in one table
@@ -37,6 +37,9 @@ pub struct Compare {
     /// Leave the serial baseline on the CPU out
     #[arg(long)]
     no_cpu: bool,
+    /// The columns, by their heads without units; tiles are one of them: at-most,occupancy,bottleneck [default: all]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    columns: Vec<String>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -65,7 +68,7 @@ pub fn run(compare: &Compare) -> Result<ExitCode, Error> {
         true => {
             serde_json::to_string_pretty(&comparison).map_err(|e| Error::usage(e.to_string(), "leave --json out"))?
         }
-        false => text(&comparison, shape, compare),
+        false => text(&comparison, shape, compare)?,
     };
     print(&format!("{text}\n"))?;
     plot::draw(&compare.plot, &comparison.rows, &comparison.place)?;
@@ -125,19 +128,19 @@ fn against_cpu(rows: &mut [Row]) {
     }
 }
 
-fn text(comparison: &Comparison, shape: Shape, compare: &Compare) -> String {
+fn text(comparison: &Comparison, shape: Shape, compare: &Compare) -> Result<String, Error> {
     let Shape { m, n, k } = shape;
     let (dtype, seed) = (compare.how.dtype, compare.how.seed);
     let mut text = format!(
         "C ({m} x {n}) = A ({m} x {k}) * B ({k} x {n}{}), {dtype}, seed {seed}; {}\n\n{}",
         if Form::usual(dtype) == Form::PLAIN { "" } else { ", stored as N x K" },
         comparison.place,
-        head_and_rows(&comparison.rows)
+        lines(&chosen(columns(&comparison.rows), &compare.columns)?, &comparison.rows)
     );
     for row in comparison.rows.iter().filter(|row| !row.is_right()) {
         text += &format!("\n{} {}: {}\n", row.kernel, row.tiles, row.verdict);
     }
-    text + "\n" + &notes(comparison)
+    Ok(text + "\n" + &notes(comparison, &compare.columns))
 }
 
 /// A column: its head, and what a row has in it.
@@ -145,7 +148,36 @@ type Column = (&'static str, Box<dyn Fn(&Row) -> String>);
 
 /// The rows as a table. On a GPU times are in milliseconds; predicted ones and bounds in microseconds.
 pub fn head_and_rows(rows: &[Row]) -> String {
-    let columns = columns(rows);
+    lines(&columns(rows), rows)
+}
+
+/// The columns that `names` names, in this order, behind the kernel's name; without names, all.
+fn chosen(all: Vec<Column>, names: &[String]) -> Result<Vec<Column>, Error> {
+    if names.is_empty() {
+        return Ok(all);
+    }
+    let mut columns: Vec<Column> = vec![("", Box::new(|row| row.kernel.clone()))];
+    let mut left: Vec<Column> = all.into_iter().skip(1).collect();
+    left.push(("tiles", Box::new(|row| row.tiles.clone())));
+    for asked in names {
+        let Some(at) = left.iter().position(|(head, _)| name(head) == asked.to_lowercase()) else {
+            let there: Vec<String> = left.iter().map(|(head, _)| name(head)).collect();
+            return Err(Error::usage(
+                format!("this table has no column `{asked}`, or it is named twice"),
+                format!("the others are {}", there.join(", ")),
+            ));
+        };
+        columns.push(left.remove(at));
+    }
+    Ok(columns)
+}
+
+/// A column's name on the command line: `at least µs` is at-least.
+fn name(head: &str) -> String {
+    head.trim_end_matches(" µs").replace(' ', "-").to_lowercase()
+}
+
+fn lines(columns: &[Column], rows: &[Row]) -> String {
     let mut lines = vec![columns.iter().map(|(head, _)| head.to_string()).collect()];
     lines.extend(rows.iter().map(|row| columns.iter().map(|(_, cell)| cell(row)).collect()));
     table(&lines)
@@ -203,21 +235,25 @@ fn columns(rows: &[Row]) -> Vec<Column> {
     columns
 }
 
-/// What the columns mean.
-fn notes(comparison: &Comparison) -> String {
+/// What the columns mean that are shown: those named, or all.
+fn notes(comparison: &Comparison, names: &[String]) -> String {
     let some = |kind| comparison.rows.iter().any(|row| row.ms_is == kind);
+    let shown = |columns: &[&str]| names.is_empty() || names.iter().any(|n| columns.contains(&&*n.to_lowercase()));
+    let bounds = shown(&["at-least", "at-most"]);
     let mut notes = Vec::new();
-    if some(Kind::Measured) {
+    if some(Kind::Measured) && shown(&["ms", "gflop/s", "step", "of-cublas", "of-peak"]) {
         notes.push(format!("times are medians of at least {} launches; {}", timing::BATCH, gemm::timing::L2_POLICY));
     }
-    if some(Kind::Predicted) {
+    if some(Kind::Predicted) && shown(&["predicted", "gflop/s", "step"]) {
         notes.extend(predicted::explained(&comparison.rows));
+    }
+    if some(Kind::Predicted) && bounds {
         notes.push(
             "at least: a bound from counted work: no launch on the modelled GPU is faster; at most: the share of the peak that it allows"
                 .into(),
         );
     }
-    if some(Kind::Bound) {
+    if some(Kind::Bound) && bounds {
         notes.push(predicted::UNKNOWN.into());
     }
     if comparison.rows.iter().any(|row| row.is_vendor()) {
@@ -226,7 +262,7 @@ fn notes(comparison: &Comparison) -> String {
     if let Some(at) = comparison.rows.iter().find_map(|row| row.counted_at.clone()) {
         notes.push(format!("counters and bottleneck are counted on the emulator at {at}"));
     }
-    if let Some(peak) = comparison.peak_gflops {
+    if let Some(peak) = comparison.peak_gflops.filter(|_| shown(&["at-most", "of-peak"])) {
         let units = match comparison.rows.first().map(|row| row.dtype.input) {
             None | Some(Element::F32 | Element::F64) => "outside the tensor cores",
             _ => "of the tensor cores",
@@ -242,10 +278,14 @@ fn notes(comparison: &Comparison) -> String {
             "CPU, one core: the plain triple loop on this machine, {on}; the others are another machine's"
         ));
     }
-    notes.push("FMA: the M*N*K multiply-adds that the product needs".into());
-    if comparison.rows.iter().any(|row| row.step.is_some()) {
+    if shown(&["sectors/fma", "wavefronts/fma"]) {
+        notes.push("FMA: the M*N*K multiply-adds that the product needs".into());
+    }
+    if comparison.rows.iter().any(|row| row.step.is_some()) && shown(&["step"]) {
         notes.push("step: how many times as fast as the level before".into());
     }
-    notes.push("occupancy: share of warps (blocks per SM)".into());
-    notes.iter().map(|note| format!("  {note}\n")).collect()
+    if shown(&["occupancy"]) {
+        notes.push("occupancy: share of warps (blocks per SM)".into());
+    }
+    notes.iter().map(|note| wrapped(note)).collect()
 }

@@ -17,6 +17,26 @@ pub fn table(rows: &[Vec<String>]) -> String {
     text
 }
 
+/// Columns that a note below a table takes at most.
+const NOTE: usize = 100;
+
+/// A note below a table, in lines of at most [`NOTE`] columns: the first two columns in, the others four.
+pub fn wrapped(note: &str) -> String {
+    let mut text = String::from(" ");
+    let mut width = 1;
+    for word in note.split(' ') {
+        let letters = word.chars().count();
+        if width > 1 && width + 1 + letters > NOTE {
+            text += "\n   ";
+            width = 3;
+        }
+        text.push(' ');
+        text += word;
+        width += 1 + letters;
+    }
+    text + "\n"
+}
+
 /// A number with four significant digits.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs().log10().floor();
@@ -42,6 +62,16 @@ mod tests {
     fn columns_stand_below_each_other() {
         let rows = [["", "time"], ["level 0", "1.5"], ["µ", "12.25"]].map(|row| row.map(String::from).to_vec());
         assert_eq!(table(&rows), "          time\nlevel 0    1.5\nµ        12.25\n");
+    }
+
+    #[test]
+    fn a_note_has_lines_of_a_hundred_columns() {
+        assert_eq!(wrapped("FMA: short"), "  FMA: short\n");
+        let long = vec!["eight888"; 24].join(" ");
+        let text = wrapped(&long);
+        let widths: Vec<usize> = text.lines().map(|line| line.chars().count()).collect();
+        assert_eq!(widths, [100, 93, 30]);
+        assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" "), long);
     }
 
     #[test]

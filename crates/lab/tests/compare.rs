@@ -36,6 +36,23 @@ fn all_levels_stand_in_one_table() {
 }
 
 #[test]
+fn a_table_has_the_columns_that_are_asked_for() {
+    let words = format!("compare {SMALL} --no-cpu --no-sanitize --levels 1,2 --columns");
+    let output = lab(&format!("{words} occupancy,wavefronts/fma"));
+    assert_eq!(output.code, 0, "{output:?}");
+    let lines: Vec<&str> = output.stdout.lines().skip(2).collect();
+    assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["occupancy", "wavefronts/FMA"], "{output:?}");
+    assert!(lines[1].starts_with("level1-tiling  ") && lines[1].ends_with("0.1097"), "{output:?}");
+    let said = output.stdout.split_once("\n\n").unwrap().1;
+    assert!(said.contains("occupancy: share of warps") && !said.contains("at least:"), "{output:?}");
+    let tiles = lab(&format!("{words} tiles,at-least"));
+    assert!(tiles.stdout.contains("TILE=32") && tiles.stdout.contains("at least: a bound"), "{tiles:?}");
+    for wrong in ["speed", "occupancy,occupancy"] {
+        refused(&format!("{words} {wrong}"), "this table has no column");
+    }
+}
+
+#[test]
 fn the_baseline_is_checked_and_labelled() {
     let output = lab(&format!("compare {SMALL} --levels 1 --dtype f64 --json"));
     let json: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
@@ -71,7 +88,7 @@ fn on_a_gpu_that_was_not_measured_no_time_is_claimed() {
 fn the_baseline_of_a_large_product_is_timed_on_a_part_and_says_so() {
     let large = "compare --backend emulator --m 40 --n 2000 --k 3000 --levels 1 --no-sanitize";
     let output = lab(large);
-    assert!(output.stdout.contains("measured on 2 of 40 rows and extended to all"), "{output:?}");
+    assert!(output.stdout.contains("measured on 2 of 40 rows and extended to"), "{output:?}");
     let json: serde_json::Value = serde_json::from_str(&lab(&format!("{large} --json")).stdout).unwrap();
     let [level, cpu] = [0, 1].map(|row| json["rows"][row]["timed_rows"].as_u64());
     assert_eq!((level, cpu), (None, Some(2)));

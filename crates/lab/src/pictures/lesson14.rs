@@ -115,11 +115,11 @@ fn matrices(sheet: &mut Sheet, copies: &[Copy], top: f64) -> Result<(), Error> {
         y = sheet.legend((text, y), class, what);
     }
     let said = [
-        &*format!("A block asks for {} KB in a step:", kib(asked)),
+        &*format!("A block asks for {} KiB in a step:", kib(asked)),
         &format!("{} of A for itself, {} of B for both.", kib(TILE_A), kib(asked - TILE_A)),
-        &format!("It receives {alone} KB."),
+        &format!("It receives {alone} KiB."),
         "",
-        &format!("Without a cluster it would ask for {alone} KB."),
+        &format!("Without a cluster it would ask for {alone} KiB."),
     ];
     sheet.lines((text, y + 14.0), &said, "small");
     Ok(())
@@ -139,8 +139,8 @@ fn stage(sheet: &mut Sheet, copies: &[Copy], block: u32, top: f64) {
         sheet.area(area, copy.class());
         let rows = copy.block * SIZES[0];
         let text = match copy.box_of_b() {
-            Some(n) => format!("B{n}: {} KB", bytes / 1024),
-            None => format!("A, row {rows} on: {} KB", bytes / 1024),
+            Some(n) => format!("B{n}: {} KiB", bytes / 1024),
+            None => format!("A, row {rows} on: {} KiB", bytes / 1024),
         };
         sheet.label(area, &text, copy.text());
     }
