@@ -9,6 +9,7 @@ mod mutants;
 pub mod mutations;
 pub mod old_driver;
 mod order;
+pub mod program;
 mod usage;
 
 use std::io::Write;
