@@ -101,6 +101,7 @@ impl Variant {
         })?;
         let source = changed(level.source, &read(&Path::new("book").join(&self.change))?)?;
         let tiles: Vec<(&str, u32)> = self.tiles.iter().map(|(name, &size)| (name.as_str(), size)).collect();
-        Ok(asked::build(level, self.dtype, None, &tiles)?.with_text(Text::new(level.path, source)))
+        Ok(asked::build(level, self.dtype, None, &tiles, &level.plain(self.dtype))?
+            .with_text(Text::new(level.path, source)))
     }
 }

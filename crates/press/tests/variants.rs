@@ -34,7 +34,9 @@ fn the_variants_ptx_is_fresh() {
         let tiles = variant["tiles"].as_object().cloned().unwrap_or_default();
         let tiles: Vec<(&str, u32)> =
             tiles.iter().map(|(name, size)| (name.as_str(), size.as_u64().unwrap() as u32)).collect();
-        let build = asked::build(level, dtype, None, &tiles).unwrap().with_text(Text::new(level.path, source));
+        let build = asked::build(level, dtype, None, &tiles, &level.plain(dtype))
+            .unwrap()
+            .with_text(Text::new(level.path, source));
         assert!(build.is_shipped(), "{id}: a page offers shipped configurations alone");
         let shipped = texts.get(&format!("{id}.ptx")).unwrap_or_else(|| panic!("{id} is not in the archive"));
         let verified = Header::verify(shipped, build.source().text, &options(&build));

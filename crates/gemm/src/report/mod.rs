@@ -1,8 +1,7 @@
-//! The report: one struct, as text for a person and as JSON for a program.
+//! The report: what a run found out, with all its numbers by their names; as text for a person, and as JSON for a program.
 
-use std::fmt::{self, Write};
+mod text;
 
-use emulator::Warning;
 use serde::Serialize;
 
 use crate::check::{Check, Sampling};
@@ -11,16 +10,13 @@ use crate::counted::Counted;
 use crate::facts::{self, Facts};
 use crate::form::Form;
 use crate::judge::Judged;
-use crate::kernel::{Kernel, Origin};
+use crate::kernel::Kernel;
 use crate::level::{Configuration, LaunchShape, Shape};
 use crate::modelled::Modelled;
+use crate::numbers::{Label, Number, Numbers};
 use crate::sums::Summed;
 pub use crate::text::LARGEST_PRINTED;
-use crate::text::{count, line, matrices};
 use crate::timing::Timing;
-
-/// Where the words of a report are explained: its last line.
-const WORDS: &str = "explained one by one in book/src/counters.md";
 
 /// What a run found out.
 #[derive(Debug, Clone, Serialize)]
@@ -74,129 +70,105 @@ pub struct Report {
     pub annotated: Option<String>,
 }
 
+/// A report with its numbers beside it, as JSON has it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Named<R> {
+    /// The report.
+    #[serde(flatten)]
+    pub report: R,
+    /// All its numbers.
+    pub numbers: Numbers,
+}
+
 impl Report {
     /// The report as one JSON object.
     pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("{{\"error\": \"{error}\"}}"))
+        let named = Named { report: self, numbers: self.numbers() };
+        serde_json::to_string_pretty(&named).unwrap_or_else(|error| format!("{{\"error\": \"{error}\"}}"))
     }
-}
 
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shape { m, n, k } = self.shape;
-        writeln!(f, "{}: {}", self.level, self.title)?;
-        writeln!(f)?;
-        line(f, "problem", format!("C ({m} x {n}) = A ({m} x {k}) * B ({k} x {n}), seed {}", self.seed))?;
-        if !self.form.is_plain() {
-            line(f, "form", self.form)?;
-        }
-        line(f, "kernel", format!("{}, {}", emulator::plain_name(&self.kernel.entry), self.configuration))?;
-        line(f, "PTX", self.origin())?;
-        line(f, "device", &self.device)?;
-        line(f, "launch", self.launch)?;
-        self.copies.iter().try_for_each(|copy| line(f, "copied", copy))?;
+    /// All its numbers, in the order of its lines.
+    pub fn numbers(&self) -> Numbers {
+        let mut numbers = self.launched();
+        numbers.extend(checked(&self.check).0);
         match &self.facts {
             Facts::Emulator(report) => {
-                self.verdict(f)?;
-                warnings(f, &report.warnings)?;
-                writeln!(f)?;
-                write!(f, "{}", Counted { total: &report.total, of_product: self.of_product })?;
-                self.sums.iter().try_for_each(|summed| line(f, "sums", summed))?;
-                report.unverified.iter().try_for_each(|what| line(f, "unverified", what))?;
-                writeln!(f)?;
-                self.modelled.iter().try_for_each(|modelled| write!(f, "{modelled}"))?;
+                let counted = Counted { total: &report.total, of_product: self.of_product };
+                numbers.extend(counted.numbers().0);
+                numbers.extend(self.modelled.iter().flat_map(|modelled| modelled.numbers().0));
+                numbers.extend(self.barriers_a_step(report.total.barriers));
             }
             Facts::Cuda { resources, timing } => {
-                gpu_resources(f, resources)?;
-                self.sums.iter().try_for_each(|summed| line(f, "sums", summed))?;
-                self.verdict(f)?;
-                if let Some(judged) = &self.judged {
-                    line(f, "judged", judged.line())?;
-                    warnings(f, &judged.warnings)?;
-                }
-                timing.iter().try_for_each(|timing| times(f, timing, self.configuration.dtype.to_string()))?;
+                numbers.extend(on_a_gpu(resources).0);
+                numbers.extend(timing.iter().flat_map(|timing| timed(timing).0));
             }
         }
-        for text in self.matrices.iter().map(|three| matrices(&self.shape, three)).chain(self.annotated.clone()) {
-            write!(f, "\n{text}")?;
-        }
-        writeln!(f)?;
-        line(f, "words", WORDS)
+        numbers
+    }
+
+    /// Of the launch.
+    fn launched(&self) -> Numbers {
+        let (grid, block) = (self.launch.grid.count(), self.launch.block.count());
+        Numbers(vec![Number::stated("blocks in the grid", grid), Number::stated("threads per block", block)])
+    }
+
+    /// How often a warp meets a barrier in a step along K.
+    fn barriers_a_step(&self, barriers: u64) -> Option<Number> {
+        let launch = &self.launch;
+        let warps = launch.grid.count() * launch.block.count().div_ceil(32);
+        let steps = warps * u64::from(self.shape.k.div_ceil(launch.tile.k.max(1)));
+        (steps > 0).then(|| Number::new("barriers a step", barriers as f64 / steps as f64, 2, Label::Counted))
     }
 }
 
-impl Report {
-    fn origin(&self) -> String {
-        let how = match self.kernel.origin {
-            Origin::Shipped => "shipped, made by",
-            Origin::Compiled => "compiled now by",
-            Origin::Given => return format!("as given, made by CUDA {}", self.kernel.compiler),
-        };
-        format!("{how} NVRTC {}", self.kernel.compiler)
+/// Of the check of the product.
+fn checked(check: &Check) -> Numbers {
+    let mut numbers = vec![
+        Number::counted("elements", check.elements as u64),
+        Number::counted("wrong elements", check.wrong as u64),
+        Number::new("largest error", check.worst * 100.0, 2, Label::Counted).of("% of its tolerance"),
+    ];
+    if let Some(Sampling { products, rows, columns, certain, .. }) = &check.sampling {
+        numbers.push(Number::stated("random products", *products as u64));
+        numbers.push(Number::stated("rows that were compared", *rows as u64));
+        numbers.push(Number::stated("columns that were compared", *columns as u64));
+        numbers.push(Number::new("error that is certainly found", *certain, 1, Label::Stated).of("tolerances"));
     }
-
-    fn verdict(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Check { right, elements, wrong, worst, sampling, .. } = &self.check;
-        let elements = count(*elements as u64);
-        if *right {
-            let share = format!("the largest error is {:.2}% of its tolerance", worst * 100.0);
-            line(f, "check", format!("right: {elements} elements, {share}"))?;
-        } else {
-            line(f, "check", format!("WRONG: {} of {elements} elements", count(*wrong as u64)))?;
-        }
-        if let Some(Sampling { products, rows, columns, certain, .. }) = sampling {
-            line(
-                f,
-                "",
-                format!("by {products} random products, and {rows} rows and {columns} columns element by element"),
-            )?;
-            let certain = match *certain <= 1.0 {
-                true => "more than its tolerance".to_string(),
-                false => format!("{certain:.1} times its tolerance"),
-            };
-            line(f, "", format!("a single element off by {certain} is found, wherever it is"))?;
-        }
-        for e in &self.check.first {
-            line(f, "", format!("C[{}][{}] is {:?}, and should be {:?}", e.row, e.col, e.got, e.expected))?;
-        }
-        self.check.stored.iter().try_for_each(|stored| line(f, "", format!("the first was stored by {stored}")))?;
-        self.check.suggestion.iter().try_for_each(|s| line(f, "", s))
-    }
+    Numbers(numbers)
 }
 
-/// What is doubtful, because the books do not agree.
-fn warnings(f: &mut fmt::Formatter<'_>, warnings: &[Warning]) -> fmt::Result {
-    warnings.iter().try_for_each(|warning| line(f, "warning", warning.line()))
-}
-
-fn gpu_resources(f: &mut fmt::Formatter<'_>, r: &facts::Resources) -> fmt::Result {
-    let (registers, local, shared) = (r.registers, r.local_bytes, r.shared_bytes);
-    line(
-        f,
-        "resources",
-        format!(
-            "{registers} registers and {local} bytes of local memory per thread, {shared} bytes of shared memory per block"
-        ),
-    )?;
-    line(f, "", format!("by the ptxas that made the machine code: {}", r.ptxas))?;
+/// Of a kernel on a GPU, by its driver.
+fn on_a_gpu(r: &facts::Resources) -> Numbers {
+    let measured = |name, value: u32| Number::stated(name, value).being(Label::Measured);
     let occupancy = 100.0 * f64::from(r.warps_per_sm) / f64::from(r.max_warps_per_sm);
-    let (blocks, warps, most) = (r.blocks_per_sm, r.warps_per_sm, r.max_warps_per_sm);
-    line(f, "occupancy", format!("{blocks} blocks per SM: {warps} of {most} warps, {occupancy:.0}%"))
+    Numbers(vec![
+        measured("registers per thread", r.registers),
+        measured("bytes of local memory per thread", r.local_bytes),
+        measured("bytes of shared memory per block", r.shared_bytes),
+        measured("blocks per SM", r.blocks_per_sm),
+        measured("warps per SM", r.warps_per_sm),
+        measured("most warps per SM", r.max_warps_per_sm),
+        Number::new("occupancy", occupancy, 0, Label::Measured).of("%"),
+    ])
 }
 
-fn times(f: &mut fmt::Formatter<'_>, timing: &Timing, dtype: String) -> fmt::Result {
-    let Timing { launches, median_ms, min_ms, max_ms, spread, gflops, .. } = timing;
-    let range = format!("from {min_ms:.4} to {max_ms:.4}, spread {:.1}%", spread * 100.0);
-    line(f, "time", format!("{median_ms:.4} ms, median of {launches} launches ({range})"))?;
-    let mut rate = format!("{gflops:.1} GFLOP/s");
+/// Of the times of launches.
+fn timed(timing: &Timing) -> Numbers {
+    let measured = |name, value, digits| Number::new(name, value, digits, Label::Measured);
+    let mut numbers = vec![
+        measured("time", timing.median_ms, 4).of("ms"),
+        measured("launches", timing.launches as f64, 0),
+        measured("shortest time", timing.min_ms, 4).of("ms"),
+        measured("longest time", timing.max_ms, 4).of("ms"),
+        measured("spread of the times", timing.spread * 100.0, 1).of("%"),
+        measured("rate", timing.gflops, 1).of("GFLOP/s"),
+    ];
     if let (Some(peak), Some(share)) = (&timing.peak, timing.of_peak) {
-        // Writing to a String cannot fail.
-        let _ = write!(rate, ", {:.1}% of the {dtype} peak of {:.0} GFLOP/s", share * 100.0, peak.gflops());
+        numbers.push(measured("share of the peak", share * 100.0, 1).of("%"));
+        numbers.push(Number::new("peak", peak.gflops(), 0, Label::Bound).of("GFLOP/s"));
+        numbers.push(measured("SMs", f64::from(peak.multiprocessors), 0));
+        numbers.push(Number::stated("FMA per clock", peak.fma_per_clock));
+        numbers.push(measured("highest clock", f64::from(peak.clock_mhz), 0).of("MHz"));
     }
-    line(f, "rate", rate)?;
-    if let Some(peak) = &timing.peak {
-        let (sms, fma, clock) = (peak.multiprocessors, peak.fma_per_clock, peak.clock_mhz);
-        line(f, "peak", format!("{sms} SMs x {fma} FMA x 2 FLOPs x {clock} MHz, the highest clock"))?;
-    }
-    line(f, "policy", timing.policy)
+    Numbers(numbers)
 }
