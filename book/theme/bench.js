@@ -280,19 +280,12 @@
         return parts;
     }
 
-    const flat = (value, name = "") => value !== null && typeof value === "object"
-        ? Object.entries(value).flatMap(([key, inner]) => flat(inner, name ? `${name}.${key}` : key)) : [[name, value]];
-
-    // The report has instructions by class, without the classes' names: here their sum.
-    function total({ classes, ...rest }) {
-        const sum = (kind) => classes.reduce((all, one) => all + one[kind], 0);
-        return { warp_instructions: sum("warp"), thread_instructions: sum("thread"), ...rest };
-    }
-
+    // Of the report's numbers those that were counted.
     function changes(previous, answer) {
-        const [before, now] = [previous, answer].map((one) => new Map(flat(total(one.report.facts.emulator.total))));
-        const rows = [...now].filter(([name, value]) => before.get(name) !== value)
-            .map(([name, value]) => [name, before.get(name) ?? "", value]);
+        const counted = ({ report }) => report.numbers.filter((number) => number.is === "counted");
+        const before = new Map(counted(previous).map(({ name, value }) => [name, value]));
+        const rows = counted(answer).filter(({ name, value }) => before.get(name) !== value)
+            .map(({ name, value }) => [name, before.get(name) ?? "", value]);
         if (rows.length === 0) return make("p", {}, T.same);
         const head = [T.counter, T.before, T.now];
         return table(head, rows, "bench-changes");

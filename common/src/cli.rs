@@ -9,10 +9,11 @@ use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use device::Backend;
-use emulator::gpu::Gpu;
+use gemm::candidate::Options;
+use gemm::facts::Extras;
 use gemm::form::{Form, Layout};
 use gemm::report::LARGEST_PRINTED;
-use gemm::{Build, Dtype, Error, Level, Plan, Shape, Text, asked};
+use gemm::{Build, Dtype, Error, Level, Shape, Text, asked};
 
 /// The size of a problem for which nothing is said.
 pub const DEFAULT_SIZE: u32 = 512;
@@ -140,31 +141,50 @@ impl Arguments {
         let tiles: Vec<(&str, u32)> =
             self.define.iter().map(|define| parse_define(define)).collect::<Result<_, _>>()?;
         let dtype = self.dtype.unwrap_or(level.types[0].dtype);
-        let build = asked::build(level, dtype, self.variant.as_deref(), &tiles)?.in_form(&self.form(level))?;
+        let build = asked::build(level, dtype, self.variant.as_deref(), &tiles, &self.form(level))?;
         match &self.kernel {
             Some(file) => Ok(build.with_text(read(file)?)),
             None => Ok(build),
         }
     }
 
-    /// The GPU that the emulator models.
-    pub fn modelled_gpu(&self) -> Result<&'static Gpu, Error> {
-        asked::gpu(&self.gpu)
-    }
-
-    /// The plan of a build for the problem.
-    pub fn plan<'a>(&self, build: &'a Build) -> Result<Plan<'a>, Error> {
+    /// All that is asked of a level, resolved once: what is computed, and what is done beside it.
+    pub fn asked(&self, level: &'static Level) -> Result<Asked, Error> {
+        let build = self.build(level)?;
+        let options = Options {
+            gpu: asked::gpu(&self.gpu)?,
+            extras: Extras { instruction_limit: self.instruction_limit, ..Extras::new(true, !self.no_sanitize) },
+            annotate: self.annotate,
+            matrices: self.print_matrices,
+        };
         let shape = self.shape();
-        let largest = shape.m.max(shape.n).max(shape.k);
-        if self.print_matrices && largest > LARGEST_PRINTED {
-            let limit = LARGEST_PRINTED;
+        let (largest, limit) = (shape.m.max(shape.n).max(shape.k), LARGEST_PRINTED);
+        if self.print_matrices && largest > limit {
             return Err(Error::usage(
                 format!("--print-matrices prints sizes up to {limit}, and this problem is {shape}"),
                 format!("try `--size {limit} --print-matrices`"),
             ));
         }
-        build.plan_in(shape, self.form(build.level))
+        let (form, seed, fixed) = (self.form(level), self.seed, !self.define.is_empty());
+        Ok(Asked { build, shape, form, seed, fixed, options })
     }
+}
+
+/// What is asked of a level.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The level with types, variant, tile sizes and text.
+    pub build: Build,
+    /// The problem's sizes.
+    pub shape: Shape,
+    /// And its form.
+    pub form: Form,
+    /// Seed of A and B.
+    pub seed: u64,
+    /// Whether the tile sizes are asked for, and give way to no others.
+    pub fixed: bool,
+    /// What to do beside the product.
+    pub options: Options,
 }
 
 /// A kernel's text from a file.

@@ -2,8 +2,7 @@
 
 use device::Device;
 use gemm::candidate::{Candidate, Exam, Options};
-use gemm::check::Check;
-use gemm::facts::{Facts, Ran};
+use gemm::facts::Facts;
 use gemm::kernel::{FindCompiler, Kernel, Origin};
 use gemm::matrix::Matrix;
 use gemm::report::Report;
@@ -38,7 +37,7 @@ pub fn run_obtained(
     exam: Exam,
     options: &Options,
 ) -> Result<Report, Error> {
-    let mut report = run_kernel(&Candidate::of(plan, kernel), device, exam, options)?;
+    let (mut report, _) = run_and_keep(&plan.candidate(kernel), device, exam, options)?;
     if let Some(modelled) = &mut report.modelled {
         modelled.predicted = predicted(options.gpu, plan.build, &plan.shape);
     }
@@ -49,9 +48,9 @@ pub fn run_obtained(
 const MOST_AGAIN: u64 = 1 << 28;
 
 /// Who stored the first element that is wrong, if the emulator can tell.
-fn stored(check: &Check, ran: &Ran, task: &Task, exam: Exam, options: &Options) -> Option<String> {
-    let first = check.first.first()?;
-    let Facts::Emulator(counted) = &ran.facts else { return None };
+fn stored(report: &Report, task: &Task, exam: Exam, options: &Options) -> Option<String> {
+    let first = report.check.first.first()?;
+    let Facts::Emulator(counted) = &report.facts else { return None };
     if counted.total.thread_instructions() > MOST_AGAIN {
         return None;
     }
@@ -61,12 +60,7 @@ fn stored(check: &Check, ran: &Ran, task: &Task, exam: Exam, options: &Options) 
     Some(format!("thread {thread} of block {} at {file}:{line}", access.block))
 }
 
-/// Runs any kernel.
-pub fn run_kernel(candidate: &Candidate, device: &Device, exam: Exam, options: &Options) -> Result<Report, Error> {
-    run_and_keep(candidate, device, exam, options).map(|(report, _)| report)
-}
-
-/// The same, with the product.
+/// Runs any kernel: what came of it, and the product.
 pub fn run_and_keep(
     candidate: &Candidate,
     device: &Device,
@@ -79,8 +73,8 @@ pub fn run_and_keep(
     let ran = step(&format!("running {}", candidate.name), || {
         device.launch_watched(task, problem, options.extras, of_blocks, |what| note(&format!("note: {what}")))
     })?;
-    let mut check = step("checking the product", || exam.check(&ran.c, task));
+    let (mut report, product) = step("checking the product", || candidate.report(exam, options, &device.name(), ran));
     // ANCHOR_END: run
-    check.stored = stored(&check, &ran, task, exam, options);
-    Ok(candidate.report(exam, options, &device.name(), ran, check))
+    report.check.stored = stored(&report, task, exam, options);
+    Ok((report, product))
 }

@@ -4,15 +4,15 @@ use std::env;
 use std::process::ExitCode;
 
 use device::{Device, nvrtc};
-use gemm::candidate::{Exam, Options};
+use gemm::candidate::Exam;
 use gemm::facts::{Extras, Facts};
 use gemm::judge::{Judged, Verdict, judge, smaller};
 use gemm::kernel::{FindCompiler, Kernel, Origin};
-use gemm::problem::{Fill, Problem};
+use gemm::problem::Fill;
 use gemm::report::Report;
-use gemm::{Build, Error, Level, Plan, fit};
+use gemm::{Build, Error, Level, fit};
 
-use crate::cli::{self, Arguments};
+use crate::cli::{self, Arguments, Asked};
 use crate::output::{note, print};
 use crate::progress::{of_blocks, step};
 use crate::road::run_level;
@@ -40,21 +40,17 @@ fn road(level: &'static Level, arguments: &Arguments) -> anyhow::Result<ExitCode
         note(&format!("{}: {files} configurations written", level.name));
         return Ok(ExitCode::SUCCESS);
     }
-    let wanted = arguments.build(level)?;
+    let asked = arguments.asked(level)?;
     if arguments.ptx {
-        print(&Kernel::obtain(&wanted, arguments.modelled_gpu()?.sm(), nvrtc::find)?.ptx)?;
+        print(&Kernel::obtain(&asked.build, asked.options.gpu.sm(), nvrtc::find)?.ptx)?;
         return Ok(ExitCode::SUCCESS);
     }
     let (device, said) = Device::pick(arguments.backend, arguments.annotate)?;
     let device = device.falling_back(arguments.backend);
-    let build = fitting(wanted, arguments, &device)?;
-    let plan = arguments.plan(&build)?;
-    if let Some(said) = said {
-        note(&format!("note: {said}"));
-    }
-    let mut report = planned(&plan, arguments, &device, nvrtc::find)?;
+    said.iter().for_each(|said| note(&format!("note: {said}")));
+    let (build, mut report) = multiply(&asked, &device, nvrtc::find)?;
     if let (Facts::Cuda { .. }, Origin::Compiled, false) = (&report.facts, report.kernel.origin, arguments.no_verdict) {
-        report.judged = Some(judged(&plan, arguments, &report)?);
+        report.judged = Some(judged(&build, &asked, &report)?);
     }
     print(&if arguments.json { format!("{}\n", report.json()) } else { report.to_string() })?;
     if let Some(Verdict::Wrong(why)) = report.judged.as_ref().map(|judged| &judged.verdict) {
@@ -70,13 +66,11 @@ fn road(level: &'static Level, arguments: &Arguments) -> anyhow::Result<ExitCode
 
 /// What the emulator says of a kernel that was compiled in this run, on a smaller problem: of those that are shipped it has
 /// said so in the tests.
-fn judged(plan: &Plan, arguments: &Arguments, report: &Report) -> Result<Judged, Error> {
-    let shape = smaller(&plan.shape);
-    let problem = Problem::in_form(shape, plan.build.configuration.dtype, plan.form, Fill::Reals, arguments.seed)?;
-    let smaller = plan.build.plan_in(shape, plan.form)?;
-    let task = smaller.task(&report.kernel);
-    let extras = Extras { instruction_limit: arguments.instruction_limit, ..Extras::new(false, true) };
-    Ok(judge(&task, &problem, extras, of_blocks))
+fn judged(build: &Build, asked: &Asked, report: &Report) -> Result<Judged, Error> {
+    let smaller = build.plan_in(smaller(&asked.shape), asked.form)?;
+    let problem = smaller.problem(Fill::Reals, asked.seed)?;
+    let extras = Extras { time: false, sanitize: true, ..asked.options.extras };
+    Ok(judge(&smaller.task(&report.kernel), &problem, extras, of_blocks))
 }
 
 /// Multiplies once on a device, and reports. `find` looks for NVRTC, should it be needed.
@@ -86,35 +80,27 @@ pub fn execute(
     device: &Device,
     find: FindCompiler,
 ) -> Result<Report, Error> {
-    let build = fitting(arguments.build(level)?, arguments, device)?;
-    planned(&arguments.plan(&build)?, arguments, device, find)
+    multiply(&arguments.asked(level)?, device, find).map(|(_, report)| report)
 }
 
-/// Multiplies as it was planned.
-fn planned(plan: &Plan, arguments: &Arguments, device: &Device, find: FindCompiler) -> Result<Report, Error> {
+/// Multiplies as it was asked: what was built for the device, and the report.
+fn multiply(asked: &Asked, device: &Device, find: FindCompiler) -> Result<(Build, Report), Error> {
     // ANCHOR: road
-    let dtype = plan.build.configuration.dtype;
-    let problem =
-        step("filling A and B", || Problem::in_form(plan.shape, dtype, plan.form, Fill::Reals, arguments.seed))?;
-    let exam = Exam { problem: &problem, seed: arguments.seed, reference: None };
-    let options = Options {
-        gpu: arguments.modelled_gpu()?,
-        extras: Extras { instruction_limit: arguments.instruction_limit, ..Extras::new(true, !arguments.no_sanitize) },
-        annotate: arguments.annotate,
-        matrices: arguments.print_matrices,
-    };
-    run_level(plan, device, exam, &options, find)
+    let build = fitting(asked, device)?;
+    let plan = build.plan_in(asked.shape, asked.form)?;
+    let problem = step("filling A and B", || plan.problem(Fill::Reals, asked.seed))?;
+    let exam = Exam { problem: &problem, seed: asked.seed, reference: None };
+    let report = run_level(&plan, device, exam, &asked.options, find)?;
     // ANCHOR_END: road
+    Ok((build, report))
 }
 
 /// What was asked for. Where no tile sizes were, and the GPU cannot run the default ones, others that it can.
-fn fitting(wanted: Build, arguments: &Arguments, device: &Device) -> Result<Build, Error> {
-    if !arguments.define.is_empty() {
-        return Ok(wanted);
+fn fitting(asked: &Asked, device: &Device) -> Result<Build, Error> {
+    if asked.fixed {
+        return Ok(asked.build.clone());
     }
-    let (build, said) = fit::fitting(wanted, &device.card(arguments.modelled_gpu()?))?;
-    if let Some(said) = said {
-        note(&format!("note: {said}"));
-    }
+    let (build, said) = fit::fitting(asked.build.clone(), &device.card(asked.options.gpu))?;
+    said.iter().for_each(|said| note(&format!("note: {said}")));
     Ok(build)
 }

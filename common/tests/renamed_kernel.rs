@@ -1,5 +1,7 @@
 //! A kernel that was renamed in `kernel.cu`: the program says which name it looks for.
 
+use std::sync::LazyLock;
+
 use device::nvrtc;
 use gemm::kernel::Kernel;
 use gemm::{Dtype, Level};
@@ -8,8 +10,8 @@ use level_tests::skipped;
 #[test]
 fn the_missing_name_is_named() {
     let Ok(compiler) = nvrtc::find() else { return skipped("no NVRTC") };
-    let level: &Level = Box::leak(Box::new(Level { entry: "gemm_renamed", ..levels::level1_tiling::LEVEL }));
-    let message = match Kernel::compile(&level.default_build(Dtype::F32), &[], compiler) {
+    static RENAMED: LazyLock<Level> = LazyLock::new(|| Level { entry: "gemm_renamed", ..levels::level1_tiling::LEVEL });
+    let message = match Kernel::compile(&RENAMED.default_build(Dtype::F32), &[], compiler) {
         Ok(_) => panic!("the source has no such kernel"),
         Err(error) => error.to_string(),
     };

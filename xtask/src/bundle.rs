@@ -11,10 +11,10 @@ use crate::{ptx, shell};
 
 const FOLDER: &str = "target/ladder";
 
-/// Builds the levels and the lab, stripped, and puts them and the lab's kernels into one folder.
+/// Builds the levels, the lab and what measures, stripped, and puts them and the lab's kernels into one folder.
 pub fn run() -> Result<ExitCode> {
     let mut programs = ptx::levels()?;
-    programs.push("lab".to_string());
+    programs.extend(["lab", "press"].map(str::to_string));
     let packages: Vec<String> = programs.iter().map(|program| format!("--package {program}")).collect();
     let build = format!("build --locked --profile bundle {}", packages.join(" "));
     if !shell::cargo_with(&build, &[("LAB_COMMIT", &commit()?)])? {
@@ -38,7 +38,7 @@ pub fn run() -> Result<ExitCode> {
             }
         }
     }
-    println!("{FOLDER}: {} programs; there, `./lab measure --out .` measures", programs.len());
+    println!("{FOLDER}: {} programs; there, `./press measure --out .` measures", programs.len());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -46,13 +46,13 @@ pub fn run() -> Result<ExitCode> {
 pub fn measure() -> Result<ExitCode> {
     let folder = "book/measurements";
     fs::create_dir_all(shell::root().join(folder)).with_context(|| format!("cannot make {folder}"))?;
-    let command = format!("run --release --locked --package lab -- measure --out {folder}");
+    let command = format!("run --release --locked --package press -- measure --out {folder}");
     Ok(shell::exit_code(shell::cargo_with(&command, &[("LAB_COMMIT", &commit()?)])?))
 }
 
 /// Writes what the book shows of the measurements.
 pub fn figures() -> Result<ExitCode> {
-    Ok(shell::exit_code(shell::cargo("run --quiet --locked --package lab -- figures")?))
+    Ok(shell::exit_code(shell::cargo("run --quiet --locked --package press -- figures")?))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

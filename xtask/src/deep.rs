@@ -32,7 +32,7 @@ pub fn claims() -> Result<Vec<Claim>> {
     for level in ptx::levels()? {
         claims.push(tests(&level, &[&level])?);
     }
-    for name in ["levels", "lab", "page"] {
+    for name in ["levels", "lab", "press", "page"] {
         claims.push(tests(name, &[name])?);
     }
     claims.push(claim("pages in Chromium", "x book --check", book::reads(&crates)?));

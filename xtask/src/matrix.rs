@@ -20,7 +20,7 @@ use crate::shell;
 const SKIPS: &str = "xtask/src/matrix.skips";
 
 /// The crates whose tests run with every compiler.
-const CRATES: [&str; 5] = ["common", "lab", "level2-register", "level3-double-buffer", "level6-async-copy"];
+const CRATES: [&str; 6] = ["common", "lab", "press", "level2-register", "level3-double-buffer", "level6-async-copy"];
 
 /// A version of CUDA's compilers, as the package index has it.
 struct Release {

@@ -52,7 +52,7 @@ pub fn run(only: &[String]) -> Result<ExitCode> {
         }
     }
     if wanted(VARIANTS) {
-        if !shell::cargo_with("run --quiet --package lab -- variants", &ptxas)? {
+        if !shell::cargo_with("run --quiet --package press -- variants", &ptxas)? {
             eprintln!("error: the PTX of book/variants was not written");
             return Ok(ExitCode::FAILURE);
         }

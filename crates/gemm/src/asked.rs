@@ -5,12 +5,13 @@ use emulator::gpu::{GPUS, Gpu};
 use crate::build::Build;
 use crate::dtype::Dtype;
 use crate::error::Error;
+use crate::form::Form;
 use crate::level::Level;
 
 /// The largest tile size that may be asked for.
 const LARGEST_TILE: u32 = 1024;
 
-/// The level's build for these types, with a variant by its name and other tile sizes by theirs.
+/// The level's build for these types and this form of a product, with a variant by its name and other tile sizes by theirs.
 ///
 /// # Errors
 /// [`Error::Usage`], with what there is, for what the level does not have.
@@ -19,32 +20,28 @@ pub fn build(
     dtype: Dtype,
     variant: Option<&str>,
     tiles: &[(&str, u32)],
+    form: &Form,
 ) -> Result<Build, Error> {
     if !level.dtypes().any(|own| own == dtype) {
         let known: Vec<&str> = level.dtypes().map(Dtype::name).collect();
         let message = format!("{} does not multiply {dtype}", level.name);
         return Err(Error::usage(message, format!("it multiplies {}", known.join(", "))));
     }
-    let mut build = level.default_build(dtype);
-    let configuration = &mut build.configuration;
-    if let Some(name) = variant {
-        configuration.variant = find_variant(level, name)?;
-    }
+    let variant = variant.map(|name| find_variant(level, name)).transpose()?;
     for &(name, size) in tiles {
         let define = format!("{name}={size}");
         if !(1..=LARGEST_TILE).contains(&size) {
             return Err(no_tile_size(&define, &format!("{size} is out of range")));
         }
-        let Some(tile) = configuration.tiles.0.iter_mut().find(|(n, _)| *n == name) else {
+        if !level.tiles.iter().any(|(own, _)| *own == name) {
             let known: Vec<&str> = level.tiles.iter().map(|(n, _)| *n).collect();
             return Err(Error::usage(
                 format!("`--define {define}`: {} has no tile size `{name}`", level.name),
                 format!("its tile sizes are {}", known.join(", ")),
             ));
-        };
-        tile.1 = size;
+        }
     }
-    Ok(build)
+    level.default_build(dtype).with(variant, tiles).in_form(form)
 }
 
 fn find_variant(level: &Level, name: &str) -> Result<&'static str, Error> {

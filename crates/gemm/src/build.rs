@@ -135,6 +135,16 @@ impl Build {
         Build { text, ..self }
     }
 
+    /// The same with another variant, and other sizes of those tiles that it has.
+    pub(crate) fn with(mut self, variant: Option<&'static str>, tiles: &[(&str, u32)]) -> Build {
+        let configuration = &mut self.configuration;
+        configuration.variant = variant.unwrap_or(configuration.variant);
+        for (name, size) in &mut configuration.tiles.0 {
+            *size = tiles.iter().rfind(|(other, _)| other == name).map_or(*size, |(_, size)| *size);
+        }
+        self
+    }
+
     /// The same for another form.
     fn specialized(mut self, specialization: Specialization) -> Build {
         self.configuration.specialization = specialization;

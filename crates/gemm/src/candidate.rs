@@ -3,18 +3,15 @@
 use emulator::gpu::Gpu;
 
 use crate::annotate::annotate;
-use crate::build::Build;
 use crate::check::{Check, Reference};
 use crate::copies::copied;
 use crate::emulated::{self, Watch};
 use crate::error::Error;
 use crate::facts::{Extras, Facts, Ran};
 use crate::fit::{self, Card};
-use crate::kernel::Kernel;
 use crate::level::Configuration;
 use crate::matrix::Matrix;
 use crate::modelled::Modelled;
-use crate::plan::Plan;
 use crate::problem::{Fill, Problem};
 use crate::report::Report;
 use crate::task::Task;
@@ -66,14 +63,7 @@ impl Exam<'_> {
     }
 }
 
-impl<'a> Candidate<'a> {
-    /// A level, as it was planned, with the kernel that its build is compiled to.
-    pub fn of(plan: &Plan<'a>, kernel: &'a Kernel) -> Candidate<'a> {
-        let Build { level, configuration, .. } = plan.build;
-        let (configuration, task) = (configuration.clone(), plan.task(kernel));
-        Candidate { name: level.name, title: level.title, configuration, task }
-    }
-
+impl Candidate<'_> {
     /// Runs it on the emulator, for the GPU that this models, and checks the product: what came of it, and the product.
     ///
     /// # Errors
@@ -82,15 +72,15 @@ impl<'a> Candidate<'a> {
         fit::check(&Card::modelled(options.gpu), self.name, &self.task)?;
         let extras = Extras { architecture: options.gpu.sm(), ..options.extras };
         let ran = emulated::launch(&self.task, exam.problem, extras, watch)?;
-        let check = exam.check(&ran.c, &self.task);
-        Ok(self.report(exam, options, emulated::NAME, ran, check))
+        Ok(self.report(exam, options, emulated::NAME, ran))
     }
 
-    /// What came of it on the device of this name, and the product: the check's word, and what the modelled GPU would make of what
+    /// What came of it on the device of this name, and the product: whether it is right, and what the modelled GPU would make of what
     /// was counted.
-    pub fn report(&self, exam: Exam, options: &Options, device: &str, ran: Ran, mut check: Check) -> (Report, Matrix) {
+    pub fn report(&self, exam: Exam, options: &Options, device: &str, ran: Ran) -> (Report, Matrix) {
         let Candidate { task, configuration, .. } = self;
         let (problem, shape) = (exam.problem, exam.problem.shape);
+        let mut check = exam.check(&ran.c, task);
         check.note_overwritten(&ran.overwritten, &problem.c, &ran.c);
         let counts = match &ran.facts {
             Facts::Emulator(report) => Some(report),

@@ -34,12 +34,12 @@ pub struct Judged {
     pub warnings: Vec<Warning>,
 }
 
-/// What the orders of blocks and warps behind the first one say.
+/// What all orders of blocks and warps say of a kernel that is right in each.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Others {
+pub struct Orders {
     /// Where the product depends on the order, if it does.
     pub differs: Option<String>,
-    /// What is doubtful there.
+    /// What is doubtful in any.
     pub warnings: Vec<Warning>,
 }
 
@@ -89,26 +89,15 @@ pub fn smaller(shape: &Shape) -> Shape {
 pub fn judge(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> Judged {
     let first = Extras { sanitize: true, schedule: Schedule::FirstFirst, ..extras };
     let outcome = emulated::launch(task, problem, first, watch).and_then(|ran| {
-        let check = Check::of(problem, Fill::Reals, &ran.c, task.method());
-        match check.right {
-            true => {
-                let mut others = other_orders(task, problem, first, &ran.c, watch)?;
-                let mut warnings = warnings(&ran);
-                Warning::gather(&mut warnings, &others.warnings);
-                others.warnings = warnings;
-                Ok(others)
-            }
-            false => {
-                Err(Error::Fault(format!("the product is wrong in {} of {} elements", check.wrong, check.elements)))
-            }
-        }
+        right(task, problem, &ran.c, "")?;
+        in_every_order(task, problem, first, (&ran.c, warnings(&ran)), watch)
     });
-    let (verdict, others) = match outcome {
-        Ok(others) => (Verdict::Clean, others),
-        Err(Error::Fault(why)) => (Verdict::Wrong(why), Others::default()),
-        Err(why @ Error::Usage { .. }) => (Verdict::Unknown(why.to_string()), Others::default()),
+    let (verdict, orders) = match outcome {
+        Ok(orders) => (Verdict::Clean, orders),
+        Err(Error::Fault(why)) => (Verdict::Wrong(why), Orders::default()),
+        Err(why @ Error::Usage { .. }) => (Verdict::Unknown(why.to_string()), Orders::default()),
     };
-    let Others { differs, warnings } = others;
+    let Orders { differs, warnings } = orders;
     Judged { shape: problem.shape, orders: Schedule::ALL.to_vec(), verdict, differs, warnings }
 }
 
@@ -119,36 +108,39 @@ fn warnings(ran: &Ran) -> Vec<Warning> {
     }
 }
 
-/// Runs a kernel that ran with the first block first once more in all other orders. A fault is an error; what differs
-/// from the `first` product is said, and what is doubtful.
-pub fn other_orders(
+/// A product that is not right is a fault.
+fn right(task: &Task, problem: &Problem, product: &Matrix, with: &str) -> Result<(), Error> {
+    let Check { right, wrong, elements, .. } = Check::of(problem, Fill::Reals, product, task.method());
+    match right {
+        true => Ok(()),
+        false => Err(Error::Fault(format!("the product is wrong in {wrong} of {elements} elements{with}"))),
+    }
+}
+
+/// The verdict in every order on a kernel that is right with the first block first, where it made this product and these warnings: it runs
+/// once more in all others. A fault is an error; what differs from that product is said, and what is doubtful in any order.
+pub fn in_every_order(
     task: &Task,
     problem: &Problem,
     extras: Extras,
-    first: &Matrix,
+    (first, doubtful): (&Matrix, Vec<Warning>),
     watch: Watch,
-) -> Result<Others, Error> {
-    let mut others = Others::default();
+) -> Result<Orders, Error> {
+    let mut orders = Orders { differs: None, warnings: doubtful };
     for schedule in Schedule::ALL.into_iter().filter(|&schedule| schedule != Schedule::FirstFirst) {
         let ran =
             emulated::launch(task, problem, Extras { schedule, ..extras }, watch).map_err(|error| match error {
                 Error::Fault(why) => Error::Fault(format!("{why}\nfound with {schedule}")),
                 usage => usage,
             })?;
-        let check = Check::of(problem, Fill::Reals, &ran.c, task.method());
-        if !check.right {
-            let (wrong, elements) = (check.wrong, check.elements);
-            return Err(Error::Fault(format!(
-                "the product is wrong in {wrong} of {elements} elements with {schedule}"
-            )));
-        }
-        Warning::gather(&mut others.warnings, &warnings(&ran));
-        others.differs = others.differs.or(first.first_difference(&ran.c).map(|(row, column)| {
+        right(task, problem, &ran.c, &format!(" with {schedule}"))?;
+        Warning::gather(&mut orders.warnings, &warnings(&ran));
+        orders.differs = orders.differs.or(first.first_difference(&ran.c).map(|(row, column)| {
             let [one, other] = [first, &ran.c].map(|product| product.at(row, column));
             format!("element ({row}, {column}) is {one} with {}, and {other} with {schedule}", Schedule::FirstFirst)
         }));
     }
-    Ok(others)
+    Ok(orders)
 }
 
 #[cfg(test)]

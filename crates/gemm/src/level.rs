@@ -38,7 +38,7 @@ pub struct Level {
     pub types: &'static [Types],
     /// Tile sizes that are shipped compiled, in the order of `tiles`: for every variant and combination of types.
     pub shipped: &'static [&'static [u32]],
-    /// Where `lab tune` looks for better tile sizes: candidates by name. A name that is not there keeps its default; an
+    /// Where `press tune` looks for better tile sizes: candidates by name. A name that is not there keeps its default; an
     /// empty list means the shipped sizes and no others. The kernel's `static_assert`s refuse what does not go together.
     pub space: &'static [(&'static str, &'static [u32])],
     /// The shipped PTX, a text for each configuration; each has a header that says what it is.

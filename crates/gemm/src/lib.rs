@@ -18,8 +18,8 @@
 //! - [`timing`]: times, as numbers
 //! - [`modelled`]: what a modelled GPU would make of a launch; [`counted`]: that and the counts, for a person
 //! - [`sums`]: in which type a kernel's instructions sum products
-//! - [`candidate`]: what is judged, and what comes of it; [`report`]: for a person or a program; [`annotate`]: kernel.cu with
-//!   counters in its margin
+//! - [`candidate`]: what is judged, and what comes of it; [`report`]: for a person or a program, by named [`numbers`];
+//!   [`annotate`]: kernel.cu with counters in its margin
 //! - [`error`]: what can go wrong, and the exit code that it means
 
 #![forbid(unsafe_code)]
@@ -46,6 +46,7 @@ pub mod level;
 pub mod mapped;
 pub mod matrix;
 pub mod modelled;
+pub mod numbers;
 pub mod plan;
 pub mod problem;
 pub mod report;

@@ -3,6 +3,7 @@
 use emulator::Dim3;
 
 use crate::build::Build;
+use crate::candidate::Candidate;
 use crate::copies::{Copied, copied, pays};
 use crate::dtype::Dtype;
 use crate::element::Element;
@@ -143,6 +144,13 @@ impl<'a> Plan<'a> {
     /// [`Error::Usage`], where they do not fit into memory.
     pub fn problem(&self, fill: Fill, seed: u64) -> Result<Problem, Error> {
         Problem::in_form(self.shape, self.build.configuration.dtype, self.form, fill, seed)
+    }
+
+    /// What is judged: the level, with the kernel that the build is compiled to.
+    pub fn candidate(&self, kernel: &'a Kernel) -> Candidate<'a> {
+        let Build { level, configuration, .. } = self.build;
+        let (configuration, task) = (configuration.clone(), self.task(kernel));
+        Candidate { name: level.name, title: level.title, configuration, task }
     }
 
     /// What a device launches, with the kernel that the build is compiled to.

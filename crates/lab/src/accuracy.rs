@@ -10,7 +10,7 @@ use common::progress::step;
 use common::road::run_and_keep;
 use device::vendor::Vendor;
 use device::{Device, nvrtc};
-use gemm::candidate::{Candidate, Exam, Options};
+use gemm::candidate::{Exam, Options};
 use gemm::check::{Part, Reference};
 use gemm::form::Form;
 use gemm::kernel::Kernel;
@@ -127,7 +127,7 @@ fn errors(
         let build = build.clone().in_form(&form)?;
         let plan = build.plan_in(shape, form)?;
         let ran = Kernel::obtain(&build, options.gpu.sm(), nvrtc::find)
-            .and_then(|kernel| run_and_keep(&Candidate::of(&plan, &kernel), device, exam, &options));
+            .and_then(|kernel| run_and_keep(&plan.candidate(&kernel), device, exam, &options));
         match ran {
             Ok((_, c)) => put(build.name(), &c),
             Err(why) => note(&format!("{} is left out: {why}", build.name())),

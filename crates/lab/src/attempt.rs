@@ -160,8 +160,8 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bo
     report.kernel.entry = other::named(candidate);
     match &mut report.facts {
         Facts::Emulator(counted) if report.check.right => {
-            let warnings = in_other_orders(attempt, candidate, shape, &operands, &product)?;
-            Warning::gather(&mut counted.warnings, &warnings);
+            let first = (&product, std::mem::take(&mut counted.warnings));
+            counted.warnings = in_every_order(attempt, candidate, shape, &operands, first)?;
         }
         Facts::Emulator(_) => (),
         Facts::Cuda { .. } if attempt.no_verdict => {
@@ -231,20 +231,19 @@ fn conclude(report: &Report) -> Result<ExitCode, Error> {
     Ok(ExitCode::FAILURE)
 }
 
-/// What a kernel that is right with the first block first does in other orders, and what is doubtful there; a fault is an
-/// error.
-fn in_other_orders(
+/// What is doubtful in any order in a kernel that is right with the first block first; a fault is an error.
+fn in_every_order(
     attempt: &Try,
     candidate: &Candidate,
     shape: Shape,
     operands: &Operands,
-    product: &Matrix,
+    first: (&Matrix, Vec<Warning>),
 ) -> Result<Vec<Warning>, Error> {
     let (problem, extras) = (problem(attempt, shape, operands)?, attempt.how.options()?.extras);
     let task = task(attempt, candidate, shape, operands)?;
-    let others = judge::other_orders(&task, &problem, extras, product, of_blocks)?;
-    others.differs.iter().for_each(|differs| depends(differs));
-    Ok(others.warnings)
+    let orders = judge::in_every_order(&task, &problem, extras, first, of_blocks)?;
+    orders.differs.iter().for_each(|differs| depends(differs));
+    Ok(orders.warnings)
 }
 
 fn depends(differs: &str) {

@@ -12,9 +12,9 @@ use serde::Serialize;
 use summit::predict::{Model, model_of, models};
 
 use crate::flags::{Sizes, modelled};
-use crate::measure::Record;
 use crate::output::print;
 use crate::predicted;
+use crate::record::Record;
 use crate::row::{Row, distinct};
 use crate::table::{number, percent, table};
 use crate::takers::{all, everyone};
@@ -37,7 +37,7 @@ pub struct Predict {
     /// Take every configuration that is shipped, not only each level's default
     #[arg(long)]
     shipped: bool,
-    /// Instead, hold predictions to this record of `lab measure`
+    /// Instead, hold predictions to this record of `press measure`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["m", "n", "k", "size", "levels", "shipped", "json", "dtype", "gpu"])]
     record: Option<PathBuf>,
     /// Print one JSON object
@@ -100,7 +100,7 @@ pub fn run(predict: &Predict) -> Result<ExitCode, Error> {
 fn unknown(gpu: &str) -> Error {
     let known: Vec<&str> = models().iter().map(|model| model.gpu.as_str()).collect();
     let hint = format!(
-        "predicted are those of {}; on the GPU itself, `lab survey` and `lab calibrate` make others",
+        "predicted are those of {}; on the GPU itself, `press survey` and `press calibrate` make others",
         known.join(", ")
     );
     Error::usage(format!("no times are predicted for {gpu}"), hint)
@@ -168,7 +168,7 @@ impl<'a> Pair<'a> {
 /// How far predictions are from a record.
 fn against(file: &Path) -> Result<String, Error> {
     let cannot =
-        |why: String| Error::usage(format!("cannot read {}: {why}", file.display()), "`lab measure` makes records");
+        |why: String| Error::usage(format!("cannot read {}: {why}", file.display()), "`press measure` makes records");
     let text = fs::read_to_string(file).map_err(|error| cannot(error.to_string()))?;
     let record: Record = serde_json::from_str(&text).map_err(|error| cannot(error.to_string()))?;
     let model = models().iter().find(|model| model.gpu == record.gpu).ok_or_else(|| unknown(&record.gpu))?;

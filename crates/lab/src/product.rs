@@ -117,7 +117,7 @@ fn build(summit: &Summit, device: &Device, shape: &Shape, form: &Form) -> Result
         let names: Vec<&str> = KERNELS.into_iter().map(short).collect();
         Error::usage(format!("the summit has no kernel `{name}`"), format!("it has {}", names.join(", ")))
     })?;
-    let wanted = asked::build(kernel, summit.how.dtype, summit.variant.as_deref(), &[])?.in_form(form)?;
+    let wanted = asked::build(kernel, summit.how.dtype, summit.variant.as_deref(), &[], form)?;
     let (build, said) = fit::fitting(wanted, &device.card(gpu))?;
     said.iter().for_each(|said| note(&format!("note: {said}")));
     Ok(build)

@@ -6,7 +6,7 @@ use sm_model::sm::Outcome;
 use sm_model::timeline::most;
 use sm_model::waits::Why;
 
-use crate::pictures::sheet::{Area, MARGIN, Sheet};
+use crate::sheet::{Area, MARGIN, Sheet};
 use crate::svg::Anchor;
 
 /// In units of the picture: narrow, so that a phone shows its words large enough.

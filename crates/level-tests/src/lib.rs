@@ -9,8 +9,10 @@ mod mutants;
 pub mod mutations;
 pub mod old_driver;
 mod order;
+pub mod program;
 mod usage;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Once;
 
@@ -97,6 +99,13 @@ pub fn json(level: &'static Level) -> Result<String, Box<dyn std::error::Error>>
     let mut json: serde_json::Value = serde_json::from_str(&report(level, SNAPSHOT)?.json())?;
     let lines = json.pointer_mut("/facts/emulator/lines").and_then(|lines| lines.as_array_mut());
     lines.ok_or("the report has no counters by line")?.clear();
+    // They stand in the text, whose snapshot lies beside it.
+    let numbers = json.as_object_mut().and_then(|report| report.remove("numbers"));
+    let numbers = numbers.as_ref().and_then(|numbers| numbers.as_array()).ok_or("it has no numbers")?;
+    let names: BTreeSet<&str> = numbers.iter().filter_map(|number| number["name"].as_str()).collect();
+    if names.len() < numbers.len() {
+        return Err(format!("two of {} numbers have the same name: {names:?}", numbers.len()).into());
+    }
     Ok(serde_json::to_string_pretty(&json)?)
 }
 

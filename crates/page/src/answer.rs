@@ -7,7 +7,7 @@ use gemm::fit::{self, Card};
 use gemm::kernel::{Compiler, Kernel};
 use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Problem};
-use gemm::report::Report;
+use gemm::report::{Named, Report};
 use gemm::{Error, Text, asked};
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use crate::steps::steps;
 #[derive(Debug, Serialize)]
 struct Answer {
     /// What it found out, as `--json` prints it.
-    report: Report,
+    report: Named<Report>,
     /// The same for a person, as the command line prints it.
     text: String,
     /// What is to be said beside it: that other tile sizes run than the default ones, because these do not fit.
@@ -85,7 +85,7 @@ fn run<T>(request: &Request, then: impl Fn(&Trial) -> Result<T, Error>) -> Resul
     let (shape, gpu) = (request.shape()?, asked::gpu(&request.gpu)?);
     let level = levels::levels(std::slice::from_ref(&request.level))?[0];
     let tiles: Vec<(&str, u32)> = request.tiles.iter().map(|(name, &size)| (name.as_str(), size)).collect();
-    let wanted = asked::build(level, request.dtype, request.variant.as_deref(), &tiles)?;
+    let wanted = asked::build(level, request.dtype, request.variant.as_deref(), &tiles, &level.plain(request.dtype))?;
     let (build, note) = match tiles.is_empty() && request.ptx.is_none() {
         true => fit::fitting(wanted, &Card::modelled(gpu))?,
         false => (wanted, None),
@@ -104,7 +104,7 @@ fn run<T>(request: &Request, then: impl Fn(&Trial) -> Result<T, Error>) -> Resul
     let mut extras = Extras::new(false, request.sanitize);
     extras.instruction_limit = request.instruction_limit.unwrap_or(extras.instruction_limit);
     let options = Options { gpu, extras, annotate: request.annotate, matrices: false };
-    let candidate = Candidate::of(&plan, &kernel);
+    let candidate = plan.candidate(&kernel);
     then(&Trial { candidate, problem: &problem, options, note })
 }
 
@@ -114,7 +114,8 @@ fn judged(trial: &Trial, request: &Request) -> Result<Answer, Error> {
     let annotated = report.annotated.take();
     let bits = request.bits.then(|| bits(&c));
     let source = request.changed_source();
-    Ok(Answer { text: report.to_string(), report, note: trial.note.clone(), annotated, source, bits })
+    let (text, numbers) = (report.to_string(), report.numbers());
+    Ok(Answer { text, report: Named { report, numbers }, note: trial.note.clone(), annotated, source, bits })
 }
 
 /// A page has no compiler.

@@ -4,7 +4,7 @@ mod in_node;
 
 use common::road::run_and_keep;
 use device::{Device, nvrtc};
-use gemm::candidate::{Candidate, Exam, Options};
+use gemm::candidate::{Exam, Options};
 use gemm::facts::Extras;
 use gemm::kernel::Kernel;
 use gemm::problem::{Fill, Problem};
@@ -30,7 +30,7 @@ fn build(request: &Value) -> Build {
     let tiles: Vec<(&str, u32)> =
         tiles.iter().map(|(name, size)| (name.as_str(), size.as_u64().unwrap() as u32)).collect();
     let dtype = text("dtype").unwrap_or("f32").parse().unwrap();
-    asked::build(level, dtype, text("variant"), &tiles).unwrap()
+    asked::build(level, dtype, text("variant"), &tiles, &level.plain(dtype)).unwrap()
 }
 
 /// The report and the elements of C, as bits, of a run here: on the way that `cargo run -p` goes, on all cores.
@@ -45,7 +45,7 @@ fn here(request: &Value) -> (Value, Vec<String>) {
     let extras = Extras::new(true, request["sanitize"].as_bool().unwrap_or(true));
     let options = Options { gpu: asked::gpu("h200").unwrap(), extras, annotate: false, matrices: false };
     let exam = Exam { problem: &problem, seed, reference: None };
-    let (report, c) = run_and_keep(&Candidate::of(&plan, &kernel), &Device::Emulator, exam, &options).unwrap();
+    let (report, c) = run_and_keep(&plan.candidate(&kernel), &Device::Emulator, exam, &options).unwrap();
     let size = c.element().bytes();
     let bits = c.bytes().chunks(size).map(|bytes| bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect());
     (serde_json::from_str(&report.json()).unwrap(), bits.collect())

@@ -75,7 +75,7 @@ impl fmt::Display for Why {
 
 /// Chooses for one GPU among the shipped configurations of the kernels: by their predicted times
 /// ([`crate::predict`]),
-/// and at a shape that `lab tune` or `lab measure` has on record for this architecture, of each kernel that is on record there, the one
+/// and at a shape that `press tune` or `press measure` has on record for this architecture, of each kernel that is on record there, the one
 /// that was the fastest, by its measured time.
 ///
 /// The predictions are those of the GPU on record whose architecture is the nearest, with this GPU's number of SMs. On

@@ -1,4 +1,4 @@
-//! Predicted times: a few numbers for each shipped configuration, fitted by `lab calibrate` to what was measured on a GPU.
+//! Predicted times: a few numbers for each shipped configuration, fitted by `press calibrate` to what was measured on a GPU.
 //!
 //! A prediction is no measurement and no bound: it is what launches of this configuration took elsewhere, extended by how much of each kind of
 //! work this shape has, and corrected by what they took beyond that at the nearest shapes on record ([`crate::nearby`]). Launches far from
@@ -8,7 +8,7 @@
 //! The numbers of the H200 are fitted to surveys of some thousand shapes, and were judged at others whose seed was drawn after they were
 //! frozen, `nvidia-h200-shapes-TYPE-judge.csv` in `book/measurements`. There the time of the fastest shipped configuration, relative to
 //! that of the chosen one, is 0.990 (f32), 0.996 (f64), 0.991 (bf16), 0.992 (f16) and 0.991 (tf32), a geometric mean, and 0.87, 0.85,
-//! 0.87, 0.86 and 0.70 at worst. `lab calibrate --judge` with a file lists where.
+//! 0.87, 0.86 and 0.70 at worst. `press calibrate --judge` with a file lists where.
 
 use std::sync::OnceLock;
 
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::nearby::{Beyond, Near, Surveyed};
 
-/// The files that `lab calibrate` made, one for each GPU that was measured.
+/// The files that `press calibrate` made, one for each GPU that was measured.
 const FILES: [&str; 1] = [include_str!("../tuned/nvidia-h200-times.json")];
 
 /// What a launch's time is made of, in the order of [`terms`]. Ragged: rows are no whole vectors of 16 bytes, and kernels copy them
@@ -81,7 +81,7 @@ pub struct Model {
     pub sms: u32,
     /// The command that made this from the records.
     pub command: String,
-    /// The records: files of `lab survey`, with what they say of themselves.
+    /// The records: files of `press survey`, with what they say of themselves.
     pub records: Vec<String>,
     /// For each type of element, how far predictions and choices were off.
     pub errors: Vec<Off>,

@@ -1,4 +1,4 @@
-//! What was measured to be the fastest: `lab tune` writes it, and [`crate::Choice::Best`] reads it.
+//! What was measured to be the fastest: `press tune` writes it, and [`crate::Choice::Best`] reads it.
 
 use std::sync::OnceLock;
 
@@ -19,7 +19,7 @@ pub struct Record {
     pub runs: Vec<Run>,
 }
 
-/// One run of `lab tune`: where, when and how, and what came of it.
+/// One run of `press tune`: where, when and how, and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// The command.

@@ -30,7 +30,7 @@ fn entry(size: u32, kernel: &str, tiles: &str, ms: f64) -> Best {
 }
 
 fn run(date: &str, best: Vec<Best>) -> Run {
-    let [command, date, commit, timing, l2_policy] = ["lab tune", date, "", "", ""].map(str::to_string);
+    let [command, date, commit, timing, l2_policy] = ["press tune", date, "", "", ""].map(str::to_string);
     Run { command, date, commit, driver: None, cuda: None, cublas: None, timing, l2_policy, complete: true, best }
 }
 

@@ -8,7 +8,7 @@ use regex_lite::Regex;
 use super::tree::{Finding, Tree};
 
 /// Where modules lie side by side that are held to it, and how paths to them begin.
-const PLACES: [(&str, &str); 8] = [
+const PLACES: [(&str, &str); 9] = [
     ("crates/sm-model/src/", "crate"),
     ("common/src/", "crate"),
     ("crates/device/src/", "crate"),
@@ -16,6 +16,7 @@ const PLACES: [(&str, &str); 8] = [
     ("crates/emulator/src/", "crate"),
     ("crates/emulator/src/machine/", "crate::machine"),
     ("crates/lab/src/", "crate"),
+    ("crates/press/src/", "crate"),
     ("crates/gemm/src/", "crate"),
 ];
 

@@ -1,21 +1,15 @@
 //! `lab cards`: which levels and tile sizes run on which GPU, with registers, spills, shared memory and occupancy.
 
-pub mod ptxas;
 pub mod record;
 
-use std::fs;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use gemm::{Dtype, Error};
 
-use crate::markdown::markdown;
-use crate::output::{note, print};
+use crate::output::print;
 use crate::row::distinct;
 use crate::table::table;
-use device::ptxas::Ptxas;
-use levels::{LEVELS, dtypes};
 use record::{ARCHITECTURES, Row, read};
 
 /// The record that comes with this program.
@@ -33,31 +27,10 @@ pub struct Cards {
     /// Print the record as comma-separated values
     #[arg(long, conflicts_with = "sm")]
     csv: bool,
-    /// Make the record again, each architecture by the newest ptxas that knows it; rows of kernels that have not changed are kept
-    #[arg(long, conflicts_with_all = ["sm", "csv"])]
-    make: bool,
-    /// A ptxas that makes it (repeatable) [default: those of CUDA, of the active Python and of the path]
-    #[arg(long, value_name = "FILE", requires = "make")]
-    ptxas: Vec<PathBuf>,
-    /// Where a new record goes
-    #[arg(long, value_name = "FILE", default_value = "crates/lab/data/cards.csv")]
-    out: PathBuf,
 }
 
 /// Runs the command.
 pub fn run(cards: &Cards) -> Result<ExitCode, Error> {
-    if cards.make {
-        let assemblers: Vec<Ptxas> = match cards.ptxas.as_slice() {
-            [] => ptxas::all(),
-            files => files.iter().map(|file| ptxas::open(file)).collect::<Result<_, Error>>()?,
-        };
-        let text = record::make(assemblers, RECORD)?;
-        fs::write(&cards.out, text).map_err(|error| {
-            Error::usage(format!("cannot write {}: {error}", cards.out.display()), "run it at the repository's root")
-        })?;
-        note(&format!("{}: written; `cargo x figures` shows it in the book", cards.out.display()));
-        return Ok(ExitCode::SUCCESS);
-    }
     if cards.csv {
         print(RECORD)?;
         return Ok(ExitCode::SUCCESS);
@@ -78,7 +51,7 @@ pub fn run(cards: &Cards) -> Result<ExitCode, Error> {
 }
 
 /// A line for each configuration, a column for each architecture: registers, and the share of an SM's warps.
-fn overview(rows: &[Row]) -> Vec<Vec<String>> {
+pub fn overview(rows: &[Row]) -> Vec<Vec<String>> {
     let mut head = ["", "tile sizes", "shared bytes"].map(String::from).to_vec();
     head.extend(ARCHITECTURES.iter().map(|sm| format!("sm_{sm}")));
     let mut lines = vec![head];
@@ -123,21 +96,4 @@ fn of_one(rows: &[Row], sm: u32) -> Vec<Vec<String>> {
         lines.push(line);
     }
     lines
-}
-
-/// The book's tables.
-pub fn page(text: &str) -> Result<String, Error> {
-    let made: Vec<String> =
-        record::compilers(text).iter().map(|(version, list)| format!("ptxas {version} for {list}")).collect();
-    let mut page =
-        format!("<!-- made by `cargo x figures` from crates/lab/data/cards.csv -->\n\nBy {}.\n", made.join("; "));
-    let rows = read(text)?;
-    for dtype in dtypes(&LEVELS) {
-        let own: Vec<Row> = rows.iter().filter(|row| row.dtype == dtype).cloned().collect();
-        page += &format!("\n{dtype}: registers per thread, and the share of an SM's warps that are resident\n\n");
-        let mut lines = overview(&own);
-        lines[0][0] = "kernel".to_string();
-        page += &markdown(&lines, 2);
-    }
-    Ok(page)
 }

@@ -10,6 +10,7 @@ use gemm::candidate::{Exam, Options};
 use gemm::emulated::{recorded, traced};
 use gemm::facts::Extras;
 use gemm::kernel::{INSTALL, Kernel as Compiled};
+use gemm::numbers::{self, Numbers};
 use gemm::problem::{Fill, Problem};
 use gemm::report::Report;
 use gemm::{Build, Dim3, Error, Level, Plan, Text};
@@ -46,6 +47,10 @@ struct Ran {
     ending: Ending,
     /// The report, or what was said in its place.
     text: String,
+    /// In a line, why the product is not right.
+    why: String,
+    /// The numbers of the report, if there is one.
+    numbers: Numbers,
     /// The kernel's PTX; empty where it does not compile.
     ptx: String,
 }
@@ -63,7 +68,7 @@ pub fn judge(level: &'static Level, text: Text, kernel: &Kernel) -> Result<Vec<L
         let ran = runs.run(words)?;
         let text = match ran.ending {
             Ending::Right => say("right product: {0}", &[words]),
-            _ => say("right product: {0}: {1}", &[words, &told.once(ran.why())]),
+            _ => say("right product: {0}: {1}", &[words, &told.once(&ran.why)]),
         };
         lines.push(Line::of(ran.ending == Ending::Right, text));
     }
@@ -89,14 +94,15 @@ struct Runs {
 impl Runs {
     fn run(&mut self, words: &str) -> Result<Ran, Error> {
         match self.report(words) {
-            Ok((report, more)) => {
-                let text = format!("{report}{}{more}", beside(&report));
-                Ok(Ran { ending: Ending::of(&text), text, ptx: report.kernel.ptx })
+            Ok((report, numbers)) => {
+                let ending = if report.check.right { Ending::Right } else { Ending::Wrong };
+                let why = numbers.fill(WRONG);
+                Ok(Ran { ending, text: report.to_string(), why, numbers, ptx: report.kernel.ptx })
             }
-            Err(Error::Fault(text)) => Ok(Ran { ending: Ending::Fault, text, ptx: String::new() }),
+            Err(Error::Fault(text)) => Ok(Ran::without_report(Ending::Fault, text)),
             // Nothing that the kernel could be blamed for.
             Err(error) if error.to_string().contains(&no_compiler()) => Err(error),
-            Err(Error::Usage { message, .. }) => Ok(Ran { ending: Ending::Refused, text: message, ptx: String::new() }),
+            Err(Error::Usage { message, .. }) => Ok(Ran::without_report(Ending::Refused, message)),
         }
     }
 
@@ -111,42 +117,44 @@ impl Runs {
         Compiled::compile(build, &architectures, compiler)
     }
 
-    /// The report, and what follows from a trace or a record of the launch.
-    fn report(&mut self, words: &str) -> Result<(Report, String), Error> {
+    /// The report, and its numbers, with those that follow from a trace or a record of the launch.
+    fn report(&mut self, words: &str) -> Result<(Report, Numbers), Error> {
         let split = words.split_whitespace().map(str::to_string);
         let arguments = Arguments::from_words(self.level, split)
             .map_err(|error| Error::usage(error.to_string(), say("the table of the lesson's checks is wrong", &[])))?;
-        let build = arguments.build(self.level)?.with_text(self.text.clone());
-        let plan = arguments.plan(&build)?;
-        let gpu = arguments.modelled_gpu()?;
+        let asked = arguments.asked(self.level)?;
+        let build = asked.build.with_text(self.text.clone());
+        let (plan, gpu) = (build.plan_in(asked.shape, asked.form)?, asked.options.gpu);
         let configuration = build.configuration.to_string();
         if !self.compiled.contains_key(&configuration) {
             let compiled = self.compile(&build, gpu.sm())?;
             self.compiled.insert(configuration.clone(), compiled);
         }
-        let problem = plan.problem(Fill::Reals, arguments.seed)?;
-        let exam = Exam { problem: &problem, seed: arguments.seed, reference: None };
+        let problem = plan.problem(Fill::Reals, asked.seed)?;
+        let exam = Exam { problem: &problem, seed: asked.seed, reference: None };
         let options = Options { gpu, extras: Extras::new(false, true), annotate: false, matrices: false };
         let compiled = &self.compiled[&configuration];
         let report = run_obtained(&plan, compiled, &Device::Emulator, exam, &options)?;
-        let mut more = String::new();
+        let mut numbers = report.numbers();
         if self.order {
-            more += &in_order(&plan, compiled, &problem)?;
+            numbers.extend([in_order(&plan, compiled, &problem)?]);
         }
         if self.distance {
-            more += &apart(&plan, compiled, &problem)?;
+            numbers.extend(apart(&plan, compiled, &problem)?);
         }
-        Ok((report, more))
+        Ok((report, numbers))
     }
 }
 
-/// Blocks that start together, as far as a check looks.
+/// Blocks that start together, as far as a check looks: so many as [`FIRST`] says.
 const TOGETHER: u64 = 32;
 /// What a condition on the order of blocks reads.
-const FIRST: &str = "rows and columns for the first";
+const FIRST: &str = "rows and columns for the first 32 blocks";
+/// What is said of a product that is not right.
+const WRONG: &str = "WRONG: {wrong elements} of {elements} elements";
 
 /// How much of A and B the first blocks ask L2 for: rows of A and columns of B, told by the elements of C that they store.
-fn in_order(plan: &Plan, compiled: &Compiled, problem: &Problem) -> Result<String, Error> {
+fn in_order(plan: &Plan, compiled: &Compiled, problem: &Problem) -> Result<numbers::Number, Error> {
     let task = plan.task(compiled);
     let grid = task.launch.grid;
     let first = |block: Dim3| {
@@ -163,26 +171,14 @@ fn in_order(plan: &Plan, compiled: &Compiled, problem: &Problem) -> Result<Strin
         down.insert(element / columns);
         across.extend((0..u64::from(access.bytes) / bytes).map(|more| element % columns + more));
     }
-    Ok(format!("            {} {FIRST} {TOGETHER} blocks\n", Number::whole((down.len() + across.len()) as u64)))
+    Ok(numbers::Number::counted(FIRST, (down.len() + across.len()) as u64))
 }
 
 /// How far the first block's loads from shared memory stand from what uses them.
-fn apart(plan: &Plan, compiled: &Compiled, problem: &Problem) -> Result<String, Error> {
+fn apart(plan: &Plan, compiled: &Compiled, problem: &Problem) -> Result<Option<numbers::Number>, Error> {
     let first = |block: Dim3| (block.x, block.y, block.z) == (0, 0, 0);
     let stream = recorded(&plan.task(compiled), problem, Extras::new(false, false), first)?;
-    Ok(distance(&stream).map_or_else(String::new, |apart| format!("            {} {DISTANCE}\n", Number::whole(apart))))
-}
-
-/// What follows from a report's numbers.
-fn beside(report: &Report) -> String {
-    let text = report.to_string();
-    let Some(barriers) = read(&text, "# barriers (per warp)") else { return String::new() };
-    let launch = &report.launch;
-    let blocks = launch.grid.count();
-    let warps = blocks * launch.block.count().div_ceil(32);
-    let steps = u64::from(report.shape.k.div_ceil(launch.tile.k));
-    let a_step = barriers.value / (warps * steps) as f64;
-    format!("\n            {a_step:.2} barriers a step\n            {} blocks in the grid\n", Number::whole(blocks))
+    Ok(distance(&stream).map(|apart| numbers::Number::counted(DISTANCE, apart)))
 }
 
 /// Reasons that stand in a line already.
@@ -200,11 +196,18 @@ impl Told {
 }
 
 impl Ran {
-    /// In one line, why the product is not right.
-    fn why(&self) -> &str {
-        let wrong = self.text.lines().find(|line| line.starts_with("check"));
-        let first = || self.text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        wrong.map_or_else(first, |line| line.trim_start_matches("check").trim())
+    /// Of a run that came to no report.
+    fn without_report(ending: Ending, text: String) -> Ran {
+        let why = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string();
+        Ran { ending, text, why, numbers: Numbers::default(), ptx: String::new() }
+    }
+
+    /// The number of this name: of the report; of a fault, between these words of its message.
+    fn number(&self, name: &str) -> Option<Number> {
+        match self.ending {
+            Ending::Fault => read(&self.text, name),
+            _ => self.numbers.get(name).map(|number| Number::rounded(number.value, number.digits)),
+        }
     }
 }
 
@@ -215,7 +218,7 @@ impl Condition {
             let ends = [ran.ending.word(), ending.word()];
             let text = match met {
                 true => say("the run ends `{0}`, as it must", &[&ends[0]]),
-                false => say("the run ends `{0}`, must end `{1}`: {2}", &[&ends[0], &ends[1], &told.once(ran.why())]),
+                false => say("the run ends `{0}`, must end `{1}`: {2}", &[&ends[0], &ends[1], &told.once(&ran.why)]),
             };
             return Line::of(met, text);
         }
@@ -223,7 +226,7 @@ impl Condition {
             let met = ran.text.contains(words.as_str());
             let text = match met {
                 true => say("says `{0}`", &[words]),
-                false => say("must say `{0}`, and says: {1}", &[words, &told.once(ran.why())]),
+                false => say("must say `{0}`, and says: {1}", &[words, &told.once(&ran.why)]),
             };
             return Line::of(met, text);
         }
@@ -243,7 +246,7 @@ impl Condition {
             (_, most) => say("at most {0}", &[&limit(most.unwrap_or(0.0))]),
         };
         let name_shown = shown(name);
-        match read(&ran.text, name) {
+        match ran.number(name) {
             Some(number) => {
                 let low = self.at_least.is_none_or(|least| number.value >= least);
                 let high = self.at_most.is_none_or(|most| number.value <= most);
@@ -254,7 +257,7 @@ impl Condition {
                 Line::of(false, say("{0}: there are none, {1}", &[&name_shown, &limit]))
             }
             None => {
-                let text = say("{0} {1}; not counted: {2}", &[&name_shown, &limit, &told.once(ran.why())]);
+                let text = say("{0} {1}; not counted: {2}", &[&name_shown, &limit, &told.once(&ran.why)]);
                 Line::of(false, text)
             }
         }

@@ -157,7 +157,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_number_may_have_commas() {
-        let truth = Truth::Number(Number::whole(131_072));
+        let truth = Truth::Number(Number::rounded(131_072.0, 0));
         assert_eq!(
             [truth.judge("131,072"), truth.judge("131072"), truth.judge("131073")],
             [Ok(true), Ok(true), Ok(false)]

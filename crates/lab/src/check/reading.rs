@@ -1,4 +1,4 @@
-//! Numbers of a report, by the names that they have there.
+//! Numbers of what is printed: of the outputs that the book shows, and of faults. A report has a list of its numbers.
 //!
 //! A name is `global loads: per request`, the row and the column of a table; or `# barriers (per warp)`, the words around
 //! a number.
@@ -13,9 +13,10 @@ pub struct Number {
 }
 
 impl Number {
-    /// A whole number.
-    pub fn whole(value: u64) -> Number {
-        Number { value: value as f64, digits: 0 }
+    /// A number as it is printed with so many digits.
+    pub fn rounded(value: f64, digits: usize) -> Number {
+        let scale = 10f64.powi(digits as i32);
+        Number { value: (value * scale).round() / scale, digits }
     }
 
     /// A number with as few digits as it has, and four at most.
@@ -152,11 +153,12 @@ mod tests {
 
     #[test]
     fn an_answer_has_the_digits_that_are_printed() {
+        let whole = |value| Number::rounded(value, 0);
         let third = Number { value: 2.67, digits: 2 };
         assert!(third.is(2.67) && third.is(8.0 / 3.0) && !third.is(2.66) && !third.is(2.7));
-        assert!(Number::whole(8).is(8.0) && !Number::whole(8).is(8.4) && !Number::whole(8).is(9.0));
-        assert_eq!(Number::parse("131,072"), Some(Number::whole(131_072)));
-        assert_eq!(Number::whole(4_194_240).to_string(), "4,194,240");
+        assert!(whole(8.0).is(8.0) && !whole(8.0).is(8.4) && !whole(8.0).is(9.0));
+        assert_eq!(Number::parse("131,072"), Some(whole(131_072.0)));
+        assert_eq!(whole(4_194_240.0).to_string(), "4,194,240");
         assert_eq!(Number { value: 1234.5, digits: 2 }.to_string(), "1,234.50");
         assert_eq!([6.0, 0.375, 0.1875, 4.25].map(|value| Number::shortest(value).digits), [0, 3, 4, 2]);
         assert_eq!([Number::parse("nan"), Number::parse("-"), Number::parse("")], [None; 3]);

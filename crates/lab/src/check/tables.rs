@@ -128,7 +128,7 @@ pub struct Condition {
     pub says: Option<String>,
     /// An instruction that its PTX must have.
     pub instruction: Option<String>,
-    /// A number of the report, by its name there.
+    /// A number of the report, by its name in the list of them; of a fault, by the words around it.
     pub read: Option<String>,
     /// What that number may be at most.
     pub at_most: Option<f64>,

@@ -16,7 +16,7 @@ use super::record::{GROUPS, Read, launch_of, number, record};
 use super::{RECORD, Waits};
 use crate::flags;
 use crate::output::print;
-use crate::pictures::sheet::Sheet;
+use crate::sheet::Sheet;
 use crate::timeline::{self as picture, KINDS, Tile, Timeline};
 
 /// Letters of a line of a timeline.

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::native::{Native, text};
-use crate::reading::{native_lines, page_lines, rows, totals};
+use crate::reading::{counted, native_lines, page_lines, rows};
 use crate::server::Server;
 use crate::window::Window;
 use crate::{THEMES, WIDTHS, save};
@@ -226,7 +226,7 @@ impl<'a> Benches<'a> {
 
     /// What changed since the run before is what changed between this machine's.
     fn changes(&mut self, shown: &Value, before: &Value, now: &Value) {
-        let [before, now] = [before, now].map(|answer| totals(&answer["report"]["facts"]["emulator"]["total"]));
+        let [before, now] = [before, now].map(|answer| counted(&answer["report"]["numbers"]));
         let expected: Vec<Vec<String>> = now
             .iter()
             .filter(|(name, value)| before.get(*name) != Some(value))

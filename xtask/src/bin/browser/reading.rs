@@ -25,31 +25,10 @@ pub fn native_lines(annotated: &str) -> Vec<[String; 4]> {
     annotated.lines().filter_map(line).collect()
 }
 
-/// The counters of a report by name, instructions of all classes together.
-pub fn totals(total: &Value) -> BTreeMap<String, String> {
-    let mut all = BTreeMap::new();
-    for (name, value) in total.as_object().into_iter().flatten() {
-        match (name.as_str(), value.as_array()) {
-            ("classes", Some(classes)) => {
-                for kind in ["warp", "thread"] {
-                    let sum: u64 = classes.iter().filter_map(|class| class[kind].as_u64()).sum();
-                    all.insert(format!("{kind}_instructions"), sum.to_string());
-                }
-            }
-            _ => flatten(name, value, &mut all),
-        }
-    }
-    all
-}
-
-/// Every number and text in a value, by its path.
-fn flatten(path: &str, value: &Value, all: &mut BTreeMap<String, String>) {
-    match value {
-        Value::Object(inner) => inner.iter().for_each(|(name, value)| flatten(&format!("{path}.{name}"), value, all)),
-        Value::Array(inner) => {
-            inner.iter().enumerate().for_each(|(index, value)| flatten(&format!("{path}.{index}"), value, all));
-        }
-        Value::String(text) => drop(all.insert(path.to_string(), text.clone())),
-        _ => drop(all.insert(path.to_string(), value.to_string())),
-    }
+/// The numbers of a report that were counted, by name, as the page shows them: with three decimals at most.
+pub fn counted(numbers: &Value) -> BTreeMap<String, String> {
+    let counted = numbers.as_array().into_iter().flatten().filter(|number| number["is"] == "counted");
+    let shown = |value: f64| format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_string();
+    let named = |number: &Value| Some((number["name"].as_str()?.to_string(), shown(number["value"].as_f64()?)));
+    counted.filter_map(named).collect()
 }

@@ -1,0 +1,309 @@
+//! `press calibrate`: from surveys to the numbers that times are predicted from, and how far predictions and choices are off.
+
+mod fit;
+mod judge;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use emulator::gpu::GPUS;
+use emulator::occupancy::occupancy;
+use gemm::kernel::shipped;
+use gemm::{Build, Error, Shape};
+use rayon::prelude::*;
+use summit::nearby::{Beyond, Surveyed};
+use summit::predict::{Model, Numbers, Sharing, TERMS, models, terms};
+
+use crate::survey::record::{Line, Survey};
+use judge::{Judged, Predicted};
+use lab::output::{note, print};
+use lab::provenance::{file_name, save};
+
+/// Fit predicted times to surveys, or judge the choice by them
+#[derive(Debug, Clone, Args)]
+pub struct Calibrate {
+    /// Surveys of one GPU, any number for each type, made by `press survey` [default: those in book/measurements]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Judge what this program predicts and chooses by these surveys, and fit nothing
+    #[arg(long)]
+    judge: bool,
+    /// The file that is written; or a folder, where it is named after the GPU [default: crates/summit/tuned]
+    #[arg(long, value_name = "FILE", default_value = "crates/summit/tuned", hide_default_value = true)]
+    out: PathBuf,
+}
+
+/// Where surveys are kept.
+pub const KEPT: &str = "book/measurements";
+/// How the names of those end that were made to judge a choice, after it was frozen: nothing is fitted to them.
+pub const JUDGING: &str = "-judge.csv";
+/// Parts of the shapes; each is predicted by what is fitted to the others.
+const FOLDS: usize = 5;
+/// What [`Sharing::side_by_side`] may be.
+const SIDE_BY_SIDE: [f64; 9] = [1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0];
+/// The share of SMs at most that clusters leave idle.
+const IDLE: f64 = 0.2;
+/// Shapes that a configuration must have been measured at.
+const LEAST: usize = 20;
+
+/// Runs the command.
+pub fn run(calibrate: &Calibrate) -> Result<ExitCode, Error> {
+    let files = if calibrate.files.is_empty() { kept(Path::new(KEPT))? } else { calibrate.files.clone() };
+    let surveys = files.iter().map(|file| Survey::read(file)).collect::<Result<Vec<_>, _>>()?;
+    if calibrate.judge {
+        for survey in &surveys {
+            let name = survey.said("gpu").unwrap_or_default();
+            let model = models().iter().find(|model| model.gpu == name).ok_or_else(|| {
+                Error::usage(format!("no times are predicted for {name}"), "`press calibrate` fits them to surveys")
+            })?;
+            print(&judge::shipped(survey, model).text(survey, true))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let unseen = judging(&files)?;
+    let (model, judged) = model(&surveys, &unseen)?;
+    let surveys = Survey::joined(&surveys);
+    for (survey, judged) in surveys.iter().zip(&judged) {
+        print(&judged.text(survey, false))?;
+    }
+    let out = match calibrate.out.is_dir() {
+        true => calibrate.out.join(file_name(&model.gpu).replace(".json", "-times.json")),
+        false => calibrate.out.clone(),
+    };
+    save(&model, &out)?;
+    note(&format!("{} configurations, in {}", model.configurations.len(), out.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The surveys that lie beside these and were made to judge what is fitted to them.
+fn judging(files: &[PathBuf]) -> Result<Vec<Survey>, Error> {
+    let beside = files.iter().map(|file| PathBuf::from(file.to_string_lossy().replace(".csv", JUDGING)));
+    beside.filter(|file| file.exists()).map(|file| Survey::read(&file)).collect()
+}
+
+/// The surveys in a folder, by name.
+fn kept(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = fs::read_dir(folder).map_err(|error| {
+        Error::usage(format!("cannot list {}: {error}", folder.display()), "name the files of `press survey`")
+    })?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.contains("-shapes-") && name.ends_with(".csv") && !name.ends_with(JUDGING)
+    });
+    files.sort();
+    Ok(files)
+}
+
+/// What is fitted to these surveys, and, of each, how it does at shapes that it was not fitted to. Beside the numbers stands
+/// how they do at `unseen` surveys, in the types that these have.
+pub fn model(surveys: &[Survey], unseen: &[Survey]) -> Result<(Model, Vec<Judged>), Error> {
+    let first = surveys.first().ok_or_else(|| Error::usage("there is no survey", "`press survey` makes them"))?;
+    let said = |survey: &Survey, name: &str| survey.said(name).unwrap_or_default().to_string();
+    let number = |name: &str| {
+        let text = said(first, name);
+        text.parse::<u32>()
+            .map_err(|_| Error::usage(format!("a survey's {name} is `{text}`, no number"), "survey anew"))
+    };
+    let (gpu, architecture, sms) = (said(first, "gpu"), number("architecture")?, number("sms")?);
+    if let Some(other) = surveys.iter().find(|survey| said(survey, "gpu") != gpu) {
+        let message = format!("a survey is of {}, another one of {gpu}", said(other, "gpu"));
+        return Err(Error::usage(message, "calibrate one GPU at a time"));
+    }
+    let mut model = Model {
+        gpu,
+        architecture,
+        sms,
+        command: "press calibrate".to_string(),
+        records: Vec::new(),
+        errors: Vec::new(),
+        surveyed: Vec::new(),
+        configurations: Vec::new(),
+    };
+    model.records.extend(surveys.iter().map(record));
+    let mut all = Vec::new();
+    for survey in &Survey::joined(surveys) {
+        let taken = taken(survey, architecture);
+        let predicted = crossed(survey, &taken, sms);
+        let lines: Vec<&Line> = survey.lines.iter().collect();
+        model.surveyed.push(surveyed(survey, &lines));
+        let whole = |(taken, predicted): (&Taken, &Predicted)| {
+            let numbers = taken.numbers(sms, &lines)?;
+            Some(Numbers { error: rounded(predicted.error), ..numbers })
+        };
+        let numbers: Vec<_> = taken.par_iter().zip(&predicted).map(whole).collect();
+        model.configurations.extend(numbers.into_iter().flatten());
+        let how = "at shapes that nothing was fitted to: each fifth by what is fitted to the others";
+        let judged = Judged::new(survey, &predicted, how);
+        let other = unseen.iter().find(|other| other.dtype == survey.dtype && said(other, "gpu") == model.gpu);
+        let off = other.map(|other| judge::by_numbers(other, &model).off(other));
+        model.errors.push(off.unwrap_or_else(|| judged.off(survey)));
+        all.push(judged);
+    }
+    Ok((model, all))
+}
+
+/// What a survey is on record as.
+fn record(survey: &Survey) -> String {
+    let words = ["type", "date", "commit", "driver", "command"];
+    words.map(|name| format!("{name} {}", survey.said(name).unwrap_or_default())).join(", ")
+}
+
+/// A column of a survey that a level still ships.
+struct Taken {
+    column: usize,
+    build: Build,
+    blocks_per_sm: u32,
+}
+
+/// The columns of a survey that can be predicted: shipped, and known to fit on an SM.
+fn taken(survey: &Survey, architecture: u32) -> Vec<Taken> {
+    let gpu = GPUS.iter().find(|gpu| gpu.sm() == architecture);
+    let builds = survey.builds().into_iter().enumerate();
+    let take = |(column, build): (usize, Option<Build>)| {
+        let build = build?;
+        let needs = *shipped(&build).ok()?.0.resources.get(&architecture)?;
+        let shared = needs.shared_bytes + build.dynamic_shared();
+        let blocks_per_sm = occupancy(gpu?, build.threads(), needs.registers, shared).blocks_per_sm;
+        (blocks_per_sm > 0).then_some(Taken { column, build, blocks_per_sm })
+    };
+    builds.filter_map(take).collect()
+}
+
+/// The shapes of some lines.
+fn surveyed(survey: &Survey, lines: &[&Line]) -> Surveyed {
+    Surveyed::new(survey.dtype, lines.iter().map(|line| line.shape).collect())
+}
+
+impl Taken {
+    /// What is fitted to these lines; nothing where they are too few.
+    fn numbers(&self, sms: u32, lines: &[&Line]) -> Option<Numbers> {
+        let measured = |line: &Line| line.builds()[self.column].microseconds();
+        let timed = lines.iter().filter_map(|line| Some((line.shape, measured(line)?)));
+        let (shapes, times): (Vec<Shape>, Vec<f64>) = timed.unzip();
+        if times.len() < LEAST {
+            return None;
+        }
+        let of = |sharing: &Sharing| -> Vec<[f64; TERMS.len()]> {
+            shapes.iter().map(|shape| terms(&self.build, sharing, sms, shape)).collect()
+        };
+        let fits = self.sharings(sms).map(|sharing| (sharing, fit::fit(&of(&sharing), &times)));
+        let (sharing, (microseconds, _)) = fits.min_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b))?;
+        let microseconds = fit::refit(&of(&sharing), &times, microseconds);
+        let configuration = &self.build.configuration;
+        let mut numbers = Numbers {
+            dtype: configuration.dtype,
+            level: self.build.level.name.to_string(),
+            also: self.build.level.from.filter(|_| self.build.level.number().is_none()).map(str::to_string),
+            variant: configuration.variant.to_string(),
+            tiles: configuration.tiles.to_string(),
+            sharing,
+            error: 0.0,
+            microseconds: microseconds.map(rounded),
+            beyond: Beyond::default(),
+        };
+        let both = |line: &&Line| Some((measured(line)?, numbers.by_terms(&self.build, sms, &line.shape)));
+        numbers.beyond = Beyond::of(lines.iter().map(both));
+        Some(numbers)
+    }
+
+    /// How blocks may share the GPU. All SMs are at work, unless a cluster needs several at once.
+    fn sharings(&self, sms: u32) -> impl Iterator<Item = Sharing> {
+        let (blocks_per_sm, cluster) = (self.blocks_per_sm, self.build.cluster().count() as u32);
+        let idle = move |clusters: u32| sms - clusters * cluster;
+        let idle =
+            (1..=sms / cluster).rev().map(idle).take_while(move |&idle| f64::from(idle) <= IDLE * f64::from(sms));
+        let idle = idle.take(if cluster == 1 { 1 } else { usize::MAX });
+        idle.flat_map(move |idle_sms| {
+            let possible = SIDE_BY_SIDE.into_iter().filter(move |&blocks| blocks <= f64::from(blocks_per_sm));
+            possible.map(move |side_by_side| Sharing { blocks_per_sm, side_by_side, idle_sms })
+        })
+    }
+}
+
+/// With four significant digits, which is more than is known.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// Each fifth of the shapes as predicted by what is fitted to the others.
+fn crossed(survey: &Survey, taken: &[Taken], sms: u32) -> Vec<Predicted> {
+    let mut times = vec![vec![None; survey.lines.len()]; taken.len()];
+    for fold in 0..FOLDS {
+        let others = survey.lines.iter().enumerate().filter(|(line, _)| line % FOLDS != fold);
+        let others: Vec<&Line> = others.map(|(_, line)| line).collect();
+        let surveyed = surveyed(survey, &others);
+        let numbers: Vec<_> = taken.par_iter().map(|taken| taken.numbers(sms, &others)).collect();
+        for (line, known) in survey.lines.iter().enumerate().skip(fold).step_by(FOLDS) {
+            let near = surveyed.near(&known.shape);
+            for ((taken, numbers), times) in taken.iter().zip(&numbers).zip(&mut times) {
+                times[line] = numbers.as_ref().map(|numbers| numbers.microseconds(&taken.build, sms, &near));
+            }
+        }
+    }
+    let predicted = |(taken, times): (&Taken, Vec<_>)| Predicted::new(survey, taken.column, times);
+    taken.iter().zip(times).map(predicted).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gemm::Dtype;
+    use lab::takers::everyone;
+
+    /// Each type is fitted by itself: with `DEEP=1` all of them, else the one with the fewest configurations.
+    #[test]
+    fn what_is_shipped_is_what_the_surveys_give() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        let files = kept(&root.join(KEPT)).unwrap();
+        let mut surveys: Vec<Survey> = files.iter().map(|file| Survey::read(file).unwrap()).collect();
+        let gpu = surveys[0].said("gpu").unwrap().to_string();
+        let shipped = models().iter().find(|model| model.gpu == gpu).unwrap();
+        let how = "`press calibrate` makes it anew";
+        assert_eq!(shipped.records, surveys.iter().map(record).collect::<Vec<_>>(), "{how}");
+
+        let is_fitted = |dtype: Dtype| level_tests::deep() || dtype == Dtype::TF32;
+        surveys.retain(|survey| is_fitted(survey.dtype));
+        let (fresh, _) = model(&surveys, &judging(&files).unwrap()).unwrap();
+        let errors: Vec<_> = shipped.errors.iter().filter(|error| is_fitted(error.dtype)).cloned().collect();
+        assert_eq!(errors, fresh.errors, "{how}");
+        let configurations: Vec<_> = shipped.configurations.iter().filter(|one| is_fitted(one.dtype)).collect();
+        for (old, new) in configurations.iter().zip(&fresh.configurations) {
+            assert_eq!(*old, new, "{how}");
+        }
+        assert!(configurations.len() == fresh.configurations.len() && configurations.len() > 10, "{how}");
+    }
+
+    #[test]
+    fn a_launch_that_copies_first_is_one_of_whole_lines_and_its_copies() {
+        let of = |name: &str, m, n, k| {
+            let level = everyone().find(|level| level.name == name).unwrap();
+            let sharing = Sharing { blocks_per_sm: 1, side_by_side: 1.0, idle_sms: 0 };
+            terms(&level.default_build(Dtype::BF16), &sharing, 132, &Shape { m, n, k })
+        };
+        let term = |name: &str| TERMS.iter().position(|term| *term == name).unwrap();
+        let [launch, copied] =
+            ["a launch that copies A or B before the kernel's own", "10^6 bytes of what it copies"].map(term);
+        let steps = [2, 3, 4, 5];
+        let ragged = of("level14-clusters", 1000, 1000, 1023);
+        assert_eq!((ragged[launch], ragged[copied]), (1.0, 1000.0 * 1023.0 * 2.0 / 1e6), "A alone is ragged");
+        assert_eq!(steps.map(|step| ragged[step] > 0.0), [true, false, false, false]);
+        let aligned = of("level14-clusters", 1000, 1000, 1024);
+        assert_eq!((aligned[launch], aligned[copied]), (0.0, 0.0));
+        assert_eq!(steps.map(|step| aligned[step]), steps.map(|step| ragged[step]));
+        for small in [of("summit wgmma_clusters", 100, 104, 103), of("level11-tensor-core", 1000, 1000, 1023)] {
+            assert_eq!((small[launch], small[copied]), (0.0, 0.0));
+            assert_eq!(steps.map(|step| small[step] > 0.0), [false, false, true, false]);
+        }
+    }
+
+    #[test]
+    fn choices_cost_little_where_nothing_was_fitted() {
+        let errors = models().iter().flat_map(|model| &model.errors);
+        for off in errors.filter(|off| [Dtype::F32, Dtype::F64].contains(&off.dtype)) {
+            assert!(off.chosen >= 0.98 && off.median < 0.06, "{off:?}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Runs the program at the repository's root.
+
+#![allow(dead_code, unused_imports)] // each test binary uses a part
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use level_tests::program::{self, Program};
+pub use level_tests::program::{Output, root};
+
+const PROGRAM: Program = Program(env!("CARGO_BIN_EXE_press"));
+
+pub fn command(words: &str) -> Command {
+    PROGRAM.command(words)
+}
+
+pub fn press(words: &str) -> Output {
+    PROGRAM.run(words)
+}
+
+pub fn refused(words: &str, answer: &str) {
+    PROGRAM.refuses(words, answer);
+}
+
+pub fn scratch(name: &str) -> PathBuf {
+    program::scratch(env!("CARGO_TARGET_TMPDIR"), name)
+}
