@@ -3,10 +3,13 @@
 use std::fmt;
 
 use emulator::bound::Bound;
-use emulator::{Counters, TensorCount};
+use emulator::{Counters, TensorCount, TensorType};
 
 use crate::modelled::{Modelled, Otherwise, Predicted, PredictionError};
 use crate::text::{count, line, ratio};
+
+/// Types of tensor cores' products that are whole numbers.
+const WHOLE: [TensorType; 3] = [TensorType::Int8, TensorType::Int4, TensorType::Bit];
 
 /// Counts as a report shows them.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +24,12 @@ impl fmt::Display for Counted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let total = self.total;
         let products: u64 = total.tensor.iter().map(|count| count.multiply_adds).sum();
-        let of_cores = if products > 0 { format!(", {} by tensor cores", count(2 * products)) } else { String::new() };
+        let whole: u64 = WHOLE.map(|kind| total.tensor(kind).multiply_adds).iter().sum();
+        let of_cores = match products {
+            0 => String::new(),
+            _ if whole > 0 => format!(", {} operations on whole numbers by tensor cores", count(2 * products)),
+            _ => format!(", {} by tensor cores", count(2 * products)),
+        };
         line(f, "work", format!("{} FLOPs, {} by FMA{of_cores}", count(total.flops()), count(2 * fmas(total))))?;
         if let Some(times) = self.of_product {
             line(f, "", format!("{} times what the product needs, 2·M·N·K", times_of(times)))?;
@@ -31,11 +39,11 @@ impl fmt::Display for Counted<'_> {
         line(f, "", format!("{} barriers (per warp)", count(total.barriers)))?;
         let split = format!("{} of {} branches", count(total.divergent_branches), count(total.branches));
         line(f, "", format!("{split} split a warp: branch efficiency {:.1}%", 100.0 * total.branch_efficiency()))?;
-        line(
-            f,
-            "intensity",
-            format!("{:.2} FLOPs per byte of the sectors that the SMs ask for", total.arithmetic_intensity()),
-        )?;
+        let (operations, what) = match whole {
+            0 => (total.arithmetic_intensity(), "FLOPs"),
+            _ => (2.0 * whole as f64 / (32 * total.global_sectors()) as f64, "operations"),
+        };
+        line(f, "intensity", format!("{operations:.2} {what} per byte of the sectors that the SMs ask for"))?;
 
         writeln!(f, "\n{}", row("", ["requests", "sectors", "per request", "ideal", "bytes"].map(String::from)))?;
         for (name, g) in [("global loads", &total.global_load), ("global stores", &total.global_store)] {
@@ -162,5 +170,11 @@ mod tests {
                 "of wgmma 8 96 12.00 - 12,288",
             ]
         );
+        total.tensor[TensorType::Bf16 as usize].multiply_adds = 0;
+        total.tensor[TensorType::Int8 as usize].multiply_adds = 1024;
+        let text = shown(&total);
+        let first = |word: &str| text.lines().find(|line| line.starts_with(word)).unwrap().to_string();
+        assert!(first("work").ends_with("0 by FMA, 2,048 operations on whole numbers by tensor cores"), "{text}");
+        assert!(first("intensity").ends_with(" operations per byte of the sectors that the SMs ask for"), "{text}");
     }
 }

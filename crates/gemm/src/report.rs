@@ -139,7 +139,10 @@ impl Report {
         let Check { right, elements, wrong, worst, sampling, .. } = &self.check;
         let elements = count(*elements as u64);
         if *right {
-            let share = format!("the largest error is {:.2}% of its tolerance", worst * 100.0);
+            let share = match self.configuration.dtype.sum.whole() {
+                Some(_) => "each of them exact".to_string(),
+                None => format!("the largest error is {:.2}% of its tolerance", worst * 100.0),
+            };
             line(f, "check", format!("right: {elements} elements, {share}"))?;
         } else {
             line(f, "check", format!("WRONG: {} of {elements} elements", count(*wrong as u64)))?;

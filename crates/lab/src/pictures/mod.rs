@@ -5,6 +5,7 @@
 //! [`sheet`]: what they are drawn on; [`traced`]: the kernels' accesses; then a file for each picture.
 
 mod banks;
+mod bits;
 mod grid;
 mod lesson0;
 mod lesson10;
@@ -21,6 +22,8 @@ mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
 mod lesson20;
+mod lesson21;
+mod lesson22;
 mod lesson3;
 mod lesson4;
 mod lesson5;
@@ -39,7 +42,7 @@ use sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 27] = [
+const PICTURES: [Picture; 29] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -67,6 +70,8 @@ const PICTURES: [Picture; 27] = [
     ("lesson18-rows", lesson18::draw),
     ("lesson19-turns", lesson19::draw),
     ("lesson20-tiles", lesson20::draw),
+    ("lesson21-parts", lesson21::draw),
+    ("lesson22-bits", lesson22::draw),
 ];
 
 /// Every picture's path in the repository, and its text.
