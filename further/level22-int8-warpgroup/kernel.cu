@@ -4,9 +4,9 @@
 //
 // Level 19, for whole numbers of a byte. Their products have 15 bits, and s32 has room for sums of
 // 131,071 of them: nothing is rounded, and no sum is promoted. wgmma transposes no bytes: both
-// operands must lie along K, and so does B as it is stored. An element of C has four times as many
-// bytes as one of A, so that a tile takes longer to leave than one of level 19, in half the time:
-// all the more the other warpgroup should multiply meanwhile.
+// operands must lie along K, and so does B as it is stored. A tile has twice as many bytes as one
+// of level 19, and its products take half the time: all the more should somebody multiply while it
+// leaves.
 //
 // Given by LEVEL:  BM, BN             tile of C per block, and of a warpgroup, is BM x BN
 //                  STAGES             buffers in shared memory

@@ -1,6 +1,7 @@
 //! How many bits a product of bytes has, and how many a sum of them.
 
-use gemm::{Element, Error, Sum};
+use gemm::dtype::Sum;
+use gemm::{Element, Error};
 use levels::level17_fp8_promotion;
 
 use super::bits::{BIT, LEFT, row};
