@@ -23,7 +23,7 @@ pub const MATH: &str = "cublasSgemm and cublasDgemm, CUBLAS_DEFAULT_MATH: no TF3
                         type itself (f64 on tensor cores where the GPU has them, and not emulated); in other types \
                         cublasGemmEx with sums in f32, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION; e4m3 with B as \
                         N x K by cublasLtMatmul, scales of 1, the fastest of its heuristics' eight best with \
-                        CUBLASLT_MATMUL_DESC_FAST_ACCUM and of eight without it";
+                        CUBLASLT_MATMUL_DESC_FAST_ACCUM and of eight without it; s8 as e4m3, the fastest of eight";
 
 type Product = (Dtype, Shape, Form);
 
@@ -32,7 +32,7 @@ type Product = (Dtype, Shape, Form);
 pub struct Vendor<'a> {
     gpu: &'a Gpu,
     cublas: Cublas,
-    /// The latest product of fp8, and the algorithm that is the fastest for it.
+    /// The latest product of bytes, and the algorithm that is the fastest for it.
     light: RefCell<Option<(Product, Light)>>,
 }
 
@@ -94,10 +94,12 @@ impl<'a> Vendor<'a> {
         product.map_err(|why| Error::usage(why, "`--no-vendor` leaves cuBLAS out"))
     }
 
-    /// The same in fp8.
+    /// The same of bytes.
     fn light(&self, dtype: Dtype, shape: &Shape, form: &Form, matrices: [u64; 3]) -> Result<(), String> {
-        if dtype.input != Element::E4m3 || form.layout == Layout::Rows {
-            return Err(format!("cuBLASLt multiplies no {dtype} that is stored so: of fp8 only e4m3, with B as N x K"));
+        if !matches!(dtype.input, Element::E4m3 | Element::S8) || form.layout == Layout::Rows {
+            return Err(format!(
+                "cuBLASLt multiplies no {dtype} that is stored so: of bytes only e4m3 and s8, with B as N x K"
+            ));
         }
         let mut light = self.light.borrow_mut();
         if light.as_ref().is_none_or(|(of, _)| *of != (dtype, *shape, *form)) {
@@ -109,7 +111,8 @@ impl<'a> Vendor<'a> {
     /// The algorithm that takes the least time for some launches; where these would add to C, the one that cuBLASLt would try first.
     fn fastest(&self, dtype: Dtype, shape: &Shape, form: &Form, matrices: [u64; 3]) -> Result<Light, String> {
         let mut best: Option<(Duration, Light)> = None;
-        for fast in [true, false] {
+        let ways: &[bool] = if dtype.input == Element::E4m3 { &[true, false] } else { &[false] };
+        for &fast in ways {
             for light in self.cublas.light(dtype, shape, form, fast)? {
                 if form.beta != 0.0 {
                     return Ok(light);

@@ -207,6 +207,8 @@ __device__ void await_products() {
 #define WGMMA_TYPES "k32.f32.e4m3.e4m3 "
 #elif defined(INPUT_E5M2)
 #define WGMMA_TYPES "k32.f32.e5m2.e5m2 "
+#elif defined(INPUT_S8)
+#define WGMMA_TYPES "k32.s32.s8.s8 "
 #elif defined(INPUT_TF32)
 #define WGMMA_TYPES "k8.f32.tf32.tf32 "
 #elif defined(INPUT_BF16)
@@ -215,12 +217,22 @@ __device__ void await_products() {
 #define WGMMA_TYPES "k16.f32.f16.f16 "
 #endif
 // How A and B lie: along K; or B, of 16-bit elements, across it, so that it is transposed on the way.
-#if defined(INPUT_E4M3) || defined(INPUT_E5M2) || defined(INPUT_TF32)
+#if defined(INPUT_E4M3) || defined(INPUT_E5M2) || defined(INPUT_S8) || defined(INPUT_TF32)
 #define WGMMA_ALONG_K ""
 #define WGMMA_ACROSS_K ""
 #else
 #define WGMMA_ALONG_K ", 0, 0"
 #define WGMMA_ACROSS_K ", 0, 1"
+#endif
+// A sum, and how the factors' signs are said, which whole numbers keep.
+#if defined(INPUT_S8)
+using WgmmaSum = int;
+#define WGMMA_SUM "+r"
+#define WGMMA_SIGNS ""
+#else
+using WgmmaSum = float;
+#define WGMMA_SUM "+f"
+#define WGMMA_SIGNS ", 1, 1"
 #endif
 // Registers by number, and the sums that they are.
 #define WGMMA_R8(d, a, b, c, e, f, g, h) \
@@ -241,7 +253,8 @@ __device__ void await_products() {
     WGMMA_R8(104, 105, 106, 107, 108, 109, 110, 111) ", "                                \
     WGMMA_R8(112, 113, 114, 115, 116, 117, 118, 119) ", "                                \
     WGMMA_R8(120, 121, 122, 123, 124, 125, 126, 127)
-#define WGMMA_S4(i) "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
+#define WGMMA_S4(i) \
+    WGMMA_SUM(c[i][0]), WGMMA_SUM(c[i][1]), WGMMA_SUM(c[i][2]), WGMMA_SUM(c[i][3])
 #define WGMMA_S32(i)                                                            \
     WGMMA_S4(i), WGMMA_S4(i + 1), WGMMA_S4(i + 2), WGMMA_S4(i + 3), WGMMA_S4(i + 4), \
         WGMMA_S4(i + 5), WGMMA_S4(i + 6), WGMMA_S4(i + 7)
@@ -252,65 +265,65 @@ __device__ void await_products() {
 // Begins c = a * b, or c += a * b: 64 rows and 32 bytes of A, as many elements of N columns of B.
 // A lies in rows; B along K, in columns, or across it, in rows. Both are told by descriptors.
 template <bool ALONG_K, int COLUMNS>
-__device__ void multiply(float (&c)[COLUMNS][4], unsigned long long a, unsigned long long b,
+__device__ void multiply(WgmmaSum (&c)[COLUMNS][4], unsigned long long a, unsigned long long b,
                          int add) {
     static_assert(COLUMNS == 8 || COLUMNS == 16 || COLUMNS == 24 || COLUMNS == 32,
                   "a product has 64, 128, 192 or 256 columns");
     if constexpr (COLUMNS == 32 && ALONG_K)
         asm volatile(WGMMA_ADD(130) "wgmma.mma_async.sync.aligned.m64n256" WGMMA_TYPES
-                     "{" WGMMA_R128 "}, %128, %129, add, 1, 1" WGMMA_ALONG_K ";\n}"
+                     "{" WGMMA_R128 "}, %128, %129, add" WGMMA_SIGNS WGMMA_ALONG_K ";\n}"
                      : WGMMA_S32(0), WGMMA_S32(8), WGMMA_S32(16), WGMMA_S32(24)
                      : "l"(a), "l"(b), "r"(add));
     if constexpr (COLUMNS == 32 && !ALONG_K)
         asm volatile(WGMMA_ADD(130) "wgmma.mma_async.sync.aligned.m64n256" WGMMA_TYPES
-                     "{" WGMMA_R128 "}, %128, %129, add, 1, 1" WGMMA_ACROSS_K ";\n}"
+                     "{" WGMMA_R128 "}, %128, %129, add" WGMMA_SIGNS WGMMA_ACROSS_K ";\n}"
                      : WGMMA_S32(0), WGMMA_S32(8), WGMMA_S32(16), WGMMA_S32(24)
                      : "l"(a), "l"(b), "r"(add));
     if constexpr (COLUMNS == 24 && ALONG_K)
         asm volatile(WGMMA_ADD(98) "wgmma.mma_async.sync.aligned.m64n192" WGMMA_TYPES
-                     "{" WGMMA_R96 "}, %96, %97, add, 1, 1" WGMMA_ALONG_K ";\n}"
+                     "{" WGMMA_R96 "}, %96, %97, add" WGMMA_SIGNS WGMMA_ALONG_K ";\n}"
                      : WGMMA_S32(0), WGMMA_S32(8), WGMMA_S32(16) : "l"(a), "l"(b), "r"(add));
     if constexpr (COLUMNS == 24 && !ALONG_K)
         asm volatile(WGMMA_ADD(98) "wgmma.mma_async.sync.aligned.m64n192" WGMMA_TYPES
-                     "{" WGMMA_R96 "}, %96, %97, add, 1, 1" WGMMA_ACROSS_K ";\n}"
+                     "{" WGMMA_R96 "}, %96, %97, add" WGMMA_SIGNS WGMMA_ACROSS_K ";\n}"
                      : WGMMA_S32(0), WGMMA_S32(8), WGMMA_S32(16) : "l"(a), "l"(b), "r"(add));
     if constexpr (COLUMNS == 16 && ALONG_K)
         asm volatile(WGMMA_ADD(66) "wgmma.mma_async.sync.aligned.m64n128" WGMMA_TYPES
-                     "{" WGMMA_R64 "}, %64, %65, add, 1, 1" WGMMA_ALONG_K ";\n}"
+                     "{" WGMMA_R64 "}, %64, %65, add" WGMMA_SIGNS WGMMA_ALONG_K ";\n}"
                      : WGMMA_S32(0), WGMMA_S32(8) : "l"(a), "l"(b), "r"(add));
     if constexpr (COLUMNS == 16 && !ALONG_K)
         asm volatile(WGMMA_ADD(66) "wgmma.mma_async.sync.aligned.m64n128" WGMMA_TYPES
-                     "{" WGMMA_R64 "}, %64, %65, add, 1, 1" WGMMA_ACROSS_K ";\n}"
+                     "{" WGMMA_R64 "}, %64, %65, add" WGMMA_SIGNS WGMMA_ACROSS_K ";\n}"
                      : WGMMA_S32(0), WGMMA_S32(8) : "l"(a), "l"(b), "r"(add));
     if constexpr (COLUMNS == 8 && ALONG_K)
         asm volatile(WGMMA_ADD(34) "wgmma.mma_async.sync.aligned.m64n64" WGMMA_TYPES
-                     "{" WGMMA_R32 "}, %32, %33, add, 1, 1" WGMMA_ALONG_K ";\n}"
+                     "{" WGMMA_R32 "}, %32, %33, add" WGMMA_SIGNS WGMMA_ALONG_K ";\n}"
                      : WGMMA_S32(0) : "l"(a), "l"(b), "r"(add));
     if constexpr (COLUMNS == 8 && !ALONG_K)
         asm volatile(WGMMA_ADD(34) "wgmma.mma_async.sync.aligned.m64n64" WGMMA_TYPES
-                     "{" WGMMA_R32 "}, %32, %33, add, 1, 1" WGMMA_ACROSS_K ";\n}"
+                     "{" WGMMA_R32 "}, %32, %33, add" WGMMA_SIGNS WGMMA_ACROSS_K ";\n}"
                      : WGMMA_S32(0) : "l"(a), "l"(b), "r"(add));
 }
 
 // The same where the threads hold A: of each 16 rows a warp's own, 32 bytes.
 template <int COLUMNS>
-__device__ void multiply(float (&c)[COLUMNS][4], const unsigned (&a)[4], unsigned long long b,
+__device__ void multiply(WgmmaSum (&c)[COLUMNS][4], const unsigned (&a)[4], unsigned long long b,
                          int add) {
     static_assert(COLUMNS == 8 || COLUMNS == 16 || COLUMNS == 32,
                   "a product has 64, 128 or 256 columns");
     if constexpr (COLUMNS == 32)
         asm volatile(WGMMA_ADD(133) "wgmma.mma_async.sync.aligned.m64n256" WGMMA_TYPES
-                     "{" WGMMA_R128 "}, {%128, %129, %130, %131}, %132, add, 1, 1;\n}"
+                     "{" WGMMA_R128 "}, {%128, %129, %130, %131}, %132, add" WGMMA_SIGNS ";\n}"
                      : WGMMA_S32(0), WGMMA_S32(8), WGMMA_S32(16), WGMMA_S32(24)
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
     if constexpr (COLUMNS == 16)
         asm volatile(WGMMA_ADD(69) "wgmma.mma_async.sync.aligned.m64n128" WGMMA_TYPES
-                     "{" WGMMA_R64 "}, {%64, %65, %66, %67}, %68, add, 1, 1;\n}"
+                     "{" WGMMA_R64 "}, {%64, %65, %66, %67}, %68, add" WGMMA_SIGNS ";\n}"
                      : WGMMA_S32(0), WGMMA_S32(8)
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
     if constexpr (COLUMNS == 8)
         asm volatile(WGMMA_ADD(37) "wgmma.mma_async.sync.aligned.m64n64" WGMMA_TYPES
-                     "{" WGMMA_R32 "}, {%32, %33, %34, %35}, %36, add, 1, 1;\n}"
+                     "{" WGMMA_R32 "}, {%32, %33, %34, %35}, %36, add" WGMMA_SIGNS ";\n}"
                      : WGMMA_S32(0)
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }

@@ -10,6 +10,9 @@ use crate::modelled::{Modelled, Otherwise, Predicted, PredictionError};
 use crate::numbers::{Label, Number, Numbers};
 use crate::text::line;
 
+/// Types of tensor cores' products that are whole numbers.
+const WHOLE: [TensorType; 3] = [TensorType::Int8, TensorType::Int4, TensorType::Bit];
+
 /// Counts as a report shows them.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted<'a> {
@@ -32,11 +35,16 @@ impl Counted<'_> {
     pub fn numbers(&self) -> Numbers {
         let total = self.total;
         let products: u64 = total.tensor.iter().map(|count| count.multiply_adds).sum();
+        let whole: u64 = WHOLE.map(|kind| total.tensor(kind).multiply_adds).iter().sum();
         let mut numbers =
             vec![Number::counted("FLOPs", total.flops()), Number::counted("FLOPs by FMA", 2 * fmas(total))];
         if products > 0 {
-            numbers.push(Number::counted("FLOPs by tensor cores", 2 * products));
+            numbers.push(Number::counted(if whole > 0 { OF_WHOLE } else { BY_CORES }, 2 * products));
         }
+        let (a_byte, intensity) = match whole {
+            0 => (FLOPS_A_BYTE, total.arithmetic_intensity()),
+            _ => (OPERATIONS_A_BYTE, 2.0 * whole as f64 / (32 * total.global_sectors()) as f64),
+        };
         // With two decimals where it is below 1.
         let times = |times: f64| Number::new(OF_PRODUCT, times, if times < 0.995 { 2 } else { 1 }, Label::Counted);
         numbers.extend(self.of_product.map(times));
@@ -47,7 +55,7 @@ impl Counted<'_> {
             Number::counted("divergent branches", total.divergent_branches),
             Number::counted("branches", total.branches),
             Number::new("branch efficiency", 100.0 * total.branch_efficiency(), 1, Label::Counted).of("%"),
-            Number::new("FLOPs per byte", total.arithmetic_intensity(), 2, Label::Counted),
+            Number::new(a_byte, intensity, 2, Label::Counted),
         ]);
         for (row, g) in [("global loads", &total.global_load), ("global stores", &total.global_store)] {
             numbers.extend(cells(row, GLOBAL.1, [g.requests, g.sectors, g.bytes], Some(g.ideal_sectors)));
@@ -114,7 +122,8 @@ fn table(f: &mut fmt::Formatter<'_>, numbers: &Numbers, (rows, columns): (&[&str
 impl fmt::Display for Counted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers = self.numbers();
-        let by_cores = if numbers.get("FLOPs by tensor cores").is_some() { WITH_CORES } else { "" };
+        let there = |text: &&(&str, &str)| numbers.get(text.0).is_some();
+        let by_cores = WITH_CORES.iter().find(there).map_or("", |(_, text)| text);
         line(f, "work", numbers.fill(&format!("{{FLOPs}} FLOPs, {{FLOPs by FMA}} by FMA{by_cores}")))?;
         if self.of_product.is_some() {
             line(f, "", numbers.fill("{times what the product needs} times what the product needs, 2·M·N·K"))?;
@@ -122,18 +131,30 @@ impl fmt::Display for Counted<'_> {
         for (name, text) in LINES {
             line(f, name, numbers.fill(text))?;
         }
+        INTENSITY.iter().find(there).map_or(Ok(()), |(_, text)| line(f, "intensity", numbers.fill(text)))?;
         table(f, &numbers, GLOBAL)?;
         table(f, &numbers, SHARED)
     }
 }
 
-const WITH_CORES: &str = ", {FLOPs by tensor cores} by tensor cores";
+const BY_CORES: &str = "FLOPs by tensor cores";
+const OF_WHOLE: &str = "operations on whole numbers by tensor cores";
+/// What is said of tensor cores, by the number that there is.
+const WITH_CORES: [(&str, &str); 2] = [
+    (BY_CORES, ", {FLOPs by tensor cores} by tensor cores"),
+    (OF_WHOLE, ", {operations on whole numbers by tensor cores} operations on whole numbers by tensor cores"),
+];
+const FLOPS_A_BYTE: &str = "FLOPs per byte";
+const OPERATIONS_A_BYTE: &str = "operations per byte";
+const INTENSITY: [(&str, &str); 2] = [
+    (FLOPS_A_BYTE, "{FLOPs per byte} FLOPs per byte of the sectors that the SMs ask for"),
+    (OPERATIONS_A_BYTE, "{operations per byte} operations per byte of the sectors that the SMs ask for"),
+];
 /// The lines of every kernel's counts.
-const LINES: [(&str, &str); 4] = [
+const LINES: [(&str, &str); 3] = [
     ("", "{warp instructions} warp instructions, {thread instructions} thread instructions"),
     ("", "{barriers (per warp)} barriers (per warp)"),
     ("", "{divergent branches} of {branches} branches split a warp: branch efficiency {branch efficiency}%"),
-    ("intensity", "{FLOPs per byte} FLOPs per byte of the sectors that the SMs ask for"),
 ];
 
 fn fmas(total: &emulator::Counters) -> u64 {
@@ -248,5 +269,11 @@ mod tests {
                 "of wgmma 8 96 12.00 - 12,288",
             ]
         );
+        total.tensor[TensorType::Bf16 as usize].multiply_adds = 0;
+        total.tensor[TensorType::Int8 as usize].multiply_adds = 1024;
+        let text = shown(&total);
+        let first = |word: &str| text.lines().find(|line| line.starts_with(word)).unwrap().to_string();
+        assert!(first("work").ends_with("0 by FMA, 2,048 operations on whole numbers by tensor cores"), "{text}");
+        assert!(first("intensity").ends_with(" operations per byte of the sectors that the SMs ask for"), "{text}");
     }
 }

@@ -75,9 +75,11 @@ impl Dtype {
     pub const F16: Dtype = Dtype::of(Element::F16, Element::F32, Element::F16);
     /// Inputs in e4m3, summed in f32, C in bf16.
     pub const E4M3: Dtype = Dtype::of(Element::E4m3, Element::F32, Element::Bf16);
+    /// Inputs in s8, summed in s32: exact.
+    pub const S8: Dtype = Dtype::of(Element::S8, Element::S32, Element::S32);
 
     /// Every combination that has a name, the widest first.
-    pub const ALL: [(&'static str, Dtype); 11] = [
+    pub const ALL: [(&'static str, Dtype); 12] = [
         ("f64", Dtype::F64),
         ("f32", Dtype::F32),
         ("tf32", Dtype::TF32),
@@ -89,6 +91,7 @@ impl Dtype {
         ("e4m3-f32", Dtype::of(Element::E4m3, Element::F32, Element::F32)),
         ("e5m2", Dtype::of(Element::E5m2, Element::F32, Element::Bf16)),
         ("e5m2-f32", Dtype::of(Element::E5m2, Element::F32, Element::F32)),
+        ("s8", Dtype::S8),
     ];
 
     /// Everything in f16: no level multiplies so, and many a kernel does.
@@ -118,7 +121,7 @@ impl Dtype {
     /// How the vendor's library sums, on the GPUs that have tensor cores for these types: fp8 in as few as 14 bits.
     pub fn vendor_sum(self) -> Sum {
         match self.input {
-            Element::F64 | Element::F32 => Sum::Rounded,
+            Element::F64 | Element::F32 | Element::S32 | Element::S8 => Sum::Rounded,
             Element::Tf32 => Sum::Cut { terms: 4, bits: 24, precision: 24 },
             Element::F16 | Element::Bf16 => Sum::Cut { terms: 8, bits: 24, precision: 24 },
             Element::E4m3 | Element::E5m2 => Sum::Cut { terms: 32, bits: 13, precision: 14 },
@@ -140,8 +143,12 @@ impl Dtype {
     /// The error that an element of C may have: relative to the sum of its products' absolute values, then to the element itself,
     /// then absolute. A sum of `k` products was made as `sum` says, and rounded to C's type; the reference was made in f64. Rounding
     /// errors add up as γₙ = n·u / (1 − n·u) (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). What is cut off
-    /// makes nothing larger, so no sum on the way exceeds that of the absolute values, and these errors add up as they are.
+    /// makes nothing larger, so no sum on the way exceeds that of the absolute values, and these errors add up as they are. Sums of
+    /// whole numbers have none.
     pub fn bound(self, sum: Sum, k: u32) -> [f64; 3] {
+        if self.sum.whole().is_some() {
+            return [0.0; 3];
+        }
         // ANCHOR: bound
         let gamma = |steps: f64, error: f64| steps * error / (1.0 - steps * error);
         let unit = self.sum.unit_roundoff();
@@ -236,6 +243,7 @@ mod tests {
         let halved = |k| relative(Dtype::F32, Sum::Halved { every: 128 }, k);
         assert!(halved(128) < 2.0f64.powi(-17) && halved(4096) < relative(Dtype::F32, Sum::Rounded, 4096) / 10.0);
         assert_eq!(Dtype::F32.bound(Sum::Rounded, 10)[1..], [0.0, 0.0]);
+        assert_eq!(Dtype::S8.bound(Sum::Rounded, 131_071), [0.0; 3]);
         assert_eq!(Dtype::BF16.bound(tensor, 10)[1], 2f64.powi(-8));
     }
 }

@@ -19,6 +19,10 @@ pub enum Element {
     E4m3,
     /// Eight bits, five of them exponent (the same specification).
     E5m2,
+    /// A whole number of 32 bits, with a sign.
+    S32,
+    /// A whole number of eight bits, with a sign.
+    S8,
 }
 
 /// How a type narrower than a float divides its bits.
@@ -31,17 +35,26 @@ struct Format {
 }
 
 impl Element {
-    /// Every type, the widest first.
-    pub const ALL: [Element; 7] =
-        [Element::F64, Element::F32, Element::Tf32, Element::F16, Element::Bf16, Element::E4m3, Element::E5m2];
+    /// Every type: floats, the widest first, then whole numbers.
+    pub const ALL: [Element; 9] = [
+        Element::F64,
+        Element::F32,
+        Element::Tf32,
+        Element::F16,
+        Element::Bf16,
+        Element::E4m3,
+        Element::E5m2,
+        Element::S32,
+        Element::S8,
+    ];
 
     /// Bytes of one in memory.
     pub fn bytes(self) -> usize {
         match self {
             Element::F64 => 8,
-            Element::F32 | Element::Tf32 => 4,
+            Element::F32 | Element::Tf32 | Element::S32 => 4,
             Element::F16 | Element::Bf16 => 2,
-            Element::E4m3 | Element::E5m2 => 1,
+            Element::E4m3 | Element::E5m2 | Element::S8 => 1,
         }
     }
 
@@ -55,10 +68,12 @@ impl Element {
             Element::Bf16 => "bf16",
             Element::E4m3 => "e4m3",
             Element::E5m2 => "e5m2",
+            Element::S32 => "s32",
+            Element::S8 => "s8",
         }
     }
 
-    /// Bits of the significand, the leading one among them.
+    /// Bits of the significand, the leading one among them; of a whole number all.
     pub fn precision(self) -> i32 {
         match self {
             Element::F64 => f64::MANTISSA_DIGITS as i32,
@@ -67,6 +82,17 @@ impl Element {
             Element::Bf16 => 8,
             Element::E4m3 => 4,
             Element::E5m2 => 3,
+            Element::S32 => 32,
+            Element::S8 => 8,
+        }
+    }
+
+    /// The least and the largest whole number of a type that has no others: what is computed in it is exact.
+    pub fn whole(self) -> Option<[i32; 2]> {
+        match self {
+            Element::S32 => Some([i32::MIN, i32::MAX]),
+            Element::S8 => Some([i8::MIN.into(), i8::MAX.into()]),
+            _ => None,
         }
     }
 
@@ -95,6 +121,8 @@ impl Element {
     pub fn read(self, bytes: &[u8], values: &mut [f64]) {
         match (self, self.format()) {
             (Element::F64, _) => convert(bytes, values, f64::from_le_bytes),
+            (Element::S32, _) => convert(bytes, values, |b| i32::from_le_bytes(b).into()),
+            (Element::S8, _) => convert(bytes, values, |b| i8::from_le_bytes(b).into()),
             (Element::F32, _) | (_, None) => convert(bytes, values, |b| f32::from_le_bytes(b).into()),
             (Element::Tf32, Some(format)) => convert(bytes, values, |b| format.value(u32::from_le_bytes(b))),
             (Element::F16 | Element::Bf16, Some(format)) => {
@@ -106,8 +134,13 @@ impl Element {
         }
     }
 
-    /// The bytes of the nearest element to a number, of two the even one; written to the front of eight.
+    /// The bytes of the nearest element to a number, of two the even one; written to the front of eight. NaN becomes the least one,
+    /// where all are whole numbers.
     pub fn nearest(self, value: f64) -> [u8; 8] {
+        if let Some([least, most]) = self.whole() {
+            let nearest = if value.is_nan() { least } else { (value.round_ties_even() as i32).clamp(least, most) };
+            return i64::from(nearest).to_le_bytes();
+        }
         let bits = match (self, self.format()) {
             (Element::F64, _) => value.to_bits(),
             (_, Some(format)) => format.nearest(value).into(),
@@ -126,7 +159,7 @@ impl Element {
             Some(Format { exponent_bits, fraction_bits, unused_bits, has_infinity })
         };
         match self {
-            Element::F64 | Element::F32 => None,
+            Element::F64 | Element::F32 | Element::S32 | Element::S8 => None,
             Element::Tf32 => format(8, 10, 13, true),
             Element::F16 => format(5, 10, 0, true),
             Element::Bf16 => format(8, 7, 0, true),
@@ -217,7 +250,7 @@ mod tests {
 
     #[test]
     fn every_number_of_a_narrow_type_is_its_own_nearest() {
-        for element in [Element::F16, Element::Bf16, Element::E4m3, Element::E5m2] {
+        for element in [Element::F16, Element::Bf16, Element::E4m3, Element::E5m2, Element::S8] {
             for bytes in bit_patterns(element) {
                 let value = element.value(&bytes);
                 let back = element.nearest(value)[..element.bytes()].to_vec();
@@ -293,5 +326,15 @@ mod tests {
             assert_eq!(bits & 0x1fff, 0);
             assert_eq!(Element::Tf32.rounded(value), f64::from(f32::from_bits(bits)), "{value}");
         }
+    }
+    #[test]
+    fn whole_numbers_are_rounded_and_stay_in_their_range() {
+        for (value, nearest) in [(0.5, 0.0), (1.5, 2.0), (-2.5, -2.0), (127.4, 127.0), (1e9, 127.0), (-1e9, -128.0)] {
+            assert_eq!(Element::S8.rounded(value), nearest, "{value}");
+        }
+        assert_eq!(Element::S8.rounded(f64::NAN), -128.0);
+        assert_eq!(Element::S32.rounded(f64::NAN), f64::from(i32::MIN));
+        assert_eq!(Element::S32.rounded(2_147_467_264.0), 2_147_467_264.0);
+        assert_eq!(Element::S32.nearest(-2.0)[..4], [0xfe, 0xff, 0xff, 0xff]);
     }
 }

@@ -94,7 +94,8 @@ fn element(element: Element) -> TensorElement {
         Element::F32 | Element::Tf32 => TensorElement::F32,
         Element::F16 => TensorElement::F16,
         Element::Bf16 => TensorElement::Bf16,
-        Element::E4m3 | Element::E5m2 => TensorElement::U8,
+        Element::S32 => TensorElement::S32,
+        Element::E4m3 | Element::E5m2 | Element::S8 => TensorElement::U8,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::matrix::{Matrix, Scalar};
 /// What the elements of A and B are drawn from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// Reals from −1 up to 1, rounded to the elements' type.
+    /// Reals from −1 up to 1, rounded to the elements' type; where that has whole numbers alone, any of these.
     Reals,
     /// Integers from −8 to 8: exact in every type, and sums of up to 2¹⁸ products are exact in f32.
     Integers,
@@ -34,7 +34,7 @@ pub struct Problem {
     pub a: Matrix,
     /// B: K × N, or N × K, as the form says.
     pub b: Matrix,
-    /// C before the launch, M × N: all NaN where beta is 0, so that what is not written shows.
+    /// C before the launch, M × N: all NaN where beta is 0, or as near to it as C's type has, so that what is not written shows.
     pub c: Matrix,
     /// The factors, and how B lies in memory.
     pub form: Form,
@@ -55,9 +55,11 @@ impl Problem {
             Fill::Wide => [2, 8191],
             _ => [8, 8],
         };
-        let mut drawn = |most: i32| match fill {
-            Fill::Reals => random.random_range(-1.0..1.0),
-            Fill::Integers | Fill::Wide => f64::from(random.random_range(-most..=most)),
+        let whole = dtype.input.whole();
+        let mut drawn = |most: i32| match (fill, whole) {
+            (Fill::Reals, Some([least, most])) => f64::from(random.random_range(least..=most)),
+            (Fill::Reals, None) => random.random_range(-1.0..1.0),
+            (Fill::Integers | Fill::Wide, _) => f64::from(random.random_range(-most..=most)),
         };
         let Shape { m, n, k } = shape;
         let (b_rows, b_columns) = match form.layout {
@@ -129,6 +131,7 @@ impl Limits {
     pub fn check(&self) -> Result<(), Error> {
         self.check_elements()?;
         self.check_grid()?;
+        self.check_range()?;
         self.check_roundoff()
     }
 
@@ -168,6 +171,22 @@ impl Limits {
             }
         }
         Ok(())
+    }
+
+    /// A sum of whole numbers is exact as long as the largest one has room in its type, whatever the matrices hold.
+    fn check_range(&self) -> Result<(), Error> {
+        let (Some([least, _]), Some([_, most])) = (self.dtype.input.whole(), self.dtype.sum.whole()) else {
+            return Ok(());
+        };
+        let product = least.unsigned_abs() * least.unsigned_abs();
+        let (k, limit, sum) = (self.shape.k, most.unsigned_abs() / product, self.dtype.sum);
+        if k <= limit {
+            return Ok(());
+        }
+        Err(Error::usage(
+            format!("k is {k}, and an {sum} has room for sums of {limit} products of up to {product}"),
+            "multiply parts of K, and add them in a wider type",
+        ))
     }
 
     /// The error bound of a sum of K products is finite only while K times the unit roundoff is well below 1.

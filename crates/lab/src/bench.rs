@@ -301,12 +301,13 @@ pub fn tensor_peak(gpu: &Gpu, dtype: Dtype) -> Option<f64> {
 /// What tensor cores multiply elements as, if they do.
 fn tensor_type(element: Element) -> Option<TensorType> {
     match element {
-        Element::F32 => None,
+        Element::F32 | Element::S32 => None,
         Element::F64 => Some(TensorType::F64),
         Element::Tf32 => Some(TensorType::Tf32),
         Element::Bf16 => Some(TensorType::Bf16),
         Element::F16 => Some(TensorType::F16),
         Element::E4m3 | Element::E5m2 => Some(TensorType::Fp8),
+        Element::S8 => Some(TensorType::Int8),
     }
 }
 

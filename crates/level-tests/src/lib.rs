@@ -109,10 +109,11 @@ pub fn json(level: &'static Level) -> Result<String, Box<dyn std::error::Error>>
     Ok(serde_json::to_string_pretty(&json)?)
 }
 
-/// Numbers of which every product and sum is exact, and that leave out nothing of what a build does.
+/// Numbers of which every product and sum is exact, and that leave out nothing of what a build does: of whole numbers all.
 fn exact_fill(build: &Build) -> Fill {
     match build.level.sum(&build.configuration) {
         Sum::Halved { .. } => Fill::Wide,
+        _ if build.configuration.dtype.sum.whole().is_some() => Fill::Reals,
         _ => Fill::Integers,
     }
 }

@@ -18,12 +18,13 @@ fn cases(level: &'static Level) -> Vec<(String, &'static str)> {
     let tall_is_too_large = u64::from(m) * u64::from(build.tile().n) > i32::MAX as u64;
     let other = Dtype::ALL.into_iter().map(|(_, dtype)| dtype).rfind(|dtype| level.dtypes().all(|own| own != *dtype));
     let other = other.map_or("none", Dtype::name);
+    let whole = level.types[0].dtype.sum.whole().is_some();
     let cases = [
         ("--size 0", "0 is not in 1..="),
         ("--m -5", "unexpected argument"),
         ("--k 4294967296", "4294967296"),
         ("--size 50000", "A has 250"),
-        ("--m 1 --n 1 --k 4194305", "no useful error bound"),
+        ("--m 1 --n 1 --k 4194305", if whole { "an s32 has room for" } else { "no useful error bound" }),
         (&tall, if tall_is_too_large { "C has 2147483648 elements" } else { "65536 blocks along y" }),
         ("--size 8 --m 8", "cannot be used with"),
         ("--dtype f31", "no element type"),

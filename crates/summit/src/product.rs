@@ -56,13 +56,15 @@ pub struct Product {
 }
 
 impl Types {
-    /// A, B and C of one type; summed in f32, or in f64 for f64. A C of tf32 is f32, and one of fp8 bf16.
+    /// A, B and C of one type; summed in f32, or in f64 for f64. A C of tf32 is f32, and one of fp8 bf16. Whole numbers are summed in
+    /// s32, which C has.
     pub const fn of(element: Element) -> Types {
         let (sum, c) = match element {
             Element::F64 => (Element::F64, Element::F64),
             Element::F32 | Element::Tf32 => (Element::F32, Element::F32),
             Element::E4m3 | Element::E5m2 => (Element::F32, Element::Bf16),
             Element::Bf16 | Element::F16 => (Element::F32, element),
+            Element::S32 | Element::S8 => (Element::S32, Element::S32),
         };
         Types { a: element, b: element, sum, c }
     }

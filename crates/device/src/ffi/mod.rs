@@ -266,14 +266,18 @@ impl Cublas {
         }
     }
 
-    /// The algorithms that cuBLASLt would try first for a product of e4m3 with B as N × K, whose sums the tensor cores make along all
-    /// of K if `fast`. What is created here is small, and is kept as long as the process.
+    /// The algorithms that cuBLASLt would try first for a product of e4m3 or s8 with B as N × K; e4m3's sums the tensor cores make along
+    /// all of K if `fast`. What is created here is small, and is kept as long as the process.
     pub(crate) fn light(&self, dtype: Dtype, shape: &Shape, form: &Form, fast: bool) -> Result<Vec<Light>, String> {
         let (m, n, k) = (u64::from(shape.m), u64::from(shape.n), u64::from(shape.k));
         let leading = form.leading(shape);
-        let output = if dtype.output == Element::F32 { 0 } else { 14 };
-        // As of `gemm`: Cᵀ = Bᵀ·Aᵀ, column by column; CUDA_R_8F_E4M3.
-        let sizes = [(28, k, n, leading[1]), (28, k, m, leading[0]), (output, n, m, leading[2])];
+        let (Some(output), Some(factors)) = (cuda_type(dtype.output), cuda_type(dtype.sum)) else {
+            return Err(format!("cublasLtMatmul multiplies no {dtype}"));
+        };
+        // CUDA_R_8I and CUBLAS_COMPUTE_32I, or CUDA_R_8F_E4M3 and CUBLAS_COMPUTE_32F.
+        let (input, compute) = if dtype.input == Element::S8 { (3, 72) } else { (28, 68) };
+        // As of `gemm`: Cᵀ = Bᵀ·Aᵀ, column by column.
+        let sizes = [(input, k, n, leading[1]), (input, k, m, leading[0]), (output, n, m, leading[2])];
         let (transposed, fast) = (1 as c_int, i8::from(fast));
         let (mut call, mut layouts, mut preference) = (ptr::null_mut(), [ptr::null_mut(); 3], ptr::null_mut());
         let (mut found, mut count) = ([Heuristic::default(); 8], 0);
@@ -283,7 +287,7 @@ impl Cublas {
             let create =
                 self.get::<unsafe extern "C" fn(*mut Handle, c_int, c_int) -> c_int>(c"cublasLtMatmulDescCreate");
             let set = self.get::<SetAttribute>(c"cublasLtMatmulDescSetAttribute")?;
-            succeed("cublasLtMatmulDescCreate", create?(&mut call, 68, 0))?; // CUBLAS_COMPUTE_32F, factors in f32
+            succeed("cublasLtMatmulDescCreate", create?(&mut call, compute, factors))?;
             succeed("TRANSA", set(call, 3, (&raw const transposed).cast(), 4))?;
             succeed("FAST_ACCUM", set(call, 25, (&raw const fast).cast(), 1))?;
             let layout = self.get::<CreateLayout>(c"cublasLtMatrixLayoutCreate")?;
@@ -299,14 +303,23 @@ impl Cublas {
             let status = ask(self.handle, call, b, a, c, c, preference, 8, found.as_mut_ptr(), &mut count);
             succeed("cublasLtMatmulAlgoGetHeuristic", status)?;
         }
-        let light = |found: &Heuristic| Light { call, layouts, algorithm: found.algorithm };
+        let whole = dtype.sum.whole().is_some();
+        let light = |found: &Heuristic| Light { call, layouts, algorithm: found.algorithm, whole };
         Ok(found.iter().take(count as usize).map(light).collect())
     }
 
     /// C = alpha·A·Bᵀ + beta·C by one of them.
     pub(crate) fn light_gemm(&self, light: &Light, form: &Form, [a, b, c]: [u64; 3]) -> Result<(), String> {
         let [of_b, of_a, of_c] = light.layouts;
-        let (alpha, beta) = (form.alpha as f32, form.beta as f32);
+        // Of a type of 32 bits, as its sums: their bits, which the call reads.
+        let factor = |value: f64| match light.whole {
+            true if value.fract() != 0.0 => {
+                Err(format!("a factor of {value} is no whole number, as sums in s32 need it"))
+            }
+            true => Ok((value as i32).to_ne_bytes()),
+            false => Ok((value as f32).to_ne_bytes()),
+        };
+        let (alpha, beta) = (u32::from_ne_bytes(factor(form.alpha)?), u32::from_ne_bytes(factor(form.beta)?));
         // SAFETY: the signature is cublasLt.h's; the matrices are those that it was prepared for; the workspace is of this size.
         unsafe {
             let multiply = self.get::<LightGemm>(c"cublasLtMatmul")?;
@@ -336,6 +349,8 @@ pub(crate) struct Light {
     call: Handle,
     layouts: [Handle; 3],
     algorithm: [u64; 8],
+    /// Whether sums and factors are whole numbers.
+    whole: bool,
 }
 
 /// cublasLtMatmulHeuristicResult_t.
@@ -357,7 +372,7 @@ type GetHeuristic = unsafe extern "C" fn(
 ) -> c_int;
 #[rustfmt::skip]
 type LightGemm = unsafe extern "C" fn(
-    Handle, Handle, *const f32, u64, Handle, u64, Handle, *const f32, u64, Handle, u64, Handle,
+    Handle, Handle, *const u32, u64, Handle, u64, Handle, *const u32, u64, Handle, u64, Handle,
     *const [u64; 8], u64, usize, Handle,
 ) -> c_int;
 
@@ -373,14 +388,15 @@ type GemmEx = unsafe extern "C" fn(
     *const c_void, *mut c_void, c_int, c_int, c_int, c_int,
 ) -> c_int;
 
-/// The number of a type in library_types.h, if cuBLAS's `gemm` takes it.
+/// The number of a type in library_types.h, if cuBLAS's `gemm` takes it; of bytes cuBLASLt takes those that are named there.
 fn cuda_type(element: Element) -> Option<c_int> {
     match element {
         Element::F32 | Element::Tf32 => Some(0),
         Element::F64 => Some(1),
         Element::F16 => Some(2),
         Element::Bf16 => Some(14),
-        Element::E4m3 | Element::E5m2 => None,
+        Element::S32 => Some(10),
+        Element::E4m3 | Element::E5m2 | Element::S8 => None,
     }
 }
 

@@ -75,7 +75,12 @@ impl Report {
 
     fn verdict(&self, f: &mut fmt::Formatter<'_>, numbers: &Numbers) -> fmt::Result {
         let Check { right, sampling, .. } = &self.check;
-        line(f, "check", numbers.fill(if *right { RIGHT } else { WRONG }))?;
+        let text = match self.configuration.dtype.sum.whole() {
+            _ if !right => WRONG,
+            Some(_) => RIGHT_EXACTLY,
+            None => RIGHT,
+        };
+        line(f, "check", numbers.fill(text))?;
         if let Some(Sampling { certain, .. }) = sampling {
             line(f, "", numbers.fill(SAMPLED))?;
             let certain = if *certain <= 1.0 { "more than" } else { "{error that is certainly found} times" };
@@ -115,6 +120,7 @@ fn times(f: &mut fmt::Formatter<'_>, timing: &Timing, numbers: &Numbers, dtype: 
 }
 
 const RIGHT: &str = "right: {elements} elements, the largest error is {largest error}% of its tolerance";
+const RIGHT_EXACTLY: &str = "right: {elements} elements, each of them exact";
 const WRONG: &str = "WRONG: {wrong elements} of {elements} elements";
 const SAMPLED: &str = "by {random products} random products, and {rows that were compared} rows and \
                        {columns that were compared} columns element by element";

@@ -15,7 +15,7 @@ macro_rules! lesson {
 }
 
 /// The tables, lesson by lesson, each with the skeleton of its kernel.
-static LESSONS: [(&str, &str); 21] = [
+static LESSONS: [(&str, &str); 23] = [
     lesson!(0),
     lesson!(1),
     lesson!(2),
@@ -37,6 +37,8 @@ static LESSONS: [(&str, &str); 21] = [
     lesson!(18),
     lesson!(19),
     lesson!(20),
+    lesson!(21),
+    lesson!(22),
 ];
 
 /// A lesson's exercises.

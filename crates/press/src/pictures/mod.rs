@@ -5,6 +5,7 @@
 //! They are drawn on a [`Sheet`]. [`traced`]: the kernels' accesses; then a file for each picture.
 
 mod banks;
+mod bits;
 mod grid;
 mod lesson0;
 mod lesson10;
@@ -21,6 +22,8 @@ mod lesson1_reuse;
 mod lesson1_tiles;
 mod lesson2;
 mod lesson20;
+mod lesson21;
+mod lesson22;
 mod lesson3;
 mod lesson4;
 mod lesson5;
@@ -38,7 +41,7 @@ use lab::sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 27] = [
+const PICTURES: [Picture; 29] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -66,6 +69,8 @@ const PICTURES: [Picture; 27] = [
     ("lesson18-rows", lesson18::draw),
     ("lesson19-turns", lesson19::draw),
     ("lesson20-tiles", lesson20::draw),
+    ("lesson21-parts", lesson21::draw),
+    ("lesson22-bits", lesson22::draw),
 ];
 
 /// Every picture's path in the repository, and its text.
