@@ -10,10 +10,8 @@ use gemm::facts::Facts;
 use gemm::{Level, Parameter};
 
 /// Made by `cargo x ncu`, on a card each. A level's rows are in one of them.
-const RECORDS: [&str; 2] = [
-    include_str!("../../../common/tests/data/ncu-h200.csv"),
-    include_str!("../../../common/tests/data/ncu-h100.csv"),
-];
+const RECORDS: [&str; 2] =
+    [include_str!("../../../common/tests/data/ncu-h200.csv"), include_str!("../../../common/tests/data/ncu-h100.csv")];
 /// The same counters, as far as they depend on addresses, for levels with `cp.async` at shapes whose tiles end anywhere.
 const EDGES: &str = include_str!("../../../common/tests/data/ncu-h200-edges.csv");
 

@@ -1,7 +1,7 @@
 //! Numbers as rows of bits, each at its weight.
 
-use super::sheet::{Area, MARGIN, Sheet};
-use crate::svg::Anchor;
+use lab::sheet::{Area, MARGIN, Sheet};
+use lab::svg::Anchor;
 
 /// Width of a bit, and height of a row, in pixels.
 pub const BIT: f64 = 11.0;

@@ -3,8 +3,8 @@
 use gemm::{Element, Error};
 
 use super::bits::{BIT, LEFT, row};
-use super::sheet::{MARGIN, Sheet};
-use crate::svg::Anchor;
+use lab::sheet::{MARGIN, Sheet};
+use lab::svg::Anchor;
 
 pub fn draw() -> Result<Sheet, Error> {
     let [whole, part] = [Element::F32, Element::F16].map(|element| element.precision() as u32);

@@ -5,9 +5,9 @@ use gemm::{Element, Error};
 use levels::level17_fp8_promotion;
 
 use super::bits::{BIT, LEFT, row};
-use super::sheet::{MARGIN, Sheet};
 use super::traced::unlike;
-use crate::svg::Anchor;
+use lab::sheet::{MARGIN, Sheet};
+use lab::svg::Anchor;
 
 pub fn draw() -> Result<Sheet, Error> {
     let [byte, sum] = [Element::S8, Element::S32].map(|element| element.precision() as u32);
