@@ -223,7 +223,8 @@ gemm_halves(const float* A, const float* B, float* C, void* room, int M, int N, 
                 begin_products();
                 #pragma unroll
                 for (int k = 0; k < BK / 16; ++k) {
-                    // TODO: which products of these parts go to `high`, and which to `low`?
+                    multiply<TRANSPOSED>(low, a_low + 2 * k, b_high + TO_NEXT * k, step + k);
+                    multiply<TRANSPOSED>(low, a_high + 2 * k, b_low + TO_NEXT * k, 1);
                     multiply<TRANSPOSED>(high, a_high + 2 * k, b_high + TO_NEXT * k, step + k);
                 }
                 commit_products();

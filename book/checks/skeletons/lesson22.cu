@@ -50,8 +50,8 @@ static_assert(CLUSTER >= 1 && CLUSTER <= 8 && 16 % CLUSTER == 0,
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
-// 16 rows and WIDE columns of C, which a warp's lanes hold, to a box in shared memory. Of four rows,
-// odd ones are two times 8 columns ahead or behind, and so no two use the same banks.
+// 16 rows and WIDE columns of C, which a warp's lanes hold, to a box in shared memory. Odd rows are
+// two times 8 columns ahead of even ones, or behind: so no two of four use the same banks.
 __device__ void put(int* box, const int (&c)[BN / 8][4], int first, int lane) {
     bool odd = lane / 4 % 2;
     #pragma unroll

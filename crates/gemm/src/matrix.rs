@@ -261,7 +261,10 @@ mod tests {
             assert_eq!(matrix.bytes().len(), (2 * 5 + 2) * element.bytes(), "{element}");
             assert_eq!(matrix.values(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], "{element}");
             let between = element.value(&matrix.bytes()[2 * element.bytes()..]);
-            assert!(between.is_nan() || element.whole().is_some_and(|[least, _]| between == f64::from(least)), "{element}");
+            assert!(
+                between.is_nan() || element.whole().is_some_and(|[least, _]| between == f64::from(least)),
+                "{element}"
+            );
             matrix.set(1, 1, -2.0);
             assert_eq!(matrix.at(1, 1), -2.0, "{element}");
             let mut row = [0.0; 1];
