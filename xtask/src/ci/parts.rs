@@ -117,7 +117,7 @@ mod tests {
         expected.retain(|name| !name.starts_with("looks "));
         expected.extend(set(["looks lesson1", "looks lesson2", "looks lesson6", "looks lesson13"]));
         assert_eq!(opened_by("crates/emulator/src/lib.rs"), expected);
-        let tests = ["common", "emulator-tests", "gemm", "lab", "ptx-emulator", "xtask"];
+        let tests = ["common", "emulator-tests", "gemm", "press", "ptx-emulator", "xtask"];
         let tests = set(tests.map(|name| format!("test {name}")).each_ref().map(String::as_str));
         assert_eq!(opened_by("crates/emulator/tests/order.rs"), tests);
     }
