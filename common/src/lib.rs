@@ -4,7 +4,7 @@
 //! knows no GPU, no compiler and no terminal. Here is what does, in the order in which a run passes through it:
 //!
 //! - [`cli`]: the command line, the same for every level
-//! - [`road`]: kernel, device, check and report, for any kernel
+//! - [`road`]: from there to the report
 //! - [`serial`]: the same product on one core of the CPU, as a baseline
 //! - [`progress`]: a word about what lasts long
 //! - [`ship`]: what writes the shipped PTX
@@ -13,8 +13,7 @@ pub mod cli;
 pub mod output;
 pub mod progress;
 pub mod road;
-mod run;
 pub mod serial;
 pub mod ship;
 
-pub use run::{execute, run};
+pub use road::{execute, run};

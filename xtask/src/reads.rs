@@ -30,7 +30,7 @@ const SHARED: [Shared; 15] = [
     Shared {
         begin: "crates/emulator/tests/",
         programs: &[],
-        tests: &["ptx-emulator", "emulator-tests", "common", "gemm", "lab"],
+        tests: &["ptx-emulator", "emulator-tests", "common", "gemm", "press"],
     },
     // For people, for GitHub and for editors; `cargo x tidy` looks at them.
     Shared { begin: ".devcontainer/", programs: &[], tests: &[] },

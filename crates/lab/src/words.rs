@@ -88,7 +88,7 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         let mut sources: Vec<_> =
             fs::read_dir(folder.join("check")).unwrap().map(|file| file.unwrap().path()).collect();
-        sources.push(folder.join("main.rs"));
+        sources.push(folder.join("lib.rs"));
         for source in sources {
             let text = fs::read_to_string(&source).unwrap();
             for rest in text.split("say(").skip(1) {

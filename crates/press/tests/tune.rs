@@ -104,5 +104,6 @@ fn bad_usage_is_one_clear_line() {
     }
     if device::cuda::Gpu::find().is_err() {
         refused("tune --backend cuda", "no CUDA device");
+        refused("measure", "no CUDA device");
     }
 }

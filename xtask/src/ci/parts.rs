@@ -99,15 +99,15 @@ mod tests {
 
     #[test]
     fn a_change_in_a_level_opens_the_level_and_what_has_all_levels() {
-        let tests = ["common", "lab", "level6-async-copy", "levels", "page", "xtask"];
+        let tests = ["common", "lab", "level6-async-copy", "levels", "page", "press", "xtask"];
         let mut expected = set(tests.map(|name| format!("test {name}")).each_ref().map(String::as_str));
-        expected.extend(set(["book", "outputs lab", "outputs level6-async-copy"]));
+        expected.extend(set(["book", "outputs lab", "outputs level6-async-copy", "outputs press"]));
         // Beside its own page those whose bench is worked through.
         expected.extend(set(["looks lesson1", "looks lesson2", "looks lesson6", "looks lesson13"]));
         assert_eq!(opened_by("further/level6-async-copy/src/lib.rs"), expected);
         let by_kernel = opened_by("further/level6-async-copy/kernel.cu");
         assert!(by_kernel.is_superset(&expected) && !by_kernel.contains("looks lesson5"), "{by_kernel:?}");
-        assert_eq!(by_kernel.iter().filter(|name| !name.starts_with("looks ")).count(), 9, "{by_kernel:?}");
+        assert_eq!(by_kernel.iter().filter(|name| !name.starts_with("looks ")).count(), 11, "{by_kernel:?}");
     }
 
     #[test]
@@ -117,18 +117,24 @@ mod tests {
         expected.retain(|name| !name.starts_with("looks "));
         expected.extend(set(["looks lesson1", "looks lesson2", "looks lesson6", "looks lesson13"]));
         assert_eq!(opened_by("crates/emulator/src/lib.rs"), expected);
-        let tests = ["common", "emulator-tests", "gemm", "lab", "ptx-emulator", "xtask"];
+        let tests = ["common", "emulator-tests", "gemm", "press", "ptx-emulator", "xtask"];
         let tests = set(tests.map(|name| format!("test {name}")).each_ref().map(String::as_str));
         assert_eq!(opened_by("crates/emulator/tests/order.rs"), tests);
     }
 
     #[test]
     fn a_change_in_the_book_or_the_lab_opens_no_tests_of_a_level() {
-        assert_eq!(opened_by("book/src/lesson6.md"), set(["book", "looks lesson6", "test lab", "test xtask"]));
+        assert_eq!(
+            opened_by("book/src/lesson6.md"),
+            set(["book", "looks lesson6", "test lab", "test press", "test xtask"])
+        );
         let output = opened_by("book/outputs/lesson6/run.txt");
-        let expected = ["book", "looks lesson6", "outputs level6-async-copy", "test lab", "test xtask"];
+        let expected = ["book", "looks lesson6", "outputs level6-async-copy", "test lab", "test press", "test xtask"];
         assert_eq!(output, set(expected));
-        assert_eq!(opened_by("crates/lab/src/main.rs"), set(["outputs lab", "test lab", "test xtask"]));
+        assert_eq!(
+            opened_by("crates/lab/src/main.rs"),
+            set(["outputs lab", "outputs press", "test lab", "test press", "test xtask"])
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! No module imports in a circle: of two modules of a crate, at most one knows the other, by whatever way. A folder counts as one.
-//! The folders of the emulator's machine are held to it as well, and there a call of a worker's method counts as an import.
+//! No module imports in a circle: of two modules of a crate, at most one knows the other, by whatever way. A folder counts as one; in the
+//! crates that a run passes through, those in a folder are held to it as well. The folders of the emulator's machine are held to it as well, and there a call of a worker's method counts as an import.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +20,9 @@ const PLACES: [(&str, &str); 9] = [
     ("crates/gemm/src/", "crate"),
 ];
 
+/// Of these the ones in which no two files of a folder know each other either.
+const BY_FILE: [&str; 4] = ["common/src/", "crates/lab/src/", "crates/press/src/", "crates/summit/src/"];
+
 /// The type whose methods are spread over modules: who calls one of them knows the module that it stands in.
 const SPREAD: &str = "Worker";
 
@@ -27,7 +30,22 @@ const SPREAD: &str = "Worker";
 type Imports<'a> = BTreeMap<&'a str, (&'a str, usize)>;
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    PLACES.iter().flat_map(|(sources, root)| circles(tree, sources, root)).collect()
+    let places = PLACES.iter().map(|(sources, root)| (sources.to_string(), root.to_string()));
+    places.chain(folders(tree)).flat_map(|(sources, root)| circles(tree, &sources, &root)).collect()
+}
+
+/// The folders of the crates that are held to it file by file, and how paths to what is in them begin.
+fn folders(tree: &Tree) -> BTreeSet<(String, String)> {
+    let mut folders = BTreeSet::new();
+    for (path, _) in tree.ending(&[".rs"]) {
+        let Some(sources) = BY_FILE.into_iter().find(|sources| path.starts_with(sources)) else { continue };
+        let inner: Vec<&str> = path[sources.len()..].split('/').collect();
+        for depth in 1..inner.len() {
+            let (folder, root) = (inner[..depth].join("/"), inner[..depth].join("::"));
+            folders.insert((format!("{sources}{folder}/"), format!("crate::{root}")));
+        }
+    }
+    folders
 }
 
 /// A finding for each circle, where the import that closes it stands.
@@ -247,6 +265,19 @@ mod tests {
             ("crates/emulator/src/b.rs", "use crate::{\n    C, Else,\n};\n"),
         ];
         assert_eq!(printed(check, files), ["crates/emulator/src/b.rs:2: modules import in a circle: a -> b -> a"]);
+    }
+
+    #[test]
+    fn two_files_of_a_folder() {
+        let files = [
+            ("crates/lab/src/check/mod.rs", "mod judge;\nmod tables;\n"),
+            ("crates/lab/src/check/judge.rs", "use super::tables::Kernel;\nuse super::Check;\n"),
+            ("crates/lab/src/check/tables.rs", "use crate::check::judge::Line;\n"),
+            ("crates/gemm/src/check/pattern.rs", "use super::random::Side;\n"),
+            ("crates/gemm/src/check/random.rs", "use super::pattern::Wrong;\n"),
+        ];
+        let circle = "crates/lab/src/check/tables.rs:1: modules import in a circle: judge -> tables -> judge";
+        assert_eq!(printed(check, files), [circle]);
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use emulator::Report;
+use emulator::{Counters, Report};
 use gemm::Source;
 use serde::Serialize;
 
-use super::rows::Count;
+/// A count, by itself and the requests that it belongs to.
+pub type Count = fn(&Counters) -> (u64, u64);
 
 /// Lines of a file that are named at most.
 const NAMED: usize = 3;

@@ -1,12 +1,12 @@
 //! The quantities in which two kernels may differ, in the order of what matters.
 
-use emulator::{Class, Counters};
+use emulator::Class;
 use gemm::Source;
 use gemm::facts::Facts;
 use gemm::report::Report;
 use serde::Serialize;
 
-use super::lines::{Line, lines};
+use super::lines::{Count, Line, lines};
 
 /// A quantity that differs.
 #[derive(Debug, Serialize)]
@@ -30,9 +30,6 @@ fn none(values: &[Option<f64>; 2]) -> bool {
 fn nowhere(lines: &[Vec<Line>; 2]) -> bool {
     lines.iter().all(Vec::is_empty)
 }
-
-/// A count, by itself and the requests that it belongs to.
-pub type Count = fn(&Counters) -> (u64, u64);
 
 /// What is counted by line.
 const COUNTED: [(&str, Count); 10] = [

@@ -9,7 +9,6 @@ use sha2::{Digest, Sha256};
 
 use super::content::Content;
 use super::contents::Contents;
-use super::outcome::Held;
 use super::plan::{Plan, Planned};
 use super::words::pair;
 
@@ -36,6 +35,26 @@ pub struct Expected {
     /// Who stored it, where a thread did and no copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored: Option<Stored>,
+}
+
+/// A buffer's contents.
+#[derive(Debug, Serialize)]
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    /// What it consists of.
+    #[serde(rename = "type")]
+    pub element: &'static str,
+    /// How many there are.
+    pub count: usize,
+    /// Bytes that nobody wrote.
+    pub unwritten_bytes: usize,
+    /// A hash of the bytes, unless some were never written.
+    pub sha256: Option<String>,
+    /// The elements that were asked for, or the first ones; the offset of the first of them.
+    pub from: usize,
+    /// The elements.
+    pub values: Vec<String>,
 }
 
 /// A store by a thread.

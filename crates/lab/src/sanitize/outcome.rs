@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::contents::Contents;
 use super::counted::Counted;
 use super::execute::Ran;
-use super::expect::Expected;
+use super::expect::{Expected, Held};
 use super::plan::{Plan, Planned};
 
 /// The verdict, and what it rests on.
@@ -174,26 +174,6 @@ impl Difference {
             "{elements} of {of} elements of {buffer} depend on the order of thread blocks and warps: at {first}, {a} or {b}"
         )
     }
-}
-
-/// A buffer's contents.
-#[derive(Debug, Serialize)]
-pub struct Held {
-    /// Its name.
-    pub name: String,
-    /// What it consists of.
-    #[serde(rename = "type")]
-    pub element: &'static str,
-    /// How many there are.
-    pub count: usize,
-    /// Bytes that nobody wrote.
-    pub unwritten_bytes: usize,
-    /// A hash of the bytes, unless some were never written.
-    pub sha256: Option<String>,
-    /// The elements that were asked for, or the first ones; the offset of the first of them.
-    pub from: usize,
-    /// The elements.
-    pub values: Vec<String>,
 }
 
 /// The faults of all orders, each once.

@@ -6,7 +6,8 @@ use std::fs;
 
 use emulator::Schedule;
 
-use super::outcome::{Difference, Held, Outcome, Verdict};
+use super::expect::Held;
+use super::outcome::{Difference, Outcome, Verdict};
 
 /// Elements of a line.
 const PER_LINE: usize = 8;
