@@ -1,6 +1,6 @@
 //! Level 11: tensor cores.
 
-use gemm::{Archive, Dim3, Dtype, Element, LaunchShape, Level, Needs, Target, Tile, Types};
+use gemm::{Archive, Dim3, Dtype, Element, LaunchShape, Level, Needs, Shape, Target, Tile, Types};
 
 /// Tile sizes that are shipped, the default first.
 const TILES: &[&[u32]] = &[&[128, 256, 32, 64, 64, 4], &[64, 128, 32, 32, 64, 4], &[64, 64, 64, 32, 32, 3]];
@@ -53,6 +53,8 @@ pub static LEVEL: Level = Level {
             // Rows are padded by a vector of 8.
             stages * (bm * (bk + 8) + bk * (bn + 8)) * 2
         },
+        // Whole vectors in every row, and ragged everywhere.
+        awkward: |_, tile| vec![Shape { m: tile.m + 1, n: tile.n + 8, k: tile.k + 8 }],
         ..Needs::USUAL
     },
 };
