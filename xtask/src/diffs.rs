@@ -53,19 +53,21 @@ pub fn passes(check: bool) -> Result<bool> {
 
 /// Every level that starts from another and has a lesson, beside that: the name of the diff, and its text.
 fn all() -> Result<Vec<(String, String)>> {
-    let levels = ptx::levels()?;
-    let kernel = |level: &String| -> Result<(String, String)> {
+    let mut diffs = Vec::new();
+    for level in ptx::levels()?.iter().filter(|level| has_lesson(level)) {
+        diffs.extend(of(level)?);
+    }
+    Ok(diffs)
+}
+
+/// A level's diff from the one that it starts from: its name, and its text.
+fn of(level: &str) -> Result<Option<(String, String)>> {
+    let kernel = |level: &str| -> Result<(String, String)> {
         let path = ptx::folder(level).join("kernel.cu").display().to_string();
         let text = fs::read_to_string(shell::root().join(&path)).with_context(|| format!("cannot read {path}"))?;
         Ok((path, text))
     };
-    let mut diffs = Vec::new();
-    for level in &levels {
-        if let Some(base) = base(level)?.filter(|_| has_lesson(level)) {
-            diffs.push(between(&kernel(&base)?, &kernel(level)?));
-        }
-    }
-    Ok(diffs)
+    base(level)?.map(|base| Ok(between(&kernel(&base)?, &kernel(level)?))).transpose()
 }
 
 /// Whether the book has a lesson of the level.
@@ -115,6 +117,16 @@ mod tests {
         assert_eq!(names[8..=10], ["level8-9.diff", "level8-10.diff", "level8-11.diff"]);
         let with_lesson = ptx::levels().unwrap().iter().filter(|level| has_lesson(level)).count();
         assert_eq!(names.len() + 1, with_lesson);
+    }
+
+    /// One idea is that many lines at most, added and removed.
+    #[test]
+    fn no_level_changes_more_than_150_lines() {
+        for level in ptx::levels().unwrap() {
+            let diff = of(&level).unwrap().map_or(String::new(), |(_, diff)| diff);
+            let changed = diff.lines().filter(|line| line.starts_with(['+', '-'])).count();
+            assert!(changed <= 150, "{level} changes {changed} lines of the level that it starts from");
+        }
     }
 
     #[test]

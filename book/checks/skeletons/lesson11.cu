@@ -3,92 +3,63 @@
 //   C = A * B      A is M x K, B is K x N, C is M x N; row-major, no padding.
 //
 // Level 8, but a warp multiplies small matrices instead of numbers: one mma.sync instruction adds
-// the product of 16 x MK and MK x 8 elements to 16 x 8 sums, all on the SM's tensor cores. The 32
+// the product of 16 x 16 and 16 x 8 elements to 16 x 8 sums, all on the SM's tensor cores. The 32
 // lanes hold a part of each, a fragment: lane 4 * g + t has rows g and g + 8 of A and C, column g
-// of B, and of these a few elements that t tells.
+// of B, and of these a few elements that t tells. Of the sums that is a square of two by two.
 //
-// Given by LEVEL:  INPUT_x, OUTPUT_x  types of A and B, and of C; or ELEMENT=double, for all
-//                  BM, BN, BK         tile of C per block is BM x BN; one step along K is BK
-//                  WM, WN             tile of C per warp
-//                  STAGES             buffers in shared memory
+// Given by LEVEL:  INPUT_x     type of A, B and C; sums are float
+//                  BM, BN, BK  tile of C per block is BM x BN; one step along K is BK
+//                  WM, WN      tile of C per warp
+//                  STAGES      buffers in shared memory
 
-#if defined(INPUT_BF16) || defined(INPUT_F16)
-using T = unsigned short;  // an element of A or B: its bits
-using Part = unsigned;     // a register of a fragment: two elements
-using Sum = float;
-constexpr int MK = 16;
-#elif defined(INPUT_TF32)
-using T = float;
-using Part = unsigned;
-using Sum = float;
-constexpr int MK = 8;
+#if defined(INPUT_BF16)
+#define TYPE "bf16"
 #else
-using T = double;
-using Part = double;
-using Sum = double;
-constexpr int MK = 8;
+#define TYPE "f16"
 #endif
-#if defined(OUTPUT_BF16) || defined(OUTPUT_F16)
-using Out = unsigned short;
-#else
-using Out = Sum;
-#endif
-
+using T = unsigned short;          // an element of A, B or C: its bits
 constexpr int V = 16 / sizeof(T);  // elements in a vector
-struct alignas(16) Vector {
-    T e[V];
+struct alignas(4) Pair {
+    T e[2];
 };
-// Rows are padded so that a warp reads a fragment from all banks at once.
-constexpr int PAD_A = sizeof(T) == 8 ? 4 : V;
-constexpr int PAD_B = sizeof(T) == 2 ? V : 32 / sizeof(T);
 struct Stage {
-    T a[BM][BK + PAD_A];  // a tile of A
-    T b[BK][BN + PAD_B];  // a tile of B
+    T a[BM][BK + V];  // a tile of A, padded
+    T b[BK][BN + V];  // a tile of B
 };
+constexpr int LM = 8;        // lanes of a warp along M
+constexpr int LN = 4;        // and along N
+constexpr int TM = WM / LM;  // sums of a lane along M
+constexpr int TN = WN / LN;  // and along N
 constexpr int THREADS = (BM / WM) * (BN / WN) * 32;
 constexpr int BAND = 8;  // rows of tiles that blocks go through together
-constexpr int FM = WM / 16;  // fragments of a warp along M
-constexpr int FN = WN / 8;   // and along N
-constexpr int EACH = (FN / 2 + FM - 1) / FM * 2;  // those of B that are read with one of A
 static_assert(BM % WM == 0 && BN % WN == 0,
               "WM must divide BM and WN must divide BN: the warps cover the tile");
 static_assert(WM % 16 == 0 && WN % 16 == 0,
               "WM and WN must be multiples of 16: a warp's tile is made of whole fragments");
 static_assert(THREADS <= 1024,
               "(BM / WM) * (BN / WN) is the number of warps per block: at most 32");
-static_assert(BK % (2 * MK) == 0 && STAGES >= 2,
-              "BK must be a multiple of two products' depth, for two sets of registers, and STAGES "
-              "at least 2");
-static_assert(BM * BK % (THREADS * V) == 0 && BK * BN % (THREADS * V) == 0,
-              "the threads must copy both tiles evenly, a vector each");
+static_assert(THREADS * V % BK == 0 && BM % (THREADS * V / BK) == 0,
+              "the threads must copy whole rows of the tile of A, a vector each, and BM evenly");
+static_assert(THREADS * V % BN == 0 && BK % (THREADS * V / BN) == 0,
+              "the threads must copy whole rows of the tile of B, a vector each, and BK evenly");
+static_assert(BK % 32 == 0 && STAGES >= 2,
+              "BK must be a multiple of 32, for two sets of fragments, and STAGES at least 2");
 static_assert(STAGES * sizeof(Stage) <= 227 * 1024,
               "the stages must fit into 227 KiB of shared memory");
 
-// c += a * b, of a warp's fragments.
-__device__ void multiply_add(Sum (&c)[4], const Part (&a)[4], const Part (&b)[2]) {
-#if defined(INPUT_BF16)
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-#elif defined(INPUT_F16)
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-#elif defined(INPUT_TF32)
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-#else
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
-#endif
+// c += a * b, of a warp's fragments; in each lane, c is the square of sums at m and n.
+__device__ void multiply_add(float (&c)[TM][TN], int m, int n, const unsigned* a,
+                             const unsigned* b) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." TYPE "." TYPE ".f32 "
                  "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-#if defined(ELEMENT)
-                 : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-                 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
-#else
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "+f"(c[m][n]), "+f"(c[m][n + 1]), "+f"(c[m + 1][n]), "+f"(c[m + 1][n + 1])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-#endif
 }
 
-// Reads four matrices of 8 x 8 elements of 16 bits, of which each lane names a row, into a register
-// each: of a row, or TRANSPOSED of a column, a lane gets two neighbours.
+// Reads four matrices of 8 x 8 elements, of which each lane names a row, into a register each: of a
+// row, or TRANSPOSED of a column, a lane gets two neighbours.
 template <bool TRANSPOSED>
-__device__ void load_matrix(Part* to, const T* row) {
+__device__ void load_matrix(unsigned* to, const T* row) {
     unsigned from = __cvta_generic_to_shared(row);
     if constexpr (TRANSPOSED)
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -98,55 +69,41 @@ __device__ void load_matrix(Part* to, const T* row) {
                      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(from));
 }
 
-// Copies a vector of a row to shared memory, of which `left` elements are inside the matrix; beyond
-// the edge stand zeros. Aligned, it is asynchronous.
-template <bool ALIGNED>
-__device__ void copy(T* to, const T* from, int left) {
-    if constexpr (ALIGNED) {
-        unsigned shared = __cvta_generic_to_shared(to);
-        int bytes = left > 0 ? 16 : 0;
+// Begins to copy BYTES bytes to shared memory; where they are not inside the matrix, zeros.
+template <int BYTES>
+__device__ void copy_async(T* to, const T* from, bool inside) {
+    unsigned shared = __cvta_generic_to_shared(to);
+    int bytes = inside ? BYTES : 0;
+    if constexpr (BYTES == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                      ::"r"(shared), "l"(from), "r"(bytes) : "memory");
-    } else {
-        Vector v = {};
-        for (int i = 0; i < V; ++i)
-            if (i < left)
-                v.e[i] = from[i];
-        *(Vector*)to = v;
-    }
+    else
+        *to = inside ? *from : 0;  // no asynchronous copy has two bytes
 }
 
-// Two neighbours of a row of C, of which `left` are inside the matrix.
-__device__ void store(Out* to, Sum x, Sum y, int left, bool paired) {
-    struct alignas(2 * sizeof(Out)) Pair {
-        Out x, y;
-    } pair;
-#if defined(OUTPUT_BF16)
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)&pair) : "f"(y), "f"(x));
-#elif defined(OUTPUT_F16)
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)&pair) : "f"(y), "f"(x));
-#else
-    pair = {x, y};
-#endif
-    if (paired && left > 0)
-        *(Pair*)to = pair;
-    if (!paired && left > 0)
-        to[0] = pair.x;
-    if (!paired && left > 1)
-        to[1] = pair.y;
-}
-
-// ALIGNED: every row of A and B begins at a multiple of 16 bytes.
+// Stores two neighbours of a row of C, of which `left` are inside the matrix.
 template <bool ALIGNED>
-__device__ void multiply(const T* A, const T* B, Out* C, int M, int N, int K) {
+__device__ void store(T* to, Pair sums, int left) {
+    if (ALIGNED && left > 0)
+        *(Pair*)to = sums;
+    for (int v = 0; v < 2; ++v)
+        if (!ALIGNED && v < left)
+            to[v] = sums.e[v];
+}
+
+// ALIGNED: every row of A, B and C begins at a multiple of 16 bytes.
+template <bool ALIGNED>
+__device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
     extern __shared__ __align__(16) Stage stages[];
     int tid = threadIdx.x;
     int lane = tid % 32;
     int warp = tid / 32;
-    int wm = warp / (BN / WN) * WM;  // the warp's corner in the tile
-    int wn = warp % (BN / WN) * WN;
-    int g = lane / 4;
-    int t = lane % 4;
+    int wm = warp / (BN / WN);
+    int wn = warp % (BN / WN);
+    int g = lane / LN;
+    int t = lane % LN;
+    int ty = wm * WM + g;  // this thread's first sums in the tile
+    int tx = wn * WN + t * 2;
     // The blocks go through C band by band, and down each column of tiles in a band.
     int across = (N + BN - 1) / BN;
     int down = (M + BM - 1) / BM;
@@ -155,35 +112,43 @@ __device__ void multiply(const T* A, const T* B, Out* C, int M, int N, int K) {
     int height = min(BAND, down - band);
     int row0 = (band + at % height) * BM;  // the tile's corner in C
     int col0 = at / height * BN;
+    // Vector by vector where they are aligned, else element by element.
+    constexpr int W = ALIGNED ? V : 1;
     int am = tid / (BK / V);
-    int ak = tid % (BK / V) * V;
+    int ak = tid % (BK / V) * W;
     int bk = tid / (BN / V);
-    int bn = tid % (BN / V) * V;
+    int bn = tid % (BN / V) * W;
+    int rows = M - row0 - am;
+    int cols = N - col0 - bn;
     const T* from_a = A + (row0 + am) * K + ak;
     const T* from_b = B + bk * N + col0 + bn;
     auto load = [&](Stage& stage, int left) {  // left: how much of K is left
         #pragma unroll
         for (int i = 0; i < BM; i += THREADS * V / BK)
-            copy<ALIGNED>(&stage.a[am + i][ak], from_a + i * K, row0 + am + i < M ? left - ak : 0);
+            for (int k = 0; k < BK; k += BK / V * W)
+                copy_async<W * sizeof(T)>(&stage.a[am + i][ak + k], from_a + i * K + k,
+                                          ak + k < left && i < rows);
         #pragma unroll
         for (int i = 0; i < BK; i += THREADS * V / BN)
-            copy<ALIGNED>(&stage.b[bk + i][bn], from_b + i * N, bk + i < left ? N - col0 - bn : 0);
+            #pragma unroll 4
+            for (int n = 0; n < BN; n += BN / V * W)
+                copy_async<W * sizeof(T)>(&stage.b[bk + i][bn + n], from_b + i * N + n,
+                                          bk + i < left && n < cols);
         from_a += BK;
         from_b += BK * N;
         asm volatile("cp.async.commit_group;");
     };
-    Sum acc[FM][FN][4] = {};
-    Part a[2][FM][4];
-    Part b[2][FN][2];
-    // Reads into a set of registers, of the fragments of MK columns of A and MK rows of B, those of
-    // A's row m, and as many of B's.
-    auto fetch = [&](int set, const Stage& stage, int k, int m) {
-        // TODO: the fragments of A's row m and of EACH columns of B. Until then they are zeros.
-        for (Part& x : a[set][m])
-            x = 0;
-        for (int n = m * EACH; n < min((m + 1) * EACH, FN); ++n)
-            for (Part& x : b[set][n])
-                x = 0;
+    float acc[TM][TN] = {};
+    unsigned a[2][TM * 2];
+    unsigned b[2][TN];
+    constexpr int VECTORS = (TM * 2 + TN) / 4;
+    constexpr int EVERY = TM * TN / 4 / VECTORS;
+    // Reads four registers of fragments, of columns of A and rows of B from 16 * k on, into a set:
+    // first those of A, then those of B.
+    auto fetch = [&](int set, const Stage& stage, int k, int v) {
+        // TODO: four registers of a fragment of A, or of two of B. Until then they are zeros.
+        for (int i = 0; i < 4; ++i)
+            (v < TM / 2 ? &a[set][v * 4] : &b[set][v * 4 - TM * 2])[i] = 0;
     };
     // Waits until all copies but the newest STAGES - 2 groups have landed, everyone's.
     auto ready = [&] {
@@ -194,51 +159,51 @@ __device__ void multiply(const T* A, const T* B, Out* C, int M, int N, int K) {
     for (int s = 0; s < STAGES - 1; ++s)
         load(stages[s], K - s * BK);
     ready();
-    #pragma unroll
-    for (int m = 0; m < FM; ++m)
-        fetch(0, stages[0], 0, m);
+    for (int v = 0; v < VECTORS; ++v)
+        fetch(0, stages[0], 0, v);
     int now = 0;
     int next = STAGES - 1;
     for (int left = K; left > 0; left -= BK) {
         #pragma unroll
-        for (int k = 0; k < BK / MK; ++k) {
-            // Before the last products: the next tile has landed, and everyone has read this one,
+        for (int k = 0; k < BK / 16; ++k) {
+            // Before the last rows: the next tile has landed, and everyone has read this one,
             // which may be overwritten.
-            if (k == BK / MK - 1) {
+            if (k == BK / 16 - 1) {
                 ready();
                 next = now;
                 now = now + 1 < STAGES ? now + 1 : 0;
             }
-            // Compute row by row, back and forth; before each, some of the next fragments are read.
+            // Compute in squares of two by two, back and forth: neighbours share what they read
+            // from the registers. Every EVERY squares, a part of the next rows is read.
             #pragma unroll
-            for (int m = 0; m < FM; ++m) {
-                fetch((k + 1) % 2, stages[now], (k + 1) * MK % BK, m);
-                if (k == 0 && m == FM / 2)
+            for (int square = 0; square < TM * TN / 4; ++square) {
+                if (k == 0 && square == TM * TN / 8)
                     load(stages[next], left - (STAGES - 1) * BK);
-                #pragma unroll
-                for (int i = 0; i < FN; ++i) {
-                    int n = m % 2 ? FN - 1 - i : i;
-                    // TODO: acc[m][n] += a[k % 2][m] * b[k % 2][n]
-                }
+                if (square % EVERY == 0 && square / EVERY < VECTORS)
+                    fetch((k + 1) % 2, stages[now], (k + 1) % (BK / 16), square / EVERY);
+                int m = square / (TN / 2) * 2;
+                int i = square % (TN / 2) * 2;
+                int n = m % 4 ? TN - 2 - i : i;
+                // TODO: the square of sums at m and n += A's fragment * B's, of set k % 2
             }
         }
     }
     #pragma unroll
-    for (int m = 0; m < FM; ++m)
+    for (int m = 0; m < TM; ++m)
         #pragma unroll
-        for (int n = 0; n < FN; ++n)
-            #pragma unroll
-            for (int half = 0; half < 2; ++half) {
-                int row = row0 + wm + 16 * m + 8 * half + g;
-                int col = col0 + wn + 8 * n + 2 * t;
-                if (row < M)
-                    store(&C[row * N + col], acc[m][n][2 * half], acc[m][n][2 * half + 1],
-                          N - col, N % 2 == 0);
-            }
+        for (int n = 0; n < TN; n += 2) {
+            int row = row0 + ty + m * LM;
+            int col = col0 + tx + n * LN;
+            Pair sums;
+            asm("cvt.rn." TYPE "x2.f32 %0, %1, %2;"
+                : "=r"(*(unsigned*)&sums) : "f"(acc[m][n + 1]), "f"(acc[m][n]));
+            if (row < M)
+                store<ALIGNED>(&C[row * N + col], sums, N - col);
+        }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-gemm_tensor_core(const T* A, const T* B, Out* C, int M, int N, int K) {
+gemm_tensor_core(const T* A, const T* B, T* C, int M, int N, int K) {
     if (K % V == 0 && N % V == 0)
         multiply<true>(A, B, C, M, N, K);
     else

@@ -24,12 +24,14 @@ use crate::flags::How;
 use crate::output::{note, print};
 use crate::schemes;
 use crate::table::table;
-use levels::{LEVELS, builds, dtypes, levels};
+use crate::takers::all;
+use levels::{LEVELS, builds, dtypes};
 
 /// How far products are from the one in f64, by type and by how their sums are made
 #[derive(Debug, Clone, Args)]
 pub struct Accuracy {
-    /// The levels that take part, by number or name: 8,11
+    /// Who takes part: levels by number or name, the summit's kernels by name, or summit for all of these: 8,mma_sync
+    /// [default: all levels]
     #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
     levels: Vec<String>,
     /// Element types [default: all that the levels multiply and whose C has the type of its sums]
@@ -84,9 +86,9 @@ pub fn run(accuracy: &Accuracy) -> Result<ExitCode, Error> {
         return Ok(ExitCode::SUCCESS);
     }
     let (device, options) = (accuracy.how.device(false)?, accuracy.how.options()?);
-    let asked = levels(&accuracy.levels)?;
-    let all = || dtypes(&asked).filter(|dtype| dtype.output == dtype.sum).collect();
-    let types: Vec<Dtype> = if accuracy.dtypes.is_empty() { all() } else { accuracy.dtypes.clone() };
+    let asked = all(&accuracy.levels)?;
+    let usual = || dtypes(&asked).filter(|dtype| dtype.output == dtype.sum).collect();
+    let types: Vec<Dtype> = if accuracy.dtypes.is_empty() { usual() } else { accuracy.dtypes.clone() };
     let mut rows = Vec::new();
     for dtype in types {
         let takers = builds(&asked, dtype, false)?;
@@ -207,7 +209,7 @@ mod tests {
 
     fn rows(levels: &str, dtype: Dtype, k: u32) -> Vec<Errors> {
         let asked: Vec<String> = levels.split(',').map(str::to_string).collect();
-        let takers = builds(&levels::levels(&asked).unwrap(), dtype, false).unwrap();
+        let takers = builds(&all(&asked).unwrap(), dtype, false).unwrap();
         let extras = gemm::facts::Extras::new(false, true);
         let gpu = crate::flags::modelled("h200").unwrap();
         let options = Options { gpu, extras, annotate: false, matrices: false };
@@ -216,7 +218,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_off_makes_sums_too_small_and_what_is_rounded_does_not() {
-        let (cut, rounded) = (rows("11,16", Dtype::TF32, 1024), rows("1,8", Dtype::F32, 1024));
+        let (cut, rounded) = (rows("mma_sync,16", Dtype::TF32, 1024), rows("1,8", Dtype::F32, 1024));
         assert_eq!((cut.len(), rounded.len()), (1, 1), "the same bits, whatever the level");
         let share = |row: &Errors| row.bias / row.rms;
         assert!(

@@ -1,25 +1,13 @@
 //! Level 11: tensor cores.
 
-use gemm::{Archive, Dim3, Dtype, Element, LaunchShape, Level, Needs, Target, Tile, Types};
+use gemm::{Archive, Dim3, Dtype, Element, LaunchShape, Level, Needs, Shape, Target, Tile, Types};
 
-/// Tile sizes for inputs of 16 bits.
-const HALF: &[&[u32]] = &[&[128, 256, 32, 64, 64, 4], &[64, 128, 32, 32, 64, 4], &[64, 64, 64, 32, 32, 3]];
-/// Those that are shipped for sums that stay f32.
-const WIDE: &[&[u32]] = &[HALF[0], HALF[1]];
-/// And of 32: a row of a tile has half as many.
-const TF32: &[&[u32]] = &[&[128, 256, 32, 64, 64, 3], &[64, 128, 32, 32, 64, 3]];
-/// And of 64.
-const F64: &[&[u32]] = &[
-    &[128, 128, 16, 32, 64, 4],
-    &[64, 128, 16, 32, 32, 4],
-    &[64, 64, 16, 32, 32, 4],
-    &[32, 64, 16, 16, 16, 4],
-    &[32, 32, 32, 16, 16, 4],
-];
+/// Tile sizes that are shipped, the default first.
+const TILES: &[&[u32]] = &[&[128, 256, 32, 64, 64, 4], &[64, 128, 32, 32, 64, 4], &[64, 64, 64, 32, 32, 3]];
 
-/// Inputs of 16 bits: sixteen products and the sum so far at once.
-const fn half(input: Element, output: Element) -> Types {
-    Types::usual(Dtype::of(input, Element::F32, output)).cut(16, 25, 24)
+/// Sixteen products and the sum so far at once.
+const fn half(element: Element) -> Types {
+    Types::usual(Dtype::of(element, Element::F32, element)).cut(16, 25, 24)
 }
 
 /// What the compiler made of the kernel.
@@ -36,19 +24,12 @@ pub static LEVEL: Level = Level {
     entry: "gemm_tensor_core",
     variants: &[],
     tiles: &[("BM", 128), ("BN", 256), ("BK", 32), ("WM", 64), ("WN", 64), ("STAGES", 4)],
-    types: &[
-        half(Element::Bf16, Element::Bf16).shipping(HALF),
-        half(Element::Bf16, Element::F32).shipping(WIDE),
-        half(Element::F16, Element::F16).shipping(HALF),
-        half(Element::F16, Element::F32).shipping(WIDE),
-        Types::usual(Dtype::TF32).cut(8, 25, 24).shipping(TF32),
-        Types::usual(Dtype::F64).shipping(F64),
-    ],
+    types: &[half(Element::Bf16).shipping(TILES), half(Element::F16).shipping(TILES)],
     shipped: &[],
     space: &[
         ("BM", &[32, 64, 128]),
         ("BN", &[32, 64, 128, 256]),
-        ("BK", &[16, 32, 64]),
+        ("BK", &[32, 64]),
         ("WM", &[16, 32, 64]),
         ("WN", &[16, 32, 64]),
         ("STAGES", &[3, 4]),
@@ -65,16 +46,15 @@ pub static LEVEL: Level = Level {
     },
     // ANCHOR_END: launch
     needs: Needs {
-        // In f64, products of 16 x 8 elements came with sm_90; the others run on sm_80.
-        architecture: Target::since(90),
+        architecture: Target::since(80),
         asynchronous_copies: true,
         shared: |c| {
             let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
-            let bytes = c.dtype.input.bytes() as u32;
-            // Rows are padded by a vector or two.
-            let [pad_a, pad_b] = [if bytes == 8 { 32 } else { 16 }, if bytes == 2 { 16 } else { 32 }];
-            stages * (bm * (bk * bytes + pad_a) + bk * (bn * bytes + pad_b))
+            // Rows are padded by a vector of 8.
+            stages * (bm * (bk + 8) + bk * (bn + 8)) * 2
         },
+        // Whole vectors in every row, and ragged everywhere.
+        awkward: |_, tile| vec![Shape { m: tile.m + 1, n: tile.n + 8, k: tile.k + 8 }],
         ..Needs::USUAL
     },
 };

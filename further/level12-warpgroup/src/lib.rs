@@ -24,7 +24,7 @@ pub static LEVEL: Level = Level {
     name: "level12-warpgroup",
     title: "warpgroups and bulk copies",
     idea: "one thread asks for whole tiles, and four warps multiply them where they lie, by one instruction",
-    from: Some("level11-tensor-core"),
+    from: Some("level1-tiling"),
     path: "further/level12-warpgroup/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_warpgroup",

@@ -1,12 +1,9 @@
 //! Level 21: f32 from halves.
 
-use gemm::{
-    Archive, Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Neighbours, Parameter, Preparation, Shape, Target,
-    Tile, Types,
-};
+use gemm::{Archive, Dim3, Dtype, LaunchShape, Level, Needs, Parameter, Preparation, Shape, Target, Tile, Types};
 
 /// Tile sizes that are shipped, the default first.
-const TILES: &[&[u32]] = &[&[128, 128, 3, 132], &[64, 128, 4, 132], &[64, 64, 4, 132]];
+const TILES: &[&[u32]] = &[&[128, 128, 3], &[64, 128, 4], &[64, 64, 4]];
 
 /// Elements of a step along K: 128 bytes of each part.
 const BK: u32 = 64;
@@ -33,22 +30,21 @@ pub static LEVEL: Level = Level {
     name: "level21-f32-from-halves",
     title: "f32 from halves",
     idea: "each f32 is cut into two f16, and three products of tensor cores stand for one of FFMA",
-    from: Some("level14-clusters"),
+    from: Some("level13-warp-specialization"),
     path: "further/level21-f32-from-halves/kernel.cu",
     source: include_str!("../kernel.cu"),
     entry: "gemm_halves",
     variants: &[],
-    tiles: &[("BM", 128), ("BN", 128), ("STAGES", 3), ("BLOCKS", 132)],
+    tiles: &[("BM", 128), ("BN", 128), ("STAGES", 3)],
     types: &[Types::usual(Dtype::F32).halved(STEPS * BK).shipping(TILES)],
     shipped: &[],
     space: &[("BM", &[64, 128]), ("BN", &[64, 128]), ("STAGES", &[3, 4, 5, 6])],
     ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| {
-        let [bm, bn, blocks] = ["BM", "BN", "BLOCKS"].map(|name| tiles[name]);
-        let all = shape.n.div_ceil(bn).saturating_mul(shape.m.div_ceil(bm));
+        let [bm, bn] = ["BM", "BN"].map(|name| tiles[name]);
         LaunchShape {
-            grid: Dim3::xy(all.min(blocks), 1),
+            grid: Dim3::xy(shape.n.div_ceil(bn).saturating_mul(shape.m.div_ceil(bm)), 1),
             block: Dim3::xy((bm / 64 + 1) * 128, 1),
             tile: Tile { m: bm, n: bn, k: BK },
         }
@@ -64,11 +60,6 @@ pub static LEVEL: Level = Level {
             Parameter::M,
             Parameter::N,
             Parameter::K,
-            Parameter::Lda,
-            Parameter::Ldb,
-            Parameter::Ldc,
-            Parameter::Alpha,
-            Parameter::Beta,
         ],
         // ANCHOR: preparation
         preparation: Some(Preparation {
@@ -86,16 +77,15 @@ pub static LEVEL: Level = Level {
             },
         }),
         // ANCHOR_END: preparation
-        decomposition: Decomposition::Persistent("BLOCKS", Neighbours::Below),
         shared: |c| {
             let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
             (stages * (cut(bm) + cut(bn) + 16)).next_multiple_of(1024)
         },
         awkward: |tiles, tile| {
             vec![
-                // Three rows and two columns of tiles, ragged; the ring goes on from one to the next.
+                // Three rows and two columns of tiles, ragged.
                 Shape { m: 2 * tile.m + 1, n: tile.n + 1, k: 5 * tile.k + 1 },
-                // Twice round the stages, and one step more, in one tile.
+                // Twice round the stages, and one step more.
                 Shape { m: tile.m - 1, n: tile.n - 1, k: (2 * tiles["STAGES"] + 1) * tile.k },
                 // One row of tiles more than a band has.
                 Shape { m: 16 * tile.m + 8, n: tile.n + 8, k: 8 },

@@ -2,13 +2,12 @@
 
 level_tests::level_tests!(level21_f32_from_halves::LEVEL);
 
-level_tests::persistent_tests!(level21_f32_from_halves::LEVEL);
-
 level_tests::mutation_tests!(level21_f32_from_halves::LEVEL, without: ["leave the edge unfilled"]);
 
-/// What is not finite comes out as of a plain sum, and so does what is too large for f32. Nothing else is touched by it.
+/// Numbers whose scales cannot be multiplied with each other come out as of a plain sum. What is not finite spoils its row and its column
+/// alone.
 #[test]
-fn infinities_and_nans_are_those_of_a_plain_product() {
+fn numbers_of_any_size_come_out_right() {
     use gemm::dtype::Dtype;
     use gemm::facts::Extras;
     use gemm::kernel::Kernel;
@@ -17,13 +16,13 @@ fn infinities_and_nans_are_those_of_a_plain_product() {
     let shape = Shape { m: 5, n: 6, k: 130 };
     let mut a: Vec<f32> = (0..5 * 130).map(|i| ((i * 37 % 101) as f32 - 50.0) / 64.0).collect();
     let mut b: Vec<f32> = (0..130 * 6).map(|i| ((i * 53 % 97) as f32 - 48.0) / 32.0).collect();
-    a[130 + 7] = f32::INFINITY;
-    a[2 * 130 + 129] = f32::MAX;
-    a[2 * 130 + 128] = f32::MAX;
-    b[129 * 6 + 1] = 8.0;
-    b[128 * 6 + 1] = 8.0;
-    b[9 * 6 + 4] = f32::NAN;
+    let scaled = |x: &mut f32, exponent: i32| *x *= 2f32.powi(exponent);
+    a[..130].iter_mut().for_each(|x| scaled(x, -120));
+    b.iter_mut().step_by(6).for_each(|x| scaled(x, 120));
+    a[130..260].iter_mut().for_each(|x| scaled(x, 60));
     a[3 * 130] = 1e-44;
+    a[2 * 130 + 129] = f32::INFINITY;
+    b[9 * 6 + 4] = f32::NAN;
     let problem = Problem::of(shape, Dtype::F32, &a, &b).unwrap();
     let build = LEVEL.default_build(Dtype::F32);
     let kernel = Kernel::obtain(&build, 90, device::nvrtc::find).unwrap();
@@ -31,15 +30,11 @@ fn infinities_and_nans_are_those_of_a_plain_product() {
     let ran = Device::Emulator.launch(&plan.task(&kernel), &problem, Extras::new(false, true)).unwrap();
     for (i, got) in ran.c.values().into_iter().enumerate() {
         let (row, column) = (i / 6, i % 6);
-        let products = (0..130).map(|k| (a[row * 130 + k], b[k * 6 + column]));
-        let plain = products.clone().fold(0.0f32, |sum, (a, b)| a.mul_add(b, sum));
-        let size: f64 = products.map(|(a, b)| (f64::from(a) * f64::from(b)).abs()).sum();
-        match plain.is_finite() {
-            true => assert!((got - f64::from(plain)).abs() <= 2e-6 * size, "({row}, {column}): {got}, {plain}"),
-            false => assert!(
-                got.to_bits() == f64::from(plain).to_bits() || got.is_nan() && plain.is_nan(),
-                "({row}, {column}): {got}, {plain}"
-            ),
+        let products = (0..130).map(|k| f64::from(a[row * 130 + k]) * f64::from(b[k * 6 + column]));
+        let (plain, size) = products.fold((0.0, 0.0), |(sum, size), product| (sum + product, size + product.abs()));
+        match row != 2 && column != 4 && size < f64::from(f32::MAX) {
+            true => assert!((got - plain).abs() <= 2e-6 * size, "({row}, {column}): {got}, {plain}"),
+            false => assert!(!got.is_finite(), "({row}, {column}): {got}, {plain}"),
         }
     }
 }

@@ -4,6 +4,8 @@ use super::tree::{Finding, Tree, numbered};
 
 /// Columns of `kernel.cu`.
 const KERNEL_COLUMNS: usize = 100;
+/// Lines of a level's `kernel.cu`: of those before level 9, and of all.
+const KERNEL_LIMITS: [usize; 2] = [200, 250];
 /// Lines of any source file.
 const SOURCE_LIMIT: usize = 500;
 /// Lines of the texts with which a reader begins.
@@ -16,7 +18,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         (lines > limit).then(|| Finding::new(path, limit + 1, message))
     };
     let maps = MAPS.iter().filter_map(|&(path, limit)| Some((path, tree.text(path)?, limit)));
-    let sources = tree.ending(&[".rs", ".cu"]).map(|(path, text)| (path, text, SOURCE_LIMIT));
+    let sources = tree.ending(&[".rs", ".cu"]).map(|(path, text)| (path, text, limit(path)));
     let mut findings: Vec<Finding> =
         maps.chain(sources).filter_map(|(path, text, limit)| over(path, text, limit)).collect();
     for (path, text) in tree.ending(&["/kernel.cu"]) {
@@ -29,6 +31,15 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         }));
     }
     findings
+}
+
+/// The most lines of a source file.
+fn limit(path: &str) -> usize {
+    let level = path.strip_suffix("/kernel.cu").and_then(|folder| folder.rsplit('/').next()?.strip_prefix("level"));
+    match level.and_then(|name| name.split('-').next()?.parse::<u32>().ok()) {
+        Some(number) => KERNEL_LIMITS[usize::from(number >= 9)],
+        None => SOURCE_LIMIT,
+    }
 }
 
 /// Statements and declarations that end or are parted in a line: semicolons and commas outside of brackets, strings and comments.
@@ -64,6 +75,18 @@ mod tests {
             assert!(printed(check, [(path, &text)]).is_empty(), "{path}");
             let found = printed(check, [(path, &format!("{text}\n"))]);
             assert_eq!(found, [format!("{path}:501: has 501 lines, the limit is 500")]);
+        }
+    }
+
+    #[test]
+    fn a_levels_kernel_is_as_long_as_one_idea() {
+        for (path, limit) in
+            [("level3-c/kernel.cu", 200), ("further/level8-c/kernel.cu", 200), ("further/level12-c/kernel.cu", 250)]
+        {
+            let text = "\n".repeat(limit);
+            assert!(printed(check, [(path, &text)]).is_empty(), "{path}");
+            let found = printed(check, [(path, &format!("{text}\n"))]);
+            assert_eq!(found, [format!("{path}:{}: has {} lines, the limit is {limit}", limit + 1, limit + 1)]);
         }
     }
 

@@ -1,10 +1,12 @@
-//! Which lane holds what of the fragments of level 11: of one product, and of a matrix that `ldmatrix` reads.
+//! Which lane holds what of the fragments of level 11: of one product, which the summit's kernel of the same kind reads by plain loads in
+//! tf32, and of a matrix that `ldmatrix` reads.
 
 use std::collections::BTreeMap;
 
 use emulator::{Dim3, Memory, TracedAccess};
-use gemm::{Dtype, Error, Shape};
+use gemm::{Dtype, Error, Level, Shape};
 use levels::level11_tensor_core::LEVEL;
+use summit::kernels::mma_sync::KERNEL;
 
 use super::traced::{ELEMENT, build_of, elements, is_store, some_accesses, unlike};
 use lab::sheet::{Area, MARGIN, Matrix, Sheet};
@@ -27,7 +29,7 @@ type Lanes = BTreeMap<(u32, u32), u32>;
 
 /// One product of 16 × 8 × 8 elements, in tf32: plain loads, so the trace says which lane reads what.
 pub fn fragments() -> Result<Sheet, Error> {
-    let accesses = first_warp(Dtype::TF32, 3)?;
+    let accesses = first_warp(&KERNEL, Dtype::TF32, 3)?;
     let of_a = u64::from(ROW_A * SIZES[0]) * ELEMENT;
     let shared = |tile: std::ops::Range<u64>, columns: u32, size: (u32, u32)| {
         let reads =
@@ -97,7 +99,7 @@ fn lanes(
 
 /// What `ldmatrix` reads in bf16: the lane that names each row, and the lanes that get its elements.
 pub fn load_matrix() -> Result<Sheet, Error> {
-    let accesses = first_warp(Dtype::BF16, 4)?;
+    let accesses = first_warp(&LEVEL, Dtype::BF16, 4)?;
     let place = |offset: u64| ((offset / 2) as u32 / ROW_HALF, (offset / 2) as u32 % ROW_HALF);
     let named =
         |access: &TracedAccess| -> Lanes { access.lanes.iter().map(|lane| (place(lane.offset), lane.lane)).collect() };
@@ -143,8 +145,8 @@ pub fn load_matrix() -> Result<Sheet, Error> {
 }
 
 /// What the first warp of the first block accesses.
-fn first_warp(dtype: Dtype, stages: u32) -> Result<Vec<TracedAccess>, Error> {
-    let build = build_of(&LEVEL, dtype, "", &[&SIZES[..], &[stages]].concat())?;
+fn first_warp(level: &'static Level, dtype: Dtype, stages: u32) -> Result<Vec<TracedAccess>, Error> {
+    let build = build_of(level, dtype, "", &[&SIZES[..], &[stages]].concat())?;
     let accesses = some_accesses(&build, SHAPE, |block| block == Dim3 { x: 0, y: 0, z: 0 })?;
     Ok(accesses.into_iter().filter(|access| access.warp == 0).collect())
 }

@@ -10,8 +10,8 @@ use super::traced::{accesses, array, build, elements, is_global_load, unlike};
 use lab::sheet::{Area, MARGIN, Sheet};
 use lab::svg::Anchor;
 
-/// BM, BN, BK, WM, WN, WK, SPLIT.
-const SIZES: [u32; 7] = [4, 1, 1024, 4, 1, 128, 1];
+/// BM, BN, BK, WM, WK.
+const SIZES: [u32; 5] = [4, 1, 1024, 4, 128];
 /// One tile of C, one step along K.
 const SHAPE: Shape = Shape { m: SIZES[0], n: SIZES[1], k: SIZES[2] };
 /// The warp that is magnified.
@@ -86,7 +86,7 @@ pub fn draw() -> Result<Sheet, Error> {
         &[
             "1. A lane begins its five loads, then multiplies: 16 multiply-adds.",
             "2. Lanes add up their sums by shuffles, half of them in each round.",
-            &format!("3. The {} warps' sums are added in shared memory.", SIZES[2] / SIZES[5]),
+            &format!("3. The {} warps' sums are added in shared memory.", SIZES[2] / SIZES[4]),
         ],
         "",
     );
