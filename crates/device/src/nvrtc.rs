@@ -191,8 +191,12 @@ fn of_kernel<'a>(log: &'a str, entry: Option<&str>) -> Option<&'a str> {
     kernels.find(|part| is_meant(part.split('\'').next().unwrap_or_default()))
 }
 
-/// What ptxas says that a kernel needs.
+/// What ptxas says that a kernel needs: of several, the one of which it speaks first. That is the last of the file, and a level's own; what
+/// prepares its operands stands before it.
 pub fn read_resources(log: &str) -> Option<Resources> {
+    const NAMED: &str = "Compiling entry function";
+    let second = log.match_indices(NAMED).nth(1).map_or(log.len(), |(at, _)| at);
+    let log = &log[..second];
     let before = |what: &str| log.split_once(what).and_then(|(front, _)| front.split_whitespace().last()?.parse().ok());
     Some(Resources {
         registers: before(" registers")?,
@@ -256,6 +260,13 @@ mod tests {
             [None, Some("large"), Some("small"), Some("_Z5largePf"), Some("mall")].map(needs),
             [Some(90), Some(90), Some(16), Some(90), None]
         );
+        let other = "ptxas info    : Compiling entry function 'first' for 'sm_90'\nptxas info    : Used 32 registers, 64 bytes smem\n";
+        let both = read_resources(
+            &("ptxas info    : Compiling entry function 'own' for 'sm_90'\nptxas info    : Used 168 registers\n"
+                .to_string()
+                + other),
+        );
+        assert_eq!(both.map(|needs| (needs.registers, needs.shared_bytes)), Some((168, 0)));
     }
 
     #[test]

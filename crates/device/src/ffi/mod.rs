@@ -91,10 +91,18 @@ pub(crate) fn tensor_map(description: &TensorMapDescription) -> Result<sys::CUte
     use sys::{CUtensorMapDataType_enum as Type, CUtensorMapL2promotion_enum as Promotion};
     let element = match description.element {
         TensorElement::U8 => Type::CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        TensorElement::U16 => Type::CU_TENSOR_MAP_DATA_TYPE_UINT16,
+        TensorElement::U32 => Type::CU_TENSOR_MAP_DATA_TYPE_UINT32,
+        TensorElement::S32 => Type::CU_TENSOR_MAP_DATA_TYPE_INT32,
+        TensorElement::U64 => Type::CU_TENSOR_MAP_DATA_TYPE_UINT64,
+        TensorElement::S64 => Type::CU_TENSOR_MAP_DATA_TYPE_INT64,
         TensorElement::F16 => Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-        TensorElement::Bf16 => Type::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-        TensorElement::F64 => Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
         TensorElement::F32 => Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+        TensorElement::F64 => Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+        TensorElement::Bf16 => Type::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+        TensorElement::F32Ftz => Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
+        TensorElement::Tf32 => Type::CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
+        TensorElement::Tf32Ftz => Type::CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ,
         _ => return Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_SUPPORTED)),
     };
     let swizzle = match description.swizzle {
