@@ -82,13 +82,14 @@ fn text(
         None => (BTreeMap::new(), Vec::new()),
     };
     let name = source.path.replace(['/', '\\'], "-");
+    let entry = Some(&*kernel.entry).filter(|entry| !entry.is_empty());
     let fix = |why| Error::usage(why, "`cargo x ptx` sets PTXAS itself");
     for ptxas in Ptxas::all().map_err(fix)? {
         let own = ptxas.version == kernel.compiler;
         if own && resources.is_empty() {
-            resources = ptxas.needs(&kernel.ptx, &ARCHITECTURES, kernel.optimization, &name).map_err(fix)?;
+            resources = ptxas.needs(&kernel.ptx, entry, &ARCHITECTURES, kernel.optimization, &name).map_err(fix)?;
         } else if record == Record::All && !own && generations.iter().all(|known| known.version != ptxas.version) {
-            let resources = ptxas.needs(&kernel.ptx, &OTHERS, kernel.optimization, &name).map_err(fix)?;
+            let resources = ptxas.needs(&kernel.ptx, entry, &OTHERS, kernel.optimization, &name).map_err(fix)?;
             generations.push(Generation { version: ptxas.version, resources });
         }
     }
@@ -97,7 +98,7 @@ fn text(
     let mut judge = Judge::Ptxas;
     if resources.is_empty() {
         judge = Judge::Compiler;
-        let needs = |&sm: &u32| Some((sm, compiler.resources(source, options, sm, None)?));
+        let needs = |&sm: &u32| Some((sm, compiler.resources(source, options, sm, entry)?));
         resources = ARCHITECTURES.iter().filter_map(needs).collect();
     }
     Ok(shipped_file(source, options, &Kernel { resources, generations, ..kernel }, judge, &lowered.changes))

@@ -85,7 +85,7 @@ impl Compiler for WithHeaders<'_> {
         let log = self.compile(source, &options, true).ok()?.log;
         // An instance of a template goes by the name that its expression stands for.
         let lowered = self.lowered();
-        read_resources(of_kernel(&log, lowered.first().map(String::as_str).or(entry))?)
+        resources_of(&log, lowered.first().map(String::as_str).or(entry))
     }
 
     fn machine_code(&self, source: &Source, options: &[String], architecture: u32) -> Result<Vec<u8>, String> {
@@ -173,7 +173,7 @@ impl Compiler for Nvrtc {
         let mut options = machine_options(options, architecture);
         options.push("--ptxas-options=-v".to_string());
         let log = self.compile(source, (&[], &[]), &options, true).ok()?.log;
-        read_resources(of_kernel(&log, entry)?)
+        resources_of(&log, entry)
     }
 
     fn machine_code(&self, source: &Source, options: &[String], architecture: u32) -> Result<Vec<u8>, String> {
@@ -191,12 +191,9 @@ fn of_kernel<'a>(log: &'a str, entry: Option<&str>) -> Option<&'a str> {
     kernels.find(|part| is_meant(part.split('\'').next().unwrap_or_default()))
 }
 
-/// What ptxas says that a kernel needs: of several, the one of which it speaks first. That is the last of the file, and a level's own; what
-/// prepares its operands stands before it.
-pub fn read_resources(log: &str) -> Option<Resources> {
-    const NAMED: &str = "Compiling entry function";
-    let second = log.match_indices(NAMED).nth(1).map_or(log.len(), |(at, _)| at);
-    let log = &log[..second];
+/// What ptxas says in `log` that a kernel needs: the one named `entry` where the file has several.
+pub fn resources_of(log: &str, entry: Option<&str>) -> Option<Resources> {
+    let log = of_kernel(log, entry)?;
     let before = |what: &str| log.split_once(what).and_then(|(front, _)| front.split_whitespace().last()?.parse().ok());
     Some(Resources {
         registers: before(" registers")?,
@@ -255,18 +252,17 @@ mod tests {
             )
         };
         let log = of("_Z5largePf", 90) + &of("small", 16);
-        let needs = |entry| of_kernel(&log, entry).and_then(read_resources).map(|resources| resources.registers);
+        let needs = |entry| resources_of(&log, entry).map(|resources| resources.registers);
         assert_eq!(
             [None, Some("large"), Some("small"), Some("_Z5largePf"), Some("mall")].map(needs),
             [Some(90), Some(90), Some(16), Some(90), None]
         );
-        let other = "ptxas info    : Compiling entry function 'first' for 'sm_90'\nptxas info    : Used 32 registers, 64 bytes smem\n";
-        let both = read_resources(
-            &("ptxas info    : Compiling entry function 'own' for 'sm_90'\nptxas info    : Used 168 registers\n"
-                .to_string()
-                + other),
-        );
-        assert_eq!(both.map(|needs| (needs.registers, needs.shared_bytes)), Some((168, 0)));
+        let with_tile = "ptxas info    : Compiling entry function 'split' for 'sm_90'\nptxas info    : Used 32 registers, 64 bytes smem\n";
+        let both = "ptxas info    : Compiling entry function 'own' for 'sm_90'\nptxas info    : Used 168 registers\n"
+            .to_string()
+            + with_tile;
+        let needs = |entry| resources_of(&both, Some(entry)).map(|needs| (needs.registers, needs.shared_bytes));
+        assert_eq!(["own", "split"].map(needs), [Some((168, 0)), Some((32, 64))]);
     }
 
     #[test]

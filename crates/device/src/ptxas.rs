@@ -12,7 +12,7 @@ use gemm::kernel::lower::declared;
 use gemm::kernel::{Resources, numbers};
 use rayon::prelude::*;
 
-use crate::nvrtc::read_resources;
+use crate::nvrtc::resources_of;
 
 /// A ptxas that answers.
 #[derive(Debug, Clone)]
@@ -54,11 +54,12 @@ impl Ptxas {
         if output.status.success() { Ok(said) } else { Err(said.trim().to_string()) }
     }
 
-    /// What a kernel needs, by architecture, as far as this version assembles it for them. `name` is that of a file that no other
-    /// call has.
+    /// What a kernel needs, by architecture, as far as this version assembles it for them: the one named `entry` where the text has
+    /// several. `name` is that of a file that no other call has.
     pub fn needs(
         &self,
         ptx: &str,
+        entry: Option<&str>,
         architectures: &[u32],
         optimization: Option<u32>,
         name: &str,
@@ -69,7 +70,7 @@ impl Ptxas {
         let target = declared(ptx).map_or(Target::since(0), |(_, target)| target);
         let one = |&sm: &u32| {
             let said = self.assemble(&file, &target.machine(sm).to_string(), &options).ok()?;
-            Some((sm, read_resources(&said)?))
+            Some((sm, resources_of(&said, entry)?))
         };
         let needs = architectures.par_iter().filter_map(one).collect();
         let _ = fs::remove_file(&file);

@@ -1,6 +1,6 @@
 // Hopper's asynchronous instructions, each behind a function.
 //
-// Level 12 writes out those that it needs. From level 13 on kernels include them:
+// Lesson 12 explains the first of them. From level 12 on kernels include them:
 //
 //     #include "hopper.cuh"
 //

@@ -38,9 +38,8 @@ impl Counted<'_> {
         let whole: u64 = WHOLE.map(|kind| total.tensor(kind).multiply_adds).iter().sum();
         let mut numbers =
             vec![Number::counted("FLOPs", total.flops()), Number::counted("FLOPs by FMA", 2 * fmas(total))];
-        if products > 0 {
-            numbers.push(Number::counted(if whole > 0 { OF_WHOLE } else { BY_CORES }, 2 * products));
-        }
+        let of_cores = [(BY_CORES, products - whole), (OF_WHOLE, whole)].into_iter().filter(|(_, count)| *count > 0);
+        numbers.extend(of_cores.map(|(name, count)| Number::counted(name, 2 * count)));
         let (a_byte, intensity) = match whole {
             0 => (FLOPS_A_BYTE, total.arithmetic_intensity()),
             _ => (OPERATIONS_A_BYTE, 2.0 * whole as f64 / (32 * total.global_sectors()) as f64),
@@ -123,7 +122,7 @@ impl fmt::Display for Counted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers = self.numbers();
         let there = |text: &&(&str, &str)| numbers.get(text.0).is_some();
-        let by_cores = WITH_CORES.iter().find(there).map_or("", |(_, text)| text);
+        let by_cores: String = WITH_CORES.iter().filter(there).map(|(_, text)| *text).collect();
         line(f, "work", numbers.fill(&format!("{{FLOPs}} FLOPs, {{FLOPs by FMA}} by FMA{by_cores}")))?;
         if self.of_product.is_some() {
             line(f, "", numbers.fill("{times what the product needs} times what the product needs, 2·M·N·K"))?;

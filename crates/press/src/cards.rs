@@ -71,9 +71,9 @@ fn row((build, sm): &Item, assemblers: &[Ptxas]) -> Result<(Row, String), Error>
     let Build { level, configuration, .. } = build;
     let (header, ptx) = shipped(build)
         .map_err(|_| Error::usage(format!("the shipped PTX of {build} is stale"), "`cargo x ptx` makes it again"))?;
-    let assembled = assemblers
-        .iter()
-        .find_map(|one| Some((ptxas::assemble(one, ptx, *sm, level.needs.optimization)?, one.version.clone())));
+    let assembled = assemblers.iter().find_map(|one| {
+        Some((ptxas::assemble(one, (ptx, level.entry), *sm, level.needs.optimization)?, one.version.clone()))
+    });
     let Some(((answer, version), gpu)) = assembled.zip(gpu(*sm)) else {
         return Err(Error::usage(
             format!("none of these assemblers knows sm_{sm}"),

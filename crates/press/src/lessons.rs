@@ -30,8 +30,6 @@ const CLUSTER_SPLIT: &str = "level15-cluster-split-k";
 const TF32: &str = "level16-tf32-warpgroup";
 const FP8: &str = "level17-fp8-promotion";
 const TURNS: &str = "level19-ping-pong";
-const HALVES: &str = "level21-f32-from-halves";
-const BYTES: &str = "level22-int8-warpgroup";
 const VENDOR: &str = "cuBLAS";
 /// The square sizes of the lessons' tables.
 const SIZES: [u32; 4] = [128, 512, 1024, 4096];
@@ -110,8 +108,6 @@ fn later_tables(record: &Record, waits: &Waits) -> Vec<(String, String)> {
         file("lesson16", in_tf32(record)),
         file("lesson17", in_fp8(record)),
         file("lesson19", in_turns(record)),
-        file("lesson21", at_large(record, Dtype::F32, &[BANDS, HALVES, VENDOR])),
-        file("lesson22", at_large(record, Dtype::S8, &[BYTES, VENDOR])),
     ]
 }
 
@@ -159,12 +155,6 @@ fn in_tf32(record: &Record) -> String {
 fn in_fp8(record: &Record) -> String {
     let kernels = [FP8, VENDOR].map(|level| configurations(record, Dtype::E4M3, level)).concat();
     at_shapes(record, Dtype::E4M3, &[512, 1024, 2048, 4096, 8192, 16384].map(square), &kernels)
-}
-
-/// Levels beside each other in one type, at sizes from 1024 on.
-fn at_large(record: &Record, dtype: Dtype, levels: &[&str]) -> String {
-    let kernels: Vec<_> = levels.iter().flat_map(|level| configurations(record, dtype, level)).collect();
-    at_shapes(record, dtype, &[1024, 2048, 4096, 8192, 16384].map(square), &kernels)
 }
 
 /// Level 19 beside those that make a tile with both warpgroups, and cuBLAS.

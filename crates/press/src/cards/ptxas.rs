@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs};
 
-use device::nvrtc::read_resources;
+use device::nvrtc::resources_of;
 use device::ptxas::Ptxas;
 use emulator::isa::{Isa, Target};
 use gemm::Error;
@@ -37,7 +37,12 @@ pub fn all() -> Vec<Ptxas> {
 
 /// What the kernel needs on an architecture. `Ok(Err)` says why it cannot run there; nothing, if this version does not know the
 /// architecture.
-pub fn assemble(ptxas: &Ptxas, ptx: &str, sm: u32, optimization: Option<u32>) -> Option<Result<Resources, String>> {
+pub fn assemble(
+    ptxas: &Ptxas,
+    (ptx, entry): (&str, &str),
+    sm: u32,
+    optimization: Option<u32>,
+) -> Option<Result<Resources, String>> {
     let (version, target) = declared(ptx).unwrap_or((LOWEST, Target::since(sm)));
     let run = |version: Isa| {
         let text = retargeted(ptx, version, if target.runs_on(sm) { target } else { Target::since(sm) });
@@ -50,7 +55,7 @@ pub fn assemble(ptxas: &Ptxas, ptx: &str, sm: u32, optimization: Option<u32>) ->
     match answer {
         Err(error) if error.contains("is not defined for option 'gpu-name'") => None,
         Err(error) => Some(Err(refusal(&error))),
-        Ok(said) => Some(read_resources(&said).ok_or_else(|| refusal(&said))),
+        Ok(said) => Some(resources_of(&said, Some(entry)).ok_or_else(|| refusal(&said))),
     }
 }
 
