@@ -4,6 +4,7 @@ mod text;
 
 use serde::Serialize;
 
+pub use self::text::WRONG;
 use crate::check::{Check, Sampling};
 use crate::copies::Copied;
 use crate::counted::Counted;

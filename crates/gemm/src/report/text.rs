@@ -121,7 +121,8 @@ fn times(f: &mut fmt::Formatter<'_>, timing: &Timing, numbers: &Numbers, dtype: 
 
 const RIGHT: &str = "right: {elements} elements, the largest error is {largest error}% of its tolerance";
 const RIGHT_EXACTLY: &str = "right: {elements} elements, each of them exact";
-const WRONG: &str = "WRONG: {wrong elements} of {elements} elements";
+/// Of a product that is not right, with its numbers in the place of their names.
+pub const WRONG: &str = "WRONG: {wrong elements} of {elements} elements";
 const SAMPLED: &str = "by {random products} random products, and {rows that were compared} rows and \
                        {columns that were compared} columns element by element";
 const RESOURCES: &str = "{registers per thread} registers and {bytes of local memory per thread} bytes of local memory per \

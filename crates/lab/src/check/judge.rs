@@ -12,7 +12,7 @@ use gemm::facts::Extras;
 use gemm::kernel::{INSTALL, Kernel as Compiled};
 use gemm::numbers::{self, Numbers};
 use gemm::problem::{Fill, Problem};
-use gemm::report::Report;
+use gemm::report::{Report, WRONG};
 use gemm::{Build, Dim3, Error, Level, Plan, Text};
 
 use super::distance::{DISTANCE, distance};
@@ -150,8 +150,6 @@ impl Runs {
 const TOGETHER: u64 = 32;
 /// What a condition on the order of blocks reads.
 const FIRST: &str = "rows and columns for the first 32 blocks";
-/// What is said of a product that is not right.
-const WRONG: &str = "WRONG: {wrong elements} of {elements} elements";
 
 /// How much of A and B the first blocks ask L2 for: rows of A and columns of B, told by the elements of C that they store.
 fn in_order(plan: &Plan, compiled: &Compiled, problem: &Problem) -> Result<numbers::Number, Error> {
