@@ -132,7 +132,7 @@ impl Arguments {
     pub fn form(&self, level: &Level) -> Form {
         let own = level.plain(self.dtype.unwrap_or(level.types[0].dtype)).layout;
         let layout = if self.transposed { Layout::Columns } else { own };
-        Form { alpha: self.alpha, beta: self.beta, layout, padding: [self.padding; 3] }
+        Form { alpha: self.alpha, beta: self.beta, layout, padding: [self.padding; 3], ..Form::PLAIN }
     }
 
     /// The form, element types, variant, tile sizes and kernel asked for; an error for what the level does not have, or a file that

@@ -23,6 +23,11 @@ impl Arguments {
             slot.opaque[0] = value;
             slot
         };
+        let words = |words: &[u64]| {
+            let mut slot = sys::CUtensorMap { opaque: [0; 16] };
+            slot.opaque[..words.len()].copy_from_slice(words);
+            slot
+        };
         let argument = |operand: &Operand| {
             Ok(match *operand {
                 Operand::A => number(addresses[0]),
@@ -34,6 +39,8 @@ impl Arguments {
                 Operand::F32(value) => number(value.to_bits().into()),
                 Operand::F64(value) => number(value.to_bits()),
                 Operand::Room(_) => number(room),
+                Operand::Batch(batch) => words(&batch.words()),
+                Operand::Epilogue(epilogue) => words(&epilogue.words(addresses[2])),
                 Operand::Mapped => number(mapped(operands, seen).into()),
                 Operand::Map(map) => match map.description(map.role.of(seen)) {
                     Some(description) => tensor_map(&description)?,

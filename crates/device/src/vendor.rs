@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr};
+use gemm::epilogue::Batch;
 use gemm::form::{Form, Layout};
 use gemm::matrix::{Matrix, Scalar};
 use gemm::problem::Problem;
@@ -85,6 +86,26 @@ impl<'a> Vendor<'a> {
         product.map_err(|why| Error::usage(why, "check sizes and leading dimensions"))
     }
 
+    /// The same of 16-bit elements, as bytes, and of a batch: `cublasGemmEx`, or `cublasGemmStridedBatchedEx`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], where cuBLAS refuses.
+    pub fn gemm_of_bytes(
+        &self,
+        stream: &CudaStream,
+        (dtype, shape, form, batch): (Dtype, Shape, &Form, &Batch),
+        a: &impl DevicePtr<u8>,
+        b: &impl DevicePtr<u8>,
+        c: &mut impl DevicePtrMut<u8>,
+    ) -> Result<(), Error> {
+        let ((a, _a), (b, _b), (c, _c)) = (a.device_ptr(stream), b.device_ptr(stream), c.device_ptr_mut(stream));
+        let product = match batch.count {
+            1 => self.cublas.gemm(dtype, &shape, form, [a, b, c]),
+            _ => self.cublas.gemm_batched(dtype, &shape, form, batch, [a, b, c]),
+        };
+        product.map_err(|why| Error::usage(why, "check sizes, leading dimensions and strides"))
+    }
+
     /// The same, of matrices at these addresses.
     pub(crate) fn submit(&self, dtype: Dtype, shape: &Shape, form: &Form, matrices: [u64; 3]) -> Result<(), Error> {
         let product = match dtype.input.bytes() {
@@ -96,7 +117,10 @@ impl<'a> Vendor<'a> {
 
     /// The same of bytes.
     fn light(&self, dtype: Dtype, shape: &Shape, form: &Form, matrices: [u64; 3]) -> Result<(), String> {
-        if !matches!(dtype.input, Element::E4m3 | Element::S8) || form.layout == Layout::Rows {
+        if !matches!(dtype.input, Element::E4m3 | Element::S8)
+            || form.layout == Layout::Rows
+            || form.a == Layout::Columns
+        {
             return Err(format!(
                 "cuBLASLt multiplies no {dtype} that is stored so: of bytes only e4m3 and s8, with B as N x K"
             ));

@@ -19,7 +19,7 @@ fn every_type_and_form_is_right() {
     let columns = Form { layout: Layout::Columns, ..Form::PLAIN };
     // Leading dimensions that are whole vectors of 16 bytes in every type, and such as are none.
     let aligned = Form { alpha: 2.0, beta: -1.0, padding: [14, 10, 10], ..Form::PLAIN };
-    let odd = Form { alpha: 0.5, beta: 3.0, layout: Layout::Columns, padding: [1, 3, 7] };
+    let odd = Form { alpha: 0.5, beta: 3.0, layout: Layout::Columns, padding: [1, 3, 7], ..Form::PLAIN };
     for dtype in Dtype::ALL.map(|(_, dtype)| dtype) {
         for form in [Form::PLAIN, columns, aligned, odd] {
             for fill in [Fill::Integers, Fill::Reals] {

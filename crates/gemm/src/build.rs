@@ -51,7 +51,7 @@ impl Level {
         let mut builds = self.shipped_builds();
         if self.takes_any_form() {
             for (variant, dtype) in self.variant_names().into_iter().flat_map(|v| self.dtypes().map(move |d| (v, d))) {
-                let others = Specialization::ALL.into_iter().filter(|one| !one.is_plain());
+                let others = Specialization::all(self.layouts_of_a()).filter(|one| !one.is_plain());
                 let tiles = self.default_build(dtype).configuration.tiles;
                 builds.extend(others.map(|one| self.build(dtype, variant, tiles.clone()).specialized(one)));
             }
@@ -162,12 +162,27 @@ impl Build {
             let plain = plain.to_string().replace("C = ", "");
             return Err(Error::usage(message, format!("it multiplies {plain}, row-major and without padding")));
         }
+        if !self.level.layouts_of_a().contains(&form.a) {
+            let message = format!("{} takes no A that is stored K×M", self.level.name);
+            return Err(Error::usage(message, "transpose it first, or let another kernel multiply"));
+        }
         Ok(self.specialized(form.specialization()))
     }
 
     /// The launch that covers C for a problem.
     pub fn launch(&self, shape: &Shape) -> LaunchShape {
         (self.level.launch)(shape, &self.configuration.tiles)
+    }
+
+    /// The same for a batch, where all products are one launch: blocks that go on to other tiles go on to other products.
+    pub fn launch_of(&self, shape: &Shape, count: u32) -> LaunchShape {
+        let mut launch = self.launch(shape);
+        if let (Decomposition::Persistent(blocks, _), true) = (self.level.needs.decomposition, count > 1) {
+            let cluster = self.cluster().x.max(1);
+            let most = self.configuration.tiles[blocks] / cluster * cluster;
+            launch.grid.x = launch.grid.x.saturating_mul(count).min(most);
+        }
+        launch
     }
 
     /// What a thread block works on at a time.

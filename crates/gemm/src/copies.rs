@@ -115,7 +115,16 @@ mod tests {
     fn map(role: Role, columns: u32, copied: bool) -> Operand {
         let tensor_box = TensorBox { rows: 64, columns: 64, swizzle: TensorSwizzle::B128 };
         let leading = u64::from(columns);
-        Operand::Map(Mapped { role, element: Element::Bf16, rows: 70, columns, leading, copied, tensor_box })
+        Operand::Map(Mapped {
+            role,
+            element: Element::Bf16,
+            rows: 70,
+            columns,
+            leading,
+            batch: None,
+            copied,
+            tensor_box,
+        })
     }
 
     #[test]

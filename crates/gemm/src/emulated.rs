@@ -240,6 +240,7 @@ fn arguments_seen(
         (buffer, 0) => Argument::Buffer(buffer),
         (buffer, before) => Argument::Within(buffer, before),
     };
+    let bytes = |words: &[u64]| Argument::Bytes(words.iter().flat_map(|word| word.to_le_bytes()).collect());
     let argument = |operand: &Operand| {
         Ok(match *operand {
             Operand::A => matrix(Role::A),
@@ -251,6 +252,8 @@ fn arguments_seen(
             Operand::F32(value) => Argument::F32(value),
             Operand::F64(value) => Argument::F64(value),
             Operand::Room(_) => room.map_or(Argument::U64(0), Argument::Buffer),
+            Operand::Batch(batch) => bytes(&batch.words()),
+            Operand::Epilogue(epilogue) => bytes(&epilogue.words(addresses[2])),
             Operand::Mapped => Argument::U32(mapped(operands, addresses)),
             Operand::Map(map) => match map.description(map.role.of(addresses)) {
                 Some(description) => description.encode().map_err(|error| no_map(&map, &error))?.into(),

@@ -80,6 +80,11 @@ pub enum Parameter {
     /// bytes apart cannot be described. A kernel that does not ask gets maps of all: matrices that lie otherwise are copied
     /// ([`crate::copies`]).
     Mapped,
+    /// How many products, and how far their matrices lie apart: a `__grid_constant__` structure ([`crate::epilogue::Batch`]). The kernel
+    /// makes all of them in one launch, and its tensor maps have a third dimension.
+    Batch,
+    /// What becomes of a sum before it is rounded: a `__grid_constant__` structure ([`crate::epilogue::Epilogue`]).
+    Epilogue,
     /// The address of the memory that [`Preparation::room`] asks for; of none, where nothing is prepared.
     Room,
 }
@@ -201,6 +206,8 @@ pub struct Needs {
     pub shared: fn(&Configuration) -> u32,
     /// The kernel's parameters, in its order.
     pub parameters: &'static [Parameter],
+    /// Whether it also takes an A that is stored K × M. It then has a macro ACROSS, which is 1 where A is.
+    pub a_by_columns: bool,
     /// The boxes that its tensor copies move, of A, B and C as they are stored.
     pub boxes: fn(&Configuration) -> [TensorBox; 3],
     /// Whether a configuration moves A and B by their maps, where these can say them. Where it does not, neither is copied first.
@@ -226,6 +233,7 @@ impl Needs {
         cluster: |_| Dim3::ONE,
         shared: |_| 0,
         parameters: Parameter::PLAIN,
+        a_by_columns: false,
         boxes: |_| [TensorBox { rows: 1, columns: 1, swizzle: TensorSwizzle::None }; 3],
         by_maps: |_| true,
         preparation: None,
@@ -428,10 +436,28 @@ impl Level {
         let mut defines = configuration.tiles.0.clone();
         defines.extend(variant.iter().flat_map(|v| v.defines));
         if self.takes_any_form() {
-            let Specialization { layout, added } = configuration.specialization;
+            let Specialization { a, layout, added } = configuration.specialization;
+            if self.needs.a_by_columns {
+                defines.push(("ACROSS", u32::from(a == Layout::Columns)));
+            }
             defines.extend([("TRANSPOSED", u32::from(layout == Layout::Columns)), ("ADDED", u32::from(added))]);
         }
         defines
+    }
+
+    /// How A may lie in memory.
+    pub fn layouts_of_a(&self) -> &'static [Layout] {
+        if self.needs.a_by_columns { &[Layout::Rows, Layout::Columns] } else { &[Layout::Rows] }
+    }
+
+    /// Whether it makes all products of a batch in one launch.
+    pub fn takes_batches(&self) -> bool {
+        self.needs.parameters.contains(&Parameter::Batch)
+    }
+
+    /// Whether it has a bias, activations, factors of rows and columns, and a C apart from what it writes.
+    pub fn takes_epilogues(&self) -> bool {
+        self.needs.parameters.contains(&Parameter::Epilogue)
     }
 
     /// Whether it takes factors, leading dimensions, and B as N × K.

@@ -2,7 +2,8 @@
 //! feature `threads` is on. So it builds for a browser, too.
 //!
 //! - [`level`]: what a level declares, its configurations and its launch
-//! - [`shape`]: the sizes of a product, [`form`]: its factors, and how matrices lie in memory
+//! - [`shape`]: the sizes of a product, [`form`]: its factors, and how matrices lie in memory;
+//!   [`epilogue`]: what becomes of its sums, and how many products there are
 //! - [`dtype`]: the types of a product; [`element`]: of a matrix's elements; [`matrix`]: bytes with a type
 //! - [`build`]: a level in one configuration; [`plan`]: what it launches for a problem, [`task`]: all that a device needs
 //! - [`mapped`]: what tensor maps say of matrices; [`copies`]: of those that none can describe
@@ -35,6 +36,7 @@ pub mod counted;
 pub mod dtype;
 pub mod element;
 pub mod emulated;
+pub mod epilogue;
 pub mod error;
 pub mod facts;
 pub mod fit;

@@ -52,6 +52,8 @@ pub struct Mapped {
     pub columns: u32,
     /// Elements from the beginning of a row to that of the next.
     pub leading: u64,
+    /// Of a map with a third dimension, how many of it there are, and elements from one to the next; 0, where one serves all.
+    pub batch: Option<(u32, u64)>,
     /// Whether it is copied where no map can say it as it lies ([`crate::copies`]).
     pub copied: bool,
     /// What a copy moves.
@@ -66,7 +68,7 @@ const ALIGNMENT: u64 = 16;
 
 impl Mapped {
     /// What its map says, where the matrix begins at this address. Nothing, where no map can say it: the address, or the distance of
-    /// rows, is no multiple of 16 bytes; or a row of C is none, whose last 16 bytes a copy would write as a whole.
+    /// rows or of matrices, is no multiple of 16 bytes; or a row of C is none, whose last 16 bytes a copy would write as a whole.
     pub fn description(&self, address: u64) -> Option<TensorMapDescription> {
         let TensorBox { rows, columns, swizzle } = self.tensor_box;
         // Of a single row nothing follows.
@@ -75,11 +77,19 @@ impl Mapped {
             _ => self.leading * self.element.bytes() as u64,
         };
         let row = u64::from(self.columns) * self.element.bytes() as u64;
-        let fits = [address, stride].iter().all(|bytes| bytes.is_multiple_of(ALIGNMENT))
+        let apart = match self.batch {
+            Some((count, apart)) if count > 1 && apart > 0 => (count, apart * self.element.bytes() as u64),
+            _ => (1, stride),
+        };
+        let fits = [address, stride, apart.1].iter().all(|bytes| bytes.is_multiple_of(ALIGNMENT))
             && (self.role != Role::C || row.is_multiple_of(ALIGNMENT));
-        let sizes = [u64::from(self.columns), u64::from(self.rows)];
+        let sizes = [u64::from(self.columns), u64::from(self.rows), u64::from(apart.0)];
+        let dimensions = if self.batch.is_some() { 3 } else { 2 };
+        let (strides, boxes) = ([stride, apart.1], [columns, rows, 1]);
         fits.then(|| {
-            TensorMapDescription::new(element(self.element), address, &sizes, &[stride], &[columns, rows])
+            let sizes = &sizes[..dimensions];
+            let (strides, boxes) = (&strides[..dimensions - 1], &boxes[..dimensions]);
+            TensorMapDescription::new(element(self.element), address, sizes, strides, boxes)
                 .swizzle(swizzle)
                 // A line, as a box has: where rows begin between lines, more is fetched in vain.
                 .l2_promotion(TensorL2Promotion::B128)
@@ -112,6 +122,7 @@ mod tests {
             rows,
             columns: 100,
             leading,
+            batch: None,
             copied: false,
             tensor_box,
         };
@@ -122,6 +133,12 @@ mod tests {
         assert_eq!(matrix(70, 104).description(4096 + 8), None);
         let row = matrix(1, 100).description(4096).unwrap();
         assert!(row.encode().is_ok(), "a single row has no next one");
+        let of = |count, apart| Mapped { batch: Some((count, apart)), ..matrix(70, 104) }.description(4096);
+        let many = of(5, 8000).unwrap();
+        assert_eq!((&many.sizes[..], &many.strides[..]), ([100, 70, 5].as_slice(), [208, 16_000].as_slice()));
+        assert!(many.encode().is_ok());
+        assert_eq!(of(5, 8001), None);
+        assert_eq!(of(5, 0).unwrap().sizes, [100, 70, 1], "one serves all");
         assert_eq!(Mapped { role: Role::C, ..matrix(70, 104) }.description(4096), None, "100 columns are 200 bytes");
     }
 }

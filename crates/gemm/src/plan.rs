@@ -7,8 +7,9 @@ use crate::candidate::Candidate;
 use crate::copies::{Copied, copied, pays};
 use crate::dtype::Dtype;
 use crate::element::Element;
+use crate::epilogue::{Batch, Epilogue};
 use crate::error::Error;
-use crate::form::{Form, Layout};
+use crate::form::Form;
 use crate::kernel::Kernel;
 use crate::level::{LaunchShape, Parameter, Shape};
 use crate::mapped::{Mapped, Role};
@@ -39,6 +40,11 @@ impl Build {
 
     /// The kernel's arguments for a problem that it can do, in its order.
     pub fn operands(&self, shape: &Shape, form: &Form) -> Vec<Operand> {
+        self.operands_of(shape, form, Batch::ONE, Epilogue::none(shape, form, Batch::ONE))
+    }
+
+    /// The same of a batch with an epilogue, for a kernel that takes them.
+    pub fn operands_of(&self, shape: &Shape, form: &Form, batch: Batch, epilogue: Epilogue) -> Vec<Operand> {
         let (Shape { m, n, k }, Form { alpha, beta, .. }) = (*shape, *form);
         // Within the limits of an `int`, which a plan checks.
         let [lda, ldb, ldc] = form.leading(shape).map(|leading| leading as u32);
@@ -56,8 +62,10 @@ impl Build {
             Parameter::Ldc => Operand::U32(ldc),
             Parameter::Alpha => factor(alpha),
             Parameter::Beta => factor(beta),
-            Parameter::Map(role) => Operand::Map(self.mapped(*role, shape, form)),
+            Parameter::Map(role) => Operand::Map(self.mapped(*role, shape, form, batch)),
             Parameter::Mapped => Operand::Mapped,
+            Parameter::Batch => Operand::Batch(batch),
+            Parameter::Epilogue => Operand::Epilogue(epilogue),
             Parameter::Room => Operand::Room(self.room(shape)),
         };
         self.level.needs.parameters.iter().map(operand).collect()
@@ -82,10 +90,8 @@ impl Build {
     }
 
     /// A matrix as its tensor map is to say it.
-    fn mapped(&self, role: Role, shape: &Shape, form: &Form) -> Mapped {
-        let Shape { m, n, k } = *shape;
-        let b = if form.layout == Layout::Rows { (k, n) } else { (n, k) };
-        let (rows, columns) = role.of([(m, k), b, (m, n)]);
+    fn mapped(&self, role: Role, shape: &Shape, form: &Form, batch: Batch) -> Mapped {
+        let (rows, columns) = role.of(form.stored(shape));
         let Dtype { input, output, .. } = self.configuration.dtype;
         let needs = &self.level.needs;
         let has_another_way = needs.parameters.contains(&Parameter::Mapped);
@@ -95,7 +101,8 @@ impl Build {
             rows,
             columns,
             leading: role.of(form.leading(shape)),
-            copied: !has_another_way || pays(role, shape) && (needs.by_maps)(&self.configuration),
+            batch: self.level.takes_batches().then_some((batch.count, role.of(batch.strides))),
+            copied: !has_another_way || batch.count == 1 && pays(role, shape) && (needs.by_maps)(&self.configuration),
             tensor_box: role.of((needs.boxes)(&self.configuration)),
         }
     }

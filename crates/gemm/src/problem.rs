@@ -30,13 +30,13 @@ pub struct Problem {
     pub shape: Shape,
     /// The types.
     pub dtype: Dtype,
-    /// A: M × K.
+    /// A: M × K, or K × M, as the form says.
     pub a: Matrix,
     /// B: K × N, or N × K, as the form says.
     pub b: Matrix,
     /// C before the launch, M × N: all NaN where beta is 0, or as near to it as C's type has, so that what is not written shows.
     pub c: Matrix,
-    /// The factors, and how B lies in memory.
+    /// The factors, and how A and B lie in memory.
     pub form: Form,
 }
 
@@ -61,21 +61,17 @@ impl Problem {
             (Fill::Reals, None) => random.random_range(-1.0..1.0),
             (Fill::Integers | Fill::Wide, _) => f64::from(random.random_range(-most..=most)),
         };
-        let Shape { m, n, k } = shape;
-        let (b_rows, b_columns) = match form.layout {
-            Layout::Rows => (k, n),
-            Layout::Columns => (n, k),
-        };
-        let filled = |element: Element, rows: u32, columns: u32, padding: u32, next: &mut dyn FnMut() -> f64| {
+        let [a, b, c] = form.stored(&shape);
+        let filled = |element: Element, (rows, columns): (u32, u32), padding: u32, next: &mut dyn FnMut() -> f64| {
             let leading = columns as usize + padding as usize;
             Matrix::filled(element, [rows as usize, columns as usize, leading], next)
         };
-        let a = filled(dtype.input, m, k, form.padding[0], &mut || drawn(most[0]))?;
-        let b = filled(dtype.input, b_rows, b_columns, form.padding[1], &mut || drawn(most[1]))?;
+        let a = filled(dtype.input, a, form.padding[0], &mut || drawn(most[0]))?;
+        let b = filled(dtype.input, b, form.padding[1], &mut || drawn(most[1]))?;
         // ANCHOR: poison
         let c = match form.beta {
-            0.0 => filled(dtype.output, m, n, form.padding[2], &mut || f64::NAN)?,
-            _ => filled(dtype.output, m, n, form.padding[2], &mut || drawn(8))?,
+            0.0 => filled(dtype.output, c, form.padding[2], &mut || f64::NAN)?,
+            _ => filled(dtype.output, c, form.padding[2], &mut || drawn(8))?,
         };
         // ANCHOR_END: poison
         Ok(Problem { shape, dtype, a, b, c, form })
@@ -92,7 +88,23 @@ impl Problem {
     pub fn top(&self, rows: u32) -> Problem {
         let m = rows.min(self.shape.m);
         let shape = Shape { m, ..self.shape };
-        Problem { shape, a: self.a.top(m as usize), b: self.b.clone(), c: self.c.top(m as usize), ..*self }
+        let a = match self.form.a {
+            Layout::Rows => self.a.top(m as usize),
+            Layout::Columns => self.a.transposed().top(m as usize).transposed(),
+        };
+        let mut form = self.form;
+        if form.a == Layout::Columns {
+            form.padding[0] = 0;
+        }
+        Problem { shape, a, b: self.b.clone(), c: self.c.top(m as usize), form, ..*self }
+    }
+
+    /// The element of A in row `m` of C, that row `k` of B meets.
+    pub fn a_at(&self, m: usize, k: usize) -> f64 {
+        match self.form.a {
+            Layout::Rows => self.a.at(m, k),
+            Layout::Columns => self.a.at(k, m),
+        }
     }
 
     /// The element of B that row `k` of A meets, in column `n` of C.
@@ -140,11 +152,8 @@ impl Limits {
         let (Shape { m, n, k }, tile) = (self.shape, self.launch.tile);
         let round_up = |size: u32, step: u32| u64::from(size).next_multiple_of(u64::from(step));
         let (m, n, k) = (round_up(m, tile.m), round_up(n, tile.n), round_up(k, tile.k));
-        let b = match self.form.layout {
-            Layout::Rows => (k, n),
-            Layout::Columns => (n, k),
-        };
-        let stored = [("A", (m, k)), ("B", b), ("C", (m, n))];
+        let (a, b) = (self.form.a.stored((m, k)), self.form.layout.stored((k, n)));
+        let stored = [("A", a), ("B", b), ("C", (m, n))];
         for ((name, (rows, columns)), padding) in stored.into_iter().zip(self.form.padding) {
             let elements = rows.saturating_mul(columns + u64::from(padding));
             if elements > i32::MAX as u64 {

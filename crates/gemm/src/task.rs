@@ -2,6 +2,7 @@
 
 use crate::check::Method;
 use crate::dtype::Sum;
+use crate::epilogue::{Batch, Epilogue};
 use crate::kernel::Kernel;
 use crate::level::LaunchShape;
 use crate::mapped::Mapped;
@@ -69,6 +70,10 @@ pub enum Operand {
     Map(Mapped),
     /// The address of so many bytes of memory, which hold anything at first.
     Room(u64),
+    /// How many products, as [`Batch::words`] says it.
+    Batch(Batch),
+    /// What becomes of a sum, as [`Epilogue::words`] says it.
+    Epilogue(Epilogue),
     /// A 32-bit integer: which of the matrices among these operands have a map that describes them. Bit 0 stands for A, 1 for B, 2 for C.
     Mapped,
 }

@@ -168,7 +168,7 @@ proptest! {
         seed: u64,
     ) {
         let layout = if columns { Layout::Columns } else { Layout::Rows };
-        let form = Form { alpha: 2.0, beta: -3.0, layout, padding };
+        let form = Form { alpha: 2.0, beta: -3.0, layout, padding, ..Form::PLAIN };
         let problem = Problem::in_form(Shape { m, n, k }, Dtype::F64, form, Fill::Integers, seed).unwrap();
         let product = multiply(&problem);
         let mut c = problem.c.clone();

@@ -70,7 +70,7 @@ struct Forms {
 impl Forms {
     fn form(&self, shape: &Shape) -> Result<Form, Error> {
         let layout = if self.transposed { Layout::Columns } else { Layout::Rows };
-        let tight = Form { alpha: self.alpha, beta: self.beta, layout, padding: [0; 3] };
+        let tight = Form { alpha: self.alpha, beta: self.beta, layout, padding: [0; 3], ..Form::PLAIN };
         let [a, b, c] = tight.leading(shape).map(|least| least as usize);
         tight.with_leading(shape, [self.lda.unwrap_or(a), self.ldb.unwrap_or(b), self.ldc.unwrap_or(c)])
     }

@@ -10,7 +10,7 @@ use super::{Device, deep, kernel_is_exact_in};
 /// A form that a specialization computes, with factors that are exact, and rows so far apart.
 pub fn form_of(specialization: Specialization, padding: [u32; 3]) -> Form {
     let beta = if specialization.added { -3.0 } else { 0.0 };
-    Form { alpha: 2.0, beta, layout: specialization.layout, padding }
+    Form { alpha: 2.0, beta, a: specialization.a, layout: specialization.layout, padding }
 }
 
 /// The padding with which rows begin at multiples of 16 elements, and so of 16 bytes.
@@ -50,7 +50,11 @@ pub fn every_form_is_exact(level: &'static Level, device: &Device) -> Result<(),
     let is_other =
         |build: &&Build| build.configuration.specialization != level.plain(build.configuration.dtype).specialization();
     let forms = builds.iter().filter(is_other).count();
-    let expected = if level.takes_any_form() { 3 * level.types.len() * level.variant_names().len() } else { 0 };
+    let expected = if level.takes_any_form() {
+        (4 * level.layouts_of_a().len() - 1) * level.types.len() * level.variant_names().len()
+    } else {
+        0
+    };
     if forms != expected {
         return Err(format!("{forms} builds are shipped for other forms, and not {expected}"));
     }

@@ -13,6 +13,7 @@ use gemm::{Build, Dtype, Level, Shape};
 use crate::kernels::KERNELS;
 use crate::nearby::Near;
 use crate::predict::{Model, Numbers, models, name};
+use crate::product::Product;
 use crate::tuned::{Record, records};
 
 /// The kernel that multiplies.
@@ -150,8 +151,34 @@ impl Chooser {
 
     /// The same, with why.
     pub fn choose(&self, shape: &Shape, dtype: Dtype, form: &Form) -> Option<Chosen> {
-        let (mut ranked, known) = self.ranked(shape, dtype);
+        self.choose_among((shape, shape), dtype, form, |_| true)
+    }
+
+    /// The same for a product with its batch and epilogue: a kernel that makes all products in one launch comes first, and is chosen as
+    /// for one with the rows of all.
+    pub(crate) fn choose_for(&self, product: &Product, dtype: Dtype) -> Option<Chosen> {
+        let Product { shape, form, batch, epilogue, .. } = product;
+        let takes_it = |level: &Level| !epilogue.is_any() || level.takes_epilogues();
+        if batch.count == 1 {
+            return self.choose_among((shape, shape), dtype, form, takes_it);
+        }
+        let all = Shape { m: shape.m.saturating_mul(batch.count), ..*shape };
+        let at_once = |level: &Level| level.takes_batches() && takes_it(level);
+        let chosen = self.choose_among((shape, &all), dtype, form, at_once);
+        chosen.or_else(|| self.choose_among((shape, shape), dtype, form, takes_it).filter(|_| !epilogue.is_any()))
+    }
+
+    /// The same among kernels that have what else is wanted, for a shape, by the times at another one.
+    fn choose_among(
+        &self,
+        (shape, timed): (&Shape, &Shape),
+        dtype: Dtype,
+        form: &Form,
+        takes_it: impl Fn(&Level) -> bool,
+    ) -> Option<Chosen> {
+        let (mut ranked, known) = self.ranked(timed, dtype);
         let measured: Vec<usize> = ranked[..known].iter().map(|(candidate, _)| *candidate).collect();
+        ranked.retain(|(candidate, _)| takes_it(self.candidates[*candidate].build.level));
         let among = ranked.len();
         ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
         let able = |(candidate, time)| {
@@ -163,7 +190,8 @@ impl Chooser {
             Some(Chosen { build, why })
         };
         ranked.into_iter().find_map(able).or_else(|| {
-            let build = largest(&self.kernels, self.sms, (shape, dtype, form), |build| self.runs(build, build))?;
+            let runs = |build: &Build| takes_it(build.level) && self.runs(build, build);
+            let build = largest(&self.kernels, self.sms, (shape, dtype, form), runs)?;
             Some(Chosen { build, why: Why::Tile })
         })
     }

@@ -3,18 +3,22 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, ValidAsZeroBits};
+use cudarc::driver::{
+    CudaContext, CudaSlice, CudaStream, CudaView, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice, SyncOnDrop,
+    ValidAsZeroBits,
+};
 use device::Memory;
 use device::copies::{Room, What};
 use device::cuda::{Gpu, Unloaded};
 use device::functions::{Functions, configs};
 use device::nvrtc;
 use gemm::Shape;
-use gemm::form::{Layout, Specialization};
+use gemm::form::Specialization;
 use gemm::kernel::Kernel;
 use gemm::matrix::Scalar;
 
 use crate::choice::Chooser;
+use crate::epilogue::Beside;
 use crate::error::Error;
 use crate::multiply::exact;
 use crate::plan::{Plan, Resolved};
@@ -67,7 +71,8 @@ struct Key {
     shape: Shape,
     specialization: Specialization,
     padding: [u32; 3],
-    columns: bool,
+    count: u32,
+    epilogue: bool,
 }
 
 /// A build, by its words, on a stream, by its address.
@@ -125,9 +130,9 @@ impl Handle {
     /// # Errors
     /// [`Error::Misuse`] where the product is none, [`Error::Unsupported`] where no kernel computes it on this GPU.
     pub fn plan(&self, product: &Product) -> Result<Plan, Error> {
-        let Product { types, shape, form, a, .. } = *product;
-        let (specialization, padding, columns) = (form.specialization(), form.padding, a == Layout::Columns);
-        let key = Key { types, shape, specialization, padding, columns };
+        let Product { types, shape, form, batch, epilogue } = *product;
+        let (specialization, padding) = (form.specialization(), form.padding);
+        let key = Key { types, shape, specialization, padding, count: batch.count, epilogue: epilogue.is_any() };
         if let Some(known) = read(&self.resolved).get(&key) {
             return Plan::again(known.clone(), product);
         }
@@ -157,6 +162,28 @@ impl Handle {
         self.run(stream, &self.plan(product)?, a, b, c)
     }
 
+    /// The same of a product with an epilogue that reads more than A, B and C: what it asks for is in `beside`.
+    ///
+    /// # Errors
+    /// As of [`Handle::gemm`]; and [`Error::Misuse`], where `beside` lacks what the epilogue asks for, or has what it does not.
+    pub fn gemm_with<A, B, D>(
+        &self,
+        stream: &Arc<CudaStream>,
+        product: &Product,
+        (a, b): (&impl DevicePtr<A>, &impl DevicePtr<B>),
+        d: &mut impl DevicePtrMut<D>,
+        beside: Beside<&dyn OnGpu>,
+    ) -> Result<(), Error> {
+        beside.map(|name, one| self.is_ours(name, one.of()))?;
+        let mut guards = Vec::new();
+        let beside = beside.map(|_, one| {
+            let (address, bytes, guard) = one.place(stream);
+            guards.push(guard);
+            Ok::<_, Error>((address, bytes))
+        })?;
+        self.run_with(stream, &self.plan(product)?, (a, b), d, beside)
+    }
+
     /// The same of a plan that was made before, by this handle or another one for such a card.
     ///
     /// # Errors
@@ -169,37 +196,62 @@ impl Handle {
         b: &impl DevicePtr<B>,
         c: &mut impl DevicePtrMut<C>,
     ) -> Result<(), Error> {
+        self.run_with(stream, plan, (a, b), c, Beside::default())
+    }
+
+    fn run_with<A, B, C>(
+        &self,
+        stream: &Arc<CudaStream>,
+        plan: &Plan,
+        (a, b): (&impl DevicePtr<A>, &impl DevicePtr<B>),
+        c: &mut impl DevicePtrMut<C>,
+        beside: Beside<(u64, u64)>,
+    ) -> Result<(), Error> {
         for (name, of) in [("A", a.stream()), ("B", b.stream()), ("C", c.stream())] {
             self.is_ours(name, of)?;
         }
         self.is_ours("the stream", stream)?;
         let bytes = [a.num_bytes(), b.num_bytes(), c.num_bytes()].map(|bytes| bytes as u64);
         let ((a, _a), (b, _b), (c, _c)) = (a.device_ptr(stream), b.device_ptr(stream), c.device_ptr_mut(stream));
-        self.submit(stream, plan, [a, b, c], bytes)
+        self.submit(stream, plan, [a, b, c], bytes, beside)
     }
 
     /// The same of memory that is no slice of cudarc's. Nobody waits for what other streams do with it.
     ///
     /// # Errors
     /// As of [`Handle::gemm`].
-    pub fn gemm_at(&self, stream: &Arc<CudaStream>, product: &Product, matrices: [Memory; 3]) -> Result<(), Error> {
+    pub fn gemm_at(
+        &self,
+        stream: &Arc<CudaStream>,
+        product: &Product,
+        matrices: [Memory; 3],
+        beside: Beside<Memory>,
+    ) -> Result<(), Error> {
         self.is_ours("the stream", stream)?;
         let addresses = matrices.map(|memory| memory.address());
-        self.submit(stream, &self.plan(product)?, addresses, matrices.map(|memory| memory.bytes()))
+        let beside = beside.map(|_, memory| Ok::<_, Error>((memory.address(), memory.bytes())))?;
+        self.submit(stream, &self.plan(product)?, addresses, matrices.map(|memory| memory.bytes()), beside)
     }
 
-    /// Launches a plan for each product of its batch.
-    fn submit(&self, stream: &Arc<CudaStream>, plan: &Plan, addresses: [u64; 3], bytes: [u64; 3]) -> Result<(), Error> {
+    /// Launches a plan: once, or for each product of its batch.
+    fn submit(
+        &self,
+        stream: &Arc<CudaStream>,
+        plan: &Plan,
+        addresses: [u64; 3],
+        bytes: [u64; 3],
+        beside: Beside<(u64, u64)>,
+    ) -> Result<(), Error> {
         let product = plan.product();
         product.check_memory(addresses, bytes)?;
-        let Types { a, b, c, .. } = product.types;
-        let sizes = [a, b, c].map(|element| element.bytes() as u64);
+        product.check_beside(&beside)?;
+        let beside = beside.map(|_, (address, _)| Ok::<_, Error>(address))?;
         let Loaded { functions, room, .. } = &*self.loaded(stream, plan)?;
-        let operands = &plan.build().operands(&product.shape, &product.form);
         let build = plan.build();
         let configs = configs(&plan.launch(), build.dynamic_shared(), build.before(&plan.product().shape));
-        for number in 0..u64::from(product.batch.count) {
-            let addresses = [0, 1, 2].map(|i| addresses[i] + number * product.batch.strides[i] * sizes[i]);
+        for (operands, offsets) in plan.calls(&beside) {
+            let operands = &operands;
+            let addresses = [0, 1, 2].map(|i| addresses[i] + offsets[i]);
             let launched = room.launch(stream, What { functions, configs, operands, addresses });
             launched.map_err(|error| Error::driver("launching the kernel", error))?;
         }
@@ -266,6 +318,36 @@ impl Handle {
             ours.ordinal()
         );
         Err(Error::misuse(message, "`Handle::on` makes a handle for that context"))
+    }
+}
+
+/// A slice of cudarc's, of any type of elements.
+pub trait OnGpu {
+    /// The stream that it is of.
+    fn of(&self) -> &Arc<CudaStream>;
+    /// Where it begins, how many bytes it has, and what is to live until the stream's work with it is submitted.
+    fn place<'a>(&'a self, stream: &'a CudaStream) -> (u64, u64, SyncOnDrop<'a>);
+}
+
+impl<T> OnGpu for CudaSlice<T> {
+    fn of(&self) -> &Arc<CudaStream> {
+        self.stream()
+    }
+
+    fn place<'a>(&'a self, stream: &'a CudaStream) -> (u64, u64, SyncOnDrop<'a>) {
+        let (address, guard) = self.device_ptr(stream);
+        (address, self.num_bytes() as u64, guard)
+    }
+}
+
+impl<T> OnGpu for CudaView<'_, T> {
+    fn of(&self) -> &Arc<CudaStream> {
+        self.stream()
+    }
+
+    fn place<'a>(&'a self, stream: &'a CudaStream) -> (u64, u64, SyncOnDrop<'a>) {
+        let (address, guard) = self.device_ptr(stream);
+        (address, self.num_bytes() as u64, guard)
     }
 }
 

@@ -1,12 +1,15 @@
 //! Matrix products for a program: kernels that stay loaded on a GPU, and the choice of which one multiplies.
 //!
 //! - [`kernels`]: what multiplies
-//! - [`Product`]: what is wanted; [`Plan`]: which kernel computes it, and why; [`Error`]: what can go wrong
-//! - [`Handle`]: a GPU, on which matrices stay; [`multiply()`]: the plain product by one call, on either device
+//! - [`Product`]: what is wanted, with an [`Epilogue`]; [`Plan`]: which kernel computes it, and why; [`Error`]: what can go wrong
+//! - [`Handle`]: a GPU, on which matrices stay; [`Emulated`]: its calls without one; [`multiply()`]: the plain product by one call, on
+//!   either device
 //! - [`choice`]: which of them, with which tile sizes; [`predict`]: by which times, [`nearby`]: how these are corrected,
 //!   [`tuned`]: what measurements say of that
 
 pub mod choice;
+mod emulated;
+mod epilogue;
 mod error;
 mod handle;
 pub mod kernels;
@@ -18,8 +21,10 @@ mod product;
 pub mod tuned;
 
 pub use choice::{Choice, Chooser};
+pub use emulated::Emulated;
+pub use epilogue::{Activation, Along, Apart, Beside, Epilogue};
 pub use error::{Answer, Error};
-pub use handle::Handle;
+pub use handle::{Handle, OnGpu};
 pub use kernels::KERNELS;
 pub use multiply::multiply;
 pub use plan::Plan;

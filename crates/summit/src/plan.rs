@@ -3,10 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use gemm::form::Layout;
+use gemm::epilogue::Batch;
+use gemm::task::Operand;
 use gemm::{Build, Dtype, LaunchShape};
 
 use crate::choice::{Chooser, Why};
+use crate::epilogue::Beside;
 use crate::error::Error;
 use crate::kernels::KERNELS;
 use crate::product::Product;
@@ -70,9 +72,25 @@ impl Plan {
         &self.resolved.build
     }
 
-    /// Grid, block, and what a block works on at a time: for one product of the batch.
+    /// Grid, block, and what a block works on at a time: for all products of the batch, or for one, as [`Plan::launches`] says.
     pub fn launch(&self) -> LaunchShape {
         self.resolved.launch
+    }
+
+    /// Launches that it is: one, or one for each product of the batch.
+    pub fn launches(&self) -> u32 {
+        if self.build().level.takes_batches() { 1 } else { self.product.batch.count }
+    }
+
+    /// The kernel's arguments for each launch, where what lies beside A, B and D begins at these addresses; and the bytes that A, B and D
+    /// begin behind the first ones.
+    pub(crate) fn calls(&self, beside: &Beside<u64>) -> impl Iterator<Item = (Vec<Operand>, [u64; 3])> {
+        let Product { types, shape, form, batch, .. } = self.product;
+        let sizes = [types.a, types.b, types.c].map(|element| element.bytes() as u64);
+        let batched = if self.build().level.takes_batches() { batch } else { Batch::ONE };
+        let operands = self.build().operands_of(&shape, &form, batched, self.product.told(beside));
+        (0..u64::from(self.launches()))
+            .map(move |number| (operands.clone(), [0, 1, 2].map(|i| number * batch.strides[i] * sizes[i])))
     }
 
     /// Why it is this one.
@@ -85,7 +103,11 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Resolved { build, launch, architecture, why, .. } = &*self.resolved;
         writeln!(f, "{} on sm_{architecture}", self.product)?;
-        writeln!(f, "by {build}, {launch}")?;
+        write!(f, "by {build}, {launch}")?;
+        match self.launches() {
+            1 => writeln!(f)?,
+            launches => writeln!(f, ", {launches} times")?,
+        }
         for copy in build.copies(&self.product.shape, &self.product.form) {
             writeln!(f, "behind a copy of {copy}")?;
         }
@@ -94,19 +116,24 @@ impl fmt::Display for Plan {
 }
 
 fn resolved(chooser: &Chooser, product: &Product) -> Result<Resolved, Error> {
-    if product.a == Layout::Columns {
-        return Err(Error::unsupported("no kernel takes an A that is stored K×M", "transpose it first"));
-    }
     let dtype = product.types.dtype().ok_or_else(|| unknown(product))?;
     let architecture = chooser.architecture();
-    let chosen = chooser.choose(&product.shape, dtype, &product.form).ok_or_else(|| {
+    let chosen = chooser.choose_for(product, dtype).ok_or_else(|| {
         if !KERNELS.into_iter().any(|kernel| kernel.dtypes().any(|own| own == dtype)) {
             return unknown(product);
         }
         let hint = "other forms, types or sizes may be computed there; `Plan::of` answers for any card";
         Error::unsupported(format!("no kernel computes {product} on sm_{architecture}"), hint)
     })?;
-    let launch = chosen.build.plan_in(product.shape, product.form).map_err(Error::cannot)?.launch;
+    chosen.build.plan_in(product.shape, product.form).map_err(Error::cannot)?;
+    let count = if chosen.build.level.takes_batches() { product.batch.count } else { 1 };
+    let launch = chosen.build.launch_of(&product.shape, count);
+    let rows = chosen.build.cluster().x.max(1);
+    let tiles = launch.tiles(&product.shape).saturating_mul(u64::from(count)) * u64::from(rows);
+    if tiles > i32::MAX as u64 {
+        let message = format!("{product} has {tiles} tiles, and a kernel counts {}", i32::MAX);
+        return Err(Error::unsupported(message, "make several batches of it"));
+    }
     let name = chosen.build.to_string().into();
     Ok(Resolved { build: chosen.build, launch, name, architecture, why: chosen.why })
 }
@@ -123,6 +150,7 @@ mod tests {
     use gemm::{Element, Shape};
 
     use super::*;
+    use crate::epilogue::Activation;
     use crate::product::Types;
 
     fn plan(element: Element, change: impl Fn(Product) -> Product, card: (u32, u32)) -> Result<Plan, Error> {
@@ -150,8 +178,14 @@ mod tests {
         assert!(plan(Element::Bf16, as_columns, (90, 132)).is_ok());
         let message = said(plan(Element::Bf16, as_columns, (80, 108)));
         assert_eq!(message, "no kernel computes 512×384×256, C = A·B, B stored N×K, in bf16 on sm_80");
-        let turned = |product| Product { a: Layout::Columns, ..product };
-        assert_eq!(said(plan(Element::F32, turned, (90, 132))), "no kernel takes an A that is stored K×M");
+        let turned = |product: Product| product.with_a_as_columns();
+        assert!(plan(Element::Bf16, turned, (90, 132)).is_ok());
+        let message = said(plan(Element::F32, turned, (90, 132)));
+        assert_eq!(message, "no kernel computes 512×384×256, C = A·B, A stored K×M, in f32 on sm_90");
+        let relu = |product: Product| product.with_activation(Activation::Relu);
+        assert!(plan(Element::F16, relu, (90, 132)).is_ok());
+        let message = said(plan(Element::F64, relu, (90, 132)));
+        assert_eq!(message, "no kernel computes 512×384×256, C = A·B, ReLU before C, in f64 on sm_90");
         let mixed = |product: Product| Product { types: Types { b: Element::E5m2, ..product.types }, ..product };
         let message = said(plan(Element::E4m3, mixed, (90, 132)));
         assert_eq!(message, "no kernel multiplies e4m3 times e5m2 to bf16, summed in f32");

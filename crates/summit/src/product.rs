@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+pub use gemm::epilogue::Batch;
 use gemm::form::{Form, Layout};
 use gemm::{Dtype, Element, Shape};
 
+use crate::epilogue::{Activation, Along, Apart, Epilogue};
 use crate::error::Error;
 
 /// The types of a product, known at run time.
@@ -20,16 +22,7 @@ pub struct Types {
     pub c: Element,
 }
 
-/// How many products, each matrix so many elements behind the one before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Batch {
-    /// How many.
-    pub count: u32,
-    /// Elements from one A to the next, from one B, and from one C. An A or B may serve all: 0.
-    pub strides: [u64; 3],
-}
-
-/// `C = alpha·A·B + beta·C`, C M × N. Matrices are row-major: A is stored M × K, or K × M, B K × N, or N × K.
+/// `C = alpha·A·B + beta·C`, C M × N; or, with an [`Epilogue`], `D = act(alpha·r·c·A·B + bias) + beta·C`. Matrices are row-major: A is stored M × K, or K × M, B K × N, or N × K.
 ///
 /// ```
 /// use gemm::{Element, Shape};
@@ -47,12 +40,12 @@ pub struct Product {
     pub types: Types,
     /// M, N and K.
     pub shape: Shape,
-    /// Factors, the layout of B, and how far rows lie apart.
+    /// Factors, the layouts of A and B, and how far rows lie apart: those of C are D's.
     pub form: Form,
-    /// How A lies in memory: a row for each row of C, or for each k. No kernel takes the second as yet.
-    pub a: Layout,
     /// How many of them.
     pub batch: Batch,
+    /// What becomes of the sums.
+    pub epilogue: Epilogue,
 }
 
 impl Types {
@@ -88,15 +81,20 @@ impl fmt::Display for Types {
     }
 }
 
-impl Batch {
-    /// A single product.
-    pub const ONE: Batch = Batch { count: 1, strides: [0; 3] };
-}
+/// The default epilogue, as a constant.
+const NOTHING: Epilogue = Epilogue {
+    bias: None,
+    row_factors: false,
+    column_factors: false,
+    activation: Activation::None,
+    gated: false,
+    apart: None,
+};
 
 impl Product {
     /// A·B, row-major and without padding.
     pub const fn new(types: Types, shape: Shape) -> Product {
-        Product { types, shape, form: Form::PLAIN, a: Layout::Rows, batch: Batch::ONE }
+        Product { types, shape, form: Form::PLAIN, batch: Batch::ONE, epilogue: NOTHING }
     }
 
     /// The same with these factors of A·B and of C. Where `beta` is 0, C may hold anything.
@@ -109,6 +107,36 @@ impl Product {
         Product { form: Form { layout: Layout::Columns, ..self.form }, ..self }
     }
 
+    /// The same with A stored as K × M.
+    pub fn with_a_as_columns(self) -> Product {
+        Product { form: Form { a: Layout::Columns, ..self.form }, ..self }
+    }
+
+    /// The same with a bias.
+    pub fn with_bias(self, along: Along) -> Product {
+        Product { epilogue: Epilogue { bias: Some(along), ..self.epilogue }, ..self }
+    }
+
+    /// The same with an activation.
+    pub fn with_activation(self, activation: Activation) -> Product {
+        Product { epilogue: Epilogue { activation, ..self.epilogue }, ..self }
+    }
+
+    /// The same with a factor for each row, for each column, or both.
+    pub fn with_vectors_of_factors(self, row_factors: bool, column_factors: bool) -> Product {
+        Product { epilogue: Epilogue { row_factors, column_factors, ..self.epilogue }, ..self }
+    }
+
+    /// The same with C as a factor in the end, and no summand: `D = act(…) · beta·C`.
+    pub fn with_gate(self) -> Product {
+        Product { epilogue: Epilogue { gated: true, ..self.epilogue }, ..self }
+    }
+
+    /// The same with a C that is only read, and lies so, while D is written.
+    pub fn with_c_apart(self, apart: Apart) -> Product {
+        Product { epilogue: Epilogue { apart: Some(apart), ..self.epilogue }, ..self }
+    }
+
     /// The same with rows so many elements apart, in A, B and C as they are stored: after the layout is said.
     ///
     /// # Errors
@@ -118,12 +146,17 @@ impl Product {
         Ok(Product { form, ..self })
     }
 
+    /// The same with this epilogue.
+    pub fn with_epilogue(self, epilogue: Epilogue) -> Product {
+        Product { epilogue, ..self }
+    }
+
     /// So many of it.
     pub fn with_batch(self, batch: Batch) -> Product {
         Product { batch, ..self }
     }
 
-    /// Bytes that A, B and C need at least.
+    /// Bytes that A, B and what is written, C or D, need at least.
     pub fn bytes(&self) -> [u64; 3] {
         let elements = self.form.elements(&self.shape);
         let Types { a, b, c, .. } = self.types;
@@ -149,7 +182,7 @@ impl Product {
             let message = format!("the Cs of the batch are {} elements apart, and have {one}", batch.strides[2]);
             return Err(Error::misuse(message, "products of a batch must not overlap"));
         }
-        Ok(())
+        self.check_epilogue()
     }
 
     /// Refuses memory that the product would reach beyond, or in which no element can begin where it does.
@@ -172,12 +205,11 @@ impl Product {
 
 impl fmt::Display for Product {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Product { types, shape, form, a, batch } = self;
+        let Product { types, shape, form, batch, epilogue } = self;
         if batch.count > 1 {
             write!(f, "{} times ", batch.count)?;
         }
-        let turned = if *a == Layout::Columns { ", A stored K×M" } else { "" };
-        write!(f, "{shape}, {form}{turned}, in {types}")
+        write!(f, "{shape}, {form}{epilogue}, in {types}")
     }
 }
 

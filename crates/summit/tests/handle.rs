@@ -49,7 +49,13 @@ fn forms() -> Vec<Form> {
     let mut forms = Vec::new();
     for layout in [Layout::Rows, Layout::Columns] {
         for beta in [0.0, -2.0] {
-            forms.extend([[0; 3], [4, 8, 4], [1, 2, 3]].map(|padding| Form { alpha: 3.0, beta, layout, padding }));
+            forms.extend([[0; 3], [4, 8, 4], [1, 2, 3]].map(|padding| Form {
+                alpha: 3.0,
+                beta,
+                layout,
+                padding,
+                ..Form::PLAIN
+            }));
         }
     }
     forms

@@ -5,12 +5,13 @@
 
 mod nvrtc;
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_int, c_longlong, c_void};
 use std::path::Path;
 use std::ptr;
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys};
 use emulator::{TensorElement, TensorL2Promotion, TensorMapDescription, TensorSwizzle};
+use gemm::epilogue::Batch;
 use gemm::form::{Form, Layout};
 use gemm::{Dtype, Element, Shape};
 use libloading::Library;
@@ -235,7 +236,7 @@ impl Cublas {
     pub(crate) fn gemm(&self, dtype: Dtype, shape: &Shape, form: &Form, [a, b, c]: [u64; 3]) -> Result<(), String> {
         let (m, n, k) = (shape.m as c_int, shape.n as c_int, shape.k as c_int);
         let [lda, ldb, ldc] = form.leading(shape).map(|leading| leading as c_int);
-        let transposed = c_int::from(form.layout == Layout::Columns);
+        let [transposed, across] = [form.layout, form.a].map(|layout| c_int::from(layout == Layout::Columns));
         let (alpha, beta) = (form.alpha, form.beta);
         let (alpha32, beta32) = (alpha as f32, beta as f32);
         // SAFETY: the signatures are cublas_v2.h's; the buffers hold the problem's matrices, with their leading dimensions; alpha
@@ -245,12 +246,12 @@ impl Cublas {
                 Dtype::F64 => {
                     let gemm = self.get::<Gemm<f64>>(c"cublasDgemm_v2")?;
                     let (a, b, c) = (a as *const f64, b as *const f64, c as *mut f64);
-                    gemm(self.handle, transposed, 0, n, m, k, &alpha, b, ldb, a, lda, &beta, c, ldc)
+                    gemm(self.handle, transposed, across, n, m, k, &alpha, b, ldb, a, lda, &beta, c, ldc)
                 }
                 Dtype::F32 => {
                     let gemm = self.get::<Gemm<f32>>(c"cublasSgemm_v2")?;
                     let (a, b, c) = (a as *const f32, b as *const f32, c as *mut f32);
-                    gemm(self.handle, transposed, 0, n, m, k, &alpha32, b, ldb, a, lda, &beta32, c, ldc)
+                    gemm(self.handle, transposed, across, n, m, k, &alpha32, b, ldb, a, lda, &beta32, c, ldc)
                 }
                 _ => {
                     let (Some(input), Some(output)) = (cuda_type(dtype.input), cuda_type(dtype.output)) else {
@@ -263,7 +264,7 @@ impl Cublas {
                     let (a, b, c) = (a as *const c_void, b as *const c_void, c as *mut c_void);
                     #[rustfmt::skip]
                     let status = gemm(
-                        self.handle, transposed, 0, n, m, k,
+                        self.handle, transposed, across, n, m, k,
                         alpha, b, input, ldb, a, input, lda,
                         beta, c, output, ldc, compute, -1,
                     );
@@ -272,6 +273,39 @@ impl Cublas {
             };
             succeed("cublasGemm", status)
         }
+    }
+
+    /// The same of a batch of 16-bit elements.
+    pub(crate) fn gemm_batched(
+        &self,
+        dtype: Dtype,
+        shape: &Shape,
+        form: &Form,
+        batch: &Batch,
+        [a, b, c]: [u64; 3],
+    ) -> Result<(), String> {
+        let (m, n, k) = (shape.m as c_int, shape.n as c_int, shape.k as c_int);
+        let [lda, ldb, ldc] = form.leading(shape).map(|leading| leading as c_int);
+        let [transposed, across] = [form.layout, form.a].map(|layout| c_int::from(layout == Layout::Columns));
+        let [of_a, of_b, of_c] = batch.strides.map(|stride| stride as c_longlong);
+        let (alpha, beta) = (form.alpha as f32, form.beta as f32);
+        let (alpha, beta) = ((&raw const alpha).cast(), (&raw const beta).cast());
+        let (Some(input), Some(output)) = (cuda_type(dtype.input), cuda_type(dtype.output)) else {
+            return Err(format!("cublasGemmStridedBatchedEx multiplies no {dtype}"));
+        };
+        let (a, b, c) = (a as *const c_void, b as *const c_void, c as *mut c_void);
+        // SAFETY: as of `gemm`, for every product of the batch.
+        let status = unsafe {
+            let gemm = self.get::<GemmBatchedEx>(c"cublasGemmStridedBatchedEx")?;
+            #[rustfmt::skip]
+            let status = gemm(
+                self.handle, transposed, across, n, m, k,
+                alpha, b, input, ldb, of_b, a, input, lda, of_a,
+                beta, c, output, ldc, of_c, batch.count as c_int, 68, -1,
+            );
+            status
+        };
+        succeed("cublasGemmStridedBatchedEx", status)
     }
 
     /// The algorithms that cuBLASLt would try first for a product of e4m3 or s8 with B as N × K; e4m3's sums the tensor cores make along
@@ -394,6 +428,13 @@ type GemmEx = unsafe extern "C" fn(
     Handle, c_int, c_int, c_int, c_int, c_int,
     *const c_void, *const c_void, c_int, c_int, *const c_void, c_int, c_int,
     *const c_void, *mut c_void, c_int, c_int, c_int, c_int,
+) -> c_int;
+
+#[rustfmt::skip]
+type GemmBatchedEx = unsafe extern "C" fn(
+    Handle, c_int, c_int, c_int, c_int, c_int,
+    *const c_void, *const c_void, c_int, c_int, c_longlong, *const c_void, c_int, c_int, c_longlong,
+    *const c_void, *mut c_void, c_int, c_int, c_longlong, c_int, c_int, c_int,
 ) -> c_int;
 
 /// The number of a type in library_types.h, if cuBLAS's `gemm` takes it; of bytes cuBLASLt takes those that are named there.

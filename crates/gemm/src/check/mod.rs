@@ -153,7 +153,7 @@ fn written_between_rows(before: &Matrix, after: &Matrix) -> Option<usize> {
 fn products_summed(problem: &Problem, wrong: &[WrongElement], tolerance: &Tolerance, step: u32) -> Option<usize> {
     let k = problem.shape.k as usize;
     let is_sum_of = |element: &WrongElement, products: usize| {
-        let product = |p: usize| problem.a.at(element.row, p) * problem.b_at(p, element.col);
+        let product = |p: usize| problem.a_at(element.row, p) * problem.b_at(p, element.col);
         let sum: f64 = (0..products).map(product).sum();
         let magnitude: f64 = (0..products).map(|p| product(p).abs()).sum();
         (element.got - sum).abs() <= tolerance.at(sum, magnitude)

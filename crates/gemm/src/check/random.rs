@@ -15,7 +15,7 @@ use rand_chacha::ChaCha12Rng;
 use serde::Serialize;
 
 use super::Tolerance;
-use super::reference::{Part, rows_of_b};
+use super::reference::{Part, rows_of_a, rows_of_b};
 use crate::level::Shape;
 use crate::matrix::Matrix;
 use crate::problem::Problem;
@@ -83,10 +83,10 @@ impl Products {
             (0..count).map(|_| std::array::from_fn(|_| sign(random.random()))).collect()
         };
         let (x, y) = (signs(n), signs(m));
-        let b = rows_of_b(problem);
+        let (a, b) = (rows_of_a(problem), rows_of_b(problem));
         let (bx, b1) = from_right(&b, &x, &vec![1.0; n]);
-        let (rows, row_magnitudes) = from_right(&problem.a, &bx, &b1);
-        let (ya, a1) = from_left(&problem.a, &y, &vec![1.0; m]);
+        let (rows, row_magnitudes) = from_right(&a, &bx, &b1);
+        let (ya, a1) = from_left(&a, &y, &vec![1.0; m]);
         let (columns, column_magnitudes) = from_left(&b, &ya, &a1);
         let mut rows = Side { signs: x, expected: rows, magnitude: row_magnitudes };
         let mut columns = Side { signs: y, expected: columns, magnitude: column_magnitudes };

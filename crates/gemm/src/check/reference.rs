@@ -77,12 +77,12 @@ impl Part {
         if product.is_empty() {
             return Part { rows, columns, product, magnitude };
         }
-        let b = rows_of_b(problem);
+        let (whole_a, b) = (rows_of_a(problem), rows_of_b(problem));
         let is_whole = n == problem.shape.n as usize;
         let parts = product.chunks_mut(ROWS * n).zip(magnitude.chunks_mut(ROWS * n)).zip(rows.chunks(ROWS));
         workers::for_each(parts.collect(), |((product, magnitude), rows): ((&mut [f64], &mut [f64]), &[usize])| {
             let mut a = vec![0.0; rows.len() * k];
-            rows.iter().zip(a.chunks_mut(k)).for_each(|(&row, a)| problem.a.read(row, 0, a));
+            rows.iter().zip(a.chunks_mut(k)).for_each(|(&row, a)| whole_a.read(row, 0, a));
             let mut wide = vec![0.0; COLUMNS.min(n)];
             for from in (0..n).step_by(COLUMNS) {
                 let range = from..(from + COLUMNS).min(n);
@@ -127,6 +127,14 @@ impl Part {
     /// Row and column of each element that it holds, in the order of `product`.
     pub fn places(&self) -> impl Iterator<Item = (usize, usize)> {
         self.rows.iter().flat_map(|&row| self.columns.iter().map(move |&col| (row, col)))
+    }
+}
+
+/// A with a row for each row of C, whatever its layout.
+pub(super) fn rows_of_a(problem: &Problem) -> Cow<'_, Matrix> {
+    match problem.form.a {
+        Layout::Rows => Cow::Borrowed(&problem.a),
+        Layout::Columns => Cow::Owned(problem.a.transposed()),
     }
 }
 

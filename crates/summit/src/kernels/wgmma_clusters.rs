@@ -81,7 +81,10 @@ pub static KERNEL: Level = Level {
             Parameter::Ldc,
             Parameter::Alpha,
             Parameter::Beta,
+            Parameter::Batch,
+            Parameter::Epilogue,
         ],
+        a_by_columns: true,
         decomposition: Decomposition::Persistent("BLOCKS", Neighbours::Below),
         boxes: |c| {
             let of = |rows, columns| TensorBox { rows, columns, swizzle: TensorSwizzle::B128 };
@@ -91,7 +94,8 @@ pub static KERNEL: Level = Level {
                 gemm::form::Layout::Rows => BK / 2,
                 gemm::form::Layout::Columns => part,
             };
-            [of(c.tiles["BM"], BK), of(b, BK), of(64, 128 / c.dtype.output.bytes() as u32)]
+            let a = if c.specialization.a.is_rows() { c.tiles["BM"] } else { BK };
+            [of(a, BK), of(b, BK), of(64, 128 / c.dtype.output.bytes() as u32)]
         },
         shared: |c| {
             let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
