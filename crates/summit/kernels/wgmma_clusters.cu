@@ -199,15 +199,13 @@ __device__ float number(Out x) {
 }
 
 __device__ float exp2_fast(float x) {
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
 }
 
 __device__ float reciprocal(float x) {
-    float y;
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
+    asm("rcp.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
 }
 
 // 1 + 2^(x * (u0 + u1 * x^2 + u2 * x^4)), at most 1 + 2^60: of two, the product has a reciprocal.
@@ -243,16 +241,17 @@ __device__ void activate(float (&sums)[BN / 2], const Epilogue& epilogue) {
 #endif
 }
 
-// Two neighbours of a row, as far as they are there. `paired` says that they can be read as one.
-__device__ Pair read(const Out* from, bool paired, int there) {
-    Pair pair = {};
-    if (paired && there > 1)
-        return *(const Pair*)from;
-    if (there > 0)
-        pair.x = from[0];
-    if (there > 1)
-        pair.y = from[1];
-    return pair;
+// A thread's elements of C in 64 columns, all asked for at once, as far as they are there: so many
+// columns, in the row `down` from here if `low`. If all are, as pairs, they are `whole`.
+__device__ void read(Pair (&c)[16], const Out* from, int down, int columns, bool low, bool whole) {
+    #pragma unroll
+    for (int i = 0; i < 16; ++i, from += i % 2 ? down : 8 - down) {
+        int there = i % 2 && !low ? 0 : columns - i / 2 * 8;
+        if (whole)
+            c[i] = *(const Pair*)from;
+        else
+            c[i] = {there > 0 ? from[0] : (Out)0, there > 1 ? from[1] : (Out)0};
+    }
 }
 
 // 64 rows and WIDE columns of D, of which a warp's lanes hold 16 rows, to a box in shared memory.
@@ -444,19 +443,23 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
         }
         activate(sums, epilogue);
 #if ADDED
-        const Out* c = epilogue.c + product * epilogue.apart + left;
-        bool paired = (epilogue.ldc | epilogue.apart) % 2 == 0 &&
-                      (unsigned long long)epilogue.c % sizeof(Pair) == 0;
+        const Out* c = epilogue.c + product * epilogue.apart + top * epilogue.ldc + left;
+        bool whole = row0 + BM <= M && col0 + BN <= N && (epilogue.ldc | epilogue.apart) % 2 == 0 &&
+                     (unsigned long long)epilogue.c % sizeof(Pair) == 0;
         #pragma unroll
-        for (int i = 0; i < BN / 2; i += 2) {
-            int row = top + i / 2 % 2 * 8;
-            int col = i / 4 * 8;
-            const Out* from = &c[min(row, M - 1) * epilogue.ldc + col];
-            Pair other = read(from, paired, row < M ? N - left - col : 0);
-            float x = beta * number(other.x);
-            float y = beta * number(other.y);
-            sums[i] = epilogue.multiplied ? sums[i] * x : sums[i] + x;
-            sums[i + 1] = epilogue.multiplied ? sums[i + 1] * y : sums[i + 1] + y;
+        for (int n = 0; n < BN; n += 64) {
+            Pair pairs[16];
+            int columns = top < M ? N - left - n : 0;
+            if (whole)
+                read(pairs, c + n, 8 * epilogue.ldc, 64, true, true);
+            else
+                read(pairs, c + n, 8 * epilogue.ldc, columns, top + 8 < M, false);
+            #pragma unroll
+            for (int i = 0; i < 32; ++i) {
+                float& sum = sums[n / 2 + i];
+                float x = beta * number(i % 2 ? pairs[i / 2].y : pairs[i / 2].x);
+                sum = epilogue.multiplied ? sum * x : sum + x;
+            }
         }
 #endif
         if (!(mapped & 4)) {

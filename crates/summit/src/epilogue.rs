@@ -117,7 +117,8 @@ impl Product {
             return Err(Error::misuse(message, "a leading dimension is at least the number of columns"));
         }
         let most = i32::MAX as u64;
-        let elements = apart.map_or(0, |apart| u64::from(apart.leading) * u64::from(self.shape.m));
+        // As far as a tile reaches over the edge.
+        let elements = apart.map_or(0, |apart| u64::from(apart.leading) * (u64::from(self.shape.m) + 256));
         if elements > most {
             let message =
                 format!("C has {elements} elements with what lies between its rows, and kernels reach {most}");
