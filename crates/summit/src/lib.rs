@@ -7,6 +7,7 @@
 //! - [`choice`]: which of them, with which tile sizes; [`predict`]: by which times, [`nearby`]: how these are corrected,
 //!   [`tuned`]: what measurements say of that
 
+mod beside;
 pub mod choice;
 mod emulated;
 mod epilogue;
