@@ -9,6 +9,7 @@ use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use device::Backend;
+use emulator::gpu::Gpu;
 use gemm::candidate::Options;
 use gemm::facts::Extras;
 use gemm::form::{Form, Layout};
@@ -62,8 +63,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
     /// The GPU that the emulator models
-    #[arg(long, value_name = "NAME", default_value = "h200")]
-    pub gpu: String,
+    #[arg(long, value_name = "NAME", default_value = "h200", value_parser = Gpu::named)]
+    pub gpu: &'static Gpu,
     /// Seed of the inputs
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -152,7 +153,7 @@ impl Arguments {
     pub fn asked(&self, level: &'static Level) -> Result<Asked, Error> {
         let build = self.build(level)?;
         let options = Options {
-            gpu: asked::gpu(&self.gpu)?,
+            gpu: self.gpu,
             extras: Extras { instruction_limit: self.instruction_limit, ..Extras::new(true, !self.no_sanitize) },
             annotate: self.annotate,
             matrices: self.print_matrices,
