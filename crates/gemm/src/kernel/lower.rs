@@ -1,11 +1,14 @@
 //! PTX with the lowest `.version` and `.target` that its instructions need, so that older drivers and cards take it.
 //!
-//! Only these two lines change: ptxas makes the same machine code of what follows.
+//! Only these two lines change, and a hint that older versions do not know is left out.
 
 use emulator::isa::{self, Isa, Needed, Target, needs};
 
 /// The lowest that anything is lowered to: the architecture is Pascal's, the oldest of the cards that are served.
 const FLOOR: Needed = Needed { sm: 60, ..isa::FLOOR };
+
+/// A hint to ptxas, which bytes of a load are used, and the version that it came with.
+const HINT: (&str, &str) = (".pragma \"used_bytes_mask", "8.3");
 
 /// PTX, and what was lowered in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +59,7 @@ fn lowered(ptx: &str, isa: impl Fn(Isa, &Needed) -> Isa, sm: impl Fn(&Target, &N
     let to = isa(version, &needed);
     if to < version {
         lowered.change(".version", &version.to_string(), &to.to_string());
+        lowered.leave_hints_out(to);
     }
     // What only one architecture has cannot be lowered away from it.
     let to = sm(&target, &needed);
@@ -66,6 +70,16 @@ fn lowered(ptx: &str, isa: impl Fn(Isa, &Needed) -> Isa, sm: impl Fn(&Target, &N
 }
 
 impl Lowered {
+    /// Leaves out what a version does not know, and what means nothing.
+    fn leave_hints_out(&mut self, version: Isa) {
+        let (hint, since) = HINT;
+        let is_hint = |line: &&str| line.trim_start().starts_with(hint);
+        if since.parse().is_ok_and(|since: Isa| version < since) && self.ptx.lines().any(|line| is_hint(&line)) {
+            self.ptx = self.ptx.split_inclusive('\n').filter(|line| !is_hint(line)).collect();
+            self.changes.push("no used_bytes_mask".to_string());
+        }
+    }
+
     fn change(&mut self, directive: &str, from: &str, to: &str) {
         let mut lines: Vec<String> = self.ptx.split('\n').map(str::to_string).collect();
         if let Some(line) = lines.iter_mut().find(|line| operand(line, directive) == Some(from)) {
@@ -168,6 +182,18 @@ mod tests {
         ] {
             assert_eq!(changes(body), expected, "{body}");
         }
+    }
+
+    #[test]
+    fn a_hint_that_the_version_does_not_know_is_left_out() {
+        let body =
+            "ld.param.u32 %r1, [k_param_0];\n.pragma \"used_bytes_mask 15\";\nld.param.v2.u32 {%r2, %r3}, [k_param_0];";
+        let lowered = lowest(&module(body));
+        assert_eq!(lowered.changes[0], ".version 9.0 -> 7.0");
+        assert!(lowered.changes.contains(&"no used_bytes_mask".to_string()), "{:?}", lowered.changes);
+        assert!(!lowered.ptx.contains(".pragma") && lowered.ptx.contains("%r2, %r3"), "{}", lowered.ptx);
+        let stays = lowered_for(&module(body), "8.3".parse().ok(), 90);
+        assert!(stays.ptx.contains(".pragma"), "{}", stays.ptx);
     }
 
     #[test]
