@@ -43,12 +43,7 @@ pub static LEVEL: Level = Level {
     tiles: &[("BM", 128), ("BN", 128), ("STAGES", 6), ("CLUSTER", 2), ("BLOCKS", 132), ("MODULI", 14)],
     types: &[Types::usual(Dtype::F64).shipping(TILES)],
     shipped: &[],
-    space: &[
-        ("BM", &[64, 128]),
-        ("BN", &[64, 128, 192]),
-        ("STAGES", &[3, 4, 5, 6, 7, 8]),
-        ("CLUSTER", &[1, 2]),
-    ],
+    space: &[("BM", &[64, 128]), ("BN", &[64, 128, 192]), ("STAGES", &[3, 4, 5, 6, 7, 8]), ("CLUSTER", &[1, 2])],
     ptx: &PTX,
     // ANCHOR: launch
     launch: |shape, tiles| LaunchShape {
