@@ -105,10 +105,12 @@ __device__ inline int remainder(unsigned long long x, const Weights& weights, co
     return sum - __umulhi(sum, m.reciprocal) * m.size - m.half;
 }
 
-// The remainder of a sum of products, from 0 on; 0 and 1 may be the modulus and 1 more.
+// The remainder of a sum of products, from 0 on. The quotient may be 1 too small. Where all are 0,
+// so is the sum, exactly.
 __device__ inline unsigned remainder(int sum, const Modulus& m) {
     unsigned x = sum + m.zero;
-    return x - (__umulhi(x, m.share) >> 7) * m.size;
+    x -= (__umulhi(x, m.share) >> 7) * m.size;
+    return min(x, x - m.size);
 }
 
 // Those of 16 sums that a thread has of wgmma, in its order: from column 8 * first on.
