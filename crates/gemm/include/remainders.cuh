@@ -52,9 +52,11 @@ __device__ constexpr Weights weights(unsigned modulus, unsigned factor) {
 }
 
 struct Modulus {
+    // For remainders of numbers. What is read together lies together.
     unsigned size = 0;
-    unsigned half = 0;
     unsigned reciprocal = 0;  // 2^32 / size, and a bit more
+    // For those of sums.
+    unsigned divisor = 0;     // size
     unsigned share = 0;       // 2^39 / size, or a bit less
     unsigned zero = 0;        // almost 2^31, and leaves nothing
     Weights of_a;             // times the inverse of the other moduli
@@ -75,7 +77,7 @@ __device__ constexpr Moduli all_moduli() {
     for (int i = 0; i < MODULI; ++i) {
         Modulus& m = all.each[i];
         m.size = ALL_MODULI[i];
-        m.half = m.size / 2;
+        m.divisor = m.size;
         m.reciprocal = (1ull << 32) / m.size + 1;
         m.share = (1ull << 39) / m.size;
         m.zero = (1u << 31) / m.size * m.size;
@@ -98,19 +100,19 @@ __device__ constexpr Moduli all_moduli() {
 __constant__ constexpr Moduli MODULUS = all_moduli();
 
 // ANCHOR: remainder
-// The remainder of a number times a factor, from -half on: of x + 2^63, byte by byte.
+// The remainder of a number times a factor, from -size / 2 on: of x + 2^63, byte by byte.
 __device__ inline int remainder(unsigned long long x, const Weights& weights, const Modulus& m) {
     unsigned sum = __dp4a((unsigned)x, weights.bytes[0], weights.more);
     sum = __dp4a((unsigned)(x >> 32), weights.bytes[1], sum);
-    return sum - __umulhi(sum, m.reciprocal) * m.size - m.half;
+    return sum - __umulhi(sum, m.reciprocal) * m.size - m.size / 2;
 }
 
 // The remainder of a sum of products, from 0 on. The quotient may be 1 too small. Where all are 0,
 // so is the sum, exactly.
 __device__ inline unsigned remainder(int sum, const Modulus& m) {
     unsigned x = sum + m.zero;
-    x -= (__umulhi(x, m.share) >> 7) * m.size;
-    return min(x, x - m.size);
+    x -= (__umulhi(x, m.share) >> 7) * m.divisor;
+    return min(x, x - m.divisor);
 }
 
 // Those of 16 sums that a thread has of wgmma, in its order: from column 8 * first on.
