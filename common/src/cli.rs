@@ -9,9 +9,10 @@ use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use device::Backend;
+use emulator::gpu::Gpu;
 use gemm::candidate::Options;
 use gemm::facts::Extras;
-use gemm::form::{Form, Layout};
+use gemm::form::Form;
 use gemm::report::LARGEST_PRINTED;
 use gemm::{Build, Dtype, Error, Level, Shape, Text, asked};
 
@@ -40,18 +41,6 @@ pub struct Arguments {
     /// Where to run: cuda, emulator, or auto: a CUDA GPU if one answers, else the emulator
     #[arg(long, hide_possible_values = true, default_value = "auto", value_parser = backend())]
     pub backend: Backend,
-    /// The factor of A·B (levels that take any form of a product)
-    #[arg(long, value_name = "X", default_value_t = 1.0, allow_negative_numbers = true, value_parser = factor)]
-    pub alpha: f64,
-    /// The factor of C, which is added; 0 leaves it out (the same levels)
-    #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true, value_parser = factor)]
-    pub beta: f64,
-    /// B is stored as N × K (the same levels)
-    #[arg(long)]
-    pub transposed: bool,
-    /// Elements between the end of a row and the next, in A, B and C (the same levels)
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=65_536))]
-    pub padding: u32,
     /// A named variant of the level
     #[arg(long, value_name = "NAME")]
     pub variant: Option<String>,
@@ -62,8 +51,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
     /// The GPU that the emulator models
-    #[arg(long, value_name = "NAME", default_value = "h200")]
-    pub gpu: String,
+    #[arg(long, value_name = "NAME", default_value = "h200", value_parser = Gpu::named)]
+    pub gpu: &'static Gpu,
     /// Seed of the inputs
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -102,12 +91,6 @@ pub fn backend() -> impl TypedValueParser<Value = Backend> {
     PossibleValuesParser::new(Backend::NAMES).try_map(|name| name.parse::<Backend>())
 }
 
-/// Reads a factor, which is a finite number; `Err` says what else it is.
-pub fn factor(word: &str) -> Result<f64, String> {
-    let number = word.parse().ok().filter(|number: &f64| number.is_finite());
-    number.ok_or_else(|| format!("`{word}` is no finite number"))
-}
-
 impl Arguments {
     /// Arguments from words, the program's name left out. `Err` holds what clap has to say, help included.
     pub fn from_words<I: IntoIterator<Item = String>>(level: &Level, words: I) -> Result<Arguments, clap::Error> {
@@ -128,20 +111,18 @@ impl Arguments {
         Shape { m: or_default(self.m), n: or_default(self.n), k: or_default(self.k) }
     }
 
-    /// The product's form: B lies as the level has it by default, or as was asked.
-    pub fn form(&self, level: &Level) -> Form {
-        let own = level.plain(self.dtype.unwrap_or(level.types[0].dtype)).layout;
-        let layout = if self.transposed { Layout::Columns } else { own };
-        Form { alpha: self.alpha, beta: self.beta, layout, padding: [self.padding; 3] }
+    /// The element types asked for, else the level's first.
+    fn dtype(&self, level: &Level) -> Dtype {
+        self.dtype.unwrap_or(level.types[0].dtype)
     }
 
-    /// The form, element types, variant, tile sizes and kernel asked for; an error for what the level does not have, or a file that
+    /// The element types, variant, tile sizes and kernel asked for; an error for what the level does not have, or a file that
     /// cannot be read.
     pub fn build(&self, level: &'static Level) -> Result<Build, Error> {
         let tiles: Vec<(&str, u32)> =
             self.define.iter().map(|define| parse_define(define)).collect::<Result<_, _>>()?;
-        let dtype = self.dtype.unwrap_or(level.types[0].dtype);
-        let build = asked::build(level, dtype, self.variant.as_deref(), &tiles, &self.form(level))?;
+        let dtype = self.dtype(level);
+        let build = asked::build(level, dtype, self.variant.as_deref(), &tiles, &level.plain(dtype))?;
         match &self.kernel {
             Some(file) => Ok(build.with_text(read(file)?)),
             None => Ok(build),
@@ -152,7 +133,7 @@ impl Arguments {
     pub fn asked(&self, level: &'static Level) -> Result<Asked, Error> {
         let build = self.build(level)?;
         let options = Options {
-            gpu: asked::gpu(&self.gpu)?,
+            gpu: self.gpu,
             extras: Extras { instruction_limit: self.instruction_limit, ..Extras::new(true, !self.no_sanitize) },
             annotate: self.annotate,
             matrices: self.print_matrices,
@@ -165,7 +146,7 @@ impl Arguments {
                 format!("try `--size {limit} --print-matrices`"),
             ));
         }
-        let (form, seed, fixed) = (self.form(level), self.seed, !self.define.is_empty());
+        let (form, seed, fixed) = (level.plain(self.dtype(level)), self.seed, !self.define.is_empty());
         Ok(Asked { build, shape, form, seed, fixed, options })
     }
 }

@@ -3,22 +3,37 @@
 use crate::output::note;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How long a step may last in silence.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// Does the work; if it lasts more than two seconds, says on stderr what is being done: `note: checking the product …`. A
+/// Work that is under way, as long as this lives.
+#[must_use]
+#[derive(Debug)]
+pub struct UnderWay {
+    // Sends nothing: its end is the word.
+    end: Option<Sender<()>>,
+    speaker: Option<JoinHandle<()>>,
+}
+
+/// If what begins now lasts more than two seconds, says on stderr what is being done: `note: checking the product …`. A
 /// terminal alone is told: what is kept in a file must not depend on how fast a machine is.
-pub fn step<R>(what: &str, work: impl FnOnce() -> R) -> R {
-    let speak = || {
+pub fn begin(what: &str) -> UnderWay {
+    let what = what.to_string();
+    after(SILENCE, move || {
         if std::io::stderr().is_terminal() {
             note(&format!("note: {what} …"));
         }
-    };
-    after(SILENCE, speak, work)
+    })
+}
+
+/// Does a work that may last.
+pub fn step<R>(what: &str, work: impl FnOnce() -> R) -> R {
+    let _under_way = begin(what);
+    work()
 }
 
 /// Has the emulator say on stderr how many thread blocks of a launch are done: after two seconds, and whenever it has lasted
@@ -41,20 +56,24 @@ fn seldom(silence: Duration, speak: impl Fn(u64, u64)) -> impl Fn(u64, u64) {
     }
 }
 
-/// Does the work, and speaks once if it lasts longer than `silence`.
-fn after<R>(silence: Duration, speak: impl FnOnce() + Send, work: impl FnOnce() -> R) -> R {
-    let (done, end) = mpsc::channel::<()>();
-    thread::scope(|scope| {
-        // Without a thread to spare there is no note, and the work is done all the same.
-        let _ = thread::Builder::new().spawn_scoped(scope, move || {
-            if end.recv_timeout(silence) == Err(RecvTimeoutError::Timeout) {
-                speak();
-            }
-        });
-        let result = work();
-        drop(done);
-        result
-    })
+/// Speaks once, if the work lasts longer than `silence`.
+fn after(silence: Duration, speak: impl FnOnce() + Send + 'static) -> UnderWay {
+    let (end, ended) = mpsc::channel();
+    let wait = move || {
+        if ended.recv_timeout(silence) == Err(RecvTimeoutError::Timeout) {
+            speak();
+        }
+    };
+    // Without a thread to spare there is no note, and the work is done all the same.
+    UnderWay { end: Some(end), speaker: thread::Builder::new().spawn(wait).ok() }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.end.take();
+        // A note is whole before the next line.
+        let _ = self.speaker.take().map(JoinHandle::join);
+    }
 }
 
 #[cfg(test)]
@@ -85,16 +104,12 @@ mod tests {
 
     #[test]
     fn only_what_lasts_is_spoken_of() {
-        let spoken = AtomicBool::new(false);
-        let speak = || spoken.store(true, SeqCst);
-        assert_eq!(after(Duration::from_secs(3600), speak, || 7), 7);
-        assert!(!spoken.load(SeqCst));
-        let wait = || {
-            while !spoken.load(SeqCst) {
-                thread::yield_now();
-            }
-        };
-        after(Duration::from_millis(1), speak, wait);
-        assert!(spoken.load(SeqCst));
+        static SPOKEN: AtomicBool = AtomicBool::new(false);
+        drop(after(Duration::from_secs(3600), || SPOKEN.store(true, SeqCst)));
+        assert!(!SPOKEN.load(SeqCst));
+        let _under_way = after(Duration::from_millis(1), || SPOKEN.store(true, SeqCst));
+        while !SPOKEN.load(SeqCst) {
+            thread::yield_now();
+        }
     }
 }

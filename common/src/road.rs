@@ -12,13 +12,12 @@ use gemm::kernel::{FindCompiler, Kernel, Origin};
 use gemm::matrix::Matrix;
 use gemm::problem::Fill;
 use gemm::report::Report;
-use gemm::task::Task;
 use gemm::{Build, Error, Level, Plan, emulated, fit};
-use summit::predict::predicted;
+use summit::predict;
 
 use crate::cli::{self, Arguments, Asked};
 use crate::output::{note, print};
-use crate::progress::{of_blocks, step};
+use crate::progress::{begin, of_blocks};
 use crate::ship::write_ptx;
 
 /// Runs a level with the process's arguments: the whole `main` of a level.
@@ -89,23 +88,40 @@ pub fn execute(
 /// Multiplies as it was asked: what was built for the device, and the report.
 fn multiply(asked: &Asked, device: &Device, find: FindCompiler) -> Result<(Build, Report), Error> {
     // ANCHOR: road
-    let build = fitting(asked, device)?;
+    let (build, kernel) = fitting(asked, device, find)?;
     let plan = build.plan_in(asked.shape, asked.form)?;
-    let problem = step("filling A and B", || plan.problem(Fill::Reals, asked.seed))?;
+    let filling = begin("filling A and B");
+    let problem = plan.problem(Fill::Reals, asked.seed)?;
+    drop(filling);
     let exam = Exam { problem: &problem, seed: asked.seed, reference: None };
-    let report = run_level(&plan, device, exam, &asked.options, find)?;
+    let (mut report, _) = ran(&plan.candidate(&kernel), device, exam, &asked.options)?;
     // ANCHOR_END: road
+    predict::add(&mut report.modelled, asked.options.gpu, &build, &asked.shape);
     Ok((build, report))
 }
 
-/// What was asked for. Where no tile sizes were, and the GPU cannot run the default ones, others that it can.
-fn fitting(asked: &Asked, device: &Device) -> Result<Build, Error> {
-    if asked.fixed {
-        return Ok(asked.build.clone());
+/// What was asked for, and its kernel. Where no tile sizes were, and the GPU cannot run the default ones, others that it can.
+fn fitting(asked: &Asked, device: &Device, find: FindCompiler) -> Result<(Build, Kernel), Error> {
+    let mut build = asked.build.clone();
+    loop {
+        let kernel = obtain(&build, &asked.options, find)?;
+        // No other kernel than that of a file is what was asked for.
+        let fixed = asked.fixed || kernel.origin != Origin::Shipped;
+        let card = device.card(asked.options.gpu);
+        let Some((other, why)) = fit::instead(&build, &kernel, &card, fixed)? else { return Ok((build, kernel)) };
+        note(&format!("note: {why}"));
+        build = other;
     }
-    let (build, said) = fit::fitting(asked.build.clone(), &device.card(asked.options.gpu))?;
-    said.iter().for_each(|said| note(&format!("note: {said}")));
-    Ok(build)
+}
+
+/// A build's kernel; a note says if it was compiled.
+fn obtain(build: &Build, options: &Options, find: FindCompiler) -> Result<Kernel, Error> {
+    let kernel = Kernel::obtain(build, options.gpu.sm(), find)?;
+    if kernel.origin == Origin::Compiled {
+        let (path, configuration) = (build.source().path, &build.configuration);
+        note(&format!("note: compiled {path} by NVRTC {} ({configuration})", kernel.compiler));
+    }
+    Ok(kernel)
 }
 
 /// Runs what was planned for a level. `find` looks for NVRTC, should it be needed.
@@ -116,11 +132,7 @@ pub fn run_level(
     options: &Options,
     find: FindCompiler,
 ) -> Result<Report, Error> {
-    let kernel = Kernel::obtain(plan.build, options.gpu.sm(), find)?;
-    if kernel.origin == Origin::Compiled {
-        let (path, configuration) = (plan.build.source().path, &plan.build.configuration);
-        note(&format!("note: compiled {path} by NVRTC {} ({configuration})", kernel.compiler));
-    }
+    let kernel = obtain(plan.build, options, find)?;
     run_obtained(plan, &kernel, device, exam, options)
 }
 
@@ -133,26 +145,8 @@ pub fn run_obtained(
     options: &Options,
 ) -> Result<Report, Error> {
     let (mut report, _) = run_and_keep(&plan.candidate(kernel), device, exam, options)?;
-    if let Some(modelled) = &mut report.modelled {
-        modelled.predicted = predicted(options.gpu, plan.build, &plan.shape);
-    }
+    predict::add(&mut report.modelled, options.gpu, plan.build, &plan.shape);
     Ok(report)
-}
-
-/// Thread instructions of a launch that is run once more, to find who stored what is wrong.
-const MOST_AGAIN: u64 = 1 << 28;
-
-/// Who stored the first element that is wrong, if the emulator can tell.
-fn stored(report: &Report, task: &Task, exam: Exam, options: &Options) -> Option<String> {
-    let first = report.check.first.first()?;
-    let Facts::Emulator(counted) = &report.facts else { return None };
-    if counted.total.thread_instructions() > MOST_AGAIN {
-        return None;
-    }
-    let access = emulated::stored(task, exam.problem, options.extras, (first.row, first.col)).ok()??;
-    let (file, line) = access.source.as_ref()?;
-    let thread = access.lanes.last()?.thread;
-    Some(format!("thread {thread} of block {} at {file}:{line}", access.block))
 }
 
 /// Runs any kernel: what came of it, and the product.
@@ -162,14 +156,20 @@ pub fn run_and_keep(
     exam: Exam,
     options: &Options,
 ) -> Result<(Report, Matrix), Error> {
+    fit::check(&device.card(options.gpu), candidate.name, &candidate.task)?;
+    ran(candidate, device, exam, options)
+}
+
+/// The same for a kernel that the device can run.
+fn ran(candidate: &Candidate, device: &Device, exam: Exam, options: &Options) -> Result<(Report, Matrix), Error> {
     let (task, problem) = (&candidate.task, exam.problem);
-    fit::check(&device.card(options.gpu), candidate.name, task)?;
     // ANCHOR: run
-    let ran = step(&format!("running {}", candidate.name), || {
-        device.launch_watched(task, problem, options.extras, of_blocks, |what| note(&format!("note: {what}")))
-    })?;
-    let (mut report, product) = step("checking the product", || candidate.report(exam, options, &device.name(), ran));
+    let running = begin(&format!("running {}", candidate.name));
+    let ran = device.launch_watched(task, problem, options.extras, of_blocks, |what| note(&format!("note: {what}")))?;
+    drop(running);
+    let _checking = begin("checking the product");
+    let (mut report, product) = candidate.report(exam, options, &device.name(), ran);
     // ANCHOR_END: run
-    report.check.stored = stored(&report, task, exam, options);
+    report.check.stored = emulated::who_stored(task, problem, options.extras, (&report.check, &report.facts));
     Ok((report, product))
 }

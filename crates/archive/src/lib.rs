@@ -10,9 +10,12 @@
 //! …
 //! ```
 //!
-//! `cargo x pack` writes archives, `cargo x unpack` prints them.
+//! `cargo x pack` writes archives, `cargo x unpack` prints them. What is compressed begins with a line that says how registers are
+//! written: see [`registers`].
 
 #![forbid(unsafe_code)]
+
+mod registers;
 
 use std::fmt::Write;
 use std::fs;
@@ -26,6 +29,8 @@ use ruzstd::decoding::StreamingDecoder;
 /// The line that begins a text stands between these.
 const BEGIN: &str = "==> ";
 const END: &str = " <==\n";
+/// The first line of what is compressed, where registers have distances in place of numbers.
+const DISTANCES: &str = "registers by distance\n";
 
 /// Why an archive cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -101,7 +106,10 @@ impl Texts {
         if written.is_none() || written != read {
             return Err(damaged("its checksum is not that of its content".to_string()));
         }
-        Texts::parse(joined)
+        match joined.strip_prefix(DISTANCES) {
+            Some(text) => Texts::parse(registers::numbered(text)),
+            None => Texts::parse(joined),
+        }
     }
 
     /// Reads an archive's file.
@@ -195,7 +203,13 @@ impl Texts {
         // The texts resemble each other, and some are megabytes long: what a text repeats must be in reach.
         encoder.long_distance_matching(true)?;
         encoder.window_log(26)?;
-        io::Write::write_all(&mut encoder, self.joined.as_bytes())?;
+        let distances = registers::distances(&self.joined);
+        if registers::numbered(&distances) == self.joined {
+            io::Write::write_all(&mut encoder, DISTANCES.as_bytes())?;
+            io::Write::write_all(&mut encoder, distances.as_bytes())?;
+        } else {
+            io::Write::write_all(&mut encoder, self.joined.as_bytes())?;
+        }
         encoder.finish()
     }
 }
@@ -250,7 +264,9 @@ mod tests {
     #[cfg(feature = "pack")]
     #[test]
     fn what_is_packed_is_unpacked() {
-        let texts = Texts::of([("a", "one\n"), ("b/c.ptx", "==>\n")]);
-        assert_eq!(Texts::unpack(&texts.pack().unwrap()).unwrap(), texts);
+        for text in ["==>\n", "	add.f32 	%f3, %f2, %f1;\n", "a distance of its own: %r+3\n", DISTANCES] {
+            let texts = Texts::of([("a", "one\n"), ("b/c.ptx", text)]);
+            assert_eq!(Texts::unpack(&texts.pack().unwrap()).unwrap(), texts);
+        }
     }
 }

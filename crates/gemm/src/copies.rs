@@ -60,6 +60,13 @@ pub fn copied(operands: &[Operand], addresses: [u64; 3]) -> Vec<Copied> {
     copies
 }
 
+/// What is copied for a launch, and the operands that it has then.
+pub fn with_copies(operands: &[Operand], addresses: [u64; 3]) -> (Vec<Copied>, Vec<Operand>) {
+    let copies = copied(operands, addresses);
+    let operands = on_copies(operands, &copies);
+    (copies, operands)
+}
+
 /// The operands of a launch whose tensor maps are of the copies.
 pub fn on_copies(operands: &[Operand], copies: &[Copied]) -> Vec<Operand> {
     let on_copy = |operand: &Operand| match *operand {

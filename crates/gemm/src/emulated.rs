@@ -5,7 +5,8 @@ use emulator::{
     Argument, Buffer, DeviceError, Dim3, Launch, LaunchError, Module, PtxError, TensorMapError, TracedAccess,
 };
 
-use crate::copies::{Copied, copied, on_copies};
+use crate::check::Check;
+use crate::copies::{Copied, with_copies};
 use crate::error::Error;
 use crate::facts::{Extras, Facts, Ran};
 use crate::level::LaunchShape;
@@ -13,7 +14,7 @@ use crate::mapped::{MAP_BYTES, Mapped, Role};
 use crate::matrix::Matrix;
 use crate::problem::Problem;
 use crate::source::Source;
-use crate::task::{Before, Operand, Task, mapped, room};
+use crate::task::{Before, Operand, Task, mapped};
 
 /// What reports call this device.
 pub const NAME: &str = "emulator";
@@ -78,6 +79,23 @@ pub fn traced(
     let Ready { program, mut device, how, arguments, .. } = ready(task, problem, extras)?;
     let trace = device.trace(&program, how, &arguments.values, wanted);
     trace.map(|trace| trace.accesses).map_err(|error| explain(&task.source, error))
+}
+
+/// Thread instructions of a launch that is run once more, to find who stored what is wrong.
+const MOST_AGAIN: u64 = 1 << 28;
+
+/// Who stored the first element that is wrong, as words; nothing, where the emulator did not run it, or cannot tell.
+pub fn who_stored(task: &Task, problem: &Problem, extras: Extras, ran: (&Check, &Facts)) -> Option<String> {
+    let (check, facts) = ran;
+    let first = check.first.first()?;
+    let Facts::Emulator(counted) = facts else { return None };
+    if counted.total.thread_instructions() > MOST_AGAIN {
+        return None;
+    }
+    let access = stored(task, problem, extras, (first.row, first.col)).ok()??;
+    let (file, line) = access.source.as_ref()?;
+    let thread = access.lanes.last()?.thread;
+    Some(format!("thread {thread} of block {} at {file}:{line}", access.block))
 }
 
 /// Which thread stored to an element of C last, and where; nothing, if none did. A copy is no thread.
@@ -160,7 +178,7 @@ type Place = (Buffer, u64);
 /// # Errors
 /// [`Error::Usage`] where a level's box is beyond a limit of tensor maps, or a matrix that is to be copied is not written yet.
 pub fn arguments(operands: &[Operand], device: &mut emulator::Device, places: [Place; 3]) -> Result<Arguments, Error> {
-    let made = copied(operands, addresses(operands, device, places)?);
+    let (made, operands) = with_copies(operands, addresses(operands, device, places)?);
     let mut seen = places;
     let mut copies = Vec::new();
     for copy in &made {
@@ -170,11 +188,7 @@ pub fn arguments(operands: &[Operand], device: &mut emulator::Device, places: [P
         seen[copy.role as usize] = (buffer, 0);
         copies.push((*copy, buffer));
     }
-    let room = match room(operands) {
-        0 => None,
-        bytes => Some(device.alloc("room", usize::try_from(bytes).unwrap_or(usize::MAX))),
-    };
-    Ok(Arguments { values: arguments_seen(&on_copies(operands, &made), device, (places, seen), room)?, copies })
+    Ok(Arguments { values: arguments_seen(&operands, device, (places, seen))?, copies })
 }
 
 impl Arguments {
@@ -228,19 +242,18 @@ fn addresses(operands: &[Operand], device: &mut emulator::Device, places: [Place
     Ok(addresses)
 }
 
-/// The same, where tensor maps see the matrices at other places, and there may be room beside them.
+/// The same, where tensor maps see the matrices at other places.
 fn arguments_seen(
     operands: &[Operand],
     device: &mut emulator::Device,
     (places, seen): ([Place; 3], [Place; 3]),
-    room: Option<Buffer>,
 ) -> Result<Vec<Argument>, Error> {
     let addresses = addresses(operands, device, seen)?;
     let matrix = |role: Role| match role.of(places) {
         (buffer, 0) => Argument::Buffer(buffer),
         (buffer, before) => Argument::Within(buffer, before),
     };
-    let argument = |operand: &Operand| {
+    let mut argument = |operand: &Operand| {
         Ok(match *operand {
             Operand::A => matrix(Role::A),
             Operand::B => matrix(Role::B),
@@ -250,7 +263,10 @@ fn arguments_seen(
             Operand::Half(bits) => Argument::Bytes(bits.to_le_bytes().to_vec()),
             Operand::F32(value) => Argument::F32(value),
             Operand::F64(value) => Argument::F64(value),
-            Operand::Room(_) => room.map_or(Argument::U64(0), Argument::Buffer),
+            Operand::Room(0) => Argument::U64(0),
+            Operand::Room(bytes) => {
+                Argument::Buffer(device.alloc("room", usize::try_from(bytes).unwrap_or(usize::MAX)))
+            }
             Operand::Mapped => Argument::U32(mapped(operands, addresses)),
             Operand::Map(map) => match map.description(map.role.of(addresses)) {
                 Some(description) => description.encode().map_err(|error| no_map(&map, &error))?.into(),
@@ -258,7 +274,7 @@ fn arguments_seen(
             },
         })
     };
-    operands.iter().map(argument).collect()
+    operands.iter().map(&mut argument).collect()
 }
 
 fn no_map(map: &Mapped, error: &TensorMapError) -> Error {

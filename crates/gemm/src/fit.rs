@@ -133,19 +133,40 @@ pub fn runs(build: &Build, card: &Card) -> Option<bool> {
     Some(Demand::declared(build, &header, ptx, registers)?.misfit(card).is_none())
 }
 
+/// Nothing, if the card can run a build's kernel; else another build, and a note that says why.
+///
+/// # Errors
+/// [`Error::Usage`], if the card can run no other, or if the build is `fixed`: another would not be what was asked for.
+pub fn instead(build: &Build, kernel: &Kernel, card: &Card, fixed: bool) -> Result<Option<(Build, String)>, Error> {
+    let registers = kernel.resources.get(&card.architecture).map(|needs| needs.registers);
+    let demand = Demand::of(&kernel.ptx, &kernel.entry, build.threads(), build.dynamic_shared(), registers);
+    match demand.and_then(|demand| demand.misfit(card)) {
+        None => Ok(None),
+        Some(why) if fixed => Err(refused(format!("{} {why}", build.level.name))),
+        Some(why) => other(build, &why, card).map(Some),
+    }
+}
+
 /// The build, if the card can run it; else, of the shipped ones of its type and variant that the card can run, the one
 /// with the largest tile of C, and a note that says why.
 ///
 /// # Errors
 /// [`Error::Usage`], if the card can run none.
 pub fn fitting(wanted: Build, card: &Card) -> Result<(Build, Option<String>), Error> {
-    let Some(why) = misfit(&wanted, card) else { return Ok((wanted, None)) };
+    match misfit(&wanted, card) {
+        None => Ok((wanted, None)),
+        Some(why) => other(&wanted, &why, card).map(|(build, note)| (build, Some(note))),
+    }
+}
+
+/// In the place of a build that the card cannot run, and `why`: another one, and a note.
+fn other(wanted: &Build, why: &str, card: &Card) -> Result<(Build, String), Error> {
     let why = format!("{wanted} {why}");
     let kind = |build: &Build| {
         let configuration = &build.configuration;
         (configuration.dtype, configuration.variant, configuration.specialization)
     };
-    let same = |other: &Build| kind(other) == kind(&wanted);
+    let same = |other: &Build| kind(other) == kind(wanted);
     let mut others: Vec<Build> = wanted.level.all_shipped_builds().into_iter().filter(same).collect();
     others.sort_by_key(|other| {
         let tile = other.tile();
@@ -154,7 +175,7 @@ pub fn fitting(wanted: Build, card: &Card) -> Result<(Build, Option<String>), Er
     match others.into_iter().find(|other| misfit(other, card).is_none()) {
         Some(other) => {
             let note = format!("{why}: running {} instead", other.configuration.tiles);
-            Ok((other, Some(note)))
+            Ok((other, note))
         }
         None => Err(refused(why)),
     }

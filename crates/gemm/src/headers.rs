@@ -1,5 +1,7 @@
 //! Headers that kernels may include by name alone, without a folder: a compiler is given them with the text.
 
+use sha2::{Digest, Sha256};
+
 use crate::source::Source;
 
 /// The instructions of Hopper, each behind a function.
@@ -20,6 +22,22 @@ pub fn included(text: &str) -> impl Iterator<Item = (&'static str, Source<'stati
         text.lines().any(|line| line.trim() == asked)
     };
     ALL.into_iter().filter(move |(name, _)| asks(name))
+}
+
+/// The hash of a source that is compiled with these options: of both, and of the headers that it includes.
+pub fn source_hash(source: &str, options: &[String]) -> String {
+    let options = options.join(" ");
+    let headers = included(source).map(|(_, header)| header.text);
+    hash(&[options.as_str(), "\n", source].into_iter().chain(headers).collect::<Vec<_>>())
+}
+
+/// The first half of the SHA-256 of the parts, in hexadecimal.
+pub fn hash(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

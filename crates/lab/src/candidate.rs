@@ -142,7 +142,10 @@ impl File {
     ) -> Result<Kernels, Error> {
         let (names, host) = (Vec::new(), Vec::new());
         let (kernel, names, host) = match (&program, self.shipped(options)) {
-            (None, _) => (Kernel::given(self.text.clone(), ""), names, host),
+            (None, _) => {
+                self.refuse_other(options)?;
+                (Kernel::given(self.text.clone(), ""), names, host)
+            }
             (_, Some(kernel)) => (kernel, names, host),
             (Some(program), None) => {
                 let compiled = compile(program, options, architectures, wanted)?;
@@ -153,6 +156,21 @@ impl File {
         let module =
             Module::parse(&kernel.ptx).map_err(|error| Error::usage(format!("{}: {error}", self.path), hint))?;
         Ok(Kernels { kernel, module, names, host, program })
+    }
+
+    /// Refuses macros with which PTX that says what it was made with was not made.
+    fn refuse_other(&self, options: &[String]) -> Result<(), Error> {
+        let Some(own) = Header::options_of(&self.text) else { return Ok(()) };
+        let macros = || own.split(' ').filter_map(|option| option.strip_prefix("-D"));
+        let name = |define: &str| define.split('=').next().map(str::to_string);
+        for asked in options.iter().filter_map(|option| option.strip_prefix("-D")) {
+            let made = macros().find(|made| name(made) == name(asked));
+            if let Some(made) = made.filter(|made| *made != asked) {
+                let message = format!("`--define {asked}`: {} was compiled with {made}", self.path);
+                return Err(Error::usage(message, "PTX stays what it is: leave the macro out, or name the .cu file"));
+            }
+        }
+        Ok(())
     }
 
     /// Fresh PTX in `ptx/` beside the file.

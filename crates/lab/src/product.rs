@@ -48,10 +48,10 @@ pub struct Summit {
 #[derive(Debug, Clone, Args)]
 struct Forms {
     /// The factor of A·B
-    #[arg(long, value_name = "X", default_value_t = 1.0, allow_negative_numbers = true, value_parser = common::cli::factor)]
+    #[arg(long, value_name = "X", default_value_t = 1.0, allow_negative_numbers = true, value_parser = factor)]
     alpha: f64,
     /// The factor of C, which is added; 0 leaves it out
-    #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true, value_parser = common::cli::factor)]
+    #[arg(long, value_name = "X", default_value_t = 0.0, allow_negative_numbers = true, value_parser = factor)]
     beta: f64,
     /// B is stored as N × K
     #[arg(long)]
@@ -65,6 +65,12 @@ struct Forms {
     /// Elements from one row of C to the next [default: N]
     #[arg(long, value_name = "N")]
     ldc: Option<usize>,
+}
+
+/// Reads a factor, which is a finite number; `Err` says what else it is.
+fn factor(word: &str) -> Result<f64, String> {
+    let number = word.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| format!("`{word}` is no finite number"))
 }
 
 impl Forms {

@@ -8,7 +8,7 @@ use common::ship::ptx_file;
 use device::nvrtc;
 use gemm::Source;
 use gemm::kernel::{Header, base_options};
-use lab::{lab, refused, root};
+use lab::{lab, refused, root, scratch};
 
 /// Every exhibit with the flags that it carries, from its shipped PTX: what is said, and the exit code.
 #[test]
@@ -136,6 +136,19 @@ fn what_cannot_be_tried_is_refused_in_one_line() {
     ] {
         refused(words, answer);
     }
+}
+
+#[test]
+fn ptx_is_not_judged_as_if_other_macros_had_made_it() {
+    let text = fs::read_to_string(root().join("kernels/ptx/blas.ptx")).unwrap();
+    let file = scratch("with-macros").join("blas.ptx");
+    fs::write(&file, text.replacen("--std=c++17", "--std=c++17 -DTILE=16", 1)).unwrap();
+    let words = format!(
+        "try {} --backend emulator --alone --m 8 --n 8 --k 8 --args M,N,K,1,A,B,beta=0,C --block 32,8 --grid 1",
+        file.display()
+    );
+    refused(&format!("{words} --define TILE=32"), "was compiled with TILE=16");
+    assert_eq!(lab(&format!("{words} --define TILE=16 --define OTHER=1")).code, 0);
 }
 
 /// The compiler's options, with the architecture that a file's flags name.

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use emulator::gpu::Gpu;
 use gemm::form::Form;
-use gemm::modelled::{Predicted, PredictionError};
+use gemm::modelled::{Modelled, Predicted, PredictionError};
 use gemm::{Build, Decomposition, Dtype, Neighbours, Parameter, Role, Shape};
 use serde::{Deserialize, Serialize};
 
@@ -184,6 +184,13 @@ pub fn predicted(gpu: &Gpu, build: &Build, shape: &Shape) -> Option<Predicted> {
     let off = model.errors.iter().find(|off| off.dtype == dtype);
     let error = off.map(|off| PredictionError { shapes: off.shapes, median: off.median });
     Some(Predicted { microseconds, gpu: model.gpu.clone(), error })
+}
+
+/// Adds that to what a report says of the modelled GPU.
+pub fn add(modelled: &mut Option<Modelled>, gpu: &Gpu, build: &Build, shape: &Shape) {
+    if let Some(modelled) = modelled {
+        modelled.predicted = predicted(gpu, build, shape);
+    }
 }
 
 /// How much of each of [`TERMS`] a launch has, on a GPU with so many SMs that its blocks share like this.

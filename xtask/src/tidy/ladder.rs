@@ -25,12 +25,12 @@ fn folders(tree: &Tree, levels: &[Level]) -> Vec<Finding> {
     findings
 }
 
-/// The manifest of which the list of levels is made.
 /// Whether a folder is there for a level.
 fn is_level(folder: &str) -> bool {
     folder.rsplit('/').next().is_some_and(|name| name.starts_with("level"))
 }
 
+/// The manifest of which the list of levels is made.
 const LADDER: &str = "crates/levels/Cargo.toml";
 
 /// The dependencies of the ladder that are levels, and the folders that are, are the same.
@@ -78,14 +78,17 @@ fn header(tree: &Tree, level: &Level) -> Option<Finding> {
         .then(|| Finding::new(&path, 1, format!("the first line is not `{expected}` and a title with a full stop")))
 }
 
-/// A page of the book named `level…` is named as a level's folder.
+/// Each level has a lesson, `lessonN.md`, and each lesson a level.
 fn pages(tree: &Tree, levels: &[Level]) -> Vec<Finding> {
-    let page = |path: &str| {
-        let name = path.strip_prefix("book/src/")?.strip_suffix(".md")?;
-        let level = name.starts_with("level") && !levels.iter().any(|level| level.name == name);
-        level.then(|| Finding::new(path, 1, "the page is named as no level's folder"))
-    };
-    tree.files().filter_map(|(path, _)| page(path)).collect()
+    let lesson = |path: &str| path.strip_prefix("book/src/lesson")?.strip_suffix(".md")?.parse::<usize>().ok();
+    let lessons: Vec<(&str, usize)> = tree.files().filter_map(|(path, _)| Some((path, lesson(path)?))).collect();
+    let lacking = levels.iter().filter(|level| !lessons.iter().any(|(_, number)| *number == level.number));
+    let mut findings: Vec<Finding> = lacking
+        .map(|level| Finding::new(&level.folder, 1, format!("there is no book/src/lesson{}.md", level.number)))
+        .collect();
+    let strange = lessons.iter().filter(|(_, number)| !levels.iter().any(|level| level.number == *number));
+    findings.extend(strange.map(|(path, _)| Finding::new(path, 1, "the lesson is of no level")));
+    findings
 }
 
 #[cfg(test)]
@@ -99,10 +102,11 @@ mod tests {
     );
     const CRATE: (&str, &str) = ("level0-naive/Cargo.toml", "[package]\nname = \"level0-naive\"\n");
     const KERNEL: (&str, &str) = ("level0-naive/kernel.cu", "// Level 0: one thread, one element.\n");
+    const LESSON: (&str, &str) = ("book/src/lesson0.md", "");
 
     #[test]
     fn names_that_agree_pass() {
-        assert!(printed(check, [LIST, CRATE, KERNEL, ("book/src/level0-naive.md", "")]).is_empty());
+        assert!(printed(check, [LIST, CRATE, KERNEL, LESSON]).is_empty());
     }
 
     #[test]
@@ -110,7 +114,7 @@ mod tests {
         let other =
             [("level0-flat/Cargo.toml", "[package]\nname = \"level0-flat\""), ("level0-flat/kernel.cu", KERNEL.1)];
         assert_eq!(
-            printed(check, [LIST, other[0], other[1]]),
+            printed(check, [LIST, LESSON, other[0], other[1]]),
             [
                 "crates/levels/Cargo.toml:1: level0-flat has no line among the dependencies",
                 "crates/levels/Cargo.toml:4: level0-naive has no folder"
@@ -122,7 +126,7 @@ mod tests {
     fn another_crate_name() {
         let renamed = (CRATE.0, "[package]\nname = \"naive\"\n");
         assert_eq!(
-            printed(check, [LIST, renamed, KERNEL]),
+            printed(check, [LIST, LESSON, renamed, KERNEL]),
             ["level0-naive/Cargo.toml:2: the crate is not named level0-naive, as its folder is"]
         );
     }
@@ -131,20 +135,22 @@ mod tests {
     fn another_number_in_the_kernel() {
         for first in ["// Level 1: one thread, one element.", "// Level 0: no full stop", ""] {
             assert_eq!(
-                printed(check, [LIST, CRATE, (KERNEL.0, first)]),
+                printed(check, [LIST, LESSON, CRATE, (KERNEL.0, first)]),
                 ["level0-naive/kernel.cu:1: the first line is not `// Level 0: ` and a title with a full stop"]
             );
         }
     }
 
     #[test]
-    fn a_gap_a_strange_folder_and_a_lost_page() {
-        let found = printed(check, [("level1-x/src/lib.rs", ""), ("level_2/a", ""), ("book/src/level7-y.md", "")]);
-        assert!(found.contains(&"level1-x:1: level 0 is expected here: count from 0".to_string()), "{found:?}");
-        assert!(found.contains(&"level_2:1: the folder is not named levelN-words".to_string()), "{found:?}");
-        assert!(
-            found.contains(&"book/src/level7-y.md:1: the page is named as no level's folder".to_string()),
-            "{found:?}"
-        );
+    fn a_gap_a_strange_folder_and_a_lesson_of_no_level() {
+        let found = printed(check, [("level1-x/src/lib.rs", ""), ("level_2/a", ""), ("book/src/lesson7.md", "")]);
+        for expected in [
+            "level1-x:1: level 0 is expected here: count from 0",
+            "level_2:1: the folder is not named levelN-words",
+            "level1-x:1: there is no book/src/lesson1.md",
+            "book/src/lesson7.md:1: the lesson is of no level",
+        ] {
+            assert!(found.contains(&expected.to_string()), "{found:?}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The README names the two commands of the project, shows outputs and a kernel as they are, and links to every level once.
+//! The README names the two commands of the project, shows outputs and code as they are, and links to every level once.
 
 use super::links::links;
 use super::tree::{Finding, Tree, numbered, resolve};
@@ -8,8 +8,9 @@ const README: &str = "README.md";
 const RUN_COMMAND: &str = "cargo run -p level2-register";
 /// What its console blocks show, whole or a part.
 const OUTPUTS: [&str; 2] = ["book/outputs/introduction/run.txt", "book/outputs/wrong/store-without-fence.txt"];
-/// What its C++ blocks are a part of.
-const KERNEL: &str = "kernels/store-without-fence.cu";
+/// What its blocks of code are a part of, by their language.
+const CODES: [(&str, &str); 2] =
+    [("cpp", "kernels/store-without-fence.cu"), ("rust", "crates/summit/examples/multiply.rs")];
 /// The line by which a block says that lines are left out before it or behind it.
 const MORE: &str = "…";
 
@@ -27,9 +28,9 @@ fn commands(text: &str) -> Vec<Finding> {
     missing.map(|command| Finding::new(README, 1, format!("no line is the command `{command}`"))).collect()
 }
 
-/// The console blocks are the outputs, in their order, and the C++ blocks are lines of the kernel.
+/// The console blocks are the outputs, in their order, and the blocks of code are lines of their sources.
 fn shown(tree: &Tree, text: &str) -> Vec<Finding> {
-    let (consoles, codes) = (blocks(text, "console"), blocks(text, "cpp"));
+    let consoles = blocks(text, "console");
     let mut findings = Vec::new();
     let outputs: Vec<(&str, &str)> = OUTPUTS.iter().filter_map(|path| Some((*path, tree.text(path)?))).collect();
     for (index, (path, output)) in outputs.iter().enumerate() {
@@ -45,9 +46,13 @@ fn shown(tree: &Tree, text: &str) -> Vec<Finding> {
     for (line, _) in consoles.iter().skip(outputs.len()) {
         findings.push(Finding::new(README, *line, "the block is no output of the book that is listed in the check"));
     }
-    let kernel = tree.text(KERNEL).unwrap_or_default();
-    for (line, _) in codes.iter().filter(|(_, code)| !format!("\n{kernel}").contains(&format!("\n{code}"))) {
-        findings.push(Finding::new(README, *line, format!("the block is no part of {KERNEL}")));
+    for (language, path) in CODES {
+        let source = tree.text(path).unwrap_or_default();
+        for (line, code) in blocks(text, language) {
+            if !format!("\n{source}").contains(&format!("\n{code}")) {
+                findings.push(Finding::new(README, line, format!("the block is no part of {path}")));
+            }
+        }
     }
     findings
 }
@@ -167,15 +172,17 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_is_another_one() {
-        let kernel = (super::KERNEL, "// A head.\nvoid f() {\n    g();\n}\n");
-        let on = |code: &str| {
-            let readme = format!("{COMMANDS}{LINKS}```cpp\n{code}```\n");
-            printed(check, [("README.md", &*readme), kernel, LEVELS[0], LEVELS[1]])
-        };
-        assert!(on("void f() {\n    g();\n}\n").is_empty());
-        for wrong in ["void f() {\n    h();\n}\n", "g();\n}\n", "void f() {\n}\n"] {
-            assert_eq!(on(wrong), ["README.md:6: the block is no part of kernels/store-without-fence.cu"], "{wrong}");
+    fn code_that_is_another_one() {
+        for (language, path) in super::CODES {
+            let source = (path, "// A head.\nvoid f() {\n    g();\n}\n");
+            let on = |code: &str| {
+                let readme = format!("{COMMANDS}{LINKS}```{language}\n{code}```\n");
+                printed(check, [("README.md", &*readme), source, LEVELS[0], LEVELS[1]])
+            };
+            assert!(on("void f() {\n    g();\n}\n").is_empty());
+            for wrong in ["void f() {\n    h();\n}\n", "g();\n}\n", "void f() {\n}\n"] {
+                assert_eq!(on(wrong), [format!("README.md:6: the block is no part of {path}")], "{wrong}");
+            }
         }
     }
 

@@ -16,10 +16,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use sha2::{Digest, Sha256};
-
 use super::{Generation, Kernel, Resources};
-use crate::headers;
+use crate::headers::{hash, source_hash};
 use crate::source::Source;
 
 const END: &str = "// ---\n";
@@ -146,20 +144,4 @@ fn parse_resources(line: &str) -> Option<(u32, Resources)> {
     let resources =
         Resources { registers: numbers.next()??, spilled_bytes: numbers.next()??, shared_bytes: numbers.next()?? };
     Some((sm.parse().ok()?, resources))
-}
-
-/// Of the options, the source, and the headers that it includes.
-fn source_hash(source: &str, options: &[String]) -> String {
-    let options = options.join(" ");
-    let headers = headers::included(source).map(|(_, header)| header.text);
-    hash(&[options.as_str(), "\n", source].into_iter().chain(headers).collect::<Vec<_>>())
-}
-
-/// The first half of the SHA-256 of the parts, in hexadecimal.
-fn hash(parts: &[&str]) -> String {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update(part.as_bytes());
-    }
-    hasher.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -15,7 +15,7 @@ macro_rules! lesson {
 }
 
 /// The tables, lesson by lesson, each with the skeleton of its kernel.
-static LESSONS: [(&str, &str); 23] = [
+static LESSONS: &[(&str, &str)] = &[
     lesson!(0),
     lesson!(1),
     lesson!(2),
