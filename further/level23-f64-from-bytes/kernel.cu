@@ -20,7 +20,8 @@
 #include "remainders.cuh"
 
 using T = signed char;  // a remainder of an element of A or B
-constexpr int BK = 128;        // one step along K: a row of a tile has 128 bytes
+
+constexpr int BK = 128;   // one step along K: a row of a box has 128 bytes
 constexpr int HIGH = BM / 64;  // products of 64 rows, one below the other
 constexpr int GROUPS = 2;      // warpgroups that multiply; the last one is the producer
 constexpr int PIECES = HIGH * BN / 32;  // of 16 numbers, that a thread has of a tile of C
@@ -34,7 +35,7 @@ struct Shared {
     Barrier empty[STAGES];
 };
 constexpr int THREADS = (GROUPS + 1) * 128;
-// Registers of a thread: what all are launched with, what a producer keeps, what others get.
+// Registers of a thread: what all are launched with, what the producer keeps, what the others get.
 constexpr int LAUNCHED = 65536 / THREADS / 8 * 8;
 constexpr int KEPT = 40;
 constexpr int SHARE = (LAUNCHED * (GROUPS + 1) - KEPT) / GROUPS / 8 * 8;
@@ -46,58 +47,6 @@ static_assert(CLUSTER == 1 || CLUSTER == 2, "CLUSTER must be 1 or 2");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(MODULI >= 14 && MODULI <= 16, "MODULI must be from 14 to 16: of 54 to 62 bits");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
-
-// What lies where in the room: scales of A and B, remainders of both, tile by tile, those of C.
-struct Room {
-    double* scales;  // of A's rows, then of B's columns
-    int rows;        // of A, in whole clusters
-    int columns;     // of B, in whole tiles
-    int steps;
-
-    __device__ Room(void* room, int M, int N, int K) : scales((double*)room) {
-        rows = (M + BM * CLUSTER - 1) / (BM * CLUSTER) * (BM * CLUSTER);
-        columns = (N + BN - 1) / BN * BN;
-        steps = (K + BK - 1) / BK;
-    }
-    // Where the remainder of a line's number lies: tile by tile, as a stage holds it.
-    __device__ T* place(T* first, int lines, int tile, int modulus, int line, int k) const {
-        long long tiles = (modulus * (long long)lines + line / tile * tile) * steps;
-        return first + (tiles + k / BK * tile) * BK + swizzled(line % tile, k % BK);
-    }
-    __device__ T* a(int modulus, int row, int k) const {
-        return place((T*)(scales + rows + columns), rows, BM, modulus, row, k);
-    }
-    __device__ T* b(int modulus, int col, int k) const {
-        return place(a(MODULI, 0, 0), columns, BN, modulus, col, k);
-    }
-    __device__ uint4* c(int modulus, int row, int col) const {  // 16 numbers of each thread
-        return (uint4*)(b(MODULI, 0, 0) + (modulus * (long long)rows + row) * columns + col * BM);
-    }
-};
-
-// ANCHOR: split
-// A block for LINES rows of A or columns of B.
-extern "C" __global__ void __launch_bounds__(CUTTERS, 3)
-split(const double* A, const double* B, double* C, void* room, int M, int N, int K) {
-    Room r(room, M, N, K);
-    int first = blockIdx.x * LINES;
-    int of_b = first - r.rows;
-    if (of_b < 0)
-        cut<true>(A, r.scales, first, M, K,
-                  [&](int l, int line, int k) { return r.a(l, first + line, k); });
-    else
-        cut<false>(B, r.scales + r.rows, of_b, N, K,
-                   [&](int l, int line, int k) { return r.b(l, of_b + line, k); });
-}
-// ANCHOR_END: split
-
-// So many bytes to the same place of each block of the cluster, where they count at this barrier.
-__device__ void load_bytes_for_all(void* to, const void* from, int bytes, Barrier& barrier) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-                 ".multicast::cluster [%0], [%1], %2, [%3], %4;"
-                 ::"r"(shared(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
-                   "r"(shared(&barrier)), "h"((unsigned short)((1 << CLUSTER) - 1)) : "memory");
-}
 
 // A place in the ring of stages, and the parity of the phase in which it is filled this time.
 struct Ring {
@@ -118,7 +67,8 @@ gemm_bytes(const double* A, const double* B, double* C, void* room, int M, int N
     Room r(room, M, N, K);
     // ANCHOR: mapping
     int tid = threadIdx.x % 128;    // within the warpgroup
-    // Every second tile of the block, or the producer; one value of the warp, by its first lane.
+    // Every second tile of the block, or the producer. All lanes ask the first one, so that the
+    // compiler knows it for one value of the warp, and all that follows from it.
     int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
     int rank = blockIdx.x % CLUSTER;
     // The clusters go through C band by band, and down each column in a band.
@@ -145,6 +95,7 @@ gemm_bytes(const double* A, const double* B, double* C, void* room, int M, int N
     meet_cluster();  // the barriers are ready, in every block of the cluster
     Ring ring;
     // ANCHOR: producer
+    // Asks for the tiles of a step, as soon as a stage is empty. At first, each one is.
     auto load = [&](int l, int step) {
         Stage& stage = s.stages[ring.at];
         Barrier& full = s.full[ring.at];
@@ -160,11 +111,11 @@ gemm_bytes(const double* A, const double* B, double* C, void* room, int M, int N
     if (group == GROUPS) {
         keep_registers<KEPT>();
         for (int l = 0; l < MODULI && tid == 0; ++l)
-            for (int tile = first; tile < tiles; tile += stride) {
-                go_to(tile);
-                for (int step = 0; step < r.steps; ++step, ring.skip(1))
-                    load(l, step);
-            }
+        for (int tile = first; tile < tiles; tile += stride) {
+            go_to(tile);
+            for (int step = 0; step < r.steps; ++step, ring.skip(1))
+                load(l, step);
+        }
         meet_cluster();  // nobody leaves while others may arrive at its barriers
         return;
     }
@@ -174,77 +125,59 @@ gemm_bytes(const double* A, const double* B, double* C, void* room, int M, int N
         if (tid < CLUSTER)
             arrive_at(s.empty[at], tid);
     };
-    int lane = tid % 32;
     bool odd = (tiles - first + stride - 1) / stride % 2;  // its last tile is alone
     ring.skip(group * r.steps);
     // For each modulus, every second tile of the block, the same ones: so the thread that writes an
     // element's remainders is the one that reads them.
     for (int l = 0; l < MODULI; ++l)
-        for (int tile = first + group * stride; tile < tiles; tile += 2 * stride) {
-            go_to(tile);
-            bool alone = odd && tile + stride >= tiles;
-            bool end = l + 1 == MODULI && tile + stride >= tiles;
-            int acc[HIGH][BN / 8][4] = {};
-            // ANCHOR: mainloop
-            if (group == 1 || tile != first || l > 0 && !odd)
-                meet<256>(1 + group);  // it is the turn of this warpgroup
-            int before = 0;  // the stage of the step before
-            for (int step = 0; step < r.steps; ++step, ring.skip(1)) {
-                Stage& stage = s.stages[ring.at];
-                wait(s.full[ring.at], ring.parity);
-                unsigned long long a = descriptor(stage.a, 1024, 16);
-                unsigned long long b = descriptor(stage.b, 1024, 16);
-                begin_products();
-                #pragma unroll
-                for (int h = 0; h < HIGH; ++h)  // 64 rows of A are 512 times 16 bytes
-                    #pragma unroll
-                    for (int k = 0; k < BK / 32; ++k)  // 32 of K are twice 16 bytes
-                        multiply<true>(acc[h], a + h * 512 + k * 2, b + k * 2, step + k);
-                commit_products();
-                await_products<1>();  // but those: this warpgroup is done with the stage before
-                if (step > 0)
-                    give_back(before);
-                before = ring.at;
-            }
-            ring.skip((group == 0 ? !alone : 1 + (odd && tile + 2 * stride >= tiles)) * r.steps);
-            if (!alone && !end)
-                pass<256>(1 + (group ^ 1));  // its products follow the last of these
-            await_products<0>();
-            give_back(before);
-            // ANCHOR_END: mainloop
+    for (int tile = first + group * stride; tile < tiles; tile += 2 * stride) {
+        go_to(tile);
+        bool alone = odd && tile + stride >= tiles;
+        bool end = l + 1 == MODULI && tile + stride >= tiles;
+        int acc[HIGH][BN / 8][4] = {};
+        // ANCHOR: mainloop
+        if (group == 1 || tile != first || l > 0 && !odd)
+            meet<256>(1 + group);  // it is the turn of this warpgroup
+        int before = 0;  // the stage of the step before
+        for (int step = 0; step < r.steps; ++step, ring.skip(1)) {
+            Stage& stage = s.stages[ring.at];
+            wait(s.full[ring.at], ring.parity);
+            unsigned long long a = descriptor(stage.a, 1024, 16);
+            unsigned long long b = descriptor(stage.b, 1024, 16);
+            begin_products();
             #pragma unroll
-            for (int p = 0; p < PIECES; ++p)
-                r.c(l, row0, col0)[p * 128 + tid] =
-                    remainders(acc[p / (BN / 32)], p % (BN / 32) * 4, MODULUS.each[l]);
-            // ANCHOR: epilogue
-            #pragma unroll 1
-            for (int p = 0; p < PIECES && l + 1 == MODULI; ++p) {
-                Fraction fractions[16];
-                #pragma unroll 7
-                for (int i = 0; i < MODULI; ++i)
-                    add(fractions, r.c(i, row0, col0)[p * 128 + tid], MODULUS.each[i]);
-                int row = row0 + p / (BN / 32) * 64 + tid / 32 * 16;
-                int col = col0 + p % (BN / 32) * 32;
-                auto row_of = [&](int i) { return row + lane / 4 + i / 2 % 2 * 8; };
-                auto col_of = [&](int i) { return col + lane % 4 * 2 + i / 4 * 8 + i % 2; };
-                auto scale = [&](int i) {  // 0 where the remainders do not say the number
-                    return r.scales[row_of(i)] * r.scales[r.rows + col_of(i)];
-                };
-                bool holds = true;
+            for (int h = 0; h < HIGH; ++h)  // 64 rows of A are 512 times 16 bytes
                 #pragma unroll
-                for (int i = 0; i < 16; ++i)
-                    holds &= scale(i) != 0;
-                double x[16] = {};
-                if (!__all_sync(~0u, holds))
-                    sum(x, A, B, row, col, M, N, K);
-                #pragma unroll
-                for (int i = 0; i < 16; ++i) {
-                    double number = scale(i) != 0 ? fractions[i].number() * scale(i) : x[i];
-                    if (row_of(i) < M && col_of(i) < N)
-                        C[row_of(i) * N + col_of(i)] = number;
-                }
-            }
-            // ANCHOR_END: epilogue
+                for (int k = 0; k < BK / 32; ++k)  // 32 of K are twice 16 bytes
+                    multiply<true>(acc[h], a + h * 512 + k * 2, b + k * 2, step + k);
+            commit_products();
+            await_products<1>();  // but those: this warpgroup is done with the stage before
+            if (step > 0)
+                give_back(before);
+            before = ring.at;
         }
-    meet_cluster();  // nobody leaves while others may arrive at its barriers
+        ring.skip((group == 0 ? !alone : 1 + (odd && tile + 2 * stride >= tiles)) * r.steps);
+        if (!alone && !end)
+            pass<256>(1 + (group ^ 1));  // its products follow the last of these
+        await_products<0>();
+        give_back(before);
+        // ANCHOR_END: mainloop
+        #pragma unroll
+        for (int p = 0; p < PIECES; ++p)
+            r.c(l, row0, col0)[p * 128 + tid] =
+                remainders(acc[p / (BN / 32)], p % (BN / 32) * 4, MODULUS.each[l]);
+        // ANCHOR: epilogue
+        #pragma unroll 1
+        for (int p = 0; p < PIECES && l + 1 == MODULI; ++p) {
+            Fraction fractions[16];
+            #pragma unroll 7
+            for (int i = 0; i < MODULI; ++i)
+                add(fractions, r.c(i, row0, col0)[p * 128 + tid], MODULUS.each[i]);
+            int row = row0 + p / (BN / 32) * 64 + tid / 32 * 16;
+            int col = col0 + p % (BN / 32) * 32;
+            put(fractions, r, A, B, C, row, col, M, N, K);
+        }
+        // ANCHOR_END: epilogue
+    }
+    meet_cluster();
 }

@@ -3,19 +3,22 @@
 // Lesson 23 explains it. The kernel says before, by a macro, of how many moduli:
 //
 //     #define MODULI 15
+//     #include "hopper.cuh"
 //     #include "remainders.cuh"
+//
+// and by others, of how many rows and columns a tile is: BM, BN, CLUSTER.
 
 #pragma once
 
 // ANCHOR: moduli
-// No two have a common factor. So numbers from -P / 2 to P / 2, where P is the product of all, differ
-// in some remainder.
+// No two have a common factor. So numbers from -P / 2 to P / 2, where P is the product of all,
+// differ in some remainder.
 constexpr unsigned ALL_MODULI[] = {256, 255, 253, 251, 247, 241, 239, 233, 229,
                                    227, 223, 217, 211, 199, 197, 193, 191, 181};
 static_assert(MODULI >= 1 && MODULI <= 18, "MODULI must be at most 18: no more have a byte's size");
 // ANCHOR_END: moduli
 
-// The first one that is left when a number is divided by the modulus, of 256 to the power of `byte`.
+// What is left of 256 to the power of `byte` by division by the modulus.
 __device__ constexpr unsigned power_of_256(int byte, unsigned modulus) {
     unsigned power = 1;
     for (int i = 0; i < byte; ++i)
@@ -233,8 +236,8 @@ __device__ void cut(const double* from, double* scales, int first, int lines, in
 // ANCHOR_END: cut
 
 // ANCHOR: plain
-// Sums of products in f64 on tensor cores, of 16 rows and 32 columns from here on, as a warp's lanes
-// hold them after wgmma.
+// Sums of products in f64 on tensor cores, of 16 rows and 32 columns from here on, as lanes of a
+// warp hold them after wgmma.
 __device__ inline void sum(double (&c)[16], const double* A, const double* B, int row, int col,
                            int M, int N, int K) {
     int lane = threadIdx.x % 32;
@@ -252,3 +255,87 @@ __device__ inline void sum(double (&c)[16], const double* A, const double* B, in
     }
 }
 // ANCHOR_END: plain
+
+constexpr int STEP = 128;  // along K: a row of a tile has 128 bytes
+
+// ANCHOR: room
+// What lies where in the room: scales of A and B, remainders of both, tile by tile, those of C.
+struct Room {
+    double* scales;  // of A's rows, then of B's columns
+    int rows;        // of A, in whole clusters
+    int columns;     // of B, in whole tiles
+    int steps;
+
+    __device__ Room(void* room, int M, int N, int K) : scales((double*)room) {
+        rows = (M + BM * CLUSTER - 1) / (BM * CLUSTER) * (BM * CLUSTER);
+        columns = (N + BN - 1) / BN * BN;
+        steps = (K + STEP - 1) / STEP;
+    }
+    // Where the remainder of a line's number lies: tile by tile, as a stage holds it.
+    __device__ signed char* place(signed char* first, int lines, int tile, int modulus, int line,
+                                  int k) const {
+        long long tiles = (modulus * (long long)lines + line / tile * tile) * steps;
+        return first + (tiles + k / STEP * tile) * STEP + swizzled(line % tile, k % STEP);
+    }
+    __device__ signed char* a(int modulus, int row, int k) const {
+        return place((signed char*)(scales + rows + columns), rows, BM, modulus, row, k);
+    }
+    __device__ signed char* b(int modulus, int col, int k) const {
+        return place(a(MODULI, 0, 0), columns, BN, modulus, col, k);
+    }
+    __device__ uint4* c(int modulus, int row, int col) const {  // 16 numbers of each thread
+        return (uint4*)(b(MODULI, 0, 0) + (modulus * (long long)rows + row) * columns + col * BM);
+    }
+};
+// ANCHOR_END: room
+
+// ANCHOR: split
+// A block for LINES rows of A or columns of B.
+extern "C" __global__ void __launch_bounds__(CUTTERS, 3)
+split(const double* A, const double* B, double* C, void* room, int M, int N, int K) {
+    Room r(room, M, N, K);
+    int first = blockIdx.x * LINES;
+    int of_b = first - r.rows;
+    if (of_b < 0)
+        cut<true>(A, r.scales, first, M, K,
+                  [&](int l, int line, int k) { return r.a(l, first + line, k); });
+    else
+        cut<false>(B, r.scales + r.rows, of_b, N, K,
+                   [&](int l, int line, int k) { return r.b(l, of_b + line, k); });
+}
+// ANCHOR_END: split
+
+// So many bytes to the same place of each block of the cluster, where they count at this barrier.
+__device__ void load_bytes_for_all(void* to, const void* from, int bytes, Barrier& barrier) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1], %2, [%3], %4;"
+                 ::"r"(shared(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
+                   "r"(shared(&barrier)), "h"((unsigned short)((1 << CLUSTER) - 1)) : "memory");
+}
+
+// ANCHOR: put
+// Elements of C of 16 rows and 32 columns from here on, a lane's 16 of them: by remainders, or
+// where these do not say the number, by sums of products in f64.
+__device__ inline void put(const Fraction (&fractions)[16], const Room& r, const double* A,
+                           const double* B, double* C, int row, int col, int M, int N, int K) {
+    int lane = threadIdx.x % 32;
+    auto row_of = [&](int i) { return row + lane / 4 + i / 2 % 2 * 8; };
+    auto col_of = [&](int i) { return col + lane % 4 * 2 + i / 4 * 8 + i % 2; };
+    auto scale = [&](int i) {  // 0 where the remainders do not say the number
+        return r.scales[row_of(i)] * r.scales[r.rows + col_of(i)];
+    };
+    bool holds = true;
+    #pragma unroll
+    for (int i = 0; i < 16; ++i)
+        holds &= scale(i) != 0;
+    double x[16] = {};
+    if (!__all_sync(~0u, holds))
+        sum(x, A, B, row, col, M, N, K);
+    #pragma unroll
+    for (int i = 0; i < 16; ++i) {
+        double number = scale(i) != 0 ? fractions[i].number() * scale(i) : x[i];
+        if (row_of(i) < M && col_of(i) < N)
+            C[row_of(i) * N + col_of(i)] = number;
+    }
+}
+// ANCHOR_END: put

@@ -7,7 +7,7 @@ use gemm::{
 
 /// Tile sizes that are shipped, the default first.
 const TILES: &[&[u32]] =
-    &[&[128, 128, 6, 2, 132, 14], &[128, 192, 5, 2, 132, 14], &[128, 128, 6, 2, 132, 15], &[64, 64, 8, 2, 132, 14]];
+    &[&[128, 192, 5, 2, 132, 14], &[128, 128, 6, 2, 132, 14], &[128, 128, 6, 2, 132, 15], &[64, 64, 8, 2, 132, 14]];
 
 /// Elements of a step along K: 128 bytes.
 const BK: u32 = 128;
@@ -40,7 +40,7 @@ pub static LEVEL: Level = Level {
     source: include_str!("../kernel.cu"),
     entry: "gemm_bytes",
     variants: &[],
-    tiles: &[("BM", 128), ("BN", 128), ("STAGES", 6), ("CLUSTER", 2), ("BLOCKS", 132), ("MODULI", 14)],
+    tiles: &[("BM", 128), ("BN", 192), ("STAGES", 5), ("CLUSTER", 2), ("BLOCKS", 132), ("MODULI", 14)],
     types: &[Types::usual(Dtype::F64).shipping(TILES)],
     shipped: &[],
     space: &[("BM", &[64, 128]), ("BN", &[64, 128, 192]), ("STAGES", &[3, 4, 5, 6, 7, 8]), ("CLUSTER", &[1, 2])],
