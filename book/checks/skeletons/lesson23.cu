@@ -17,6 +17,7 @@
 
 #define INPUT_S8
 #include "hopper.cuh"
+static_assert(MODULI >= 14 && MODULI <= 16, "MODULI must be from 14 to 16: of 54 to 62 bits");
 #include "remainders.cuh"
 
 using T = signed char;  // a remainder of an element of A or B
@@ -45,7 +46,6 @@ static_assert(BM == 64 || BM == 128, "BM must be 64 or 128 rows, of whole produc
 static_assert(BN == 64 || BN == 128 || BN == 192, "BN must be 64, 128 or 192 columns of a product");
 static_assert(CLUSTER == 1 || CLUSTER == 2, "CLUSTER must be 1 or 2");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
-static_assert(MODULI >= 14 && MODULI <= 16, "MODULI must be from 14 to 16: of 54 to 62 bits");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
 // A place in the ring of stages, and the parity of the phase in which it is filled this time.
