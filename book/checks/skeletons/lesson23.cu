@@ -48,6 +48,20 @@ static_assert(CLUSTER == 1 || CLUSTER == 2, "CLUSTER must be 1 or 2");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
+// A block for LINES rows of A or columns of B.
+extern "C" __global__ void __launch_bounds__(CUTTERS, 3)
+split(const double* A, const double* B, double* C, void* room, int M, int N, int K) {
+    Room r(room, M, N, K);
+    int first = blockIdx.x * LINES;
+    int of_b = first - r.rows;
+    if (of_b < 0)
+        cut<true>(A, r.scales, first, M, K,
+                  [&](int l, int line, int k) { return r.a(l, first + line, k); });
+    else
+        cut<false>(B, r.scales + r.rows, of_b, N, K,
+                   [&](int l, int line, int k) { return r.b(l, of_b + line, k); });
+}
+
 // A place in the ring of stages, and the parity of the phase in which it is filled this time.
 struct Ring {
     int at = 0;

@@ -289,22 +289,6 @@ struct Room {
 };
 // ANCHOR_END: room
 
-// ANCHOR: split
-// A block for LINES rows of A or columns of B.
-extern "C" __global__ void __launch_bounds__(CUTTERS, 3)
-split(const double* A, const double* B, double* C, void* room, int M, int N, int K) {
-    Room r(room, M, N, K);
-    int first = blockIdx.x * LINES;
-    int of_b = first - r.rows;
-    if (of_b < 0)
-        cut<true>(A, r.scales, first, M, K,
-                  [&](int l, int line, int k) { return r.a(l, first + line, k); });
-    else
-        cut<false>(B, r.scales + r.rows, of_b, N, K,
-                   [&](int l, int line, int k) { return r.b(l, of_b + line, k); });
-}
-// ANCHOR_END: split
-
 // So many bytes to the same place of each block of the cluster, where they count at this barrier.
 __device__ void load_bytes_for_all(void* to, const void* from, int bytes, Barrier& barrier) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
