@@ -1,6 +1,7 @@
 //! A sum of two products, by what three moduli leave of it.
 
 use gemm::Error;
+use gemm::text::count;
 
 use lab::sheet::{Area, MARGIN, Sheet};
 use lab::svg::Anchor;
@@ -21,6 +22,12 @@ fn byte(x: i64, modulus: i64) -> i64 {
     (x + modulus / 2).rem_euclid(modulus) - modulus / 2
 }
 
+/// 100,000.
+fn written(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", count(number.unsigned_abs()))
+}
+
 pub fn draw() -> Result<Sheet, Error> {
     let mut sheet = Sheet::new(
         LEFT + 6.0 * CELL + 2.0 * MARGIN,
@@ -37,10 +44,10 @@ pub fn draw() -> Result<Sheet, Error> {
     let mut row = |y: f64, name: String, a: [i64; 2], b: [i64; 2], left: Option<i64>| {
         sheet.text((MARGIN, y + 18.0), &name, "small", Anchor::Start);
         let numbers = [(a[0], "a"), (a[1], "a"), (b[0], "b"), (b[1], "b"), (products(a, b), "c")];
-        for (i, (number, class)) in numbers.into_iter().chain(left.map(|left| (left, "C"))).enumerate() {
+        for (i, (number, class)) in numbers.into_iter().chain(left.map(|left| (left, "o"))).enumerate() {
             let area = Area::new(LEFT + CELL * i as f64, y, CELL - 6.0, ROW - 6.0);
             sheet.area(area, class);
-            sheet.label(area, &number.to_string(), "small");
+            sheet.label(area, &written(number), "small");
         }
     };
     row(y, "the numbers".to_string(), A, B, None);
@@ -54,8 +61,12 @@ pub fn draw() -> Result<Sheet, Error> {
     y += 24.0;
     let all: i64 = MODULI.iter().product();
     let lines = [
-        format!("Only one number from -{} to {} leaves the three remainders of the last column.", all / 2, all / 2 - 1),
-        format!("It is {}, the sum of the first row.", products(A, B)),
+        format!(
+            "Only one number from {} to {} leaves these three remainders.",
+            written(-all / 2),
+            written(all / 2 - 1)
+        ),
+        format!("It is {}, the sum of the first row.", written(products(A, B))),
     ];
     for line in lines {
         sheet.text((MARGIN, y), &line, "small", Anchor::Start);
