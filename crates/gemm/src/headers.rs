@@ -8,8 +8,12 @@ use crate::source::Source;
 pub const HOPPER: Source =
     Source { path: "crates/gemm/include/hopper.cuh", text: include_str!("../include/hopper.cuh") };
 
+/// Whole numbers by their remainders.
+pub const REMAINDERS: Source =
+    Source { path: "crates/gemm/include/remainders.cuh", text: include_str!("../include/remainders.cuh") };
+
 /// What is on offer: the name as `#include` has it, and the header.
-pub const ALL: [(&str, Source); 1] = [("hopper.cuh", HOPPER)];
+pub const ALL: [(&str, Source); 2] = [("hopper.cuh", HOPPER), ("remainders.cuh", REMAINDERS)];
 
 /// Those that a text includes.
 pub fn included(text: &str) -> impl Iterator<Item = (&'static str, Source<'static>)> {

@@ -39,6 +39,7 @@ static LESSONS: &[(&str, &str)] = &[
     lesson!(20),
     lesson!(21),
     lesson!(22),
+    lesson!(23),
 ];
 
 /// A lesson's exercises.

@@ -24,6 +24,7 @@ mod lesson2;
 mod lesson20;
 mod lesson21;
 mod lesson22;
+mod lesson23;
 mod lesson3;
 mod lesson4;
 mod lesson5;
@@ -41,7 +42,7 @@ use lab::sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 29] = [
+const PICTURES: [Picture; 30] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -71,6 +72,7 @@ const PICTURES: [Picture; 29] = [
     ("lesson20-tiles", lesson20::draw),
     ("lesson21-parts", lesson21::draw),
     ("lesson22-bits", lesson22::draw),
+    ("lesson23-remainders", lesson23::draw),
 ];
 
 /// Every picture's path in the repository, and its text.
