@@ -97,9 +97,9 @@ impl Emulated {
             let how = Launch::new(task.launch.grid, task.launch.block).dynamic_shared(task.dynamic_shared);
             let places = [(on_a, offsets[0]), (on_b, offsets[1]), (on_d, offsets[2])];
             let arguments = arguments(&task.operands, &mut device, places).map_err(Error::cannot)?;
-            let first = before(&task, how.clone()).map_err(|error| faulty(error.to_string()))?;
+            let first = before(&task, how).map_err(|error| faulty(error.to_string()))?;
             for (program, how) in first.iter().map(|(program, how)| (program, how)).chain([(&program, &how)]) {
-                let ran = device.launch(program, how.clone(), &arguments.values);
+                let ran = device.launch(program, *how, &arguments.values);
                 ran.map_err(|error| faulty(error.to_string()))?;
             }
             arguments.finish(&mut device, (on_d, offsets[2])).map_err(Error::cannot)?;

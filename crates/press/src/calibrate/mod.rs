@@ -3,15 +3,15 @@
 mod fit;
 mod judge;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use archive::Texts;
 use clap::Args;
 use emulator::gpu::GPUS;
 use emulator::occupancy::occupancy;
 use gemm::kernel::shipped;
-use gemm::{Build, Error, Shape};
+use gemm::{Build, Dtype, Error, Shape};
 use rayon::prelude::*;
 use summit::nearby::{Beyond, Surveyed};
 use summit::predict::{Model, Numbers, Sharing, TERMS, models, terms};
@@ -24,19 +24,22 @@ use lab::provenance::{file_name, save};
 /// Fit predicted times to surveys, or judge the choice by them
 #[derive(Debug, Clone, Args)]
 pub struct Calibrate {
-    /// Surveys of one GPU, any number for each type, made by `press survey` [default: those in book/measurements]
+    /// Surveys of one GPU, any number for each type, made by `press survey` [default: those that are kept]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Judge what this program predicts and chooses by these surveys, and fit nothing
+    /// Judge what this program predicts and chooses by these surveys, and fit nothing [default: by those that are kept for that]
     #[arg(long)]
     judge: bool,
+    /// Judge by surveys of this type alone
+    #[arg(long, value_name = "DTYPE", requires = "judge")]
+    dtype: Option<Dtype>,
     /// The file that is written; or a folder, where it is named after the GPU [default: crates/summit/tuned]
     #[arg(long, value_name = "FILE", default_value = "crates/summit/tuned", hide_default_value = true)]
     out: PathBuf,
 }
 
-/// Where surveys are kept.
-pub const KEPT: &str = "book/measurements";
+/// Where surveys are kept, an archive of the files that `press survey` wrote.
+pub const KEPT: &str = "book/measurements/surveys.csv.zst";
 /// How the names of those end that were made to judge a choice, after it was frozen: nothing is fitted to them.
 pub const JUDGING: &str = "-judge.csv";
 /// Parts of the shapes; each is predicted by what is fitted to the others.
@@ -50,10 +53,14 @@ const LEAST: usize = 20;
 
 /// Runs the command.
 pub fn run(calibrate: &Calibrate) -> Result<ExitCode, Error> {
-    let files = if calibrate.files.is_empty() { kept(Path::new(KEPT))? } else { calibrate.files.clone() };
-    let surveys = files.iter().map(|file| Survey::read(file)).collect::<Result<Vec<_>, _>>()?;
+    let (surveys, unseen) = match calibrate.files.is_empty() {
+        true => kept(Path::new(""))?,
+        false => named(&calibrate.files)?,
+    };
     if calibrate.judge {
-        for survey in &surveys {
+        let judging = if calibrate.files.is_empty() { &unseen } else { &surveys };
+        let is_asked = |survey: &&Survey| calibrate.dtype.is_none_or(|dtype| survey.dtype == dtype);
+        for survey in judging.iter().filter(is_asked) {
             let name = survey.said("gpu").unwrap_or_default();
             let model = models().iter().find(|model| model.gpu == name).ok_or_else(|| {
                 Error::usage(format!("no times are predicted for {name}"), "`press calibrate` fits them to surveys")
@@ -62,7 +69,6 @@ pub fn run(calibrate: &Calibrate) -> Result<ExitCode, Error> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let unseen = judging(&files)?;
     let (model, judged) = model(&surveys, &unseen)?;
     let surveys = Survey::joined(&surveys);
     for (survey, judged) in surveys.iter().zip(&judged) {
@@ -77,24 +83,26 @@ pub fn run(calibrate: &Calibrate) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The surveys that lie beside these and were made to judge what is fitted to them.
-fn judging(files: &[PathBuf]) -> Result<Vec<Survey>, Error> {
+/// Surveys to fit to, and those that were made to judge what is fitted.
+type Kept = (Vec<Survey>, Vec<Survey>);
+
+/// Surveys by their files, and those beside them that judge.
+fn named(files: &[PathBuf]) -> Result<Kept, Error> {
     let beside = files.iter().map(|file| PathBuf::from(file.to_string_lossy().replace(".csv", JUDGING)));
-    beside.filter(|file| file.exists()).map(|file| Survey::read(&file)).collect()
+    let judging = beside.filter(|file| file.exists()).map(|file| Survey::read(&file)).collect::<Result<_, _>>()?;
+    Ok((files.iter().map(|file| Survey::read(file)).collect::<Result<_, _>>()?, judging))
 }
 
-/// The surveys in a folder, by name.
-fn kept(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = fs::read_dir(folder).map_err(|error| {
-        Error::usage(format!("cannot list {}: {error}", folder.display()), "name the files of `press survey`")
-    })?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|file| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        name.contains("-shapes-") && name.ends_with(".csv") && !name.ends_with(JUDGING)
-    });
-    files.sort();
-    Ok(files)
+/// The surveys that are kept below the repository's root.
+fn kept(root: &Path) -> Result<Kept, Error> {
+    let refused = |why: String| Error::usage(format!("{KEPT}: {why}"), "name the files of `press survey`");
+    let texts = Texts::read(&root.join(KEPT)).map_err(|error| refused(error.to_string()))?;
+    let (mut surveys, mut judging) = (Vec::new(), Vec::new());
+    for (name, text) in texts.iter() {
+        let survey = Survey::of(text).map_err(|why| refused(format!("{name} is no survey: {why}")))?;
+        if name.ends_with(JUDGING) { &mut judging } else { &mut surveys }.push(survey);
+    }
+    Ok((surveys, judging))
 }
 
 /// What is fitted to these surveys, and, of each, how it does at shapes that it was not fitted to. Beside the numbers stands
@@ -250,15 +258,13 @@ fn crossed(survey: &Survey, taken: &[Taken], sms: u32) -> Vec<Predicted> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gemm::Dtype;
     use lab::takers::everyone;
 
     /// Each type is fitted by itself: with `DEEP=1` all of them, else the one with the fewest configurations.
     #[test]
     fn what_is_shipped_is_what_the_surveys_give() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
-        let files = kept(&root.join(KEPT)).unwrap();
-        let mut surveys: Vec<Survey> = files.iter().map(|file| Survey::read(file).unwrap()).collect();
+        let (mut surveys, judging) = kept(root).unwrap();
         let gpu = surveys[0].said("gpu").unwrap().to_string();
         let shipped = models().iter().find(|model| model.gpu == gpu).unwrap();
         let how = "`press calibrate` makes it anew";
@@ -266,7 +272,7 @@ mod tests {
 
         let is_fitted = |dtype: Dtype| level_tests::deep() || dtype == Dtype::TF32;
         surveys.retain(|survey| is_fitted(survey.dtype));
-        let (fresh, _) = model(&surveys, &judging(&files).unwrap()).unwrap();
+        let (fresh, _) = model(&surveys, &judging).unwrap();
         let errors: Vec<_> = shipped.errors.iter().filter(|error| is_fitted(error.dtype)).cloned().collect();
         assert_eq!(errors, fresh.errors, "{how}");
         let configurations: Vec<_> = shipped.configurations.iter().filter(|one| is_fitted(one.dtype)).collect();
