@@ -69,7 +69,8 @@ impl Activation {
             Activation::Gelu => [1.595_435_666_193_046, 0.073_596_514_358_941, -0.000_631_614_581_132],
             Activation::GeluTanh => [tanh, 0.044_715 * tanh, 0.0],
         };
-        natural.map(|u: f64| (-u * std::f64::consts::LOG2_E) as f32)
+        // No minus before a zero: what is not used is 0 in every bit.
+        natural.map(|u: f64| (0.0 - u * std::f64::consts::LOG2_E) as f32)
     }
 }
 
