@@ -89,7 +89,7 @@ fn the_tables_of_cards() {
     assert!(row("level6-async-copy").contains("cannot run: Feature 'cp.async' requires .target sm_80"), "{t4:?}");
     assert!(row("level5-warp-tiling").contains('%'), "{t4:?}");
     let all = lab("cards --dtype f64");
-    assert_eq!(all.stdout.lines().count(), 44, "a head and 43 configurations: {all:?}");
+    assert_eq!(all.stdout.lines().count(), 48, "a head and 47 configurations: {all:?}");
     assert!(lab("cards --csv").stdout.lines().count() > 9 * 84);
     refused("cards --sm 61", "known are 60, 70, 75, 80, 86, 89, 90, 100, 120");
 }
