@@ -64,6 +64,12 @@ impl Demand {
         Some(Demand { only, oldest, threads, registers, shared: kernel.static_shared().saturating_add(dynamic) })
     }
 
+    /// Of a kernel that was obtained.
+    fn of_kernel(kernel: &Kernel, card: &Card, threads: u32, dynamic: u32) -> Option<Demand> {
+        let registers = kernel.resources.get(&card.architecture).map(|needs| needs.registers);
+        Demand::of(&kernel.ptx, &kernel.entry, threads, dynamic, registers)
+    }
+
     /// The same by what a shipped file says of itself: no instruction is read. Nothing, where it does not say enough.
     fn declared(build: &Build, header: &Header, ptx: &str, registers: Option<u32>) -> Option<Demand> {
         let (_, target) = declared(ptx)?;
@@ -104,10 +110,8 @@ impl Demand {
 
 /// Refuses a launch that the card cannot run, as its driver would.
 pub fn check(card: &Card, name: &str, task: &Task) -> Result<(), Error> {
-    let Kernel { ptx, entry, resources, .. } = task.kernel;
     let threads = u32::try_from(task.launch.block.count()).unwrap_or(u32::MAX);
-    let registers = resources.get(&card.architecture).map(|needs| needs.registers);
-    let demand = Demand::of(ptx, entry, threads, task.dynamic_shared, registers);
+    let demand = Demand::of_kernel(task.kernel, card, threads, task.dynamic_shared);
     match demand.and_then(|demand| demand.misfit(card)) {
         Some(why) => Err(refused(format!("{name} {why}"))),
         None => Ok(()),
@@ -138,8 +142,7 @@ pub fn runs(build: &Build, card: &Card) -> Option<bool> {
 /// # Errors
 /// [`Error::Usage`], if the card can run no other, or if the build is `fixed`: another would not be what was asked for.
 pub fn instead(build: &Build, kernel: &Kernel, card: &Card, fixed: bool) -> Result<Option<(Build, String)>, Error> {
-    let registers = kernel.resources.get(&card.architecture).map(|needs| needs.registers);
-    let demand = Demand::of(&kernel.ptx, &kernel.entry, build.threads(), build.dynamic_shared(), registers);
+    let demand = Demand::of_kernel(kernel, card, build.threads(), build.dynamic_shared());
     match demand.and_then(|demand| demand.misfit(card)) {
         None => Ok(None),
         Some(why) if fixed => Err(refused(format!("{} {why}", build.level.name))),

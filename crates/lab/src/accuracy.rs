@@ -1,4 +1,5 @@
-//! `lab accuracy`: how far products are from the product in f64, by type and by how their sums are made.
+//! `lab accuracy`: how far products are from the product in f64, by type and by how their sums are made; sums in f64 are held against
+//! twice the bits.
 //!
 //! Inputs are rounded to their type first, so an error is that of the sum and of C's rounding. The emulator's sums have the card's bits,
 //! those of tensor cores among them: only cuBLAS's row needs a GPU.
@@ -12,22 +13,23 @@ use device::vendor::Vendor;
 use device::{Device, nvrtc};
 use gemm::candidate::{Exam, Options};
 use gemm::check::{Part, Reference};
-use gemm::form::Form;
+use gemm::form::{Form, Layout};
 use gemm::kernel::Kernel;
 use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Problem};
-use gemm::{Build, Dtype, Error, Shape};
+use gemm::{Build, Dtype, Element, Error, Shape};
 use serde::Serialize;
 
 use crate::bench::place;
 use crate::flags::How;
 use crate::output::{note, print};
 use crate::schemes;
+use crate::schemes::data::Data;
 use crate::table::table;
 use crate::takers::all;
 use levels::{LEVELS, builds, dtypes};
 
-/// How far products are from the one in f64, by type and by how their sums are made
+/// How far products are from the true one, by type and by how their sums are made
 #[derive(Debug, Clone, Args)]
 pub struct Accuracy {
     /// Who takes part: levels by number or name, the summit's kernels by name, or summit for all of these: 8,mma_sync
@@ -44,6 +46,9 @@ pub struct Accuracy {
     /// Rows and columns of C
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
     size: u32,
+    /// What A and B are drawn from: normal, spread-1, positive and others, as --schemes has them [default: reals from -1 to 1]
+    #[arg(long, value_name = "NAME", value_parser = Data::named, conflicts_with = "schemes")]
+    data: Option<Data>,
     #[command(flatten)]
     how: How,
     /// Products in f32 that are made of products of narrower parts, by scheme and by data: a model, no kernel
@@ -94,7 +99,8 @@ pub fn run(accuracy: &Accuracy) -> Result<ExitCode, Error> {
         let takers = builds(&asked, dtype, false)?;
         for &k in &accuracy.k {
             let shape = Shape { m: accuracy.size, n: accuracy.size, k };
-            rows.extend(errors(&device, &options, &takers, shape, dtype, accuracy.how.seed)?);
+            let problem = problem(shape, dtype, accuracy.data, accuracy.how.seed)?;
+            rows.extend(errors(&device, &options, &takers, &problem, accuracy.how.seed)?);
         }
     }
     let text = match accuracy.json {
@@ -105,20 +111,60 @@ pub fn run(accuracy: &Accuracy) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A problem with such data; C is square.
+fn problem(shape: Shape, dtype: Dtype, data: Option<Data>, seed: u64) -> Result<Problem, Error> {
+    let form = Form::usual(dtype);
+    let mut problem = Problem::in_form(shape, dtype, form, Fill::Reals, seed)?;
+    if let Some(data) = data {
+        let [size, k] = [shape.n, shape.k].map(|size| size as usize);
+        let [rows, columns] = data.lines(size, k, seed, |x| x);
+        let mut a = rows.into_iter().flatten();
+        // B as it is stored.
+        let mut b: Box<dyn Iterator<Item = f64>> = match form.layout {
+            Layout::Rows => Box::new((0..k).flat_map(|p| columns.iter().map(move |column| column[p]))),
+            Layout::Columns => Box::new(columns.iter().flatten().copied()),
+        };
+        let (rows, columns) = form.layout.stored((k, size));
+        problem.a = Matrix::filled(dtype.input, [size, k, k], || a.next().unwrap_or_default())?;
+        problem.b = Matrix::filled(dtype.input, [rows, columns, columns], || b.next().unwrap_or_default())?;
+    }
+    Ok(problem)
+}
+
+/// What the product must be. What f64 would round counts where C is f64, so there sums have twice the bits: the error of each product and
+/// of each sum is kept.
+fn must_be(problem: &Problem) -> Part {
+    let mut part = Part::whole(problem);
+    if problem.dtype.sum == Element::F64 {
+        let [n, k] = [problem.shape.n, problem.shape.k].map(|size| size as usize);
+        for (at, exact) in part.product.iter_mut().enumerate() {
+            let (mut sum, mut rest) = (0.0f64, 0.0);
+            for p in 0..k {
+                let (a, b) = (problem.a_at(at / n, p), problem.b_at(p, at % n));
+                let product = a * b;
+                let next = sum + product;
+                let back = next - sum;
+                rest += a.mul_add(b, -product) + (sum - (next - back)) + (product - back);
+                sum = next;
+            }
+            *exact = sum + rest;
+        }
+    }
+    part
+}
+
 /// The errors of each of these builds on one problem, and on a GPU those of the vendor; what has the same bits, in one row.
 fn errors(
     device: &Device,
     options: &Options,
     takers: &[Build],
-    shape: Shape,
-    dtype: Dtype,
+    problem: &Problem,
     seed: u64,
 ) -> Result<Vec<Errors>, Error> {
-    let form = Form::usual(dtype);
-    let problem = Problem::in_form(shape, dtype, form, Fill::Reals, seed)?;
-    let part = step("computing what the product must be", || Part::whole(&problem));
+    let &Problem { shape, dtype, form, .. } = problem;
+    let part = step("computing what the product must be", || must_be(problem));
     let reference = Reference::Whole(part.clone());
-    let exam = Exam { problem: &problem, seed, reference: Some(&reference) };
+    let exam = Exam { problem, seed, reference: Some(&reference) };
     let options = Options { extras: gemm::facts::Extras { time: false, ..options.extras }, ..*options };
     let mut rows: Vec<Errors> = Vec::new();
     let mut put = |name: String, c: &Matrix| match rows.iter_mut().find(|row| row.c == c.bytes()) {
@@ -136,7 +182,7 @@ fn errors(
         }
     }
     if let Device::Cuda(gpu) = device {
-        match Vendor::find(gpu).map_err(|why| Error::usage(why, "")).and_then(|v| v.multiply(&problem, false)) {
+        match Vendor::find(gpu).map_err(|why| Error::usage(why, "")).and_then(|v| v.multiply(problem, false)) {
             Ok((c, _)) => put("cuBLAS".to_string(), &c),
             Err(why) => note(&format!("cuBLAS is left out: {why}")),
         }
@@ -213,7 +259,8 @@ mod tests {
         let extras = gemm::facts::Extras::new(false, true);
         let gpu = crate::flags::modelled("h200").unwrap();
         let options = Options { gpu, extras, annotate: false, matrices: false };
-        errors(&Device::Emulator, &options, &takers, Shape { m: 32, n: 32, k }, dtype, 1).unwrap()
+        let problem = problem(Shape { m: 32, n: 32, k }, dtype, None, 1).unwrap();
+        errors(&Device::Emulator, &options, &takers, &problem, 1).unwrap()
     }
 
     #[test]
@@ -228,6 +275,30 @@ mod tests {
             share(&rounded[0])
         );
         assert!(cut[0].worst >= cut[0].rms && cut[0].rms > rounded[0].rms);
+    }
+
+    #[test]
+    fn products_of_f64_are_held_against_more_than_f64() {
+        let k = 600;
+        let rows = rows("8,23", Dtype::F64, k);
+        let [plain, remainders] = &rows[..] else { panic!("{rows:?}") };
+        assert_eq!((names(&plain.of), names(&remainders.of)), ("level 8".into(), "level 23".into()));
+        // A reference of f64 would show of both no less than its own error, which is that of a plain sum.
+        assert!(remainders.worst < plain.worst && remainders.rms < plain.rms && plain.worst < 1e-15, "{rows:?}");
+    }
+
+    #[test]
+    fn data_are_a_problems_in_every_form_that_its_type_has() {
+        for dtype in [Dtype::F64, Dtype::BF16, Dtype::E4M3] {
+            let shape = Shape { m: 4, n: 4, k: 6 };
+            let positive = problem(shape, dtype, Some(Data::Positive), 3).unwrap();
+            let [rows, columns] = Data::Positive.lines(4, 6, 3, |x| x);
+            for (line, p) in (0..4).flat_map(|line| (0..6).map(move |p| (line, p))) {
+                let near = |value: f64, from: f64| (value - from).abs() <= 0.07 * from + 0.002;
+                assert!(near(positive.a_at(line, p), rows[line][p]) && near(positive.b_at(p, line), columns[line][p]));
+            }
+        }
+        assert!(Data::named("spread-1").is_ok() && Data::named("even").is_err());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use common::cli::Arguments;
 use common::execute;
 use device::Device;
-use device::nvrtc::nowhere;
+use device::nvrtc::{self, nowhere};
 use emulator::gpu::GPUS;
 use gemm::fit::{Card, fitting};
 use gemm::{Dtype, Error, Level, Types};
@@ -67,6 +67,16 @@ fn a_default_that_does_not_fit_gives_way_and_what_was_asked_for_does_not() {
     assert_eq!(ran(level, "--gpu h200 --dtype f64").unwrap().0, default.configuration.tiles.to_string());
     let asked = ran(level, "--gpu rtx3090 --dtype f64 --define STAGES=3").unwrap_err().to_string();
     assert!(asked.contains("needs 133120 bytes of shared memory per block, and RTX 3090 has 101376"), "{asked}");
+    if nvrtc::find().is_ok() {
+        // No other kernel than that of a file is what was asked for.
+        let file = std::env::temp_dir().join(format!("own-split-k-{}.cu", std::process::id()));
+        std::fs::write(&file, format!("{}\n// Mine.\n", level.default_build(Dtype::F64).source().text)).unwrap();
+        let words = ["--gpu", "rtx3090", "--dtype", "f64", "--size", "32", "--kernel", file.to_str().unwrap()];
+        let arguments = Arguments::from_words(level, words.map(String::from).to_vec()).unwrap();
+        let error = execute(level, &arguments, &Device::Emulator, nvrtc::find).unwrap_err().to_string();
+        assert!(error.contains("needs 133120 bytes of shared memory per block, and RTX 3090 has 101376"), "{error}");
+        std::fs::remove_file(file).unwrap();
+    }
     let card = Card::of_architecture(86);
     let (_, note) = fitting(default, &card).unwrap();
     assert!(note.is_some_and(|note| note.ends_with(&format!("running {tiles} instead"))));

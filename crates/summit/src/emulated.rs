@@ -91,9 +91,9 @@ impl Emulated {
         let beside = beside.map(&mut upload)?;
         let addresses = beside.map(|_, buffer| device.address(buffer).map_err(|error| faulty(error.to_string())))?;
         let form = build.plan_in(product.shape, product.form).map_err(Error::cannot)?;
-        for (operands, offsets) in plan.calls(&addresses) {
-            let mut task = form.task(&kernel);
-            (task.operands, task.launch) = (operands, plan.launch());
+        let mut task = form.task(&kernel);
+        (task.operands, task.launch) = (plan.operands(&addresses), plan.launch());
+        for offsets in plan.offsets() {
             let how = Launch::new(task.launch.grid, task.launch.block).dynamic_shared(task.dynamic_shared);
             let places = [(on_a, offsets[0]), (on_b, offsets[1]), (on_d, offsets[2])];
             let arguments = arguments(&task.operands, &mut device, places).map_err(Error::cannot)?;

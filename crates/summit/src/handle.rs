@@ -249,8 +249,8 @@ impl Handle {
         let Loaded { functions, room, .. } = &*self.loaded(stream, plan)?;
         let build = plan.build();
         let configs = configs(&plan.launch(), build.dynamic_shared(), build.before(&plan.product().shape));
-        for (operands, offsets) in plan.calls(&beside) {
-            let operands = &operands;
+        let operands = &plan.operands(&beside);
+        for offsets in plan.offsets() {
             let addresses = [0, 1, 2].map(|i| addresses[i] + offsets[i]);
             let launched = room.launch(stream, What { functions, configs, operands, addresses });
             launched.map_err(|error| Error::driver("launching the kernel", error))?;

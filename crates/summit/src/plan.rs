@@ -82,15 +82,18 @@ impl Plan {
         if self.build().level.takes_batches() { 1 } else { self.product.batch.count }
     }
 
-    /// The kernel's arguments for each launch, where what lies beside A, B and D begins at these addresses; and the bytes that A, B and D
-    /// begin behind the first ones.
-    pub(crate) fn calls(&self, beside: &Beside<u64>) -> impl Iterator<Item = (Vec<Operand>, [u64; 3])> {
-        let Product { types, shape, form, batch, .. } = self.product;
-        let sizes = [types.a, types.b, types.c].map(|element| element.bytes() as u64);
+    /// The kernel's arguments, of each of its launches, where what lies beside A, B and D begins at these addresses.
+    pub(crate) fn operands(&self, beside: &Beside<u64>) -> Vec<Operand> {
+        let Product { shape, form, batch, .. } = self.product;
         let batched = if self.build().level.takes_batches() { batch } else { Batch::ONE };
-        let operands = self.build().operands_of(&shape, &form, batched, self.product.told(beside));
-        (0..u64::from(self.launches()))
-            .map(move |number| (operands.clone(), [0, 1, 2].map(|i| number * batch.strides[i] * sizes[i])))
+        self.build().operands_of(&shape, &form, batched, self.product.told(beside))
+    }
+
+    /// For each launch, the bytes that A, B and D begin behind the first ones.
+    pub(crate) fn offsets(&self) -> impl Iterator<Item = [u64; 3]> {
+        let Product { types, batch, .. } = self.product;
+        let sizes = [types.a, types.b, types.c].map(|element| element.bytes() as u64);
+        (0..u64::from(self.launches())).map(move |number| [0, 1, 2].map(|i| number * batch.strides[i] * sizes[i]))
     }
 
     /// Why it is this one.

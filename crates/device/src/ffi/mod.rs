@@ -188,6 +188,10 @@ pub(crate) struct Cublas {
 }
 
 type Handle = *mut c_void;
+/// `cublasComputeType_t` of cublas_api.h: CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32I and CUBLAS_COMPUTE_32F_FAST_TF32.
+const IN_F32: c_int = 68;
+const IN_S32: c_int = 72;
+const FAST_TF32: c_int = 77;
 
 impl Cublas {
     /// Loads the library and makes a handle. `Err` says whether the library was there at all, and what it answers.
@@ -257,8 +261,7 @@ impl Cublas {
                     let (Some(input), Some(output)) = (cuda_type(dtype.input), cuda_type(dtype.output)) else {
                         return Err(format!("cublasGemmEx multiplies no {dtype}"));
                     };
-                    // CUBLAS_COMPUTE_32F, and CUBLAS_COMPUTE_32F_FAST_TF32.
-                    let compute = if dtype.input == Element::Tf32 { 77 } else { 68 };
+                    let compute = if dtype.input == Element::Tf32 { FAST_TF32 } else { IN_F32 };
                     let gemm = self.get::<GemmEx>(c"cublasGemmEx")?;
                     let (alpha, beta) = ((&raw const alpha32).cast(), (&raw const beta32).cast());
                     let (a, b, c) = (a as *const c_void, b as *const c_void, c as *mut c_void);
@@ -301,7 +304,7 @@ impl Cublas {
             let status = gemm(
                 self.handle, transposed, across, n, m, k,
                 alpha, b, input, ldb, of_b, a, input, lda, of_a,
-                beta, c, output, ldc, of_c, batch.count as c_int, 68, -1,
+                beta, c, output, ldc, of_c, batch.count as c_int, IN_F32, -1,
             );
             status
         };
@@ -316,8 +319,8 @@ impl Cublas {
         let (Some(output), Some(factors)) = (cuda_type(dtype.output), cuda_type(dtype.sum)) else {
             return Err(format!("cublasLtMatmul multiplies no {dtype}"));
         };
-        // CUDA_R_8I and CUBLAS_COMPUTE_32I, or CUDA_R_8F_E4M3 and CUBLAS_COMPUTE_32F.
-        let (input, compute) = if dtype.input == Element::S8 { (3, 72) } else { (28, 68) };
+        // CUDA_R_8I, or CUDA_R_8F_E4M3.
+        let (input, compute) = if dtype.input == Element::S8 { (3, IN_S32) } else { (28, IN_F32) };
         // As of `gemm`: Cᵀ = Bᵀ·Aᵀ, column by column.
         let sizes = [(input, k, n, leading[1]), (input, k, m, leading[0]), (output, n, m, leading[2])];
         let (transposed, fast) = (1 as c_int, i8::from(fast));

@@ -1,5 +1,8 @@
 //! Numbers that are hard for parts: from even ones to such as spread over many powers of two.
 
+use std::ops::Mul;
+
+use gemm::Error;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
@@ -40,16 +43,34 @@ impl Data {
         ("subnormal", Data::Subnormal),
     ];
 
-    /// Rows of A and columns of B, `size` of each, each with `k` numbers.
-    pub fn lines(self, size: usize, k: usize, seed: u64) -> [Vec<Vec<f32>>; 2] {
+    /// The one of this name; a hyphen stands for a blank: `spread-1`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], with those that there are.
+    pub fn named(name: &str) -> Result<Data, Error> {
+        let known = Data::ALL.into_iter().find(|(known, _)| known.replace(' ', "-") == name.replace(' ', "-"));
+        known.map(|(_, data)| data).ok_or_else(|| {
+            let names = Data::ALL.map(|(name, _)| name.replace(' ', "-"));
+            Error::usage(format!("`{name}` is no kind of data"), format!("there are {}", names.join(", ")))
+        })
+    }
+
+    /// Rows of A and columns of B, `size` of each, each with `k` numbers, rounded to what `narrow` makes of them.
+    pub fn lines<T: Copy + Mul<Output = T>>(
+        self,
+        size: usize,
+        k: usize,
+        seed: u64,
+        narrow: impl Fn(f64) -> T,
+    ) -> [Vec<Vec<T>>; 2] {
         let mut random = ChaCha12Rng::seed_from_u64(seed);
         [false, true].map(|of_b| {
-            let line = |line: usize| (0..k).map(|at| self.number(of_b, (line, size), (at, k), &mut random)).collect();
-            let mut lines: Vec<Vec<f32>> = (0..size).map(line).collect();
+            let mut number = |line, at| narrow(self.number(of_b, (line, size), (at, k), &mut random));
+            let mut lines: Vec<Vec<T>> = (0..size).map(|line| (0..k).map(|at| number(line, at)).collect()).collect();
             if self == Data::Cancelling {
                 for line in &mut lines {
                     let half = k / 2;
-                    let sign = if of_b { 1.0 } else { -1.0 + 1e-6 };
+                    let sign = narrow(if of_b { 1.0 } else { -1.0 + 1e-6 });
                     (0..half).for_each(|at| line[half + at] = sign * line[at]);
                 }
             }
@@ -57,10 +78,10 @@ impl Data {
         })
     }
 
-    fn number(self, of_b: bool, line: (usize, usize), at: (usize, usize), random: &mut ChaCha12Rng) -> f32 {
+    fn number(self, of_b: bool, line: (usize, usize), at: (usize, usize), random: &mut ChaCha12Rng) -> f64 {
         let uniform: f64 = random.random_range(-1.0..1.0);
         let share = |(at, of): (usize, usize)| 60.0 * (at as f64 / of as f64 - 0.5);
-        let number = match self {
+        match self {
             Data::Uniform | Data::Cancelling => uniform,
             Data::Normal => normal(random),
             Data::Spread(phi) => uniform / 2.0 * (phi * normal(random)).exp(),
@@ -68,8 +89,7 @@ impl Data {
             Data::GradedLines => uniform * share(line).exp2(),
             Data::GradedAlongK => uniform * (if of_b { -share(at) } else { share(at) }).exp2(),
             Data::Subnormal => uniform * (if of_b { 100.0f64 } else { -130.0 }).exp2(),
-        };
-        number as f32
+        }
     }
 }
 

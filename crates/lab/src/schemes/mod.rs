@@ -1,7 +1,7 @@
 //! `lab accuracy --schemes`: how far products in f32 are from those in f64, when they are made of products of narrower parts.
 
 mod cut;
-mod data;
+pub mod data;
 
 use gemm::Error;
 use rayon::prelude::*;
@@ -94,7 +94,7 @@ fn errors(size: usize, k: usize, seed: u64) -> Vec<Errors> {
             (format!("{}{never}", scheme.name), Some(scheme))
         }))
         .collect();
-    let data: Vec<_> = Data::ALL.map(|(name, data)| (name, Problem::of(data.lines(size, k, seed)))).into();
+    let data: Vec<_> = Data::ALL.map(|(name, data)| (name, Problem::of(data.lines(size, k, seed, |x| x as f32)))).into();
     let pairs = all.iter().flat_map(|scheme| data.iter().map(move |data| (scheme, data)));
     let of = |((scheme, how), (data, problem)): (&(String, Option<Scheme>), &(&'static str, Problem))| {
         let [worst, rms] = problem.errors(&problem.product(how.as_ref()));
@@ -162,7 +162,7 @@ mod tests {
         let Ok(kernel) = Kernel::obtain(&build, 90, nvrtc::find) else { return skipped("no PTX") };
         let (size, k) = (16, 330);
         for data in [Data::Uniform, Data::Spread(4.0), Data::Positive, Data::Subnormal] {
-            let problem = Problem::of(data.lines(size, k, 7));
+            let problem = Problem::of(data.lines(size, k, 7, |x| x as f32));
             let a: Vec<f32> = problem.lines[0].concat();
             let b: Vec<f32> = (0..k).flat_map(|at| problem.lines[1].iter().map(move |line| line[at])).collect();
             let shape = Shape { m: size as u32, n: size as u32, k: k as u32 };
