@@ -58,6 +58,15 @@ impl Room {
         }
     }
 
+    /// The first bytes of what kernels have beside the matrices, when all is done that was submitted.
+    pub(crate) fn first(&self, stream: &Arc<CudaStream>, bytes: usize) -> Result<Vec<u8>, DriverError> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match kept.room.as_ref().and_then(|room| room.try_slice(..bytes)) {
+            Some(first) if bytes > 0 => stream.clone_dtoh(&first).and_then(|read| stream.synchronize().map(|()| read)),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Launches a kernel, with the copies that it is to have before and behind it. Where there is no room for these, or the driver does
     /// not take what makes them, a kernel that has another way multiplies the matrices as they lie.
     pub fn launch(&self, stream: &Arc<CudaStream>, what: What) -> Result<(), DriverError> {

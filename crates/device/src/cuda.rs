@@ -164,9 +164,11 @@ impl Gpu {
         self.stream.synchronize().map_err(|e| failed("running the kernel", e))?;
         let product = operands.product(self)?;
         // ANCHOR_END: run
+        let found = self.room.first(&self.stream, task.found()).map_err(|e| failed("reading what was prepared", e))?;
 
         let timing = if time { Some(self.times(&problem.shape, problem.dtype, run)?) } else { None };
-        Ok(Ran { c: problem.c.with_bytes(product), facts: Facts::Cuda { resources, timing }, overwritten: Vec::new() })
+        let facts = Facts::Cuda { resources, timing };
+        Ok(Ran { c: problem.c.with_bytes(product), facts, overwritten: Vec::new(), found })
     }
 
     /// What launches a kernel with these matrices, again and again.

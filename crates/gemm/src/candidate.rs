@@ -9,7 +9,7 @@ use crate::emulated::{self, Watch};
 use crate::error::Error;
 use crate::facts::{Extras, Facts, Ran};
 use crate::fit::{self, Card};
-use crate::level::Configuration;
+use crate::level::{Configuration, Finding};
 use crate::matrix::Matrix;
 use crate::modelled::Modelled;
 use crate::problem::{Fill, Problem};
@@ -27,6 +27,8 @@ pub struct Candidate<'a> {
     pub configuration: Configuration,
     /// What is launched.
     pub task: Task<'a>,
+    /// What its preparation finds out about the matrices.
+    pub finding: Option<Finding>,
 }
 
 /// The matrices that a kernel is judged on. They hold random reals.
@@ -103,6 +105,7 @@ impl Candidate<'_> {
             copies: copied(&task.operands, [0; 3]),
             check,
             overwritten: ran.overwritten,
+            found: self.finding.and_then(|finding| (finding.words)(&shape, &configuration.tiles, &ran.found)),
             of_product: None,
             sums: Vec::new(),
             facts: ran.facts,

@@ -53,8 +53,23 @@ pub fn launch(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> R
     let mut bytes = vec![0; problem.c.bytes().len()];
     device.read(c, &mut bytes).map_err(|error| Error::Fault(error.to_string()))?;
     let overwritten = overwritten(&device, [("A", a, &problem.a), ("B", b, &problem.b)]);
-    Ok(Ran { c: problem.c.with_bytes(bytes), facts: Facts::Emulator(Box::new(report)), overwritten })
+    let found = found(&device, task, &arguments)?;
+    Ok(Ran { c: problem.c.with_bytes(bytes), facts: Facts::Emulator(Box::new(report)), overwritten, found })
     // ANCHOR_END: launch
+}
+
+/// What a preparation left that is to be read.
+fn found(device: &emulator::Device, task: &Task, arguments: &Arguments) -> Result<Vec<u8>, Error> {
+    let mut found = vec![0; task.found()];
+    let room = task.operands.iter().zip(&arguments.values).find_map(|pair| match pair {
+        (Operand::Room(_), Argument::Buffer(room)) => Some(*room),
+        _ => None,
+    });
+    match room {
+        Some(room) if !found.is_empty() => device.read_at(room, 0, &mut found).map_err(refused)?,
+        _ => {}
+    }
+    Ok(found)
 }
 
 /// The inputs whose buffers hold something else than the matrix that was put there.
@@ -162,7 +177,7 @@ fn ready(task: &Task, problem: &Problem, extras: Extras) -> Result<Ready, Error>
 /// # Errors
 /// Where the emulator does not run its PTX.
 pub fn before(task: &Task, how: Launch) -> Result<Option<(emulator::Kernel, Launch)>, PtxError> {
-    let Some(Before { entry, grid, block }) = task.before else { return Ok(None) };
+    let Some(Before { entry, grid, block, .. }) = task.before else { return Ok(None) };
     let program = Module::parse(&task.kernel.ptx)?.kernel(entry)?;
     let mut how = how.dynamic_shared(0);
     (how.grid, how.block) = (grid, block);

@@ -14,6 +14,8 @@ pub struct Ran {
     pub facts: Facts,
     /// Inputs that hold something else than before; a GPU does not say.
     pub overwritten: Vec<&'static str>,
+    /// What a preparation left that is to be read: [`Task::found`](crate::task::Task::found) bytes.
+    pub found: Vec<u8>,
 }
 
 /// What a device knows about a launch.

@@ -190,6 +190,17 @@ pub struct Preparation {
     pub launch: fn(&Shape, &Tiles) -> (Dim3, Dim3),
     /// Bytes of memory for what it makes. At first they hold anything.
     pub room: fn(&Shape, &Tiles) -> u64,
+    /// What the memory says of the matrices, where a report is to have it.
+    pub finding: Option<Finding>,
+}
+
+/// What a preparation finds out about the matrices.
+#[derive(Debug, Clone, Copy)]
+pub struct Finding {
+    /// The bytes that say it, from the first one of the memory on.
+    pub bytes: fn(&Shape, &Tiles) -> u64,
+    /// They as words; nothing, where they are as usual.
+    pub words: fn(&Shape, &Tiles, &[u8]) -> Option<String>,
 }
 
 /// What a kernel asks of the compiler, of the launch and of its tests beyond the usual.

@@ -68,7 +68,7 @@ pub use emulator::Dim3;
 pub use emulator::isa::Target;
 pub use error::Error;
 pub use level::{
-    Configuration, Decomposition, LaunchShape, Level, Needs, Neighbours, Parameter, Preparation, Shape, Thin, Tile,
+    Configuration, Decomposition, Finding, LaunchShape, Level, Needs, Neighbours, Parameter, Preparation, Shape, Thin, Tile,
     Tiles, Types, Variant,
 };
 pub use mapped::{Role, TensorBox, TensorSwizzle};

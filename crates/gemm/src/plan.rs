@@ -80,8 +80,10 @@ impl Build {
     /// What is launched before the kernel.
     pub fn before(&self, shape: &Shape) -> Option<Before> {
         let preparation = self.level.needs.preparation?;
-        let (grid, block) = (preparation.launch)(shape, &self.configuration.tiles);
-        Some(Before { entry: preparation.entry, grid, block })
+        let tiles = &self.configuration.tiles;
+        let (grid, block) = (preparation.launch)(shape, tiles);
+        let found = preparation.finding.map_or(0, |finding| (finding.bytes)(shape, tiles));
+        Some(Before { entry: preparation.entry, grid, block, found })
     }
 
     /// What is copied for a launch for a problem that it can do, where A, B and C begin at multiples of 16 bytes.
@@ -157,7 +159,8 @@ impl<'a> Plan<'a> {
     pub fn candidate(&self, kernel: &'a Kernel) -> Candidate<'a> {
         let Build { level, configuration, .. } = self.build;
         let (configuration, task) = (configuration.clone(), self.task(kernel));
-        Candidate { name: level.name, title: level.title, configuration, task }
+        let finding = level.needs.preparation.and_then(|preparation| preparation.finding);
+        Candidate { name: level.name, title: level.title, configuration, task, finding }
     }
 
     /// What a device launches, with the kernel that the build is compiled to.

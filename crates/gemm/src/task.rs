@@ -30,7 +30,7 @@ pub struct Task<'a> {
 }
 
 /// A launch of another kernel of the same PTX, with the same arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Before {
     /// The kernel's name.
     pub entry: &'static str,
@@ -38,9 +38,16 @@ pub struct Before {
     pub grid: Dim3,
     /// Threads in a block.
     pub block: Dim3,
+    /// Bytes that are read of its memory when all is done, from the first one on.
+    pub found: u64,
 }
 
 impl Task<'_> {
+    /// Bytes that are read of the memory beside the matrices when all is done.
+    pub fn found(&self) -> usize {
+        self.before.map_or(0, |before| usize::try_from(before.found).unwrap_or(usize::MAX))
+    }
+
     /// What the check of its product is to know.
     pub fn method(&self) -> Method {
         Method { tile: self.launch.tile, sum: self.sum }

@@ -177,7 +177,10 @@ fn errors(
         let ran = Kernel::obtain(&build, options.gpu.sm(), nvrtc::find)
             .and_then(|kernel| run_and_keep(&plan.candidate(&kernel), device, exam, &options));
         match ran {
-            Ok((_, c)) => put(build.name(), &c),
+            Ok((report, c)) => {
+                report.found.iter().for_each(|found| note(&format!("{}, K = {}: {found}", build.name(), shape.k)));
+                put(build.name(), &c);
+            }
             Err(why) => note(&format!("{} is left out: {why}", build.name())),
         }
     }

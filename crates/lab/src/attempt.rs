@@ -304,7 +304,7 @@ fn report(
     let by = if attempt.layout == Layout::Column { ", by columns" } else { "" };
     let title = format!("C = {}{by}", formula(operands));
     let name = attempt.file.display().to_string();
-    let candidate = gemm::candidate::Candidate { name: &name, title: &title, configuration, task };
+    let candidate = gemm::candidate::Candidate { name: &name, title: &title, configuration, task, finding: None };
     let exam = Exam { problem: &problem, seed: attempt.how.seed, reference: None };
     let options = gemm::candidate::Options {
         annotate: attempt.annotate.is_asked(),

@@ -75,6 +75,7 @@ pub static LEVEL: Level = Level {
                 let bytes = |size: u32, tile: u32| u64::from(size.div_ceil(tile)) * u64::from(cut(tile));
                 (bytes(shape.m, bm) + bytes(shape.n, bn)) * u64::from(steps(shape))
             },
+            finding: None,
         }),
         // ANCHOR_END: preparation
         shared: |c| {

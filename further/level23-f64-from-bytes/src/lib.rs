@@ -1,7 +1,7 @@
 //! Level 23: f64 from bytes.
 
 use gemm::{
-    Archive, Decomposition, Dim3, Dtype, LaunchShape, Level, Needs, Neighbours, Parameter, Preparation, Shape, Target,
+    Archive, Decomposition, Dim3, Dtype, Finding, LaunchShape, Level, Needs, Neighbours, Parameter, Preparation, Shape, Target,
     Tile, Tiles, Types,
 };
 
@@ -14,6 +14,9 @@ const BK: u32 = 128;
 /// Rows of A or columns of B that a block cuts.
 const LINES: u32 = 16;
 
+/// Products of bytes that an s32 has room for the sum of.
+const MOST_K: u32 = 131_071;
+
 /// What the compiler made of the kernel.
 static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
@@ -21,6 +24,19 @@ static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 fn lines(shape: &Shape, tiles: &Tiles) -> [u64; 2] {
     let [bm, bn, cluster] = ["BM", "BN", "CLUSTER"].map(|name| u64::from(tiles[name]));
     [u64::from(shape.m).next_multiple_of(bm * cluster), u64::from(shape.n).next_multiple_of(bn)]
+}
+
+/// How many rows and columns have no scale, and so are summed plainly.
+fn plain(shape: &Shape, tiles: &Tiles, scales: &[u8]) -> Option<String> {
+    let rows = lines(shape, tiles)[0] as usize * 8;
+    let of = |scales: &[u8], lines: u32| scales.chunks(8).take(lines as usize).filter(|scale| **scale == [0; 8]).count();
+    let (of_a, of_b) = scales.split_at_checked(rows)?;
+    let (of_a, of_b) = (of(of_a, shape.m), of(of_b, shape.n));
+    if shape.k > MOST_K {
+        return Some(format!("K is over {MOST_K}, which sums of bytes have room for: all is summed in f64"));
+    }
+    let lines = format!("{of_a} of {} rows of A and {of_b} of {} columns of B", shape.m, shape.n);
+    (of_a + of_b > 0).then(|| format!("{lines} spread too far for whole numbers: products with them are summed in f64"))
 }
 
 /// Blocks of the grid: whole clusters.
@@ -80,6 +96,8 @@ pub static LEVEL: Level = Level {
                 let remainders = (rows + columns) * along + rows * columns;
                 (rows + columns) * 8 + u64::from(tiles["MODULI"]) * remainders
             },
+            // The scales, which the room begins with.
+            finding: Some(Finding { bytes: |shape, tiles| lines(shape, tiles).iter().sum::<u64>() * 8, words: plain }),
         }),
         // ANCHOR_END: preparation
         shared: |c| {

@@ -4,6 +4,9 @@ level_tests::level_tests!(level23_f64_from_bytes::LEVEL);
 
 level_tests::persistent_tests!(level23_f64_from_bytes::LEVEL);
 
+level_tests::mutation_tests!(level23_f64_from_bytes::LEVEL, without: ["leave the edge unfilled"]);
+
+use gemm::candidate::{Exam, Options};
 use gemm::dtype::Dtype;
 use gemm::facts::Extras;
 use gemm::kernel::Kernel;
@@ -111,6 +114,33 @@ fn what_remainders_do_not_say_is_summed_plainly() {
         let (a, b) = (vec![1.0; k as usize], vec![3.0; k as usize]);
         assert_eq!(product(gpu, shape, 14, &a, &b), [3.0 * f64::from(k)]);
     }
+}
+
+#[test]
+fn the_report_says_what_was_summed_plainly() {
+    let build = LEVEL.default_build(Dtype::F64);
+    let kernel = Kernel::obtain(&build, 90, device::nvrtc::find).unwrap();
+    let found = |shape: Shape, a: &[f64], b: &[f64]| {
+        let problem = Problem::of(shape, Dtype::F64, a, b).unwrap();
+        let gpu = emulator::gpu::Gpu::named("h200").unwrap();
+        let options = Options { gpu, extras: Extras::new(false, false), annotate: false, matrices: false };
+        let exam = Exam { problem: &problem, seed: 1, reference: None };
+        let (report, _) = build.plan(shape).unwrap().candidate(&kernel).run(exam, &options, |_| ()).unwrap();
+        assert_eq!(report.found.is_some(), report.to_string().contains("\nfound "), "{report}");
+        report.found
+    };
+    let shape = Shape { m: 3, n: 2, k: 300 };
+    let (mut a, mut b) = (numbers(900, 0.0, 1), numbers(600, 0.0, 2));
+    assert_eq!(found(shape, &a, &b), None);
+    a[300..600].iter_mut().step_by(2).for_each(|x| *x *= 1e-20);
+    let words = "spread too far for whole numbers: products with them are summed in f64";
+    assert_eq!(found(shape, &a, &b).unwrap(), format!("1 of 3 rows of A and 0 of 2 columns of B {words}"));
+    a[0] = f64::NAN;
+    b[1] = f64::INFINITY;
+    assert_eq!(found(shape, &a, &b).unwrap(), format!("2 of 3 rows of A and 1 of 2 columns of B {words}"));
+    let most = LEVEL.needs.preparation.and_then(|preparation| preparation.finding).unwrap();
+    let longer = (most.words)(&Shape { k: 131_072, ..shape }, &build.configuration.tiles, &[0; 5120]);
+    assert!(longer.is_some_and(|words| words.starts_with("K is over 131071")));
 }
 
 /// At ten shapes, ragged ones among them.

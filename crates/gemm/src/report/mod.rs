@@ -52,6 +52,9 @@ pub struct Report {
     /// Inputs that hold something else after the launch, as far as the device says.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overwritten: Vec<&'static str>,
+    /// What the kernel found out about the matrices, and what it did therefore; nothing, where they are as usual.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
     /// The counted operations in relation to the 2·M·N·K of the product, where that is worth a word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_product: Option<f64>,

@@ -31,6 +31,7 @@ impl fmt::Display for Report {
         line(f, "device", &self.device)?;
         line(f, "launch", self.launch)?;
         self.copies.iter().try_for_each(|copy| line(f, "copied", copy))?;
+        self.found.iter().try_for_each(|found| line(f, "found", found))?;
         match &self.facts {
             Facts::Emulator(report) => {
                 self.verdict(f, &numbers)?;

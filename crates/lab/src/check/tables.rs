@@ -1,46 +1,8 @@
-//! What there is to check: one table per lesson, `book/checks/lessonN.json`.
-//!
-//! To add a lesson: its table, its skeleton, and a line for each here.
+//! What there is to check: one table per lesson, `book/checks/lessonN.json`, with a skeleton of its kernel. The build lists them.
 
 use serde::Deserialize;
 
-/// The table and the skeleton of a lesson.
-macro_rules! lesson {
-    ($number:literal) => {
-        (
-            include_str!(concat!("../../../../book/checks/lesson", $number, ".json")),
-            include_str!(concat!("../../../../book/checks/skeletons/lesson", $number, ".cu")),
-        )
-    };
-}
-
-/// The tables, lesson by lesson, each with the skeleton of its kernel.
-static LESSONS: &[(&str, &str)] = &[
-    lesson!(0),
-    lesson!(1),
-    lesson!(2),
-    lesson!(3),
-    lesson!(4),
-    lesson!(5),
-    lesson!(6),
-    lesson!(7),
-    lesson!(8),
-    lesson!(9),
-    lesson!(10),
-    lesson!(11),
-    lesson!(12),
-    lesson!(13),
-    lesson!(14),
-    lesson!(15),
-    lesson!(16),
-    lesson!(17),
-    lesson!(18),
-    lesson!(19),
-    lesson!(20),
-    lesson!(21),
-    lesson!(22),
-    lesson!(23),
-];
+include!(concat!(env!("OUT_DIR"), "/lessons.rs"));
 
 /// A lesson's exercises.
 #[derive(Debug, Clone, Deserialize)]
