@@ -14,7 +14,9 @@ fn main() -> io::Result<()> {
         .take_while(|(table, _)| table.exists())
         .map(|(table, skeleton)| format!("    (include_str!({table:?}), include_str!({skeleton:?})),\n"))
         .collect();
-    let text = format!("/// The tables, lesson by lesson, each with the skeleton of its kernel.\nstatic LESSONS: &[(&str, &str)] = &[\n{pairs}];\n");
+    let text = format!(
+        "/// The tables, lesson by lesson, each with the skeleton of its kernel.\nstatic LESSONS: &[(&str, &str)] = &[\n{pairs}];\n"
+    );
     let out = env::var("OUT_DIR").map_err(io::Error::other)?;
     fs::write(Path::new(&out).join("lessons.rs"), text)
 }

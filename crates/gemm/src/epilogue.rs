@@ -176,11 +176,9 @@ mod tests {
             let inner = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x.powi(3));
             let tanh = x / 2.0 * (1.0 + inner.tanh());
             let gelu = x / 2.0 * (1.0 + erf(x / 2.0f64.sqrt()));
-            for (activation, expected, relative) in [
-                (Activation::Silu, silu, 2e-7),
-                (Activation::GeluTanh, tanh, 2e-7),
-                (Activation::Gelu, gelu, 2e-5),
-            ] {
+            for (activation, expected, relative) in
+                [(Activation::Silu, silu, 2e-7), (Activation::GeluTanh, tanh, 2e-7), (Activation::Gelu, gelu, 2e-5)]
+            {
                 let error = (by_polynomial(activation, x) - expected).abs();
                 assert!(error <= relative * x.abs() + 1e-9, "{activation} at {x}: {error}");
             }

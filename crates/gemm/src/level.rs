@@ -151,8 +151,7 @@ pub enum Decomposition {
         /// whole tile, and the others leave at once. Nothing, where there is room for any.
         room: Option<u64>,
     },
-    /// The grid is whole rounds of blocks, as many as the tile size of this name says; those of the last round share its tiles, so
-    /// that each has as many steps along K. Stream-K.
+    /// Stream-K: the grid is whole rounds of as many blocks as the tile size of this name says; those of the last share its steps.
     StreamK(&'static str),
     /// Each block has a tile of its own, and a cluster neighbouring ones: the grid is whole clusters, of which some blocks may have
     /// nothing inside C.
@@ -190,16 +189,16 @@ pub struct Preparation {
     pub launch: fn(&Shape, &Tiles) -> (Dim3, Dim3),
     /// Bytes of memory for what it makes. At first they hold anything.
     pub room: fn(&Shape, &Tiles) -> u64,
-    /// What the memory says of the matrices, where a report is to have it.
+    /// What the report is to have of it.
     pub finding: Option<Finding>,
 }
 
 /// What a preparation finds out about the matrices.
 #[derive(Debug, Clone, Copy)]
 pub struct Finding {
-    /// The bytes that say it, from the first one of the memory on.
+    /// Where it lies: the memory's first bytes.
     pub bytes: fn(&Shape, &Tiles) -> u64,
-    /// They as words; nothing, where they are as usual.
+    /// It as words; nothing, where the matrices are as usual.
     pub words: fn(&Shape, &Tiles, &[u8]) -> Option<String>,
 }
 

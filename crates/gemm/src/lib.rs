@@ -68,8 +68,8 @@ pub use emulator::Dim3;
 pub use emulator::isa::Target;
 pub use error::Error;
 pub use level::{
-    Configuration, Decomposition, Finding, LaunchShape, Level, Needs, Neighbours, Parameter, Preparation, Shape, Thin, Tile,
-    Tiles, Types, Variant,
+    Configuration, Decomposition, Finding, LaunchShape, Level, Needs, Neighbours, Parameter, Preparation, Shape, Thin,
+    Tile, Tiles, Types, Variant,
 };
 pub use mapped::{Role, TensorBox, TensorSwizzle};
 pub use plan::Plan;

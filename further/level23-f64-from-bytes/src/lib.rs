@@ -1,8 +1,8 @@
 //! Level 23: f64 from bytes.
 
 use gemm::{
-    Archive, Decomposition, Dim3, Dtype, Finding, LaunchShape, Level, Needs, Neighbours, Parameter, Preparation, Shape, Target,
-    Tile, Tiles, Types,
+    Archive, Decomposition, Dim3, Dtype, Finding, LaunchShape, Level, Needs, Neighbours, Parameter, Preparation, Shape,
+    Target, Tile, Tiles, Types,
 };
 
 /// Tile sizes that are shipped, the default first.
@@ -29,7 +29,8 @@ fn lines(shape: &Shape, tiles: &Tiles) -> [u64; 2] {
 /// How many rows and columns have no scale, and so are summed plainly.
 fn plain(shape: &Shape, tiles: &Tiles, scales: &[u8]) -> Option<String> {
     let rows = lines(shape, tiles)[0] as usize * 8;
-    let of = |scales: &[u8], lines: u32| scales.chunks(8).take(lines as usize).filter(|scale| **scale == [0; 8]).count();
+    let of =
+        |scales: &[u8], lines: u32| scales.chunks(8).take(lines as usize).filter(|scale| **scale == [0; 8]).count();
     let (of_a, of_b) = scales.split_at_checked(rows)?;
     let (of_a, of_b) = (of(of_a, shape.m), of(of_b, shape.n));
     if shape.k > MOST_K {

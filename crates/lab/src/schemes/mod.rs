@@ -94,7 +94,8 @@ fn errors(size: usize, k: usize, seed: u64) -> Vec<Errors> {
             (format!("{}{never}", scheme.name), Some(scheme))
         }))
         .collect();
-    let data: Vec<_> = Data::ALL.map(|(name, data)| (name, Problem::of(data.lines(size, k, seed, |x| x as f32)))).into();
+    let data: Vec<_> =
+        Data::ALL.map(|(name, data)| (name, Problem::of(data.lines(size, k, seed, |x| x as f32)))).into();
     let pairs = all.iter().flat_map(|scheme| data.iter().map(move |data| (scheme, data)));
     let of = |((scheme, how), (data, problem)): (&(String, Option<Scheme>), &(&'static str, Problem))| {
         let [worst, rms] = problem.errors(&problem.product(how.as_ref()));
