@@ -18,6 +18,7 @@ use gemm::kernel::Kernel;
 use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Problem};
 use gemm::{Build, Dtype, Element, Error, Shape};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::bench::place;
@@ -43,8 +44,8 @@ pub struct Accuracy {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "256,4096",
           value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     k: Vec<u32>,
-    /// Rows and columns of C
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    /// Rows and columns of C; of a large one, some rows are compared
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=16384))]
     size: u32,
     /// What A and B are drawn from: normal, spread-1, positive and others, as --schemes has them [default: reals from -1 to 1]
     #[arg(long, value_name = "NAME", value_parser = Data::named, conflicts_with = "schemes")]
@@ -66,6 +67,8 @@ struct Errors {
     dtype: Dtype,
     /// Products in a sum.
     k: u32,
+    /// Rows of C that were compared.
+    rows: usize,
     /// Whose product has these bits: levels, or the vendor's library.
     of: Vec<String>,
     /// The largest.
@@ -79,14 +82,25 @@ struct Errors {
     c: Vec<u8>,
 }
 
+/// Products that are multiplied on the host, to know what C must be.
+const PRODUCTS: u64 = 1 << 32;
+
+/// Rows of C that are compared, evenly from first to last: as many as their products allow.
+fn compared(shape: &Shape) -> Vec<usize> {
+    let most = PRODUCTS / (u64::from(shape.n) * u64::from(shape.k));
+    let rows = u64::from(shape.m).min(most.max(1));
+    (0..rows).map(|at| (at * u64::from(shape.m) / rows) as usize).collect()
+}
+
 /// Runs the command.
 pub fn run(accuracy: &Accuracy) -> Result<ExitCode, Error> {
-    let most = (1 << 30) / (accuracy.size * accuracy.size);
-    if let Some(k) = accuracy.k.iter().find(|&&k| k > most) {
-        let error = format!("K = {k} is too large: with {0} x {0} elements of C it is at most {most}", accuracy.size);
-        return Err(Error::usage(error, "every element is compared; a smaller --size allows more"));
-    }
     if accuracy.schemes {
+        let most = PRODUCTS / u64::from(accuracy.size).pow(2);
+        if let Some(k) = accuracy.k.iter().find(|&&k| u64::from(k) > most) {
+            let size = accuracy.size;
+            let error = format!("K = {k} is too large: with {size} x {size} elements of C it is at most {most}");
+            return Err(Error::usage(error, "every element is compared; a smaller --size allows more"));
+        }
         schemes::run(accuracy.size as usize, &accuracy.k, accuracy.how.seed, accuracy.json)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -134,13 +148,13 @@ fn problem(shape: Shape, dtype: Dtype, data: Option<Data>, seed: u64) -> Result<
 /// What the product must be. What f64 would round counts where C is f64, so there sums have twice the bits: the error of each product and
 /// of each sum is kept.
 fn must_be(problem: &Problem) -> Part {
-    let mut part = Part::whole(problem);
+    let mut part = Part::rows(problem, &compared(&problem.shape));
     if problem.dtype.sum == Element::F64 {
         let [n, k] = [problem.shape.n, problem.shape.k].map(|size| size as usize);
-        for (at, exact) in part.product.iter_mut().enumerate() {
-            let (mut sum, mut rest) = (0.0f64, 0.0);
+        part.product.par_iter_mut().enumerate().for_each(|(at, exact)| {
+            let (mut sum, mut rest, row) = (0.0f64, 0.0, part.rows[at / n]);
             for p in 0..k {
-                let (a, b) = (problem.a_at(at / n, p), problem.b_at(p, at % n));
+                let (a, b) = (problem.a_at(row, p), problem.b_at(p, at % n));
                 let product = a * b;
                 let next = sum + product;
                 let back = next - sum;
@@ -148,7 +162,7 @@ fn must_be(problem: &Problem) -> Part {
                 sum = next;
             }
             *exact = sum + rest;
-        }
+        });
     }
     part
 }
@@ -163,8 +177,9 @@ fn errors(
 ) -> Result<Vec<Errors>, Error> {
     let &Problem { shape, dtype, form, .. } = problem;
     let part = step("computing what the product must be", || must_be(problem));
-    let reference = Reference::Whole(part.clone());
-    let exam = Exam { problem, seed, reference: Some(&reference) };
+    let whole = part.rows.len() == shape.m as usize;
+    let reference = whole.then(|| Reference::Whole(part.clone()));
+    let exam = Exam { problem, seed, reference: reference.as_ref() };
     let options = Options { extras: gemm::facts::Extras { time: false, ..options.extras }, ..*options };
     let mut rows: Vec<Errors> = Vec::new();
     let mut put = |name: String, c: &Matrix| match rows.iter_mut().find(|row| row.c == c.bytes()) {
@@ -199,11 +214,14 @@ impl Errors {
             let error = (value - must) / magnitude.max(f64::MIN_POSITIVE);
             if *must < 0.0 { -error } else { error }
         };
-        let away: Vec<f64> = c.values().into_iter().zip(&part.product).zip(&part.magnitude).map(relative).collect();
+        let values = c.values();
+        let compared = part.rows.iter().flat_map(|row| &values[row * c.columns()..(row + 1) * c.columns()]).copied();
+        let away: Vec<f64> = compared.zip(&part.product).zip(&part.magnitude).map(relative).collect();
         let mean = |of: &dyn Fn(f64) -> f64| away.iter().map(|&error| of(error)).sum::<f64>() / away.len() as f64;
         Errors {
             dtype,
             k,
+            rows: part.rows.len(),
             of: vec![name],
             worst: away.iter().fold(0.0, |worst, error| error.abs().max(worst)),
             rms: mean(&|error| error * error).sqrt(),
@@ -223,8 +241,16 @@ fn text(rows: &[Errors], accuracy: &Accuracy, place: &str) -> String {
     let of = std::iter::once("whose product".to_string()).chain(rows.iter().map(|row| names(&row.of)));
     let lines: String = numbers.lines().zip(of).map(|(line, of)| format!("{line}   {of}\n")).collect();
     let size = accuracy.size;
+    let of = match rows.iter().map(|row| row.rows).min() {
+        Some(some) if some < size as usize => format!("of {some} rows or more of C ({size} x {size})"),
+        _ => format!("of C ({size} x {size})"),
+    };
+    let against = match rows.iter().all(|row| row.dtype.sum == Element::F64) {
+        true => "twice the bits of f64",
+        false => "f64",
+    };
     format!(
-        "errors of C ({size} x {size}) against f64, {place}; relative to the sum of |a * b| of an element\n\n{lines}\n\
+        "errors {of} against {against}, {place}; relative to the sum of |a * b| of an element\n\n{lines}\n\
          bias      the mean, counted away from zero: below 0 where sums come out too small\n"
     )
 }

@@ -172,17 +172,19 @@ impl Survey {
         };
         let mut lines: Vec<Line> = lines.map(line).collect::<Result<_, _>>()?;
         let names: Vec<String> = columns[4..].iter().map(|name| name.to_string()).collect();
-        let superseded = head.iter().filter(|(name, _)| name == SUPERSEDED).map(|(_, level)| format!("{level} "));
-        for level in superseded {
-            for (column, _) in names.iter().enumerate().filter(|(_, name)| name.starts_with(&level)) {
-                lines.iter_mut().for_each(|line| line.cells[column + 1] = Cell::Absent);
-            }
+        let superseded: Vec<String> =
+            head.iter().filter(|(name, _)| name == SUPERSEDED).map(|(_, level)| format!("{level} ")).collect();
+        let counts: Vec<bool> =
+            names.iter().map(|name| !superseded.iter().any(|level| name.starts_with(level))).collect();
+        for (column, _) in counts.iter().enumerate().filter(|(_, counts)| !**counts) {
+            lines.iter_mut().for_each(|line| line.cells[column + 1] = Cell::Absent);
         }
         let mut survey = Survey { head, dtype, names, lines };
         if survey.head.iter().any(|(name, value)| name == SUPERSEDED && value == COPIED_FIRST) {
             let builds = survey.builds();
-            let copies =
-                |shape: &Shape| builds.iter().flatten().any(|build| !build.copies(shape, &Form::PLAIN).is_empty());
+            let counted: Vec<&Build> =
+                builds.iter().zip(counts).filter(|(_, counts)| *counts).filter_map(|(build, _)| build.as_ref()).collect();
+            let copies = |shape: &Shape| counted.iter().any(|build| !build.copies(shape, &Form::PLAIN).is_empty());
             survey.lines.retain(|line| !copies(&line.shape));
         }
         Ok(survey)
