@@ -28,7 +28,9 @@ pub fn native_lines(annotated: &str) -> Vec<[String; 4]> {
 /// The numbers of a report that were counted, by name, as the page shows them: with three decimals at most.
 pub fn counted(numbers: &Value) -> BTreeMap<String, String> {
     let counted = numbers.as_array().into_iter().flatten().filter(|number| number["is"] == "counted");
-    let shown = |value: f64| format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_string();
+    // A half goes up, as in the page.
+    let rounded = |value: f64| (value * 1000.0).round() / 1000.0;
+    let shown = |value: f64| format!("{:.3}", rounded(value)).trim_end_matches('0').trim_end_matches('.').to_string();
     let named = |number: &Value| Some((number["name"].as_str()?.to_string(), shown(number["value"].as_f64()?)));
     counted.filter_map(named).collect()
 }
