@@ -182,8 +182,12 @@ impl Survey {
         let mut survey = Survey { head, dtype, names, lines };
         if survey.head.iter().any(|(name, value)| name == SUPERSEDED && value == COPIED_FIRST) {
             let builds = survey.builds();
-            let counted: Vec<&Build> =
-                builds.iter().zip(counts).filter(|(_, counts)| *counts).filter_map(|(build, _)| build.as_ref()).collect();
+            let counted: Vec<&Build> = builds
+                .iter()
+                .zip(counts)
+                .filter(|(_, counts)| *counts)
+                .filter_map(|(build, _)| build.as_ref())
+                .collect();
             let copies = |shape: &Shape| counted.iter().any(|build| !build.copies(shape, &Form::PLAIN).is_empty());
             survey.lines.retain(|line| !copies(&line.shape));
         }
