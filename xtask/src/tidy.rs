@@ -14,6 +14,7 @@ mod lessons;
 mod links;
 mod lints;
 mod measured;
+mod numbers;
 mod paths;
 mod readme;
 mod shipped;
@@ -41,6 +42,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     shown::check,
     blocks::check,
     measured::check,
+    numbers::check,
     lessons::check,
     summary::check,
     links::check,

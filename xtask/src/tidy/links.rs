@@ -1,6 +1,6 @@
 //! Relative links in Markdown lead to a file or folder of the repository, and `#section` to a heading.
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{BrokenLink, CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 use regex_lite::Regex;
 
 use super::tree::{Finding, Tree, folder_of, resolve};
@@ -49,7 +49,15 @@ fn is_url(link: &str) -> bool {
 pub fn links(text: &str) -> Vec<(usize, String)> {
     let attribute = Regex::new(r#"(?:href|src)="([^"]*)""#).expect("the pattern is a constant");
     let mut links = Vec::new();
-    for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES).into_offset_iter() {
+    // `[words][name]`, where no line defines the name, would be printed as it stands; `A[1][2]` is an element.
+    let undefined = |link: BrokenLink| {
+        let is_element = text[..link.span.start].ends_with(|c: char| c.is_alphanumeric() || c == ']');
+        let is_named = link.link_type == LinkType::Reference && !is_element;
+        is_named.then(|| (CowStr::from(format!("[{}]", link.reference)), CowStr::from("")))
+    };
+    let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
+    let parser = Parser::new_with_broken_link_callback(text, options, Some(undefined));
+    for (event, range) in parser.into_offset_iter() {
         let line = 1 + text[..range.start].matches('\n').count();
         match event {
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
@@ -136,6 +144,8 @@ mod tests {
                 [format!("README.md:4: {link} {what}")]
             );
         }
+        assert_eq!(on("README.md", "the [barrier][of-it]\n"), ["README.md:1: [of-it] does not exist"]);
+        assert!(on("README.md", "A[16][5] and [x][d]\n\n[d]: docs/a.md\n").is_empty());
         assert_eq!(on("README.md", "<img src=\"no.svg\">\n"), ["README.md:1: no.svg does not exist"]);
     }
 

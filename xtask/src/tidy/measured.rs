@@ -9,17 +9,22 @@ use regex_lite::Regex;
 use super::includes::pages;
 use super::tree::{Finding, Tree, numbered};
 
-/// A number with such a unit: `5.4 TFLOP/s`, `1.62 µs`.
-const CLAIM: &str = r"\d[\d.,]*\s*(?:[kMGT]?FLOP/s|[mµn]s)\b";
+/// A number with such a unit: `5.4 TFLOP/s`, `1.62 µs`; or as a part of cuBLAS's.
+const CLAIM: &str = concat!(
+    r"\d[\d.,]*\s*(?:[kMGT]?(?:FLOP|B)/s|[kMGT]FLOPS|(?:giga|tera)flops|[mµn]s|(?:milli|micro|nano)seconds?)\b",
+    r"|\d[\d.,]*\s*(?:%|per ?cent) of cuBLAS"
+);
 /// In the head of a table: its numbers are measured.
 const TABLE: &str = r"(?i)\bmeasured\b|[kMGT]?FLOP/s|\b[mµn]s\b";
 
-/// The texts with which a reader begins, which are held to it as the book's pages are.
+/// The texts with which a reader begins, and those of the rooms, which are held to it as the book's pages are.
 const MAPS: [&str; 3] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let rules = [CLAIM, TABLE].map(|pattern| Regex::new(pattern).expect("the pattern is a constant"));
-    let maps = MAPS.iter().filter_map(|&map| Some((map, tree.text(map)?)));
+    let maps = tree
+        .ending(&[".md"])
+        .filter(|(path, _)| MAPS.iter().any(|map| path == map || path.ends_with(&format!("/{map}"))));
     pages(tree).chain(maps).flat_map(|(page, text)| on_page(page, text, &rules)).collect()
 }
 
@@ -106,6 +111,10 @@ mod tests {
         let row = "a row of a measured table is typed";
         for (text, line, what) in [
             ("x\nIt runs at 5.4 TFLOP/s.\n", 2, "`5.4 TFLOP/s` is typed: include it from what a run wrote"),
+            ("702 TFLOPS\n", 1, "`702 TFLOPS` is typed: include it from what a run wrote"),
+            ("moves 3.1 TB/s\n", 1, "`3.1 TB/s` is typed: include it from what a run wrote"),
+            ("takes 1.4 microseconds\n", 1, "`1.4 microseconds` is typed: include it from what a run wrote"),
+            ("92 per cent of cuBLAS\n", 1, "`92 per cent of cuBLAS` is typed: include it from what a run wrote"),
             ("in 1.62 µs\n", 1, "`1.62 µs` is typed: include it from what a run wrote"),
             ("| n | GFLOP/s |\n|---|---|\n| a | 512 |\n", 3, row),
             ("Measured on an H200:\n\n| n | speed |\n|---|---|\n| a | 512 |\n", 5, row),
@@ -119,6 +128,10 @@ mod tests {
     #[test]
     fn a_map_is_held_to_it() {
         let found = printed(check, [("README.md", "It takes 7.24 µs.\n"), ("crates/a/README.md", "5 ms\n")]);
-        assert_eq!(found, ["README.md:1: `7.24 µs` is typed: include it from what a run wrote"]);
+        let what = |number: &str| format!("`{number}` is typed: include it from what a run wrote");
+        assert_eq!(
+            found,
+            [format!("README.md:1: {}", what("7.24 µs")), format!("crates/a/README.md:1: {}", what("5 ms"))]
+        );
     }
 }
