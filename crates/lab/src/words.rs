@@ -3,6 +3,7 @@
 //! A message is its English text, with `{0}`, `{1}` for what is put in. The catalogs, `crates/lab/po/<language>.po`, hold its
 //! translations, and those of the exercises' texts in `book/checks`.
 
+use std::borrow::Cow;
 use std::env;
 use std::fmt::Display;
 use std::sync::OnceLock;
@@ -46,10 +47,15 @@ fn of_environment(value: impl Fn(&str) -> Option<String>) -> Language {
 
 /// The message in the chosen language, with these values in it.
 pub fn say(message: &str, values: &[&dyn Display]) -> String {
-    put_in(
-        &CATALOG.get().and_then(|catalog| translated(catalog.as_ref()?, message)).unwrap_or(message.to_string()),
-        values,
-    )
+    let found = CATALOG.get().and_then(|catalog| translated(catalog.as_ref()?, message));
+    // cargo tells what it runs of itself.
+    let by_cargo = env::var_os("CARGO").is_some();
+    put_in(&as_called(found.as_deref().unwrap_or(message), by_cargo), values)
+}
+
+/// A message with commands as the program was called: by cargo, or, where it is installed, by its name.
+fn as_called(message: &str, by_cargo: bool) -> Cow<'_, str> {
+    if by_cargo { message.into() } else { message.replace("cargo run -p lab -- ", "lab ").into() }
 }
 
 fn translated(catalog: &Catalog, message: &str) -> Option<String> {
@@ -151,5 +157,12 @@ mod tests {
     fn values_are_put_in_once() {
         assert_eq!(put_in("{1} of {0}{", &[&"{1}", &2]), "2 of {1}{");
         assert_eq!(put_in("{9} {a} 字{0}", &[&1]), "{9} {a} 字1");
+    }
+
+    #[test]
+    fn commands_are_as_the_program_was_called() {
+        let message = "next: cargo run -p lab -- check {0}";
+        assert_eq!(as_called(message, true), message);
+        assert_eq!(as_called(message, false), "next: lab check {0}");
     }
 }
