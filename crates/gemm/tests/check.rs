@@ -52,6 +52,24 @@ fn a_rounded_product_is_right_and_uses_part_of_its_bound() {
     assert_eq!(check.elements, 3500);
 }
 
+/// A sum of k products has k roundings, and alpha, beta and their sum are three more: no error beyond their bound passes.
+#[test]
+fn an_element_is_granted_what_its_roundings_may_cost_and_no_more() {
+    for (form, more) in [(Form::PLAIN, 0), (Form { alpha: 2.0, beta: -3.0, ..Form::PLAIN }, 3)] {
+        let problem = Problem::in_form(SHAPE, Dtype::F32, form, Fill::Reals, 7).unwrap();
+        let exact = Part::whole(&problem);
+        let bound = f64::from(SHAPE.k + more) * 2f64.powi(-24) * exact.magnitude[0];
+        let is_right = |share: f64| {
+            let mut c = problem.c.clone();
+            let places = (0..c.rows()).flat_map(|row| (0..SHAPE.n as usize).map(move |col| (row, col)));
+            places.zip(&exact.product).for_each(|((row, col), value)| c.set(row, col, *value));
+            c.set(0, 0, exact.product[0] + share * bound);
+            check(&problem, &c).right
+        };
+        assert!(is_right(0.9) && !is_right(1.1), "{form}");
+    }
+}
+
 #[test]
 fn one_element_off_by_more_than_rounding_is_found() {
     let (problem, mut c) = reals();

@@ -12,6 +12,9 @@ const F32: &[&[u32]] = &[
 /// And in f64, where two slices of a large tile cost more than they bring: one, and two blocks fit on an SM.
 const F64: &[&[u32]] = &[&[64, 128, 8, 32, 64, 8, 8, 8, 4, 1], F32[0], F32[1], F32[2]];
 
+/// Elements that the sums of all parts may have: the kernel has memory for so many.
+const ROOM: u32 = 1 << 22;
+
 /// What the compiler made of the kernel.
 static PTX: Archive = gemm::beside(include_bytes!("../kernel.ptx.zst"));
 
@@ -72,7 +75,7 @@ pub static LEVEL: Level = Level {
             let bytes = c.dtype.input.bytes() as u32;
             (stages * bk * ((bm + bn) * bytes + 16)).max(bk / wk * bm * (bn * bytes + 16))
         },
-        decomposition: Decomposition::SplitK { parts: "SPLIT", room: Some(1 << 22) },
+        decomposition: Decomposition::SplitK { parts: "SPLIT", room: Some(ROOM as u64) },
         awkward: |tiles, tile| {
             let shape = |m, n, k| Shape { m, n, k };
             match tiles["SPLIT"] {
@@ -82,6 +85,8 @@ pub static LEVEL: Level = Level {
                     shape(tile.m + 1, tile.n, (5 * parts / 2 + 1) * tile.k - 1),
                     // As many tiles as the shipped split sums have room for.
                     shape(8 * tile.m, 16 * tile.n, 3),
+                    // One more than those of this split.
+                    shape(tile.m, tile.n * (ROOM / (tile.m * tile.n * parts) + 1), 3),
                 ],
             }
         },
