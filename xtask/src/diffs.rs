@@ -1,6 +1,6 @@
 //! `cargo x diffs`: what is new in each level's kernel, as a diff from the level that it starts from.
 //!
-//! It is for a reader: the opening comments, the book's anchors and the diff's own heads are left out.
+//! It is for a reader: the new kernel's opening comment stands before it; the book's anchors and the diff's own heads are left out.
 
 use std::fs;
 use std::process::ExitCode;
@@ -83,7 +83,13 @@ fn between((old_path, old): &(String, String), (new_path, new): &(String, String
         level.split('-').next().unwrap_or_default().trim_start_matches("level").to_string()
     };
     let name = format!("level{}-{}.diff", number(old_path), number(new_path));
-    (name, shown(&text::diff(&code(old), &code(new), old_path, new_path)))
+    let opening: String = opening(new).map(|line| format!(" {line}\n")).collect();
+    (name, format!("{opening} ...\n{}", shown(&text::diff(&code(old), &code(new), old_path, new_path))))
+}
+
+/// What a kernel says of itself.
+fn opening(kernel: &str) -> impl Iterator<Item = &str> {
+    kernel.lines().take_while(|line| line.starts_with("//"))
 }
 
 /// A kernel without its opening comment and without anchors.
@@ -134,7 +140,7 @@ mod tests {
         let kernel = |path: &str, text: &str| (path.to_string(), text.to_string());
         let (name, diff) = between(&kernel("level9-a/kernel.cu", "x\n"), &kernel("level10-b/kernel.cu", "y\n"));
         assert_eq!(name, "level9-10.diff");
-        assert_eq!(diff, "-x\n+y\n");
+        assert_eq!(diff, " ...\n-x\n+y\n");
     }
 
     #[test]
@@ -146,6 +152,6 @@ mod tests {
         };
         let (_, diff) = between(&kernel(0, "x"), &kernel(1, "y"));
         let same = " same\n".repeat(3);
-        assert_eq!(diff, format!("-x\n+y\n{same} ...\n{same}-x\n+y\n // why\n"));
+        assert_eq!(diff, format!(" // Level 1: a.\n ...\n-x\n+y\n{same} ...\n{same}-x\n+y\n // why\n"));
     }
 }
