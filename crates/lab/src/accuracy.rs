@@ -52,8 +52,9 @@ pub struct Accuracy {
     data: Option<Data>,
     #[command(flatten)]
     how: How,
-    /// Products in f32 that are made of products of narrower parts, by scheme and by data: a model, no kernel
-    #[arg(long, conflicts_with_all = ["levels", "dtypes"])]
+    /// Products in f32 that are made of products of narrower parts, by scheme and by data: a model, no kernel; with --dtypes f64, products
+    /// in f64 that are made of products of bytes
+    #[arg(long, conflicts_with = "levels")]
     schemes: bool,
     /// Print one JSON object per line
     #[arg(long)]
@@ -101,7 +102,16 @@ pub fn run(accuracy: &Accuracy) -> Result<ExitCode, Error> {
             let error = format!("K = {k} is too large: with {size} x {size} elements of C it is at most {most}");
             return Err(Error::usage(error, "every element is compared; a smaller --size allows more"));
         }
-        schemes::run(accuracy.size as usize, &accuracy.k, accuracy.how.seed, accuracy.json)?;
+        let wide = match accuracy.dtypes[..] {
+            [] | [Dtype::F32] => false,
+            [Dtype::F64] => true,
+            _ => {
+                let of = accuracy.dtypes.iter().map(Dtype::to_string).collect::<Vec<_>>().join(",");
+                let hint = "there are schemes for f32 and for f64: `--dtypes f64`";
+                return Err(Error::usage(format!("--dtypes {of} has no schemes"), hint));
+            }
+        };
+        schemes::run(accuracy.size as usize, &accuracy.k, accuracy.how.seed, (accuracy.json, wide))?;
         return Ok(ExitCode::SUCCESS);
     }
     let (device, options) = (accuracy.how.device(false)?, accuracy.how.options()?);

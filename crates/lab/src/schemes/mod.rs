@@ -1,7 +1,9 @@
-//! `lab accuracy --schemes`: how far products in f32 are from those in f64, when they are made of products of narrower parts.
+//! `lab accuracy --schemes`: how far products in f32 are from those in f64, when they are made of products of narrower parts; and those
+//! in f64 from the true ones, when they are made of products of bytes.
 
 mod cut;
 pub mod data;
+mod whole;
 
 use gemm::Error;
 use rayon::prelude::*;
@@ -49,25 +51,45 @@ struct Errors {
     rms: f64,
 }
 
-/// Prints the errors of all schemes on all data.
+/// Prints the errors of all schemes on all data: for f64, or else for f32.
 ///
 /// # Errors
 /// Where the text cannot be written.
-pub fn run(size: usize, lengths: &[u32], seed: u64, json: bool) -> Result<(), Error> {
-    let rows: Vec<Errors> = lengths.iter().flat_map(|&k| errors(size, k as usize, seed)).collect();
+pub fn run(size: usize, lengths: &[u32], seed: u64, (json, wide): (bool, bool)) -> Result<(), Error> {
+    let of_length_and_data = |k: usize| match wide {
+        true => Data::ALL.into_par_iter().map(|data| whole::errors(size, k, seed, data)).flatten().collect(),
+        false => errors(size, k, seed),
+    };
+    let rows: Vec<Errors> = lengths.iter().flat_map(|&k| of_length_and_data(k as usize)).collect();
     if json {
         let lines = rows.iter().filter_map(|row| serde_json::to_string(row).ok()).map(|line| line + "\n");
         return print(&lines.collect::<String>());
     }
     let tables: Vec<String> = lengths.iter().map(|&k| of_length(&rows, k as usize)).collect();
+    let [against, words] = if wide { OF_F64 } else { OF_F32 };
     print(&format!(
-        "largest errors of C ({size} x {size}) against f64, relative to the sum of |a * b| of an element; tensor cores as of sm_90\n\n{}\n\
-         FFMA         a plain sum in f32\n\
-         x 3, 6, 9    products of parts that stand for one product; every 128 of K their sums are added in f32\n\
-         all scaled   as level 21 does it: each 128 numbers along K by a power of two, and what is left by 2^11\n",
-        tables.join("\n")
+        "largest errors of C ({size} x {size}) against {against}, relative to the sum of |a * b| of an element{words}",
+        words = words.replace("{}", &tables.join("\n"))
     ))
 }
+
+/// What errors in f32 are against, and the words around the tables.
+const OF_F32: [&str; 2] = [
+    "f64",
+    "; tensor cores as of sm_90\n\n{}\n\
+     FFMA         a plain sum in f32\n\
+     x 3, 6, 9    products of parts that stand for one product; every 128 of K their sums are added in f32\n\
+     all scaled   as level 21 does it: each 128 numbers along K by a power of two, and what is left by 2^11\n",
+];
+
+/// The same in f64.
+const OF_F64: [&str; 2] = [
+    "twice the bits of f64",
+    "\n\n{}\n\
+     FMA       a plain sum in f64\n\
+     slices    each of 7 bits, below the largest number of a row or column; x 28 products of bytes stand for one\n\
+     moduli    remainders, as level 23 has them; where a row or column spreads too far, it is a plain sum\n",
+];
 
 /// The table of one K: a row for each scheme's data.
 fn of_length(rows: &[Errors], k: usize) -> String {
@@ -131,14 +153,19 @@ impl Problem {
 
     /// The largest error, and the root of the mean square.
     fn errors(&self, c: &[f32]) -> [f64; 2] {
-        let relative = |(c, [exact, size]): (&f32, &[f64; 2])| {
-            let error = (f64::from(*c) - exact).abs() / size;
-            if error.is_nan() { f64::INFINITY } else { error }
-        };
-        let all: Vec<f64> = c.iter().zip(&self.exact).map(relative).collect();
-        let squares: f64 = all.iter().map(|error| error * error).sum();
-        [all.iter().fold(0.0, |worst, error| error.max(worst)), (squares / all.len() as f64).sqrt()]
+        relative(&c.iter().map(|c| f64::from(*c)).collect::<Vec<_>>(), &self.exact)
     }
+}
+
+/// The largest error of these elements, and the root of the mean square, where what they must be and its size are known.
+fn relative(c: &[f64], exact: &[[f64; 2]]) -> [f64; 2] {
+    let error = |(c, [exact, size]): (&f64, &[f64; 2])| {
+        let error = (c - exact).abs() / size;
+        if error.is_nan() { f64::INFINITY } else { error }
+    };
+    let all: Vec<f64> = c.iter().zip(exact).map(error).collect();
+    let squares: f64 = all.iter().map(|error| error * error).sum();
+    [all.iter().fold(0.0, |worst, error| error.max(worst)), (squares / all.len() as f64).sqrt()]
 }
 
 /// A row and a column for each element of C.
