@@ -1,0 +1,99 @@
+//! What bad command lines are told, word by word: a message that changes is seen here.
+
+mod lab;
+
+use std::fmt::Write;
+
+use common::cli::Arguments;
+use common::execute;
+use device::Device;
+use device::nvrtc::nowhere;
+use lab::lab;
+use levels::LEVELS;
+
+/// Of `lab`, each wrong in one place.
+const COMMANDS: &[&str] = &[
+    "compare --levels 99",
+    "compare --levels 0 --columns nothing",
+    "compare --levels 0 --gpu voodoo",
+    "compare --levels 0 --dtype f99",
+    "compare --levels 0 --size 16 --no-cpu --svg no/such/folder.svg",
+    "compare --levels 0 --m 0",
+    "compare --levels 0 --size 70000 --k 1000",
+    "sweep --levels 0 --shapes 3x4",
+    "sweep --levels 0 --sizes 0",
+    "summit nothing",
+    "summit mma_sync --size 32 --lda 3",
+    "summit mma_sync --size 32 --beta nan",
+    "summit mma_sync --size 32 --variant nothing",
+    "summit mma_sync --size 32 --dtype e4m3",
+    "accuracy --data even",
+    "accuracy --schemes --dtypes bf16",
+    "accuracy --schemes --size 8192 --k 4096",
+    "predict --gpu t4",
+    "cards --sm 61",
+    "occupancy --threads 2000",
+    "occupancy --threads 256 --gpu h200 --shared-per-sm 999999",
+    "waits --level 99",
+    "waits --record no/such/file.csv",
+    "check 99.9",
+    "check 1.1 --answer",
+    "check 0.predict --answer 1,2,3,4,5,6,7,8,9",
+    "start 99",
+    "report --out README.md",
+    "try no-such-file.cu",
+    "try README.md",
+    "try kernels/count-sectors.cu --args A,B",
+    "try kernels/count-sectors.cu --args A,B,C,M,N,K,1,2,3",
+    "try kernels/count-sectors.cu --block 1,2,3,4",
+    "try kernels/count-sectors.cu --block 0",
+    "try kernels/count-sectors.cu --entry nothing",
+    "try kernels/count-sectors.cu --grid M/Q",
+    "diff kernels/count-sectors.cu no-such-file.cu",
+    "sanitize kernels/block-sum.cu --arg in:f99[4]",
+    "sanitize kernels/block-sum.cu --arg in:f32[4]=",
+    "sanitize kernels/block-sum.cu --grid 1 --block 1,1,65",
+    "sanitize kernels/block-sum.cu --expect nothing=1",
+    "sanitize kernels/block-sum.cu --print out[3..2]",
+    "sanitize kernels/block-sum.cu --set TILE",
+];
+
+/// Of a level's program, each with the level's number.
+const OF_LEVELS: &[(usize, &str)] = &[
+    (2, "--size 0"),
+    (2, "--size 70000"),
+    (2, "--dtype bf16"),
+    (2, "--variant nothing"),
+    (2, "--define NOTHING=1"),
+    (2, "--define BM=0"),
+    (2, "--define BM=7"),
+    (2, "--define BM"),
+    (2, "--kernel no-such-file.cu"),
+    (2, "--kernel README.md"),
+    (2, "--gpu voodoo"),
+    (0, "--k 20000000 --m 1 --n 1"),
+    (12, "--gpu a100"),
+    (22, "--k 131072 --m 1 --n 1"),
+];
+
+#[test]
+fn messages_are_these() {
+    let mut text = String::new();
+    for words in COMMANDS {
+        let output = lab(words);
+        assert_eq!(output.code, 2, "lab {words}: {output:?}");
+        // Where it runs is a note, and depends on the machine.
+        let said = output.stderr.lines().filter(|line| !line.starts_with("note: ")).collect::<Vec<_>>().join("\n");
+        let _ = writeln!(text, "$ lab {words}\n{said}\n");
+    }
+    for &(level, words) in OF_LEVELS {
+        let level = LEVELS[level];
+        let list = format!("{words} --backend emulator").split(' ').map(String::from).collect::<Vec<_>>();
+        let error = match Arguments::from_words(level, list) {
+            Ok(arguments) => execute(level, &arguments, &Device::Emulator, nowhere).unwrap_err().to_string(),
+            Err(error) => error.to_string(),
+        };
+        let _ = writeln!(text, "$ {} {words}\n{}\n", level.name, error.trim_end());
+    }
+    insta::assert_snapshot!("refusals", text);
+}
