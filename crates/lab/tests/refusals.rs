@@ -81,7 +81,7 @@ fn messages_are_these() {
     let mut text = String::new();
     for words in COMMANDS {
         let output = lab(words);
-        assert_eq!(output.code, 2, "lab {words}: {output:?}");
+        assert_ne!(output.code, 0, "lab {words}: {output:?}");
         // Where it runs is a note, and depends on the machine.
         let said = output.stderr.lines().filter(|line| !line.starts_with("note: ")).collect::<Vec<_>>().join("\n");
         let _ = writeln!(text, "$ lab {words}\n{said}\n");
