@@ -22,6 +22,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::bench::place;
+use crate::exact::exact;
 use crate::flags::How;
 use crate::output::{note, print};
 use crate::schemes;
@@ -155,23 +156,14 @@ fn problem(shape: Shape, dtype: Dtype, data: Option<Data>, seed: u64) -> Result<
     Ok(problem)
 }
 
-/// What the product must be. What f64 would round counts where C is f64, so there sums have twice the bits: the error of each product and
-/// of each sum is kept.
+/// What the product must be. What f64 would round counts where C is f64, so there sums have twice the bits.
 fn must_be(problem: &Problem) -> Part {
     let mut part = Part::rows(problem, &compared(&problem.shape));
     if problem.dtype.sum == Element::F64 {
         let [n, k] = [problem.shape.n, problem.shape.k].map(|size| size as usize);
-        part.product.par_iter_mut().enumerate().for_each(|(at, exact)| {
-            let (mut sum, mut rest, row) = (0.0f64, 0.0, part.rows[at / n]);
-            for p in 0..k {
-                let (a, b) = (problem.a_at(row, p), problem.b_at(p, at % n));
-                let product = a * b;
-                let next = sum + product;
-                let back = next - sum;
-                rest += a.mul_add(b, -product) + (sum - (next - back)) + (product - back);
-                sum = next;
-            }
-            *exact = sum + rest;
+        part.product.par_iter_mut().enumerate().for_each(|(at, product)| {
+            let row = part.rows[at / n];
+            [*product, _] = exact((0..k).map(|p| (problem.a_at(row, p), problem.b_at(p, at % n))));
         });
     }
     part
@@ -255,9 +247,11 @@ fn text(rows: &[Errors], accuracy: &Accuracy, place: &str) -> String {
         Some(some) if some < size as usize => format!("of {some} rows or more of C ({size} x {size})"),
         _ => format!("of C ({size} x {size})"),
     };
-    let against = match rows.iter().all(|row| row.dtype.sum == Element::F64) {
-        true => "twice the bits of f64",
-        false => "f64",
+    let is_wide = |row: &Errors| row.dtype.sum == Element::F64;
+    let against = match (rows.iter().all(is_wide), rows.iter().any(is_wide)) {
+        (true, _) => "twice the bits of f64",
+        (_, true) => "f64, and of f64 against twice its bits",
+        _ => "f64",
     };
     format!(
         "errors {of} against {against}, {place}; relative to the sum of |a * b| of an element\n\n{lines}\n\

@@ -28,6 +28,7 @@ pub mod cards;
 pub mod check;
 mod compare;
 mod diff;
+mod exact;
 mod expression;
 pub mod flags;
 mod gpus;

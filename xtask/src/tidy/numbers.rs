@@ -1,7 +1,7 @@
 //! A number of a lesson is one that an output, a record or a table of the book shows, or stands in a calculation.
 //!
-//! Meant are numbers that a run gives: those with a comma between thousands, with a point, or with a percent sign, outside code. In a
-//! paragraph with a sign of arithmetic every number is taken for calculated, there and on the rest of the page.
+//! Meant are numbers that a run gives: those with a comma between thousands, with a point, or with a percent sign, outside code. One that
+//! stands beside a sign of arithmetic is taken for calculated, there and on the rest of the page.
 
 use std::collections::BTreeSet;
 
@@ -33,53 +33,52 @@ fn numbers(number: &Regex, text: &str) -> Vec<String> {
 }
 
 fn on_page(page: &str, text: &str, shown: &BTreeSet<String>, [number, told, aside]: &[Regex; 3]) -> Vec<Finding> {
-    let said = |paragraph: Vec<(usize, &str)>| -> Vec<(usize, String)> {
-        paragraph.into_iter().map(|(at, line)| (at, aside.replace_all(line, " ").into_owned())).collect()
-    };
-    let calculates =
-        |lines: &Vec<(usize, String)>| lines.iter().any(|(_, line)| line.contains(['=', '·', '×', '+', '−', '/', '÷']));
-    let (calculations, rest): (Vec<_>, Vec<_>) = paragraphs(text).into_iter().map(said).partition(calculates);
+    let lines: Vec<(usize, String)> =
+        lines(text).into_iter().map(|(at, line)| (at, aside.replace_all(line, " ").into_owned())).collect();
     let calculated: BTreeSet<String> =
-        calculations.iter().flatten().flat_map(|(_, line)| numbers(number, &line.replace(',', ""))).collect();
+        lines.iter().flat_map(|(_, line)| calculated(number, &line.replace(',', ""))).collect();
     let mut findings = Vec::new();
-    for lines in rest {
-        for (at, line) in lines {
-            for found in told.find_iter(&line) {
-                // A part of a longer word, as a version is.
-                if line[..found.start()].ends_with(|c: char| c.is_alphanumeric() || ".,".contains(c)) {
-                    continue;
-                }
-                let plain = found.as_str().replace([',', '%'], "");
-                if !shown.contains(&plain) && !calculated.contains(&plain) {
-                    let what =
-                        format!("no output, record or table has {}: show the run, or calculate it", found.as_str());
-                    findings.push(Finding::new(page, at, what));
-                }
+    for (at, line) in &lines {
+        for found in told.find_iter(line) {
+            // A part of a longer word, as a version is.
+            if line[..found.start()].ends_with(|c: char| c.is_alphanumeric() || ".,".contains(c)) {
+                continue;
+            }
+            let plain = found.as_str().replace([',', '%'], "");
+            if !shown.contains(&plain) && !calculated.contains(&plain) {
+                let what = format!("no output, record or table has {}: show the run, or calculate it", found.as_str());
+                findings.push(Finding::new(page, *at, what));
             }
         }
     }
     findings
 }
 
-/// The lines of each paragraph, outside code and includes; a row of a table is one. What is excused, as in `measured`, is left out.
-fn paragraphs(text: &str) -> Vec<Vec<(usize, &str)>> {
-    let (mut all, mut in_code, mut excused) = (vec![Vec::new()], false, false);
-    for (at, line) in numbered(text) {
+/// The numbers of a line that stand beside a sign of arithmetic.
+fn calculated(number: &Regex, line: &str) -> Vec<String> {
+    let is_sign = |c: char| "=·×+−÷/".contains(c);
+    let is_calculated = |found: &regex_lite::Match| {
+        let before = line[..found.start()].trim_end_matches(['(', ' ', '*']).ends_with(is_sign);
+        let after = line[found.end()..].trim_start_matches([')', ' ', '*']).starts_with(is_sign);
+        before || after
+    };
+    number.find_iter(line).filter(is_calculated).map(|found| found.as_str().to_string()).collect()
+}
+
+/// The lines outside code and includes. What is excused, as in `measured`, is left out.
+fn lines(text: &str) -> Vec<(usize, &str)> {
+    let (mut in_code, mut excused) = (false, false);
+    let is_told = |(_, line): &(usize, &str)| {
         let start = line.trim_start();
         match () {
             _ if start.starts_with("```") => in_code = !in_code,
-            _ if in_code || start.starts_with("{{") => {}
             _ if start.starts_with("<!-- not measured: ") => excused = true,
-            _ if start.is_empty() => {
-                excused = false;
-                all.push(Vec::new());
-            }
-            _ if excused => {}
-            _ if start.starts_with('|') => all.push(vec![(at, line)]),
-            _ => all.last_mut().into_iter().for_each(|paragraph| paragraph.push((at, line))),
+            _ if start.is_empty() => excused = false,
+            _ => return !in_code && !excused && !start.starts_with("{{"),
         }
-    }
-    all
+        false
+    };
+    numbered(text).filter(is_told).collect()
 }
 
 #[cfg(test)]
@@ -111,7 +110,8 @@ mod tests {
         let what = |number: &str| format!("no output, record or table has {number}: show the run, or calculate it");
         assert_eq!(on("x\nIt has 4,906 FLOPs.\n"), [format!("book/src/lesson1.md:2: {}", what("4,906"))]);
         assert_eq!(on("| a | 2 + 2 |\n| b | 73.9% |\n"), [format!("book/src/lesson1.md:2: {}", what("73.9%"))]);
-        assert_eq!(on("1 + 1\n\n5,000\n").len(), 1);
+        // A sign counts for the numbers beside it alone.
+        assert_eq!(on("2 + 2, L1/L2 and (3 · 1,500) are not 5,000\n").len(), 1);
         assert!(printed(check, [("book/src/counters.md", "9,999\n")]).is_empty());
     }
 }

@@ -176,30 +176,36 @@ fn pairs<'a, T>(a: &'a [T], b: &'a [T]) -> impl Iterator<Item = (&'a T, &'a T)> 
 #[cfg(test)]
 mod tests {
     use device::{Device, nvrtc};
+    use gemm::Shape;
     use gemm::facts::Extras;
     use gemm::kernel::Kernel;
-    use gemm::{Dtype, Shape};
+    use gemm::matrix::Scalar;
     use level_tests::skipped;
 
     use super::*;
 
+    /// C of rows and columns by a level's default build; nothing without its PTX.
+    pub(super) fn by_level<T: Scalar>(level: &str, [a, b]: &[Vec<Vec<T>>; 2]) -> Option<Vec<f64>> {
+        let level = levels::levels(&[level.to_string()]).unwrap()[0];
+        let build = level.default_build(level.dtypes().next().unwrap());
+        let kernel = Kernel::obtain(&build, 90, nvrtc::find).ok()?;
+        let [m, n, k] = [a.len(), b.len(), a[0].len()];
+        let shape = Shape { m: m as u32, n: n as u32, k: k as u32 };
+        let b: Vec<T> = (0..k).flat_map(|at| b.iter().map(move |line| line[at])).collect();
+        let given = gemm::problem::Problem::of(shape, build.configuration.dtype, &a.concat(), &b).unwrap();
+        let plan = build.plan(shape).unwrap();
+        let ran = Device::Emulator.launch(&plan.task(&kernel), &given, Extras::new(false, false)).unwrap();
+        Some(ran.c.values())
+    }
+
     #[test]
     fn the_model_has_the_bits_of_level_21() {
-        let level = levels::levels(&["level21-f32-from-halves".to_string()]).unwrap()[0];
-        let build = level.default_build(Dtype::F32);
-        let Ok(kernel) = Kernel::obtain(&build, 90, nvrtc::find) else { return skipped("no PTX") };
-        let (size, k) = (16, 330);
         for data in [Data::Uniform, Data::Spread(4.0), Data::Positive, Data::Subnormal] {
-            let problem = Problem::of(data.lines(size, k, 7, |x| x as f32));
-            let a: Vec<f32> = problem.lines[0].concat();
-            let b: Vec<f32> = (0..k).flat_map(|at| problem.lines[1].iter().map(move |line| line[at])).collect();
-            let shape = Shape { m: size as u32, n: size as u32, k: k as u32 };
-            let given = gemm::problem::Problem::of(shape, Dtype::F32, &a, &b).unwrap();
-            let task = build.plan(shape).unwrap().task(&kernel).clone();
-            let ran = Device::Emulator.launch(&task, &given, Extras::new(false, false)).unwrap();
-            let got: Vec<u32> = ran.c.values().iter().map(|&x| (x as f32).to_bits()).collect();
-            let model: Vec<u32> = problem.product(Some(&HALVES)).iter().map(|x| x.to_bits()).collect();
-            assert_eq!(got, model, "{data:?}");
+            let problem = Problem::of(data.lines(16, 330, 7, |x| x as f32));
+            let Some(got) = by_level("level21-f32-from-halves", &problem.lines) else { return skipped("no PTX") };
+            let bits = |c: Vec<f32>| c.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+            let got = got.into_iter().map(|x| x as f32).collect();
+            assert_eq!(bits(got), bits(problem.product(Some(&HALVES))), "{data:?}");
         }
     }
 

@@ -2,6 +2,7 @@
 //! is level 23's. Sums of bytes' products are exact, so that only what a number keeps, and how sums are put together, counts here.
 
 use super::{Errors, pairs};
+use crate::exact::exact;
 use crate::schemes::data::Data;
 
 /// A scheme.
@@ -148,23 +149,11 @@ impl Whole {
     }
 }
 
-/// The product in twice the bits, and the sum of the products' absolute values.
-fn exact(a: &[f64], b: &[f64]) -> [f64; 2] {
-    let (mut sum, mut rest, mut size) = (0.0f64, 0.0, 0.0);
-    for (a, b) in a.iter().zip(b) {
-        let product = a * b;
-        let next = sum + product;
-        let back = next - sum;
-        rest += a.mul_add(*b, -product) + (sum - (next - back)) + (product - back);
-        (sum, size) = (next, size + product.abs());
-    }
-    [sum + rest, size]
-}
-
 /// Of all schemes on some data.
 pub fn errors(size: usize, k: usize, seed: u64, (name, data): (&'static str, Data)) -> Vec<Errors> {
     let lines = data.lines(size, k, seed, |x| x);
-    let expected: Vec<[f64; 2]> = pairs(&lines[0], &lines[1]).map(|(a, b)| exact(a, b)).collect();
+    let expected = pairs(&lines[0], &lines[1]).map(|(a, b)| exact(a.iter().copied().zip(b.iter().copied())));
+    let expected: Vec<[f64; 2]> = expected.collect();
     let of = |scheme: Scheme| {
         let [worst, rms] = super::relative(&scheme.product(&lines), &expected);
         Errors { scheme: scheme.name(), data: name, k, worst, rms }
@@ -174,31 +163,18 @@ pub fn errors(size: usize, k: usize, seed: u64, (name, data): (&'static str, Dat
 
 #[cfg(test)]
 mod tests {
-    use device::{Device, nvrtc};
-    use gemm::facts::Extras;
-    use gemm::kernel::Kernel;
-    use gemm::{Dtype, Shape};
     use level_tests::skipped;
 
+    use super::super::tests::by_level;
     use super::*;
 
     #[test]
     fn the_model_has_the_bits_of_level_23() {
-        let level = levels::levels(&["level23-f64-from-bytes".to_string()]).unwrap()[0];
-        let build = level.default_build(Dtype::F64);
-        let Ok(kernel) = Kernel::obtain(&build, 90, nvrtc::find) else { return skipped("no PTX") };
-        let (size, k) = (16, 330);
         for data in [Data::Uniform, Data::Normal, Data::Spread(0.5), Data::Spread(4.0), Data::Positive] {
-            let lines = data.lines(size, k, 7, |x| x);
-            let a: Vec<f64> = lines[0].concat();
-            let b: Vec<f64> = (0..k).flat_map(|at| lines[1].iter().map(move |line| line[at])).collect();
-            let shape = Shape { m: size as u32, n: size as u32, k: k as u32 };
-            let given = gemm::problem::Problem::of(shape, Dtype::F64, &a, &b).unwrap();
-            let task = build.plan(shape).unwrap().task(&kernel).clone();
-            let ran = Device::Emulator.launch(&task, &given, Extras::new(false, false)).unwrap();
-            let got: Vec<u64> = ran.c.values().iter().map(|x| x.to_bits()).collect();
-            let model: Vec<u64> = Scheme::Remainders(14).product(&lines).iter().map(|x| x.to_bits()).collect();
-            assert_eq!(got, model, "{data:?}");
+            let lines = data.lines(16, 330, 7, |x| x);
+            let Some(got) = by_level("level23-f64-from-bytes", &lines) else { return skipped("no PTX") };
+            let bits = |c: Vec<f64>| c.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+            assert_eq!(bits(got), bits(Scheme::Remainders(14).product(&lines)), "{data:?}");
         }
     }
 

@@ -300,11 +300,16 @@ mod tests {
     fn shapes_at_which_matrices_are_copied_first_are_left_out_of_older_surveys() {
         let text = |head: &str| {
             // One that has another way to what no map describes, for small products.
-            let columns = "m,n,k,cuBLAS,summit wgmma_clusters 128x256x4x2x132";
-            let lines = "64,64,63,9,8\n512,512,511,9,8\n512,512,512,9,8\n";
+            let clusters = "summit wgmma_clusters 128x256x4x2x132";
+            // And one that has none.
+            let columns = format!("m,n,k,cuBLAS,{clusters},level12-warpgroup 128x256x4");
+            let lines = "64,64,63,9,8,7\n512,512,511,9,8,7\n512,512,512,9,8,7\n";
             Survey::of(&format!("# type: bf16\n{head}{columns}\n{lines}")).unwrap().lines.len()
         };
-        assert_eq!([text(""), text("# superseded: where A or B is copied first\n")], [3, 2]);
+        let copied = "# superseded: where A or B is copied first\n";
+        assert_eq!([text(""), text(copied)], [3, 1]);
+        // A level that has changed since says nothing, nor of what is copied for it.
+        assert_eq!(text(&format!("# superseded: level12-warpgroup\n{copied}")), 2);
     }
 
     #[test]
