@@ -238,7 +238,7 @@ gemm_stream_k(const T* A, const T* B, T* C, int M, int N, int K) {
         part.tile = begin + number;
         part.k0 = step % steps * BK;
         part.length = min(K - part.k0, (end - step) * BK);
-        part.slot = block + number;
+        part.slot = block + number;  // one more for each block, and for each tile, of the row
         part.first = number * steps / each + number;
         part.parts = (number * steps + steps - 1) / each - number * steps / each + 1;
         if (N % V == 0)

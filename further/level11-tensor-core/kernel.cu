@@ -101,8 +101,8 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
     int warp = tid / 32;
     int wm = warp / (BN / WN);
     int wn = warp % (BN / WN);
-    int g = lane / LN;
-    int t = lane % LN;
+    int g = lane / LN;      // this lane has rows g and g + 8 of A and C, and column g of B
+    int t = lane % LN;      // and columns 2 * t and 2 * t + 1 of C
     int ty = wm * WM + g;  // this thread's first sums in the tile
     int tx = wn * WN + t * 2;
     // The blocks go through C band by band, and down each column of tiles in a band.
@@ -155,7 +155,7 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
         int col = lane / 16 * 8;
         if (v < TM / 2)
             load_matrix<false>(&a[set][v * 4], &stage.a[wm * WM + v * 16 + row][k * 16 + col]);
-        else
+        else  // the first WM / 16 of all v were A's, for 16 of its rows each
             load_matrix<true>(&b[set][v * 4 - TM * 2],
                               &stage.b[k * 16 + row][wn * WN + v * 16 - WM + col]);
     };

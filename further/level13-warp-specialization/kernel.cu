@@ -144,7 +144,7 @@ gemm_specialized(const __grid_constant__ TensorMap map_a, const __grid_constant_
         #pragma unroll
         for (int half = 0; half < 2; ++half) {
             int row = row0 + 64 * group + 16 * (tid / 32) + 8 * half + tid % 32 / 4;
-            int col = col0 + 8 * n + tid % 4 * 2;
+            int col = col0 + 8 * n + tid % 4 * 2;  // lane 4 * g + t: 2 * t and 2 * t + 1 of row g
             if (row < M)
                 store(&C[row * N + col], acc[n][2 * half], acc[n][2 * half + 1], N - col,
                       N % 2 == 0);

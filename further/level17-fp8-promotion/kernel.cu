@@ -172,7 +172,7 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
             #pragma unroll
             for (int n = 0; n < BN; n += WIDTH) {
                 unsigned long long b = descriptor(stage.b + n * BK, 1024, 16);
-                float sums[WIDTH / 8][4];
+                float sums[WIDTH / 8][4];  // of a step: wgmma keeps 14 bits, so acc sums the steps
                 begin_products();
                 #pragma unroll
                 for (int k = 0; k < BK / 32; ++k)  // 32 columns, in 32 bytes; the first begins at 0

@@ -162,7 +162,7 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
         go_to(tile);
         // ANCHOR: mainloop
         if (tile != first)
-            meet<256>(1 + group);  // it is the turn of this warpgroup
+            meet<256>(1 + group);  // its turn: else an old phase of a stage could pass for its own
         int before = 0;  // the stage of the step before
         for (int step = 0; step < steps; ++step, ring.next()) {
             Stage& stage = s.stages[ring.at];

@@ -23,7 +23,7 @@
 using T = unsigned short;  // a part of a number: the bits of an f16
 
 constexpr int BK = 64;         // one step along K: a row of a tile has 128 bytes
-constexpr int CHUNK = 2 * BK;  // numbers with one scale, whose products tensor cores sum
+constexpr int CHUNK = 2 * BK;  // numbers with one scale; of a longer sum, more would be cut
 // A step of so many rows of A, or columns of B: of lines along K.
 template <int LINES>
 struct alignas(1024) Cut {
@@ -186,7 +186,7 @@ gemm_halves(const float* A, const float* B, float* C, void* room, int M, int N, 
     get_registers<GOT>();
     float acc[BN / 8][4] = {};
     float high[BN / 8][4];  // sums of a chunk
-    float low[BN / 8][4];   // times 2048
+    float low[BN / 8][4];   // times 2048; in the same sum as high, its last bits would be cut
     int line = 64 * group + 16 * (tid / 32) + tid % 32 / 4;  // its row of the tile; and 8 below
     int before = 0;  // the stage of the step before
     for (int step = 0; step < steps; ++step, ring.next()) {
@@ -216,7 +216,7 @@ gemm_halves(const float* A, const float* B, float* C, void* room, int M, int N, 
             float sum = high[i / 4][i % 4] + low[i / 4][i % 4] * 0x1p-11f;
             float p = stage.a.scale[line + i / 2 % 2 * 8];
             float q = stage.b.scale[i / 4 * 8 + tid % 4 * 2 + i % 2];
-            acc[i / 4][i % 4] += sum * min(p, q) * max(p, q);
+            acc[i / 4][i % 4] += sum * min(p, q) * max(p, q);  // so: only the result can overflow
         }
         meet<128>(group + 1);  // all have read the scales
     }
@@ -228,7 +228,7 @@ gemm_halves(const float* A, const float* B, float* C, void* room, int M, int N, 
         #pragma unroll
         for (int half = 0; half < 2; ++half) {
             int row = row0 + line + 8 * half;
-            int col = col0 + 8 * n + tid % 4 * 2;
+            int col = col0 + 8 * n + tid % 4 * 2;  // lane 4 * g + t: 2 * t and 2 * t + 1 of row g
             if (row < M)
                 store(&C[row * N + col], acc[n][2 * half], acc[n][2 * half + 1], N - col,
                       N % 2 == 0);

@@ -100,8 +100,8 @@ __device__ void multiply(const T* A, const T* B, T* C, int M, int N, int K) {
     int warp = tid / 32;
     int wm = warp / (BN / WN);
     int wn = warp % (BN / WN);
-    int g = lane / LN;
-    int t = lane % LN;
+    int g = lane / LN;      // this lane has rows g and g + 8 of A and C, and column g of B
+    int t = lane % LN;      // and columns 2 * t and 2 * t + 1 of C
     int ty = wm * WM + g;  // this thread's first sums in the tile
     int tx = wn * WN + t * 2;
     // The blocks go through C band by band, and down each column of tiles in a band.

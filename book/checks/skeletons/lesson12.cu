@@ -13,7 +13,7 @@
 //                  BM, BN             tile of C per block is BM x BN, 64 rows for each warpgroup
 //                  STAGES             buffers in shared memory
 //                  map_a, map_b       boxes of BM x BK of A and of BK x 64 of B, whose rows of 128
-//                                     bytes lie swizzled in shared memory
+//                                     bytes lie swizzled: 8 of them use all banks
 
 #include "hopper.cuh"
 
@@ -118,7 +118,7 @@ gemm_warpgroup(const __grid_constant__ TensorMap map_a, const __grid_constant__ 
         #pragma unroll
         for (int half = 0; half < 2; ++half) {
             int row = row0 + 64 * group + 16 * (tid / 32) + 8 * half + tid % 32 / 4;
-            int col = col0 + 8 * n + tid % 4 * 2;
+            int col = col0 + 8 * n + tid % 4 * 2;  // lane 4 * g + t: 2 * t and 2 * t + 1 of row g
             if (row < M)
                 store(&C[row * N + col], acc[n][2 * half], acc[n][2 * half + 1], N - col,
                       N % 2 == 0);

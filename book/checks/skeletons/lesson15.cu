@@ -27,7 +27,7 @@ struct alignas(1024) Stage {
 struct Shared {
     union {
         Stage stages[STAGES];
-        float4 sums[BN / 8][BM * 2];  // afterwards: those of a thread, one after the other
+        float4 sums[BN / 8][BM * 2];  // afterwards: of each 8 columns, four of each thread
     };
     Barrier full[STAGES];
     Barrier empty[STAGES];
@@ -155,7 +155,7 @@ gemm_cluster_split(const __grid_constant__ TensorMap map_a, const __grid_constan
     for (int n = part * EACH; n < (part + 1) * EACH; ++n) {
         float4 sum = s.sums[n][thread];
         int row = row0 + 64 * group + 16 * (tid / 32) + tid % 32 / 4;
-        int col = col0 + 8 * n + tid % 4 * 2;
+        int col = col0 + 8 * n + tid % 4 * 2;  // lane 4 * g + t: 2 * t and 2 * t + 1 of row g
         if (row < M)
             store(&C[row * N + col], sum.x, sum.y, N - col, N % 2 == 0);
         if (row + 8 < M)

@@ -124,12 +124,12 @@ gemm_tf32(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tenso
     get_registers<GOT>();
     int g = tid % 32 / 4;
     int t = tid % 4;
-    // wgmma's rows g and g + 8 of a warp are two neighbours of B's columns, of a 16-byte chunk of a
-    // box. Which one: so that a warp's accesses are to all banks, both to B and to C.
+    // wgmma's rows g and g + 8 of B' are two neighbours of B's columns, in a chunk of 16 bytes.
+    // Those of g and g + 2 differ by 4, so that rows t of B use all banks; by 1, for 2 * t of C.
     int box = tid / 64;
     int chunk = g / 4 ^ (g / 2 % 2 * 5) ^ (tid / 32 % 2 * 2);
     int col = chunk * 4 + g % 2 * 2;
-    unsigned b[BK / 8][4];
+    unsigned b[BK / 8][4];  // of B': wgmma transposes no float, but takes B' from registers
     // Reads rows t and t + 4 of each 8 of B.
     auto fetch = [&](float* from, int k) {
         // TODO: a thread's four elements of 8 rows.

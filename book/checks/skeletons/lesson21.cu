@@ -24,7 +24,7 @@
 
 using T = unsigned short;      // a part of a number: the bits of an f16
 constexpr int BK = 64;         // one step along K: a row of a box has 128 bytes
-constexpr int CHUNK = 2 * BK;  // numbers with one scale, whose products tensor cores sum
+constexpr int CHUNK = 2 * BK;  // numbers with one scale; of a longer sum, more would be cut
 
 // A step of so many rows of A, or columns of B: of lines along K.
 template <int LINES>
@@ -202,7 +202,7 @@ gemm_halves(const float* A, const float* B, float* C, void* room, int M, int N, 
     int line = 64 * group + tid / 32 * 16 + lane / 4;  // its row of the tile; another is 8 below
     float acc[BN / 8][4];
     float high[BN / 8][4];  // sums of a chunk
-    float low[BN / 8][4];   // times 2048
+    float low[BN / 8][4];   // times 2048; in the same sum as high, its last bits would be cut
     for (int tile = blockIdx.x; tile < across * down; tile += gridDim.x) {
         go_to(tile);
         #pragma unroll

@@ -137,12 +137,12 @@ gemm_bytes(const double* A, const double* B, double* C, void* room, int M, int N
     };
     bool odd = (tiles - first + stride - 1) / stride % 2;  // its last tile is alone
     ring.skip(group * r.steps);
-    // For each modulus, every second tile of the block, the same ones: so the thread that writes an
-    // element's remainders is the one that reads them.
+    // All tiles for one modulus, whose remainders L2 can hold, then for the next; each time the
+    // same: so the thread that writes an element's remainders is the one that reads them.
     for (int l = 0; l < MODULI; ++l)
     for (int tile = first + group * stride; tile < tiles; tile += 2 * stride) {
         go_to(tile);
-        bool alone = odd && tile + stride >= tiles;
+        bool alone = odd && tile + stride >= tiles;  // the next modulus begins with group 0, too
         bool end = l + 1 == MODULI && tile + stride >= tiles;
         int acc[HIGH][BN / 8][4] = {};
         if (group == 1 || tile != first || l > 0 && !odd)

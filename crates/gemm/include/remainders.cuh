@@ -102,11 +102,18 @@ __device__ constexpr Moduli all_moduli() {
 
 __constant__ constexpr Moduli MODULUS = all_moduli();
 
+// The sum of c and of four products of bytes. In PTX, since NVRTC 12.0 has no body for __dp4a.
+__device__ inline unsigned dot4(unsigned a, unsigned b, unsigned c) {
+    unsigned sum;
+    asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+    return sum;
+}
+
 // ANCHOR: remainder
 // The remainder of a number times a factor, from -size / 2 on: of x + 2^63, byte by byte.
 __device__ inline int remainder(unsigned long long x, const Weights& weights, const Modulus& m) {
-    unsigned sum = __dp4a((unsigned)x, weights.bytes[0], weights.more);
-    sum = __dp4a((unsigned)(x >> 32), weights.bytes[1], sum);
+    unsigned sum = dot4((unsigned)x, weights.bytes[0], weights.more);
+    sum = dot4((unsigned)(x >> 32), weights.bytes[1], sum);
     return sum - __umulhi(sum, m.reciprocal) * m.size - m.size / 2;
 }
 
@@ -130,8 +137,8 @@ __device__ uint4 remainders(const int (&sums)[COLUMNS][4], int first, const Modu
 // ANCHOR_END: remainder
 
 // ANCHOR: theorem
-// A number of which P is a multiple's fraction: the sum of remainders / moduli, without its whole
-// part. The high parts are summed without an error.
+// Of x / P, where x is the number that remainders say, what a whole number leaves: the sum of
+// remainders / moduli leaves the same. The high parts are summed without an error.
 struct Fraction {
     double high = 0;
     double low = 0;
@@ -202,8 +209,8 @@ __device__ void cut(const double* from, double* scales, int first, int lines, in
         exponents += __shfl_xor_sync(~0u, exponents, lane);
         count += __shfl_xor_sync(~0u, count, lane);
     }
-    // No sum of products is larger than the roots of both sums of squares; a number has 62 bits.
-    double most = fmin(MODULUS.high * 0.499, 0x1p124);
+    // No sum of products is larger than the roots of both sums of squares, multiplied: here P / 2.
+    double most = fmin(MODULUS.high * 0.499, 0x1p124);  // and no number than 2^62: 64 bits hold it
     int up = count > 0 ? (__double2hiint(most / squares) >> 20) - 1023 >> 1 : 0;
     // The bits that numbers keep on average; fewer suffice where many are summed.
     bool keeps = 2 * (exponents + (up - 1023ll) * count) >=
