@@ -4,6 +4,7 @@
 //! - [`nvrtc`]: the compiler, [`ptxas`]: several versions of its assembler
 //! - [`timing`]: how times are taken; [`turns`]: several kernels in turns, [`survey`]: many at many shapes
 //! - [`vendor`]: cuBLAS, as a yardstick
+//! - [`inventory`]: what of CUDA is on this machine
 
 mod arguments;
 mod backend;
@@ -11,6 +12,7 @@ pub mod copies;
 pub mod cuda;
 mod ffi;
 pub mod functions;
+pub mod inventory;
 mod libraries;
 mod notes;
 pub mod nvrtc;

@@ -23,6 +23,11 @@ pub fn find() -> Result<&'static dyn Compiler, String> {
     found().map(|nvrtc| nvrtc as &dyn Compiler)
 }
 
+/// Its version, and its file: a name alone where the loader's path has it.
+pub fn place() -> Result<(String, &'static Path), String> {
+    found().map(|nvrtc| (nvrtc.version(), nvrtc.file.as_path()))
+}
+
 fn found() -> Result<&'static Nvrtc, String> {
     static FOUND: OnceLock<Result<Nvrtc, String>> = OnceLock::new();
     FOUND.get_or_init(search).as_ref().map_err(String::clone)

@@ -15,6 +15,7 @@
 //! - [`gpus`]: the modelled GPUs, and what fits on them; [`cards`]: what every level needs on each architecture
 //! - [`waits`]: what warps wait for, by a model, beside what Nsight Compute read; [`timeline`]: a picture of it, on a [`sheet`]
 //! - [`product`]: one product by the summit, in any form
+//! - [`doctor`]: what of CUDA is on this machine; [`completions`]: the commands, for a shell
 //! - [`takers`]: who takes part, [`bench`]: a problem on which they run, [`row`]: what comes of it
 //! - [`flags`], [`table`], [`output`], [`provenance`]: what the commands share
 
@@ -27,7 +28,9 @@ mod candidate;
 pub mod cards;
 pub mod check;
 mod compare;
+mod completions;
 mod diff;
+mod doctor;
 mod exact;
 mod expression;
 pub mod flags;
@@ -61,6 +64,7 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 /// The lab: compare the levels, sweep sizes and tiles, try your own kernel.
@@ -88,6 +92,8 @@ enum Command {
     Check(check::Check),
     Start(check::start::Start),
     Waits(waits::Waits),
+    Doctor(doctor::Doctor),
+    Completions(completions::Completions),
 }
 
 /// The program: reads its arguments, and runs the command.
@@ -95,26 +101,10 @@ pub fn run() -> ExitCode {
     // A file's name may be no text; what is written down of the words is.
     let given: Vec<OsString> = env::args_os().skip(1).collect();
     let words: Vec<String> = given.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let lab = match Lab::try_parse_from([OsString::from("lab")].into_iter().chain(given.iter().cloned())) {
-        Ok(lab) => lab,
+    let done = match Lab::try_parse_from([OsString::from("lab")].into_iter().chain(given.iter().cloned())) {
+        Ok(lab) => command(&lab, &given[1..], &words[1..]),
+        Err(error) if error.kind() == ErrorKind::DisplayVersion => said(&format!("lab {}\n", provenance::version())),
         Err(error) => return common::cli::explain(&error),
-    };
-    let done = match &lab.command {
-        Command::Accuracy(accuracy) => accuracy::run(accuracy),
-        Command::Cards(cards) => cards::run(cards),
-        Command::Check(check) => check::run(check),
-        Command::Start(start) => check::start::run(start),
-        Command::Compare(compare) => compare::run(compare),
-        Command::Diff(diff) => diff::run(diff, &words[1..]),
-        Command::Gpus(gpus) => gpus::list(gpus),
-        Command::Occupancy(fit) => gpus::fit(fit),
-        Command::Predict(predict) => predict::run(predict),
-        Command::Report(report) => report::run(report),
-        Command::Sanitize(sanitize) => sanitize::run(sanitize, &given[1..]),
-        Command::Sweep(sweep) => sweep::run(sweep),
-        Command::Summit(summit) => product::run(summit),
-        Command::Waits(waits) => waits::run(waits),
-        Command::Try(attempt) => attempt::run(attempt, &given[1..]),
     };
     done.unwrap_or_else(|error| {
         // The words are English, but where the command speaks another language.
@@ -124,4 +114,31 @@ pub fn run() -> ExitCode {
         });
         ExitCode::from(error.exit_code())
     })
+}
+
+/// Runs a command; `given`, and as text `words`, is what stands behind its name.
+fn command(lab: &Lab, given: &[OsString], words: &[String]) -> Result<ExitCode, gemm::Error> {
+    match &lab.command {
+        Command::Accuracy(accuracy) => accuracy::run(accuracy),
+        Command::Cards(cards) => cards::run(cards),
+        Command::Check(check) => check::run(check),
+        Command::Start(start) => check::start::run(start),
+        Command::Compare(compare) => compare::run(compare),
+        Command::Completions(completions) => completions::run::<Lab>(completions),
+        Command::Doctor(doctor) => doctor::run(doctor),
+        Command::Diff(diff) => diff::run(diff, words),
+        Command::Gpus(gpus) => gpus::list(gpus),
+        Command::Occupancy(fit) => gpus::fit(fit),
+        Command::Predict(predict) => predict::run(predict),
+        Command::Report(report) => report::run(report),
+        Command::Sanitize(sanitize) => sanitize::run(sanitize, given),
+        Command::Sweep(sweep) => sweep::run(sweep),
+        Command::Summit(summit) => product::run(summit),
+        Command::Waits(waits) => waits::run(waits),
+        Command::Try(attempt) => attempt::run(attempt, given),
+    }
+}
+
+fn said(text: &str) -> Result<ExitCode, gemm::Error> {
+    output::print(text).map(|()| ExitCode::SUCCESS)
 }

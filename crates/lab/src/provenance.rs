@@ -40,6 +40,11 @@ pub fn commit() -> String {
     text.map_or_else(|| "unknown".to_string(), |text| text.trim().to_string())
 }
 
+/// This package's version, and the commit.
+pub fn version() -> String {
+    format!("{} ({})", env!("CARGO_PKG_VERSION"), commit())
+}
+
 /// `NVIDIA H200` as `nvidia-h200.json`.
 pub fn file_name(gpu: &str) -> String {
     let plain: String = gpu.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();

@@ -40,3 +40,40 @@ fn a_file_is_read_whatever_its_name_and_nothing_else_is() {
         lab::refused(&format!("try {}/{name}", folder.display()), why);
     }
 }
+
+/// Nothing installed; a library that is none; and the words of an environment without folders.
+#[test]
+fn the_doctor_says_what_is_where_and_what_is_missing() {
+    let toolkit = lab::scratch("doctor");
+    fs::create_dir_all(toolkit.join("lib64")).unwrap();
+    for name in ["libnvrtc.so.13", "libcublas.so.13", "libnccl.so.2"] {
+        fs::write(toolkit.join("lib64").join(name), "no library").unwrap();
+    }
+    let nowhere = toolkit.join("nowhere");
+    for (home, found) in [(&toolkit, true), (&nowhere, false)] {
+        let mut doctor = lab::command("doctor");
+        let output = doctor.env_clear().env("CUDA_HOME", home).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{text}");
+        for part in ["GPU ", "NVRTC ", "CUDA's headers ", "cuBLAS ", "NCCL "] {
+            let line = text.lines().find(|line| line.starts_with(part)).unwrap_or_else(|| panic!("{part}: {text}"));
+            assert!(line.len() > 20, "{line}");
+        }
+        // A machine with a toolkit of its own may have the others.
+        let named = |name: &str| text.contains(home.join("lib64").join(name).to_str().unwrap());
+        assert_eq!((named("libcublas.so.13"), named("libnccl.so.2")), (found, found), "{text}");
+        // One that does not load is no compiler.
+        assert!(!named("libnvrtc.so.13"), "{text}");
+    }
+}
+
+#[test]
+fn a_version_has_its_commit_and_a_shell_its_words() {
+    let version = String::from_utf8(lab::command("--version").output().unwrap().stdout).unwrap();
+    assert!(version.starts_with(&format!("lab {} (", env!("CARGO_PKG_VERSION"))), "{version}");
+    for shell in ["bash", "zsh", "fish"] {
+        let output = lab::command(&format!("completions {shell}")).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && text.contains("sanitize") && text.contains("backend"), "{shell}: {text}");
+    }
+}
