@@ -216,7 +216,8 @@ impl Handle {
         self.submit(stream, plan, [a, b, c], bytes, beside)
     }
 
-    /// The same of memory that is no slice of cudarc's. Nobody waits for what other streams do with it.
+    /// The same of memory that is no slice of cudarc's. Nobody waits for what other streams do with it: so it is the one to capture into
+    /// a CUDA graph, which refuses to wait for events from outside. A call before the capture loads the kernel.
     ///
     /// # Errors
     /// As of [`Handle::gemm`].
