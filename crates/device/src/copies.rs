@@ -28,9 +28,16 @@ pub struct Room(Mutex<Kept>);
 #[derive(Debug, Default)]
 struct Kept {
     module: Option<Arc<CudaModule>>,
-    buffer: Option<CudaSlice<u8>>,
+    buffer: Option<Owned>,
     /// What kernels ask for beside the matrices and their copies.
-    room: Option<CudaSlice<u8>>,
+    room: Option<Owned>,
+}
+
+/// Memory that one stream alone uses: nobody has to wait for events of it, which a stream that is being captured could not.
+#[derive(Debug)]
+struct Owned {
+    slice: CudaSlice<u8>,
+    begin: u64,
 }
 
 /// A launch: all but where.
@@ -61,7 +68,7 @@ impl Room {
     /// The first bytes of what kernels have beside the matrices, when all is done that was submitted.
     pub(crate) fn first(&self, stream: &Arc<CudaStream>, bytes: usize) -> Result<Vec<u8>, DriverError> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept.room.as_ref().and_then(|room| room.try_slice(..bytes)) {
+        match kept.room.as_ref().and_then(|room| room.slice.try_slice(..bytes)) {
             Some(first) if bytes > 0 => stream.clone_dtoh(&first).and_then(|read| stream.synchronize().map(|()| read)),
             _ => Ok(Vec::new()),
         }
@@ -110,29 +117,30 @@ impl Kept {
         if bytes == 0 {
             return Some(0);
         }
-        let begin = |room: &CudaSlice<u8>| DevicePtr::<u8>::device_ptr(room, stream).0;
-        grown(&mut self.room, stream, bytes).map(begin)
+        grown(&mut self.room, stream, bytes)
     }
 
     /// Where A, B and C are when they have been copied; nothing, where there is no room.
     fn places(&mut self, stream: &Arc<CudaStream>, copies: &[Copied], addresses: [u64; 3]) -> Option<[u64; 3]> {
         let (offsets, bytes) = offsets(copies);
-        let begin = DevicePtr::<u8>::device_ptr(grown(&mut self.buffer, stream, bytes)?, stream).0;
+        let begin = grown(&mut self.buffer, stream, bytes)?;
         let mut places = addresses;
         copies.iter().zip(offsets).for_each(|(copy, offset)| places[copy.role as usize] = begin + offset);
         Some(places)
     }
 }
 
-/// The memory, with so many bytes at least; nothing, where the GPU does not have them.
-fn grown<'a>(memory: &'a mut Option<CudaSlice<u8>>, stream: &Arc<CudaStream>, bytes: u64) -> Option<&'a CudaSlice<u8>> {
+/// Where the memory begins, with so many bytes at least; nothing, where the GPU does not have them.
+fn grown(memory: &mut Option<Owned>, stream: &Arc<CudaStream>, bytes: u64) -> Option<u64> {
     let bytes = usize::try_from(bytes).ok()?;
-    if memory.as_ref().is_none_or(|memory| memory.len() < bytes) {
+    if memory.as_ref().is_none_or(|memory| memory.slice.len() < bytes) {
         // What is done on the stream before may still need the old one: it is given back behind that.
         *memory = None;
-        *memory = stream.alloc_zeros(bytes).ok();
+        let slice: CudaSlice<u8> = stream.alloc_zeros(bytes).ok()?;
+        let begin = slice.device_ptr(stream).0;
+        *memory = Some(Owned { slice, begin });
     }
-    memory.as_ref()
+    memory.as_ref().map(|memory| memory.begin)
 }
 
 /// Submits the copies of A and B, by one launch.

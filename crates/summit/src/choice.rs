@@ -10,7 +10,7 @@ use gemm::form::Form;
 use gemm::kernel::FindCompiler;
 use gemm::{Build, Dtype, Level, Shape};
 
-use crate::kernels::KERNELS;
+use crate::kernels::{KERNELS, Order};
 use crate::nearby::Near;
 use crate::predict::{Model, Numbers, models, name};
 use crate::product::Product;
@@ -58,6 +58,8 @@ pub enum Why {
     },
     /// No time is known of what runs here: it has the largest tile that still gives every SM a block, or the most blocks.
     Tile,
+    /// Whoever asked named it.
+    Named,
 }
 
 impl fmt::Display for Why {
@@ -69,6 +71,7 @@ impl fmt::Display for Why {
             Why::Predicted { microseconds, among } => {
                 write!(f, "it is predicted to take {microseconds:.1} µs, the least of {among} configurations that can")
             }
+            Why::Named => f.write_str("it was named"),
             Why::Tile => f.write_str("it has the largest tile that gives every SM a block, or the most blocks"),
         }
     }
@@ -157,8 +160,19 @@ impl Chooser {
     /// The same for a product with its batch and epilogue: a kernel that makes all products in one launch comes first, and is chosen as
     /// for one with the rows of all.
     pub(crate) fn choose_for(&self, product: &Product, dtype: Dtype) -> Option<Chosen> {
+        if !product.invariant_rows {
+            return self.choose_with(product, dtype, |_| true);
+        }
+        // Which order it is must not depend on M: the first of which there is a kernel that runs here.
+        Order::ALL
+            .into_iter()
+            .find_map(|order| self.choose_with(product, dtype, |level| Order::of(level) == Some(order)))
+    }
+
+    /// The same among some of the kernels.
+    fn choose_with(&self, product: &Product, dtype: Dtype, among: impl Fn(&Level) -> bool) -> Option<Chosen> {
         let Product { shape, form, batch, epilogue, .. } = product;
-        let takes_it = |level: &Level| !epilogue.is_any() || level.takes_epilogues();
+        let takes_it = |level: &Level| among(level) && (!epilogue.is_any() || level.takes_epilogues());
         if batch.count == 1 {
             return self.choose_among((shape, shape), dtype, form, takes_it);
         }

@@ -73,6 +73,7 @@ struct Key {
     padding: [u32; 3],
     count: u32,
     epilogue: bool,
+    invariant_rows: bool,
 }
 
 /// A build, by its words, on a stream, by its address.
@@ -130,9 +131,10 @@ impl Handle {
     /// # Errors
     /// [`Error::Misuse`] where the product is none, [`Error::Unsupported`] where no kernel computes it on this GPU.
     pub fn plan(&self, product: &Product) -> Result<Plan, Error> {
-        let Product { types, shape, form, batch, epilogue } = *product;
+        let Product { types, shape, form, batch, epilogue, invariant_rows } = *product;
         let (specialization, padding) = (form.specialization(), form.padding);
-        let key = Key { types, shape, specialization, padding, count: batch.count, epilogue: epilogue.is_any() };
+        let (count, epilogue) = (batch.count, epilogue.is_any());
+        let key = Key { types, shape, specialization, padding, count, epilogue, invariant_rows };
         if let Some(known) = read(&self.resolved).get(&key) {
             return Plan::again(known.clone(), product);
         }

@@ -7,7 +7,7 @@ use gemm::epilogue::Batch;
 use gemm::task::Operand;
 use gemm::{Build, Dtype, LaunchShape};
 
-use crate::choice::{Chooser, Why};
+use crate::choice::{Chooser, Chosen, Why};
 use crate::epilogue::Beside;
 use crate::error::Error;
 use crate::kernels::KERNELS;
@@ -53,7 +53,25 @@ impl Plan {
     /// [`Error::Misuse`] where the product is none, [`Error::Unsupported`] where no kernel computes it on such a card.
     pub fn of(chooser: &Chooser, product: &Product) -> Result<Plan, Error> {
         product.check()?;
-        Ok(Plan { product: *product, resolved: Arc::new(resolved(chooser, product)?) })
+        let chosen = chosen(chooser, product)?;
+        Ok(Plan { product: *product, resolved: Arc::new(resolved(chooser, product, chosen)?) })
+    }
+
+    /// By this build, with no choice: of a kernel of [`KERNELS`], in the form that it is shipped in.
+    ///
+    /// # Errors
+    /// [`Error::Misuse`] where the product is none, [`Error::Unsupported`] where the build does not compute it.
+    pub fn by(chooser: &Chooser, product: &Product, build: &Build) -> Result<Plan, Error> {
+        product.check()?;
+        let Build { level, configuration, .. } = build;
+        if product.types.dtype() != Some(configuration.dtype) || (product.epilogue.is_any() && !level.takes_epilogues())
+        {
+            let message = format!("{build} does not compute {product}");
+            return Err(Error::unsupported(message, "`Plan::of` chooses what does"));
+        }
+        let build = build.clone().in_form(&product.form).map_err(Error::cannot)?;
+        let chosen = Chosen { build, why: Why::Named };
+        Ok(Plan { product: *product, resolved: Arc::new(resolved(chooser, product, chosen)?) })
     }
 
     /// The same launch for a product that differs in its factors or its batch alone.
@@ -118,16 +136,19 @@ impl fmt::Display for Plan {
     }
 }
 
-fn resolved(chooser: &Chooser, product: &Product) -> Result<Resolved, Error> {
+fn chosen(chooser: &Chooser, product: &Product) -> Result<Chosen, Error> {
     let dtype = product.types.dtype().ok_or_else(|| unknown(product))?;
     let architecture = chooser.architecture();
-    let chosen = chooser.choose_for(product, dtype).ok_or_else(|| {
+    chooser.choose_for(product, dtype).ok_or_else(|| {
         if !KERNELS.into_iter().any(|kernel| kernel.dtypes().any(|own| own == dtype)) {
             return unknown(product);
         }
         let hint = "other forms, types or sizes may be computed there; `Plan::of` answers for any card";
         Error::unsupported(format!("no kernel computes {product} on sm_{architecture}"), hint)
-    })?;
+    })
+}
+
+fn resolved(chooser: &Chooser, product: &Product, chosen: Chosen) -> Result<Resolved, Error> {
     chosen.build.plan_in(product.shape, product.form).map_err(Error::cannot)?;
     let count = if chosen.build.level.takes_batches() { product.batch.count } else { 1 };
     let launch = chosen.build.launch_of(&product.shape, count);
@@ -138,7 +159,7 @@ fn resolved(chooser: &Chooser, product: &Product) -> Result<Resolved, Error> {
         return Err(Error::unsupported(message, "make several batches of it"));
     }
     let name = chosen.build.to_string().into();
-    Ok(Resolved { build: chosen.build, launch, name, architecture, why: chosen.why })
+    Ok(Resolved { build: chosen.build, launch, name, architecture: chooser.architecture(), why: chosen.why })
 }
 
 /// Types that no kernel has.

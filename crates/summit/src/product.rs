@@ -46,6 +46,8 @@ pub struct Product {
     pub batch: Batch,
     /// What becomes of the sums.
     pub epilogue: Epilogue,
+    /// Whether a row of C has the same bits whatever M is, and wherever it stands.
+    pub invariant_rows: bool,
 }
 
 impl Types {
@@ -94,7 +96,7 @@ const NOTHING: Epilogue = Epilogue {
 impl Product {
     /// A·B, row-major and without padding.
     pub const fn new(types: Types, shape: Shape) -> Product {
-        Product { types, shape, form: Form::PLAIN, batch: Batch::ONE, epilogue: NOTHING }
+        Product { types, shape, form: Form::PLAIN, batch: Batch::ONE, epilogue: NOTHING, invariant_rows: false }
     }
 
     /// The same with these factors of A·B and of C. Where `beta` is 0, C may hold anything.
@@ -151,6 +153,12 @@ impl Product {
         Product { epilogue, ..self }
     }
 
+    /// The same, but a row of C has the same bits whatever M is, and wherever the row stands: only kernels take part that sum along K in
+    /// one order, and all of them in the same ([`crate::kernels::Order`]). Few rows take longer for it, since none splits K.
+    pub fn with_invariant_rows(self) -> Product {
+        Product { invariant_rows: true, ..self }
+    }
+
     /// So many of it.
     pub fn with_batch(self, batch: Batch) -> Product {
         Product { batch, ..self }
@@ -205,11 +213,12 @@ impl Product {
 
 impl fmt::Display for Product {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Product { types, shape, form, batch, epilogue } = self;
+        let Product { types, shape, form, batch, epilogue, invariant_rows } = self;
         if batch.count > 1 {
             write!(f, "{} times ", batch.count)?;
         }
-        write!(f, "{shape}, {form}{epilogue}, in {types}")
+        write!(f, "{shape}, {form}{epilogue}, in {types}")?;
+        f.write_str(if *invariant_rows { ", rows invariant" } else { "" })
     }
 }
 

@@ -63,3 +63,29 @@ pub fn named(word: &str) -> Option<&'static Level> {
 pub fn short(kernel: &Level) -> &'static str {
     kernel.name.strip_prefix(SUMMIT).unwrap_or(kernel.name)
 }
+
+/// In which order a kernel sums products along K, whatever its tile sizes: two kernels of one order give the same bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// By `wgmma`, as many products at once as an instruction has, from the first on.
+    Warpgroup,
+    /// By `mma.sync`, the same.
+    Warp,
+    /// One multiply-add after the other, from the first on.
+    One,
+}
+
+impl Order {
+    /// Those of the faster instructions first.
+    pub const ALL: [Order; 3] = [Order::Warpgroup, Order::Warp, Order::One];
+
+    /// That of a kernel; nothing, where the order depends on sizes, because warps, blocks or rounds share out K, or sums are promoted.
+    pub fn of(kernel: &Level) -> Option<Order> {
+        match short(kernel) {
+            "wgmma_clusters" | "wgmma_ping_pong" | "wgmma_tf32" => Some(Order::Warpgroup),
+            "mma_sync" => Some(Order::Warp),
+            "fma_direct" | "fma_tiles" | "fma_vectors" | "fma_pipeline" => Some(Order::One),
+            _ => None,
+        }
+    }
+}
