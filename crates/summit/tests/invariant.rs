@@ -14,7 +14,7 @@ fn reals(element: Element, count: usize, seed: u64) -> Vec<u8> {
     (0..count).flat_map(|_| element.nearest(next())[..element.bytes()].to_vec()).collect()
 }
 
-const TYPES: [Element; 5] = [Element::F64, Element::F32, Element::Tf32, Element::Bf16, Element::F16];
+const TYPES: [Element; 6] = [Element::F64, Element::F32, Element::Tf32, Element::Bf16, Element::F16, Element::E4m3];
 
 /// What is chosen for many M is of one order, and depends on M: else nothing would be tried here.
 #[test]
@@ -30,7 +30,8 @@ fn every_size_is_multiplied_in_one_order() {
             let of = |build: &Build| Order::of(build.level).expect("an order that no size changes");
             assert!(plans.iter().all(|one| of(one.build()) == of(plans[0].build())), "{element:?} on sm_{sm}");
             assert!(plans.len() == 8 || plans.is_empty(), "{element:?} on sm_{sm}");
-            if sm == 90 {
+            // In e4m3 there is one build.
+            if sm == 90 && element != Element::E4m3 {
                 let differs = |one: &Plan| one.build().to_string() != plans[0].build().to_string();
                 assert!(plans.iter().any(differs), "{element:?}: one build for all sizes");
             }
