@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use archive::Texts;
 use device::cuda::Gpu;
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 use table::{Form, THREADS};
 
 /// Thread blocks of generated inputs.
@@ -82,7 +82,7 @@ fn every_form_gives_the_same_bits_on_a_gpu() {
 
 /// Of all that the run depends on: the cases, and the PTX of each form.
 fn digest() -> String {
-    let mut hash = Sha256::new();
+    let mut hash = Hash::new();
     hash.update(table::cases().get("cases.txt").expect("the archive has them"));
     for form in table::forms() {
         hash.update(&form.name);

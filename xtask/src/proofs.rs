@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 
 use crate::reads::Reads;
 use crate::{deep, matrix, shell};
@@ -75,7 +75,7 @@ impl Inputs {
     pub fn of_repository() -> Result<Inputs> {
         let hashed = |path: String| {
             let bytes = fs::read(shell::root().join(&path)).with_context(|| format!("cannot read {path}"))?;
-            Ok((path, Sha256::digest(bytes).into()))
+            Ok((path, Hash::hash(&bytes)))
         };
         // The ledger says what was proved; it proves nothing.
         let files = shell::files()?.into_iter().filter(|path| path != LEDGER);
@@ -84,7 +84,7 @@ impl Inputs {
 
     /// The hash of all that a proof depends on.
     pub fn hash(&self, proof: &Proof) -> String {
-        let mut hasher = Sha256::new();
+        let mut hasher = Hash::new();
         hasher.update(proof.with.as_bytes());
         for (path, hash) in self.0.iter().filter(|(path, _)| proof.reads.has(path)) {
             hasher.update(path.as_bytes());

@@ -1,6 +1,6 @@
 //! Headers that kernels may include by name alone, without a folder: a compiler is given them with the text.
 
-use sha2::{Digest, Sha256};
+use hmac_sha256::Hash;
 
 use crate::source::Source;
 
@@ -33,7 +33,7 @@ pub fn source_hash(source: &str, options: &[String]) -> String {
 
 /// The first half of the SHA-256 of the parts, in hexadecimal.
 pub fn hash(parts: &[&str]) -> String {
-    let mut hasher = Sha256::new();
+    let mut hasher = Hash::new();
     for part in parts {
         hasher.update(part.as_bytes());
     }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use emulator::TracedAccess;
 use gemm::{Dim3, Error};
+use hmac_sha256::Hash;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use super::content::Content;
 use super::contents::Contents;
@@ -137,7 +137,7 @@ fn show(planned: &Planned, contents: &Contents, range: Range<usize>) -> Held {
     let size = planned.element.bytes();
     let shown = range.start..range.end.min(range.start + MOST_SHOWN);
     let bytes = contents.range(shown.start * size..shown.end * size);
-    let hash = |bytes: &[u8]| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = |bytes: &[u8]| Hash::hash(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     Held {
         name: planned.name.clone(),
         element: planned.element.name(),
