@@ -1,5 +1,8 @@
-//! Translations of the book, `book/po/<language>.po`: each keeps code, links and numbers as they are. What is not translated, or
-//! stale, is English in the built book, and is counted. That each has the texts of the pages, `cargo x book --check` says.
+//! Translations of the book, `book/po/<language>.po`, and of what the lab says, `crates/lab/po/<language>.po`: each keeps code, links,
+//! places for what is put in, and numbers as they are, and has no other numbers. What of the book is not translated, or stale, is English
+//! in the built book, and is counted. That each has the texts of the pages, `cargo x book --check` says.
+
+use std::collections::BTreeSet;
 
 use polib::catalog::Catalog;
 use polib::message::MessageView;
@@ -11,7 +14,7 @@ use crate::po;
 
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, text) in translations(tree) {
+    for (path, text) in [BOOK, LAB].into_iter().flat_map(|folder| translations(tree, folder)) {
         match read(text) {
             Err((line, error)) => findings.push(Finding::new(path, line, error)),
             Ok(catalog) => findings.extend(unlike(path, text, &catalog)),
@@ -29,15 +32,18 @@ pub fn counts(tree: &Tree) -> Vec<String> {
         let stale = catalog.messages().filter(|message| message.is_fuzzy()).count();
         Some(format!("{language}: {shown} of {} texts, {stale} stale", catalog.count()))
     };
-    translations(tree).filter_map(count).collect()
+    translations(tree, BOOK).filter_map(count).collect()
 }
 
-fn translations(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
-    tree.ending(&[".po"]).filter(|(path, _)| path.starts_with("book/po/"))
+const BOOK: &str = "book/po/";
+const LAB: &str = "crates/lab/po/";
+
+fn translations<'a>(tree: &'a Tree, folder: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    tree.ending(&[".po"]).filter(move |(path, _)| path.starts_with(folder))
 }
 
 fn language(path: &str) -> &str {
-    path.trim_start_matches("book/po/").trim_end_matches(".po")
+    path.trim_start_matches(BOOK).trim_end_matches(".po")
 }
 
 /// The catalog, or what is wrong with its text, and on which line.
@@ -52,17 +58,30 @@ fn is_shown(message: &dyn MessageView) -> bool {
     message.is_translated() && !message.is_fuzzy()
 }
 
-/// Code, link targets and numbers that a translation has lost, at the line of its text.
+/// Code, link targets, places and numbers that a translation has lost, and those that it alone has, at the line of its text.
 fn unlike(path: &str, text: &str, catalog: &Catalog) -> Vec<Finding> {
-    let kept = Regex::new(r"`[^`]+`|\]\([^)]+\)|\{\{[^}]*\}\}|\d[\d.,]*\d|\d").expect("the pattern is a constant");
     let mut findings = Vec::new();
     for message in catalog.messages().filter(|message| is_shown(*message)) {
         let translation = message.msgstr().unwrap_or_default();
-        for found in kept.find_iter(message.msgid()).filter(|found| !translation.contains(found.as_str())) {
-            findings.push(Finding::new(path, line_of(text, translation), format!("loses {}", found.as_str())));
-        }
+        let (original, own) = (kept(message.msgid()), kept(translation));
+        // A small number may be a word in the original.
+        let added =
+            own.difference(&original).filter(|what| what.len() > 1 || !what.starts_with(|c: char| c.is_ascii_digit()));
+        let what = original
+            .difference(&own)
+            .map(|lost| format!("loses {lost}"))
+            .chain(added.map(|added| format!("adds {added}")));
+        findings.extend(what.map(|what| Finding::new(path, line_of(text, translation), what)));
     }
     findings
+}
+
+/// What a text and its translation have in common. Large numbers with a unit of their own, millions or 万, are left out: these units
+/// differ.
+fn kept(text: &str) -> BTreeSet<&str> {
+    let kept = r"`[^`]+`|\]\([^)]+\)|\{\{[^}]*\}\}|\{\w*\}|(?:\d[\d.,]*\d|\d)(?: [mb]illion| ?[万亿])?";
+    let kept = Regex::new(kept).expect("the pattern is a constant");
+    kept.find_iter(text).map(|found| found.as_str()).filter(|what| !what.ends_with(['n', '万', '亿'])).collect()
 }
 
 /// The line on which a translation begins, as far as its first words tell.
@@ -97,8 +116,18 @@ mod tests {
     #[test]
     fn what_a_translation_loses_is_found() {
         let text = po("msgid \"See `a` of 32\"\nmsgstr \"见 b 的 16\"\n");
-        let expected = ["book/po/zh.po:5: loses `a`", "book/po/zh.po:5: loses 32"];
+        let expected = ["loses 32", "loses `a`", "adds 16"].map(|what| format!("book/po/zh.po:5: {what}"));
         assert_eq!(printed(check, [("book/po/zh.po", &text)]), expected);
+        // A part of a number is not the number.
+        let text = po("msgid \"{0} has 5 of 32\"\nmsgstr \"132 中的 5\"\n");
+        let expected = ["loses 32", "loses {0}", "adds 132"].map(|what| format!("crates/lab/po/zh.po:5: {what}"));
+        assert_eq!(printed(check, [("crates/lab/po/zh.po", &text)]), expected);
+    }
+
+    #[test]
+    fn words_for_numbers_and_other_units_are_no_difference() {
+        let text = po("msgid \"one of 67 million, four times fewer\"\nmsgstr \"6700 万个中的 1 个，减少到 1/4\"\n");
+        assert!(printed(check, [("book/po/zh.po", &text)]).is_empty());
     }
 
     #[test]
