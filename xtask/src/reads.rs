@@ -1,5 +1,6 @@
 //! Which of the repository's files a program or a test can read: those of the crates that it is built of, and of the folders below that
-//! a crate declares to read. A file that lies in no crate and in no folder named here is read by all: what is new is not missed.
+//! a crate declares to read. A crate's folder `tests` is its own tests' alone: a new test makes no proof stale but that of its crate. A
+//! file that lies in no crate and in no folder named here is read by all: what is new is not missed.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,7 @@ struct Shared {
 }
 
 /// `what_crates_read_is_declared` holds sources to this table.
-const SHARED: [Shared; 15] = [
+const SHARED: [Shared; 16] = [
     Shared { begin: "book/", programs: &[], tests: &["lab", "press"] },
     Shared { begin: "book/checks/", programs: &["lab"], tests: &["page"] },
     Shared { begin: "book/exercises/", programs: &["press"], tests: &["page"] },
@@ -26,7 +27,9 @@ const SHARED: [Shared; 15] = [
     Shared { begin: "kernels/", programs: &["lab"], tests: &["common", "ptx-emulator", "emulator-tests"] },
     // Of a benchmark of kernels, which programs take as they take any kernel.
     Shared { begin: "kernels/hazards/", programs: &[], tests: &["lab"] },
-    // In a crate that nearly all are built of, for its own tests and for some.
+    // What the hardware counted: every level's tests compare it with what the emulator counts.
+    Shared { begin: "common/tests/data/ncu-", programs: &["level-tests"], tests: &["common"] },
+    // Of the emulator, for tests that are a crate of their own, and for some of other crates.
     Shared {
         begin: "crates/emulator/tests/",
         programs: &[],
@@ -71,13 +74,16 @@ impl Reads {
         let built: BTreeSet<&str> = built.into_iter().flatten().collect();
         // What has the list of levels looks for their folders: one that is new is on no list yet.
         let is_level = |name: &str| name.starts_with("level") && built.contains("levels");
-        let folder = |name: &str| (crates.folder(name).to_string(), built.contains(name) || is_level(name));
+        let folders = |name: &str| {
+            let (folder, is_built) = (crates.folder(name), built.contains(name) || is_level(name));
+            [(folder.to_string(), is_built), (format!("{folder}tests/"), tests && names.contains(&name))]
+        };
         let is_read = |shared: &Shared| {
             let by_tests = tests && shared.tests.iter().any(|name| names.contains(name));
             by_tests || shared.programs.iter().any(|name| built.contains(name))
         };
         let shared = SHARED.iter().map(|shared| (shared.begin.to_string(), is_read(shared)));
-        Ok(Reads(crates.names().map(folder).chain(shared).collect()))
+        Ok(Reads(crates.names().flat_map(folders).chain(shared).collect()))
     }
 
     /// These files, and what begins so.
@@ -138,6 +144,26 @@ mod tests {
         }
         assert!(of("levels", true).has("further/level6-async-copy/kernel.cu"));
         assert!(["archive", "cuda-source"].iter().all(|name| !of(name, true).has("crates/emulator/src/lib.rs")));
+    }
+
+    #[test]
+    fn a_crates_tests_are_inputs_of_its_own_tests_alone() {
+        for (tests, own) in [
+            ("crates/gemm/tests/check.rs", "gemm"),
+            ("crates/device/tests/a_new_test.rs", "device"),
+            ("further/level6-async-copy/tests/mutations.json", "level6-async-copy"),
+        ] {
+            let (crates, source) = (Crates::of_repository().unwrap(), tests.replace("tests/", "src/"));
+            let readers = |path: &str, tests| -> Vec<&str> {
+                crates.names().filter(|name| Reads::of(&crates, &[name], tests).unwrap().has(path)).collect()
+            };
+            // What is built of the crate does read its source.
+            assert!(readers(&source, true).len() > 3, "{source}");
+            assert_eq!(readers(tests, true), [own]);
+            assert_eq!(readers(tests, false), [""; 0]);
+        }
+        assert!(of("level6-async-copy", true).has("common/tests/data/ncu-h200.csv"));
+        assert!(!of("level6-async-copy", true).has("common/tests/assembled.rs"));
     }
 
     #[test]
