@@ -75,7 +75,8 @@ fn operand(
 ) -> Result<Operand, Error> {
     let whole = || evaluate(word, shape);
     let too_large = |value: u64| {
-        Error::usage(format!("--args: {value} does not fit into parameter {index}, which is 32 bits"), "pass less")
+        let message = format!("--args: {value} does not fit into parameter {index}, which is 32 bits");
+        Error::usage(message, format!("pass at most {}", u32::MAX))
     };
     match (word, parameter.kind.as_str(), parameter.bytes) {
         ("A", _, 8) => Ok(Operand::A),
@@ -96,7 +97,7 @@ fn operand(
         }
         (_, "u64" | "s64" | "b64", 8) => whole().map(Operand::U64),
         (_, kind, bytes) => Err(Error::usage(
-            format!("parameter {index} is {bytes} bytes of {kind}: such parameters cannot be passed"),
+            format!("--args: parameter {index} is {bytes} bytes of {kind}: such parameters cannot be passed"),
             "pointers, 32- and 64-bit integers, halves, float and double can; write a kernel that takes those",
         )),
     }

@@ -51,7 +51,10 @@ pub fn draw(flags: &Flags, rows: &[Row], place: &str) -> Result<(), Error> {
     let Some(file) = &flags.svg else { return Ok(()) };
     let right: Vec<&Row> = rows.iter().filter(|row| row.is_right()).collect();
     if right.is_empty() {
-        return Err(Error::usage("there is nothing to draw: no row has a right product", "look at the rows"));
+        return Err(Error::usage(
+            "there is nothing to draw: no row has a right product",
+            "the rows say what is wrong, or why a level did not run",
+        ));
     }
     let text = picture(flags.plot, &right, place);
     let new = file.with_extension("svg.new");

@@ -171,8 +171,13 @@ fn part(plan: &Plan, flag: &str, word: &str) -> Result<(usize, Range<usize>), Er
     });
     match bounds {
         Some((from, to)) if from <= to && to <= count => Ok((index, from..to)),
+        Some((from, to)) if from > to => Err(Error::usage(
+            format!("{flag} {word}: the range ends at {to}, before it begins, at {from}"),
+            "a range is as in `out[0..8]`",
+        )),
         Some((_, to)) => {
-            Err(Error::usage(format!("{flag} {word}: {to} is not in 0..{count}"), "a range is as in `out[0..8]`"))
+            let hint = format!("a range is as in `out[0..8]`, and ends at {count} at most");
+            Err(Error::usage(format!("{flag} {word}: {to} is not in 0..{count}"), hint))
         }
         None => Err(Error::usage(format!("{flag} {word}: this is no range"), "a range is as in `out[0..8]`")),
     }

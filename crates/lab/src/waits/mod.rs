@@ -10,6 +10,7 @@ mod model;
 mod record;
 mod refit;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -119,7 +120,7 @@ pub fn run(waits: &Waits) -> Result<ExitCode, Error> {
     })?;
     let launches = wanted(waits, &text)?;
     let Some(first) = launches.first() else {
-        return Err(Error::usage("the record has no such launch", "see `--level` and `--size`"));
+        return Err(lacking(waits, &text));
     };
     if let Some(file) = &waits.timeline {
         return draw::draw(waits, first, file);
@@ -179,6 +180,18 @@ fn wanted(waits: &Waits, text: &str) -> Result<Vec<Read>, Error> {
         level.is_some_and(|level| level <= MODELLED && waits.level.is_none_or(|wanted| wanted == level)) && sizes
     };
     Ok(record(text)?.into_iter().filter(wanted).collect())
+}
+
+/// The record has launches, and none of this level and this size.
+fn lacking(waits: &Waits, text: &str) -> Error {
+    let level = waits.level.map_or(String::new(), |level| format!(" of level {level}"));
+    let size = waits.size.map_or(String::new(), |size| format!(" of size {size}"));
+    let of_any_size = wanted(&Waits { size: None, ..waits.clone() }, text).unwrap_or_default();
+    let size_of = |read: Read| read.arguments.strip_prefix("--size ")?.split(' ').next()?.parse().ok();
+    let sizes: BTreeSet<u32> = of_any_size.into_iter().filter_map(size_of).collect();
+    let sizes = sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let hint = if sizes.is_empty() { "`--record` names another".to_string() } else { format!("it has sizes {sizes}") };
+    Error::usage(format!("{} has no launch{level}{size}", waits.record.display()), hint)
 }
 
 /// The model's shares of each launch.
