@@ -97,6 +97,23 @@ fn an_instance_is_read_from_the_calls() {
 }
 
 #[test]
+fn what_a_kernel_cannot_be_given_is_said() {
+    if lacks("") {
+        return;
+    }
+    let words = |entry: &str| format!("try crates/lab/tests/data/unusual.cu --entry {entry}");
+    let one_size = "n is the only size of the kernel, so its matrices are square, and M, N and K are 3×170×130";
+    refused(&words("square --m 3"), one_size);
+    refused(&words("square<3>"), "`square` is no template, and <3> is given");
+    refused(&words("mixed"), "A, B and C are of float, double and float, and no product of such types is known");
+    refused(&words("mapped"), "`map` is a tensor map, and `lab try` hands over matrices by their addresses");
+    refused(
+        &words("launched --size 64"),
+        "the launch of line 25: the grid is [0, 1, 1]\nhint: --grid X,Y says another",
+    );
+}
+
+#[test]
 fn static_shared_memory_beyond_the_limit_is_refused() {
     if lacks("") {
         return;
