@@ -70,6 +70,7 @@ const COMMANDS: &[&str] = &[
     "try kernels/block-sum.cu",
     "try crates/lab/tests/data/no-kernel.ptx",
     "try crates/lab/tests/data/unknown-instruction.ptx",
+    "try kernels/count-sectors.cu --annotate=no/such/file.txt",
     "try kernels/count-sectors.cu --block 1,2,3,4",
     "try kernels/count-sectors.cu --block 2000",
     "try kernels/count-sectors.cu --shared 300000",
@@ -94,6 +95,7 @@ const COMMANDS: &[&str] = &[
     "sanitize kernels/block-sum.cu --arg in:i32[3000000000]=random --arg out:i32[4] --arg n=4",
     "sanitize kernels/tile-by-tma.cu --set rows=0",
     "sanitize crates/lab/tests/data/unknown-instruction.ptx",
+    "sanitize crates/lab/tests/data/no-kernel.ptx --define TILE=16",
     "sanitize kernels/block-sum.cu --set TILE",
 ];
 
