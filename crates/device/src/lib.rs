@@ -3,13 +3,14 @@
 //! - [`cuda`]: a GPU, through the driver; [`functions`]: kernels there; [`copies`]: what is copied for a launch
 //! - [`nvrtc`]: the compiler, [`ptxas`]: several versions of its assembler
 //! - [`timing`]: how times are taken; [`turns`]: several kernels in turns, [`survey`]: many at many shapes
-//! - [`vendor`]: cuBLAS, as a yardstick
+//! - [`vendor`]: cuBLAS, as a yardstick; [`energy`]: what a product costs in joules
 //! - [`inventory`]: what of CUDA is on this machine
 
 mod arguments;
 mod backend;
 pub mod copies;
 pub mod cuda;
+pub mod energy;
 mod ffi;
 pub mod functions;
 pub mod inventory;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use cudarc::driver::{CudaSlice, DevicePtr, DriverError};
-use gemm::form::Form;
+use gemm::form::{Form, Specialization};
 use gemm::kernel::Kernel;
 use gemm::matrix::Matrix;
 use gemm::problem::{Fill, Problem};
@@ -15,7 +15,7 @@ use crate::cuda::{Gpu, Repeated, Unloaded, failed};
 use crate::functions::{Functions, configs};
 use crate::nvrtc;
 use crate::turns::{Contender, Pace, Pause, take_turns};
-use crate::vendor::Vendor;
+use crate::vendor::{Vendor, Which};
 use gemm::timing::Timing;
 
 /// A problem of which A and B are the pattern that is repeated on the GPU: of prime sizes, so that no shape repeats it row by row.
@@ -26,6 +26,7 @@ pub struct Survey<'a> {
     gpu: &'a Gpu,
     vendor: Option<Vendor<'a>>,
     dtype: Dtype,
+    form: Form,
     /// What A and B repeat.
     patterns: [Vec<f64>; 2],
     a: CudaSlice<u8>,
@@ -54,13 +55,15 @@ impl<'a> Survey<'a> {
         let copying = |error| failed("copying the matrices", error);
         let stream = gpu.stream();
         let repeated = |matrix: &Matrix| {
-            let bytes: Vec<u8> =
-                matrix.bytes().iter().copied().cycle().take(elements * matrix.element().bytes()).collect();
+            let size = elements * matrix.element().bytes();
+            let mut bytes = matrix.bytes().repeat(size / matrix.bytes().len() + 1);
+            bytes.truncate(size);
             stream.clone_htod(&bytes).map_err(copying)
         };
         let poison = vec![0xff; elements * dtype.output.bytes()];
         let ready = |build: &Build| {
-            let plan = build.plan(PATTERN)?;
+            let Specialization { a, layout, .. } = build.configuration.specialization;
+            let plan = build.plan_in(PATTERN, Form { a, layout, ..Form::PLAIN })?;
             gpu.ready(&plan.task(&Kernel::obtain(build, gpu.architecture(), nvrtc::find)?)).map_err(Unloaded::error)
         };
         let (mut kernels, mut refused) = (Vec::new(), Vec::new());
@@ -75,6 +78,7 @@ impl<'a> Survey<'a> {
             gpu,
             vendor: Vendor::find(gpu).ok(),
             dtype,
+            form: Form::usual(dtype),
             patterns: [problem.a.values(), problem.b.values()],
             a: repeated(&problem.a)?,
             b: repeated(&problem.b)?,
@@ -84,6 +88,21 @@ impl<'a> Survey<'a> {
             pause: Pause::new(gpu)?,
         };
         Ok((survey, refused))
+    }
+
+    /// The same for products in another form, whose kernels are of builds for it.
+    pub fn in_form(self, form: Form) -> Survey<'a> {
+        Survey { form, ..self }
+    }
+
+    /// The same beside this product of the vendor's.
+    pub fn beside(self, which: Which) -> Survey<'a> {
+        Survey { vendor: self.vendor.map(|vendor| vendor.by(which)), ..self }
+    }
+
+    /// What the vendor's product is called, if it is there.
+    pub fn vendor_name(&self) -> Option<String> {
+        self.vendor.as_ref().map(Vendor::name)
     }
 
     /// cuBLAS's version, if it is there.
@@ -99,7 +118,7 @@ impl<'a> Survey<'a> {
     /// cuBLAS on a shape, if it is there.
     pub fn vendor(&self, shape: Shape) -> Option<Contender<'_>> {
         let (vendor, dtype, addresses) = (self.vendor.as_ref()?, self.dtype, self.addresses());
-        Some(Contender::new(move || vendor.submit(dtype, &shape, &Form::PLAIN, addresses)))
+        Some(Contender::new(move || vendor.submit(dtype, &shape, &self.form, addresses)))
     }
 
     /// A build on a shape; nothing where it cannot, or is not loaded.
@@ -108,7 +127,7 @@ impl<'a> Survey<'a> {
     /// Where the driver makes no tensor map.
     pub fn kernel(&self, build: &Build, shape: Shape) -> Result<Option<Contender<'_>>, Error> {
         let Some((_, functions)) = self.kernels.iter().find(|(other, _)| other == build) else { return Ok(None) };
-        let Ok(plan) = build.plan(shape) else { return Ok(None) };
+        let Ok(plan) = build.plan_in(shape, self.form) else { return Ok(None) };
         let configs = configs(&plan.launch, build.dynamic_shared(), build.before(&shape));
         let (operands, addresses) = (build.operands(&shape, &plan.form), self.addresses());
         let launch = Repeated::new(self.gpu, What { functions, configs, operands: &operands, addresses })?;
@@ -156,6 +175,7 @@ impl<'a> Survey<'a> {
         let [a, b] = &self.patterns;
         let (n, k) = (shape.n as usize, shape.k as usize);
         let (first, column) = (row as usize * k, column as usize);
-        (0..k).map(|i| a[(first + i) % a.len()] * b[(i * n + column) % b.len()]).sum()
+        let of_b = |i: usize| if self.form.layout.is_rows() { i * n + column } else { column * k + i };
+        (0..k).map(|i| a[(first + i) % a.len()] * b[of_b(i) % b.len()]).sum()
     }
 }

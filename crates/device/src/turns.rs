@@ -1,6 +1,6 @@
 //! Several programs timed in turns: a card that has grown warm, or that is at its power limit, is as slow for one as for the next.
 
-use cudarc::driver::{CudaFunction, LaunchConfig};
+use cudarc::driver::{CudaEvent, CudaFunction, LaunchConfig};
 use cudarc::nvrtc::Ptx;
 use gemm::problem::Problem;
 use gemm::task::{Operand, Task};
@@ -85,10 +85,25 @@ impl Pace {
     }
 }
 
+/// Launches that are under way.
+pub(crate) struct Batch(CudaEvent);
+
+impl Batch {
+    /// Waits for their end.
+    pub(crate) fn done(&self) -> Result<(), Error> {
+        self.0.synchronize().map_err(|e| failed("running launches", e))
+    }
+}
+
 impl<'a> Contender<'a> {
     /// What is submitted by a call.
     pub(crate) fn new(submit: impl Fn() -> Result<(), Error> + 'a) -> Contender<'a> {
         Contender(Box::new(submit))
+    }
+
+    /// One that launches nothing.
+    pub fn idle() -> Contender<'a> {
+        Contender::new(|| Ok(()))
     }
 
     /// Milliseconds of so many launches, one after the other.
@@ -97,6 +112,16 @@ impl<'a> Contender<'a> {
     /// The first that a launch gives.
     pub fn timed(&self, gpu: &Gpu, launches: usize) -> Result<Vec<f64>, Error> {
         gpu.timed(&self.0, launches)
+    }
+
+    /// So many launches, submitted and not waited for.
+    ///
+    /// # Errors
+    /// The first that a launch gives.
+    pub(crate) fn batch(&self, gpu: &Gpu, launches: u32) -> Result<Batch, Error> {
+        (0..launches).try_for_each(|_| self.0())?;
+        let end = gpu.stream().record_event(None).map_err(|e| failed("submitting launches", e))?;
+        Ok(Batch(end))
     }
 
     /// A kernel.

@@ -4,11 +4,13 @@
 use common::progress::step;
 use common::road::{run_level, run_obtained};
 use common::serial::{self, Timed};
+use device::cuda::Gpu;
+use device::energy::Meter;
 use device::turns::{Contender, Pace, in_turns};
-use device::vendor::Vendor;
+use device::vendor::{Vendor, Which};
 use device::{Device, nvrtc};
 use emulator::TensorType;
-use emulator::gpu::Gpu;
+use emulator::gpu::Gpu as Modelled;
 use gemm::candidate::{Exam, Options};
 use gemm::check::{Check, Method, Reference};
 use gemm::dtype::Sum;
@@ -50,6 +52,7 @@ pub struct Bench<'a> {
     seed: u64,
     problem: Problem,
     reference: Reference,
+    which: Which,
 }
 
 impl<'a> Bench<'a> {
@@ -65,7 +68,12 @@ impl<'a> Bench<'a> {
         Limits::of_launch(&whole(&shape), dtype, &shape, &form).check()?;
         let problem = step("filling A and B", || Problem::in_form(shape, dtype, form, Fill::Reals, seed))?;
         let reference = step("computing what the product must be", || Reference::of(&problem));
-        Ok(Bench { device, options, seed, problem, reference })
+        Ok(Bench { device, options, seed, problem, reference, which: Which::Usual })
+    }
+
+    /// The same beside this product of the vendor's.
+    pub fn beside(self, which: Which) -> Bench<'a> {
+        Bench { which, ..self }
     }
 
     /// The matrices, for a kernel of another kind.
@@ -205,7 +213,8 @@ impl<'a> Bench<'a> {
         match Vendor::find(gpu) {
             Err(why) => row.verdict = format!("failed: {why}"),
             Ok(vendor) => {
-                row.kernel = format!("cuBLAS {}", vendor.version());
+                let vendor = vendor.by(self.which);
+                row.kernel = vendor.name();
                 match vendor.multiply(&self.problem, self.options.extras.time) {
                     Err(error) => row.verdict = failed(&error),
                     Ok((c, timing)) => {
@@ -222,7 +231,7 @@ impl<'a> Bench<'a> {
     /// comparison of times that were taken one after the other says more of the card's warmth than of the kernels.
     pub fn in_turns(&self, rows: &mut [Row], builds: &[Build]) -> Result<(), Error> {
         let Device::Cuda(gpu) = self.device else { return Ok(()) };
-        let Ok(vendor) = Vendor::find(gpu) else { return Ok(()) };
+        let Ok(vendor) = Vendor::find(gpu).map(|vendor| vendor.by(self.which)) else { return Ok(()) };
         let Some(first) = rows.iter().position(|row| row.is_vendor() && row.is_right()) else { return Ok(()) };
         let build = |row: &Row| {
             builds.iter().find(|b| row.kernel == b.name() && row.tiles == b.configuration.tiles.to_string())
@@ -238,10 +247,7 @@ impl<'a> Bench<'a> {
         let mut places = vec![first];
         let mut contenders = vec![Contender::vendor(gpu, &vendor, &self.problem)?];
         for (place, build) in rivals {
-            let build = build.clone().in_form(&self.problem.form)?;
-            let kernel = Kernel::obtain(&build, self.options.gpu.sm(), nvrtc::find)?;
-            let plan = build.plan_in(self.problem.shape, self.problem.form)?;
-            contenders.push(Contender::kernel(gpu, &plan.task(&kernel), &self.problem)?);
+            contenders.push(self.contender(gpu, build)?);
             places.push(place);
         }
         let of = (self.problem.shape, self.problem.dtype);
@@ -252,6 +258,40 @@ impl<'a> Bench<'a> {
         let vendors = rows[first].ms;
         for row in rows {
             row.of_vendor = vendors.and_then(|vendors| Some(vendors / row.ms?)).filter(|_| row.is_right());
+        }
+        Ok(())
+    }
+
+    /// A build's kernel, to be launched again and again.
+    fn contender(&self, gpu: &'a Gpu, build: &Build) -> Result<Contender<'a>, Error> {
+        let build = build.clone().in_form(&self.problem.form)?;
+        let kernel = Kernel::obtain(&build, self.options.gpu.sm(), nvrtc::find)?;
+        let plan = build.plan_in(self.problem.shape, self.problem.form)?;
+        Contender::kernel(gpu, &plan.task(&kernel), &self.problem)
+    }
+
+    /// What a product costs in joules, into each row that is right: of the builds, in their order, and of the vendor. Where nothing counts
+    /// them, a note says what is missing.
+    pub fn energy(&self, rows: &mut [Row], builds: &[Build]) -> Result<(), Error> {
+        let Device::Cuda(gpu) = self.device else {
+            note("note: energy is left out: only a GPU counts it");
+            return Ok(());
+        };
+        let meter = match Meter::find(gpu) {
+            Ok(meter) => meter,
+            Err(why) => {
+                note(&format!("note: energy is left out: {why}"));
+                return Ok(());
+            }
+        };
+        let vendor = Vendor::find(gpu).map(|vendor| vendor.by(self.which));
+        for (place, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.is_right()) {
+            let contender = match (builds.get(place), &vendor) {
+                (Some(build), _) => self.contender(gpu, &self.fitting(build))?,
+                (None, Ok(vendor)) if row.is_vendor() => Contender::vendor(gpu, vendor, &self.problem)?,
+                _ => continue,
+            };
+            row.energy = Some(step("measuring energy", || meter.measure(&contender))?);
         }
         Ok(())
     }
@@ -284,7 +324,7 @@ fn whole(shape: &Shape) -> LaunchShape {
 
 /// The modelled GPU's peak in 10⁹ operations per second: in f32 and f64 outside the tensor cores, in other types that of the tensor
 /// cores, if they take the type.
-pub fn peak(gpu: &Gpu, dtype: Dtype) -> Option<f64> {
+pub fn peak(gpu: &Modelled, dtype: Dtype) -> Option<f64> {
     let flops = match dtype.input {
         Element::F64 => Some(gpu.peak_flops_f64()),
         Element::F32 => Some(gpu.peak_flops_f32()),
@@ -294,7 +334,7 @@ pub fn peak(gpu: &Gpu, dtype: Dtype) -> Option<f64> {
 }
 
 /// The modelled GPU's peak of the tensor cores in 10⁹ operations per second, if they take the type.
-pub fn tensor_peak(gpu: &Gpu, dtype: Dtype) -> Option<f64> {
+pub fn tensor_peak(gpu: &Modelled, dtype: Dtype) -> Option<f64> {
     gpu.peak_flops_tensor(tensor_type(dtype.input)?).map(|flops| flops / 1e9)
 }
 

@@ -3,13 +3,15 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use device::{Device, timing, vendor};
+use device::energy::Energy;
+use device::vendor::Which;
+use device::{Device, timing};
 use gemm::form::Form;
 use gemm::{Build, Element, Error, Level, Shape};
 use serde::Serialize;
 
 use crate::bench::{Bench, TAKEN_IN, for_shape, peak, place};
-use crate::flags::{How, Sizes};
+use crate::flags::{How, Rival, Sizes};
 use crate::output::{note, print};
 use crate::plot;
 use crate::predicted;
@@ -34,6 +36,11 @@ pub struct Compare {
     /// Leave the vendor's library out
     #[arg(long)]
     no_vendor: bool,
+    #[command(flatten)]
+    rival: Rival,
+    /// What each product costs in joules, by the GPU's own count over some seconds
+    #[arg(long)]
+    energy: bool,
     /// Leave the serial baseline on the CPU out
     #[arg(long)]
     no_cpu: bool,
@@ -87,13 +94,19 @@ fn compared(compare: &Compare, device: &Device, shape: Shape) -> Result<Comparis
     if compare.levels.is_empty() {
         takers = for_shape(takers, &shape, TAKEN_IN);
     }
-    let bench = Bench::new(device, shape, compare.how.dtype, compare.how.seed, options)?;
+    let bench = Bench::new(device, shape, compare.how.dtype, compare.how.seed, options)?.beside(compare.rival.vendor);
     let mut rows = bench.levels(&takers);
     steps(&takers, &mut rows);
     if !compare.no_vendor {
         rows.extend(bench.vendor());
     }
+    if compare.rival.vendor == Which::Tuned {
+        bench.in_turns(&mut rows, &takers)?;
+    }
     against_vendor(&mut rows);
+    if compare.energy {
+        bench.energy(&mut rows, &takers)?;
+    }
     if !compare.no_cpu {
         rows.push(bench.cpu());
     }
@@ -140,7 +153,7 @@ fn text(comparison: &Comparison, shape: Shape, compare: &Compare) -> Result<Stri
     for row in comparison.rows.iter().filter(|row| !row.is_right()) {
         text += &format!("\n{} {}: {}\n", row.kernel, row.tiles, row.verdict);
     }
-    Ok(text + "\n" + &notes(comparison, &compare.columns))
+    Ok(text + "\n" + &notes(comparison, &compare.columns, compare.rival.vendor))
 }
 
 /// A column: its head, and what a row has in it.
@@ -218,6 +231,16 @@ fn columns(rows: &[Row]) -> Vec<Column> {
             Box::new(move |row| of(row).map_or_else(|| "-".to_string(), |s| format!("{}x", number(s)))),
         ));
     }
+    if rows.iter().any(|row| row.energy.is_some()) {
+        let of = |row: &Row, value: fn(&Row, &Energy) -> f64| maybe(row.energy.map(|energy| value(row, &energy)));
+        columns.extend::<[Column; 5]>([
+            ("mJ", Box::new(move |row| of(row, |_, energy| 1e3 * energy.joules))),
+            ("pJ/FLOP", Box::new(move |row| of(row, |row, energy| energy.picojoules_per_flop(&row.shape())))),
+            ("W", Box::new(move |row| of(row, |_, energy| energy.watts))),
+            ("MHz", Box::new(move |row| of(row, |_, energy| energy.mhz))),
+            ("°C", Box::new(move |row| of(row, |_, energy| energy.celsius))),
+        ]);
+    }
     if some(Kind::Measured) {
         columns.push(("of peak", Box::new(|row| percent(row.of_peak))));
     } else {
@@ -236,7 +259,7 @@ fn columns(rows: &[Row]) -> Vec<Column> {
 }
 
 /// What the columns mean that are shown: those named, or all.
-fn notes(comparison: &Comparison, names: &[String]) -> String {
+fn notes(comparison: &Comparison, names: &[String], which: Which) -> String {
     let some = |kind| comparison.rows.iter().any(|row| row.ms_is == kind);
     let shown = |columns: &[&str]| names.is_empty() || names.iter().any(|n| columns.contains(&&*n.to_lowercase()));
     let bounds = shown(&["at-least", "at-most"]);
@@ -256,8 +279,15 @@ fn notes(comparison: &Comparison, names: &[String]) -> String {
     if some(Kind::Bound) && bounds {
         notes.push(predicted::UNKNOWN.into());
     }
-    if comparison.rows.iter().any(|row| row.is_vendor()) {
-        notes.push(format!("cuBLAS: {}", vendor::MATH));
+    if let Some(row) = comparison.rows.iter().find(|row| row.is_vendor()) {
+        notes.push(format!("{}: {}", row.kernel.split(' ').next().unwrap_or_default(), which.math()));
+    }
+    if comparison.rows.iter().any(|row| row.energy.is_some()) {
+        notes.push(
+            "mJ: of a product, by NVML's count of the GPU's energy over launches of at least 2 s without a pause, after the power has \
+             settled; pJ/FLOP: of 2*M*N*K operations; W, MHz and °C: means of that run"
+                .into(),
+        );
     }
     if let Some(at) = comparison.rows.iter().find_map(|row| row.counted_at.clone()) {
         notes.push(format!("counters and bottleneck are counted on the emulator at {at}"));

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use device::vendor::Which;
 use device::{Backend, Device};
 use emulator::gpu::Gpu;
 use gemm::candidate::Options;
@@ -101,6 +103,20 @@ impl Annotate {
         })?;
         Ok(None)
     }
+}
+
+/// The vendor's library beside kernels.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Rival {
+    /// The vendor's product: usual, cuBLAS as it chooses by itself, or tuned, cuBLASLt with the fastest of the 16 algorithms that its
+    /// heuristics name
+    #[arg(long, value_name = "WHICH", hide_possible_values = true, default_value = "usual", value_parser = which())]
+    pub vendor: Which,
+}
+
+/// What reads the name of a product of the vendor's.
+pub fn which() -> impl TypedValueParser<Value = Which> {
+    PossibleValuesParser::new(Which::NAMES).try_map(|name| name.parse::<Which>())
 }
 
 /// Where and how kernels run.

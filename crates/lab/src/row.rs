@@ -1,5 +1,6 @@
 //! What one kernel did on one problem: a row of every table, file and picture.
 
+use device::energy::Energy;
 use emulator::Counters;
 use gemm::facts::Facts;
 use gemm::modelled::Modelled;
@@ -84,6 +85,9 @@ pub struct Row {
     pub ptx_by: Option<String>,
     /// The sizes that the counters are from, if others than the row's.
     pub counted_at: Option<String>,
+    /// What a product costs in joules, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
 }
 
 /// What a time is.
@@ -140,6 +144,7 @@ impl Row {
             bottleneck: None,
             ptx_by: None,
             counted_at: None,
+            energy: None,
         }
     }
 
@@ -156,6 +161,11 @@ impl Row {
     /// Whether it is of a vendor's library.
     pub fn is_vendor(&self) -> bool {
         self.kernel.starts_with("cuBLAS")
+    }
+
+    /// The version of the vendor's library, as the row's name has it: of `cuBLASLt 13.1.0, best of 16` what stands before the comma.
+    pub fn vendor_version(&self) -> Option<&str> {
+        self.kernel.split([' ', ',']).nth(1).filter(|_| self.is_vendor())
     }
 
     /// Whether it speaks against a kernel: anything but a right product, but for a vendor's library that is not there.

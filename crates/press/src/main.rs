@@ -3,6 +3,7 @@
 //! - [`measure`]: all levels on a GPU, into a file
 //! - [`survey`]: all shipped configurations on shapes drawn from a seed, on a GPU; [`calibrate`]: predicted times, fitted to that,
 //!   and how far they are off
+//! - [`versus`]: the summit's choice beside the tuned vendor's product, in time and in joules, into a file
 //! - [`tune`]: the fastest tile sizes, into a file that the summit uses
 //! - [`cards`]: what every level needs on each architecture
 //! - [`figures`]: what the book shows of all this; [`lessons`]: lesson by lesson, [`instructions`]: those that the emulator has,
@@ -21,6 +22,7 @@ mod pictures;
 mod survey;
 mod tune;
 mod variants;
+mod versus;
 
 use std::env;
 use std::process::ExitCode;
@@ -44,6 +46,7 @@ enum Command {
     Cards(cards::Cards),
     Figures(figures::Figures),
     Variants(variants::Variants),
+    Versus(versus::Versus),
 }
 
 fn main() -> ExitCode {
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Cards(cards) => cards::run(cards),
         Command::Figures(figures) => figures::run(figures),
         Command::Variants(variants) => variants::run(variants),
+        Command::Versus(versus) => versus::run(versus, &words),
     };
     done.unwrap_or_else(|error| {
         lab::output::note(&format!("error: {error}"));

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 use device::cuda::Gpu;
-use device::{Backend, Device, vendor};
+use device::{Backend, Device};
 use gemm::candidate::Options;
 use gemm::facts::Extras;
 use gemm::timing::L2_POLICY;
 use gemm::{Dtype, Error, Level, Shape};
 
 use lab::bench::{Bench, for_shape};
-use lab::flags::Shapes;
+use lab::flags::{Rival, Shapes};
 use lab::output::note;
 use lab::provenance::{commit, file_name, now, nvidia_smi, save, state, timing};
 use lab::record::{Earlier, Record};
@@ -38,6 +38,8 @@ pub struct Measure {
     /// Who is measured: levels by number or name, the summit's kernels by name, or summit for all of these [default: all levels]
     #[arg(long, value_name = "LEVELS", value_delimiter = ',')]
     levels: Vec<String>,
+    #[command(flatten)]
+    rival: Rival,
     /// Seed of the inputs
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -60,7 +62,7 @@ pub fn run(measure: &Measure) -> Result<ExitCode, Error> {
     for &dtype in &measure.dtypes {
         for &shape in &shapes {
             note(&format!("{dtype} {shape}"));
-            point(&device, &takers, (shape, dtype), &mut record)?;
+            point(&device, &takers, (shape, dtype), measure.rival, &mut record)?;
             save(&record, &file)?;
         }
     }
@@ -76,11 +78,12 @@ fn point(
     device: &Device,
     levels: &[&'static Level],
     (shape, dtype): (Shape, Dtype),
+    rival: Rival,
     record: &mut Record,
 ) -> Result<(), Error> {
     let options =
         Options { gpu: &emulator::gpu::H200, extras: Extras::new(true, false), annotate: false, matrices: false };
-    let bench = Bench::new(device, shape, dtype, record.seed, options)?;
+    let bench = Bench::new(device, shape, dtype, record.seed, options)?.beside(rival.vendor);
     let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
     let mut takers = for_shape(builds(levels, dtype, true)?, &shape, "");
     takers.retain(|build| work <= LARGE || build.is_first_variant());
@@ -94,8 +97,8 @@ fn point(
         record.ptx_by.extend(row.ptx_by.clone());
         record.ptx_by.sort();
         record.ptx_by.dedup();
-        if row.kernel.starts_with("cuBLAS ") {
-            record.cublas = row.kernel.strip_prefix("cuBLAS ").map(str::to_string);
+        if row.is_vendor() {
+            record.cublas = row.vendor_version().map(str::to_string);
             // There are shapes that it does not take, which makes no kernel wrong.
             if row.verdict.starts_with("failed") {
                 note(&format!("{} is left out at {}: {}", row.kernel, row.shape(), row.verdict));
@@ -144,7 +147,7 @@ fn start(gpu: &Gpu, measure: &Measure) -> Record {
         driver: nvidia_smi("driver_version"),
         cuda: gpu.cuda_version(),
         cublas: None,
-        math: vendor::MATH.to_string(),
+        math: measure.rival.vendor.math().to_string(),
         accumulate: "levels: in the sum's type, by fused multiply-add, or by tensor cores where the level uses them"
             .to_string(),
         ptx_by: Vec::new(),
