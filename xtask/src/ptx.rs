@@ -13,7 +13,7 @@ use crate::{matrix, pack, shell};
 /// What each ptxas makes of it is recorded where `cargo x matrix` has fetched them; else a file keeps that record while its PTX
 /// stays the same. `only` names some of what there is: an empty list is all.
 pub fn run(only: &[String]) -> Result<ExitCode> {
-    let known = [levels()?, kernels()?, vec![VARIANTS.to_string(), OF_SUMMIT.to_string()]].concat();
+    let known = [levels()?, kernels()?, below(SUMMIT)?, vec![VARIANTS.to_string(), OF_SUMMIT.to_string()]].concat();
     if let Some(word) = only.iter().find(|word| !known.contains(word)) {
         eprintln!(
             "error: there is no `{word}` with PTX of its own\nhint: a level's name, the path of a kernel, {VARIANTS} or {OF_SUMMIT}"
@@ -36,12 +36,14 @@ pub fn run(only: &[String]) -> Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     }
-    if wanted(OF_SUMMIT) {
-        if !shell::cargo_with("run --quiet --package lab -- summit --write-ptx", &ptxas)? {
-            eprintln!("error: the PTX of the summit was not written");
+    for kernel in below(SUMMIT)?.into_iter().filter(|kernel| wanted(kernel) || wanted(OF_SUMMIT)) {
+        let kernel = PathBuf::from(kernel);
+        let name = kernel.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if !shell::cargo_with(&format!("run --quiet --package lab -- summit {name} --write-ptx"), &ptxas)? {
+            eprintln!("error: the PTX of {name} was not written");
             return Ok(ExitCode::FAILURE);
         }
-        texts.extend(below(SUMMIT)?.into_iter().map(|kernel| PathBuf::from(kernel).with_extension("ptx")));
+        texts.push(kernel.with_extension("ptx"));
     }
     for kernel in kernels()?.into_iter().filter(|kernel| wanted(kernel)) {
         let text = fs::read_to_string(shell::root().join(&kernel)).with_context(|| format!("cannot read {kernel}"))?;

@@ -39,7 +39,7 @@ pub struct Summit {
     /// Print the kernel's PTX, and run nothing
     #[arg(long, conflicts_with = "json")]
     ptx: bool,
-    /// Compile every shipped configuration of every kernel and write them below crates/summit/kernels, where `cargo x ptx` packs them
+    /// Compile every shipped configuration of the kernel, or of every one, and write them below crates/summit/kernels, where `cargo x ptx` packs them
     #[arg(long, hide = true)]
     write_ptx: bool,
 }
@@ -85,7 +85,10 @@ impl Forms {
 /// Runs the command. A wrong product ends in exit code 1.
 pub fn run(summit: &Summit) -> Result<ExitCode, Error> {
     if summit.write_ptx {
-        for kernel in KERNELS {
+        let is_wanted = |name: &str| {
+            summit.kernel.as_ref().is_none_or(|word| named(word).is_some_and(|kernel| kernel.name == name))
+        };
+        for kernel in KERNELS.into_iter().filter(|kernel| is_wanted(kernel.name)) {
             let files = write_ptx(kernel).map_err(|error| Error::usage(format!("{error:#}"), "run it at the root"))?;
             note(&format!("{}: {files} configurations written", kernel.name));
         }
