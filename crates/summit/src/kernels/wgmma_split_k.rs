@@ -1,12 +1,22 @@
 //! `wgmma_split_k`: 16 bits by warpgroups; the blocks of a cluster share out K.
 
 use gemm::{
-    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Shape, Target, TensorBox,
+    Archive, Decomposition, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Role, Shape, Target, TensorBox,
     TensorSwizzle, Tile, Types,
 };
 
-/// Tile sizes that are shipped, the default first.
-const TILES: &[&[u32]] = &[&[128, 256, 4, 2], &[64, 256, 5, 4], &[64, 128, 8, 4], &[64, 64, 4, 8]];
+/// Tile sizes that are shipped, the default first: with it all SMs read the weights of a layer for a few rows, in pairs, which always
+/// find room; clusters of four do not, if each block is to have an SM.
+const TILES: &[&[u32]] = &[
+    &[16, 64, 6, 2],
+    &[16, 64, 6, 1],
+    &[64, 64, 6, 2],
+    &[64, 64, 6, 1],
+    &[128, 256, 4, 2],
+    &[64, 256, 5, 4],
+    &[64, 128, 8, 4],
+    &[64, 64, 4, 8],
+];
 
 /// Sixteen products and the sum so far at once.
 const fn half(input: Element, output: Element) -> Types {
@@ -29,32 +39,55 @@ pub static KERNEL: Level = Level {
     source: include_str!("../../kernels/wgmma_split_k.cu"),
     entry: "gemm_cluster_split",
     variants: &[],
-    tiles: &[("BM", 128), ("BN", 256), ("STAGES", 4), ("PARTS", 2)],
+    tiles: &[("BM", 16), ("BN", 64), ("STAGES", 6), ("PARTS", 2)],
     types: &[half(Element::Bf16, Element::Bf16).shipping(TILES), half(Element::F16, Element::F16).shipping(TILES)],
     shipped: &[],
-    space: &[("BM", &[64, 128, 192]), ("BN", &[64, 128, 256]), ("STAGES", &[3, 4, 5, 6, 8]), ("PARTS", &[2, 4, 8])],
+    space: &[
+        ("BM", &[16, 32, 64, 128, 192]),
+        ("BN", &[64, 128, 256]),
+        ("STAGES", &[3, 4, 5, 6, 8, 12]),
+        ("PARTS", &[1, 2, 4, 8]),
+    ],
     ptx: &PTX,
     launch: |shape, tiles| {
         let [bm, bn, parts] = ["BM", "BN", "PARTS"].map(|name| tiles[name]);
         LaunchShape {
             grid: Dim3::xy(shape.n.div_ceil(bn).saturating_mul(shape.m.div_ceil(bm)).saturating_mul(parts), 1),
-            block: Dim3::xy((bm / 64 + 1) * 128, 1),
+            block: Dim3::xy((bm.div_ceil(64) + 1) * 128, 1),
             tile: Tile { m: bm, n: bn, k: BK },
         }
     },
     needs: Needs {
         architecture: Target::only(90),
-        parameters: Parameter::MAPPED,
+        parameters: &[
+            Parameter::Map(Role::A),
+            Parameter::Map(Role::B),
+            Parameter::Mapped,
+            Parameter::A,
+            Parameter::B,
+            Parameter::C,
+            Parameter::M,
+            Parameter::N,
+            Parameter::K,
+            Parameter::Lda,
+            Parameter::Ldb,
+            Parameter::Ldc,
+            Parameter::Alpha,
+            Parameter::Beta,
+        ],
         cluster: |tiles| Dim3::xy(tiles["PARTS"], 1),
         decomposition: Decomposition::SplitK { parts: "PARTS", room: None },
         boxes: |c| {
             let of = |rows| TensorBox { rows, columns: 64, swizzle: TensorSwizzle::B128 };
-            [of(c.tiles["BM"]), of(BK), of(64)]
+            let b = if c.specialization.layout.is_rows() { BK } else { c.tiles["BN"] };
+            [of(c.tiles["BM"]), of(b), of(64)]
         },
         shared: |c| {
             let [bm, bn, stages] = ["BM", "BN", "STAGES"].map(|name| c.tiles[name]);
-            // The sums lie where the stages were.
-            (stages * (bm + bn) * BK * 2).max(bm * bn * 4) + stages * 16
+            let rows = bm.next_multiple_of(64);
+            // The sums lie beside the stages, or where these were.
+            let sums = if bm <= 64 && bn <= 128 { rows * bn * 4 } else { 16 };
+            stages * ((rows + bn) * BK * 2 + 16) + sums
         },
         // The ring of every part goes round, twice and once and a bit.
         awkward: |tiles, tile| {
