@@ -6,7 +6,8 @@ use gemm::{Build, Dtype, Level, Shape};
 use serde::{Deserialize, Serialize};
 
 /// The files in `crates/summit/tuned`, one for each GPU that was measured.
-const FILES: [&str; 1] = [include_str!("../tuned/nvidia-h200.json")];
+const FILES: [&str; 2] =
+    [include_str!("../tuned/nvidia-h200.json"), include_str!("../tuned/nvidia-h100-80gb-hbm3.json")];
 
 /// What one GPU was the fastest with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
