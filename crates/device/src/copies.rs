@@ -22,7 +22,7 @@ const ALIGNMENT: u64 = 256;
 
 /// Room for copies, which grows as it is needed. All launches of a stream share one: each is done before the next begins to copy.
 #[derive(Debug, Default)]
-pub struct Room(Mutex<Kept>);
+pub struct Room(Box<Mutex<Kept>>);
 
 /// What has been loaded and allocated.
 #[derive(Debug, Default)]
