@@ -5,6 +5,7 @@
 //! - [`timing`]: how times are taken; [`turns`]: several kernels in turns, [`survey`]: many at many shapes
 //! - [`vendor`]: cuBLAS, as a yardstick; [`energy`]: what a product costs in joules
 //! - [`inventory`]: what of CUDA is on this machine
+//! - [`peers`]: several GPUs, and NCCL among them
 
 mod arguments;
 mod backend;
@@ -17,6 +18,7 @@ pub mod inventory;
 mod libraries;
 mod notes;
 pub mod nvrtc;
+pub mod peers;
 pub mod ptxas;
 pub mod survey;
 pub mod timing;

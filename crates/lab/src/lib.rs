@@ -14,7 +14,7 @@
 //!   (in the reader's language, [`words`])
 //! - [`gpus`]: the modelled GPUs, and what fits on them; [`cards`]: what every level needs on each architecture
 //! - [`waits`]: what warps wait for, by a model, beside what Nsight Compute read; [`timeline`]: a picture of it, on a [`sheet`]
-//! - [`product`]: one product by the summit, in any form
+//! - [`product`]: one product by the summit, in any form; [`mod@ranks`]: one over several GPUs
 //! - [`doctor`]: what of CUDA is on this machine; [`completions`]: the commands, for a shell
 //! - [`takers`]: who takes part, [`bench`]: a problem on which they run, [`row`]: what comes of it
 //! - [`flags`], [`table`], [`output`], [`provenance`]: what the commands share
@@ -44,6 +44,7 @@ mod predict;
 mod predicted;
 mod product;
 pub mod provenance;
+mod ranks;
 pub mod record;
 mod report;
 pub mod row;
@@ -84,6 +85,7 @@ enum Command {
     Try(Box<attempt::Try>),
     Accuracy(accuracy::Accuracy),
     Predict(predict::Predict),
+    Ranks(ranks::Ranks),
     Report(report::Command),
     Gpus(gpus::Gpus),
     Occupancy(gpus::Fit),
@@ -130,6 +132,7 @@ fn command(lab: &Lab, given: &[OsString], words: &[String]) -> Result<ExitCode, 
         Command::Gpus(gpus) => gpus::list(gpus),
         Command::Occupancy(fit) => gpus::fit(fit),
         Command::Predict(predict) => predict::run(predict),
+        Command::Ranks(ranks) => ranks::run(ranks),
         Command::Report(report) => report::run(report),
         Command::Sanitize(sanitize) => sanitize::run(sanitize, given),
         Command::Sweep(sweep) => sweep::run(sweep),

@@ -8,7 +8,8 @@ use regex_lite::Regex;
 use super::tree::{Finding, Tree};
 
 /// Where modules lie side by side that are held to it, and how paths to them begin.
-const PLACES: [(&str, &str); 9] = [
+const PLACES: [(&str, &str); 10] = [
+    ("crates/ranks/src/", "crate"),
     ("crates/sm-model/src/", "crate"),
     ("common/src/", "crate"),
     ("crates/device/src/", "crate"),

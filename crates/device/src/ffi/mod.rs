@@ -1,4 +1,4 @@
-//! Every call that Rust cannot check: NVRTC's functions, the launch on a CUDA GPU, cuBLAS's, and NVML's.
+//! Every call that Rust cannot check: NVRTC's functions, the launch on a CUDA GPU, cuBLAS's, NVML's and NCCL's.
 //!
 //! The only unsafe code of this crate.
 #![allow(unsafe_code)]
@@ -6,6 +6,7 @@
 mod cublas;
 mod nvml;
 mod nvrtc;
+mod peers;
 
 use std::ffi::c_void;
 use std::ptr;
@@ -17,6 +18,7 @@ use libloading::Library;
 pub(crate) use cublas::{Cublas, HEURISTICS, Light};
 pub(crate) use nvml::Nvml;
 pub(crate) use nvrtc::{Compiled, Input, Nvrtc};
+pub(crate) use peers::{Call, Nccl, reach};
 
 /// Whether the loader finds the CUDA driver's library. Without it, any call of cudarc's driver panics. cudarc's own answer is not there
 /// where it is linked to the library, as another crate in the program may ask of it.

@@ -1,0 +1,138 @@
+//! The product on this host's GPUs: every variant and the vendor's ways, in turns, each checked.
+
+use common::progress::step;
+use gemm::check::{Check, Method, Reference};
+use gemm::level::Tile;
+use gemm::problem::{Fill, Problem};
+use gemm::{Dtype, Error, Shape};
+use ranks::gpus::{By, Cards, Contender, Gathered, Work, in_turns};
+use ranks::{Layout, Plan, Variant};
+use serde::Serialize;
+
+use crate::output::note;
+use crate::table::{number, percent, table};
+
+/// Rounds, in each of which everybody has a turn.
+const ROUNDS: usize = 5;
+/// Runs of a turn, behind one that does not count.
+const RUNS: usize = 4;
+
+/// What was measured.
+#[derive(Debug, Serialize)]
+pub struct Measured {
+    gpus: Vec<String>,
+    nccl: String,
+    cublas: String,
+    rows: Vec<Row>,
+}
+
+/// One way to multiply.
+#[derive(Debug, Serialize)]
+struct Row {
+    way: String,
+    ranks: usize,
+    ms: f64,
+    tflops: f64,
+    /// Of as many times what one GPU does by the summit.
+    of_one: f64,
+    right: bool,
+}
+
+/// The product of the check: within the bound of its type.
+pub fn check(reference: &Reference, problem: &Problem, fill: Fill, c: Vec<u8>) -> Check {
+    // No tile of one kernel: the product is of several.
+    let method = Method { tile: Tile { m: 128, n: 128, k: 64 }, sum: problem.dtype.vendor_sum() };
+    step("checking the product", || Check::against(reference, problem, fill, &problem.c.with_bytes(c), method))
+}
+
+/// Measures every variant by the summit and by cuBLAS, one GPU alone, and NCCL's gather before cuBLAS.
+pub fn measure(plans: &[Plan], dtype: Dtype, seed: u64) -> Result<Measured, Error> {
+    let layout = plans[0].layout;
+    let (shape, count) = (layout.shape(), layout.ranks());
+    let cards = Cards::open(count)?;
+    let problem = step("filling A and B", || Problem::new(shape, dtype, Fill::Reals, seed))?;
+    let reference = step("computing what the check needs", || Reference::of(&problem));
+    let (a, b) = (problem.a.bytes(), problem.b.bytes());
+    let nccl = cards.nccl().map_err(|why| note(&format!("note: no collectives: {why}"))).ok();
+    let vendors = cards.vendors().map_err(|why| note(&format!("note: no cuBLAS: {why}"))).ok();
+    let (mut contenders, mut verdicts) = (Vec::new(), Vec::new());
+    let alone = Plan::new(Layout::new(shape, layout.element(), [1, 1])?, Variant::Copies, 1)?;
+    let mut ways = vec![(alone.clone(), By::Summit, "summit, one GPU".to_string(), 1)];
+    ways.extend(vendors.as_deref().map(|vendors| (alone, By::Vendor(vendors), "cuBLAS, one GPU".to_string(), 1)));
+    for plan in plans.iter().filter(|plan| nccl.is_some() || plan.variant == Variant::Copies) {
+        let name = plan.variant.name();
+        ways.push((plan.clone(), By::Summit, format!("summit, {name}"), count));
+        ways.extend(vendors.as_deref().map(|v| (plan.clone(), By::Vendor(v), format!("cuBLAS, {name}"), count)));
+    }
+    let mut of_way = Vec::new();
+    for (plan, by, name, ranks) in ways {
+        let mut work = Work::new(&cards, plan, by, a, b)?;
+        work.submit()?;
+        verdicts.push(check(&reference, &problem, Fill::Reals, work.product()?).right);
+        contenders.push(Contender::plan(name, work));
+        of_way.push(ranks);
+    }
+    if let (Some(vendors), true) = (&vendors, nccl.is_some()) {
+        match Gathered::new(&cards, vendors, (shape, layout.element()), [a, b]) {
+            Ok(mut gathered) => {
+                gathered.submit()?;
+                verdicts.push(check(&reference, &problem, Fill::Reals, gathered.product()?).right);
+                contenders.push(Contender::vendor("NCCL's all-gather of B's rows, then cuBLAS", gathered));
+                of_way.push(count);
+            }
+            Err(error) => note(&format!("note: {error}")),
+        }
+    }
+    let times = step("measuring", || in_turns(&cards, &mut contenders, ROUNDS, RUNS))?;
+    let one = times[0];
+    let row = |(((contender, ms), ranks), right): (((&Contender, f64), usize), bool)| Row {
+        way: contender.name.clone(),
+        ranks,
+        ms,
+        tflops: 2.0 * operations(&shape) / ms / 1e9,
+        of_one: one / ms / ranks as f64,
+        right,
+    };
+    let rows = contenders.iter().zip(times).zip(of_way).zip(verdicts).map(row).collect();
+    Ok(Measured {
+        gpus: cards.names().into_iter().map(String::from).collect(),
+        nccl: nccl.unwrap_or_else(|| "-".to_string()),
+        cublas: vendors.as_ref().and_then(|all| all.first()).map_or("-".to_string(), |vendor| vendor.version()),
+        rows,
+    })
+}
+
+fn operations(shape: &Shape) -> f64 {
+    shape.multiply_adds() as f64
+}
+
+impl Measured {
+    /// Whether all products were right.
+    pub fn is_right(&self) -> bool {
+        self.rows.iter().all(|row| row.right)
+    }
+
+    /// A table, with what was measured on.
+    pub fn text(&self) -> String {
+        let head = ["", "GPUs", "ms", "TFLOP/s", "of one GPU's, for each", "product"];
+        let mut lines = vec![head.map(String::from).to_vec()];
+        for row in &self.rows {
+            lines.push(vec![
+                row.way.clone(),
+                row.ranks.to_string(),
+                format!("{:.4}", row.ms),
+                number(row.tflops),
+                percent(Some(row.of_one)),
+                if row.right { "right" } else { "WRONG" }.to_string(),
+            ]);
+        }
+        let on = format!(
+            "on {}; NCCL {}, cuBLAS {}; medians of {} runs, taken in turns\n",
+            self.gpus.join(", "),
+            self.nccl,
+            self.cublas,
+            ROUNDS * RUNS
+        );
+        table(&lines) + &on
+    }
+}

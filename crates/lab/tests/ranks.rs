@@ -1,0 +1,52 @@
+//! `lab ranks`: a plan, its bytes and its model; and the plan runs on emulated ranks.
+
+mod lab;
+
+use lab::{lab, refused};
+
+#[test]
+fn a_plan_says_who_sends_what_when_and_how_much() {
+    let said = lab("ranks --size 4096 --grid 2x1");
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.stdout.starts_with("4096×4096×4096 in bf16 over 2×1 ranks\n"), "{said:?}");
+    // Half of B, into each of two ranks.
+    let steps: Vec<Vec<&str>> = words(&said.stdout, "step 1").collect();
+    assert_eq!(steps, [["step", "1", "1", "0", "B's", "16777216"], ["step", "1", "0", "1", "B's", "16777216"]]);
+    for variant in ["gather", "collectives", "copies"] {
+        let row = words(&said.stdout, variant).next().unwrap();
+        assert_eq!((row.len(), row[1]), (6, "16777216"), "{said:?}");
+    }
+    assert!(said.stdout.contains("times by a model, of no measurement"), "{said:?}");
+}
+
+fn words<'a>(text: &'a str, begin: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
+    text.lines().filter(move |line| line.starts_with(begin)).map(|line| line.split_whitespace().collect())
+}
+
+#[test]
+fn a_slower_link_makes_products_wait() {
+    let waiting = |link: &str| {
+        let said = lab(&format!("ranks --size 4096 --grid 2x1 --json --link {link}"));
+        let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+        json["variants"][2]["modelled"]["waiting_ms"].as_f64().unwrap()
+    };
+    assert!(waiting("100000") < 1e-9 && waiting("1") > 10.0);
+}
+
+#[test]
+fn every_variant_runs_on_emulated_ranks() {
+    for flags in ["--size 40 --grid 3x1 --rooms 1", "--m 50 --n 20 --k 30 --grid 2x2 --dtype f32"] {
+        let said = lab(&format!("ranks {flags} --backend emulator"));
+        assert_eq!((said.code, said.stdout.matches(" emulated ranks: right: ").count()), (0, 3), "{said:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_planned_is_said_in_a_line() {
+    refused("ranks --grid 0x2", "a grid of 0×2 has no rank, or more than 1024");
+    refused("ranks --grid 65x1", "65 ranks are to be planned, and 64 are the most");
+    refused("ranks --dtype e4m3", "no product over ranks in e4m3");
+    refused("ranks --link 0", "`0` is no number above 0");
+    // What is too large for any card has a plan.
+    assert_eq!(lab("ranks --size 2147483647 --grid 8x8").code, 0);
+}

@@ -1,0 +1,152 @@
+//! Runs a plan without a GPU: each rank is an emulated device with memory of its own, and commands happen in the order of [`mod@crate::order`].
+
+use std::ops::Range;
+
+use emulator::{Buffer, Device, DeviceError};
+use gemm::Shape;
+use summit::{Beside, Emulated, Product, Types};
+
+use crate::fault::Fault;
+use crate::host::{block_bytes, check, own};
+use crate::layout::{Layout, Operand, Panel};
+use crate::order::{Happened, Lost, order};
+use crate::plan::{Command, Parcel, Plan, Region};
+use crate::volume;
+
+/// What multiplies on a rank: a product, A, B and C of it as bytes.
+pub type Multiply<'a> = dyn Fn(&Product, &[u8], &[u8], &mut [u8]) -> Result<(), summit::Error> + 'a;
+
+/// Computes C of matrices of the host, by the summit's kernels on the emulator. A is M × K, B K × N, C M × N, row-major and without padding.
+///
+/// # Errors
+/// [`Fault`], where the plan has one, a rank is lost, or the emulator finds one in a kernel.
+pub fn run(plan: &Plan, a: &[u8], b: &[u8], lost: Option<Lost>) -> Result<Vec<u8>, Fault> {
+    let emulated = Emulated::new();
+    run_with(plan, a, b, lost, &|product, a, b, c| emulated.gemm(product, a, b, c, Beside::default()))
+}
+
+/// The same by other products.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_with(plan: &Plan, a: &[u8], b: &[u8], lost: Option<Lost>, multiply: &Multiply) -> Result<Vec<u8>, Fault> {
+    check(&plan.layout, a, b)?;
+    let order = order(plan, lost)?;
+    let filled = |(number, rank): (usize, &crate::plan::Rank)| Rank::new(&plan.layout, number, rank.rooms, a, b);
+    let mut ranks = plan.ranks.iter().enumerate().map(filled).collect::<Result<Vec<Rank>, Fault>>()?;
+    for Happened { rank, stream, command } in order {
+        match &plan.ranks[rank].streams[stream][command] {
+            Command::Copy { get, .. } => deliver(&plan.layout, &mut ranks, rank, get)?,
+            Command::Exchange { receives, .. } => {
+                receives.iter().try_for_each(|got| deliver(&plan.layout, &mut ranks, rank, got))?;
+            }
+            Command::Multiply { a, rows, room, b } => {
+                ranks[rank].multiply(&plan.layout, (a, rows), (*room, *b), multiply)?
+            }
+            Command::Replace { .. } | Command::Record(_) | Command::Wait(_) => (),
+        }
+    }
+    Ok(collected(&plan.layout, &ranks))
+}
+
+/// A rank's memory.
+struct Rank {
+    number: usize,
+    device: Device,
+    /// Its rows of A, part by part.
+    a: Buffer,
+    /// Rooms for panels of B.
+    rooms: Vec<Buffer>,
+    /// Its block of C.
+    c: Vec<u8>,
+}
+
+impl Rank {
+    /// A rank with its own panels, and nothing else.
+    fn new(layout: &Layout, number: usize, rooms: usize, a: &[u8], b: &[u8]) -> Result<Rank, Fault> {
+        let faulty = |error| failed(number, error);
+        let mut device = Device::new();
+        let [rows, _] = layout.block(number);
+        let row = layout.shape().k as usize * layout.element().bytes();
+        let on_a = device.alloc("A", rows.len() * row);
+        let rooms: Vec<Buffer> = (0..rooms)
+            .map(|room| device.alloc(&Region::Room(room).to_string(), volume::widest(layout, number) as usize))
+            .collect();
+        let behind = (layout.range(Panel { of: Operand::A, owner: number }).start - rows.start) as usize * row;
+        device.write_at(on_a, behind, &own(layout, Operand::A, number, a)).map_err(faulty)?;
+        device.write(rooms[0], &own(layout, Operand::B, number, b)).map_err(faulty)?;
+        Ok(Rank { number, device, a: on_a, rooms, c: vec![0xff; block_bytes(layout, number)] })
+    }
+
+    /// Where a panel lies: a buffer, and its first byte there.
+    fn place(&self, layout: &Layout, region: Region, panel: Panel) -> (Buffer, usize) {
+        match region {
+            Region::Room(room) => (self.rooms[room], 0),
+            Region::Rows(_) => {
+                let behind = layout.range(panel).start - layout.block(self.number)[0].start;
+                (self.a, behind as usize * layout.shape().k as usize * layout.element().bytes())
+            }
+        }
+    }
+
+    /// A finished part of C.
+    fn multiply(
+        &mut self,
+        layout: &Layout,
+        (panels, parts): (&[Panel], &Range<usize>),
+        (room, b): (usize, Panel),
+        multiply: &Multiply,
+    ) -> Result<(), Fault> {
+        let (types, k) = (Types::of(layout.element()), layout.shape().k);
+        let [rows, columns] = layout.block(self.number);
+        let covered = layout.range(panels[0]).start..layout.range(panels[panels.len() - 1]).end;
+        let of_b = layout.range(b);
+        let shape = Shape { m: covered.end - covered.start, n: of_b.end - of_b.start, k };
+        let leading = [k as usize, shape.n as usize, columns.len()];
+        let told = |error: summit::Error| Fault::Rank { rank: self.number, why: error.to_string() };
+        let product = Product::new(types, shape).with_leading(leading).map_err(told)?;
+        let [a, b] =
+            [(Region::Rows(parts.start), panels[0], product.bytes()[0]), (Region::Room(room), b, product.bytes()[1])]
+                .map(|(region, panel, bytes)| {
+                    let (buffer, at) = self.place(layout, region, panel);
+                    let mut read = vec![0; bytes as usize];
+                    self.device
+                        .read_at(buffer, at, &mut read)
+                        .map(|()| read)
+                        .map_err(|error| failed(self.number, error))
+                });
+        let first = (covered.start - rows.start) as usize * columns.len() + (of_b.start - columns.start) as usize;
+        let at = first * types.c.bytes();
+        multiply(&product, &a?, &b?, &mut self.c[at..at + product.bytes()[2] as usize]).map_err(told)
+    }
+}
+
+fn failed(rank: usize, error: DeviceError) -> Fault {
+    Fault::Rank { rank, why: error.to_string() }
+}
+
+/// A panel from the rank that holds it to another.
+fn deliver(layout: &Layout, ranks: &mut [Rank], to: usize, got: &Parcel) -> Result<(), Fault> {
+    let mut bytes = vec![0; got.bytes as usize];
+    let peer = &ranks[got.peer];
+    let (buffer, at) = peer.place(layout, Region::home(layout, got.panel), got.panel);
+    peer.device.read_at(buffer, at, &mut bytes).map_err(|error| failed(got.peer, error))?;
+    let (buffer, at) = ranks[to].place(layout, got.region, got.panel);
+    ranks[to].device.write_at(buffer, at, &bytes).map_err(|error| failed(to, error))
+}
+
+/// C of its blocks.
+fn collected(layout: &Layout, ranks: &[Rank]) -> Vec<u8> {
+    let Shape { m, n, .. } = layout.shape();
+    let (n, size) = (n as usize, Types::of(layout.element()).c.bytes());
+    let mut c = vec![0xff; m as usize * n * size];
+    for rank in ranks {
+        let [rows, columns] = layout.block(rank.number);
+        let lines = rank.c.chunks_exact((columns.len() * size).max(1));
+        for (row, line) in rows.zip(lines) {
+            let at = (row as usize * n + columns.start as usize) * size;
+            c[at..at + line.len()].copy_from_slice(line);
+        }
+    }
+    c
+}
