@@ -233,8 +233,7 @@ impl Build {
         let split = self.split();
         let launch = self.launch(shape);
         let tile = launch.tile;
-        let of_a_tile = u64::from(split) * u64::from(tile.m) * u64::from(tile.n);
-        let sums = launch.tiles(shape).saturating_mul(of_a_tile);
+        let sums = launch.tiles(shape) * u64::from(split) * u64::from(tile.m) * u64::from(tile.n);
         match self.level.needs.decomposition {
             Decomposition::SplitK { room: Some(room), .. } if sums > room => 1,
             _ => split,

@@ -177,8 +177,14 @@ fn sent(Transfer { step, from, to, panel, bytes }: Transfer) -> Sent {
     Sent { step, from, to, panel: format!("{:?}'s", panel.of), bytes }
 }
 
+/// Multiply-adds beyond which no time is predicted: a thousand times what was measured.
+const LARGEST: u64 = 1 << 53;
+
 /// Seconds of a product on one GPU, as they are predicted; nothing where they are not.
 fn seconds(ranks: &Ranks, gpu: &'static Gpu, shape: &Shape) -> Option<f64> {
+    if shape.multiply_adds() > LARGEST {
+        return None;
+    }
     let build = Chooser::new(gpu.sm(), gpu.sms).best(shape, ranks.dtype, &Form::PLAIN)?;
     Some(summit::predict::predicted(gpu, &build, shape)?.microseconds * 1e-6)
 }

@@ -260,7 +260,7 @@ pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64;
     let far = ((inputs - FAR[0]) / (FAR[1] - FAR[0])).clamp(0.0, 1.0);
     let steps = rounds * all_steps as f64 / parts as f64;
     // Bytes that blocks copy.
-    let copied = |side: u32| tiles as f64 * all_steps as f64 * f64::from(side) * f64::from(tile.k) * input / 1e6;
+    let copied = |side: u32| (tiles * all_steps * u64::from(side) * u64::from(tile.k)) as f64 * input / 1e6;
     let [a_copied, b_copied] = [copied(tile.m), copied(tile.n)];
     let ragged_copied = a_copied * a_ragged + b_copied * b_ragged;
     let amiss = |of: u64| {
