@@ -138,3 +138,25 @@ fn a_rank_is_lost() {
     let said = order(&plan(8, [2, 1], Variant::Gather), Some(Lost { rank: 1, after: 0 })).unwrap_err().to_string();
     assert!(said.starts_with("rank 1 is lost: rank 0 waits for it in the collective of step 2\nhint: "), "{said}");
 }
+
+/// Who has been in a collective knows what others did before it: a rank may then overwrite what they copied.
+#[test]
+fn a_collective_tells_what_came_before_it() {
+    let met = Event { rank: 0, number: 9 };
+    let with = |meeting: Command| {
+        let mut plan = plan(8, [2, 1], Variant::Copies).then_replaced();
+        without(
+            &mut plan.ranks[0].streams[COMPUTE],
+            |command| matches!(command, Command::Wait(event) if event.rank == 1),
+        );
+        let replaced = plan.ranks[0].streams[COMPUTE].len() - 2;
+        plan.ranks[0].streams[COMPUTE].insert(replaced, Command::Wait(met));
+        plan.ranks.iter_mut().for_each(|rank| rank.streams[COPY].push(meeting.clone()));
+        plan.ranks[0].streams[COPY].push(Command::Record(met));
+        order(&plan, None)
+    };
+    let meeting = |group| Command::Exchange { step: 9, group, sends: Vec::new(), receives: Vec::new() };
+    assert!(with(meeting(vec![0, 1])).is_ok());
+    let alone = with(Command::Record(Event { rank: 0, number: 8 }));
+    assert_eq!(alone, Err(Fault::Overwritten { region: Region::Room(0), on: 0, reader: 1, is_sent: true }));
+}
