@@ -39,21 +39,31 @@ AGAIN:
 ";
 
 /// A kernel of one thread that lets time pass.
-pub(crate) struct Pause(CudaFunction);
+#[derive(Debug)]
+pub struct Pause(CudaFunction);
 
 impl Pause {
-    pub(crate) fn new(gpu: &Gpu) -> Result<Pause, Error> {
+    /// For this GPU.
+    ///
+    /// # Errors
+    /// Where the driver does not load it.
+    pub fn new(gpu: &Gpu) -> Result<Pause, Error> {
         let pause = gpu.context().load_module(Ptx::from_src(PAUSE)).and_then(|module| module.load_function("pause"));
         pause.map(Pause).map_err(|e| failed("loading the pause", e))
     }
 
     /// Before so many launches of which one takes so many milliseconds.
     fn before(&self, gpu: &Gpu, launches: usize, one: f64) -> Result<(), Error> {
-        if one >= SHORT.0 {
-            return Ok(());
-        }
+        if one >= SHORT.0 { Ok(()) } else { self.pass(gpu, SHORT.1 * launches as u64) }
+    }
+
+    /// Has the GPU's own stream do nothing for so many nanoseconds.
+    ///
+    /// # Errors
+    /// What the driver answers to the launch.
+    pub fn pass(&self, gpu: &Gpu, nanoseconds: u64) -> Result<(), Error> {
         let one_thread = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
-        let arguments = Arguments::new(&[Operand::U64(SHORT.1 * launches as u64)], ([0; 3], [0; 3]), 0);
+        let arguments = Arguments::new(&[Operand::U64(nanoseconds)], ([0; 3], [0; 3]), 0);
         let paused = arguments.and_then(|arguments| ffi::launch(gpu.stream(), &self.0, one_thread, &arguments.0));
         paused.map_err(|e| failed("pausing", e))
     }

@@ -2,9 +2,14 @@
 
 use cudarc::driver::CudaEvent;
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
+use device::turns::Pause;
 use gemm::Error;
 
 use super::{Cards, Gathered, Work, failed};
+
+/// Nanoseconds in which the host submits a product for all cards, or less: before a turn all cards wait so long for each of its products,
+/// so that none of them waits for the host.
+const SUBMITTING: u64 = 300_000;
 
 /// What is submitted again and again, by its name.
 pub struct Contender<'a> {
@@ -26,8 +31,12 @@ impl<'a> Contender<'a> {
 
     /// Milliseconds of so many products, each from the moment at which all cards may start to that at which all have ended, as the
     /// first card's stream sees it.
-    fn timed(&mut self, cards: &Cards, runs: usize) -> Result<Vec<f64>, Error> {
+    fn timed(&mut self, cards: &Cards, pause: &Pause, runs: usize) -> Result<Vec<f64>, Error> {
         let mut marks: Vec<[CudaEvent; 2]> = Vec::new();
+        let gpu = cards.cards[0].handle.gpu();
+        pause.pass(gpu, SUBMITTING * runs as u64)?;
+        let passed = gpu.stream().record_event(None).map_err(failed("timing"))?;
+        cards.cards[0].compute.wait(&passed).map_err(failed("timing"))?;
         for _ in 0..runs {
             let start = mark(cards)?;
             (self.submit)()?;
@@ -66,13 +75,14 @@ fn mark(cards: &Cards) -> Result<CudaEvent, Error> {
 /// The first that a product gives.
 pub fn in_turns(cards: &Cards, contenders: &mut [Contender], rounds: usize, runs: usize) -> Result<Vec<f64>, Error> {
     let mut times = vec![Vec::new(); contenders.len()];
+    let pause = Pause::new(cards.cards[0].handle.gpu())?;
     for round in 0..rounds {
         let mut turns: Vec<usize> = (0..contenders.len()).collect();
         if round % 2 == 1 {
             turns.reverse();
         }
         for turn in turns {
-            times[turn].extend(contenders[turn].timed(cards, 1 + runs)?.into_iter().skip(1));
+            times[turn].extend(contenders[turn].timed(cards, &pause, 1 + runs)?.into_iter().skip(1));
         }
     }
     Ok(times.into_iter().map(median).collect())

@@ -106,5 +106,7 @@ pub(super) fn by_vendor(
     c: &mut impl DevicePtrMut<u8>,
 ) -> Result<(), Error> {
     let dtype = product.types.dtype().ok_or_else(|| Error::usage("A and B are of two types", "report this"))?;
+    // cuBLAS launches in the context that the thread has at the time.
+    compute.context().bind_to_thread().map_err(failed("choosing a GPU"))?;
     vendor.gemm_of_bytes(compute, (dtype, product.shape, &product.form, &Batch::ONE), a, b, c)
 }
