@@ -7,7 +7,7 @@ use gemm::Shape;
 use summit::{Beside, Emulated, Product, Types};
 
 use crate::fault::Fault;
-use crate::host::{block_bytes, check, own};
+use crate::host::{block_bytes, check, collected, own};
 use crate::layout::{Layout, Operand, Panel};
 use crate::order::{Happened, Lost, order};
 use crate::plan::{Command, Parcel, Plan, Region};
@@ -46,7 +46,8 @@ pub fn run_with(plan: &Plan, a: &[u8], b: &[u8], lost: Option<Lost>, multiply: &
             Command::Replace { .. } | Command::Record(_) | Command::Wait(_) => (),
         }
     }
-    Ok(collected(&plan.layout, &ranks))
+    let blocks: Vec<&[u8]> = ranks.iter().map(|rank| rank.c.as_slice()).collect();
+    Ok(collected(&plan.layout, &blocks))
 }
 
 /// A rank's memory.
@@ -133,20 +134,4 @@ fn deliver(layout: &Layout, ranks: &mut [Rank], to: usize, got: &Parcel) -> Resu
     peer.device.read_at(buffer, at, &mut bytes).map_err(|error| failed(got.peer, error))?;
     let (buffer, at) = ranks[to].place(layout, got.region, got.panel);
     ranks[to].device.write_at(buffer, at, &bytes).map_err(|error| failed(to, error))
-}
-
-/// C of its blocks.
-fn collected(layout: &Layout, ranks: &[Rank]) -> Vec<u8> {
-    let Shape { m, n, .. } = layout.shape();
-    let (n, size) = (n as usize, Types::of(layout.element()).c.bytes());
-    let mut c = vec![0xff; m as usize * n * size];
-    for rank in ranks {
-        let [rows, columns] = layout.block(rank.number);
-        let lines = rank.c.chunks_exact((columns.len() * size).max(1));
-        for (row, line) in rows.zip(lines) {
-            let at = (row as usize * n + columns.start as usize) * size;
-            c[at..at + line.len()].copy_from_slice(line);
-        }
-    }
-    c
 }

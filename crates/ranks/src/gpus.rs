@@ -1,7 +1,8 @@
 //! Runs a plan on GPUs of one host: a rank is a GPU, with a stream for products and one for copies.
 //!
 //! One thread of the host submits for all, in the order of [`mod@crate::order`]: so whatever waits for an event finds it recorded. Nothing is
-//! waited for until all is submitted. B's panels travel, A's do not as yet: the grid has one column.
+//! waited for until all is submitted. The panels of one matrix travel: the grid has one column, and they are B's, or one row, and they are
+//! A's. In the latter case each product is of whole rows of the rank's block of C, and needs no kernel for rows that lie apart.
 
 mod contender;
 mod gathered;
@@ -18,10 +19,10 @@ use summit::{Handle, Product, Types};
 pub use contender::{Contender, in_turns};
 pub use gathered::Gathered;
 
+use crate::host;
 use crate::layout::{Layout, Operand, Panel};
 use crate::order::{Happened, order};
 use crate::plan::{Command, Event, Parcel, Plan, Region, Stream};
-use crate::volume;
 
 /// How long a product may take before a rank counts as lost.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -58,18 +59,21 @@ pub struct Work<'a> {
     cards: &'a Cards,
     by: By<'a>,
     plan: Plan,
+    /// Whose panels travel.
+    travels: Operand,
     order: Vec<Happened>,
     ranks: Vec<Matrices>,
-    /// Each rank's own panel of B, which others copy.
+    /// Each rank's own panel of the matrix that travels, which others copy.
     own: Vec<CudaSlice<u8>>,
     events: Vec<Vec<CudaEvent>>,
 }
 
 #[derive(Debug)]
 struct Matrices {
-    a: CudaSlice<u8>,
+    /// The panel of the matrix that does not travel.
+    still: CudaSlice<u8>,
     /// For others' panels.
-    rooms: Vec<CudaSlice<u8>>,
+    rooms: Vec<(Region, CudaSlice<u8>)>,
     c: CudaSlice<u8>,
 }
 
@@ -140,40 +144,64 @@ impl<'a> Work<'a> {
     /// Puts matrices of the host on the cards, and C full of NaN: A is M × K, B K × N, row-major and without padding.
     ///
     /// # Errors
-    /// [`Error::Usage`], where the plan has a fault, moves A, or needs NCCL where there is none; where a card has no room.
+    /// [`Error::Usage`], where the plan has a fault, moves both matrices, or there are too few cards; where a card has no room.
     pub fn new(cards: &'a Cards, plan: Plan, by: By<'a>, a: &[u8], b: &[u8]) -> Result<Work<'a>, Error> {
         let order = order(&plan, None).map_err(|fault| Error::Fault(fault.to_string()))?;
         let layout = plan.layout;
-        if layout.grid()[1] != 1 || layout.ranks() > cards.cards.len() {
+        let travels = match layout.grid() {
+            _ if layout.ranks() > cards.cards.len() => None,
+            [_, 1] => Some(Operand::B),
+            [1, _] => Some(Operand::A),
+            _ => None,
+        };
+        let Some(travels) = travels else {
             let message = format!("{layout} on {} GPUs", cards.cards.len());
-            return Err(Error::usage(message, "on GPUs a grid has one column, and not more rows than there are GPUs"));
-        }
-        crate::host::check(&layout, a, b).map_err(|fault| Error::Fault(fault.to_string()))?;
+            return Err(Error::usage(
+                message,
+                "on GPUs a grid has one column or one row, and not more ranks than GPUs",
+            ));
+        };
+        host::check(&layout, a, b).map_err(|fault| Error::Fault(fault.to_string()))?;
+        let mut work = Work { cards, by, plan, travels, order, ranks: Vec::new(), own: Vec::new(), events: Vec::new() };
+        (0..layout.ranks()).try_for_each(|rank| work.fill(rank, [a, b]))?;
+        Ok(work)
+    }
+
+    /// One card's part.
+    fn fill(&mut self, rank: usize, [a, b]: [&[u8]; 2]) -> Result<(), Error> {
+        let (layout, card) = (self.plan.layout, &self.cards.cards[rank]);
         let copying = failed("copying the matrices");
-        let (mut ranks, mut own, mut events) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, rank) in plan.ranks.iter().enumerate() {
-            let load = &cards.cards[number].load;
-            let upload =
-                |bytes: &[u8]| load.clone_htod(if bytes.is_empty() { &[0][..] } else { bytes }).map_err(&copying);
-            let widest = volume::widest(&layout, number).max(1) as usize;
-            let rooms = (1..rank.rooms).map(|_| load.alloc_zeros::<u8>(widest).map_err(&copying));
-            let c = upload(&vec![0xff; crate::host::block_bytes(&layout, number)])?;
-            ranks.push(Matrices {
-                a: upload(&crate::host::own(&layout, Operand::A, number, a))?,
-                rooms: rooms.collect::<Result<_, _>>()?,
-                c,
-            });
-            own.push(upload(&crate::host::own(&layout, Operand::B, number, b))?);
-            let highest = rank.streams.iter().flatten().filter_map(|command| match command {
-                Command::Record(event) => Some(event.number),
-                _ => None,
-            });
-            let count = 1 + highest.max().unwrap_or_default();
-            let event = |_| cards.cards[number].handle.context().new_event(None).map_err(failed("making an event"));
-            events.push((0..count).map(event).collect::<Result<Vec<CudaEvent>, Error>>()?);
-            load.synchronize().map_err(failed("copying the matrices"))?;
+        let upload =
+            |bytes: &[u8]| card.load.clone_htod(if bytes.is_empty() { &[0][..] } else { bytes }).map_err(&copying);
+        let [own_a, own_b] =
+            [(Operand::A, a), (Operand::B, b)].map(|(of, matrix)| host::own(&layout, of, rank, matrix));
+        let (still, own) = if self.travels == Operand::B { (own_a, own_b) } else { (own_b, own_a) };
+        let commands = || self.plan.ranks[rank].streams.iter().flatten();
+        let mut rooms = Vec::new();
+        let arriving = commands().flat_map(|command| match command {
+            Command::Copy { get, .. } => std::slice::from_ref(get),
+            Command::Exchange { receives, .. } => receives.as_slice(),
+            _ => &[],
+        });
+        for Parcel { region, .. } in arriving {
+            if rooms.iter().all(|(room, _)| room != region) {
+                // Panels differ by one row or column at most.
+                let widest = layout.group(self.travels, rank).into_iter();
+                let widest = widest.map(|owner| layout.bytes(Panel { of: self.travels, owner })).max().unwrap_or(1);
+                rooms.push((*region, card.load.alloc_zeros::<u8>(widest.max(1) as usize).map_err(&copying)?));
+            }
         }
-        Ok(Work { cards, by, plan, order, ranks, own, events })
+        let recorded = commands().filter_map(|command| match command {
+            Command::Record(event) => Some(event.number),
+            _ => None,
+        });
+        let event = |_| card.handle.context().new_event(None).map_err(failed("making an event"));
+        let events = (0..=recorded.max().unwrap_or_default()).map(event).collect::<Result<Vec<CudaEvent>, Error>>()?;
+        let c = upload(&vec![0xff; host::block_bytes(&layout, rank)])?;
+        self.ranks.push(Matrices { still: upload(&still)?, rooms, c });
+        self.own.push(upload(&own)?);
+        self.events.push(events);
+        card.load.synchronize().map_err(copying)
     }
 
     /// Submits the whole product.
@@ -195,18 +223,23 @@ impl<'a> Work<'a> {
                 Command::Wait(event) => {
                     on.wait(&self.events[event.rank][event.number]).map_err(failed("waiting for an event"))?;
                 }
-                Command::Copy { get: Parcel { peer, region: Region::Room(room), bytes, .. }, .. } => {
+                Command::Copy { get: Parcel { peer, region, bytes, .. }, .. } => {
                     let from = self.own[*peer].slice(..*bytes as usize);
-                    let mut to = self.ranks[rank].rooms[room - 1].slice_mut(..*bytes as usize);
+                    let room = self.ranks[rank].rooms.iter_mut().find(|(room, _)| room == region);
+                    let mut to = room.map(|(_, room)| room.slice_mut(..*bytes as usize)).ok_or_else(no_room)?;
                     on.memcpy_dtod(&from, &mut to).map_err(failed("copying a panel"))?;
                 }
                 // All of a group come to it one behind the other: the first submits for all.
                 Command::Exchange { group, .. } if group.first() == Some(&rank) => self.exchange(at)?,
-                Command::Multiply { room, b, .. } => {
-                    let (room, b) = (*room, *b);
-                    self.multiply(rank, room, b)?;
-                }
-                Command::Copy { .. } | Command::Exchange { .. } | Command::Replace { .. } => (),
+                Command::Multiply { rows, a, room, b } => match self.travels {
+                    Operand::B => self.multiply(rank, Region::Room(*room), [a[0], *b])?,
+                    Operand::A => {
+                        let parts: Vec<(usize, Panel)> = rows.clone().zip(a.iter().copied()).collect();
+                        let b = *b;
+                        parts.into_iter().try_for_each(|(part, a)| self.multiply(rank, Region::Rows(part), [a, b]))?;
+                    }
+                },
+                Command::Exchange { .. } | Command::Replace { .. } => (),
             }
         }
         Ok(())
@@ -226,27 +259,33 @@ impl<'a> Work<'a> {
                 sent.push(Sent { rank, peer, from: &self.own[rank], bytes: bytes as usize });
             }
             let receives = filled(receives);
-            for (room, to) in matrices.rooms.iter_mut().enumerate() {
-                let got = receives.iter().find(|got| got.region == Region::Room(room + 1));
+            for (room, to) in &mut matrices.rooms {
+                let got = receives.iter().find(|got| got.region == *room);
                 received.extend(got.map(|got| Received { rank, peer: got.peer, to, bytes: got.bytes as usize }));
             }
         }
         nccl.exchange(&self.cards.copying, &sent, &mut received)
     }
 
-    /// The rank's rows of A with a panel of B.
-    fn multiply(&mut self, rank: usize, room: usize, b: Panel) -> Result<(), Error> {
+    /// The product of two panels, of which the one that travels lies in a region.
+    fn multiply(&mut self, rank: usize, region: Region, [a, b]: [Panel; 2]) -> Result<(), Error> {
         let layout = self.plan.layout;
-        let (product, at) = part(&layout, rank, b)?;
-        let Matrices { a, rooms, c } = &mut self.ranks[rank];
-        let of_b = if room == 0 { &self.own[rank] } else { &rooms[room - 1] };
+        if layout.bytes(a) == 0 || layout.bytes(b) == 0 {
+            return Ok(());
+        }
+        let (product, at) = part(&layout, rank, [a, b])?;
+        let Matrices { still, rooms, c } = &mut self.ranks[rank];
+        let travelled = if self.travels == Operand::B { b } else { a };
+        let room = rooms.iter().find(|(room, _)| *room == region).map(|(_, room)| room);
+        let there = if travelled.owner == rank { &self.own[rank] } else { room.ok_or_else(no_room)? };
+        let (of_a, of_b) = if self.travels == Operand::B { (&*still, there) } else { (there, &*still) };
         let mut c = c.slice_mut(at..);
         let Card { handle, compute, .. } = &self.cards.cards[rank];
         match self.by {
             By::Summit => handle
-                .gemm(compute, &product, &*a, of_b, &mut c)
+                .gemm(compute, &product, of_a, of_b, &mut c)
                 .map_err(|error| Error::usage(error.to_string(), "the emulator runs the same plan")),
-            By::Vendor(vendors) => gathered::by_vendor(&vendors[rank], compute, &product, (&*a, of_b), &mut c),
+            By::Vendor(vendors) => gathered::by_vendor(&vendors[rank], compute, &product, (of_a, of_b), &mut c),
         }
     }
 
@@ -256,22 +295,25 @@ impl<'a> Work<'a> {
     /// As of [`Cards::finish`].
     pub fn product(&self) -> Result<Vec<u8>, Error> {
         self.cards.finish()?;
-        let mut c = Vec::new();
-        // Blocks are whole rows, one behind the other.
-        for (number, matrices) in self.ranks.iter().enumerate() {
-            let block = self.cards.cards[number].load.clone_dtoh(&matrices.c).map_err(failed("copying C"))?;
-            c.extend_from_slice(&block[..crate::host::block_bytes(&self.plan.layout, number)]);
-        }
-        Ok(c)
+        let ranks = self.ranks.iter().zip(&self.cards.cards);
+        let blocks = ranks.map(|(rank, card)| card.load.clone_dtoh(&rank.c).map_err(failed("copying C")));
+        let blocks = blocks.collect::<Result<Vec<Vec<u8>>, Error>>()?;
+        Ok(host::collected(&self.plan.layout, &blocks.iter().map(Vec::as_slice).collect::<Vec<_>>()))
     }
 }
 
-/// The product of a rank's rows with a panel of B, and the first byte of its part of C in the rank's block.
-fn part(layout: &Layout, rank: usize, b: Panel) -> Result<(Product, usize), Error> {
+fn no_room() -> Error {
+    Error::usage("a panel has no room on its rank", "report this")
+}
+
+/// The product of two panels, and the first byte of its part of C in the rank's block.
+fn part(layout: &Layout, rank: usize, panels: [Panel; 2]) -> Result<(Product, usize), Error> {
     let [rows, columns] = layout.block(rank);
-    let (types, of_b, k) = (Types::of(layout.element()), layout.range(b), layout.shape().k);
-    let shape = Shape { m: rows.len() as u32, n: of_b.len() as u32, k };
+    let [of_a, of_b] = panels.map(|panel| layout.range(panel));
+    let (types, k) = (Types::of(layout.element()), layout.shape().k);
+    let shape = Shape { m: of_a.len() as u32, n: of_b.len() as u32, k };
     let product = Product::new(types, shape).with_leading([k as usize, shape.n as usize, columns.len()]);
     let product = product.map_err(|error| Error::usage(error.to_string(), "report this"))?;
-    Ok((product, (of_b.start - columns.start) as usize * types.c.bytes()))
+    let first = (of_a.start - rows.start) as usize * columns.len() + (of_b.start - columns.start) as usize;
+    Ok((product, first * types.c.bytes()))
 }

@@ -42,3 +42,19 @@ pub(crate) fn block_bytes(layout: &Layout, rank: usize) -> usize {
     let [rows, columns] = layout.block(rank);
     rows.len() * columns.len() * Types::of(layout.element()).c.bytes()
 }
+
+/// C of the ranks' blocks, each row-major and without padding.
+pub(crate) fn collected(layout: &Layout, blocks: &[&[u8]]) -> Vec<u8> {
+    let Shape { m, n, .. } = layout.shape();
+    let (n, size) = (n as usize, Types::of(layout.element()).c.bytes());
+    let mut c = vec![0xff; m as usize * n * size];
+    for (rank, block) in blocks.iter().enumerate() {
+        let [rows, columns] = layout.block(rank);
+        let lines = block.chunks_exact((columns.len() * size).max(1));
+        for (row, line) in rows.zip(lines) {
+            let at = (row as usize * n + columns.start as usize) * size;
+            c[at..at + line.len()].copy_from_slice(line);
+        }
+    }
+    c
+}
