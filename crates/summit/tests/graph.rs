@@ -45,10 +45,10 @@ impl Work {
         let addresses = products.iter().map(|(_, slices, _)| slices.each_ref().map(address)).collect();
         let mut work = Work { stream, products: products.into(), addresses };
         (0..SHAPES.len()).for_each(|i| work.call(handle, i));
-        for i in 0..SHAPES.len() {
+        for (i, shape) in SHAPES.iter().enumerate() {
             let product = work.stream.clone_dtoh(&work.products[i].1[2]).unwrap();
             let exact = (0..product.len()).step_by(997).all(|at| f64::from(product[at]) == work.exact(i, at));
-            assert!(exact, "{}", SHAPES[i]);
+            assert!(exact, "{shape}");
             work.products[i].2 = product;
         }
         work
