@@ -213,7 +213,8 @@ impl Finder<'_> {
         // `f<int>(…)`: a specialization.
         let name = match unit.is_sign(name, ">") {
             true => {
-                (start..name).find(|&here| unit.behind_angles(here + 1, open) == Some(open) && unit.is_name(here))?
+                let is_named = |&here: &usize| unit.is_name(here) && unit.is_sign(here + 1, "<");
+                (start..name).filter(is_named).find(|&here| unit.behind_angles(here + 1, open) == Some(open))?
             }
             false => name,
         };

@@ -39,6 +39,7 @@ fn device_code_stays() {
         "#define MAKE(name) __global__ void name(int* x) { *x = 1; }\nMAKE(one)\nMAKE(two);",
         "struct Pair { int a, b; __device__ Pair() : a{1}, b(2) {} __device__ int sum() const { return a + b; } };",
         "template <typename T> __device__ T twice(T x) { return 2 * x; }\ntemplate __device__ float twice<float>(float);",
+        "template <typename T>\n__inline__ __device__ T f(T x);\ntemplate <>\n__inline__ __device__ float f<float>(float x) { return x; }",
         "__global__ void k(int* x);\n__global__ void k(int* x) { char c = '{'; const char* s = \"}\\\"{\"; /* } */ } // }",
         "__global__ void k(int* x) { const char* s = R\"x(} )\" })x\"; int n = 1'000'000; }",
         "#if 0\n{{{ \" unbalanced '\n#endif\n__global__ void k() {}",

@@ -7,6 +7,7 @@ mod layout;
 mod other;
 mod ragged;
 mod ready;
+mod waits;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -94,6 +95,9 @@ pub struct Try {
     /// Print A, B and C (M, N and K up to 16)
     #[arg(long)]
     print_matrices: bool,
+    /// Print what warps wait for, by a MODEL of an SM (emulator)
+    #[arg(long, conflicts_with = "json")]
+    waits: bool,
     /// Leave the comparison with the levels out
     #[arg(long)]
     alone: bool,
@@ -177,6 +181,9 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bo
     let annotated = report.annotated.take();
     report.annotated = attempt.annotate.kept(annotated)?;
     let mut text = if attempt.json { format!("{}\n", report.json()) } else { report.to_string() };
+    if attempt.waits && let Some(waits) = waits::of(attempt, candidate, shape, &operands, &report)? {
+        text += &format!("\n{waits}");
+    }
     if !attempt.json && !attempt.alone {
         text += &beside_the_levels(attempt, device, &report)?;
     }

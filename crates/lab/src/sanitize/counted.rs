@@ -2,15 +2,17 @@
 
 use std::fmt;
 
-use emulator::LineCounters;
+use emulator::{Dim3, Launch, LineCounters};
 use emulator::gpu::Gpu;
 use gemm::annotate::annotate;
 use gemm::modelled::Modelled;
 use gemm::{Source, counted};
 use serde::Serialize;
 
-use super::execute::Ran;
+use super::execute::{Ran, recorded};
+use super::plan::Plan;
 use crate::candidate::{File, Kernels};
+use crate::waits::any::{Asked, Waiting, waiting};
 
 /// A launch's counts.
 #[derive(Debug, Serialize)]
@@ -23,6 +25,9 @@ pub struct Counted {
     pub footprint_bytes: u64,
     /// What a modelled GPU would make of it.
     pub modelled: Modelled,
+    /// What its warps wait for, by a model, if that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Waiting>,
     /// The kernel's text with counters in the margin.
     #[serde(skip)]
     pub annotated: String,
@@ -35,14 +40,34 @@ pub fn counted(file: &File, kernels: &Kernels, ran: &Ran, gpu: &'static Gpu) -> 
         lines: report.lines.clone(),
         footprint_bytes: report.footprint_bytes,
         modelled: Modelled::of_any(gpu, &kernels.kernel, false, report),
+        waits: None,
         annotated: annotate(&Source { path: &file.path, text: &file.text }, report),
     };
     ran.reports.iter().map(one).collect()
 }
 
+/// What the warps of each launch wait for, by the model.
+pub fn wait(
+    counted: &mut [Counted],
+    plan: &Plan,
+    kernels: &Kernels,
+    (ran, instruction_limit): (&Ran, u64),
+    gpu: &'static Gpu,
+) {
+    let resources = kernels.kernel.resources.get(&gpu.sm());
+    for (index, (counted, planned)) in counted.iter_mut().zip(&plan.launches).enumerate() {
+        let launch = Launch::new(planned.grid, planned.block).dynamic_shared(planned.shared);
+        let instructions = counted.total.warp_instructions();
+        let asked = Asked { gpu, resources, launch: &launch, instructions };
+        let record = |wanted: &dyn Fn(Dim3) -> bool| recorded(plan, ran.order, instruction_limit, (index, wanted));
+        counted.waits = Some(waiting(asked, record));
+    }
+}
+
 impl fmt::Display for Counted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Counted { total, modelled, .. } = self;
-        writeln!(f, "{}\n{modelled}", counted::Counted { total, of_product: None })
+        let Counted { total, modelled, waits, .. } = self;
+        writeln!(f, "{}\n{modelled}", counted::Counted { total, of_product: None })?;
+        waits.as_ref().map_or(Ok(()), |waits| write!(f, "\n{waits}"))
     }
 }

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use common::progress::of_blocks;
-use emulator::{Argument, Buffer, Device, DeviceError, Fault, Launch, LaunchError, Printed, Report, Schedule, Warning};
+use emulator::stream::Stream;
+use emulator::{Argument, Buffer, Device, DeviceError, Dim3, Fault, Launch, LaunchError, Printed, Report, Schedule, Warning};
 use gemm::Error;
 
 use super::contents::Contents;
@@ -104,6 +105,22 @@ pub fn stored(
         last = trace.accesses.last().map(|access| Stored::by(index + 1, access)).or(last);
     }
     last
+}
+
+/// Runs launches that end well once more, up to this one, and notes of it what the blocks execute for which `wanted` holds.
+pub fn recorded(
+    plan: &Plan,
+    order: Schedule,
+    instruction_limit: u64,
+    (index, wanted): (usize, &dyn Fn(Dim3) -> bool),
+) -> Result<Stream, String> {
+    let (mut device, buffers) = made(plan).map_err(|error| error.to_string())?;
+    for planned in &plan.launches[..index] {
+        launch(&mut device, planned, &buffers, order, instruction_limit).map_err(|error| error.to_string())?;
+    }
+    let planned = &plan.launches[index];
+    let (how, arguments) = how(&mut device, planned, &buffers, order, instruction_limit);
+    device.record(&planned.kernel, how, &arguments, wanted).map_err(|error| error.to_string())
 }
 
 fn launch(

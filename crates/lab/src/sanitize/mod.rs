@@ -124,6 +124,9 @@ pub struct Sanitize {
     /// Print what is counted, as `lab try` does: sectors, wavefronts, instructions, and the least time on a modelled GPU
     #[arg(long)]
     counters: bool,
+    /// Print what warps wait for as well, by a MODEL of an SM
+    #[arg(long)]
+    waits: bool,
     #[command(flatten)]
     annotate: Annotate,
     /// The GPU that is modelled
@@ -174,7 +177,7 @@ pub fn run(sanitize: &Sanitize, words: &[OsString]) -> Result<ExitCode, Error> {
         outcome => outcome?,
     };
     let annotated = flags.annotate.kept(flags.annotate.is_asked().then(|| annotated(&outcome)))?;
-    if !flags.counters {
+    if !flags.counters && !flags.waits {
         outcome.launches.iter_mut().for_each(|launch| launch.counted = None);
     }
     let text = || annotated.clone().map_or_else(String::new, |text| format!("{text}\n")) + &text::text(&outcome);
@@ -205,7 +208,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     let mut wanted: Vec<String> = words.launches.iter().filter_map(|launch| launch.entry.clone()).collect();
     wanted.dedup();
     let gpu = modelled(&flags.gpu)?;
-    let counts = flags.counters || flags.annotate.is_asked();
+    let counts = flags.counters || flags.waits || flags.annotate.is_asked();
     // What ptxas says is for one kernel.
     let architectures: &[u32] = if counts && wanted.len() < 2 { &[gpu.sm()] } else { &[] };
     let planned = |options: &[String]| {
@@ -273,7 +276,10 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
     };
     let (mut launches, orders) = (launched(&kernels, &plan), runs.iter().map(|ran| ran.order).collect());
     if let Some(ran) = whole.filter(|_| counts) {
-        let all = counted::counted(file, &kernels, ran, gpu);
+        let mut all = counted::counted(file, &kernels, ran, gpu);
+        if flags.waits {
+            counted::wait(&mut all, &plan, &kernels, (ran, flags.instruction_limit), gpu);
+        }
         launches.iter_mut().zip(all).for_each(|(launch, counted)| launch.counted = Some(counted));
     }
     Ok(Outcome {

@@ -4,9 +4,11 @@
 //! - [`model`]: the same launches, in the model
 //! - [`refit`]: how good the model is for levels that it was not fitted to
 //! - [`draw`]: a timeline of a launch
+//! - [`any`]: any launch, in the model
 
+pub(crate) mod any;
 mod draw;
-mod model;
+pub(crate) mod model;
 mod record;
 mod refit;
 

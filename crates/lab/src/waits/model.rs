@@ -7,6 +7,7 @@ use emulator::stream::Stream;
 use emulator::{Device, Dim3, Launch, Module};
 use gemm::fit::{self, Card};
 use gemm::kernel::Kernel;
+use gemm::task::Task;
 use gemm::{Build, Configuration, Dtype, Error, Shape, emulated};
 use sm_model::figures::{Figures, H200};
 use sm_model::gpus::{self, Published};
@@ -225,32 +226,40 @@ fn cold(build: &Build, shape: Shape, machine: &Machine) -> Result<f64, Error> {
     Ok(first + (1.0 - first) * others)
 }
 
-/// Runs the blocks that live on one SM together. A and B hold zeros.
+/// Runs the blocks that live on one SM together.
 fn recorded(build: &Build, kernel: &Kernel, shape: Shape, machine: &Machine, sm: u64) -> Result<Stream, Error> {
     let plan = build.plan(shape)?;
     let task = plan.task(kernel);
-    let fault = |what: String| Error::Fault(format!("{}, for a model of time: {what}", build.level.entry));
-    let program = Module::parse(&kernel.ptx).and_then(|m| m.kernel(&kernel.entry)).map_err(|e| fault(e.to_string()))?;
-    let Dtype { input, output, .. } = build.configuration.dtype;
+    let (sms, fit) = (u64::from(machine.gpu.sms), machine.fit(build, kernel, task.dynamic_shared)?);
+    let grid = plan.launch.grid;
+    let here = |block: Dim3| place(grid, block) % sms == sm && place(grid, block) / sms < fit;
+    let fault = |what| Error::Fault(format!("{}, for a model of time: {what}", build.level.entry));
+    record(&task, build.configuration.dtype, shape, &here).map_err(fault)
+}
+
+/// A block's place in the order in which blocks are dealt to SMs.
+pub fn place(grid: Dim3, block: Dim3) -> u64 {
+    (u64::from(block.z) * u64::from(grid.y) + u64::from(block.y)) * u64::from(grid.x) + u64::from(block.x)
+}
+
+/// Notes what the blocks of a product for which `wanted` holds execute. A, B and C hold zeros.
+pub fn record(task: &Task, dtype: Dtype, shape: Shape, wanted: &dyn Fn(Dim3) -> bool) -> Result<Stream, String> {
+    let kernel = task.kernel;
+    let program = Module::parse(&kernel.ptx).and_then(|m| m.kernel(&kernel.entry)).map_err(|e| e.to_string())?;
+    let Dtype { input, output, .. } = dtype;
     let mut device = Device::new();
     let mut zeros = |name: &str, rows: u32, columns: u32, bytes: usize| {
         let zeros = vec![0; rows as usize * columns as usize * bytes];
         let buffer = device.alloc(name, zeros.len());
-        device.write(buffer, &zeros).map(|()| (buffer, 0)).map_err(|e| fault(e.to_string()))
+        device.write(buffer, &zeros).map(|()| (buffer, 0)).map_err(|e| e.to_string())
     };
     let Shape { m, n, k } = shape;
     let places =
         [zeros("A", m, k, input.bytes())?, zeros("B", k, n, input.bytes())?, zeros("C", m, n, output.bytes())?];
-    let arguments = emulated::arguments(&task.operands, &mut device, places)?;
-    let (sms, fit) = (u64::from(machine.gpu.sms), machine.fit(build, kernel, task.dynamic_shared)?);
-    let grid = plan.launch.grid;
-    let place = |block: Dim3| {
-        (u64::from(block.z) * u64::from(grid.y) + u64::from(block.y)) * u64::from(grid.x) + u64::from(block.x)
-    };
-    let here = |block: Dim3| place(block) % sms == sm && place(block) / sms < fit;
-    let launch = Launch::new(grid, plan.launch.block).dynamic_shared(task.dynamic_shared);
-    if let Some((program, how)) = emulated::before(&task, launch).map_err(|e| fault(e.to_string()))? {
-        device.launch(&program, how, &arguments.values).map_err(|e| fault(e.to_string()))?;
+    let arguments = emulated::arguments(&task.operands, &mut device, places).map_err(|e| e.to_string())?;
+    let launch = Launch::new(task.launch.grid, task.launch.block).dynamic_shared(task.dynamic_shared);
+    if let Some((program, how)) = emulated::before(task, launch).map_err(|e| e.to_string())? {
+        device.launch(&program, how, &arguments.values).map_err(|e| e.to_string())?;
     }
-    device.record(&program, launch, &arguments.values, here).map_err(|e| fault(e.to_string()))
+    device.record(&program, launch, &arguments.values, wanted).map_err(|e| e.to_string())
 }

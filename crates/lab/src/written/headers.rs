@@ -10,7 +10,7 @@ use cuda_source::{Found, Include};
 const MOST_BYTES: u64 = 8 << 20;
 
 /// Where projects keep headers, below a folder above the file: a makefile's `-I` says so to the compiler, and nobody to us.
-const USUAL: [&str; 6] = ["", "include", "inc", "common", "Common", "src"];
+const USUAL: [&str; 8] = ["", "include", "inc", "common", "Common", "src", "utils", "util"];
 
 /// Folders above the file's own in which these are looked for.
 const LEVELS: usize = 4;
