@@ -5,6 +5,7 @@ mod explain;
 mod launch;
 mod layout;
 mod other;
+mod probe;
 mod ragged;
 mod ready;
 mod waits;
@@ -181,7 +182,9 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bo
     let annotated = report.annotated.take();
     report.annotated = attempt.annotate.kept(annotated)?;
     let mut text = if attempt.json { format!("{}\n", report.json()) } else { report.to_string() };
-    if attempt.waits && let Some(waits) = waits::of(attempt, candidate, shape, &operands, &report)? {
+    if attempt.waits
+        && let Some(waits) = waits::of(attempt, candidate, shape, &operands, &report)?
+    {
         text += &format!("\n{waits}");
     }
     if !attempt.json && !attempt.alone {
@@ -194,7 +197,9 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bo
     }
     if !report.check.right {
         explain::nan(attempt, candidate, &report);
-        other::propose(attempt, candidate, &report);
+        if !other::propose(attempt, candidate, &report) {
+            probe::explain(attempt, candidate, &report);
+        }
     }
     Ok(code)
 }

@@ -17,15 +17,16 @@ pub fn static_shared(candidate: &Candidate) -> Result<(), Error> {
     kernel.map_or(Ok(()), |kernel| shared_memory::fits(&named(candidate), kernel.static_shared()))
 }
 
-/// Says how the product would be right, if it would.
-pub fn propose(attempt: &Try, candidate: &Candidate, report: &Report) {
+/// Says how the product would be right; whether it would.
+pub fn propose(attempt: &Try, candidate: &Candidate, report: &Report) -> bool {
     // Some kernels take whole tiles only, and the smaller problem has none.
     let shape = report.shape;
     let small = shape.m.max(shape.n).max(shape.k) <= WHOLE;
     let shapes = [judge::smaller(&shape)].into_iter().chain(small.then_some(shape));
     let all = || alternatives(attempt, !report.overwritten.is_empty()).into_iter();
     let right = shapes.filter_map(|shape| all().find(|(other, _)| is_right(other, candidate, shape))).next();
-    right.into_iter().for_each(|(_, hint)| note(&format!("hint: every element is right {hint}")));
+    let found = right.map(|(_, hint)| note(&format!("hint: every element is right {hint}")));
+    found.is_some()
 }
 
 /// Other meanings of the arguments; of the matrices, too, where the kernel writes to what is taken for an input.

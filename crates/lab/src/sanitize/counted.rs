@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use emulator::{Dim3, Launch, LineCounters};
 use emulator::gpu::Gpu;
+use emulator::{Dim3, Launch, LineCounters};
 use gemm::annotate::annotate;
 use gemm::modelled::Modelled;
 use gemm::{Source, counted};

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use common::progress::of_blocks;
 use emulator::stream::Stream;
-use emulator::{Argument, Buffer, Device, DeviceError, Dim3, Fault, Launch, LaunchError, Printed, Report, Schedule, Warning};
+use emulator::{
+    Argument, Buffer, Device, DeviceError, Dim3, Fault, Launch, LaunchError, Printed, Report, Schedule, Warning,
+};
 use gemm::Error;
 
 use super::contents::Contents;

@@ -1,0 +1,290 @@
+//! What a wrong product sums instead of what it should. One factor is a part of the unit matrix, and each element of the other says its
+//! place: then every element of C names the one that came there.
+
+use gemm::facts::Extras;
+use gemm::matrix::Matrix;
+use gemm::problem::Problem;
+use gemm::report::Report;
+use gemm::task::Task;
+use gemm::{Error, Shape, emulated};
+
+use super::layout::Layout;
+use super::{Try, operands, problem, task};
+use crate::candidate::Candidate;
+use crate::output::note;
+
+/// Launches that are made of each kind, along K.
+const WINDOWS: usize = 4;
+/// Multiply-adds of a launch, at most: some hundredths of a second.
+const MOST: u64 = 1 << 24;
+/// Ranges of steps that are named.
+const NAMED: usize = 3;
+
+/// Says of which elements a product is made, if it is small, wrong and no NaN.
+pub fn explain(attempt: &Try, candidate: &Candidate, report: &Report) {
+    let first = &report.check.first;
+    let of_numbers = !first.is_empty() && first.iter().all(|element| element.got.is_finite());
+    let shape = &report.shape;
+    let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
+    if attempt.layout != Layout::Row || !report.overwritten.is_empty() || !of_numbers || work > MOST {
+        return;
+    }
+    if let Ok(Some(text)) = explained(attempt, candidate, report) {
+        note(&format!("hint: {text}"));
+    }
+}
+
+fn explained(attempt: &Try, candidate: &Candidate, report: &Report) -> Result<Option<String>, Error> {
+    let operands = operands(attempt, candidate, &report.shape)?;
+    let plain = problem(attempt, report.shape, &operands)?;
+    let extras = Extras { sanitize: false, ..attempt.how.options()?.extras };
+    let probe = Probe { task: task(attempt, candidate, report.shape, &operands)?, plain, extras };
+    for side in [Side::A, Side::B] {
+        match probe.seen(side)? {
+            None => return Ok(None),
+            Some(seen) if seen.wrong.is_empty() => (),
+            Some(seen) => return probe.said(side, &seen).map(Some),
+        }
+    }
+    probe.beyond_the_product().map(Some)
+}
+
+/// The factor whose elements are asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Side {
+    A,
+    B,
+}
+
+/// What came of a step along K in a row of A, or in a column of B.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    /// The row or column.
+    line: usize,
+    k: usize,
+    /// The sum of the places that were summed, counted from 1: lines, and steps along K.
+    got: [f64; 2],
+}
+
+impl Step {
+    /// How often the element itself was summed, if it may have been that and nothing else.
+    fn times(&self) -> Option<f64> {
+        let times = self.got[0] / (self.line + 1) as f64;
+        ((self.got[1] / (self.k + 1) as f64 - times).abs() < 1e-3).then_some(times)
+    }
+}
+
+/// The steps that were looked at.
+struct Seen {
+    count: usize,
+    wrong: Vec<Step>,
+}
+
+struct Probe<'a> {
+    task: Task<'a>,
+    plain: Problem,
+    extras: Extras,
+}
+
+impl Probe<'_> {
+    /// What comes of these factors, and of a C full of one number.
+    fn launched(&self, a: Matrix, b: Matrix, c: f64) -> Result<Matrix, Error> {
+        let c = filled(&self.plain.c, |_, _| c)?;
+        let problem = Problem { a, b, c, ..self.plain.clone() };
+        emulated::launch(&self.task, &problem, self.extras, emulated::unwatched).map(|ran| ran.c)
+    }
+
+    /// What is summed of the elements of one factor; nothing where their type does not hold the places.
+    fn seen(&self, side: Side) -> Result<Option<Seen>, Error> {
+        let Shape { m, n, k } = self.plain.shape;
+        let (m, n, k) = (m as usize, n as usize, k as usize);
+        let (lines, wide) = if side == Side::A { (m, n) } else { (n, m) };
+        let mut seen = Seen { count: 0, wrong: Vec::new() };
+        for window in windows(k, wide) {
+            let from = window * wide;
+            let unit = |step: usize, line: usize| f64::from(u8::from(step == from + line));
+            let mut got = Vec::new();
+            for of_line in [true, false] {
+                let place = |line: usize, step: usize| (if of_line { line } else { step } + 1) as f64;
+                let (a, b) = match side {
+                    Side::A => (filled(&self.plain.a, place)?, filled(&self.plain.b, unit)?),
+                    Side::B => (
+                        filled(&self.plain.a, |row, step| unit(step, row))?,
+                        filled(&self.plain.b, |step, column| place(column, step))?,
+                    ),
+                };
+                let coded = if side == Side::A { &a } else { &b };
+                if !holds(coded, lines.max(k)) {
+                    return Ok(None);
+                }
+                got.push(self.launched(a, b, 0.0)?);
+            }
+            for (line, step) in (0..lines).flat_map(|line| (from..k.min(from + wide)).map(move |step| (line, step))) {
+                let at = |c: &Matrix| match side {
+                    Side::A => c.at(line, step - from),
+                    Side::B => c.at(step - from, line),
+                };
+                let got = [at(&got[0]), at(&got[1])].map(|sum| sum / self.plain.form.alpha);
+                let step = Step { line, k: step, got };
+                seen.count += 1;
+                if step.times().is_none_or(|times| (times - 1.0).abs() > 1e-3) {
+                    seen.wrong.push(step);
+                }
+            }
+        }
+        seen.wrong.sort_by_key(|step| (step.line, step.k));
+        Ok(Some(seen))
+    }
+
+    /// What is wrong with the first line that is, in words.
+    fn said(&self, side: Side, seen: &Seen) -> Result<String, Error> {
+        let first = seen.wrong[0];
+        let times = first.times();
+        let alike = |step: &&Step| match (step.times(), times) {
+            (Some(a), Some(b)) => (a - b).abs() < 1e-3,
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        if seen.wrong.len() == seen.count
+            && seen.wrong.iter().all(|step| alike(&step))
+            && times.is_some_and(|t| t != 0.0)
+        {
+            let times = times.unwrap_or_default();
+            return Ok(format!("every product comes {times:.3} times: is alpha multiplied once?"));
+        }
+        let steps = seen.wrong.iter().filter(|step| step.line == first.line).filter(alike);
+        let steps = ranges(steps.map(|step| step.k));
+        let line = if side == Side::A { "row" } else { "column" };
+        let here = format!("in {line} {} of C, ", first.line);
+        Ok(match times {
+            Some(0.0) => {
+                format!("{here}the products of {steps} along K are left out: does every thread's part reach the sum?")
+            }
+            Some(times) => format!(
+                "{here}the products of {steps} along K count {times:.3} times: is a tile that K ends in filled up with zeros?"
+            ),
+            None => self.exchanged(side, first)?,
+        })
+    }
+
+    /// Which element stands for another one.
+    fn exchanged(&self, side: Side, first: Step) -> Result<String, Error> {
+        let Step { line, k, got } = first;
+        let name = |line: usize, k: usize| match side {
+            Side::A => format!("A[{line}][{k}]"),
+            Side::B => format!("B[{k}][{line}]"),
+        };
+        let (others, what) = match side {
+            Side::A => (format!("B[{k}][…]"), "row"),
+            Side::B => (format!("A[…][{k}]"), "column"),
+        };
+        let asks =
+            "do what fills a tile and what reads it agree, in a swizzle, a row's length and the parts of fragments?";
+        let not = format!("in {what} {line} of C, {others} is multiplied by something else than {}", name(line, k));
+        let place = got.map(|sum| sum.round() - 1.0);
+        let near = got.iter().zip(place).all(|(sum, place)| (sum - 1.0 - place).abs() < 0.05 && place >= 0.0);
+        let (other, step) = (place[0] as usize, place[1] as usize);
+        if !near || !self.is_one(side, (line, k), (other, step))? {
+            return Ok(format!("{not}: {asks}"));
+        }
+        Ok(format!(
+            "in {what} {line} of C, {others} is multiplied by {} and not by {}: {asks}",
+            name(other, step),
+            name(line, k)
+        ))
+    }
+
+    /// Whether one element alone comes where another one should.
+    fn is_one(&self, side: Side, (line, k): (usize, usize), (other, step): (usize, usize)) -> Result<bool, Error> {
+        let alone = |at: (usize, usize)| move |row: usize, column: usize| f64::from(u8::from((row, column) == at));
+        let Shape { m, n, .. } = self.plain.shape;
+        let wide = (if side == Side::A { n } else { m }) as usize;
+        let column = k % wide;
+        let (a, b, at) = match side {
+            Side::A => ((other, step), (k, column), (line, column)),
+            Side::B => ((column, k), (step, other), (column, line)),
+        };
+        let c = self.launched(filled(&self.plain.a, alone(a))?, filled(&self.plain.b, alone(b))?, 0.0)?;
+        Ok((c.at(at.0, at.1) / self.plain.form.alpha - 1.0).abs() < 1e-3)
+    }
+
+    /// What may be wrong where each product is summed once.
+    fn beyond_the_product(&self) -> Result<String, Error> {
+        let beta = self.plain.form.beta;
+        if beta != 0.0 {
+            let zeros = |like: &Matrix| filled(like, |_, _| 0.0);
+            let c = self.launched(zeros(&self.plain.a)?, zeros(&self.plain.b)?, 1.0)?;
+            let times = c.at(0, 0) / beta;
+            if (times - 1.0).abs() > 1e-2 {
+                return Ok(match times {
+                    0.0 => "A * B is right, and beta * C is not added to it".to_string(),
+                    _ => format!("A * B is right, and beta * C is added {times:.3} times"),
+                });
+            }
+        }
+        Ok("every product is summed once, and small whole numbers come out right: is the sum, or a part of it, kept in a type of fewer bits?".to_string())
+    }
+}
+
+/// A matrix of the same kind with other elements, by row and column.
+fn filled(like: &Matrix, element: impl Fn(usize, usize) -> f64) -> Result<Matrix, Error> {
+    let columns = like.columns().max(1);
+    let mut at = 0;
+    Matrix::filled(like.element(), [like.rows(), like.columns(), like.leading()], || {
+        at += 1;
+        element((at - 1) / columns, (at - 1) % columns)
+    })
+}
+
+/// Whether a matrix's type holds each whole number up to this one.
+fn holds(matrix: &Matrix, most: usize) -> bool {
+    let number = most as f64;
+    let probe = Matrix::filled(matrix.element(), [1, 2, 2], {
+        let mut next = number + 1.0;
+        move || {
+            next -= 1.0;
+            next
+        }
+    });
+    probe.is_ok_and(|probe| probe.at(0, 0) == number && probe.at(0, 1) == number - 1.0)
+}
+
+/// The first windows along K, and the last.
+fn windows(k: usize, wide: usize) -> Vec<usize> {
+    let all = k.div_ceil(wide.max(1));
+    (0..all).filter(|window| *window + 1 < WINDOWS || window + 1 == all).collect()
+}
+
+/// Whole numbers in words: `steps 4 to 15 and 20`.
+fn ranges(numbers: impl Iterator<Item = usize>) -> String {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut().filter(|last| last.1 + 1 == number) {
+            Some(last) => last.1 = number,
+            None => ranges.push((number, number)),
+        }
+    }
+    let more = ranges.len() > NAMED;
+    let word = |&(from, to): &(usize, usize)| if from == to { format!("{from}") } else { format!("{from} to {to}") };
+    let words: Vec<String> = ranges.iter().take(NAMED).map(word).collect();
+    let one = ranges.len() == 1 && ranges[0].0 == ranges[0].1;
+    let (noun, end) = (if one { "step" } else { "steps" }, if more { " and more" } else { "" });
+    format!("{noun} {}{end}", words.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_named() {
+        assert_eq!(ranges([7].into_iter()), "step 7");
+        assert_eq!(ranges([4, 5, 6, 9].into_iter()), "steps 4 to 6, 9");
+        assert_eq!(ranges((0..20).filter(|n| n % 4 > 1)), "steps 2 to 3, 6 to 7, 10 to 11 and more");
+    }
+
+    #[test]
+    fn of_a_long_k_some_windows_are_seen() {
+        assert_eq!(windows(100, 40), [0, 1, 2]);
+        assert_eq!(windows(2048, 32), [0, 1, 2, 63]);
+    }
+}
