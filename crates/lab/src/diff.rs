@@ -1,14 +1,17 @@
 //! `lab diff A.cu B.cu`: two kernels on the same problem, side by side: what differs, and in which lines.
 //!
+//! - [`side`]: one of the two; [`any`]: of kernels that are no product
 //! - [`rows`]: the quantities that may differ; [`lines`]: where in each file
 //! - [`text`]: how it is written
 
+mod any;
 mod lines;
 mod rows;
+mod side;
 mod text;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -22,6 +25,7 @@ use crate::attempt::{Flags, Ready, Try};
 use crate::candidate::File;
 use crate::output::print;
 use rows::Row;
+use side::Side;
 
 /// Two kernels on the same problem, side by side: what they do differently, and in which lines
 ///
@@ -29,12 +33,23 @@ use rows::Row;
 /// the least time on the modelled GPU, the work, memory, instructions, and what a thread and a block need. Fewer is better of all of
 /// these, but for the warps of an SM. The flags are those of `lab try`, and hold for both kernels, behind those that a file carries;
 /// --first and --second have more for one of them. Without a second file, both kernels are in the first.
+///
+/// With --arg, the kernels need be no product: the flags are then those of `lab sanitize`, of one launch.
 #[derive(Debug, Clone, Args)]
 pub struct Diff {
     #[command(flatten)]
     attempt: Box<Try>,
     /// The other kernel's file
     other: Option<PathBuf>,
+    /// The next argument of any kernel, as `lab sanitize` takes it (repeatable)
+    #[arg(long, value_name = "ARGUMENT", action = clap::ArgAction::Append, allow_hyphen_values = true)]
+    arg: Vec<String>,
+    /// A name for a number, with --arg (repeatable)
+    #[arg(long, value_name = "NAME=NUMBER", action = clap::ArgAction::Append, requires = "arg")]
+    set: Vec<String>,
+    /// What a buffer is to hold afterwards, with --arg (repeatable)
+    #[arg(long, value_name = "PART=CONTENT", action = clap::ArgAction::Append, requires = "arg")]
+    expect: Vec<String>,
     /// Flags for the first kernel alone, as in --first '--entry simple --block 16,16'
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     first: Option<String>,
@@ -46,8 +61,9 @@ pub struct Diff {
 /// What two kernels do differently.
 #[derive(Debug, Serialize)]
 struct Comparison {
-    /// The sizes.
-    shape: gemm::Shape,
+    /// The sizes of a product.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shape: Option<gemm::Shape>,
     /// The modelled GPU.
     gpu: &'static str,
     /// The kernels.
@@ -61,7 +77,7 @@ struct Comparison {
 struct Kernel {
     /// Its file, and its name, as far as these tell the two apart.
     name: String,
-    /// Whether its product is right.
+    /// Whether its product is right, or no fault is found.
     right: bool,
     /// The launch, in words.
     launch: String,
@@ -80,12 +96,19 @@ pub fn run(diff: &Diff, words: &[String]) -> Result<ExitCode, Error> {
         [&diff.attempt.file(), &diff.other.as_ref().unwrap_or(diff.attempt.file())].map(|path| path.to_path_buf());
     let own = [&diff.first, &diff.second];
     let common = common_words(diff, words);
+    let all_words = |path: &Path, own: &Option<String>| -> Vec<OsString> {
+        let own = own.iter().flat_map(|flags| flags.split_whitespace()).map(str::to_string);
+        let words = [path.display().to_string()].into_iter().chain(common.iter().cloned()).chain(own);
+        words.map(OsString::from).collect()
+    };
+    if !diff.arg.is_empty() {
+        let words = [all_words(&files[0], own[0]), all_words(&files[1], own[1])];
+        return any::run([&files[0], &files[1]], words);
+    }
     let mut sides = Vec::new();
     for (path, own) in files.iter().zip(own) {
         let file = File::read(path)?;
-        let own = own.iter().flat_map(|flags| flags.split_whitespace()).map(str::to_string);
-        let words = [path.display().to_string()].into_iter().chain(common.iter().cloned()).chain(own);
-        let all: Vec<OsString> = words.map(OsString::from).collect();
+        let all = all_words(path, own);
         let flags = match Flags::read(&file, &all) {
             Ok(flags) => flags,
             Err(error) => return Ok(common::cli::explain(&error)),
@@ -103,9 +126,14 @@ pub fn run(diff: &Diff, words: &[String]) -> Result<ExitCode, Error> {
         ));
     }
     let comparison = compared([first, second])?;
-    print(&match first.0.json() {
-        true => format!("{}\n", serde_json::to_string_pretty(&comparison).unwrap_or_default()),
-        false => text::text(&comparison),
+    shown(&comparison, first.0.json())
+}
+
+/// Prints the comparison; the exit code says whether both are right.
+fn shown(comparison: &Comparison, json: bool) -> Result<ExitCode, Error> {
+    print(&match json {
+        true => format!("{}\n", serde_json::to_string_pretty(comparison).unwrap_or_default()),
+        false => text::text(comparison),
     })?;
     let right = comparison.kernels.iter().all(|kernel| kernel.right);
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -140,9 +168,8 @@ fn of_file(error: Error, file: &str) -> Error {
 
 fn compared(sides: [&(Ready, Report); 2]) -> Result<Comparison, Error> {
     let [first, second] = sides.map(|(_, report)| report);
-    let (Facts::Emulator(_), Some(modelled)) = (&first.facts, &first.modelled) else {
-        return Err(Error::usage("there are no counts", "kernels are compared on the emulator"));
-    };
+    let none = || Error::usage("there are no counts", "kernels are compared on the emulator");
+    let [Some(one), Some(other)] = sides.map(|(ready, report)| side(ready, report)) else { return Err(none()) };
     let same_file = first.level == second.level;
     let name = |report: &Report| match same_file {
         true => report.kernel.entry.clone(),
@@ -156,6 +183,19 @@ fn compared(sides: [&(Ready, Report); 2]) -> Result<Comparison, Error> {
         bound_us: report.modelled.as_ref().map_or(0.0, |modelled| 1e6 * modelled.bound.seconds),
         bottleneck: report.modelled.as_ref().map_or_else(String::new, |modelled| modelled.bound.bottleneck.to_string()),
     };
-    let differs = rows::rows(sides.map(|(ready, report)| (ready.source(), report)));
-    Ok(Comparison { shape: first.shape, gpu: modelled.gpu, kernels: [kernel(first), kernel(second)], differs })
+    let differs = rows::rows([one, other]);
+    let kernels = [kernel(first), kernel(second)];
+    Ok(Comparison { shape: Some(first.shape), gpu: one.modelled.gpu, kernels, differs })
+}
+
+fn side<'a>(ready: &'a Ready, report: &'a Report) -> Option<Side<'a>> {
+    let (Facts::Emulator(counted), Some(modelled)) = (&report.facts, &report.modelled) else { return None };
+    Some(Side {
+        source: ready.source(),
+        total: &counted.total,
+        lines: &counted.lines,
+        footprint_bytes: counted.footprint_bytes,
+        shared_bytes: counted.shared_bytes,
+        modelled,
+    })
 }

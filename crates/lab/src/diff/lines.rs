@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use emulator::{Counters, Report};
-use gemm::Source;
+use emulator::Counters;
 use serde::Serialize;
+
+use super::side::Side;
 
 /// A count, by itself and the requests that it belongs to.
 pub type Count = fn(&Counters) -> (u64, u64);
@@ -32,8 +33,8 @@ pub struct Line {
 }
 
 /// The lines of both files with a part in what differs. Lines that read the same and count the same are left out.
-pub fn lines(sides: [(Source, &Report); 2], count: Count) -> [Vec<Line>; 2] {
-    let [first, second] = sides.map(|(source, report)| counted(source, report, count));
+pub fn lines(sides: [Side; 2], count: Count) -> [Vec<Line>; 2] {
+    let [first, second] = sides.map(|side| counted(side, count));
     let is_in = |line: &Line, others: &[Line]| {
         let same = |other: &Line| other.text == line.text && other.count == line.count;
         !line.text.is_empty() && others.iter().any(same)
@@ -48,9 +49,9 @@ pub fn lines(sides: [(Source, &Report); 2], count: Count) -> [Vec<Line>; 2] {
 }
 
 /// The lines with a count, the largest first.
-fn counted(source: Source, report: &Report, count: Count) -> Vec<Line> {
+fn counted(side: Side, count: Count) -> Vec<Line> {
     let mut by_line: BTreeMap<(&str, u32), (u64, u64)> = BTreeMap::new();
-    for line in &report.lines {
+    for line in side.lines {
         let (done, requests) = count(&line.counters);
         let sum = by_line.entry((&line.file, line.line)).or_default();
         *sum = (sum.0 + done, sum.1 + requests);
@@ -63,7 +64,7 @@ fn counted(source: Source, report: &Report, count: Count) -> Vec<Line> {
             line,
             count,
             per_request: (requests > 0).then(|| count as f64 / requests as f64),
-            text: source.line(file, line).map_or_else(String::new, |text| text.trim().to_string()),
+            text: side.source.line(file, line).map_or_else(String::new, |text| text.trim().to_string()),
         })
         .collect();
     lines.sort_by_key(|line| std::cmp::Reverse(line.count));

@@ -1,12 +1,10 @@
 //! The quantities in which two kernels may differ, in the order of what matters.
 
 use emulator::Class;
-use gemm::Source;
-use gemm::facts::Facts;
-use gemm::report::Report;
 use serde::Serialize;
 
 use super::lines::{Count, Line, lines};
+use super::side::Side;
 
 /// A quantity that differs.
 #[derive(Debug, Serialize)]
@@ -46,34 +44,28 @@ const COUNTED: [(&str, Count); 10] = [
 ];
 
 /// What differs between two kernels.
-pub fn rows(sides: [(Source, &Report); 2]) -> Vec<Row> {
-    let reports = sides.map(|(_, report)| report);
+pub fn rows(sides: [Side; 2]) -> Vec<Row> {
     let mut rows = Vec::new();
-    rows.extend(whole("bound, in µs", reports.map(|report| report.modelled.as_ref().map(|m| 1e6 * m.bound.seconds))));
-    let counted = reports.map(|report| match &report.facts {
-        Facts::Emulator(counted) => Some(&**counted),
-        Facts::Cuda { .. } => None,
-    });
-    let [Some(first), Some(second)] = counted else { return rows };
+    rows.extend(whole("bound, in µs", sides.map(|side| Some(1e6 * side.modelled.bound.seconds))));
     for (what, count) in COUNTED {
-        let [(a, a_requests), (b, b_requests)] = [first, second].map(|report| count(&report.total));
+        let [(a, a_requests), (b, b_requests)] = sides.map(|side| count(side.total));
         // As many sectors in fewer requests are a difference, too.
         if (a, a_requests) == (b, b_requests) {
             continue;
         }
         let per = |count: u64, requests: u64| (requests > 0).then(|| count as f64 / requests as f64);
         let per_request = [per(a, a_requests), per(b, b_requests)];
-        let lines = lines([(sides[0].0, first), (sides[1].0, second)], count);
+        let lines = lines(sides, count);
         rows.push(Row { what, values: [a as f64, b as f64], per_request, lines });
     }
-    let footprint = [first, second].map(|report| Some(report.footprint_bytes as f64));
+    let footprint = sides.map(|side| Some(side.footprint_bytes as f64));
     rows.extend(whole("bytes of global memory touched", footprint));
-    let resources = reports.map(|report| report.modelled.as_ref().and_then(|modelled| modelled.resources));
+    let resources = sides.map(|side| side.modelled.resources);
     let need = |of: fn(&gemm::kernel::Resources) -> u32| resources.map(|r| r.as_ref().map(|r| f64::from(of(r))));
     rows.extend(whole("registers per thread", need(|r| r.registers)));
     rows.extend(whole("bytes spilled per thread", need(|r| r.spilled_bytes)));
-    rows.extend(whole("bytes of shared memory per block", [first, second].map(|r| Some(f64::from(r.shared_bytes)))));
-    let warps = reports.map(|report| Some(f64::from(report.modelled.as_ref()?.occupancy.as_ref()?.warps_per_sm)));
+    rows.extend(whole("bytes of shared memory per block", sides.map(|side| Some(f64::from(side.shared_bytes)))));
+    let warps = sides.map(|side| Some(f64::from(side.modelled.occupancy.as_ref()?.warps_per_sm)));
     rows.extend(whole("warps per SM", warps));
     rows
 }

@@ -15,9 +15,15 @@ const CODE: usize = 60;
 /// The comparison as text.
 pub fn text(comparison: &Comparison) -> String {
     let Comparison { shape, gpu, kernels, differs } = comparison;
-    let mut text = format!("{} and {}, on {shape}, modelled on {gpu}\n\n", kernels[0].name, kernels[1].name);
+    let on = shape.map_or_else(String::new, |shape| format!("on {shape}, "));
+    let mut text = format!("{} and {}, {on}modelled on {gpu}\n\n", kernels[0].name, kernels[1].name);
     for Kernel { name, right, launch, sums, .. } in kernels {
-        let verdict = if *right { "right" } else { "WRONG, as `lab try` explains" };
+        let verdict = match (right, shape) {
+            (true, Some(_)) => "right",
+            (true, None) => "no fault",
+            (false, Some(_)) => "WRONG, as `lab try` explains",
+            (false, None) => "FAULT, as `lab sanitize` explains",
+        };
         // Writing into a string cannot fail.
         let _ = writeln!(text, "{name}: {verdict}; {launch}");
         sums.iter().for_each(|summed| {

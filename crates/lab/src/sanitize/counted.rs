@@ -23,6 +23,9 @@ pub struct Counted {
     pub lines: Vec<LineCounters>,
     /// Distinct bytes of global memory that the launch touched, in whole sectors of 32 bytes.
     pub footprint_bytes: u64,
+    /// Bytes of shared memory of a block.
+    #[serde(skip)]
+    pub shared_bytes: u32,
     /// What a modelled GPU would make of it.
     pub modelled: Modelled,
     /// What its warps wait for, by a model, if that is asked for.
@@ -39,6 +42,7 @@ pub fn counted(file: &File, kernels: &Kernels, ran: &Ran, gpu: &'static Gpu) -> 
         total: report.total.clone(),
         lines: report.lines.clone(),
         footprint_bytes: report.footprint_bytes,
+        shared_bytes: report.shared_bytes,
         modelled: Modelled::of_any(gpu, &kernels.kernel, false, report),
         waits: None,
         annotated: annotate(&Source { path: &file.path, text: &file.text }, report),

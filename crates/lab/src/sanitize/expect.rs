@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::content::Content;
 use super::contents::Contents;
+use super::element::Element;
 use super::plan::{Plan, Planned};
 use super::words::pair;
 
@@ -32,6 +33,9 @@ pub struct Expected {
     pub of: usize,
     /// The first of them: where, what is there, and what is expected.
     pub first: Option<(usize, String, String)>,
+    /// Whole numbers that are all off by multiples of 2 to this power, as sums in so few bits are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wraps: Option<u32>,
     /// Who stored it, where a thread did and no copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored: Option<Stored>,
@@ -118,7 +122,20 @@ pub fn expect(plan: &Plan, contents: &[Contents], word: &str, tolerance: f64, se
     let first = pairs().find(|(_, (got, wanted))| !close(got, wanted)).map(|(at, (got, wanted))| {
         (range.start + at, element.number(got).to_string(), element.number(wanted).to_string())
     });
-    Ok(Expected { expected: word.to_string(), holds: wrong == 0, wrong, of: range.len(), first, stored: None })
+    let whole = matches!(element, Element::Signed(2..) | Element::Unsigned(2..));
+    let differences = pairs().filter(|(_, (got, wanted))| got != wanted).map(|(_, (got, wanted))| {
+        let [got, wanted] = [got, wanted].map(|bytes| element.number(bytes).to_f64());
+        (got - wanted).abs() as u64
+    });
+    let wraps = if whole && wrong > 1 { wraps(differences, 8 * size as u32) } else { None };
+    let (expected, of) = (word.to_string(), range.len());
+    Ok(Expected { expected, holds: wrong == 0, wrong, of, first, wraps, stored: None })
+}
+
+/// Of how few bits, fewer than `bits`, sums are of which all are off by these: 16, or 8.
+fn wraps(differences: impl Iterator<Item = u64>, bits: u32) -> Option<u32> {
+    let zeros = differences.map(u64::trailing_zeros).min()?;
+    [32, 16, 8].into_iter().find(|&fewer| fewer < bits && zeros >= fewer)
 }
 
 /// The buffers as they are shown: the parts that `--print` names, else the first elements of each.
@@ -180,5 +197,18 @@ fn part(plan: &Plan, flag: &str, word: &str) -> Result<(usize, Range<usize>), Er
             Err(Error::usage(format!("{flag} {word}: {to} is not in 0..{count}"), hint))
         }
         None => Err(Error::usage(format!("{flag} {word}: this is no range"), "a range is as in `out[0..8]`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_in_few_bits_are_known_by_what_they_are_off() {
+        let of = |differences: &[u64], bits| wraps(differences.iter().copied(), bits);
+        assert_eq!(of(&[65536, 3 * 65536], 32), Some(16));
+        assert_eq!(of(&[65536, 256], 32), Some(8));
+        assert_eq!((of(&[65536, 1], 32), of(&[256], 8), of(&[], 32)), (None, None, None));
     }
 }

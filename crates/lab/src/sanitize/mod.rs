@@ -41,7 +41,8 @@ use crate::output::{note, print};
 use crate::shared_memory;
 use crate::written::choose::choose;
 use execute::Ran;
-use outcome::{Launched, Outcome, Said, Verdict};
+use outcome::Said;
+pub use outcome::{Launched, Outcome, Verdict};
 use plan::Plan;
 use words::Words;
 
@@ -151,6 +152,15 @@ fn tolerance(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "a tolerance is 0 or a number above, as 1e-5 is".to_string())
 }
 
+impl Sanitize {
+    /// The compiler's options.
+    fn options(&self) -> Vec<String> {
+        let mut options = options(self.arch.as_deref(), &self.define);
+        options.extend(self.include.iter().map(|folder| format!("--include-path={}", folder.display())));
+        options
+    }
+}
+
 /// Runs the command, whose own words are `words`.
 pub fn run(sanitize: &Sanitize, words: &[OsString]) -> Result<ExitCode, Error> {
     let file = File::read(&sanitize.file).inspect_err(|error| {
@@ -163,8 +173,7 @@ pub fn run(sanitize: &Sanitize, words: &[OsString]) -> Result<ExitCode, Error> {
         Err(error) => return Ok(common::cli::explain(&error)),
     };
     let flags = &words.flags;
-    let mut options = options(flags.arch.as_deref(), &flags.define);
-    options.extend(flags.include.iter().map(|folder| format!("--include-path={}", folder.display())));
+    let options = flags.options();
     if flags.write_ptx {
         note(&format!("{} written", file.write_ptx(&options)?.display()));
         return Ok(ExitCode::SUCCESS);
@@ -191,6 +200,17 @@ pub fn run(sanitize: &Sanitize, words: &[OsString]) -> Result<ExitCode, Error> {
         Verdict::Clean | Verdict::OrderDependent => ExitCode::SUCCESS,
         Verdict::Fault => ExitCode::FAILURE,
     })
+}
+
+/// What came of the launches that `words` say, counted, and whether JSON is asked for.
+pub fn measured(file: &File, words: &[OsString]) -> Result<Result<(Outcome, bool), clap::Error>, Error> {
+    let mut words = match words::read(&file.flags(SANITIZE), words) {
+        Ok(words) => words,
+        Err(error) => return Ok(Err(error)),
+    };
+    words.flags.counters = true;
+    let json = words.flags.json;
+    judge(file, &words.flags.options(), &words).map(|outcome| Ok((outcome, json)))
 }
 
 /// The kernels' lines with their counters, launch by launch.

@@ -83,6 +83,9 @@ pub fn text(outcome: &Outcome) -> String {
                 expected.expected, expected.wrong, expected.of
             ),
         };
+        if let Some(bits) = expected.wraps {
+            let _ = writeln!(text, "          each is off by a multiple of 2^{bits}: is a sum kept in {bits} bits?");
+        }
         if let Some(stored) = &expected.stored {
             let _ = writeln!(text, "          {}{}", which(outcome, stored.launch), stored.line());
         }
