@@ -82,6 +82,10 @@ impl Kernels {
         if let Some((lowered, _)) = self.names.iter().find(|(_, shown)| meant(shown)) {
             return Ok(lowered.clone());
         }
+        // Where nobody names one, it is the file's own, and not one of the file that launches it.
+        if let (None, [(lowered, _)]) = (entry, self.names.as_slice()) {
+            return Ok(lowered.clone());
+        }
         let names: Vec<&str> = self.module.kernels().collect();
         pick(&names, entry)
     }

@@ -115,6 +115,63 @@ fn wrong_factors_are_found() {
     assert!(output.stdout.contains("WRONG"), "{output:?}");
 }
 
+/// A product with a sum and a store that may be wrong, and what is said of it.
+#[test]
+fn a_wrong_product_names_the_elements_that_it_is_made_of() {
+    if nvrtc::find().is_err() {
+        return level_tests::skipped("no NVRTC: kernels are not compiled");
+    }
+    const RIGHT: (&str, &str) = ("A[r * K + k] * B[k * N + c]", "alpha * s + beta * C[r * N + c]");
+    let folder = lab::scratch("made-of");
+    for (sum, store, said) in [
+        (
+            "k % 8 < 6 ? A[r * K + k] * B[k * N + c] : 0.0f",
+            RIGHT.1,
+            "row 0 of C, the products of steps 6 to 7, 14 to 15, 22 to 23 and more along K are left out",
+        ),
+        (
+            "(k < 4 ? 2 : 1) * A[r * K + k] * B[k * N + c]",
+            RIGHT.1,
+            "row 0 of C, the products of steps 0 to 3 along K count 2.000 times",
+        ),
+        (
+            "A[(r ^ 1) * K + k] * B[k * N + c]",
+            RIGHT.1,
+            "in row 0 of C, B[0][…] is multiplied by A[1][0] and not by A[0][0]",
+        ),
+        (
+            "A[r * K + k] * B[k * N + (c ^ 1)]",
+            RIGHT.1,
+            "in column 0 of C, A[…][0] is multiplied by B[0][1] and not by B[0][0]",
+        ),
+        (RIGHT.0, "alpha * alpha * s + beta * C[r * N + c]", "every product comes 1.500 times"),
+        (RIGHT.0, "alpha * s", "beta * C is not added"),
+        (RIGHT.0, "alpha * __half2float(__float2half(s)) + beta * C[r * N + c]", "a type of fewer bits?"),
+    ] {
+        let text = format!(
+            "#include <cuda_fp16.h>\n__global__ void product(const float* A, const float* B, float* C, int M, int N, int K, float alpha, float beta) {{\n\
+             int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;\n if (r >= M || c >= N) return;\n\
+             float s = 0;\n for (int k = 0; k < K; ++k) s += {sum};\n C[r * N + c] = {store};\n}}\n"
+        );
+        let file = folder.join("product.cu");
+        fs::write(&file, text).unwrap();
+        let output = lab(&format!("try {} --backend emulator --alone --m 40 --n 24 --k 36", file.display()));
+        assert_eq!(output.code, 1, "{output:?}");
+        assert!(output.stderr.contains(said), "{said}: {output:?}");
+    }
+}
+
+/// What warps wait for is a model's word, and it says so.
+#[test]
+fn waits_are_called_a_model() {
+    let output = lab("try kernels/blas.cu --backend emulator --alone --size 64 --waits");
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(output.stdout.contains("waits       by a MODEL of an SM of H200: 1 x 8 warps"), "{output:?}");
+    assert!(output.stdout.contains("of other kernels nobody knows"), "{output:?}");
+    let unknown = lab("sanitize kernels/tile-by-tma.cu --waits");
+    assert!(unknown.stdout.contains("waits       the model says nothing: "), "{unknown:?}");
+}
+
 #[test]
 fn what_cannot_be_tried_is_refused_in_one_line() {
     let blas = "try kernels/blas.cu --backend emulator";

@@ -36,6 +36,24 @@ fn a_kernel_differs_from_itself_by_its_flags_alone() {
 }
 
 #[test]
+fn kernels_that_are_no_product_are_compared_by_their_arguments() {
+    let file = "kernels/weighted-sum.cu";
+    let same = lab(&format!("diff {file} {file} --arg out:f32[64]"));
+    assert!(same.code == 0 && same.stdout.ends_with(": the same\n"), "{same:?}");
+    assert!(
+        same.stdout.contains("weighted_sum: no fault; grid (2,1), block (32,1)  in:f32[66]=range out:f32[64]"),
+        "{same:?}"
+    );
+    let mut words = lab::command(&format!("diff {file} {file} --arg out:f32[64] --json"));
+    let output = words.args(["--second", "--block 16"]).output().unwrap();
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = said["differs"].as_array().unwrap();
+    let loads = rows.iter().find(|row| row["what"] == "sectors of global loads").unwrap();
+    assert!(loads["values"][0].as_f64() > loads["values"][1].as_f64() && said["shape"].is_null(), "{said}");
+    refused("diff kernels/block-sum-unsynced.cu kernels/block-sum-unsynced.cu --arg n", "has a fault in every order");
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused() {
     refused("diff kernels/blas.cu nonesuch.cu", "cannot read nonesuch.cu");
     let mut words = lab::command("diff kernels/ladder-baseline.cu kernels/notes-shared.cu");

@@ -201,6 +201,10 @@ fn a_header_of_kernels_is_launched_by_who_includes_it() {
         output.stderr.contains("launch of ") && output.stderr.contains("main.cu:4, block (8,8), grid (3,3)"),
         "{output:?}"
     );
+    // A kernel of the file that launches it is not meant.
+    let warm = format!("__global__ void warm_up() {{}}\n{main}");
+    fs::write(folder.join("main.cu"), warm).unwrap();
+    refused(&format!("sanitize {}", inner.join("tiled.cuh").display()), "tiled<8> takes 6 arguments");
 }
 
 #[test]

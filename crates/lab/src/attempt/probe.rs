@@ -39,14 +39,22 @@ fn explained(attempt: &Try, candidate: &Candidate, report: &Report) -> Result<Op
     let plain = problem(attempt, report.shape, &operands)?;
     let extras = Extras { sanitize: false, ..attempt.how.options()?.extras };
     let probe = Probe { task: task(attempt, candidate, report.shape, &operands)?, plain, extras };
+    let mut doubtful = None;
     for side in [Side::A, Side::B] {
         match probe.seen(side)? {
             None => return Ok(None),
             Some(seen) if seen.wrong.is_empty() => (),
-            Some(seen) => return probe.said(side, &seen).map(Some),
+            // An index that is wrong in one factor shows in the other, too, and is another one there.
+            Some(seen) => match probe.said(side, &seen)? {
+                (text, true) => return Ok(Some(text)),
+                (text, false) => doubtful = doubtful.or(Some(text)),
+            },
         }
     }
-    probe.beyond_the_product().map(Some)
+    match doubtful {
+        None => probe.beyond_the_product().map(Some),
+        doubtful => Ok(doubtful),
+    }
 }
 
 /// The factor whose elements are asked for.
@@ -54,6 +62,16 @@ fn explained(attempt: &Try, candidate: &Candidate, report: &Report) -> Result<Op
 enum Side {
     A,
     B,
+}
+
+impl Side {
+    /// What of C takes its lines.
+    fn line(self) -> &'static str {
+        match self {
+            Side::A => "row",
+            Side::B => "column",
+        }
+    }
 }
 
 /// What came of a step along K in a row of A, or in a column of B.
@@ -136,66 +154,63 @@ impl Probe<'_> {
         Ok(Some(seen))
     }
 
-    /// What is wrong with the first line that is, in words.
-    fn said(&self, side: Side, seen: &Seen) -> Result<String, Error> {
+    /// What is wrong with the first line that is, in words, and whether a launch with this element alone says the same.
+    fn said(&self, side: Side, seen: &Seen) -> Result<(String, bool), Error> {
         let first = seen.wrong[0];
-        let times = first.times();
-        let alike = |step: &&Step| match (step.times(), times) {
-            (Some(a), Some(b)) => (a - b).abs() < 1e-3,
-            (a, b) => a.is_none() && b.is_none(),
-        };
-        if seen.wrong.len() == seen.count
-            && seen.wrong.iter().all(|step| alike(&step))
-            && times.is_some_and(|t| t != 0.0)
-        {
-            let times = times.unwrap_or_default();
-            return Ok(format!("every product comes {times:.3} times: is alpha multiplied once?"));
+        let Some(times) = first.times() else { return self.exchanged(side, first) };
+        let is_alike = |step: &&Step| step.times().is_some_and(|other| (other - times).abs() < 1e-3);
+        let certain = self.comes(side, first, times)?;
+        if seen.wrong.len() == seen.count && times != 0.0 && seen.wrong.iter().all(|step| is_alike(&step)) {
+            return Ok((format!("every product comes {times:.3} times: is alpha multiplied once?"), certain));
         }
-        let steps = seen.wrong.iter().filter(|step| step.line == first.line).filter(alike);
+        let steps = seen.wrong.iter().filter(|step| step.line == first.line).filter(is_alike);
         let steps = ranges(steps.map(|step| step.k));
-        let line = if side == Side::A { "row" } else { "column" };
-        let here = format!("in {line} {} of C, ", first.line);
-        Ok(match times {
-            Some(0.0) => {
-                format!("{here}the products of {steps} along K are left out: does every thread's part reach the sum?")
-            }
-            Some(times) => format!(
-                "{here}the products of {steps} along K count {times:.3} times: is a tile that K ends in filled up with zeros?"
-            ),
-            None => self.exchanged(side, first)?,
-        })
+        let here = format!("in {} {} of C, the products of {steps} along K", side.line(), first.line);
+        let text = match times {
+            0.0 => format!("{here} are left out: does every thread's part reach the sum?"),
+            _ => format!("{here} count {times:.3} times: is a tile that K ends in filled up with zeros?"),
+        };
+        Ok((text, certain))
     }
 
     /// Which element stands for another one.
-    fn exchanged(&self, side: Side, first: Step) -> Result<String, Error> {
-        let Step { line, k, got } = first;
+    fn exchanged(&self, side: Side, Step { line, k, got }: Step) -> Result<(String, bool), Error> {
         let name = |line: usize, k: usize| match side {
             Side::A => format!("A[{line}][{k}]"),
             Side::B => format!("B[{k}][{line}]"),
         };
-        let (others, what) = match side {
-            Side::A => (format!("B[{k}][…]"), "row"),
-            Side::B => (format!("A[…][{k}]"), "column"),
+        let others = match side {
+            Side::A => format!("B[{k}][…]"),
+            Side::B => format!("A[…][{k}]"),
         };
-        let asks =
-            "do what fills a tile and what reads it agree, in a swizzle, a row's length and the parts of fragments?";
-        let not = format!("in {what} {line} of C, {others} is multiplied by something else than {}", name(line, k));
         let place = got.map(|sum| sum.round() - 1.0);
         let near = got.iter().zip(place).all(|(sum, place)| (sum - 1.0 - place).abs() < 0.05 && place >= 0.0);
         let (other, step) = (place[0] as usize, place[1] as usize);
-        if !near || !self.is_one(side, (line, k), (other, step))? {
-            return Ok(format!("{not}: {asks}"));
-        }
-        Ok(format!(
-            "in {what} {line} of C, {others} is multiplied by {} and not by {}: {asks}",
-            name(other, step),
+        let certain = near && self.is_one(side, (line, k), (other, step))?;
+        let what = if certain { name(other, step) } else { "something else".to_string() };
+        let text = format!(
+            "in {} {line} of C, {others} is multiplied by {what} and not by {}: do what fills a tile and what reads it agree, \
+             in a swizzle, a row's length and the parts of fragments?",
+            side.line(),
             name(line, k)
-        ))
+        );
+        Ok((text, certain))
+    }
+
+    /// Whether an element alone, beside a factor full of ones, comes so many times everywhere in its line.
+    fn comes(&self, side: Side, Step { line, k, .. }: Step, times: f64) -> Result<bool, Error> {
+        let Shape { m, n, .. } = self.plain.shape;
+        let (a, b, wide) = match side {
+            Side::A => (filled(&self.plain.a, alone((line, k)))?, filled(&self.plain.b, |_, _| 1.0)?, n),
+            Side::B => (filled(&self.plain.a, |_, _| 1.0)?, filled(&self.plain.b, alone((k, line)))?, m),
+        };
+        let c = self.launched(a, b, 0.0)?;
+        let at = |other: usize| if side == Side::A { c.at(line, other) } else { c.at(other, line) };
+        Ok((0..wide as usize).all(|other| (at(other) / self.plain.form.alpha - times).abs() < 1e-3))
     }
 
     /// Whether one element alone comes where another one should.
     fn is_one(&self, side: Side, (line, k): (usize, usize), (other, step): (usize, usize)) -> Result<bool, Error> {
-        let alone = |at: (usize, usize)| move |row: usize, column: usize| f64::from(u8::from((row, column) == at));
         let Shape { m, n, .. } = self.plain.shape;
         let wide = (if side == Side::A { n } else { m }) as usize;
         let column = k % wide;
@@ -209,11 +224,14 @@ impl Probe<'_> {
 
     /// What may be wrong where each product is summed once.
     fn beyond_the_product(&self) -> Result<String, Error> {
-        let beta = self.plain.form.beta;
+        let zeros = |like: &Matrix| filled(like, |_, _| 0.0);
+        let of_zeros = |c| self.launched(zeros(&self.plain.a)?, zeros(&self.plain.b)?, c);
+        let (empty, beta) = (of_zeros(0.0)?, self.plain.form.beta);
+        if let Some(added) = empty.values().into_iter().find(|value| *value != 0.0) {
+            return Ok(format!("where A, B and C hold zeros, {added} comes out: what is added to the products?"));
+        }
         if beta != 0.0 {
-            let zeros = |like: &Matrix| filled(like, |_, _| 0.0);
-            let c = self.launched(zeros(&self.plain.a)?, zeros(&self.plain.b)?, 1.0)?;
-            let times = c.at(0, 0) / beta;
+            let times = of_zeros(1.0)?.at(0, 0) / beta;
             if (times - 1.0).abs() > 1e-2 {
                 return Ok(match times {
                     0.0 => "A * B is right, and beta * C is not added to it".to_string(),
@@ -221,8 +239,14 @@ impl Probe<'_> {
                 });
             }
         }
-        Ok("every product is summed once, and small whole numbers come out right: is the sum, or a part of it, kept in a type of fewer bits?".to_string())
+        let right = "every product is summed once, and small whole numbers come out right";
+        Ok(format!("{right}: is the sum, or a part of it, kept in a type of fewer bits?"))
     }
+}
+
+/// A matrix with a 1 in one place.
+fn alone(at: (usize, usize)) -> impl Fn(usize, usize) -> f64 {
+    move |row, column| f64::from(u8::from((row, column) == at))
 }
 
 /// A matrix of the same kind with other elements, by row and column.

@@ -24,10 +24,10 @@ pub fn run(paths: [&Path; 2], words: [Vec<OsString>; 2]) -> Result<ExitCode, Err
         json |= as_json;
         sides.push((file, outcome));
     }
-    let [first, second] = [one(&sides[0].1)?, one(&sides[1].1)?];
     let same_file = paths[0] == paths[1];
-    let [Some(a), Some(b)] = [(&sides[0].0, first), (&sides[1].0, second)].map(|(file, launch)| side(file, launch))
-    else {
+    let (first, second) = (&sides[0].1.launches[0], &sides[1].1.launches[0]);
+    let both = [(&sides[0].0, first), (&sides[1].0, second)];
+    let [Some(a), Some(b)] = both.map(|(file, launch)| side(file, launch)) else {
         let at_fault = sides.iter().find(|(_, outcome)| outcome.launches.iter().any(|launch| launch.counted.is_none()));
         let file = at_fault.map_or("", |(file, _)| &file.path);
         return Err(Error::usage(
@@ -48,16 +48,6 @@ pub fn run(paths: [&Path; 2], words: [Vec<OsString>; 2]) -> Result<ExitCode, Err
     };
     let kernels = [kernel(&sides[0], first, &a), kernel(&sides[1], second, &b)];
     shown(&Comparison { shape: None, gpu: a.modelled.gpu, kernels, differs: rows::rows([a, b]) }, json)
-}
-
-fn one(outcome: &Outcome) -> Result<&Launched, Error> {
-    match outcome.launches.as_slice() {
-        [launch] => Ok(launch),
-        all => Err(Error::usage(
-            format!("{} has {} launches, and one of each file is compared", outcome.file, all.len()),
-            "--first and --second name a kernel of each by --entry",
-        )),
-    }
 }
 
 fn side<'a>(file: &'a File, launch: &'a Launched) -> Option<Side<'a>> {
