@@ -100,7 +100,7 @@ fn modelled(
     if noted > MOST {
         return Err(format!("{noted} warp instructions on one SM, and it takes {MOST}: make the problem smaller"));
     }
-    let stream = record(&|block| place(grid, block) % sms == 0 && place(grid, block) / sms < fit)?;
+    let stream = record(&|block| place(grid, block).is_multiple_of(sms) && place(grid, block) / sms < fit)?;
     if let Some(opcode) = unknown(&stream) {
         return Err(format!("it does not know `{opcode}`"));
     }
