@@ -9,7 +9,7 @@
     const T = words[document.documentElement.lang] ?? words.en;
 
     // The commands of a block, one a line; nothing if it has none.
-    const commands = (code) => code.textContent.split("\n").filter((line) => line.startsWith("$ "))
+    const commands = (code) => code.textContent.replaceAll(" \\\n    ", " ").split("\n").filter((line) => line.startsWith("$ "))
         .map((line) => line.slice(2)).join("\n");
 
     const copy = (text) => {

@@ -8,6 +8,7 @@
 //! - [`serial`]: the same product on one core of the CPU, as a baseline
 //! - [`progress`]: a word about what lasts long
 //! - [`ship`]: what writes the shipped PTX
+//! - [`output`]: how all of it comes to stdout and stderr, in lines that [`wrap`] breaks
 
 pub mod cli;
 pub mod output;
@@ -15,5 +16,6 @@ pub mod progress;
 pub mod road;
 pub mod serial;
 pub mod ship;
+mod wrap;
 
 pub use road::{execute, run};

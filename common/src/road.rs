@@ -16,7 +16,7 @@ use gemm::{Build, Error, Level, Plan, emulated, fit};
 use summit::predict;
 
 use crate::cli::{self, Arguments, Asked};
-use crate::output::{note, print};
+use crate::output::{note, print, say};
 use crate::progress::{begin, of_blocks};
 use crate::ship::write_ptx;
 
@@ -54,7 +54,11 @@ fn road(level: &'static Level, arguments: &Arguments) -> anyhow::Result<ExitCode
     if let (Facts::Cuda { .. }, Origin::Compiled, false) = (&report.facts, report.kernel.origin, arguments.no_verdict) {
         report.judged = Some(judged(&build, &asked, &report)?);
     }
-    print(&if arguments.json { format!("{}\n", report.json()) } else { report.to_string() })?;
+    if arguments.json {
+        print(&format!("{}\n", report.json()))?
+    } else {
+        say(&report.to_string())?
+    }
     if let Some(Verdict::Wrong(why)) = report.judged.as_ref().map(|judged| &judged.verdict) {
         note(&format!("error: {why}"));
         return Ok(ExitCode::FAILURE);

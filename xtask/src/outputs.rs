@@ -8,6 +8,7 @@ mod annotated;
 mod copy;
 pub mod groups;
 mod session;
+pub use session::COLUMNS;
 
 use std::fs;
 use std::process::ExitCode;

@@ -68,6 +68,12 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// Its parameters as its text has them: `const float* A`.
+    pub fn declared(&self) -> Vec<String> {
+        let said = |parameter: &Parameter| format!("{} {}", parameter.type_name, parameter.name).trim_end().to_string();
+        self.parameters.iter().map(said).collect()
+    }
+
     /// Its name without namespaces.
     pub fn plain_name(&self) -> &str {
         self.name.rsplit("::").next().unwrap_or_default()

@@ -50,7 +50,7 @@ impl Counted<'_> {
         numbers.extend([
             Number::counted("warp instructions", total.warp_instructions()),
             Number::counted("thread instructions", total.thread_instructions()),
-            Number::counted("barriers (per warp)", total.barriers),
+            Number::counted("barriers (sum over warps)", total.barriers),
             Number::counted("divergent branches", total.divergent_branches),
             Number::counted("branches", total.branches),
             Number::new("branch efficiency", 100.0 * total.branch_efficiency(), 1, Label::Counted).of("%"),
@@ -152,7 +152,7 @@ const INTENSITY: [(&str, &str); 2] = [
 /// The lines of every kernel's counts.
 const LINES: [(&str, &str); 3] = [
     ("", "{warp instructions} warp instructions, {thread instructions} thread instructions"),
-    ("", "{barriers (per warp)} barriers (per warp)"),
+    ("", "{barriers (sum over warps)} barriers (sum over warps)"),
     ("", "{divergent branches} of {branches} branches split a warp: branch efficiency {branch efficiency}%"),
 ];
 

@@ -301,8 +301,7 @@ fn no_map(map: &Mapped, error: &TensorMapError) -> Error {
 }
 
 fn unknown_ptx(error: PtxError) -> Error {
-    let hint =
-        error.hint.unwrap_or("is the PTX whole? what the emulator does not know, a CUDA GPU may: `--backend cuda`");
+    let hint = error.hint.unwrap_or("is the PTX whole? what the emulator does not know, a CUDA GPU may run");
     Error::usage(format!("the emulator cannot run this kernel: {error}"), hint)
 }
 

@@ -27,7 +27,7 @@ pub enum Label {
 /// A number of a report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Number {
-    /// The words that a report has for it: `barriers (per warp)`; of a table, row and column: `global loads: sectors`.
+    /// The words that a report has for it: `barriers (sum over warps)`; of a table, row and column: `global loads: sectors`.
     pub name: Cow<'static, str>,
     /// Its value.
     #[serde(serialize_with = "whole_where_it_is")]
@@ -128,15 +128,16 @@ mod tests {
     #[test]
     fn a_text_has_numbers_in_the_place_of_their_names() {
         let numbers = Numbers(vec![
-            Number::counted("barriers (per warp)", 12_345),
+            Number::counted("barriers (sum over warps)", 12_345),
             Number::new("bound", 2.0 / 3.0, 2, Label::Bound).of("µs"),
             Number::stated("bytes of shared memory per block", 8192u32),
         ]);
-        let text = "{barriers (per warp)} barriers, {bound} µs, {bytes of shared memory per block} bytes, {no name}";
+        let text =
+            "{barriers (sum over warps)} barriers, {bound} µs, {bytes of shared memory per block} bytes, {no name}";
         assert_eq!(numbers.fill(text), "12,345 barriers, 0.67 µs, 8192 bytes, -");
         assert_eq!(numbers.fill("no number"), "no number");
         let json = serde_json::to_string(&numbers.0[..2]).unwrap();
-        let expected = "[{\"name\":\"barriers (per warp)\",\"value\":12345,\"is\":\"counted\"},\
+        let expected = "[{\"name\":\"barriers (sum over warps)\",\"value\":12345,\"is\":\"counted\"},\
                         {\"name\":\"bound\",\"value\":0.6666666666666666,\"unit\":\"µs\",\"is\":\"bound\"}]";
         assert_eq!(json, expected);
     }

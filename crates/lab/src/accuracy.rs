@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::bench::place;
 use crate::exact::exact;
 use crate::flags::How;
-use crate::output::{note, print};
+use crate::output::{note, print, say};
 use crate::schemes;
 use crate::schemes::data::Data;
 use crate::table::table;
@@ -128,11 +128,13 @@ pub fn run(accuracy: &Accuracy) -> Result<ExitCode, Error> {
             rows.extend(errors(&device, &options, &takers, &problem, accuracy.how.seed)?);
         }
     }
-    let text = match accuracy.json {
-        true => rows.iter().filter_map(|row| serde_json::to_string(row).ok()).map(|line| line + "\n").collect(),
-        false => text(&rows, accuracy, &place(&device, &options)),
-    };
-    print(&text)?;
+    if accuracy.json {
+        print(
+            &rows.iter().filter_map(|row| serde_json::to_string(row).ok()).map(|line| line + "\n").collect::<String>(),
+        )?;
+    } else {
+        say(&text(&rows, accuracy, &place(&device, &options)))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -38,7 +38,7 @@ use crate::candidate::{Candidate, File};
 use crate::compare::{against_vendor, head_and_rows};
 use crate::flags::{Annotate, How, Sizes};
 use crate::operands::{Operands, fit};
-use crate::output::{note, print};
+use crate::output::{note, print, say};
 use crate::predicted;
 use crate::row::Row;
 use crate::shared_memory;
@@ -190,7 +190,7 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bo
     if !attempt.json && !attempt.alone {
         text += &beside_the_levels(attempt, device, &report)?;
     }
-    print(&text)?;
+    if attempt.json { print(&text)? } else { say(&text)? }
     let code = conclude(&report)?;
     if code == ExitCode::SUCCESS && !sizes_given {
         return Ok(ragged::tried(attempt, candidate));
@@ -207,7 +207,8 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bo
 /// The arguments for a shape, in the terms of the product that is computed row by row.
 fn operands(attempt: &Try, candidate: &Candidate, shape: &Shape) -> Result<Operands, Error> {
     let half = |place| half_type(attempt, candidate, place);
-    let mut operands = fit(&attempt.args, &candidate.parameters, shape, &half)?;
+    let declared = candidate.written.as_ref().map(|(_, choice)| choice.kernel.declared()).unwrap_or_default();
+    let mut operands = fit(&attempt.args, (&candidate.parameters, &declared), shape, &half)?;
     attempt.layout.operands(&mut operands.list);
     Ok(operands)
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::bench::{Bench, TAKEN_IN, for_shape, peak, place};
 use crate::flags::{How, Rival, Sizes};
-use crate::output::{note, print};
+use crate::output::{fitted, note, print};
 use crate::plot;
 use crate::predicted;
 use crate::row::{Kind, Row};
@@ -148,7 +148,7 @@ fn text(comparison: &Comparison, shape: Shape, compare: &Compare) -> Result<Stri
         "C ({m} x {n}) = A ({m} x {k}) * B ({k} x {n}{}), {dtype}, seed {seed}; {}\n\n{}",
         if Form::usual(dtype) == Form::PLAIN { "" } else { ", stored as N x K" },
         comparison.place,
-        lines(&chosen(columns(&comparison.rows), &compare.columns)?, &comparison.rows)
+        fitted(&cells(&chosen(columns(&comparison.rows), &compare.columns)?, &comparison.rows))
     );
     for row in comparison.rows.iter().filter(|row| !row.is_right()) {
         text += &format!("\n{} {}: {}\n", row.kernel, row.tiles, row.verdict);
@@ -161,7 +161,7 @@ type Column = (&'static str, Box<dyn Fn(&Row) -> String>);
 
 /// The rows as a table. On a GPU times are in milliseconds; predicted ones and bounds in microseconds.
 pub fn head_and_rows(rows: &[Row]) -> String {
-    lines(&columns(rows), rows)
+    table(&cells(&columns(rows), rows))
 }
 
 /// The columns that `names` names, in this order, behind the kernel's name; without names, all.
@@ -190,10 +190,9 @@ fn name(head: &str) -> String {
     head.trim_end_matches(" µs").replace(' ', "-").to_lowercase()
 }
 
-fn lines(columns: &[Column], rows: &[Row]) -> String {
-    let mut lines = vec![columns.iter().map(|(head, _)| head.to_string()).collect()];
-    lines.extend(rows.iter().map(|row| columns.iter().map(|(_, cell)| cell(row)).collect()));
-    table(&lines)
+fn cells(columns: &[Column], rows: &[Row]) -> Vec<Vec<String>> {
+    let head = columns.iter().map(|(head, _)| head.to_string()).collect();
+    std::iter::once(head).chain(rows.iter().map(|row| columns.iter().map(|(_, cell)| cell(row)).collect())).collect()
 }
 
 /// Those of which some row has something.

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use clap::Args;
 use emulator::TensorType;
 use emulator::gpu::{GPUS, Gpu};
-use emulator::occupancy::{Occupancy, occupancy};
+use emulator::occupancy::{Occupancy, Resource, occupancy};
 use gemm::Error;
 
 use crate::flags::modelled;
-use crate::output::{note, print};
+use crate::output::{fitted, note, print};
 use crate::table::{maybe, number, table};
 
 /// The GPUs that the emulator models
@@ -82,7 +82,7 @@ pub fn list(gpus: &Gpus) -> Result<ExitCode, Error> {
             gpu.limits.shared_per_block.to_string(),
         ]
     }));
-    print(&table(&lines))?;
+    print(&fitted(&lines))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -125,10 +125,14 @@ fn leave(gpu: &mut Gpu, bytes: u32) -> Result<(), Error> {
 }
 
 fn text(found: &[(&str, Occupancy)]) -> String {
-    let mut lines = vec![["", "blocks/SM", "warps/SM", "occupancy", "limited by"].map(String::from).to_vec()];
+    let mut lines = vec![["", "blocks/SM", "warps/SM", "occupancy"].map(String::from).to_vec()];
     for resource in found.iter().take(1).flat_map(|(_, occupancy)| occupancy.limits) {
-        lines[0].push(format!("by {}", resource.0));
+        lines[0].push(match resource.0 {
+            Resource::SharedMemory => "shared".to_string(),
+            other => other.to_string(),
+        });
     }
+    lines[0].push("limited by".to_string());
     for (name, occupancy) in found {
         let limited: Vec<String> = occupancy.limited_by.iter().map(|resource| resource.to_string()).collect();
         let limited = match occupancy.blocks_per_sm {
@@ -136,18 +140,16 @@ fn text(found: &[(&str, Occupancy)]) -> String {
             _ => limited.join(" and "),
         };
         let share = format!("{:.0}%", 100.0 * occupancy.share);
-        let mut line = vec![
-            name.to_string(),
-            occupancy.blocks_per_sm.to_string(),
-            occupancy.warps_per_sm.to_string(),
-            share,
-            limited,
-        ];
+        let mut line =
+            vec![name.to_string(), occupancy.blocks_per_sm.to_string(), occupancy.warps_per_sm.to_string(), share];
         let alone = |limit: u32| if limit == u32::MAX { "-".to_string() } else { limit.to_string() };
         line.extend(occupancy.limits.iter().map(|&(_, limit)| alone(limit)));
+        line.push(limited);
         lines.push(line);
     }
-    table(&lines)
+    let text = table(&lines);
+    let by = text.find("  warps  ").unwrap_or(0);
+    format!("{:by$}  most blocks by\n{text}", "")
 }
 
 fn json<T: serde::Serialize>(data: T) -> Result<String, Error> {

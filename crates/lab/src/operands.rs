@@ -17,19 +17,20 @@ pub struct Operands {
     pub beta: f64,
 }
 
-/// Fits the words of `--args` to the kernel's parameters. `half` says what a parameter of 16 bits is.
+/// Fits the words of `--args` to the kernel's parameters. `declared` says them as the kernel's text does, where there is one; `half` says what a parameter of 16 bits is.
 pub fn fit(
     words: &str,
-    parameters: &[Parameter],
+    (parameters, declared): (&[Parameter], &[String]),
     shape: &Shape,
     half: &dyn Fn(usize) -> Element,
 ) -> Result<Operands, Error> {
     let words = parts(words);
     if words.len() != parameters.len() {
-        let kinds: Vec<&str> = parameters.iter().map(|parameter| parameter.kind.as_str()).collect();
+        let kinds = || parameters.iter().map(|parameter| parameter.kind.clone()).collect::<Vec<_>>().join(", ");
+        let said = if declared.len() == parameters.len() { declared.join(", ") } else { kinds() };
         return Err(Error::usage(
             format!("--args names {} arguments, and the kernel takes {}", words.len(), parameters.len()),
-            format!("its parameters are, in order: {}", kinds.join(", ")),
+            format!("its parameters are, in order: {said}"),
         ));
     }
     let mut operands = Operands { list: Vec::new(), alpha: 1.0, beta: 0.0 };
@@ -120,14 +121,14 @@ mod tests {
     }
 
     fn refused(words: &str, kinds: &[&str]) -> String {
-        fit(words, &parameters(kinds), &SHAPE, &|_| Element::F16).unwrap_err().to_string()
+        fit(words, (&parameters(kinds), &[]), &SHAPE, &|_| Element::F16).unwrap_err().to_string()
     }
 
     #[test]
     fn any_order_and_every_width() {
         let kinds = ["u32", "u64", "f32", "u64", "u64", "f64", "u64"];
         let operands =
-            fit("M,cdiv(N,32),alpha=2,A,B,beta=-0.5,C", &parameters(&kinds), &SHAPE, &|_| Element::F16).unwrap();
+            fit("M,cdiv(N,32),alpha=2,A,B,beta=-0.5,C", (&parameters(&kinds), &[]), &SHAPE, &|_| Element::F16).unwrap();
         let list = [
             Operand::U32(100),
             Operand::U64(3),
@@ -144,7 +145,7 @@ mod tests {
     fn factors_of_16_bits_are_those_that_the_kernel_gets() {
         let kinds = [Parameter::new("u64", 8), Parameter::new("b8", 2), Parameter::new("b8", 2)];
         let half = |place| if place == 1 { Element::F16 } else { Element::Bf16 };
-        let operands = fit("C,alpha=1.5,beta=0.1", &kinds, &SHAPE, &half).unwrap();
+        let operands = fit("C,alpha=1.5,beta=0.1", (&kinds, &[]), &SHAPE, &half).unwrap();
         assert_eq!(operands.list, [Operand::C, Operand::Half(0x3e00), Operand::Half(0x3dcd)]);
         assert_eq!((operands.alpha, operands.beta), (1.5, 0.100_097_656_25));
     }

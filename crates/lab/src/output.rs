@@ -2,18 +2,23 @@
 
 use std::io::Write;
 
-use common::output::write;
-pub use common::output::{note, print};
+pub use common::output::{note, print, say};
+use common::output::{width, write};
 use gemm::Error;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::row::{Kind, Row};
-use crate::table::{maybe, percent};
+use crate::table::{maybe, percent, table, table_within};
 
 /// A bar on stderr, if that is a terminal.
 pub fn progress(steps: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} [{elapsed}]");
     ProgressBar::new(steps).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// A table that fits the terminal, where there is one.
+pub fn fitted(rows: &[Vec<String>]) -> String {
+    width().map_or_else(|| table(rows), |width| table_within(rows, width))
 }
 
 fn full(error: &dyn std::fmt::Display) -> Error {

@@ -15,7 +15,7 @@ use gemm::{Build, Error, Shape, asked, fit};
 use summit::kernels::{KERNELS, named, short};
 
 use crate::flags::{How, Sizes};
-use crate::output::{note, print};
+use crate::output::{note, print, say};
 use crate::takers::chosen;
 
 /// One product by the summit: with factors, with B stored the other way, with rows that lie apart
@@ -108,7 +108,11 @@ pub fn run(summit: &Summit) -> Result<ExitCode, Error> {
         step("filling A and B", || Problem::in_form(shape, summit.how.dtype, form, Fill::Reals, summit.how.seed))?;
     let exam = Exam { problem: &problem, seed: summit.how.seed, reference: None };
     let report = run_level(&plan, &device, exam, &options, nvrtc::find)?;
-    print(&if summit.json { format!("{}\n", report.json()) } else { report.to_string() })?;
+    if summit.json {
+        print(&format!("{}\n", report.json()))?
+    } else {
+        say(&report.to_string())?
+    }
     Ok(if report.check.right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -1,5 +1,7 @@
 //! A table for a person: columns as wide as their widest cell, the first to the left, the others to the right.
 
+use std::ops::Range;
+
 /// The table as text; the first row is the header.
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -13,6 +15,28 @@ pub fn table(rows: &[Vec<String>]) -> String {
         }
         text += line.trim_end();
         text.push('\n');
+    }
+    text
+}
+
+/// The same in at most `width` columns: what has no room goes into a table below, which has the first column again.
+pub fn table_within(rows: &[Vec<String>], width: usize) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let part = |range: Range<usize>| -> Vec<Vec<String>> {
+        let cells = |row: &Vec<String>| {
+            row.iter().take(1).chain(row.get(range.clone()).into_iter().flatten()).cloned().collect()
+        };
+        rows.iter().map(cells).collect()
+    };
+    let (mut text, mut from) = (String::new(), 1);
+    while from < columns || text.is_empty() {
+        let fits = |to: &usize| table(&part(from..*to)).lines().all(|line| line.chars().count() <= width);
+        let to = (from + 1..=columns).take_while(fits).last().unwrap_or(from + 1).min(columns.max(1));
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text += &table(&part(from..to));
+        from = to.max(from + 1);
     }
     text
 }
@@ -62,6 +86,19 @@ mod tests {
     fn columns_stand_below_each_other() {
         let rows = [["", "time"], ["level 0", "1.5"], ["µ", "12.25"]].map(|row| row.map(String::from).to_vec());
         assert_eq!(table(&rows), "          time\nlevel 0    1.5\nµ        12.25\n");
+    }
+
+    #[test]
+    fn what_has_no_room_goes_into_a_table_below() {
+        let rows =
+            [["", "time", "rate", "share"], ["level 0", "1.5", "2", "30%"]].map(|row| row.map(String::from).to_vec());
+        assert_eq!(table_within(&rows, 80), table(&rows));
+        assert_eq!(
+            table_within(&rows, 20),
+            "         time  rate\nlevel 0   1.5     2\n\n         share\nlevel 0    30%\n"
+        );
+        assert_eq!(table_within(&rows, 1).matches("level 0").count(), 3);
+        assert_eq!((table_within(&[], 9), table_within(&[vec!["a".to_string()]], 9)), (table(&[]), "a\n".to_string()));
     }
 
     #[test]

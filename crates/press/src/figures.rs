@@ -9,6 +9,7 @@ use clap::Args;
 use gemm::{Build, Dtype, Error, Shape};
 
 use crate::cards;
+use crate::forms;
 use crate::instructions;
 use crate::lessons::{self, Waits};
 use crate::pictures;
@@ -58,7 +59,7 @@ fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
         return Err(unlike("a product is wrong".to_string()));
     }
     let mut files = vec![
-        (PAGE.to_string(), page(&record)),
+        (PAGE.to_string(), page(&record, &read(root, forms::RECORD)?)),
         ("book/generated/ladder.md".to_string(), format!("{MADE}\n{}", ladder(&record))),
     ];
     files.push(("book/generated/cards.md".to_string(), cards::page(&read(root, "crates/lab/data/cards.csv")?)?));
@@ -125,7 +126,7 @@ fn ladder(record: &Record) -> String {
 }
 
 /// The book's page.
-fn page(record: &Record) -> String {
+fn page(record: &Record, forms: &str) -> String {
     let mut text = format!(
         "<!-- made by `cargo x figures` from {RECORD} -->\n\n# Measurements\n\n{}\nHow: {}. Seed {}, commit {}.\nLevels' sums: {}.\n{}",
         origin(record),
@@ -135,27 +136,43 @@ fn page(record: &Record) -> String {
         record.accumulate.trim_start_matches("levels: "),
         if record.complete { "" } else { "The run was ended before its last problems: they are not in the tables.\n" },
     );
-    for dtype in measured(record) {
-        let rows: Vec<&Row> = record.rows.iter().filter(|row| row.dtype == dtype).collect();
-        let part = |square: bool| rows.iter().copied().filter(|row| is_square(row) == square).collect::<Vec<&Row>>();
-        let large = Shape { m: SHORT[1], n: SHORT[1], k: SHORT[1] };
-        let counted = record.find(dtype, large, |row| row.counted_at.is_some()).and_then(|row| row.counted_at.as_ref());
-        text += &format!("\n## {dtype}\n\nGFLOP/s, M = N = K (-: not measured):\n\n{}", rates(&part(true)));
-        if !part(false).is_empty() {
-            text += &format!("\nGFLOP/s, M×N×K:\n\n{}", rates(&part(false)));
-        }
-        text += &format!("\nThe fastest of all levels, against cuBLAS in the same run:\n\n{}", fastest(&rows));
-        text += &format!("\n![Size against GFLOP/s, {dtype}]({})\n", svg(Plot::Speed, dtype));
-        text += &format!(
-            "\n![Roofline, {dtype}, M = N = K = {}]({})\n\nM = N = K = {}, each level with its default tile sizes. The rates are measured; the FLOPs per byte are counted on\nthe emulator{}.{}\n",
-            SHORT[1],
-            svg(Plot::Roofline, dtype),
-            SHORT[1],
-            counted.map_or_else(String::new, |at| format!(", at {at}")),
-            if rows.iter().any(|row| has_rounds(row)) { LEFT_OUT } else { "" }
-        );
+    let (first, others): (Vec<Dtype>, Vec<Dtype>) = measured(record).partition(|dtype| *dtype == Dtype::F32);
+    for dtype in first.iter().chain(&others) {
+        text += &of_type(record, *dtype);
+    }
+    text + &forms::section(forms)
+}
+
+/// What was measured in one type: the chart and the fastest kernels, and folded, what they are taken from.
+fn of_type(record: &Record, dtype: Dtype) -> String {
+    let rows: Vec<&Row> = record.rows.iter().filter(|row| row.dtype == dtype).collect();
+    let part = |square: bool| rows.iter().copied().filter(|row| is_square(row) == square).collect::<Vec<&Row>>();
+    let large = Shape { m: SHORT[1], n: SHORT[1], k: SHORT[1] };
+    let counted = record.find(dtype, large, |row| row.counted_at.is_some()).and_then(|row| row.counted_at.as_ref());
+    let roofline = format!(
+        "![Roofline, {dtype}, M = N = K = {}]({})\n\nM = N = K = {}, each level with its default tile sizes. The rates are measured; the FLOPs per byte are counted on\nthe emulator{}.{}\n",
+        SHORT[1],
+        svg(Plot::Roofline, dtype),
+        SHORT[1],
+        counted.map_or_else(String::new, |at| format!(", at {at}")),
+        if rows.iter().any(|row| has_rounds(row)) { LEFT_OUT } else { "" }
+    );
+    let mut text = format!(
+        "\n## {dtype}\n\n![Size against GFLOP/s, {dtype}]({})\n\nThe fastest of all levels, against cuBLAS in the same run:\n\n{}",
+        svg(Plot::Speed, dtype),
+        fastest(&rows)
+    );
+    text += &folded("The roofline", &roofline);
+    text +=
+        &folded("All kernels, M = N = K", &format!("GFLOP/s, M = N = K (-: not measured):\n\n{}", rates(&part(true))));
+    if !part(false).is_empty() {
+        text += &folded("All kernels, other shapes", &format!("GFLOP/s, M×N×K:\n\n{}", rates(&part(false))));
     }
     text
+}
+
+fn folded(summary: &str, text: &str) -> String {
+    format!("\n<details>\n<summary>{summary}</summary>\n\n{text}\n</details>\n")
 }
 
 /// The types that are on record, in the order of their names' list.

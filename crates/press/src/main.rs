@@ -6,7 +6,7 @@
 //! - [`versus`]: the summit's choice beside the tuned vendor's product, in time and in joules, into a file
 //! - [`tune`]: the fastest tile sizes, into a file that the summit uses
 //! - [`cards`]: what every level needs on each architecture
-//! - [`figures`]: what the book shows of all this; [`lessons`]: lesson by lesson, [`instructions`]: those that the emulator has,
+//! - [`figures`]: what the book shows of all this; [`forms`]: of an H100's run, [`lessons`]: lesson by lesson, [`instructions`]: those that the emulator has,
 //!   [`pictures`]: drawn from what kernels access
 //! - [`variants`]: the exercises' kernels, compiled for the book's pages
 
@@ -15,6 +15,7 @@
 mod calibrate;
 mod cards;
 mod figures;
+mod forms;
 mod instructions;
 mod lessons;
 mod measure;

@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-use super::FOLDER;
+use super::{FOLDER, session};
 use crate::{ptx, shell};
 
 /// Where the tables lie: `lesson6-annotate.md` is that of `lesson6/annotate.txt`.
@@ -17,7 +17,7 @@ const LESSONS: &str = "book/outputs/lesson";
 pub fn passes(output: &str, check: bool) -> Result<bool> {
     let text = fs::read_to_string(shell::root().join(output)).with_context(|| format!("cannot read {output}"))?;
     let Some(level) = level(&text).filter(|_| output.starts_with(LESSONS)) else { return Ok(true) };
-    let kernel = fs::read_to_string(shell::root().join(ptx::folder(level)).join("kernel.cu"))
+    let kernel = fs::read_to_string(shell::root().join(ptx::folder(&level)).join("kernel.cu"))
         .with_context(|| format!("cannot read the kernel of {level}"))?;
     let table = table(&text, &kernel);
     let name = output.trim_start_matches(FOLDER).trim_end_matches(".txt").replace('/', "-");
@@ -36,10 +36,11 @@ pub fn passes(output: &str, check: bool) -> Result<bool> {
 }
 
 /// The level that the output's command annotates, as it stands in the repository.
-fn level(output: &str) -> Option<&str> {
-    let command = output.lines().next()?.strip_prefix("$ cargo run -p ")?;
-    let is_annotated = command.ends_with(" --annotate") || command.contains(" --annotate ");
-    command.split(' ').next().filter(|name| is_annotated && name.starts_with("level"))
+fn level(output: &str) -> Option<String> {
+    let commands = session::commands(output).ok()?;
+    let mut words = commands.first()?.strip_prefix("cargo run -p ")?.split(' ');
+    let name = words.next().filter(|name| name.starts_with("level"))?;
+    words.any(|word| word == "--annotate").then(|| name.to_string())
 }
 
 /// The table: a row for each line that has counts, with the whole line of the kernel; what is above its ideal, in bold.
@@ -106,7 +107,7 @@ words       explained
 
     #[test]
     fn only_an_annotated_level_has_a_table() {
-        assert_eq!(level(OUTPUT), Some("level9-a"));
+        assert_eq!(level(OUTPUT), Some("level9-a".to_string()));
         assert_eq!(level("$ cargo run -p level9-a -- --size 8\n"), None);
         assert_eq!(level("$ cargo run -p lab -- try a.cu --annotate\n"), None);
         assert_eq!(level("$ git apply a.diff\n$ cargo run -p level9-a -- --annotate\n"), None);

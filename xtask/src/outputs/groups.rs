@@ -44,7 +44,7 @@ pub fn reads(crates: &Crates, name: &str, group: &Group) -> Result<Reads> {
 }
 
 /// The crates whose programs these commands run, and the paths that they name.
-fn uses(commands: &[&str], is_there: impl Fn(&str) -> bool) -> (BTreeSet<String>, BTreeSet<String>) {
+fn uses(commands: &[String], is_there: impl Fn(&str) -> bool) -> (BTreeSet<String>, BTreeSet<String>) {
     let (mut programs, mut named) = (BTreeSet::new(), BTreeSet::new());
     for command in commands {
         let words = shell_words::split(command).unwrap_or_default();
@@ -65,6 +65,7 @@ mod tests {
     #[test]
     fn commands_say_which_programs_they_run_and_which_files_they_name() {
         let commands = ["git apply x/a.diff", "cargo run -p lab -- try k.cu --out=x", "cargo run -p b", "cargo run"];
+        let commands = commands.map(String::from);
         let (programs, named) = uses(&commands, |path| ["x/a.diff", "k.cu"].contains(&path));
         assert_eq!(programs.into_iter().collect::<Vec<_>>(), ["b", "lab", "levels"]);
         assert_eq!(named.into_iter().collect::<Vec<_>>(), ["k.cu", "x/a.diff"]);

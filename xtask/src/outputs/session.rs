@@ -18,9 +18,15 @@ pub struct Place {
     pub is_copy: bool,
 }
 
-/// The commands of a file, in order: its lines that begin with `$ `, of which the first is one.
-pub fn commands(text: &str) -> Result<Vec<&str>> {
-    let commands: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+/// Columns of an output, so that a page shows it whole.
+pub const COLUMNS: usize = 100;
+/// Between the lines of a command that is too long for one.
+const GOES_ON: &str = " \\\n    ";
+
+/// The commands of a file, in order: its lines that begin with `$ `, of which the first is one. A line that ends with `\` goes on.
+pub fn commands(text: &str) -> Result<Vec<String>> {
+    let joined = text.replace(GOES_ON, " ");
+    let commands: Vec<String> = joined.lines().filter_map(|line| line.strip_prefix("$ ")).map(String::from).collect();
     ensure!(
         text.starts_with("$ "),
         "line 1 is no command\nhint: `$ cargo run -p level1-tiling -- --backend emulator`, for instance"
@@ -28,17 +34,37 @@ pub fn commands(text: &str) -> Result<Vec<&str>> {
     Ok(commands)
 }
 
+/// A command as it is shown: in lines of at most [`COLUMNS`], of which each but the first begins with a flag.
+fn shown(command: &str) -> String {
+    let (mut text, mut width) = ("$".to_string(), 1);
+    let mut words = command.split(' ').peekable();
+    while let Some(word) = words.next() {
+        // A flag and its value stay together.
+        let value = words.next_if(|next| word.starts_with("--") && word != "--" && !next.starts_with('-'));
+        let part = value.map_or_else(|| word.to_string(), |value| format!("{word} {value}"));
+        let letters = part.chars().count();
+        if width + 1 + letters + 2 > COLUMNS {
+            text = text + GOES_ON + &part;
+            width = 4 + letters;
+        } else {
+            text = text + " " + &part;
+            width += 1 + letters;
+        }
+    }
+    text
+}
+
 /// Whether the commands change files by git, so that they run in a copy.
-pub fn changes_files(commands: &[&str]) -> bool {
+pub fn changes_files(commands: &[String]) -> bool {
     commands.iter().any(|command| command.starts_with("git "))
 }
 
 /// Runs the commands in order and returns the whole session, as the terminal shows it.
-pub fn play(commands: &[&str], place: &Place) -> Result<String> {
+pub fn play(commands: &[String], place: &Place) -> Result<String> {
     let mut session = String::new();
     for command in commands {
-        let shown = run(command, place).with_context(|| format!("`{command}`"))?;
-        session.push_str(&format!("$ {command}\n{shown}"));
+        let output = run(command, place).with_context(|| format!("`{command}`"))?;
+        session.push_str(&format!("{}\n{output}", shown(command)));
         if !session.ends_with('\n') {
             session.push('\n');
         }
@@ -89,7 +115,7 @@ fn everything(command: &mut Command) -> Result<(String, Option<i32>)> {
     let (mut reader, writer) = std::io::pipe()?;
     command.stdout(writer.try_clone()?).stderr(writer);
     // A reader's terminal may have colours and another language: neither is part of the text.
-    command.env("NO_COLOR", "1").env("LC_ALL", "C");
+    command.env("NO_COLOR", "1").env("LC_ALL", "C").env("COLUMNS", COLUMNS.to_string());
     let mut child = command.spawn().with_context(|| format!("cannot start {:?}", command.get_program()))?;
     // `command` still holds the pipe's other end: until it closes, reading does not end.
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
@@ -111,7 +137,19 @@ mod tests {
         let text = "$ git apply a.diff\n$ cargo run -p a -- --x\nproblem  $ 3\n";
         assert_eq!(commands(text).unwrap(), ["git apply a.diff", "cargo run -p a -- --x"]);
         assert!(changes_files(&commands(text).unwrap()));
-        assert!(!changes_files(&["cargo run -p a -- git"]));
+        assert!(!changes_files(&["cargo run -p a -- git".to_string()]));
+    }
+
+    #[test]
+    fn a_long_command_is_shown_in_lines_that_a_shell_takes_for_one() {
+        let long = format!("cargo run -p a -- {}", ["--define TILE=16", "--json"].repeat(8).join(" "));
+        let text = shown(&long);
+        assert!(text.lines().count() == 2 && text.lines().all(|line| line.len() <= COLUMNS), "{text}");
+        assert!(text.lines().all(|line| !line.starts_with("    TILE")), "{text}");
+        assert_eq!(commands(&format!("{text}\nproblem \\\n")).unwrap(), [long.as_str()]);
+        let words = |text: &str| shell_words::split(text.trim_start_matches("$ ")).unwrap();
+        assert_eq!(words(&text.replace("\\\n", "")), words(&long));
+        assert_eq!(shown("cargo run"), "$ cargo run");
     }
 
     #[test]
@@ -124,7 +162,7 @@ mod tests {
     #[test]
     fn what_is_no_program_of_ours_is_refused() {
         for command in ["ls", "cargo test", "git push", "git checkout a", "cargo run -p a | head", "cargo run -- 'a"] {
-            assert!(play(&[command], &here()).is_err(), "{command}");
+            assert!(play(&[command.to_string()], &here()).is_err(), "{command}");
         }
     }
 

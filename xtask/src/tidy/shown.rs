@@ -3,6 +3,7 @@
 
 use super::includes::included;
 use super::tree::{Finding, Tree, numbered};
+use crate::outputs::COLUMNS;
 
 const OUTPUTS: &str = "book/outputs/";
 const EXERCISES: &str = "book/exercises/";
@@ -40,6 +41,10 @@ fn output(tree: &Tree, path: &str, text: &str) -> Vec<Finding> {
         findings.push(Finding::new(path, 1, "has no output yet: `cargo x outputs` runs its commands"));
     }
     for (number, line) in numbered(text) {
+        let columns = line.chars().count();
+        if columns > COLUMNS {
+            findings.push(Finding::new(path, number, format!("has {columns} columns, the limit is {COLUMNS}")));
+        }
         let missing = line.strip_prefix("$ git apply ").filter(|diff| tree.text(diff).is_none());
         findings.extend(missing.map(|diff| Finding::new(path, number, format!("{diff} does not exist"))));
     }

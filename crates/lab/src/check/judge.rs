@@ -252,7 +252,7 @@ impl Condition {
                 Line { met: low && high, text, number: Some((name_shown, number)) }
             }
             None if ran.ending == Ending::Right => {
-                Line::of(false, say("{0}: there are none, {1}", &[&name_shown, &limit]))
+                Line::of(false, say("the report does not have `{0}`, {1}", &[&name_shown, &limit]))
             }
             None => {
                 let text = say("{0} {1}; not counted: {2}", &[&name_shown, &limit, &told.once(&ran.why)]);

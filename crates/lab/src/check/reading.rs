@@ -1,6 +1,6 @@
 //! Numbers of what is printed: of the outputs that the book shows, and of faults. A report has a list of its numbers.
 //!
-//! A name is `global loads: per request`, the row and the column of a table; or `# barriers (per warp)`, the words around
+//! A name is `global loads: per request`, the row and the column of a table; or `# barriers (sum over warps)`, the words around
 //! a number.
 
 /// A number as it is printed.
@@ -69,7 +69,10 @@ pub fn read(text: &str, name: &str) -> Option<Number> {
 
 /// The name as a person reads it.
 pub fn shown(name: &str) -> String {
-    name.replace('#', " ").split_whitespace().collect::<Vec<_>>().join(" ")
+    match name.trim_start_matches('#').trim() {
+        words if words.contains('#') => words.replace('#', "…"),
+        words => words.to_string(),
+    }
 }
 
 /// The number between these words, on one line.
@@ -121,7 +124,7 @@ fn in_table(text: &str, row: &str, column: &str) -> Option<Number> {
 mod tests {
     use super::*;
 
-    const REPORT: &str = "            1,024 barriers (per warp)\n\
+    const REPORT: &str = "            1,024 barriers (sum over warps)\n\
         needs       32 registers per thread, 8192 bytes of shared memory per block\n\
         \n                    requests         sectors  per request   ideal             bytes\n\
         global loads             512           2,048         4.00    4.00            65,536\n\
@@ -133,12 +136,21 @@ mod tests {
         let value = |name: &str| read(REPORT, name).map(|number| number.value);
         assert_eq!(value("global loads: sectors"), Some(2048.0));
         assert_eq!(value("shared loads: per request"), Some(17.0));
-        assert_eq!(value("# barriers (per warp)"), Some(1024.0));
+        assert_eq!(value("# barriers (sum over warps)"), Some(1024.0));
         assert_eq!(value("# bytes of shared memory per block"), Some(8192.0));
         assert_eq!(value("needs # registers"), Some(32.0));
         assert_eq!(value("shared loads: sectors"), None);
         assert_eq!(value("bulk loads: bytes"), None);
         assert_eq!(value("no name"), None);
+    }
+
+    #[test]
+    fn a_name_is_shown_as_words_with_a_gap_where_its_number_stands() {
+        let names = ["# warp instructions", "at offset #:", "needs # registers", "global loads: sectors"];
+        assert_eq!(
+            names.map(shown),
+            ["warp instructions", "at offset …:", "needs … registers", "global loads: sectors"]
+        );
     }
 
     #[test]

@@ -37,7 +37,7 @@ use gemm::sums::sums;
 
 use crate::candidate::{File, Kernels, SANITIZE, options};
 use crate::flags::{Annotate, modelled};
-use crate::output::{note, print};
+use crate::output::{note, print, say};
 use crate::shared_memory;
 use crate::written::choose::choose;
 use execute::Ran;
@@ -190,12 +190,12 @@ pub fn run(sanitize: &Sanitize, words: &[OsString]) -> Result<ExitCode, Error> {
         outcome.launches.iter_mut().for_each(|launch| launch.counted = None);
     }
     let text = || annotated.clone().map_or_else(String::new, |text| format!("{text}\n")) + &text::text(&outcome);
-    print(&match (flags.json, flags.sarif) {
-        (true, _) => format!("{}\n", serde_json::to_string_pretty(&outcome).unwrap_or_default()),
-        (_, true) => format!("{:#}\n", sarif::sarif(&outcome)),
-        _ if flags.github => text() + &github::github(&outcome),
-        _ => text(),
-    })?;
+    match (flags.json, flags.sarif) {
+        (true, _) => print(&format!("{}\n", serde_json::to_string_pretty(&outcome).unwrap_or_default()))?,
+        (_, true) => print(&format!("{:#}\n", sarif::sarif(&outcome)))?,
+        _ if flags.github => print(&(text() + &github::github(&outcome)))?,
+        _ => say(&text())?,
+    }
     Ok(match outcome.verdict {
         Verdict::Clean | Verdict::OrderDependent => ExitCode::SUCCESS,
         Verdict::Fault => ExitCode::FAILURE,

@@ -375,7 +375,6 @@ impl Value {
 
 /// A kernel's parameters as its text has them, with words that would stand for them.
 fn declared(kernel: &cuda_source::Kernel) -> String {
-    let said = |parameter: &cuda_source::Parameter| format!("{} {}", parameter.type_name, parameter.name);
     let word = |(index, parameter): (usize, &cuda_source::Parameter)| {
         let name = if parameter.name.is_empty() { format!("p{index}") } else { parameter.name.clone() };
         let element = parameter.scalar.map_or("TYPE", |scalar| Element::of_text(scalar, &parameter.element));
@@ -386,7 +385,7 @@ fn declared(kernel: &cuda_source::Kernel) -> String {
             (false, _) => format!("--arg {name}=1024"),
         }
     };
-    let all = kernel.parameters.iter().map(said).collect::<Vec<_>>().join(", ");
+    let all = kernel.declared().join(", ");
     let words = kernel.parameters.iter().enumerate().map(word).collect::<Vec<_>>().join(" ");
     format!("its parameters are, in order: {all}; each needs one --arg, as in {words}")
 }

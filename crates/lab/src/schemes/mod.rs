@@ -9,8 +9,7 @@ use gemm::Error;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::output::print;
-use crate::table::table;
+use crate::output::{fitted, print, say};
 use cut::{Part, Scheme};
 use data::Data;
 
@@ -27,8 +26,7 @@ const SCHEMES: [Scheme; 9] = [
     HALVES,
 ];
 
-const LOW_SCALED: Scheme =
-    Scheme { shift: 11, ..scheme("f16 x 3, low parts scaled", Part::F16, &[(1, 0), (0, 1), (0, 0)]) };
+const LOW_SCALED: Scheme = Scheme { shift: 11, ..scheme("f16 x 3, low scaled", Part::F16, &[(1, 0), (0, 1), (0, 0)]) };
 
 const HALVES: Scheme = Scheme { name: "f16 x 3, all scaled", scaled: true, ..LOW_SCALED };
 
@@ -67,7 +65,7 @@ pub fn run(size: usize, lengths: &[u32], seed: u64, (json, wide): (bool, bool)) 
     }
     let tables: Vec<String> = lengths.iter().map(|&k| of_length(&rows, k as usize)).collect();
     let [against, words] = if wide { OF_F64 } else { OF_F32 };
-    print(&format!(
+    say(&format!(
         "largest errors of C ({size} x {size}) against {against}, relative to the sum of |a * b| of an element{words}",
         words = words.replace("{}", &tables.join("\n"))
     ))
@@ -79,6 +77,7 @@ const OF_F32: [&str; 2] = [
     "; tensor cores as of sm_90\n\n{}\n\
      FFMA         a plain sum in f32\n\
      x 3, 6, 9    products of parts that stand for one product; every 128 of K their sums are added in f32\n\
+     low scaled   what is left of each number by 2^11; in one sum: along all of K\n\
      all scaled   as level 21 does it: each 128 numbers along K by a power of two, and what is left by 2^11\n",
 ];
 
@@ -105,14 +104,14 @@ fn of_length(rows: &[Errors], k: usize) -> String {
         let own = rows.iter().filter(|row| row.scheme == *name).map(|row| format!("{:.1e}", row.worst));
         [name.to_string()].into_iter().chain(own).collect()
     };
-    table(&std::iter::once(head).chain(names.iter().map(line)).collect::<Vec<Vec<String>>>())
+    fitted(&std::iter::once(head).chain(names.iter().map(line)).collect::<Vec<Vec<String>>>())
 }
 
 /// Of all schemes on all data, a plain sum first.
 fn errors(size: usize, k: usize, seed: u64) -> Vec<Errors> {
     let all: Vec<(String, Option<Scheme>)> = std::iter::once(("FFMA".to_string(), None))
         .chain(SCHEMES.map(|scheme| {
-            let never = if scheme.every > k { ", summed along all of K" } else { "" };
+            let never = if scheme.every > k { ", in one sum" } else { "" };
             (format!("{}{never}", scheme.name), Some(scheme))
         }))
         .collect();
@@ -222,8 +221,8 @@ mod tests {
             ("tf32", "uniform"),
             ("bf16 x 3", "uniform"),
             ("f16 x 3", "graded lines"),
-            ("f16 x 3, low parts scaled", "subnormal"),
-            ("f16 x 3, low parts scaled, summed along all of K", "positive"),
+            ("f16 x 3, low scaled", "subnormal"),
+            ("f16 x 3, low scaled, in one sum", "positive"),
         ] {
             assert!(worst(scheme, data) > 4.0 * worst("FFMA", data), "{scheme}, {data}");
         }

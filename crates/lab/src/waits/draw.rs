@@ -1,4 +1,4 @@
-//! A timeline of a launch, as text and as a picture.
+//! A timeline of a launch, as a picture, and what it comes to, in words.
 
 use std::fs;
 use std::path::Path;
@@ -8,19 +8,16 @@ use gemm::{Error, Shape};
 use sm_model::assemble::Kind;
 use sm_model::gpus::Published;
 use sm_model::sm::{Block, Outcome, Span};
-use sm_model::timeline;
 use sm_model::waits::{Tally, Why};
 
 use super::model::{LENGTHS, Machine, Recorded, Runs};
 use super::record::{GROUPS, Read, launch_of, number, record};
 use super::{RECORD, Waits};
 use crate::flags;
-use crate::output::print;
+use crate::output::{note, say};
 use crate::sheet::Sheet;
 use crate::timeline::{self as picture, KINDS, Tile, Timeline};
 
-/// Letters of a line of a timeline.
-const COLUMNS: u32 = 96;
 /// The lessons that show a timeline, and of which size.
 const SHOWN: [u32; 4] = [2, 3, 5, 6];
 const SIZE: &str = "--size 1024";
@@ -147,7 +144,7 @@ fn tiles(blocks: &[Block], outcome: &Outcome, steps: u32) -> Vec<Tile> {
     tiles
 }
 
-/// A timeline of a launch, as text and into a file.
+/// A timeline of a launch into a file, and what it comes to.
 pub fn draw(waits: &Waits, read: &Read, file: &Path) -> Result<ExitCode, Error> {
     let machine = match &waits.gpu {
         Some(name) => Machine::of(flags::modelled(name)?)?,
@@ -157,20 +154,16 @@ pub fn draw(waits: &Waits, read: &Read, file: &Path) -> Result<ExitCode, Error> 
     fs::write(file, drawn.picture().finish())
         .map_err(|error| Error::usage(format!("cannot write {}: {error}", file.display()), "name another file"))?;
     let Drawn { launch, outcome, shown, steps, .. } = &drawn;
-    let lanes = outcome.lanes.iter().enumerate();
-    let lanes: String =
-        lanes.map(|(warp, lane)| format!("warp {warp:>2}  {}\n", timeline::line(lane, *shown, COLUMNS))).collect();
-    print(&format!(
-        "{}: {launch}, clocks {} to {}\n{}\n{} clocks for {steps} steps along K; {:.2} instructions a clock\n\n\
-         {lanes}\n{}\n",
+    say(&format!(
+        "{}: {launch}, clocks {} to {}\n{}\n{} clocks for {steps} steps along K; {:.2} instructions a clock\n",
         drawn.model().join(" "),
         shown.0,
         shown.1,
         drawn.in_words(),
         outcome.clocks,
         outcome.issued as f64 / f64::from(outcome.clocks.max(1)),
-        timeline::LEGEND
     ))?;
+    note(&format!("{} written", file.display()));
     Ok(ExitCode::SUCCESS)
 }
 

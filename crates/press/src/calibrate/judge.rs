@@ -167,8 +167,8 @@ impl Judged {
         });
         let both = thin.iter().chain(&wide).copied();
         let mut text = format!(
-            "{}, {} shapes on {}, {}\n  relative error of predicted times: median {:.1} %, mean {:.1} %, {:.1} % of them within 15 %; of \
-             what is at most twice as slow as the fastest median {:.1} %, {:.1} % of it within 15 %\n  fastest ÷ chosen: geometric mean {:.3}, least {:.3}\n  cuBLAS ÷ chosen: \
+            "{}, {} shapes on {}, {}\n  relative error of predicted times: median {:.1} %, mean {:.1} %, {:.1} % of them within 15 %\n  of \
+             what is at most twice as slow as the fastest: median {:.1} %, {:.1} % of it within 15 %\n  fastest ÷ chosen: geometric mean {:.3}, least {:.3}\n  cuBLAS ÷ chosen: \
              geometric mean {:.3}, least {:.3} where M and N are at least {THIN}, and {:.3} elsewhere\n",
             survey.dtype,
             off.shapes,
@@ -187,31 +187,39 @@ impl Judged {
         );
         let mut by_best: Vec<&Choice> = self.choices.iter().collect();
         by_best.sort_by(|a, b| a.of_best().total_cmp(&b.of_best()));
-        text += &listed("fastest ÷ chosen", &by_best, |choice| Some(choice.of_best()));
+        let ratio = |ratio: Option<f64>| ratio.map_or_else(|| "-".to_string(), |ratio| format!("{ratio:.3}"));
+        text += &listed(["fastest ÷ chosen", "chosen", "fastest"], &by_best, |choice| {
+            [ratio(Some(choice.of_best())), brief(&choice.chosen), brief(&choice.best)]
+        });
         if all {
             by_best.retain(|choice| choice.vendor.is_some());
             let of_vendor = |choice: &&Choice| choice.of_vendor().unwrap_or(f64::INFINITY);
             by_best.sort_by(|a, b| of_vendor(a).total_cmp(&of_vendor(b)));
-            text += &listed("cuBLAS ÷ chosen", &by_best, Choice::of_vendor);
+            text += &listed(["cuBLAS ÷ chosen", "chosen", "µs", "cuBLAS µs"], &by_best, |choice| {
+                let vendor = choice.vendor.map_or_else(|| "-".to_string(), number);
+                [ratio(choice.of_vendor()), brief(&choice.chosen), number(choice.time), vendor]
+            });
         }
         text + "\n"
     }
 }
 
-fn listed(head: &str, choices: &[&Choice], ratio: impl Fn(&Choice) -> Option<f64>) -> String {
-    let mut lines = vec![["", head, "chosen", "µs", "fastest", "µs", "cuBLAS µs"].map(String::from).to_vec()];
-    for choice in choices.iter().take(LISTED) {
-        lines.push(vec![
-            choice.shape.to_string(),
-            ratio(choice).map_or_else(|| "-".to_string(), |ratio| format!("{ratio:.3}")),
-            choice.chosen.clone(),
-            number(choice.time),
-            choice.best.clone(),
-            number(choice.best_time),
-            choice.vendor.map_or_else(|| "-".to_string(), number),
-        ]);
-    }
-    table(&lines)
+/// The choices that come first, each by its shape and what `row` says of it.
+fn listed<const CELLS: usize>(
+    head: [&str; CELLS],
+    choices: &[&Choice],
+    row: impl Fn(&Choice) -> [String; CELLS],
+) -> String {
+    let rows =
+        choices.iter().take(LISTED).map(|choice| [vec![choice.shape.to_string()], row(choice).to_vec()].concat());
+    let head = [vec![String::new()], head.map(String::from).to_vec()].concat();
+    format!("\n{}", table(&std::iter::once(head).chain(rows).collect::<Vec<_>>()))
+}
+
+/// A configuration with its level's number alone.
+fn brief(name: &str) -> String {
+    let (level, rest) = name.split_once(' ').unwrap_or((name, ""));
+    format!("{} {rest}", level.split('-').next().unwrap_or(level))
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {

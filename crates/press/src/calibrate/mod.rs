@@ -18,7 +18,7 @@ use summit::predict::{Model, Numbers, Sharing, TERMS, models, terms};
 
 use crate::survey::record::{Line, Survey};
 use judge::{Judged, Predicted};
-use lab::output::{note, print};
+use lab::output::{note, say};
 use lab::provenance::{file_name, save};
 
 /// Fit predicted times to surveys, or judge the choice by them
@@ -65,14 +65,14 @@ pub fn run(calibrate: &Calibrate) -> Result<ExitCode, Error> {
             let model = models().iter().find(|model| model.gpu == name).ok_or_else(|| {
                 Error::usage(format!("no times are predicted for {name}"), "`press calibrate` fits them to surveys")
             })?;
-            print(&judge::shipped(survey, model).text(survey, true))?;
+            say(&judge::shipped(survey, model).text(survey, true))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
     let (model, judged) = model(&surveys, &unseen)?;
     let surveys = Survey::joined(&surveys);
     for (survey, judged) in surveys.iter().zip(&judged) {
-        print(&judged.text(survey, false))?;
+        say(&judged.text(survey, false))?;
     }
     let out = match calibrate.out.is_dir() {
         true => calibrate.out.join(file_name(&model.gpu).replace(".json", "-times.json")),

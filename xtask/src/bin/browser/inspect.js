@@ -43,5 +43,16 @@ async (theme) => {
         if (!picture.alt.trim()) wrong.push(`a picture has no text for who cannot see it: ${picture.src}`);
     }
 
+    // No output is wider than a hundred columns, or has to be scrolled for a number that the text names; nor where it is folded.
+    const folded = [...document.querySelectorAll("main details:not([open])")];
+    folded.forEach((details) => { details.open = true; });
+    for (const code of document.querySelectorAll("main pre > code.language-console")) {
+        const columns = Math.max(...code.textContent.split("\n").map((line) => [...line].length));
+        if (columns > 100) wrong.push(`an output has ${columns} columns: ${name(code)}`);
+        const [box] = [code, code.parentElement].filter((one) => one.scrollWidth > one.clientWidth + 1);
+        if (box) wrong.push(`an output scrolls: ${box.scrollWidth} of ${box.clientWidth} px, ${name(code)}`);
+    }
+    folded.forEach((details) => { details.open = false; });
+
     return wrong.slice(0, 5).join("\n");
 }

@@ -203,6 +203,18 @@ mod tests {
             (wide.to_string(), "wider than the page: <div> \"wide\""),
             ("<img alt=\"a\" src=\"none.svg\">".to_string(), "a picture is empty"),
             ("<img src=\"none.svg\">".to_string(), "a picture has no text"),
+            (
+                format!("<pre><code class=\"language-console\">{}</code></pre>", "9".repeat(101)),
+                "an output has 101 columns",
+            ),
+            (
+                format!(
+                    "<details><summary>a</summary><pre style=\"overflow-x: auto\"><code class=\"language-console\">{}</code></pre></details>",
+                    "9".repeat(90)
+                ),
+                "an output scrolls",
+            ),
+            ("<pre><code class=\"language-console\">$ cargo run</code></pre>".to_string(), ""),
             ("<script>console.error('e')</script>".to_string(), "console: \"e\""),
             ("<script>none()</script>".to_string(), "console: ReferenceError"),
             ("<script src=\"none.js\"></script>".to_string(), "console: Failed to load resource"),
