@@ -31,6 +31,27 @@ fn everything_is_in_it_and_called_what_it_is() {
 }
 
 #[test]
+fn a_kernel_of_ones_own_is_in_it_with_its_verdict_and_its_accesses() {
+    if device::nvrtc::find().is_err() {
+        return level_tests::skipped("no NVRTC");
+    }
+    let folder = tempfolder("own");
+    let program = "crates/lab/tests/data/report-program.cu";
+    let words = format!("report {program} --backend emulator --dtype f64 --sizes 64 --levels 0,1 --out {folder}");
+    let output = lab(&words);
+    assert_eq!(output.code, 1, "{output:?}");
+    let text = fs::read_to_string(format!("{folder}/report.md")).unwrap();
+    let section = text.split("\n## ").find(|section| section.starts_with("The kernel of ")).unwrap();
+    assert!(section.contains("| 256×256×256 | right, and no fault |"), "{section}");
+    assert!(section.contains("| 101×67×43 | **read of 8 bytes past the end of "), "{section}");
+    assert!(section.contains("report-program.cu:26") && section.contains("No time is predicted"), "{section}");
+    let counted = text.lines().find(|line| line.starts_with("| matrixMulCUDA | ")).unwrap();
+    assert!(counted.contains("| 262144 | ") || counted.split('|').count() > 6, "{counted}");
+    assert!(text.contains(&format!("by `lab report {program} --dtype f64")), "{text}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn where_nothing_is_predicted_no_time_is_claimed() {
     let folder = tempfolder("unknown");
     let output = lab(&format!("report --backend emulator --gpu t4 --sizes 32 --levels 0,1 --out {folder}"));

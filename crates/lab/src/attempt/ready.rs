@@ -78,12 +78,22 @@ impl Ready {
         Source { path: &self.candidate.path, text: &self.candidate.text }
     }
 
+    /// The kernel as people call it.
+    pub fn name(&self) -> String {
+        other::named(&self.candidate)
+    }
+
     /// What the emulator counts, and whether the product is right.
     pub fn counted(&self) -> Result<Report, Error> {
+        self.reported(&Device::Emulator)
+    }
+
+    /// The same of a device.
+    pub fn reported(&self, device: &Device) -> Result<Report, Error> {
         let Ready { attempt, candidate, .. } = self;
         other::static_shared(candidate)?;
         let operands = operands(attempt, candidate, &self.shape())?;
-        let reported = report(attempt, candidate, &Device::Emulator, self.shape(), &operands);
+        let reported = report(attempt, candidate, device, self.shape(), &operands);
         let (mut report, _) = reported.map_err(|error| other::in_words(attempt.layout.renamed(error), candidate))?;
         report.kernel.entry = other::named(candidate);
         Ok(report)

@@ -6,6 +6,7 @@ use gemm::candidate::Exam;
 use gemm::facts::Facts;
 use gemm::form::Form;
 use gemm::problem::{Fill, Problem};
+use gemm::report::Report;
 use gemm::{Build, Error, Shape};
 use levels::{builds, levels};
 
@@ -41,18 +42,24 @@ fn of(build: &Build, how: &How, shape: Shape) -> Result<Access, Error> {
     let problem = Problem::in_form(shape, how.dtype, Form::PLAIN, Fill::Reals, how.seed)?;
     let exam = Exam { problem: &problem, seed: how.seed, reference: None };
     let report = run_level(&build.plan(shape)?, &Device::Emulator, exam, &how.options()?, nvrtc::find)?;
-    let Facts::Emulator(counts) = &report.facts else {
-        return Err(Error::usage("the emulator gave no counters", "report this"));
-    };
-    let (global, shared) = (&counts.total.global_load, &counts.total.shared_load);
-    Ok(Access {
-        kernel: build.name(),
-        tiles: build.configuration.tiles.to_string(),
-        requests: global.requests,
-        sectors: global.sectors,
-        ideal: global.ideal_sectors,
-        shared: shared.requests,
-        wavefronts: shared.wavefronts,
-        intensity: counts.total.arithmetic_intensity(),
-    })
+    Access::of(&report, &build.name(), &build.configuration.tiles.to_string())
+        .ok_or_else(|| Error::usage("the emulator gave no counters", "report this"))
+}
+
+impl Access {
+    /// What a report counted; nothing, where it is of a GPU.
+    pub fn of(report: &Report, kernel: &str, tiles: &str) -> Option<Access> {
+        let Facts::Emulator(counts) = &report.facts else { return None };
+        let (global, shared) = (&counts.total.global_load, &counts.total.shared_load);
+        Some(Access {
+            kernel: kernel.to_string(),
+            tiles: tiles.to_string(),
+            requests: global.requests,
+            sectors: global.sectors,
+            ideal: global.ideal_sectors,
+            shared: shared.requests,
+            wavefronts: shared.wavefronts,
+            intensity: counts.total.arithmetic_intensity(),
+        })
+    }
 }

@@ -2,9 +2,11 @@
 //!
 //! - [`points`]: kernels at sizes, each with its time, measured or predicted
 //! - [`access`]: what a kernel asks of memory
-//! - [`text`]: the file
+//! - [`own`]: a kernel from a file
+//! - [`text`]: the report itself
 
 mod access;
+mod own;
 mod points;
 mod text;
 
@@ -28,6 +30,9 @@ use crate::row::Row;
 /// predicted for an H200, and called so.
 #[derive(Debug, Clone, Args)]
 pub struct Command {
+    /// A file with a kernel of your own, which `lab try` takes as it is: the report has its verdict, accesses and times
+    #[arg(value_name = "FILE.cu")]
+    file: Option<PathBuf>,
     /// The folder that the report is written into
     #[arg(long, value_name = "DIR", default_value = "report")]
     out: PathBuf,
@@ -55,6 +60,8 @@ struct Found {
     access: Vec<access::Access>,
     /// All tiles of the levels at the size in the middle.
     tiles: Vec<Row>,
+    /// The reader's kernel.
+    own: Option<own::Own>,
     /// The wrong kernel.
     wrong: text::Wrong,
 }
@@ -76,7 +83,8 @@ pub fn run(command: &Command) -> Result<ExitCode, Error> {
     write(&folder.join("rows.csv"), &csv(&found)?)?;
     write(&folder.join("report.md"), &text::text(command, &found, &place))?;
     note(&format!("{} written, with its pictures and rows.csv", folder.join("report.md").display()));
-    let wrong = found.blocks.iter().chain(&found.sizes).chain(&found.tiles).any(points::is_wrong);
+    let is_own_wrong = found.own.as_ref().is_some_and(own::Own::is_wrong);
+    let wrong = is_own_wrong || found.blocks.iter().chain(&found.sizes).chain(&found.tiles).any(points::is_wrong);
     Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -90,6 +98,8 @@ fn find(command: &Command) -> Result<Found, Error> {
     let mut of_tiles = builds(&levels(&command.levels)?, dtype, true)?;
     of_tiles.retain(Build::is_first_variant);
     let middle = square(middle(&command.sizes));
+    // First what may be refused.
+    let own = command.file.as_ref().map(|file| own::examined(file, &command.sizes, &command.how)).transpose()?;
     let points = Points::new(&command.how)?;
     let bar = progress((of_blocks.len() + of_sizes.len() * command.sizes.len() + of_tiles.len() + 6) as u64);
     let at = |builds: &[Build], shape| points.rows(builds, shape, &bar);
@@ -101,11 +111,13 @@ fn find(command: &Command) -> Result<Found, Error> {
     }
     compared(&mut sizes);
     let tiles = at(&of_tiles, middle)?;
-    let access = access::found(&command.how, square(CHECKED))?;
+    let mut access = access::found(&command.how, square(CHECKED))?;
+    let (access_of_own, own) = own.map_or((None, None), |mut own| (own.access.take(), Some(own)));
+    access.extend(access_of_own);
     bar.inc(6);
     let wrong = text::Wrong::judged()?;
     bar.finish_and_clear();
-    Ok(Found { blocks, sizes, access, tiles, wrong })
+    Ok(Found { blocks, sizes, access, tiles, own, wrong })
 }
 
 fn square(size: u32) -> Shape {
@@ -134,7 +146,8 @@ fn compared(rows: &mut [Row]) {
 fn csv(found: &Found) -> Result<String, Error> {
     let refused = |error: &dyn std::fmt::Display| Error::usage(format!("rows.csv: {error}"), "report this");
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let all = found.blocks.iter().chain(&found.sizes).chain(&found.tiles);
+    let own = found.own.iter().flat_map(|own| &own.rows);
+    let all = found.blocks.iter().chain(&found.sizes).chain(&found.tiles).chain(own);
     all.into_iter().try_for_each(|row| writer.serialize(row)).map_err(|error| refused(&error))?;
     let bytes = writer.into_inner().map_err(|error| refused(&error))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -56,7 +56,7 @@ impl Wrong {
 pub fn text(command: &Command, found: &Found, place: &str) -> String {
     let size = middle(&command.sizes);
     let dtype = named(command.how.dtype);
-    let parts = [
+    let mut parts = vec![
         format!("# Matrix multiplication in {dtype}\n\n{}", provenance(command, found, place)),
         format!("## Size of the thread block\n\n{}", blocks(&found.blocks, size)),
         format!("## Size of the matrices\n\n{}", sizes(&found.sizes)),
@@ -65,6 +65,8 @@ pub fn text(command: &Command, found: &Found, place: &str) -> String {
         format!("## How the work is divided\n\n{}", tiles(&found.tiles, size)),
         format!("## A wrong kernel\n\n{}", wrong(&found.wrong)),
     ];
+    // The reader's own kernel is what the report is about.
+    parts.splice(1..1, found.own.iter().map(super::own::Own::section));
     parts.join("\n")
 }
 
@@ -74,8 +76,9 @@ fn provenance(command: &Command, found: &Found, place: &str) -> String {
     let sizes: Vec<String> = command.sizes.iter().map(u32::to_string).collect();
     let dtype = command.how.dtype.name();
     let out = command.out.display();
+    let file = command.file.as_ref().map_or_else(String::new, |file| format!(" {}", file.display()));
     let mut text = format!(
-        "Made {} by `lab report --dtype {dtype} --sizes {} --levels {} --out {out}` (version {}), {place}. C = A·B, each matrix \
+        "Made {} by `lab report{file} --dtype {dtype} --sizes {} --levels {} --out {out}` (version {}), {place}. C = A·B, each matrix \
          n × n unless said otherwise, filled with random numbers of seed {}.\n\nWhat the numbers are:\n\n",
         provenance::now(),
         sizes.join(","),
@@ -200,7 +203,7 @@ fn access(rows: &[Access]) -> String {
     let mut lines = vec![head.map(String::from).to_vec()];
     lines.extend(rows.iter().map(|row| {
         vec![
-            format!("{}, {}", row.kernel, row.tiles),
+            format!("{}, {}", row.kernel, row.tiles).trim_end_matches(", ").to_string(),
             row.requests.to_string(),
             per(row.sectors, row.requests),
             per(row.ideal, row.requests),
