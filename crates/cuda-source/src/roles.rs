@@ -47,7 +47,7 @@ const NAMES_C: [&str; 15] =
     ["c", "out", "output", "result", "res", "dst", "prod", "product", "ans", "z", "matc", "outputc", "outc", "y", "p"];
 
 /// What a pointer's name says.
-fn pointer_named(name: &str) -> Option<Role> {
+pub fn pointer_named(name: &str) -> Option<Role> {
     let plain = plain(name);
     let is = |names: &[&str]| names.contains(&plain.as_str());
     match plain.as_str() {

@@ -136,7 +136,7 @@ struct Carried {
 
 /// Runs the command, whose own words are `words`.
 pub fn run(attempt: &Try, words: &[OsString]) -> Result<ExitCode, Error> {
-    let file = File::read(&attempt.file)?;
+    let file = File::of_products(&attempt.file)?;
     let flags = match Flags::read(&file, words) {
         Ok(flags) => flags,
         Err(error) => return Ok(common::cli::explain(&error)),

@@ -104,6 +104,14 @@ impl File {
         Ok(File { path: name, text })
     }
 
+    /// The same for a product: matrices that its kernels take as structures are taken apart, so that each member has its meaning.
+    pub fn of_products(path: &Path) -> Result<File, Error> {
+        let mut file = File::read(path)?;
+        let flat = if extension(path) == "ptx" { None } else { written::flat::flattened(&file.text) };
+        file.text = flat.unwrap_or(file.text);
+        Ok(file)
+    }
+
     /// The flags that the file carries: `// lab try: --args A,B,C,M,N,K`.
     pub fn flags(&self, mark: &str) -> Vec<String> {
         let lines = self.text.lines().filter_map(|line| line.strip_prefix(mark));

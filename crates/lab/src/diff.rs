@@ -107,7 +107,7 @@ pub fn run(diff: &Diff, words: &[String]) -> Result<ExitCode, Error> {
     }
     let mut sides = Vec::new();
     for (path, own) in files.iter().zip(own) {
-        let file = File::read(path)?;
+        let file = File::of_products(path)?;
         let all = all_words(path, own);
         let flags = match Flags::read(&file, &all) {
             Ok(flags) => flags,

@@ -224,3 +224,42 @@ fn sanitize_says_what_a_kernel_takes() {
                  --arg in:f32[1024]=random --arg out:u16[1024] --arg n=1024";
     refused(&format!("{words} --entry k"), takes);
 }
+
+/// Programs as students hand them in, with includes, host code and `main`: what the first call says, without a flag.
+#[test]
+fn a_programs_bug_is_found_on_the_first_call_and_the_right_matrix_is_named() {
+    if lacks("") {
+        return;
+    }
+    for (file, says, at) in [
+        ("report-program.cu", "read of 8 bytes past the end of B ", "report-program.cu:26"),
+        ("row-column-program.cu", "race on shared_A (shared memory) at offset 0: store by thread (0,0) ", ""),
+        ("split-program.cu", "race on As (shared memory) at offset 0: load by thread (1,0) at ", "split-program.cu:21"),
+        ("blocks-program.cu", "race on C at offset 680: store by block (0,0), ", "blocks-program.cu:45"),
+    ] {
+        let output = tried(file);
+        assert_eq!(output.code, 1, "{file}: {output:?}");
+        assert!(output.stderr.contains(&format!("error: {says}")) && output.stderr.contains(at), "{file}: {output:?}");
+    }
+    let right = tried("basics-program.cu");
+    assert!(right.code == 0 && !right.stderr.contains("error"), "{right:?}");
+}
+
+#[test]
+fn behind_a_mended_bug_is_the_next_one() {
+    if lacks("") {
+        return;
+    }
+    let (step, guard) = ("Cvalue += As[row][e] * Bs[e][col];\n", "row <= m && col <= k");
+    let program = |name: &str, from: &str, to: &str| {
+        let text = fs::read_to_string(lab::root().join("crates/lab/tests/data").join(name)).unwrap();
+        assert!(text.contains(from), "{name}");
+        let file = lab::scratch("mended").join(name);
+        fs::write(&file, text.replace(from, to)).unwrap();
+        lab(&format!("try {} --backend emulator --alone", file.display()))
+    };
+    let split = program("split-program.cu", step, &format!("{step}        __syncthreads();\n"));
+    assert!(split.code == 1 && split.stderr.contains("past the end of B "), "{split:?}");
+    let report = program("report-program.cu", guard, "row < m && col < k");
+    assert!(report.code == 0 && report.stderr.contains("right on 69×45×256 as well"), "{report:?}");
+}

@@ -48,6 +48,10 @@ impl Planned {
     fn covers_host_sizes(&self, attempt: &Try) -> bool {
         let values = self.program.host_values(&self.launch);
         let shape = super::shape(&attempt.sizes);
+        // Members of structures reach the kernel in ways that are not followed.
+        if values.len() != parts(&self.args).len() {
+            return false;
+        }
         let differs = |(word, value): (&str, &Option<u64>)| match word {
             "M" | "N" | "K" => evaluate(word, &shape).ok().zip(*value).is_some_and(|(size, host)| size != host),
             _ => false,

@@ -37,7 +37,7 @@ pub struct Own {
 /// # Errors
 /// Where the file has no kernel of a matrix product, or it is not clear how it is called.
 pub fn examined(file: &Path, sizes: &[u32], how: &How) -> Result<Own, Error> {
-    let text = File::read(file)?;
+    let text = File::of_products(file)?;
     let ready = |shape: Shape| -> Result<Ready, Error> {
         let words = [
             file.as_os_str().to_owned(),

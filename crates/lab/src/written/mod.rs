@@ -2,10 +2,12 @@
 //!
 //! - [`headers`]: where headers are looked for; [`includer`]: who includes a file of kernels, and launches them
 //! - [`choose`]: the kernel that is meant, and its instance
+//! - [`flat`]: matrices that are structures
 //! - [`compile`]: NVRTC, its messages as a person needs them
 
 pub mod choose;
 pub mod compile;
+pub mod flat;
 pub mod headers;
 mod includer;
 
