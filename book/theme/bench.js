@@ -16,7 +16,7 @@
             gpu: "Modelled GPU", checks: "Look for races and uninitialised memory", run: "Run", stop: "Stop",
             file: "PTX file with this level's parameters", running: "Running …", stopped: "Stopped.", done: "Done in {0} s.",
             report: "Report", changed: "What changed since the last run, {0}", counter: "Counter", before: "before", now: "now",
-            same: "No counter has changed.", lines: "kernel.cu with its counters", line: "Line", instructions: "instr.",
+            unchanged: "No counter has changed.", lines: "kernel.cu with its counters", line: "Line", instructions: "instr.",
             sectors: "sectors/req.", wavefronts: "wavefronts/req.", code: "Code",
             pick: "Choose a line with accesses to see what a warp's lanes touch there.",
             fault: "Fault", error: "This cannot run", hint: "Hint", noFile: "Choose a PTX file first.",
@@ -30,6 +30,10 @@
             unknown: "Where this box comes from is not shown: its tensor map is no parameter of the kernel.",
             registers: "On line {0} a warp multiplies what its registers hold: which elements these are is not shown; the lines with ldmatrix show where they come from.",
             elsewhere: "This warp accesses nothing on line {0}; of this block, these warps do: {1}.",
+            turn: "What can be changed on line {0}", without: "without {0}", instead: "{1} in place of {0}", turned: "line {0}: {1}",
+            same: "the compiler makes the same code of it", refused: "the compiler refuses it",
+            beside: "What changed from the kernel as shipped, on the same problem",
+            turnings: "Lines with ± can be changed: a barrier left out, an index shifted. Choose one, and see the verdict.",
             row: "Row", from: "Global memory", outside: "outside: filled", chunks: "Chunks: four banks each, from bank",
         },
         "zh-CN": {
@@ -44,7 +48,7 @@
             gpu: "模拟的 GPU", checks: "检查数据竞争和未初始化的内存", run: "运行", stop: "停止",
             file: "与该级参数相同的 PTX 文件", running: "正在运行……", stopped: "已停止。", done: "用时 {0} 秒，已完成。",
             report: "报告", changed: "与上一次运行（{0}）相比的变化", counter: "计数器", before: "之前", now: "现在",
-            same: "没有计数器发生变化。", lines: "kernel.cu 及其计数器", line: "行", instructions: "指令",
+            unchanged: "没有计数器发生变化。", lines: "kernel.cu 及其计数器", line: "行", instructions: "指令",
             sectors: "扇区/请求", wavefronts: "wavefront/请求", code: "代码",
             pick: "选择一个有内存访问的行，查看一个线程束 (warp) 的各个通道 (lane) 在那里访问什么。",
             fault: "错误", error: "无法运行", hint: "提示", noFile: "请先选择一个 PTX 文件。",
@@ -58,6 +62,10 @@
             unknown: "无法显示这个方框 (box) 来自何处：它的张量映射不是内核的参数。",
             registers: "在第 {0} 行，线程束 (warp) 用自己寄存器中的内容做乘法：这里不显示它们是哪些元素；含有 ldmatrix 的行显示它们来自何处。",
             elsewhere: "这个线程束 (warp) 在第 {0} 行没有访问内存；这个线程块中有访问的线程束是：{1}。",
+            turn: "第 {0} 行可以改动什么", without: "去掉 {0}", instead: "用 {1} 代替 {0}", turned: "第 {0} 行：{1}",
+            same: "编译器生成相同的代码", refused: "编译器拒绝它",
+            beside: "在同一问题上与随书内核相比的变化",
+            turnings: "带 ± 的行可以改动：去掉屏障、移动下标。选择一项，查看判定。",
             row: "行", from: "全局内存", outside: "在外面：已填充", chunks: "块：每块四个 bank，起始 bank 为",
         },
     };
@@ -181,7 +189,9 @@
         choose();
         // Who chooses another level, type or configuration wants the level's own kernel there; PTX of one's own stays.
         const variant = () => variants.find((other) => other.id === kernel.value);
-        const own = () => { if (variant()) kernel.value = ""; };
+        // What a line of the kernel can be without: the one that was chosen last.
+        let turned = null;
+        const own = () => { if (variant() || kernel.value === "turned") kernel.value = ""; };
         level.onchange = choose;
         dtype.onchange = () => { configurations(); own(); };
         configuration.onchange = own;
@@ -195,6 +205,17 @@
             const isIts = ({ tiles }) => Object.entries(other.tiles).every(([name, size]) => tiles[name] === size);
             if (other.tiles) configuration.value = one().shipped.findIndex((shipped) => shipped.dtype === other.dtype && isIts(shipped));
             [m.value, n.value, k.value] = other.size;
+        };
+        const turn = (index, row, switches) => {
+            turned = { index, row, switches };
+            kernel.querySelector("[value=turned]")?.remove();
+            kernel.append(make("option", { value: "turned" }, say(T.turned, row.line, said(row))));
+            kernel.value = "turned";
+            fileLabel.hidden = true;
+            dtype.value = switches.dtype;
+            configurations();
+            [m.value, n.value, k.value] = row.size;
+            form.requestSubmit();
         };
         file.onchange = async () => { text = file.files[0] ? await file.files[0].text() : null; };
         form.ondragover = (event) => event.preventDefault();
@@ -216,13 +237,17 @@
                 level: one().name, m: Number(m.value), n: Number(n.value), k: Number(k.value), dtype: shipped.dtype,
                 tiles: shipped.tiles, gpu: gpu.value, sanitize: checks.checked, annotate: true,
             };
-            if (shipped.variant) request.variant = shipped.variant;
+            const isTurned = kernel.value === "turned";
+            if (isTurned) Object.assign(request, { dtype: turned.switches.dtype, tiles: turned.switches.tiles });
+            else if (shipped.variant) request.variant = shipped.variant;
             const message = { request };
             const name = `${request.m} × ${request.n} × ${request.k}, ${kernel.selectedOptions[0].textContent}`;
             const other = variant();
             if (kernel.value === "own") {
                 if (!text) { status.textContent = T.noFile; return; }
                 request.ptx = text;
+            } else if (isTurned) {
+                message.turned = { lesson: one().number, index: turned.index };
             } else if (other) {
                 message.file = `variants/${other.id}.ptx`;
                 message.change = other.change;
@@ -233,16 +258,51 @@
             stop.disabled = false;
             status.textContent = T.running;
             const { answer, failed, stopped, seconds, change } = await ask(message);
+            // Another kernel is held against the shipped one, on the same problem.
+            const isOther = answer && !answer.error && (isTurned || other);
+            const shippedOne = { request, ...(isTurned ? { turned: { lesson: one().number } } : { file: `${one().name}/${shipped.file}` }) };
+            const beside = isOther ? (await ask(shippedOne)).answer : null;
             run.disabled = false;
             stop.disabled = true;
             status.textContent = stopped ? T.stopped : failed ?? say(T.done, seconds.toFixed(2));
             if (!answer) return;
             const source = answer.source ?? one().source;
+            const before = !isOther ? previous && { ...previous, title: say(T.changed, previous.name) }
+                : beside && !beside.error ? { ...beside, title: T.beside } : null;
             result.replaceChildren(...(change ? [changed(change)] : []),
-                ...(answer.error ? wrong(answer.error, source) : right(answer, previous, message, source)));
+                ...(answer.error ? wrong(answer.error, source) : right(answer, before, message, source)));
             if (!answer.error) previous = { ...answer, name };
+            // A text with a change in it has no further ones, but lines keep their numbers: the shipped text's are offered.
+            if (!change || isTurned) offer(one().number, result, turn);
         };
         form.requestSubmit();
+    }
+
+    const said = ({ before, after }) =>
+        after.trim() === ";" || after === "" ? say(T.without, before.trim()) : say(T.instead, before.trim(), after.trim());
+
+    // The lines of the kernel that can be changed get a sign; who clicks there sees what for, and turns one of the switches.
+    async function offer(lesson, result, turn) {
+        const { switches } = await ask({ turned: { lesson } });
+        const box = result.querySelector(".bench-lines");
+        if (!switches || !box) return;
+        const byLine = Map.groupBy ? Map.groupBy(switches.rows.map((row, index) => ({ row, index })), ({ row }) => row.line) : new Map();
+        box.before(make("p", {}, T.turnings));
+        for (const row of box.querySelectorAll("tbody tr")) {
+            const line = Number(row.cells[0].textContent), rows = byLine.get(line);
+            if (!rows) continue;
+            const button = make("button", { type: "button", className: "bench-turn", ariaLabel: say(T.turn, line), ariaExpanded: "false" });
+            button.onclick = () => {
+                const isOpen = row.nextElementSibling?.classList.contains("bench-offers");
+                button.ariaExpanded = String(!isOpen);
+                if (isOpen) row.nextElementSibling.remove();
+                else row.after(make("tr", { className: "bench-offers" }, make("td", { colSpan: row.cells.length }, ...rows.map(choice))));
+            };
+            row.cells[row.cells.length - 1].append(button);
+        }
+        const choice = ({ row, index }) => make("button", {
+            type: "button", disabled: !row.size, title: row.size ? "" : T[row.ends], onclick: () => turn(index, row, switches),
+        }, row.size ? said(row) : `${said(row)} (${T[row.ends]})`);
     }
 
     const pre = (text, kind = "report") => make("pre", { tabIndex: 0, className: `bench-${kind}` }, text);
@@ -275,7 +335,7 @@
 
     function right(answer, previous, message, source) {
         const parts = [make("h3", {}, T.report), pre((answer.note ? `${answer.note}\n` : "") + answer.text)];
-        if (previous) parts.push(make("h3", {}, say(T.changed, previous.name)), changes(previous, answer));
+        if (previous) parts.push(make("h3", {}, previous.title), changes(previous, answer));
         parts.push(make("h3", {}, T.lines), make("p", {}, T.pick), heat(answer, message, source));
         return parts;
     }
@@ -286,7 +346,7 @@
         const before = new Map(counted(previous).map(({ name, value }) => [name, value]));
         const rows = counted(answer).filter(({ name, value }) => before.get(name) !== value)
             .map(({ name, value }) => [name, before.get(name) ?? "", value]);
-        if (rows.length === 0) return make("p", {}, T.same);
+        if (rows.length === 0) return make("p", {}, T.unchanged);
         const head = [T.counter, T.before, T.now];
         return table(head, rows, "bench-changes");
     }

@@ -2,6 +2,8 @@
 
 /// Prose is harder to read in wider lines, however wide the terminal is.
 const PROSE: usize = 100;
+/// With more gaps between its words, a line is a row of a table.
+const MOST_GAPS: usize = 2;
 
 /// The text with each line of prose broken at a blank, so that it takes at most `width` columns, and at most a hundred. What goes
 /// on stands below the words that it continues. Rows of tables stay whole.
@@ -20,11 +22,12 @@ fn folded(line: &str, width: usize) -> String {
     let (mut text, mut line_width) = (line[..margin].to_string(), line[..margin].chars().count());
     // The lines of a place have wide gaps, and are no rows of a table.
     let is_place = ["--> ", "|  "].iter().any(|start| line.trim_start().starts_with(start));
-    if line[margin..].contains("  ") && !is_place {
+    if gaps(&line[margin..]) > MOST_GAPS && !is_place {
         return line.to_string();
     }
+    let room = width.saturating_sub(indent.chars().count());
     let mut is_first = true;
-    for word in line[margin..].split(' ') {
+    for word in line[margin..].split(' ').flat_map(|word| parts(word, room)) {
         let letters = word.chars().count();
         let is_fresh = text.ends_with(&format!("\n{indent}"));
         if is_fresh && word.is_empty() {
@@ -44,6 +47,21 @@ fn folded(line: &str, width: usize) -> String {
         is_first = false;
     }
     text
+}
+
+/// Stretches of two blanks or more.
+fn gaps(text: &str) -> usize {
+    text.split("  ").filter(|part| !part.trim().is_empty()).count().saturating_sub(1)
+}
+
+/// A word, or where it has no room, its parts up to a point: an instruction's name.
+fn parts(word: &str, room: usize) -> Vec<&str> {
+    let fitting = word.char_indices().map(|(at, c)| at + c.len_utf8()).take(room).last().unwrap_or(0);
+    let point = word.get(..fitting).and_then(|start| start.rfind('.')).filter(|&at| at > 0 && word.len() > fitting);
+    match point {
+        Some(at) => [vec![&word[..at]], parts(&word[at..], room)].concat(),
+        None => vec![word],
+    }
 }
 
 /// How many bytes of a line stand before its words, and what stands before those that go on below.
@@ -87,7 +105,12 @@ mod tests {
             ),
             ("  --> a/kernel.cu:12   sum += As[i];", "  --> a/kernel.cu:12\n        sum +=\n        As[i];"),
             ("   |  block (0,0), thread (1,0)", "   |  block (0,0),\n   |    thread (1,0)"),
-            ("   |  block (0,0)   ld.shared.u32", "   |  block (0,0)\n   |    ld.shared.u32"),
+            ("   |  block (0,0)   ld.shared.u32", "   |  block (0,0)\n   |    ld.shared\n   |    .u32"),
+            (
+                "   |  block (0,0)   cp.async.bulk.shared::cluster",
+                "   |  block (0,0)\n   |    cp.async\n   |    .bulk\n   |    .shared::cluster",
+            ),
+            ("launches  sum  grid (1,1)  in:i32[64]", "launches  sum  grid\n            (1,1)\n            in:i32[64]"),
             ("aaaa bbbb cccc dddd eeee", "aaaa bbbb cccc dddd\n  eeee"),
         ] {
             assert_eq!(wrapped(line, 20), expected);
@@ -98,9 +121,7 @@ mod tests {
 
     #[test]
     fn a_table_stays_whole_and_so_does_a_long_word() {
-        for line in
-            ["level0-naive   0.1255   0.4981", "shared loads             512   2,048", "https://example.com/a/b/c/d"]
-        {
+        for line in ["naive   0.1255   0.4981   1", "shared loads    512   2,048   4.0", "https://example/a/b/c/d"] {
             assert_eq!(wrapped(line, 20), line);
         }
     }

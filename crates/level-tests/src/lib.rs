@@ -5,7 +5,7 @@ mod claims;
 mod deep;
 mod forms;
 pub mod hardware;
-mod mutants;
+pub mod mutants;
 pub mod mutations;
 pub mod old_driver;
 mod order;

@@ -11,8 +11,9 @@ pub struct Mutant {
     pub rule: &'static str,
     /// The line of the kernel, from 1.
     pub line: usize,
-    /// The part that is replaced, and what by.
+    /// The part that is replaced.
     pub before: String,
+    /// What by.
     pub after: String,
     /// The whole text.
     pub source: String,

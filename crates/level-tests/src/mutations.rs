@@ -4,6 +4,7 @@
 mod builds;
 mod outcome;
 mod sample;
+mod switches;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +18,9 @@ use super::mutants::{Mutant, mutants, rules};
 use super::{compiler, deep, skipped};
 use builds::{builds, shapes};
 pub(crate) use builds::{crowded, kind, smallest};
-use outcome::{Order, Right, SAME_CODE, outcome, right};
+use outcome::{Order, Right, outcome, right};
+pub use outcome::{REFUSED, SAME_CODE};
+pub use switches::{Switch, Switches, switches};
 
 /// What became of a level's mutants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -114,25 +114,47 @@ pub fn outcome<'a>(
     right: &'a [Right],
     compiler: &dyn Compiler,
 ) -> Result<(Option<String>, &'a Build), String> {
+    found(level, mutant, right, compiler).map(|found| (found.how, found.build))
+}
+
+/// What became of a mutant.
+pub struct Found<'a> {
+    /// How it is caught; nothing, where it survives.
+    pub how: Option<String>,
+    /// The configuration in which it is, or in which its code differs first.
+    pub build: &'a Build,
+    /// The problem that catches it.
+    pub shape: Option<Shape>,
+    /// Its PTX there; nothing, where the compiler refuses it or makes the kernel's own code of it.
+    pub ptx: Option<String>,
+}
+
+/// The same with the problem, and with what ran.
+pub fn found<'a>(
+    level: &'static Level,
+    mutant: &Mutant,
+    right: &'a [Right],
+    compiler: &dyn Compiler,
+) -> Result<Found<'a>, String> {
     let wrong = Text::new(level.path, mutant.source.clone());
+    let idle = |how: &str, build| Found { how: Some(how.to_string()), build, shape: None, ptx: None };
     let mut survived = None;
     for right in right {
         let build = &right.build;
         let Ok(kernel) = Kernel::compile(&build.clone().with_text(wrong.clone()), &[], compiler) else {
-            return Ok((Some(REFUSED.to_string()), build));
+            return Ok(idle(REFUSED, build));
         };
         if instructions(&kernel.ptx).eq(instructions(&right.kernel(compiler)?.ptx)) {
             continue;
         }
-        match right.caught(&kernel) {
-            Some((trial, how)) => return right.is_sound(trial, compiler).map(|()| (Some(how), build)),
-            None => survived = survived.or(Some(build)),
-        }
+        let Some((trial, how)) = right.caught(&kernel) else {
+            survived = survived.or(Some(Found { how: None, build, shape: None, ptx: Some(kernel.ptx) }));
+            continue;
+        };
+        right.is_sound(trial, compiler)?;
+        return Ok(Found { how: Some(how), build, shape: Some(trial.shape), ptx: Some(kernel.ptx) });
     }
-    Ok(match survived {
-        Some(build) => (None, build),
-        None => (Some(SAME_CODE.to_string()), &right[0].build),
-    })
+    Ok(survived.unwrap_or_else(|| idle(SAME_CODE, &right[0].build)))
 }
 
 /// The lines of PTX that are no line information.

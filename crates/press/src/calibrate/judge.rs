@@ -188,14 +188,15 @@ impl Judged {
         let mut by_best: Vec<&Choice> = self.choices.iter().collect();
         by_best.sort_by(|a, b| a.of_best().total_cmp(&b.of_best()));
         let ratio = |ratio: Option<f64>| ratio.map_or_else(|| "-".to_string(), |ratio| format!("{ratio:.3}"));
-        text += &listed(["fastest ÷ chosen", "chosen", "fastest"], &by_best, |choice| {
-            [ratio(Some(choice.of_best())), brief(&choice.chosen), brief(&choice.best)]
-        });
+        text +=
+            &listed(["fastest ÷ chosen", "chosen level and tiles", "fastest level and tiles"], &by_best, |choice| {
+                [ratio(Some(choice.of_best())), brief(&choice.chosen), brief(&choice.best)]
+            });
         if all {
             by_best.retain(|choice| choice.vendor.is_some());
             let of_vendor = |choice: &&Choice| choice.of_vendor().unwrap_or(f64::INFINITY);
             by_best.sort_by(|a, b| of_vendor(a).total_cmp(&of_vendor(b)));
-            text += &listed(["cuBLAS ÷ chosen", "chosen", "µs", "cuBLAS µs"], &by_best, |choice| {
+            text += &listed(["cuBLAS ÷ chosen", "chosen level and tiles", "µs", "cuBLAS µs"], &by_best, |choice| {
                 let vendor = choice.vendor.map_or_else(|| "-".to_string(), number);
                 [ratio(choice.of_vendor()), brief(&choice.chosen), number(choice.time), vendor]
             });
@@ -219,7 +220,7 @@ fn listed<const CELLS: usize>(
 /// A configuration with its level's number alone.
 fn brief(name: &str) -> String {
     let (level, rest) = name.split_once(' ').unwrap_or((name, ""));
-    format!("{} {rest}", level.split('-').next().unwrap_or(level))
+    format!("{} {rest}", level.trim_start_matches("level").split('-').next().unwrap_or(level))
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {

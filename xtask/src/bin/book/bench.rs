@@ -32,16 +32,26 @@ pub fn put(book: &Path) -> Result<()> {
             }
         }
     }
+    fs::create_dir_all(to.join("switches"))?;
+    for (name, text) in Texts::read(&book.join("switches/levels.zst"))?.iter() {
+        pack(text.as_bytes(), &to.join(format!("switches/{name}.gz")))?;
+    }
     let module = root.join("target/page/page.wasm");
     let Ok(module) = fs::read(&module) else {
         println!("note: no module for the lessons' benches: `cargo x wasm` makes it");
         return Ok(());
     };
+    println!("book/book/bench/page.wasm.gz: {} bytes", pack(&module, &to.join("page.wasm.gz"))?);
+    Ok(())
+}
+
+/// Writes it compressed, and returns how long it is then.
+fn pack(bytes: &[u8], to: &Path) -> Result<usize> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    packed.write_all(&module)?;
+    packed.write_all(bytes)?;
     let packed = packed.finish()?;
-    println!("book/book/bench/page.wasm.gz: {} bytes", packed.len());
-    fs::write(to.join("page.wasm.gz"), packed).context("cannot write the module")
+    fs::write(to, &packed).with_context(|| format!("cannot write {}", to.display()))?;
+    Ok(packed.len())
 }
 
 fn unpack(archive: &Path, to: &Path) -> Result<()> {
