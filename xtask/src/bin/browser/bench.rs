@@ -3,6 +3,8 @@
 //! What it shows must be what this machine answers to the same requests: reports, counters, changes, lanes' addresses. Each lesson is
 //! worked through at one width in one theme, in turn; with all its results open, it is looked at in all of them.
 
+mod turned;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -136,6 +138,8 @@ impl<'a> Benches<'a> {
         let shown = self.run_with(&odd)?;
         let now = self.report("a size off the tile", &shown, lesson, odd.clone())?;
         self.changes(&shown, &before, &now);
+        self.turned(lesson, (page, width, theme))?;
+        self.set(&json!({"level": lesson}))?;
         self.other_gpu(lesson, odd.clone())?;
         if lesson == 2 {
             self.large(lesson)?;

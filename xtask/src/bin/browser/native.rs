@@ -41,6 +41,11 @@ impl Native {
         Ok(native)
     }
 
+    /// The repository.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The answer to a request for the level with this number, as it is shipped, or with `ptx` and `source` of its own.
     pub fn answer(&mut self, level: usize, what: &Value) -> Result<Value> {
         let rung = self.levels.get(level).with_context(|| format!("there is no level {level}"))?;

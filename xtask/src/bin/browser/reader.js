@@ -23,6 +23,20 @@ window.reader = (() => {
             button?.click();
             return button ? "" : `no button on line ${line}`;
         },
+        // What a line can be changed to; and the choice at a place among that.
+        offers(line) {
+            const row = all(".bench-lines tbody tr").find((row) => row.cells[0].textContent === line);
+            const button = row?.querySelector(".bench-turn");
+            if (!button) return `line ${line} offers nothing`;
+            if (!one(".bench-offers")) button.click();
+            return one(".bench-offers button") ? "" : `line ${line} has no choice`;
+        },
+        turn: (at) => {
+            const button = all(".bench-offers button")[at];
+            if (!button || button.disabled) return `no choice ${at}`;
+            button.click();
+            return "";
+        },
         set(values) {
             for (const [name, value] of Object.entries(values)) {
                 const control = one(`form:not(.bench-step form) [name=${name}]`);
