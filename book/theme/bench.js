@@ -288,6 +288,7 @@
         if (!switches || !box) return;
         const byLine = Map.groupBy ? Map.groupBy(switches.rows.map((row, index) => ({ row, index })), ({ row }) => row.line) : new Map();
         box.before(make("p", {}, T.turnings));
+        box.classList.add("bench-turns");
         for (const row of box.querySelectorAll("tbody tr")) {
             const line = Number(row.cells[0].textContent), rows = byLine.get(line);
             if (!rows) continue;
@@ -298,7 +299,7 @@
                 if (isOpen) row.nextElementSibling.remove();
                 else row.after(make("tr", { className: "bench-offers" }, make("td", { colSpan: row.cells.length }, ...rows.map(choice))));
             };
-            row.cells[row.cells.length - 1].append(button);
+            row.cells[row.cells.length - 1].prepend(button);
         }
         const choice = ({ row, index }) => make("button", {
             type: "button", disabled: !row.size, title: row.size ? "" : T[row.ends], onclick: () => turn(index, row, switches),

@@ -75,9 +75,10 @@ pub fn shown(name: &str) -> String {
     }
 }
 
-/// The number between these words, on one line.
+/// The number between these words, on one line; or on several, where a line of prose is broken.
 fn among_words(text: &str, before: &str, after: &str) -> Option<Number> {
-    text.lines().find_map(|line| {
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.lines().chain([joined.as_str()]).find_map(|line| {
         numbers(line).into_iter().find_map(|(start, end)| {
             let fits = line[..start].trim_end().ends_with(before) && line[end..].trim_start().starts_with(after);
             if fits { Number::parse(&line[start..end]) } else { None }
@@ -161,6 +162,8 @@ mod tests {
         assert_eq!(value("block (#,0)"), Some(3.0));
         assert_eq!(value("less than # µs"), Some(0.45));
         assert_eq!(value("end #"), Some(7.0));
+        let broken = "error: race on As: load by\n       thread (6,0) at kernel.cu:33";
+        assert_eq!(read(broken, "load by thread (#,0)").map(|number| number.value), Some(6.0));
     }
 
     #[test]
