@@ -105,13 +105,13 @@ mod tests {
         fill(&folder, &root, &files).unwrap();
         let place = Place { folder: folder.clone(), cargo: Vec::new(), is_copy: true };
 
-        play(&["git apply x.diff"], &place).unwrap();
+        play(&["git apply x.diff".to_string()], &place).unwrap();
         assert_eq!(fs::read_to_string(folder.join("kernel.cu")).unwrap(), "a\nc\n");
         assert_eq!(fs::read_to_string(root.join("kernel.cu")).unwrap(), KERNEL);
         assert!(ensure_restored(&place).is_err());
-        assert!(play(&["git apply x.diff"], &place).is_err(), "a diff applies once");
+        assert!(play(&["git apply x.diff".to_string()], &place).is_err(), "a diff applies once");
 
-        play(&["git checkout kernel.cu"], &place).unwrap();
+        play(&["git checkout kernel.cu".to_string()], &place).unwrap();
         ensure_restored(&place).unwrap();
         fill(&folder, &root, &files[..1]).unwrap();
         assert!(!folder.join("x.diff").exists());
