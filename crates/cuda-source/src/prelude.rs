@@ -5,6 +5,12 @@ use std::collections::BTreeSet;
 /// The name of the header, for `--pre-include`.
 pub const NAME: &str = "cuda_source_prelude.h";
 
+/// NVRTC 12.0 has no constant expression for an infinity: there it is a call.
+const WITHOUT_BIT_CAST: &str = "#if !__has_builtin(__builtin_bit_cast)\n\
+    #define INFINITY __int_as_float(0x7f800000)\n\
+    #define NAN __int_as_float(0x7fffffff)\n\
+    #endif\n";
+
 /// Macros of C's headers. `INFINITY` and `NAN` are constant expressions.
 const MACROS: [(&str, &str); 33] = [
     ("INFINITY", "(__builtin_bit_cast(float, 0x7f800000))"),
@@ -193,6 +199,7 @@ pub const EMPTY: [&str; 6] = ["stdlib.h", "stdint.h", "stddef.h", "stdio.h", "st
 /// that come by others which are not there.
 pub fn text(std_names: &BTreeSet<String>, brought: &[&str]) -> String {
     let mut text = String::from("#pragma once\n");
+    text += WITHOUT_BIT_CAST;
     for (name, value) in MACROS {
         text += &format!("#ifndef {name}\n#define {name} {value}\n#endif\n");
     }
