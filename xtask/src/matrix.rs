@@ -200,7 +200,7 @@ struct Ran {
 fn tests(words: &str, environment: &[(&str, PathBuf)]) -> Result<Ran> {
     eprintln!("$ cargo test -p {words}");
     let mut cargo = Command::new("cargo");
-    cargo.args(["test", "--quiet", "-p"]).args(words.split(' ')).current_dir(shell::root());
+    cargo.args(["test", "--quiet", "--no-fail-fast", "-p"]).args(words.split(' ')).current_dir(shell::root());
     for name in ["CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "PTXAS"] {
         cargo.env_remove(name);
     }
