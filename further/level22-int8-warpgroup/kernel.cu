@@ -6,9 +6,11 @@
 // 131,071 of them: nothing is rounded, and no sum is promoted. wgmma transposes no bytes: both
 // operands must lie along K, and so does B as it is stored. A tile has twice as many bytes as one
 // of level 19, and its products take half the time: all the more should somebody multiply while it
-// leaves.
+// leaves. Where a warpgroup cannot hold the sums of a tile, both have half of it, and nobody does:
+// but each product has fewer bytes to fetch.
 //
-// Given by LEVEL:  BM, BN             tile of C per block, and of a warpgroup, is BM x BN
+// Given by LEVEL:  BM, BN             tile of C per block is BM x BN: a warpgroup has every second
+//                                     one, or half of each
 //                  STAGES             buffers in shared memory
 //                  CLUSTER            blocks of a cluster
 //                  BLOCKS             blocks of the grid at most: as many as run at a time
@@ -20,10 +22,12 @@
 
 using T = signed char;  // an element of A or B; one of C is an int
 
-constexpr int BK = 128;   // one step along K: a row of a box has 128 bytes
-constexpr int WIDE = 32;  // columns of a box of C
-constexpr int HIGH = BM / 64;  // products of 64 rows, one below the other
-constexpr int GROUPS = 2;      // warpgroups that multiply; the last one is the producer
+constexpr int BK = 128;    // one step along K: a row of a box has 128 bytes
+constexpr int WIDE = 32;   // columns of a box of C
+constexpr int GROUPS = 2;  // warpgroups that multiply; the last one is the producer
+// In turns, each has every second tile. Else both have half of each.
+constexpr int TURNS = BM * BN <= 192 * 128 ? 2 : 1;
+constexpr int HIGH = BM / 64 * TURNS / GROUPS;  // its products of 64 rows, one below the other
 struct alignas(1024) Stage {
     T a[BM * BK];  // rows of A
     T b[BN * BK];  // columns of B, which lie as rows
@@ -42,9 +46,10 @@ constexpr int SHARE = (LAUNCHED * (GROUPS + 1) - KEPT) / GROUPS / 8 * 8;
 constexpr int GOT = SHARE < 240 ? SHARE : 240;
 constexpr int BAND = 16 / CLUSTER;  // rows of tiles that clusters go through together
 static_assert(BM % 64 == 0, "BM must be a multiple of 64: so many rows has a product");
+static_assert(TURNS == 2 || BM % 128 == 0, "BM must be a multiple of 128 for two halves of a tile");
 static_assert(BN == 64 || BN == 128 || BN == 192 || BN == 256,
               "BN must be 64, 128, 192 or 256: so many columns has a product of a warpgroup");
-static_assert(BM * BN <= 192 * 128, "BM * BN must be at most 24576: a thread holds 192 sums");
+static_assert(HIGH * BN <= 3 * 128, "BM * BN must be at most 49152: a thread holds 192 sums");
 static_assert(CLUSTER >= 1 && CLUSTER <= 8 && 16 % CLUSTER == 0,
               "CLUSTER must be 1, 2, 4 or 8: the blocks that every GPU starts together");
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
@@ -89,7 +94,7 @@ gemm_int8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tenso
     Shared& s = *(Shared*)raw;
     // ANCHOR: mapping
     int tid = threadIdx.x % 128;    // within the warpgroup
-    // Every second tile of the block, or the producer. All lanes ask the first one, so that the
+    // Every second tile of the block, or half of each; or the producer. All ask lane 0, so that the
     // compiler knows it for one value of the warp, and all that follows from it.
     int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
     int rank = blockIdx.x % CLUSTER;
@@ -113,7 +118,7 @@ gemm_int8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tenso
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; ++i) {
             init(s.full[i], 1);
-            init(s.empty[i], CLUSTER);  // of each block, the warpgroup whose tile it is
+            init(s.empty[i], CLUSTER * GROUPS / TURNS);  // the warpgroups whose tile it is
         }
         show_barriers();
     }
@@ -149,19 +154,21 @@ gemm_int8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tenso
     int lane = tid % 32;
     int buffer = 0;
     int acc[HIGH][BN / 8][4];
-    ring.skip(group * steps);
-    // Each tile's stages are the other warpgroup's every second time.
-    for (int tile = first + group * stride; tile < across * down;
-         tile += 2 * stride, ring.skip(steps)) {
+    int turn = TURNS > 1 ? group : 0;
+    int own = TURNS > 1 ? 0 : group * HIGH * 64;  // the first row of its half of a tile
+    ring.skip(turn * steps);
+    // In turns, each tile's stages are the other warpgroup's every second time.
+    for (int tile = first + turn * stride; tile < across * down;
+         tile += TURNS * stride, ring.skip((TURNS - 1) * steps)) {
         go_to(tile);
         // ANCHOR: mainloop
-        if (tile != first)
+        if (TURNS > 1 && tile != first)
             meet<256>(1 + group);  // it is the turn of this warpgroup
         int before = 0;  // the stage of the step before
         for (int step = 0; step < steps; ++step, ring.next()) {
             Stage& stage = s.stages[ring.at];
             wait(s.full[ring.at], ring.parity);
-            unsigned long long a = descriptor(stage.a, 1024, 16);
+            unsigned long long a = descriptor(stage.a + own * BK, 1024, 16);
             unsigned long long b = descriptor(stage.b, 1024, 16);
             begin_products();
             #pragma unroll
@@ -175,7 +182,7 @@ gemm_int8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tenso
                 give_back(before);
             before = ring.at;
         }
-        if (tile + stride < across * down)
+        if (TURNS > 1 && tile + stride < across * down)
             pass<256>(1 + (group ^ 1));  // what it multiplies follows the last products of these
         await_products<0>();
         give_back(before);
@@ -192,7 +199,8 @@ gemm_int8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tenso
             show_writes();  // the copy sees it
             __syncwarp();
             if (lane == 0) {
-                store_box(box, map_c, row0 + i / BN * 64 + tid / 32 * 16, col0 + i % BN);
+                int row = row0 + own + i / BN * 64 + tid / 32 * 16;
+                store_box(box, map_c, row, col0 + i % BN);
                 commit_stores();
             }
         }
