@@ -33,6 +33,7 @@ mod lesson7;
 mod lesson8;
 mod lesson9;
 mod memory;
+mod schemes;
 mod traced;
 
 use gemm::Error;
@@ -42,7 +43,7 @@ use lab::sheet::Sheet;
 /// A picture: its file's name without `.svg`, and how it is drawn.
 type Picture = (&'static str, fn() -> Result<Sheet, Error>);
 
-const PICTURES: [Picture; 30] = [
+const PICTURES: [Picture; 32] = [
     ("grid-block-warp", grid::draw),
     ("memory-hierarchy", memory::draw),
     ("banks", banks::draw),
@@ -71,8 +72,10 @@ const PICTURES: [Picture; 30] = [
     ("lesson19-turns", lesson19::draw),
     ("lesson20-tiles", lesson20::draw),
     ("lesson21-parts", lesson21::draw),
+    ("lesson21-schemes", schemes::halves),
     ("lesson22-bits", lesson22::draw),
     ("lesson23-remainders", lesson23::draw),
+    ("lesson23-schemes", schemes::bytes),
 ];
 
 /// Every picture's path in the repository, and its text.
