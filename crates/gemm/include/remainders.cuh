@@ -172,10 +172,12 @@ constexpr int MOST_K = 131071;  // products of bytes that an s32 has room for th
 constexpr int KEPT_BITS = 54 - (MODULI < 15) * 4;
 __shared__ double part[LINES][CUT_K / 16 * 17 + 1];  // a step; padded every 16 numbers
 
-// Remainders of some rows of A, which lie ALONG K, or columns of B, which lie across it. Of 16
-// numbers, to(modulus, line, k) is the place of their 16 bytes.
-template <bool ALONG, class To>
-__device__ void cut(const double* from, double* scales, int first, int lines, int K, To to) {
+// Remainders of some lines, rows of A or columns of B, of a matrix whose rows, as it is stored, are
+// `leading` numbers apart: they lie ALONG K, as in A, or across it, as in B. Of 16 numbers,
+// to(modulus, line, k) is the place of their 16 bytes.
+template <bool OF_A, bool ALONG, class To>
+__device__ void cut(const double* from, int leading, double* scales, int first, int lines, int K,
+                    To to) {
     int line = threadIdx.x / (CUT_K / 16);
     int place = threadIdx.x % (CUT_K / 16) * 16;
     const double* own = part[line] + place / 16 * 17;
@@ -188,7 +190,7 @@ __device__ void cut(const double* from, double* scales, int first, int lines, in
             int row = first + line;
             int col = step * CUT_K + k;
             bool inside = row < lines && col < K;
-            part[line][k + k / 16] = inside ? from[ALONG ? row * K + col : col * lines + row] : 0;
+            part[line][k + k / 16] = inside ? from[ALONG ? row * leading + col : col * leading + row] : 0;
         }
         __syncthreads();  // the step is here
     };
@@ -231,7 +233,7 @@ __device__ void cut(const double* from, double* scales, int first, int lines, in
             unsigned four[4] = {};
             #pragma unroll
             for (int i = 0; i < 16; ++i) {
-                unsigned byte = remainder(x[i], ALONG ? m.of_a : m.of_b, m) & 0xff;
+                unsigned byte = remainder(x[i], OF_A ? m.of_a : m.of_b, m) & 0xff;
                 four[i / 4] |= byte << i % 4 * 8;
             }
             int k = steps * CUT_K + place;
@@ -240,13 +242,19 @@ __device__ void cut(const double* from, double* scales, int first, int lines, in
         }
     }
 }
+
+// The same of a matrix as the plain product has it.
+template <bool OF_A, class To>
+__device__ void cut(const double* from, double* scales, int first, int lines, int K, To to) {
+    cut<OF_A, OF_A>(from, OF_A ? K : lines, scales, first, lines, K, to);
+}
 // ANCHOR_END: cut
 
 // ANCHOR: plain
 // Sums of products in f64 on tensor cores, of 16 rows and 32 columns from here on, as lanes of a
-// warp hold them after wgmma.
-__device__ inline void sum(double (&c)[16], const double* A, const double* B, int row, int col,
-                           int M, int N, int K) {
+// warp hold them after wgmma. a(row, k) and b(k, column) are numbers of A and of B.
+template <class A, class B>
+__device__ void sum(double (&c)[16], A a, B b, int row, int col, int M, int N, int K) {
     int lane = threadIdx.x % 32;
     for (int first = 0; first < K; first += 4) {
         int k = first + lane % 4;
@@ -254,10 +262,10 @@ __device__ inline void sum(double (&c)[16], const double* A, const double* B, in
         for (int i = 0; i < 8; ++i) {
             int of_a = row + lane / 4 + i % 2 * 8;
             int of_b = col + lane / 4 + i / 2 * 8;
-            double a = k < K && of_a < M ? A[of_a * K + k] : 0;
-            double b = k < K && of_b < N ? B[k * N + of_b] : 0;
+            double x = k < K && of_a < M ? a(of_a, k) : 0;
+            double y = k < K && of_b < N ? b(k, of_b) : 0;
             asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-                : "+d"(c[2 * i]), "+d"(c[2 * i + 1]) : "d"(a), "d"(b));
+                : "+d"(c[2 * i]), "+d"(c[2 * i + 1]) : "d"(x), "d"(y));
         }
     }
 }
@@ -306,9 +314,10 @@ __device__ void load_bytes_for_all(void* to, const void* from, int bytes, Barrie
 
 // ANCHOR: put
 // Elements of C of 16 rows and 32 columns from here on, a lane's 16 of them: by remainders, or
-// where these do not say the number, by sums of products in f64.
-__device__ inline void put(const Fraction (&fractions)[16], const Room& r, const double* A,
-                           const double* B, double* C, int row, int col, int M, int N, int K) {
+// where these do not say the number, by sums of products in f64. They go to store(row, col, number).
+template <class A, class B, class Store>
+__device__ void put(const Fraction (&fractions)[16], const Room& r, A a, B b, Store store, int row,
+                    int col, int M, int N, int K) {
     int lane = threadIdx.x % 32;
     auto row_of = [&](int i) { return row + lane / 4 + i / 2 % 2 * 8; };
     auto col_of = [&](int i) { return col + lane % 4 * 2 + i / 4 * 8 + i % 2; };
@@ -321,12 +330,21 @@ __device__ inline void put(const Fraction (&fractions)[16], const Room& r, const
         holds &= scale(i) != 0;
     double x[16] = {};
     if (!__all_sync(~0u, holds))
-        sum(x, A, B, row, col, M, N, K);
+        sum(x, a, b, row, col, M, N, K);
     #pragma unroll
     for (int i = 0; i < 16; ++i) {
         double number = scale(i) != 0 ? fractions[i].number() * scale(i) : x[i];
         if (row_of(i) < M && col_of(i) < N)
-            C[row_of(i) * N + col_of(i)] = number;
+            store(row_of(i), col_of(i), number);
     }
+}
+
+// The same of the plain product.
+__device__ inline void put(const Fraction (&fractions)[16], const Room& r, const double* A,
+                           const double* B, double* C, int row, int col, int M, int N, int K) {
+    auto a = [&](int m, int k) { return A[m * K + k]; };
+    auto b = [&](int k, int n) { return B[k * N + n]; };
+    auto store = [&](int m, int n, double number) { C[m * N + n] = number; };
+    put(fractions, r, a, b, store, row, col, M, N, K);
 }
 // ANCHOR_END: put

@@ -14,6 +14,7 @@ use crate::kernels::{KERNELS, Order};
 use crate::nearby::Near;
 use crate::predict::{Model, Numbers, models, name};
 use crate::product::Product;
+use crate::scheme::{Scheme, has_one};
 use crate::tuned::{Record, records};
 
 /// The kernel that multiplies.
@@ -56,6 +57,8 @@ pub enum Why {
         /// How many were compared, with those that take no such form or do not run here.
         among: usize,
     },
+    /// The product allows this scheme, and is large enough for it to be faster.
+    Allowed(Scheme),
     /// No time is known of what runs here: it has the largest tile that still gives every SM a block, or the most blocks.
     Tile,
     /// Whoever asked named it.
@@ -70,6 +73,9 @@ impl fmt::Display for Why {
             }
             Why::Predicted { microseconds, among } => {
                 write!(f, "it is predicted to take {microseconds:.1} µs, the least of {among} configurations that can")
+            }
+            Why::Allowed(scheme) => {
+                write!(f, "{scheme} is allowed, and faster from {} of M, N and K on", scheme.least())
             }
             Why::Named => f.write_str("it was named"),
             Why::Tile => f.write_str("it has the largest tile that gives every SM a block, or the most blocks"),
@@ -123,6 +129,7 @@ impl Chooser {
         let nearest = models.iter().min_by_key(|model| model.architecture.abs_diff(architecture));
         let numbers: HashMap<_, &Numbers> =
             nearest.iter().flat_map(|model| &model.configurations).map(|numbers| (numbers.name(), numbers)).collect();
+        let kernels: Vec<&'static Level> = kernels.iter().copied().filter(|kernel| !has_one(kernel)).collect();
         let shipped = kernels.iter().flat_map(|kernel| kernel.shipped_builds()).filter(|build| !loses_bits(build));
         let mut candidates: Vec<Candidate> = shipped
             .filter_map(|build| {
@@ -143,7 +150,7 @@ impl Chooser {
             }
             measured.push((candidate, best.shape(), 1e3 * best.ms));
         }
-        let (kernels, runs, model) = (kernels.to_vec(), Mutex::default(), nearest.cloned());
+        let (runs, model) = (Mutex::default(), nearest.cloned());
         Chooser { kernels, architecture, sms, model, candidates, measured, runs, find }
     }
 
@@ -161,7 +168,7 @@ impl Chooser {
     /// for one with the rows of all.
     pub(crate) fn choose_for(&self, product: &Product, dtype: Dtype) -> Option<Chosen> {
         if !product.invariant_rows {
-            return self.choose_with(product, dtype, |_| true);
+            return self.by_scheme(product, dtype).or_else(|| self.choose_with(product, dtype, |_| true));
         }
         // Which order it is must not depend on M: the first of which there is a kernel that runs here.
         Order::ALL
@@ -180,6 +187,13 @@ impl Chooser {
         let at_once = |level: &Level| level.takes_batches() && takes_it(level);
         let chosen = self.choose_among((shape, &all), dtype, form, at_once);
         chosen.or_else(|| self.choose_among((shape, shape), dtype, form, takes_it).filter(|_| !epilogue.is_any()))
+    }
+
+    /// The kernel of the scheme that a product allows, where that pays.
+    fn by_scheme(&self, Product { shape, form, epilogue, scheme, .. }: &Product, dtype: Dtype) -> Option<Chosen> {
+        let kernel = scheme.kernel().filter(|_| scheme.pays(shape) && !epilogue.is_any())?;
+        let build = largest(&[kernel], self.sms, (shape, dtype, form), |build| self.runs(build, build))?;
+        Some(Chosen { build, why: Why::Allowed(*scheme) })
     }
 
     /// The same among kernels that have what else is wanted, for a shape, by the times at another one.
@@ -282,7 +296,7 @@ pub fn by_tile(
     form: &Form,
 ) -> Option<Build> {
     let card = Card::of_architecture(architecture);
-    largest(kernels, sms, (shape, dtype, form), |build| runs(build, &card) == Some(true))
+    largest(kernels, sms, (shape, dtype, form), |build| !has_one(build.level) && runs(build, &card) == Some(true))
 }
 
 /// The same of those for which `runs` holds.

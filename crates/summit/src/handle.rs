@@ -23,6 +23,7 @@ use crate::error::Error;
 use crate::multiply::exact;
 use crate::plan::{Plan, Resolved};
 use crate::product::{Product, Types};
+use crate::scheme::Scheme;
 
 /// The address that stands for a stream of each thread's own (CUDA driver API, `CU_STREAM_PER_THREAD`).
 const PER_THREAD: usize = 2;
@@ -74,6 +75,7 @@ struct Key {
     count: u32,
     epilogue: bool,
     invariant_rows: bool,
+    scheme: Scheme,
 }
 
 /// A build, by its words, on a stream, by its address.
@@ -131,10 +133,10 @@ impl Handle {
     /// # Errors
     /// [`Error::Misuse`] where the product is none, [`Error::Unsupported`] where no kernel computes it on this GPU.
     pub fn plan(&self, product: &Product) -> Result<Plan, Error> {
-        let Product { types, shape, form, batch, epilogue, invariant_rows } = *product;
+        let Product { types, shape, form, batch, epilogue, invariant_rows, scheme } = *product;
         let (specialization, padding) = (form.specialization(), form.padding);
         let (count, epilogue) = (batch.count, epilogue.is_any());
-        let key = Key { types, shape, specialization, padding, count, epilogue, invariant_rows };
+        let key = Key { types, shape, specialization, padding, count, epilogue, invariant_rows, scheme };
         if let Some(known) = read(&self.resolved).get(&key) {
             return Plan::again(known.clone(), product);
         }

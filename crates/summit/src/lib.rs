@@ -4,6 +4,7 @@
 //! - [`Product`]: what is wanted, with an [`Epilogue`]; [`Plan`]: which kernel computes it, and why; [`Error`]: what can go wrong
 //! - [`Handle`]: a GPU, on which matrices stay; [`Emulated`]: its calls without one; [`multiply()`]: the plain product by one call, on
 //!   either device
+//! - [`Scheme`]: products of narrower numbers in place of its own, where a product allows it
 //! - [`choice`]: which of them, with which tile sizes; [`predict`]: by which times, [`nearby`]: how these are corrected,
 //!   [`tuned`]: what measurements say of that
 
@@ -19,6 +20,7 @@ pub mod nearby;
 mod plan;
 pub mod predict;
 mod product;
+mod scheme;
 pub mod tuned;
 
 pub use choice::{Choice, Chooser};
@@ -30,3 +32,4 @@ pub use kernels::KERNELS;
 pub use multiply::multiply;
 pub use plan::Plan;
 pub use product::{Batch, Product, Types};
+pub use scheme::Scheme;

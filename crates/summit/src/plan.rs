@@ -12,6 +12,7 @@ use crate::epilogue::Beside;
 use crate::error::Error;
 use crate::kernels::KERNELS;
 use crate::product::Product;
+use crate::scheme::Scheme;
 
 /// A product, and the kernel that computes it on a kind of card.
 ///
@@ -132,6 +133,12 @@ impl fmt::Display for Plan {
         for copy in build.copies(&self.product.shape, &self.product.form) {
             writeln!(f, "behind a copy of {copy}")?;
         }
+        let scheme = self.product.scheme;
+        if scheme != Scheme::Plain && *why != Why::Allowed(scheme) {
+            let least = scheme.least();
+            let without = "without an epilogue or invariant rows";
+            writeln!(f, "not {scheme}: that is for sm_90, {without}, and from {least} of M, N and K on")?;
+        }
         write!(f, "because {why}")
     }
 }
@@ -189,6 +196,32 @@ mod tests {
             let lines: Vec<&str> = text.lines().collect();
             assert!(lines[0].starts_with("512×384×256, C = A·B, in ") && lines[0].ends_with(" on sm_90"), "{text}");
             assert!(lines[1].starts_with("by summit ") && lines.last().unwrap().starts_with("because "), "{text}");
+        }
+    }
+
+    /// A plan for a kernel at a shape at which no scheme pays yet, in every form: the emulator does what is launched before it, too.
+    #[test]
+    fn schemes_multiply_by_the_handles_calls() {
+        let shape = Shape { m: 70, n: 45, k: 150 };
+        for (element, scheme) in [(Element::F32, Scheme::Halves), (Element::F64, Scheme::Bytes)] {
+            let product = Product::new(Types::of(element), shape).with_a_as_columns().with_factors(2.0, -3.0);
+            let product = product.with_leading([77, 46, 47]).unwrap().with_scheme(scheme);
+            let dtype = product.types.dtype().unwrap();
+            let build = scheme.kernel().unwrap().default_build(dtype).in_form(&product.form).unwrap();
+            let (launch, name) = (build.launch(&shape), build.to_string().into());
+            let resolved = Resolved { build, launch, name, architecture: 90, why: Why::Allowed(scheme) };
+            let plan = Plan { product, resolved: Arc::new(resolved) };
+            let number = |i: usize| (i * 7919 % 31) as f64 - 15.0;
+            let bytes = |i: usize| element.nearest(number(i))[..element.bytes()].to_vec();
+            let [a, b, mut c]: [Vec<u8>; 3] =
+                product.form.elements(&shape).map(|elements| (0..elements as usize).flat_map(bytes).collect());
+            crate::Emulated::new().run(&plan, &a, &b, &mut c, Beside::default()).unwrap();
+            for (i, found) in c.chunks(element.bytes()).enumerate() {
+                let (row, col) = (i / 47, i % 47);
+                let sum: f64 = (0..150).map(|k| number(k * 77 + row) * number(k * 46 + col)).sum();
+                let expected = if col < 45 { 2.0 * sum - 3.0 * number(i) } else { number(i) };
+                assert_eq!(element.value(found), expected, "{plan}: row {row}, column {col}");
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use gemm::{Dtype, Element, Shape};
 
 use crate::epilogue::{Activation, Along, Apart, Epilogue};
 use crate::error::Error;
+use crate::scheme::Scheme;
 
 /// The types of a product, known at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,6 +49,8 @@ pub struct Product {
     pub epilogue: Epilogue,
     /// Whether a row of C has the same bits whatever M is, and wherever it stands.
     pub invariant_rows: bool,
+    /// What may stand for the type's own products.
+    pub scheme: Scheme,
 }
 
 impl Types {
@@ -96,7 +99,8 @@ const NOTHING: Epilogue = Epilogue {
 impl Product {
     /// A·B, row-major and without padding.
     pub const fn new(types: Types, shape: Shape) -> Product {
-        Product { types, shape, form: Form::PLAIN, batch: Batch::ONE, epilogue: NOTHING, invariant_rows: false }
+        let (form, batch, epilogue) = (Form::PLAIN, Batch::ONE, NOTHING);
+        Product { types, shape, form, batch, epilogue, invariant_rows: false, scheme: Scheme::Plain }
     }
 
     /// The same with these factors of A·B and of C. Where `beta` is 0, C may hold anything.
@@ -159,6 +163,23 @@ impl Product {
         Product { invariant_rows: true, ..self }
     }
 
+    /// The same where a scheme may stand for the type's own products: it does where it is known to be faster, on a GPU that has it,
+    /// and a plan says so.
+    ///
+    /// ```
+    /// use gemm::{Element, Shape};
+    /// use summit::{Chooser, Plan, Product, Scheme, Types};
+    ///
+    /// let shape = Shape { m: 4096, n: 4096, k: 4096 };
+    /// let product = Product::new(Types::of(Element::F32), shape).with_scheme(Scheme::Halves);
+    /// let plan = Plan::of(&Chooser::new(90, 132), &product)?;
+    /// assert_eq!(plan.build().level.name, "summit wgmma_halves");
+    /// # Ok::<(), summit::Error>(())
+    /// ```
+    pub fn with_scheme(self, scheme: Scheme) -> Product {
+        Product { scheme, ..self }
+    }
+
     /// So many of it.
     pub fn with_batch(self, batch: Batch) -> Product {
         Product { batch, ..self }
@@ -190,6 +211,10 @@ impl Product {
             let message = format!("the Cs of the batch are {} elements apart, and have {one}", batch.strides[2]);
             return Err(Error::misuse(message, "products of a batch must not overlap"));
         }
+        if let Some(of) = self.scheme.dtype().filter(|of| self.types.dtype() != Some(*of)) {
+            let message = format!("{} is allowed, and the product is in {}", self.scheme, self.types);
+            return Err(Error::misuse(message, format!("it stands for products in {of}")));
+        }
         self.check_epilogue()
     }
 
@@ -213,12 +238,13 @@ impl Product {
 
 impl fmt::Display for Product {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Product { types, shape, form, batch, epilogue, invariant_rows } = self;
+        let Product { types, shape, form, batch, epilogue, invariant_rows, scheme } = self;
         if batch.count > 1 {
             write!(f, "{} times ", batch.count)?;
         }
         write!(f, "{shape}, {form}{epilogue}, in {types}")?;
-        f.write_str(if *invariant_rows { ", rows invariant" } else { "" })
+        f.write_str(if *invariant_rows { ", rows invariant" } else { "" })?;
+        if *scheme != Scheme::Plain { write!(f, ", {scheme} allowed") } else { Ok(()) }
     }
 }
 

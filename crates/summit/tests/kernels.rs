@@ -30,6 +30,8 @@ kernel!(wgmma_tf32, persistent);
 kernel!(wgmma_fp8, persistent);
 kernel!(thin);
 kernel!(wgmma_ping_pong, persistent);
+kernel!(wgmma_halves);
+kernel!(wgmma_bytes, persistent);
 
 #[test]
 fn every_kernel_is_found_by_its_name_and_lies_where_it_says() {

@@ -13,6 +13,8 @@
 //! - [`wgmma_fp8`]: fp8 by warpgroups, with sums promoted to f32
 //! - [`thin`]: products with few rows, few columns or a small K
 //! - [`wgmma_ping_pong`]: 16 bits and fp8 by two warpgroups in turns
+//! - [`wgmma_halves`]: f32 by products of f16, where that is allowed
+//! - [`wgmma_bytes`]: f64 by products of bytes, where that is allowed
 //!
 //! Each is described as a level is, by a [`Level`], and is no rung: a level's kernel has one idea, and one of these what a program
 //! needs. [`Level::from`] names the level of which it is explained.
@@ -27,14 +29,16 @@ pub mod fma_tiles;
 pub mod fma_vectors;
 pub mod mma_sync;
 pub mod thin;
+pub mod wgmma_bytes;
 pub mod wgmma_clusters;
 pub mod wgmma_fp8;
+pub mod wgmma_halves;
 pub mod wgmma_ping_pong;
 pub mod wgmma_split_k;
 pub mod wgmma_tf32;
 
 /// Every kernel; those that run on the oldest cards come first.
-pub static KERNELS: [&Level; 13] = [
+pub static KERNELS: [&Level; 15] = [
     &fma_direct::KERNEL,
     &fma_tiles::KERNEL,
     &fma_vectors::KERNEL,
@@ -48,6 +52,8 @@ pub static KERNELS: [&Level; 13] = [
     &wgmma_fp8::KERNEL,
     &thin::KERNEL,
     &wgmma_ping_pong::KERNEL,
+    &wgmma_halves::KERNEL,
+    &wgmma_bytes::KERNEL,
 ];
 
 /// What the names of all begin with.

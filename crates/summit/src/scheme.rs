@@ -1,0 +1,67 @@
+//! Products that are made of products of narrower numbers, where the caller allows it by name.
+
+use std::fmt;
+
+use gemm::{Dtype, Level, Shape};
+
+use crate::kernels::{wgmma_bytes, wgmma_halves};
+
+/// What may stand for a type's own products. A scheme is never chosen unasked: its bits of C are others than those of the type's
+/// multiply-adds, and it needs memory beside the matrices. Its errors are no larger than theirs on data that do not spread
+/// (lessons 21 and 23 have both beside each other).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Scheme {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// f32 from halves: a number is cut into two of f16, and three products stand for one. Numbers far smaller than the largest of 128
+    /// neighbours along K lose bits.
+    Halves,
+    /// f64 from bytes: a number is its remainders by 14 moduli, and as many products of bytes stand for one (Ozaki's scheme II, arXiv
+    /// 2504.08009). Rows and columns that spread too far are multiplied in f64.
+    Bytes,
+}
+
+impl Scheme {
+    /// The kernel that has it.
+    pub fn kernel(self) -> Option<&'static Level> {
+        match self {
+            Scheme::Plain => None,
+            Scheme::Halves => Some(&wgmma_halves::KERNEL),
+            Scheme::Bytes => Some(&wgmma_bytes::KERNEL),
+        }
+    }
+
+    /// The types for whose products it stands; any, if it is none.
+    pub fn dtype(self) -> Option<Dtype> {
+        self.kernel().and_then(|kernel| kernel.dtypes().next())
+    }
+
+    /// Rows and columns of C, and products in a sum, from which on it was measured to be faster than cuBLAS on an H100
+    /// (book/records).
+    pub fn least(self) -> u32 {
+        match self {
+            Scheme::Plain => 0,
+            Scheme::Halves => 1024,
+            Scheme::Bytes => 4096,
+        }
+    }
+
+    /// Whether it is faster at a shape, as far as that is known.
+    pub(crate) fn pays(self, shape: &Shape) -> bool {
+        shape.m.min(shape.n).min(shape.k) >= self.least()
+    }
+}
+
+impl fmt::Display for Scheme {
+    /// `f32 from halves`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kernel().map_or("no scheme", |kernel| kernel.title))
+    }
+}
+
+/// Whether a kernel has a scheme.
+pub(crate) fn has_one(kernel: &Level) -> bool {
+    [Scheme::Halves, Scheme::Bytes].into_iter().filter_map(Scheme::kernel).any(|own| own.name == kernel.name)
+}
