@@ -190,7 +190,11 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bo
     if !attempt.json && !attempt.alone {
         text += &beside_the_levels(attempt, device, &report)?;
     }
-    if attempt.json { print(&text)? } else { say(&text)? }
+    if attempt.json {
+        print(&text)?
+    } else {
+        say(&text)?
+    }
     let code = conclude(&report)?;
     if code == ExitCode::SUCCESS && !sizes_given {
         return Ok(ragged::tried(attempt, candidate));

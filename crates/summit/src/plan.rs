@@ -125,7 +125,8 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Resolved { build, launch, architecture, why, .. } = &*self.resolved;
         writeln!(f, "{} on sm_{architecture}", self.product)?;
-        write!(f, "by {build}, {launch}")?;
+        writeln!(f, "by {build}")?;
+        write!(f, "in {launch}")?;
         match self.launches() {
             1 => writeln!(f)?,
             launches => writeln!(f, ", {launches} times")?,
