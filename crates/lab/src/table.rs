@@ -28,15 +28,18 @@ pub fn table_within(rows: &[Vec<String>], width: usize) -> String {
         };
         rows.iter().map(cells).collect()
     };
+    if columns < 2 {
+        return table(rows);
+    }
     let (mut text, mut from) = (String::new(), 1);
-    while from < columns || text.is_empty() {
+    while from < columns {
         let fits = |to: &usize| table(&part(from..*to)).lines().all(|line| line.chars().count() <= width);
-        let to = (from + 1..=columns).take_while(fits).last().unwrap_or(from + 1).min(columns.max(1));
+        let to = (from + 1..=columns).take_while(fits).last().unwrap_or(from + 1);
         if !text.is_empty() {
             text.push('\n');
         }
         text += &table(&part(from..to));
-        from = to.max(from + 1);
+        from = to;
     }
     text
 }

@@ -34,7 +34,8 @@ pub fn flattened(text: &str) -> Option<String> {
     // From the last one on, so that places stay what they are.
     for Head { start, end, name, parameters, has_body } in heads(&code).into_iter().rev() {
         let structure = |of: &str| structures.iter().find(|structure| structure.name == bare(of));
-        if !parameters.iter().any(|(of, _)| structure(of).is_some()) {
+        // A declaration may leave names out.
+        if !parameters.iter().any(|(of, own)| structure(of).or(structure(own)).is_some()) {
             continue;
         }
         flat.insert_str(end, INNER);
