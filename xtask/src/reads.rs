@@ -18,7 +18,7 @@ struct Shared {
 }
 
 /// `what_crates_read_is_declared` holds sources to this table.
-const SHARED: [Shared; 18] = [
+const SHARED: [Shared; 19] = [
     Shared { begin: "book/", programs: &[], tests: &["lab", "press"] },
     Shared { begin: "book/checks/", programs: &["lab"], tests: &["page"] },
     Shared { begin: "book/exercises/", programs: &["press"], tests: &["page"] },
@@ -26,6 +26,7 @@ const SHARED: [Shared; 18] = [
     // Of schemes, which two pictures draw.
     Shared { begin: "book/outputs/lesson2", programs: &["press"], tests: &["lab"] },
     Shared { begin: "book/records/h100-f", programs: &["press"], tests: &["lab"] },
+    Shared { begin: "book/switches/", programs: &[], tests: &["page"] },
     Shared { begin: "book/variants/", programs: &["press"], tests: &["page"] },
     Shared { begin: "kernels/", programs: &["lab"], tests: &["common", "ptx-emulator", "emulator-tests"] },
     // Of a benchmark of kernels, which programs take as they take any kernel.

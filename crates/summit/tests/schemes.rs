@@ -59,7 +59,7 @@ fn a_plan_says_which_scheme_it_has_and_why_it_has_none() {
     let lines: Vec<&str> = large.lines().collect();
     assert_eq!(lines[0], "4096×4096×4096, C = A·B, in f64, f64 from bytes allowed on sm_90");
     assert!(lines[1].starts_with("by summit wgmma_bytes (f64, BM=128 BN=192 "), "{large}");
-    assert_eq!(lines[2], "because f64 from bytes is allowed, and faster from 4096 of M, N and K on");
+    assert_eq!(lines[3], "because f64 from bytes is allowed, and faster from 4096 of M, N and K on");
     let small = said(512);
     let line =
         "not f64 from bytes: that is for sm_90, without an epilogue or invariant rows, and from 4096 of M, N and K on";
