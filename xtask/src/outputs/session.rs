@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_long_command_is_shown_in_lines_that_a_shell_takes_for_one() {
-        let long = format!("cargo run -p a -- {}", ["--define TILE=16", "--json"].repeat(8).join(" "));
+        let long = format!("cargo run -p a -- {}", ["--define TILE=16", "--json"].repeat(5).join(" "));
         let text = shown(&long);
         assert!(text.lines().count() == 2 && text.lines().all(|line| line.len() <= COLUMNS), "{text}");
         assert!(text.lines().all(|line| !line.starts_with("    TILE")), "{text}");
