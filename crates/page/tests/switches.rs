@@ -1,7 +1,7 @@
 //! What a page's kernel can be without: each of its mutants, as a difference of PTX, gives in Node the verdict that is on record.
 //!
-//! `UPDATE_SWITCHES=1 cargo test -p page --test switches` compiles and runs them anew and writes `book/switches/levels`, which
-//! `cargo x pack book/switches/levels` packs.
+//! `UPDATE_SWITCHES=1 cargo test -p page --test switches` compiles and runs those of kernels that have changed, and writes
+//! `book/switches/levels`, which `cargo x pack book/switches/levels` packs.
 
 mod in_node;
 mod renamed;
@@ -12,6 +12,7 @@ use std::fs;
 use archive::Texts;
 use gemm::{Dtype, Level, Shape};
 use in_node::{answers, module, root};
+use level_tests::mutants::mutants;
 use level_tests::mutations::{REFUSED, SAME_CODE, Switch, Switches, switches};
 use level_tests::{deep, skipped};
 use serde::{Deserialize, Serialize};
@@ -75,6 +76,18 @@ struct Row {
 impl Lesson {
     fn level(&self) -> &'static Level {
         levels::LEVELS[self.lesson]
+    }
+
+    /// Whether its rows are the mutants of the kernel as it stands now.
+    fn is_fresh(&self) -> bool {
+        let source: Vec<&str> = self.level().source.lines().collect();
+        let all = mutants(self.level().source);
+        let rows = self.switches.iter().map(|row| (row.rule.as_str(), row.line, row.was.as_str(), row.now.as_str()));
+        let made = all.iter().map(|mutant| {
+            let now = mutant.source.lines().nth(mutant.line - 1).unwrap_or_default();
+            (mutant.rule, mutant.line, source[mutant.line - 1], now)
+        });
+        if self.left_out == 0 { made.eq(rows) } else { all.len() == self.switches.len() + self.left_out }
     }
 
     /// What a page asks for when a reader turns this switch.
@@ -179,11 +192,30 @@ fn row(lesson: &Lesson, switch: &Switch) -> Option<Row> {
 }
 
 #[test]
+fn switches_are_the_mutants_of_the_kernels_as_they_are() {
+    let stale = lessons().into_iter().filter(|lesson| !lesson.is_fresh());
+    let stale: Vec<usize> = stale.map(|lesson| lesson.lesson).collect();
+    assert!(
+        stale.is_empty() || std::env::var_os("UPDATE_SWITCHES").is_some(),
+        "the switches of lessons {stale:?} are not those of their kernels: run `UPDATE_SWITCHES=1 cargo test -p page --test \
+         switches`, and `cargo x pack {ARCHIVE}`"
+    );
+}
+
+#[test]
 fn each_switch_gives_the_verdict_of_the_record() {
     if std::env::var_os("UPDATE_SWITCHES").is_some() {
         let compiler = device::nvrtc::find().expect("NVRTC");
         let mut texts = Vec::new();
+        let kept = Texts::read(&root().join(format!("{ARCHIVE}.zst"))).unwrap_or_default();
         for (number, dtype) in LESSONS {
+            let name = format!("level{number}.json");
+            let known =
+                kept.get(&name).filter(|text| serde_json::from_str(text).is_ok_and(|lesson: Lesson| lesson.is_fresh()));
+            if let Some(text) = known {
+                texts.push((name, text.to_string()));
+                continue;
+            }
             let start = std::time::Instant::now();
             let made = lesson(number, dtype, &switches(levels::LEVELS[number], dtype, compiler).unwrap());
             let text = serde_json::to_string(&made).unwrap();
@@ -194,7 +226,7 @@ fn each_switch_gives_the_verdict_of_the_record() {
                 text.len(),
                 start.elapsed().as_secs_f64()
             );
-            texts.push((format!("level{number}.json"), text));
+            texts.push((name, text));
         }
         let texts = Texts::of(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())));
         fs::create_dir_all(root().join(ARCHIVE).parent().unwrap()).unwrap();
