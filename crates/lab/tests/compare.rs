@@ -209,7 +209,7 @@ fn occupancy_by_hand() {
     insta::assert_snapshot!("occupancy", output.stdout);
     for (shared, blocks) in [("8192", "6"), ("16384", "3")] {
         let split = lab(&format!("occupancy --gpu k80 --threads 32 --shared {shared} --shared-per-sm 49152"));
-        assert_eq!(split.stdout.lines().nth(1).and_then(|line| line.split_whitespace().nth(1)), Some(blocks));
+        assert_eq!(split.stdout.lines().nth(2).and_then(|line| line.split_whitespace().nth(1)), Some(blocks));
     }
     let too_many = lab("occupancy --gpu k80 --threads 2048");
     assert_eq!(too_many.code, 1);
