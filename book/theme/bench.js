@@ -1,5 +1,5 @@
 // The bench of each lesson: its level on the emulator, in the page. `cargo x book` puts the module and the shipped PTX into bench/.
-// Nothing is loaded before the first click. Without JavaScript the page has no bench, and is as it was.
+// Nothing is loaded before the first click: only whether the module is there is asked. Without JavaScript the page has no bench, and is as it was.
 (() => {
     "use strict";
     // All words of the bench.
@@ -14,7 +14,7 @@
             level: "Level", configuration: "Configuration", kernel: "Kernel", shipped: "as shipped", own: "PTX of your own",
             dtype: "Element type",
             gpu: "Modelled GPU", checks: "Look for races and uninitialised memory", run: "Run", stop: "Stop",
-            file: "PTX file with this level's parameters", running: "Running …", stopped: "Stopped.", done: "Done in {0} s.",
+            file: "PTX file with this level's parameters", how: "how to make one", running: "Running …", stopped: "Stopped.", done: "Done in {0} s.",
             report: "Report", changed: "What changed since the last run, {0}", counter: "Counter", before: "before", now: "now",
             unchanged: "No counter has changed.", lines: "kernel.cu with its counters", line: "Line", instructions: "instr.",
             sectors: "sectors/req.", wavefronts: "wavefronts/req.", code: "Code",
@@ -39,14 +39,14 @@
         "zh-CN": {
             title: "在此运行",
             open: "在本页运行这一级",
-            what: "模拟器在您的浏览器中用 CPU 运行，不会发送任何数据。",
+            what: "模拟器在你的浏览器中用 CPU 运行，不会发送任何数据。",
             loading: "正在加载……",
             missing: "运行台不可用：构建本书时没有 WebAssembly 模块。",
             opened: "本页是从文件打开的，浏览器在这种情况下不运行任何程序。请在本书的文件夹中启动服务器 python3 -m http.server，然后打开它显示的地址。",
-            level: "级", configuration: "配置", kernel: "内核", shipped: "随书版本", own: "自己的 PTX",
+            level: "级", configuration: "配置", kernel: "核函数", shipped: "随书版本", own: "自己的 PTX",
             dtype: "元素类型",
             gpu: "模拟的 GPU", checks: "检查数据竞争和未初始化的内存", run: "运行", stop: "停止",
-            file: "与该级参数相同的 PTX 文件", running: "正在运行……", stopped: "已停止。", done: "用时 {0} 秒，已完成。",
+            file: "与该级参数相同的 PTX 文件", how: "如何生成", running: "正在运行……", stopped: "已停止。", done: "用时 {0} 秒，已完成。",
             report: "报告", changed: "与上一次运行（{0}）相比的变化", counter: "计数器", before: "之前", now: "现在",
             unchanged: "没有计数器发生变化。", lines: "kernel.cu 及其计数器", line: "行", instructions: "指令",
             sectors: "扇区/请求", wavefronts: "wavefront/请求", code: "代码",
@@ -56,15 +56,15 @@
             execution: "第 {0} 次执行，共 {1} 次", none: "这个线程束 (warp) 在第 {0} 行没有访问内存。",
             global: "{0} 个 32 字节的扇区；至少需要 {1} 个", shared: "{0} 个 wavefront；至少需要 {1} 个", sector: "扇区", bank: "bank",
             phase: "在它之前的屏障：{0}", lane: "通道 (lane)", address: "地址", place: "位置",
-            change: "这个内核对 kernel.cu 的改动",
+            change: "这个核函数对 kernel.cu 的改动",
             box: "{0} 行、每行 {1} 字节的方框 (box)：全局内存中的 {2} 个 32 字节扇区",
             operand: "这个线程束 (warp) 为其 warpgroup 的一次乘法从 {0} 中读取的内容：{1} 行，每行 {2} 个 16 字节的块",
-            unknown: "无法显示这个方框 (box) 来自何处：它的张量映射不是内核的参数。",
+            unknown: "无法显示这个方框 (box) 来自何处：它的张量映射不是核函数的参数。",
             registers: "在第 {0} 行，线程束 (warp) 用自己寄存器中的内容做乘法：这里不显示它们是哪些元素；含有 ldmatrix 的行显示它们来自何处。",
             elsewhere: "这个线程束 (warp) 在第 {0} 行没有访问内存；这个线程块中有访问的线程束是：{1}。",
             turn: "第 {0} 行可以改动什么", without: "去掉 {0}", instead: "用 {1} 代替 {0}", turned: "第 {0} 行：{1}",
             same: "编译器生成相同的代码", refused: "编译器拒绝它",
-            beside: "在同一问题上与随书内核相比的变化",
+            beside: "在同一问题上与随书核函数相比的变化",
             turnings: "带 ± 的行可以改动：去掉屏障、移动下标。选择一项，查看判定。",
             row: "行", from: "全局内存", outside: "在外面：已填充", chunks: "块：每块四个 bank，起始 bank 为",
         },
@@ -129,8 +129,13 @@
         }
     }
 
+    // What cannot run says so before anybody clicks.
+    const cannot = (why) => { status.textContent = why; opening.disabled = true; };
+    if (location.protocol === "file:") cannot(T.opened);
+    else fetch(new URL("page.wasm.gz", root), { method: "HEAD" })
+        .then((response) => { if (response.status === 404) cannot(T.missing); }, () => {});
+
     opening.onclick = async () => {
-        if (location.protocol === "file:") { status.textContent = T.opened; return; }
         opening.disabled = true;
         status.textContent = T.loading;
         const { answer, failed } = await ask({});
@@ -155,7 +160,8 @@
         gpu.value = levels[0].gpus.find((name) => /h200/i.test(name)) ?? levels[0].gpus[0];
         const checks = make("input", { type: "checkbox", checked: true });
         const file = make("input", { type: "file", accept: ".ptx" });
-        const fileLabel = labelled(T.file, file);
+        const how = make("a", { href: `${path_to_root || "./"}setup.html#ptx-of-your-own` }, T.how);
+        const fileLabel = make("label", {}, make("span", {}, `${T.file} (`, how, ")"), file);
         const run = make("button", { type: "submit", className: "bench-run" }, T.run);
         const stop = make("button", { type: "button", className: "bench-stop", disabled: true }, T.stop);
         const form = make("form", {},
