@@ -54,7 +54,9 @@ fn answer(mut stream: &TcpStream, folder: &Path, log: &Mutex<Vec<(String, u64)>>
         return stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     };
     let (kind, length) = (kind(&file), bytes.len());
-    let is_packed = file.extension().is_some_and(|name| name == "gz");
+    // Who asks for the head alone gets no byte, and nothing is noted.
+    let is_asked = request.starts_with("HEAD ");
+    let is_packed = !is_asked && file.extension().is_some_and(|name| name == "gz");
     let encoding = match is_packed && SAYS_PACKED.fetch_not(Ordering::Relaxed) {
         true => "Content-Encoding: gzip\r\n",
         false => "",
@@ -62,6 +64,9 @@ fn answer(mut stream: &TcpStream, folder: &Path, log: &Mutex<Vec<(String, u64)>>
     let head = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{encoding}Content-Length: {length}\r\nConnection: close\r\n\r\n"
     );
+    if is_asked {
+        return stream.write_all(head.as_bytes());
+    }
     // Noted before the last byte goes: who has all of it finds it noted.
     let name = file.strip_prefix(folder).unwrap_or(&file).to_string_lossy().into_owned();
     log.lock().unwrap_or_else(PoisonError::into_inner).push((name, length as u64));
@@ -69,9 +74,10 @@ fn answer(mut stream: &TcpStream, folder: &Path, log: &Mutex<Vec<(String, u64)>>
     stream.write_all(&bytes)
 }
 
-/// The file that `GET /path?query HTTP/1.1` names, if it lies in the folder.
+/// The file that `GET /path?query HTTP/1.1` names, or `HEAD`, if it lies in the folder.
 fn file(folder: &Path, request: &str) -> Option<PathBuf> {
-    let path = request.strip_prefix("GET /")?.split([' ', '?', '#']).next()?;
+    let path = request.strip_prefix("GET /").or_else(|| request.strip_prefix("HEAD /"))?;
+    let path = path.split([' ', '?', '#']).next()?;
     let path = Path::new(path);
     let is_inside = path.components().all(|part| matches!(part, Component::Normal(_)));
     let file = folder.join(path);
@@ -118,7 +124,9 @@ mod tests {
             assert!(text.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/javascript"), "{text}");
             assert!(text.ends_with("\r\n\r\ntext"), "{text}");
         }
-        for line in ["GET /b", "GET /", "GET /../secret", "GET //etc/passwd", "POST /a.mjs", ""] {
+        let head = get("HEAD /a.mjs");
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.ends_with("\r\n\r\n"), "{head}");
+        for line in ["HEAD /b", "GET /b", "GET /", "GET /../secret", "GET //etc/passwd", "POST /a.mjs", ""] {
             assert!(get(line).starts_with("HTTP/1.1 404 "), "{line}");
         }
         assert_eq!(server.sent(), vec![("a.mjs".to_string(), 4); 2]);
