@@ -8,7 +8,7 @@ use common::ship::ptx_file;
 use device::nvrtc;
 use gemm::Source;
 use gemm::kernel::{Header, base_options};
-use lab::{lab, refused, root, scratch};
+use lab::{lab, lacks, refused, root, scratch};
 
 /// Every exhibit with the flags that it carries, from its shipped PTX: what is said, and the exit code.
 #[test]
@@ -118,8 +118,8 @@ fn wrong_factors_are_found() {
 /// A product with a sum and a store that may be wrong, and what is said of it.
 #[test]
 fn a_wrong_product_names_the_elements_that_it_is_made_of() {
-    if nvrtc::find().is_err() {
-        return level_tests::skipped("no NVRTC: kernels are not compiled");
+    if lacks("cuda_fp16.h") {
+        return;
     }
     const RIGHT: (&str, &str) = ("A[r * K + k] * B[k * N + c]", "alpha * s + beta * C[r * N + c]");
     let folder = lab::scratch("made-of");

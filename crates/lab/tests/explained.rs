@@ -4,19 +4,7 @@ mod lab;
 
 use std::fs;
 
-use device::nvrtc;
-use lab::{Output, lab};
-
-/// Whether there is no compiler, or not the header that is wanted.
-fn lacks(header: &str) -> bool {
-    let folders = nvrtc::header_folders();
-    let there = header.is_empty() || folders.iter().any(|folder| folder.join(header).is_file());
-    let lacks = nvrtc::find().is_err() || !there;
-    if lacks {
-        level_tests::skipped("no NVRTC, or not CUDA's headers: kernels are not compiled");
-    }
-    lacks
-}
+use lab::{Output, lab, lacks};
 
 /// Places of a thread's element, and the guard.
 const PLACE: &str = "int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;\n\

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use device::nvrtc;
 use level_tests::program::{self, Program};
 pub use level_tests::program::{Output, root};
 
@@ -24,4 +25,15 @@ pub fn refused(words: &str, answer: &str) {
 
 pub fn scratch(name: &str) -> PathBuf {
     program::scratch(env!("CARGO_TARGET_TMPDIR"), name)
+}
+
+/// Whether there is no compiler, or not the header that is wanted.
+pub fn lacks(header: &str) -> bool {
+    let folders = nvrtc::header_folders();
+    let there = header.is_empty() || folders.iter().any(|folder| folder.join(header).is_file());
+    let lacks = nvrtc::find().is_err() || !there;
+    if lacks {
+        level_tests::skipped("no NVRTC, or not CUDA's headers: kernels are not compiled");
+    }
+    lacks
 }
