@@ -233,7 +233,7 @@ impl Build {
         let split = self.split();
         let launch = self.launch(shape);
         let tile = launch.tile;
-        let sums = launch.tiles(shape) * u64::from(split) * u64::from(tile.m) * u64::from(tile.n);
+        let sums = [split, tile.m, tile.n].into_iter().fold(launch.tiles(shape), |of, by| of.saturating_mul(by.into()));
         match self.level.needs.decomposition {
             Decomposition::SplitK { room: Some(room), .. } if sums > room => 1,
             _ => split,

@@ -218,6 +218,8 @@ pub struct Needs {
     pub parameters: &'static [Parameter],
     /// Whether it also takes an A that is stored K × M. It then has a macro ACROSS, which is 1 where A is.
     pub a_by_columns: bool,
+    /// Whether its offsets in A, B and C have 64 bits: a matrix may have more than 2³¹ elements, and each side 2³¹ − 1.
+    pub wide_offsets: bool,
     /// The boxes that its tensor copies move, of A, B and C as they are stored.
     pub boxes: fn(&Configuration) -> [TensorBox; 3],
     /// Whether a configuration moves A and B by their maps, where these can say them. Where it does not, neither is copied first.
@@ -244,6 +246,7 @@ impl Needs {
         shared: |_| 0,
         parameters: Parameter::PLAIN,
         a_by_columns: false,
+        wide_offsets: false,
         boxes: |_| [TensorBox { rows: 1, columns: 1, swizzle: TensorSwizzle::None }; 3],
         by_maps: |_| true,
         preparation: None,

@@ -13,7 +13,7 @@ use crate::form::Form;
 use crate::kernel::Kernel;
 use crate::level::{LaunchShape, Parameter, Shape};
 use crate::mapped::{Mapped, Role};
-use crate::problem::{Fill, Limits, Problem};
+use crate::problem::{Fill, LARGEST_CLUSTER, Limits, Problem};
 use crate::task::{Before, Operand, Task};
 
 /// A build and a problem that it can do.
@@ -121,18 +121,16 @@ impl Build {
             ));
         }
         let launch = self.launch(&shape);
-        Limits::of_launch(&launch, self.configuration.dtype, &shape, &form).check()?;
+        let limits = Limits::of_launch(&launch, self.configuration.dtype, &shape, &form);
+        limits.with_wide_offsets(self.level.needs.wide_offsets).check()?;
         check_clusters(launch.grid, self.cluster())?;
         Ok(Plan { build: self, shape, form, launch })
     }
 }
 
-/// Blocks in a cluster that every GPU with clusters takes (CUDA C++ Programming Guide).
-const LARGEST_CLUSTER: u64 = 8;
-
 /// Refuses a grid that clusters do not fill, and clusters that are too large.
 fn check_clusters(grid: Dim3, cluster: Dim3) -> Result<(), Error> {
-    if cluster.count() > LARGEST_CLUSTER {
+    if cluster.count() > u64::from(LARGEST_CLUSTER) {
         let message = format!("a cluster has {} blocks, and a GPU takes {LARGEST_CLUSTER}", cluster.count());
         return Err(Error::usage(message, "make the cluster smaller"));
     }

@@ -128,23 +128,59 @@ pub struct Limits {
     launch: LaunchShape,
     dtype: Dtype,
     form: Form,
+    wide: bool,
 }
+
+/// Blocks in a cluster that every GPU with clusters takes (CUDA C++ Programming Guide).
+pub(crate) const LARGEST_CLUSTER: u32 = 8;
 
 /// Blocks in a grid along x and along y, for every GPU since 2012 (CUDA C++ Programming Guide).
 const LARGEST_GRID: [u32; 2] = [i32::MAX as u32, 65_535];
 
 impl Limits {
-    /// The limits of any launch.
+    /// The limits of any launch, by a kernel that indexes matrices with `int`.
     pub fn of_launch(launch: &LaunchShape, dtype: Dtype, shape: &Shape, form: &Form) -> Limits {
-        Limits { shape: *shape, launch: *launch, dtype, form: *form }
+        Limits { shape: *shape, launch: *launch, dtype, form: *form, wide: false }
+    }
+
+    /// The same by a kernel whose rows and columns are `int`, and whose offsets have 64 bits, if it is one
+    /// ([`Needs::wide_offsets`](crate::Needs)).
+    pub fn with_wide_offsets(self, wide: bool) -> Limits {
+        Limits { wide, ..self }
     }
 
     /// Refuses a problem that is too large.
     pub fn check(&self) -> Result<(), Error> {
-        self.check_elements()?;
+        if self.wide { self.check_sides() } else { self.check_elements() }?;
         self.check_grid()?;
         self.check_range()?;
         self.check_roundoff()
+    }
+
+    /// Rows, columns and the distance of rows are `int`, those of the last cluster's blocks beyond the edge among them.
+    fn check_sides(&self) -> Result<(), Error> {
+        let (Shape { m, n, k }, tile) = (self.shape, self.launch.tile);
+        for (name, size, step) in [("m", m, tile.m), ("n", n, tile.n), ("k", k, tile.k)] {
+            let whole = u64::from(size).next_multiple_of(u64::from(step) * u64::from(LARGEST_CLUSTER));
+            if size > i32::MAX as u32 || whole > 1 << 31 {
+                return Err(Error::usage(
+                    format!(
+                        "{name} is {size}, in whole tiles {whole}, and the kernel's `int` index reaches {}",
+                        i32::MAX
+                    ),
+                    "make the problem smaller, or its tile a power of two",
+                ));
+            }
+        }
+        for (name, leading) in ["A", "B", "C"].into_iter().zip(self.form.leading(&self.shape)) {
+            if leading > i32::MAX as u64 {
+                return Err(Error::usage(
+                    format!("rows of {name} are {leading} elements apart, and the kernel's `int` reaches {}", i32::MAX),
+                    "rows so far apart need a copy first",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The kernels index with `int`, and threads beyond the edge compute an index, too.

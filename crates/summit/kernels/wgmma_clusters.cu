@@ -165,9 +165,9 @@ template <int ROWS>
 __device__ void copy_box(T* to, const T* from, int row, int col, int rows, int cols, int ld) {
     int c = threadIdx.x % 64;
     int r = threadIdx.x % 128 / 64;
-    from += (row + r) * ld + col + c;
+    from += (row + r) * (long long)ld + col + c;
     #pragma unroll 8
-    for (; r < ROWS; r += 2, from += 2 * ld)
+    for (; r < ROWS; r += 2, from += 2LL * ld)
         to[place(r, c)] = row + r < rows && col + c < cols ? *from : 0;
 }
 
@@ -243,7 +243,8 @@ __device__ void activate(float (&sums)[BN / 2], const Epilogue& epilogue) {
 
 // A thread's elements of C in 64 columns, all asked for at once, as far as they are there: so many
 // columns, in the row `down` from here if `low`. If all are, as pairs, they are `whole`.
-__device__ void read(Pair (&c)[16], const Out* from, int down, int columns, bool low, bool whole) {
+__device__ void read(Pair (&c)[16], const Out* from, long long down, int columns, bool low,
+                     bool whole) {
     #pragma unroll
     for (int i = 0; i < 16; ++i, from += i % 2 ? down : 8 - down) {
         int there = i % 2 && !low ? 0 : columns - i / 2 * 8;
@@ -305,8 +306,8 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
     int rank = blockIdx.x % CLUSTER;
     // A cluster has tiles in CLUSTER rows. Clusters go through C band by band, and down each column
     // in a band; each takes every so many tiles.
-    int across = (N + BN - 1) / BN;
-    int down = (M + BM * CLUSTER - 1) / (BM * CLUSTER);
+    int across = (N - 1) / BN + 1;
+    int down = (M - 1) / (BM * CLUSTER) + 1;
     int tiles = across * down * batch.count;
     int first = blockIdx.x / CLUSTER;
     int stride = gridDim.x / CLUSTER;
@@ -443,39 +444,38 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
         }
         activate(sums, epilogue);
 #if ADDED
-        const Out* c = epilogue.c + product * epilogue.apart + top * epilogue.ldc + left;
-        bool whole = row0 + BM <= M && col0 + BN <= N && (epilogue.ldc | epilogue.apart) % 2 == 0 &&
+        long long ldc = epilogue.ldc;
+        const Out* c = epilogue.c + product * epilogue.apart + top * ldc + left;
+        bool whole = row0 + BM <= M && col0 + BN <= N && (ldc | epilogue.apart) % 2 == 0 &&
                      (unsigned long long)epilogue.c % sizeof(Pair) == 0;
         #pragma unroll
         for (int n = 0; n < BN; n += 64) {
             Pair pairs[16];
-            int columns = top < M ? N - left - n : 0;
             if (whole)
-                read(pairs, c + n, 8 * epilogue.ldc, 64, true, true);
+                read(pairs, c + n, 8 * ldc, 64, true, true);
             else
-                read(pairs, c + n, 8 * epilogue.ldc, columns, top + 8 < M, false);
+                read(pairs, c + n, 8 * ldc, top < M ? N - left - n : 0, top + 8 < M, false);
             #pragma unroll
             for (int i = 0; i < 32; ++i) {
-                float& sum = sums[n / 2 + i];
                 float x = beta * number(i % 2 ? pairs[i / 2].y : pairs[i / 2].x);
-                sum = epilogue.multiplied ? sum * x : sum + x;
+                sums[n / 2 + i] = epilogue.multiplied ? sums[n / 2 + i] * x : sums[n / 2 + i] + x;
             }
         }
 #endif
         if (!(mapped & 4)) {
-            Out* d = D + product * batch.d;
+            Out* d = D + product * batch.d + top * (long long)ldd;
             #pragma unroll
             for (int i = 0; i < BN / 2; i += 2) {
                 int row = top + i / 2 % 2 * 8;
                 int col = left + i / 4 * 8;
                 Pair both = pair(sums[i], sums[i + 1]);
+                Out* to = d + i / 2 % 2 * 8LL * ldd + col;
                 if (row < M && col < N)
-                    d[row * ldd + col] = both.x;
+                    to[0] = both.x;
                 if (row < M && col + 1 < N)
-                    d[row * ldd + col + 1] = both.y;
+                    to[1] = both.y;
             }
-        }
-        if (mapped & 4) {
+        } else {
             #pragma unroll
             for (int n = 0; n < BN; n += WIDE) {
                 Out* box = s.c[group][buffer];

@@ -77,6 +77,7 @@ __device__ void meet() {
 template <int ROWS, bool ACROSS>
 __device__ void copy_box(T* to, const T* from, int row, int col, int rows, int cols, int ld) {
     int tid = threadIdx.x % 128;
+    long long pitch = ld;
     #pragma unroll 4
     for (int i = tid; i < ROWS * 32; i += 128) {
         int r = ACROSS ? i % ROWS : i / 32;
@@ -84,7 +85,8 @@ __device__ void copy_box(T* to, const T* from, int row, int col, int rows, int c
         unsigned four = 0;
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            int at = ACROSS ? (col + c + j) * ld + row + r : (row + r) * ld + col + c + j;
+            long long at = ACROSS ? (col + c + j) * pitch + row + r
+                                  : (row + r) * pitch + col + c + j;
             if (row + r < rows && col + c + j < cols)
                 four |= (unsigned)from[at] << 8 * j;
         }
@@ -207,8 +209,8 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
     int rank = blockIdx.x % CLUSTER;
     // A cluster has tiles in CLUSTER rows. Clusters go through C band by band, and down each column
     // in a band; each takes every so many tiles.
-    int across = (N + BN - 1) / BN;
-    int down = (M + BM * CLUSTER - 1) / (BM * CLUSTER);
+    int across = (N - 1) / BN + 1;
+    int down = (M - 1) / (BM * CLUSTER) + 1;
     int first = blockIdx.x / CLUSTER;
     int stride = gridDim.x / CLUSTER;
     int row0;  // the tile's corner in C
@@ -340,7 +342,7 @@ gemm_fp8(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tensor
             int row = row0 + 64 * group + 16 * warp + i / 2 % 2 * 8 + lane / 4;
             int col = col0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
             float& x = acc[i / 4][i % 4];
-            Out* to = &C[row * ldc + col];
+            Out* to = &C[row * (long long)ldc + col];
             if (ADDED && row < M && col < N)
                 x += beta * number(*to);
             if (!(mapped & 4) && row < M && col < N)

@@ -107,11 +107,12 @@ __device__ void keep_step(unsigned clusters, int round, int rounds, int& patienc
 // or, ACROSS, of columns as rows.
 template <int ROWS, bool ACROSS>
 __device__ void copy_box(T* to, const T* from, int row, int col, int rows, int cols, int ld) {
+    long long pitch = ld;
     #pragma unroll 4
     for (int i = threadIdx.x % 128; i < ROWS * BK; i += 128) {
         int r = ACROSS ? i % ROWS : i / BK;
         int c = ACROSS ? i / ROWS : i % BK;
-        int at = ACROSS ? (col + c) * ld + row + r : (row + r) * ld + col + c;
+        long long at = ACROSS ? (col + c) * pitch + row + r : (row + r) * pitch + col + c;
         bool inside = row + r < rows && col + c < cols;
         to[swizzled(r, c * sizeof(T)) / sizeof(T)] = inside ? from[at] : 0;
     }
@@ -202,8 +203,8 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
     int rank = blockIdx.x % CLUSTER;
     // A cluster has tiles in CLUSTER rows. Clusters go through C band by band, and down each column
     // in a band; each takes every so many tiles.
-    int across = (N + BN - 1) / BN;
-    int down = (M + BM * CLUSTER - 1) / (BM * CLUSTER);
+    int across = (N - 1) / BN + 1;
+    int down = (M - 1) / (BM * CLUSTER) + 1;
     int first = blockIdx.x / CLUSTER;
     int stride = gridDim.x / CLUSTER;
     int row0;  // the tile's corner in C
@@ -325,7 +326,7 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
                 int row = top + i / 2 % 2 * 8 + lane / 4;
                 int col = col0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
                 float& x = acc[h][i / 4][i % 4];
-                Out* to = &C[row * ldc + col];
+                Out* to = &C[row * (long long)ldc + col];
                 if (ADDED && row < M && col < N)
                     x += beta * number(*to);
                 if (!(mapped & 4) && row < M && col < N)

@@ -87,9 +87,9 @@ template <int ROWS>
 __device__ void copy_box(T* to, const T* from, int row, int col, int rows, int cols, int ld) {
     int c = threadIdx.x % 64;
     int r = threadIdx.x % 128 / 64;
-    from += (row + r) * ld + col + c;
+    from += (row + r) * (long long)ld + col + c;
     #pragma unroll 8
-    for (; r < ROWS; r += 2, from += 2 * ld)
+    for (; r < ROWS; r += 2, from += 2LL * ld)
         to[swizzled(r, 2 * c) / 2] = row + r < rows && col + c < cols ? *from : 0;
 }
 
@@ -148,8 +148,8 @@ gemm_cluster_split(const __grid_constant__ TensorMap map_a, const __grid_constan
     int part = blockIdx.x % PARTS;
     int tile = blockIdx.x / PARTS;
     // The clusters go through C band by band, and down each column of tiles in a band.
-    int across = (N + BN - 1) / BN;
-    int down = (M + BM - 1) / BM;
+    int across = (N - 1) / BN + 1;
+    int down = (M - 1) / BM + 1;
     int band = tile / (BAND * across) * BAND;
     int at = tile % (BAND * across);
     int height = min(BAND, down - band);
@@ -247,6 +247,7 @@ gemm_cluster_split(const __grid_constant__ TensorMap map_a, const __grid_constan
         write_to(sums[part][n % SHARE][thread], n / SHARE,
                  {acc[n][0], acc[n][1], acc[n][2], acc[n][3]});
     sync_cluster();  // everyone's sums are here; nobody writes to another block behind it
+    long long pitch = ldc;
     bool paired = ldc % 2 == 0 && (unsigned long long)C % (2 * sizeof(Out)) == 0;
     #pragma unroll 4
     for (int i = 0; i < SHARE && inside; ++i) {
@@ -262,11 +263,11 @@ gemm_cluster_split(const __grid_constant__ TensorMap map_a, const __grid_constan
         #pragma unroll
         for (int e = 0; e < 4 && ADDED; ++e)
             if (row + e / 2 * 8 < M && col + e % 2 < N)
-                x[e] += beta * number(C[(row + e / 2 * 8) * ldc + col + e % 2]);
+                x[e] += beta * number(C[(row + e / 2 * 8) * pitch + col + e % 2]);
         if (row < M)
-            store(&C[row * ldc + col], x[0], x[1], N - col, paired);
+            store(&C[row * pitch + col], x[0], x[1], N - col, paired);
         if (row + 8 < M)
-            store(&C[(row + 8) * ldc + col], x[2], x[3], N - col, paired);
+            store(&C[(row + 8) * pitch + col], x[2], x[3], N - col, paired);
     }
     // ANCHOR_END: epilogue
 }

@@ -70,9 +70,9 @@ template <int ROWS>
 __device__ void copy_box(float* to, const float* from, int row, int col, int rows, int cols) {
     int c = threadIdx.x % 32;
     int r = threadIdx.x % 128 / 32;
-    from += (row + r) * cols + col + c;
+    from += (row + r) * (long long)cols + col + c;
     #pragma unroll 8
-    for (; r < ROWS; r += 4, from += 4 * cols)
+    for (; r < ROWS; r += 4, from += 4LL * cols)
         to[place(r, c)] = row + r < rows && col + c < cols ? *from : 0;
 }
 
@@ -101,8 +101,8 @@ gemm_tf32(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tenso
     int rank = blockIdx.x % CLUSTER;
     // A cluster has tiles in CLUSTER columns. Clusters go through C band by band, and down each
     // column in a band; each takes every so many tiles.
-    int across = (N + BN * CLUSTER - 1) / (BN * CLUSTER);
-    int down = (M + BM - 1) / BM;
+    int across = (N - 1) / (BN * CLUSTER) + 1;
+    int down = (M - 1) / BM + 1;
     int first = blockIdx.x / CLUSTER;
     int stride = gridDim.x / CLUSTER;
     int row0;  // the tile's corner in C
@@ -244,7 +244,7 @@ gemm_tf32(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tenso
             for (int i = 0; i < BM / 4; ++i) {
                 int row = row0 + i / 2 * 8 + 2 * t + i % 2;
                 int left = N - (col0 + 64 * group + box * WIDE + col);
-                float* to = &C[row * N + N - left];
+                float* to = &C[row * (long long)N + N - left];
                 if (row < M && left > 0)
                     to[0] = acc[i / 2][i % 2];
                 if (row < M && left > 1)

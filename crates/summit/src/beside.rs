@@ -35,13 +35,10 @@ impl Product {
             let message = format!("rows of C are {leading} elements apart, and have {}", self.shape.n);
             return Err(Error::misuse(message, "a leading dimension is at least the number of columns"));
         }
-        let most = i32::MAX as u64;
-        // As far as a tile reaches over the edge.
-        let elements = apart.map_or(0, |apart| u64::from(apart.leading) * (u64::from(self.shape.m) + 256));
-        if elements > most {
-            let message =
-                format!("C has {elements} elements with what lies between its rows, and kernels reach {most}");
-            return Err(Error::misuse(message, "make the product smaller"));
+        let most = i32::MAX as u32;
+        if let Some(Apart { leading, .. }) = apart.filter(|apart| apart.leading > most) {
+            let message = format!("rows of C are {leading} elements apart, and kernels count {most}");
+            return Err(Error::misuse(message, "rows so far apart need a copy first"));
         }
         Ok(())
     }

@@ -224,6 +224,18 @@ impl Chooser {
         })
     }
 
+    /// Why no kernel that runs here takes a product of these sizes, if a smaller one is taken: what the one that reaches farthest says.
+    pub(crate) fn too_large(&self, shape: &Shape, dtype: Dtype, form: &Form) -> Option<String> {
+        let small = Shape { m: shape.m.min(16), n: shape.n.min(16), k: shape.k.min(16) };
+        let refusing = |kernel: &&'static Level| {
+            let build = self.choose_among((&small, &small), dtype, form, |level| level.name == kernel.name)?.build;
+            build.plan_in(*shape, *form).err()
+        };
+        let mut kernels: Vec<&&'static Level> = self.kernels.iter().collect();
+        kernels.sort_by_key(|kernel| !kernel.needs.wide_offsets);
+        kernels.into_iter().find_map(refusing).map(|error| error.to_string())
+    }
+
     /// The architecture of its GPU: 90 is `sm_90`.
     pub fn architecture(&self) -> u32 {
         self.architecture

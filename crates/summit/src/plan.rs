@@ -144,6 +144,9 @@ impl fmt::Display for Plan {
     }
 }
 
+/// Tiles that a kernel counts, with those of another round, in an `int`.
+const MOST_TILES: u64 = 1 << 30;
+
 fn chosen(chooser: &Chooser, product: &Product) -> Result<Chosen, Error> {
     let dtype = product.types.dtype().ok_or_else(|| unknown(product))?;
     let architecture = chooser.architecture();
@@ -151,8 +154,14 @@ fn chosen(chooser: &Chooser, product: &Product) -> Result<Chosen, Error> {
         if !KERNELS.into_iter().any(|kernel| kernel.dtypes().any(|own| own == dtype)) {
             return unknown(product);
         }
-        let hint = "other forms, types or sizes may be computed there; `Plan::of` answers for any card";
-        Error::unsupported(format!("no kernel computes {product} on sm_{architecture}"), hint)
+        let message = format!("no kernel computes {product} on sm_{architecture}");
+        match chooser.too_large(&product.shape, dtype, &product.form) {
+            Some(why) => Error::unsupported(format!("{message}: {why}"), "make several products of it"),
+            None => Error::unsupported(
+                message,
+                "other forms, types or sizes may be computed there; `Plan::of` answers for any card",
+            ),
+        }
     })
 }
 
@@ -162,8 +171,8 @@ fn resolved(chooser: &Chooser, product: &Product, chosen: Chosen) -> Result<Reso
     let launch = chosen.build.launch_of(&product.shape, count);
     let rows = chosen.build.cluster().x.max(1);
     let tiles = launch.tiles(&product.shape).saturating_mul(u64::from(count)) * u64::from(rows);
-    if tiles > i32::MAX as u64 {
-        let message = format!("{product} has {tiles} tiles, and a kernel counts {}", i32::MAX);
+    if tiles > MOST_TILES {
+        let message = format!("{product} has {tiles} tiles, and a kernel counts {MOST_TILES}");
         return Err(Error::unsupported(message, "make several batches of it"));
     }
     let name = chosen.build.to_string().into();

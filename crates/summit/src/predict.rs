@@ -221,10 +221,15 @@ pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64;
             let an_sm = (size as f64 / sms as f64).max(1.0);
             let sharers = if rest > 0 { all_steps.div_ceil(each) } else { 0 };
             let shared = if whole == 1 { each as f64 * an_sm } else { 0.0 };
-            [whole as f64 + f64::from(rest > 0), (whole * all_steps + each) as f64 * an_sm, sharers as f64, shared]
+            [
+                whole as f64 + f64::from(rest > 0),
+                (whole as f64 * all_steps as f64 + each as f64) * an_sm,
+                sharers as f64,
+                shared,
+            ]
         }
         _ => {
-            let blocks = tiles * parts;
+            let blocks = tiles.saturating_mul(parts);
             let (full, rest) = (blocks / (sms * held), blocks % (sms * held));
             let last = if rest > 0 { (rest.div_ceil(sms) as f64).max(side_by_side) } else { 0.0 };
             let in_turn = full as f64 * (held as f64).max(side_by_side) + last;
@@ -260,7 +265,7 @@ pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64;
     let far = ((inputs - FAR[0]) / (FAR[1] - FAR[0])).clamp(0.0, 1.0);
     let steps = rounds * all_steps as f64 / parts as f64;
     // Bytes that blocks copy.
-    let copied = |side: u32| (tiles * all_steps * u64::from(side) * u64::from(tile.k)) as f64 * input / 1e6;
+    let copied = |side: u32| tiles as f64 * all_steps as f64 * f64::from(side) * f64::from(tile.k) * input / 1e6;
     let [a_copied, b_copied] = [copied(tile.m), copied(tile.n)];
     let ragged_copied = a_copied * a_ragged + b_copied * b_ragged;
     let amiss = |of: u64| {
@@ -292,7 +297,7 @@ pub fn terms(build: &Build, sharing: &Sharing, sms: u32, shape: &Shape) -> [f64;
         ragged_copied * far,
         amiss(LINE),
         amiss(SECTOR),
-        split * (tiles * parts * u64::from(tile.m) * u64::from(tile.n)) as f64 * input / 1e6,
+        split * tiles as f64 * parts as f64 * f64::from(tile.m) * f64::from(tile.n) * input / 1e6,
         split,
         sharers,
         work * is(of_a % LINE == 0),

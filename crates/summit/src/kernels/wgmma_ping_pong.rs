@@ -58,6 +58,7 @@ pub static KERNEL: Level = Level {
     },
     needs: Needs {
         architecture: Target::only(90),
+        wide_offsets: true,
         cluster: |tiles| Dim3::xy(tiles["CLUSTER"], 1),
         parameters: &[
             Parameter::Map(Role::A),

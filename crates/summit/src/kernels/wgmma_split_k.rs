@@ -59,6 +59,7 @@ pub static KERNEL: Level = Level {
     },
     needs: Needs {
         architecture: Target::only(90),
+        wide_offsets: true,
         parameters: &[
             Parameter::Map(Role::A),
             Parameter::Map(Role::B),
