@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 
 use crate::crates::Crates;
 use crate::reads::Reads;
-use crate::{shell, wasm};
+use crate::{diffs, shell, wasm};
 
 /// This crate's program that links mdBook, and the one that drives Chromium; the first time, cargo compiles them.
 const BUILD: &str = "--quiet --locked --package xtask --features book --bin book";
@@ -21,6 +21,7 @@ pub fn run(check: bool, screenshots: Option<&Path>) -> Result<ExitCode> {
     if check {
         return Ok(shell::exit_code(is_built()? && looks_right(&[], false)?));
     }
+    diffs::write()?;
     let built = wasm::passes()? && shell::cargo(&format!("run {BUILD}"))?;
     let Some(folder) = screenshots.filter(|_| built) else { return Ok(shell::exit_code(built)) };
     let folder = std::path::absolute(folder).with_context(|| format!("cannot find {}", folder.display()))?;
@@ -32,6 +33,7 @@ pub fn run(check: bool, screenshots: Option<&Path>) -> Result<ExitCode> {
 /// Tests both programs, and builds the book without changing a file that is tracked. The module for its pages has a target folder of its
 /// own, and is built beside the programs.
 pub fn is_built() -> Result<bool> {
+    diffs::write()?;
     let (module, programs) = thread::scope(|scope| {
         let module = scope.spawn(wasm::passes);
         let programs = programs_are_built();

@@ -1,4 +1,4 @@
-//! `cargo x diffs`: what is new in each level's kernel, as a diff from the level that it starts from.
+//! What is new in each level's kernel, as a diff from the level that it starts from: `cargo x book` and `cargo x diffs` write them.
 //!
 //! It is for a reader: the new kernel's opening comment stands before it; the book's anchors and the diff's own heads are left out.
 
@@ -11,6 +11,16 @@ use crate::{ptx, shell, text};
 
 /// Where the diffs lie: `level0-1.diff` is from level 0 to level 1.
 const FOLDER: &str = "book/diffs";
+
+/// What is new in a kernel.
+pub struct Diff {
+    /// Where mdBook looks for it.
+    pub file: String,
+    /// The kernel that it starts from, and its own.
+    pub kernels: [String; 2],
+    pub text: String,
+}
+
 /// The level that a level says it starts from; nothing for the first.
 fn base(level: &str) -> Result<Option<String>> {
     let path = ptx::folder(level).join("src/lib.rs");
@@ -24,35 +34,21 @@ pub fn declared_base(text: &str) -> Option<&str> {
     text.lines().find_map(|line| line.trim().strip_prefix("from: Some(\"")?.split('"').next())
 }
 
-/// Writes the diffs; or, to check, finds those that are not what the kernels say.
-pub fn run(check: bool) -> Result<ExitCode> {
-    Ok(shell::exit_code(passes(check)?))
-}
-
-/// The same; returns whether all is well.
-pub fn passes(check: bool) -> Result<bool> {
+/// Writes the diffs, which git does not keep, for mdBook to include.
+pub fn write() -> Result<ExitCode> {
     let folder = shell::root().join(FOLDER);
-    let mut stale = Vec::new();
-    for (name, diff) in all()? {
-        if fs::read_to_string(folder.join(&name)).ok().as_ref() == Some(&diff) {
-            continue;
-        }
-        stale.push(format!("{FOLDER}/{name}"));
-        if !check {
-            fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(&name), diff))?;
-        }
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("cannot clear {FOLDER}"))?;
     }
-    for file in &stale {
-        println!("{file}{}", if check { ": is not what the kernels say" } else { "" });
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {FOLDER}"))?;
+    for Diff { file, text, .. } in all()? {
+        fs::write(shell::root().join(&file), text).with_context(|| format!("cannot write {file}"))?;
     }
-    if check && !stale.is_empty() {
-        eprintln!("error: {} diffs are stale\nhint: `cargo x diffs` writes them again", stale.len());
-    }
-    Ok(!check || stale.is_empty())
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Every level that starts from another and has a lesson, beside that: the name of the diff, and its text.
-fn all() -> Result<Vec<(String, String)>> {
+/// Of every level that starts from another and has a lesson.
+pub fn all() -> Result<Vec<Diff>> {
     let mut diffs = Vec::new();
     for level in ptx::levels()?.iter().filter(|level| has_lesson(level)) {
         diffs.extend(of(level)?);
@@ -60,14 +56,14 @@ fn all() -> Result<Vec<(String, String)>> {
     Ok(diffs)
 }
 
-/// A level's diff from the one that it starts from: its name, and its text.
-fn of(level: &str) -> Result<Option<(String, String)>> {
+/// A level's diff from the one that it starts from.
+fn of(level: &str) -> Result<Option<Diff>> {
     let kernel = |level: &str| -> Result<(String, String)> {
         let path = ptx::folder(level).join("kernel.cu").display().to_string();
         let text = fs::read_to_string(shell::root().join(&path)).with_context(|| format!("cannot read {path}"))?;
         Ok((path, text))
     };
-    base(level)?.map(|base| Ok(between(&kernel(&base)?, &kernel(level)?))).transpose()
+    base(level)?.map(|base| Ok(between(kernel(&base)?, kernel(level)?))).transpose()
 }
 
 /// Whether the book has a lesson of the level.
@@ -76,15 +72,16 @@ fn has_lesson(level: &str) -> bool {
     shell::root().join(format!("book/src/lesson{number}.md")).is_file()
 }
 
-/// The diff from one kernel to the next, each a path and a text, under its name.
-fn between((old_path, old): &(String, String), (new_path, new): &(String, String)) -> (String, String) {
+/// The diff from one kernel to the next, each a path and a text.
+fn between((old_path, old): (String, String), (new_path, new): (String, String)) -> Diff {
     let number = |path: &str| {
         let level = path.rsplit('/').nth(1).unwrap_or_default();
         level.split('-').next().unwrap_or_default().trim_start_matches("level").to_string()
     };
-    let name = format!("level{}-{}.diff", number(old_path), number(new_path));
-    let opening: String = opening(new).map(|line| format!(" {line}\n")).collect();
-    (name, format!("{opening} ...\n{}", shown(&text::diff(&code(old), &code(new), old_path, new_path))))
+    let file = format!("{FOLDER}/level{}-{}.diff", number(&old_path), number(&new_path));
+    let opening: String = opening(&new).map(|line| format!(" {line}\n")).collect();
+    let changes = shown(&text::diff(&code(&old), &code(&new), &old_path, &new_path));
+    Diff { file, kernels: [old_path, new_path], text: format!("{opening} ...\n{changes}") }
 }
 
 /// What a kernel says of itself.
@@ -118,9 +115,9 @@ mod tests {
 
     #[test]
     fn every_level_has_a_diff_from_its_base() {
-        let names: Vec<String> = all().unwrap().into_iter().map(|(name, _)| name).collect();
-        assert_eq!(names[..2], ["level0-1.diff", "level1-2.diff"]);
-        assert_eq!(names[8..=10], ["level8-9.diff", "level8-10.diff", "level8-11.diff"]);
+        let names: Vec<String> = all().unwrap().into_iter().map(|diff| diff.file).collect();
+        assert_eq!(names[..2], ["book/diffs/level0-1.diff", "book/diffs/level1-2.diff"]);
+        assert_eq!(names[8..=10], [9, 10, 11].map(|n| format!("book/diffs/level8-{n}.diff")));
         let with_lesson = ptx::levels().unwrap().iter().filter(|level| has_lesson(level)).count();
         assert_eq!(names.len() + 1, with_lesson);
     }
@@ -129,7 +126,7 @@ mod tests {
     #[test]
     fn no_level_changes_more_than_150_lines() {
         for level in ptx::levels().unwrap() {
-            let diff = of(&level).unwrap().map_or(String::new(), |(_, diff)| diff);
+            let diff = of(&level).unwrap().map_or(String::new(), |diff| diff.text);
             let changed = diff.lines().filter(|line| line.starts_with(['+', '-'])).count();
             assert!(changed <= 150, "{level} changes {changed} lines of the level that it starts from");
         }
@@ -138,9 +135,9 @@ mod tests {
     #[test]
     fn a_diff_is_named_by_its_levels() {
         let kernel = |path: &str, text: &str| (path.to_string(), text.to_string());
-        let (name, diff) = between(&kernel("level9-a/kernel.cu", "x\n"), &kernel("level10-b/kernel.cu", "y\n"));
-        assert_eq!(name, "level9-10.diff");
-        assert_eq!(diff, " ...\n-x\n+y\n");
+        let diff = between(kernel("level9-a/kernel.cu", "x\n"), kernel("level10-b/kernel.cu", "y\n"));
+        assert_eq!(diff.file, "book/diffs/level9-10.diff");
+        assert_eq!(diff.text, " ...\n-x\n+y\n");
     }
 
     #[test]
@@ -150,8 +147,8 @@ mod tests {
             let text = format!("// Level {level}: a.\n\n{line}\n{middle}    // ANCHOR: m{level}\n{line}\n// why\n");
             (format!("level{level}-a/kernel.cu"), text)
         };
-        let (_, diff) = between(&kernel(0, "x"), &kernel(1, "y"));
+        let Diff { text, .. } = between(kernel(0, "x"), kernel(1, "y"));
         let same = " same\n".repeat(3);
-        assert_eq!(diff, format!(" // Level 1: a.\n ...\n-x\n+y\n{same} ...\n{same}-x\n+y\n // why\n"));
+        assert_eq!(text, format!(" // Level 1: a.\n ...\n-x\n+y\n{same} ...\n{same}-x\n+y\n // why\n"));
     }
 }

@@ -9,12 +9,11 @@ use regex_lite::Regex;
 
 use crate::crates::Crates;
 use crate::reads::Reads;
-use crate::{book, shell};
+use crate::{book, diffs, shell};
 
 const FOLDER: &str = "book/src/";
 /// Files of which a page shows those that it names.
-const NAMED: [&str; 6] =
-    [FOLDER, "book/diffs/", "book/generated/", "book/measurements/", "book/outputs/", "book/records/"];
+const NAMED: [&str; 5] = [FOLDER, "book/generated/", "book/measurements/", "book/outputs/", "book/records/"];
 /// Of these as well, where the page's bench is not worked through; and of all crates.
 const WITHOUT_BENCH: [&str; 4] = ["book/checks/", "book/exercises/", "book/variants/", "kernels/"];
 /// What stands on every page: the list of pages, the questions, the lab's words in other languages, what builds pages and looks at them.
@@ -25,6 +24,7 @@ const BENCHES: [&str; 4] = ["lesson1", "lesson2", "lesson6", "lesson13"];
 /// Every page by its name, with what it depends on.
 pub fn of_repository(crates: &Crates) -> Result<BTreeMap<String, Reads>> {
     let whole = book::reads(crates)?;
+    let diffs = diffs::all()?;
     let mut pages = BTreeMap::new();
     for file in shell::files()? {
         let Some(name) = file.strip_prefix(FOLDER).and_then(|file| file.strip_suffix(".md")) else { continue };
@@ -35,8 +35,11 @@ pub fn of_repository(crates: &Crates) -> Result<BTreeMap<String, Reads>> {
         let others = others.filter(|_| !BENCHES.contains(&name));
         let shown = shown(&file, &|file| fs::read_to_string(shell::root().join(file)).ok())
             .with_context(|| format!("cannot read {file}"))?;
+        // A diff is made of two kernels.
+        let compared = diffs.iter().filter(|diff| shown.contains(&diff.file)).flat_map(|diff| &diff.kernels);
+        let shown = shown.iter().chain(compared).map(String::as_str);
         let reads = whole.clone().without(NAMED.into_iter().chain(others));
-        pages.insert(name.to_string(), reads.and(COMMON).and(shown.iter().map(String::as_str)));
+        pages.insert(name.to_string(), reads.and(COMMON).and(shown));
     }
     Ok(pages)
 }
@@ -109,6 +112,7 @@ mod tests {
             assert_eq!(levels, BENCHES.contains(&name.as_str()), "{name}");
         }
         assert!(pages["lesson5"].has("further/level5-warp-tiling/kernel.cu"));
+        assert!(pages["lesson5"].has("further/level4-vectorized/kernel.cu"), "it shows the difference from that");
         assert!(!pages["lesson5"].has("further/level18-thin/kernel.cu"));
     }
 }

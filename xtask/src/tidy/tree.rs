@@ -6,7 +6,7 @@ use std::fmt;
 use anyhow::{Context, Result};
 use archive::Texts;
 
-use crate::shell;
+use crate::{diffs, shell};
 
 /// How the name of an archive ends.
 const ARCHIVE: &str = ".zst";
@@ -67,7 +67,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The repository's files, as git lists them.
+    /// The repository's files, as git lists them, and the kernels' diffs.
     pub fn of_repository() -> Result<Self> {
         let mut files = BTreeMap::new();
         for path in shell::files()? {
@@ -78,6 +78,8 @@ impl Tree {
             }
             files.insert(path, String::from_utf8(bytes).unwrap_or_default());
         }
+        // Made when the book is built.
+        files.extend(diffs::all()?.into_iter().map(|diff| (diff.file, diff.text)));
         Ok(Self { files })
     }
 
