@@ -9,9 +9,7 @@ macro_rules! level_tests {
 
         #[test]
         fn reports_read_so() {
-            insta::assert_snapshot!("text", $crate::texts(&LEVEL).unwrap());
-            insta::assert_snapshot!("annotated", $crate::annotated(&LEVEL).unwrap());
-            insta::assert_snapshot!("json", $crate::json(&LEVEL).unwrap());
+            insta::assert_snapshot!("reports", $crate::reports(&LEVEL).unwrap());
         }
 
         #[test]

@@ -79,8 +79,13 @@ pub fn report(level: &'static Level, words: &str) -> Result<Report, Error> {
     execute(level, &arguments, &Device::Emulator, nvrtc::nowhere)
 }
 
+/// The level's reports: as text, with the kernel's lines, and as JSON.
+pub fn reports(level: &'static Level) -> Result<String, Box<dyn std::error::Error>> {
+    Ok(format!("{}\n==> --annotate\n{}\n==> --json\n{}\n", texts(level)?, annotated(level)?, json(level)?))
+}
+
 /// The text reports of the level's variants.
-pub fn texts(level: &'static Level) -> Result<String, Error> {
+fn texts(level: &'static Level) -> Result<String, Error> {
     let mut words: Vec<String> = level.variants.iter().map(|v| format!("{SNAPSHOT} --variant {}", v.name)).collect();
     if words.is_empty() {
         words.push(SNAPSHOT.to_string());
@@ -90,16 +95,16 @@ pub fn texts(level: &'static Level) -> Result<String, Error> {
 }
 
 /// The kernel with its counters in the margin.
-pub fn annotated(level: &'static Level) -> Result<String, Error> {
+fn annotated(level: &'static Level) -> Result<String, Error> {
     Ok(report(level, &format!("{SNAPSHOT} --annotate"))?.annotated.unwrap_or_default())
 }
 
 /// The JSON report of the default configuration, without the counters of single lines.
-pub fn json(level: &'static Level) -> Result<String, Box<dyn std::error::Error>> {
+fn json(level: &'static Level) -> Result<String, Box<dyn std::error::Error>> {
     let mut json: serde_json::Value = serde_json::from_str(&report(level, SNAPSHOT)?.json())?;
     let lines = json.pointer_mut("/facts/emulator/lines").and_then(|lines| lines.as_array_mut());
     lines.ok_or("the report has no counters by line")?.clear();
-    // They stand in the text, whose snapshot lies beside it.
+    // They stand in the text.
     let numbers = json.as_object_mut().and_then(|report| report.remove("numbers"));
     let numbers = numbers.as_ref().and_then(|numbers| numbers.as_array()).ok_or("it has no numbers")?;
     let names: BTreeSet<&str> = numbers.iter().filter_map(|number| number["name"].as_str()).collect();
