@@ -9,6 +9,7 @@ use device::timing;
 use device::turns::Pace;
 use gemm::Error;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::bench::RIVALS;
 
@@ -73,15 +74,39 @@ pub fn timing() -> String {
 /// Replaces the file as a whole, or leaves it as it was.
 pub fn save(record: &impl Serialize, file: &Path) -> Result<(), Error> {
     let new = file.with_extension("json.new");
-    let text = serde_json::to_string_pretty(record).map_err(|error| Error::usage(error.to_string(), "report this"))?;
+    let text = serde_json::to_value(record).and_then(|record| serde_json::to_string_pretty(&brief(record)));
+    let text = text.map_err(|error| Error::usage(error.to_string(), "report this"))?;
     fs::write(&new, text + "\n").and_then(|()| fs::rename(&new, file)).map_err(|error| {
         let _ = fs::remove_file(&new);
         Error::usage(format!("cannot write {}: {error}", file.display()), "what it held before is still there")
     })
 }
 
+/// A record without what is not known, and with seven digits of each number: CUDA gives times as `f32`, which has no more.
+fn brief(record: Value) -> Value {
+    match record {
+        Value::Object(fields) => {
+            fields.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, value)| (name, brief(value))).collect()
+        }
+        Value::Array(values) => values.into_iter().map(brief).collect(),
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().and_then(|number| format!("{number:.6e}").parse::<f64>().ok()).into()
+        }
+        value => value,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn a_record_keeps_what_is_known_and_seven_digits() {
+        let record = json!({ "ms": 13.527712345123293, "least": [1.5625e-10, null], "seed": 1234567890, "rank": null });
+        let kept = json!({ "ms": 13.52771, "least": [1.5625e-10, null], "seed": 1234567890 });
+        assert_eq!(super::brief(record), kept);
+    }
+
     #[test]
     fn a_gpu_names_its_file() {
         assert_eq!(super::file_name("NVIDIA H200"), "nvidia-h200.json");
