@@ -8,7 +8,7 @@ pub use gemm::kernel::{nowhere, version_in};
 use gemm::{Source, headers};
 
 use crate::ffi;
-use crate::libraries::{self, files_starting_with, folders};
+use crate::libraries::{self, BUILTINS, NVRTC};
 
 /// NVRTC, loaded and answering.
 #[derive(Debug)]
@@ -99,31 +99,13 @@ impl Compiler for WithHeaders<'_> {
 }
 
 fn search() -> Result<Nvrtc, String> {
-    let by_name = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
-    let by_name = by_name.iter().map(|name| (Path::new(name).to_path_buf(), Vec::new()));
-    let in_folders = folders("cuda_nvrtc").into_iter().flat_map(|folder| libraries_in(&folder));
-    let opened = by_name.chain(in_folders).find_map(|(file, builtins)| Nvrtc::open(&file, &builtins));
-    opened.ok_or_else(|| {
-        "NVRTC is neither on the loader's path nor under CUDA_HOME, CUDA_PATH or Python's site-packages".into()
-    })
-}
-
-/// The libraries of a folder, the newest first, each with the builtins that it may ask for, those of its version first.
-fn libraries_in(folder: &Path) -> Vec<(PathBuf, Vec<PathBuf>)> {
-    let named = |start| files_starting_with(folder, start).into_iter().filter(|file| is_library(file));
-    // `nvrtc64_120_0.alt.dll` is a second form of the same.
-    let files = named("libnvrtc.so").chain(named("nvrtc64_")).filter(|file| !file.to_string_lossy().contains(".alt."));
-    let builtins: Vec<PathBuf> = named("libnvrtc-builtins.so").chain(named("nvrtc-builtins64_")).collect();
-    files.map(|file| (file, builtins.clone())).collect()
-}
-
-/// `libnvrtc.so.12` or `nvrtc64_120_0.dll`, and not what only begins so.
-fn is_library(file: &Path) -> bool {
-    let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    match name.split_once(".so") {
-        Some((_, version)) => version.chars().all(|c| c == '.' || c.is_ascii_digit()),
-        None => name.ends_with(".dll"),
-    }
+    let opened = NVRTC.places().find_map(|file| {
+        // It may ask for them, those of its version first.
+        let builtins: Vec<PathBuf> =
+            file.parent().map(|folder| BUILTINS.files_in(folder).collect()).unwrap_or_default();
+        Nvrtc::open(&file, &builtins)
+    });
+    opened.ok_or_else(|| NVRTC.nowhere())
 }
 
 impl Nvrtc {
@@ -219,35 +201,6 @@ fn relative_paths(ptx: &str, name: &str, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn libraries_have_the_names_of_linux_and_of_windows() {
-        let folder = std::env::temp_dir().join(format!("ladder-nvrtc-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        for name in [
-            "libnvrtc.so.12",
-            "libnvrtc.so.13",
-            "libnvrtc.so.13.0.88",
-            "libnvrtc.so.bak",
-            "libnvrtc_static.a",
-            "libnvrtc-builtins.so.13.0",
-            "nvrtc64_120_0.dll",
-            "nvrtc64_120_0.alt.dll",
-            "nvrtc64_120_0.lib",
-            "nvrtc-builtins64_129.dll",
-        ] {
-            std::fs::write(folder.join(name), "").unwrap();
-        }
-        let found = libraries_in(&folder);
-        let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
-        let files: Vec<String> = found.iter().map(|(file, _)| name(file)).collect();
-        assert_eq!(files, ["libnvrtc.so.13.0.88", "libnvrtc.so.13", "libnvrtc.so.12", "nvrtc64_120_0.dll"]);
-        let builtins: Vec<String> = found[0].1.iter().map(name).collect();
-        assert_eq!(builtins, ["libnvrtc-builtins.so.13.0", "nvrtc-builtins64_129.dll"]);
-        // They are empty files, and no libraries: an answer, and no panic.
-        assert!(found.iter().all(|(file, builtins)| Nvrtc::open(file, builtins).is_none()));
-        std::fs::remove_dir_all(&folder).unwrap();
-    }
 
     #[test]
     fn each_kernel_has_its_own_needs() {

@@ -1,6 +1,5 @@
 //! Several GPUs of one process: memory that they reach, and NCCL's collectives among them.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
@@ -8,7 +7,7 @@ use gemm::Error;
 
 use crate::ffi;
 use crate::ffi::Call;
-use crate::libraries::{files_starting_with, folders};
+use crate::libraries::NCCL;
 
 /// The context of each of the first GPUs, so many of them, each of which reaches the memory of the others.
 ///
@@ -71,19 +70,7 @@ pub struct Received<'a> {
 impl Nccl {
     /// Looks for NCCL. `Err` says where it was looked for, or what it answers.
     pub fn find(streams: &[Arc<CudaStream>]) -> Result<Nccl, String> {
-        let mut refusal = None;
-        for library in places() {
-            match ffi::Nccl::open(&library, streams) {
-                Ok(nccl) => return Ok(Nccl(nccl)),
-                Err((true, why)) => refusal = Some(format!("{}: {why}", library.display())),
-                Err((false, _)) => (),
-            }
-        }
-        Err(refusal.unwrap_or_else(|| {
-            "NCCL is neither on the loader's path nor under CUDA_HOME, CUDA_PATH or Python's site-packages \
-             (`pip install nvidia-nccl-cu13` installs it)"
-                .to_string()
-        }))
+        NCCL.find(|library| ffi::Nccl::open(library, streams)).map(Nccl)
     }
 
     /// Its version, for instance `2.27.5`.
@@ -143,12 +130,4 @@ impl Nccl {
     fn submit(&self, calls: &[Call]) -> Result<(), Error> {
         self.0.group(calls).map_err(|why| Error::usage(why, "NCCL_DEBUG=WARN says more"))
     }
-}
-
-/// NCCL's files, the newest first.
-fn places() -> Vec<PathBuf> {
-    let by_name = ["libnccl.so.2", "libnccl.so"].map(|name| Path::new(name).to_path_buf());
-    let found = folders("nccl").into_iter().flat_map(|folder| files_starting_with(&folder, "libnccl.so"));
-    // A package for all of CUDA's libraries has NCCL in a folder of its own.
-    by_name.into_iter().chain(found).collect()
 }

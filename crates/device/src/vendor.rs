@@ -3,7 +3,6 @@
 //! It is a yardstick and never a reference: what it computes is checked like any kernel's product.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +16,7 @@ use gemm::{Dtype, Element, Error, Shape};
 
 use crate::cuda::{Gpu, Operands, failed};
 use crate::ffi::{Cublas, HEURISTICS, Light};
-use crate::libraries::{files_starting_with, folders};
+use crate::libraries::{CUBLAS, CUBLAS_LT};
 use gemm::timing::Timing;
 
 /// What is said about the precision of cuBLAS's product.
@@ -90,20 +89,12 @@ impl<'a> Vendor<'a> {
 
     /// The same, for products on a stream of the caller's.
     pub fn on(gpu: &'a Gpu, stream: &Arc<CudaStream>) -> Result<Vendor<'a>, String> {
-        let mut refusal = None;
-        for (library, light) in places() {
-            match Cublas::open(&library, light.as_deref(), stream) {
-                Ok(cublas) => return Ok(Vendor { gpu, cublas, which: Which::Usual, light: RefCell::default() }),
-                // A library that loads and then refuses says more than one that is not there.
-                Err((true, why)) => refusal = Some(format!("{}: {why}", library.display())),
-                Err((false, _)) => (),
-            }
-        }
-        Err(refusal.unwrap_or_else(|| {
-            "cuBLAS is neither on the loader's path nor under CUDA_HOME, CUDA_PATH or Python's site-packages \
-             (`pip install nvidia-cublas` installs it)"
-                .to_string()
-        }))
+        let cublas = CUBLAS.find(|library| {
+            // What it needs lies beside it, and the loader may not know that.
+            let light = library.parent().and_then(|folder| CUBLAS_LT.files_in(folder).next());
+            Cublas::open(library, light.as_deref(), stream)
+        })?;
+        Ok(Vendor { gpu, cublas, which: Which::Usual, light: RefCell::default() })
     }
 
     /// The same with this way to multiply.
@@ -233,16 +224,4 @@ impl<'a> Vendor<'a> {
         let timing = if time { Some(gpu.times(&problem.shape, problem.dtype, run)?) } else { None };
         Ok((problem.c.with_bytes(product), timing))
     }
-}
-
-/// cuBLAS's files, the newest first, each with the library that it needs beside it.
-fn places() -> Vec<(PathBuf, Option<PathBuf>)> {
-    let by_name = ["libcublas.so.13", "libcublas.so.12", "libcublas.so"];
-    let mut places: Vec<(PathBuf, Option<PathBuf>)> =
-        by_name.iter().map(|name| (Path::new(name).to_path_buf(), None)).collect();
-    for folder in folders("cublas") {
-        let light = files_starting_with(&folder, "libcublasLt.so");
-        places.extend(files_starting_with(&folder, "libcublas.so").into_iter().map(|f| (f, light.first().cloned())));
-    }
-    places
 }

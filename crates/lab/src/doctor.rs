@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use device::inventory::{self, Library};
+use device::nvrtc;
 use device::vendor::Vendor;
-use device::{inventory, nvrtc};
 use gemm::Error;
 use serde::Serialize;
 
@@ -107,7 +108,7 @@ fn parts() -> Vec<Part> {
         ),
         part(
             "cuBLAS",
-            library("cublas", "libcublas.so").and_then(|file| match gpus.as_ref().map(|gpus| gpus.first()) {
+            library(&inventory::CUBLAS).and_then(|file| match gpus.as_ref().map(|gpus| gpus.first()) {
                 Ok(Some(gpu)) => Vendor::find(gpu).map(|vendor| format!("{}, {file}", vendor.version())),
                 _ => Ok(format!("{file} (without a GPU it is not asked)")),
             }),
@@ -116,7 +117,7 @@ fn parts() -> Vec<Part> {
         ),
         part(
             "NCCL",
-            library("nccl", "libnccl.so"),
+            library(&inventory::NCCL),
             "gather matrices over several GPUs",
             "`pip install nvidia-nccl-cu13` installs it",
         ),
@@ -137,7 +138,7 @@ fn headers() -> Result<String, String> {
 }
 
 /// A library's file.
-fn library(package: &str, start: &str) -> Result<String, String> {
+fn library(library: &Library) -> Result<String, String> {
     let missing = || "not in CUDA's, Python's or the system's folders".to_string();
-    inventory::library(package, start).map(|file| file.display().to_string()).ok_or_else(missing)
+    library.files().next().map(|file| file.display().to_string()).ok_or_else(missing)
 }
