@@ -114,7 +114,7 @@ fn holds(file: &str, recorded: &str, changes_files: bool, check: bool) -> Result
 fn played(recorded: &str, changes_files: bool) -> Result<Outcome> {
     let commands = session::commands(recorded)?;
     if !changes_files {
-        let root = Place { folder: shell::root().to_path_buf(), cargo: Vec::new(), is_copy: false };
+        let root = Place { folder: shell::root().to_path_buf(), cargo: Vec::new(), is_copy: false, _alone: None };
         return Ok(outcome(recorded, session::play(&commands, &root)?));
     }
     let place = copy::of_repository()?;

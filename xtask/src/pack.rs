@@ -1,5 +1,6 @@
 //! `cargo x pack` and `cargo x unpack`: archives of texts, and what is in them.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,8 +19,11 @@ pub fn run(files: &[PathBuf]) -> Result<bool> {
 pub fn unpack(archive: &Path, folder: Option<&Path>) -> Result<ExitCode> {
     let texts = Texts::read(archive)?;
     let Some(folder) = folder else {
-        print!("{}", texts.joined());
-        return Ok(ExitCode::SUCCESS);
+        // A reader that has seen enough, as `head`, closes the pipe.
+        return match io::stdout().write_all(texts.joined().as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("cannot print"),
+            _ => Ok(ExitCode::SUCCESS),
+        };
     };
     texts.write_below(folder).with_context(|| format!("cannot write into {}", folder.display()))?;
     eprintln!("{}: {} files written", folder.display(), texts.len());

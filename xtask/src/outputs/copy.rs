@@ -4,9 +4,10 @@
 //! builds in a reader's clone. Both stay between runs: only the level that an exercise changes is built again.
 
 use std::collections::BTreeSet;
+use std::env;
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
-use std::{env, fs};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -19,14 +20,26 @@ const FOLDER: &str = "target/exercises";
 /// itself, in which all but one level is built already.
 pub fn of_repository() -> Result<Place> {
     if !is_apart() {
-        return Ok(Place { folder: shell::root().to_path_buf(), cargo: Vec::new(), is_copy: true });
+        return Ok(Place { folder: shell::root().to_path_buf(), cargo: Vec::new(), is_copy: true, _alone: None });
     }
+    let alone = alone(&shell::root().join(FOLDER)).with_context(|| format!("cannot lock {FOLDER}"))?;
     let folder = shell::root().join(FOLDER).join("tree");
     fill(&folder, shell::root(), &shell::files()?).with_context(|| format!("cannot copy to {FOLDER}"))?;
     let target = shell::root().join(FOLDER).join("target").to_string_lossy().into_owned();
     // Line tables serve debuggers alone, and take long to write.
     let cargo = vec![("CARGO_TARGET_DIR", target), ("CARGO_PROFILE_DEV_DEBUG", "none".to_string())];
-    Ok(Place { folder, cargo, is_copy: true })
+    Ok(Place { folder, cargo, is_copy: true, _alone: Some(alone) })
+}
+
+/// Waits until no other run has the folder. It is this one's while the file is open.
+fn alone(folder: &Path) -> Result<File> {
+    fs::create_dir_all(folder)?;
+    let file = File::create(folder.join("lock"))?;
+    if file.try_lock().is_err() {
+        eprintln!("waiting for another run, which changes kernels in {}", folder.display());
+        file.lock()?;
+    }
+    Ok(file)
 }
 
 /// Whether the copy is one, and not the repository itself.
@@ -95,6 +108,17 @@ mod tests {
     const DIFF: &str = "--- a/kernel.cu\n+++ b/kernel.cu\n@@ -1,3 +1,2 @@\n a\n-b\n c\n";
 
     #[test]
+    fn a_folder_is_of_one_run_at_a_time() {
+        let folder = std::env::temp_dir().join(format!("xtask-alone-{}", std::process::id()));
+        let first = alone(&folder).unwrap();
+        let second = File::create(folder.join("lock")).unwrap();
+        assert!(second.try_lock().is_err());
+        drop(first);
+        second.try_lock().unwrap();
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
     fn an_exercise_changes_the_copy_alone_and_is_undone() {
         let base = std::env::temp_dir().join(format!("xtask-copy-{}", std::process::id()));
         let (root, folder) = (base.join("root"), base.join("copy"));
@@ -103,7 +127,7 @@ mod tests {
         fs::write(root.join("x.diff"), DIFF).unwrap();
         let files = ["kernel.cu".to_string(), "x.diff".to_string()];
         fill(&folder, &root, &files).unwrap();
-        let place = Place { folder: folder.clone(), cargo: Vec::new(), is_copy: true };
+        let place = Place { folder: folder.clone(), cargo: Vec::new(), is_copy: true, _alone: None };
 
         play(&["git apply x.diff".to_string()], &place).unwrap();
         assert_eq!(fs::read_to_string(folder.join("kernel.cu")).unwrap(), "a\nc\n");

@@ -1,5 +1,6 @@
 //! A session: commands as a reader types them, each with what the terminal then shows.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,6 +17,8 @@ pub struct Place {
     pub cargo: Vec<(&'static str, String)>,
     /// Whether git may change files here.
     pub is_copy: bool,
+    /// The lock of a copy that other runs use as well: it is theirs once this is dropped.
+    pub _alone: Option<File>,
 }
 
 /// Columns of an output, so that a page shows it whole.
@@ -129,7 +132,7 @@ mod tests {
     use super::*;
 
     fn here() -> Place {
-        Place { folder: shell::root().to_path_buf(), cargo: Vec::new(), is_copy: false }
+        Place { folder: shell::root().to_path_buf(), cargo: Vec::new(), is_copy: false, _alone: None }
     }
 
     #[test]
