@@ -245,6 +245,13 @@ fn room_for(rows: usize, leading: usize, size: usize) -> Result<Vec<u8>, Error> 
 mod tests {
     use super::*;
 
+    #[test]
+    fn what_no_memory_holds_is_refused() {
+        let sizes = [1 << 40, 1 << 40, 1 << 40];
+        let error = Matrix::filled(Element::F64, sizes, || 0.0).unwrap_err().to_string();
+        assert!(error.starts_with("there is no memory for a matrix of 18446744073709551615 bytes\nhint: "), "{error}");
+    }
+
     fn counted(element: Element, sizes: [usize; 3]) -> Matrix {
         let mut next = 0.0;
         let count = || {

@@ -193,10 +193,18 @@ mod tests {
     use super::*;
     use crate::epilogue::Activation;
     use crate::product::Types;
+    use gemm::epilogue::Batch;
 
     fn plan(element: Element, change: impl Fn(Product) -> Product, card: (u32, u32)) -> Result<Plan, Error> {
         let shape = Shape { m: 512, n: 384, k: 256 };
         Plan::of(&Chooser::new(card.0, card.1), &change(Product::new(Types::of(element), shape)))
+    }
+
+    #[test]
+    fn more_tiles_than_a_kernel_counts_are_refused() {
+        let huge = |product: Product| product.with_batch(Batch { count: u32::MAX, strides: [0, 0, 512 * 384] });
+        let error = plan(Element::Bf16, huge, (90, 132)).unwrap_err().to_string();
+        assert!(error.contains(" tiles, and a kernel counts 2147483647\nhint: make several batches of it"), "{error}");
     }
 
     #[test]

@@ -283,6 +283,22 @@ mod tests {
     }
 
     #[test]
+    fn surveys_that_do_not_go_together_are_refused() {
+        let survey = |gpu: &str, sms: &str| {
+            let head = format!("# gpu: {gpu}\n# architecture: 90\n# sms: {sms}\n# type: f32\n");
+            Survey::of(&(head + "m,n,k,cuBLAS\n1,2,3,4\n")).unwrap()
+        };
+        let refused = |surveys: &[Survey]| match model(surveys, &[]) {
+            Err(error) => error.to_string().lines().next().unwrap_or_default().to_string(),
+            Ok(_) => panic!("it is taken"),
+        };
+        assert_eq!(refused(&[]), "there is no survey");
+        assert_eq!(refused(&[survey("NVIDIA H200", "all")]), "a survey's sms is `all`, no number");
+        let two = [survey("NVIDIA H200", "132"), survey("NVIDIA H100", "132")];
+        assert_eq!(refused(&two), "a survey is of NVIDIA H100, another one of NVIDIA H200");
+    }
+
+    #[test]
     fn a_launch_that_copies_first_is_one_of_whole_lines_and_its_copies() {
         let of = |name: &str, m, n, k| {
             let level = everyone().find(|level| level.name == name).unwrap();
