@@ -5,8 +5,9 @@
 pub(crate) enum Place {
     /// An offset in shared memory.
     Shared(u32),
-    /// An offset in shared memory to which a copy was under way: who asked for the copy, and by which instruction.
-    UnderWay { offset: u32, thread: u32, at: u32 },
+    /// An offset in shared memory to which a copy was under way: who asked for the copy, by which instruction, and what it
+    /// lacks to be there.
+    UnderWay { offset: u32, thread: u32, at: u32, lack: Option<Lack> },
     /// An offset in shared memory to which a bulk copy brought what nobody had written at its source.
     Brought(u32),
     /// A buffer, and an offset in it.
@@ -17,6 +18,19 @@ pub(crate) enum Place {
     Lane { source: u32, mask: u32, there: u32, why: Absence },
     /// A register that no instruction had set.
     Register,
+}
+
+/// What a copy under way has not had, to be there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Lack {
+    /// It is in no group, and no wait came behind it.
+    Both,
+    /// It was in no group when a wait came.
+    Commit,
+    /// No wait came behind its group.
+    Wait,
+    /// The wait may leave so many groups; only one that leaves fewer would have waited for this copy's.
+    Fewer { leaves: u32, most: u32 },
 }
 
 /// Why a lane did not execute a shuffle that others read it by.

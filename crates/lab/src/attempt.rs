@@ -5,6 +5,7 @@ mod explain;
 mod launch;
 mod layout;
 mod other;
+mod pattern;
 mod probe;
 mod ragged;
 mod ready;

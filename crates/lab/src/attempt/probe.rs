@@ -9,6 +9,7 @@ use gemm::task::Task;
 use gemm::{Error, Shape, emulated};
 
 use super::layout::Layout;
+use super::pattern::{self, Exchange, Factor};
 use super::{Try, operands, problem, task};
 use crate::candidate::Candidate;
 use crate::output::note;
@@ -80,6 +81,8 @@ struct Step {
     /// The row or column.
     line: usize,
     k: usize,
+    /// The first step of the launch that shows it.
+    from: usize,
     /// The sum of the places that were summed, counted from 1: lines, and steps along K.
     got: [f64; 2],
 }
@@ -89,6 +92,13 @@ impl Step {
     fn times(&self) -> Option<f64> {
         let times = self.got[0] / (self.line + 1) as f64;
         ((self.got[1] / (self.k + 1) as f64 - times).abs() < 1e-3).then_some(times)
+    }
+
+    /// The one element that came, if it may be one.
+    fn exchange(&self) -> Option<Exchange> {
+        let place = self.got.map(|sum| sum.round() - 1.0);
+        let near = self.got.iter().zip(place).all(|(sum, place)| (sum - 1.0 - place).abs() < 0.05 && place >= 0.0);
+        near.then(|| Exchange { wanted: [self.line, self.k], got: place.map(|place| place as usize) })
     }
 }
 
@@ -143,7 +153,7 @@ impl Probe<'_> {
                     Side::B => c.at(step - from, line),
                 };
                 let got = [at(&got[0]), at(&got[1])].map(|sum| sum / self.plain.form.alpha);
-                let step = Step { line, k: step, got };
+                let step = Step { line, k: step, from, got };
                 seen.count += 1;
                 if step.times().is_none_or(|times| (times - 1.0).abs() > 1e-3) {
                     seen.wrong.push(step);
@@ -157,24 +167,79 @@ impl Probe<'_> {
     /// What is wrong with the first line that is, in words, and whether a launch with this element alone says the same.
     fn said(&self, side: Side, seen: &Seen) -> Result<(String, bool), Error> {
         let first = seen.wrong[0];
-        let Some(times) = first.times() else { return self.exchanged(side, first) };
+        let Some(times) = first.times() else {
+            return match self.of_another_tile(side, first)? {
+                Some(text) => Ok((text, true)),
+                None => self.exchanged(side, seen),
+            };
+        };
         let is_alike = |step: &&Step| step.times().is_some_and(|other| (other - times).abs() < 1e-3);
         let certain = self.comes(side, first, times)?;
         if seen.wrong.len() == seen.count && times != 0.0 && seen.wrong.iter().all(|step| is_alike(&step)) {
-            return Ok((format!("every product comes {times:.3} times: is alpha multiplied once?"), certain));
+            return Ok((format!("every product comes {times:.3} times: {}", self.alpha_in_words(times)), certain));
         }
-        let steps = seen.wrong.iter().filter(|step| step.line == first.line).filter(is_alike);
-        let steps = ranges(steps.map(|step| step.k));
+        let numbers = seen.wrong.iter().filter(|step| step.line == first.line).filter(is_alike).map(|step| step.k);
+        let numbers: Vec<usize> = numbers.collect();
+        let (k, count) = (self.plain.shape.k as usize, numbers.len());
+        let in_a_row = numbers[count - 1] - numbers[0] + 1 == count;
+        let question = match (numbers[0], numbers[count - 1] + 1) {
+            (_, end) if in_a_row && end == k => "is the number of steps along K rounded up, and does every thread's part reach the sum?",
+            (0, _) if in_a_row && count > 1 => "is the sum carried on from step to step (`+=`), and is the first one taken?",
+            _ => "does every thread's part reach the sum?",
+        };
+        let steps = ranges(numbers.into_iter());
         let here = format!("in {} {} of C, the products of {steps} along K", side.line(), first.line);
         let text = match times {
-            0.0 => format!("{here} are left out: does every thread's part reach the sum?"),
+            0.0 => format!("{here} are left out: {question}"),
             _ => format!("{here} count {times:.3} times: is a tile that K ends in filled up with zeros?"),
         };
         Ok((text, certain))
     }
 
-    /// Which element stands for another one.
-    fn exchanged(&self, side: Side, Step { line, k, got }: Step) -> Result<(String, bool), Error> {
+    /// Where alpha may be too often, or not at all.
+    fn alpha_in_words(&self, times: f64) -> &'static str {
+        let alpha = self.plain.form.alpha;
+        let is = |other: f64| alpha != 1.0 && (times - other).abs() < 1e-3;
+        match () {
+            () if is(alpha) => "alpha is multiplied twice",
+            () if is(1.0 / alpha) => "alpha is not multiplied",
+            () => "is alpha multiplied once, and each step along K summed once?",
+        }
+    }
+
+    /// Whether an element of C has the sum of another one besides: the element that comes too, alone, comes to both.
+    fn of_another_tile(&self, side: Side, step: Step) -> Result<Option<String>, Error> {
+        let Step { line, k, from, got } = step;
+        let place = [got[0] - line as f64 - 2.0, got[1] - k as f64 - 2.0].map(|place| (place.round(), place));
+        if place.iter().any(|(round, place)| (round - place).abs() > 0.05 || *round < 0.0) {
+            return Ok(None);
+        }
+        let (other, of_other) = (place[0].0 as usize, place[1].0 as usize);
+        let Shape { m, n, k: steps } = self.plain.shape;
+        let (lines, wide) = if side == Side::A { (m, n) } else { (n, m) };
+        let within = other < lines as usize && of_other < steps as usize && (from..from + wide as usize).contains(&of_other);
+        if !within || other == line && of_other == k {
+            return Ok(None);
+        }
+        let at = |line: usize, across: usize| if side == Side::A { (line, across) } else { (across, line) };
+        let (own, others) = (at(line, k - from), at(other, of_other - from));
+        let (a, b) = match side {
+            Side::A => ((other, of_other), (of_other, others.1)),
+            Side::B => ((others.0, of_other), (of_other, other)),
+        };
+        let c = self.launched(filled(&self.plain.a, alone(a))?, filled(&self.plain.b, alone(b))?, 0.0)?;
+        let comes = |(row, column): (usize, usize)| (c.at(row, column) / self.plain.form.alpha - 1.0).abs() < 1e-3;
+        Ok((comes(own) && comes(others)).then(|| {
+            format!(
+                "C[{}][{}] has the sum of C[{}][{}] besides its own: are the accumulators set to zero before each tile?",
+                own.0, own.1, others.0, others.1
+            )
+        }))
+    }
+
+    /// Which element stands for another one, and what all that are exchanged have in common.
+    fn exchanged(&self, side: Side, seen: &Seen) -> Result<(String, bool), Error> {
+        let Step { line, k, .. } = seen.wrong[0];
         let name = |line: usize, k: usize| match side {
             Side::A => format!("A[{line}][{k}]"),
             Side::B => format!("B[{k}][{line}]"),
@@ -183,17 +248,24 @@ impl Probe<'_> {
             Side::A => format!("B[{k}][…]"),
             Side::B => format!("A[…][{k}]"),
         };
-        let place = got.map(|sum| sum.round() - 1.0);
-        let near = got.iter().zip(place).all(|(sum, place)| (sum - 1.0 - place).abs() < 0.05 && place >= 0.0);
-        let (other, step) = (place[0] as usize, place[1] as usize);
-        let certain = near && self.is_one(side, (line, k), (other, step))?;
-        let what = if certain { name(other, step) } else { "something else".to_string() };
-        let text = format!(
-            "in {} {line} of C, {others} is multiplied by {what} and not by {}: do what fills a tile and what reads it agree, \
-             in a swizzle, a row's length and the parts of fragments?",
-            side.line(),
-            name(line, k)
-        );
+        let all: Option<Vec<Exchange>> = seen.wrong.iter().map(Step::exchange).collect();
+        let first = seen.wrong[0].exchange();
+        let certain = match first {
+            Some(Exchange { got: [other, step], .. }) => self.is_one(side, (line, k), (other, step))?,
+            None => false,
+        };
+        let what = match first.filter(|_| certain) {
+            Some(Exchange { got: [other, step], .. }) => name(other, step),
+            None => "something else".to_string(),
+        };
+        let factor = match side {
+            Side::A => Factor { name: "A", line: side.line(), by_rows: true, leading: self.plain.a.leading() },
+            Side::B => Factor { name: "B", line: side.line(), by_rows: false, leading: self.plain.b.leading() },
+        };
+        let rule = all.filter(|_| certain).and_then(|all| pattern::rule(&all, factor)).unwrap_or_else(|| {
+            "do what fills a tile and what reads it agree, in a swizzle, a row's length and the parts of fragments?".to_string()
+        });
+        let text = format!("in {} {line} of C, {others} is multiplied by {what} and not by {}: {rule}", side.line(), name(line, k));
         Ok((text, certain))
     }
 
@@ -235,6 +307,12 @@ impl Probe<'_> {
             if (times - 1.0).abs() > 1e-2 {
                 return Ok(match times {
                     0.0 => "A * B is right, and beta * C is not added to it".to_string(),
+                    _ if self.plain.form.alpha != 1.0 && (times - self.plain.form.alpha).abs() < 1e-3 => {
+                        "A * B is right, and beta * C is multiplied by alpha, too".to_string()
+                    }
+                    _ if beta != 1.0 && (times * beta - 1.0).abs() < 1e-3 => {
+                        "A * B is right, and C is added to it without beta".to_string()
+                    }
                     _ => format!("A * B is right, and beta * C is added {times:.3} times"),
                 });
             }

@@ -7,7 +7,7 @@ use crate::global::{BufferMemory, locate};
 use crate::machine::lanes::{LANES, each, mask_where};
 use crate::machine::memory::global_access::verdict_on;
 use crate::machine::order::{Agent, Kind};
-use crate::machine::state::copies::{Copy, SourceUnderWay};
+use crate::machine::state::copies::{Copy, SourceUnderWay, Waited};
 use crate::machine::state::deed::{Deed, Target};
 use crate::machine::state::global_pattern::Road;
 use crate::machine::state::mbarriers::Deferred;
@@ -160,6 +160,10 @@ impl Worker<'_> {
         }
         copies.retain(|copy| copy.lanes != 0);
         warp.copies.pending = copies;
+        if self.context.sanitize {
+            let issued = warp.copies.issued;
+            warp.copies.waited = Some(Waited { leaves: pending.unwrap_or_default(), groups, issued });
+        }
         Ok(())
     }
 
@@ -198,8 +202,11 @@ impl Worker<'_> {
         }
         self.state.copies_under_way -= lanes.count_ones();
         let late = &mut self.state.waited_late;
-        match late.iter().position(|index| *index == copy.to_index) {
-            None if copy.epoch < self.state.epoch => late.push(copy.to_index),
+        match late.iter().position(|(index, _)| *index == copy.to_index) {
+            None if copy.epoch < self.state.epoch => {
+                let lane = lanes.trailing_zeros() as usize;
+                late.push((copy.to_index, copy.lack(lane, warp.copies.groups[lane], warp.copies.waited)));
+            }
             Some(known) if copy.epoch == self.state.epoch => drop(late.swap_remove(known)),
             _ => {}
         }

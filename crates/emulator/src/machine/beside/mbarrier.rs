@@ -137,6 +137,7 @@ impl Worker<'_> {
                 expectation: None,
                 agent: None,
                 users: Vec::new(),
+                seen: Vec::new(),
             };
             self.state.mbarriers.live.insert(place, object);
             self.state.wrote();
@@ -325,7 +326,7 @@ impl Worker<'_> {
         out: &mut [u64; LANES],
     ) -> Result<(), Box<Fault>> {
         let Some(object) = self.state.mbarriers.live.get(&place) else { return Ok(()) };
-        let (phase, mut done) = (object.phase, 0);
+        let (phase, acting, mut done) = (object.phase, self.acting(), 0);
         for lane in each(lanes) {
             let complete = match parity {
                 true => u64::from(phase & 1) != given[lane] & 1,
@@ -344,6 +345,9 @@ impl Worker<'_> {
         if done != 0
             && let Some(clocks) = &mut self.clocks
         {
+            if let Some(object) = self.state.mbarriers.live.get_mut(&place) {
+                object.note_seen(acting, warp.number, access.at);
+            }
             clocks.observe_phase(self.state.block as u32, place, (warp.number, done), warp.live, order);
         }
         if done != lanes {

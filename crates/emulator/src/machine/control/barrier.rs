@@ -106,10 +106,12 @@ impl Worker<'_> {
         if let Some(before) = self.unmet_before(id, now).filter(|_| !goes_on) {
             return Err(self.convict_mixed(warp, id, before, now));
         }
+        let missing = now.lanes != u32::MAX && now.lanes != Warp::existing(warp.number, self.context.shape.block);
         let named = &mut self.state.barriers.all[id as usize];
         named.threads = named.threads.max(now.threads);
         named.warps |= 1 << warp.number;
         named.arrivals.push(now);
+        self.state.barriers.some_had_ended |= missing || self.state.ended != 0;
         self.note_arrival(id, now);
         self.complete(warp, id);
         Ok(())

@@ -10,6 +10,8 @@ pub(crate) struct Barriers {
     pub all: [Named; BARRIERS as usize],
     /// Two arrivals from different instructions at the barrier, by number, that was complete last.
     pub apart: Option<(u32, [Arrival; 2])>,
+    /// Some threads of the block had ended when others came to a barrier.
+    pub some_had_ended: bool,
 }
 
 /// One barrier, since it was complete last.
@@ -39,7 +41,7 @@ pub(crate) struct Arrival {
 
 impl Barriers {
     pub fn forget(&mut self) {
-        self.apart = None;
+        (self.apart, self.some_had_ended) = (None, false);
         for named in &mut self.all {
             (named.threads, named.warps) = (0, 0);
             named.arrivals.clear();

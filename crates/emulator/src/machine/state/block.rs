@@ -9,7 +9,7 @@ use super::context::Context;
 use super::mbarriers::Mbarriers;
 use super::warp::Warp;
 use crate::machine::lanes::LANES;
-use crate::origin::Origin;
+use crate::origin::{Lack, Origin};
 use crate::program::TILE_MEMORY;
 use crate::stamp::{EPOCH_LIMIT, Stamp};
 
@@ -52,8 +52,9 @@ pub(crate) struct BlockState {
     pub(crate) mbarriers: Mbarriers,
     /// Asynchronous copies of all warps that have not landed.
     pub(crate) copies_under_way: u32,
-    /// The accesses by which copies wrote of which the last to land began before a barrier, and was waited for behind it.
-    pub(crate) waited_late: Vec<u32>,
+    /// The accesses by which copies wrote of which the last to land began before a barrier, and was waited for behind it;
+    /// with what it lacked at the barrier.
+    pub(crate) waited_late: Vec<(u32, Lack)>,
     /// Accesses to its shared memory by other thread blocks.
     pub(crate) visits: BTreeMap<(u64, u32), Vec<Visit>>,
 }

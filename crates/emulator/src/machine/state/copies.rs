@@ -1,6 +1,7 @@
 //! Copies by `cp.async` that have not landed: those of a warp, and what they still read.
 
 use crate::machine::lanes::{LANES, each};
+use crate::origin::Lack;
 
 /// The copies of a warp's lanes that have not landed, by instruction.
 #[derive(Debug, Default)]
@@ -10,6 +11,18 @@ pub(crate) struct Copies {
     /// Groups that each lane has committed.
     pub groups: [u32; LANES],
     /// Instructions so far.
+    pub issued: u32,
+    /// The last wait.
+    pub waited: Option<Waited>,
+}
+
+/// A wait for copies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waited {
+    /// How many groups it may leave under way.
+    pub leaves: u32,
+    /// Groups that each lane had committed, and instructions of copies that there had been.
+    pub groups: [u32; LANES],
     pub issued: u32,
 }
 
@@ -51,7 +64,29 @@ pub(crate) struct Copy {
     pub read: [u32; LANES],
 }
 
+impl Copy {
+    /// What the copy of a lane lacks that has committed so many groups.
+    pub fn lack(&self, lane: usize, committed: u32, waited: Option<Waited>) -> Lack {
+        let own = self.groups[lane];
+        match waited.filter(|waited| waited.issued > self.serial) {
+            None if own == committed => Lack::Both,
+            None => Lack::Wait,
+            Some(waited) if waited.groups[lane] == own => Lack::Commit,
+            Some(waited) => Lack::Fewer { leaves: waited.leaves, most: waited.groups[lane] - own - 1 },
+        }
+    }
+}
+
 impl Copies {
+    /// What the last copy of a lane lacks that is under way to a place.
+    pub fn lack(&self, lane: usize, to: u32) -> Option<Lack> {
+        let goes_there = |copy: &&Box<Copy>| {
+            copy.lanes >> lane & 1 == 1 && (copy.to[lane]..copy.to[lane] + copy.length).contains(&to)
+        };
+        let copy = self.pending.iter().rev().find(goes_there)?;
+        Some(copy.lack(lane, self.groups[lane], self.waited))
+    }
+
     pub fn commit(&mut self, mask: u32) {
         each(mask).for_each(|lane| self.groups[lane] += 1);
     }

@@ -65,6 +65,17 @@ pub(crate) struct Mbarrier {
     pub agent: Option<u32>,
     /// By warp, the last use, and by which lanes.
     pub users: Vec<(u32, Event)>,
+    /// By block and warp, the last wait that found a phase complete.
+    pub seen: Vec<Seen>,
+}
+
+/// A warp of a block found phase `phase` complete, by an instruction; the one before the first has the number -1.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    pub block: u64,
+    pub warp: u32,
+    pub phase: i64,
+    pub at: u32,
 }
 
 /// An arrival once the copies of a lane have landed, of which there were so many.
@@ -123,6 +134,20 @@ impl Event {
 }
 
 impl Mbarrier {
+    /// The last phase that a warp of a block found complete.
+    pub fn seen_by(&self, block: u64, warp: u32) -> Option<Seen> {
+        self.seen.iter().find(|seen| (seen.block, seen.warp) == (block, warp)).copied()
+    }
+
+    /// A warp of a block finds the phase before the present one complete.
+    pub fn note_seen(&mut self, block: u64, warp: u32, at: u32) {
+        let now = Seen { block, warp, phase: i64::from(self.phase) - 1, at };
+        match self.seen.iter_mut().find(|seen| (seen.block, seen.warp) == (block, warp)) {
+            Some(seen) => *seen = now,
+            None => self.seen.push(now),
+        }
+    }
+
     /// The state that an arrival brings: phase, place, and arrivals that are missing.
     pub fn token(&self, place: u32) -> u64 {
         u64::from(self.phase & 0xff_ffff) << 40 | u64::from(place / BYTES) << 20 | u64::from(self.pending)

@@ -30,7 +30,7 @@ impl Worker<'_> {
         access: &Access,
         lane: u32,
         (at, conflict): (u32, Conflict),
-        kind: Kind,
+        (kind, agent): (Kind, u32),
     ) -> Box<Fault> {
         let site = self.site_of(warp, lane, access.at);
         let what = self.in_shared_words(at);
@@ -61,20 +61,20 @@ impl Worker<'_> {
                 );
                 let hint = match by_agent {
                     true if then.kind != Kind::Read && kind == Kind::Write && self.context.unit() > 1 => {
-                        "a stage is given back by all who read it: each block of the cluster arrives at an mbarrier that the copying thread waits for"
+                        "a stage is given back by all who read it: each block of the cluster arrives at an mbarrier that the copying thread waits for".to_string()
                     }
-                    true => self.agent_hint(&clash),
+                    true => self.agent_hint(&clash, &site),
+                    false if product => {
+                        "who has filled this place says so first: a barrier, or an arrival that all four warps wait for".to_string()
+                    }
                     false => {
-                        "who has used this place says so first: a barrier, or an arrival that the copying thread waits for"
+                        let early = (kind == Kind::Write && then.kind == Kind::Read).then(|| self.unexpected_hint(agent, &other));
+                        early.flatten().unwrap_or_else(|| {
+                            "who has used this place says so first: a barrier, or an arrival that the copying thread waits for".to_string()
+                        })
                     }
                 };
-                let hint = match product && !by_agent {
-                    false => hint,
-                    true => {
-                        "who has filled this place says so first: a barrier, or an arrival that all four warps wait for"
-                    }
-                };
-                let mut fault = fault(FaultKind::Race, message, site, hint);
+                let mut fault = fault(FaultKind::Race, message, site, &hint);
                 fault.other = Some(("the other party:".to_string(), other));
                 fault
             }
@@ -137,23 +137,5 @@ impl Worker<'_> {
             _ => "copy to there",
         };
         Some((site, verb))
-    }
-
-    pub(crate) fn agent_hint(&self, clash: &crate::machine::order::Clash) -> &'static str {
-        let site = self.agent_site(clash).map(|(site, _)| site);
-        match clash.before.access().kind {
-            Kind::Read if site.as_ref().is_some_and(is_product) => {
-                "a product reads until `wgmma.wait_group` has waited for its group, in a warp of its warpgroup that tells the others so"
-            }
-            Kind::Read if site.is_some_and(|site| site.opcode.contains("mbarrier")) => {
-                "a copy to a peer reads until its mbarrier's phase is complete: the block that sees it says so before the source has another use"
-            }
-            Kind::Read => {
-                "a bulk copy reads until its own thread has waited by `cp.async.bulk.wait_group.read`; a barrier behind that lets others write"
-            }
-            _ => {
-                "a copy is done for those who saw its phase of the mbarrier complete: does each reader wait, and for the right parity?"
-            }
-        }
     }
 }

@@ -71,8 +71,17 @@ impl Worker<'_> {
             self.in_shared_words(place),
             load.bytes()
         );
-        let hint =
-            "is what `expect_tx` names the bytes of all copies of a phase, and does it come before the last arrival?";
+        let loads = self.state.mbarriers.loads.iter().filter(|load| load.barrier == place);
+        let left: i64 = loads.map(|load| i64::from(load.bytes())).sum();
+        let hint = match expected {
+            0 => format!(
+                "`expect_tx` with the bytes of all copies of a phase ({left} are under way) comes before the last arrival, as `mbarrier.arrive.expect_tx` does"
+            ),
+            _ => format!(
+                "is what `expect_tx` names the bytes of all copies of a phase? {expected} have come and {left} more are under way: {} in all",
+                expected + left
+            ),
+        };
         let mut fault = fault(FaultKind::Barrier, message, site, hint);
         if let Some(then) = object.and_then(|object| object.expectation.or(object.last)) {
             let site = self.event_site(then);

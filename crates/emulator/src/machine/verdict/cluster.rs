@@ -8,7 +8,7 @@ use crate::machine::state::worker::Worker;
 use crate::program::{Access, Exit};
 use crate::{Cause, Fault, FaultKind, Site};
 
-const STAY: &str = "behind the last access to a peer's shared memory comes a cluster barrier, or an arrival that the peer waits for before it leaves";
+const STAY: &str = "behind the last access to a peer's shared memory comes a cluster barrier (`cluster.sync()`), behind the last step of a loop as well, or an arrival that the peer waits for before it leaves";
 
 impl Worker<'_> {
     /// `block rank 1, thread (0,0,0)`.

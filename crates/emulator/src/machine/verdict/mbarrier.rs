@@ -171,7 +171,10 @@ impl Worker<'_> {
             "{count} arrivals at the mbarrier {name}, where {} of {} are missing in phase {}",
             object.pending, object.count, object.phase
         );
-        let hint = "does the count of `mbarrier.init` fit who arrives: all threads, or one of each warp?";
+        let hint = format!(
+            "the count of `mbarrier.init` is {}: does it fit who arrives in a phase, all threads, or one of each warp?",
+            object.count
+        );
         let mut fault = fault(FaultKind::Barrier, message, site, hint).because(Cause::Overlap);
         if let Some(last) = object.last {
             Self::event_before(&mut fault, "the arrival before it:", self.event_site(last));
@@ -193,8 +196,10 @@ impl Worker<'_> {
             object.phase,
             object.expected - object.bytes
         );
-        let hint =
-            "is what `expect_tx` names the bytes of all copies of a phase, and does it come before the last arrival?";
+        let hint = match object.expected {
+            0 => "`expect_tx` with the bytes of all copies of a phase comes before the last arrival, as `mbarrier.arrive.expect_tx` does: is there one for this phase?",
+            _ => "is what `expect_tx` names the bytes of all copies of a phase, and does it come before the last arrival?",
+        };
         let mut fault = fault(FaultKind::Barrier, message, site, hint);
         if let Some(expectation) = object.expectation.filter(|then| then.at != access.at) {
             Self::event_before(&mut fault, "bytes are expected here:", self.event_site(expectation));
@@ -291,14 +296,26 @@ impl Worker<'_> {
             let s = if waiting == 1 { "" } else { "s" };
             message += &format!("; {waiting} other warp{s} of its block at barriers");
         }
+        let came = object.expected - object.bytes;
         let hint = match (object.pending, object.bytes) {
-            (0, bytes) if bytes > 0 => "is what `expect_tx` names what the copies bring?",
+            (0, bytes) if bytes > 0 && came == 0 => {
+                "no copy that tells this mbarrier has come in this phase: is one begun for each phase, and is this the mbarrier that it names?".to_string()
+            }
+            (0, bytes) if bytes > 0 => format!(
+                "is what `expect_tx` names what the copies bring? they have brought {came} bytes, and {} were expected",
+                object.expected
+            ),
+            _ if object.phase == 0 && object.last.is_none() && object.expected == 0 => {
+                "nobody has arrived here yet: one that says that a place is free is waited for with parity 1 first, for the phase before the first is complete; else who is to arrive?".to_string()
+            }
+            _ if arrived > 0 => format!(
+                "the count of `mbarrier.init` is {}, and {arrived} arrived in this phase: is it the number of those who arrive, one thread or all of each warp?",
+                object.count.max(object.pending)
+            ),
             _ if object.phase > 1 || self.context.program.needs.partial => {
-                "does each side flip its parity whenever its stages come round, and arrive for each phase?"
+                "does each side flip its parity whenever its stages come round, and arrive for each phase?".to_string()
             }
-            _ => {
-                "does everyone arrive for whom the count of `mbarrier.init` is, and is the parity that of the phase awaited?"
-            }
+            _ => "does everyone arrive for whom the count of `mbarrier.init` is, and is the parity that of the phase awaited?".to_string(),
         };
         let mut fault = fault(FaultKind::NoProgress, message, site, hint).because(Cause::Deadlock);
         let barrier = self

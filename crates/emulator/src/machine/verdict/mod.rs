@@ -4,11 +4,13 @@
 pub(crate) mod agent;
 pub(crate) mod bulk;
 pub(crate) mod cluster;
+pub(crate) mod copy_hints;
 pub(crate) mod mbarrier;
 pub(crate) mod origins;
 pub(crate) mod product_registers;
 pub(crate) mod product_taint;
 pub(crate) mod race;
+pub(crate) mod race_hints;
 pub(crate) mod taint;
 pub(crate) mod tensor;
 pub(crate) mod uninitialised;

@@ -21,7 +21,8 @@ impl Worker<'_> {
                 let cell = offset / self.context.program.shared_grain;
                 let write = self.state.cells.write(cell);
                 if self.is_copy_under_way(write) {
-                    place = Place::UnderWay { offset, thread: write.thread(), at: write.at() };
+                    let (thread, at) = (write.thread(), write.at());
+                    place = Place::UnderWay { offset, thread, at, lack: self.lack_of(warp, thread, offset) };
                     None
                 } else {
                     self.state.origins.get(&cell).copied()

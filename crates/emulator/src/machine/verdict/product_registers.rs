@@ -33,6 +33,11 @@ impl Worker<'_> {
         found.map_err(|hazard| self.convict_hazard(warp, at, hazard))
     }
 
+    /// Groups of products that a warp has committed, and up to which one it has waited.
+    fn flight_of(&self, warp: &Warp) -> Option<(u32, u32)> {
+        warp.group.as_ref().map(|flight| (flight.committed, flight.retired))
+    }
+
     #[inline(never)]
     pub(crate) fn convict_hazard(&self, warp: &Warp, at: u32, hazard: Hazard) -> Box<Fault> {
         let site = self.site_of(warp, 0, at);
@@ -69,7 +74,11 @@ impl Worker<'_> {
                         place(&other(then)),
                         place(&site)
                     ),
-                    "a product is under way until `wgmma.wait_group` has waited for its group; is it committed, and does the wait leave fewer groups?",
+                    match self.flight_of(warp) {
+                        Some((0, _)) => "the product is in no group: `wgmma.commit_group` behind it, then `wgmma.wait_group 0` before its registers are touched",
+                        Some((_, 0)) => "no wait has ended a group of products so far: `wgmma.wait_group 0`, or one that leaves fewer groups, before its registers are touched",
+                        _ => "a product is under way until `wgmma.wait_group` has waited for its group; is it committed, and does the wait leave fewer groups?",
+                    },
                     Some(("the product:".to_string(), other(then))),
                 )
             }

@@ -1,6 +1,7 @@
 //! Races put into words: the two parties, and what is missing between them.
 
 use super::agent::who;
+use super::race_hints::Told;
 use super::words::{fault, place, verb_of};
 use crate::global::BufferMemory;
 use crate::machine::lanes::LANES;
@@ -10,6 +11,7 @@ use crate::machine::state::deed::Target;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::marks::Moment;
+use crate::origin::Lack;
 use crate::program::{Access, Space};
 use crate::{Fault, FaultKind, Site};
 
@@ -62,13 +64,13 @@ impl Worker<'_> {
                 place(&site)
             );
             let hint = match (target, then.kind) {
-                (Target::Shared, _) => self.agent_hint(clash),
+                (Target::Shared, _) => self.agent_hint(clash, &site),
                 (_, Kind::Read) if changes_map => {
-                    "a tensor copy reads its map until it is complete: who changes the map waits for the copy's phase of the mbarrier first (for a store's group), or is told by who has"
+                    "a tensor copy reads its map until it is complete: who changes the map waits for the copy's phase of the mbarrier first (for a store's group), or is told by who has".to_string()
                 }
-                (_, Kind::Read) => READS_UNTIL_ITS_PHASE,
+                (_, Kind::Read) => READS_UNTIL_ITS_PHASE.to_string(),
                 _ => {
-                    "a bulk copy has written once its own thread has waited by `cp.async.bulk.wait_group`, and not by `.read` alone; a barrier behind that tells others"
+                    "a bulk copy has written once its own thread has waited by `cp.async.bulk.wait_group`, and not by `.read` alone; a barrier behind that tells others".to_string()
                 }
             };
             let mut fault = fault(FaultKind::Race, message, site, hint);
@@ -89,7 +91,11 @@ impl Worker<'_> {
             missing => missing,
         };
         let what = self.race_place(target, offset);
-        self.race(&what, site, now.kind.verb(), self.other_site(clash), then.kind.verb(), missing)
+        let mut fault = self.race(&what, site, now.kind.verb(), self.other_site(clash), then.kind.verb(), missing);
+        if let Target::Shared = target {
+            self.refine(&mut fault, warp, access, (clash.lane, offset));
+        }
+        fault
     }
 
     /// Whether threads of two blocks may order each other by strong accesses.
@@ -225,11 +231,12 @@ impl Worker<'_> {
         fault
     }
 
-    /// Whether the copies of an instruction landed behind a barrier that stood behind their beginning.
-    fn was_waited_for_late(&self, copy: &Site) -> bool {
+    /// What the copies of an instruction lacked at a barrier that stood behind their beginning, if they landed behind it.
+    fn waited_for_late(&self, copy: &Site) -> Option<Lack> {
         let program = self.context.program;
-        let line = |index: &u32| program.info[program.accesses[*index as usize].at as usize].ptx_line;
-        self.state.waited_late.iter().any(|index| line(index) == copy.ptx_line)
+        let line = |index: u32| program.info[program.accesses[index as usize].at as usize].ptx_line;
+        let late = self.state.waited_late.iter().find(|(index, _)| line(*index) == copy.ptx_line);
+        late.map(|(_, lack)| *lack)
     }
 
     pub(crate) fn race(
@@ -244,9 +251,9 @@ impl Worker<'_> {
         let same_block = site.block == other.block;
         let same_cluster = !same_block && self.context.shape.are_clustered(site.block, other.block);
         // Where its thread has waited for a copy in time, it is as good as a store.
-        let waited_late =
-            same_block && (missing, before) == (Missing::Everything, "store") && self.was_waited_for_late(&other);
-        let before = if waited_late { "copy" } else { before };
+        let stored = same_block && (missing, before) == (Missing::Everything, "store");
+        let late = if stored { self.waited_for_late(&other) } else { None };
+        let before = if late.is_some() { "copy" } else { before };
         let party = |verb: &str, site: &Site| match same_block {
             true => format!("{verb} by thread {} at {}", site.thread, place(site)),
             false => format!("{verb} by block {}, thread {} at {}", site.block, site.thread, place(site)),
@@ -261,63 +268,15 @@ impl Worker<'_> {
             Missing::Strength => "only one of the two is an atomic or volatile access",
             Missing::Participation => "no barrier between that both take part in",
             Missing::Everything if one_instruction => "one instruction, different values",
-            Missing::Everything if waited_late => "the copy was not waited for before the barrier",
+            Missing::Everything if late.is_some() => "the copy was not waited for before the barrier",
             Missing::Everything if same_block => "no barrier between",
             Missing::Everything if same_cluster => "no cluster barrier between",
             Missing::Everything if self.context.program.synchronises_globally => "nothing orders the two",
             Missing::Everything => "nothing orders thread blocks",
         };
         let message = format!("race on {what}: {}, {}, {why}", party(before, &other), party(now, &site));
-        let same_line = place(&site) == place(&other);
-        let hint = match missing {
-            Missing::Acquire => {
-                "after a flag or counter was read, a `__threadfence()` comes before what it guards, and a barrier before other threads use it"
-            }
-            Missing::Release if same_cluster => {
-                "between blocks of a cluster the write of a flag is a release of the cluster (`.release.cluster`), or behind a fence of it"
-            }
-            Missing::Release => {
-                "before a flag or counter is written, a `__threadfence()` comes behind what it guards; a barrier puts other threads' writes before it"
-            }
-            Missing::Scope if same_cluster => {
-                "between blocks of a cluster, both sides name `.cluster` or a wider scope: fences and accesses of `.cta` order the threads of one block"
-            }
-            Missing::Scope => {
-                "threads of two blocks need `__threadfence()` and plain atomics: those with `_block` order the threads of one block"
-            }
-            Missing::Order => {
-                "between blocks of a cluster, an arrival or a write that tells is a release of the cluster (`.release.cluster`), and the wait an acquire of it: without a scope they are of one block"
-            }
-            Missing::Strength => {
-                "what several thread blocks use at once takes atomics or `volatile` on all sides; a plain access must be ordered by a flag"
-            }
-            Missing::Participation => "a named barrier orders only the threads that take part in it",
-            Missing::Everything if same_cluster => {
-                "between blocks of a cluster, a cluster barrier (`cluster.sync()`) comes between the two, with its arrival and its wait; `__syncthreads()` is of one block"
-            }
-            Missing::Everything => match same_block {
-                true if why.starts_with("one") => {
-                    "two threads write one place: does the index use every coordinate of the thread?"
-                }
-                true if same_line && site.opcode != other.opcode => {
-                    "an update that several threads make needs `atomicAdd`; an exchange, a barrier between load and store"
-                }
-                true if waited_late => {
-                    "the thread that copies waits for it, by `cp.async.wait_group` behind the `cp.async.commit_group` of its group, and then a barrier lets others go on"
-                }
-                true if site.warp == other.warp => {
-                    "is a `__syncthreads()`, or within a warp a `__syncwarp()`, missing between the two?"
-                }
-                true => "is a `__syncthreads()` missing between the two?",
-                false if self.context.program.synchronises_globally => {
-                    "blocks are ordered by a flag or counter: a fence and a write of it behind the one access, a read of it and a fence before the other"
-                }
-                false if site.opcode.starts_with("ld") || other.opcode.starts_with("ld") => {
-                    "two thread blocks share this place: does each own its part? to read what others wrote, all blocks meet first, at `grid.sync()` of a cooperative launch, or another launch reads it"
-                }
-                false => "two thread blocks share this place: does each block own its part of the output?",
-            },
-        };
+        let told = Told { same_block, same_cluster, one_instruction, late };
+        let hint = self.race_hint(missing, told, (&site, now), (&other, before));
         let apart = self.state.barriers.apart.filter(|_| {
             same_block && self.context.shape.block_at(self.state.block) == site.block && missing == Missing::Everything
         });

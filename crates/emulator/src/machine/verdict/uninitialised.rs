@@ -29,19 +29,14 @@ impl Worker<'_> {
             format!("{name} (shared memory) at offset {offset}")
         };
         let (what, why, hint) = match origin.map(|origin| origin.place) {
-            Some(Place::UnderWay { offset, thread, at }) => {
+            Some(Place::UnderWay { offset, thread, at, lack }) => {
                 let block = origin.map_or(self.state.block, |origin| origin.block);
                 let copy = self.context.site(block, thread, at);
-                let hint = format!(
-                    "thread {} has not waited for its copy at {}: {}, then a barrier lets others read",
-                    copy.thread,
-                    line(&copy),
-                    self.waiting_for_copies()
-                );
+                let hint = format!("{}, then a barrier lets others read", self.lack_in_words(lack, &copy));
                 (in_shared(offset), "to which a copy is still under way".to_string(), hint)
             }
             Some(Place::Register) => {
-                let hint = "is the variable set on every way that leads here?";
+                let hint = "is the variable set on every way that leads here, to 0 where a sum begins?";
                 ("a register".to_string(), "which no instruction has set".to_string(), hint.to_string())
             }
             Some(Place::Shared(at)) if self.copy_to(at).is_some() => {
@@ -61,8 +56,11 @@ impl Worker<'_> {
                     Some(Place::Local(at)) => format!("local memory at offset {at}"),
                     _ => "memory".to_string(),
                 };
-                let hint = "is every element written before it is read, at the edges too?";
-                (what, "which nobody wrote".to_string(), hint.to_string())
+                let hint = match place {
+                    Some(Place::Shared(_)) => self.unwritten_hint(origin.map_or(at, |origin| origin.at)),
+                    _ => "is every element written before it is read, at the edges too?".to_string(),
+                };
+                (what, "which nobody wrote".to_string(), hint)
             }
         };
         let message = format!("uninitialised value reaches {reaches}: it comes from {what}, {why}");
@@ -72,6 +70,19 @@ impl Worker<'_> {
         let loaded = origin.filter(|origin| origin.place != Place::Register);
         fault.other = loaded.map(|origin| ("it was loaded here:".to_string(), of(origin)));
         fault
+    }
+
+    /// Why a place in shared memory may have been left out that an instruction loads.
+    fn unwritten_hint(&self, at: u32) -> String {
+        let opcode = self.context.program.info.get(at as usize).map_or("", |info| &*info.opcode);
+        let more = match opcode.starts_with("wmma.load") {
+            true => "is the leading dimension that the load names the length of a row in shared memory, its padding included?",
+            false if self.state.barriers.some_had_ended => {
+                "some threads had ended when the others met at a barrier, and fill nothing from there on: guards belong to loads and to the store of a result, and all threads stay for the barriers"
+            }
+            false => "where a guard skips the load from global memory, 0 is stored",
+        };
+        format!("is every element written before it is read, at the edges too? {more}")
     }
 
     /// An instruction by which copies come to a variable in shared memory to which no thread stores.

@@ -206,7 +206,10 @@ impl Worker<'_> {
         );
         let hint = match site.opcode.starts_with("bar") {
             true => "every lane that the mask names must reach the same `__syncwarp()`".to_string(),
-            false => format!("every lane that the mask names must reach `{}`", site.opcode),
+            false => format!(
+                "every lane that the mask names must reach `{}`: take it out of the branch or loop that lanes leave, and let those without an element pass one that changes nothing",
+                site.opcode
+            ),
         };
         fault(FaultKind::Barrier, message, site, &hint)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::global::BufferMemory;
+use crate::global::{BufferMemory, locate};
 use crate::machine::lanes::LANES;
 use crate::machine::order::Missing;
 use crate::machine::state::call_stack::Call;
@@ -51,8 +51,8 @@ pub(crate) fn place(site: &Site) -> String {
     }
 }
 
-pub(crate) fn fault(kind: FaultKind, message: String, site: Site, hint: &str) -> Box<Fault> {
-    let hint = (!hint.is_empty()).then(|| hint.to_string());
+pub(crate) fn fault(kind: FaultKind, message: String, site: Site, hint: impl Into<String>) -> Box<Fault> {
+    let hint = Some(hint.into()).filter(|hint| !hint.is_empty());
     Box::new(Fault { kind, cause: None, message, site, other: None, also: Vec::new(), hint })
 }
 
@@ -74,6 +74,7 @@ impl Worker<'_> {
     ) -> Box<Fault> {
         let site = self.site_of(warp, lane as u32, access.at);
         let verb = verb_of(&site.opcode);
+        let bytes = access.bytes();
         let hint = match kind {
             FaultKind::OutOfBounds if what.contains("no buffer") => {
                 "is the pointer one that the device allocated, and is it passed in its place among the arguments?"
@@ -84,16 +85,31 @@ impl Worker<'_> {
             FaultKind::OutOfBounds if access.space != Space::Global => {
                 "is the array as large as its index may become? does the launch have as many threads as it was made for?"
             }
+            FaultKind::OutOfBounds if self.has_overflown(warp, lane, bytes) => {
+                "2^32 elements away it would be within: the index overflows 32 bits; compute it in 64, as `(size_t)row * lda + col`"
+            }
+            FaultKind::OutOfBounds if bytes > 4 && access.elements > 1 => {
+                "do the guards of row, column and step along K keep all elements of the vector within, the last one, too?"
+            }
             FaultKind::OutOfBounds => {
-                "is the guard of the edge there, and is it `<` and not `<=`? does the index use the right width?"
+                "does a guard with `<`, and not `<=`, keep each of row, column and step along K within? is the row's length that of this matrix?"
             }
             FaultKind::Misaligned => {
-                "a vector access needs an address that is a multiple of its size: is the row's length one?"
+                "a vector access needs an address that is a multiple of its size: are the row's length and the first column whole vectors? where not, elements are loaded one by one"
             }
             FaultKind::UseAfterFree => "free a buffer after the last launch that uses it",
             _ => "",
         };
-        fault(kind, format!("{verb} of {} bytes {what}", access.bytes()), site, hint)
+        fault(kind, format!("{verb} of {bytes} bytes {what}"), site, hint)
+    }
+
+    /// Whether a lane's address would lie in its buffer if its index had not lost its upper bits in 32.
+    fn has_overflown(&self, warp: &Warp, lane: usize, bytes: u32) -> bool {
+        let (buffer, offset) = locate(warp.scratch.addresses.0[lane]);
+        let Some(memory) = self.context.memory.buffers.get(buffer) else { return false };
+        let sizes = [1, 2, 4, 8, 16].into_iter().filter(|size| *size <= i64::from(bytes));
+        let within = |offset: i64| (0..=memory.bytes as i64 - i64::from(bytes)).contains(&offset);
+        sizes.flat_map(|size| [offset + (size << 32), offset - (size << 32)]).any(within)
     }
 
     /// Name of the shared variable at an offset, and the offset in it.
@@ -129,7 +145,9 @@ impl Worker<'_> {
         let what = format!("{name} (shared memory) at offset {offset}");
         let other = self.context.site(self.state.block, stamp.thread(), stamp.at());
         self.doubt(warp);
-        self.race(&what, self.site_of(warp, lane, access.at), now, other, before, Missing::Everything)
+        let mut fault = self.race(&what, self.site_of(warp, lane, access.at), now, other, before, Missing::Everything);
+        self.refine(&mut fault, warp, access, (lane, at));
+        fault
     }
 
     /// Stamps know whole barriers only, and no more than so many of a warp: where threads may be ordered otherwise, what
@@ -164,13 +182,12 @@ impl Worker<'_> {
             site.thread,
             place(&site)
         );
+        let lack = self.lack_in_words(self.lack_of(warp, copy.thread(), at), &other);
         let hint = match site.thread == other.thread {
-            true => "wait for the copy before writing there: `cp.async.wait_group`",
-            false => {
-                "the thread that copies waits for it first, by `cp.async.wait_group`; then a barrier lets others write there"
-            }
+            true => format!("{lack}, before it writes there"),
+            false => format!("{lack}, then a barrier, before others write there"),
         };
-        let mut fault = fault(FaultKind::Race, message, site, hint);
+        let mut fault = fault(FaultKind::Race, message, site, &hint);
         fault.other = Some(("the other party, a copy:".to_string(), other));
         fault
     }

@@ -1,0 +1,118 @@
+//! What elements have in common that come where others should.
+
+/// An element of a factor, and the one that comes in its place: the row of A or the column of B, and the step along K.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exchange {
+    pub wanted: [usize; 2],
+    pub got: [usize; 2],
+}
+
+/// A factor: its name, what its lines are, whether these lie along memory's rows, and how far apart rows lie.
+#[derive(Debug, Clone, Copy)]
+pub struct Factor {
+    pub name: &'static str,
+    pub line: &'static str,
+    pub by_rows: bool,
+    pub leading: usize,
+}
+
+/// Sides of squares that instructions or tiles may transpose.
+const SQUARES: [usize; 4] = [8, 16, 32, usize::MAX];
+/// Elements of 16 bytes, by their size.
+const CHUNKS: [usize; 4] = [4, 8, 16, 2];
+
+/// What one rule says of all exchanges, if one does.
+pub fn rule(all: &[Exchange], factor: Factor) -> Option<String> {
+    let Factor { name, line, leading, .. } = factor;
+    let every = |holds: &dyn Fn([usize; 2], [usize; 2]) -> bool| all.iter().all(|one| holds(one.wanted, one.got));
+    if all.len() < 2 {
+        return None;
+    }
+    let transposed = |side: usize| {
+        every(&|[l, k], got| got == [l - l % side + k % side, k - k % side + l % side])
+    };
+    if let Some(side) = SQUARES.into_iter().find(|side| transposed(*side)) {
+        let part = if side == usize::MAX { String::new() } else { format!(" within squares of {side} x {side}") };
+        return Some(format!(
+            "{name} is taken transposed{part}: do its store and its load name row and column in one order? of `ldmatrix` that is `.trans`, of `wmma` row_major or col_major"
+        ));
+    }
+    if let Some(apart) = rows_apart(all, factor).filter(|apart| *apart != leading) {
+        return Some(format!("rows of {name} are taken {apart} elements apart, and they lie {leading} apart: is the row's length in its index its own?"));
+    }
+    if every(&|[l, k], [l2, k2]| l.abs_diff(l2) == 8 && k != k2 && (l2 > l) == (k > k2)) {
+        return Some(format!(
+            "two registers of a fragment of {name} are exchanged: of `mma` of 16 rows, the second is of the {line}s from 8 on, the third of the later steps along K"
+        ));
+    }
+    let same_line = every(&|[l, _], [l2, _]| l == l2);
+    let difference = |[l, k]: [usize; 2], [l2, k2]: [usize; 2]| [l2 as i64 - l as i64, k2 as i64 - k as i64];
+    let first = difference(all[0].wanted, all[0].got);
+    if every(&|wanted, got| difference(wanted, got) == first) {
+        let [lines, steps] = first;
+        return Some(match (lines, steps) {
+            (0, steps) => format!("the index of {name} is {steps} steps along K off"),
+            (lines, 0) => format!("the index of {name}, or of C, is {lines} {line}s off"),
+            _ => format!("the index of {name} is {lines} {line}s and {steps} steps along K off"),
+        });
+    }
+    let chunk = CHUNKS.into_iter().filter(|chunk| same_line && every(&|[_, k], [_, k2]| (k ^ k2) % chunk == 0)).max();
+    if let Some(chunk) = chunk {
+        return Some(format!(
+            "within a {line}, groups of {chunk} steps along K are exchanged: is the swizzle, or the order, of what stores them that of what loads them (and of a map or descriptor)?"
+        ));
+    }
+    every(&|[_, k], [_, k2]| k == k2).then(|| {
+        format!("whole {line}s are exchanged: is the {line} by which {name} is loaded that by which C is stored?")
+    })
+}
+
+/// How far apart rows are, by what all exchanges say.
+fn rows_apart(all: &[Exchange], Factor { by_rows, leading, .. }: Factor) -> Option<usize> {
+    let place = |[l, k]: [usize; 2]| if by_rows { [l, k] } else { [k, l] };
+    let apart = |one: &Exchange| {
+        let ([row, column], [got_row, got_column]) = (place(one.wanted), place(one.got));
+        let beyond = (got_row * leading + got_column).checked_sub(column)?;
+        (row > 0 && beyond % row == 0).then(|| beyond / row)
+    };
+    let first = apart(&all[0])?;
+    let rows = |one: &Exchange| place(one.wanted)[0];
+    let several = all.iter().any(|one| rows(one) != rows(&all[0]));
+    (several && first > 0 && all.iter().all(|one| apart(one) == Some(first))).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: Factor = Factor { name: "A", line: "row", by_rows: true, leading: 48 };
+    const B: Factor = Factor { name: "B", line: "column", by_rows: false, leading: 40 };
+
+    /// What is said where element `got(line, k)` comes for each of 32 x 32.
+    fn said(factor: Factor, got: impl Fn(usize, usize) -> [usize; 2]) -> String {
+        let all = (0..32).flat_map(|l| (0..32).map(move |k| [l, k]));
+        let all: Vec<Exchange> = all.map(|wanted| Exchange { wanted, got: got(wanted[0], wanted[1]) }).collect();
+        let wrong: Vec<Exchange> = all.into_iter().filter(|one| one.wanted != one.got).collect();
+        rule(&wrong, factor).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_rule_is_named() {
+        let rules: [(Factor, &dyn Fn(usize, usize) -> [usize; 2], &str); 10] = [
+            (A, &|l, k| [k, l], "A is taken transposed:"),
+            (B, &|l, k| [l / 8 * 8 + k % 8, k / 8 * 8 + l % 8], "B is taken transposed within squares of 8 x 8"),
+            (A, &|l, k| [(l * 40 + k) / 48, (l * 40 + k) % 48], "rows of A are taken 40 elements apart, and they lie 48"),
+            (B, &|l, k| [(k * 48 + l) % 40, (k * 48 + l) / 40], "rows of B are taken 48 elements apart, and they lie 40"),
+            (A, &|l, k| if (l ^ k) & 8 == 0 { [l, k] } else { [l ^ 8, k ^ 8] }, "two registers of a fragment of A"),
+            (A, &|l, k| [l, k + 1], "the index of A is 1 steps along K off"),
+            (B, &|l, k| [l + 3, k], "the index of B, or of C, is 3 columns off"),
+            (A, &|l, k| [l, k ^ (l / 2 % 4 * 8)], "within a row, groups of 8 steps along K are exchanged"),
+            (B, &|l, k| [l ^ (l / 2 % 2), k], "whole columns are exchanged"),
+            (A, &|l, k| [l * 5 % 32, k * 3 % 32], ""),
+        ];
+        for (factor, got, words) in rules {
+            let text = said(factor, got);
+            assert!(text.starts_with(words) && text.is_empty() == words.is_empty(), "{words}: {text}");
+        }
+    }
+}
