@@ -8,7 +8,6 @@ use std::path::Path;
 use std::process::Command;
 
 use device::nvrtc;
-use rayon::prelude::*;
 
 const CASES: &str = include_str!("data/cases.txt");
 
@@ -62,8 +61,8 @@ fn judged(asked: &Asked, folder: &Path) -> Option<String> {
     (!wrong.is_empty()).then(|| format!("$ {}\n{}\n{all}", asked.command, wrong.join("\n")))
 }
 
-#[test]
-fn every_case_is_told_as_its_head_asks() {
+/// Runs the commands of the case with this number.
+fn is_told(number: &str) {
     let headers = nvrtc::header_folders();
     let there = |header: &str| headers.iter().any(|folder| folder.join(header).is_file());
     if nvrtc::find().is_err() || !there("mma.h") || !there("cooperative_groups.h") {
@@ -72,12 +71,46 @@ fn every_case_is_told_as_its_head_asks() {
     if Command::new("bash").arg("--version").output().is_err() {
         return level_tests::skipped("no bash");
     }
-    let folder = lab::scratch("cases");
-    let files = CASES.split("\n==== ").skip(1).map(|file| file.split_once('\n').unwrap());
-    let files: Vec<(&str, &str)> = files.collect();
-    files.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
-    assert_eq!(files.len(), 19);
-    let all: Vec<Asked> = files.iter().flat_map(|(_, text)| asked(text)).collect();
-    let wrong: Vec<String> = all.par_iter().filter_map(|asked| judged(asked, &folder)).collect();
+    let mut files = CASES.split("\n==== ").skip(1).map(|file| file.split_once('\n').unwrap());
+    let (name, text) = files.find(|(name, _)| name.starts_with(number)).unwrap();
+    let folder = lab::scratch(name);
+    fs::write(folder.join(name), text).unwrap();
+    let wrong: Vec<String> = asked(text).iter().filter_map(|asked| judged(asked, &folder)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// A test for each case, by its name.
+macro_rules! cases {
+    ($($case:ident)*) => {
+        $(#[test] fn $case() { is_told(&stringify!($case)[5..7]); })*
+
+        #[test]
+        fn each_has_a_test() {
+            let names = CASES.split("\n==== ").skip(1).filter_map(|file| file.split_once(".cu"));
+            let names: Vec<String> = names.map(|(name, _)| format!("case_{}", name.replace('-', "_"))).collect();
+            assert_eq!(names, [$(stringify!($case)),*]);
+        }
+    };
+}
+
+cases! {
+    case_01_cuda_headers_in_try
+    case_02_host_code_in_the_file
+    case_03_template_kernel
+    case_05_line_of_the_caller_wmma
+    case_07_copy_not_waited_for_race
+    case_08_copied_garbage_has_no_line
+    case_09_shuffle_of_missing_lanes
+    case_10_static_shared_above_48k
+    case_11_local_array_too_short
+    case_13_column_major
+    case_14_an_input_is_written
+    case_15_wmma_from_local_memory
+    case_16_wmma_stride
+    case_17_map_changed_under_way
+    case_18_redundant_work
+    case_19_counters_of_any_kernel
+    case_20_index_beyond_31_bits
+    case_21_grid_sync
+    case_22_warp_reuses_its_tile
 }

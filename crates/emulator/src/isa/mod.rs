@@ -13,6 +13,7 @@ mod rows;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::program::is_lanewise;
 pub use rows::{KNOWN, ROWS};
 
 /// A version of PTX: 7.8 is that of CUDA 11.8.
@@ -125,7 +126,7 @@ pub(crate) fn oldest(opcode: &str) -> u32 {
 pub fn needs(words: &[&str]) -> Option<Needed> {
     let has = |alternatives: &str| alternatives.split('|').any(|word| words.contains(&word));
     let mut rows = ROWS.iter().filter(|row| row.words.iter().all(|alternatives| has(alternatives))).peekable();
-    let known = |word: &&str| word.starts_with('.') || KNOWN.contains(word);
+    let known = |word: &&str| word.starts_with('.') || KNOWN.contains(word) || is_lanewise(word);
     if rows.peek().is_none() && !words.first().is_some_and(known) {
         return None;
     }

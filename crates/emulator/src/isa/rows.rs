@@ -144,15 +144,15 @@ pub const ROWS: &[Row] = &[
     row(&["b128"], Isa(8, 3), 70, ""),
 ];
 
-/// First words of what [`super::FLOOR`] has already, as far as no row says more.
+/// First words of what [`super::FLOOR`] has already, as far as no row says more, here or of the emulator's own for what a lane does alone.
 #[rustfmt::skip]
 pub const KNOWN: &[&str] = &[
     "abs", "activemask", "add", "addc", "and", "atom", "bar", "barrier", "bfe", "bfi", "bfind", "bra", "brev",
-    "brkpt", "brx", "call", "clz", "cnot", "copysign", "cos", "cvt", "cvta", "div", "ex2", "exit", "fma", "fns",
+    "brkpt", "brx", "call", "clz", "cnot", "copysign", "cos", "cvt", "cvta", "div", "ex2", "exit", "fma",
     "isspacep", "istypep", "ld", "ldu", "lg2", "lop3", "mad", "mad24", "madc", "max", "membar", "min", "mov", "mul",
     "mul24", "neg", "not", "or", "pmevent", "popc", "prefetch", "prefetchu", "prmt", "rcp", "red", "rem", "ret",
-    "rsqrt", "sad", "selp", "set", "setp", "shf", "shfl", "shl", "shr", "sin", "slct", "sqrt", "st", "sub", "subc",
+    "rsqrt", "selp", "set", "setp", "shf", "shfl", "shl", "shr", "sin", "slct", "sqrt", "st", "sub", "subc",
     "testp", "trap", "vote", "xor", "tex", "tld4", "txq", "suld", "sust", "sured", "suq",
     "vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad", "vset", "vadd2", "vsub2", "vavrg2", "vabsdiff2",
-    "vmin2", "vmax2", "vset2", "vadd4", "vsub4", "vavrg4", "vabsdiff4", "vmin4", "vmax4", "vset4",
+    "vmin2", "vmax2", "vset2", "vadd4", "vsub4", "vavrg4", "vmin4", "vmax4", "vset4",
 ];

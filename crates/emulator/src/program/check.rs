@@ -39,7 +39,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// The forms that an opcode may be of. Most instructions of a kernel have an opcode that others had before them.
-    fn forms_of(&mut self, words: &Words) -> Result<Rc<Vec<Form>>, PtxError> {
+    pub(super) fn forms_of(&mut self, words: &Words) -> Result<Rc<Vec<Form>>, PtxError> {
         if let Some(known) = self.forms.get(&words.opcode) {
             return Ok(known.clone());
         }

@@ -1,6 +1,7 @@
 //! Instructions in all their forms as data: mnemonic, modifiers and type to a `General`.
 
 use super::decode::Decoder;
+use super::grammar::Form;
 use super::*;
 use crate::ptx::{Instruction as Words, Operand, error};
 use crate::{Class, PtxError};
@@ -81,6 +82,9 @@ impl Decoder<'_> {
         if let Some((op, extended)) = carry_form(parts) {
             return self.carry(words, guard, op, extended, parts);
         }
+        if let Some((row, of)) = self.forms_of(words)?.iter().find_map(Form::lanewise) {
+            return self.general(words, guard, General::Row { row, of }, class_of(row, of));
+        }
         let found = float_form(parts).or_else(|| integer_form(parts)).or_else(|| other_form(parts));
         let Some((code, class)) = found else { return self.unknown(words) };
         self.general(words, guard, code, class)
@@ -144,6 +148,16 @@ impl General {
             General::MixedFma { .. } => 2,
             _ => 1,
         }
+    }
+}
+
+/// What an instruction that is whole in its row counts as: by its result.
+fn class_of(row: u8, of: Number) -> Class {
+    match of {
+        _ if lanewise::files(row, of).0 == File::P => Class::Compare,
+        Number::Integer { .. } => Class::Integer,
+        Number::Float(Format::F64) => Class::FloatF64,
+        Number::Float(_) => Class::FloatF32,
     }
 }
 
@@ -235,7 +249,6 @@ fn integer_form(parts: &[&str]) -> Option<(General, Class)> {
         ["mad24", "lo"] => Mad24Lo,
         ["mad24", "hi"] => Mad24Hi,
         ["mad24", "hi", "sat"] => Mad24HiSaturate,
-        ["sad"] => Sad,
         ["div"] => Div,
         ["rem"] => Rem,
         ["min"] => Min,
@@ -258,11 +271,6 @@ fn integer_form(parts: &[&str]) -> Option<(General, Class)> {
         ["bfind", "shiftamt"] => BfindShift,
         ["bfe"] => Bfe,
         ["bfi"] => Bfi,
-        ["fns"] => FindNth,
-        ["bmsk", "clamp"] => MaskClamp,
-        ["bmsk", "wrap"] => MaskWrap,
-        ["szext", "clamp"] => ExtendClamp,
-        ["szext", "wrap"] => ExtendWrap,
         _ => return None,
     };
     if packed {
@@ -293,7 +301,6 @@ fn other_form(parts: &[&str]) -> Option<(General, Class)> {
         ["dp2a", half @ ("lo" | "hi"), a, b] => {
             General::Dot2 { signed_a: signed(a)?, signed_b: signed(b)?, high: half == "hi" }
         }
-        ["vabsdiff4", "u32", "u32", "u32", ref then @ ..] => General::ByteDifferences { summed: !then.is_empty() },
         ["isspacep", space] => {
             let window = match space {
                 "global" => Window::Global,

@@ -157,7 +157,6 @@ pub(crate) enum IntegerOp {
     Mad24Lo,
     Mad24Hi,
     Mad24HiSaturate,
-    Sad,
     Div,
     Rem,
     Min,
@@ -180,11 +179,6 @@ pub(crate) enum IntegerOp {
     BfindShift,
     Bfe,
     Bfi,
-    FindNth,
-    MaskClamp,
-    MaskWrap,
-    ExtendClamp,
-    ExtendWrap,
     /// With the carry as a fourth source; the carry out is the operation of that name.
     AddCarry,
     CarryOfAdd,
@@ -329,9 +323,10 @@ pub(crate) enum General {
         bits: u8,
         signed: bool,
     },
-    /// `vabsdiff4`: of bytes without a sign; `summed`: all four, and the third operand.
-    ByteDifferences {
-        summed: bool,
+    /// One that is whole in its row of `lanewise`, of a type.
+    Row {
+        row: u8,
+        of: Number,
     },
     Dot2 {
         signed_a: bool,

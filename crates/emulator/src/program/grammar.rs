@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::lanewise::LANEWISE;
 use super::rows::ROWS;
 use super::sets::SETS;
+use super::{File, Number};
 
 /// A form of an instruction.
 #[derive(Debug)]
@@ -15,6 +17,8 @@ pub(super) struct Row {
     pub since: u32,
     /// Or that one alone: `sm_90a`.
     pub only: bool,
+    /// Of one that is whole in its row: which of `lanewise`.
+    pub lanewise: Option<u8>,
 }
 
 #[derive(Debug)]
@@ -102,27 +106,36 @@ pub(super) struct Form {
 type Table = HashMap<&'static str, Vec<Row>>;
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let mut table: HashMap<&'static str, Vec<Row>> = HashMap::new();
-    for row in ROWS {
-        let (opcode, operands) = row.split_once('|').unwrap_or((row, ""));
-        let mut words = opcode.split_whitespace();
-        let mnemonic = words.next().unwrap_or_default();
-        let (mut since, mut only) = (0, false);
-        let mut parts = Vec::new();
-        for word in words {
-            match word.strip_prefix("sm_") {
-                Some(number) => {
-                    only = number.ends_with('a');
-                    since = number.trim_end_matches('a').parse().unwrap_or_default();
-                }
-                None => parts.push(part(word)),
-            }
-        }
-        let operands = operands.split_whitespace().flat_map(shapes).collect();
-        table.entry(mnemonic).or_default().push(Row { parts, operands, since, only });
+    let mut table = Table::new();
+    let of_lanes = LANEWISE.iter().enumerate().map(|(n, lanewise)| (lanewise.row, Some(n as u8)));
+    for (row, lanewise) in ROWS.iter().map(|row| (*row, None)).chain(of_lanes) {
+        let mnemonic = row.split_whitespace().next().unwrap_or_default();
+        table.entry(mnemonic).or_default().push(Row { lanewise, ..row_of(row) });
     }
     table
 });
+
+/// Whether some row is of a mnemonic that is whole in its row.
+pub(crate) fn is_lanewise(mnemonic: &str) -> bool {
+    LANEWISE.iter().any(|lanewise| lanewise.row.split_whitespace().next() == Some(mnemonic))
+}
+
+pub(super) fn row_of(row: &'static str) -> Row {
+    let (opcode, operands) = row.split_once('|').unwrap_or((row, ""));
+    let (mut since, mut only) = (0, false);
+    let mut parts = Vec::new();
+    for word in opcode.split_whitespace().skip(1) {
+        match word.strip_prefix("sm_") {
+            Some(number) => {
+                only = number.ends_with('a');
+                since = number.trim_end_matches('a').parse().unwrap_or_default();
+            }
+            None => parts.push(part(word)),
+        }
+    }
+    let operands = operands.split_whitespace().flat_map(shapes).collect();
+    Row { parts, operands, since, only, lanewise: None }
+}
 
 fn part(word: &'static str) -> Part {
     let (optional, word) = match word.strip_prefix('?') {
@@ -217,6 +230,22 @@ fn is_type(word: &str) -> bool {
 }
 
 impl Row {
+    /// The register files of the first operand and of all others, where the part `T` is a type.
+    pub fn files(&self, of: Number) -> (File, Vec<File>) {
+        let file = |shape: &Shape| match shape {
+            Shape::Source { kind, .. } | Shape::Destination { kind, .. } | Shape::Register(kind) => {
+                Some(match kind.name {
+                    "pred" => File::P,
+                    "T" => of.file(),
+                    name => Number::named(name).map_or(File::R, Number::file),
+                })
+            }
+            _ => None,
+        };
+        let mut files = self.operands.iter().filter_map(file);
+        (files.next().unwrap_or(File::R), files.collect())
+    }
+
     /// The row's form of an opcode's words, if it is of this row.
     fn form(&'static self, mnemonic: &'static str, words: &[&str]) -> Option<Form> {
         // Types have their order, though other words may stand between them.
@@ -265,6 +294,16 @@ impl Form {
     pub fn is_apart(&self, kind: Kind) -> bool {
         let own = |part: &Part| part.name.is_none() && part.words.contains(&kind.name);
         kind.name.len() > 1 && !self.row.parts.iter().any(own)
+    }
+
+    /// Of one that is whole in its row: which, and its type, that of the part `T` or of the result.
+    pub fn lanewise(&self) -> Option<(u8, Number)> {
+        let kind = match self.row.operands.first() {
+            Some(Shape::Destination { kind, .. }) => self.kind(*kind).0,
+            _ => "b32",
+        };
+        let named = self.kinds.iter().find(|(name, _)| *name == 'T').map_or(kind, |(_, word)| word);
+        Some((self.row.lanewise?, Number::named(named)?))
     }
 
     /// The type that an operand of this form has.

@@ -1,4 +1,4 @@
-//! The forms of instructions, one row for each: what may stand in the opcode, then `|` and the operands.
+//! The forms of instructions that are decoded by hand (others are whole in a row of `lanewise`), one row for each: what may stand in the opcode, then `|` and the operands.
 //!
 //! A part of an opcode is a word, or a choice of words `a/b`, with `?` before it where it may be left out; `T:`, `U:`, `V:`
 //! and `W:` name the types that operands refer to. Parts may stand in any order, as for ptxas, but those with a
@@ -41,7 +41,6 @@ pub(super) const ROWS: &[&str] = &[
     "mul24 .lo/hi T:u32/s32 | =T T T",
     "mad24 .lo/hi T:u32/s32 | =T T T T",
     "mad24 .hi sat s32 | =s32 s32 s32 s32",
-    "sad T:INT | =T T T T",
     "div T:INT | =T T T",
     "rem T:INT | =T T T",
     "min T:INT | =T T T",
@@ -65,14 +64,10 @@ pub(super) const ROWS: &[&str] = &[
     "bfind ?shiftamt T:u32/s32/u64/s64 | =u32 T",
     "bfe T:u32/s32/u64/s64 | =T T u32 u32",
     "bfi T:b32/b64 | =T T T u32 u32",
-    "fns b32 | =b32 b32 b32 s32",
-    "bmsk .clamp/wrap b32 | =b32 u32 u32",
-    "szext .clamp/wrap T:u32/s32 | =T T u32",
     "prmt b32 ?f4e/b4e/rc8/ecl/ecr/rc16 | =b32 b32 b32 b32",
     "shf .l/r .clamp/wrap b32 | =b32 b32 b32 u32",
     "dp4a T:u32/s32 U:u32/s32 | =u32 T U u32",
     "dp2a .lo/hi T:u32/s32 U:u32/s32 | =u32 T U u32",
-    "vabsdiff4 u32 u32 u32 ?add | =u32 %u32 %u32 %u32",
     "lop3 b32 | =b32 b32 b32 b32 #",
     "lop3 or/and b32 sm_70 | =b32_|p b32 b32 b32 # p",
     // Floating point.

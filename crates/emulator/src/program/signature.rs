@@ -2,6 +2,7 @@
 
 use super::File;
 use super::general::{FloatOp, Format, General, IntegerOp, Number};
+use super::lanewise::files;
 
 impl General {
     /// The files of the destination and of the sources.
@@ -33,7 +34,8 @@ impl General {
             },
             General::Test { format, .. } => (P, if format == Format::F64 { &[D] } else { &[R] }),
             General::Permute(_) | General::FunnelLeft | General::FunnelRight => (R, &[R, R, R]),
-            General::Dot4 { .. } | General::Dot2 { .. } | General::ByteDifferences { .. } => (R, &[R, R, R]),
+            General::Dot4 { .. } | General::Dot2 { .. } => (R, &[R, R, R]),
+            General::Row { row, of } => files(row, of),
             General::Pack { bits, .. } => (R, if bits == 16 { &[R, R] } else { &[R, R, R] }),
             General::InSpace(_) => (P, &[D]),
         }
@@ -74,10 +76,8 @@ impl IntegerOp {
             Shl | Shr if wide => (D, &[D, R]),
             MulWide if bits == 32 => (D, &[R, R]),
             MadWide if bits == 32 => (D, &[R, R, D]),
-            MadLo | MadHi | MadHiSaturate | Mad24Lo | Mad24Hi | Mad24HiSaturate | Sad if wide => (D, &[D, D, D]),
-            MadLo | MadHi | MadHiSaturate | MadWide | Mad24Lo | Mad24Hi | Mad24HiSaturate | Sad | FindNth => {
-                (R, &[R, R, R])
-            }
+            MadLo | MadHi | MadHiSaturate | Mad24Lo | Mad24Hi | Mad24HiSaturate if wide => (D, &[D, D, D]),
+            MadLo | MadHi | MadHiSaturate | MadWide | Mad24Lo | Mad24Hi | Mad24HiSaturate => (R, &[R, R, R]),
             Bfe if wide => (D, &[D, R, R]),
             Bfe => (R, &[R, R, R]),
             Bfi if wide => (D, &[D, D, R, R]),
@@ -106,8 +106,7 @@ mod tests {
             Abs | Neg | Not | CNot | Brev => "w w",
             Popc | Clz | Bfind | BfindShift => "r w",
             Shl | Shr => "w wr",
-            MadLo | MadHi | MadHiSaturate | Mad24Lo | Mad24Hi | Mad24HiSaturate | Sad => "w www",
-            FindNth => "r rrr",
+            MadLo | MadHi | MadHiSaturate | Mad24Lo | Mad24Hi | Mad24HiSaturate => "w www",
             Bfe => "w wrr",
             Bfi => "w wwrr",
             AddCarry | SubBorrow => "w wwp",
@@ -139,7 +138,6 @@ mod tests {
             Mad24Lo,
             Mad24Hi,
             Mad24HiSaturate,
-            Sad,
             Bfe,
             Bfi,
             AddCarry,
@@ -172,13 +170,9 @@ mod tests {
                 assert_eq!(found, manual(op).replace('w', wide), "{op:?} of {bits} bits");
             }
         }
-        for (op, bits, wanted) in [
-            (MulWide, 16, "r rr"),
-            (MulWide, 32, "d rr"),
-            (MadWide, 16, "r rrr"),
-            (MadWide, 32, "d rrd"),
-            (FindNth, 32, "r rrr"),
-        ] {
+        for (op, bits, wanted) in
+            [(MulWide, 16, "r rr"), (MulWide, 32, "d rr"), (MadWide, 16, "r rrr"), (MadWide, 32, "d rrd")]
+        {
             assert_eq!(said(General::Integer { op, bits, signed: false }.signature()), wanted, "{op:?} of {bits} bits");
         }
     }

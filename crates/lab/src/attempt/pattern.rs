@@ -28,9 +28,7 @@ pub fn rule(all: &[Exchange], factor: Factor) -> Option<String> {
     if all.len() < 2 {
         return None;
     }
-    let transposed = |side: usize| {
-        every(&|[l, k], got| got == [l - l % side + k % side, k - k % side + l % side])
-    };
+    let transposed = |side: usize| every(&|[l, k], got| got == [l - l % side + k % side, k - k % side + l % side]);
     if let Some(side) = SQUARES.into_iter().find(|side| transposed(*side)) {
         let part = if side == usize::MAX { String::new() } else { format!(" within squares of {side} x {side}") };
         return Some(format!(
@@ -38,7 +36,9 @@ pub fn rule(all: &[Exchange], factor: Factor) -> Option<String> {
         ));
     }
     if let Some(apart) = rows_apart(all, factor).filter(|apart| *apart != leading) {
-        return Some(format!("rows of {name} are taken {apart} elements apart, and they lie {leading} apart: is the row's length in its index its own?"));
+        return Some(format!(
+            "rows of {name} are taken {apart} elements apart, and they lie {leading} apart: is the row's length in its index its own?"
+        ));
     }
     if every(&|[l, k], [l2, k2]| l.abs_diff(l2) == 8 && k != k2 && (l2 > l) == (k > k2)) {
         return Some(format!(
@@ -101,8 +101,16 @@ mod tests {
         let rules: [(Factor, &dyn Fn(usize, usize) -> [usize; 2], &str); 10] = [
             (A, &|l, k| [k, l], "A is taken transposed:"),
             (B, &|l, k| [l / 8 * 8 + k % 8, k / 8 * 8 + l % 8], "B is taken transposed within squares of 8 x 8"),
-            (A, &|l, k| [(l * 40 + k) / 48, (l * 40 + k) % 48], "rows of A are taken 40 elements apart, and they lie 48"),
-            (B, &|l, k| [(k * 48 + l) % 40, (k * 48 + l) / 40], "rows of B are taken 48 elements apart, and they lie 40"),
+            (
+                A,
+                &|l, k| [(l * 40 + k) / 48, (l * 40 + k) % 48],
+                "rows of A are taken 40 elements apart, and they lie 48",
+            ),
+            (
+                B,
+                &|l, k| [(k * 48 + l) % 40, (k * 48 + l) / 40],
+                "rows of B are taken 48 elements apart, and they lie 40",
+            ),
             (A, &|l, k| if (l ^ k) & 8 == 0 { [l, k] } else { [l ^ 8, k ^ 8] }, "two registers of a fragment of A"),
             (A, &|l, k| [l, k + 1], "the index of A is 1 steps along K off"),
             (B, &|l, k| [l + 3, k], "the index of B, or of C, is 3 columns off"),

@@ -183,8 +183,12 @@ impl Probe<'_> {
         let (k, count) = (self.plain.shape.k as usize, numbers.len());
         let in_a_row = numbers[count - 1] - numbers[0] + 1 == count;
         let question = match (numbers[0], numbers[count - 1] + 1) {
-            (_, end) if in_a_row && end == k => "is the number of steps along K rounded up, and does every thread's part reach the sum?",
-            (0, _) if in_a_row && count > 1 => "is the sum carried on from step to step (`+=`), and is the first one taken?",
+            (_, end) if in_a_row && end == k => {
+                "is the number of steps along K rounded up, and does every thread's part reach the sum?"
+            }
+            (0, _) if in_a_row && count > 1 => {
+                "is the sum carried on from step to step (`+=`), and is the first one taken?"
+            }
             _ => "does every thread's part reach the sum?",
         };
         let steps = ranges(numbers.into_iter());
@@ -217,7 +221,8 @@ impl Probe<'_> {
         let (other, of_other) = (place[0].0 as usize, place[1].0 as usize);
         let Shape { m, n, k: steps } = self.plain.shape;
         let (lines, wide) = if side == Side::A { (m, n) } else { (n, m) };
-        let within = other < lines as usize && of_other < steps as usize && (from..from + wide as usize).contains(&of_other);
+        let within =
+            other < lines as usize && of_other < steps as usize && (from..from + wide as usize).contains(&of_other);
         if !within || other == line && of_other == k {
             return Ok(None);
         }
@@ -263,9 +268,14 @@ impl Probe<'_> {
             Side::B => Factor { name: "B", line: side.line(), by_rows: false, leading: self.plain.b.leading() },
         };
         let rule = all.filter(|_| certain).and_then(|all| pattern::rule(&all, factor)).unwrap_or_else(|| {
-            "do what fills a tile and what reads it agree, in a swizzle, a row's length and the parts of fragments?".to_string()
+            "do what fills a tile and what reads it agree, in a swizzle, a row's length and the parts of fragments?"
+                .to_string()
         });
-        let text = format!("in {} {line} of C, {others} is multiplied by {what} and not by {}: {rule}", side.line(), name(line, k));
+        let text = format!(
+            "in {} {line} of C, {others} is multiplied by {what} and not by {}: {rule}",
+            side.line(),
+            name(line, k)
+        );
         Ok((text, certain))
     }
 

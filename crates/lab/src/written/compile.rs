@@ -82,6 +82,12 @@ fn explained(error: Error, program: &Program, cut: &Cut, expressions: &[String])
     if message.contains("not supported for this GPU architecture") || message.contains("requires .target") {
         return Error::usage(message, "`--arch compute_90a` compiles for Hopper, `--arch compute_80` for Ampere");
     }
+    if message.contains("device-side kernel launch") {
+        return Error::usage(
+            message,
+            "kernels that launch kernels (dynamic parallelism) are not run: launch the inner one from the host, as a launch of its own",
+        );
+    }
     if message.contains("unrecognized token") && !program.is_ascii() {
         return Error::usage(
             message,

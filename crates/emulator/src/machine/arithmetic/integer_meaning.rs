@@ -1,13 +1,7 @@
 //! Integer arithmetic in every width, computed in 128 bits and cut back.
 
 use super::number_meaning::into_range;
-use crate::program::{IntegerOp, Permute};
-
-/// The lowest `bits` bits as a number.
-pub(crate) fn extend(value: u64, bits: u8, signed: bool) -> i128 {
-    let shift = 64 - u32::from(bits);
-    if signed { i128::from((value << shift) as i64 >> shift) } else { i128::from(value << shift >> shift) }
-}
+use crate::program::{IntegerOp, Permute, extend};
 
 pub(crate) fn compute(op: IntegerOp, bits: u8, signed: bool, operands: [u64; 4]) -> u64 {
     use IntegerOp::*;
@@ -29,7 +23,6 @@ pub(crate) fn compute(op: IntegerOp, bits: u8, signed: bool, operands: [u64; 4])
         MadHi => cut(high(a, b, bits, signed) + c),
         MadHiSaturate => saturated(high(a, b, bits, signed) + c),
         Mul24Lo | Mul24Hi | Mad24Lo | Mad24Hi | Mad24HiSaturate => multiply_24(op, signed, operands),
-        Sad => cut((a - b).abs() + c),
         Div | Rem if b == 0 => mask,
         Div => cut(a / b),
         Rem => cut(a % b),
@@ -128,19 +121,6 @@ fn bitwise(op: IntegerOp, bits: u8, signed: bool, [a, b, c, d]: [u64; 4]) -> u64
             let place = (u128::from(field) << position.min(64)) as u64 & mask;
             b & mask & !place | (u128::from(value) << position.min(64)) as u64 & place
         }
-        FindNth => find_nth(a as u32, b as u32, c as i32),
-        MaskClamp | MaskWrap => {
-            let (start, length) =
-                if op == MaskWrap { (a & 31, b & 31) } else { ((a & 0xffff_ffff).min(32), (b & 0xffff_ffff).min(32)) };
-            (((1 << length) - 1) << start) & 0xffff_ffff
-        }
-        ExtendClamp | ExtendWrap => {
-            let count = if op == ExtendWrap { b & 31 } else { (b & 0xffff_ffff).min(32) };
-            match count {
-                0 => 0,
-                count => extend(value, count as u8, signed) as u64 & 0xffff_ffff,
-            }
-        }
         _ => value,
     }
 }
@@ -162,26 +142,6 @@ fn extract_field(value: u64, position: u64, length: u64, width: u64, signed: boo
     field as u64 & !above | if sign { above } else { 0 }
 }
 
-/// `fns`: the position of the `offset`-th set bit, counted from `base` up or down.
-fn find_nth(bits: u32, base: u32, offset: i32) -> u64 {
-    let base = base & 31;
-    if offset == 0 {
-        return if bits >> base & 1 == 1 { base.into() } else { 0xffff_ffff };
-    }
-    let mut left = offset.unsigned_abs();
-    let mut at = base as i32;
-    while (0..32).contains(&at) {
-        if bits >> at & 1 == 1 {
-            left -= 1;
-            if left == 0 {
-                return at as u64;
-            }
-        }
-        at += offset.signum();
-    }
-    0xffff_ffff
-}
-
 /// `prmt` with a mode: which bytes of `b:a`, by the lowest two bits of the selector.
 pub(crate) fn permute(mode: Permute, a: u32, b: u32, selector: u32) -> u32 {
     let bytes = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
@@ -201,16 +161,6 @@ pub(crate) fn permute(mode: Permute, a: u32, b: u32, selector: u32) -> u32 {
 pub(crate) fn dot4(signed_a: bool, signed_b: bool, [a, b, c]: [u64; 3]) -> u64 {
     let term = |n: u32| extend(a >> (8 * n), 8, signed_a) * extend(b >> (8 * n), 8, signed_b);
     ((0..4).map(term).sum::<i128>() + i128::from(c)) as u64 & 0xffff_ffff
-}
-
-/// `vabsdiff4`: how far the bytes of two registers are apart, each in its place; or the sum of them and of a third register.
-pub(crate) fn byte_differences(summed: bool, [a, b, c]: [u64; 3]) -> u64 {
-    let byte = |value: u64, n: u32| value >> (8 * n) & 0xff;
-    let differences = (0..4).map(|n| (byte(a, n).abs_diff(byte(b, n)), n));
-    match summed {
-        true => (differences.map(|(by, _)| by).sum::<u64>() + c) & 0xffff_ffff,
-        false => differences.fold(0, |all, (by, n)| all | by << (8 * n)),
-    }
 }
 
 /// `dp2a`: two 16-bit numbers of `a` times two bytes of `b`, and `c`.

@@ -34,7 +34,9 @@ impl Worker<'_> {
                 }
                 Ok(())
             }
-            Err((cell, conflict)) => Err(self.convict_agent(warp, access, asker.1, (cell * grain, conflict), (kind, agent.number))),
+            Err((cell, conflict)) => {
+                Err(self.convict_agent(warp, access, asker.1, (cell * grain, conflict), (kind, agent.number)))
+            }
         }
     }
 }

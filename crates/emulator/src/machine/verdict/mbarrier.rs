@@ -197,8 +197,12 @@ impl Worker<'_> {
             object.expected - object.bytes
         );
         let hint = match object.expected {
-            0 => "`expect_tx` with the bytes of all copies of a phase comes before the last arrival, as `mbarrier.arrive.expect_tx` does: is there one for this phase?",
-            _ => "is what `expect_tx` names the bytes of all copies of a phase, and does it come before the last arrival?",
+            0 => {
+                "`expect_tx` with the bytes of all copies of a phase comes before the last arrival, as `mbarrier.arrive.expect_tx` does: is there one for this phase?"
+            }
+            _ => {
+                "is what `expect_tx` names the bytes of all copies of a phase, and does it come before the last arrival?"
+            }
         };
         let mut fault = fault(FaultKind::Barrier, message, site, hint);
         if let Some(expectation) = object.expectation.filter(|then| then.at != access.at) {

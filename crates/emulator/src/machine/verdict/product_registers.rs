@@ -75,9 +75,15 @@ impl Worker<'_> {
                         place(&site)
                     ),
                     match self.flight_of(warp) {
-                        Some((0, _)) => "the product is in no group: `wgmma.commit_group` behind it, then `wgmma.wait_group 0` before its registers are touched",
-                        Some((_, 0)) => "no wait has ended a group of products so far: `wgmma.wait_group 0`, or one that leaves fewer groups, before its registers are touched",
-                        _ => "a product is under way until `wgmma.wait_group` has waited for its group; is it committed, and does the wait leave fewer groups?",
+                        Some((0, _)) => {
+                            "the product is in no group: `wgmma.commit_group` behind it, then `wgmma.wait_group 0` before its registers are touched"
+                        }
+                        Some((_, 0)) => {
+                            "no wait has ended a group of products so far: `wgmma.wait_group 0`, or one that leaves fewer groups, before its registers are touched"
+                        }
+                        _ => {
+                            "a product is under way until `wgmma.wait_group` has waited for its group; is it committed, and does the wait leave fewer groups?"
+                        }
                     },
                     Some(("the product:".to_string(), other(then))),
                 )

@@ -72,7 +72,9 @@ impl Worker<'_> {
 
     fn barrier_hint(&self, told: Told, (site, now): (&Site, &str), (other, before): (&Site, &str)) -> String {
         let hint = match told.late {
-            _ if told.one_instruction => "two threads write one place: does the index use every coordinate of the thread?",
+            _ if told.one_instruction => {
+                "two threads write one place: does the index use every coordinate of the thread?"
+            }
             Some(lack @ (Lack::Fewer { .. } | Lack::Commit)) => {
                 return format!("{}, before the barrier that lets others go on", self.lack_in_words(Some(lack), other));
             }
@@ -117,9 +119,11 @@ impl Worker<'_> {
             return false;
         }
         let last = cells.write(offset / grain);
-        let line = |at: u32| self.context.program.info.get(at as usize).map(|info| (info.file, info.line, info.line == 0));
+        let line =
+            |at: u32| self.context.program.info.get(at as usize).map(|info| (info.file, info.line, info.line == 0));
         (self.state.first_epoch..self.state.epoch).contains(&last.epoch())
-            && (last.at() == access.at || line(last.at()) == line(access.at) && line(access.at).is_some_and(|line| !line.2))
+            && (last.at() == access.at
+                || line(last.at()) == line(access.at) && line(access.at).is_some_and(|line| !line.2))
     }
 }
 

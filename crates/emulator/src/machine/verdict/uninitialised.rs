@@ -76,7 +76,9 @@ impl Worker<'_> {
     fn unwritten_hint(&self, at: u32) -> String {
         let opcode = self.context.program.info.get(at as usize).map_or("", |info| &*info.opcode);
         let more = match opcode.starts_with("wmma.load") {
-            true => "is the leading dimension that the load names the length of a row in shared memory, its padding included?",
+            true => {
+                "is the leading dimension that the load names the length of a row in shared memory, its padding included?"
+            }
             false if self.state.barriers.some_had_ended => {
                 "some threads had ended when the others met at a barrier, and fill nothing from there on: guards belong to loads and to the store of a result, and all threads stay for the barriers"
             }
