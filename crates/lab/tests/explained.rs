@@ -246,3 +246,131 @@ fn a_buffer_of_another_type_than_the_pointers_is_refused() {
     says(&output, 2, &["its elements are f32, and the parameter is `const double* in`: in:f64[32]"]);
     assert_eq!(on("pointed", "sanitize", text, &words("f64")).code, 0);
 }
+
+#[test]
+fn an_index_that_is_wrong_is_told_by_what_comes_instead() {
+    if lacks("") {
+        return;
+    }
+    let sizes = "--m 64 --n 32 --k 48 --block 16,16 --grid N/16,M/16";
+    let place =
+        "int x = threadIdx.x, y = threadIdx.y, c = blockIdx.x * 16 + x, r = blockIdx.y * 16 + y;\nfloat s = 0;\n";
+    let sum = |index: &str, end: &str| {
+        format!("{place}for (int k = 0; k < {end}; ++k) s += A[{index}] * B[k * N + c];\nC[r * N + c] = s;\n")
+    };
+    let said = |name: &str, body: &str, words: &[&str]| says(&tried(name, TAKES, body, sizes), 1, words);
+    said("rows-apart", &sum("r * N + k", "K"), &["rows of A are taken 32 elements apart, and they lie 48 apart"]);
+    said(
+        "steps",
+        &sum("r * K + k", "K / 32 * 32"),
+        &["the products of steps 32 to 47 along K are left out", "rounded up"],
+    );
+    let tiles = |fill: &str, zero: &str| {
+        format!(
+            "{place}__shared__ float a[16][16], b[16][16];\nfor (int k0 = 0; k0 < K; k0 += 16) {{\n\
+             a[y][x] = A[r * K + k0 + x]; {fill} = B[(k0 + y) * N + c];\n__syncthreads();\n{zero}\
+             for (int k = 0; k < 16; ++k) s += a[y][k] * b[k][x];\n__syncthreads();\n}}\nC[r * N + c] = s;\n"
+        )
+    };
+    said("turned", &tiles("b[x][y]", ""), &["B is taken transposed within squares of 16 x 16"]);
+    said("anew", &tiles("b[y][x]", "s = 0;\n"), &["of steps 0 to 31 along K are left out: is the sum carried on"]);
+    let persistent = "float s = 0;\nfor (int t = blockIdx.x; t < M / 16 * (N / 16); t += gridDim.x) {\n\
+                      int r = t / (N / 16) * 16 + threadIdx.y, c = t % (N / 16) * 16 + threadIdx.x;\n\
+                      for (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];\nC[r * N + c] = s;\n}\n";
+    let kept = tried("kept-sum", TAKES, persistent, "--m 64 --n 32 --k 48 --block 16,16 --grid 3");
+    says(&kept, 1, &["besides its own: are the accumulators set to zero before each tile?"]);
+    let scaled = tried(
+        "scaled",
+        &format!("{TAKES}, float alpha, float beta"),
+        &sum("r * K + k", "K").replace("= s;", "= alpha * (s + beta * C[r * N + c]);"),
+        &format!("{sizes} --args A,B,C,M,N,K,alpha=2,beta=0.5"),
+    );
+    says(&scaled, 1, &["beta * C is multiplied by alpha, too"]);
+}
+
+#[test]
+fn a_copy_is_told_by_what_it_lacks() {
+    if lacks("") {
+        return;
+    }
+    let copy = "asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4;\" :: \"r\"((unsigned)__cvta_generic_to_shared(&s[i & 1][t])), \"l\"(in + 64 * i + t) : \"memory\");\n";
+    let kernel = |commit: &str, wait: &str| {
+        format!(
+            "extern \"C\" __global__ void k(const float* in, float* out) {{\n__shared__ float s[2][64]; int t = threadIdx.x, i = 0;\n\
+             {copy}{commit}for (int n = 0; n < 4; ++n) {{\ni = n + 1;\nif (i < 4) {copy}{commit}{wait}__syncthreads();\n\
+             out[64 * n + t] = s[n & 1][63 - t];\n__syncthreads();\n}}\n}}\n"
+        )
+    };
+    let commit = "asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n";
+    let wait = |n: u32| format!("asm volatile(\"cp.async.wait_group {n};\" ::: \"memory\");\n");
+    let words = "--arch compute_80 --grid 1 --block 64 --arg in:f32[256]=range --arg out:f32[256]";
+    let said = |name: &str, text: &str, words_of: &[&str]| says(&on(name, "sanitize", text, words), 1, words_of);
+    assert_eq!(on("copied", "sanitize", &kernel(commit, &wait(1)), words).code, 0);
+    said("uncommitted", &kernel("", &wait(0)), &["has not committed its copy", "`cp.async.commit_group`"]);
+    said("unawaited", &kernel(commit, &wait(2)), &["may leave 2 groups under way", "`cp.async.wait_group 1`"]);
+    said("unheeded", &kernel(commit, ""), &["has not waited for its copy"]);
+}
+
+#[test]
+fn a_race_is_told_by_what_is_missing_where() {
+    if lacks("") {
+        return;
+    }
+    let kernel = |body: &str| {
+        format!(
+            "extern \"C\" __global__ void k(float* in, float* out, int n) {{\n__shared__ float s[64]; int t = threadIdx.x;\n{body}}}\n"
+        )
+    };
+    let words = "--grid 2 --block 64 --arg in:f32[256]=range --arg out:f32[128]=zeros --arg 4";
+    let said =
+        |name: &str, body: &str, words_of: &[&str]| says(&on(name, "sanitize", &kernel(body), words), 1, words_of);
+    let turns = "float a = 0;\nfor (int i = 0; i < n; ++i) {\ns[t] = in[64 * i + t];\n__syncthreads();\na += s[63 - t];\n}\nout[64 * blockIdx.x + t] = a;\n";
+    said(
+        "turns",
+        turns,
+        &[
+            "the store at k.cu:5 is of the turn behind that of the load at k.cu:7: one belongs behind k.cu:7, before k.cu:5 comes round again",
+        ],
+    );
+    said(
+        "in-place",
+        "s[t] = in[t];\n__syncwarp();\nif (t < 31) s[t] += s[t + 1];\n__syncwarp();\nout[64 * blockIdx.x + t] = s[t];\n",
+        &["all load, then a barrier", "then all store"],
+    );
+    said("same-sum", "out[t] += in[t];\n", &["thread blocks add to one element: `atomicAdd`"]);
+    said(
+        "apart",
+        "out[t + 32 * blockIdx.x] = in[t] + blockIdx.x;\n",
+        &["is the row's length in the index that of this matrix"],
+    );
+    said(
+        "ended",
+        "if (t > 40) return;\ns[t] = in[t];\n__syncthreads();\nout[64 * blockIdx.x + t] = s[t + 1] + 1;\n",
+        &["some threads had ended"],
+    );
+}
+
+#[test]
+fn an_mbarrier_is_told_by_its_phases_and_bytes() {
+    if lacks("") {
+        return;
+    }
+    let kernel = |parity: &str, bytes: &str| {
+        format!(
+            "#define AT(p) ((unsigned)__cvta_generic_to_shared(p))\nextern \"C\" __global__ void k(const float* in, float* out) {{\n\
+             __shared__ __align__(128) float s[64]; __shared__ unsigned long long full; int t = threadIdx.x;\n\
+             if (t == 0) asm volatile(\"mbarrier.init.shared.b64 [%0], 1; fence.proxy.async;\" :: \"r\"(AT(&full)) : \"memory\");\n__syncthreads();\n\
+             for (int i = 0; i < 2; ++i) {{\nif (t == 0) {{\nasm volatile(\"mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;\" :: \"r\"(AT(&full)), \"r\"({bytes}) : \"memory\");\n\
+             for (int h = 0; h < 2; ++h) asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 128, [%2];\" \
+             :: \"r\"(AT(s + 32 * h)), \"l\"(in + 64 * i + 32 * h), \"r\"(AT(&full)) : \"memory\");\n}}\n\
+             asm volatile(\"{{ .reg .pred p; AGAIN: mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @!p bra AGAIN; }}\" :: \"r\"(AT(&full)), \"r\"({parity}) : \"memory\");\n\
+             out[64 * i + t] = s[t];\n__syncthreads();\n}}\n}}\n"
+        )
+    };
+    let words = "--arch compute_90a --grid 1 --block 64 --arg in:f32[128]=range --arg out:f32[128]";
+    let said = |name: &str, text: &str, words_of: &[&str]| says(&on(name, "sanitize", text, words), 1, words_of);
+    assert_eq!(on("phases", "sanitize", &kernel("i & 1", "256"), words).code, 0);
+    said("parity", &kernel("0", "256"), &["was for phase 0 (parity 0) of full", "comes in phase 1 (parity 1)"]);
+    said("too-few", &kernel("i & 1", "128"), &["128 have come and 128 more are under way: 256 in all"]);
+    said("too-many", &kernel("i & 1", "384"), &["they have brought 256 bytes, and 384 were expected"]);
+}

@@ -6,7 +6,7 @@ use crate::machine::order::Missing;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::origin::Lack;
-use crate::program::Access;
+use crate::program::{Access, Exit};
 use crate::{Fault, Site};
 
 const BARRIER: &str = "is a `__syncthreads()` missing between the two?";
@@ -104,12 +104,29 @@ impl Worker<'_> {
                 false => "each thread stores to a place of its own, and others read it: all load, then a barrier (`__syncthreads()`, within a warp `__syncwarp()`), then all store".to_string(),
             };
             fault.hint = Some(hint);
-        } else if (hint == BARRIER || hint == BARRIER_OR_WARP) && stores && self.comes_round(access, offset) {
-            let (store, load) = (place(&fault.site), place(other));
-            fault.hint = Some(format!(
-                "{hint} {store} has stored here before: the barrier stands behind {load} and before {store} comes round again"
-            ));
+        } else if hint == BARRIER || hint == BARRIER_OR_WARP {
+            let (store, load) = if stores { (&fault.site, other) } else { (other, &fault.site) };
+            let (is_load, turns) = (load.opcode.starts_with("ld"), self.is_of_the_next_turn(store, load));
+            let (store, load) = (place(store), place(load));
+            let why = match is_load {
+                true if turns => format!("the store at {store} is of the turn behind that of the load at {load}"),
+                true if stores && self.comes_round(access, offset) => format!("{store} has stored here before"),
+                _ => return,
+            };
+            fault.hint = Some(format!("{hint} {why}: one belongs behind {load}, before {store} comes round again"));
         }
+    }
+
+    /// Whether a store is of a later turn of a loop than a load with which nothing orders it: a barrier stands in the code between them, or
+    /// the store comes behind the load there, and before it in the source.
+    fn is_of_the_next_turn(&self, store: &Site, load: &Site) -> bool {
+        let program = self.context.program;
+        let at = |site: &Site| program.info.iter().position(|info| info.ptx_line == site.ptx_line).map(|at| at as u32);
+        let (Some(from), Some(to)) = (at(store), at(load)) else { return false };
+        let (Some((file, line)), Some((other, later))) = (&store.source, &load.source) else { return false };
+        let mut barriers = program.blocks.iter().filter(|block| matches!(block.exit, Exit::Barrier { .. }));
+        let between = barriers.any(|block| from < block.end && block.end <= to);
+        self.state.epoch > self.state.first_epoch && file == other && line < later && (between || to < from)
     }
 
     /// Whether the line of an access has stored to a place in shared memory before, behind an earlier barrier.
