@@ -374,3 +374,36 @@ fn an_mbarrier_is_told_by_its_phases_and_bytes() {
     said("too-few", &kernel("i & 1", "128"), &["128 have come and 128 more are under way: 256 in all"]);
     said("too-many", &kernel("i & 1", "384"), &["they have brought 256 bytes, and 384 were expected"]);
 }
+
+#[test]
+fn a_product_is_told_by_which_of_its_parts_are_wrong() {
+    if lacks("") {
+        return;
+    }
+    let place = "int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y;\nfloat s = 0;\n";
+    let sizes = "--m 64 --n 32 --k 48 --block 16,16 --grid N/16,M/16";
+    let said = |name: &str, body: &str, words: &str, says_of: &str| {
+        says(
+            &tried(name, TAKES, &format!("{place}{body}C[r * N + c] = s;\n"), &format!("{sizes} {words}")),
+            1,
+            &[says_of],
+        );
+    };
+    let twice = "for (int k = 0; k < K; ++k) { int j = k < 32 ? k : k - 16; s += A[r * K + j] * B[j * N + c]; }\n";
+    said("twice", twice, "", "of steps 32 to 47 along K are left out, and those of steps 16 to 31 come twice");
+    said("nothing", "for (int k = 0; k < K; ++k) s += 0 * A[r * K + k] * B[k * N + c];\n", "", "no product comes to C");
+    let odd = "for (int k = 0; k < K; k += 2) s += A[r * K + k] * B[c * K + k];\n";
+    said("nt-odd", odd, "--layout nt", "the products of steps 1, 3, 5 and more along K are left out");
+    let turned = "for (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];\n";
+    said("nt-rows", turned, "--layout nt", "rows of B are taken");
+    let scaled = format!(
+        "{place}for (int k = 0; k < K; ++k) {{ s += A[r * K + k] * B[k * N + c]; if (k % 16 == 15) s *= alpha; }}\nC[r * N + c] = s;\n"
+    );
+    let scaled =
+        tried("powers", &format!("{TAKES}, float alpha"), &scaled, &format!("{sizes} --args A,B,C,M,N,K,alpha=1.5"));
+    says(&scaled, 1, &["comes with alpha to the power of 3: alpha is multiplied once, behind the loop"]);
+    let body = "int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y;\nif (r >= M || c >= N) return;\nfloat s = 0;\n";
+    let body = format!("{body}for (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];\nC[r * N + c] = s;\n");
+    let axes = tried("axes", TAKES, &body, "--m 128 --n 32 --k 8 --block 16,16 --grid M/16,N/16");
+    says(&axes, 1, &["rows from 32 on are not written", "are x and y of the grid exchanged?"]);
+}

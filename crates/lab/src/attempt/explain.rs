@@ -29,6 +29,9 @@ pub fn nan(attempt: &Try, candidate: &Candidate, report: &Report) {
     };
     let kept = first.iter().all(|element| got(element) == MARK);
     let of_its_own = first.iter().all(|element| got(element).is_nan());
+    if let Some(text) = exchanged_axes(report, &after).filter(|_| kept && attempt.layout != Layout::Column) {
+        return note(&format!("hint: {text}"));
+    }
     note(match (kept, of_its_own) {
         (true, _) => {
             "hint: C holds NaN before the launch, and these elements are not written: do blocks and guards reach them? \
@@ -39,6 +42,22 @@ pub fn nan(attempt: &Try, candidate: &Candidate, report: &Report) {
         }
         _ => "hint: C holds NaN before the launch, and these come from there: is C read although beta is 0?",
     });
+}
+
+/// Whether rows are left out because the grid has the blocks for rows along x: if it had them along y, all would be reached.
+fn exchanged_axes(report: &Report, after: &Matrix) -> Option<String> {
+    let (m, n, grid) = (report.shape.m as usize, report.shape.n as usize, report.launch.grid);
+    let reached = |row: &usize| (0..n).any(|column| after.at(*row, column) != MARK);
+    let rows = (0..m).filter(reached).count();
+    let (x, y) = (grid.x as usize, grid.y as usize);
+    let of_block = rows / y.max(1);
+    let is_prefix = rows < m && of_block > 0 && rows % y == 0 && (0..rows).all(|row| reached(&row));
+    (is_prefix && x * of_block >= m && (x - 1) * of_block >= n && y * of_block >= n).then(|| {
+        format!(
+            "rows from {rows} on are not written: {y} blocks along y reach {of_block} rows each, and {x} along x are more than {n} columns need: \
+             are x and y of the grid exchanged?"
+        )
+    })
 }
 
 /// Says that sums in few bits may be all that is wrong, if wrong elements are close to what they should be.

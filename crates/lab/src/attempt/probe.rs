@@ -27,7 +27,7 @@ pub fn explain(attempt: &Try, candidate: &Candidate, report: &Report) {
     let of_numbers = !first.is_empty() && first.iter().all(|element| element.got.is_finite());
     let shape = &report.shape;
     let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
-    if attempt.layout != Layout::Row || !report.overwritten.is_empty() || !of_numbers || work > MOST {
+    if attempt.layout == Layout::Column || !report.overwritten.is_empty() || !of_numbers || work > MOST {
         return;
     }
     if let Ok(Some(text)) = explained(attempt, candidate, report) {
@@ -39,7 +39,8 @@ fn explained(attempt: &Try, candidate: &Candidate, report: &Report) -> Result<Op
     let operands = operands(attempt, candidate, &report.shape)?;
     let plain = problem(attempt, report.shape, &operands)?;
     let extras = Extras { sanitize: false, ..attempt.how.options()?.extras };
-    let probe = Probe { task: task(attempt, candidate, report.shape, &operands)?, plain, extras };
+    let turned = attempt.layout == Layout::Nt;
+    let probe = Probe { turned, task: task(attempt, candidate, report.shape, &operands)?, plain, extras };
     let mut doubtful = None;
     for side in [Side::A, Side::B] {
         match probe.seen(side)? {
@@ -53,7 +54,7 @@ fn explained(attempt: &Try, candidate: &Candidate, report: &Report) -> Result<Op
         }
     }
     match doubtful {
-        None => probe.beyond_the_product().map(Some),
+        None => probe.beyond_the_product(report).map(Some),
         doubtful => Ok(doubtful),
     }
 }
@@ -112,6 +113,8 @@ struct Probe<'a> {
     task: Task<'a>,
     plain: Problem,
     extras: Extras,
+    /// B is stored as N x K.
+    turned: bool,
 }
 
 impl Probe<'_> {
@@ -120,6 +123,14 @@ impl Probe<'_> {
         let c = filled(&self.plain.c, |_, _| c)?;
         let problem = Problem { a, b, c, ..self.plain.clone() };
         emulated::launch(&self.task, &problem, self.extras, emulated::unwatched).map(|ran| ran.c)
+    }
+
+    /// B with these elements, by the step along K and the column.
+    fn b(&self, element: impl Fn(usize, usize) -> f64) -> Result<Matrix, Error> {
+        match self.turned {
+            true => filled(&self.plain.b, |column, step| element(step, column)),
+            false => filled(&self.plain.b, element),
+        }
     }
 
     /// What is summed of the elements of one factor; nothing where their type does not hold the places.
@@ -135,10 +146,10 @@ impl Probe<'_> {
             for of_line in [true, false] {
                 let place = |line: usize, step: usize| (if of_line { line } else { step } + 1) as f64;
                 let (a, b) = match side {
-                    Side::A => (filled(&self.plain.a, place)?, filled(&self.plain.b, unit)?),
+                    Side::A => (filled(&self.plain.a, place)?, self.b(unit)?),
                     Side::B => (
                         filled(&self.plain.a, |row, step| unit(step, row))?,
-                        filled(&self.plain.b, |step, column| place(column, step))?,
+                        self.b(|step, column| place(column, step))?,
                     ),
                 };
                 let coded = if side == Side::A { &a } else { &b };
@@ -178,6 +189,17 @@ impl Probe<'_> {
         if seen.wrong.len() == seen.count && times != 0.0 && seen.wrong.iter().all(|step| is_alike(&step)) {
             return Ok((format!("every product comes {times:.3} times: {}", self.alpha_in_words(times)), certain));
         }
+        if seen.wrong.len() == seen.count && times == 0.0 && seen.wrong.iter().all(|step| is_alike(&step)) {
+            return Ok((
+                "no product comes to C: do the tiles hold what was to be copied (by the bytes that a copy takes, or fills with zeros), and is \
+                 the sum stored?"
+                    .to_string(),
+                certain,
+            ));
+        }
+        if let Some(text) = self.exchanged_steps(side, seen).or_else(|| self.power_of_alpha(side, first, times)) {
+            return Ok((text, certain));
+        }
         let numbers = seen.wrong.iter().filter(|step| step.line == first.line).filter(is_alike).map(|step| step.k);
         let numbers: Vec<usize> = numbers.collect();
         let (k, count) = (self.plain.shape.k as usize, numbers.len());
@@ -189,7 +211,7 @@ impl Probe<'_> {
             (0, _) if in_a_row && count > 1 => {
                 "is the sum carried on from step to step (`+=`), and is the first one taken?"
             }
-            _ => "does every thread's part reach the sum?",
+            _ => "does every thread's part reach the sum, through all lanes of a shuffle?",
         };
         let steps = ranges(numbers.into_iter());
         let here = format!("in {} {} of C, the products of {steps} along K", side.line(), first.line);
@@ -198,6 +220,39 @@ impl Probe<'_> {
             _ => format!("{here} count {times:.3} times: is a tile that K ends in filled up with zeros?"),
         };
         Ok((text, certain))
+    }
+
+    /// Steps along K that come twice in the place of as many others.
+    fn exchanged_steps(&self, side: Side, seen: &Seen) -> Option<String> {
+        let line = seen.wrong[0].line;
+        let steps = |times: f64| -> Vec<usize> {
+            let here = seen.wrong.iter().filter(|step| step.line == line);
+            let alike = here.filter(|step| step.times().is_some_and(|other| (other - times).abs() < 1e-3));
+            alike.map(|step| step.k).collect()
+        };
+        let (gone, twice) = (steps(0.0), steps(2.0));
+        (!gone.is_empty() && gone.len() == twice.len()).then(|| {
+            format!(
+                "in {} {line} of C, the products of {} along K are left out, and those of {} come twice: is the tile read from the buffer that \
+                 holds it?",
+                side.line(),
+                ranges(gone.into_iter()),
+                ranges(twice.into_iter())
+            )
+        })
+    }
+
+    /// Products that come with a power of alpha: it is multiplied in a loop.
+    fn power_of_alpha(&self, side: Side, first: Step, times: f64) -> Option<String> {
+        let alpha = self.plain.form.alpha;
+        let power = (1..=64).find(|power| alpha != 1.0 && (times / alpha.powi(*power) - 1.0).abs() < 1e-3)?;
+        Some(format!(
+            "in {} {} of C, the product of step {} along K comes with alpha to the power of {}: alpha is multiplied once, behind the loop",
+            side.line(),
+            first.line,
+            first.k,
+            power + 1
+        ))
     }
 
     /// Where alpha may be too often, or not at all.
@@ -232,7 +287,7 @@ impl Probe<'_> {
             Side::A => ((other, of_other), (of_other, others.1)),
             Side::B => ((others.0, of_other), (of_other, other)),
         };
-        let c = self.launched(filled(&self.plain.a, alone(a))?, filled(&self.plain.b, alone(b))?, 0.0)?;
+        let c = self.launched(filled(&self.plain.a, alone(a))?, self.b(alone(b))?, 0.0)?;
         let comes = |(row, column): (usize, usize)| (c.at(row, column) / self.plain.form.alpha - 1.0).abs() < 1e-3;
         Ok((comes(own) && comes(others)).then(|| {
             format!(
@@ -265,7 +320,7 @@ impl Probe<'_> {
         };
         let factor = match side {
             Side::A => Factor { name: "A", line: side.line(), by_rows: true, leading: self.plain.a.leading() },
-            Side::B => Factor { name: "B", line: side.line(), by_rows: false, leading: self.plain.b.leading() },
+            Side::B => Factor { name: "B", line: side.line(), by_rows: self.turned, leading: self.plain.b.leading() },
         };
         let rule = all.filter(|_| certain).and_then(|all| pattern::rule(&all, factor)).unwrap_or_else(|| {
             "do what fills a tile and what reads it agree, in a swizzle, a row's length and the parts of fragments?"
@@ -283,8 +338,8 @@ impl Probe<'_> {
     fn comes(&self, side: Side, Step { line, k, .. }: Step, times: f64) -> Result<bool, Error> {
         let Shape { m, n, .. } = self.plain.shape;
         let (a, b, wide) = match side {
-            Side::A => (filled(&self.plain.a, alone((line, k)))?, filled(&self.plain.b, |_, _| 1.0)?, n),
-            Side::B => (filled(&self.plain.a, |_, _| 1.0)?, filled(&self.plain.b, alone((k, line)))?, m),
+            Side::A => (filled(&self.plain.a, alone((line, k)))?, self.b(|_, _| 1.0)?, n),
+            Side::B => (filled(&self.plain.a, |_, _| 1.0)?, self.b(alone((k, line)))?, m),
         };
         let c = self.launched(a, b, 0.0)?;
         let at = |other: usize| if side == Side::A { c.at(line, other) } else { c.at(other, line) };
@@ -300,12 +355,12 @@ impl Probe<'_> {
             Side::A => ((other, step), (k, column), (line, column)),
             Side::B => ((column, k), (step, other), (column, line)),
         };
-        let c = self.launched(filled(&self.plain.a, alone(a))?, filled(&self.plain.b, alone(b))?, 0.0)?;
+        let c = self.launched(filled(&self.plain.a, alone(a))?, self.b(alone(b))?, 0.0)?;
         Ok((c.at(at.0, at.1) / self.plain.form.alpha - 1.0).abs() < 1e-3)
     }
 
     /// What may be wrong where each product is summed once.
-    fn beyond_the_product(&self) -> Result<String, Error> {
+    fn beyond_the_product(&self, report: &Report) -> Result<String, Error> {
         let zeros = |like: &Matrix| filled(like, |_, _| 0.0);
         let of_zeros = |c| self.launched(zeros(&self.plain.a)?, zeros(&self.plain.b)?, c);
         let (empty, beta) = (of_zeros(0.0)?, self.plain.form.beta);
@@ -328,6 +383,13 @@ impl Probe<'_> {
             }
         }
         let right = "every product is summed once, and small whole numbers come out right";
+        let coarse = report.sums.iter().find(|summed| summed.input == "tf32");
+        if let Some(summed) = coarse.filter(|_| report.configuration.dtype.to_string() == "f32") {
+            return Ok(format!(
+                "{right}: factors are cut to tf32 ({}); `--dtype tf32` checks for that",
+                summed.instruction
+            ));
+        }
         Ok(format!("{right}: is the sum, or a part of it, kept in a type of fewer bits?"))
     }
 }

@@ -53,7 +53,7 @@ impl Worker<'_> {
                 "between blocks of a cluster, an arrival or a write that tells is a release of the cluster (`.release.cluster`), and the wait an acquire of it: without a scope they are of one block"
             }
             Missing::Strength => {
-                "what several thread blocks use at once takes atomics or `volatile` on all sides; a plain access must be ordered by a flag, or stand in a launch before (as what sets or scales a sum that all add to)"
+                "what several thread blocks use at once takes atomics or `volatile` on all sides; a plain access must be ordered by a flag, with a `__threadfence()` between a store and the write of the flag, or stand in a launch before (as what sets or scales a sum that all add to)"
             }
             Missing::Participation => {
                 "a named barrier orders only the threads that take part in it: is its thread count that of all who use this place?"
@@ -84,6 +84,9 @@ impl Worker<'_> {
             None if place(site) == place(other) && site.opcode != other.opcode => SAME_LINE,
             None if now == "load" && before == "store" && other.opcode.starts_with("cp.async.c") => {
                 "a thread that waits for its copies waits for its own alone: a `__syncthreads()` behind the wait lets others read them"
+            }
+            None if site.opcode.contains("global") && before != now => {
+                "is a `__syncthreads()` missing between the two? where other blocks use the buffer as well, what is stored needs one of its own"
             }
             None if site.warp == other.warp => BARRIER_OR_WARP,
             None => BARRIER,

@@ -83,7 +83,7 @@ impl Worker<'_> {
                 "a variable of a thread is for its loads and stores alone: what atomics are for lies in shared or global memory"
             }
             FaultKind::OutOfBounds if access.space != Space::Global => {
-                "is the array as large as its index may become? does the launch have as many threads as it was made for?"
+                "is the array as large as its index may become, and the dynamic shared memory of the launch as the kernel uses? does the launch have as many threads as it was made for?"
             }
             FaultKind::OutOfBounds if self.has_overflown(warp, lane, bytes) => {
                 "2^32 elements away it would be within: the index overflows 32 bits; compute it in 64, as `(size_t)row * lda + col`"
