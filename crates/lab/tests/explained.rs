@@ -394,8 +394,6 @@ fn a_product_is_told_by_which_of_its_parts_are_wrong() {
     said("nothing", "for (int k = 0; k < K; ++k) s += 0 * A[r * K + k] * B[k * N + c];\n", "", "no product comes to C");
     let odd = "for (int k = 0; k < K; k += 2) s += A[r * K + k] * B[c * K + k];\n";
     said("nt-odd", odd, "--layout nt", "the products of steps 1, 3, 5 and more along K are left out");
-    let turned = "for (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];\n";
-    said("nt-rows", turned, "--layout nt", "rows of B are taken");
     let scaled = format!(
         "{place}for (int k = 0; k < K; ++k) {{ s += A[r * K + k] * B[k * N + c]; if (k % 16 == 15) s *= alpha; }}\nC[r * N + c] = s;\n"
     );
