@@ -15,6 +15,7 @@ mod fault;
 mod global;
 pub mod gpu;
 pub mod isa;
+mod lanewise;
 mod launch;
 mod machine;
 mod marks;

@@ -13,7 +13,7 @@ mod rows;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::program::is_lanewise;
+use crate::lanewise::is_lanewise;
 pub use rows::{KNOWN, ROWS};
 
 /// A version of PTX: 7.8 is that of CUDA 11.8.

@@ -154,7 +154,7 @@ impl General {
 /// What an instruction that is whole in its row counts as: by its result.
 fn class_of(row: u8, of: Number) -> Class {
     match of {
-        _ if lanewise::files(row, of).0 == File::P => Class::Compare,
+        _ if signature::files(row, of).0 == File::P => Class::Compare,
         Number::Integer { .. } => Class::Integer,
         Number::Float(Format::F64) => Class::FloatF64,
         Number::Float(_) => Class::FloatF32,

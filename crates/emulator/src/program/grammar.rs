@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::lanewise::LANEWISE;
 use super::rows::ROWS;
 use super::sets::SETS;
 use super::{File, Number};
+use crate::lanewise::LANEWISE;
 
 /// A form of an instruction.
 #[derive(Debug)]
@@ -114,11 +114,6 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     }
     table
 });
-
-/// Whether some row is of a mnemonic that is whole in its row.
-pub(crate) fn is_lanewise(mnemonic: &str) -> bool {
-    LANEWISE.iter().any(|lanewise| lanewise.row.split_whitespace().next() == Some(mnemonic))
-}
 
 pub(super) fn row_of(row: &'static str) -> Row {
     let (opcode, operands) = row.split_once('|').unwrap_or((row, ""));

@@ -21,7 +21,6 @@ mod general;
 mod grammar;
 mod group_forms;
 mod grouped;
-mod lanewise;
 mod mbarrier_forms;
 mod moves;
 mod names;
@@ -61,9 +60,7 @@ pub(crate) use flow::successors;
 pub(crate) use general::{
     Clamp, Comparison, FloatOp, Format, General, IntegerOp, Mode, Number, Permute, Relation, Rounding, Test, Window,
 };
-pub(crate) use grammar::is_lanewise;
 pub(crate) use grouped::Grouped;
-pub(crate) use lanewise::{LANEWISE, extend};
 pub use names::plain_name;
 pub(crate) use needs::Needs;
 pub(crate) use operands::{Role, registers};

@@ -1,8 +1,26 @@
 //! The register files of the operands of lane-wise instructions that are data.
 
+use std::sync::LazyLock;
+
 use super::File;
 use super::general::{FloatOp, Format, General, IntegerOp, Number};
-use super::lanewise::files;
+use super::grammar::row_of;
+use crate::lanewise::LANEWISE;
+
+/// The files of a result and of the operands.
+type Files = (File, Vec<File>);
+
+/// By row of `lanewise`, and for types of up to 32 bits and of 64.
+static FILES: LazyLock<Vec<[Files; 2]>> = LazyLock::new(|| {
+    let of = |bits| Number::Integer { bits, signed: false };
+    LANEWISE.iter().map(|lanewise| [32, 64].map(|bits| row_of(lanewise.row).files(of(bits)))).collect()
+});
+
+/// The files of the result and of the operands of a row, whose type is `of`.
+pub(super) fn files(row: u8, of: Number) -> (File, &'static [File]) {
+    let (result, files) = &FILES[row as usize][usize::from(of.bits() == 64)];
+    (*result, files)
+}
 
 impl General {
     /// The files of the destination and of the sources.

@@ -2,11 +2,12 @@
 //! asks what the instruction means, and puts the results into the active lanes.
 
 use super::{float_meaning, integer_meaning, number_meaning};
+use crate::lanewise::{Bits, LANEWISE};
 use crate::machine::lanes::{LANES, each};
 use crate::machine::state::operands::set_predicate;
 use crate::machine::state::warp::Warp;
 use crate::program::{
-    CONST_WINDOW, File, General, LANEWISE, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, Slot, Window, in_window,
+    CONST_WINDOW, File, General, LOCAL_WINDOW, Number, PARAMETER_WINDOW, SHARED_WINDOW, Slot, Window, in_window,
 };
 
 #[inline(never)]
@@ -76,7 +77,10 @@ pub(crate) fn evaluate(code: General, [a, b, c, d]: [u64; 4]) -> u64 {
         General::FunnelLeft => (u128::from(b << 32 | a) << c.min(32) >> 32) as u64 & 0xffff_ffff,
         General::FunnelRight => (u128::from(b << 32 | a) >> c.min(32)) as u64 & 0xffff_ffff,
         General::Dot4 { signed_a, signed_b } => integer_meaning::dot4(signed_a, signed_b, [a, b, c]),
-        General::Row { row, of } => (LANEWISE[row as usize].gives)(of, [a, b, c, d]),
+        General::Row { row, of } => {
+            let signed = matches!(of, Number::Integer { signed: true, .. });
+            (LANEWISE[row as usize].gives)(Bits { count: of.bits(), signed }, [a, b, c, d])
+        }
         General::Pack { bits, signed } => number_meaning::pack(bits, signed, [a, b, c]),
         General::Dot2 { signed_a, signed_b, high } => integer_meaning::dot2(signed_a, signed_b, high, [a, b, c]),
         General::InSpace(window) => in_space(window, a).into(),

@@ -1,7 +1,8 @@
 //! Integer arithmetic in every width, computed in 128 bits and cut back.
 
 use super::number_meaning::into_range;
-use crate::program::{IntegerOp, Permute, extend};
+use crate::lanewise::extend;
+use crate::program::{IntegerOp, Permute};
 
 pub(crate) fn compute(op: IntegerOp, bits: u8, signed: bool, operands: [u64; 4]) -> u64 {
     use IntegerOp::*;

@@ -2,7 +2,8 @@
 
 use super::exact::{self, Exact, Value, infinity, largest, nan, nan_moved, round, round_shift, sign_bit};
 use super::float_meaning::{clamp, flush};
-use crate::program::{Clamp, Comparison, Format, Mode, Number, Relation, Rounding, Test, extend};
+use crate::lanewise::extend;
+use crate::program::{Clamp, Comparison, Format, Mode, Number, Relation, Rounding, Test};
 
 /// `cvt`. `integral` rounds a float to an integer first; a narrow signed integer is extended to the
 /// destination's register.

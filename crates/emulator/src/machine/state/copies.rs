@@ -80,10 +80,9 @@ impl Copy {
 impl Copies {
     /// What the last copy of a lane lacks that is under way to a place.
     pub fn lack(&self, lane: usize, to: u32) -> Option<Lack> {
-        let goes_there = |copy: &&Box<Copy>| {
-            copy.lanes >> lane & 1 == 1 && (copy.to[lane]..copy.to[lane] + copy.length).contains(&to)
-        };
-        let copy = self.pending.iter().rev().find(goes_there)?;
+        let goes_there =
+            |copy: &Copy| copy.lanes >> lane & 1 == 1 && (copy.to[lane]..copy.to[lane] + copy.length).contains(&to);
+        let copy = self.pending.iter().rev().find(|copy| goes_there(copy))?;
         Some(copy.lack(lane, self.groups[lane], self.waited))
     }
 

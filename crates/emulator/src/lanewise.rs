@@ -1,19 +1,21 @@
-//! Instructions of one lane, each whole in its row: what may stand in the opcode and what its operands are, as in `rows`, and what comes of a
+//! Instructions of one lane, each whole in its row: what may stand in the opcode and what its operands are, as in `program::rows`, and what comes of a
 //! lane's operands. A later one is one row here, and one in `isa` where it needs more than the oldest PTX.
 //!
 //! What comes is given the type that the row calls `T`, or that of the result, and up to four operands, as they stand in their registers.
 
-use std::sync::LazyLock;
-
-use super::grammar::row_of;
-use super::{File, Number};
+/// A type of a register's lowest bits.
+#[derive(Clone, Copy)]
+pub(crate) struct Bits {
+    pub count: u8,
+    pub signed: bool,
+}
 
 pub(crate) struct Lanewise {
     pub row: &'static str,
-    pub gives: fn(Number, [u64; 4]) -> u64,
+    pub gives: fn(Bits, [u64; 4]) -> u64,
 }
 
-const fn row(row: &'static str, gives: fn(Number, [u64; 4]) -> u64) -> Lanewise {
+const fn row(row: &'static str, gives: fn(Bits, [u64; 4]) -> u64) -> Lanewise {
     Lanewise { row, gives }
 }
 
@@ -60,11 +62,10 @@ fn ones(start: u64, length: u64) -> u64 {
 }
 
 /// The lowest bits of a number, extended by their sign if it has one.
-fn extended(of: Number, value: u64, count: u64) -> u64 {
-    match (count, of) {
-        (0, _) => 0,
-        (count, Number::Integer { signed, .. }) => extend(value, count as u8, signed) as u64 & 0xffff_ffff,
-        _ => value,
+fn extended(of: Bits, value: u64, count: u64) -> u64 {
+    match count {
+        0 => 0,
+        count => extend(value, count as u8, of.signed) as u64 & 0xffff_ffff,
     }
 }
 
@@ -79,27 +80,20 @@ pub(crate) fn extend(value: u64, bits: u8, signed: bool) -> i128 {
     if signed { i128::from((value << shift) as i64 >> shift) } else { i128::from(value << shift >> shift) }
 }
 
-impl Number {
-    /// An integer that a register holds.
+/// Whether a row is of this mnemonic.
+pub(crate) fn is_lanewise(mnemonic: &str) -> bool {
+    LANEWISE.iter().any(|lanewise| lanewise.row.split_whitespace().next() == Some(mnemonic))
+}
+
+impl Bits {
+    /// The integer that a register holds.
     fn value(self, register: u64) -> i128 {
-        extend(register, self.bits(), matches!(self, Number::Integer { signed: true, .. }))
+        extend(register, self.count, self.signed)
     }
 
     fn cut(self, value: i128) -> u64 {
-        value as u64 & u64::MAX >> (64 - self.bits())
+        value as u64 & u64::MAX >> (64 - self.count)
     }
-}
-
-/// By row, and for types of up to 32 bits and of 64: the files of the result and of the operands.
-static FILES: LazyLock<Vec<[(File, Vec<File>); 2]>> = LazyLock::new(|| {
-    let of = |bits| Number::Integer { bits, signed: false };
-    LANEWISE.iter().map(|lanewise| [32, 64].map(|bits| row_of(lanewise.row).files(of(bits)))).collect()
-});
-
-/// The files of the result and of the operands of a row, whose type is `of`.
-pub(crate) fn files(row: u8, of: Number) -> (File, &'static [File]) {
-    let (result, files) = &FILES[row as usize][usize::from(of.bits() == 64)];
-    (*result, files)
 }
 
 #[cfg(test)]
