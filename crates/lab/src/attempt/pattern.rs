@@ -88,6 +88,9 @@ mod tests {
     const A: Factor = Factor { name: "A", line: "row", by_rows: true, leading: 48 };
     const B: Factor = Factor { name: "B", line: "column", by_rows: false, leading: 40 };
 
+    /// The element that comes, by line and step.
+    type Got<'a> = &'a dyn Fn(usize, usize) -> [usize; 2];
+
     /// What is said where element `got(line, k)` comes for each of 32 x 32.
     fn said(factor: Factor, got: impl Fn(usize, usize) -> [usize; 2]) -> String {
         let all = (0..32).flat_map(|l| (0..32).map(move |k| [l, k]));
@@ -98,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_rule_is_named() {
-        let rules: [(Factor, &dyn Fn(usize, usize) -> [usize; 2], &str); 10] = [
+        let rules: [(Factor, Got, &str); 10] = [
             (A, &|l, k| [k, l], "A is taken transposed:"),
             (B, &|l, k| [l / 8 * 8 + k % 8, k / 8 * 8 + l % 8], "B is taken transposed within squares of 8 x 8"),
             (
