@@ -5,7 +5,7 @@
 //! - [`timing`]: how times are taken; [`turns`]: several kernels in turns, [`survey`]: many at many shapes
 //! - [`vendor`]: cuBLAS, as a yardstick; [`energy`]: what a product costs in joules
 //! - [`inventory`]: what of CUDA is on this machine
-//! - [`peers`]: several GPUs, and NCCL among them
+//! - [`peers`]: several GPUs, and NCCL among them; [`pinned`]: matrices of the host that copy engines read and write
 
 mod arguments;
 mod backend;
@@ -19,6 +19,7 @@ mod libraries;
 mod notes;
 pub mod nvrtc;
 pub mod peers;
+pub mod pinned;
 pub mod ptxas;
 pub mod survey;
 pub mod timing;

@@ -1,7 +1,11 @@
 //! `lab ranks`: one product over several GPUs: who sends what when, how much that is, what it takes by the model; and it runs, on emulated
 //! ranks or on GPUs.
 
+mod cores;
 mod measured;
+mod numbers;
+mod streamed;
+mod witness;
 
 use std::process::ExitCode;
 
@@ -47,6 +51,12 @@ pub struct Ranks {
     /// Run it: on emulated ranks, or on this host's GPUs with cuda, with times and the vendor beside it
     #[arg(long, hide_possible_values = true, value_name = "emulator|cuda", value_parser = common::cli::backend())]
     backend: Option<Backend>,
+    /// One product on one GPU, of matrices in the host's memory, which need not fit the card
+    #[arg(long, conflicts_with_all = ["grid", "rooms", "link", "gpu"])]
+    streamed: bool,
+    /// Rows of A and columns of B at a time [default: what the card has room for]
+    #[arg(long, value_name = "ROWSxCOLUMNS", value_parser = grid, requires = "streamed")]
+    panels: Option<[usize; 2]>,
     /// Seed of the inputs
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -133,6 +143,11 @@ struct Ran {
 pub fn run(ranks: &Ranks) -> Result<ExitCode, Error> {
     let shape = ranks.sizes.shape(if ranks.backend == Some(Backend::Emulator) { 128 } else { 8192 });
     let element = usual(ranks.dtype)?;
+    if ranks.streamed {
+        let said = streamed::run(shape, element, ranks.panels, (ranks.backend, ranks.seed))?;
+        print(&if ranks.json { json(&said)? } else { said.text() })?;
+        return Ok(if said.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
     let layout = Layout::new(shape, element, ranks.grid)?;
     let gpu = modelled(&ranks.gpu)?;
     let planned = |variant| Plan::new(layout, variant, ranks.rooms.into());
@@ -298,7 +313,7 @@ fn text(ranks: &Ranks, layout: &Layout, said: &Said) -> String {
     text
 }
 
-fn json(said: &Said) -> Result<String, Error> {
+fn json(said: &impl Serialize) -> Result<String, Error> {
     let json =
         serde_json::to_string_pretty(said).map_err(|error| Error::usage(error.to_string(), "leave --json out"))?;
     Ok(format!("{json}\n"))

@@ -50,3 +50,19 @@ fn what_cannot_be_planned_is_said_in_a_line() {
     // What is too large for any card has a plan.
     assert_eq!(lab("ranks --size 2147483647 --grid 8x8").code, 0);
 }
+
+/// 103 GB of matrices on a card of 80: B and C travel once, A once for each of four parts of B.
+#[test]
+fn a_streamed_product_says_its_parts_and_its_bytes() {
+    let said = lab("ranks --streamed --size 131072");
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.stdout.contains("parts           64, of 8192 rows of A with 32768 columns of B\n"), "{said:?}");
+    assert!(said.stdout.contains("over the link   171.799 GB to the card, 34.360 GB from there\n"), "{said:?}");
+    let whole = lab("ranks --streamed --m 65536 --n 65536 --k 4096 --panels 65536x65536");
+    assert!(whole.stdout.contains("parts           1, "), "{whole:?}");
+    refused("ranks --streamed --dtype tf32", "no streamed product in tf32");
+    refused("ranks --streamed --panels 1x1 --size 2000000", "4000000000000 parts, and 1048576 are the most");
+    refused("ranks --streamed --panels 0x1", "in parts of 0 rows and 1 columns");
+    refused("ranks --streamed --backend emulator", "a streamed product runs on a GPU");
+    refused("ranks --panels 4x4", "--streamed");
+}

@@ -6,6 +6,7 @@
 
 mod contender;
 mod gathered;
+mod streaming;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,6 +19,7 @@ use summit::{Handle, Product, Types};
 
 pub use contender::{Contender, in_turns};
 pub use gathered::Gathered;
+pub use streaming::{Streamed, stream};
 
 use crate::host;
 use crate::layout::{Layout, Operand, Panel};
@@ -96,6 +98,11 @@ impl Cards {
         }
         let nccl = Nccl::find(&copying);
         Ok(Cards { cards, nccl, copying })
+    }
+
+    /// The summit's handle on one of them.
+    pub fn handle(&self, rank: usize) -> &Handle {
+        &self.cards[rank].handle
     }
 
     /// What they are called.

@@ -7,6 +7,7 @@ mod cublas;
 mod nvml;
 mod nvrtc;
 mod peers;
+mod pinned;
 
 use std::ffi::c_void;
 use std::ptr;
@@ -19,6 +20,8 @@ pub(crate) use cublas::{Cublas, HEURISTICS, Light};
 pub(crate) use nvml::Nvml;
 pub(crate) use nvrtc::{Compiled, Input, Nvrtc};
 pub(crate) use peers::{Call, Nccl, reach};
+pub(crate) use pinned::Pinned;
+pub use pinned::Window;
 
 /// Whether the loader finds the CUDA driver's library. Without it, any call of cudarc's driver panics. cudarc's own answer is not there
 /// where it is linked to the library, as another crate in the program may ask of it.

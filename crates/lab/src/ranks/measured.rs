@@ -6,9 +6,12 @@ use gemm::level::Tile;
 use gemm::problem::{Fill, Problem};
 use gemm::{Dtype, Error, Shape};
 use ranks::gpus::{By, Cards, Contender, Gathered, Work, in_turns};
+use ranks::streamed::Cut;
 use ranks::{Layout, Plan, Variant};
 use serde::Serialize;
+use summit::Types;
 
+use super::{numbers, witness};
 use crate::output::note;
 use crate::table::{number, percent, table};
 
@@ -16,6 +19,54 @@ use crate::table::{number, percent, table};
 const ROUNDS: usize = 5;
 /// Runs of a turn, behind one that does not count.
 const RUNS: usize = 4;
+
+/// Elements of C beyond which each number comes from its place, and the check is of random products alone; and beyond which only those
+/// ways are measured that a reader compares: one GPU, copies, and the vendor's two.
+const LARGE: u64 = 1 << 28;
+
+/// The matrices of the host, and what C is held against.
+enum Inputs {
+    /// From one row of random numbers, with a reference.
+    Usual(Box<(Problem, Reference)>),
+    /// From their places.
+    Large([Vec<u8>; 2], Cut, u64),
+}
+
+impl Inputs {
+    fn of(shape: Shape, dtype: Dtype, seed: u64) -> Result<Inputs, Error> {
+        if u64::from(shape.m) * u64::from(shape.n) < LARGE {
+            let problem = step("filling A and B", || Problem::new(shape, dtype, Fill::Reals, seed))?;
+            let reference = step("computing what the check needs", || Reference::of(&problem));
+            return Ok(Inputs::Usual(Box::new((problem, reference))));
+        }
+        let cut = Cut::new(shape, Types::of(dtype.input), [shape.m.div_ceil(2), shape.n.div_ceil(2)])?;
+        Ok(Inputs::Large(step("filling A and B", || numbers::filled(&cut, seed))?, cut, seed))
+    }
+
+    fn bytes(&self) -> [&[u8]; 2] {
+        match self {
+            Inputs::Usual(problem) => [problem.0.a.bytes(), problem.0.b.bytes()],
+            Inputs::Large([a, b], ..) => [a, b],
+        }
+    }
+
+    fn check(&self, c: Vec<u8>) -> bool {
+        match self {
+            Inputs::Usual(problem) => check(&problem.1, &problem.0, Fill::Reals, c).right,
+            Inputs::Large([a, b], cut, seed) => {
+                let (right, said) = step("checking the product", || witness::check(cut, [a, b, &c], *seed));
+                if !right {
+                    note(&format!("note: {said}"));
+                }
+                right
+            }
+        }
+    }
+
+    fn is_large(&self) -> bool {
+        matches!(self, Inputs::Large(..))
+    }
+}
 
 /// What was measured.
 #[derive(Debug, Serialize)]
@@ -50,25 +101,29 @@ pub fn measure(plans: &[Plan], dtype: Dtype, seed: u64) -> Result<Measured, Erro
     let layout = plans[0].layout;
     let (shape, count) = (layout.shape(), layout.ranks());
     let cards = Cards::open(count)?;
-    let problem = step("filling A and B", || Problem::new(shape, dtype, Fill::Reals, seed))?;
-    let reference = step("computing what the check needs", || Reference::of(&problem));
-    let (a, b) = (problem.a.bytes(), problem.b.bytes());
+    let inputs = Inputs::of(shape, dtype, seed)?;
+    let [a, b] = inputs.bytes();
     let nccl = cards.nccl().map_err(|why| note(&format!("note: no collectives: {why}"))).ok();
     let vendors = cards.vendors().map_err(|why| note(&format!("note: no cuBLAS: {why}"))).ok();
     let (mut contenders, mut verdicts) = (Vec::new(), Vec::new());
     let alone = Plan::new(Layout::new(shape, layout.element(), [1, 1])?, Variant::Copies, 1)?;
     let mut ways = vec![(alone.clone(), By::Summit, "summit, one GPU".to_string(), 1)];
-    ways.extend(vendors.as_deref().map(|vendors| (alone, By::Vendor(vendors), "cuBLAS, one GPU".to_string(), 1)));
+    let few = inputs.is_large();
+    let vendor_alone = vendors.as_deref().filter(|_| !few);
+    ways.extend(vendor_alone.map(|vendors| (alone, By::Vendor(vendors), "cuBLAS, one GPU".to_string(), 1)));
     for plan in plans.iter().filter(|plan| nccl.is_some() || plan.variant == Variant::Copies) {
         let name = plan.variant.name();
-        ways.push((plan.clone(), By::Summit, format!("summit, {name}"), count));
-        ways.extend(vendors.as_deref().map(|v| (plan.clone(), By::Vendor(v), format!("cuBLAS, {name}"), count)));
+        if !few || plan.variant == Variant::Copies {
+            ways.push((plan.clone(), By::Summit, format!("summit, {name}"), count));
+        }
+        let by_vendor = vendors.as_deref().filter(|_| !few || plan.variant == Variant::Collectives);
+        ways.extend(by_vendor.map(|vendors| (plan.clone(), By::Vendor(vendors), format!("cuBLAS, {name}"), count)));
     }
     let mut of_way = Vec::new();
     for (plan, by, name, ranks) in ways {
         let mut work = Work::new(&cards, plan, by, a, b)?;
         work.submit()?;
-        verdicts.push(check(&reference, &problem, Fill::Reals, work.product()?).right);
+        verdicts.push(inputs.check(work.product()?));
         contenders.push(Contender::plan(name, work));
         of_way.push(ranks);
     }
@@ -76,7 +131,7 @@ pub fn measure(plans: &[Plan], dtype: Dtype, seed: u64) -> Result<Measured, Erro
         match Gathered::new(&cards, vendors, (shape, layout.element()), [a, b]) {
             Ok(mut gathered) => {
                 gathered.submit()?;
-                verdicts.push(check(&reference, &problem, Fill::Reals, gathered.product()?).right);
+                verdicts.push(inputs.check(gathered.product()?));
                 contenders.push(Contender::vendor("NCCL's all-gather of B's rows, then cuBLAS", gathered));
                 of_way.push(count);
             }

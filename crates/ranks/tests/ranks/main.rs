@@ -4,6 +4,7 @@
 mod bytes;
 mod faults;
 mod products;
+mod streamed;
 
 use gemm::{Element, Shape};
 use ranks::{Layout, Plan, Variant};
