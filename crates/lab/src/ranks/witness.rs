@@ -92,8 +92,8 @@ fn elements([m, n]: [usize; 2], sides: [u32; 2], [a, b, c]: [Matrix; 3], error: 
             let (expected, squares) = (products().sum::<f64>(), products().map(|p| p * p).sum::<f64>());
             let got = c.at(row, column);
             let off = LOUD * error * (squares.sqrt() + expected.abs());
-            let wrong = !((got - expected).abs() <= off + f64::MIN_POSITIVE);
-            wrong.then(|| format!("C[{row}, {column}] is {got:e}, and the sum in f64 {expected:e}"))
+            let right = (got - expected).abs() <= off + f64::MIN_POSITIVE;
+            (!right).then(|| format!("C[{row}, {column}] is {got:e}, and the sum in f64 {expected:e}"))
         };
         columns.iter().find_map(of_column)
     });
