@@ -28,7 +28,7 @@ pub mod vendor;
 
 pub use backend::Backend;
 use emulator::gpu::Gpu;
-pub use ffi::Memory;
+pub use ffi::{Memory, unwritten};
 use gemm::Error;
 use gemm::emulated::{self, Watch};
 use gemm::facts::{Extras, Ran};

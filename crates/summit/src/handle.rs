@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::{self, ThreadId};
 
 use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, CudaView, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice, SyncOnDrop,
     ValidAsZeroBits,
 };
-use device::Memory;
+use device::{Memory, unwritten};
 use device::copies::{Room, What};
 use device::cuda::{Gpu, Unloaded};
 use device::functions::{Functions, configs};
@@ -36,8 +37,9 @@ const REMEMBERED: usize = 4096;
 /// looks up what to launch, and launches it: it waits for nothing, and allocates no memory of the GPU, but where A or B is to be
 /// copied first ([`gemm::copies`]) and the stream's room for that is too small as yet. Threads may share a handle; while one of them
 /// loads a kernel, the others go on. Kernels that add up parts of a sum have room for these in global memory, so each stream gets
-/// kernels of its own, and calls on different streams may overlap. A handle keeps a stream's kernels, and the stream, as long as it
-/// lives: few streams for many calls are better than many. It prints nothing.
+/// kernels of its own, and calls on different streams may overlap. The stream that is another one in each thread counts as one for each
+/// thread. A handle keeps a stream's kernels, and the stream, as long as it lives: few streams, or threads, for many calls are better
+/// than many. It prints nothing.
 ///
 /// ```no_run
 /// use gemm::{Element, Shape};
@@ -61,8 +63,7 @@ pub struct Handle {
     chooser: Chooser,
     resolved: RwLock<HashMap<Key, Arc<Resolved>>>,
     loaded: RwLock<HashMap<On, Arc<Loaded>>>,
-    /// By their streams' addresses.
-    rooms: RwLock<HashMap<usize, Arc<Room>>>,
+    rooms: RwLock<HashMap<Queue, Arc<Room>>>,
 }
 
 /// What a choice depends on: all but addresses, factors and batch.
@@ -78,11 +79,25 @@ struct Key {
     scheme: Scheme,
 }
 
-/// A build, by its words, on a stream, by its address.
+/// A build, by its words, on a stream.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct On {
     build: Arc<str>,
-    stream: usize,
+    queue: Queue,
+}
+
+/// A stream, by its address and, where that stands for one of each thread's own, the thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Queue {
+    address: usize,
+    thread: Option<ThreadId>,
+}
+
+impl Queue {
+    fn of(stream: &CudaStream) -> Queue {
+        let address = stream.cu_stream() as usize;
+        Queue { address, thread: (address == PER_THREAD).then(|| thread::current().id()) }
+    }
 }
 
 /// A kernel on the GPU, for a stream.
@@ -164,6 +179,25 @@ impl Handle {
         c: &mut impl DevicePtrMut<C>,
     ) -> Result<(), Error> {
         self.run(stream, &self.plan(product)?, a, b, c)
+    }
+
+    /// The same into memory that it allocates on the stream, and does not fill before: C alone, those of a batch one behind the other.
+    ///
+    /// # Errors
+    /// As of [`Handle::gemm`]; [`Error::Misuse`], where something of that memory would be read, or not be written, or `C` has not the
+    /// size of the product's elements; [`Error::OutOfMemory`], where the GPU has no room for it.
+    pub fn gemm_new<A, B, C: DeviceRepr + ValidAsZeroBits>(
+        &self,
+        stream: &Arc<CudaStream>,
+        product: &Product,
+        a: &impl DevicePtr<A>,
+        b: &impl DevicePtr<B>,
+    ) -> Result<CudaSlice<C>, Error> {
+        let elements = product.elements_to_write(size_of::<C>())?;
+        let plan = self.plan(product)?;
+        let mut c = unwritten(stream, elements).map_err(|error| Error::driver("allocating C", error))?;
+        self.run(stream, &plan, a, b, &mut c)?;
+        Ok(c)
     }
 
     /// The same of a product with an epilogue that reads more than A, B and C: what it asks for is in `beside`.
@@ -285,14 +319,10 @@ impl Handle {
 
     /// The kernel of a plan for a stream: ready, or loaded now, while others go on.
     fn loaded(&self, stream: &Arc<CudaStream>, plan: &Plan) -> Result<Arc<Loaded>, Error> {
-        let address = stream.cu_stream() as usize;
-        let key = On { build: plan.resolved.name.clone(), stream: address };
+        let queue = Queue::of(stream);
+        let key = On { build: plan.resolved.name.clone(), queue };
         if let Some(known) = read(&self.loaded).get(&key) {
             return Ok(known.clone());
-        }
-        if address == PER_THREAD {
-            let message = "the stream is another one in each thread, and what kernels need beside the matrices is one for a stream";
-            return Err(Error::misuse(message, "`Handle::context` makes streams of their own: `new_stream`"));
         }
         if plan.resolved.architecture != self.gpu.architecture() {
             let (of, here) = (plan.resolved.architecture, self.gpu.architecture());
@@ -306,7 +336,7 @@ impl Handle {
             Unloaded::Failed(error) => Error::driver("loading the kernel", error),
             Unloaded::Refused(why) => Error::unsupported(why, "update the driver"),
         })?;
-        let room = write(&self.rooms).entry(address).or_default().clone();
+        let room = write(&self.rooms).entry(queue).or_default().clone();
         let loaded = Arc::new(Loaded { functions, room, _stream: stream.clone() });
         Ok(write(&self.loaded).entry(key).or_insert(loaded).clone())
     }
@@ -323,6 +353,15 @@ impl Handle {
             ours.ordinal()
         );
         Err(Error::misuse(message, "`Handle::on` makes a handle for that context"))
+    }
+}
+
+impl Drop for Handle {
+    /// What threads have room for on streams of their own is given back by this one, which does not wait for theirs.
+    fn drop(&mut self) {
+        if read(&self.rooms).keys().any(|queue| queue.thread.is_some()) {
+            let _ = self.context().synchronize();
+        }
     }
 }
 

@@ -196,6 +196,27 @@ impl Product {
         })
     }
 
+    /// Elements of all Cs, where these are written whole and nothing else is, and none is read: so many bytes each.
+    pub(crate) fn elements_to_write(&self, bytes: usize) -> Result<usize, Error> {
+        let Product { types, shape, form, batch, .. } = self;
+        let one = u64::from(shape.m) * u64::from(shape.n);
+        if form.beta != 0.0 {
+            let message = format!("beta is {}, and C is new", form.beta);
+            return Err(Error::misuse(message, "`Handle::gemm` takes a C that holds something"));
+        }
+        if form.padding[2] != 0 || batch.count > 1 && batch.strides[2] != one {
+            let message = "elements of C, which is new, would be written by nobody".to_string();
+            return Err(Error::misuse(message, "leave nothing between the rows of C, nor between the Cs of a batch"));
+        }
+        if bytes != types.c.bytes() {
+            let message = format!("elements of C have {} bytes, and are to have {bytes}", types.c.bytes());
+            return Err(Error::misuse(message, "ask for elements of the product's type of C"));
+        }
+        one.checked_mul(u64::from(batch.count)).and_then(|elements| usize::try_from(elements).ok()).ok_or_else(|| {
+            Error::misuse(format!("{} Cs of {shape} have too many elements", batch.count), "make several batches of it")
+        })
+    }
+
     /// Refuses what is no product, or would write an element of C twice.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let Product { shape, form, batch, .. } = self;
@@ -284,6 +305,23 @@ mod tests {
         assert!(narrow.check_memory([2, 4, 6], [24, 16, 12]).is_ok());
         assert!(narrow.check_memory([2, 5, 6], [24, 16, 12]).unwrap_err().to_string().starts_with("B begins at 0x5"));
         assert!(plain.with_leading([3, 2, 2]).unwrap_err().to_string().starts_with("rows of A are 3 elements apart"));
+    }
+
+    #[test]
+    fn a_new_c_is_written_whole_and_not_read() {
+        let plain = Product::new(Types::of(Element::F32), SHAPE);
+        let batch = |stride| plain.with_batch(Batch { count: 3, strides: [12, 8, stride] });
+        assert_eq!(plain.elements_to_write(4).unwrap(), 6);
+        assert_eq!(batch(6).elements_to_write(4).unwrap(), 18);
+        for (product, bytes, begin) in [
+            (plain.with_factors(1.0, 0.5), 4, "beta is 0.5"),
+            (plain.with_leading([4, 2, 3]).unwrap(), 4, "elements of C, which is new, would be written by nobody"),
+            (batch(7), 4, "elements of C, which is new, would be written by nobody"),
+            (plain, 2, "elements of C have 4 bytes, and are to have 2"),
+        ] {
+            let error = product.elements_to_write(bytes).unwrap_err().to_string();
+            assert!(error.starts_with(begin), "{error}");
+        }
     }
 
     #[test]

@@ -192,10 +192,31 @@ fn what_does_not_fit_is_refused_in_a_line() {
     let error = handle.gemm(&stream, &product, &small, &small, &mut c).unwrap_err();
     assert!(matches!(error, Error::Misuse { .. }));
     assert!(error.to_string().starts_with("A has 40 bytes, and 4×4×4 needs 64\nhint: "), "{error}");
-    let own = handle.context().per_thread_stream();
-    let large = stream.alloc_zeros::<f32>(16).unwrap();
-    let error = handle.gemm(&own, &product, &large, &large, &mut c).unwrap_err().to_string();
-    assert!(error.starts_with("the stream is another one in each thread"), "{error}");
+}
+
+/// Parts of sums are added in one place for each stream: two threads that share it by an address get two.
+#[test]
+fn the_stream_of_each_thread_is_one_for_each() {
+    let Some(handle) = handle() else { return };
+    let stream = handle.context().per_thread_stream();
+    // Splits K.
+    let shape = Shape { m: 64, n: 64, k: 16384 };
+    let product = wanted(Element::F32, shape, &Form::PLAIN);
+    std::thread::scope(|scope| {
+        for seed in 1..5 {
+            let (handle, stream, product) = (&handle, &stream, &product);
+            scope.spawn(move || {
+                handle.context().bind_to_thread().unwrap();
+                let (a, b) = (vec![seed as f32; 64 * 16384], vec![1.0f32; 64 * 16384]);
+                let (a, b) = (stream.clone_htod(&a).unwrap(), stream.clone_htod(&b).unwrap());
+                for _ in 0..20 {
+                    let c = handle.gemm_new::<f32, f32, f32>(stream, product, &a, &b).unwrap();
+                    let c = stream.clone_dtoh(&c).unwrap();
+                    assert!(c.iter().all(|element| *element == seed as f32 * 16384.0), "thread {seed}");
+                }
+            });
+        }
+    });
 }
 
 /// At every call, and for streams and slices alike.

@@ -11,8 +11,12 @@ mod pinned;
 
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg, sys};
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig, PushKernelArg,
+    ValidAsZeroBits, sys,
+};
 use emulator::{TensorElement, TensorL2Promotion, TensorMapDescription, TensorSwizzle};
 use libloading::Library;
 
@@ -57,6 +61,18 @@ impl Memory {
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
+}
+
+/// Memory of a stream that holds any bits until it is written.
+///
+/// # Errors
+/// What the driver answers; where the GPU has no room, that it is out of memory.
+pub fn unwritten<T: DeviceRepr + ValidAsZeroBits>(
+    stream: &Arc<CudaStream>,
+    elements: usize,
+) -> Result<CudaSlice<T>, DriverError> {
+    // SAFETY: elements are numbers of a product, which any bits are, as they are once a kernel has written them.
+    unsafe { stream.alloc(elements) }
 }
 
 /// The CUDA version that the driver implements: 13000 is 13.0.
