@@ -19,6 +19,11 @@ pub struct Claim {
     command: String,
 }
 
+/// The tests of the library's example in candle, on the emulator: a workspace of its own, which a push does not build.
+const CANDLE: &str =
+    "test --locked --manifest-path crates/summit/examples/candle/Cargo.toml --target-dir target/candle --release";
+const CANDLES: &str = "crates/summit/examples/candle/";
+
 /// Every claim, in an order in which those that need the least come first.
 pub fn claims() -> Result<Vec<Claim>> {
     let crates = Crates::of_repository()?;
@@ -35,6 +40,7 @@ pub fn claims() -> Result<Vec<Claim>> {
     for name in ["levels", "lab", "press", "page"] {
         claims.push(tests(name, &[name])?);
     }
+    claims.push(claim("candle", CANDLE, Reads::of(&crates, &["summit"], false)?.and([CANDLES])));
     claims.push(claim("pages in Chromium", "x book --check", book::reads(&crates)?));
     Ok(claims)
 }
