@@ -20,9 +20,8 @@ use placed::{Placed, is_transposed};
 /// What multiplies the tensors of a device.
 ///
 /// ```
-/// use candle_core::{Device, Tensor};
-/// use summit_candle::Products;
-///
+/// # use candle_core::{Device, Tensor};
+/// # use summit_candle::Products;
 /// // `Device::new_cuda(0)?` is the one line that differs on a GPU.
 /// let device = Device::Cpu;
 /// let a = Tensor::new(&[[1.0f32, 2.0], [3.0, 4.0]], &device)?;

@@ -4,6 +4,7 @@
 //! cargo run --release --no-default-features --features cuda
 //! ```
 
+use std::cell::RefCell;
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -18,6 +19,8 @@ const ROUNDS: usize = 7;
 const CONTEXT: usize = 256;
 const STEPS: usize = 32;
 const PREFILL: usize = 2048;
+/// Calls of one product that are timed at once.
+const CALLS: usize = 50;
 const BATCHES: [usize; 3] = [1, 8, 64];
 
 fn main() -> ExitCode {
@@ -40,9 +43,11 @@ fn measure(device: &Device) -> Result<()> {
     eprint!("random weights …");
     let decoder = Decoder::random(sizes, PREFILL, dtype, device, 1)?;
     eprintln!(" done");
+    // ANCHOR: products
     let products = Products::on(device)?;
     let theirs = |a: &Tensor, b: &Tensor| a.matmul(b);
     let ours = |a: &Tensor, b: &Tensor| products.matmul(a, b);
+    // ANCHOR_END: products
     let who: [Multiply; 2] = [&theirs, &ours];
     println!("{}; {sizes:?}, {dtype:?}; {ROUNDS} rounds in turns, medians; tokens a second", products.name());
     println!("{:<34}  {:>8}  {:>8}  {:>8}  {:>13}", "", "cuBLAS", "summit", "of both", "spread");
@@ -54,6 +59,36 @@ fn measure(device: &Device) -> Result<()> {
     let tokens = Random::new(3).tokens([1, PREFILL], &sizes, device)?;
     let seconds = turns(|turn| prefilled(&decoder, &tokens, who[turn], device))?;
     row(&format!("prefill of {PREFILL}"), PREFILL as f64, &seconds);
+    for batch in BATCHES {
+        println!("\nbatch {batch}: the products of a layer and of the head, µs a call where one follows the other");
+        let tokens = Random::new(2).tokens([batch, CONTEXT], &sizes, device)?;
+        products_of(&decoder, &tokens, who, device)?;
+    }
+    Ok(())
+}
+
+/// Prints the time of each product of a step behind the tokens, where the same one is computed many times: weights may be in L2.
+fn products_of(decoder: &Decoder, tokens: &Tensor, who: [Multiply; 2], device: &Device) -> Result<()> {
+    let mut cache = decoder.cache(tokens.dim(0)?)?;
+    decoder.logits(tokens, &mut cache, true, who[0])?;
+    let seen = RefCell::new(Vec::new());
+    let timed = |a: &Tensor, b: &Tensor| {
+        let what = format!("{:?} times {:?}", a.dims(), b.dims());
+        if !seen.borrow().contains(&what) {
+            let seconds = turns(|turn| {
+                device.synchronize()?;
+                let begin = Instant::now();
+                (0..CALLS).try_for_each(|_| who[turn](a, b).map(drop))?;
+                device.synchronize()?;
+                Ok(begin.elapsed().as_secs_f64() / CALLS as f64)
+            })?;
+            let [theirs, ours] = seconds.each_ref().map(|seconds| 1e6 * seconds[ROUNDS / 2]);
+            println!("{what:<44}  {theirs:>8.1}  {ours:>8.1}  {:>8.3}", theirs / ours);
+            seen.borrow_mut().push(what);
+        }
+        who[0](a, b)
+    };
+    decoder.logits(&tokens.narrow(1, 0, 1)?.contiguous()?, &mut cache, true, &timed)?;
     Ok(())
 }
 

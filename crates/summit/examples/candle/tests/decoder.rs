@@ -144,9 +144,12 @@ fn agrees(sizes: Sizes, count: usize, dtype: DType, device: &Device) {
     let found = compare(sizes, count, dtype, device, &|a, b| products.matmul(a, b)).unwrap();
     let Found { product, products, logits, clear, same, tokens } = found;
     println!(
-        "{dtype:?}: {products} products, the largest difference {product:.3} of its bound; logits {:.2e} apart, {:.3} of the bound; the same \
-         first choice for {} of {tokens} tokens, and for {} of the {clear} whose margin exceeds the bound",
-        logits[0], logits[1], same[1], same[0]
+        "{dtype:?}: {products} products at most {product:.3} of their bounds apart, logits {:.4} of theirs ({:.1e})",
+        logits[1], logits[0]
+    );
+    println!(
+        "{:>5} same first choice for {} of {tokens} tokens, and for {} of the {clear} with a margin beyond the bound",
+        "", same[1], same[0]
     );
     assert_eq!(products, 9 * sizes.layers + 1);
     assert!(
