@@ -21,7 +21,7 @@ pub struct Claim {
 
 /// The tests of the library's example in candle, on the emulator: a workspace of its own, which a push does not build.
 const CANDLE: &str =
-    "test --locked --manifest-path crates/summit/examples/candle/Cargo.toml --target-dir target/candle --release";
+    "test --locked --manifest-path crates/summit/examples/candle/Cargo.toml --target-dir target/candle";
 const CANDLES: &str = "crates/summit/examples/candle/";
 
 /// Every claim, in an order in which those that need the least come first.
