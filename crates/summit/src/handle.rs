@@ -8,11 +8,11 @@ use cudarc::driver::{
     CudaContext, CudaSlice, CudaStream, CudaView, DevicePtr, DevicePtrMut, DeviceRepr, DeviceSlice, SyncOnDrop,
     ValidAsZeroBits,
 };
-use device::{Memory, unwritten};
 use device::copies::{Room, What};
 use device::cuda::{Gpu, Unloaded};
 use device::functions::{Functions, configs};
 use device::nvrtc;
+use device::{Memory, unwritten};
 use gemm::Shape;
 use gemm::form::Specialization;
 use gemm::kernel::Kernel;
