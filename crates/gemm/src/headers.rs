@@ -12,8 +12,13 @@ pub const HOPPER: Source =
 pub const REMAINDERS: Source =
     Source { path: "crates/gemm/include/remainders.cuh", text: include_str!("../include/remainders.cuh") };
 
+/// What becomes of sums before they are rounded, and batches.
+pub const EPILOGUE: Source =
+    Source { path: "crates/gemm/include/epilogue.cuh", text: include_str!("../include/epilogue.cuh") };
+
 /// What is on offer: the name as `#include` has it, and the header.
-pub const ALL: [(&str, Source); 2] = [("hopper.cuh", HOPPER), ("remainders.cuh", REMAINDERS)];
+pub const ALL: [(&str, Source); 3] =
+    [("hopper.cuh", HOPPER), ("remainders.cuh", REMAINDERS), ("epilogue.cuh", EPILOGUE)];
 
 /// Those that a text includes.
 pub fn included(text: &str) -> impl Iterator<Item = (&'static str, Source<'static>)> {

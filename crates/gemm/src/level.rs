@@ -1,17 +1,17 @@
 //! What a level is: a kernel, its tile sizes, its launch shape, and what is shipped compiled.
 
 use std::fmt;
-use std::ops::Index;
 
 use archive::Archive;
 use emulator::Dim3;
 use emulator::isa::Target;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::dtype::{Dtype, Sum};
 use crate::form::{Layout, Specialization};
 use crate::mapped::{Role, TensorBox, TensorSwizzle};
 pub use crate::shape::Shape;
+pub use crate::tiles::Tiles;
 
 /// A kernel with all that a launch needs: one rung of the ladder, or one of the summit's.
 #[derive(Debug, Clone, Copy)]
@@ -220,6 +220,8 @@ pub struct Needs {
     pub a_by_columns: bool,
     /// Whether its offsets in A, B and C have 64 bits: a matrix may have more than 2³¹ elements, and each side 2³¹ − 1.
     pub wide_offsets: bool,
+    /// Whether what becomes of a tile's sums is made while the next tile's products are.
+    pub hides_epilogues: bool,
     /// The boxes that its tensor copies move, of A, B and C as they are stored.
     pub boxes: fn(&Configuration) -> [TensorBox; 3],
     /// Whether a configuration moves A and B by their maps, where these can say them. Where it does not, neither is copied first.
@@ -247,6 +249,7 @@ impl Needs {
         parameters: Parameter::PLAIN,
         a_by_columns: false,
         wide_offsets: false,
+        hides_epilogues: false,
         boxes: |_| [TensorBox { rows: 1, columns: 1, swizzle: TensorSwizzle::None }; 3],
         by_maps: |_| true,
         preparation: None,
@@ -357,43 +360,6 @@ pub struct Tile {
     pub n: u32,
     /// Length of a step along K.
     pub k: u32,
-}
-
-/// Tile sizes by name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tiles(pub Vec<(&'static str, u32)>);
-
-impl Tiles {
-    /// The sizes alone, in the level's order.
-    pub fn sizes(&self) -> Vec<u32> {
-        self.0.iter().map(|&(_, size)| size).collect()
-    }
-}
-
-impl Index<&str> for Tiles {
-    type Output = u32;
-
-    /// The size of this name, which the level must have.
-    fn index(&self, name: &str) -> &u32 {
-        match self.0.iter().find(|(n, _)| *n == name) {
-            Some((_, size)) => size,
-            None => panic!("the level's launch asks for {name}, which is not among its tile sizes"),
-        }
-    }
-}
-
-impl fmt::Display for Tiles {
-    /// `BM=32 BN=32`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words: Vec<String> = self.0.iter().map(|(name, size)| format!("{name}={size}")).collect();
-        f.write_str(&words.join(" "))
-    }
-}
-
-impl Serialize for Tiles {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().copied())
-    }
 }
 
 /// An element type, a variant and tile sizes: with the source, all that the compiler needs.

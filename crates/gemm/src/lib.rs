@@ -57,6 +57,7 @@ mod source;
 pub mod sums;
 pub mod task;
 pub mod text;
+mod tiles;
 pub mod timing;
 mod workers;
 

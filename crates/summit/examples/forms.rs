@@ -5,6 +5,8 @@
 //! ```sh
 //! cargo run --release -p summit --example forms
 //! ```
+//!
+//! Shapes behind it, as `4096x14336x4096`, are measured alone.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use device::vendor::Vendor;
 use gemm::form::Form;
 use gemm::{Element, Shape};
-use summit::{Activation, Along, Apart, Batch, Beside, Handle, OnGpu, Product, Types};
+use summit::{Activation, Along, Apart, Batch, Beside, Handle, KERNELS, OnGpu, Plan, Product, Types};
 
 type Failure = Box<dyn Error>;
 
@@ -28,6 +30,8 @@ struct Group {
     shape: Shape,
     batch: Batch,
     products: Vec<Product>,
+    /// Products that are measured with other kernels and tile sizes than the chosen ones, too.
+    by_all: Vec<Product>,
 }
 
 /// Memory for the largest of a group.
@@ -54,7 +58,9 @@ fn main() -> Result<(), Failure> {
         "{}; cuBLAS {version}; {ROUNDS} rounds of {TURN} ms a turn, bf16, L2 as the call before left it",
         handle.gpu().name()
     );
-    for group in groups() {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let is_wanted = |group: &Group| wanted.is_empty() || wanted.contains(&group.shape.to_string().replace('×', "x"));
+    for group in groups().into_iter().filter(is_wanted) {
         measure(&handle, &stream, vendor.as_ref().ok(), &group)?;
     }
     Ok(())
@@ -85,14 +91,23 @@ fn groups() -> Vec<Group> {
     for [m, n, k] in [[4096, 4096, 4096], [4096, 14336, 4096], [4096, 4096, 14336]] {
         let shape = Shape { m, n, k };
         let plain = Product::new(types, shape);
-        groups.push(Group { shape, batch: Batch::ONE, products: [layouts(plain), epilogues(plain)].concat() });
+        let by_all = vec![plain, epilogues(plain)[5]];
+        groups.push(Group { shape, batch: Batch::ONE, products: [layouts(plain), epilogues(plain)].concat(), by_all });
     }
     for (count, [m, n, k]) in [(32, [2048, 2048, 128]), (256, [128, 128, 128])] {
         let shape = Shape { m, n, k };
         let strides = [[m, k], [k, n], [m, n]].map(|[rows, columns]| u64::from(rows) * u64::from(columns));
         let batch = Batch { count, strides };
         let products = layouts(Product::new(types, shape).with_batch(batch));
-        groups.push(Group { shape, batch, products });
+        let by_all = products[..1].to_vec();
+        groups.push(Group { shape, batch, products, by_all });
+    }
+    // What rows that do not depend on M cost.
+    for m in [1, 4, 16, 64, 256] {
+        let shape = Shape { m, n: 4096, k: 4096 };
+        let plain = Product::new(types, shape).with_b_as_columns();
+        let products = vec![plain, plain.with_invariant_rows()];
+        groups.push(Group { shape, batch: Batch::ONE, products, by_all: Vec::new() });
     }
     groups
 }
@@ -101,7 +116,7 @@ fn measure(
     handle: &Handle,
     stream: &Arc<CudaStream>,
     vendor: Option<&Vendor>,
-    Group { shape, batch, products }: &Group,
+    Group { shape, batch, products, by_all }: &Group,
 ) -> Result<(), Failure> {
     println!("\n{} times {shape}", batch.count);
     let [a, b, d] = products[0].bytes();
@@ -114,14 +129,17 @@ fn measure(
         // As factors, two of them are an f32 from about −1 to 1, too.
         vector: data(4 * u64::from(shape.m.max(shape.n)), 5)?,
     };
-    let forms: Vec<Form> = products[..4].iter().map(|product| product.form).collect();
-    let turns = products.len() + vendor.map_or(0, |_| forms.len());
+    let chosen = products.iter().map(|product| Ok::<_, Failure>(handle.plan(product)?));
+    let mut plans = chosen.collect::<Result<Vec<Plan>, _>>()?;
+    plans.extend(by_all.iter().flat_map(|product| others(handle, product)));
+    let forms: Vec<Form> = products.iter().take(4).map(|product| product.form).collect();
+    let turns = plans.len() + vendor.map_or(0, |_| forms.len());
     let mut times = vec![Vec::new(); turns];
     for round in 0..ROUNDS + 1 {
         for (turn, times) in times.iter_mut().enumerate() {
-            let mut call = |data: &mut Data| match products.get(turn) {
-                Some(product) => summit(handle, stream, product, data),
-                None => cublas(stream, vendor, &forms[turn - products.len()], (shape, batch), data),
+            let mut call = |data: &mut Data| match plans.get(turn) {
+                Some(plan) => summit(handle, stream, plan, data),
+                None => cublas(stream, vendor, &forms[turn - plans.len()], (shape, batch), data),
             };
             let time = timed(stream, &mut data, &mut call)?;
             // The first round loads kernels.
@@ -134,14 +152,12 @@ fn measure(
     let median = |turn: usize| times[turn][ROUNDS / 2];
     println!("{:>9}  {:>9}  {:>8}  {:>10}", "least", "median", "of plain", "of cuBLAS");
     for turn in 0..turns {
-        let (who, layout) = match products.get(turn) {
-            Some(product) => {
-                (format!("{}; {}", product, handle.plan(product)?.build().configuration.tiles), product.form)
-            }
-            None => (format!("cuBLAS, {}", forms[turn - products.len()]), forms[turn - products.len()]),
+        let (who, layout) = match plans.get(turn) {
+            Some(plan) => (format!("{}; {}", plan.product(), plan.build()), plan.product().form),
+            None => (format!("cuBLAS, {}", forms[turn - plans.len()]), forms[turn - plans.len()]),
         };
         let rival = forms.iter().position(|form| (form.a, form.layout) == (layout.a, layout.layout));
-        let rival = rival.map(|form| products.len() + form).filter(|rival| *rival < turns);
+        let rival = rival.map(|form| plans.len() + form).filter(|rival| *rival < turns);
         let of_rival = rival.map_or_else(|| "-".to_string(), |rival| format!("{:.3}", median(rival) / median(turn)));
         let of_plain = median(turn) / median(0);
         println!("{:>9.2}  {:>9.2}  {of_plain:>8.3}  {of_rival:>10}  {who}", times[turn][0], median(turn));
@@ -149,9 +165,22 @@ fn measure(
     Ok(())
 }
 
-fn summit(handle: &Handle, stream: &Arc<CudaStream>, product: &Product, data: &mut Data) -> Result<(), Failure> {
+/// The product by every shipped build of the kernels that make batches and epilogues, but the chosen one.
+fn others(handle: &Handle, product: &Product) -> Vec<Plan> {
+    let Ok(chosen) = handle.plan(product) else { return Vec::new() };
+    let kernels = KERNELS.into_iter().filter(|kernel| kernel.takes_batches() && kernel.takes_epilogues());
+    let builds = kernels.flat_map(|kernel| kernel.shipped_builds()).filter(|build| {
+        let of_type = Some(build.configuration.dtype) == product.types.dtype();
+        let is_chosen = build.level.name == chosen.build().level.name
+            && build.configuration.tiles == chosen.build().configuration.tiles;
+        of_type && !is_chosen
+    });
+    builds.filter_map(|build| handle.plan_by(product, &build).ok()).collect()
+}
+
+fn summit(handle: &Handle, stream: &Arc<CudaStream>, plan: &Plan, data: &mut Data) -> Result<(), Failure> {
     let Data { a, b, c, d, vector } = data;
-    let needed = product.bytes_beside();
+    let needed = plan.product().bytes_beside();
     let vector: &dyn OnGpu = vector;
     let c: &dyn OnGpu = c;
     let beside = Beside {
@@ -160,7 +189,7 @@ fn summit(handle: &Handle, stream: &Arc<CudaStream>, product: &Product, data: &m
         row_factors: needed.row_factors.map(|_| vector),
         column_factors: needed.column_factors.map(|_| vector),
     };
-    Ok(handle.gemm_with::<u8, u8, u8>(stream, product, (&*a, &*b), d, beside)?)
+    Ok(handle.run_with::<u8, u8, u8>(stream, plan, (&*a, &*b), d, beside)?)
 }
 
 fn cublas(

@@ -35,6 +35,8 @@ using Out = float;
 using Out = unsigned short;
 #endif
 
+#include "epilogue.cuh"
+
 constexpr int BK = 64;  // one step along K: a row of a box has 128 bytes
 constexpr int WIDE = 128 / sizeof(Out);  // columns of a box of C
 constexpr int PART = BN / CLUSTER;       // columns of B that a block fetches for all
@@ -57,6 +59,10 @@ constexpr int KEPT = 56;
 constexpr int SHARE = (LAUNCHED * (GROUPS + 1) - KEPT) / GROUPS / 8 * 8;
 constexpr int GOT = SHARE < 240 ? SHARE : 240;
 constexpr int BAND = 16 / CLUSTER;  // rows of tiles that clusters go through together
+// Of fewer steps little is read and much is written: a row of tiles after the other, as D lies, and
+// in a stream if D has more bytes than the L2 keeps, about.
+constexpr int FEW = 8;
+constexpr long long KEPT_BYTES = 32 << 20;
 static_assert(BM % 64 == 0 && BM <= 192,
               "BM must be 64, 128 or 192: 64 rows for each of at most three warpgroups");
 static_assert(BN == 64 || BN == 128 || BN == 192 || BN == 256,
@@ -67,60 +73,12 @@ static_assert(PART * BK % (64 * DEEP) == 0,
 static_assert(STAGES >= 2, "STAGES must be at least 2: one is read while the next is filled");
 static_assert(sizeof(Shared) <= 227 * 1024, "the stages must fit into 227 KiB of shared memory");
 
-// Products of a batch. Their matrices lie so many elements apart; 0, if all share one.
-struct Batch {
-    long long a;
-    long long b;
-    long long d;
-    int count;
-};
-
-// Sums may get factors and a bias, go through an activation, and meet an element of C.
-struct Epilogue {
-    const Out* c;
-    const Out* bias;       // a number for each column; or for each row, as `bias_of_rows` says
-    const float* rows;     // a factor of each row; or none
-    const float* columns;  // of each column
-    long long apart;       // elements from a product's C to the next one's
-    int ldc;
-    int bias_of_rows;
-    int multiplied;        // 1 if C is a factor, and no summand
-    int activation;
-    float u[3];            // of an activation x / (1 + 2^(x * (u0 + u1 * x^2 + u2 * x^4)))
-};
-enum { RELU = 1, SIGMOID, ERF };  // the last of an f32 C: GELU, for which three u are too few
-
 // All threads of the cluster wait for each other; what the barriers hold is all that they share.
 __device__ void meet() {
     if (CLUSTER > 1)
         meet_cluster();
     else
         __syncthreads();
-}
-
-// Boxes as in the header, of a product's matrix in a batch.
-__device__ void load_box(void* to, const TensorMap& map, int row, int col, int z, Barrier& full) {
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier"
-                 "::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];"
-                 ::"r"(shared(to)), "l"(&map), "r"(col), "r"(row), "r"(z), "r"(shared(&full))
-                 : "memory");
-}
-
-__device__ void load_box_for_all(void* to, const TensorMap& map, int row, int col, int z,
-                                 Barrier& full) {
-    if (CLUSTER == 1)
-        return load_box(to, map, row, col, z, full);
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier"
-                 "::complete_tx::bytes.multicast::cluster [%0], [%1, {%2, %3, %4}], [%5], %6;"
-                 ::"r"(shared(to)), "l"(&map), "r"(col), "r"(row), "r"(z), "r"(shared(&full)),
-                   "h"((unsigned short)((1 << CLUSTER) - 1))
-                 : "memory");
-}
-
-__device__ void store_box(const void* from, const TensorMap& map, int row, int col, int z) {
-    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group"
-                 " [%0, {%1, %2, %3}], [%4];"
-                 ::"l"(&map), "r"(col), "r"(row), "r"(z), "r"(shared(from)) : "memory");
 }
 
 // Begins products as `multiply` of the header does, of an A that lies either way.
@@ -169,90 +127,6 @@ __device__ void copy_box(T* to, const T* from, int row, int col, int rows, int c
     #pragma unroll 8
     for (; r < ROWS; r += 2, from += 2LL * ld)
         to[place(r, c)] = row + r < rows && col + c < cols ? *from : 0;
-}
-
-// Two neighbours of a row of C.
-struct alignas(2 * sizeof(Out)) Pair {
-    Out x, y;
-};
-
-__device__ Pair pair(float x, float y) {
-    Pair pair;
-#if defined(OUTPUT_BF16)
-    *(unsigned*)&pair = as_bf16x2(x, y);
-#elif defined(OUTPUT_F16)
-    *(unsigned*)&pair = as_f16x2(x, y);
-#else
-    pair = {x, y};
-#endif
-    return pair;
-}
-
-__device__ float number(Out x) {
-#if defined(OUTPUT_BF16)
-    return __uint_as_float((unsigned)x << 16);
-#elif defined(OUTPUT_F16)
-    return from_f16(x);
-#else
-    return x;
-#endif
-}
-
-__device__ float exp2_fast(float x) {
-    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
-    return x;
-}
-
-__device__ float reciprocal(float x) {
-    asm("rcp.approx.ftz.f32 %0, %0;" : "+f"(x));
-    return x;
-}
-
-// 1 + 2^(x * (u0 + u1 * x^2 + u2 * x^4)), at most 1 + 2^60: of two, the product has a reciprocal.
-// Beyond |x| = 6 the polynomial stays as it is there.
-__device__ float divisor(float x, const float (&u)[3]) {
-    float square = fminf(x * x, 36);
-    return 1 + exp2_fast(fminf(x * (u[0] + square * (u[1] + square * u[2])), 60));
-}
-
-// Of all sums of a thread.
-__device__ void activate(float (&sums)[BN / 2], const Epilogue& epilogue) {
-    if (epilogue.activation == RELU) {
-        #pragma unroll
-        for (int i = 0; i < BN / 2; ++i)
-            sums[i] = sums[i] < 0 ? 0 : sums[i];
-    }
-    if (epilogue.activation == SIGMOID) {
-        #pragma unroll
-        for (int i = 0; i < BN / 2; i += 2) {  // two divisions by one reciprocal
-            float x = divisor(sums[i], epilogue.u);
-            float y = divisor(sums[i + 1], epilogue.u);
-            float r = reciprocal(x * y);
-            sums[i] *= r * y;
-            sums[i + 1] *= r * x;
-        }
-    }
-#if defined(OUTPUT_F32)
-    if (epilogue.activation == ERF) {
-        #pragma unroll
-        for (int i = 0; i < BN / 2; ++i)
-            sums[i] *= 0.5f + 0.5f * erff(sums[i] * 0.70710678f);
-    }
-#endif
-}
-
-// A thread's elements of C in 64 columns, all asked for at once, as far as they are there: so many
-// columns, in the row `down` from here if `low`. If all are, as pairs, they are `whole`.
-__device__ void read(Pair (&c)[16], const Out* from, long long down, int columns, bool low,
-                     bool whole) {
-    #pragma unroll
-    for (int i = 0; i < 16; ++i, from += i % 2 ? down : 8 - down) {
-        int there = i % 2 && !low ? 0 : columns - i / 2 * 8;
-        if (whole)
-            c[i] = *(const Pair*)from;
-        else
-            c[i] = {there > 0 ? from[0] : (Out)0, there > 1 ? from[1] : (Out)0};
-    }
 }
 
 // 64 rows and WIDE columns of D, of which a warp's lanes hold 16 rows, to a box in shared memory.
@@ -314,16 +188,17 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
     int product;  // of the batch
     int row0;     // the tile's corner in D
     int col0;
+    int steps = (K + BK - 1) / BK;
+    int high = steps < FEW ? 1 : BAND;
     auto go_to = [&](int tile) {
         product = tile / (across * down);
         tile %= across * down;
-        int band = tile / (BAND * across) * BAND;
-        int at = tile % (BAND * across);
-        int height = min(BAND, down - band);
+        int band = tile / (high * across) * high;
+        int at = tile % (high * across);
+        int height = min(high, down - band);
         row0 = ((band + at % height) * CLUSTER + rank) * BM;
         col0 = at / height * BN;
     };
-    int steps = (K + BK - 1) / BK;
     // ANCHOR_END: mapping
     bool by_maps = (mapped & 3) == 3;
     if (threadIdx.x == 0) {
@@ -358,10 +233,11 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
                         load_box(stage.a, map_a, row0, k, z_a, full);
                     int at = rank * PART * BK;  // of the tile of B, its share
                     if (TRANSPOSED)
-                        load_box_for_all(stage.b + at, map_b, col0 + rank * PART, k, z_b, full);
+                        load_box_for_all<CLUSTER>(stage.b + at, map_b, col0 + rank * PART, k, z_b,
+                                                  full);
                     for (; !TRANSPOSED && at < (rank + 1) * PART * BK; at += 64 * DEEP)
-                        load_box_for_all(stage.b + at, map_b, k + at / 64 % BK,
-                                         col0 + at / (64 * BK) * 64, z_b, full);
+                        load_box_for_all<CLUSTER>(stage.b + at, map_b, k + at / 64 % BK,
+                                                  col0 + at / (64 * BK) * 64, z_b, full);
                 } else {
                     for (int m = 0; ACROSS && m < BM; m += 64)
                         copy_box<BK>(stage.a + m * BK, a, k, row0 + m, K, M, lda);
@@ -381,6 +257,9 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
     }
     // ANCHOR_END: producer
     get_registers<GOT>();
+    auto is_stream = [&] {
+        return steps < FEW && (long long)M * N * batch.count * sizeof(Out) > KEPT_BYTES;
+    };
     int lane = tid % 32;
     int warp = tid / 32;
     int buffer = 0;
@@ -416,65 +295,11 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
         // ANCHOR: epilogue
         int top = row0 + 64 * group + 16 * warp + lane / 4;
         int left = col0 + lane % 4 * 2;
-        float scale[2] = {alpha, alpha};  // of this thread's two rows
-        float bias[2] = {0, 0};
-        #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            int row = min(top + 8 * half, M - 1);
-            if (epilogue.rows)
-                scale[half] *= epilogue.rows[row];
-            if (epilogue.bias && epilogue.bias_of_rows)
-                bias[half] = number(epilogue.bias[row]);
-        }
-        // Sum i is in row i / 2 % 2 of the two, and in this column.
-        auto column = [&](int i) { return min(left + 8 * (i / 4) + i % 2, N - 1); };
         float (&sums)[BN / 2] = *(float (*)[BN / 2])acc;
-        if (epilogue.columns) {
-            #pragma unroll
-            for (int i = 0; i < BN / 2; ++i)
-                sums[i] *= epilogue.columns[column(i)];
-        }
-        #pragma unroll
-        for (int i = 0; i < BN / 2; ++i)
-            sums[i] = sums[i] * scale[i / 2 % 2] + bias[i / 2 % 2];
-        if (epilogue.bias && !epilogue.bias_of_rows) {
-            #pragma unroll
-            for (int i = 0; i < BN / 2; ++i)
-                sums[i] += number(epilogue.bias[column(i)]);
-        }
-        activate(sums, epilogue);
-#if ADDED
-        long long ldc = epilogue.ldc;
-        const Out* c = epilogue.c + product * epilogue.apart + top * ldc + left;
-        bool whole = row0 + BM <= M && col0 + BN <= N && (ldc | epilogue.apart) % 2 == 0 &&
-                     (unsigned long long)epilogue.c % sizeof(Pair) == 0;
-        #pragma unroll
-        for (int n = 0; n < BN; n += 64) {
-            Pair pairs[16];
-            if (whole)
-                read(pairs, c + n, 8 * ldc, 64, true, true);
-            else
-                read(pairs, c + n, 8 * ldc, top < M ? N - left - n : 0, top + 8 < M, false);
-            #pragma unroll
-            for (int i = 0; i < 32; ++i) {
-                float x = beta * number(i % 2 ? pairs[i / 2].y : pairs[i / 2].x);
-                sums[n / 2 + i] = epilogue.multiplied ? sums[n / 2 + i] * x : sums[n / 2 + i] + x;
-            }
-        }
-#endif
+        bool inside = row0 + BM <= M && col0 + BN <= N;
+        finish(sums, epilogue, product, top, left, inside, M, N, alpha, beta);
         if (!(mapped & 4)) {
-            Out* d = D + product * batch.d + top * (long long)ldd;
-            #pragma unroll
-            for (int i = 0; i < BN / 2; i += 2) {
-                int row = top + i / 2 % 2 * 8;
-                int col = left + i / 4 * 8;
-                Pair both = pair(sums[i], sums[i + 1]);
-                Out* to = d + i / 2 % 2 * 8LL * ldd + col;
-                if (row < M && col < N)
-                    to[0] = both.x;
-                if (row < M && col + 1 < N)
-                    to[1] = both.y;
-            }
+            store(D + product * batch.d, sums, top, left, M, N, ldd);
         } else {
             #pragma unroll
             for (int n = 0; n < BN; n += WIDE) {
@@ -487,7 +312,7 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
                 show_writes();  // the copy sees it
                 meet<128>(group + 1);
                 if (tid == 0) {
-                    store_box(box, map_c, row0 + 64 * group, col0 + n, product);
+                    store_box(box, map_c, row0 + 64 * group, col0 + n, product, is_stream());
                     commit_stores();
                 }
             }

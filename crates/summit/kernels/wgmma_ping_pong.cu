@@ -1,11 +1,14 @@
 // wgmma_ping_pong: two warpgroups multiply in turns.
 //
-//   C = alpha * A * B + beta * C      A is M x K, B is K x N, or stored as N x K; C is M x N
+//   D = act(alpha * r * c * A * B + bias) + beta * C      r of each row, c of each column
+//
+//   A is M x K; B is K x N, or stored as N x K; C and D are M x N
 //
 // Level 14, but a tile has one warpgroup, which makes all its products; the next tile has the other
 // one. They take turns at the tensor cores: while one multiplies, the other one's tile leaves, so
 // the tensor cores never wait for an epilogue but the last. Where K is large, clusters begin their
-// tiles in step, so that they find in the L2 what one of them has fetched.
+// tiles in step, so that they find in the L2 what one of them has fetched. The tiles of all
+// products of a batch are one sequence.
 //
 // Given by KERNEL: INPUT_x, OUTPUT_x  types of A and B, and of C
 //                  BM, BN             tile of C per block, and of a warpgroup, is BM x BN
@@ -16,8 +19,10 @@
 //                  ADDED              1 if beta is not 0
 //                  map_a              boxes of BM rows of 128 bytes of A, which lie swizzled
 //                  map_b              of DEEP x 64 of B, or of BN / CLUSTER rows of the stored one
-//                  map_c              of 16 rows of 128 bytes of C
-//                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, C
+//                  map_c              of 16 rows of 128 bytes of D
+//                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, D
+//                  batch              how many products, and how far their matrices lie apart
+//                  epilogue           what becomes of a sum before it is rounded
 
 #include "hopper.cuh"
 
@@ -31,6 +36,8 @@ using Out = float;
 #else
 using Out = unsigned short;
 #endif
+
+#include "epilogue.cuh"
 
 constexpr int BK = 128 / sizeof(T);  // one step along K: a row of a box has 128 bytes
 // Whether B lies along K in shared memory: as it is stored, or because fp8 must. Of two bytes an
@@ -58,6 +65,10 @@ constexpr int KEPT = 72;
 constexpr int SHARE = (LAUNCHED * (GROUPS + 1) - KEPT) / GROUPS / 8 * 8;
 constexpr int GOT = SHARE < 240 ? SHARE : 240;
 constexpr int BAND = 16 / CLUSTER;  // rows of tiles that clusters go through together
+// Of fewer steps little is read and much is written: a row of tiles after the other, as D lies, and
+// in a stream if D has more bytes than the L2 keeps, about.
+constexpr int FEW = 8;
+constexpr long long KEPT_BYTES = 32 << 20;
 // Steps from which on clusters keep in step. All of K that they are at has room in the L2 if there
 // are fewer: rows of less than 8 KB.
 constexpr int MANY = 64;
@@ -118,33 +129,6 @@ __device__ void copy_box(T* to, const T* from, int row, int col, int rows, int c
     }
 }
 
-// Two neighbours of a row of C.
-struct alignas(2 * sizeof(Out)) Pair {
-    Out x, y;
-};
-
-__device__ Pair pair(float x, float y) {
-    Pair pair;
-#if defined(OUTPUT_BF16)
-    *(unsigned*)&pair = as_bf16x2(x, y);
-#elif defined(OUTPUT_F16)
-    *(unsigned*)&pair = as_f16x2(x, y);
-#else
-    pair = {x, y};
-#endif
-    return pair;
-}
-
-__device__ float number(Out x) {
-#if defined(OUTPUT_BF16)
-    return __uint_as_float((unsigned)x << 16);
-#elif defined(OUTPUT_F16)
-    return from_f16(x);
-#else
-    return x;
-#endif
-}
-
 // 16 rows and WIDE columns of C, which a warp's lanes hold, to a box in shared memory.
 __device__ void put(Out* box, const float (&c)[BN / 8][4], int first, int lane) {
     #pragma unroll
@@ -191,8 +175,9 @@ struct Ring {
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
 gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-           const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B, Out* C,
-           int M, int N, int K, int lda, int ldb, int ldc, float alpha, float beta) {
+           const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B, Out* D,
+           int M, int N, int K, int lda, int ldb, int ldd, float alpha, float beta,
+           const __grid_constant__ Batch batch, const __grid_constant__ Epilogue epilogue) {
     extern __shared__ __align__(1024) unsigned char raw[];
     Shared& s = *(Shared*)raw;
     // ANCHOR: mapping
@@ -207,16 +192,21 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
     int down = (M - 1) / (BM * CLUSTER) + 1;
     int first = blockIdx.x / CLUSTER;
     int stride = gridDim.x / CLUSTER;
-    int row0;  // the tile's corner in C
+    int tiles = across * down * batch.count;
+    int product;  // of the batch
+    int row0;     // the tile's corner in D
     int col0;
+    int steps = (K + BK - 1) / BK;
+    int high = steps < FEW ? 1 : BAND;
     auto go_to = [&](int tile) {
-        int band = tile / (BAND * across) * BAND;
-        int at = tile % (BAND * across);
-        int height = min(BAND, down - band);
+        product = tile / (across * down);
+        tile %= across * down;
+        int band = tile / (high * across) * high;
+        int at = tile % (high * across);
+        int height = min(high, down - band);
         row0 = ((band + at % height) * CLUSTER + rank) * BM;
         col0 = at / height * BN;
     };
-    int steps = (K + BK - 1) / BK;
     // ANCHOR_END: mapping
     bool by_maps = (mapped & 3) == 3 && (TRANSPOSED || !ALONG_K);
     if (threadIdx.x == 0) {
@@ -232,15 +222,19 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
     if (group == GROUPS) {
         keep_registers<KEPT>();
         bool idle = by_maps && tid > 0;
-        int rounds = (across * down + stride - 1) / stride;
+        int rounds = (tiles - 1) / stride + 1;
         int patience = 4 * steps;
         for (int round = 0; round < rounds && !idle; ++round) {
             if (by_maps && rank == 0 && round > 0 && steps >= MANY)
                 keep_step(stride, round, rounds, patience);
             int tile = first + round * stride;
-            if (tile >= across * down)
+            if (tile >= tiles)
                 break;  // the last round is not whole
             go_to(tile);
+            int z_a = batch.a ? product : 0;
+            int z_b = batch.b ? product : 0;
+            const T* a = A + product * batch.a;
+            const T* b = B + product * batch.b;
             for (int step = 0; step < steps; ++step, ring.next()) {
                 Stage& stage = s.stages[ring.at];
                 Barrier& full = s.full[ring.at];
@@ -248,19 +242,20 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
                 wait(s.empty[ring.at], ring.parity ^ 1);  // at first, each stage is empty
                 if (by_maps) {
                     arrive_and_expect(full, sizeof(Stage));
-                    load_box(stage.a, map_a, row0, k, full);
+                    load_box(stage.a, map_a, row0, k, z_a, full);
                     int at = rank * PART * BK;  // of the tile of B, its share
                     if (TRANSPOSED)
-                        load_box_for_all<CLUSTER>(stage.b + at, map_b, col0 + rank * PART, k, full);
+                        load_box_for_all<CLUSTER>(stage.b + at, map_b, col0 + rank * PART, k, z_b,
+                                                  full);
                     for (; !TRANSPOSED && at < (rank + 1) * PART * BK; at += 64 * DEEP)
                         load_box_for_all<CLUSTER>(stage.b + at, map_b, k + at / 64 % BK,
-                                         col0 + at / (64 * BK) * 64, full);
+                                                  col0 + at / (64 * BK) * 64, z_b, full);
                 } else {
-                    copy_box<BM, false>(stage.a, A, row0, k, M, K, lda);
+                    copy_box<BM, false>(stage.a, a, row0, k, M, K, lda);
                     if (ALONG_K)
-                        copy_box<BN, !TRANSPOSED>(stage.b, B, col0, k, N, K, ldb);
+                        copy_box<BN, !TRANSPOSED>(stage.b, b, col0, k, N, K, ldb);
                     for (int n = 0; !ALONG_K && n < BN; n += 64)
-                        copy_box<BK, false>(stage.b + n * BK, B, k, col0 + n, K, N, ldb);
+                        copy_box<BK, false>(stage.b + n * BK, b, k, col0 + n, K, N, ldb);
                     show_writes();  // wgmma sees it
                     arrive(full);
                 }
@@ -271,6 +266,9 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
     }
     // ANCHOR_END: producer
     get_registers<GOT>();
+    auto is_stream = [&] {
+        return steps < FEW && (long long)M * N * batch.count * sizeof(Out) > KEPT_BYTES;
+    };
     int lane = tid % 32;
     int warp = tid / 32;
     int buffer = 0;
@@ -280,7 +278,7 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
         descriptor(s.stages[0].b, 1024, ALONG_K ? 16 : 64 * BK * sizeof(T));
     ring.skip(group * steps);
     // Each tile's stages are the other warpgroup's every second time.
-    for (int tile = first + group * stride; tile < across * down;
+    for (int tile = first + group * stride; tile < tiles;
          tile += 2 * stride, ring.skip(steps)) {
         go_to(tile);
         // ANCHOR: mainloop
@@ -309,7 +307,7 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
                 give_back(before);
             before = ring.at;
         }
-        if (tile + stride < across * down)  // its products follow the last ones of these
+        if (tile + stride < tiles)  // its products follow the last ones of these
             give_turn(group ^ 1);
         await_products<0>();
         give_back(before);
@@ -318,20 +316,12 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
         #pragma unroll
         for (int h = 0; h < HIGH; ++h) {
             int top = row0 + 64 * h + 16 * warp;
-            #pragma unroll
-            for (int i = 0; i < BN / 2; ++i)
-                acc[h][i / 4][i % 4] *= alpha;
-            #pragma unroll
-            for (int i = 0; i < BN / 2 && (ADDED || !(mapped & 4)); ++i) {
-                int row = top + i / 2 % 2 * 8 + lane / 4;
-                int col = col0 + i / 4 * 8 + lane % 4 * 2 + i % 2;
-                float& x = acc[h][i / 4][i % 4];
-                Out* to = &C[row * (long long)ldc + col];
-                if (ADDED && row < M && col < N)
-                    x += beta * number(*to);
-                if (!(mapped & 4) && row < M && col < N)
-                    *to = pair(x, x).x;
-            }
+            int left = col0 + lane % 4 * 2;
+            float (&sums)[BN / 2] = *(float (*)[BN / 2])acc[h];
+            bool inside = row0 + BM <= M && col0 + BN <= N;
+            finish(sums, epilogue, product, top + lane / 4, left, inside, M, N, alpha, beta);
+            if (!(mapped & 4))
+                store(D + product * batch.d, sums, top + lane / 4, left, M, N, ldd);
             #pragma unroll
             for (int n = 0; n < BN && mapped & 4; n += WIDE) {
                 Out* box = s.c[group][warp][buffer];
@@ -343,7 +333,7 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
                 show_writes();  // the copy sees it
                 __syncwarp();
                 if (lane == 0) {
-                    store_box(box, map_c, top, col0 + n);
+                    store_box(box, map_c, top, col0 + n, product, is_stream());
                     commit_stores();
                 }
             }

@@ -81,6 +81,11 @@ impl Epilogue {
     pub fn is_any(&self) -> bool {
         *self != Epilogue::default()
     }
+
+    /// Whether a function is computed that takes more than a comparison.
+    pub(crate) fn is_computed(&self) -> bool {
+        !matches!(self.activation, Activation::None | Activation::Relu)
+    }
 }
 
 impl fmt::Display for Epilogue {

@@ -13,10 +13,10 @@ use device::cuda::{Gpu, Unloaded};
 use device::functions::{Functions, configs};
 use device::nvrtc;
 use device::{Memory, unwritten};
-use gemm::Shape;
 use gemm::form::Specialization;
 use gemm::kernel::Kernel;
 use gemm::matrix::Scalar;
+use gemm::{Build, Shape};
 
 use crate::choice::Chooser;
 use crate::epilogue::Beside;
@@ -164,6 +164,14 @@ impl Handle {
         Ok(plan)
     }
 
+    /// A plan by this build, with no choice: as [`Plan::by`] has it.
+    ///
+    /// # Errors
+    /// As of [`Plan::by`].
+    pub fn plan_by(&self, product: &Product, build: &Build) -> Result<Plan, Error> {
+        Plan::by(&self.chooser, product, build)
+    }
+
     /// Submits a product to the stream. The slices' own types need not be the product's: their bytes count, so 16-bit elements may be
     /// `u16`, and anything `u8`.
     ///
@@ -212,13 +220,6 @@ impl Handle {
         d: &mut impl DevicePtrMut<D>,
         beside: Beside<&dyn OnGpu>,
     ) -> Result<(), Error> {
-        beside.map(|name, one| self.is_ours(name, one.of()))?;
-        let mut guards = Vec::new();
-        let beside = beside.map(|_, one| {
-            let (address, bytes, guard) = one.place(stream);
-            guards.push(guard);
-            Ok::<_, Error>((address, bytes))
-        })?;
         self.run_with(stream, &self.plan(product)?, (a, b), d, beside)
     }
 
@@ -237,21 +238,32 @@ impl Handle {
         self.run_with(stream, plan, (a, b), c, Beside::default())
     }
 
-    fn run_with<A, B, C>(
+    /// The same of a plan with an epilogue, as [`Handle::gemm_with`] has it.
+    ///
+    /// # Errors
+    /// As of [`Handle::gemm_with`].
+    pub fn run_with<A, B, D>(
         &self,
         stream: &Arc<CudaStream>,
         plan: &Plan,
         (a, b): (&impl DevicePtr<A>, &impl DevicePtr<B>),
-        c: &mut impl DevicePtrMut<C>,
-        beside: Beside<(u64, u64)>,
+        d: &mut impl DevicePtrMut<D>,
+        beside: Beside<&dyn OnGpu>,
     ) -> Result<(), Error> {
-        for (name, of) in [("A", a.stream()), ("B", b.stream()), ("C", c.stream())] {
+        beside.map(|name, one| self.is_ours(name, one.of()))?;
+        let mut guards = Vec::new();
+        let beside = beside.map(|_, one| {
+            let (address, bytes, guard) = one.place(stream);
+            guards.push(guard);
+            Ok::<_, Error>((address, bytes))
+        })?;
+        for (name, of) in [("A", a.stream()), ("B", b.stream()), ("C", d.stream())] {
             self.is_ours(name, of)?;
         }
         self.is_ours("the stream", stream)?;
-        let bytes = [a.num_bytes(), b.num_bytes(), c.num_bytes()].map(|bytes| bytes as u64);
-        let ((a, _a), (b, _b), (c, _c)) = (a.device_ptr(stream), b.device_ptr(stream), c.device_ptr_mut(stream));
-        self.submit(stream, plan, [a, b, c], bytes, beside)
+        let bytes = [a.num_bytes(), b.num_bytes(), d.num_bytes()].map(|bytes| bytes as u64);
+        let ((a, _a), (b, _b), (d, _d)) = (a.device_ptr(stream), b.device_ptr(stream), d.device_ptr_mut(stream));
+        self.submit(stream, plan, [a, b, d], bytes, beside)
     }
 
     /// The same of memory that is no slice of cudarc's. Nobody waits for what other streams do with it: so it is the one to capture into

@@ -6,10 +6,11 @@
 
 use std::sync::LazyLock;
 
-use gemm::Element;
-use gemm::Shape;
 use gemm::form::Layout;
-use summit::{Activation, Along, Apart, Batch, Beside, Emulated, Error, Handle, OnGpu, Plan, Product, Types};
+use gemm::{Element, Level, Shape};
+use summit::{
+    Activation, Along, Apart, Batch, Beside, Chooser, Emulated, Error, Handle, KERNELS, OnGpu, Plan, Product, Types,
+};
 
 /// The largest slope of an activation: GELU's is 1.129.
 const SLOPE: f64 = 1.13;
@@ -91,17 +92,28 @@ fn on_the_emulator(plan: &Plan, Given { matrices: [a, b, d], beside: [c, bias, r
     d
 }
 
+/// A plan by each kernel that makes batches and epilogues, with its default tile sizes.
+fn by_each_kernel(product: &Product) -> Vec<Plan> {
+    let chooser = Chooser::new(90, 132);
+    let kernels = KERNELS.into_iter().filter(|kernel| kernel.takes_epilogues() && kernel.takes_batches());
+    let plan = |kernel: &'static Level| {
+        let build = kernel.default_build(product.types.dtype()?);
+        Plan::by(&chooser, product, &build).ok()
+    };
+    kernels.filter_map(plan).collect()
+}
+
 /// Nothing, where no GPU multiplies so.
-fn on_a_gpu(product: &Product, Given { matrices, beside }: &Given) -> Option<Vec<u8>> {
+fn on_a_gpu(plan: &Plan, Given { matrices, beside }: &Given) -> Option<Vec<u8>> {
     static HANDLE: LazyLock<Option<Handle>> = LazyLock::new(|| Handle::new().ok());
-    let handle = HANDLE.as_ref().filter(|handle| handle.plan(product).is_ok())?;
+    let handle = HANDLE.as_ref().filter(|handle| handle.plan(plan.product()).is_ok())?;
     let stream = handle.context().new_stream().unwrap();
     let upload = |bytes: &Vec<u8>| stream.clone_htod(bytes).unwrap();
     let ([a, b, mut d], beside) =
         (matrices.each_ref().map(upload), beside.each_ref().map(|one| one.as_ref().map(upload)));
     let [c, bias, row_factors, column_factors] = beside.each_ref().map(|one| one.as_ref().map(|one| one as &dyn OnGpu));
     let beside = Beside { c, bias, row_factors, column_factors };
-    handle.gemm_with::<u8, u8, u8>(&stream, product, (&a, &b), &mut d, beside).unwrap();
+    handle.run_with::<u8, u8, u8>(&stream, plan, (&a, &b), &mut d, beside).unwrap();
     Some(stream.clone_dtoh(&d).unwrap())
 }
 
@@ -128,11 +140,12 @@ fn check(product: &Product, reals: bool) {
     let untouched = &given.matrices[2];
     let plan = Emulated::new().plan(product).unwrap();
     assert_eq!(plan.launches(), 1, "{plan}");
+    let named = by_each_kernel(product);
     let sum = plan.build().level.sum(&plan.build().configuration);
     let [relative, of_the_element, absolute] = types.dtype().unwrap().bound(sum, shape.k + 3);
     let [lda, ldb, ldd] = form.leading(&shape).map(|leading| leading as usize);
     let at = |numbers: &Option<(Vec<u8>, Vec<f64>)>, i: usize| numbers.as_ref().map(|(_, numbers)| numbers[i]);
-    for found in [Some(on_the_emulator(&plan, &given)), on_a_gpu(product, &given)].into_iter().flatten() {
+    for found in named.iter().flat_map(|plan| [Some(on_the_emulator(plan, &given)), on_a_gpu(plan, &given)]).flatten() {
         let mut written = vec![false; of_d as usize];
         for z in 0..batch.count as usize {
             let [za, zb, zd] = batch.strides.map(|stride| z * stride as usize);

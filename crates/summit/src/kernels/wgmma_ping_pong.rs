@@ -6,7 +6,7 @@ use gemm::{
 };
 
 /// Tile sizes that are shipped, the default first.
-const TILES: &[&[u32]] = &[&[128, 128, 6, 2, 132]];
+const TILES: &[&[u32]] = &[&[128, 128, 6, 2, 132], &[128, 128, 6, 1, 132]];
 /// Those for sums that stay f32.
 const WIDE: &[&[u32]] = &[TILES[0]];
 
@@ -59,6 +59,7 @@ pub static KERNEL: Level = Level {
     needs: Needs {
         architecture: Target::only(90),
         wide_offsets: true,
+        hides_epilogues: true,
         cluster: |tiles| Dim3::xy(tiles["CLUSTER"], 1),
         parameters: &[
             Parameter::Map(Role::A),
@@ -76,6 +77,8 @@ pub static KERNEL: Level = Level {
             Parameter::Ldc,
             Parameter::Alpha,
             Parameter::Beta,
+            Parameter::Batch,
+            Parameter::Epilogue,
         ],
         decomposition: Decomposition::Persistent("BLOCKS", Neighbours::Below),
         boxes: |c| {
