@@ -56,6 +56,9 @@ pub struct Best {
     pub n: u32,
     /// Columns of A, rows of B.
     pub k: u32,
+    /// How many products in one launch, if more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u32>,
     /// The level's crate, or the kernel's name.
     pub level: String,
     /// The variant's name; empty where the level has none.
@@ -76,7 +79,7 @@ pub fn records() -> &'static [Record] {
 }
 
 impl Best {
-    /// The sizes.
+    /// The sizes of a product.
     pub fn shape(&self) -> Shape {
         Shape { m: self.m, n: self.n, k: self.k }
     }
@@ -95,7 +98,8 @@ impl Record {
 
     /// Adds a run. What it measured replaces what earlier runs say of the same shapes, element types and levels.
     pub fn add(&mut self, run: Run) {
-        let same = |a: &Best, b: &Best| (a.dtype, a.shape(), &a.level) == (b.dtype, b.shape(), &b.level);
+        let key = |one: &Best| (one.dtype, one.shape(), one.batch, one.level.clone());
+        let same = |a: &Best, b: &Best| key(a) == key(b);
         for earlier in &mut self.runs {
             earlier.best.retain(|old| !run.best.iter().any(|new| same(old, new)));
         }

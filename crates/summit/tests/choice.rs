@@ -4,7 +4,7 @@ use device::Device;
 use device::nvrtc::nowhere;
 use gemm::form::{Form, Layout};
 use gemm::{Dtype, Level, Shape};
-use summit::choice::{Chooser, best, by_tile};
+use summit::choice::{Chooser, Why, best, by_tile};
 use summit::kernels::{fma_split_k, fma_stream_k, mma_sync, thin, wgmma_fp8, wgmma_ping_pong};
 use summit::nearby::{Beyond, Surveyed};
 use summit::predict::{Model, Numbers, Sharing, TERMS, models};
@@ -26,12 +26,33 @@ fn shape(m: u32, n: u32, k: u32) -> Shape {
 
 fn entry(size: u32, kernel: &str, tiles: &str, ms: f64) -> Best {
     let (level, tiles) = (kernel.to_string(), tiles.to_string());
-    Best { dtype: Dtype::F32, m: size, n: size, k: size, level, variant: String::new(), tiles, ms, cublas_ms: None }
+    Best {
+        dtype: Dtype::F32,
+        m: size,
+        n: size,
+        k: size,
+        batch: None,
+        level,
+        variant: String::new(),
+        tiles,
+        ms,
+        cublas_ms: None,
+    }
 }
 
 fn run(date: &str, best: Vec<Best>) -> Run {
     let [command, date, commit, timing, l2_policy] = ["press tune", date, "", "", ""].map(str::to_string);
     Run { command, date, commit, driver: None, cuda: None, cublas: None, timing, l2_policy, complete: true, best }
+}
+
+#[test]
+fn a_batch_has_records_of_its_own() {
+    let batch = |size, ms, batch| Best { batch, ..entry(size, SPLIT_K, OTHER, ms) };
+    let chooser = |best| Chooser::of(&[], &[record(90, vec![best])], &BOTH, (90, 132), nowhere);
+    // Of one product the batch's record says nothing.
+    let why = |chooser: Chooser| chooser.choose(&SMALL, Dtype::F32, &Form::PLAIN).map(|chosen| chosen.why);
+    assert_eq!(why(chooser(batch(128, 0.5, None))), Some(Why::Measured { microseconds: 500.0 }));
+    assert_eq!(why(chooser(batch(128, 0.5, Some(4)))), Some(Why::Tile));
 }
 
 fn record(architecture: u32, best: Vec<Best>) -> Record {

@@ -67,6 +67,7 @@ fn best(row: &Row, rows: &[Row]) -> Best {
         variant: variant(row).to_string(),
         tiles: row.tiles.clone(),
         ms: row.ms.unwrap_or(f64::INFINITY),
+        batch: None,
         cublas_ms: rows.iter().find(is_vendor).and_then(|row| row.ms),
     }
 }
