@@ -170,7 +170,7 @@ fn against(file: &Path) -> Result<String, Error> {
     let cannot =
         |why: String| Error::usage(format!("cannot read {}: {why}", file.display()), "`press measure` makes records");
     let text = fs::read_to_string(file).map_err(|error| cannot(error.to_string()))?;
-    let record: Record = serde_json::from_str(&text).map_err(|error| cannot(error.to_string()))?;
+    let record = Record::read(&text).map_err(|error| cannot(error.to_string()))?;
     let model = models().iter().find(|model| model.gpu == record.gpu).ok_or_else(|| unknown(&record.gpu))?;
     let known: Vec<Build> = everyone().flat_map(|level| level.shipped_builds()).collect();
     let pairs: Vec<Pair> =

@@ -1,6 +1,7 @@
 //! Where a record comes from: the machine's state, the program's commit, the date; and how it is kept.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
@@ -9,7 +10,8 @@ use device::timing;
 use device::turns::Pace;
 use gemm::Error;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::ser::Formatter;
+use serde_json::{Serializer, Value};
 
 use crate::bench::RIVALS;
 
@@ -74,12 +76,26 @@ pub fn timing() -> String {
 /// Replaces the file as a whole, or leaves it as it was.
 pub fn save(record: &impl Serialize, file: &Path) -> Result<(), Error> {
     let new = file.with_extension("json.new");
-    let text = serde_json::to_value(record).and_then(|record| serde_json::to_string_pretty(&brief(record)));
+    let text = serde_json::to_value(record).and_then(|record| rows(&brief(record)));
     let text = text.map_err(|error| Error::usage(error.to_string(), "report this"))?;
-    fs::write(&new, text + "\n").and_then(|()| fs::rename(&new, file)).map_err(|error| {
+    fs::write(&new, text).and_then(|()| fs::rename(&new, file)).map_err(|error| {
         let _ = fs::remove_file(&new);
         Error::usage(format!("cannot write {}: {error}", file.display()), "what it held before is still there")
     })
+}
+
+/// The text, with each element of an array on a line of its own.
+fn rows(record: &Value) -> serde_json::Result<Vec<u8>> {
+    struct Lines;
+    impl Formatter for Lines {
+        fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+            writer.write_all(if first { b"\n" } else { b",\n" })
+        }
+    }
+    let mut text = Vec::new();
+    record.serialize(&mut Serializer::with_formatter(&mut text, Lines))?;
+    text.push(b'\n');
+    Ok(text)
 }
 
 /// A record without what is not known, and with seven digits of each number: CUDA gives times as `f32`, which has no more.

@@ -2,8 +2,9 @@
 
 use gemm::timing::Peak;
 use gemm::{Dtype, Shape};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
+use crate::compare::against_vendor;
 use crate::row::Row;
 
 /// The file: where, when and how, and the rows.
@@ -50,7 +51,8 @@ pub struct Record {
     /// Earlier runs of which rows are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Earlier>,
-    /// A row for each kernel at each problem.
+    /// A row for each kernel at each problem, those of a problem one after the other. The file leaves out what follows from times.
+    #[serde(serialize_with = "without_rates")]
     pub rows: Vec<Row>,
 }
 
@@ -72,8 +74,28 @@ pub struct Earlier {
 }
 
 impl Record {
+    /// What a file has, with the rates that its times are.
+    ///
+    /// # Errors
+    /// Where it is no record.
+    pub fn read(text: &str) -> serde_json::Result<Record> {
+        let mut record: Record = serde_json::from_str(text)?;
+        for row in record.rows.iter_mut() {
+            row.ms.into_iter().for_each(|ms| row.time(ms));
+            let peak = record.peaks.iter().find(|(dtype, _)| *dtype == row.dtype);
+            row.of_peak = row.gflops.zip(peak).map(|(gflops, (_, peak))| gflops / peak.gflops());
+        }
+        record.rows.chunk_by_mut(|a, b| (a.dtype, a.shape()) == (b.dtype, b.shape())).for_each(against_vendor);
+        Ok(record)
+    }
+
     /// The row of a problem.
     pub fn find(&self, dtype: Dtype, shape: Shape, wanted: impl Fn(&Row) -> bool) -> Option<&Row> {
         self.rows.iter().find(|row| row.dtype == dtype && row.shape() == shape && wanted(row))
     }
+}
+
+fn without_rates<S: Serializer>(rows: &[Row], serializer: S) -> Result<S::Ok, S::Error> {
+    let lean = |row: &Row| Row { gflops: None, of_peak: None, of_vendor: None, max_ms: None, ..row.clone() };
+    serializer.collect_seq(rows.iter().map(lean))
 }

@@ -54,7 +54,7 @@ pub fn run(figures: &Figures) -> Result<ExitCode, Error> {
 
 /// Every file that is made here, by its path in the repository, as record and kernels say that it is.
 fn all(root: &Path) -> Result<Vec<(String, String)>, Error> {
-    let record: Record = serde_json::from_str(&read(root, RECORD)?).map_err(|error| unlike(error.to_string()))?;
+    let record = Record::read(&read(root, RECORD)?).map_err(|error| unlike(error.to_string()))?;
     if record.rows.iter().any(|row| !row.is_right()) {
         return Err(unlike("a product is wrong".to_string()));
     }

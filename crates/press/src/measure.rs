@@ -113,7 +113,7 @@ fn point(
 /// What another run measured on the same GPU in types that this one leaves alone. A file that is there and no record is an error.
 fn keep_others(record: &mut Record, file: &Path, dtypes: &[Dtype]) -> Result<(), Error> {
     let Ok(text) = fs::read_to_string(file) else { return Ok(()) };
-    let before: Record = serde_json::from_str(&text).map_err(|error| {
+    let before = Record::read(&text).map_err(|error| {
         Error::usage(format!("{} is no record: {error}", file.display()), "name another file, or move this one away")
     })?;
     if before.gpu != record.gpu {

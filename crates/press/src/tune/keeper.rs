@@ -143,7 +143,7 @@ pub fn from_file(tune: &Tune, file: &Path) -> Result<ExitCode, Error> {
     let name = file.display();
     let hint = "`press measure` writes such a file";
     let text = fs::read_to_string(file).map_err(|error| Error::usage(format!("cannot read {name}: {error}"), hint))?;
-    let from: Measured = serde_json::from_str(&text)
+    let from = Measured::read(&text)
         .map_err(|error| Error::usage(format!("{name} is no record of `press measure`: {error}"), hint))?;
     let run = Run {
         command: from.command,

@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn ranks_are_mostly_in_the_measured_order() {
         let text = include_str!("../../../../book/measurements/nvidia-h200.json");
-        let record: Record = serde_json::from_str(text).unwrap();
+        let record = Record::read(text).unwrap();
         // Level 0 has no tiles: what its blocks find in L1 no count tells. Level 18 is not tuned, nor what multiplies f32 by tensor cores.
         let by_fma = |level: &'static Level| {
             let build = level.default_build(Dtype::F32);
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn nothing_that_an_h200_ran_was_faster_than_its_bound() {
         let text = include_str!("../../../../book/measurements/nvidia-h200.json");
-        let record: Record = serde_json::from_str(text).unwrap();
+        let record = Record::read(text).unwrap();
         let mut compared = 0;
         for level in LEVELS {
             for build in level.dtypes().flat_map(|dtype| builds(&[level], dtype, true).unwrap()) {
