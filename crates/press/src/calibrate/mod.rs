@@ -259,6 +259,7 @@ fn crossed(survey: &Survey, taken: &[Taken], sms: u32) -> Vec<Predicted> {
 mod tests {
     use super::*;
     use lab::takers::everyone;
+    use summit::predict::name;
 
     /// Each type is fitted by itself: with `DEEP=1` all of them, else the one with the fewest configurations.
     #[test]
@@ -280,6 +281,25 @@ mod tests {
             assert_eq!(*old, new, "{how}");
         }
         assert!(configurations.len() == fresh.configurations.len() && configurations.len() > 10, "{how}");
+    }
+
+    /// In every type, fitted anew or not: which configurations have numbers, not which numbers.
+    #[test]
+    fn what_was_surveyed_and_is_shipped_has_numbers() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        let (surveys, _) = kept(root).unwrap();
+        let gpu = surveys[0].said("gpu").unwrap().to_string();
+        let shipped = models().iter().find(|model| model.gpu == gpu).unwrap();
+        let mut surveyed = Vec::new();
+        for survey in &Survey::joined(&surveys) {
+            let times =
+                |column: usize| survey.lines.iter().filter_map(move |line| line.builds()[column].microseconds());
+            let enough =
+                taken(survey, shipped.architecture).into_iter().filter(|one| times(one.column).count() >= LEAST);
+            surveyed.extend(enough.map(|one| name(&one.build)));
+        }
+        let numbers: Vec<_> = shipped.configurations.iter().map(Numbers::name).collect();
+        assert_eq!(numbers, surveyed, "`press calibrate` makes it anew, once the kernels' PTX is whole");
     }
 
     #[test]
