@@ -29,7 +29,10 @@ pub fn rule(all: &[Exchange], factor: Factor) -> Option<String> {
         return None;
     }
     let transposed = |side: usize| every(&|[l, k], got| got == [l - l % side + k % side, k - k % side + l % side]);
-    if let Some(side) = SQUARES.into_iter().find(|side| transposed(*side)) {
+    // Where all lie in one square, its side says nothing.
+    let several =
+        |side: usize| all.iter().any(|one| one.wanted.map(|at| at / side) != all[0].wanted.map(|at| at / side));
+    if let Some(side) = SQUARES.into_iter().find(|side| transposed(*side) && (several(*side) || *side == usize::MAX)) {
         let part = if side == usize::MAX { String::new() } else { format!(" within squares of {side} x {side}") };
         return Some(format!(
             "{name} is taken transposed{part}: do its store and its load name row and column in one order? of `ldmatrix` that is `.trans`, of `wmma` row_major or col_major"
