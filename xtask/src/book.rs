@@ -57,7 +57,13 @@ pub fn looks_right(pages: &[String], strict: bool) -> Result<bool> {
 /// What the built book depends on.
 pub fn reads(crates: &Crates) -> Result<Reads> {
     // The lab's words stand in the pages in other languages.
-    Ok(Reads::of(crates, &["page"], true)?.and(["book/", "crates/lab/po/", "kernels/", "xtask/"]))
+    Ok(Reads::of(crates, &["page"], true)?.and([
+        "book/",
+        "crates/lab/po/",
+        "crates/summit/examples/candle/src/",
+        "kernels/",
+        "xtask/",
+    ]))
 }
 
 #[cfg(test)]
