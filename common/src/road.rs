@@ -13,7 +13,6 @@ use gemm::matrix::Matrix;
 use gemm::problem::Fill;
 use gemm::report::Report;
 use gemm::{Build, Error, Level, Plan, emulated, fit};
-use summit::predict;
 
 use crate::cli::{self, Arguments, Asked};
 use crate::output::{note, print, say};

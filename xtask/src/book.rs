@@ -60,7 +60,8 @@ pub fn reads(crates: &Crates) -> Result<Reads> {
     Ok(Reads::of(crates, &["page"], true)?.and([
         "book/",
         "crates/lab/po/",
-        "crates/summit/examples/candle/src/",
+        "crates/summit/examples/",
+        "crates/summit/kernels/",
         "kernels/",
         "xtask/",
     ]))

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use clap::Args;
 use gemm::{Build, Dtype, Error, Shape};
 use levels::builds;
+use predict::{Model, model_of, models};
 use serde::Serialize;
-use summit::predict::{Model, model_of, models};
 
 use crate::flags::{Sizes, modelled};
 use crate::output::print;
@@ -52,7 +52,7 @@ struct Line {
     tiles: String,
     microseconds: f64,
     gflops: f64,
-    /// As [`summit::predict::Numbers::error`] has it.
+    /// As [`predict::Numbers::error`] has it.
     error: f64,
 }
 

@@ -1,7 +1,7 @@
 //! Predicted times of a modelled GPU, for tables that show them beside other times.
 
 use gemm::Dtype;
-use summit::predict::{Model, models};
+use predict::{Model, models};
 
 use crate::row::{Kind, Row, distinct};
 

@@ -73,11 +73,22 @@ pub fn timing() -> String {
     )
 }
 
-/// Replaces the file as a whole, or leaves it as it was.
+/// Writes a record, as [`replace`] does.
 pub fn save(record: &impl Serialize, file: &Path) -> Result<(), Error> {
-    let new = file.with_extension("json.new");
+    replace(file, text(record)?.as_bytes())
+}
+
+/// A record as JSON.
+pub fn text(record: &impl Serialize) -> Result<String, Error> {
     let text = serde_json::to_value(record).and_then(|record| rows(&brief(record)));
-    let text = text.map_err(|error| Error::usage(error.to_string(), "report this"))?;
+    let text = text.map_err(|error| error.to_string());
+    let text = text.and_then(|text| String::from_utf8(text).map_err(|error| error.to_string()));
+    text.map_err(|error| Error::usage(error, "report this"))
+}
+
+/// Replaces the file as a whole, or leaves it as it was.
+pub fn replace(file: &Path, text: &[u8]) -> Result<(), Error> {
+    let new = file.with_extension("json.new");
     fs::write(&new, text).and_then(|()| fs::rename(&new, file)).map_err(|error| {
         let _ = fs::remove_file(&new);
         Error::usage(format!("cannot write {}: {error}", file.display()), "what it held before is still there")

@@ -201,7 +201,7 @@ fn seconds(ranks: &Ranks, gpu: &'static Gpu, shape: &Shape) -> Option<f64> {
         return None;
     }
     let build = Chooser::new(gpu.sm(), gpu.sms).best(shape, ranks.dtype, &Form::PLAIN)?;
-    Some(summit::predict::predicted(gpu, &build, shape)?.microseconds * 1e-6)
+    Some(predict::predicted(gpu, &build, shape)?.microseconds * 1e-6)
 }
 
 /// The times of a variant by the model, and its efficiency.

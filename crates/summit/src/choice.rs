@@ -11,11 +11,11 @@ use gemm::kernel::FindCompiler;
 use gemm::{Build, Dtype, Level, Shape};
 
 use crate::kernels::{KERNELS, Order};
-use crate::nearby::Near;
-use crate::predict::{Model, Numbers, models, name};
 use crate::product::Product;
 use crate::scheme::{Scheme, has_one};
 use crate::tuned::{Record, records};
+use predict::nearby::Near;
+use predict::{Model, Numbers, models, name};
 
 /// The kernel that multiplies.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +84,7 @@ impl fmt::Display for Why {
 }
 
 /// Chooses for one GPU among the shipped configurations of the kernels: by their predicted times
-/// ([`crate::predict`]),
+/// ([`predict`]),
 /// and at a shape that `press tune` or `press measure` has on record for this architecture, of each kernel that is on record there, the one
 /// that was the fastest, by its measured time.
 ///

@@ -5,8 +5,7 @@
 //! - [`Handle`]: a GPU, on which matrices stay; [`Emulated`]: its calls without one; [`multiply()`]: the plain product by one call, on
 //!   either device
 //! - [`Scheme`]: products of narrower numbers in place of its own, where a product allows it
-//! - [`choice`]: which of them, with which tile sizes; [`predict`]: by which times, [`nearby`]: how these are corrected,
-//!   [`tuned`]: what measurements say of that
+//! - [`choice`]: which of them, with which tile sizes, by predicted times ([`predict`]); [`tuned`]: what measurements say of that
 
 mod beside;
 pub mod choice;
@@ -16,9 +15,7 @@ mod error;
 mod handle;
 pub mod kernels;
 pub mod multiply;
-pub mod nearby;
 mod plan;
-pub mod predict;
 mod product;
 mod scheme;
 pub mod tuned;

@@ -9,9 +9,9 @@ use gemm::fit::{Card, misfit};
 use gemm::form::{Form, Layout};
 use gemm::kernel::shipped;
 use gemm::{Build, Dtype, Shape};
+use predict::models;
 use summit::KERNELS;
 use summit::choice::Chooser;
-use summit::predict::models;
 use summit::tuned::records;
 
 const SIZES: [[u32; 3]; 6] =

@@ -4,10 +4,10 @@ use device::Device;
 use device::nvrtc::nowhere;
 use gemm::form::{Form, Layout};
 use gemm::{Dtype, Level, Shape};
+use predict::nearby::{Beyond, Surveyed};
+use predict::{Model, Numbers, Sharing, TERMS, models};
 use summit::choice::{Chooser, Why, best, by_tile};
 use summit::kernels::{fma_split_k, fma_stream_k, mma_sync, thin, wgmma_fp8, wgmma_ping_pong};
-use summit::nearby::{Beyond, Surveyed};
-use summit::predict::{Model, Numbers, Sharing, TERMS, models};
 use summit::tuned::{Best, Record, Run, records};
 
 /// A kernel with a small tile, and one with a large one.
@@ -211,11 +211,6 @@ fn every_record_is_read() {
     for file in std::fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
-        if path.file_name().unwrap().to_string_lossy().ends_with("-times.json") {
-            let model: Model = serde_json::from_str(&text).unwrap();
-            assert!(models().contains(&model) && !model.configurations.is_empty(), "{path:?}");
-            continue;
-        }
         let record: Record = serde_json::from_str(&text).unwrap();
         assert!(record.best().count() > 0, "{} says nothing", record.gpu);
         gpus.push(record.gpu);

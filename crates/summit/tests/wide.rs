@@ -90,7 +90,7 @@ fn no_size_is_too_large_to_predict() {
         || sizes.into_iter().flat_map(|m| sizes.map(|n| (m, n))).flat_map(|(m, n)| sizes.map(|k| Shape { m, n, k }));
     for build in KERNELS.into_iter().flat_map(|kernel| kernel.shipped_builds()) {
         for shape in shapes() {
-            let predicted = summit::predict::predicted(gpu, &build, &shape);
+            let predicted = predict::predicted(gpu, &build, &shape);
             assert!(
                 predicted.is_none_or(|it| it.microseconds.is_finite() && it.microseconds > 0.0),
                 "{build}: {shape}"

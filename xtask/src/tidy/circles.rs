@@ -8,7 +8,8 @@ use regex_lite::Regex;
 use super::tree::{Finding, Tree};
 
 /// Where modules lie side by side that are held to it, and how paths to them begin.
-const PLACES: [(&str, &str); 10] = [
+const PLACES: [(&str, &str); 11] = [
+    ("crates/predict/src/", "crate"),
     ("crates/ranks/src/", "crate"),
     ("crates/sm-model/src/", "crate"),
     ("common/src/", "crate"),

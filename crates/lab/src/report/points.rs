@@ -8,8 +8,8 @@ use device::Device;
 use gemm::candidate::Options;
 use gemm::{Build, Error, Shape};
 use indicatif::ProgressBar;
+use predict::predicted;
 use rayon::prelude::*;
-use summit::predict::predicted;
 
 use super::CHECKED;
 use crate::bench::{self, Bench};

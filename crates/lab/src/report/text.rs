@@ -8,7 +8,7 @@ use gemm::kernel::Kernel;
 use gemm::problem::{Fill, Problem};
 use gemm::task::{Operand, Task};
 use gemm::{Dim3, Dtype, Error, LaunchShape, Shape, Source, Tile};
-use summit::predict::models;
+use predict::models;
 
 use super::access::Access;
 use super::points::is_cpu;

@@ -2,9 +2,9 @@
 
 use gemm::Shape;
 use gemm::form::Form;
+use predict::nearby::Near;
+use predict::{Model, Off};
 use summit::choice::Chooser;
-use summit::nearby::Near;
-use summit::predict::{Model, Off};
 
 use crate::survey::record::Survey;
 use lab::table::{number, table};
@@ -24,7 +24,7 @@ pub struct Predicted {
     column: usize,
     /// For each line.
     times: Vec<Option<f64>>,
-    /// As [`summit::predict::Numbers::error`] has it.
+    /// As [`predict::Numbers::error`] has it.
     pub error: f64,
 }
 

@@ -12,14 +12,14 @@ use emulator::gpu::GPUS;
 use emulator::occupancy::occupancy;
 use gemm::kernel::shipped;
 use gemm::{Build, Dtype, Error, Shape};
+use predict::nearby::{Beyond, Surveyed};
+use predict::{Model, Numbers, Sharing, TERMS, models, terms};
 use rayon::prelude::*;
-use summit::nearby::{Beyond, Surveyed};
-use summit::predict::{Model, Numbers, Sharing, TERMS, models, terms};
 
 use crate::survey::record::{Line, Survey};
 use judge::{Judged, Predicted};
 use lab::output::{note, say};
-use lab::provenance::{file_name, save};
+use lab::provenance::{file_name, replace, text};
 
 /// Fit predicted times to surveys, or judge the choice by them
 #[derive(Debug, Clone, Args)]
@@ -33,8 +33,8 @@ pub struct Calibrate {
     /// Judge by surveys of this type alone
     #[arg(long, value_name = "DTYPE", requires = "judge")]
     dtype: Option<Dtype>,
-    /// The file that is written; or a folder, where it is named after the GPU [default: crates/summit/tuned]
-    #[arg(long, value_name = "FILE", default_value = "crates/summit/tuned", hide_default_value = true)]
+    /// The file that is written, for `cargo x pack`; or a folder, where it is named after the GPU [default: crates/predict]
+    #[arg(long, value_name = "FILE", default_value = "crates/predict", hide_default_value = true)]
     out: PathBuf,
 }
 
@@ -74,12 +74,12 @@ pub fn run(calibrate: &Calibrate) -> Result<ExitCode, Error> {
     for (survey, judged) in surveys.iter().zip(&judged) {
         say(&judged.text(survey, false))?;
     }
-    let out = match calibrate.out.is_dir() {
-        true => calibrate.out.join(file_name(&model.gpu).replace(".json", "-times.json")),
-        false => calibrate.out.clone(),
-    };
-    save(&model, &out)?;
-    note(&format!("{} configurations, in {}", model.configurations.len(), out.display()));
+    let name = file_name(&model.gpu);
+    let out = if calibrate.out.is_dir() { calibrate.out.join(&name) } else { calibrate.out.clone() };
+    let packed = Texts::of([(&*name, &*text(&model)?)]);
+    replace(&out, packed.joined().as_bytes())?;
+    let (count, out) = (model.configurations.len(), out.display());
+    note(&format!("{count} configurations, in {out}; `cargo x pack {out}` makes of it what is shipped"));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -133,7 +133,7 @@ pub fn model(surveys: &[Survey], unseen: &[Survey]) -> Result<(Model, Vec<Judged
     model.records.extend(surveys.iter().map(record));
     let mut all = Vec::new();
     for survey in &Survey::joined(surveys) {
-        let taken = taken(survey, architecture);
+        let taken = taken(survey, architecture)?;
         let predicted = crossed(survey, &taken, sms);
         let lines: Vec<&Line> = survey.lines.iter().collect();
         model.surveyed.push(surveyed(survey, &lines));
@@ -167,17 +167,28 @@ struct Taken {
 }
 
 /// The columns of a survey that can be predicted: shipped, and known to fit on an SM.
-fn taken(survey: &Survey, architecture: u32) -> Vec<Taken> {
+///
+/// # Errors
+/// Where what is shipped is not of the kernel as it is: a fit would leave it out.
+fn taken(survey: &Survey, architecture: u32) -> Result<Vec<Taken>, Error> {
     let gpu = GPUS.iter().find(|gpu| gpu.sm() == architecture);
-    let builds = survey.builds().into_iter().enumerate();
-    let take = |(column, build): (usize, Option<Build>)| {
-        let build = build?;
-        let needs = *shipped(&build).ok()?.0.resources.get(&architecture)?;
+    let mut taken = Vec::new();
+    for (column, build) in survey.builds().into_iter().enumerate() {
+        let Some(build) = build else { continue };
+        let stale = |_| {
+            let message =
+                format!("the shipped PTX of {} is not of its kernel: no time can be fitted", build.level.name);
+            Error::usage(message, "`cargo x ptx` makes it anew; then build `press` again")
+        };
+        let (header, _) = shipped(&build).map_err(stale)?;
+        let (Some(gpu), Some(needs)) = (gpu, header.resources.get(&architecture)) else { continue };
         let shared = needs.shared_bytes + build.dynamic_shared();
-        let blocks_per_sm = occupancy(gpu?, build.threads(), needs.registers, shared).blocks_per_sm;
-        (blocks_per_sm > 0).then_some(Taken { column, build, blocks_per_sm })
-    };
-    builds.filter_map(take).collect()
+        let blocks_per_sm = occupancy(gpu, build.threads(), needs.registers, shared).blocks_per_sm;
+        if blocks_per_sm > 0 {
+            taken.push(Taken { column, build, blocks_per_sm });
+        }
+    }
+    Ok(taken)
 }
 
 /// The shapes of some lines.
@@ -259,7 +270,7 @@ fn crossed(survey: &Survey, taken: &[Taken], sms: u32) -> Vec<Predicted> {
 mod tests {
     use super::*;
     use lab::takers::everyone;
-    use summit::predict::name;
+    use predict::name;
 
     /// Each type is fitted by itself: with `DEEP=1` all of them, else the one with the fewest configurations.
     #[test]
@@ -294,8 +305,10 @@ mod tests {
         for survey in &Survey::joined(&surveys) {
             let times =
                 |column: usize| survey.lines.iter().filter_map(move |line| line.builds()[column].microseconds());
-            let enough =
-                taken(survey, shipped.architecture).into_iter().filter(|one| times(one.column).count() >= LEAST);
+            let enough = taken(survey, shipped.architecture)
+                .unwrap()
+                .into_iter()
+                .filter(|one| times(one.column).count() >= LEAST);
             surveyed.extend(enough.map(|one| name(&one.build)));
         }
         let numbers: Vec<_> = shipped.configurations.iter().map(Numbers::name).collect();

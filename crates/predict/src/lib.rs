@@ -1,7 +1,7 @@
 //! Predicted times: a few numbers for each shipped configuration, fitted by `press calibrate` to what was measured on a GPU.
 //!
 //! A prediction is no measurement and no bound: it is what launches of this configuration took elsewhere, extended by how much of each kind of
-//! work this shape has, and corrected by what they took beyond that at the nearest shapes on record ([`crate::nearby`]). Launches far from
+//! work this shape has, and corrected by what they took beyond that at the nearest shapes on record ([`nearby`]). Launches far from
 //! all others on record may be predicted badly. How far predictions were off, at shapes that their numbers were not fitted to, is on record beside
 //! them.
 //!
@@ -10,18 +10,23 @@
 //! that of the chosen one, is 0.990 (f32), 0.996 (f64), 0.991 (bf16), 0.992 (f16) and 0.991 (tf32), a geometric mean, and 0.87, 0.85,
 //! 0.87, 0.86 and 0.70 at worst. `press calibrate --judge` lists where.
 
+#![forbid(unsafe_code)]
+
+pub mod nearby;
+
 use std::sync::OnceLock;
 
+use archive::{Archive, Texts};
 use emulator::gpu::Gpu;
 use gemm::form::Form;
 use gemm::modelled::{Modelled, Predicted, PredictionError};
 use gemm::{Build, Decomposition, Dtype, Neighbours, Parameter, Role, Shape};
 use serde::{Deserialize, Serialize};
 
-use crate::nearby::{Beyond, Near, Surveyed};
+use nearby::{Beyond, Near, Surveyed};
 
-/// The files that `press calibrate` made, one for each GPU that was measured.
-const FILES: [&str; 1] = [include_str!("../tuned/nvidia-h200-times.json")];
+/// What `press calibrate` made, a file for each GPU that was measured.
+static FILES: [Archive; 1] = [Archive::new(include_bytes!("../nvidia-h200.json.zst"))];
 
 /// What a launch's time is made of, in the order of [`terms`]. Ragged: rows are no whole vectors of 16 bytes, and kernels copy them
 /// otherwise; of a single row there is no next one that a tensor map would have to find. Far: where A and B are more than half of the L2 cache keeps, parts of them come from its other half.
@@ -168,7 +173,8 @@ mod of_each_term {
 pub fn models() -> &'static [Model] {
     static READ: OnceLock<Vec<Model>> = OnceLock::new();
     // A test reads each file: what cannot be read here was not shipped.
-    READ.get_or_init(|| FILES.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
+    let texts = || FILES.iter().filter_map(|file| file.texts().ok()).flat_map(Texts::iter);
+    READ.get_or_init(|| texts().filter_map(|(_, text)| serde_json::from_str(text).ok()).collect())
 }
 
 /// What predicts the times of a modelled GPU; nothing, where no GPU like it was measured.
@@ -357,4 +363,18 @@ pub fn name(build: &Build) -> (Dtype, String, String, String) {
     let configuration = &build.configuration;
     let variant = configuration.variant.to_string();
     (configuration.dtype, build.level.name.to_string(), variant, configuration.tiles.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_read() {
+        let folder = std::fs::read_dir(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let archives = folder.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "zst"));
+        assert_eq!(archives.count(), FILES.len());
+        assert_eq!(models().len(), FILES.len());
+        assert!(models().iter().all(|model| !model.configurations.is_empty()));
+    }
 }
