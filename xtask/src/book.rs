@@ -60,8 +60,8 @@ pub fn reads(crates: &Crates) -> Result<Reads> {
     Ok(Reads::of(crates, &["page"], true)?.and([
         "book/",
         "crates/lab/po/",
-        "crates/summit/examples/",
-        "crates/summit/kernels/",
+        "crates/summit/",
+        "crates/summit/examples/candle/src/",
         "kernels/",
         "xtask/",
     ]))
