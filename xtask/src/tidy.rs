@@ -14,6 +14,7 @@ mod lessons;
 mod links;
 mod lints;
 mod measured;
+mod named;
 mod numbers;
 mod paths;
 mod readme;
@@ -46,6 +47,7 @@ const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[
     lessons::check,
     summary::check,
     links::check,
+    named::check,
     translations::check,
     words::check,
     paths::check,

@@ -9,10 +9,11 @@ use regex_lite::Regex;
 use super::includes::pages;
 use super::tree::{Finding, Tree, numbered};
 
-/// A number with such a unit: `5.4 TFLOP/s`, `1.62 µs`; or as a part of cuBLAS's.
+/// A number with such a unit: `5.4 TFLOP/s`, `1.62 µs`; as a part of cuBLAS's; or how much faster something is.
 const CLAIM: &str = concat!(
     r"\d[\d.,]*\s*(?:[kMGT]?(?:FLOP|B)/s|[kMGT]FLOPS|(?:giga|tera)flops|[mµn]s|(?:milli|micro|nano)seconds?)\b",
-    r"|\d[\d.,]*\s*(?:%|per ?cent) of cuBLAS"
+    r"|\d[\d.,]*\s*(?:%|per ?cent) (?:of (?:the (?:speed|time) of )?cuBLAS|faster|slower)\b",
+    r"|\d\.\d+ times (?:as fast|as slow|faster|slower)\b"
 );
 /// In the head of a table: its numbers are measured.
 const TABLE: &str = r"(?i)\bmeasured\b|[kMGT]?FLOP/s|\b[mµn]s\b";
@@ -115,6 +116,13 @@ mod tests {
             ("moves 3.1 TB/s\n", 1, "`3.1 TB/s` is typed: include it from what a run wrote"),
             ("takes 1.4 microseconds\n", 1, "`1.4 microseconds` is typed: include it from what a run wrote"),
             ("92 per cent of cuBLAS\n", 1, "`92 per cent of cuBLAS` is typed: include it from what a run wrote"),
+            (
+                "78% of the speed of cuBLAS\n",
+                1,
+                "`78% of the speed of cuBLAS` is typed: include it from what a run wrote",
+            ),
+            ("is 17 per cent faster\n", 1, "`17 per cent faster` is typed: include it from what a run wrote"),
+            ("1.4 times as fast\n", 1, "`1.4 times as fast` is typed: include it from what a run wrote"),
             ("in 1.62 µs\n", 1, "`1.62 µs` is typed: include it from what a run wrote"),
             ("| n | GFLOP/s |\n|---|---|\n| a | 512 |\n", 3, row),
             ("Measured on an H200:\n\n| n | speed |\n|---|---|\n| a | 512 |\n", 5, row),

@@ -1,5 +1,5 @@
-//! `unsafe` stands in four files at most: one of `device`, the calls to CUDA, one of `page`, the names that a page calls, one of
-//! the emulator, and a test of the summit, in which a caller has addresses.
+//! `unsafe` is allowed in four modules at most: one of `device`, the calls to CUDA, a folder; one of `page`, the names that a page calls;
+//! one of the emulator; and a test of the summit, in which a caller has addresses.
 //!
 //! The workspace's lints deny it, so the compiler finds every use; here, who lifts the lint is looked up.
 
