@@ -3,7 +3,9 @@
 
 mod cores;
 mod measured;
+mod nccl;
 mod numbers;
+mod processes;
 mod streamed;
 mod witness;
 
@@ -57,6 +59,8 @@ pub struct Ranks {
     /// Rows of A and columns of B at a time [default: what the card has room for]
     #[arg(long, value_name = "ROWSxCOLUMNS", value_parser = grid, requires = "streamed")]
     panels: Option<[usize; 2]>,
+    #[command(flatten)]
+    apart: processes::Apart,
     /// Seed of the inputs
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -141,7 +145,8 @@ struct Ran {
 
 /// Runs the command. A wrong product ends in exit code 1.
 pub fn run(ranks: &Ranks) -> Result<ExitCode, Error> {
-    let shape = ranks.sizes.shape(if ranks.backend == Some(Backend::Emulator) { 128 } else { 8192 });
+    let emulated = ranks.backend == Some(Backend::Emulator) || (ranks.apart.is_asked() && ranks.backend.is_none());
+    let shape = ranks.sizes.shape(if emulated { 128 } else { 8192 });
     let element = usual(ranks.dtype)?;
     if ranks.streamed {
         let said = streamed::run(shape, element, ranks.panels, (ranks.backend, ranks.seed))?;
@@ -151,6 +156,9 @@ pub fn run(ranks: &Ranks) -> Result<ExitCode, Error> {
     let layout = Layout::new(shape, element, ranks.grid)?;
     let gpu = modelled(&ranks.gpu)?;
     let planned = |variant| Plan::new(layout, variant, ranks.rooms.into());
+    if ranks.apart.is_asked() {
+        return processes::run(ranks, &planned);
+    }
     let plans = Variant::ALL.into_iter().map(planned).collect::<Result<Vec<Plan>, Error>>()?;
     let copies = plans.iter().filter(|plan| plan.variant == Variant::Copies);
     let mut said = Said {

@@ -50,6 +50,43 @@ pub fn run_with(plan: &Plan, a: &[u8], b: &[u8], lost: Option<Lost>, multiply: &
     Ok(collected(&plan.layout, &blocks))
 }
 
+/// What brings panels to a rank of a process of its own: a step, what it sends to whom, and what it gets from whom, with room for it.
+pub type Exchange<'a> = dyn FnMut(usize, &[(usize, Vec<u8>)], &mut [(usize, Vec<u8>)]) -> Result<(), Fault> + 'a;
+
+/// One rank's block of C, where each rank is a process of its own. Without collectives a rank would have to read another's memory.
+///
+/// # Errors
+/// As of [`run`]; [`Fault::Rank`], where the plan is of copies.
+pub fn run_rank(plan: &Plan, rank: usize, [a, b]: [&[u8]; 2], exchange: &mut Exchange) -> Result<Vec<u8>, Fault> {
+    let (layout, emulated) = (&plan.layout, Emulated::new());
+    check(layout, a, b)?;
+    let order = order(plan, None)?;
+    let mut own = Rank::new(layout, rank, plan.ranks[rank].rooms, a, b)?;
+    for Happened { stream, command, .. } in order.into_iter().filter(|happened| happened.rank == rank) {
+        match &plan.ranks[rank].streams[stream][command] {
+            Command::Copy { .. } => {
+                let why = "no copy reads another process's memory\nhint: use a variant of collectives".to_string();
+                return Err(Fault::Rank { rank, why });
+            }
+            Command::Exchange { step, sends, receives, .. } => {
+                let sends = sends.iter().map(|sent| Ok((sent.peer, own.read(layout, sent)?)));
+                let sends = sends.collect::<Result<Vec<_>, Fault>>()?;
+                let mut got: Vec<_> = receives.iter().map(|got| (got.peer, vec![0; got.bytes as usize])).collect();
+                exchange(*step, &sends, &mut got)?;
+                receives.iter().zip(&got).try_for_each(|(parcel, (_, bytes))| own.write(layout, parcel, bytes))?;
+            }
+            Command::Multiply { a, rows, room, b } => {
+                let multiply = |product: &Product, a: &[u8], b: &[u8], c: &mut [u8]| {
+                    emulated.gemm(product, a, b, c, Beside::default())
+                };
+                own.multiply(layout, (a, rows), (*room, *b), &multiply)?;
+            }
+            Command::Replace { .. } | Command::Record(_) | Command::Wait(_) => (),
+        }
+    }
+    Ok(own.c)
+}
+
 /// A rank's memory.
 struct Rank {
     number: usize,
@@ -90,6 +127,20 @@ impl Rank {
         }
     }
 
+    /// A panel, from where it lies.
+    fn read(&self, layout: &Layout, parcel: &Parcel) -> Result<Vec<u8>, Fault> {
+        let mut bytes = vec![0; parcel.bytes as usize];
+        let (buffer, at) = self.place(layout, parcel.region, parcel.panel);
+        self.device.read_at(buffer, at, &mut bytes).map_err(|error| failed(self.number, error))?;
+        Ok(bytes)
+    }
+
+    /// A panel, to where it is to lie.
+    fn write(&mut self, layout: &Layout, parcel: &Parcel, bytes: &[u8]) -> Result<(), Fault> {
+        let (buffer, at) = self.place(layout, parcel.region, parcel.panel);
+        self.device.write_at(buffer, at, bytes).map_err(|error| failed(self.number, error))
+    }
+
     /// A finished part of C.
     fn multiply(
         &mut self,
@@ -128,10 +179,7 @@ fn failed(rank: usize, error: DeviceError) -> Fault {
 
 /// A panel from the rank that holds it to another.
 fn deliver(layout: &Layout, ranks: &mut [Rank], to: usize, got: &Parcel) -> Result<(), Fault> {
-    let mut bytes = vec![0; got.bytes as usize];
-    let peer = &ranks[got.peer];
-    let (buffer, at) = peer.place(layout, Region::home(layout, got.panel), got.panel);
-    peer.device.read_at(buffer, at, &mut bytes).map_err(|error| failed(got.peer, error))?;
-    let (buffer, at) = ranks[to].place(layout, got.region, got.panel);
-    ranks[to].device.write_at(buffer, at, &bytes).map_err(|error| failed(to, error))
+    let home = Parcel { region: Region::home(layout, got.panel), ..*got };
+    let bytes = ranks[got.peer].read(layout, &home)?;
+    ranks[to].write(layout, got, &bytes)
 }

@@ -1,5 +1,7 @@
 //! What can be wrong with a plan, or with a rank. Each has a name, and a line that says who does what to whom.
 
+use std::time::Duration;
+
 use crate::layout::Panel;
 use crate::plan::{Event, Region};
 
@@ -98,6 +100,44 @@ pub enum Fault {
         /// Who is not there.
         absent: usize,
     },
+    /// Ranks in processes of their own that did not come.
+    #[error(
+        "{} not come to {address} within {} s\nhint: start it by `--rendezvous {address} --rank {}`, and let the address be reached from there",
+        named(.ranks), .limit.as_secs_f64(), .ranks.first().copied().unwrap_or_default()
+    )]
+    Missing {
+        /// Which.
+        ranks: Vec<usize>,
+        /// Where they were waited for.
+        address: String,
+        /// How long.
+        limit: Duration,
+    },
+    /// A rank that is of another version, or about to do something else.
+    #[error(
+        "rank {rank} has another {what}: {theirs}, and it is to be {ours}\nhint: start all ranks by the same program, with the same flags"
+    )]
+    Mismatch {
+        /// Which.
+        rank: usize,
+        /// What differs.
+        what: &'static str,
+        /// What it has.
+        theirs: String,
+        /// What it is to have.
+        ours: String,
+    },
+    /// An address at which ranks cannot meet.
+    #[error("no rendezvous at {address}: {why}\nhint: give HOST:PORT of the machine of rank 0, as the others reach it")]
+    Rendezvous {
+        /// Where.
+        address: String,
+        /// Why.
+        why: String,
+    },
+    /// What another rank, or the rendezvous, has said.
+    #[error("{0}")]
+    Told(String),
     /// A product itself failed, or memory of a rank.
     #[error("rank {rank}: {why}")]
     Rank {
@@ -106,4 +146,11 @@ pub enum Fault {
         /// What it said, with its hint.
         why: String,
     },
+}
+
+/// `rank 1 has`, or `ranks 1, 2 have`.
+fn named(ranks: &[usize]) -> String {
+    let numbers: Vec<String> = ranks.iter().map(usize::to_string).collect();
+    let [rank, has] = if ranks.len() == 1 { ["rank", "has"] } else { ["ranks", "have"] };
+    format!("{rank} {} {has}", numbers.join(", "))
 }

@@ -6,25 +6,27 @@
 
 mod contender;
 mod gathered;
+mod held;
+pub mod member;
 mod streaming;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, DriverError};
+use cudarc::driver::{CudaStream, DriverError};
 use device::peers::{Nccl, Received, Sent, contexts};
 use device::vendor::Vendor;
-use gemm::{Error, Shape};
-use summit::{Handle, Product, Types};
+use gemm::Error;
+use summit::Handle;
 
 pub use contender::{Contender, in_turns};
 pub use gathered::Gathered;
+use held::Held;
 pub use streaming::{Streamed, stream};
 
 use crate::host;
-use crate::layout::{Layout, Operand, Panel};
 use crate::order::{Happened, order};
-use crate::plan::{Command, Event, Parcel, Plan, Region, Stream};
+use crate::plan::{Command, Event, Parcel, Plan, Stream};
 
 /// How long a product may take before a rank counts as lost.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -61,22 +63,8 @@ pub struct Work<'a> {
     cards: &'a Cards,
     by: By<'a>,
     plan: Plan,
-    /// Whose panels travel.
-    travels: Operand,
     order: Vec<Happened>,
-    ranks: Vec<Matrices>,
-    /// Each rank's own panel of the matrix that travels, which others copy.
-    own: Vec<CudaSlice<u8>>,
-    events: Vec<Vec<CudaEvent>>,
-}
-
-#[derive(Debug)]
-struct Matrices {
-    /// The panel of the matrix that does not travel.
-    still: CudaSlice<u8>,
-    /// For others' panels.
-    rooms: Vec<(Region, CudaSlice<u8>)>,
-    c: CudaSlice<u8>,
+    ranks: Vec<Held>,
 }
 
 pub(crate) fn failed(doing: &'static str) -> impl Fn(DriverError) -> Error {
@@ -155,60 +143,14 @@ impl<'a> Work<'a> {
     pub fn new(cards: &'a Cards, plan: Plan, by: By<'a>, a: &[u8], b: &[u8]) -> Result<Work<'a>, Error> {
         let order = order(&plan, None).map_err(|fault| Error::Fault(fault.to_string()))?;
         let layout = plan.layout;
-        let travels = match layout.grid() {
-            _ if layout.ranks() > cards.cards.len() => None,
-            [_, 1] => Some(Operand::B),
-            [1, _] => Some(Operand::A),
-            _ => None,
-        };
-        let Some(travels) = travels else {
+        if layout.ranks() > cards.cards.len() {
             let message = format!("{layout} on {} GPUs", cards.cards.len());
-            return Err(Error::usage(
-                message,
-                "on GPUs a grid has one column or one row, and not more ranks than GPUs",
-            ));
-        };
-        host::check(&layout, a, b).map_err(|fault| Error::Fault(fault.to_string()))?;
-        let mut work = Work { cards, by, plan, travels, order, ranks: Vec::new(), own: Vec::new(), events: Vec::new() };
-        (0..layout.ranks()).try_for_each(|rank| work.fill(rank, [a, b]))?;
-        Ok(work)
-    }
-
-    /// One card's part.
-    fn fill(&mut self, rank: usize, [a, b]: [&[u8]; 2]) -> Result<(), Error> {
-        let (layout, card) = (self.plan.layout, &self.cards.cards[rank]);
-        let copying = failed("copying the matrices");
-        let upload =
-            |bytes: &[u8]| card.load.clone_htod(if bytes.is_empty() { &[0][..] } else { bytes }).map_err(&copying);
-        let [own_a, own_b] =
-            [(Operand::A, a), (Operand::B, b)].map(|(of, matrix)| host::own(&layout, of, rank, matrix));
-        let (still, own) = if self.travels == Operand::B { (own_a, own_b) } else { (own_b, own_a) };
-        let commands = || self.plan.ranks[rank].streams.iter().flatten();
-        let mut rooms = Vec::new();
-        let arriving = commands().flat_map(|command| match command {
-            Command::Copy { get, .. } => std::slice::from_ref(get),
-            Command::Exchange { receives, .. } => receives.as_slice(),
-            _ => &[],
-        });
-        for Parcel { region, .. } in arriving {
-            if rooms.iter().all(|(room, _)| room != region) {
-                // Panels differ by one row or column at most.
-                let widest = layout.group(self.travels, rank).into_iter();
-                let widest = widest.map(|owner| layout.bytes(Panel { of: self.travels, owner })).max().unwrap_or(1);
-                rooms.push((*region, card.load.alloc_zeros::<u8>(widest.max(1) as usize).map_err(&copying)?));
-            }
+            return Err(Error::usage(message, "on GPUs a grid has no more ranks than there are GPUs"));
         }
-        let recorded = commands().filter_map(|command| match command {
-            Command::Record(event) => Some(event.number),
-            _ => None,
-        });
-        let event = |_| card.handle.context().new_event(None).map_err(failed("making an event"));
-        let events = (0..=recorded.max().unwrap_or_default()).map(event).collect::<Result<Vec<CudaEvent>, Error>>()?;
-        let c = upload(&vec![0xff; host::block_bytes(&layout, rank)])?;
-        self.ranks.push(Matrices { still: upload(&still)?, rooms, c });
-        self.own.push(upload(&own)?);
-        self.events.push(events);
-        card.load.synchronize().map_err(copying)
+        host::check(&layout, a, b).map_err(|fault| Error::Fault(fault.to_string()))?;
+        let held = (0..layout.ranks()).map(|rank| Held::new(&cards.cards[rank], &plan, rank, [a, b]));
+        let ranks = held.collect::<Result<Vec<Held>, Error>>()?;
+        Ok(Work { cards, by, plan, order, ranks })
     }
 
     /// Submits the whole product.
@@ -225,27 +167,24 @@ impl<'a> Work<'a> {
             };
             match &self.plan.ranks[rank].streams[stream][command] {
                 Command::Record(Event { number, .. }) => {
-                    self.events[rank][*number].record(on).map_err(failed("recording an event"))?;
+                    self.ranks[rank].events[*number].record(on).map_err(failed("recording an event"))?;
                 }
                 Command::Wait(event) => {
-                    on.wait(&self.events[event.rank][event.number]).map_err(failed("waiting for an event"))?;
+                    on.wait(&self.ranks[event.rank].events[event.number]).map_err(failed("waiting for an event"))?;
                 }
                 Command::Copy { get: Parcel { peer, region, bytes, .. }, .. } => {
-                    let from = self.own[*peer].slice(..*bytes as usize);
-                    let room = self.ranks[rank].rooms.iter_mut().find(|(room, _)| room == region);
+                    let both = self.ranks.get_disjoint_mut([*peer, rank]).map_err(|_| no_room())?;
+                    let [Held { own, .. }, Held { rooms, .. }] = both;
+                    let room = rooms.iter_mut().find(|(room, _)| room == region);
                     let mut to = room.map(|(_, room)| room.slice_mut(..*bytes as usize)).ok_or_else(no_room)?;
-                    on.memcpy_dtod(&from, &mut to).map_err(failed("copying a panel"))?;
+                    on.memcpy_dtod(&own.slice(..*bytes as usize), &mut to).map_err(failed("copying a panel"))?;
                 }
                 // All of a group come to it one behind the other: the first submits for all.
                 Command::Exchange { group, .. } if group.first() == Some(&rank) => self.exchange(at)?,
-                Command::Multiply { rows, a, room, b } => match self.travels {
-                    Operand::B => self.multiply(rank, Region::Room(*room), [a[0], *b])?,
-                    Operand::A => {
-                        let parts: Vec<(usize, Panel)> = rows.clone().zip(a.iter().copied()).collect();
-                        let b = *b;
-                        parts.into_iter().try_for_each(|(part, a)| self.multiply(rank, Region::Rows(part), [a, b]))?;
-                    }
-                },
+                Command::Multiply { rows, a, room, b } => {
+                    let card = &self.cards.cards[rank];
+                    self.ranks[rank].multiply(card, self.by, (rows, a), (*room, *b))?;
+                }
                 Command::Exchange { .. } | Command::Replace { .. } => (),
             }
         }
@@ -256,44 +195,21 @@ impl<'a> Work<'a> {
     fn exchange(&mut self, at: usize) -> Result<(), Error> {
         let nccl = self.cards.nccl.as_ref().map_err(|why| Error::usage(why.clone(), "`copies` needs none"))?;
         let (mut sent, mut received) = (Vec::new(), Vec::new());
-        for (rank, matrices) in self.ranks.iter_mut().enumerate() {
+        for (rank, Held { own, rooms, .. }) in self.ranks.iter_mut().enumerate() {
             let happened = &self.order[at + rank];
             let command = &self.plan.ranks[rank].streams[happened.stream][happened.command];
             let Command::Exchange { sends, receives, .. } = command else { continue };
-            let filled =
-                |parcels: &[Parcel]| parcels.iter().filter(|parcel| parcel.bytes > 0).copied().collect::<Vec<_>>();
+            let own = &*own;
             for Parcel { peer, bytes, .. } in filled(sends) {
-                sent.push(Sent { rank, peer, from: &self.own[rank], bytes: bytes as usize });
+                sent.push(Sent { rank, peer, from: own, bytes: bytes as usize });
             }
             let receives = filled(receives);
-            for (room, to) in &mut matrices.rooms {
+            for (room, to) in rooms {
                 let got = receives.iter().find(|got| got.region == *room);
                 received.extend(got.map(|got| Received { rank, peer: got.peer, to, bytes: got.bytes as usize }));
             }
         }
         nccl.exchange(&self.cards.copying, &sent, &mut received)
-    }
-
-    /// The product of two panels, of which the one that travels lies in a region.
-    fn multiply(&mut self, rank: usize, region: Region, [a, b]: [Panel; 2]) -> Result<(), Error> {
-        let layout = self.plan.layout;
-        if layout.bytes(a) == 0 || layout.bytes(b) == 0 {
-            return Ok(());
-        }
-        let (product, at) = part(&layout, rank, [a, b])?;
-        let Matrices { still, rooms, c } = &mut self.ranks[rank];
-        let travelled = if self.travels == Operand::B { b } else { a };
-        let room = rooms.iter().find(|(room, _)| *room == region).map(|(_, room)| room);
-        let there = if travelled.owner == rank { &self.own[rank] } else { room.ok_or_else(no_room)? };
-        let (of_a, of_b) = if self.travels == Operand::B { (&*still, there) } else { (there, &*still) };
-        let mut c = c.slice_mut(at..);
-        let Card { handle, compute, .. } = &self.cards.cards[rank];
-        match self.by {
-            By::Summit => handle
-                .gemm(compute, &product, of_a, of_b, &mut c)
-                .map_err(|error| Error::usage(error.to_string(), "the emulator runs the same plan")),
-            By::Vendor(vendors) => gathered::by_vendor(&vendors[rank], compute, &product, (of_a, of_b), &mut c),
-        }
     }
 
     /// C, when all is done.
@@ -313,14 +229,7 @@ fn no_room() -> Error {
     Error::usage("a panel has no room on its rank", "report this")
 }
 
-/// The product of two panels, and the first byte of its part of C in the rank's block.
-fn part(layout: &Layout, rank: usize, panels: [Panel; 2]) -> Result<(Product, usize), Error> {
-    let [rows, columns] = layout.block(rank);
-    let [of_a, of_b] = panels.map(|panel| layout.range(panel));
-    let (types, k) = (Types::of(layout.element()), layout.shape().k);
-    let shape = Shape { m: of_a.len() as u32, n: of_b.len() as u32, k };
-    let product = Product::new(types, shape).with_leading([k as usize, shape.n as usize, columns.len()]);
-    let product = product.map_err(|error| Error::usage(error.to_string(), "report this"))?;
-    let first = (of_a.start - rows.start) as usize * columns.len() + (of_b.start - columns.start) as usize;
-    Ok((product, first * types.c.bytes()))
+/// Parcels with something in them.
+fn filled(parcels: &[Parcel]) -> Vec<Parcel> {
+    parcels.iter().filter(|parcel| parcel.bytes > 0).copied().collect()
 }

@@ -44,7 +44,7 @@ pub(crate) fn block_bytes(layout: &Layout, rank: usize) -> usize {
 }
 
 /// C of the ranks' blocks, each row-major and without padding.
-pub(crate) fn collected(layout: &Layout, blocks: &[&[u8]]) -> Vec<u8> {
+pub fn collected(layout: &Layout, blocks: &[&[u8]]) -> Vec<u8> {
     let Shape { m, n, .. } = layout.shape();
     let (n, size) = (n as usize, Types::of(layout.element()).c.bytes());
     let mut c = vec![0xff; m as usize * n * size];

@@ -6,6 +6,7 @@
 //! - [`volume`]: bytes by rank, by link and by step, counted and by formula
 //! - [`model`]: the time of a plan, from a link's rate and the products' times
 //! - [`emulated`]: runs a plan without a GPU; [`gpus`]: on GPUs of one host, beside the vendor
+//! - [`processes`]: ranks in processes of their own, on one machine or several
 //! - [`streamed`]: how matrices that fit no card are cut; [`gpus::stream`] runs it
 
 pub mod emulated;
@@ -16,9 +17,11 @@ pub mod layout;
 pub mod model;
 pub mod order;
 pub mod plan;
+pub mod processes;
 pub mod streamed;
 pub mod volume;
 
 pub use fault::Fault;
+pub use host::collected;
 pub use layout::Layout;
 pub use plan::{Plan, Variant};

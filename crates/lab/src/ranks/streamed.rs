@@ -39,6 +39,7 @@ pub struct Said {
 #[derive(Debug, Serialize)]
 struct Ran {
     gpu: String,
+    pinning_seconds: f64,
     seconds: f64,
     multiplying_seconds: f64,
     link_bytes_per_second: f64,
@@ -100,11 +101,12 @@ fn multiplied(cards: &Cards, cut: &Cut, seed: u64) -> Result<Ran, Error> {
     cores::over(c.chunks_mut(CHUNK), |_, chunk| chunk.fill(0xff));
     let mut progress = Progress::new(cut);
     let ([a, b, c], streamed) = stream(cards.handle(0), cut, [a, b, c], &mut |done, of| progress.tell(done, of));
-    let Streamed { seconds, multiplying, alone, alone_bytes } = streamed?;
+    let Streamed { pinning, seconds, multiplying, alone, alone_bytes } = streamed?;
     let (right, checked) = step("checking the product", || witness::check(cut, [&a, &b, &c], seed));
     let gpu = cards.names().first().map(|name| name.to_string()).unwrap_or_default();
     let link_bytes_per_second = alone_bytes as f64 / alone;
-    Ok(Ran { gpu, seconds, multiplying_seconds: multiplying, link_bytes_per_second, right, checked })
+    let (pinning_seconds, multiplying_seconds) = (pinning, multiplying);
+    Ok(Ran { gpu, pinning_seconds, seconds, multiplying_seconds, link_bytes_per_second, right, checked })
 }
 
 /// A line on the terminal that is written again and again.
@@ -166,6 +168,7 @@ impl Said {
             let [into, back] = self.moved_bytes.map(|bytes| bytes as f64 / ran.seconds / 1e9);
             let (seconds, share) = (ran.seconds, ran.multiplying_seconds / ran.seconds * 100.0);
             text += &format!("\n{}: {seconds:.3} s, {} TFLOP/s\n", ran.gpu, number(rate));
+            text += &format!("before that     {:.3} s to pin the host's memory\n", ran.pinning_seconds);
             text += &format!("multiplying     {share:.1} % of the time\n");
             text += &format!("over the link   {into:.1} GB/s to the card, {back:.1} from there\n");
             text += &format!("a panel alone   {:.1} GB/s\n", ran.link_bytes_per_second / 1e9);

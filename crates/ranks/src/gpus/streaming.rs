@@ -15,6 +15,8 @@ use crate::streamed::{Cut, Part};
 /// What was seen of a streamed product.
 #[derive(Debug, Clone, Copy)]
 pub struct Streamed {
+    /// Seconds in which the host's memory was pinned, before all else.
+    pub pinning: f64,
     /// Seconds from the first copy to the last.
     pub seconds: f64,
     /// Seconds in which a product ran.
@@ -25,8 +27,8 @@ pub struct Streamed {
     pub alone_bytes: u64,
 }
 
-/// Multiplies A, B and C of the host, row-major and without padding. The matrices come back in any case, C with what had been written by then. `told` hears after each part how many are done, of
-/// how many.
+/// Multiplies A, B and C of the host, row-major and without padding. The matrices come back in any case, C with what had been written by
+/// then. `told` hears after each part how many are done, of how many.
 ///
 /// # Errors
 /// What the driver answers, also where the host's memory cannot be pinned; [`Error::Fault`], where a part takes longer than a minute.
@@ -36,6 +38,7 @@ pub fn stream(
     matrices: [Vec<u8>; 3],
     told: &mut dyn FnMut(usize, usize),
 ) -> ([Vec<u8>; 3], Result<Streamed, Error>) {
+    let began = Instant::now();
     let (mut pinned, mut left) = (Vec::new(), VecDeque::from(matrices));
     let mut refused = None;
     while let (Some(matrix), None) = (left.pop_front(), &refused) {
@@ -48,8 +51,9 @@ pub fn stream(
             }
         }
     }
+    let pinning = began.elapsed().as_secs_f64();
     let ran = match (refused, pinned.as_mut_slice()) {
-        (None, [a, b, c]) => run(handle, cut, [a, b, c], told),
+        (None, [a, b, c]) => run(handle, cut, [a, b, c], told).map(|streamed| Streamed { pinning, ..streamed }),
         (refused, _) => Err(refused.unwrap_or_else(|| Error::usage("three matrices are needed", "report this"))),
     };
     let mut back: Vec<Vec<u8>> = Vec::new();
@@ -132,7 +136,7 @@ fn run(
     for [start, end] in &products {
         multiplying += f64::from(start.elapsed_ms(end).map_err(failed("timing"))?) * 1e-3;
     }
-    Ok(Streamed { seconds, multiplying, alone, alone_bytes: parts[0].windows[0].bytes() as u64 })
+    Ok(Streamed { pinning: 0.0, seconds, multiplying, alone, alone_bytes: parts[0].windows[0].bytes() as u64 })
 }
 
 fn wait_for(event: Option<CudaEvent>) -> Result<(), Error> {

@@ -3,6 +3,7 @@
 
 mod bytes;
 mod faults;
+mod processes;
 mod products;
 mod streamed;
 

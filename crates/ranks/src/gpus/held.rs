@@ -1,0 +1,123 @@
+//! What a GPU holds of a product over ranks, and its products.
+
+use std::ops::Range;
+
+use cudarc::driver::{CudaEvent, CudaSlice};
+use gemm::{Error, Shape};
+use summit::{Product, Types};
+
+use super::gathered::by_vendor;
+use super::{By, Card, failed, no_room};
+use crate::host;
+use crate::layout::{Layout, Operand, Panel};
+use crate::plan::{Command, Parcel, Plan, Region};
+
+/// A rank's matrices on its GPU, and its events.
+#[derive(Debug)]
+pub(super) struct Held {
+    layout: Layout,
+    rank: usize,
+    /// Whose panels travel.
+    travels: Operand,
+    /// The panel of the matrix that does not travel.
+    still: CudaSlice<u8>,
+    /// The panel of the other one, which others get.
+    pub own: CudaSlice<u8>,
+    /// For others' panels.
+    pub rooms: Vec<(Region, CudaSlice<u8>)>,
+    pub c: CudaSlice<u8>,
+    pub events: Vec<CudaEvent>,
+}
+
+impl Held {
+    /// One card's part of matrices of the host, with C full of NaN.
+    pub fn new(card: &Card, plan: &Plan, rank: usize, [a, b]: [&[u8]; 2]) -> Result<Held, Error> {
+        let layout = plan.layout;
+        let travels = match layout.grid() {
+            [_, 1] => Operand::B,
+            [1, _] => Operand::A,
+            _ => return Err(Error::usage(layout.to_string(), "on GPUs a grid has one column or one row")),
+        };
+        let copying = failed("copying the matrices");
+        let upload =
+            |bytes: &[u8]| card.load.clone_htod(if bytes.is_empty() { &[0][..] } else { bytes }).map_err(&copying);
+        let [own_a, own_b] =
+            [(Operand::A, a), (Operand::B, b)].map(|(of, matrix)| host::own(&layout, of, rank, matrix));
+        let (still, own) = if travels == Operand::B { (own_a, own_b) } else { (own_b, own_a) };
+        let commands = || plan.ranks[rank].streams.iter().flatten();
+        let mut rooms = Vec::new();
+        let arriving = commands().flat_map(|command| match command {
+            Command::Copy { get, .. } => std::slice::from_ref(get),
+            Command::Exchange { receives, .. } => receives.as_slice(),
+            _ => &[],
+        });
+        for Parcel { region, .. } in arriving {
+            if rooms.iter().all(|(room, _)| room != region) {
+                // Panels differ by one row or column at most.
+                let widest = layout.group(travels, rank).into_iter();
+                let widest = widest.map(|owner| layout.bytes(Panel { of: travels, owner })).max().unwrap_or(1);
+                rooms.push((*region, card.load.alloc_zeros::<u8>(widest.max(1) as usize).map_err(&copying)?));
+            }
+        }
+        let recorded = commands().filter_map(|command| match command {
+            Command::Record(event) => Some(event.number),
+            _ => None,
+        });
+        let event = |_| card.handle.context().new_event(None).map_err(failed("making an event"));
+        let events = (0..=recorded.max().unwrap_or_default()).map(event).collect::<Result<Vec<CudaEvent>, Error>>()?;
+        let c = upload(&vec![0xff; host::block_bytes(&layout, rank)])?;
+        let held = Held { layout, rank, travels, still: upload(&still)?, own: upload(&own)?, rooms, c, events };
+        card.load.synchronize().map_err(copying)?;
+        Ok(held)
+    }
+
+    /// Parts of A with a panel of B: finished parts of C.
+    pub fn multiply(
+        &mut self,
+        card: &Card,
+        by: By,
+        (rows, a): (&Range<usize>, &[Panel]),
+        (room, b): (usize, Panel),
+    ) -> Result<(), Error> {
+        match self.travels {
+            Operand::B => self.product(card, by, Region::Room(room), [a[0], b]),
+            Operand::A => {
+                let mut parts = rows.clone().zip(a);
+                parts.try_for_each(|(part, &a)| self.product(card, by, Region::Rows(part), [a, b]))
+            }
+        }
+    }
+
+    /// The product of two panels, of which the one that travels lies in a region.
+    fn product(&mut self, card: &Card, by: By, region: Region, [a, b]: [Panel; 2]) -> Result<(), Error> {
+        if self.layout.bytes(a) == 0 || self.layout.bytes(b) == 0 {
+            return Ok(());
+        }
+        let (product, at) = part(&self.layout, self.rank, [a, b])?;
+        let Held { still, own, rooms, c, .. } = self;
+        let travelled = if self.travels == Operand::B { b } else { a };
+        let room = rooms.iter().find(|(room, _)| *room == region).map(|(_, room)| room);
+        let there = if travelled.owner == self.rank { &*own } else { room.ok_or_else(no_room)? };
+        let (of_a, of_b) = if self.travels == Operand::B { (&*still, there) } else { (there, &*still) };
+        let mut c = c.slice_mut(at..);
+        match by {
+            By::Summit => card
+                .handle
+                .gemm(&card.compute, &product, of_a, of_b, &mut c)
+                .map_err(|error| Error::usage(error.to_string(), "the emulator runs the same plan")),
+            By::Vendor(vendors) => by_vendor(&vendors[self.rank], &card.compute, &product, (of_a, of_b), &mut c),
+        }
+    }
+}
+
+/// The product of two panels, and the first byte of its part of C in the rank's block.
+fn part(layout: &Layout, rank: usize, panels: [Panel; 2]) -> Result<(Product, usize), Error> {
+    let [rows, columns] = layout.block(rank);
+    let [of_a, of_b] = panels.map(|panel| layout.range(panel));
+    let (types, k) = (Types::of(layout.element()), layout.shape().k);
+    let shape = Shape { m: of_a.len() as u32, n: of_b.len() as u32, k };
+    let product = Product::new(types, shape).with_leading([k as usize, shape.n as usize, columns.len()]);
+    let product = product.map_err(|error| Error::usage(error.to_string(), "report this"))?;
+    let first = (of_a.start - rows.start) as usize * columns.len() + (of_b.start - columns.start) as usize;
+    Ok((product, first * types.c.bytes()))
+}
