@@ -17,6 +17,8 @@ const PARTS: u32 = 4;
 const STEP: u32 = 256;
 /// Elements of a matrix at most: their bytes have an address.
 const ELEMENTS: u64 = 1 << 58;
+/// Elements of a panel at most where kernels index it by 32 bits, those of f32 and f64: 7/8 of 2³¹, as they count whole tiles.
+const INDEXED: u64 = 7 << 28;
 /// Parts at most.
 const MOST: u64 = 1 << 20;
 
@@ -75,18 +77,28 @@ impl Cut {
     pub fn fitting(shape: Shape, types: Types, bytes: u64) -> Result<Cut, Error> {
         let columns = shape.n.div_ceil(PARTS).next_multiple_of(STEP);
         let mut cut = Cut::new(shape, types, [ROWS, columns])?;
-        while cut.memory() > bytes {
+        while cut.memory() > bytes || !cut.is_indexed() {
             match cut {
                 Cut { columns, .. } if columns > STEP => cut.columns = columns.div_ceil(2).next_multiple_of(STEP),
                 Cut { rows, .. } if rows > 1 => cut.rows = rows.div_ceil(2),
                 Cut { columns, .. } if columns > 1 => cut.columns = columns.div_ceil(2),
                 _ => {
-                    let message = format!("{shape} needs {} bytes of the card, and there are {bytes}", cut.memory());
+                    let message = match cut.is_indexed() {
+                        true => format!("{shape} needs {} bytes of the card, and there are {bytes}", cut.memory()),
+                        false => format!("a row of A of {shape} has more elements than kernels of this type index"),
+                    };
                     return Err(Error::usage(message, "K is not cut: make it smaller"));
                 }
             }
         }
         cut.checked()
+    }
+
+    /// Whether kernels of these types reach all of a panel.
+    fn is_indexed(&self) -> bool {
+        let [rows, columns, k] = [self.rows, self.columns, self.shape.k].map(u64::from);
+        self.types.a.bytes() < 4
+            || [rows * k, k * columns, rows * columns].into_iter().all(|elements| elements < INDEXED)
     }
 
     /// Rows of A and columns of B at a time.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use device::inventory::NCCL;
 use gemm::Error;
+use ranks::gpus::member::there;
 
 /// The variable that names the folder.
 const FOLDER: &str = "LADDER_NCCL_FOLDER";
@@ -20,11 +21,9 @@ fn file() -> Option<PathBuf> {
     on_path.or_else(|| NCCL.files().next())
 }
 
-/// Whether there is a GPU, and NCCL.
-pub fn present() -> Result<PathBuf, Error> {
-    device::cuda::Gpu::find().map_err(|why| {
-        Error::usage(format!("no CUDA device: {why}"), "without `--backend cuda`, ranks are emulated")
-    })?;
+/// NCCL's file, if there is a GPU as well.
+fn present() -> Result<PathBuf, Error> {
+    there()?;
     let hint = "`pip install nvidia-nccl-cu13` installs it, and `lab doctor` says where it is looked for";
     file().ok_or_else(|| Error::usage("processes send each other panels by NCCL, and it is not here", hint))
 }

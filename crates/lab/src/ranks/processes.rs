@@ -14,7 +14,7 @@ use device::Backend;
 use gemm::Error;
 use gemm::check::Reference;
 use gemm::problem::{Fill, Problem};
-use ranks::gpus::member::Alone;
+use ranks::gpus::member::{Alone, there};
 use ranks::gpus::{By, Cards, Work};
 use ranks::processes::links::Links;
 use ranks::processes::member::{Lost, Member, join};
@@ -122,14 +122,16 @@ pub fn run(ranks: &Ranks, plan: &dyn Fn(Variant) -> Result<Plan, Error>) -> Resu
 impl Product<'_> {
     /// Starts a process for each rank, and hosts their rendezvous.
     fn launch(&self) -> Result<ExitCode, Error> {
-        if self.on_gpus {
-            nccl::present()?;
+        let ranks = self.meeting.ranks;
+        if self.on_gpus && there()? < ranks {
+            let message = format!("{ranks} ranks need as many GPUs, and this machine has {}", there()?);
+            return Err(Error::usage(message, "`--rendezvous` lets ranks meet that run on several machines"));
         }
         let refused = |error| Error::usage(format!("cannot start a rank: {error}"), "see above");
         let listener = TcpListener::bind("127.0.0.1:0").map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?.to_string();
         let mut children = Vec::new();
-        let started = (0..self.meeting.ranks).try_for_each(|rank| {
+        let started = (0..ranks).try_for_each(|rank| {
             self.command(rank, &address).and_then(|mut command| command.spawn()).map(|child| children.push(child))
         });
         let ended = started.map_err(refused).and_then(|()| {
@@ -228,7 +230,9 @@ impl Product<'_> {
     /// A rank's part, from the rendezvous to the block of C.
     fn work(&self, rank: usize, address: &str, hosts: bool) -> Result<(), Error> {
         let fault = |fault: Fault| Error::Fault(fault.to_string());
-        let gpu = if self.on_gpus { Some(Alone::open(rank)?) } else { None };
+        let gpu = self.on_gpus.then(|| Alone::open(rank)).transpose();
+        nccl::loaded();
+        let gpu = gpu?;
         let library = gpu.as_ref().map(|gpu| format!("NCCL {}", gpu.nccl())).unwrap_or_default();
         let token = match &gpu {
             Some(gpu) if rank == 0 => gpu.token()?,
@@ -239,28 +243,27 @@ impl Product<'_> {
         let member = step("waiting for the other ranks", met).map_err(fault)?;
         match self.block(gpu, &member) {
             Ok(done) => member.done(done).map_err(fault),
-            Err(Error::Fault(why)) => Err(fault(member.failed(Fault::Told(why)))),
-            Err(error) => Err(fault(member.failed(Fault::Rank { rank, why: error.to_string() }))),
+            Err(error) => Err(fault(member.failed(error))),
         }
     }
 
     /// A rank's block of C.
-    fn block(&self, gpu: Option<Alone>, member: &Member) -> Result<Done, Error> {
+    fn block(&self, gpu: Option<Alone>, member: &Member) -> Result<Done, Fault> {
         let (rank, what) = (member.rank, "multiplying");
+        let failed = |error: Error| Fault::Rank { rank, why: error.to_string() };
         let Some(gpu) = gpu else {
-            let fault = |fault: Fault| Error::Fault(fault.to_string());
-            let links = Links::new(member).map_err(fault)?;
-            let problem = self.problem()?;
+            let links = Links::new(member)?;
+            let problem = self.problem().map_err(failed)?;
             let inputs = [problem.a.bytes(), problem.b.bytes()];
             let exchange = &mut |step: usize, sends: &[_], receives: &mut [_]| links.exchange(step, sends, receives);
-            let block = step(what, || emulated::run_rank(&self.plan, rank, inputs, exchange)).map_err(fault)?;
+            let block = step(what, || emulated::run_rank(&self.plan, rank, inputs, exchange))?;
             return Ok(Done { block, milliseconds: None });
         };
-        let connected = step("connecting the ranks", || gpu.connect(rank, self.meeting.ranks, member.token()))?;
-        nccl::loaded();
-        let problem = self.problem()?;
+        let connect = || gpu.connect(rank, self.meeting.ranks, member.token());
+        let connected = step("connecting the ranks", connect).map_err(failed)?;
+        let problem = self.problem().map_err(failed)?;
         let inputs = [problem.a.bytes(), problem.b.bytes()];
-        let (block, milliseconds) = step(what, || connected.run(&self.plan, inputs, RUNS))?;
+        let (block, milliseconds) = step(what, || connected.run(&self.plan, inputs, RUNS)).map_err(failed)?;
         Ok(Done { block, milliseconds: Some(milliseconds) })
     }
 

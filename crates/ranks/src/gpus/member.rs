@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
-use cudarc::nccl::result::{NcclError, NcclStatus, group_end, group_start};
+use cudarc::nccl::result::{NcclError, NcclStatus, get_nccl_version, group_end, group_start};
 use cudarc::nccl::{Comm, Id};
 use device::peers::Nccl;
 use gemm::Error;
@@ -49,24 +49,33 @@ fn succeed(doing: &'static str, answer: Result<NcclStatus, NcclError>) -> Result
     answer.map(|_| ()).map_err(refused(doing))
 }
 
+/// How many GPUs this machine has.
+///
+/// # Errors
+/// [`Error::Usage`], where there is none.
+pub fn there() -> Result<usize, Error> {
+    // Finds the driver, or says why not.
+    device::cuda::Gpu::find().map_err(|why| {
+        Error::usage(format!("no CUDA device: {why}"), "without `--backend cuda`, ranks are emulated")
+    })?;
+    Ok(CudaContext::device_count().map_err(failed("counting the GPUs"))?.max(1) as usize)
+}
+
 impl Alone {
     /// The GPU of a rank: of its machine's GPUs in turn. Rank 2 of a machine of two has the first.
     ///
     /// # Errors
     /// [`Error::Usage`], where there is no GPU, or no NCCL.
     pub fn open(rank: usize) -> Result<Alone, Error> {
-        // Finds the driver, or says why not.
-        device::cuda::Gpu::find().map_err(|why| {
-            Error::usage(format!("no CUDA device: {why}"), "without `--backend cuda`, ranks are emulated")
-        })?;
-        let there = CudaContext::device_count().map_err(failed("counting the GPUs"))?.max(1) as usize;
-        let context = CudaContext::new(rank % there).map_err(failed("opening a GPU"))?;
+        let context = CudaContext::new(rank % there()?).map_err(failed("opening a GPU"))?;
         let stream = || context.new_stream().map_err(failed("making a stream"));
         let handle = Handle::on(&context).map_err(|error| Error::usage(error.to_string(), "see above"))?;
         let copying = stream()?;
         // Among one: so that it is loaded, and whatever is missing is said.
         let nccl = Nccl::find(std::slice::from_ref(&copying))
             .map_err(|why| Error::usage(why, "processes send each other panels by NCCL alone"))?;
+        // cudarc loads it for itself, and here, so that it does so before there is anybody to wait for.
+        get_nccl_version().map_err(refused("asking for its version"))?;
         Ok(Alone { card: Card { handle, compute: stream()?, load: stream()? }, copying, nccl: nccl.version() })
     }
 

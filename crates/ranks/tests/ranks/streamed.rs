@@ -83,3 +83,20 @@ fn a_room_is_used_again_only_when_others_came_between() {
     }
     assert!(parts.iter().all(|part| part.rooms.iter().all(|room| *room < ROOMS)));
 }
+
+/// Kernels of f32 index a panel by 32 bits, those of bf16 do not.
+#[test]
+fn a_panel_that_is_chosen_is_one_that_kernels_index() {
+    let elements = |element, side: u32| {
+        let cut = Cut::fitting(Shape { m: side, n: side, k: side }, Types::of(element), 70_000_000_000).unwrap();
+        u64::from(cut.sides()[1]) * u64::from(side)
+    };
+    assert!(elements(Element::F32, 92_400) < 1 << 31);
+    assert!(elements(Element::Bf16, 131_072) > 1 << 31);
+    let long = Shape { m: 4, n: 4, k: i32::MAX as u32 };
+    let refused = Cut::fitting(long, Types::of(Element::F64), 1 << 40).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("a row of A of 4×4×2147483647 has more elements than kernels of this type index\n"),
+        "{refused}"
+    );
+}
