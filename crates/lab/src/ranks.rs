@@ -7,8 +7,11 @@ mod nccl;
 mod numbers;
 mod processes;
 mod streamed;
+mod timeline;
 mod witness;
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -20,12 +23,13 @@ use gemm::form::Form;
 use gemm::problem::{Fill, Problem};
 use gemm::{Dtype, Element, Error, Shape};
 use ranks::layout::Layout;
-use ranks::model::{Costs, NVLINK, Times, squarest, times};
+use ranks::model::{Costs, NVLINK, Span, Times, squarest, times};
 use ranks::volume::{Transfer, memory, received, transfers};
 use ranks::{Plan, Variant, emulated};
 use serde::Serialize;
 use summit::{Chooser, Types};
 
+use self::timeline::Stretch;
 use crate::flags::{Sizes, modelled};
 use crate::output::print;
 use crate::table::{number, percent, table, wrapped};
@@ -53,6 +57,9 @@ pub struct Ranks {
     /// Run it: on emulated ranks, or on this host's GPUs with cuda, with times and the vendor beside it
     #[arg(long, hide_possible_values = true, value_name = "emulator|cuda", value_parser = common::cli::backend())]
     backend: Option<Backend>,
+    /// Draw what a rank does when in each variant, by the model: the file of an SVG
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["streamed", "processes", "rank"])]
+    timeline: Option<PathBuf>,
     /// One product on one GPU, of matrices in the host's memory, which need not fit the card
     #[arg(long, conflicts_with_all = ["grid", "rooms", "link", "gpu"])]
     streamed: bool,
@@ -125,6 +132,8 @@ struct Modelled {
     waiting_ms: f64,
     /// Of as many times the rate of one GPU.
     efficiency: f64,
+    /// What the first rank does when.
+    timeline: Vec<Stretch>,
 }
 
 /// The same product over other numbers of ranks, by the model.
@@ -171,6 +180,9 @@ pub fn run(ranks: &Ranks) -> Result<ExitCode, Error> {
         ran: None,
         measured: None,
     };
+    if let Some(file) = &ranks.timeline {
+        draw(ranks, &layout, &said, file)?;
+    }
     match ranks.backend {
         None => (),
         Some(Backend::Emulator) => {
@@ -212,21 +224,22 @@ fn seconds(ranks: &Ranks, gpu: &'static Gpu, shape: &Shape) -> Option<f64> {
     Some(predict::predicted(gpu, &build, shape)?.microseconds * 1e-6)
 }
 
-/// The times of a variant by the model, and its efficiency.
-fn by_model(ranks: &Ranks, gpu: &'static Gpu, layout: &Layout, variant: Variant) -> Option<(Times, f64)> {
+/// The times of a variant by the model, when each transfer and product is, and its efficiency.
+fn by_model(ranks: &Ranks, gpu: &'static Gpu, layout: &Layout, variant: Variant) -> Option<(Times, Vec<Span>, f64)> {
     let alone = seconds(ranks, gpu, &layout.shape())?;
     let product = |shape: &Shape| seconds(ranks, gpu, shape).unwrap_or(f64::NAN);
     let link = ranks.link.map_or(NVLINK, |link| link * 1e9);
-    let (times, _) = times(layout, variant, ranks.rooms.into(), &Costs { link, latency: 0.0, product: &product });
-    times.whole.is_finite().then(|| (times, alone / layout.ranks() as f64 / times.whole))
+    let (times, spans) = times(layout, variant, ranks.rooms.into(), &Costs { link, latency: 0.0, product: &product });
+    times.whole.is_finite().then(|| (times, spans, alone / layout.ranks() as f64 / times.whole))
 }
 
 fn row(ranks: &Ranks, gpu: &'static Gpu, plan: &Plan) -> Row {
     let all = 0..plan.layout.ranks();
-    let modelled = by_model(ranks, gpu, &plan.layout, plan.variant).map(|(times, efficiency)| Modelled {
+    let modelled = by_model(ranks, gpu, &plan.layout, plan.variant).map(|(times, spans, efficiency)| Modelled {
         ms: times.whole * 1e3,
         waiting_ms: times.waiting() * 1e3,
         efficiency,
+        timeline: timeline::stretches(&plan.ranks[0], &spans),
     });
     Row {
         variant: plan.variant.name(),
@@ -243,7 +256,7 @@ fn scaled(ranks: &Ranks, gpu: &'static Gpu, shape: Shape, count: usize) -> Optio
     if (shape.m.min(shape.n) as usize) < count {
         return None;
     }
-    let (_, efficiency) = by_model(ranks, gpu, &layout, Variant::Copies)?;
+    let (_, _, efficiency) = by_model(ranks, gpu, &layout, Variant::Copies)?;
     Some(Scaled { ranks: count, grid, received_bytes: received(&layout, 0), efficiency })
 }
 
@@ -256,6 +269,21 @@ fn ran(ranks: &Ranks, plan: &Plan) -> Result<Ran, Error> {
     let c = c.map_err(|fault| Error::Fault(fault.to_string()))?;
     let right = measured::check(&Reference::of(&problem), &problem, Fill::Integers, c).right;
     Ok(Ran { variant: plan.variant.name(), right })
+}
+
+/// The timelines of all variants, into a file.
+fn draw(ranks: &Ranks, layout: &Layout, said: &Said, file: &Path) -> Result<(), Error> {
+    let timed = said.variants.iter().filter_map(|row| Some((row.variant, row.modelled.as_ref()?.timeline.as_slice())));
+    let timed: Vec<(&str, &[Stretch])> = timed.collect();
+    if timed.is_empty() {
+        return Err(Error::usage(format!("no times are predicted of {layout}"), "make it smaller"));
+    }
+    let link = ranks.link.unwrap_or(NVLINK / 1e9);
+    let model = format!("By a model: products as on {}, {link} GB/s into a rank.", ranks.gpu);
+    let svg = timeline::draw(&timed, &[&layout.to_string(), &model]).finish();
+    fs::write(file, svg).map_err(|error| {
+        Error::usage(format!("{} cannot be written: {error}", file.display()), "give a file that can be")
+    })
 }
 
 /// Steps that are shown one by one.
@@ -294,7 +322,7 @@ fn text(ranks: &Ranks, layout: &Layout, said: &Said) -> String {
         ]);
     }
     text += &table(&lines);
-    let link = ranks.link.map_or(NVLINK / 1e9, |link| link);
+    let link = ranks.link.unwrap_or(NVLINK / 1e9);
     text += &wrapped(&format!(
         "times by a model, of no measurement: products as they are predicted on {}, {link} GB/s into each rank, copies and collectives alike",
         ranks.gpu

@@ -66,3 +66,25 @@ fn a_streamed_product_says_its_parts_and_its_bytes() {
     refused("ranks --streamed --backend emulator", "a streamed product runs on a GPU");
     refused("ranks --panels 4x4", "--streamed");
 }
+
+/// What the page shows is what the program draws. `lab ranks --size 8192 --grid 4x1 --timeline book/src/figures/ranks-variants.svg` makes it anew.
+#[test]
+fn the_pages_timelines_are_those_of_the_program() {
+    let file = lab::scratch("ranks-variants").join("drawn.svg");
+    let said = lab(&format!("ranks --size 8192 --grid 4x1 --json --timeline {}", file.display()));
+    assert_eq!(said.code, 0, "{said:?}");
+    let drawn = std::fs::read_to_string(file).unwrap();
+    assert!(drawn == std::fs::read_to_string(lab::root().join("book/src/figures/ranks-variants.svg")).unwrap());
+    // As many transfers and products as the plan has, and the last one ends with the whole.
+    let json: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    for (variant, transfers) in [(0, 1), (1, 3), (2, 3)] {
+        let modelled = &json["variants"][variant]["modelled"];
+        let all = modelled["timeline"].as_array().unwrap();
+        let count = |stream: &str| all.iter().filter(|stretch| stretch["stream"] == stream).count();
+        assert_eq!((count("transfers"), count("products")), (transfers, 4), "{modelled}");
+        let end = all.iter().map(|stretch| stretch["end_ms"].as_f64().unwrap()).fold(0.0, f64::max);
+        assert_eq!(Some(end), modelled["ms"].as_f64());
+    }
+    refused("ranks --size 2147483647 --timeline a.svg", "no times are predicted of 2147483647");
+    refused("ranks --timeline /no/such/folder/a.svg", "/no/such/folder/a.svg cannot be written: ");
+}

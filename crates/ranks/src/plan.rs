@@ -296,6 +296,7 @@ impl Writer<'_> {
             }
             self.transfer(variant, step, [sent, got]);
             self.on(Stream::Copy, Command::Record(arrived(self.rank, step)));
+            // Until the panel is there.
             self.on(Stream::Compute, Command::Wait(arrived(self.rank, step)));
             match got.region {
                 Region::Rows(part) => self.multiply(part..part + 1, 0, own),

@@ -357,7 +357,7 @@ fn part(mut children: Vec<Child>) {
 
 impl Said {
     fn text(&self) -> String {
-        let mut text = format!("{}, each rank a process of its own\n\n", self.plan);
+        let mut text = format!("{}\neach rank a process of its own\n\n", self.plan);
         let right = if self.right { "right" } else { "WRONG" };
         text += &format!("{} processes: {right}\n", self.processes);
         match self.same_bits {
