@@ -39,6 +39,7 @@ impl Links {
         while let Some(missing) = (rank + 1..links.len()).find(|&peer| links[peer].is_none()) {
             match member.listener.accept().ok().and_then(|(link, _)| known(member, link)) {
                 Some((peer, link)) if peer > rank && peer < links.len() => links[peer] = Some(link),
+                _ if member.shared.fault().is_some() => return Err(lost(missing, "all is over".to_string())),
                 _ if began.elapsed() > member.limit => {
                     return Err(lost(missing, format!("it has not connected to rank {rank}")));
                 }

@@ -139,7 +139,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fault(&self) -> Option<Fault> {
+    pub(crate) fn fault(&self) -> Option<Fault> {
         self.state().fault.clone()
     }
 
@@ -154,8 +154,11 @@ impl Shared {
 
     /// A socket to another rank that ends when the rendezvous says that something is wrong.
     pub(crate) fn keep(&self, link: &TcpStream) {
-        if let Ok(link) = link.try_clone() {
-            self.state().links.push(link);
+        let mut state = self.state();
+        match link.try_clone() {
+            Ok(link) if state.fault.is_none() => state.links.push(link),
+            // Too late, or not to be ended from elsewhere.
+            _ => _ = link.shutdown(Shutdown::Both),
         }
     }
 

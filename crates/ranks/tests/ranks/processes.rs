@@ -198,6 +198,34 @@ fn a_rank_that_falls_silent_is_lost() {
     assert_eq!(said[0], fault);
 }
 
+/// Rank 1 keeps its sockets open and sends nothing, as a process that is stopped; rank 2 says that all is over.
+#[test]
+fn who_waits_for_a_panel_is_released_when_all_is_over() {
+    let meeting = meeting(3, LONG);
+    let (released, waits) = mpsc::channel();
+    let waits = std::sync::Mutex::new(waits);
+    let (_, said) = met(&meeting, &[0, 1, 2], |address, rank| {
+        let member = come(address, rank, &meeting).unwrap();
+        // Where all is over before all are connected, there are no links.
+        let links = Links::new(&member);
+        match rank {
+            0 => {
+                let ended = links.and_then(|links| links.exchange(1, &[], &mut [(1, vec![0; 8])])).is_err();
+                released.send(()).unwrap();
+                ended
+            }
+            1 => waits.lock().unwrap().recv_timeout(LONG / 6).is_ok(),
+            _ => {
+                // The first waits by then.
+                thread::sleep(SHORT);
+                member.failed(Fault::Rank { rank, why: "no room".to_string() });
+                true
+            }
+        }
+    });
+    assert_eq!(said, [true; 3]);
+}
+
 /// Ranks say that they are alive, so a long product is no silence.
 #[test]
 fn a_rank_may_work_for_longer_than_it_may_be_silent() {
