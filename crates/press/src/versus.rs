@@ -91,8 +91,16 @@ pub fn run(versus: &Versus, words: &[String]) -> Result<ExitCode, Error> {
         for layout in &versus.layouts {
             let layout = if layout == "nk" { Layout::Columns } else { Layout::Rows };
             let form = Form { layout, ..Form::PLAIN };
+            let ground = match ground(gpu, versus, dtype, form) {
+                Ok(ground) => ground,
+                Err(error @ Error::Fault(_)) => return Err(error),
+                Err(error) => {
+                    note(&format!("note: {dtype}: {error}"));
+                    continue;
+                }
+            };
             for &shape in &versus.shapes {
-                let lines = match problem(gpu, meter.as_ref(), versus, (shape, dtype), &form) {
+                let lines = match problem((gpu, &ground), meter.as_ref(), versus, (shape, dtype), &form) {
                     Ok((lines, right)) => {
                         is_right &= right;
                         lines
@@ -121,28 +129,51 @@ fn write(versus: &Versus, text: &str) -> Result<(), Error> {
     fs::write(file, text).map_err(unwritten)
 }
 
-/// The lines of a problem, and whether all products are right.
-fn problem(
-    gpu: &Gpu,
-    meter: Option<&Meter>,
-    versus: &Versus,
-    (shape, dtype): (Shape, Dtype),
-    form: &Form,
-) -> Result<(String, bool), Error> {
+/// Who takes part at a shape, the choice first.
+fn takers(gpu: &Gpu, versus: &Versus, (shape, dtype): (Shape, Dtype), form: &Form) -> Result<Vec<Build>, Error> {
     let choice = chosen(dtype, &shape, (gpu.architecture(), gpu.multiprocessors()), form)?;
     let others = match versus.levels.is_empty() {
         true => Vec::new(),
         false => builds(&all(&versus.levels)?, dtype, true)?,
     };
-    let mut takers = vec![choice.clone()];
-    takers.extend(others.into_iter().filter_map(|build| build.in_form(form).ok()).filter(|build| *build != choice));
-    let side = |size: u32| size as usize;
-    let elements = (side(shape.m).max(side(shape.k))) * side(shape.n).max(side(shape.k));
-    let (ground, refused) = Ground::new(gpu, dtype, elements, &takers, 1)?;
+    let mut takers = vec![choice];
+    for build in others.into_iter().filter_map(|build| build.in_form(form).ok()) {
+        if build != takers[0] {
+            takers.push(build);
+        }
+    }
+    Ok(takers)
+}
+
+/// Matrices with room for every shape, and whoever takes part at one of them.
+fn ground<'a>(gpu: &'a Gpu, versus: &Versus, dtype: Dtype, form: Form) -> Result<Ground<'a>, Error> {
+    let mut builds: Vec<Build> = Vec::new();
+    let mut elements = 0;
+    for &shape in &versus.shapes {
+        let [m, n, k] = [shape.m, shape.n, shape.k].map(|size| size as usize);
+        elements = elements.max(m * k).max(k * n).max(m * n);
+        for build in takers(gpu, versus, (shape, dtype), &form)? {
+            if !builds.contains(&build) {
+                builds.push(build);
+            }
+        }
+    }
+    let (ground, refused) = Ground::new(gpu, dtype, elements, &builds, 1)?;
     refused.iter().for_each(|(build, error)| note(&format!("note: {build} is left out: {error}")));
-    let ground = ground.in_form(*form).beside(versus.vendor);
-    let (mut found, mut is_right) = judged(gpu, &ground, &takers, (shape, dtype))?;
-    narrow(&ground, &mut found, shape)?;
+    Ok(ground.in_form(form).beside(versus.vendor))
+}
+
+/// The lines of a problem, and whether all products are right.
+fn problem(
+    (gpu, ground): (&Gpu, &Ground),
+    meter: Option<&Meter>,
+    versus: &Versus,
+    (shape, dtype): (Shape, Dtype),
+    form: &Form,
+) -> Result<(String, bool), Error> {
+    let takers = takers(gpu, versus, (shape, dtype), form)?;
+    let (mut found, mut is_right) = judged(gpu, ground, &takers, (shape, dtype))?;
+    narrow(ground, &mut found, shape)?;
     let times = ground.in_turns(&found.iter().map(|taker| &taker.contender).collect::<Vec<_>>(), shape, PACE)?;
     let vendor = found.iter().position(|taker| taker.tiles.is_empty()).map(|place| times[place].median_ms);
     is_right &= vendor.is_some();
