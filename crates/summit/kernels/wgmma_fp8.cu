@@ -52,7 +52,7 @@ constexpr int GROUPS = BM / 64;  // warpgroups that multiply; the last one is th
 constexpr int THREADS = (GROUPS + 1) * 128;
 // Registers of a thread: what all are launched with, what the producer keeps, what the others get.
 constexpr int LAUNCHED = 65536 / THREADS / 8 * 8;
-constexpr int KEPT = 72;
+constexpr int KEPT = PROMOTED && TRANSPOSED ? 72 : 88;
 constexpr int SHARE = (LAUNCHED * (GROUPS + 1) - KEPT) / GROUPS / 8 * 8;
 constexpr int GOT = SHARE < 240 ? SHARE : 240;
 constexpr int BAND = 16 / CLUSTER;  // rows of tiles that clusters go through together

@@ -61,7 +61,7 @@ struct Shared {
 constexpr int THREADS = (GROUPS + 1) * 128;
 // Registers of a thread: what all are launched with, what the producer keeps, what the others get.
 constexpr int LAUNCHED = 65536 / THREADS / 8 * 8;
-constexpr int KEPT = 72;
+constexpr int KEPT = ADDED || BM * BN > 128 * 128 ? 72 : 88;
 constexpr int SHARE = (LAUNCHED * (GROUPS + 1) - KEPT) / GROUPS / 8 * 8;
 constexpr int GOT = SHARE < 240 ? SHARE : 240;
 constexpr int BAND = 16 / CLUSTER;  // rows of tiles that clusters go through together
@@ -127,6 +127,18 @@ __device__ void copy_box(T* to, const T* from, int row, int col, int rows, int c
         bool inside = row + r < rows && col + c < cols;
         to[swizzled(r, c * sizeof(T)) / sizeof(T)] = inside ? from[at] : 0;
     }
+}
+
+// Whether sums only meet alpha: then one branch passes by all that else may become of them.
+__device__ bool is_plain(const Epilogue& epilogue) {
+    return !ADDED && !epilogue.rows && !epilogue.columns && !epilogue.bias && !epilogue.activation;
+}
+
+// A box on its way to D, which the L2 keeps.
+__device__ void store_box(const void* from, const TensorMap& map, int row, int col, int z) {
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group"
+                 " [%0, {%1, %2, %3}], [%4];"
+                 ::"l"(&map), "r"(col), "r"(row), "r"(z), "r"(shared(from)) : "memory");
 }
 
 // 16 rows and WIDE columns of C, which a warp's lanes hold, to a box in shared memory.
@@ -313,29 +325,39 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
         give_back(before);
         // ANCHOR_END: mainloop
         // ANCHOR: epilogue
+        int left = col0 + lane % 4 * 2;
+        float (&sums)[HIGH][BN / 2] = *(float (*)[HIGH][BN / 2])acc;
+        bool inside = row0 + BM <= M && col0 + BN <= N;
         #pragma unroll
-        for (int h = 0; h < HIGH; ++h) {
-            int top = row0 + 64 * h + 16 * warp;
-            int left = col0 + lane % 4 * 2;
-            float (&sums)[BN / 2] = *(float (*)[BN / 2])acc[h];
-            bool inside = row0 + BM <= M && col0 + BN <= N;
-            finish(sums, epilogue, product, top + lane / 4, left, inside, M, N, alpha, beta);
-            if (!(mapped & 4))
-                store(D + product * batch.d, sums, top + lane / 4, left, M, N, ldd);
-            #pragma unroll
-            for (int n = 0; n < BN && mapped & 4; n += WIDE) {
-                Out* box = s.c[group][warp][buffer];
-                buffer ^= 1;
-                if (lane == 0)  // the copy before the last has read its box
-                    await_stores<1>();
-                __syncwarp();
-                put(box, acc[h], n / 8, lane);
-                show_writes();  // the copy sees it
-                __syncwarp();
-                if (lane == 0) {
-                    store_box(box, map_c, top, col0 + n, product, is_stream());
-                    commit_stores();
-                }
+        for (int h = 0; h < HIGH && !is_plain(epilogue); ++h)
+            finish(sums[h], epilogue, product, row0 + 64 * h + 16 * warp + lane / 4, left, inside,
+                   M, N, alpha, beta);
+        #pragma unroll
+        for (int i = 0; i < HIGH * BN / 2 && is_plain(epilogue); ++i)
+            sums[i / (BN / 2)][i % (BN / 2)] *= alpha;
+        #pragma unroll
+        for (int h = 0; h < HIGH && !(mapped & 4); ++h)
+            store(D + product * batch.d, sums[h], row0 + 64 * h + 16 * warp + lane / 4, left, M, N,
+                  ldd);
+        #pragma unroll
+        for (int i = 0; i < HIGH * BN / WIDE && mapped & 4; ++i) {
+            int h = i / (BN / WIDE);
+            int n = i % (BN / WIDE) * WIDE;
+            Out* box = s.c[group][warp][buffer];
+            buffer ^= 1;
+            if (lane == 0)  // the copy before the last has read its box
+                await_stores<1>();
+            __syncwarp();
+            put(box, acc[h], n / 8, lane);
+            show_writes();  // the copy sees it
+            __syncwarp();
+            if (lane == 0) {
+                int top = row0 + 64 * h + 16 * warp;
+                if (is_stream())
+                    store_box(box, map_c, top, col0 + n, product, true);
+                else
+                    store_box(box, map_c, top, col0 + n, product);
+                commit_stores();
             }
         }
         // ANCHOR_END: epilogue
