@@ -144,10 +144,18 @@ pub fn read(file: &Path) -> Result<Catalog> {
     po_file::parse(file).map_err(|error| anyhow!("cannot read {}: {error}", file.display()))
 }
 
+/// Each text on one line, apart from the head: wrapped ones take more room when packed, and a changed word moves all borders behind it.
+fn unwrapped(text: &str) -> String {
+    let (head, texts) = text.split_once("\n\n").unwrap_or((text, ""));
+    let texts = texts.split("\"\n\"").collect::<Vec<_>>().join("");
+    format!("{head}\n\n{texts}")
+}
+
 /// Writes a catalog, unless this is a check; returns whether the file was another one.
 pub fn put(file: &Path, catalog: &Catalog, check: bool) -> Result<bool> {
     let new = file.with_extension("new");
     po_file::write(catalog, &new).with_context(|| format!("cannot write {}", new.display()))?;
+    fs::write(&new, unwrapped(&fs::read_to_string(&new)?))?;
     let is_other = fs::read(&new)? != fs::read(file).unwrap_or_default();
     if is_other && check {
         println!("book/po/{} is not up to date", file.file_name().unwrap_or_default().display());
@@ -183,6 +191,13 @@ mod tests {
         assert_eq!(all, [("same", "C", false), ("one two three five", "A", true), ("new", "", false)]);
         assert_eq!(translated(&merged, "same").as_deref(), Some("C"));
         assert_eq!(translated(&merged, "one two three five"), None);
+    }
+
+    #[test]
+    fn a_text_is_on_one_line_and_the_head_as_it_was() {
+        let wrapped = "msgid \"\"\nmsgstr \"\"\n\"Language: zh\\n\"\n\nmsgid \"\"\n\"a \\\"b\\\"\"\n\"\\nc\"\nmsgstr \"\"\n\"字\"\n";
+        let expected = "msgid \"\"\nmsgstr \"\"\n\"Language: zh\\n\"\n\nmsgid \"a \\\"b\\\"\\nc\"\nmsgstr \"字\"\n";
+        assert_eq!(unwrapped(wrapped), expected);
     }
 
     #[test]
