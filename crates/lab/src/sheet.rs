@@ -7,6 +7,10 @@ use crate::svg::{Anchor, escape};
 
 /// Room around what is drawn, in pixels.
 pub const MARGIN: f64 = 20.0;
+/// The width of a timeline: narrow, so that a phone shows its words large enough.
+pub const NARROW: f64 = 460.0;
+/// How much larger such a picture is shown where there is room.
+pub const ENLARGED: f64 = 1.35;
 
 /// Blue is A, orange B, green C; pink is what goes wrong. Told apart by most colour-blind readers: from Okabe and Ito's
 /// palette. A capital letter is the strong colour.

@@ -6,15 +6,12 @@ use sm_model::sm::Outcome;
 use sm_model::timeline::most;
 use sm_model::waits::Why;
 
-use crate::sheet::{Area, MARGIN, Sheet};
+use crate::sheet::{Area, ENLARGED, MARGIN, NARROW, Sheet};
 use crate::svg::Anchor;
 
-/// In units of the picture: narrow, so that a phone shows its words large enough.
-const WIDTH: f64 = 460.0;
+/// Where lanes begin and end, in units of the picture.
 const LEFT: f64 = 74.0;
-const RIGHT: f64 = WIDTH - MARGIN;
-/// How much larger it is shown where there is room.
-const SCALE: f64 = 1.35;
+const RIGHT: f64 = NARROW - MARGIN;
 /// Of a lane, and of the tiles above the lanes of a block.
 const LANE: f64 = 14.0;
 const TILES: f64 = 17.0;
@@ -63,8 +60,8 @@ pub struct Timeline<'a> {
 pub fn draw(timeline: &Timeline) -> Sheet {
     let description = "Lanes, one for each warp of an SM, in colours for what the warp does in each clock. Above the lanes of \
                        a block, the tiles along K with which it multiplies; black lines are its barriers.";
-    let mut sheet = Sheet::new(WIDTH, timeline.title, description);
-    sheet.enlarge(SCALE);
+    let mut sheet = Sheet::new(NARROW, timeline.title, description);
+    sheet.enlarge(ENLARGED);
     let mut rules = String::new();
     for (kind, colour) in COLOURS.iter().enumerate() {
         let _ = writeln!(rules, "  .k{kind} {{ fill: {colour}; stroke: none; }}");

@@ -5,15 +5,12 @@ use ranks::model::Span;
 use ranks::plan::{Command, Rank};
 use serde::Serialize;
 
-use crate::sheet::{Area, MARGIN, Sheet};
+use crate::sheet::{Area, ENLARGED, MARGIN, NARROW, Sheet};
 use crate::svg::Anchor;
 
-/// In units of the picture: narrow, so that a phone shows its words large enough.
-const WIDTH: f64 = 460.0;
+/// Where lanes begin and end, in units of the picture.
 const LEFT: f64 = 92.0;
-const RIGHT: f64 = WIDTH - MARGIN;
-/// How much larger it is shown where there is room.
-const SCALE: f64 = 1.35;
+const RIGHT: f64 = NARROW - MARGIN;
 /// Of a lane, and between two variants.
 const LANE: f64 = 24.0;
 const GAP: f64 = 34.0;
@@ -56,8 +53,8 @@ pub fn draw(variants: &[(&str, &[Stretch])], lines: &[&str]) -> Sheet {
         "Two lanes for each variant, transfers and products of rank 0, from 0 to {whole:.3} ms. {}",
         variants.iter().map(|(name, all)| told(name, all)).collect::<Vec<_>>().join(" ")
     );
-    let mut sheet = Sheet::new(WIDTH, "What rank 0 does when", &description);
-    sheet.enlarge(SCALE);
+    let mut sheet = Sheet::new(NARROW, "What rank 0 does when", &description);
+    sheet.enlarge(ENLARGED);
     let mut y = sheet.lines((MARGIN, 56.0), lines, "small");
     for (name, stretches) in variants {
         sheet.text((MARGIN, y + 8.0), name, "bold", Anchor::Start);
