@@ -2,7 +2,8 @@
 //! package index, each in an environment of its own below `target/matrix`.
 //!
 //! With each ptxas, `common`'s test `assembled` assembles every shipped file, and probes the table of what instructions need.
-//! With each NVRTC, the tests of some crates run, and the lines that say `skipped` must be those of [`SKIPS`].
+//! With each NVRTC, the tests of some crates run, and the lines that say `skipped` must be those of [`SKIPS`]. Each of these is a cell of
+//! the table and a claim of its own: a run leaves out what the ledger has, and goes on where it was stopped.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
+use crate::crates::Crates;
 use crate::proofs::{self, Inputs, Proof};
 use crate::reads::Reads;
 use crate::shell;
@@ -71,68 +73,97 @@ const RELEASES: [Release; 6] = [
 /// CUDA's headers, for kernels as people write them: beside the compiler that made the shipped PTX.
 const HEADERS: [&str; 3] = ["nvidia-cuda-runtime==13.0.96", "nvidia-cuda-crt==13.0.88", "nvidia-cuda-cccl==13.0.85"];
 
-/// One cell of the table.
+/// One cell of the table: what a release's ptxas assembles, or, with its NVRTC, the tests of a crate.
+#[derive(Clone, Copy)]
 struct Cell {
-    release: &'static str,
-    what: String,
-    failure: Option<String>,
+    release: &'static Release,
+    tested: Option<&'static str>,
 }
 
-/// Runs the matrix, or, of it, the releases whose name is in `only`, and the tests of `crates`.
+impl Cell {
+    /// The release's cells: its ptxas's first.
+    fn of(release: &'static Release) -> impl Iterator<Item = Cell> {
+        let tested = release.nvrtc.into_iter().flat_map(|_| CRATES.map(Some));
+        [None].into_iter().chain(tested).map(move |tested| Cell { release, tested })
+    }
+
+    /// What of the list of skips is about it, with the release's name put in.
+    fn skips(self, list: &str) -> BTreeSet<String> {
+        let named = |word: &str, name: &str| word == "*" || word.split(',').any(|one| one == name);
+        let rows = list.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+            let mut words = line.splitn(3, ' ');
+            let here = named(words.next()?, self.release.name) && named(words.next()?, self.tested?);
+            here.then_some(words.next()?.replace("RELEASE", self.release.name))
+        });
+        rows.collect()
+    }
+
+    fn proof(self, crates: &Crates, list: &str) -> Result<Proof> {
+        let name = format!("matrix {} {}", self.release.name, self.tested.unwrap_or("ptxas"));
+        let skips = self.skips(list).into_iter().collect::<Vec<_>>().join("\n");
+        Ok(Proof { name, reads: Reads::of(crates, &[self.tested.unwrap_or("common")], true)?, with: skips })
+    }
+
+    /// Why it does not hold; nothing if it does.
+    fn failure(self, list: &str) -> Result<Option<String>> {
+        let folder = environment(self.release)?;
+        let Some(package) = self.tested else {
+            return Ok(tests("common --test assembled", &[("PTXAS", ptxas_in(&folder)?)])?.failure);
+        };
+        let path = env::join_paths(
+            [folder.join("bin")].into_iter().chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())),
+        )?;
+        let ran = tests(package, &[("VIRTUAL_ENV", folder), ("PATH", path.into())])?;
+        Ok(ran.failure.or_else(|| unlisted(&self.skips(list), &ran.skipped)))
+    }
+
+    /// Its row of the table.
+    fn row(self, verdict: &str) -> String {
+        let what = self.tested.map_or("ptxas, every shipped file".to_string(), |package| format!("NVRTC, {package}"));
+        format!("{:<8}{what:<36}{verdict}\n", self.release.name)
+    }
+}
+
+/// Runs what of the matrix the ledger does not have, or, of that, the releases whose name is in `only`, and the tests of `crates`.
 pub fn run(only: &[String], crates: &[String]) -> Result<ExitCode> {
     if let Some(unknown) = crates.iter().find(|name| !CRATES.contains(&name.as_str())) {
         bail!("there is no crate {unknown} in the matrix\nhint: it has {}", CRATES.join(", "));
     }
-    let tested = |package: &&&str| crates.is_empty() || crates.iter().any(|name| name == **package);
     if let Some(unknown) = only.iter().find(|name| !RELEASES.iter().any(|release| release.name == **name)) {
         let known: Vec<&str> = RELEASES.iter().map(|release| release.name).collect();
         bail!("there is no release {unknown} in the matrix\nhint: it has {}", known.join(", "));
     }
-    let chosen: Vec<&Release> =
-        RELEASES.iter().filter(|release| only.is_empty() || only.iter().any(|name| name == release.name)).collect();
-    let skips = fs::read_to_string(shell::root().join(SKIPS)).with_context(|| format!("cannot read {SKIPS}"))?;
-    let mut cells = Vec::new();
-    for release in chosen {
-        let (inputs, begin) = (Inputs::of_repository()?, Instant::now());
-        let folder = environment(release)?;
-        let assembled = tests("common --test assembled", &[("PTXAS", ptxas_in(&folder)?)])?;
-        cells.push(told(Cell {
-            release: release.name,
-            what: "ptxas, every shipped file".into(),
-            failure: assembled.failure,
-        }));
-        let packages = if release.nvrtc.is_some() { &CRATES[..] } else { &[] };
-        for package in packages.iter().filter(tested) {
-            let path = env::join_paths(
-                [folder.join("bin")].into_iter().chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())),
-            )?;
-            let ran = tests(package, &[("VIRTUAL_ENV", folder.clone()), ("PATH", path.into())])?;
-            let failure = ran.failure.or_else(|| unlisted(&skips, release.name, package, &ran.skipped));
-            cells.push(told(Cell { release: release.name, what: format!("NVRTC, {package}"), failure }));
+    let is_asked = |cell: &Cell| {
+        let of_crate = |package| crates.iter().any(|name| name == package);
+        let of_release = only.is_empty() || only.iter().any(|name| name == cell.release.name);
+        of_release && (crates.is_empty() || cell.tested.is_some_and(of_crate))
+    };
+    let (list, workspace) = (skips()?, Crates::of_repository()?);
+    let mut all_hold = true;
+    for cell in RELEASES.iter().flat_map(Cell::of).filter(is_asked) {
+        let (proof, inputs, begin) = (cell.proof(&workspace, &list)?, Inputs::of_repository()?, Instant::now());
+        if proofs::open(std::slice::from_ref(&proof), &inputs)?.is_empty() {
+            print!("{}", cell.row("on record"));
+            continue;
         }
-        let all_pass = cells.iter().all(|cell| cell.release != release.name || cell.failure.is_none());
-        if crates.is_empty() && all_pass {
-            proofs::record(&proof(release), &inputs, begin.elapsed())?;
+        let failure = cell.failure(&list)?;
+        print!("{}", cell.row(&failure.as_ref().map_or("passed".to_string(), |why| format!("FAILED: {why}"))));
+        if failure.is_none() {
+            proofs::record(&proof, &inputs, begin.elapsed())?;
         }
+        all_hold &= failure.is_none();
     }
-    print!("{}", table(&cells));
-    Ok(shell::exit_code(cells.iter().all(|cell| cell.failure.is_none())))
+    Ok(shell::exit_code(all_hold))
 }
 
-/// Says a cell at once: the whole table takes an hour.
-fn told(cell: Cell) -> Cell {
-    eprint!("{}", table(std::slice::from_ref(&cell)));
-    cell
+/// What the matrix proves: each cell of its table.
+pub fn proofs() -> Result<Vec<Proof>> {
+    let (list, crates) = (skips()?, Crates::of_repository()?);
+    RELEASES.iter().flat_map(Cell::of).map(|cell| cell.proof(&crates, &list)).collect()
 }
 
-/// What the matrix proves: of each release that its tests pass.
-pub fn proofs() -> Vec<Proof> {
-    RELEASES.iter().map(proof).collect()
-}
-
-fn proof(release: &Release) -> Proof {
-    let inputs = ["common/", "crates/", "level", "further/", "kernels/", SKIPS];
-    Proof { name: format!("matrix {}", release.name), reads: Reads::only(inputs), with: String::new() }
+fn skips() -> Result<String> {
+    fs::read_to_string(shell::root().join(SKIPS)).with_context(|| format!("cannot read {SKIPS}"))
 }
 
 /// The environment with the compiler that made the shipped PTX.
@@ -223,29 +254,14 @@ fn tests(words: &str, environment: &[(&str, PathBuf)]) -> Result<Ran> {
     Ok(Ran { failure, skipped })
 }
 
-/// A skip that the list does not have, or a listed one that did not come.
-fn unlisted(list: &str, release: &str, package: &str, skipped: &BTreeSet<String>) -> Option<String> {
-    let rows = list.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
-        let mut words = line.splitn(3, ' ');
-        let named = |word: &str, name: &str| word == "*" || word.split(',').any(|one| one == name);
-        let here = named(words.next()?, release) && named(words.next()?, package);
-        here.then_some(words.next()?)
-    });
-    let expected: BTreeSet<String> = rows.map(|row| row.replace("RELEASE", release)).collect();
+/// A skip that is not among those expected, or one of these that did not come.
+fn unlisted(expected: &BTreeSet<String>, skipped: &BTreeSet<String>) -> Option<String> {
     let fits = |row: &String, why: &String| why.starts_with(row.trim_end_matches('…'));
     if let Some(why) = skipped.iter().find(|why| !expected.iter().any(|row| fits(row, why))) {
         return Some(format!("skipped, and {SKIPS} does not list it: {why}"));
     }
     let missing = expected.iter().find(|row| !skipped.iter().any(|why| fits(row, why)));
     missing.map(|row| format!("{SKIPS} lists a skip that did not come: {row}"))
-}
-
-fn table(cells: &[Cell]) -> String {
-    let row = |cell: &Cell| {
-        let verdict = cell.failure.as_ref().map_or("passed".to_string(), |why| format!("FAILED: {why}"));
-        format!("{:<8}{:<36}{verdict}\n", cell.release, cell.what)
-    };
-    cells.iter().map(row).collect()
 }
 
 #[cfg(test)]
@@ -255,7 +271,9 @@ mod tests_of_the_matrix {
     const LIST: &str = "# release, crate, line\n* * no CUDA device\n12.0,12.4 common NVRTC is RELEASE…\n";
 
     fn judged(release: &str, package: &str, skipped: &[&str]) -> Option<String> {
-        unlisted(LIST, release, package, &skipped.iter().map(|line| line.to_string()).collect())
+        let cell = RELEASES.iter().flat_map(Cell::of);
+        let cell = cell.into_iter().find(|cell| cell.release.name == release && cell.tested == Some(package)).unwrap();
+        unlisted(&cell.skips(LIST), &skipped.iter().map(|line| line.to_string()).collect())
     }
 
     #[test]
@@ -287,13 +305,22 @@ mod tests_of_the_matrix {
     }
 
     #[test]
-    fn a_failure_is_seen_in_the_table() {
-        let cell = |failure: Option<&str>| Cell {
-            release: "12.0",
-            what: "NVRTC, lab".into(),
-            failure: failure.map(Into::into),
+    fn a_cell_is_of_its_crate_and_ptxas_of_every_shipped_file() {
+        let proofs = proofs().unwrap();
+        let reads = |name: &str, path: &str| {
+            assert!(shell::root().join(path).exists(), "{path}");
+            proofs.iter().find(|proof| proof.name == format!("matrix 12.0 {name}")).unwrap().reads.has(path)
         };
-        assert!(table(&[cell(None)]).ends_with("passed\n"));
-        assert!(table(&[cell(Some("it broke"))]).contains("FAILED: it broke"));
+        assert!(reads("lab", "crates/lab/tests/data/cases.txt") && !reads("press", "crates/lab/tests/data/cases.txt"));
+        assert!(
+            reads("level2-register", "level2-register/kernel.cu") && !reads("level2-register", "crates/lab/src/lib.rs")
+        );
+        let kernels = ["crates/summit/kernels", "further/level19-ping-pong", "level0-naive"];
+        for folder in kernels {
+            let archives = fs::read_dir(shell::root().join(folder)).unwrap().map(|entry| entry.unwrap().file_name());
+            let archives = archives.map(|name| format!("{folder}/{}", name.to_str().unwrap()));
+            let archives: Vec<String> = archives.filter(|path| path.ends_with(".ptx.zst")).collect();
+            assert!(!archives.is_empty() && archives.iter().all(|path| reads("ptxas", path)), "{folder}");
+        }
     }
 }

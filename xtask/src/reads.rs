@@ -66,11 +66,6 @@ impl Reads {
         Reads::default()
     }
 
-    /// Nothing but what begins so.
-    pub fn only<'a>(begins: impl IntoIterator<Item = &'a str>) -> Reads {
-        Reads(vec![(String::new(), false)]).and(begins)
-    }
-
     /// What the programs of these crates read, or their tests as well.
     ///
     /// # Errors
@@ -131,7 +126,8 @@ mod tests {
         let reads = Reads(vec![("a/".to_string(), true), ("a/b/".to_string(), false)]).and(["a/b/c.txt"]);
         let has = ["x", "a/1", "a/b/1", "a/b/c.txt"].map(|path| reads.has(path));
         assert_eq!(has, [true, true, false, true]);
-        assert!(Reads::everything().has("x") && !Reads::only(["y"]).has("x") && Reads::only(["y"]).has("y/1"));
+        let only = Reads::everything().without([""]).and(["y"]);
+        assert!(Reads::everything().has("x") && !only.has("x") && only.has("y/1"));
     }
 
     #[test]
