@@ -1,7 +1,6 @@
 //! `cargo x deep`: what a push proves by a part of its cases, whole. It takes hours; it writes each claim that holds into the ledger at
 //! once, leaves out what is there for the same inputs, and so goes on where it was stopped.
 
-use std::env;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -66,9 +65,7 @@ pub fn run(only: &[String]) -> Result<ExitCode> {
         bail!("there is no claim {unknown}\nhint: there are {}", known.join(", "));
     }
     let compiler = matrix::compiler()?;
-    let path = env::join_paths(
-        [compiler.join("bin")].into_iter().chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())),
-    )?;
+    let path = matrix::path_to(&compiler)?;
     let (compiler, path) = (compiler.display().to_string(), path.to_string_lossy().into_owned());
     let environment = [("DEEP", "1"), ("REQUIRE", "no NVRTC"), ("VIRTUAL_ENV", &compiler), ("PATH", &path)];
     let rows = Rows::of_repository()?;

@@ -6,6 +6,7 @@
 //! the table and a claim of its own: a run leaves out what the ledger has, and goes on where it was stopped.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
@@ -110,9 +111,7 @@ impl Cell {
         let Some(package) = self.tested else {
             return Ok(tests("common --test assembled", &[("PTXAS", ptxas_in(&folder)?)])?.failure);
         };
-        let path = env::join_paths(
-            [folder.join("bin")].into_iter().chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())),
-        )?;
+        let path = path_to(&folder)?;
         let ran = tests(package, &[("VIRTUAL_ENV", folder), ("PATH", path.into())])?;
         Ok(ran.failure.or_else(|| unlisted(&self.skips(list), &ran.skipped)))
     }
@@ -147,13 +146,17 @@ pub fn run(only: &[String], crates: &[String]) -> Result<ExitCode> {
             continue;
         }
         let failure = cell.failure(&list)?;
-        print!("{}", cell.row(&failure.as_ref().map_or("passed".to_string(), |why| format!("FAILED: {why}"))));
+        print!("{}", cell.row(&verdict(failure.as_deref())));
         if failure.is_none() {
             proofs::record(&proof, &inputs, begin.elapsed())?;
         }
         all_hold &= failure.is_none();
     }
     Ok(shell::exit_code(all_hold))
+}
+
+fn verdict(failure: Option<&str>) -> String {
+    failure.map_or("passed".to_string(), |why| format!("FAILED: {why}"))
 }
 
 /// What the matrix proves: each cell of its table.
@@ -170,6 +173,14 @@ fn skips() -> Result<String> {
 pub fn compiler() -> Result<PathBuf> {
     let release = RELEASES.iter().find(|release| release.name == MADE_BY).context("the release is in the table")?;
     environment(release)
+}
+
+/// `PATH` with an environment's programs first, and without those of one that is active: its headers would be found, too.
+pub fn path_to(folder: &Path) -> Result<OsString> {
+    let active = env::var_os("VIRTUAL_ENV").map(|active| Path::new(&active).join("bin"));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let others = env::split_paths(&path).filter(|folder| active.as_ref() != Some(folder));
+    Ok(env::join_paths([folder.join("bin")].into_iter().chain(others))?)
 }
 
 /// The release whose compiler made the shipped PTX.
@@ -271,8 +282,8 @@ mod tests_of_the_matrix {
     const LIST: &str = "# release, crate, line\n* * no CUDA device\n12.0,12.4 common NVRTC is RELEASE…\n";
 
     fn judged(release: &str, package: &str, skipped: &[&str]) -> Option<String> {
-        let cell = RELEASES.iter().flat_map(Cell::of);
-        let cell = cell.into_iter().find(|cell| cell.release.name == release && cell.tested == Some(package)).unwrap();
+        let mut cells = RELEASES.iter().flat_map(Cell::of);
+        let cell = cells.find(|cell| cell.release.name == release && cell.tested == Some(package)).unwrap();
         unlisted(&cell.skips(LIST), &skipped.iter().map(|line| line.to_string()).collect())
     }
 
@@ -302,6 +313,13 @@ mod tests_of_the_matrix {
         };
         let unsaid: Vec<&str> = whys.filter(|why| !said(why)).collect();
         assert!(rows.len() > 5 && unsaid.is_empty(), "{unsaid:?}");
+    }
+
+    #[test]
+    fn a_failure_is_seen_in_the_table() {
+        let cell = RELEASES.iter().flat_map(Cell::of).next().unwrap();
+        assert!(cell.row(&verdict(None)).ends_with("passed\n"));
+        assert!(cell.row(&verdict(Some("it broke"))).contains("FAILED: it broke"));
     }
 
     #[test]
