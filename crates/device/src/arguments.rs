@@ -41,7 +41,7 @@ impl Arguments {
                 Operand::Room(_) => number(room),
                 Operand::Batch(batch) => words(&batch.words()),
                 Operand::Epilogue(epilogue) => words(&epilogue.words(addresses[2])),
-                Operand::Mapped => number(mapped(operands, seen).into()),
+                Operand::Mapped { bare } => number(mapped(operands, bare, seen).into()),
                 Operand::Map(map) => match map.description(map.role.of(seen)) {
                     Some(description) => tensor_map(&description)?,
                     None => number(0),

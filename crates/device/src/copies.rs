@@ -96,7 +96,7 @@ impl Room {
             launch(stream, functions, &configs, &arguments)?;
             return copy_out(&module, stream, &of_c, [seen, addresses]);
         }
-        if !operands.contains(&Operand::Mapped) && !copies.is_empty() {
+        if !operands.iter().any(|operand| matches!(operand, Operand::Mapped { .. })) && !copies.is_empty() {
             return no_room;
         }
         launch(stream, functions, &configs, &Arguments::new(operands, (addresses, addresses), room)?)

@@ -285,7 +285,7 @@ fn arguments_seen(
             Operand::Room(bytes) => {
                 Argument::Buffer(device.alloc("room", usize::try_from(bytes).unwrap_or(usize::MAX)))
             }
-            Operand::Mapped => Argument::U32(mapped(operands, addresses)),
+            Operand::Mapped { bare } => Argument::U32(mapped(operands, bare, addresses)),
             Operand::Map(map) => match map.description(map.role.of(addresses)) {
                 Some(description) => description.encode().map_err(|error| no_map(&map, &error))?.into(),
                 None => Argument::Bytes(vec![0; MAP_BYTES]),

@@ -125,6 +125,11 @@ impl Epilogue {
         }
     }
 
+    /// Whether it makes nothing of a sum but what alpha and beta do.
+    pub fn leaves_sums(&self) -> bool {
+        self.bias == 0 && self.scales == [0; 2] && self.activation == Activation::None && !self.multiplied
+    }
+
     /// The kernel's structure, where D is at this address: four addresses, a stride, four integers of 32 bits, and three floats.
     pub fn words(&self, d: u64) -> [u64; 9] {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;

@@ -76,8 +76,8 @@ pub enum Parameter {
     Beta,
     /// The tensor map of a matrix as it is stored, with the box of [`Needs::boxes`]: a `__grid_constant__` structure of 128 bytes.
     Map(Role),
-    /// Which matrices have a map that describes them, an `int`: bit 0 stands for A, 1 for B, 2 for C. Rows that are no multiple of 16
-    /// bytes apart cannot be described. A kernel that does not ask gets maps of all: matrices that lie otherwise are copied
+    /// Which matrices have a map that describes them, an `int`: bit 0 stands for A, 1 for B, 2 for C; bit 3 for all three, of one A·B whose
+    /// sums leave as they are. Rows that are no multiple of 16 bytes apart cannot be described. A kernel that does not ask gets maps of all: matrices that lie otherwise are copied
     /// ([`crate::copies`]).
     Mapped,
     /// How many products, and how far their matrices lie apart: a `__grid_constant__` structure ([`crate::epilogue::Batch`]). The kernel

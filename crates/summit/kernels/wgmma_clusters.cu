@@ -22,7 +22,8 @@
 //                                     or of 64 x 64 of the stored one
 //                  map_b              of DEEP x 64 of B, or of BN / CLUSTER x 64 of the stored one
 //                  map_c              of 64 rows of 128 bytes of D
-//                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, D
+//                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, D;
+//                                     bit 3: all three, of one A * B whose sums leave as they are
 //                  batch              how many products, and how far their matrices lie apart
 //                  epilogue           what becomes of a sum before it is rounded
 
@@ -179,32 +180,35 @@ struct Ring {
     }
 };
 
-extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
-gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-              const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B, Out* D,
-              int M, int N, int K, int lda, int ldb, int ldd, float alpha, float beta,
-              const __grid_constant__ Batch batch, const __grid_constant__ Epilogue epilogue) {
+// BARE, it is one A * B by maps alone: what it has no need of is not in its way.
+template <bool BARE>
+__device__ __forceinline__ void multiply_tiles(
+    const TensorMap& map_a, const TensorMap& map_b, const TensorMap& map_c, int mapped, const T* A,
+    const T* B, Out* D, int M, int N, int K, int lda, int ldb, int ldd, float alpha, float beta,
+    const Batch& batch, const Epilogue& epilogue) {
     extern __shared__ __align__(1024) unsigned char raw[];
     Shared& s = *(Shared*)raw;
     // ANCHOR: mapping
     int tid = threadIdx.x % 128;    // within the warpgroup
-    int group = threadIdx.x / 128;  // 64 rows of the tile; or the producer
+    // 64 rows of the tile; or the producer. All lanes ask the first one, so that the compiler knows
+    // it for one value of the warp.
+    int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);
     int rank = blockIdx.x % CLUSTER;
     // A cluster has tiles in CLUSTER rows. Clusters go through C band by band, and down each column
     // in a band; each takes every so many tiles.
     int across = (N - 1) / BN + 1;
     int down = (M - 1) / (BM * CLUSTER) + 1;
-    int tiles = across * down * batch.count;
+    int tiles = across * down * (BARE ? 1 : batch.count);
     int first = blockIdx.x / CLUSTER;
     int stride = gridDim.x / CLUSTER;
     int product;  // of the batch
     int row0;     // the tile's corner in D
     int col0;
     int steps = (K + BK - 1) / BK;
-    int high = steps < FEW ? 1 : BAND;
+    int high = !BARE && steps < FEW ? 1 : BAND;
     auto go_to = [&](int tile) {
-        product = tile / (across * down);
-        tile %= across * down;
+        product = BARE ? 0 : tile / (across * down);
+        tile -= product * (across * down);
         int band = tile / (high * across) * high;
         int at = tile % (high * across);
         int height = min(high, down - band);
@@ -212,7 +216,7 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
         col0 = at / height * BN;
     };
     // ANCHOR_END: mapping
-    bool by_maps = (mapped & 3) == 3;
+    bool by_maps = BARE || (mapped & 3) == 3;
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; ++i) {
             init(s.full[i], by_maps ? 1 : 128);
@@ -228,8 +232,8 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
         bool idle = by_maps && tid > 0;
         for (int tile = first; tile < tiles && !idle; tile += stride) {
             go_to(tile);
-            int z_a = batch.a ? product : 0;
-            int z_b = batch.b ? product : 0;
+            int z_a = BARE || !batch.a ? 0 : product;
+            int z_b = BARE || !batch.b ? 0 : product;
             const T* a = A + product * batch.a;
             const T* b = B + product * batch.b;
             for (int step = 0; step < steps; ++step, ring.next()) {
@@ -270,12 +274,16 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
     // ANCHOR_END: producer
     get_registers<GOT>();
     auto is_stream = [&] {
-        return steps < FEW && (long long)M * N * batch.count * sizeof(Out) > KEPT_BYTES;
+        return !BARE && steps < FEW &&
+               (long long)M * N * batch.count * sizeof(Out) > KEPT_BYTES;
     };
     int lane = tid % 32;
     int warp = tid / 32;
     int buffer = 0;
     float acc[BN / 8][4];
+    unsigned long long first_a = descriptor(s.stages[0].a + group * 64 * BK, 1024, 16);
+    unsigned long long first_b =
+        descriptor(s.stages[0].b, 1024, TRANSPOSED ? 16 : 64 * BK * sizeof(T));
     for (int tile = first; tile < tiles; tile += stride) {
         go_to(tile);
         // ANCHOR: mainloop
@@ -285,10 +293,9 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
         };
         int before = 0;  // the stage of the step before
         for (int step = 0; step < steps; ++step, ring.next()) {
-            Stage& stage = s.stages[ring.at];
             wait(s.full[ring.at], ring.parity);
-            unsigned long long a = descriptor(stage.a + group * 64 * BK, 1024, 16);
-            unsigned long long b = descriptor(stage.b, 1024, TRANSPOSED ? 16 : 64 * BK * sizeof(T));
+            unsigned long long a = first_a + ring.at * (sizeof(Stage) / 16);
+            unsigned long long b = first_b + ring.at * (sizeof(Stage) / 16);
             begin_products();
             #pragma unroll
             for (int k = 0; k < BK / 16; ++k)  // 16 columns of A, 16 rows of B, in 16 bytes
@@ -309,14 +316,14 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
         int left = col0 + lane % 4 * 2;
         float (&sums)[BN / 2] = *(float (*)[BN / 2])acc;
         bool inside = row0 + BM <= M && col0 + BN <= N;
-        if (!is_plain(epilogue)) {
+        if (!BARE && !is_plain(epilogue)) {
             finish(sums, epilogue, product, top, left, inside, M, N, alpha, beta);
-        } else {
+        } else if (!BARE) {
             #pragma unroll
             for (float& sum : sums)
                 sum *= alpha;
         }
-        if (!(mapped & 4)) {
+        if (!BARE && !(mapped & 4)) {
             store(D + product * batch.d, sums, top, left, M, N, ldd);
         } else {
             #pragma unroll
@@ -343,4 +350,17 @@ gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ T
     if (tid == 0)
         await_stores<0>();
     meet();
+}
+
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
+gemm_clusters(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+              const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B, Out* D,
+              int M, int N, int K, int lda, int ldb, int ldd, float alpha, float beta,
+              const __grid_constant__ Batch batch, const __grid_constant__ Epilogue epilogue) {
+    if (!ADDED && mapped & 8 && K > (FEW - 1) * BK)
+        multiply_tiles<!ADDED>(map_a, map_b, map_c, mapped, A, B, D, M, N, K, lda, ldb, ldd, alpha,
+                               beta, batch, epilogue);
+    else
+        multiply_tiles<false>(map_a, map_b, map_c, mapped, A, B, D, M, N, K, lda, ldb, ldd, alpha,
+                              beta, batch, epilogue);
 }

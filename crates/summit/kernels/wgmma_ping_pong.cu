@@ -20,7 +20,8 @@
 //                  map_a              boxes of BM rows of 128 bytes of A, which lie swizzled
 //                  map_b              of DEEP x 64 of B, or of BN / CLUSTER rows of the stored one
 //                  map_c              of 16 rows of 128 bytes of D
-//                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, D
+//                  mapped             bits 0 to 2: whether map_a, map_b and map_c describe A, B, D;
+//                                     bit 3: all three, of one A * B whose sums leave as they are
 //                  batch              how many products, and how far their matrices lie apart
 //                  epilogue           what becomes of a sum before it is rounded
 
@@ -70,8 +71,10 @@ constexpr int BAND = 16 / CLUSTER;  // rows of tiles that clusters go through to
 constexpr int FEW = 8;
 constexpr long long KEPT_BYTES = 32 << 20;
 // Steps from which on clusters keep in step. All of K that they are at has room in the L2 if there
-// are fewer: rows of less than 8 KB.
+// are fewer: rows of less than 8 KB. A plain A * B does so from LONG steps on: below, what it costs
+// is more than what it saves.
 constexpr int MANY = 64;
+constexpr int LONG = 192;
 static_assert(BM % 64 == 0, "BM must be a multiple of 64: so many rows has a product");
 static_assert(BN == 64 || BN == 128 || BN == 192 || BN == 256,
               "BN must be 64, 128, 192 or 256: so many columns has a product");
@@ -185,11 +188,13 @@ struct Ring {
     }
 };
 
-extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
-gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-           const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B, Out* D,
-           int M, int N, int K, int lda, int ldb, int ldd, float alpha, float beta,
-           const __grid_constant__ Batch batch, const __grid_constant__ Epilogue epilogue) {
+// BARE, it is one A * B by maps alone, of neither few steps nor LONG: what it has no need of is not
+// in its way.
+template <bool BARE>
+__device__ __forceinline__ void multiply_in_turns(
+    const TensorMap& map_a, const TensorMap& map_b, const TensorMap& map_c, int mapped, const T* A,
+    const T* B, Out* D, int M, int N, int K, int lda, int ldb, int ldd, float alpha, float beta,
+    const Batch& batch, const Epilogue& epilogue) {
     extern __shared__ __align__(1024) unsigned char raw[];
     Shared& s = *(Shared*)raw;
     // ANCHOR: mapping
@@ -204,15 +209,15 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
     int down = (M - 1) / (BM * CLUSTER) + 1;
     int first = blockIdx.x / CLUSTER;
     int stride = gridDim.x / CLUSTER;
-    int tiles = across * down * batch.count;
+    int tiles = across * down * (BARE ? 1 : batch.count);
     int product;  // of the batch
     int row0;     // the tile's corner in D
     int col0;
     int steps = (K + BK - 1) / BK;
-    int high = steps < FEW ? 1 : BAND;
+    int high = !BARE && steps < FEW ? 1 : BAND;
     auto go_to = [&](int tile) {
-        product = tile / (across * down);
-        tile %= across * down;
+        product = BARE ? 0 : tile / (across * down);
+        tile -= product * (across * down);
         int band = tile / (high * across) * high;
         int at = tile % (high * across);
         int height = min(high, down - band);
@@ -220,7 +225,7 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
         col0 = at / height * BN;
     };
     // ANCHOR_END: mapping
-    bool by_maps = (mapped & 3) == 3 && (TRANSPOSED || !ALONG_K);
+    bool by_maps = BARE || (mapped & 3) == 3 && (TRANSPOSED || !ALONG_K);
     if (threadIdx.x == 0) {
         for (int i = 0; i < STAGES; ++i) {
             init(s.full[i], by_maps ? 1 : 128);
@@ -234,17 +239,17 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
     if (group == GROUPS) {
         keep_registers<KEPT>();
         bool idle = by_maps && tid > 0;
-        int rounds = (tiles - 1) / stride + 1;
+        int rounds = BARE ? 1 << 30 : (tiles - 1) / stride + 1;
         int patience = 4 * steps;
         for (int round = 0; round < rounds && !idle; ++round) {
-            if (by_maps && rank == 0 && round > 0 && steps >= MANY)
+            if (!BARE && by_maps && rank == 0 && round > 0 && steps >= MANY)
                 keep_step(stride, round, rounds, patience);
             int tile = first + round * stride;
             if (tile >= tiles)
                 break;  // the last round is not whole
             go_to(tile);
-            int z_a = batch.a ? product : 0;
-            int z_b = batch.b ? product : 0;
+            int z_a = BARE || !batch.a ? 0 : product;
+            int z_b = BARE || !batch.b ? 0 : product;
             const T* a = A + product * batch.a;
             const T* b = B + product * batch.b;
             for (int step = 0; step < steps; ++step, ring.next()) {
@@ -279,7 +284,8 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
     // ANCHOR_END: producer
     get_registers<GOT>();
     auto is_stream = [&] {
-        return steps < FEW && (long long)M * N * batch.count * sizeof(Out) > KEPT_BYTES;
+        return !BARE && steps < FEW &&
+               (long long)M * N * batch.count * sizeof(Out) > KEPT_BYTES;
     };
     int lane = tid % 32;
     int warp = tid / 32;
@@ -329,18 +335,18 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
         float (&sums)[HIGH][BN / 2] = *(float (*)[HIGH][BN / 2])acc;
         bool inside = row0 + BM <= M && col0 + BN <= N;
         #pragma unroll
-        for (int h = 0; h < HIGH && !is_plain(epilogue); ++h)
+        for (int h = 0; h < HIGH && !BARE && !is_plain(epilogue); ++h)
             finish(sums[h], epilogue, product, row0 + 64 * h + 16 * warp + lane / 4, left, inside,
                    M, N, alpha, beta);
         #pragma unroll
-        for (int i = 0; i < HIGH * BN / 2 && is_plain(epilogue); ++i)
+        for (int i = 0; i < HIGH * BN / 2 && !BARE && is_plain(epilogue); ++i)
             sums[i / (BN / 2)][i % (BN / 2)] *= alpha;
         #pragma unroll
-        for (int h = 0; h < HIGH && !(mapped & 4); ++h)
+        for (int h = 0; h < HIGH && !BARE && !(mapped & 4); ++h)
             store(D + product * batch.d, sums[h], row0 + 64 * h + 16 * warp + lane / 4, left, M, N,
                   ldd);
         #pragma unroll
-        for (int i = 0; i < HIGH * BN / WIDE && mapped & 4; ++i) {
+        for (int i = 0; i < HIGH * BN / WIDE && (BARE || mapped & 4); ++i) {
             int h = i / (BN / WIDE);
             int n = i % (BN / WIDE) * WIDE;
             Out* box = s.c[group][warp][buffer];
@@ -365,4 +371,18 @@ gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ Tens
     if (lane == 0)
         await_stores<0>();
     meet();
+}
+
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(THREADS, 1)
+gemm_turns(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+           const __grid_constant__ TensorMap map_c, int mapped, const T* A, const T* B, Out* D,
+           int M, int N, int K, int lda, int ldb, int ldd, float alpha, float beta,
+           const __grid_constant__ Batch batch, const __grid_constant__ Epilogue epilogue) {
+    constexpr bool MAY_BE_BARE = !ADDED && (TRANSPOSED || !ALONG_K);
+    if (MAY_BE_BARE && mapped & 8 && K > (FEW - 1) * BK && K <= (LONG - 1) * BK)
+        multiply_in_turns<MAY_BE_BARE>(map_a, map_b, map_c, mapped, A, B, D, M, N, K, lda, ldb,
+                                       ldd, alpha, beta, batch, epilogue);
+    else
+        multiply_in_turns<false>(map_a, map_b, map_c, mapped, A, B, D, M, N, K, lda, ldb, ldd,
+                                 alpha, beta, batch, epilogue);
 }
