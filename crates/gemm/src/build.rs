@@ -6,7 +6,7 @@ use emulator::Dim3;
 
 use crate::dtype::Dtype;
 use crate::error::Error;
-use crate::form::{Form, Specialization};
+use crate::form::{Form, Layout, Specialization};
 use crate::level::{Configuration, Decomposition, LaunchShape, Level, Shape, Tile, Tiles};
 use crate::source::{Source, Text};
 
@@ -54,9 +54,18 @@ impl Level {
                 let others = Specialization::all(self.layouts_of_a()).filter(|one| !one.is_plain());
                 let tiles = self.default_build(dtype).configuration.tiles;
                 builds.extend(others.map(|one| self.build(dtype, variant, tiles.clone()).specialized(one)));
+                builds.extend(self.shipped_by_columns(variant, dtype));
             }
         }
         builds
+    }
+
+    /// Those that are shipped for a B that is stored N × K beside the default's.
+    fn shipped_by_columns(&'static self, variant: &'static str, dtype: Dtype) -> impl Iterator<Item = Build> {
+        let types = self.types.iter().filter(move |types| types.dtype == dtype && types.in_both_layouts);
+        let sizes = types.filter_map(|types| types.shipped).flat_map(|all| all.iter().skip(1));
+        let columns = Specialization { layout: Layout::Columns, ..Specialization::default() };
+        sizes.map(move |sizes| self.build(dtype, variant, self.named(sizes)).specialized(columns))
     }
 
     /// Every build that is shipped compiled for the plain product.

@@ -271,17 +271,24 @@ pub struct Types {
     pub tiles: Option<&'static [u32]>,
     /// Its own tile sizes that are shipped, the default first, in place of the level's: where what fits one type does not fit another.
     pub shipped: Option<&'static [&'static [u32]]>,
+    /// Whether all of these are shipped for a B that is stored N × K, too, and not the default alone.
+    pub in_both_layouts: bool,
 }
 
 impl Types {
     /// Sums each rounded to the nearest number, and the level's default tile sizes.
     pub const fn usual(dtype: Dtype) -> Types {
-        Types { dtype, sum: Sum::Rounded, tiles: None, shipped: None }
+        Types { dtype, sum: Sum::Rounded, tiles: None, shipped: None, in_both_layouts: false }
     }
 
     /// The same with tile sizes of their own.
     pub const fn shipping(self, shipped: &'static [&'static [u32]]) -> Types {
         Types { tiles: Some(shipped[0]), shipped: Some(shipped), ..self }
+    }
+
+    /// The same with tile sizes of their own, each shipped for a B that is stored either way.
+    pub const fn shipping_both(self, shipped: &'static [&'static [u32]]) -> Types {
+        Types { in_both_layouts: true, ..self.shipping(shipped) }
     }
 
     /// The same, summed by tensor cores.

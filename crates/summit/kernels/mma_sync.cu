@@ -1,6 +1,7 @@
 // mma_sync: tensor cores.
 //
-//   C = A * B      A is M x K, B is K x N, C is M x N; row-major, no padding.
+//   C = alpha * A * B + beta * C      A is M x K, B is K x N, C is M x N; row-major, rows
+//                                     lda, ldb and ldc apart. TRANSPOSED: B is stored N x K.
 //
 // Level 8, but a warp multiplies small matrices instead of numbers: one mma.sync instruction adds
 // the product of 16 x MK and MK x 8 elements to 16 x 8 sums, all on the SM's tensor cores. The 32
@@ -11,6 +12,8 @@
 //                  BM, BN, BK         tile of C per block is BM x BN; one step along K is BK
 //                  WM, WN             tile of C per warp
 //                  STAGES             buffers in shared memory
+//                  TRANSPOSED         0: B is stored K x N; 1: N x K
+//                  ADDED              0: beta is 0, and C is only written; 1: beta * C is added
 
 #if defined(INPUT_BF16) || defined(INPUT_F16)
 using T = unsigned short;  // an element of A or B: its bits
@@ -38,12 +41,15 @@ constexpr int V = 16 / sizeof(T);  // elements in a vector
 struct alignas(16) Vector {
     T e[V];
 };
-// Rows are padded so that a warp reads a fragment from all banks at once.
-constexpr int PAD_A = sizeof(T) == 8 ? 4 : V;
-constexpr int PAD_B = sizeof(T) == 2 ? V : 32 / sizeof(T);
+// Tiles lie as their matrices do. Rows are padded so that a warp reads a fragment from all banks at
+// once: those along K, and those across it.
+constexpr int ALONG = sizeof(T) == 8 ? 4 : V;
+constexpr int BESIDE = sizeof(T) == 2 ? V : 32 / sizeof(T);
+constexpr int ROWS_B = TRANSPOSED ? BN : BK;
+constexpr int COLS_B = TRANSPOSED ? BK : BN;
 struct Stage {
-    T a[BM][BK + PAD_A];  // a tile of A
-    T b[BK][BN + PAD_B];  // a tile of B
+    T a[BM][BK + ALONG];  // a tile of A
+    T b[ROWS_B][COLS_B + (TRANSPOSED ? ALONG : BESIDE)];  // a tile of B
 };
 constexpr int THREADS = (BM / WM) * (BN / WN) * 32;
 constexpr int BAND = 8;  // rows of tiles that blocks go through together
@@ -61,8 +67,20 @@ static_assert(BK % (2 * MK) == 0 && STAGES >= 2,
               "at least 2");
 static_assert(BM * BK % (THREADS * V) == 0 && BK * BN % (THREADS * V) == 0,
               "the threads must copy both tiles evenly, a vector each");
+static_assert(THREADS * V % BK == 0 && THREADS * V % COLS_B == 0,
+              "the threads must copy whole rows of both tiles");
 static_assert(STAGES * sizeof(Stage) <= 227 * 1024,
               "the stages must fit into 227 KiB of shared memory");
+
+// What the caller gives.
+struct Product {
+    const T* A;
+    const T* B;
+    Out* C;
+    int M, N, K;
+    int lda, ldb, ldc;
+    Sum alpha, beta;
+};
 
 // c += a * b, of a warp's fragments.
 __device__ void multiply_add(Sum (&c)[4], const Part (&a)[4], const Part (&b)[2]) {
@@ -86,11 +104,11 @@ __device__ void multiply_add(Sum (&c)[4], const Part (&a)[4], const Part (&b)[2]
 }
 
 // Reads four matrices of 8 x 8 elements of 16 bits, of which each lane names a row, into a register
-// each: of a row, or TRANSPOSED of a column, a lane gets two neighbours.
-template <bool TRANSPOSED>
+// each: of a row, or TURNED of a column, a lane gets two neighbours.
+template <bool TURNED>
 __device__ void load_matrix(Part* to, const T* row) {
     unsigned from = __cvta_generic_to_shared(row);
-    if constexpr (TRANSPOSED)
+    if constexpr (TURNED)
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(from));
     else
@@ -124,11 +142,34 @@ __device__ void copy(T* to, const T* from, int left) {
     }
 }
 
+__device__ Sum number(Out x) {
+#if defined(OUTPUT_BF16)
+    return __uint_as_float((unsigned)x << 16);
+#elif defined(OUTPUT_F16)
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
+    return y;
+#else
+    return x;
+#endif
+}
+
 // Two neighbours of a row of C, of which `left` are inside the matrix.
-__device__ void store(Out* to, Sum x, Sum y, int left, bool paired) {
+__device__ void store(Out* to, Sum x, Sum y, int left, bool paired, Sum alpha, Sum beta) {
     struct alignas(2 * sizeof(Out)) Pair {
         Out x, y;
     } pair;
+    x *= alpha;
+    y *= alpha;
+    if (ADDED && paired && left > 0) {
+        pair = *(Pair*)to;
+        x += beta * number(pair.x);
+        y += beta * number(pair.y);
+    }
+    if (ADDED && !paired && left > 0)
+        x += beta * number(to[0]);
+    if (ADDED && !paired && left > 1)
+        y += beta * number(to[1]);
 #if defined(OUTPUT_BF16)
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(*(unsigned*)&pair) : "f"(y), "f"(x));
 #elif defined(OUTPUT_F16)
@@ -144,9 +185,9 @@ __device__ void store(Out* to, Sum x, Sum y, int left, bool paired) {
         to[1] = pair.y;
 }
 
-// ALIGNED: every row of A and B begins at a multiple of 16 bytes.
+// ALIGNED: every row of A and B begins at a multiple of 16 bytes, and is whole vectors.
 template <bool ALIGNED>
-__device__ void multiply(const T* A, const T* B, Out* C, int M, int N, int K) {
+__device__ void multiply(const Product& p) {
     extern __shared__ __align__(16) Stage stages[];
     // ANCHOR: mapping
     int tid = threadIdx.x;
@@ -157,8 +198,8 @@ __device__ void multiply(const T* A, const T* B, Out* C, int M, int N, int K) {
     int g = lane / 4;
     int t = lane % 4;
     // The blocks go through C band by band, and down each column of tiles in a band.
-    int across = (N + BN - 1) / BN;
-    int down = (M + BM - 1) / BM;
+    int across = (p.N + BN - 1) / BN;
+    int down = (p.M + BM - 1) / BM;
     int band = blockIdx.x / (BAND * across) * BAND;
     int at = blockIdx.x % (BAND * across);
     int height = min(BAND, down - band);
@@ -168,19 +209,22 @@ __device__ void multiply(const T* A, const T* B, Out* C, int M, int N, int K) {
     // ANCHOR: load
     int am = tid / (BK / V);
     int ak = tid % (BK / V) * V;
-    int bk = tid / (BN / V);
-    int bn = tid % (BN / V) * V;
-    const T* from_a = A + (row0 + am) * K + ak;
-    const T* from_b = B + bk * N + col0 + bn;
+    int br = tid / (COLS_B / V);  // a row of B as it is stored
+    int bc = tid % (COLS_B / V) * V;
+    int cols = p.N - col0;
+    const T* from_a = p.A + (row0 + am) * p.lda + ak;
+    const T* from_b = p.B + (TRANSPOSED ? (col0 + br) * p.ldb + bc : br * p.ldb + col0 + bc);
     auto load = [&](Stage& stage, int left) {  // left: how much of K is left
         #pragma unroll
         for (int i = 0; i < BM; i += THREADS * V / BK)
-            copy<ALIGNED>(&stage.a[am + i][ak], from_a + i * K, row0 + am + i < M ? left - ak : 0);
+            copy<ALIGNED>(&stage.a[am + i][ak], from_a + i * p.lda,
+                          row0 + am + i < p.M ? left - ak : 0);
         #pragma unroll
-        for (int i = 0; i < BK; i += THREADS * V / BN)
-            copy<ALIGNED>(&stage.b[bk + i][bn], from_b + i * N, bk + i < left ? N - col0 - bn : 0);
+        for (int i = 0; i < ROWS_B; i += THREADS * V / COLS_B)
+            copy<ALIGNED>(&stage.b[br + i][bc], from_b + i * p.ldb,
+                          br + i < (TRANSPOSED ? cols : left) ? (TRANSPOSED ? left : cols) - bc : 0);
         from_a += BK;
-        from_b += BK * N;
+        from_b += TRANSPOSED ? BK : BK * p.ldb;
         asm volatile("cp.async.commit_group;");
     };
     // ANCHOR_END: load
@@ -200,12 +244,16 @@ __device__ void multiply(const T* A, const T* B, Out* C, int M, int N, int K) {
         #pragma unroll
         for (int n = m * EACH; n < min((m + 1) * EACH, FN); n += 2) {
             int col = wn + 8 * n;
-            if constexpr (sizeof(T) == 2)
+            if constexpr (sizeof(T) == 2 && TRANSPOSED)
+                load_matrix<false>(b[set][n], &stage.b[col + lane / 16 * 8 + lane % 8]
+                                                      [k + lane / 8 % 2 * 8]);
+            else if constexpr (sizeof(T) == 2)
                 load_matrix<true>(b[set][n], &stage.b[k + lane % 16][col + lane / 16 * 8]);
             else
                 for (int i = 0; i < 4; ++i)
                     b[set][n + i / 2][i % 2] =
-                        *(Part*)&stage.b[k + t + i % 2 * 4][col + g + i / 2 * 8];
+                        *(Part*)(TRANSPOSED ? &stage.b[col + g + i / 2 * 8][k + t + i % 2 * 4]
+                                            : &stage.b[k + t + i % 2 * 4][col + g + i / 2 * 8]);
         }
     };
     // ANCHOR_END: fragments
@@ -217,14 +265,14 @@ __device__ void multiply(const T* A, const T* B, Out* C, int M, int N, int K) {
     };
     #pragma unroll
     for (int s = 0; s < STAGES - 1; ++s)
-        load(stages[s], K - s * BK);
+        load(stages[s], p.K - s * BK);
     ready();
     #pragma unroll
     for (int m = 0; m < FM; ++m)
         fetch(0, stages[0], 0, m);
     int now = 0;
     int next = STAGES - 1;
-    for (int left = K; left > 0; left -= BK) {
+    for (int left = p.K; left > 0; left -= BK) {
         #pragma unroll
         for (int k = 0; k < BK / MK; ++k) {
             // Before the last products: the next tile has landed, and everyone has read this one,
@@ -250,6 +298,7 @@ __device__ void multiply(const T* A, const T* B, Out* C, int M, int N, int K) {
     }
     // ANCHOR_END: mainloop
     // ANCHOR: epilogue
+    bool paired = (p.N | p.ldc) % 2 == 0 && (size_t)p.C % (2 * sizeof(Out)) == 0;
     #pragma unroll
     for (int m = 0; m < FM; ++m)
         #pragma unroll
@@ -258,17 +307,20 @@ __device__ void multiply(const T* A, const T* B, Out* C, int M, int N, int K) {
             for (int half = 0; half < 2; ++half) {
                 int row = row0 + wm + 16 * m + 8 * half + g;
                 int col = col0 + wn + 8 * n + 2 * t;
-                if (row < M)
-                    store(&C[row * N + col], acc[m][n][2 * half], acc[m][n][2 * half + 1],
-                          N - col, N % 2 == 0);
+                if (row < p.M)
+                    store(&p.C[row * p.ldc + col], acc[m][n][2 * half], acc[m][n][2 * half + 1],
+                          p.N - col, paired, p.alpha, p.beta);
             }
     // ANCHOR_END: epilogue
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-gemm_tensor_core(const T* A, const T* B, Out* C, int M, int N, int K) {
-    if (K % V == 0 && N % V == 0)
-        multiply<true>(A, B, C, M, N, K);
+gemm_tensor_core(const T* A, const T* B, Out* C, int M, int N, int K, int lda, int ldb, int ldc,
+                 Sum alpha, Sum beta) {
+    Product p = {A, B, C, M, N, K, lda, ldb, ldc, alpha, beta};
+    bool whole = (K | (TRANSPOSED ? K : N) | lda | ldb) % V == 0;
+    if (whole && ((size_t)A | (size_t)B) % 16 == 0)
+        multiply<true>(p);
     else
-        multiply<false>(A, B, C, M, N, K);
+        multiply<false>(p);
 }

@@ -1,6 +1,7 @@
 //! `mma_sync`: 16 bits, tf32 and f64 by the tensor cores of sm_80 and later.
 
-use gemm::{Archive, Dim3, Dtype, Element, LaunchShape, Level, Needs, Target, Tile, Types};
+use gemm::form::Layout;
+use gemm::{Archive, Dim3, Dtype, Element, LaunchShape, Level, Needs, Parameter, Target, Tile, Types};
 
 /// Tile sizes for inputs of 16 bits.
 const HALF: &[&[u32]] = &[&[128, 256, 32, 64, 64, 4], &[64, 128, 32, 32, 64, 4], &[64, 64, 64, 32, 32, 3]];
@@ -42,7 +43,7 @@ pub static KERNEL: Level = Level {
         half(Element::F16, Element::F16).shipping(HALF),
         half(Element::F16, Element::F32).shipping(WIDE),
         Types::usual(Dtype::TF32).cut(8, 25, 24).shipping(TF32),
-        Types::usual(Dtype::F64).shipping(F64),
+        Types::usual(Dtype::F64).shipping_both(F64),
     ],
     shipped: &[],
     space: &[
@@ -69,10 +70,15 @@ pub static KERNEL: Level = Level {
         shared: |c| {
             let [bm, bn, bk, stages] = ["BM", "BN", "BK", "STAGES"].map(|name| c.tiles[name]);
             let bytes = c.dtype.input.bytes() as u32;
-            // Rows are padded by a vector or two.
-            let [pad_a, pad_b] = [if bytes == 8 { 32 } else { 16 }, if bytes == 2 { 16 } else { 32 }];
-            stages * (bm * (bk * bytes + pad_a) + bk * (bn * bytes + pad_b))
+            // Rows are padded by a vector or two, along K and across it.
+            let [along, across] = [if bytes == 8 { 32 } else { 16 }, if bytes == 2 { 16 } else { 32 }];
+            let of_b = match c.specialization.layout {
+                Layout::Rows => bk * (bn * bytes + across),
+                Layout::Columns => bn * (bk * bytes + along),
+            };
+            stages * (bm * (bk * bytes + along) + of_b)
         },
+        parameters: Parameter::ANY_FORM,
         ..Needs::USUAL
     },
 };
