@@ -1,15 +1,21 @@
-//! Several GPUs of one process: memory that they reach, and NCCL's collectives among them.
+//! Several GPUs of one process: memory that they reach, a moment at which all start, and NCCL's collectives among them.
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError, LaunchConfig,
+};
+use cudarc::nvrtc::Ptx;
 use gemm::Error;
+use gemm::task::Operand;
 
+use crate::arguments::Arguments;
 use crate::ffi;
 use crate::ffi::Call;
 use crate::libraries::NCCL;
 
-/// The context of each of the first GPUs, so many of them, each of which reaches the memory of the others.
+/// The context of each of the first GPUs, so many of them, each of which reaches the memory of the others. Their slices have no events: work
+/// on two streams waits for nothing but what it is told to wait for, and a slice is not to be dropped before all that reads or writes it is done.
 ///
 /// # Errors
 /// [`Error::Usage`], where there are fewer, or two do not reach each other.
@@ -26,6 +32,7 @@ pub fn contexts(count: usize) -> Result<Vec<Arc<CudaContext>>, Error> {
     for ordinal in 1..count {
         contexts.push(CudaContext::new(ordinal).map_err(|e| crate::cuda::failed("opening a GPU", e))?);
     }
+    contexts.iter().for_each(ffi::untracked);
     for (one, context) in contexts.iter().enumerate() {
         for (two, other) in contexts.iter().enumerate().filter(|(two, _)| *two != one) {
             if !ffi::reach(context, other).map_err(|e| crate::cuda::failed("asking for peer access", e))? {
@@ -35,6 +42,91 @@ pub fn contexts(count: usize) -> Result<Vec<Arc<CudaContext>>, Error> {
         }
     }
     Ok(contexts)
+}
+
+/// The context of one GPU, whose slices have no events either.
+///
+/// # Errors
+/// What the driver answers.
+pub fn context(ordinal: usize) -> Result<Arc<CudaContext>, DriverError> {
+    CudaContext::new(ordinal).inspect(ffi::untracked)
+}
+
+/// Copies the first bytes of a slice into another, by a copy engine of the stream's GPU.
+///
+/// # Errors
+/// What the driver answers; that the value is invalid, where a slice is shorter.
+pub fn copy(
+    stream: &CudaStream,
+    to: &mut CudaSlice<u8>,
+    from: &CudaSlice<u8>,
+    bytes: usize,
+) -> Result<(), DriverError> {
+    ffi::copy(stream, to, from, bytes)
+}
+
+/// Waits until a number of the host's memory is as large as it is to be, or ten seconds have gone by.
+const GATE: &str = "
+.version 6.0
+.target sm_60
+.address_size 64
+.visible .entry gate(.param .u64 address, .param .u64 least) {
+  .reg .u64 %address, %least, %there, %start, %now;
+  .reg .pred %more;
+  ld.param.u64 %address, [address];
+  ld.param.u64 %least, [least];
+  mov.u64 %start, %globaltimer;
+AGAIN:
+  ld.volatile.global.u64 %there, [%address];
+  mov.u64 %now, %globaltimer;
+  sub.u64 %now, %now, %start;
+  setp.gt.u64 %more, %now, 10000000000;
+  @%more ret;
+  setp.lt.u64 %more, %there, %least;
+  @%more bra AGAIN;
+  ret;
+}
+";
+
+/// What holds a stream back until the host lets it go: so all of a product can be submitted before any of it starts, and GPUs start together.
+#[derive(Debug)]
+pub struct Gate {
+    kernel: CudaFunction,
+    number: ffi::Number,
+    closed: u64,
+}
+
+impl Gate {
+    /// An open one, on a GPU.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn new(context: &Arc<CudaContext>) -> Result<Gate, DriverError> {
+        let kernel = context.load_module(Ptx::from_src(GATE))?.load_function("gate")?;
+        Ok(Gate { kernel, number: ffi::Number::new(context)?, closed: 0 })
+    }
+
+    /// Holds back all that is submitted to the stream behind this, until [`Gate::open`], or for ten seconds.
+    ///
+    /// # Errors
+    /// What the driver answers.
+    pub fn close(&mut self, stream: &CudaStream) -> Result<(), DriverError> {
+        self.closed += 1;
+        let operands = [Operand::U64(self.number.address()), Operand::U64(self.closed)];
+        let one_thread = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
+        ffi::launch(stream, &self.kernel, one_thread, &Arguments::new(&operands, ([0; 3], [0; 3]), 0)?.0)
+    }
+
+    /// Lets all go on that it holds back.
+    pub fn open(&self) {
+        self.number.set(self.closed);
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        self.open();
+    }
 }
 
 /// NCCL among GPUs of this process, each with a stream for its part.

@@ -57,7 +57,7 @@ pub struct Ranks {
     /// Run it: on emulated ranks, or on this host's GPUs with cuda, with times and the vendor beside it
     #[arg(long, hide_possible_values = true, value_name = "emulator|cuda", value_parser = common::cli::backend())]
     backend: Option<Backend>,
-    /// Draw what a rank does when in each variant, by the model: the file of an SVG
+    /// Draw what a rank does when in each variant, by the model, or as it was on GPUs: the file of an SVG
     #[arg(long, value_name = "FILE", conflicts_with_all = ["streamed", "processes", "rank"])]
     timeline: Option<PathBuf>,
     /// One product on one GPU, of matrices in the host's memory, which need not fit the card
@@ -180,15 +180,15 @@ pub fn run(ranks: &Ranks) -> Result<ExitCode, Error> {
         ran: None,
         measured: None,
     };
-    if let Some(file) = &ranks.timeline {
-        draw(ranks, &layout, &said, file)?;
-    }
     match ranks.backend {
         None => (),
         Some(Backend::Emulator) => {
             said.ran = Some(plans.iter().map(|plan| ran(ranks, plan)).collect::<Result<_, _>>()?)
         }
         Some(_) => said.measured = Some(measured::measure(&plans, ranks.dtype, ranks.seed)?),
+    }
+    if let Some(file) = &ranks.timeline {
+        draw(ranks, &layout, &said, file)?;
     }
     print(&if ranks.json { json(&said)? } else { text(ranks, &layout, &said) })?;
     let ran = said.ran.iter().flatten().all(|ran| ran.right);
@@ -273,14 +273,19 @@ fn ran(ranks: &Ranks, plan: &Plan) -> Result<Ran, Error> {
 
 /// The timelines of all variants, into a file.
 fn draw(ranks: &Ranks, layout: &Layout, said: &Said, file: &Path) -> Result<(), Error> {
-    let timed = said.variants.iter().filter_map(|row| Some((row.variant, row.modelled.as_ref()?.timeline.as_slice())));
-    let timed: Vec<(&str, &[Stretch])> = timed.collect();
+    let modelled = || said.variants.iter().filter_map(|row| Some((row.variant, row.modelled.as_ref()?)));
+    let link = ranks.link.unwrap_or(NVLINK / 1e9);
+    let (timed, what): (Vec<(&str, &[Stretch])>, String) = match &said.measured {
+        Some(measured) => measured.timelines(),
+        None => (
+            modelled().map(|(variant, modelled)| (variant, modelled.timeline.as_slice())).collect(),
+            format!("By a model: products as on {}, {link} GB/s into a rank.", ranks.gpu),
+        ),
+    };
     if timed.is_empty() {
         return Err(Error::usage(format!("no times are predicted of {layout}"), "make it smaller"));
     }
-    let link = ranks.link.unwrap_or(NVLINK / 1e9);
-    let model = format!("By a model: products as on {}, {link} GB/s into a rank.", ranks.gpu);
-    let svg = timeline::draw(&timed, &[&layout.to_string(), &model]).finish();
+    let svg = timeline::draw(&timed, &[&layout.to_string(), &what]).finish();
     fs::write(file, svg).map_err(|error| {
         Error::usage(format!("{} cannot be written: {error}", file.display()), "give a file that can be")
     })

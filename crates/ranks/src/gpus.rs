@@ -1,4 +1,7 @@
-//! Runs a plan on GPUs of one host: a rank is a GPU, with a stream for products and one for copies.
+//! Runs a plan on GPUs of one host: a rank is a GPU, with two streams for products, which take turns, and one for copies.
+//!
+//! Products of a rank write different parts of C, so the next one need not wait until the one before has ended: its blocks begin on the SMs
+//! that the last blocks of the other leave idle. All else is in the order of the plan: what is marked or waited for is so for both streams.
 //!
 //! One thread of the host submits for all, in the order of [`mod@crate::order`]: so whatever waits for an event finds it recorded. Nothing is
 //! waited for until all is submitted. The panels of one matrix travel: the grid has one column, and they are B's, or one row, and they are
@@ -13,18 +16,21 @@ mod streaming;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cudarc::driver::{CudaStream, DriverError};
-use device::peers::{Nccl, Received, Sent, contexts};
+use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
+use cudarc::driver::{CudaEvent, CudaStream, DriverError};
+use device::peers::{Nccl, Received, Sent, contexts, copy};
 use device::vendor::Vendor;
 use gemm::Error;
 use summit::Handle;
 
+use contender::Gates;
 pub use contender::{Contender, in_turns};
 pub use gathered::Gathered;
 use held::Held;
 pub use streaming::{Streamed, stream};
 
 use crate::host;
+use crate::model::Span;
 use crate::order::{Happened, order};
 use crate::plan::{Command, Event, Parcel, Plan, Stream};
 
@@ -40,10 +46,11 @@ pub struct Cards {
 }
 
 /// A GPU and its streams.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Card {
-    pub handle: Handle,
-    pub compute: Arc<CudaStream>,
+    pub handle: Arc<Handle>,
+    /// For products, which take turns.
+    pub products: [Arc<CudaStream>; 2],
     /// On which matrices are allocated, and nothing else happens.
     pub load: Arc<CudaStream>,
 }
@@ -53,8 +60,8 @@ pub(crate) struct Card {
 pub enum By<'a> {
     /// The summit's kernels.
     Summit,
-    /// cuBLAS, one for each card.
-    Vendor(&'a [Vendor<'a>]),
+    /// cuBLAS, one for each of a card's two streams.
+    Vendor(&'a [[Vendor<'a>; 2]]),
 }
 
 /// A plan with memory on the cards, to be submitted again and again.
@@ -82,7 +89,7 @@ impl Cards {
             let stream = || context.new_stream().map_err(failed("making a stream"));
             let handle = Handle::on(&context).map_err(|error| Error::usage(error.to_string(), "see above"))?;
             copying.push(stream()?);
-            cards.push(Card { handle, compute: stream()?, load: stream()? });
+            cards.push(Card { handle: Arc::new(handle), products: [stream()?, stream()?], load: stream()? });
         }
         let nccl = Nccl::find(&copying);
         Ok(Cards { cards, nccl, copying })
@@ -91,6 +98,12 @@ impl Cards {
     /// The summit's handle on one of them.
     pub fn handle(&self, rank: usize) -> &Handle {
         &self.cards[rank].handle
+    }
+
+    /// One of them alone, on the same streams.
+    pub fn only(&self, rank: usize) -> Cards {
+        let nccl = Err("one GPU alone has nobody to send to".to_string());
+        Cards { cards: vec![self.cards[rank].clone()], nccl, copying: vec![self.copying[rank].clone()] }
     }
 
     /// What they are called.
@@ -107,8 +120,22 @@ impl Cards {
     ///
     /// # Errors
     /// Where it is not there, in words.
-    pub fn vendors(&self) -> Result<Vec<Vendor<'_>>, String> {
-        self.cards.iter().map(|card| Vendor::on(card.handle.gpu(), &card.compute)).collect()
+    pub fn vendors(&self) -> Result<Vec<[Vendor<'_>; 2]>, String> {
+        fn vendor(card: &Card, stream: usize) -> Result<Vendor<'_>, String> {
+            Vendor::on(card.handle.gpu(), &card.products[stream])
+        }
+        self.cards.iter().map(|card| Ok([vendor(card, 0)?, vendor(card, 1)?])).collect()
+    }
+
+    /// A card's first stream, and its others.
+    fn streams(&self, rank: usize) -> (&Arc<CudaStream>, [&Arc<CudaStream>; 2]) {
+        let [first, second] = &self.cards[rank].products;
+        (first, [second, &self.copying[rank]])
+    }
+
+    fn lost(rank: usize) -> Error {
+        let seconds = LIMIT.as_secs();
+        Error::Fault(format!("rank {rank} is lost: its GPU has not answered for {seconds} s"))
     }
 
     /// Waits until all that was submitted is done.
@@ -118,14 +145,11 @@ impl Cards {
     pub fn finish(&self) -> Result<(), Error> {
         let began = Instant::now();
         for (rank, (card, copying)) in self.cards.iter().zip(&self.copying).enumerate() {
-            for stream in [&card.compute, copying] {
+            for stream in card.products.iter().chain([copying]) {
                 let end = stream.record_event(None).map_err(failed("asking a card"))?;
                 while !end.try_is_complete().map_err(failed("running a product over ranks"))? {
                     if began.elapsed() > LIMIT {
-                        let seconds = LIMIT.as_secs();
-                        return Err(Error::Fault(format!(
-                            "rank {rank} is lost: its GPU has not answered for {seconds} s"
-                        )));
+                        return Err(Cards::lost(rank));
                     }
                     std::thread::yield_now();
                 }
@@ -158,35 +182,89 @@ impl<'a> Work<'a> {
     /// # Errors
     /// What the driver, NCCL or a product's library answers.
     pub fn submit(&mut self) -> Result<(), Error> {
+        self.ranks.iter_mut().for_each(Held::begin);
+        (0..self.order.len()).try_for_each(|at| self.command(at))
+    }
+
+    /// Runs the product once, with all submitted before it starts: by rank, when each transfer and product was, in seconds from the
+    /// moment at which its card was let go. Each is between two events, which cost time of their own.
+    ///
+    /// # Errors
+    /// As of [`Work::submit`] and [`Cards::finish`].
+    pub fn traced(&mut self) -> Result<Vec<Vec<Span>>, Error> {
+        let timing = failed("timing");
+        let mark = |stream: &Arc<CudaStream>| stream.record_event(Some(CU_EVENT_DEFAULT)).map_err(&timing);
+        let mut gates = Gates::new(self.cards)?;
+        gates.close()?;
+        let starts = self.cards.cards.iter().map(|card| mark(&card.products[0]));
+        let starts = starts.collect::<Result<Vec<CudaEvent>, Error>>()?;
+        let mut marks = Vec::new();
+        self.ranks.iter_mut().for_each(Held::begin);
         for at in 0..self.order.len() {
-            let Happened { rank, stream, command } = self.order[at];
-            let on = if stream == Stream::Copy as usize {
-                &self.cards.copying[rank]
-            } else {
-                &self.cards.cards[rank].compute
-            };
-            match &self.plan.ranks[rank].streams[stream][command] {
-                Command::Record(Event { number, .. }) => {
-                    self.ranks[rank].events[*number].record(on).map_err(failed("recording an event"))?;
-                }
-                Command::Wait(event) => {
-                    on.wait(&self.ranks[event.rank].events[event.number]).map_err(failed("waiting for an event"))?;
-                }
-                Command::Copy { get: Parcel { peer, region, bytes, .. }, .. } => {
-                    let both = self.ranks.get_disjoint_mut([*peer, rank]).map_err(|_| no_room())?;
-                    let [Held { own, .. }, Held { rooms, .. }] = both;
-                    let room = rooms.iter_mut().find(|(room, _)| room == region);
-                    let mut to = room.map(|(_, room)| room.slice_mut(..*bytes as usize)).ok_or_else(no_room)?;
-                    on.memcpy_dtod(&own.slice(..*bytes as usize), &mut to).map_err(failed("copying a panel"))?;
-                }
-                // All of a group come to it one behind the other: the first submits for all.
-                Command::Exchange { group, .. } if group.first() == Some(&rank) => self.exchange(at)?,
-                Command::Multiply { rows, a, room, b } => {
-                    let card = &self.cards.cards[rank];
-                    self.ranks[rank].multiply(card, self.by, (rows, a), (*room, *b))?;
-                }
-                Command::Exchange { .. } | Command::Replace { .. } => (),
+            let all = self.order[at..].iter().take(self.together(at)).copied();
+            let begun = all.map(|happened| Ok((happened, mark(self.stream(&happened, true))?)));
+            let begun = begun.collect::<Result<Vec<_>, Error>>()?;
+            self.command(at)?;
+            for (happened, start) in begun {
+                marks.push((happened, start, mark(self.stream(&happened, false))?));
             }
+        }
+        gates.open();
+        self.cards.finish()?;
+        let mut spans = vec![Vec::new(); self.ranks.len()];
+        for (Happened { rank, stream, command }, start, end) in marks {
+            let seconds = |event| starts[rank].elapsed_ms(event).map(|ms| f64::from(ms) * 1e-3).map_err(&timing);
+            spans[rank].push(Span { stream, command, start: seconds(&start)?, end: seconds(&end)? });
+        }
+        Ok(spans)
+    }
+
+    /// Of how many ranks a transfer or a product is submitted with the command at this place of the order; 0, where it is neither.
+    fn together(&self, at: usize) -> usize {
+        let Happened { rank, stream, command } = self.order[at];
+        match &self.plan.ranks[rank].streams[stream][command] {
+            Command::Exchange { group, .. } if group.first() == Some(&rank) => group.len(),
+            Command::Copy { .. } | Command::Multiply { .. } => 1,
+            _ => 0,
+        }
+    }
+
+    /// The stream of a command that comes next, or of one that has just been submitted.
+    fn stream(&self, Happened { rank, stream, .. }: &Happened, is_next: bool) -> &Arc<CudaStream> {
+        match *stream == Stream::Copy as usize {
+            true => &self.cards.copying[*rank],
+            false => self.ranks[*rank].stream(&self.cards.cards[*rank], is_next),
+        }
+    }
+
+    /// Submits the command at one place of the order.
+    fn command(&mut self, at: usize) -> Result<(), Error> {
+        let Happened { rank, stream, command } = self.order[at];
+        let (card, copying) = (&self.cards.cards[rank], &self.cards.copying[rank]);
+        let is_transfer = stream == Stream::Copy as usize;
+        match &self.plan.ranks[rank].streams[stream][command] {
+            Command::Record(Event { number, .. }) => {
+                let held = &self.ranks[rank];
+                let recorded = if is_transfer { held.events[*number].record(copying) } else { held.record(card, *number) };
+                recorded.map_err(failed("recording an event"))?;
+            }
+            Command::Wait(event) => {
+                let event = &self.ranks[event.rank].events[event.number];
+                let waits = if is_transfer { copying.wait(event) } else { card.wait(event) };
+                waits.map_err(failed("waiting for an event"))?;
+            }
+            Command::Copy { get: Parcel { peer, region, bytes, .. }, .. } => {
+                let both = self.ranks.get_disjoint_mut([*peer, rank]).map_err(|_| no_room())?;
+                let [Held { own, .. }, Held { rooms, .. }] = both;
+                let (_, to) = rooms.iter_mut().find(|(room, _)| room == region).ok_or_else(no_room)?;
+                copy(copying, to, own, *bytes as usize).map_err(failed("copying a panel"))?;
+            }
+            // All of a group come to it one behind the other: the first submits for all.
+            Command::Exchange { group, .. } if group.first() == Some(&rank) => self.exchange(at)?,
+            Command::Multiply { rows, a, room, b } => {
+                self.ranks[rank].multiply(card, self.by, (rows, a), (*room, *b))?;
+            }
+            Command::Exchange { .. } | Command::Replace { .. } => (),
         }
         Ok(())
     }
@@ -222,6 +300,20 @@ impl<'a> Work<'a> {
         let blocks = ranks.map(|(rank, card)| card.load.clone_dtoh(&rank.c).map_err(failed("copying C")));
         let blocks = blocks.collect::<Result<Vec<Vec<u8>>, Error>>()?;
         Ok(host::collected(&self.plan.layout, &blocks.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+    }
+}
+
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        // Its slices are in use until then. What has failed by then has been said.
+        let _ = self.cards.finish();
+    }
+}
+
+impl Card {
+    /// Lets all products from now on wait for an event.
+    fn wait(&self, event: &CudaEvent) -> Result<(), DriverError> {
+        self.products.iter().try_for_each(|stream| stream.wait(event))
     }
 }
 

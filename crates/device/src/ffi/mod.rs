@@ -23,7 +23,7 @@ use libloading::Library;
 pub(crate) use cublas::{Cublas, HEURISTICS, Light};
 pub(crate) use nvml::Nvml;
 pub(crate) use nvrtc::{Compiled, Input, Nvrtc};
-pub(crate) use peers::{Call, Nccl, reach};
+pub(crate) use peers::{Call, Nccl, Number, copy, reach, untracked};
 pub(crate) use pinned::Pinned;
 pub use pinned::Window;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream, DriverError, sys};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError, sys};
 use libloading::Library;
 
 /// `CUmemAccessDesc` of cuda.h: whose GPU may read and write a pool's memory. cudarc's own differs from version to version.
@@ -41,6 +41,72 @@ pub(crate) fn reach(context: &CudaContext, other: &CudaContext) -> Result<bool, 
         }
     }
     Ok(true)
+}
+
+/// From now on no slice of the context has events of cudarc's: who submits says what waits for what.
+pub(crate) fn untracked(context: &Arc<CudaContext>) {
+    // SAFETY: `peers::contexts` has just made it, so it has no slice yet, and says this of the slices that it will have.
+    unsafe { context.disable_event_tracking() }
+}
+
+/// Submits a copy between memories of two GPUs, or of one, to a stream.
+pub(crate) fn copy(
+    stream: &CudaStream,
+    to: &mut CudaSlice<u8>,
+    from: &CudaSlice<u8>,
+    bytes: usize,
+) -> Result<(), DriverError> {
+    if bytes > to.len().min(from.len()) {
+        sys::CUresult::CUDA_ERROR_INVALID_VALUE.result()?;
+    }
+    stream.context().bind_to_thread()?;
+    let (owner, giver) = (to.context().cu_ctx(), from.context().cu_ctx());
+    let ((to, _to), (from, _from)) = (to.device_ptr_mut(stream), from.device_ptr(stream));
+    // SAFETY: the signature is cuda.h's; both slices have so many bytes, in the contexts that are named.
+    unsafe { sys::cuMemcpyPeerAsync(to, owner, from, giver, bytes, stream.cu_stream()).result() }
+}
+
+/// A number in the host's memory that all GPUs read.
+#[derive(Debug)]
+pub(crate) struct Number {
+    memory: *mut u64,
+    context: Arc<CudaContext>,
+}
+
+impl Number {
+    /// 0, at first.
+    pub(crate) fn new(context: &Arc<CudaContext>) -> Result<Number, DriverError> {
+        context.bind_to_thread()?;
+        let mut memory = ptr::null_mut();
+        // SAFETY: the signature is cuda.h's; there is room for the pointer, and then for the number.
+        unsafe {
+            sys::cuMemHostAlloc(&mut memory, size_of::<u64>(), sys::CU_MEMHOSTALLOC_PORTABLE).result()?;
+            memory.cast::<u64>().write_volatile(0);
+        }
+        Ok(Number { memory: memory.cast(), context: context.clone() })
+    }
+
+    /// Where it is, for the host and for GPUs.
+    pub(crate) fn address(&self) -> u64 {
+        self.memory as u64
+    }
+
+    /// Writes it.
+    pub(crate) fn set(&self, value: u64) {
+        // SAFETY: the memory is there as long as this is; GPUs read it at any time, and a number of 64 bits in one piece.
+        unsafe { self.memory.write_volatile(value) }
+    }
+}
+
+impl Drop for Number {
+    fn drop(&mut self) {
+        // SAFETY: allocated by `new`, and freed once; kernels that read it have ended, or the context has failed.
+        unsafe {
+            if self.context.bind_to_thread().and_then(|()| self.context.synchronize()).is_ok() {
+                let _ = sys::cuMemFreeHost(self.memory.cast());
+            }
+        }
+    }
 }
 
 type Communicator = *mut c_void;

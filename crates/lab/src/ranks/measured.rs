@@ -6,11 +6,15 @@ use gemm::level::Tile;
 use gemm::problem::{Fill, Problem};
 use gemm::{Dtype, Error, Shape};
 use ranks::gpus::{By, Cards, Contender, Gathered, Work, in_turns};
+use ranks::model::Span;
+use ranks::plan::Stream;
 use ranks::streamed::Cut;
+use ranks::volume::received;
 use ranks::{Layout, Plan, Variant};
 use serde::Serialize;
 use summit::Types;
 
+use super::timeline::{Stretch, stretches};
 use super::{numbers, witness};
 use crate::output::note;
 use crate::table::{number, percent, table};
@@ -75,6 +79,21 @@ pub struct Measured {
     nccl: String,
     cublas: String,
     rows: Vec<Row>,
+    traces: Vec<Trace>,
+}
+
+/// What the first rank did when, in one run of the summit's variant with an event before and behind each transfer and product.
+#[derive(Debug, Serialize)]
+struct Trace {
+    variant: &'static str,
+    /// Of all transfers.
+    transfers_ms: f64,
+    received_bytes: u64,
+    /// In which a product ran, two at once counted once.
+    products_ms: f64,
+    /// To the last product's end.
+    whole_ms: f64,
+    timeline: Vec<Stretch>,
 }
 
 /// One way to multiply.
@@ -105,6 +124,7 @@ pub fn measure(plans: &[Plan], dtype: Dtype, seed: u64) -> Result<Measured, Erro
     let [a, b] = inputs.bytes();
     let nccl = cards.nccl().map_err(|why| note(&format!("note: no collectives: {why}"))).ok();
     let vendors = cards.vendors().map_err(|why| note(&format!("note: no cuBLAS: {why}"))).ok();
+    let others: Vec<Cards> = (1..count).map(|rank| cards.only(rank)).collect();
     let (mut contenders, mut verdicts) = (Vec::new(), Vec::new());
     let alone = Plan::new(Layout::new(shape, layout.element(), [1, 1])?, Variant::Copies, 1)?;
     let mut ways = vec![(alone.clone(), By::Summit, "summit, one GPU".to_string(), 1)];
@@ -119,13 +139,25 @@ pub fn measure(plans: &[Plan], dtype: Dtype, seed: u64) -> Result<Measured, Erro
         let by_vendor = vendors.as_deref().filter(|_| !few || plan.variant == Variant::Collectives);
         ways.extend(by_vendor.map(|vendors| (plan.clone(), By::Vendor(vendors), format!("cuBLAS, {name}"), count)));
     }
-    let mut of_way = Vec::new();
+    let (mut of_way, mut traces) = (Vec::new(), Vec::new());
     for (plan, by, name, ranks) in ways {
-        let mut work = Work::new(&cards, plan, by, a, b)?;
+        let mut work = Work::new(&cards, plan.clone(), by, a, b)?;
         work.submit()?;
         verdicts.push(inputs.check(work.product()?));
+        if let (By::Summit, true) = (by, ranks > 1) {
+            work.traced()?;
+            traces.push(Trace::of(&plan, &work.traced()?[0]));
+        }
         contenders.push(Contender::plan(name, work));
         of_way.push(ranks);
+    }
+    for (number, other) in (1..).zip(&others) {
+        let alone = Plan::new(Layout::new(shape, layout.element(), [1, 1])?, Variant::Copies, 1)?;
+        let mut work = Work::new(other, alone, By::Summit, a, b)?;
+        work.submit()?;
+        verdicts.push(inputs.check(work.product()?));
+        contenders.push(Contender::plan(format!("summit, GPU {number} alone"), work));
+        of_way.push(1);
     }
     if let (Some(vendors), true) = (&vendors, nccl.is_some()) {
         match Gathered::new(&cards, vendors, (shape, layout.element()), [a, b]) {
@@ -152,9 +184,43 @@ pub fn measure(plans: &[Plan], dtype: Dtype, seed: u64) -> Result<Measured, Erro
     Ok(Measured {
         gpus: cards.names().into_iter().map(String::from).collect(),
         nccl: nccl.unwrap_or_else(|| "-".to_string()),
-        cublas: vendors.as_ref().and_then(|all| all.first()).map_or("-".to_string(), |vendor| vendor.version()),
+        cublas: vendors.as_ref().and_then(|all| all.first()).map_or("-".to_string(), |[vendor, _]| vendor.version()),
         rows,
+        traces,
     })
+}
+
+impl Trace {
+    fn of(plan: &Plan, spans: &[Span]) -> Trace {
+        let of = |stream: Stream| spans.iter().filter(move |span| span.stream == stream as usize);
+        let mut products: Vec<[f64; 2]> = of(Stream::Compute).map(|span| [span.start, span.end]).collect();
+        products.sort_by(|one, other| one[0].total_cmp(&other[0]));
+        let (mut busy, mut until) = (0.0, 0.0);
+        for [start, end] in products {
+            busy += (end - start.max(until)).max(0.0);
+            until = end.max(until);
+        }
+        Trace {
+            variant: plan.variant.name(),
+            transfers_ms: of(Stream::Copy).map(|span| span.end - span.start).sum::<f64>() * 1e3,
+            received_bytes: received(&plan.layout, 0),
+            products_ms: busy * 1e3,
+            whole_ms: until * 1e3,
+            timeline: stretches(&plan.ranks[0], spans),
+        }
+    }
+
+    fn line(&self, gathered: Option<&Trace>) -> Vec<String> {
+        let longer = gathered.map_or("-".to_string(), |of| format!("{:+.1} %", (self.products_ms / of.products_ms - 1.0) * 100.0));
+        vec![
+            self.variant.to_string(),
+            format!("{:.4}", self.transfers_ms),
+            number(self.received_bytes as f64 / self.transfers_ms / 1e6),
+            format!("{:.4}", self.products_ms),
+            longer,
+            format!("{:.4}", self.whole_ms - self.products_ms),
+        ]
+    }
 }
 
 fn operations(shape: &Shape) -> f64 {
@@ -188,6 +254,21 @@ impl Measured {
             self.cublas,
             ROUNDS * RUNS
         );
-        table(&lines) + &on
+        let mut text = table(&lines) + &on;
+        if !self.traces.is_empty() {
+            let head = ["summit, rank 0", "transfers, ms", "GB/s", "products, ms", "than in gather", "waiting, ms"];
+            let mut lines = vec![head.map(String::from).to_vec()];
+            let gathered = self.traces.iter().find(|trace| trace.variant == Variant::Gather.name());
+            lines.extend(self.traces.iter().map(|trace| trace.line(gathered)));
+            text += &format!("\n{}", table(&lines));
+            text += "of one run each, with an event before and behind each transfer and product\n";
+        }
+        text
+    }
+
+    /// The variants' timelines, and what they are of.
+    pub fn timelines(&self) -> (Vec<(&str, &[Stretch])>, String) {
+        let all = self.traces.iter().map(|trace| (trace.variant, trace.timeline.as_slice())).collect();
+        (all, format!("One run each on {}, between events.", self.gpus.join(", ")))
     }
 }

@@ -1,15 +1,15 @@
 //! Times of products over ranks, taken in turns.
+//!
+//! An event of one card reaches another after microseconds, which a short product would be charged with twice. So the clock is the host's: it
+//! submits a whole product while each card is held back by a gate of its own, opens all gates, and looks until the last card has ended.
+
+use std::time::Instant;
 
 use cudarc::driver::CudaEvent;
-use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
-use device::turns::Pause;
+use device::peers::Gate;
 use gemm::Error;
 
-use super::{Cards, Gathered, Work, failed};
-
-/// Nanoseconds in which the host submits a product for all cards, or less: before a turn all cards wait so long for each of its products,
-/// so that none of them waits for the host.
-const SUBMITTING: u64 = 300_000;
+use super::{Card, Cards, Gathered, LIMIT, Work, failed};
 
 /// What is submitted again and again, by its name.
 pub struct Contender<'a> {
@@ -29,43 +29,75 @@ impl<'a> Contender<'a> {
         Contender { name: name.into(), submit: Box::new(move || gathered.submit()) }
     }
 
-    /// Milliseconds of so many products, each from the moment at which all cards may start to that at which all have ended, as the
-    /// first card's stream sees it.
-    fn timed(&mut self, cards: &Cards, pause: &Pause, runs: usize) -> Result<Vec<f64>, Error> {
-        let mut marks: Vec<[CudaEvent; 2]> = Vec::new();
-        let gpu = cards.cards[0].handle.gpu();
-        pause.pass(gpu, SUBMITTING * runs as u64)?;
-        let passed = gpu.stream().record_event(None).map_err(failed("timing"))?;
-        cards.cards[0].compute.wait(&passed).map_err(failed("timing"))?;
-        for _ in 0..runs {
-            let start = mark(cards)?;
-            (self.submit)()?;
-            let first = &cards.cards[0].compute;
-            for (card, copying) in cards.cards.iter().zip(&cards.copying) {
-                for stream in [&card.compute, copying] {
-                    let end = stream.record_event(None).map_err(failed("timing"))?;
-                    first.wait(&end).map_err(failed("timing"))?;
-                }
-            }
-            let end = first.record_event(Some(CU_EVENT_DEFAULT)).map_err(failed("timing"))?;
-            marks.push([start, end]);
-        }
-        cards.finish()?;
-        let elapsed = |[start, end]: &[CudaEvent; 2]| start.elapsed_ms(end).map(f64::from).map_err(failed("timing"));
-        marks.iter().map(elapsed).collect()
+    /// Milliseconds of so many products, each from the moment at which the host lets all cards go to that at which it finds all at their end.
+    fn timed(&mut self, gates: &mut Gates, runs: usize) -> Result<Vec<f64>, Error> {
+        (0..runs)
+            .map(|_| {
+                gates.close()?;
+                (self.submit)()?;
+                gates.milliseconds()
+            })
+            .collect()
     }
 }
 
-/// Lets all streams of all cards start behind the first card's.
-fn mark(cards: &Cards) -> Result<CudaEvent, Error> {
-    let first = &cards.cards[0].compute;
-    let start = first.record_event(Some(CU_EVENT_DEFAULT)).map_err(failed("timing"))?;
-    for (card, copying) in cards.cards.iter().zip(&cards.copying) {
-        for stream in [&card.compute, copying] {
-            stream.wait(&start).map_err(failed("timing"))?;
-        }
+/// A gate for each card, in front of all its streams.
+#[derive(Debug)]
+pub(super) struct Gates<'a> {
+    cards: &'a Cards,
+    gates: Vec<Gate>,
+    /// By card, one for each of its streams.
+    events: Vec<[CudaEvent; 3]>,
+}
+
+impl<'a> Gates<'a> {
+    /// Open ones.
+    pub(super) fn new(cards: &'a Cards) -> Result<Gates<'a>, Error> {
+        let gate = |card: &Card| Gate::new(card.handle.context()).map_err(failed("making a gate"));
+        let event = |card: &Card| card.handle.context().new_event(None).map_err(failed("making an event"));
+        let events = |card: &Card| Ok([event(card)?, event(card)?, event(card)?]);
+        let gates = cards.cards.iter().map(gate).collect::<Result<_, Error>>()?;
+        let events = cards.cards.iter().map(events).collect::<Result<_, Error>>()?;
+        Ok(Gates { cards, gates, events })
     }
-    Ok(start)
+
+    /// Holds back all that is submitted from now on.
+    pub(super) fn close(&mut self) -> Result<(), Error> {
+        let closing = failed("closing a gate");
+        for (number, (gate, [closed, ..])) in self.gates.iter_mut().zip(&self.events).enumerate() {
+            let (first, others) = self.cards.streams(number);
+            gate.close(first).and_then(|()| closed.record(first)).map_err(&closing)?;
+            others.iter().try_for_each(|stream| stream.wait(closed)).map_err(&closing)?;
+        }
+        Ok(())
+    }
+
+    /// Lets all cards go.
+    pub(super) fn open(&self) {
+        self.gates.iter().for_each(Gate::open);
+    }
+
+    /// The time of what has been submitted behind the gates.
+    fn milliseconds(&self) -> Result<f64, Error> {
+        let timing = failed("timing");
+        for (number, [end, ends @ ..]) in self.events.iter().enumerate() {
+            let (first, others) = self.cards.streams(number);
+            for (stream, end) in others.iter().zip(ends) {
+                end.record(stream).and_then(|()| first.wait(end)).map_err(&timing)?;
+            }
+            end.record(first).map_err(&timing)?;
+        }
+        let began = Instant::now();
+        self.open();
+        for (rank, [end, ..]) in self.events.iter().enumerate() {
+            while !end.try_is_complete().map_err(failed("running a product over ranks"))? {
+                if began.elapsed() > LIMIT {
+                    return Err(Cards::lost(rank));
+                }
+            }
+        }
+        Ok(began.elapsed().as_secs_f64() * 1e3)
+    }
 }
 
 /// Medians in milliseconds, one for each: in every round each has a turn of some runs, behind one that does not count, and every second
@@ -75,14 +107,14 @@ fn mark(cards: &Cards) -> Result<CudaEvent, Error> {
 /// The first that a product gives.
 pub fn in_turns(cards: &Cards, contenders: &mut [Contender], rounds: usize, runs: usize) -> Result<Vec<f64>, Error> {
     let mut times = vec![Vec::new(); contenders.len()];
-    let pause = Pause::new(cards.cards[0].handle.gpu())?;
+    let mut gates = Gates::new(cards)?;
     for round in 0..rounds {
         let mut turns: Vec<usize> = (0..contenders.len()).collect();
         if round % 2 == 1 {
             turns.reverse();
         }
         for turn in turns {
-            times[turn].extend(contenders[turn].timed(cards, &pause, 1 + runs)?.into_iter().skip(1));
+            times[turn].extend(contenders[turn].timed(&mut gates, 1 + runs)?.into_iter().skip(1));
         }
     }
     Ok(times.into_iter().map(median).collect())

@@ -14,7 +14,7 @@ use super::{Cards, failed};
 #[derive(Debug)]
 pub struct Gathered<'a> {
     cards: &'a Cards,
-    vendors: &'a [Vendor<'a>],
+    vendors: &'a [[Vendor<'a>; 2]],
     product: Product,
     ranks: Vec<Rank>,
 }
@@ -36,7 +36,7 @@ impl<'a> Gathered<'a> {
     /// [`Error::Usage`], where rows do not go evenly over the ranks, there is no NCCL, or a card has no room.
     pub fn new(
         cards: &'a Cards,
-        vendors: &'a [Vendor<'a>],
+        vendors: &'a [[Vendor<'a>; 2]],
         (shape, element): (Shape, Element),
         [a, b]: [&[u8]; 2],
     ) -> Result<Gathered<'a>, Error> {
@@ -73,10 +73,10 @@ impl<'a> Gathered<'a> {
         let mut parts: Vec<_> = self.ranks.iter_mut().map(|rank| (&rank.own, &mut rank.b)).collect();
         nccl.all_gather(&self.cards.copying, &mut parts)?;
         for (number, rank) in self.ranks.iter_mut().enumerate() {
-            let (compute, copying) = (&self.cards.cards[number].compute, &self.cards.copying[number]);
+            let (compute, copying) = (&self.cards.cards[number].products[0], &self.cards.copying[number]);
             rank.arrived.record(copying).map_err(failed("recording an event"))?;
             compute.wait(&rank.arrived).map_err(failed("waiting for an event"))?;
-            by_vendor(&self.vendors[number], compute, &self.product, (&rank.a, &rank.b), &mut rank.c)?;
+            by_vendor(&self.vendors[number][0], compute, &self.product, (&rank.a, &rank.b), &mut rank.c)?;
             rank.read.record(compute).map_err(failed("recording an event"))?;
             copying.wait(&rank.read).map_err(failed("waiting for an event"))?;
         }
@@ -94,6 +94,13 @@ impl<'a> Gathered<'a> {
             c.extend(card.load.clone_dtoh(&rank.c).map_err(failed("copying C"))?);
         }
         Ok(c)
+    }
+}
+
+impl Drop for Gathered<'_> {
+    fn drop(&mut self) {
+        // Its slices are in use until then.
+        let _ = self.cards.finish();
     }
 }
 

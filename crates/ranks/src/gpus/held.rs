@@ -1,8 +1,9 @@
 //! What a GPU holds of a product over ranks, and its products.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use cudarc::driver::{CudaEvent, CudaSlice};
+use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, DriverError};
 use gemm::{Error, Shape};
 use summit::{Product, Types};
 
@@ -27,6 +28,10 @@ pub(super) struct Held {
     pub rooms: Vec<(Region, CudaSlice<u8>)>,
     pub c: CudaSlice<u8>,
     pub events: Vec<CudaEvent>,
+    /// Of the stream that has not the last product.
+    other: CudaEvent,
+    /// Products so far: they take turns on two streams.
+    turn: usize,
 }
 
 impl Held {
@@ -66,9 +71,28 @@ impl Held {
         let event = |_| card.handle.context().new_event(None).map_err(failed("making an event"));
         let events = (0..=recorded.max().unwrap_or_default()).map(event).collect::<Result<Vec<CudaEvent>, Error>>()?;
         let c = upload(&vec![0xff; host::block_bytes(&layout, rank)])?;
-        let held = Held { layout, rank, travels, still: upload(&still)?, own: upload(&own)?, rooms, c, events };
+        let (still, own, other) = (upload(&still)?, upload(&own)?, event(0)?);
+        let held = Held { layout, rank, travels, still, own, rooms, c, events, other, turn: 0 };
         card.load.synchronize().map_err(copying)?;
         Ok(held)
+    }
+
+    /// Another run: its products come to the same streams, for which their kernels are loaded.
+    pub fn begin(&mut self) {
+        self.turn = 0;
+    }
+
+    /// The stream of the next product, or of the last one.
+    pub fn stream<'a>(&self, card: &'a Card, is_next: bool) -> &'a Arc<CudaStream> {
+        &card.products[(self.turn + usize::from(!is_next)) % 2]
+    }
+
+    /// Marks that all products so far have ended.
+    pub fn record(&self, card: &Card, number: usize) -> Result<(), DriverError> {
+        let last = self.stream(card, false);
+        self.other.record(self.stream(card, true))?;
+        last.wait(&self.other)?;
+        self.events[number].record(last)
     }
 
     /// Parts of A with a panel of B: finished parts of C.
@@ -94,6 +118,8 @@ impl Held {
             return Ok(());
         }
         let (product, at) = part(&self.layout, self.rank, [a, b])?;
+        let turn = self.turn % 2;
+        self.turn += 1;
         let Held { still, own, rooms, c, .. } = self;
         let travelled = if self.travels == Operand::B { b } else { a };
         let room = rooms.iter().find(|(room, _)| *room == region).map(|(_, room)| room);
@@ -103,9 +129,11 @@ impl Held {
         match by {
             By::Summit => card
                 .handle
-                .gemm(&card.compute, &product, of_a, of_b, &mut c)
+                .gemm(&card.products[turn], &product, of_a, of_b, &mut c)
                 .map_err(|error| Error::usage(error.to_string(), "the emulator runs the same plan")),
-            By::Vendor(vendors) => by_vendor(&vendors[self.rank], &card.compute, &product, (of_a, of_b), &mut c),
+            By::Vendor(vendors) => {
+                by_vendor(&vendors[self.rank][turn], &card.products[turn], &product, (of_a, of_b), &mut c)
+            }
         }
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
-use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 use cudarc::nccl::result::{NcclError, NcclStatus, get_nccl_version, group_end, group_start};
-use cudarc::nccl::{Comm, Id};
-use device::peers::Nccl;
+use cudarc::nccl::{Comm, Id, ReduceOp};
+use device::peers::{Gate, Nccl, context};
 use gemm::Error;
 use summit::Handle;
 
@@ -67,7 +67,7 @@ impl Alone {
     /// # Errors
     /// [`Error::Usage`], where there is no GPU, or no NCCL.
     pub fn open(rank: usize) -> Result<Alone, Error> {
-        let context = CudaContext::new(rank % there()?).map_err(failed("opening a GPU"))?;
+        let context = context(rank % there()?).map_err(failed("opening a GPU"))?;
         let stream = || context.new_stream().map_err(failed("making a stream"));
         let handle = Handle::on(&context).map_err(|error| Error::usage(error.to_string(), "see above"))?;
         let copying = stream()?;
@@ -76,7 +76,8 @@ impl Alone {
             .map_err(|why| Error::usage(why, "processes send each other panels by NCCL alone"))?;
         // cudarc loads it for itself, and here, so that it does so before there is anybody to wait for.
         get_nccl_version().map_err(refused("asking for its version"))?;
-        Ok(Alone { card: Card { handle, compute: stream()?, load: stream()? }, copying, nccl: nccl.version() })
+        let card = Card { handle: Arc::new(handle), products: [stream()?, stream()?], load: stream()? };
+        Ok(Alone { card, copying, nccl: nccl.version() })
     }
 
     /// The GPU's name.
@@ -114,44 +115,78 @@ impl Alone {
 }
 
 impl Connected {
-    /// One rank's block of C, and the milliseconds of each of `runs` products behind the first, as this rank's products' stream sees them.
+    /// One rank's block of C, and the milliseconds of each of `runs` products behind the first, as this GPU sees them: from the moment at
+    /// which all ranks have met, for each product anew, to the end of the rank's own part.
     ///
     /// # Errors
     /// [`Error::Usage`], where the plan has a fault or is of copies; what driver and NCCL answer; [`Error::Fault`], where the GPU does not
     /// answer for a minute.
-    pub fn run(&self, plan: &Plan, [a, b]: [&[u8]; 2], runs: usize) -> Result<(Vec<u8>, f64), Error> {
+    pub fn run(&self, plan: &Plan, [a, b]: [&[u8]; 2], runs: usize) -> Result<(Vec<u8>, Vec<f64>), Error> {
         let order = order(plan, None).map_err(|fault| Error::Fault(fault.to_string()))?;
         host::check(&plan.layout, a, b).map_err(|fault| Error::Fault(fault.to_string()))?;
         let order: Vec<Happened> = order.into_iter().filter(|happened| happened.rank == self.rank).collect();
         let card = &self.alone.card;
         let mut held = Held::new(card, plan, self.rank, [a, b])?;
+        let mut meeting = card.load.alloc_zeros::<f32>(1).map_err(failed("allocating a number"))?;
+        card.load.synchronize().map_err(failed("allocating a number"))?;
+        self.meet(&mut meeting)?;
         self.submit(plan, &order, &mut held)?;
         self.finish()?;
         let c = card.load.clone_dtoh(&held.c).map_err(failed("copying C"))?;
         card.load.synchronize().map_err(failed("copying C"))?;
-        let mark = || card.compute.record_event(Some(CU_EVENT_DEFAULT)).map_err(failed("timing"));
-        let start = mark()?;
-        for _ in 0..runs {
-            // The next product's panels come to rooms that this one's products have read.
-            self.alone.copying.wait(&mark()?).map_err(failed("timing"))?;
-            self.submit(plan, &order, &mut held)?;
-        }
-        let end = mark()?;
+        let mut gate = Gate::new(card.handle.context()).map_err(failed("making a gate"))?;
+        let times = (0..runs).map(|_| self.timed(plan, &order, &mut held, (&mut gate, &mut meeting)));
+        let times = times.collect::<Result<Vec<f64>, Error>>();
+        // The slices are in use until then.
         self.finish()?;
-        let whole = start.elapsed_ms(&end).map_err(failed("timing"))?;
-        Ok((c, f64::from(whole) / runs.max(1) as f64))
+        Ok((c, times?))
+    }
+
+    /// One product, submitted whole before any of it starts.
+    fn timed(
+        &self,
+        plan: &Plan,
+        order: &[Happened],
+        held: &mut Held,
+        (gate, meeting): (&mut Gate, &mut CudaSlice<f32>),
+    ) -> Result<f64, Error> {
+        let (timing, Alone { card, copying, .. }) = (failed("timing"), &self.alone);
+        let mark = |stream: &Arc<CudaStream>| stream.record_event(Some(CU_EVENT_DEFAULT)).map_err(&timing);
+        gate.close(copying).map_err(&timing)?;
+        self.meet(meeting)?;
+        let start = mark(copying)?;
+        card.wait(&start).map_err(&timing)?;
+        self.submit(plan, order, held)?;
+        for stream in &card.products {
+            copying.wait(&mark(stream)?).map_err(&timing)?;
+        }
+        let end = mark(copying)?;
+        gate.open();
+        self.finish()?;
+        start.elapsed_ms(&end).map(f64::from).map_err(&timing)
+    }
+
+    /// No rank's copies go on before all ranks have come to this.
+    fn meet(&self, number: &mut CudaSlice<f32>) -> Result<(), Error> {
+        succeed("letting the ranks meet", self.comm.all_reduce_in_place(number, &ReduceOp::Sum))
     }
 
     fn submit(&self, plan: &Plan, order: &[Happened], held: &mut Held) -> Result<(), Error> {
         let Alone { card, copying, .. } = &self.alone;
+        held.begin();
         for Happened { stream, command, .. } in order {
-            let on = if *stream == Stream::Copy as usize { copying } else { &card.compute };
+            let is_transfer = *stream == Stream::Copy as usize;
             match &plan.ranks[self.rank].streams[*stream][*command] {
+                Command::Record(Event { number, .. }) if is_transfer => {
+                    held.events[*number].record(copying).map_err(failed("recording an event"))?;
+                }
                 Command::Record(Event { number, .. }) => {
-                    held.events[*number].record(on).map_err(failed("recording an event"))?;
+                    held.record(card, *number).map_err(failed("recording an event"))?;
                 }
                 Command::Wait(event) => {
-                    on.wait(&held.events[event.number]).map_err(failed("waiting for an event"))?;
+                    let event = &held.events[event.number];
+                    let waits = if is_transfer { copying.wait(event) } else { card.wait(event) };
+                    waits.map_err(failed("waiting for an event"))?;
                 }
                 Command::Copy { .. } => {
                     let hint = "use a variant of collectives, or one process for all GPUs";
@@ -190,7 +225,7 @@ impl Connected {
     /// Waits until all that was submitted is done.
     fn finish(&self) -> Result<(), Error> {
         let began = Instant::now();
-        for stream in [&self.alone.card.compute, &self.alone.copying] {
+        for stream in self.alone.card.products.iter().chain([&self.alone.copying]) {
             let end = stream.record_event(None).map_err(failed("asking a card"))?;
             while !end.try_is_complete().map_err(failed("running a product over ranks"))? {
                 if began.elapsed() > LIMIT {
