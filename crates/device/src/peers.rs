@@ -52,14 +52,14 @@ pub fn context(ordinal: usize) -> Result<Arc<CudaContext>, DriverError> {
     CudaContext::new(ordinal).inspect(ffi::untracked)
 }
 
-/// Copies the first bytes of a slice into another, by a copy engine of the stream's GPU.
+/// Copies bytes of a slice, from a place on, to the beginning of another, by a copy engine of the stream's GPU.
 ///
 /// # Errors
 /// What the driver answers; that the value is invalid, where a slice is shorter.
 pub fn copy(
     stream: &CudaStream,
     to: &mut CudaSlice<u8>,
-    from: &CudaSlice<u8>,
+    from: (&CudaSlice<u8>, usize),
     bytes: usize,
 ) -> Result<(), DriverError> {
     ffi::copy(stream, to, from, bytes)

@@ -48,6 +48,9 @@ pub struct Ranks {
     /// Panels of other ranks that a rank has room for: with 2, one is multiplied while the next one arrives
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
     rooms: u16,
+    /// Parts in which copies bring a panel: the first is multiplied while the next one arrives
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    parts: u16,
     /// 10^9 bytes per second into a rank, for the model [default: what the data sheet of an H100 says of its NVLinks]
     #[arg(long, value_name = "GB/S", value_parser = rate)]
     link: Option<f64>,
@@ -61,7 +64,7 @@ pub struct Ranks {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["streamed", "processes", "rank"])]
     timeline: Option<PathBuf>,
     /// One product on one GPU, of matrices in the host's memory, which need not fit the card
-    #[arg(long, conflicts_with_all = ["grid", "rooms", "link", "gpu"])]
+    #[arg(long, conflicts_with_all = ["grid", "rooms", "parts", "link", "gpu"])]
     streamed: bool,
     /// Rows of A and columns of B at a time [default: what the card has room for]
     #[arg(long, value_name = "ROWSxCOLUMNS", value_parser = grid, requires = "streamed")]
@@ -162,7 +165,7 @@ pub fn run(ranks: &Ranks) -> Result<ExitCode, Error> {
         print(&if ranks.json { json(&said)? } else { said.text() })?;
         return Ok(if said.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
-    let layout = Layout::new(shape, element, ranks.grid)?;
+    let layout = Layout::new(shape, element, ranks.grid)?.in_parts(ranks.parts.into());
     let gpu = modelled(&ranks.gpu)?;
     let planned = |variant| Plan::new(layout, variant, ranks.rooms.into());
     if ranks.apart.is_asked() {

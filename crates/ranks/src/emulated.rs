@@ -7,7 +7,7 @@ use gemm::Shape;
 use summit::{Beside, Emulated, Product, Types};
 
 use crate::fault::Fault;
-use crate::host::{block_bytes, check, collected, own};
+use crate::host::{block_bytes, bytes, check, collected, own};
 use crate::layout::{Layout, Operand, Panel};
 use crate::order::{Happened, Lost, order};
 use crate::plan::{Command, Parcel, Plan, Region};
@@ -110,9 +110,11 @@ impl Rank {
         let rooms: Vec<Buffer> = (0..rooms)
             .map(|room| device.alloc(&Region::Room(room).to_string(), volume::widest(layout, number) as usize))
             .collect();
-        let behind = (layout.range(Panel { of: Operand::A, owner: number }).start - rows.start) as usize * row;
+        let behind = (layout.whole(Operand::A, number).start - rows.start) as usize * row;
         device.write_at(on_a, behind, &own(layout, Operand::A, number, a)).map_err(faulty)?;
-        device.write(rooms[0], &own(layout, Operand::B, number, b)).map_err(faulty)?;
+        for (panel, &room) in layout.held(Operand::B, number).zip(&rooms) {
+            device.write(room, &bytes(layout, panel, b)).map_err(faulty)?;
+        }
         Ok(Rank { number, device, a: on_a, rooms, c: vec![0xff; block_bytes(layout, number)] })
     }
 

@@ -127,10 +127,10 @@ impl Cards {
         self.cards.iter().map(|card| Ok([vendor(card, 0)?, vendor(card, 1)?])).collect()
     }
 
-    /// A card's first stream, and its others.
-    fn streams(&self, rank: usize) -> (&Arc<CudaStream>, [&Arc<CudaStream>; 2]) {
-        let [first, second] = &self.cards[rank].products;
-        (first, [second, &self.copying[rank]])
+    /// A card's stream for copies, and those for products. What comes first to a card has its SMs first: a collective that is let go behind a
+    /// product may wait until that one ends.
+    fn streams(&self, rank: usize) -> (&Arc<CudaStream>, &[Arc<CudaStream>; 2]) {
+        (&self.copying[rank], &self.cards[rank].products)
     }
 
     fn lost(rank: usize) -> Error {
@@ -196,7 +196,7 @@ impl<'a> Work<'a> {
         let mark = |stream: &Arc<CudaStream>| stream.record_event(Some(CU_EVENT_DEFAULT)).map_err(&timing);
         let mut gates = Gates::new(self.cards)?;
         gates.close()?;
-        let starts = self.cards.cards.iter().map(|card| mark(&card.products[0]));
+        let starts = (0..self.cards.cards.len()).map(|rank| mark(self.cards.streams(rank).0));
         let starts = starts.collect::<Result<Vec<CudaEvent>, Error>>()?;
         let mut marks = Vec::new();
         self.ranks.iter_mut().for_each(Held::begin);
@@ -206,6 +206,10 @@ impl<'a> Work<'a> {
             let begun = begun.collect::<Result<Vec<_>, Error>>()?;
             self.command(at)?;
             for (happened, start) in begun {
+                if happened.stream == Stream::Compute as usize {
+                    // One command may be two products.
+                    self.ranks[happened.rank].join(&self.cards.cards[happened.rank]).map_err(&timing)?;
+                }
                 marks.push((happened, start, mark(self.stream(&happened, false))?));
             }
         }
@@ -245,7 +249,8 @@ impl<'a> Work<'a> {
         match &self.plan.ranks[rank].streams[stream][command] {
             Command::Record(Event { number, .. }) => {
                 let held = &self.ranks[rank];
-                let recorded = if is_transfer { held.events[*number].record(copying) } else { held.record(card, *number) };
+                let recorded =
+                    if is_transfer { held.events[*number].record(copying) } else { held.record(card, *number) };
                 recorded.map_err(failed("recording an event"))?;
             }
             Command::Wait(event) => {
@@ -253,11 +258,12 @@ impl<'a> Work<'a> {
                 let waits = if is_transfer { copying.wait(event) } else { card.wait(event) };
                 waits.map_err(failed("waiting for an event"))?;
             }
-            Command::Copy { get: Parcel { peer, region, bytes, .. }, .. } => {
+            Command::Copy { get: Parcel { peer, region, bytes, panel }, .. } => {
+                let from = self.plan.layout.before(*panel) as usize;
                 let both = self.ranks.get_disjoint_mut([*peer, rank]).map_err(|_| no_room())?;
                 let [Held { own, .. }, Held { rooms, .. }] = both;
                 let (_, to) = rooms.iter_mut().find(|(room, _)| room == region).ok_or_else(no_room)?;
-                copy(copying, to, own, *bytes as usize).map_err(failed("copying a panel"))?;
+                copy(copying, to, (own, from), *bytes as usize).map_err(failed("copying a panel"))?;
             }
             // All of a group come to it one behind the other: the first submits for all.
             Command::Exchange { group, .. } if group.first() == Some(&rank) => self.exchange(at)?,

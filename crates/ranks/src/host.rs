@@ -23,12 +23,17 @@ pub(crate) fn check(layout: &Layout, a: &[u8], b: &[u8]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The bytes of a rank's own panel of a matrix: whole rows of A, or columns of B as a matrix of its own.
+/// The bytes of a rank's own panels of a matrix, one behind the other.
 pub(crate) fn own(layout: &Layout, of: Operand, owner: usize, matrix: &[u8]) -> Vec<u8> {
+    layout.held(of, owner).flat_map(|panel| bytes(layout, panel, matrix)).collect()
+}
+
+/// The bytes of a panel: whole rows of A, or columns of B as a matrix of its own.
+pub(crate) fn bytes(layout: &Layout, panel: Panel, matrix: &[u8]) -> Vec<u8> {
     let (Shape { n, k, .. }, size) = (layout.shape(), layout.element().bytes());
-    let range = layout.range(Panel { of, owner });
+    let range = layout.range(panel);
     let [start, end] = [range.start, range.end].map(|at| at as usize * size);
-    match of {
+    match panel.of {
         Operand::A => matrix[start * k as usize..end * k as usize].to_vec(),
         Operand::B => {
             let lines: Vec<&[u8]> = matrix.chunks_exact(n as usize * size).map(|line| &line[start..end]).collect();

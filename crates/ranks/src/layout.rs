@@ -17,18 +17,23 @@ pub enum Operand {
     B,
 }
 
-/// What one rank holds of an operand before the product begins.
+/// What travels in one piece: what one rank holds of an operand before the product begins, or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Panel {
     /// Of which matrix.
     pub of: Operand,
     /// The rank that holds it.
     pub owner: usize,
+    /// Which of the owner's parts, where what it holds travels in several.
+    pub part: usize,
 }
 
 impl fmt::Display for Panel {
-    /// `B's panel of rank 2`.
+    /// `B's panel of rank 2`, or `part 1 of B's panel of rank 2`; the first part goes without saying.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.part > 0 {
+            write!(f, "part {} of ", self.part)?;
+        }
         write!(f, "{:?}'s panel of rank {}", self.of, self.owner)
     }
 }
@@ -38,12 +43,14 @@ impl fmt::Display for Panel {
 /// Rank `i · columns + j` computes block (i, j) of C. It needs the rows of A of its row of the grid, and the columns of B of its column.
 /// A is cut into as many panels of rows as there are ranks, B into as many panels of columns: the ranks of a row of the grid hold the rows
 /// that this row needs, and the ranks of a column the columns. So a panel goes through the whole of K, and every product of two panels
-/// is a finished part of C: nothing is added up.
+/// is a finished part of C: nothing is added up. A matrix whose panels travel may travel in parts, which lie one behind the other on their
+/// owner: some rows of its rows of A, or some of its columns of B, each a panel of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     shape: Shape,
     element: Element,
     grid: [usize; 2],
+    parts: usize,
 }
 
 impl Layout {
@@ -58,12 +65,29 @@ impl Layout {
             return Err(Error::usage(format!("a size of {shape} is 0"), "every size is at least 1"));
         }
         match rows.checked_mul(columns) {
-            Some(ranks) if (1..=MOST).contains(&ranks) => Ok(Layout { shape, element, grid }),
+            Some(ranks) if (1..=MOST).contains(&ranks) => Ok(Layout { shape, element, grid, parts: 1 }),
             _ => {
                 let message = format!("a grid of {rows}×{columns} has no rank, or more than {MOST}");
                 Err(Error::usage(message, "give the grid as ROWSxCOLUMNS, for instance 2x1"))
             }
         }
+    }
+
+    /// The same, with each rank's panel in so many parts, 1 at least, where panels travel.
+    pub fn in_parts(self, parts: usize) -> Layout {
+        Layout { parts: parts.max(1), ..self }
+    }
+
+    /// In how many parts an operand's panels are: 1, where they do not travel.
+    pub fn parts(&self, of: Operand) -> usize {
+        let [rows, columns] = self.grid;
+        let among = if of == Operand::A { columns } else { rows };
+        if among > 1 { self.parts } else { 1 }
+    }
+
+    /// A rank's panels of an operand, one for each part, in the order in which they lie in the matrix.
+    pub fn held(&self, of: Operand, owner: usize) -> impl Iterator<Item = Panel> + use<> {
+        (0..self.parts(of)).map(move |part| Panel { of, owner, part })
     }
 
     /// M, N and K of the whole product.
@@ -114,7 +138,20 @@ impl Layout {
             Operand::B => (self.shape.n, column * self.grid[0] + row),
         };
         let at = |number: usize| (u64::from(all) * number as u64 / self.ranks() as u64) as u32;
-        at(number)..at(number + 1)
+        let (start, end, parts) = (at(number), at(number + 1), self.parts(panel.of) as u64);
+        let within = |part: usize| start + (u64::from(end - start) * part as u64 / parts) as u32;
+        within(panel.part)..within(panel.part + 1)
+    }
+
+    /// Rows of A, or columns of B, that a rank holds.
+    pub fn whole(&self, of: Operand, owner: usize) -> Range<u32> {
+        let last = Panel { of, owner, part: self.parts(of) - 1 };
+        self.range(Panel { part: 0, ..last }).start..self.range(last).end
+    }
+
+    /// Bytes of a rank's parts of an operand that lie before this one.
+    pub fn before(&self, panel: Panel) -> u64 {
+        (0..panel.part).map(|part| self.bytes(Panel { part, ..panel })).sum()
     }
 
     /// A panel's bytes.
@@ -127,7 +164,7 @@ impl Layout {
     pub fn block(&self, rank: usize) -> [Range<u32>; 2] {
         [Operand::A, Operand::B].map(|of| {
             let group = self.group(of, rank);
-            let [first, last] = [group[0], group[group.len() - 1]].map(|owner| self.range(Panel { of, owner }));
+            let [first, last] = [group[0], group[group.len() - 1]].map(|owner| self.whole(of, owner));
             first.start..last.end
         })
     }
@@ -152,8 +189,8 @@ mod tests {
     #[test]
     fn panels_and_blocks_cover_the_matrices_once() {
         for (m, n) in [(1, 1), (2, 9), (13, 7), (64, 48)] {
-            for grid in [[1, 1], [2, 1], [1, 3], [2, 2], [2, 3], [7, 1]] {
-                let layout = layout(m, n, grid);
+            for (grid, parts) in [([1, 1], 2), ([2, 1], 1), ([1, 3], 4), ([2, 2], 1), ([2, 3], 2), ([7, 1], 3)] {
+                let layout = layout(m, n, grid).in_parts(parts);
                 let mut covered = vec![0; (m * n) as usize];
                 for rank in 0..layout.ranks() {
                     let [rows, columns] = layout.block(rank);
@@ -163,8 +200,8 @@ mod tests {
                     // What a group holds is what its ranks need, in order and without gaps.
                     for (of, needed) in [(Operand::A, rows), (Operand::B, columns)] {
                         let mut at = needed.start;
-                        for owner in layout.group(of, rank) {
-                            let range = layout.range(Panel { of, owner });
+                        for panel in layout.group(of, rank).into_iter().flat_map(|owner| layout.held(of, owner)) {
+                            let range = layout.range(panel);
                             assert_eq!(range.start, at);
                             at = range.end;
                         }

@@ -74,7 +74,7 @@ impl<'a> Follower<'a> {
         let streams = 2 * plan.ranks.len();
         let mut memory = HashMap::new();
         for owner in 0..plan.ranks.len() {
-            for panel in [Operand::A, Operand::B].map(|of| Panel { of, owner }) {
+            for panel in [Operand::A, Operand::B].into_iter().flat_map(|of| plan.layout.held(of, owner)) {
                 let held = Memory { panel: Some(panel), ..Memory::default() };
                 memory.insert((owner, Region::home(&plan.layout, panel)), held);
             }

@@ -38,9 +38,9 @@ impl Variant {
 /// Memory of a rank that holds one panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Region {
-    /// A part of the rows of A that the rank multiplies, by its place among them. The rank's own panel lies there from the start.
+    /// A part of the rows of A that the rank multiplies, by its place among them. The rank's own panels lie there from the start.
     Rows(usize),
-    /// Room for a panel of B: 0 has the rank's own from the start.
+    /// Room for a panel of B: the first ones have the rank's own from the start.
     Room(usize),
 }
 
@@ -48,8 +48,8 @@ impl Region {
     /// Where a panel lies on the rank that holds it.
     pub fn home(layout: &Layout, panel: Panel) -> Region {
         match panel.of {
-            Operand::A => Region::Rows(layout.place(panel.owner)[1]),
-            Operand::B => Region::Room(0),
+            Operand::A => Region::Rows(layout.place(panel.owner)[1] * layout.parts(Operand::A) + panel.part),
+            Operand::B => Region::Room(panel.part),
         }
     }
 }
@@ -161,7 +161,8 @@ pub struct Plan {
 
 impl Plan {
     /// All ranks' commands. `rooms` is how many panels of other ranks a rank has room for, 1 at least: with 2, one is multiplied while
-    /// the next one arrives. [`Variant::Gather`] takes room for all.
+    /// the next one arrives. [`Variant::Gather`] takes room for all. Collectives take a rank's panel whole, also where the layout has it in
+    /// parts.
     ///
     /// # Errors
     /// [`Error::Usage`], where there are more than [`MOST`] ranks.
@@ -170,6 +171,7 @@ impl Plan {
             let message = format!("{} ranks are to be planned, and {MOST} are the most", layout.ranks());
             return Err(Error::usage(message, "one rank's commands and times are there for more: `Rank::new`"));
         }
+        let layout = if variant == Variant::Copies { layout } else { layout.in_parts(1) };
         let ranks = (0..layout.ranks()).map(|rank| Rank::new(&layout, variant, rooms, rank)).collect();
         Ok(Plan { layout, variant, ranks })
     }
@@ -178,8 +180,8 @@ impl Plan {
     pub fn then_replaced(mut self) -> Plan {
         let layout = self.layout;
         for (owner, rank) in self.ranks.iter_mut().enumerate() {
-            let homes = [Operand::A, Operand::B].map(|of| Region::home(&layout, Panel { of, owner }));
-            let commands = homes.map(|region| Command::Replace { region });
+            let own = [Operand::A, Operand::B].into_iter().flat_map(|of| layout.held(of, owner));
+            let commands = own.map(|panel| Command::Replace { region: Region::home(&layout, panel) });
             rank.streams[Stream::Compute as usize].extend(commands);
         }
         self
@@ -189,14 +191,15 @@ impl Plan {
 impl Rank {
     /// One rank's commands: as all ranks do the same, this is enough for its times and its bytes.
     pub fn new(layout: &Layout, variant: Variant, rooms: usize, rank: usize) -> Rank {
-        let others = layout.grid()[0] - 1;
+        let own = layout.parts(Operand::B);
+        let others = (layout.grid()[0] - 1) * own;
         let rooms = if variant == Variant::Gather { others } else { rooms.clamp(1, others.max(1)).min(others) };
         let mut writer = Writer { layout, rank, rooms, events: 0, streams: Default::default() };
         match variant {
             Variant::Gather => writer.gather(),
             Variant::Collectives | Variant::Copies => writer.overlapped(variant),
         }
-        Rank { streams: writer.streams, rooms: rooms + 1 }
+        Rank { streams: writer.streams, rooms: rooms + own }
     }
 }
 
@@ -232,24 +235,27 @@ impl Writer<'_> {
         Parcel { peer, panel, region, bytes: self.layout.bytes(panel) }
     }
 
-    /// What travels in a step: `shift` places along the group of an operand, from there to here, and from here as far the other way.
-    fn shifted(&self, of: Operand, shift: usize) -> [Parcel; 2] {
+    /// What travels in a step: a part, `shift` places along the group of an operand, from there to here, and from here as far the other
+    /// way.
+    fn shifted(&self, of: Operand, shift: usize, part: usize) -> [Parcel; 2] {
         let (group, place) = self.group(of, self.rank);
         let from = group[(place + shift) % group.len()];
         let to = group[(place + group.len() - shift) % group.len()];
+        let parts = self.layout.parts(of);
         let region = match of {
-            Operand::A => Region::Rows((place + shift) % group.len()),
-            Operand::B => Region::Room(1 + (shift - 1) % self.rooms),
+            Operand::A => Region::Rows((place + shift) % group.len() * parts + part),
+            Operand::B => Region::Room(parts + ((shift - 1) * parts + part) % self.rooms),
         };
-        let own = Panel { of, owner: self.rank };
+        let own = Panel { of, owner: self.rank, part };
         let sent = self.parcel(to, own, Region::home(self.layout, own));
-        [sent, self.parcel(from, Panel { of, owner: from }, region)]
+        [sent, self.parcel(from, Panel { of, owner: from, part }, region)]
     }
 
     /// A product of some parts of A with a panel of B, unless one of them is empty.
     fn multiply(&mut self, rows: Range<usize>, room: usize, b: Panel) {
         let (group, _) = self.group(Operand::A, self.rank);
-        let a: Vec<Panel> = group[rows.clone()].iter().map(|&owner| Panel { of: Operand::A, owner }).collect();
+        let all: Vec<Panel> = group.into_iter().flat_map(|owner| self.layout.held(Operand::A, owner)).collect();
+        let a = all[rows.clone()].to_vec();
         if a.iter().any(|&panel| self.layout.bytes(panel) > 0) && self.layout.bytes(b) > 0 {
             self.on(Stream::Compute, Command::Multiply { rows, a, room, b });
         }
@@ -261,7 +267,7 @@ impl Writer<'_> {
             let (group, _) = self.group(of, self.rank);
             if group.len() > 1 {
                 let (sends, receives) =
-                    (1..group.len()).map(|shift| self.shifted(of, shift)).map(|[s, r]| (s, r)).unzip();
+                    (1..group.len()).map(|shift| self.shifted(of, shift, 0)).map(|[s, r]| (s, r)).unzip();
                 self.on(Stream::Copy, Command::Exchange { step, group, sends, receives });
             }
         }
@@ -272,23 +278,25 @@ impl Writer<'_> {
         let parts = self.layout.grid()[1];
         let (group, place) = self.group(Operand::B, self.rank);
         for shift in 0..group.len() {
-            self.multiply(0..parts, shift, Panel { of: Operand::B, owner: group[(place + shift) % group.len()] });
+            let owner = group[(place + shift) % group.len()];
+            self.multiply(0..parts, shift, Panel { of: Operand::B, owner, part: 0 });
         }
     }
 
     /// The rank's own panels are multiplied at once. Each panel that arrives is multiplied with all that it is to be: one of A with the
-    /// rank's own panel of B, then, as all of A's rows are there, one of B with all of them.
+    /// rank's own panels of B, then, as all of A's rows are there, one of B with all of them.
     fn overlapped(&mut self, variant: Variant) {
-        let own = Panel { of: Operand::B, owner: self.rank };
         let (along_a, place) = self.group(Operand::A, self.rank);
         let (along_b, _) = self.group(Operand::B, self.rank);
-        self.multiply(place..place + 1, 0, own);
-        let of_a = (1..along_a.len()).map(|shift| (Operand::A, shift));
-        let of_b = (1..along_b.len()).map(|shift| (Operand::B, shift));
+        let [parts_a, parts_b] = [Operand::A, Operand::B].map(|of| self.layout.parts(of));
+        let steps = (along_a.len() - 1) * parts_a + (along_b.len() - 1) * parts_b;
+        self.with_own(place * parts_a..(place + 1) * parts_a);
+        let of_a = (1..along_a.len()).flat_map(|shift| (0..parts_a).map(move |part| (Operand::A, shift, part)));
+        let of_b = (1..along_b.len()).flat_map(|shift| (0..parts_b).map(move |part| (Operand::B, shift, part)));
         // By room: the event behind the last product that reads it.
-        let mut read = vec![None; self.rooms + 1];
-        for (step, (of, shift)) in (1..).zip(of_a.chain(of_b)) {
-            let [sent, got] = self.shifted(of, shift);
+        let mut read = vec![None; self.rooms + parts_b];
+        for (step, (of, shift, part)) in (1..).zip(of_a.chain(of_b)) {
+            let [sent, got] = self.shifted(of, shift, part);
             if let Region::Room(room) = got.region
                 && let Some(event) = read[room]
             {
@@ -299,19 +307,27 @@ impl Writer<'_> {
             // Until the panel is there.
             self.on(Stream::Compute, Command::Wait(arrived(self.rank, step)));
             match got.region {
-                Region::Rows(part) => self.multiply(part..part + 1, 0, own),
+                Region::Rows(place) => self.with_own(place..place + 1),
                 Region::Room(room) => {
-                    self.multiply(0..along_a.len(), room, got.panel);
-                    read[room] = self.read_again(shift, along_b.len(), along_a.len() + along_b.len() - 1);
+                    self.multiply(0..along_a.len() * parts_a, room, got.panel);
+                    let number = (shift - 1) * parts_b + part;
+                    read[room] = self.read_again(number, (along_b.len() - 1) * parts_b, steps);
                 }
             }
         }
         self.released(variant, &along_a, &along_b);
     }
 
-    /// Marks that a room has been read, where another panel is to come there.
-    fn read_again(&mut self, shift: usize, panels: usize, steps: usize) -> Option<Event> {
-        (shift + self.rooms < panels).then(|| {
+    /// Some of A's rows with the rank's own panels of B.
+    fn with_own(&mut self, rows: Range<usize>) {
+        for own in self.layout.held(Operand::B, self.rank) {
+            self.multiply(rows.clone(), own.part, own);
+        }
+    }
+
+    /// Marks that the room of a panel of B has been read, where another one is to come there.
+    fn read_again(&mut self, number: usize, panels: usize, steps: usize) -> Option<Event> {
+        (number + self.rooms < panels).then(|| {
             self.events += 1;
             let event = Event { rank: self.rank, number: steps + self.events };
             self.on(Stream::Compute, Command::Record(event));
@@ -336,11 +352,15 @@ impl Writer<'_> {
         if variant != Variant::Copies {
             return;
         }
-        for (of, group, before) in [(Operand::A, along_a, 0), (Operand::B, along_b, along_a.len() - 1)] {
+        let [parts_a, parts_b] = [Operand::A, Operand::B].map(|of| self.layout.parts(of));
+        for (of, group, before, parts) in
+            [(Operand::A, along_a, 0, parts_a), (Operand::B, along_b, (along_a.len() - 1) * parts_a, parts_b)]
+        {
             let place = self.group(of, self.rank).1;
             for shift in 1..group.len() {
                 let taker = group[(place + group.len() - shift) % group.len()];
-                self.on(Stream::Compute, Command::Wait(arrived(taker, before + shift)));
+                // It takes one part after the other: this is the last.
+                self.on(Stream::Compute, Command::Wait(arrived(taker, before + shift * parts)));
             }
         }
     }

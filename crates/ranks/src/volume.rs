@@ -62,7 +62,8 @@ pub fn by_link(plan: &Plan) -> BTreeMap<(usize, usize, usize), u64> {
 pub fn received(layout: &Layout, rank: usize) -> u64 {
     let [rows, columns] = layout.block(rank).map(|range| u64::from(range.end - range.start));
     let needed = (rows + columns) * u64::from(layout.shape().k) * layout.element().bytes() as u64;
-    needed - [Operand::A, Operand::B].map(|of| layout.bytes(Panel { of, owner: rank })).iter().sum::<u64>()
+    let held = [Operand::A, Operand::B].into_iter().flat_map(|of| layout.held(of, rank));
+    needed - held.map(|panel| layout.bytes(panel)).sum::<u64>()
 }
 
 /// Bytes of A and B that a rank has room for: its rows of A, and its rooms for panels of B, each for the widest.
@@ -74,6 +75,6 @@ pub fn memory(layout: &Layout, rank: usize, rooms: usize) -> u64 {
 
 /// Bytes of the widest panel of B that a rank multiplies.
 pub fn widest(layout: &Layout, rank: usize) -> u64 {
-    let owners = layout.group(Operand::B, rank).into_iter();
-    owners.map(|owner| layout.bytes(Panel { of: Operand::B, owner })).max().unwrap_or_default()
+    let panels = layout.group(Operand::B, rank).into_iter().flat_map(|owner| layout.held(Operand::B, owner));
+    panels.map(|panel| layout.bytes(panel)).max().unwrap_or_default()
 }

@@ -53,17 +53,17 @@ pub(crate) fn untracked(context: &Arc<CudaContext>) {
 pub(crate) fn copy(
     stream: &CudaStream,
     to: &mut CudaSlice<u8>,
-    from: &CudaSlice<u8>,
+    (from, at): (&CudaSlice<u8>, usize),
     bytes: usize,
 ) -> Result<(), DriverError> {
-    if bytes > to.len().min(from.len()) {
+    if bytes > to.len().min(from.len().saturating_sub(at)) {
         sys::CUresult::CUDA_ERROR_INVALID_VALUE.result()?;
     }
     stream.context().bind_to_thread()?;
     let (owner, giver) = (to.context().cu_ctx(), from.context().cu_ctx());
     let ((to, _to), (from, _from)) = (to.device_ptr_mut(stream), from.device_ptr(stream));
     // SAFETY: the signature is cuda.h's; both slices have so many bytes, in the contexts that are named.
-    unsafe { sys::cuMemcpyPeerAsync(to, owner, from, giver, bytes, stream.cu_stream()).result() }
+    unsafe { sys::cuMemcpyPeerAsync(to, owner, from + at as u64, giver, bytes, stream.cu_stream()).result() }
 }
 
 /// A number in the host's memory that all GPUs read.

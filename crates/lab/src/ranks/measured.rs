@@ -1,11 +1,13 @@
 //! The product on this host's GPUs: every variant and the vendor's ways, in turns, each checked.
 
 use common::progress::step;
+use device::vendor::Vendor;
 use gemm::check::{Check, Method, Reference};
 use gemm::level::Tile;
 use gemm::problem::{Fill, Problem};
 use gemm::{Dtype, Error, Shape};
 use ranks::gpus::{By, Cards, Contender, Gathered, Work, in_turns};
+use ranks::layout::Operand;
 use ranks::model::Span;
 use ranks::plan::Stream;
 use ranks::streamed::Cut;
@@ -85,7 +87,7 @@ pub struct Measured {
 /// What the first rank did when, in one run of the summit's variant with an event before and behind each transfer and product.
 #[derive(Debug, Serialize)]
 struct Trace {
-    variant: &'static str,
+    way: String,
     /// Of all transfers.
     transfers_ms: f64,
     received_bytes: u64,
@@ -115,6 +117,57 @@ pub fn check(reference: &Reference, problem: &Problem, fill: Fill, c: Vec<u8>) -
     step("checking the product", || Check::against(reference, problem, fill, &problem.c.with_bytes(c), method))
 }
 
+/// The same in halves, so that a product begins when the first half is there; nothing where parts were asked for.
+fn halves(plan: &Plan) -> Result<Option<Plan>, Error> {
+    let layout = plan.layout;
+    let parts = layout.parts(Operand::A).max(layout.parts(Operand::B));
+    let divides = plan.variant == Variant::Copies && parts == 1;
+    divides.then(|| Plan::new(layout.in_parts(2), Variant::Copies, 2 * layout.ranks())).transpose()
+}
+
+/// One way that is to be measured.
+struct Way<'a> {
+    plan: Plan,
+    by: By<'a>,
+    name: String,
+    on: &'a Cards,
+    /// Those that keep the same cards busy are measured in turns.
+    group: usize,
+}
+
+/// All ways but NCCL's gather: one card, the others one by one, then all together.
+fn ways<'a>(
+    plans: &[Plan],
+    is_large: bool,
+    (cards, alone): (&'a Cards, &'a [Cards]),
+    (vendors, has_nccl): (Option<&'a [[Vendor<'a>; 2]]>, bool),
+) -> Result<Vec<Way<'a>>, Error> {
+    let layout = plans[0].layout;
+    let one = Plan::new(Layout::new(layout.shape(), layout.element(), [1, 1])?, Variant::Copies, 1)?;
+    let mut ways = Vec::new();
+    for (group, on) in alone.iter().enumerate() {
+        let name = if group == 0 { "summit, one GPU".to_string() } else { format!("summit, GPU {group} alone") };
+        ways.push(Way { plan: one.clone(), by: By::Summit, name, on, group });
+        if let (Some(vendors), 0, false) = (vendors, group, is_large) {
+            let name = "cuBLAS, one GPU".to_string();
+            ways.push(Way { plan: one.clone(), by: By::Vendor(vendors), name, on, group });
+        }
+    }
+    let (on, group) = (cards, alone.len());
+    for plan in plans.iter().filter(|plan| has_nccl || plan.variant == Variant::Copies) {
+        let name = |by, parts| format!("{by}, {}{parts}", plan.variant.name());
+        if !is_large || plan.variant == Variant::Copies {
+            ways.push(Way { plan: plan.clone(), by: By::Summit, name: name("summit", ""), on, group });
+            let way = |plan| Way { plan, by: By::Summit, name: name("summit", " in halves"), on, group };
+            ways.extend(halves(plan)?.map(way));
+        }
+        if let (Some(vendors), true) = (vendors, !is_large || plan.variant == Variant::Collectives) {
+            ways.push(Way { plan: plan.clone(), by: By::Vendor(vendors), name: name("cuBLAS", ""), on, group });
+        }
+    }
+    Ok(ways)
+}
+
 /// Measures every variant by the summit and by cuBLAS, one GPU alone, and NCCL's gather before cuBLAS.
 pub fn measure(plans: &[Plan], dtype: Dtype, seed: u64) -> Result<Measured, Error> {
     let layout = plans[0].layout;
@@ -124,55 +177,39 @@ pub fn measure(plans: &[Plan], dtype: Dtype, seed: u64) -> Result<Measured, Erro
     let [a, b] = inputs.bytes();
     let nccl = cards.nccl().map_err(|why| note(&format!("note: no collectives: {why}"))).ok();
     let vendors = cards.vendors().map_err(|why| note(&format!("note: no cuBLAS: {why}"))).ok();
-    let others: Vec<Cards> = (1..count).map(|rank| cards.only(rank)).collect();
-    let (mut contenders, mut verdicts) = (Vec::new(), Vec::new());
-    let alone = Plan::new(Layout::new(shape, layout.element(), [1, 1])?, Variant::Copies, 1)?;
-    let mut ways = vec![(alone.clone(), By::Summit, "summit, one GPU".to_string(), 1)];
-    let few = inputs.is_large();
-    let vendor_alone = vendors.as_deref().filter(|_| !few);
-    ways.extend(vendor_alone.map(|vendors| (alone, By::Vendor(vendors), "cuBLAS, one GPU".to_string(), 1)));
-    for plan in plans.iter().filter(|plan| nccl.is_some() || plan.variant == Variant::Copies) {
-        let name = plan.variant.name();
-        if !few || plan.variant == Variant::Copies {
-            ways.push((plan.clone(), By::Summit, format!("summit, {name}"), count));
-        }
-        let by_vendor = vendors.as_deref().filter(|_| !few || plan.variant == Variant::Collectives);
-        ways.extend(by_vendor.map(|vendors| (plan.clone(), By::Vendor(vendors), format!("cuBLAS, {name}"), count)));
-    }
-    let (mut of_way, mut traces) = (Vec::new(), Vec::new());
-    for (plan, by, name, ranks) in ways {
-        let mut work = Work::new(&cards, plan.clone(), by, a, b)?;
+    let alone: Vec<Cards> = (0..count).map(|rank| cards.only(rank)).collect();
+    let (mut contenders, mut of_way, mut traces) = (Vec::new(), Vec::new(), Vec::new());
+    for way in ways(plans, inputs.is_large(), (&cards, &alone), (vendors.as_deref(), nccl.is_some()))? {
+        let Way { plan, by, name, on, group } = way;
+        let ranks = plan.layout.ranks();
+        let mut work = Work::new(on, plan.clone(), by, a, b)?;
         work.submit()?;
-        verdicts.push(inputs.check(work.product()?));
+        of_way.push((group, ranks, inputs.check(work.product()?)));
         if let (By::Summit, true) = (by, ranks > 1) {
+            // The first run warms up.
             work.traced()?;
-            traces.push(Trace::of(&plan, &work.traced()?[0]));
+            traces.push(Trace::of(&name, &plan, &work.traced()?[0]));
         }
         contenders.push(Contender::plan(name, work));
-        of_way.push(ranks);
-    }
-    for (number, other) in (1..).zip(&others) {
-        let alone = Plan::new(Layout::new(shape, layout.element(), [1, 1])?, Variant::Copies, 1)?;
-        let mut work = Work::new(other, alone, By::Summit, a, b)?;
-        work.submit()?;
-        verdicts.push(inputs.check(work.product()?));
-        contenders.push(Contender::plan(format!("summit, GPU {number} alone"), work));
-        of_way.push(1);
     }
     if let (Some(vendors), true) = (&vendors, nccl.is_some()) {
         match Gathered::new(&cards, vendors, (shape, layout.element()), [a, b]) {
             Ok(mut gathered) => {
                 gathered.submit()?;
-                verdicts.push(inputs.check(gathered.product()?));
+                of_way.push((count, count, inputs.check(gathered.product()?)));
                 contenders.push(Contender::vendor("NCCL's all-gather of B's rows, then cuBLAS", gathered));
-                of_way.push(count);
             }
             Err(error) => note(&format!("note: {error}")),
         }
     }
-    let times = step("measuring", || in_turns(&cards, &mut contenders, ROUNDS, RUNS))?;
+    let (mut times, mut rest) = (Vec::new(), contenders.as_mut_slice());
+    for group in of_way.chunk_by(|one, other| one.0 == other.0) {
+        let (now, later) = rest.split_at_mut(group.len());
+        times.extend(step("measuring", || in_turns(&cards, now, ROUNDS, RUNS))?);
+        rest = later;
+    }
     let one = times[0];
-    let row = |(((contender, ms), ranks), right): (((&Contender, f64), usize), bool)| Row {
+    let row = |((contender, ms), (_, ranks, right)): ((&Contender, f64), (usize, usize, bool))| Row {
         way: contender.name.clone(),
         ranks,
         ms,
@@ -180,7 +217,7 @@ pub fn measure(plans: &[Plan], dtype: Dtype, seed: u64) -> Result<Measured, Erro
         of_one: one / ms / ranks as f64,
         right,
     };
-    let rows = contenders.iter().zip(times).zip(of_way).zip(verdicts).map(row).collect();
+    let rows = contenders.iter().zip(times).zip(of_way).map(row).collect();
     Ok(Measured {
         gpus: cards.names().into_iter().map(String::from).collect(),
         nccl: nccl.unwrap_or_else(|| "-".to_string()),
@@ -191,7 +228,7 @@ pub fn measure(plans: &[Plan], dtype: Dtype, seed: u64) -> Result<Measured, Erro
 }
 
 impl Trace {
-    fn of(plan: &Plan, spans: &[Span]) -> Trace {
+    fn of(way: &str, plan: &Plan, spans: &[Span]) -> Trace {
         let of = |stream: Stream| spans.iter().filter(move |span| span.stream == stream as usize);
         let mut products: Vec<[f64; 2]> = of(Stream::Compute).map(|span| [span.start, span.end]).collect();
         products.sort_by(|one, other| one[0].total_cmp(&other[0]));
@@ -201,7 +238,7 @@ impl Trace {
             until = end.max(until);
         }
         Trace {
-            variant: plan.variant.name(),
+            way: way.to_string(),
             transfers_ms: of(Stream::Copy).map(|span| span.end - span.start).sum::<f64>() * 1e3,
             received_bytes: received(&plan.layout, 0),
             products_ms: busy * 1e3,
@@ -211,9 +248,10 @@ impl Trace {
     }
 
     fn line(&self, gathered: Option<&Trace>) -> Vec<String> {
-        let longer = gathered.map_or("-".to_string(), |of| format!("{:+.1} %", (self.products_ms / of.products_ms - 1.0) * 100.0));
+        let longer = gathered
+            .map_or("-".to_string(), |of| format!("{:+.1} %", (self.products_ms / of.products_ms - 1.0) * 100.0));
         vec![
-            self.variant.to_string(),
+            self.way.clone(),
             format!("{:.4}", self.transfers_ms),
             number(self.received_bytes as f64 / self.transfers_ms / 1e6),
             format!("{:.4}", self.products_ms),
@@ -256,9 +294,9 @@ impl Measured {
         );
         let mut text = table(&lines) + &on;
         if !self.traces.is_empty() {
-            let head = ["summit, rank 0", "transfers, ms", "GB/s", "products, ms", "than in gather", "waiting, ms"];
+            let head = ["rank 0", "transfers, ms", "GB/s", "products, ms", "than in gather", "waiting, ms"];
             let mut lines = vec![head.map(String::from).to_vec()];
-            let gathered = self.traces.iter().find(|trace| trace.variant == Variant::Gather.name());
+            let gathered = self.traces.iter().find(|trace| trace.way.ends_with(Variant::Gather.name()));
             lines.extend(self.traces.iter().map(|trace| trace.line(gathered)));
             text += &format!("\n{}", table(&lines));
             text += "of one run each, with an event before and behind each transfer and product\n";
@@ -268,7 +306,7 @@ impl Measured {
 
     /// The variants' timelines, and what they are of.
     pub fn timelines(&self) -> (Vec<(&str, &[Stretch])>, String) {
-        let all = self.traces.iter().map(|trace| (trace.variant, trace.timeline.as_slice())).collect();
+        let all = self.traces.iter().map(|trace| (trace.way.as_str(), trace.timeline.as_slice())).collect();
         (all, format!("One run each on {}, between events.", self.gpus.join(", ")))
     }
 }

@@ -264,7 +264,6 @@ impl Product<'_> {
         let problem = self.problem().map_err(failed)?;
         let inputs = [problem.a.bytes(), problem.b.bytes()];
         let (block, mut times) = step(what, || connected.run(&self.plan, inputs, RUNS)).map_err(failed)?;
-        if std::env::var_os("LADDER_TIMES").is_some() { eprintln!("rank {rank}: {times:.4?}"); }
         times.sort_by(f64::total_cmp);
         Ok(Done { block, milliseconds: times.get(RUNS / 2).copied() })
     }

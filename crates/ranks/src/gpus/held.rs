@@ -22,7 +22,7 @@ pub(super) struct Held {
     travels: Operand,
     /// The panel of the matrix that does not travel.
     still: CudaSlice<u8>,
-    /// The panel of the other one, which others get.
+    /// The panels of the other one, which others get.
     pub own: CudaSlice<u8>,
     /// For others' panels.
     pub rooms: Vec<(Region, CudaSlice<u8>)>,
@@ -59,8 +59,8 @@ impl Held {
         for Parcel { region, .. } in arriving {
             if rooms.iter().all(|(room, _)| room != region) {
                 // Panels differ by one row or column at most.
-                let widest = layout.group(travels, rank).into_iter();
-                let widest = widest.map(|owner| layout.bytes(Panel { of: travels, owner })).max().unwrap_or(1);
+                let panels = layout.group(travels, rank).into_iter().flat_map(|owner| layout.held(travels, owner));
+                let widest = panels.map(|panel| layout.bytes(panel)).max().unwrap_or(1);
                 rooms.push((*region, card.load.alloc_zeros::<u8>(widest.max(1) as usize).map_err(&copying)?));
             }
         }
@@ -87,12 +87,16 @@ impl Held {
         &card.products[(self.turn + usize::from(!is_next)) % 2]
     }
 
+    /// Lets what follows on the last product's stream wait for all products so far.
+    pub fn join(&self, card: &Card) -> Result<(), DriverError> {
+        self.other.record(self.stream(card, true))?;
+        self.stream(card, false).wait(&self.other)
+    }
+
     /// Marks that all products so far have ended.
     pub fn record(&self, card: &Card, number: usize) -> Result<(), DriverError> {
-        let last = self.stream(card, false);
-        self.other.record(self.stream(card, true))?;
-        last.wait(&self.other)?;
-        self.events[number].record(last)
+        self.join(card)?;
+        self.events[number].record(self.stream(card, false))
     }
 
     /// Parts of A with a panel of B: finished parts of C.
@@ -104,32 +108,40 @@ impl Held {
         (room, b): (usize, Panel),
     ) -> Result<(), Error> {
         match self.travels {
-            Operand::B => self.product(card, by, Region::Room(room), [a[0], b]),
+            Operand::B => self.product(card, by, Region::Room(room), (a, b)),
+            // The rank's own lie one behind the other, and are one product; each of the others lies somewhere else.
+            Operand::A if a.iter().all(|a| a.owner == self.rank) => {
+                self.product(card, by, Region::Rows(rows.start), (a, b))
+            }
             Operand::A => {
-                let mut parts = rows.clone().zip(a);
-                parts.try_for_each(|(part, &a)| self.product(card, by, Region::Rows(part), [a, b]))
+                let mut parts = rows.clone().zip(a.chunks(1));
+                parts.try_for_each(|(part, a)| self.product(card, by, Region::Rows(part), (a, b)))
             }
         }
     }
 
-    /// The product of two panels, of which the one that travels lies in a region.
-    fn product(&mut self, card: &Card, by: By, region: Region, [a, b]: [Panel; 2]) -> Result<(), Error> {
-        if self.layout.bytes(a) == 0 || self.layout.bytes(b) == 0 {
+    /// The product of panels of A that lie one behind the other and one of B; of the matrix that travels they lie in a region.
+    fn product(&mut self, card: &Card, by: By, region: Region, (a, b): (&[Panel], Panel)) -> Result<(), Error> {
+        if a.iter().all(|&a| self.layout.bytes(a) == 0) || self.layout.bytes(b) == 0 {
             return Ok(());
         }
-        let (product, at) = part(&self.layout, self.rank, [a, b])?;
+        let (product, at) = part(&self.layout, self.rank, (a, b))?;
         let turn = self.turn % 2;
         self.turn += 1;
         let Held { still, own, rooms, c, .. } = self;
-        let travelled = if self.travels == Operand::B { b } else { a };
+        let travelled = if self.travels == Operand::B { b } else { a[0] };
         let room = rooms.iter().find(|(room, _)| *room == region).map(|(_, room)| room);
-        let there = if travelled.owner == self.rank { &*own } else { room.ok_or_else(no_room)? };
-        let (of_a, of_b) = if self.travels == Operand::B { (&*still, there) } else { (there, &*still) };
+        let there = match travelled.owner == self.rank {
+            true => own.slice(self.layout.before(travelled) as usize..),
+            false => room.ok_or_else(no_room)?.slice(..),
+        };
+        let still = still.slice(..);
+        let (of_a, of_b) = if self.travels == Operand::B { (&still, &there) } else { (&there, &still) };
         let mut c = c.slice_mut(at..);
         match by {
             By::Summit => card
                 .handle
-                .gemm(&card.products[turn], &product, of_a, of_b, &mut c)
+                .gemm::<u8, u8, u8>(&card.products[turn], &product, of_a, of_b, &mut c)
                 .map_err(|error| Error::usage(error.to_string(), "the emulator runs the same plan")),
             By::Vendor(vendors) => {
                 by_vendor(&vendors[self.rank][turn], &card.products[turn], &product, (of_a, of_b), &mut c)
@@ -138,10 +150,10 @@ impl Held {
     }
 }
 
-/// The product of two panels, and the first byte of its part of C in the rank's block.
-fn part(layout: &Layout, rank: usize, panels: [Panel; 2]) -> Result<(Product, usize), Error> {
+/// The product of panels, and the first byte of its part of C in the rank's block.
+fn part(layout: &Layout, rank: usize, (a, b): (&[Panel], Panel)) -> Result<(Product, usize), Error> {
     let [rows, columns] = layout.block(rank);
-    let [of_a, of_b] = panels.map(|panel| layout.range(panel));
+    let (of_a, of_b) = (layout.range(a[0]).start..layout.range(a[a.len() - 1]).end, layout.range(b));
     let (types, k) = (Types::of(layout.element()), layout.shape().k);
     let shape = Shape { m: of_a.len() as u32, n: of_b.len() as u32, k };
     let product = Product::new(types, shape).with_leading([k as usize, shape.n as usize, columns.len()]);

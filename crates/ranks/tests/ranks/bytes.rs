@@ -2,14 +2,15 @@ use ranks::layout::{Operand, Panel};
 use ranks::volume::{by_link, by_rank, memory, received, transfers};
 use ranks::{Plan, Variant};
 
-use crate::{GRIDS, SHAPES, layout, plan, shape};
+use crate::{GRIDS, SHAPES, in_parts, layout, plan, shape};
 
 #[test]
 fn every_plan_moves_what_the_formula_says() {
     for shape in SHAPES.map(shape) {
         for grid in GRIDS {
             for variant in Variant::ALL {
-                let plan = Plan::new(layout(shape, grid), variant, 2).unwrap();
+                let parts = 1 + (shape.m + shape.n) as usize % 3;
+                let plan = Plan::new(layout(shape, grid).in_parts(parts), variant, 2).unwrap();
                 let by_formula: Vec<u64> = (0..plan.layout.ranks()).map(|rank| received(&plan.layout, rank)).collect();
                 let counted: Vec<u64> = by_rank(&plan).into_iter().map(|[received, _]| received).collect();
                 assert_eq!(counted, by_formula, "{shape} over {grid:?} by {variant:?}");
@@ -56,10 +57,22 @@ fn in_each_step_of_the_overlapped_variants_a_rank_takes_one_panel_and_gives_one(
 }
 
 #[test]
+fn parts_are_steps_of_their_own_and_as_much_together() {
+    let [whole, halves] = [1, 2].map(|parts| in_parts(64, [4, 1], Variant::Copies, parts));
+    let [all, half] = [&whole, &halves].map(transfers);
+    assert_eq!((half.len(), half[half.len() - 1].step), (2 * all.len(), 2 * all[all.len() - 1].step));
+    assert!(half.iter().all(|transfer| 2 * transfer.bytes == all[0].bytes));
+    assert_eq!(by_rank(&whole), by_rank(&halves));
+    // What does not travel stays whole, and collectives take all at once.
+    assert_eq!((halves.layout.parts(Operand::A), halves.layout.parts(Operand::B)), (1, 2));
+    assert_eq!(in_parts(64, [4, 1], Variant::Collectives, 2), in_parts(64, [4, 1], Variant::Collectives, 1));
+}
+
+#[test]
 fn two_rooms_hold_less_than_all_panels() {
     let layout = layout(shape((64, 64, 64)), [8, 1]);
     let rooms = |variant| Plan::new(layout, variant, 2).unwrap().ranks[0].rooms;
-    let panel = layout.bytes(Panel { of: Operand::B, owner: 0 });
+    let panel = layout.bytes(Panel { of: Operand::B, owner: 0, part: 0 });
     assert_eq!((rooms(Variant::Gather), rooms(Variant::Copies)), (8, 3));
     assert_eq!(memory(&layout, 0, 8) - memory(&layout, 0, 3), 5 * panel);
 }

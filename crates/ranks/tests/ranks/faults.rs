@@ -3,7 +3,7 @@ use ranks::order::{Lost, order};
 use ranks::plan::{Command, Event, Region, Stream};
 use ranks::{Fault, Plan, Variant};
 
-use crate::{GRIDS, plan};
+use crate::{GRIDS, in_parts, plan};
 
 const COMPUTE: usize = Stream::Compute as usize;
 const COPY: usize = Stream::Copy as usize;
@@ -25,11 +25,13 @@ fn without(commands: &mut Vec<Command>, is_it: impl Fn(&Command) -> bool) {
 fn every_plan_is_in_order_also_when_its_panels_are_replaced_behind_it() {
     for grid in GRIDS {
         for variant in Variant::ALL {
-            let plan = plan(20, grid, variant).then_replaced();
-            let happened = order(&plan, None).unwrap();
-            let commands: usize = plan.ranks.iter().flat_map(|rank| &rank.streams).map(Vec::len).sum();
-            assert_eq!(happened.len(), commands);
-            assert_eq!(happened, order(&plan, None).unwrap());
+            for parts in [1, 2, 3] {
+                let plan = in_parts(20, grid, variant, parts).then_replaced();
+                let happened = order(&plan, None).unwrap();
+                let commands: usize = plan.ranks.iter().flat_map(|rank| &rank.streams).map(Vec::len).sum();
+                assert_eq!(happened.len(), commands);
+                assert_eq!(happened, order(&plan, None).unwrap());
+            }
         }
     }
 }
@@ -38,9 +40,9 @@ fn every_plan_is_in_order_also_when_its_panels_are_replaced_behind_it() {
 #[test]
 fn without_any_of_its_waits_a_plan_is_at_fault() {
     let mut tried = 0;
-    for grid in [[2, 1], [7, 1], [1, 3], [3, 2]] {
+    for (grid, parts) in [([2, 1], 1), ([7, 1], 1), ([1, 3], 1), ([3, 2], 1), ([2, 1], 3), ([3, 2], 2)] {
         for variant in Variant::ALL {
-            let whole = plan(42, grid, variant).then_replaced();
+            let whole = in_parts(42, grid, variant, parts).then_replaced();
             for rank in 0..whole.ranks.len() {
                 for stream in [COMPUTE, COPY] {
                     for at in 0..whole.ranks[rank].streams[stream].len() {
@@ -64,7 +66,7 @@ fn a_panel_is_read_before_its_copy_has_landed() {
     let found = fault_of(plan(8, [2, 1], Variant::Copies), 1, COMPUTE, |commands| {
         without(commands, |command| matches!(command, Command::Wait(event) if event.rank == 1));
     });
-    let panel = Panel { of: Operand::B, owner: 0 };
+    let panel = Panel { of: Operand::B, owner: 0, part: 0 };
     assert_eq!(found, Fault::ReadEarly { rank: 1, panel, region: Region::Room(1), on: 1 });
     let said = "rank 1 reads B's panel of rank 0 in room 1 for B of rank 1 before its copy has landed\n\
                 hint: wait for the event behind the copy";

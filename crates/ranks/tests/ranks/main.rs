@@ -28,7 +28,12 @@ fn layout(shape: Shape, grid: [usize; 2]) -> Layout {
 
 /// A plan of square matrices of f32.
 fn plan(side: u32, grid: [usize; 2], variant: Variant) -> Plan {
-    Plan::new(layout(shape((side, side, side)), grid), variant, 2).unwrap()
+    in_parts(side, grid, variant, 1)
+}
+
+/// The same, with panels in parts.
+fn in_parts(side: u32, grid: [usize; 2], variant: Variant, parts: usize) -> Plan {
+    Plan::new(layout(shape((side, side, side)), grid).in_parts(parts), variant, 2).unwrap()
 }
 
 /// Whole numbers from -3 to 3, which differ from row to row and from column to column.

@@ -6,10 +6,10 @@ use ranks::{Fault, Layout, Plan, Variant};
 use crate::{GRIDS, SHAPES, by_loops, bytes, floats, layout, numbers, shape};
 
 /// C of a product of whole numbers over ranks, and over one.
-fn both(shape: Shape, grid: [usize; 2], variant: Variant, rooms: usize) -> [Vec<f32>; 2] {
+fn both(shape: Shape, grid: [usize; 2], variant: Variant, rooms: usize, parts: usize) -> [Vec<f32>; 2] {
     let (a, b) = (bytes(&numbers(shape.m, shape.k, 1)), bytes(&numbers(shape.k, shape.n, 4)));
     [grid, [1, 1]].map(|grid| {
-        let plan = Plan::new(layout(shape, grid), variant, rooms).unwrap();
+        let plan = Plan::new(layout(shape, grid).in_parts(parts), variant, rooms).unwrap();
         floats(&run_with(&plan, &a, &b, None, &by_loops).unwrap())
     })
 }
@@ -19,9 +19,10 @@ fn any_number_of_ranks_gives_one_ranks_product() {
     for shape in SHAPES.map(shape) {
         for grid in GRIDS {
             for variant in Variant::ALL {
-                for rooms in [1, 2, 9] {
-                    let [over_ranks, of_one] = both(shape, grid, variant, rooms);
-                    assert_eq!(over_ranks, of_one, "{shape} over {grid:?} by {variant:?} with {rooms} rooms");
+                for (rooms, parts) in [(1, 1), (2, 1), (9, 1), (1, 2), (2, 2), (4, 3)] {
+                    let [over_ranks, of_one] = both(shape, grid, variant, rooms, parts);
+                    let how = format!("{variant:?} with {rooms} rooms in {parts} parts");
+                    assert_eq!(over_ranks, of_one, "{shape} over {grid:?} by {how}");
                 }
             }
         }
@@ -33,8 +34,9 @@ proptest! {
     #[test]
     fn any_shape_and_grid_gives_one_ranks_product(
         m in 1u32..40, n in 1u32..40, k in 1u32..20, rows in 1usize..5, columns in 1usize..5, rooms in 1usize..4, variant in 0usize..3,
+        parts in 1usize..4,
     ) {
-        let [over_ranks, of_one] = both(Shape { m, n, k }, [rows, columns], Variant::ALL[variant], rooms);
+        let [over_ranks, of_one] = both(Shape { m, n, k }, [rows, columns], Variant::ALL[variant], rooms, parts);
         prop_assert_eq!(over_ranks, of_one);
     }
 }
@@ -52,6 +54,8 @@ fn the_summits_kernels_give_the_same_over_ranks() {
             let plan = Plan::new(Layout::new(of, element, grid).unwrap(), variant, 1).unwrap();
             assert!(run(&plan, &a, &b, None).unwrap() == alone, "{element:?} over {grid:?}");
         }
+        let halves = Plan::new(Layout::new(of, element, [2, 2]).unwrap().in_parts(2), Variant::Copies, 1).unwrap();
+        assert!(run(&halves, &a, &b, None).unwrap() == alone, "{element:?} in halves");
     }
 }
 
