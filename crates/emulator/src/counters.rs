@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::{Dim3, Site, Warning};
+use crate::{Circumstance, Dim3, Site, Warning};
 
 /// What kind of work an instruction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -418,6 +418,9 @@ pub struct Report {
     /// of the two; at most [`Warning::MOST`]. None, unless the launch was checked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+    /// What is no fault, and may be why a result is wrong; at most [`Circumstance::MOST`].
+    #[serde(skip)]
+    pub circumstances: Vec<Circumstance>,
 }
 
 /// What one thread printed by one call of `printf`.
@@ -444,6 +447,7 @@ impl Report {
             printed: Vec::new(),
             unverified: None,
             warnings: Vec::new(),
+            circumstances: Vec::new(),
         }
     }
 }

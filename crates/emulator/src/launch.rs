@@ -14,8 +14,8 @@ use crate::program::Program;
 use crate::stream::Stream;
 use crate::tensor::Generation;
 use crate::{
-    Argument, Buffer, Class, Counters, Device, Dim3, Fault, FaultKind, Kernel, Launch, LaunchError, Refusal, Report,
-    Trace,
+    Argument, Buffer, Circumstance, Class, Counters, Device, Dim3, Fault, FaultKind, Kernel, Launch, LaunchError,
+    Refusal, Report, Trace,
 };
 
 /// Threads that a block may have on every GPU.
@@ -404,6 +404,7 @@ impl Device {
             printed,
             unverified,
             warnings: tally.warned.all(),
+            circumstances: tally.circumstances.values().take(Circumstance::MOST).map(|noted| noted.1.clone()).collect(),
         }
     }
 }

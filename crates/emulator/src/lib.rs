@@ -4,6 +4,7 @@ pub mod access;
 mod argument;
 pub mod bound;
 mod buffer;
+mod circumstance;
 mod clusters;
 mod config;
 mod copies;
@@ -39,6 +40,7 @@ mod workers;
 
 pub use argument::Argument;
 pub use buffer::Buffer;
+pub use circumstance::Circumstance;
 pub use config::Launch;
 pub use counters::{
     BulkCounters, Class, ClassCount, Counters, GlobalCounters, LineCounters, PeerCounters, Printed, Report,

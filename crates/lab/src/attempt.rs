@@ -6,9 +6,13 @@ mod launch;
 mod layout;
 mod other;
 mod pattern;
+mod placed;
+mod precision;
 mod probe;
 mod ragged;
 mod ready;
+mod steps;
+mod varied;
 mod waits;
 
 use std::ffi::OsString;
@@ -201,9 +205,20 @@ fn judged(attempt: &Try, candidate: &Candidate, device: &Device, sizes_given: bo
         return Ok(ragged::tried(attempt, candidate));
     }
     if !report.check.right {
-        explain::nan(attempt, candidate, &report);
-        if !other::propose(attempt, candidate, &report) {
-            probe::explain(attempt, candidate, &report);
+        let said = explain::nan(attempt, candidate, &report);
+        let proposed = other::propose(attempt, candidate, &report);
+        let launched = if proposed || said { None } else { varied::launch(attempt, candidate, shape) };
+        match launched {
+            Some(text) => note(&format!("hint: {text}")),
+            None if proposed => (),
+            None => {
+                let exchanged = varied::exchange(attempt, candidate, shape);
+                exchanged.into_iter().for_each(|text| note(&format!("hint: {text}")));
+                probe::explain(attempt, candidate, &report);
+            }
+        }
+        if let Facts::Emulator(counted) = &report.facts {
+            counted.circumstances.iter().for_each(|circumstance| note(&format!("hint: {circumstance}")));
         }
     }
     Ok(code)

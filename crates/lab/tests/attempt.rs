@@ -146,7 +146,11 @@ fn a_wrong_product_names_the_elements_that_it_is_made_of() {
         ),
         (RIGHT.0, "alpha * alpha * s + beta * C[r * N + c]", "every product comes 1.500 times"),
         (RIGHT.0, "alpha * s", "beta * C is not added"),
-        (RIGHT.0, "alpha * __half2float(__float2half(s)) + beta * C[r * N + c]", "a type of fewer bits?"),
+        (
+            RIGHT.0,
+            "alpha * __half2float(__float2half(s)) + beta * C[r * N + c]",
+            "the sum, before it is stored, is cut to 11 bits, as f16 has",
+        ),
     ] {
         let text = format!(
             "#include <cuda_fp16.h>\n__global__ void product(const float* A, const float* B, float* C, int M, int N, int K, float alpha, float beta) {{\n\

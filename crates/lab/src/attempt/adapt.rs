@@ -263,12 +263,13 @@ fn types(
     };
     let scalar = |matrix: &str| program.scalar(&choice.kernel, &choice.instance, parameter(matrix)?);
     let (Some(a), Some(b), Some(c)) = (scalar("A"), scalar("B"), scalar("C")) else { return Ok(None) };
+    let of = |matrix: &str| parameter(matrix).map_or("", |parameter| parameter.element.as_str());
     let name = match (a, c) {
+        (Scalar::Whole, Scalar::Whole) => whole(["A", "B", "C"].map(of)),
         (a, c) if a == b => name(a, c),
         _ => None,
     };
     let Some(name) = name else {
-        let of = |matrix: &str| parameter(matrix).map_or("", |parameter| parameter.element.as_str());
         let types = format!("{}, {} and {}", of("A"), of("B"), of("C"));
         return Err(Error::usage(
             format!("{}: A, B and C are of {types}, and no product of such types is known", choice.expression),
@@ -290,6 +291,15 @@ fn sums_in_f16(ptx: &str, entry: &str) -> bool {
     let has = |forms: &[&str]| forms.iter().any(|form| body.contains(form));
     let narrow = ["fma.rn.f16", "add.f16", "add.rn.f16", ".f16.f16.f16.f16", ".f16.f16 "];
     has(&narrow) && !has(&["fma.rn.f32", "add.f32", "add.rn.f32", ".f32.f16.f16.f32", ".f32.f32"])
+}
+
+/// Bytes and the sums of their products; vectors of four of them are the same bytes.
+fn whole([a, b, c]: [&str; 3]) -> Option<&'static str> {
+    let is_byte =
+        |element: &str| matches!(element, "int8_t" | "std::int8_t" | "signed char" | "char" | "char4" | "char2");
+    let is_word =
+        |element: &str| matches!(element, "int" | "int32_t" | "std::int32_t" | "signed int" | "int4" | "int2");
+    (is_byte(a) && is_byte(b) && is_word(c)).then_some("s8")
 }
 
 fn name(input: Scalar, output: Scalar) -> Option<&'static str> {

@@ -2,6 +2,7 @@
 
 use common::progress::of_blocks;
 use gemm::check::WrongElement;
+use gemm::facts::Facts;
 use gemm::matrix::Matrix;
 use gemm::problem::Problem;
 use gemm::report::Report;
@@ -15,14 +16,14 @@ use crate::output::note;
 /// What C holds instead of NaN: hardly the sum of products of numbers below 1.
 const MARK: f64 = 208.0;
 
-/// Says where the first wrong elements have their NaN from, if all of them are NaN and C is not to be read.
-pub fn nan(attempt: &Try, candidate: &Candidate, report: &Report) {
+/// Says where the first wrong elements have their NaN from, if all of them are NaN and C is not to be read; whether that says all.
+pub fn nan(attempt: &Try, candidate: &Candidate, report: &Report) -> bool {
     let first = &report.check.first;
     let asked = !first.is_empty() && report.form.beta == 0.0 && report.overwritten.is_empty();
     if !asked || first.iter().any(|element| !element.got.is_nan()) {
-        return;
+        return false;
     }
-    let Ok(after) = with_numbers_in_c(attempt, candidate, report.shape) else { return };
+    let Ok(after) = with_numbers_in_c(attempt, candidate, report.shape) else { return false };
     let got = |element: &WrongElement| match attempt.layout {
         Layout::Row | Layout::Nt => after.at(element.row, element.col),
         Layout::Column => after.at(element.col, element.row),
@@ -30,7 +31,20 @@ pub fn nan(attempt: &Try, candidate: &Candidate, report: &Report) {
     let kept = first.iter().all(|element| got(element) == MARK);
     let of_its_own = first.iter().all(|element| got(element).is_nan());
     if let Some(text) = exchanged_axes(report, &after).filter(|_| kept && attempt.layout != Layout::Column) {
-        return note(&format!("hint: {text}"));
+        note(&format!("hint: {text}"));
+        return true;
+    }
+    let stored = match &report.facts {
+        Facts::Emulator(counted) => counted.total.global_store.bytes,
+        Facts::Cuda { .. } => 0,
+    };
+    let elements = u64::from(report.shape.m) * u64::from(report.shape.n);
+    if kept && stored >= elements * report.configuration.dtype.output.bytes() as u64 {
+        note(
+            "hint: C holds NaN before the launch, and these elements are not written, though as many are stored as C has: blocks or threads store to the same \
+             elements. A block's first row and column are `blockIdx` times what a block stores, not times its threads",
+        );
+        return true;
     }
     note(match (kept, of_its_own) {
         (true, _) => {
@@ -42,6 +56,7 @@ pub fn nan(attempt: &Try, candidate: &Candidate, report: &Report) {
         }
         _ => "hint: C holds NaN before the launch, and these come from there: is C read although beta is 0?",
     });
+    false
 }
 
 /// Whether rows are left out because the grid has the blocks for rows along x: if it had them along y, all would be reached.

@@ -5,7 +5,7 @@ use gemm::report::Report;
 use gemm::{Error, Shape, judge};
 
 use super::layout::Layout;
-use super::{Try, operands, report};
+use super::{Try, operands, report, varied};
 use crate::candidate::Candidate;
 use crate::output::note;
 use crate::shared_memory;
@@ -119,6 +119,16 @@ pub fn propose_after_fault(attempt: &Try, given: &dyn Fn(&str) -> bool, candidat
     }
     if writes_inputs {
         note("note: A and B are inputs, and the kernel writes there: are the arguments in its order?");
+    }
+    let of_sizes_or_launch =
+        ["past the end", "before the start", "uninitialised", "no multiple of", "never written", "race on C"];
+    if of_sizes_or_launch.iter().any(|words| first.contains(words)) {
+        let shape = super::shape(&attempt.sizes);
+        let varied = varied::sizes(attempt, candidate, shape, first.contains("no multiple of"))
+            .or_else(|| varied::launch(attempt, candidate, shape));
+        if let Some(text) = varied {
+            return note(&format!("hint: {text}"));
+        }
     }
     let chosen = ["m", "n", "k", "size"].iter().any(|flag| given(flag));
     let shape = Shape { m: WHOLE, n: WHOLE, k: WHOLE };

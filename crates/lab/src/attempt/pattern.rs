@@ -14,16 +14,21 @@ pub struct Factor {
     pub line: &'static str,
     pub by_rows: bool,
     pub leading: usize,
+    /// What happens to it: it is taken, or stored.
+    pub verb: &'static str,
 }
 
 /// Sides of squares that instructions or tiles may transpose.
-const SQUARES: [usize; 4] = [8, 16, 32, usize::MAX];
+const SQUARES: [usize; 6] = [2, 4, 8, 16, 32, usize::MAX];
+/// Lines that a block's tile may have.
+const TILES: [usize; 6] = [4, 8, 16, 32, 64, 128];
+const LANES: usize = 32;
 /// Elements of 16 bytes, by their size.
 const CHUNKS: [usize; 4] = [4, 8, 16, 2];
 
 /// What one rule says of all exchanges, if one does.
 pub fn rule(all: &[Exchange], factor: Factor) -> Option<String> {
-    let Factor { name, line, leading, .. } = factor;
+    let Factor { name, line, leading, verb, .. } = factor;
     let every = |holds: &dyn Fn([usize; 2], [usize; 2]) -> bool| all.iter().all(|one| holds(one.wanted, one.got));
     if all.len() < 2 {
         return None;
@@ -35,17 +40,29 @@ pub fn rule(all: &[Exchange], factor: Factor) -> Option<String> {
     if let Some(side) = SQUARES.into_iter().find(|side| transposed(*side) && (several(*side) || *side == usize::MAX)) {
         let part = if side == usize::MAX { String::new() } else { format!(" within squares of {side} x {side}") };
         return Some(format!(
-            "{name} is taken transposed{part}: do its store and its load name row and column in one order? of `ldmatrix` that is `.trans`, of `wmma` row_major or col_major"
+            "{name} is {verb} transposed{part}: do its store and its load name row and column in one order? of `ldmatrix` that is `.trans`, of `wmma` row_major or col_major"
         ));
     }
     if let Some(apart) = rows_apart(all, factor).filter(|apart| *apart != leading) {
         return Some(format!(
-            "rows of {name} are taken {apart} elements apart, and they lie {leading} apart: is the row's length in its index its own?"
+            "rows of {name} are {verb} {apart} elements apart, and they lie {leading} apart: is the row's length in its index its own?"
         ));
     }
     if every(&|[l, k], [l2, k2]| l.abs_diff(l2) == 8 && k != k2 && (l2 > l) == (k > k2)) {
         return Some(format!(
             "two registers of a fragment of {name} are exchanged: of `mma` of 16 rows, the second is of the {line}s from 8 on, the third of the later steps along K"
+        ));
+    }
+    if let Some(back) = rounded_down(all, factor) {
+        return Some(format!(
+            "addresses of {name} are up to {back} elements too low, as whole vectors begin: rows are {leading} elements long, no multiple of a vector's, \
+             and an index that is divided by its width is rounded down"
+        ));
+    }
+    let again = |tile: usize| every(&|[l, k], got| got == [l % tile, k]);
+    if let Some(tile) = TILES.into_iter().find(|tile| again(*tile)) {
+        return Some(format!(
+            "{line}s of {name} come again after {tile}: the block's first {line} (`blockIdx.… * {tile}`) is missing in its index"
         ));
     }
     let same_line = every(&|[l, _], [l2, _]| l == l2);
@@ -65,9 +82,36 @@ pub fn rule(all: &[Exchange], factor: Factor) -> Option<String> {
             "within a {line}, groups of {chunk} steps along K are exchanged: is the swizzle, or the order, of what stores them that of what loads them (and of a map or descriptor)?"
         ));
     }
+    if same_line && every(&|[_, k], [_, k2]| k / 4 == k2 / 4) {
+        return Some(
+            "steps along K are exchanged in groups of 4: are x, y, z and w of a vector, or the registers of a fragment, stored in their order?"
+                .to_string(),
+        );
+    }
+    let in_tiles = every(&|[l, k], [l2, k2]| k == k2 && l / LANES == l2 / LANES);
+    let by_step = all.iter().any(|a| all.iter().any(|b| a.wanted[0] == b.wanted[0] && a.got[0] != b.got[0]));
+    if in_tiles && by_step {
+        return Some(format!(
+            "{line}s are exchanged with each other, and otherwise in each step along K: is the swizzle of the store that of the load?"
+        ));
+    }
     every(&|[_, k], [_, k2]| k == k2).then(|| {
         format!("whole {line}s are exchanged: is the {line} by which {name} is loaded that by which C is stored?")
     })
+}
+
+/// How many elements what comes lies before what should, less than a vector, where rows are not whole vectors.
+fn rounded_down(all: &[Exchange], Factor { by_rows, leading, .. }: Factor) -> Option<usize> {
+    let place = |[l, k]: [usize; 2]| if by_rows { [l * leading, k] } else { [k * leading, l] };
+    let flat = |at: [usize; 2]| place(at).iter().sum::<usize>();
+    let of = |width: usize| {
+        let back = |one: &Exchange| {
+            let back = flat(one.wanted).checked_sub(flat(one.got))?;
+            (back == place(one.wanted)[0] % width).then_some(back)
+        };
+        all.iter().map(back).collect::<Option<Vec<usize>>>()?.into_iter().max()
+    };
+    [4, 8, 16, 2].into_iter().filter(|width| !leading.is_multiple_of(*width)).find_map(of)
 }
 
 /// How far apart rows are, by what all exchanges say.
@@ -88,8 +132,8 @@ fn rows_apart(all: &[Exchange], Factor { by_rows, leading, .. }: Factor) -> Opti
 mod tests {
     use super::*;
 
-    const A: Factor = Factor { name: "A", line: "row", by_rows: true, leading: 48 };
-    const B: Factor = Factor { name: "B", line: "column", by_rows: false, leading: 40 };
+    const A: Factor = Factor { name: "A", line: "row", by_rows: true, leading: 48, verb: "taken" };
+    const B: Factor = Factor { name: "B", line: "column", by_rows: false, leading: 40, verb: "taken" };
 
     /// The element that comes, by line and step.
     type Got<'a> = &'a dyn Fn(usize, usize) -> [usize; 2];
@@ -104,7 +148,16 @@ mod tests {
 
     #[test]
     fn the_rule_is_named() {
-        let rules: [(Factor, Got, &str); 10] = [
+        const LONG: Factor = Factor { leading: 46, ..A };
+        let rules: [(Factor, Got, &str); 14] = [
+            (
+                LONG,
+                &|l, k| [(l * 46 / 4 * 4 + k) / 46, (l * 46 / 4 * 4 + k) % 46],
+                "addresses of A are up to 2 elements too low, as whole vectors begin",
+            ),
+            (A, &|l, k| [l % 16, k], "rows of A come again after 16: the block's first row"),
+            (A, &|l, k| [l, k / 4 * 4 + [0, 2, 1, 3][k % 4]], "steps along K are exchanged in groups of 4"),
+            (B, &|l, k| [l ^ (k % 4), k], "columns are exchanged with each other, and otherwise in each step along K"),
             (A, &|l, k| [k, l], "A is taken transposed:"),
             (B, &|l, k| [l / 8 * 8 + k % 8, k / 8 * 8 + l % 8], "B is taken transposed within squares of 8 x 8"),
             (

@@ -10,7 +10,7 @@ use gemm::{Error, Shape, emulated};
 
 use super::layout::Layout;
 use super::pattern::{self, Exchange, Factor};
-use super::{Try, operands, problem, task};
+use super::{Try, operands, problem, steps, task};
 use crate::candidate::Candidate;
 use crate::output::note;
 
@@ -18,6 +18,9 @@ use crate::output::note;
 const WINDOWS: usize = 4;
 /// Multiply-adds of a launch, at most: some hundredths of a second.
 const MOST: u64 = 1 << 24;
+/// A K of whole tiles.
+const WHOLE: u32 = 64;
+const NOTHING: &str = "no product comes to C";
 /// Ranges of steps that are named.
 const NAMED: usize = 3;
 
@@ -30,17 +33,30 @@ pub fn explain(attempt: &Try, candidate: &Candidate, report: &Report) {
     if attempt.layout == Layout::Column || !report.overwritten.is_empty() || !of_numbers || work > MOST {
         return;
     }
-    if let Ok(Some(text)) = explained(attempt, candidate, report) {
+    let explained = |shape| explained(attempt, candidate, (report, shape)).ok().flatten();
+    // Where zeros fill the last tile, it may have set a sum to 0: with a whole one there is more to see.
+    let whole = Shape { k: shape.k.next_multiple_of(WHOLE), ..*shape };
+    let text = match explained(*shape) {
+        Some(text) if text.starts_with(NOTHING) && whole.k != shape.k => {
+            explained(whole).map(|text| format!("with K = {}: {text}", whole.k)).or(Some(text))
+        }
+        text => text,
+    };
+    if let Some(text) = text {
         note(&format!("hint: {text}"));
     }
 }
 
-fn explained(attempt: &Try, candidate: &Candidate, report: &Report) -> Result<Option<String>, Error> {
-    let operands = operands(attempt, candidate, &report.shape)?;
-    let plain = problem(attempt, report.shape, &operands)?;
+fn explained(attempt: &Try, candidate: &Candidate, (report, shape): (&Report, Shape)) -> Result<Option<String>, Error> {
+    let operands = operands(attempt, candidate, &shape)?;
+    let plain = problem(attempt, shape, &operands)?;
     let extras = Extras { sanitize: false, ..attempt.how.options()?.extras };
     let turned = attempt.layout == Layout::Nt;
-    let probe = Probe { turned, task: task(attempt, candidate, report.shape, &operands)?, plain, extras };
+    let shuffles = candidate.kernel.ptx.contains("shfl.sync");
+    let probe = Probe { turned, task: task(attempt, candidate, shape, &operands)?, plain, extras, shuffles };
+    if let Some(text) = probe.placed()? {
+        return Ok(Some(text));
+    }
     let mut doubtful = None;
     for side in [Side::A, Side::B] {
         match probe.seen(side)? {
@@ -109,24 +125,26 @@ struct Seen {
     wrong: Vec<Step>,
 }
 
-struct Probe<'a> {
+pub struct Probe<'a> {
     task: Task<'a>,
-    plain: Problem,
+    pub plain: Problem,
     extras: Extras,
     /// B is stored as N x K.
     turned: bool,
+    /// The kernel has shuffles.
+    shuffles: bool,
 }
 
 impl Probe<'_> {
     /// What comes of these factors, and of a C full of one number.
-    fn launched(&self, a: Matrix, b: Matrix, c: f64) -> Result<Matrix, Error> {
+    pub fn launched(&self, a: Matrix, b: Matrix, c: f64) -> Result<Matrix, Error> {
         let c = filled(&self.plain.c, |_, _| c)?;
         let problem = Problem { a, b, c, ..self.plain.clone() };
         emulated::launch(&self.task, &problem, self.extras, emulated::unwatched).map(|ran| ran.c)
     }
 
     /// B with these elements, by the step along K and the column.
-    fn b(&self, element: impl Fn(usize, usize) -> f64) -> Result<Matrix, Error> {
+    pub fn b(&self, element: impl Fn(usize, usize) -> f64) -> Result<Matrix, Error> {
         match self.turned {
             true => filled(&self.plain.b, |column, step| element(step, column)),
             false => filled(&self.plain.b, element),
@@ -191,9 +209,10 @@ impl Probe<'_> {
         }
         if seen.wrong.len() == seen.count && times == 0.0 && seen.wrong.iter().all(|step| is_alike(&step)) {
             return Ok((
-                "no product comes to C: do the tiles hold what was to be copied (by the bytes that a copy takes, or fills with zeros), and is \
-                 the sum stored?"
-                    .to_string(),
+                format!(
+                    "{NOTHING}: do the tiles hold what was to be copied (by the bytes that a copy takes, or fills with zeros), and is the sum \
+                     stored?"
+                ),
                 certain,
             ));
         }
@@ -202,22 +221,15 @@ impl Probe<'_> {
         }
         let numbers = seen.wrong.iter().filter(|step| step.line == first.line).filter(is_alike).map(|step| step.k);
         let numbers: Vec<usize> = numbers.collect();
-        let (k, count) = (self.plain.shape.k as usize, numbers.len());
-        let in_a_row = numbers[count - 1] - numbers[0] + 1 == count;
-        let question = match (numbers[0], numbers[count - 1] + 1) {
-            (_, end) if in_a_row && end == k => {
-                "is the number of steps along K rounded up, and does every thread's part reach the sum?"
-            }
-            (0, _) if in_a_row && count > 1 => {
-                "is the sum carried on from step to step (`+=`), and is the first one taken?"
-            }
-            _ => "does every thread's part reach the sum, through all lanes of a shuffle?",
-        };
+        let Shape { m, n, k } = self.plain.shape;
+        let (k, wide) = (k as usize, (if side == Side::A { n } else { m }) as usize);
+        let shown = if windows(k, wide).len() == k.div_ceil(wide) { k } else { (WINDOWS - 1) * wide };
+        let question = steps::question(&numbers, (k, shown), times, self.shuffles);
         let steps = ranges(numbers.into_iter());
         let here = format!("in {} {} of C, the products of {steps} along K", side.line(), first.line);
         let text = match times {
             0.0 => format!("{here} are left out: {question}"),
-            _ => format!("{here} count {times:.3} times: is a tile that K ends in filled up with zeros?"),
+            _ => format!("{here} count {times:.3} times: {question}"),
         };
         Ok((text, certain))
     }
@@ -262,6 +274,8 @@ impl Probe<'_> {
         match () {
             () if is(alpha) => "alpha is multiplied twice",
             () if is(1.0 / alpha) => "alpha is not multiplied",
+            () if is(self.plain.form.beta / alpha) => "they are multiplied by beta, and not by alpha",
+            () if times == -1.0 => "they are subtracted (`-=`), and are to be added",
             () => "is alpha multiplied once, and each step along K summed once?",
         }
     }
@@ -308,7 +322,9 @@ impl Probe<'_> {
             Side::A => format!("B[{k}][…]"),
             Side::B => format!("A[…][{k}]"),
         };
-        let all: Option<Vec<Exchange>> = seen.wrong.iter().map(Step::exchange).collect();
+        // Nothing comes where the other element would lie beyond the matrix.
+        let comes = seen.wrong.iter().filter(|step| step.times() != Some(0.0));
+        let all: Option<Vec<Exchange>> = comes.map(Step::exchange).collect();
         let first = seen.wrong[0].exchange();
         let certain = match first {
             Some(Exchange { got: [other, step], .. }) => self.is_one(side, (line, k), (other, step))?,
@@ -319,8 +335,16 @@ impl Probe<'_> {
             None => "something else".to_string(),
         };
         let factor = match side {
-            Side::A => Factor { name: "A", line: side.line(), by_rows: true, leading: self.plain.a.leading() },
-            Side::B => Factor { name: "B", line: side.line(), by_rows: self.turned, leading: self.plain.b.leading() },
+            Side::A => {
+                Factor { name: "A", line: side.line(), by_rows: true, leading: self.plain.a.leading(), verb: "taken" }
+            }
+            Side::B => Factor {
+                name: "B",
+                line: side.line(),
+                by_rows: self.turned,
+                leading: self.plain.b.leading(),
+                verb: "taken",
+            },
         };
         let rule = all.filter(|_| certain).and_then(|all| pattern::rule(&all, factor)).unwrap_or_else(|| {
             "do what fills a tile and what reads it agree, in a swizzle, a row's length and the parts of fragments?"
@@ -358,49 +382,15 @@ impl Probe<'_> {
         let c = self.launched(filled(&self.plain.a, alone(a))?, self.b(alone(b))?, 0.0)?;
         Ok((c.at(at.0, at.1) / self.plain.form.alpha - 1.0).abs() < 1e-3)
     }
-
-    /// What may be wrong where each product is summed once.
-    fn beyond_the_product(&self, report: &Report) -> Result<String, Error> {
-        let zeros = |like: &Matrix| filled(like, |_, _| 0.0);
-        let of_zeros = |c| self.launched(zeros(&self.plain.a)?, zeros(&self.plain.b)?, c);
-        let (empty, beta) = (of_zeros(0.0)?, self.plain.form.beta);
-        if let Some(added) = empty.values().into_iter().find(|value| *value != 0.0) {
-            return Ok(format!("where A, B and C hold zeros, {added} comes out: what is added to the products?"));
-        }
-        if beta != 0.0 {
-            let times = of_zeros(1.0)?.at(0, 0) / beta;
-            if (times - 1.0).abs() > 1e-2 {
-                return Ok(match times {
-                    0.0 => "A * B is right, and beta * C is not added to it".to_string(),
-                    _ if self.plain.form.alpha != 1.0 && (times - self.plain.form.alpha).abs() < 1e-3 => {
-                        "A * B is right, and beta * C is multiplied by alpha, too".to_string()
-                    }
-                    _ if beta != 1.0 && (times * beta - 1.0).abs() < 1e-3 => {
-                        "A * B is right, and C is added to it without beta".to_string()
-                    }
-                    _ => format!("A * B is right, and beta * C is added {times:.3} times"),
-                });
-            }
-        }
-        let right = "every product is summed once, and small whole numbers come out right";
-        let coarse = report.sums.iter().find(|summed| summed.input == "tf32");
-        if let Some(summed) = coarse.filter(|_| report.configuration.dtype.to_string() == "f32") {
-            return Ok(format!(
-                "{right}: factors are cut to tf32 ({}); `--dtype tf32` checks for that",
-                summed.instruction
-            ));
-        }
-        Ok(format!("{right}: is the sum, or a part of it, kept in a type of fewer bits?"))
-    }
 }
 
 /// A matrix with a 1 in one place.
-fn alone(at: (usize, usize)) -> impl Fn(usize, usize) -> f64 {
+pub fn alone(at: (usize, usize)) -> impl Fn(usize, usize) -> f64 {
     move |row, column| f64::from(u8::from((row, column) == at))
 }
 
 /// A matrix of the same kind with other elements, by row and column.
-fn filled(like: &Matrix, element: impl Fn(usize, usize) -> f64) -> Result<Matrix, Error> {
+pub fn filled(like: &Matrix, element: impl Fn(usize, usize) -> f64) -> Result<Matrix, Error> {
     let columns = like.columns().max(1);
     let mut at = 0;
     Matrix::filled(like.element(), [like.rows(), like.columns(), like.leading()], || {
@@ -410,7 +400,7 @@ fn filled(like: &Matrix, element: impl Fn(usize, usize) -> f64) -> Result<Matrix
 }
 
 /// Whether a matrix's type holds each whole number up to this one.
-fn holds(matrix: &Matrix, most: usize) -> bool {
+pub fn holds(matrix: &Matrix, most: usize) -> bool {
     let number = most as f64;
     let probe = Matrix::filled(matrix.element(), [1, 2, 2], {
         let mut next = number + 1.0;

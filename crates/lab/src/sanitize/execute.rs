@@ -13,6 +13,9 @@ use super::contents::Contents;
 use super::expect::Stored;
 use super::plan::{Plan, Planned, PlannedLaunch, Value};
 
+/// A byte that is put where the second of two launches is to store.
+const OTHER: u8 = 0xa5;
+
 /// What came of the launches in one order.
 #[derive(Debug)]
 pub struct Ran {
@@ -80,16 +83,37 @@ pub fn run(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Ran, 
             }
         }
     }
+    let buffers = contents(&mut device, plan, &buffers)?;
+    Ok(Ran { order, fault, warnings, printed, buffers, reports })
+}
+
+/// Runs launches that end well, and once more on what they leave; what held nothing at first is overwritten before that.
+pub fn again(plan: &Plan, order: Schedule, instruction_limit: u64) -> Result<Vec<Contents>, String> {
+    let (mut device, buffers) = made(plan).map_err(|error| error.to_string())?;
+    for turn in [0, 1] {
+        for (buffer, planned) in buffers.iter().zip(&plan.buffers).filter(|_| turn == 1) {
+            let Some(buffer) = buffer.filter(|_| planned.bytes.is_none() && !planned.sparse) else { continue };
+            let other = vec![OTHER; planned.count * planned.element.bytes()];
+            device.write(buffer, &other).map_err(|error| error.to_string())?;
+        }
+        for planned in &plan.launches {
+            launch(&mut device, planned, &buffers, order, instruction_limit).map_err(|error| error.to_string())?;
+        }
+    }
+    contents(&mut device, plan, &buffers).map_err(|error| error.to_string())
+}
+
+/// What the buffers hold.
+fn contents(device: &mut Device, plan: &Plan, buffers: &[Option<Buffer>]) -> Result<Vec<Contents>, Error> {
     let contents = |(buffer, planned): (&Option<Buffer>, &Planned)| {
         let Some(buffer) = buffer else {
             let mut bytes = vec![0; planned.count * planned.element.bytes()];
             device.read_variable(&plan.module, &planned.name, 0, &mut bytes).map_err(refused)?;
             return Ok(Contents::whole(bytes));
         };
-        Contents::of(&device, *buffer).map_err(refused)
+        Contents::of(device, *buffer).map_err(refused)
     };
-    let buffers = buffers.iter().zip(&plan.buffers).map(contents).collect::<Result<_, Error>>()?;
-    Ok(Ran { order, fault, warnings, printed, buffers, reports })
+    buffers.iter().zip(&plan.buffers).map(contents).collect()
 }
 
 /// Runs launches that end well once more, to see which thread stored last to these bytes of a buffer. A copy is no thread.

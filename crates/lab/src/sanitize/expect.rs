@@ -7,6 +7,7 @@ use gemm::{Dim3, Error};
 use hmac_sha256::Hash;
 use serde::Serialize;
 
+use super::alike::{self, alike};
 use super::content::Content;
 use super::contents::Contents;
 use super::element::Element;
@@ -36,9 +37,23 @@ pub struct Expected {
     /// Whole numbers that are all off by multiples of 2 to this power, as sums in so few bits are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wraps: Option<u32>,
+    /// What all that are otherwise have in common.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alike: Option<String>,
     /// Who stored it, where a thread did and no copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored: Option<Stored>,
+}
+
+impl Expected {
+    /// Says so where all is right up to what blocks behind the first along z store.
+    pub fn tell_of_planes(&mut self) {
+        let behind = self.stored.as_ref().is_some_and(|stored| stored.block.z > 0);
+        if let Some(alike) = self.alike.as_mut().filter(|alike| behind && alike.starts_with(alike::BEHIND)) {
+            *alike +=
+                " Blocks of `blockIdx.z` = 0 are right: does each pointer go on by the size of its own matrix along z?";
+        }
+    }
 }
 
 /// A buffer's contents.
@@ -128,8 +143,15 @@ pub fn expect(plan: &Plan, contents: &[Contents], word: &str, tolerance: f64, se
         (got - wanted).abs() as u64
     });
     let wraps = if whole && wrong > 1 { wraps(differences, 8 * size as u32) } else { None };
-    let (expected, of) = (word.to_string(), range.len());
-    Ok(Expected { expected, holds: wrong == 0, wrong, of, first, wraps, stored: None })
+    let numbers =
+        |bytes: &[u8]| bytes.chunks_exact(size).map(|bytes| element.number(bytes).to_f64()).collect::<Vec<_>>();
+    let alike = (wrong > 0 && wraps.is_none()).then(|| {
+        let (got, wanted) = (numbers(&got), numbers(&wanted));
+        let otherwise: Vec<bool> = pairs().map(|(_, (got, wanted))| !close(got, wanted)).collect();
+        alike(&got, &wanted, &|at| otherwise[at])
+    });
+    let (expected, of, alike) = (word.to_string(), range.len(), alike.flatten());
+    Ok(Expected { expected, holds: wrong == 0, wrong, of, first, wraps, alike, stored: None })
 }
 
 /// Of how few bits, fewer than `bits`, sums are of which all are off by these: 16, or 8.

@@ -7,6 +7,8 @@
 //! - [`outcome`]: what all orders say; [`contents`], [`expect`]: what buffers hold
 //! - [`text`], [`sarif`], [`github`]: how it is written
 
+mod again;
+mod alike;
 mod argument;
 mod content;
 mod contents;
@@ -147,6 +149,10 @@ pub struct Sanitize {
     write_ptx: bool,
 }
 
+/// Blocks of a grid that takes minutes. Faults of indices that grow too large are in its last ones.
+const HUGE: u64 = 1 << 20;
+const LAST_FIRST: [Schedule; 3] = [Schedule::LastFirst, Schedule::FirstFirst, Schedule::ShortTurns];
+
 fn tolerance(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| *number >= 0.0);
     number.ok_or_else(|| "a tolerance is 0 or a number above, as 1e-5 is".to_string())
@@ -254,8 +260,13 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         );
         step(&what, || execute::run(&plan, order, flags.instruction_limit))
     };
-    for order in Schedule::ALL {
+    let huge = plan.launches.iter().any(|launch| launch.grid.count() > HUGE);
+    for order in if huge { LAST_FIRST } else { Schedule::ALL } {
         runs.push(run(order)?);
+        // The other orders would take as long, and the fault is known.
+        if huge && runs.iter().any(|ran| ran.fault.is_some()) {
+            break;
+        }
     }
     let overlap = |ran: &Ran| ran.fault.as_ref().is_some_and(|(_, fault)| fault.cause == Some(Cause::Overlap));
     if runs.iter().any(overlap) {
@@ -266,7 +277,8 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         let options: Vec<String> = options.iter().cloned().chain([traps::AS_WRITTEN.to_string()]).collect();
         planned(&options).map(|(_, plan)| plan)
     });
-    let (faults, warnings) = (outcome::faults(&runs), outcome::warnings(&runs));
+    let (mut faults, warnings) = (outcome::faults(&runs), outcome::warnings(&runs));
+    faults.iter_mut().for_each(|found| outcome::tell_shared(&plan, found));
     let differences = outcome::differences(&plan, &runs);
     let whole = runs.iter().find(|ran| ran.fault.is_none());
     let (mut buffers, mut expected, mut printed) = (Vec::new(), Vec::new(), Vec::new());
@@ -282,6 +294,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
             let mut one = expect::expect(&plan, &ran.buffers, word, flags.tolerance, flags.seed)?;
             let bytes = expect::first_bytes(&plan, word, &one);
             one.stored = bytes.and_then(|bytes| execute::stored(&plan, ran.order, flags.instruction_limit, bytes));
+            one.tell_of_planes();
             expected.push(one);
         }
     }
@@ -289,6 +302,17 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         || !unwritten.is_empty()
         || expected.iter().any(|expected| !expected.holds)
         || flags.deterministic && !differences.is_empty();
+    let mut hints: Vec<String> = Vec::new();
+    if let Some(ran) = whole.filter(|_| expected.iter().any(|expected| !expected.holds)) {
+        let all = ran.reports.iter().flat_map(|report| &report.circumstances);
+        hints.extend(all.map(|circumstance| circumstance.to_string()));
+    }
+    if let Some(ran) = whole.filter(|_| !bad && !huge)
+        && !flags.expect.is_empty()
+        && let Some(said) = again::say(&plan, &ran.buffers, flags.instruction_limit, &is_expected)
+    {
+        note(&format!("note: {said}"));
+    }
     let verdict = match bad {
         true => Verdict::Fault,
         false if differences.is_empty() || outcome::has_rounding_atomics(&kernels.kernel.ptx) => Verdict::Clean,
@@ -314,6 +338,7 @@ fn judge(file: &File, options: &[String], words: &Words) -> Result<Outcome, Erro
         buffers,
         printed,
         expected,
+        hints,
     })
 }
 

@@ -35,6 +35,9 @@ pub struct Outcome {
     pub printed: Vec<Said>,
     /// What was expected of buffers.
     pub expected: Vec<Expected>,
+    /// What may be why something unexpected comes out; of what is as it should be, nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
 }
 
 /// The verdict in a word.
@@ -189,6 +192,23 @@ pub fn faults(runs: &[Ran]) -> Vec<Found> {
         }
     }
     found
+}
+
+/// Says of a race on a buffer that it is passed for two arguments, if it is.
+pub fn tell_shared(plan: &Plan, found: &mut Found) {
+    let Some(launch) = plan.launches.get(found.launch - 1) else { return };
+    let pointers = || launch.arguments.iter().flat_map(|value| &value.pointers);
+    let is_shared =
+        |index: usize| pointers().filter(|(_, buffer, offset)| (*buffer, *offset) == (index, 0)).count() > 1;
+    let is_named = |planned: &Planned| found.fault.message.starts_with(&format!("race on {} at", planned.name));
+    let mut buffers = plan.buffers.iter().enumerate().filter(|(index, planned)| is_named(planned) && is_shared(*index));
+    if let Some((_, planned)) = buffers.next() {
+        found.fault.hint = Some(format!(
+            "{} is passed for two arguments: where one is stored to, other threads still read the other. The output needs a buffer of its own; \
+             between launches the two are exchanged",
+            planned.name
+        ));
+    }
 }
 
 /// The warnings of all orders, each once.

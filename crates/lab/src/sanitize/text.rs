@@ -86,9 +86,15 @@ pub fn text(outcome: &Outcome) -> String {
         if let Some(bits) = expected.wraps {
             let _ = writeln!(text, "          each is off by a multiple of 2^{bits}: is a sum kept in {bits} bits?");
         }
+        if let Some(alike) = &expected.alike {
+            let _ = writeln!(text, "hint: {alike}");
+        }
         if let Some(stored) = &expected.stored {
             let _ = writeln!(text, "          {}{}", which(outcome, stored.launch), stored.line());
         }
+    }
+    for hint in &outcome.hints {
+        let _ = writeln!(text, "hint: {hint}");
     }
     for (index, launch) in outcome.launches.iter().enumerate() {
         let Some(counted) = &launch.counted else { continue };

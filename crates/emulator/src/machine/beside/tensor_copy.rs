@@ -46,6 +46,9 @@ impl Worker<'_> {
                 (Tensor::Load { multicast }, &[map, to, barrier]) => {
                     let [map, barrier] = [map, barrier].map(|index| &accesses[index as usize]);
                     let tensor = self.tensor_box(warp, map, lane, coordinates)?;
+                    if tensor.is_outside() {
+                        self.note_outside(warp, lane, map.at, &tensor);
+                    }
                     self.tensor_load(warp, (map, to, barrier), (lane, multicast.then_some(ranks)), &tensor)?;
                     let blocks = if multicast { ranks.count_ones() } else { 1 };
                     self.tally.add_copy(to, blocks, tensor.sectors(false));

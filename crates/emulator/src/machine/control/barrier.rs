@@ -111,7 +111,13 @@ impl Worker<'_> {
         named.threads = named.threads.max(now.threads);
         named.warps |= 1 << warp.number;
         named.arrivals.push(now);
-        self.state.barriers.some_had_ended |= missing || self.state.ended != 0;
+        if missing || self.state.ended != 0 {
+            self.state.barriers.some_had_ended = true;
+            // Of a barrier for some threads only, nobody else is missed.
+            if now.threads == 0 {
+                self.note_ended(warp, now.lanes, now.at);
+            }
+        }
         self.note_arrival(id, now);
         self.complete(warp, id);
         Ok(())

@@ -139,7 +139,9 @@ impl Worker<'_> {
                 Some(memory) => verdict_on(memory, offset, bytes),
             };
             if let Some((kind, what)) = verdict {
-                return Err(self.convict_access(warp, access, lane, kind, &what));
+                let mut fault = self.convict_access(warp, access, lane, kind, &what);
+                self.tell_apart(&mut fault, warp, access, mask);
+                return Err(fault);
             }
         }
         Ok(None)

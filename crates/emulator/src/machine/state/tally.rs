@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::warned::Warned;
 use crate::program::{Bulk, Exit, Extension, Info, Op, Program, Space, Tensor};
-use crate::{Counters, LineCounters, Printed};
+use crate::{Circumstance, Counters, LineCounters, Printed};
 
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Passes {
@@ -50,6 +50,8 @@ pub(crate) struct Tally {
     pub said: Vec<Said>,
     /// What was doubtful.
     pub warned: Warned,
+    /// What may be why a result is wrong, by instruction: the first block that did it, by number.
+    pub circumstances: BTreeMap<u32, (u64, Circumstance)>,
 }
 
 impl Tally {
@@ -63,12 +65,19 @@ impl Tally {
             peers: vec![Traffic::default(); program.accesses.len()],
             said: Vec::new(),
             warned: Warned::default(),
+            circumstances: BTreeMap::new(),
         }
     }
 
     pub fn add(&mut self, other: &Tally) {
         self.said.extend(other.said.iter().cloned());
         self.warned.add(&other.warned);
+        for (at, noted) in &other.circumstances {
+            let known = self.circumstances.entry(*at).or_insert_with(|| noted.clone());
+            if noted.0 < known.0 {
+                *known = noted.clone();
+            }
+        }
         for (a, b) in self.blocks.iter_mut().zip(&other.blocks) {
             a.warps += b.warps;
             a.threads += b.threads;

@@ -44,6 +44,21 @@ impl TensorBox {
         self.coordinates.iter().position(|at| *at < 0)
     }
 
+    /// Whether no element of it lies in the tensor.
+    pub fn is_outside(&self) -> bool {
+        let outside = |(n, at): (usize, &i32)| {
+            let (at, steps) = (i64::from(*at), if n == 0 { 1 } else { i64::from(self.map.element_strides[n]) });
+            at >= self.map.sizes[n] as i64 || at + (i64::from(self.map.moved(n)) - 1) * steps < 0
+        };
+        self.coordinates.iter().enumerate().any(outside)
+    }
+
+    /// The box at its coordinates in the other order.
+    pub fn turned(&self) -> TensorBox {
+        let coordinates = self.coordinates.iter().rev().copied().collect();
+        TensorBox { map: self.map.clone(), name: self.name.clone(), coordinates }
+    }
+
     /// Where in the tensor's rows the box begins, in bytes.
     pub fn first_byte(&self) -> i64 {
         i64::from(self.coordinates[0]) * i64::from(self.map.element.bytes())

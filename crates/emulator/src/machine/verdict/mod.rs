@@ -3,6 +3,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod bulk;
+pub(crate) mod circumstances;
 pub(crate) mod cluster;
 pub(crate) mod copy_hints;
 pub(crate) mod mbarrier;
@@ -14,6 +15,7 @@ pub(crate) mod race_hints;
 pub(crate) mod taint;
 pub(crate) mod tensor;
 pub(crate) mod uninitialised;
+pub(crate) mod unwritten_hints;
 pub(crate) mod wait;
 pub(crate) mod warn;
 pub(crate) mod warpgroup;

@@ -1,12 +1,14 @@
 //! What is missing between the two parties of a race: which barrier, fence or atomic, and where.
 
+use std::collections::HashSet;
+
 use super::words::place;
 use crate::machine::lanes::LANES;
 use crate::machine::order::Missing;
 use crate::machine::state::warp::Warp;
 use crate::machine::state::worker::Worker;
 use crate::origin::Lack;
-use crate::program::{Access, Exit};
+use crate::program::{Access, Exit, Op, Space};
 use crate::{Fault, Site};
 
 const BARRIER: &str = "is a `__syncthreads()` missing between the two?";
@@ -63,7 +65,7 @@ impl Worker<'_> {
             }
             Missing::Everything if told.same_block => return self.barrier_hint(told, (site, now), (other, before)),
             Missing::Everything if self.context.program.synchronises_globally => {
-                "blocks are ordered by a flag or counter: a fence and a write of it behind the one access, a read of it and a fence before the other"
+                "blocks are ordered by a flag or counter: a fence and a write of it behind the one access, a read of it and a fence before the other; where one thread waits for it, a `__syncthreads()` behind that lets the others of its block go on"
             }
             Missing::Everything => return between_blocks(site, other),
         };
@@ -97,7 +99,7 @@ impl Worker<'_> {
     /// Says more of a race in shared memory, of a lane and at an offset, where what else is known shows it.
     pub(crate) fn refine(&self, fault: &mut Fault, warp: &Warp, access: &Access, (lane, offset): (u32, u32)) {
         let Some(other) = fault.other.as_ref().map(|(_, other)| other) else { return };
-        let Some(hint) = fault.hint.as_deref() else { return };
+        let Some(mut hint) = fault.hint.clone() else { return };
         let stores = !fault.site.opcode.starts_with("ld");
         if hint == SAME_LINE && stores && other.warp == warp.number && other.block == fault.site.block {
             let to = &warp.scratch.offsets.0;
@@ -111,6 +113,22 @@ impl Worker<'_> {
             let (store, load) = if stores { (&fault.site, other) } else { (other, &fault.site) };
             let (is_load, turns) = (load.opcode.starts_with("ld"), self.is_of_the_next_turn(store, load));
             let (store, load) = (place(store), place(load));
+            // Later the store may be of the turn behind.
+            let first = !stores && is_load && self.state.epoch == self.state.first_epoch;
+            let barrier = if first { self.barrier_between(&fault.site, other) } else { None };
+            if let Some(barrier) = barrier {
+                fault.hint = Some(format!(
+                    "the `__syncthreads()` at {barrier} stands between the two, and not all threads come to it: it belongs outside of the branch or loop, for all \
+                     threads of the block"
+                ));
+                return;
+            }
+            if !stores && is_load && self.lines_that_store(offset) > 1 {
+                hint = format!(
+                    "{hint} where one buffer is filled while another is read, is it another one (`cur ^ 1`) that the store at {store} names?"
+                );
+                fault.hint = Some(hint.clone());
+            }
             let why = match is_load {
                 true if turns => format!("the store at {store} is of the turn behind that of the load at {load}"),
                 true if stores && self.comes_round(access, offset) => format!("{store} has stored here before"),
@@ -130,6 +148,29 @@ impl Worker<'_> {
         let mut barriers = program.blocks.iter().filter(|block| matches!(block.exit, Exit::Barrier { .. }));
         let between = barriers.any(|block| from < block.end && block.end <= to);
         self.state.epoch > self.state.first_epoch && file == other && line < later && (between || to < from)
+    }
+
+    /// The first barrier that stands in the code between a store and a load behind it.
+    fn barrier_between(&self, load: &Site, store: &Site) -> Option<String> {
+        let program = self.context.program;
+        let at = |site: &Site| program.info.iter().position(|info| info.ptx_line == site.ptx_line).map(|at| at as u32);
+        let (from, to) = (at(store)?, at(load)?);
+        let mut barriers = program.blocks.iter().filter(|block| matches!(block.exit, Exit::Barrier { .. }));
+        let barrier = barriers.find(|block| from < block.end && block.end <= to)?;
+        Some(place(&self.context.site(self.state.block, 0, barrier.exit_info?)))
+    }
+
+    /// How many lines store to the variable in shared memory that has an offset.
+    pub(super) fn lines_that_store(&self, offset: u32) -> usize {
+        let program = self.context.program;
+        let stores = program.code.iter().filter_map(|instruction| match instruction.op {
+            Op::Store(index) => Some(&program.accesses[index as usize]),
+            _ => None,
+        });
+        let covers = |store: &&Access| (store.within.0..store.within.1).contains(&offset);
+        let here = stores.filter(|store| store.space == Space::Shared && covers(store));
+        let lines = here.filter_map(|store| program.info.get(store.at as usize)).map(|info| (info.file, info.line));
+        lines.collect::<HashSet<_>>().len()
     }
 
     /// Whether the line of an access has stored to a place in shared memory before, behind an earlier barrier.

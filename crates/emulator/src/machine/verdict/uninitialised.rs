@@ -41,10 +41,13 @@ impl Worker<'_> {
             }
             Some(Place::Shared(at)) if self.copy_to(at).is_some() => {
                 let copy = self.context.site(self.state.block, 0, self.copy_to(at).unwrap_or_default());
-                let hint = format!(
-                    "the threads that copy wait for it ({}), then a barrier lets others read; is every element copied, at the edges too?",
-                    self.waiting_for_copies()
-                );
+                let hint = match self.of_written(at) {
+                    Some(what) => format!("{what} does every element have its copy, at the edges too?"),
+                    None => format!(
+                        "the threads that copy wait for it ({}), then a barrier lets others read; is every element copied, at the edges too?",
+                        self.waiting_for_copies()
+                    ),
+                };
                 (in_shared(at), format!("to which no copy by {} has come yet", line(&copy)), hint)
             }
             place => {
@@ -57,7 +60,12 @@ impl Worker<'_> {
                     _ => "memory".to_string(),
                 };
                 let hint = match place {
-                    Some(Place::Shared(_)) => self.unwritten_hint(origin.map_or(at, |origin| origin.at)),
+                    Some(Place::Shared(offset)) => self.unwritten_hint(origin.map_or(at, |origin| origin.at), offset),
+                    Some(Place::Global(..)) if self.context.program.synchronises_globally => {
+                        "is every element written before it is read, at the edges too? where the last block reads what all have written, the count that it \
+                         awaits is that of all blocks, along x, y and z; elsewhere a flag tells that it is there"
+                            .to_string()
+                    }
                     _ => "is every element written before it is read, at the edges too?".to_string(),
                 };
                 (what, "which nobody wrote".to_string(), hint)
@@ -70,21 +78,6 @@ impl Worker<'_> {
         let loaded = origin.filter(|origin| origin.place != Place::Register);
         fault.other = loaded.map(|origin| ("it was loaded here:".to_string(), of(origin)));
         fault
-    }
-
-    /// Why a place in shared memory may have been left out that an instruction loads.
-    fn unwritten_hint(&self, at: u32) -> String {
-        let opcode = self.context.program.info.get(at as usize).map_or("", |info| &*info.opcode);
-        let more = match opcode.starts_with("wmma.load") {
-            true => {
-                "is the leading dimension that the load names the length of a row in shared memory, its padding included?"
-            }
-            false if self.state.barriers.some_had_ended => {
-                "some threads had ended when the others met at a barrier, and fill nothing from there on: guards belong to loads and to the store of a result, and all threads stay for the barriers"
-            }
-            false => "where a guard skips the load from global memory, 0 is stored",
-        };
-        format!("is every element written before it is read, at the edges too? {more}")
     }
 
     /// An instruction by which copies come to a variable in shared memory to which no thread stores.

@@ -162,8 +162,17 @@ impl Worker<'_> {
             let at = self.context.program.blocks[path.block as usize].exit_info.unwrap_or_default();
             self.site_of(warp, warp.live.trailing_zeros(), at)
         };
-        let hint = "does the barrier's thread count fit the block, and does every one of them reach this barrier?";
-        let mut fault = fault(FaultKind::Barrier, message, site(&here[0]), hint);
+        let others =
+            self.state.barriers.all.iter().zip(0..).filter(|(other, number)| *number != id && other.warps != 0);
+        let alone = others.map(|(other, number)| (number, other.warps.count_ones())).next();
+        let hint = match alone.filter(|_| away.is_empty()) {
+            Some((other, warps)) => format!(
+                "{warps} warps have arrived at barrier {other}, and nobody waits there: is one number meant by those who arrive and those who wait?"
+            ),
+            None => "does the barrier's thread count fit the block, and does every one of them reach this barrier?"
+                .to_string(),
+        };
+        let mut fault = fault(FaultKind::Barrier, message, site(&here[0]), &hint);
         fault.other = away.first().map(|waits| ("another warp waits here:".to_string(), site(waits)));
         fault
     }

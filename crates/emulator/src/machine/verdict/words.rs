@@ -14,6 +14,9 @@ use crate::program::{Access, DEEP, Space, Spot};
 use crate::stamp::{Stamp, WARP_EPOCH_LIMIT};
 use crate::{Fault, FaultKind, Site};
 
+/// How the hint on an access past the end closes.
+const OWN_LENGTH: &str = "is the row's length that of this matrix?";
+
 impl Context<'_> {
     /// One instruction as thread `thread` of thread block `block` executed it.
     pub(crate) fn site(&self, block: u64, thread: u32, at: u32) -> Site {
@@ -88,6 +91,9 @@ impl Worker<'_> {
             FaultKind::OutOfBounds if self.has_overflown(warp, lane, bytes) => {
                 "2^32 elements away it would be within: the index overflows 32 bits; compute it in 64, as `(size_t)row * lda + col`"
             }
+            FaultKind::OutOfBounds if what.contains("before the start") => {
+                "an index is below 0: does a guard keep the first row, column or element out (`i > 0`), or is something subtracted from the index that is larger than it?"
+            }
             FaultKind::OutOfBounds if bytes > 4 && access.elements > 1 => {
                 "do the guards of row, column and step along K keep all elements of the vector within, the last one, too?"
             }
@@ -101,6 +107,22 @@ impl Worker<'_> {
             _ => "",
         };
         fault(kind, format!("{verb} of {bytes} bytes {what}"), site, hint)
+    }
+
+    /// Says of an access past the end how far apart neighbours along y are: that shows the row's length in the index.
+    pub(crate) fn tell_apart(&self, fault: &mut Fault, warp: &Warp, access: &Access, mask: u32) {
+        let Some(hint) = fault.hint.as_mut().filter(|hint| hint.ends_with(OWN_LENGTH)) else { return };
+        let lanes = || (0..LANES).filter(|lane| mask >> lane & 1 == 1);
+        let thread = |lane: usize| self.context.shape.thread((warp.number as usize * LANES + lane) as u32);
+        let (wide, addresses) = (self.context.shape.block.x as usize, &warp.scratch.addresses.0);
+        let pairs = lanes().filter(|lane| lane + wide < LANES && mask >> (lane + wide) & 1 == 1);
+        let pairs = pairs.filter(|lane| thread(*lane).z == thread(lane + wide).z);
+        let mut apart = pairs.map(|lane| addresses[lane + wide].wrapping_sub(addresses[lane]) as i64);
+        let Some(first) = apart.next().filter(|first| *first != 0 && apart.all(|other| other == *first)) else {
+            return;
+        };
+        let elements = first / i64::from(access.element_bytes);
+        *hint += &format!(" threads next to each other along y are {elements} elements apart in it");
     }
 
     /// Whether a lane's address would lie in its buffer if its index had not lost its upper bits in 32.

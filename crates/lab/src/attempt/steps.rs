@@ -1,0 +1,80 @@
+//! What steps along K have in common that do not come once.
+
+/// Lanes of a warp.
+const LANES: usize = 32;
+/// Steps that a tile may have.
+const TILES: [usize; 5] = [4, 8, 16, 32, 64];
+
+/// A question about a kernel in which these steps of K come so many times. All of the first `seen` ones were looked at.
+pub fn question(numbers: &[usize], (k, seen): (usize, usize), times: f64, shuffles: bool) -> String {
+    let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) else { return String::new() };
+    let (count, end) = (numbers.len(), last + 1);
+    let in_a_row = end - first == count;
+    let of_tile = k - first;
+    if times > 1.0 && in_a_row && end < k && end.is_multiple_of(of_tile) {
+        return format!(
+            "they are left from the tile before in the last one, of which K fills {} of {of_tile} steps: is 0 stored where there is no element?",
+            k - end
+        );
+    }
+    if times > 1.0 && in_a_row && TILES.contains(&of_tile) {
+        return format!(
+            "they are left from the tile before, behind the end of K: does the loop over the last tile go {count} too far (`k < rest`)?"
+        );
+    }
+    if times > 1.0 {
+        return match shuffles {
+            true => "is each lane's part added once? a sum by `__shfl_down_sync` is in lane 0, one that all lanes are to have comes by `__shfl_xor_sync`".to_string(),
+            false => "does each thread, and each block along z, sum steps of its own?".to_string(),
+        };
+    }
+    if in_a_row && end == k {
+        return "is the number of steps along K rounded up, and does every thread's part reach the sum?".to_string();
+    }
+    if in_a_row && first == 0 && count == 1 {
+        return "do the loop and the index along K begin at 0?".to_string();
+    }
+    if in_a_row && first == 0 {
+        return "is the sum carried on from step to step (`+=`), and is the first one taken?".to_string();
+    }
+    match period(numbers, seen) {
+        Some((period, left)) if shuffles && period <= LANES => format!(
+            "of each {period} steps {left} are missing, as the parts of lanes are that no shuffle brings to the one that stores: \
+             `for (offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(0xffffffff, sum, offset)`, and lane 0 stores"
+        ),
+        Some((period, left)) => format!(
+            "of each {period} steps along K, {} are summed and {left} are not: is the loop's step what a turn of it sums, and does the inner loop run to the tile's end?",
+            period - left
+        ),
+        None => "does every thread's part reach the sum, through all lanes of a shuffle?".to_string(),
+    }
+}
+
+/// The period with which steps are left out, and how many of them in each.
+fn period(numbers: &[usize], k: usize) -> Option<(usize, usize)> {
+    let is_out = |step: usize| numbers.binary_search(&step).is_ok();
+    let period = (2..=3 * k / 4).find(|period| (0..k - period).all(|step| is_out(step) == is_out(step + period)))?;
+    Some((period, (0..period).filter(|step| is_out(*step)).count()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_question_fits_the_steps() {
+        let of = |steps: &dyn Fn(usize) -> bool, k: usize, times: f64, shuffles: bool| {
+            question(&(0..k).filter(|step| steps(*step)).collect::<Vec<_>>(), (k, k), times, shuffles)
+        };
+        assert!(of(&|step| step >= 96, 100, 0.0, false).contains("rounded up"));
+        assert!(of(&|step| step < 96, 100, 0.0, false).contains("`+=`"));
+        assert!(of(&|step| step == 0, 100, 0.0, false).contains("begin at 0"));
+        assert!(of(&|step| step % 16 == 15, 100, 0.0, false).contains("of each 16 steps along K, 15 are summed"));
+        assert!(of(&|step| step % 32 > 15, 100, 0.0, true).contains("of each 32 steps 16 are missing"));
+        assert!(of(&|step| step % 64 > 31, 200, 0.0, true).contains("of each 64 steps along K, 32 are summed"));
+        assert!(of(&|step| (40..64).contains(&step), 72, 2.0, false).contains("K fills 8 of 32 steps"));
+        assert!(of(&|step| step == 24, 40, 2.0, false).contains("go 1 too far"));
+        assert!(of(&|step| (30..64).contains(&step), 72, 2.0, false).contains("steps of its own"));
+        assert!(of(&|step| step % 32 == 0, 96, 32.0, true).contains("__shfl_xor_sync"));
+    }
+}

@@ -1,0 +1,190 @@
+//! How the same kernel would be right: on other sizes, or by another launch. Each is run before it is said.
+
+use emulator::Dim3;
+use gemm::check::Check;
+use gemm::problem::Fill;
+use gemm::task::Task;
+use gemm::{Error, Shape, emulated, judge};
+
+use super::{Try, operands, problem, task};
+use crate::candidate::Candidate;
+
+/// Every usual tile divides it.
+const WHOLE: u32 = 128;
+/// Multiples that are tried for the least that will do.
+const MULTIPLES: [u32; 6] = [2, 4, 8, 16, 32, 64];
+/// Multiply-adds of a launch at most.
+const MOST: u64 = 1 << 24;
+
+/// A size of the product.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Side {
+    M,
+    N,
+    K,
+}
+
+use Side::{K, M, N};
+
+const PAIRS: [[Side; 2]; 3] = [[M, N], [N, K], [M, K]];
+const SOME: [&[Side]; 7] = [&[K], &[M], &[N], &[M, N], &[M, K], &[N, K], &[M, N, K]];
+
+fn of(shape: &Shape, side: Side) -> u32 {
+    match side {
+        M => shape.m,
+        N => shape.n,
+        K => shape.k,
+    }
+}
+
+fn with(shape: Shape, side: Side, size: u32) -> Shape {
+    match side {
+        M => Shape { m: size, ..shape },
+        N => Shape { n: size, ..shape },
+        K => Shape { k: size, ..shape },
+    }
+}
+
+/// Whether nothing is wrong on these sizes, with the launch changed.
+fn is_right(attempt: &Try, candidate: &Candidate, shape: Shape, change: impl Fn(&mut Task)) -> bool {
+    let ran = || -> Result<bool, Error> {
+        let operands = operands(attempt, candidate, &shape)?;
+        let problem = problem(attempt, shape, &operands)?;
+        let mut task = task(attempt, candidate, shape, &operands)?;
+        change(&mut task);
+        let ran = emulated::launch(&task, &problem, attempt.how.options()?.extras, emulated::unwatched)?;
+        let check = Check::of(&problem, Fill::Reals, &ran.c, task.method());
+        Ok(check.right && ran.overwritten.is_empty())
+    };
+    let work = u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k);
+    work <= MOST && ran().unwrap_or(false)
+}
+
+/// Says what of the sizes a kernel does not bear, if another one makes it right.
+pub fn sizes(attempt: &Try, candidate: &Candidate, shape: Shape, vectors: bool) -> Option<String> {
+    let shape = if u64::from(shape.m) * u64::from(shape.n) * u64::from(shape.k) > MOST {
+        judge::smaller(&shape)
+    } else {
+        shape
+    };
+    let is_right = |shape: Shape| is_right(attempt, candidate, shape, |_| ());
+    exchanged(shape, &is_right).or_else(|| whole(shape, vectors, &is_right))
+}
+
+/// The same of a product that is wrong, without guards in view.
+pub fn exchange(attempt: &Try, candidate: &Candidate, shape: Shape) -> Option<String> {
+    exchanged(shape, &|shape| is_right(attempt, candidate, shape, |_| ()))
+}
+
+/// Two sizes of which one is taken for the other, as both being the same shows.
+fn exchanged(shape: Shape, is_right: &dyn Fn(Shape) -> bool) -> Option<String> {
+    let equal = |[a, b]: &[Side; 2]| {
+        let (x, y) = (of(&shape, *a), of(&shape, *b));
+        let power = |size: u32| size.trailing_zeros().min(WHOLE.trailing_zeros());
+        // What is off the tiles stays off them.
+        let (large, least) = (x.max(y), power(x).min(power(y)));
+        let size = if power(large) == least { large } else { large + (1 << least) };
+        let sized = |other: u32| is_right(with(with(shape, *a, size), *b, other));
+        // It is that they are the same, and not how large they are.
+        x != y && sized(size) && !sized(size + (2 << least))
+    };
+    let [a, b] = PAIRS.into_iter().find(equal)?;
+    Some(format!(
+        "with {a:?} = {b:?} every element is right: an index or a guard has {a:?} where {b:?} is meant, or {b:?} for {a:?}. Rows of A are K long, of B \
+         and C N; rows end at M, columns at N, steps at K"
+    ))
+}
+
+/// Sizes that have to be multiples.
+fn whole(shape: Shape, vectors: bool, is_right: &dyn Fn(Shape) -> bool) -> Option<String> {
+    let multiple = |sides: &[Side], of_which: u32, apart: u32| {
+        let size = |side: Side| {
+            let size = of(&shape, side).next_multiple_of(of_which);
+            // A multiple of this number, and of no larger one.
+            if of_which < WHOLE && size / of_which % 2 == 0 { size + of_which } else { size }
+        };
+        // No two are the same.
+        sides.iter().zip(0..).fold(shape, |made, (side, at)| with(made, *side, size(*side) + at * apart))
+    };
+    let is_off = |sides: &&[Side]| sides.iter().all(|side| of(&shape, *side) % WHOLE != 0);
+    let mut some = SOME.into_iter().filter(is_off);
+    let sides = some.find(|sides| is_right(multiple(sides, WHOLE, WHOLE)))?;
+    let off = |multiple: &u32| sides.iter().all(|side| of(&shape, *side) % multiple != 0);
+    let fits = |of_which: &u32| is_right(multiple(sides, *of_which, 0));
+    let least = MULTIPLES.into_iter().filter(off).find(fits).unwrap_or(WHOLE);
+    let names: Vec<String> = sides.iter().map(|side| format!("{side:?}")).collect();
+    let (verb, names) = (if sides.len() == 1 { "is a multiple" } else { "are multiples" }, names.join(" and "));
+    let cure = match sides {
+        _ if vectors => {
+            "vectors of several elements are for rows of whole vectors; otherwise elements are loaded one by one"
+        }
+        [K] => {
+            "the last part of a row of A and the last rows of B need a guard (`k < K`), with 0 in the tile where there is no element"
+        }
+        [M] => "rows from M on need a guard (`row < M`), where A is loaded and where C is stored",
+        [N] => "columns from N on need a guard (`column < N`), where B is loaded and where C is stored",
+        [M, N] => {
+            "C needs a guard for both, `row < M && column < N`, where it is stored, and A and B where they are loaded"
+        }
+        _ => "tiles over the edges need guards for rows, columns and steps, or the sizes are rounded up, with zeros",
+    };
+    Some(format!("where {names} {verb} of {least} every element is right: {cure}"))
+}
+
+/// Says by which other launch a kernel is right.
+pub fn launch(attempt: &Try, candidate: &Candidate, shape: Shape) -> Option<String> {
+    let operands = operands(attempt, candidate, &shape).ok()?;
+    let Task { launch, dynamic_shared, .. } = task(attempt, candidate, shape, &operands).ok()?;
+    let (grid, block) = (launch.grid, launch.block);
+    let is_right = |grid: Dim3, block: Dim3, shared: u32| {
+        is_right(attempt, candidate, shape, |task| {
+            (task.launch.grid, task.launch.block, task.dynamic_shared) = (grid, block, shared);
+        })
+    };
+    let Dim3 { x, y, z } = grid;
+    let more = |columns: u32, rows: u32| Dim3 { x: x + columns, y: y + rows, z };
+    if x != y && is_right(Dim3 { x: y, y: x, z }, block, dynamic_shared) {
+        return Some(format!(
+            "with grid ({y},{x}) instead of ({x},{y}) every element is right: x and y of the grid, or of `blockIdx`, are exchanged"
+        ));
+    }
+    let mut grids = [more(1, 0), more(0, 1), more(1, 1)].into_iter();
+    if let Some(Dim3 { x: wide, y: high, .. }) = grids.find(|grid| is_right(*grid, block, dynamic_shared)) {
+        return Some(format!(
+            "with grid ({wide},{high}) instead of ({x},{y}) every element is right: the number of blocks is rounded up, as `(N + TILE - 1) / TILE`"
+        ));
+    }
+    if z > 1 && is_right(Dim3 { x, y, z: 1 }, block, dynamic_shared) {
+        return Some(format!(
+            "with one block along z instead of {z} every element is right: those along z add to the same elements, by `atomicAdd` to what a launch before \
+             has set, or each to a place of its own"
+        ));
+    }
+    if x.max(y) > 1 && is_right(Dim3 { x: 1, y: 1, z }, block, dynamic_shared) {
+        return Some(
+            "with one block every element is right: the others do the same work again. A loop over elements goes on by `gridDim.x * blockDim.x`"
+                .to_string(),
+        );
+    }
+    let Dim3 { x: across, y: down, z: deep } = block;
+    let changed = |x: u32, y: u32| Dim3 { x, y, z: deep };
+    let blocks = [
+        changed(down, across),
+        changed(2 * across, down),
+        changed(across, 2 * down),
+        changed(across / 2, down),
+        changed(across, down / 2),
+    ];
+    let mut blocks = blocks.into_iter().filter(|other| *other != block && (1..=1024).contains(&other.count()));
+    if let Some(other) = blocks.find(|block| is_right(grid, *block, dynamic_shared)) {
+        return Some(format!(
+            "with block ({},{}) instead of ({across},{down}) every element is right: the kernel's tile is for that many threads",
+            other.x, other.y
+        ));
+    }
+    let mut bytes = (2..=4).map(|times| times * dynamic_shared).filter(|bytes| *bytes > 0);
+    let enough = bytes.find(|bytes| is_right(grid, block, *bytes))?;
+    Some(format!(
+        "with {enough} bytes of dynamic shared memory instead of {dynamic_shared} every element is right: the launch names the bytes of all arrays that lie there"
+    ))
+}

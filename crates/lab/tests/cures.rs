@@ -1,0 +1,310 @@
+//! Kernels that differ from a right one in a word or two, and the cure that must be named. Each was seen to lack it before.
+
+mod lab;
+
+use std::fs;
+
+use lab::{lab, lacks};
+
+const TILED: &str = "#define T 16
+__global__ void k(const float* A, const float* B, float* C, int M, int N, int K, float alpha, float beta) {
+    __shared__ float As[T][T + 1], Bs[T][T + 1];
+    int tx = threadIdx.x, ty = threadIdx.y, row = blockIdx.y * T + ty, col = blockIdx.x * T + tx;
+    float acc = 0;
+    for (int t = 0; t < (K + T - 1) / T; ++t) {
+        int ka = t * T + tx, kb = t * T + ty;
+        As[ty][tx] = row < M && ka < K ? A[row * K + ka] : 0.f;
+        Bs[ty][tx] = kb < K && col < N ? B[kb * N + col] : 0.f;
+        __syncthreads();
+        for (int i = 0; i < T; ++i) acc += As[ty][i] * Bs[i][tx];
+        __syncthreads();
+    }
+    if (row < M && col < N) C[row * N + col] = alpha * acc + beta * C[row * N + col];
+}
+";
+const DOT: &str = "__global__ void k(const float* A, const float* B, float* C, int M, int N, int K) {
+    int w = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
+    if (w >= M * N) return;
+    int row = w / N, col = w % N;
+    float s = 0;
+    for (int i = lane; i < K; i += 32) s += A[row * K + i] * B[i * N + col];
+    for (int o = 16; o > 0; o >>= 1) s += __shfl_down_sync(0xffffffff, s, o);
+    if (lane == 0) C[row * N + col] = s;
+}
+";
+const WORDS: &str = "--m 50 --n 70 --k 45 --args A,B,C,M,N,K,alpha=1.5,beta=0.5";
+const LAUNCH: &str = "--grid cdiv(N,16),cdiv(M,16) --block 16,16";
+
+/// What is said of a file with this text.
+fn said(name: &str, command: &str, text: &str, words: &str) -> (i32, String) {
+    let file = lab::scratch(name).join("k.cu");
+    fs::write(&file, text).unwrap();
+    let output = lab(&format!("{command} {} {words}", file.display()));
+    (output.code, output.stdout + &output.stderr)
+}
+
+/// What `lab try` says of a kernel with one text in place of another.
+#[track_caller]
+fn changed(kernel: &str, from: &str, to: &str, words: &str) -> String {
+    assert!(kernel.contains(from), "{from}");
+    let name =
+        format!("cure-{}", from.chars().chain(to.chars()).filter(char::is_ascii_alphanumeric).collect::<String>());
+    let (code, said) = said(&name, "try", &kernel.replace(from, to), &format!("--backend emulator --alone {words}"));
+    assert_eq!(code, 1, "{from} → {to}: {said}");
+    said
+}
+
+#[track_caller]
+fn all(kernel: &str, words: &str, cases: &[(&str, &str, &str)]) {
+    for (from, to, cure) in cases {
+        let said = changed(kernel, from, to, words);
+        assert!(said.contains(cure), "{from} → {to}: {cure:?} is not in\n{said}");
+    }
+}
+
+#[test]
+fn a_size_that_a_kernel_does_not_bear_is_named() {
+    if lacks("") {
+        return;
+    }
+    let cases = [
+        ("A[row * K", "A[row * M", "with M = K every element is right"),
+        ("A[row * K", "A[row * N", "with N = K every element is right"),
+        (
+            "C[row * N + col] = alpha * acc + beta * C[row * N",
+            "C[row * M + col] = alpha * acc + beta * C[row * M",
+            "with M = N",
+        ),
+        ("if (row < M && col < N)", "if (row < N && col < M)", "with M = N every element is right"),
+        (" && ka < K", "", "where K is a multiple of 16 every element is right"),
+        ("kb < K && ", "", "need a guard (`k < K`)"),
+        ("row < M && ka", "ka", "where M is a multiple of 16 every element is right"),
+        ("kb < K && col < N", "kb < K", "columns from N on need a guard"),
+        ("if (row < M && col < N)", "if (row <= M && col <= N)", "`row < M && column < N`"),
+    ];
+    all(TILED, &format!("{WORDS} {LAUNCH}"), &cases);
+}
+
+#[test]
+fn a_launch_that_does_not_fit_is_told_by_one_that_does() {
+    if lacks("") {
+        return;
+    }
+    let same = ("float acc = 0;", "float acc = 0.f;");
+    let launches = [
+        ("--grid cdiv(M,16),cdiv(N,16) --block 16,16", "with grid (5,4) instead of (4,5)"),
+        ("--grid N/16,M/16 --block 16,16", "with grid (5,4) instead of (4,3)"),
+        ("--grid cdiv(N,16),cdiv(M,16) --block 8,16", "with block (16,16) instead of (8,16)"),
+    ];
+    for (launch, cure) in launches {
+        all(TILED, &format!("{WORDS} {launch}"), &[(same.0, same.1, cure)]);
+    }
+}
+
+#[test]
+fn a_sum_in_another_place_or_of_other_steps_is_told() {
+    if lacks("") {
+        return;
+    }
+    let to = "C[row * N + col] = alpha * acc + beta * C[row * N + col]";
+    let cases = [
+        (to, "C[col * M + row] = alpha * acc + beta * C[col * M + row]", "C is stored transposed, by columns of 50"),
+        ("As[ty][i]", "As[i][ty]", "A is taken transposed within squares of 16 x 16"),
+        ("ka = t * T + tx,", "ka = t * T + tx + 1,", "the index of A is 1 steps along K off"),
+        ("acc += As", "acc = As", "with K = 64: in row 0 of C, the products of steps 0 to 62"),
+        ("i < T; ++i", "i < T - 1; ++i", "of each 16 steps along K, 15 are summed"),
+        ("acc += As", "acc -= As", "they are subtracted"),
+        ("alpha * acc + beta *", "beta * acc + alpha *", "they are multiplied by beta, and not by alpha"),
+        ("float acc = 0", "int acc = 0", "kept in an `int`"),
+        ("A[row * K + ka]", "A[ty * K + ka]", "rows of A come again after 16"),
+        (
+            "acc += As[ty][i]",
+            "acc += __half2float(__float2half(As[ty][i]))",
+            "a factor, or each product, is cut to 11 bits, as f16 has",
+        ),
+    ];
+    all(&format!("#include <cuda_fp16.h>\n{TILED}"), &format!("{WORDS} {LAUNCH}"), &cases);
+    let cases = [
+        ("int o = 16", "int o = 8", "of each 32 steps 16 are missing, as the parts of lanes"),
+        ("i += 32", "i += 64", "of each 64 steps along K, 32 are summed"),
+        ("__shfl_down_sync", "__shfl_up_sync", "a sum by `__shfl_down_sync` is in lane 0"),
+    ];
+    all(DOT, "--m 20 --n 30 --k 200 --grid cdiv(M*N,4) --block 128", &cases);
+}
+
+#[test]
+fn bytes_and_the_bits_of_their_sums_are_told() {
+    if lacks("") {
+        return;
+    }
+    let kernel = "__global__ void k(const signed char* A, const signed char* B, int* C, int M, int N, int K) {
+    int row = blockIdx.y * 16 + threadIdx.y, col = blockIdx.x * 16 + threadIdx.x;
+    if (row >= M || col >= N) return;
+    int s = 0;
+    for (int i = 0; i < K; ++i) s += A[row * K + i] * B[i * N + col];
+    C[row * N + col] = s;
+}
+";
+    let words = format!("--m 40 --n 50 --k 64 {LAUNCH}");
+    let right = said("bytes-right", "try", kernel, &format!("--backend emulator --alone {words}"));
+    assert_eq!(right.0, 0, "{}", right.1);
+    let cases = [
+        ("int s = 0", "short s = 0", "they are kept in 16 bits, and need 32"),
+        ("s += A[", "s += (unsigned char)A[", "is a signed byte taken as an unsigned one?"),
+    ];
+    all(kernel, &words, &cases);
+}
+
+#[test]
+fn what_is_not_written_of_shared_memory_is_told_by_its_shape() {
+    if lacks("") {
+        return;
+    }
+    let cases = [
+        (
+            "As[ty][tx] = ",
+            "(&As[0][0])[ty * T + tx] = ",
+            "the first 1024 of the 1088 bytes of As are written, and none behind",
+        ),
+        ("As[ty][tx] = ", "if (tx < 4) As[ty][tx] = ", "of each 68 bytes of As only 16 are written"),
+        (
+            "acc += As[ty][i]",
+            "acc += As[ty][i + 1]",
+            "of each 68 bytes of As the last 4 are not written, as padding is",
+        ),
+        ("As[ty][tx] = ", "if (M < 0) As[ty][tx] = ", "nothing of As is written"),
+    ];
+    all(TILED, &format!("{WORDS} {LAUNCH}"), &cases);
+}
+
+#[test]
+fn what_is_no_fault_is_told_where_a_result_is_wrong() {
+    if lacks("") {
+        return;
+    }
+    let sum = "__global__ void k(const float* in, float* out, unsigned* count) {\n__shared__ float s[2];\nint t = threadIdx.x, w = t / 32;\n\
+               float sum = 0;\nfor (int i = 0; i < 1 + w; ++i) {\nif (t % 32 == 0) s[w] = in[32 * i];\n__syncthreads();\nsum += s[0] + s[1];\n\
+               __syncthreads();\n}\nout[t] = sum;\nif (t == 0 && atomicAdd(count, 1u) > 0) out[0] = 0;\n}\n";
+    let words = "--grid 1 --block 64 --arg in:f32[64]=ones --arg out:f32[64] --arg count:u32[1]=zeros";
+    let (code, text) = said("ended", "sanitize", sum, &format!("{words} --expect out=ones"));
+    assert!(code == 1 && text.contains("threads of the block had ended when others came to the barrier"), "{text}");
+    let again = sum.replace("1 + w", "1");
+    let (code, text) = said("again", "sanitize", &again, &format!("{words} --expect out=2"));
+    assert!(
+        code == 0
+            && text.contains("launched once more on count as the first launch leaves it, out comes out otherwise"),
+        "{text}"
+    );
+    let (code, text) = said("times", "sanitize", &again, &format!("{words} --expect out=4"));
+    assert!(code == 1 && text.contains("hint: each is 0.5000 times what is expected"), "{text}");
+    let square = "__global__ void k(const float* A, const float* B, float* C) {\nint t = threadIdx.x;\nfloat s = 0;\n\
+                  for (int i = 0; i < 64; ++i) s += A[i] * B[i];\nC[t] = s;\n}\n";
+    let words = "--grid 1 --block 64 --arg R:f32[64]=ones --arg R --arg R";
+    let (code, text) = said("twice-passed", "sanitize", square, words);
+    assert!(code == 1 && text.contains("R is passed for two arguments"), "{text}");
+}
+
+#[test]
+fn a_race_of_two_buffers_or_of_a_branch_is_told_so() {
+    if lacks("") {
+        return;
+    }
+    let two = "__global__ void k(const float* A, const float* B, float* C, int M, int N, int K) {
+    __shared__ float b[2][16][16];
+    int x = threadIdx.x, y = threadIdx.y, r = blockIdx.y * 16 + y, c = blockIdx.x * 16 + x, cur = 0;
+    b[0][y][x] = B[y * N + c];
+    __syncthreads();
+    float s = 0;
+    for (int k0 = 0; k0 < K; k0 += 16) {
+        if (k0 + 16 < K) b[cur ^ 1][y][x] = B[(k0 + 16 + y) * N + c];
+        for (int k = 0; k < 16; ++k) s += A[r * K + k0 + k] * b[cur][k][x];
+        __syncthreads();
+        cur ^= 1;
+    }
+    C[r * N + c] = s;
+}
+";
+    let words = "--m 64 --n 64 --k 96 --grid N/16,M/16 --block 16,16";
+    all(two, words, &[("b[cur ^ 1]", "b[cur]", "is it another one (`cur ^ 1`) that the store at k.cu:8 names?")]);
+    let branch = "        __syncthreads();\n        for (int i";
+    let words = format!("{WORDS} {LAUNCH}");
+    let cases = [
+        (
+            branch,
+            "        if (ty < 8) __syncthreads();\n        for (int i",
+            "and not all threads come to it: it belongs outside of the branch",
+        ),
+        (branch, "        for (int i", "missing between the two?"),
+        (
+            "Bs[i][tx];\n        __syncthreads();",
+            "Bs[i][tx];",
+            "one belongs behind k.cu:11, before k.cu:8 comes round again",
+        ),
+    ];
+    all(TILED, &words, &cases);
+}
+
+#[test]
+fn blocks_that_do_the_work_of_others_are_told_by_one_that_is_right() {
+    if lacks("") {
+        return;
+    }
+    let kernel = "__global__ void k(const float* A, const float* B, float* C, int M, int N, int K, float beta) {
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < M * N; i += blockDim.x * gridDim.x) {
+        float s = 0;
+        for (int k = 0; k < K; ++k) s += A[i / N * K + k] * B[k * N + i % N];
+        C[i] = s + beta * C[i];
+    }
+}
+";
+    let words = "--m 20 --n 24 --k 32 --grid 4 --block 64 --args A,B,C,M,N,K,beta=1";
+    all(kernel, words, &[("blockDim.x * gridDim.x", "blockDim.x", "with one block every element is right")]);
+    let split = "__global__ void k(const float* A, const float* B, float* C, int M, int N, int K, float beta) {
+    int r = blockIdx.y * 16 + threadIdx.y, c = blockIdx.x * 16 + threadIdx.x, part = K / gridDim.z;
+    float s = 0;
+    for (int k = blockIdx.z * part; k < (blockIdx.z + 1) * part; ++k) s += A[r * K + k] * B[k * N + c];
+    atomicAdd(&C[r * N + c], s);
+}
+";
+    let words = "--m 32 --n 32 --k 64 --grid N/16,M/16,4 --block 16,16 --args A,B,C,M,N,K,beta=1";
+    all(split, words, &[("atomicAdd(&C[r * N + c], s);", "C[r * N + c] += s;", "with one block along z instead of 4")]);
+    let tiles = "__global__ void k(const float* A, const float* B, float* C, int M, int N, int K) {
+    int r = blockIdx.y * 16 + threadIdx.y;
+    for (int j = 0; j < 4; ++j) {
+        int c = blockIdx.x * 64 + threadIdx.x + 16 * j;
+        float s = 0;
+        for (int k = 0; k < K; ++k) s += A[r * K + k] * B[k * N + c];
+        C[r * N + c] = s;
+    }
+}
+";
+    let words = "--m 32 --n 128 --k 32 --grid N/64,M/16 --block 16,16";
+    all(tiles, words, &[("blockIdx.x * 64", "blockIdx.x * 16", "blocks or threads store to the same elements")]);
+}
+
+#[test]
+fn a_box_outside_of_its_tensor_is_told() {
+    if lacks("") {
+        return;
+    }
+    let kernel = "#include <cuda.h>\n__global__ void k(const __grid_constant__ CUtensorMap map, float* out) {\n__shared__ alignas(128) float s[8][32];\n\
+                  __shared__ alignas(8) unsigned long long bar;\nunsigned b = (unsigned)__cvta_generic_to_shared(&bar), to = (unsigned)__cvta_generic_to_shared(s);\n\
+                  int t = threadIdx.x, x = 64, y = 8;\nif (t == 0) {\nasm volatile(\"mbarrier.init.shared.b64 [%0], 1;\" :: \"r\"(b) : \"memory\");\n\
+                  asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n}\n__syncthreads();\nif (t == 0) {\n\
+                  asm volatile(\"mbarrier.arrive.expect_tx.shared.b64 _, [%0], 1024;\" :: \"r\"(b) : \"memory\");\n\
+                  asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];\" \
+                  :: \"r\"(to), \"l\"(&map), \"r\"(X), \"r\"(Y), \"r\"(b) : \"memory\");\n}\nunsigned ok = 0;\nwhile (!ok)\n\
+                  asm volatile(\"{.reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p;}\" : \"=r\"(ok) : \"r\"(b) : \"memory\");\n\
+                  for (int i = 0; i < 8; ++i) out[32 * i + t] = s[i][t];\n}\n";
+    let words = "--arch compute_90a --grid 1 --block 32 --arg map:map(f32[16x128],box=8x32)=ones --arg out:f32[256] --expect out=ones";
+    let order = |x: &str, y: &str| {
+        kernel.replace("\"r\"(X)", &format!("\"r\"({x})")).replace("\"r\"(Y)", &format!("\"r\"({y})"))
+    };
+    let right = said("box-right", "sanitize", &order("x", "y"), words);
+    assert_eq!(right.0, 0, "{}", right.1);
+    let (code, text) = said("box-turned", "sanitize", &order("y", "x"), words);
+    assert!(
+        code == 1 && text.contains("lies outside of its tensor of 128 x 16") && text.contains("In the other order"),
+        "{text}"
+    );
+}
