@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::clusters;
 use crate::global::{BufferMemory, Snapshot};
+use crate::library;
 use crate::machine::{Context, Pause, Recorder, Shape, Tally, Worker, run_alone, run_block, run_together, trace_block};
 use crate::marks::{Owner, Use, Watch};
 use crate::program::Program;
@@ -238,7 +239,7 @@ impl Device {
         outcome: Result<Tally, Box<Fault>>,
     ) -> Result<Report, LaunchError> {
         self.memory.buffers.iter_mut().for_each(|buffer| buffer.watch = None);
-        let tally = outcome.map_err(LaunchError::Fault)?;
+        let tally = outcome.map_err(|fault| LaunchError::Fault(library::told(fault)))?;
         Ok(self.report(program, launch, cluster, &tally))
     }
 

@@ -18,6 +18,7 @@ pub mod gpu;
 pub mod isa;
 mod lanewise;
 mod launch;
+mod library;
 mod machine;
 mod marks;
 mod matrix_descriptor;

@@ -51,7 +51,7 @@ pub fn launch(task: &Task, problem: &Problem, extras: Extras, watch: Watch) -> R
     arguments.finish(&mut device, (c, 0))?;
 
     let mut bytes = vec![0; problem.c.bytes().len()];
-    device.read(c, &mut bytes).map_err(|error| Error::Fault(error.to_string()))?;
+    device.read(c, &mut bytes).map_err(|error| unread(&device, c, &task.source, &error))?;
     let overwritten = overwritten(&device, [("A", a, &problem.a), ("B", b, &problem.b)]);
     let found = found(&device, task, &arguments)?;
     Ok(Ran { c: problem.c.with_bytes(bytes), facts: Facts::Emulator(Box::new(report)), overwritten, found })
@@ -307,6 +307,18 @@ fn unknown_ptx(error: PtxError) -> Error {
 
 fn refused(error: DeviceError) -> Error {
     Error::usage(format!("the emulator refuses: {error}"), "make the problem smaller")
+}
+
+/// That C was not written, with the store that put there what nobody wrote, if it is known.
+fn unread(device: &emulator::Device, c: Buffer, source: &Source, error: &DeviceError) -> Error {
+    let said = error.to_string();
+    Error::Fault(match device.unwritten_store(c).ok().flatten() {
+        Some(store) => {
+            let rendered = store.render(&|file, line| source.line(file, line));
+            format!("{}: {}", said.lines().next().unwrap_or_default(), rendered.trim_end())
+        }
+        None => said,
+    })
 }
 
 /// A fault with the lines of the kernel's own text.

@@ -138,6 +138,7 @@ pub const CASES: &[(Case, Expected)] = &[
     (Case::new("copy_source_reused", 1, TWO_WARPS, &[A, C64]), |i| 63.0 - i as f32),
     (Case::new("syncwarp_of_quarters", 1, WARP, &[A, C32]), |i| (i ^ 7) as f32),
     (Case::new("copy_then_store", 1, TWO_WARPS, &[A, C64]), |i| 2.0 * (i + 1) as f32 + (63 - i) as f32),
+    (Case::new("copies_repeated", 1, TWO_WARPS, &[A, C64]), |i| i as f32),
     (Case::new("copy_pipeline", 1, TWO_WARPS, &[Floats("A", 448), C64, Int(7)]), |i| 7.0 * i as f32 + 21.0 * 64.0),
     (Case::new("copy_left_under_way", 8, TWO_WARPS, &[A, Unwritten("C", 4 * 512)]), |i| 2.0 * (63 - i % 64) as f32),
     (Case::new("warp_mask_of_ended_lanes", 1, WARP, &[A, Unwritten("C", 64)]), |i| {

@@ -66,9 +66,10 @@ impl Worker<'_> {
                 copy.written[lane] = unwritten.fold(u16::MAX, |bits, n| bits & !(1 << n));
             }
         }
-        self.claim_shared(warp, to, to_index, mask)?;
+        copy.lanes = mask & !copy.repeated();
+        self.claim_shared(warp, to, to_index, (mask, copy.lanes))?;
         if watched {
-            each(reading).for_each(|lane| self.note_source(warp, &copy, lane));
+            each(reading & copy.lanes).for_each(|lane| self.note_source(warp, &copy, lane));
         }
         warp.copies.pending.push(copy);
         Ok(())
@@ -238,10 +239,17 @@ impl Worker<'_> {
     }
 
     /// Copies are under way to the offsets at hand: whoever reads there before they land reads what nobody wrote.
-    fn claim_shared(&mut self, warp: &mut Warp, access: &Access, index: u32, mask: u32) -> Result<(), Box<Fault>> {
+    /// Of the lanes that do so, some repeat what another one does.
+    fn claim_shared(
+        &mut self,
+        warp: &mut Warp,
+        access: &Access,
+        index: u32,
+        (mask, own): (u32, u32),
+    ) -> Result<(), Box<Fault>> {
         let (offsets, length) = (warp.scratch.offsets.0, access.bytes());
         let suspicious = self.count_shared_store(warp, access, index, mask);
-        for lane in each(mask) {
+        for lane in each(own) {
             if suspicious {
                 self.check_shared_write(warp, access, lane, offsets[lane], length)?;
             }

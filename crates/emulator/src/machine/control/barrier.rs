@@ -111,12 +111,10 @@ impl Worker<'_> {
         named.threads = named.threads.max(now.threads);
         named.warps |= 1 << warp.number;
         named.arrivals.push(now);
-        if missing || self.state.ended != 0 {
+        // Of a barrier for some threads only, nobody else is missed.
+        if now.threads == 0 && (missing || self.state.ended != 0) {
             self.state.barriers.some_had_ended = true;
-            // Of a barrier for some threads only, nobody else is missed.
-            if now.threads == 0 {
-                self.note_ended(warp, now.lanes, now.at);
-            }
+            self.note_ended(warp, now.lanes, now.at);
         }
         self.note_arrival(id, now);
         self.complete(warp, id);

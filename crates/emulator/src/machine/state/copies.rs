@@ -65,6 +65,16 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
+    /// The lanes that copy the same from one place to another as the lane before them: CUDA's own `memcpy_async` has the threads of a
+    /// group that have nothing left repeat its last piece.
+    pub fn repeated(&self) -> u32 {
+        let of = |lane: usize| (self.to[lane], self.sources[lane], self.read[lane]);
+        let active = |lane: usize| self.lanes >> lane & 1 == 1;
+        let repeats =
+            |lane: &usize| active(*lane) && active(lane - 1) && self.read[*lane] > 0 && of(*lane) == of(lane - 1);
+        (1..LANES).filter(repeats).fold(0, |lanes, lane| lanes | 1 << lane)
+    }
+
     /// What the copy of a lane lacks that has committed so many groups.
     pub fn lack(&self, lane: usize, committed: u32, waited: Option<Waited>) -> Lack {
         let own = self.groups[lane];

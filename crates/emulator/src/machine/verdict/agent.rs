@@ -70,7 +70,7 @@ impl Worker<'_> {
                     false => {
                         let early = (kind == Kind::Write && then.kind == Kind::Read).then(|| self.unexpected_hint(agent, &other));
                         early.flatten().unwrap_or_else(|| {
-                            "who has used this place says so first: a barrier, or an arrival that the copying thread waits for".to_string()
+                            "who has used this place says so first: a barrier, or an arrival that the copying thread waits for; who reads what the copy brings waits for its phase of the mbarrier before".to_string()
                         })
                     }
                 };

@@ -171,10 +171,14 @@ impl Worker<'_> {
             "{count} arrivals at the mbarrier {name}, where {} of {} are missing in phase {}",
             object.pending, object.count, object.phase
         );
-        let hint = format!(
-            "the count of `mbarrier.init` is {}: does it fit who arrives in a phase, all threads, or one of each warp?",
-            object.count
-        );
+        let hint = match (object.pending, count) {
+            // Who tells alone has told before, and nobody has waited for that phase.
+            (0, 1) => "who arrives for the next phase waits until this one is over: for the place to be free, with a parity that flips whenever the stages come round".to_string(),
+            _ => format!(
+                "the count of `mbarrier.init` is {}: does it fit who arrives in a phase, all threads, or one of each warp?",
+                object.count
+            ),
+        };
         let mut fault = fault(FaultKind::Barrier, message, site, hint).because(Cause::Overlap);
         if let Some(last) = object.last {
             Self::event_before(&mut fault, "the arrival before it:", self.event_site(last));
@@ -262,6 +266,19 @@ impl Worker<'_> {
         waits
     }
 
+    /// Whether copies arrive at mbarriers, and none of them as one of those that are counted.
+    fn adds_to_its_count(&self) -> bool {
+        let opcodes = || self.context.program.info.iter().map(|info| &*info.opcode);
+        let mut arrivals = opcodes().filter(|opcode| opcode.starts_with("cp.async.mbarrier.arrive")).peekable();
+        arrivals.peek().is_some() && arrivals.all(|opcode| !opcode.contains("noinc"))
+    }
+
+    /// Whether some have arrived where it waits, and others have not: that tells more than a wait for nobody.
+    pub(super) fn has_arrivals(&self, stuck: &Stuck) -> bool {
+        let object = self.awaited(stuck).and_then(|(_, _, place)| self.state.mbarriers.live.get(&place));
+        object.is_some_and(|object| object.pending > 0 && object.pending < object.count)
+    }
+
     /// A warp waits for a phase that nobody can complete.
     #[inline(never)]
     pub(crate) fn convict_phase(&self, stuck: &Stuck) -> Option<Box<Fault>> {
@@ -302,6 +319,9 @@ impl Worker<'_> {
         }
         let came = object.expected - object.bytes;
         let hint = match (object.pending, object.bytes) {
+            (1.., _) if object.expected == 0 && object.bytes < 0 => {
+                "bytes have come, and nobody has said that they are expected: `mbarrier.arrive.expect_tx` with the bytes of all copies of a phase, for each mbarrier".to_string()
+            }
             (0, bytes) if bytes > 0 && came == 0 => {
                 "no copy that tells this mbarrier has come in this phase: is one begun for each phase, and is this the mbarrier that it names?".to_string()
             }
@@ -312,6 +332,7 @@ impl Worker<'_> {
             _ if object.phase == 0 && object.last.is_none() && object.expected == 0 => {
                 "nobody has arrived here yet: one that says that a place is free is waited for with parity 1 first, for the phase before the first is complete; else who is to arrive?".to_string()
             }
+            _ if arrived == 0 && self.adds_to_its_count() => "`cp.async.mbarrier.arrive` adds its own arrival to the count first: with `.noinc` it counts as one of those of `mbarrier.init`".to_string(),
             _ if arrived > 0 => format!(
                 "the count of `mbarrier.init` is {}, and {arrived} arrived in this phase: is it the number of those who arrive, one thread or all of each warp?",
                 object.count.max(object.pending)

@@ -15,6 +15,9 @@ const BARRIER: &str = "is a `__syncthreads()` missing between the two?";
 const BARRIER_OR_WARP: &str = "is a `__syncthreads()`, or within a warp a `__syncwarp()`, missing between the two?";
 const SAME_LINE: &str =
     "an update that several threads make needs `atomicAdd`; an exchange, a barrier between load and store";
+const SAME_ELEMENT: &str = "an update that several threads make needs `atomicAdd`; where each thread is to have an element of its own, is the row or column in its index wrong?";
+const RELAXED: &str = "a cluster barrier whose arrival is `.relaxed` orders no accesses: without that word, or as `.release`, it does; or a `__syncthreads()` stands between the two";
+const TWO_STORES: &str = "two threads of a block store to one place: has the block more threads than the tile has elements, or does the index leave out a coordinate of the thread?";
 
 /// What is known of the two parties.
 #[derive(Clone, Copy)]
@@ -64,8 +67,11 @@ impl Worker<'_> {
                 "between blocks of a cluster, a cluster barrier (`cluster.sync()`) comes between the two, with its arrival and its wait; `__syncthreads()` is of one block"
             }
             Missing::Everything if told.same_block => return self.barrier_hint(told, (site, now), (other, before)),
+            Missing::Everything if self.context.program.synchronises_globally && [now, before] == ["store"; 2] => {
+                "two thread blocks store to one place: does the part of each begin behind the end of the one before, at its number times the elements of a part? where they take turns, a flag or counter orders them"
+            }
             Missing::Everything if self.context.program.synchronises_globally => {
-                "blocks are ordered by a flag or counter: a fence and a write of it behind the one access, a read of it and a fence before the other; where one thread waits for it, a `__syncthreads()` behind that lets the others of its block go on"
+                "blocks are ordered by a flag or counter: a fence and a write of it behind the one access, a read of it and a fence before the other; where one thread waits for it, a `__syncthreads()` behind that lets the others of its block go on. Do the store and the load find a part by the same row's length?"
             }
             Missing::Everything => return between_blocks(site, other),
         };
@@ -83,12 +89,23 @@ impl Worker<'_> {
             Some(_) => {
                 "the thread that copies waits for it, by `cp.async.wait_group` behind the `cp.async.commit_group` of its group, and then a barrier lets others go on"
             }
-            None if place(site) == place(other) && site.opcode != other.opcode => SAME_LINE,
+            None if place(site) == place(other) && site.opcode != other.opcode => {
+                if site.opcode.contains("global") {
+                    SAME_ELEMENT
+                } else {
+                    SAME_LINE
+                }
+            }
+            None if place(site) == place(other) && [now, before] == ["store"; 2] => TWO_STORES,
             None if now == "load" && before == "store" && other.opcode.starts_with("cp.async.c") => {
                 "a thread that waits for its copies waits for its own alone: a `__syncthreads()` behind the wait lets others read them"
             }
-            None if site.opcode.contains("global") && before != now => {
-                "is a `__syncthreads()` missing between the two? where other blocks use the buffer as well, what is stored needs one of its own"
+            None if self.is_relaxed() => RELAXED,
+            None if site.opcode.contains("global") && [now, before] == ["store"; 2] => {
+                "two threads of a block store to one element: does each have elements of its own, by a row's length and the columns that a lane has of a fragment (two of each lane, next to each other)?"
+            }
+            None if site.opcode.contains("global") && !site.opcode.starts_with("cp.") && before != now => {
+                "is a `__syncthreads()` missing between the two, or do two threads come to one element, by a wrong row or column? where other blocks use the buffer as well, what is stored needs one of its own"
             }
             None if site.warp == other.warp => BARRIER_OR_WARP,
             None => BARRIER,
@@ -114,6 +131,12 @@ impl Worker<'_> {
             let (is_load, turns) = (load.opcode.starts_with("ld"), self.is_of_the_next_turn(store, load));
             let (store, load) = (place(store), place(load));
             // Later the store may be of the turn behind.
+            if stores && !is_load && [&fault.site, other].iter().all(|site| site.opcode.starts_with("st")) {
+                fault.hint = Some(format!(
+                    "{hint} where nothing is to be stored there twice: does an array begin where the one before it has not ended (sizes in bytes, offsets in elements)?"
+                ));
+                return;
+            }
             let first = !stores && is_load && self.state.epoch == self.state.first_epoch;
             let barrier = if first { self.barrier_between(&fault.site, other) } else { None };
             if let Some(barrier) = barrier {
@@ -123,7 +146,7 @@ impl Worker<'_> {
                 ));
                 return;
             }
-            if !stores && is_load && self.lines_that_store(offset) > 1 {
+            if is_load && !turns && self.lines_that_store(offset) > 1 {
                 hint = format!(
                     "{hint} where one buffer is filled while another is read, is it another one (`cur ^ 1`) that the store at {store} names?"
                 );
@@ -136,6 +159,12 @@ impl Worker<'_> {
             };
             fault.hint = Some(format!("{hint} {why}: one belongs behind {load}, before {store} comes round again"));
         }
+    }
+
+    /// Whether the program has cluster barriers whose arrivals order nothing.
+    fn is_relaxed(&self) -> bool {
+        let mut opcodes = self.context.program.info.iter().map(|info| &*info.opcode);
+        opcodes.any(|opcode| opcode.starts_with("barrier.cluster.arrive") && opcode.contains("relaxed"))
     }
 
     /// Whether a store is of a later turn of a loop than a load with which nothing orders it: a barrier stands in the code between them, or

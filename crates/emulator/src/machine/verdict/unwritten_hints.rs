@@ -73,8 +73,8 @@ impl Worker<'_> {
                 format!("nothing of {name} is written: does a guard skip all of its stores, or do they go elsewhere?")
             }
             Some((Written::Prefix(bytes), of)) => format!(
-                "the first {bytes} of the {of} bytes of {name} are written, and none behind: do the loops and threads that fill it come to its end, \
-                 and is the length of a row, its padding included, the same in the stores and the loads? where a guard skips the load from global memory, 0 is stored"
+                "the first {bytes} of the {of} bytes of {name} are written, and none behind: do the stores come to its end, with rows as long as the loads' (padding included), or do the loads \
+                 go further (threads without an element take 0)? where a guard skips the load from global memory, 0 is stored"
             ),
             Some((Written::Rows { pitch, bytes }, _))
                 if pitch - bytes <= PADDING.min(bytes) && !pitch.is_power_of_two() =>

@@ -33,7 +33,8 @@ impl Worker<'_> {
     #[inline(never)]
     pub(crate) fn convict_wait(&self, stuck: Stuck, all: &[Stuck], unstarted: u64) -> Box<Fault> {
         let own = || self.probing.stuck.iter().filter(|other| other.block == stuck.block).chain([&stuck]);
-        if let Some(mut fault) = own().find_map(|stuck| self.convict_phase(stuck)) {
+        let told = own().find(|stuck| self.has_arrivals(stuck)).into_iter().chain(own());
+        if let Some(mut fault) = told.into_iter().find_map(|stuck| self.convict_phase(stuck)) {
             fault.message += &self.others_in_words(&stuck, all);
             return fault;
         }
@@ -169,7 +170,7 @@ impl Worker<'_> {
             Some((other, warps)) => format!(
                 "{warps} warps have arrived at barrier {other}, and nobody waits there: is one number meant by those who arrive and those who wait?"
             ),
-            None => "does the barrier's thread count fit the block, and does every one of them reach this barrier?"
+            None => "does the barrier's thread count fit the block, and does every one of them reach this barrier, as often as the others?"
                 .to_string(),
         };
         let mut fault = fault(FaultKind::Barrier, message, site(&here[0]), &hint);
@@ -266,7 +267,10 @@ impl Worker<'_> {
                 warp.number,
                 count(now.threads)
             );
-            (message, "who arrives again waits first until the barrier was complete")
+            (
+                message,
+                "who arrives again waits first until the barrier was complete: do both sides name one number, and does each wait for the other?",
+            )
         } else if before.threads != now.threads {
             let message = format!(
                 "barrier {id} is for {} at {}, and for {} at {}",
